@@ -1,0 +1,79 @@
+import { importX } from "eslint-plugin-import-x";
+import vue from "eslint-plugin-vue";
+import { defineConfig } from "eslint/config";
+import tseslint from "typescript-eslint";
+
+/** Which folders each folder may import. The picture is in docs: data flows one way. */
+const ARROWS = {
+  protocol: [],
+  jobs: ["protocol"],
+  engine: ["protocol"],
+  src: ["protocol"],
+  sdk: ["protocol", "engine", "jobs"],
+  server: ["protocol", "jobs"],
+  cli: ["protocol", "jobs", "sdk", "server"],
+};
+
+const HOUSE = Object.keys(ARROWS);
+
+function arrow(folder) {
+  const allowed = [folder, ...ARROWS[folder]];
+  return HOUSE.filter((other) => !allowed.includes(other)).map((other) => ({
+    target: `./${folder}`,
+    from: `./${other}`,
+    message: `${folder}/ may import only ${ARROWS[folder].join(", ") || "itself"}.`,
+  }));
+}
+
+const noNodeModules = {
+  files: ["protocol/**/*.ts", "src/**/*.{ts,vue}"],
+  rules: {
+    "no-restricted-imports": [
+      "error",
+      { patterns: [{ regex: "^node:", message: "This folder also runs in a browser." }] },
+    ],
+  },
+};
+
+export default defineConfig(
+  { ignores: ["dist", "quickstart", "templates", "tests/fixtures", "coverage"] },
+  {
+    files: ["**/*.{ts,vue}"],
+    extends: [tseslint.configs.recommendedTypeChecked, vue.configs["flat/recommended"]],
+    plugins: { "import-x": importX },
+    languageOptions: {
+      parserOptions: {
+        parser: tseslint.parser,
+        project: ["./tsconfig.json", "./src/tsconfig.json"],
+        extraFileExtensions: [".vue"],
+      },
+    },
+    rules: {
+      "import-x/no-restricted-paths": ["error", { zones: HOUSE.flatMap(arrow) }],
+      "@typescript-eslint/consistent-type-imports": "error",
+      "@typescript-eslint/switch-exhaustiveness-check": "error",
+      "@typescript-eslint/only-throw-error": "error",
+      "@typescript-eslint/restrict-template-expressions": ["error", { allowNumber: true }],
+      "vue/block-lang": ["error", { script: { lang: "ts" } }],
+      "vue/component-api-style": "error",
+      // The formatter's part.
+      "vue/html-indent": "off",
+      "vue/max-attributes-per-line": "off",
+      "vue/singleline-html-element-content-newline": "off",
+      "vue/multiline-html-element-content-newline": "off",
+      "vue/html-self-closing": "off",
+      "vue/html-closing-bracket-newline": "off",
+      eqeqeq: "error",
+      "no-console": "error",
+    },
+  },
+  noNodeModules,
+  {
+    files: ["cli/**/*.ts", "scripts/**", "bench/**", "tests/**"],
+    rules: { "no-console": "off" },
+  },
+  {
+    files: ["tests/**/*.ts"],
+    rules: { "@typescript-eslint/no-unsafe-assignment": "off" },
+  },
+);

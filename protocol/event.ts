@@ -1,0 +1,75 @@
+import type { JobStatus } from "./job.ts";
+
+/** A set of files that a job leaves, in Hugging Face's layout. */
+export interface Artifact {
+  /** The last of a job is its result. */
+  step: number;
+  kind: "model" | "adapter";
+  /** Relative to the job's directory, with forward slashes: `artifacts/step-100`. */
+  path: string;
+}
+
+/** What each event of a job carries. */
+export interface EventData {
+  "training.started": {
+    model: string;
+    /** Trainable parameters, a count. */
+    parameters: number;
+    /** Rows of the dataset, a count. */
+    rows: number;
+    maxSteps: number;
+  };
+  "training.log": {
+    step: number;
+    /** Mean negative log likelihood of a learned token, in nats. Null when it is not finite. */
+    loss?: number | null;
+    learningRate?: number;
+    /** Global L2 norm of the gradient before clipping. Null when it is not finite. */
+    gradNorm?: number | null;
+    /** Passes over the dataset so far, a fraction. */
+    epoch?: number;
+    /** Since the log before, padding left out. */
+    tokensPerSecond?: number;
+  };
+  "checkpoint.saved": Artifact;
+  "training.completed": { artifacts: Artifact[] };
+  "training.failed": { error: string };
+  "training.cancelled": { step: number };
+}
+
+export type EventName = keyof EventData;
+
+/** One event of a job: its name and what it carries. */
+export type JobEvent<Name extends EventName = EventName> = {
+  [N in Name]: { event: N; data: EventData[N] };
+}[Name];
+
+/** What an engine may report; how a run ended is for its caller to say. */
+export type EngineEvent = JobEvent<"training.started" | "training.log" | "checkpoint.saved">;
+
+/** The event that ends a job, and the status it leads to. */
+export type FinalEvent = JobEvent<"training.completed" | "training.failed" | "training.cancelled">;
+
+export const FINAL_STATUS = {
+  "training.completed": "completed",
+  "training.failed": "failed",
+  "training.cancelled": "cancelled",
+} as const satisfies Record<FinalEvent["event"], JobStatus>;
+
+export function isFinalEvent(event: { event: string }): event is FinalEvent {
+  return event.event in FINAL_STATUS;
+}
+
+/** The events that the event stream sends to the page, in the document's words. */
+export const STREAMED_EVENTS = [
+  "training.started",
+  "training.log",
+  "checkpoint.saved",
+  "training.completed",
+  "training.failed",
+] as const satisfies EventName[];
+
+export type StreamedEventName = (typeof STREAMED_EVENTS)[number];
+
+/** The frame after the last event of a finished job: the page closes its stream. */
+export const END_OF_STREAM = "end";

@@ -1,0 +1,22 @@
+/** Every state a job can be in. `queued` and `running` are live, the others are final. */
+export const JOB_STATUSES = ["queued", "running", "completed", "failed", "cancelled"] as const;
+
+export type JobStatus = (typeof JOB_STATUSES)[number];
+
+/** One training run, as the jobs list and the job page show it. */
+export interface Job {
+  /** Sorts by creation time. */
+  id: string;
+  name: string;
+  status: JobStatus;
+  /** ISO 8601, UTC. */
+  createdAt: string;
+}
+
+export function isJobStatus(value: unknown): value is JobStatus {
+  return JOB_STATUSES.includes(value as JobStatus);
+}
+
+export function isFinal(status: JobStatus): boolean {
+  return status !== "queued" && status !== "running";
+}

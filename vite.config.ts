@@ -1,0 +1,30 @@
+import vue from "@vitejs/plugin-vue";
+import { defineConfig } from "vitest/config";
+
+export default defineConfig({
+  plugins: [vue()],
+  // Relative, so that the page works behind any path prefix.
+  base: "./",
+  build: { outDir: "dist/page" },
+  test: {
+    // The engine's and the browser's tests each keep both cores busy by themselves.
+    fileParallelism: false,
+    projects: [
+      {
+        extends: true,
+        test: {
+          name: "node",
+          include: ["tests/**/*.test.ts"],
+          exclude: ["tests/src/**"],
+          environment: "node",
+          testTimeout: 60_000,
+          hookTimeout: 60_000,
+        },
+      },
+      {
+        extends: true,
+        test: { name: "page", include: ["tests/src/**/*.test.ts"], environment: "happy-dom" },
+      },
+    ],
+  },
+});
