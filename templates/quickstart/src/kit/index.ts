@@ -1,0 +1,4 @@
+import { createKit } from "kit";
+import { trainer } from "./trainer";
+
+export default createKit({ trainer });

@@ -1,0 +1,12 @@
+import { createTrainer } from "kit";
+import { printHeldOut } from "./evaluate";
+
+export const trainer = createTrainer({
+  name: "date-normalizer",
+  model: "kit/nano",
+  dataset: { type: "jsonl", path: "data/train.jsonl" },
+  maxSteps: 400,
+  callbacks: {
+    onCheckpoint: ({ step, infer }) => printHeldOut(step, infer),
+  },
+});
