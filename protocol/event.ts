@@ -56,8 +56,10 @@ export const FINAL_STATUS = {
   "training.cancelled": "cancelled",
 } as const satisfies Record<FinalEvent["event"], JobStatus>;
 
-export function isFinalEvent(event: { event: string }): event is FinalEvent {
-  return event.event in FINAL_STATUS;
+export function isFinalEvent<T extends { event: string }>(
+  event: T,
+): event is T & { event: FinalEvent["event"] } {
+  return Object.hasOwn(FINAL_STATUS, event.event);
 }
 
 /** The events that the event stream sends to the page, in the document's words. */

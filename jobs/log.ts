@@ -1,0 +1,128 @@
+import { closeSync, fstatSync, openSync, readSync, writeSync } from "node:fs";
+import type { JobEvent } from "../protocol/event.ts";
+import { type FollowOptions, followFile } from "./follow.ts";
+
+const NEWLINE = 0x0a;
+/** How much of a log's end is searched for the event that ended the job. */
+const TAIL_BYTES = 256 * 1024;
+
+/** One event as a line of the log. */
+export interface LogRecord {
+  event: string;
+  /** ISO 8601, UTC. */
+  time: string;
+  data: unknown;
+}
+
+/** A record and the byte offset behind its newline, from which reading can go on. */
+export interface PlacedRecord {
+  record: LogRecord;
+  offset: number;
+}
+
+export interface LogWriter {
+  /** On return the event is in the file. Non-finite numbers become null. */
+  append: (event: JobEvent) => void;
+  close: () => void;
+}
+
+/** Opens a log for its one writer. A torn last line, left by a crash, is closed off first. */
+export function openLog(path: string): LogWriter {
+  const file = openSync(path, "a+");
+  if (endsTorn(file)) writeSync(file, "\n");
+  let isOpen = true;
+  return {
+    append({ event, data }) {
+      const record: LogRecord = { event, time: new Date().toISOString(), data };
+      writeSync(file, `${JSON.stringify(record)}\n`);
+    },
+    close() {
+      if (isOpen) closeSync(file);
+      isOpen = false;
+    },
+  };
+}
+
+/** The records from a byte offset on, as they are written. Lines that do not parse are skipped. */
+export async function* followLog(
+  path: string,
+  options: FollowOptions,
+): AsyncGenerator<PlacedRecord[]> {
+  const from = options.from ?? 0;
+  let offset = from;
+  let rest: Buffer = Buffer.alloc(0);
+  for await (const chunk of followFile(path, { ...options, from })) {
+    rest = rest.length === 0 ? chunk : Buffer.concat([rest, chunk]);
+    const records: PlacedRecord[] = [];
+    let start = 0;
+    for (;;) {
+      const end = rest.indexOf(NEWLINE, start);
+      if (end < 0) break;
+      offset += end + 1 - start;
+      const record = parseRecord(rest.toString("utf8", start, end));
+      if (record) records.push({ record, offset });
+      start = end + 1;
+    }
+    rest = rest.subarray(start);
+    if (records.length > 0) yield records;
+  }
+}
+
+/** The complete records at the end of a log, oldest first; all of them if the log is short. */
+export function readLogTail(path: string): LogRecord[] {
+  return withFile(path, [], (file) => {
+    const size = fstatSync(file).size;
+    const from = Math.max(0, size - TAIL_BYTES);
+    const bytes = Buffer.alloc(size - from);
+    const read = readSync(file, bytes, 0, bytes.length, from);
+    const lines = bytes.toString("utf8", 0, read).split("\n");
+    // What follows the last newline is still being written.
+    lines.pop();
+    if (from > 0) lines.shift();
+    return lines.map(parseRecord).filter((record) => record !== undefined);
+  });
+}
+
+/** Whether reading can go on at this offset: at the start, or behind a newline of the log. */
+export function isRecordBoundary(path: string, offset: number): boolean {
+  if (offset === 0) return true;
+  return withFile(path, false, (file) => {
+    const byte = Buffer.alloc(1);
+    return readSync(file, byte, 0, 1, offset - 1) === 1 && byte[0] === NEWLINE;
+  });
+}
+
+export function parseRecord(line: string): LogRecord | undefined {
+  try {
+    const value: unknown = JSON.parse(line);
+    if (typeof value !== "object" || value === null) return undefined;
+    const { event, time, data } = value as Partial<LogRecord>;
+    return typeof event === "string" ? { event, time: String(time), data } : undefined;
+  } catch {
+    // A torn or foreign line.
+    return undefined;
+  }
+}
+
+function endsTorn(file: number): boolean {
+  const { size } = fstatSync(file);
+  if (size === 0) return false;
+  const last = Buffer.alloc(1);
+  readSync(file, last, 0, 1, size - 1);
+  return last[0] !== NEWLINE;
+}
+
+function withFile<T>(path: string, otherwise: T, use: (file: number) => T): T {
+  let file: number;
+  try {
+    file = openSync(path, "r");
+  } catch {
+    // No log yet.
+    return otherwise;
+  }
+  try {
+    return use(file);
+  } finally {
+    closeSync(file);
+  }
+}

@@ -1,0 +1,28 @@
+import { setTimeout as delay } from "node:timers/promises";
+import type { Job } from "../protocol/job.ts";
+import { isFinal } from "../protocol/job.ts";
+import type { JobStore } from "./store.ts";
+
+const POLL_MS = 1_000;
+
+/**
+ * Resolves when the job may train: one job of a project trains at a time, first come first served.
+ * @throws the signal's reason when it is aborted first
+ */
+export async function waitForTurn(store: JobStore, id: string, signal: AbortSignal): Promise<void> {
+  signal.throwIfAborted();
+  while (store.list().some((other) => goesBefore(other, id))) {
+    try {
+      await delay(POLL_MS, undefined, { signal });
+    } catch {
+      // Aborted while waiting.
+      signal.throwIfAborted();
+    }
+  }
+}
+
+function goesBefore(other: Job, id: string): boolean {
+  if (other.id === id || isFinal(other.status)) return false;
+  // A later id that already trains made its check before this job was on disk.
+  return other.id < id || other.status === "running";
+}

@@ -1,0 +1,31 @@
+import { FINAL_STATUS, isFinalEvent } from "../protocol/event.ts";
+import type { JobStatus } from "../protocol/job.ts";
+import type { LeaseState } from "./lease.ts";
+import { SILENCE_MS } from "./lease.ts";
+import type { LogRecord } from "./log.ts";
+
+export const OWNER_GONE =
+  "The process that ran this job ended without finishing it (killed, or out of memory?). Start a new run.";
+export const OWNER_SILENT = `The process that runs this job stopped reporting over ${SILENCE_MS / 1000} seconds ago. If it is gone for good, start a new run.`;
+
+/** A status and, for a failed job, the sentence that says why. */
+export interface DerivedStatus {
+  status: JobStatus;
+  error?: string;
+}
+
+/** The status that a log speaks for by itself; undefined while the job is unfinished. */
+export function finalStatus(records: LogRecord[]): DerivedStatus | undefined {
+  const last = records.filter(isFinalEvent).at(-1);
+  if (!last) return undefined;
+  const status = FINAL_STATUS[last.event];
+  if (last.event !== "training.failed") return { status };
+  return { status, error: (last.data as { error?: string } | undefined)?.error };
+}
+
+/** The status of an unfinished job, from whether it has begun and whether its owner is alive. */
+export function liveStatus(hasStarted: boolean, lease: LeaseState): DerivedStatus {
+  if (lease === "gone") return { status: "failed", error: OWNER_GONE };
+  if (lease === "silent") return { status: "failed", error: OWNER_SILENT };
+  return { status: hasStarted ? "running" : "queued" };
+}

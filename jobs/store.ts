@@ -1,0 +1,151 @@
+import { mkdirSync, readdirSync } from "node:fs";
+import { join } from "node:path";
+import type { TrainConfig } from "../protocol/engine.ts";
+import { KitError, messageOf } from "../protocol/error.ts";
+import type { Job } from "../protocol/job.ts";
+import { readJson, writeFileAtomically } from "./file.ts";
+import { createJobId, isJobId } from "./id.ts";
+import { createLeaseWatch, holdLease } from "./lease.ts";
+import { type LogWriter, openLog, readLogTail } from "./log.ts";
+import { type DerivedStatus, finalStatus, liveStatus } from "./status.ts";
+
+/** What is written once when a job is made. */
+interface JobFile {
+  id: string;
+  name: string;
+  createdAt: string;
+  config: TrainConfig;
+}
+
+/** A job as it stands: what the list shows, and why it failed. */
+export interface JobState {
+  job: Job;
+  error?: string;
+}
+
+/** A job that this process owns: it alone writes the log, and its lease shows that it is alive. */
+export interface OwnedJob {
+  job: Job;
+  /** Absolute path of the job's directory. */
+  directory: string;
+  append: LogWriter["append"];
+  /** Gives the job up. Idempotent. */
+  close: () => void;
+}
+
+export interface JobStore {
+  /** @throws KitError `CANNOT_WRITE` when the project's folder cannot be written */
+  create: (name: string, config: TrainConfig) => OwnedJob;
+  /** All jobs, newest first. */
+  list: () => Job[];
+  get: (id: string) => JobState | undefined;
+  /** Where the job's events are, whether or not it exists. */
+  logPath: (id: string) => string;
+}
+
+/** The jobs in `.kit/jobs` of a project. */
+export function createJobStore(project: string): JobStore {
+  const root = join(project, ".kit", "jobs");
+  const leases = createLeaseWatch();
+  const jobFiles = new Map<string, JobFile>();
+  // A finished job stays as it is, so it is read once.
+  const finished = new Map<string, DerivedStatus>();
+
+  function get(id: string): JobState | undefined {
+    const file = isJobId(id) ? jobFile(id) : undefined;
+    if (!file) return undefined;
+    const { status, error } = statusOf(id);
+    return { job: { id, name: file.name, status, createdAt: file.createdAt }, error };
+  }
+
+  function jobFile(id: string): JobFile | undefined {
+    const known = jobFiles.get(id);
+    if (known) return known;
+    const file = readJson(join(root, id, "job.json"));
+    if (!isJobFile(file)) return undefined;
+    jobFiles.set(id, file);
+    return file;
+  }
+
+  function statusOf(id: string): DerivedStatus {
+    const known = finished.get(id);
+    if (known) return known;
+    // The lease first: an owner may write its last event and end between the two reads.
+    const lease = leases.check(id, join(root, id));
+    const records = readLogTail(logPath(id));
+    const final = finalStatus(records);
+    if (!final) return liveStatus(records.length > 0, lease);
+    finished.set(id, final);
+    leases.forget(id);
+    return final;
+  }
+
+  function logPath(id: string): string {
+    return join(root, id, "events.ndjson");
+  }
+
+  function listIds(): string[] {
+    try {
+      return readdirSync(root).filter(isJobId).sort().reverse();
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === "ENOENT") return [];
+      throw new KitError("CANNOT_READ", `Cannot read ${root}: ${messageOf(error)}.`, {
+        cause: error,
+      });
+    }
+  }
+
+  function forgetMissing(ids: string[]): void {
+    const present = new Set(ids);
+    for (const id of jobFiles.keys()) {
+      if (present.has(id)) continue;
+      jobFiles.delete(id);
+      finished.delete(id);
+      leases.forget(id);
+    }
+  }
+
+  return {
+    get,
+    logPath,
+    list() {
+      const ids = listIds();
+      forgetMissing(ids);
+      return ids.map(get).flatMap((state) => (state ? [state.job] : []));
+    },
+    create(name, config) {
+      const now = new Date();
+      const id = createJobId(now);
+      const directory = join(root, id);
+      const createdAt = now.toISOString();
+      try {
+        mkdirSync(directory, { recursive: true });
+        const log = openLog(logPath(id));
+        const lease = holdLease(directory);
+        const file: JobFile = { id, name, createdAt, config };
+        // Last, because the job is there for others as soon as this file is.
+        writeFileAtomically(join(directory, "job.json"), `${JSON.stringify(file, null, 2)}\n`);
+        return {
+          job: { id, name, status: "queued", createdAt },
+          directory,
+          append: (event) => log.append(event),
+          close() {
+            lease.release();
+            log.close();
+          },
+        };
+      } catch (error) {
+        throw new KitError(
+          "CANNOT_WRITE",
+          `Cannot create a job in ${root}: ${messageOf(error)}. Make the folder writable, or free disk space.`,
+          { cause: error },
+        );
+      }
+    },
+  };
+}
+
+function isJobFile(value: unknown): value is JobFile {
+  const file = value as Partial<JobFile> | null | undefined;
+  return typeof file?.name === "string" && typeof file.createdAt === "string";
+}
