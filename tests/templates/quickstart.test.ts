@@ -112,12 +112,15 @@ describe("the quickstart's data", () => {
     }
   });
 
-  it.each(FILES)("in %s has a real calendar date in each row, the same in prompt and completion", (name) => {
-    for (const { prompt, completion } of readRows(name)) {
-      expect(readDate(prompt).iso, prompt).toBe(completion);
-      expect(new Date(`${completion}T00:00:00Z`).toISOString().slice(0, 10)).toBe(completion);
-    }
-  });
+  it.each(FILES)(
+    "in %s has a real calendar date in each row, the same in prompt and completion",
+    (name) => {
+      for (const { prompt, completion } of readRows(name)) {
+        expect(readDate(prompt).iso, prompt).toBe(completion);
+        expect(new Date(`${completion}T00:00:00Z`).toISOString().slice(0, 10)).toBe(completion);
+      }
+    },
+  );
 
   it.each(FILES)("in %s has prompts of at most 24 printable ASCII characters", (name) => {
     for (const { prompt } of readRows(name)) expect(prompt).toMatch(/^[ -~]{1,24}$/);
