@@ -39,6 +39,10 @@ export interface JobStore {
   /** All jobs, newest first. */
   list: () => Job[];
   get: (id: string) => JobState | undefined;
+  /** Whether the log itself says how the job ended. */
+  hasEnded: (id: string) => boolean;
+  /** Whether the owner of an unfinished job is gone for good. */
+  isAbandoned: (id: string) => boolean;
   /** Where the job's events are, whether or not it exists. */
   logPath: (id: string) => string;
 }
@@ -80,6 +84,15 @@ export function createJobStore(project: string): JobStore {
     return final;
   }
 
+  function isAbandoned(id: string): boolean {
+    return leases.check(id, join(root, id)) === "gone";
+  }
+
+  function hasEnded(id: string): boolean {
+    statusOf(id);
+    return finished.has(id);
+  }
+
   function logPath(id: string): string {
     return join(root, id, "events.ndjson");
   }
@@ -107,6 +120,8 @@ export function createJobStore(project: string): JobStore {
 
   return {
     get,
+    hasEnded,
+    isAbandoned,
     logPath,
     list() {
       const ids = listIds();

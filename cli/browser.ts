@@ -1,0 +1,25 @@
+import { existsSync } from "node:fs";
+
+/** Marks of a container that Docker and Podman leave. */
+const CONTAINER_MARKS = ["/.dockerenv", "/run/.containerenv"];
+
+/** Opens a page where somebody can see it; where nobody can, or it fails, nothing happens. */
+export async function openBrowser(url: string): Promise<void> {
+  if (!hasBrowser(process.env, process.platform)) return;
+  try {
+    const { default: open } = await import("open");
+    const child = await open(url);
+    // No program to open it with: the URL is printed anyway.
+    child.once("error", () => undefined);
+  } catch {
+    // As above.
+  }
+}
+
+/** Whether a browser on this machine would be seen by who typed the command. */
+export function hasBrowser(env: NodeJS.ProcessEnv, platform: NodeJS.Platform): boolean {
+  if (env.CI || env.SSH_CONNECTION || env.SSH_TTY) return false;
+  if (env.REMOTE_CONTAINERS || env.CODESPACES) return false;
+  if (CONTAINER_MARKS.some((path) => existsSync(path))) return false;
+  return platform !== "linux" || Boolean(env.DISPLAY ?? env.WAYLAND_DISPLAY);
+}

@@ -1,0 +1,105 @@
+import { existsSync, mkdirSync } from "node:fs";
+import { createRequire } from "node:module";
+import { dirname, join, relative, resolve } from "node:path";
+import { pathToFileURL } from "node:url";
+import type { BuildFailure, Plugin } from "esbuild";
+import { writeFileAtomically } from "../jobs/file.ts";
+import { KitError, messageOf } from "../protocol/error.ts";
+import { PACKAGE } from "./package.ts";
+
+export const DEFAULT_ENTRY = "src/kit/index.ts";
+const NODE_TARGET = "node20.19";
+
+/** The bundle that exists, or a new one. A named entry is always built. */
+export async function ensureBundle(project: string, entry?: string): Promise<string> {
+  const path = bundlePath(project);
+  return entry === undefined && existsSync(path) ? path : buildBundle(project, entry);
+}
+
+/**
+ * Bundles the project's own code; packages stay imports.
+ * @returns the bundle's absolute path
+ * @throws KitError `ENTRY_NOT_FOUND`, `BUILD_FAILED` (file, line and column), `CANNOT_WRITE`
+ */
+export async function buildBundle(project: string, entry = DEFAULT_ENTRY): Promise<string> {
+  const entryPath = resolve(project, entry);
+  if (!existsSync(entryPath)) {
+    throw new KitError(
+      "ENTRY_NOT_FOUND",
+      `There is no ${entry} in ${project}. Create a project with "kit init", or name another folder with --project.`,
+    );
+  }
+  const path = bundlePath(project);
+  const code = await bundle(project, entryPath, path);
+  try {
+    mkdirSync(dirname(path), { recursive: true });
+    writeFileAtomically(path, code);
+  } catch (error) {
+    throw new KitError(
+      "CANNOT_WRITE",
+      `Cannot write ${path}: ${messageOf(error)}. Make the folder writable, or free disk space.`,
+      { cause: error },
+    );
+  }
+  return path;
+}
+
+async function bundle(project: string, entryPath: string, outfile: string): Promise<string> {
+  const { build } = await import("esbuild");
+  try {
+    const result = await build({
+      absWorkingDir: project,
+      entryPoints: [entryPath],
+      outfile,
+      bundle: true,
+      format: "esm",
+      platform: "node",
+      target: NODE_TARGET,
+      packages: "external",
+      plugins: [kitImport(entryPath)],
+      sourcemap: "inline",
+      logLevel: "silent",
+      write: false,
+    });
+    return result.outputFiles[0]?.text ?? "";
+  } catch (error) {
+    throw new KitError("BUILD_FAILED", describeFailure(error), { cause: error });
+  }
+}
+
+/** `kit` is the project's own copy, or this package where the project has none installed. */
+function kitImport(entryPath: string): Plugin {
+  return {
+    name: "kit-import",
+    setup(build) {
+      build.onResolve({ filter: /^kit$/ }, () => {
+        try {
+          createRequire(entryPath).resolve("kit");
+          return { path: "kit", external: true };
+        } catch {
+          // Not installed in the project.
+          return { path: pathToFileURL(PACKAGE.sdk).href, external: true };
+        }
+      });
+    },
+  };
+}
+
+function describeFailure(error: unknown): string {
+  const failure = error as Partial<BuildFailure>;
+  const first = failure.errors?.[0];
+  if (!first) return messageOf(error);
+  const { location, text } = first;
+  const place = location ? `${location.file}:${location.line}:${location.column + 1}: ` : "";
+  const others = (failure.errors?.length ?? 1) - 1;
+  return `${place}${text}${others > 0 ? ` (and ${others} more)` : ""}`;
+}
+
+export function bundlePath(project: string): string {
+  return join(project, ".kit", "build", "index.mjs");
+}
+
+/** For people: relative to the project. */
+export function showPath(project: string, path: string): string {
+  return relative(project, path) || ".";
+}

@@ -1,0 +1,80 @@
+#!/usr/bin/env node
+import { Command, CommanderError, InvalidArgumentError } from "commander";
+import { reportError } from "./errors.ts";
+import { packageVersion } from "./package.ts";
+
+const EXIT_WRONG_USE = 2;
+const LAST_PORT = 65_535;
+
+// What a command does is imported when it runs: `kit --help` loads none of it.
+const program = new Command("kit")
+  .description("Train a model the way you ship your app.")
+  .version(packageVersion())
+  .exitOverride();
+
+program
+  .command("init")
+  .description("create a project that trains at once: a date normaliser")
+  .argument("[dir]", "folder of the project", ".")
+  .option("--name <name>", "name of the project (default: the folder's name)")
+  .action(async (directory: string, options: { name?: string }) => {
+    const { init } = await import("./commands/init.ts");
+    init(directory, options);
+  });
+
+program
+  .command("build")
+  .description("bundle src/kit/index.ts into .kit/build/index.mjs")
+  .argument("[entry]", "file to bundle")
+  .option("--project <dir>", "folder of the project", ".")
+  .action(async (entry: string | undefined, options: { project: string }) => {
+    const { build } = await import("./commands/build.ts");
+    await build(entry, options);
+  });
+
+program
+  .command("start")
+  .description("train; reuses .kit/build/index.mjs if it exists, builds it if not")
+  .argument("[entry]", "file to build first and train, instead of src/kit/index.ts")
+  .option("--project <dir>", "folder of the project", ".")
+  .action(async (entry: string | undefined, options: { project: string }) => {
+    const { start } = await import("./commands/start.ts");
+    await start(entry, options);
+  });
+
+program
+  .command("ui")
+  .description("open the page to start a run and watch it")
+  .option("-p, --port <n>", "port (default: 4747 or the next free one; 0: any)", parsePort)
+  .option("--host <address>", "address to listen on", "127.0.0.1")
+  .option("--no-open", "do not open a browser")
+  .option("--project <dir>", "folder of the project", ".")
+  .action(async (options: { port?: number; host: string; open: boolean; project: string }) => {
+    const { ui } = await import("./commands/ui.ts");
+    await ui(options);
+  });
+
+program
+  .command("manifest", { hidden: true })
+  .option("--project <dir>", "folder of the project", ".")
+  .action(async (options: { project: string }) => {
+    const { manifest } = await import("./commands/manifest.ts");
+    await manifest(options);
+  });
+
+function parsePort(value: string): number {
+  const port = Number(value);
+  if (/^\d+$/.test(value) && port <= LAST_PORT) return port;
+  throw new InvalidArgumentError(`It must be a whole number from 0 to ${LAST_PORT}.`);
+}
+
+try {
+  await program.parseAsync();
+} catch (error) {
+  if (error instanceof CommanderError) {
+    // Commander has printed it; help and version are no mistakes.
+    process.exitCode = error.exitCode === 0 ? 0 : EXIT_WRONG_USE;
+  } else {
+    process.exitCode = reportError(error);
+  }
+}

@@ -1,0 +1,37 @@
+import { inspect } from "node:util";
+import { KitError } from "../protocol/error.ts";
+import type { Trainer } from "./trainer.ts";
+
+const BRAND = Symbol.for("kit.project");
+
+/** What a project exposes to the `kit` command and to the page. */
+export interface Kit {
+  readonly trainer: Trainer | null;
+}
+
+/**
+ * Registers the project's trainer; its result is the default export of `src/kit/index.ts`.
+ * @throws KitError `INVALID_OPTION` when `trainer` is not what `createTrainer` returns
+ */
+export function createKit(options: { trainer?: Trainer } = {}): Kit {
+  const { trainer = null } = options;
+  if (trainer !== null && !isTrainer(trainer)) {
+    throw new KitError(
+      "INVALID_OPTION",
+      `createKit: "trainer" must be what createTrainer(...) returns, but is ${inspect(trainer, { depth: 0 })}.`,
+    );
+  }
+  const kit = { trainer };
+  Object.defineProperty(kit, BRAND, { value: true });
+  return kit;
+}
+
+/** Whether a value came from `createKit`, of this copy of Kit or of another. */
+export function isKit(value: unknown): value is Kit {
+  return typeof value === "object" && value !== null && BRAND in value;
+}
+
+function isTrainer(value: unknown): boolean {
+  const trainer = value as Partial<Trainer> | undefined;
+  return typeof trainer?.start === "function" && typeof trainer.wait === "function";
+}

@@ -1,0 +1,61 @@
+import { readFileSync, readdirSync } from "node:fs";
+import { extname, join, sep } from "node:path";
+import type { ServerResponse } from "node:http";
+import { KitError } from "../protocol/error.ts";
+
+const TYPES: Record<string, string> = {
+  ".html": "text/html; charset=utf-8",
+  ".js": "text/javascript; charset=utf-8",
+  ".css": "text/css; charset=utf-8",
+  ".svg": "image/svg+xml",
+};
+
+const INDEX = "/index.html";
+
+/** The page's files, read once: what is not in this map cannot be asked for. */
+export interface Assets {
+  /** Answers with the file of this path, or returns false. */
+  serve: (path: string, response: ServerResponse) => boolean;
+}
+
+/** @throws KitError `PAGE_NOT_BUILT` */
+export function loadAssets(directory: string): Assets {
+  const files = new Map<string, { body: Buffer; type: string }>();
+  for (const name of listFiles(directory)) {
+    const type = TYPES[extname(name)];
+    if (!type) continue;
+    const path = `/${name.split(sep).join("/")}`;
+    files.set(path, { body: readFileSync(join(directory, name)), type });
+  }
+  const index = files.get(INDEX);
+  if (!index) {
+    throw new KitError(
+      "PAGE_NOT_BUILT",
+      `The page is not in ${directory}. Run "npm run build" in Kit's folder, or install Kit again.`,
+    );
+  }
+  files.set("/", index);
+  return {
+    serve(path, response) {
+      const file = files.get(path);
+      if (!file) return false;
+      response.writeHead(200, {
+        "Content-Type": file.type,
+        "Content-Length": file.body.length,
+        // All but the index have a hash of their content in their name.
+        "Cache-Control": file === index ? "no-cache" : "max-age=31536000, immutable",
+      });
+      response.end(file.body);
+      return true;
+    },
+  };
+}
+
+function listFiles(directory: string): string[] {
+  try {
+    return readdirSync(directory, { recursive: true, encoding: "utf8" });
+  } catch {
+    // Not built; told by the missing index.
+    return [];
+  }
+}

@@ -1,0 +1,46 @@
+import type { ServerResponse } from "node:http";
+import type { ErrorResponse } from "../protocol/http.ts";
+
+export function sendJson(response: ServerResponse, status: number, body: unknown): void {
+  sendText(response, status, "application/json; charset=utf-8", JSON.stringify(body));
+}
+
+export function sendError(response: ServerResponse, status: number, error: string): void {
+  const body: ErrorResponse = { error };
+  sendJson(response, status, body);
+}
+
+export function sendText(
+  response: ServerResponse,
+  status: number,
+  type: string,
+  body: string,
+): void {
+  response.writeHead(status, {
+    "Content-Type": type,
+    "Content-Length": Buffer.byteLength(body),
+    "Cache-Control": "no-store",
+  });
+  response.end(body);
+}
+
+/** Aborted when the client is gone or has its answer. */
+export function closeSignal(response: ServerResponse): AbortSignal {
+  const controller = new AbortController();
+  response.once("close", () => controller.abort());
+  return controller.signal;
+}
+
+/** Writes a chunk and waits until the client can take more. Resolves at once when it is gone. */
+export async function writeChunk(response: ServerResponse, chunk: Buffer | string): Promise<void> {
+  if (response.destroyed || response.write(chunk)) return;
+  await new Promise<void>((resolve) => {
+    const done = () => {
+      response.off("drain", done);
+      response.off("close", done);
+      resolve();
+    };
+    response.once("drain", done);
+    response.once("close", done);
+  });
+}

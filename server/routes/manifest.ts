@@ -1,0 +1,13 @@
+import { messageOf } from "../../protocol/error.ts";
+import type { Route } from "../context.ts";
+import { readManifest } from "../manifest.ts";
+import { sendError, sendJson } from "../respond.ts";
+
+/** `GET /api/manifest`: builds the project and tells what it exposes. */
+export const getManifest: Route = async (context, { response }) => {
+  try {
+    sendJson(response, 200, await readManifest(context));
+  } catch (error) {
+    sendError(response, 422, messageOf(error));
+  }
+};
