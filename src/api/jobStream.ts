@@ -1,0 +1,39 @@
+import { END_OF_STREAM, STREAMED_EVENTS, type StreamedEventName } from "../../protocol/event.ts";
+import { ROUTES } from "../../protocol/http.ts";
+
+/** One frame of a job's event stream, as it came. */
+export interface StreamFrame {
+  event: StreamedEventName;
+  /** JSON if all is well. */
+  data: string;
+  /** Byte offset after the record in the job's log; a frame without its own repeats the last. */
+  id: string;
+}
+
+export interface JobStreamListener {
+  onOpen: () => void;
+  onFrame: (frame: StreamFrame) => void;
+  /** `closed`: the browser has given up; otherwise it connects again by itself. */
+  onError: (closed: boolean) => void;
+  /** The job is over and every event of it has been sent. */
+  onEnd: () => void;
+}
+
+/** Follows a job's events until `end` or until closed. */
+export function openJobStream(id: string, listener: JobStreamListener): { close: () => void } {
+  const source = new EventSource(ROUTES.jobEvents(id));
+  for (const event of STREAMED_EVENTS) {
+    source.addEventListener(event, ({ data, lastEventId }: MessageEvent) => {
+      listener.onFrame({ event, data: String(data), id: lastEventId });
+    });
+  }
+  source.addEventListener(END_OF_STREAM, () => {
+    source.close();
+    listener.onEnd();
+  });
+  source.addEventListener("open", () => listener.onOpen());
+  source.addEventListener("error", () => {
+    listener.onError(source.readyState === EventSource.CLOSED);
+  });
+  return { close: () => source.close() };
+}

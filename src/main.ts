@@ -1,0 +1,7 @@
+import { createPinia } from "pinia";
+import { createApp } from "vue";
+import App from "./App.vue";
+import { createPageRouter } from "./router.ts";
+import "./styles.css";
+
+createApp(App).use(createPinia()).use(createPageRouter()).mount("#app");

@@ -1,0 +1,106 @@
+import { defineStore, getActivePinia } from "pinia";
+import { computed, onScopeDispose, ref, shallowRef } from "vue";
+import { isFinal, type JobStatus } from "../../protocol/job.ts";
+import { openJobStream } from "../api/jobStream.ts";
+import { createFrame } from "./frame.ts";
+import { advance, NO_PROGRESS, type StreamHappening } from "./jobProgress.ts";
+import { POLL_INTERVAL_MS, useJobs } from "./jobs.ts";
+
+/** `broken`: the browser has given up on a job that was not over. */
+export type Connection = "connecting" | "open" | "reconnecting" | "ended" | "broken";
+
+export type JobEvents = ReturnType<typeof useJobEvents>;
+
+/** One job, followed through its stream. Opened when its page is entered, disposed when left. */
+export function useJobEvents(id: string) {
+  return defineStore(`jobEvents/${id}`, () => setup(id))();
+}
+
+/** Closes the stream and forgets the job, so that the next visit starts from nothing. */
+export function disposeJobEvents(store: JobEvents): void {
+  store.$dispose();
+  // Pinia would fill the next store of this name with what it finds here.
+  delete getActivePinia()?.state.value[store.$id];
+}
+
+function setup(id: string) {
+  const jobs = useJobs();
+  const job = computed(() => jobs.find(id));
+  const progress = shallowRef(NO_PROGRESS);
+  const connection = ref<Connection>("connecting");
+  /** What the list says once the stream has nothing more to tell. */
+  const outcome = ref<JobStatus>();
+  const status = computed(() => outcome.value ?? progress.value.status ?? job.value?.status);
+  /** The project has no such job. */
+  const missing = ref(false);
+
+  const pending: StreamHappening[] = [];
+  const frame = createFrame(flush);
+  let stream: { close: () => void } | undefined;
+  let retry: ReturnType<typeof setTimeout> | undefined;
+  let disposed = false;
+
+  function flush(): void {
+    frame.cancel();
+    if (pending.length) progress.value = advance(progress.value, pending.splice(0));
+  }
+
+  function happen(happening: StreamHappening): void {
+    pending.push(happening);
+    frame.request();
+  }
+
+  /** The list knows what the stream does not send: that a job was cancelled, or never was. */
+  async function settle(): Promise<void> {
+    await jobs.refresh();
+    if (disposed) return;
+    flush();
+    if (jobs.error) {
+      retry = setTimeout(() => void settle(), POLL_INTERVAL_MS);
+    } else if (job.value && isFinal(job.value.status)) {
+      outcome.value = job.value.status;
+      connection.value = "ended";
+    } else if (connection.value !== "ended") {
+      connection.value = "broken";
+      missing.value = !job.value;
+    }
+  }
+
+  function open(): void {
+    if (stream) return;
+    void jobs.refresh();
+    stream = openJobStream(id, {
+      onOpen: () => (connection.value = "open"),
+      onFrame: happen,
+      onError(closed) {
+        happen("stream error");
+        connection.value = "reconnecting";
+        if (closed) void settle();
+      },
+      onEnd() {
+        connection.value = "ended";
+        void settle();
+      },
+    });
+  }
+
+  onScopeDispose(() => {
+    disposed = true;
+    stream?.close();
+    frame.cancel();
+    clearTimeout(retry);
+  });
+
+  return {
+    job,
+    status,
+    connection,
+    missing,
+    lines: computed(() => progress.value.lines),
+    points: computed(() => progress.value.points),
+    logged: computed(() => progress.value.logged),
+    artifacts: computed(() => progress.value.artifacts),
+    error: computed(() => progress.value.error),
+    open,
+  };
+}

@@ -1,0 +1,123 @@
+import { FINAL_STATUS, isFinalEvent } from "../../protocol/event.ts";
+import type { JobStatus } from "../../protocol/job.ts";
+import type { StreamFrame } from "../api/jobStream.ts";
+import { isRecord } from "../api/request.ts";
+
+/** A logged loss; both numbers are finite. */
+export interface LossPoint {
+  step: number;
+  loss: number;
+}
+
+/** What a job's page knows from the job's stream. */
+export interface JobProgress {
+  /** Undefined until an event tells. */
+  status: JobStatus | undefined;
+  /** The event log's last lines, oldest first. */
+  lines: readonly string[];
+  points: readonly LossPoint[];
+  /** Whether a `training.log` event has come, with a loss or without. */
+  logged: boolean;
+  /** A count, once the job has completed. */
+  artifacts: number | undefined;
+  /** Why the job failed. */
+  error: string;
+  /** Offset of the last record seen; a record at or before it is a replay. */
+  offset: number;
+}
+
+export const NO_PROGRESS: JobProgress = {
+  status: undefined,
+  lines: [],
+  points: [],
+  logged: false,
+  artifacts: undefined,
+  error: "",
+  offset: -1,
+};
+
+export const EVENT_LOG_LINES = 50;
+
+/** Something that happened on the stream: a frame, or that it broke. */
+export type StreamHappening = StreamFrame | "stream error";
+
+/** What is known after `happenings`, which came in this order. Pure. */
+export function advance(before: JobProgress, happenings: readonly StreamHappening[]): JobProgress {
+  const after = { ...before };
+  const lines: string[] = [];
+  const points: LossPoint[] = [];
+  for (const happening of happenings) {
+    if (happening === "stream error") lines.push("[stream error]");
+    else apply(happening, after, lines, points);
+  }
+  if (lines.length) {
+    const split = lines.slice(-EVENT_LOG_LINES).flatMap((line) => line.split("\n"));
+    after.lines = [...before.lines, ...split].slice(-EVENT_LOG_LINES);
+  }
+  if (points.length) after.points = before.points.concat(points);
+  return after;
+}
+
+function apply(
+  frame: StreamFrame,
+  progress: JobProgress,
+  lines: string[],
+  points: LossPoint[],
+): void {
+  const offset = offsetOf(frame);
+  // A final event may be the server's own, with no record and so no offset behind it. Applying it
+  // twice changes nothing.
+  if (offset <= progress.offset && !isFinalEvent(frame)) return;
+  if (offset > progress.offset) progress.offset = offset;
+  const data = parse(frame.data);
+  switch (frame.event) {
+    case "training.started":
+      progress.status = "running";
+      lines.push(`[started] ${frame.data}`);
+      break;
+    case "training.log": {
+      const step = numberIn(data, "step");
+      const loss = numberIn(data, "loss");
+      progress.logged = true;
+      lines.push(`[log] step=${step ?? "n/a"} loss=${loss ?? "n/a"}`);
+      if (step !== undefined && loss !== undefined) points.push({ step, loss });
+      break;
+    }
+    case "checkpoint.saved":
+      lines.push(`[checkpoint] ${frame.data}`);
+      break;
+    case "training.completed":
+      progress.status = FINAL_STATUS[frame.event];
+      if (Array.isArray(data.artifacts)) progress.artifacts = data.artifacts.length;
+      break;
+    case "training.failed":
+      progress.status = FINAL_STATUS[frame.event];
+      progress.error = messageIn(data) ?? frame.data;
+      break;
+  }
+}
+
+/** NaN, which compares with nothing, when the frame tells none. */
+function offsetOf({ id }: StreamFrame): number {
+  return /^\d+$/.test(id) ? Number(id) : NaN;
+}
+
+function parse(text: string): Record<string, unknown> {
+  try {
+    const value: unknown = JSON.parse(text);
+    return isRecord(value) ? value : {};
+  } catch {
+    // The event itself still counts; its raw text goes to the log where a line shows it.
+    return {};
+  }
+}
+
+function numberIn(data: Record<string, unknown>, key: string): number | undefined {
+  const value = data[key];
+  return typeof value === "number" && Number.isFinite(value) ? value : undefined;
+}
+
+function messageIn({ error, message }: Record<string, unknown>): string | undefined {
+  const found = isRecord(error) ? error.message : (error ?? message);
+  return typeof found === "string" ? found : undefined;
+}
