@@ -1,0 +1,35 @@
+/** Ids 0–255 are bytes; the specials follow. */
+export const BYTES = 256;
+
+export const SPECIALS = {
+  pad: 256,
+  bos: 257,
+  eos: 258,
+  system: 259,
+  user: 260,
+  assistant: 261,
+} as const;
+
+/** How each special is written in Hugging Face's files. */
+export function specialText(name: keyof typeof SPECIALS): string {
+  return `<|${name}|>`;
+}
+
+/** Tokens the model knows, a count. A multiple of 8: two ids stay unused. */
+export const VOCABULARY = 264;
+
+const encoder = new TextEncoder();
+
+/** The text's UTF-8 bytes. Text never yields a special, even if it spells one. */
+export function encode(text: string): Uint8Array {
+  return encoder.encode(text);
+}
+
+/**
+ * The text of the tokens, specials left out. Malformed bytes become U+FFFD; a character that is
+ * cut off at the end is left out.
+ */
+export function decode(tokens: Iterable<number>): string {
+  const bytes = Uint8Array.from([...tokens].filter((token) => token < BYTES));
+  return new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes, { stream: true });
+}
