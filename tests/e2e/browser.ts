@@ -1,0 +1,46 @@
+import { type Browser, type Page, chromium } from "playwright-core";
+import { afterAll, beforeAll, expect, onTestFinished } from "vitest";
+
+let browser: Browser;
+
+/** Starts one Chromium for a test file. */
+export function useBrowser(): void {
+  beforeAll(async () => {
+    browser = await chromium.launch({
+      executablePath: process.env.CHROMIUM_PATH ?? "/usr/bin/chromium",
+      args: ["--no-sandbox", "--disable-quic", "--disable-background-networking"],
+    });
+  });
+  afterAll(() => browser.close());
+}
+
+/** A page of its own, in which any error that the page itself makes fails the test. */
+export async function openPage(url: string): Promise<Page> {
+  const context = await browser.newContext({ viewport: { width: 1280, height: 800 } });
+  const page = await context.newPage();
+  const errors: string[] = [];
+  page.on("pageerror", (error) => errors.push(String(error)));
+  onTestFinished(async () => {
+    await context.close();
+    expect(errors).toEqual([]);
+  });
+  await page.goto(url);
+  return page;
+}
+
+/** The button of the Run training panel, by any of its labels. */
+export function runButton(page: Page) {
+  return page.getByRole("button", { name: /^(Run training: |No trainer in |Couldn't read )/ });
+}
+
+/** The y coordinates of a chart's path, in the order of its steps. */
+export async function curve(page: Page): Promise<number[]> {
+  if ((await page.locator("svg[role=img]").count()) === 0) return [];
+  const path = (await page.locator("svg[role=img] path").getAttribute("d")) ?? "";
+  return [...path.matchAll(/[ML](\S+) (-?[\d.]+)/g)].map(([, , y]) => Number(y));
+}
+
+/** The event log's lines. */
+export async function logLines(page: Page): Promise<string[]> {
+  return (await page.locator("pre").innerText()).split("\n").filter((line) => line !== "");
+}

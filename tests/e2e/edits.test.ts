@@ -1,0 +1,106 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Page } from "playwright-core";
+import { expect, test } from "vitest";
+import { createProject } from "../project.ts";
+import { openPage, runButton, useBrowser } from "./browser.ts";
+import { runKit, startKitUi } from "./kitUi.ts";
+import { createTinyProject, tinySource } from "./tinyProject.ts";
+
+useBrowser();
+
+/** Clicks, waits for the end of the run, and returns the name of the job it made. */
+async function clickAndWait(page: Page): Promise<string | undefined> {
+  const output = page.getByLabel("Output of kit start");
+  await expect.poll(() => runButton(page).isEnabled()).toBe(true);
+  await runButton(page).click();
+  // Disabled from the click to the end of the run.
+  await expect.poll(() => runButton(page).isEnabled(), { timeout: 30_000 }).toBe(true);
+  expect(await output.innerText()).toMatch(/\ncompleted in /);
+  return /^job \S+ (\S+)/.exec(await output.innerText())?.[1];
+}
+
+test("an edit between two clicks changes nothing; a reload takes it up, and so does kit build", async () => {
+  const project = createTinyProject({ name: "one", steps: 3 });
+  const entry = join(project, "src/kit/index.ts");
+  const { url } = await startKitUi(project);
+  const page = await openPage(url);
+  expect(await clickAndWait(page)).toBe("one");
+
+  writeFileSync(entry, tinySource({ name: "two", steps: 3 }));
+  expect(await clickAndWait(page)).toBe("one");
+
+  await page.reload();
+  await expect.poll(() => runButton(page).innerText()).toBe("Run training: two");
+  expect(await clickAndWait(page)).toBe("two");
+
+  writeFileSync(entry, tinySource({ name: "three", steps: 3 }));
+  expect((await runKit(project, "build")).code).toBe(0);
+  expect(await clickAndWait(page)).toBe("three");
+}, 90_000);
+
+test("a project that cannot be read says why on the button, and works once it is mended", async () => {
+  const project = createTinyProject({ name: "mended" });
+  const entry = join(project, "src/kit/index.ts");
+  const { url } = await startKitUi(project);
+  const page = await openPage(url);
+  const cases: [source: string, label: string | RegExp][] = [
+    ["const one = ;", `Couldn't read manifest: src/kit/index.ts:1:13: Unexpected ";"`],
+    [
+      `throw new TypeError("no such thing");`,
+      "Couldn't read manifest: TypeError: no such thing (src/kit/index.ts:1:7)",
+    ],
+    ["process.exit(3);", /^Couldn't read manifest: .*ended the process \(exit code 3\)/],
+    ["await new Promise(() => {});", /^Couldn't read manifest: .*never finished loading/],
+    [
+      `import { createTrainer } from "kit"; createTrainer({ name: "x", maxSteps: -1, dataset: { type: "jsonl", path: "y" } });`,
+      /^Couldn't read manifest: .*"maxSteps" must be a whole number of at least 1, but is -1/,
+    ],
+    [
+      `import { createKit } from "kit"; export default createKit();`,
+      "No trainer in src/kit/index.ts yet. Add createTrainer(...) and pass it to createKit.",
+    ],
+  ];
+  for (const [source, label] of cases) {
+    writeFileSync(entry, source);
+    await page.reload();
+    if (typeof label === "string") await expect.poll(() => runButton(page).innerText()).toBe(label);
+    else await expect.poll(() => runButton(page).innerText()).toMatch(label);
+    expect(await runButton(page).isDisabled()).toBe(true);
+  }
+  writeFileSync(entry, tinySource({ name: "mended" }));
+  await page.reload();
+  await expect.poll(() => runButton(page).isEnabled()).toBe(true);
+}, 60_000);
+
+test("a folder without a project says so and how to make one", async () => {
+  const { url } = await startKitUi(createProject());
+  const page = await openPage(url);
+  await expect
+    .poll(() => runButton(page).innerText())
+    .toMatch(/^Couldn't read manifest: There is no src\/kit\/index.ts in .*kit init/);
+});
+
+test("a job that fails shows its error in the output, the list and its page", async () => {
+  const project = createTinyProject();
+  writeFileSync(join(project, "data/train.jsonl"), '{"prompt":"1","completion":"1"}\n{"prompt":\n');
+  const { url } = await startKitUi(project);
+  const page = await openPage(url);
+  await runButton(page).click();
+  const output = page.getByLabel("Output of kit start");
+  await expect.poll(() => output.innerText()).toMatch(/failed: .*data\/train\.jsonl:2/);
+  const row = page.locator("tbody tr");
+  await expect.poll(() => row.locator("td").first().innerText()).toBe("failed");
+  expect(await row.locator("td").first().getAttribute("class")).toContain("status-failed");
+  await row.click();
+  await expect
+    .poll(() => page.locator(".outcome").innerText())
+    .toMatch(/^failed\s+\S*train\.jsonl:2/);
+  await page.getByText("No training.log events yet.").waitFor();
+}, 30_000);
+
+test("an unknown job says that there is none", async () => {
+  const { url } = await startKitUi(createTinyProject());
+  const page = await openPage(`${url}#/jobs/20200101-000000-000-aaaa`);
+  await page.getByText("No job 20200101-000000-000-aaaa in this project.").waitFor();
+});

@@ -1,0 +1,93 @@
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { createProject } from "../project.ts";
+import { curve, logLines, openPage, runButton, useBrowser } from "./browser.ts";
+import { runKit, startKitUi } from "./kitUi.ts";
+
+useBrowser();
+
+/** The quickstart as `kit init` writes it, but for the length of its run. */
+async function createQuickstart(steps: number, saveSteps: number): Promise<string> {
+  const project = createProject();
+  expect((await runKit(project, "init", ".")).code).toBe(0);
+  const trainer = join(project, "src", "kit", "trainer.ts");
+  const source = readFileSync(trainer, "utf8");
+  const shorter = source.replace(/maxSteps: \d+/, `maxSteps: ${steps}, saveSteps: ${saveSteps}`);
+  expect(shorter).not.toBe(source);
+  writeFileSync(trainer, shorter);
+  return project;
+}
+
+test("a click trains the quickstart for real: output, list, live curve, completed job, reload", async () => {
+  const project = await createQuickstart(80, 40);
+  const { url } = await startKitUi(project);
+  const page = await openPage(url);
+  const button = runButton(page);
+  const output = page.getByLabel("Output of kit start");
+  const row = page.locator("tbody tr");
+
+  await page.getByText("No jobs yet.").waitFor();
+  await expect.poll(() => button.innerText()).toBe("Run training: date-normalizer");
+  await button.click();
+
+  await expect.poll(() => output.innerText()).toMatch(/^job \S+ date-normalizer\n/);
+  expect(await button.isDisabled()).toBe(true);
+  await row.waitFor();
+  expect(await page.locator("th").allInnerTexts()).toEqual(["Status", "Name", "Created", "ID"]);
+  const id = await row.locator("td").nth(3).innerText();
+
+  // The row, not only its link.
+  await row.locator("td").nth(2).click();
+  expect(new URL(page.url()).hash).toBe(`#/jobs/${id}`);
+  await expect.poll(async () => (await curve(page)).length, { timeout: 30_000 }).toBeGreaterThan(3);
+  expect(await page.locator(".outcome").innerText()).toBe("running");
+
+  await page.getByText("artifacts: 2").waitFor({ timeout: 60_000 });
+  expect(await page.locator(".outcome").innerText()).toMatch(/^completed\s+artifacts: 2$/);
+  const losses = await curve(page);
+  // Downwards on the screen is a falling loss.
+  expect(losses[0]).toBe(0);
+  expect(losses.at(-1)).toBeGreaterThan(100);
+  const lines = await logLines(page);
+  expect(lines[0]).toMatch(/^\[started\] \{"model":"kit\/nano",/);
+  expect(lines).toContainEqual(expect.stringMatching(/^\[log\] step=80 loss=\d/));
+  expect(lines.at(-1)).toMatch(/^\[checkpoint\] \{.*"artifacts\/step-80"/);
+
+  await page.getByRole("link", { name: "Kit" }).click();
+  await expect.poll(() => row.locator("td").first().innerText()).toBe("completed");
+  await expect.poll(() => button.isEnabled()).toBe(true);
+  const printed = await output.evaluate((box) => box.textContent);
+  expect(printed).toMatch(/held-out {2}step=40 {2}exact-match=/);
+  expect(printed).toBe(readFileSync(join(project, ".kit/run/output.log"), "utf8"));
+  // The box follows its output to the end.
+  const hidden = await output.evaluate(
+    (box) => box.scrollHeight - box.scrollTop - box.clientHeight,
+  );
+  expect(hidden).toBeLessThan(2);
+
+  await page.getByRole("link", { name: "date-normalizer" }).click();
+  await page.getByText("artifacts: 2").waitFor();
+  await page.reload();
+  await page.getByText("artifacts: 2").waitFor();
+  expect(await curve(page)).toEqual(losses);
+  expect(await logLines(page)).toEqual(lines);
+}, 120_000);
+
+test("the output box is attached to a run in flight after a reload, from its first line", async () => {
+  const project = await createQuickstart(60, 60);
+  const { url } = await startKitUi(project);
+  const page = await openPage(url);
+  const output = page.getByLabel("Output of kit start");
+  await runButton(page).click();
+  await expect.poll(() => output.innerText(), { timeout: 30_000 }).toContain("step ");
+
+  await page.reload();
+
+  await expect
+    .poll(() => output.innerText())
+    .toMatch(/^job \S+ date-normalizer\ntraining kit\/nano/);
+  expect(await runButton(page).isDisabled()).toBe(true);
+  await expect.poll(() => output.innerText(), { timeout: 60_000 }).toMatch(/\ncompleted in /);
+  await expect.poll(() => runButton(page).isEnabled()).toBe(true);
+}, 120_000);
