@@ -1,0 +1,154 @@
+import { enableAutoUnmount, flushPromises, mount, type VueWrapper } from "@vue/test-utils";
+import { createPinia, setActivePinia } from "pinia";
+import { afterEach, vi } from "vitest";
+import type { Component } from "vue";
+import { createMemoryHistory, type Router } from "vue-router";
+import type { Job, JobStatus } from "../../protocol/job.ts";
+import { createPageRouter } from "../../src/router.ts";
+
+enableAutoUnmount(afterEach);
+
+type Answer = () => Response | Promise<Response>;
+
+/** A fake backend at the page's only boundary: `fetch` and `EventSource`. */
+export function createBackend() {
+  const answers: Record<string, Answer> = {
+    "GET api/manifest": () => json({ trainer: { name: "date-normalizer" } }),
+    "GET api/train": () => new Response(null, { status: 204 }),
+    "GET api/jobs": () => json({ jobs: [] }),
+  };
+  const requests: string[] = [];
+  const streams: FakeEventSource[] = [];
+
+  vi.stubGlobal("fetch", async (path: string, init?: RequestInit) => {
+    const request = `${init?.method ?? "GET"} ${path}`;
+    requests.push(request);
+    const answer = answers[request];
+    if (!answer) throw new TypeError(`no answer to ${request}`);
+    return answer();
+  });
+  vi.stubGlobal(
+    "EventSource",
+    class extends FakeEventSource {
+      constructor(url: string) {
+        super(url);
+        streams.push(this);
+      }
+    },
+  );
+
+  return {
+    requests,
+    streams,
+    on: (request: string, answer: Answer) => (answers[request] = answer),
+    count: (request: string) => requests.filter((each) => each === request).length,
+    jobs: (...jobs: Job[]) => (answers["GET api/jobs"] = () => json({ jobs })),
+    /** The stream that was opened last. */
+    stream: () => streams.at(-1)!,
+    openStreams: () => streams.filter(({ readyState }) => readyState !== FakeEventSource.CLOSED),
+  };
+}
+
+class FakeEventSource {
+  static readonly CLOSED = 2;
+  readyState = 0;
+  readonly url: string;
+  private readonly listeners = new Map<string, ((event: unknown) => void)[]>();
+  private lastEventId = "";
+
+  constructor(url: string) {
+    this.url = url;
+  }
+
+  addEventListener(name: string, listener: (event: unknown) => void): void {
+    this.listeners.set(name, [...(this.listeners.get(name) ?? []), listener]);
+  }
+
+  close(): void {
+    this.readyState = FakeEventSource.CLOSED;
+  }
+
+  /** A frame; without an id of its own it repeats the last, as a browser does. */
+  send(event: string, data: unknown, id?: number): void {
+    if (id !== undefined) this.lastEventId = String(id);
+    const text = typeof data === "string" ? data : JSON.stringify(data);
+    this.dispatch(event, { data: text, lastEventId: this.lastEventId });
+  }
+
+  connect(): void {
+    this.readyState = 1;
+    this.dispatch("open", {});
+  }
+
+  /** A broken connection: the browser tries again, or has given up. */
+  fail({ closed = false } = {}): void {
+    if (this.readyState === FakeEventSource.CLOSED) return;
+    this.readyState = closed ? FakeEventSource.CLOSED : 0;
+    for (const listener of this.listeners.get("error") ?? []) listener({});
+  }
+
+  private dispatch(name: string, event: object): void {
+    if (this.readyState === FakeEventSource.CLOSED) return;
+    for (const listener of this.listeners.get(name) ?? []) listener(event);
+  }
+}
+
+export function json(body: unknown, status = 200): Response {
+  return new Response(JSON.stringify(body), {
+    status,
+    headers: { "content-type": "application/json" },
+  });
+}
+
+/** A response whose body the test writes as it goes. */
+export function createOutput() {
+  let controller: ReadableStreamDefaultController<Uint8Array>;
+  const body = new ReadableStream<Uint8Array>({ start: (started) => void (controller = started) });
+  return {
+    response: () => new Response(body, { headers: { "content-type": "text/plain" } }),
+    write: (text: string | Uint8Array) =>
+      controller.enqueue(typeof text === "string" ? new TextEncoder().encode(text) : text),
+    end: () => controller.close(),
+    breakOff: () => controller.error(new TypeError("network error")),
+  };
+}
+
+/** An answer that the test gives later. */
+export function createAnswer() {
+  let give!: (response: Response) => void;
+  const answer = new Promise<Response>((resolve) => (give = resolve));
+  return { promise: () => answer, give };
+}
+
+export function job(id: string, status: JobStatus = "running", name = `name of ${id}`): Job {
+  return { id, name, status, createdAt: "2026-03-07T12:34:56.000Z" };
+}
+
+export interface Page {
+  page: VueWrapper;
+  router: Router;
+}
+
+/** Mounts a component as the page does, at an address. */
+export async function visit(component: Component, address = "/"): Promise<Page> {
+  const pinia = createPinia();
+  setActivePinia(pinia);
+  const router = createPageRouter(createMemoryHistory());
+  await router.push(address);
+  const page = mount(component, {
+    global: { plugins: [pinia, router] },
+    attachTo: document.body,
+  });
+  await settle();
+  return { page, router };
+}
+
+/** Lets answers arrive and a frame be painted. */
+export async function settle(): Promise<void> {
+  // A response's body passes through streams that take several turns.
+  for (let turn = 0; turn < 5; turn++) {
+    await flushPromises();
+    if (vi.isFakeTimers()) await vi.advanceTimersByTimeAsync(20);
+    else await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+}

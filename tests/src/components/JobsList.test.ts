@@ -1,0 +1,156 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import JobsList from "../../../src/components/JobsList.vue";
+import { createAnswer, createBackend, job, json, settle, visit } from "../backend.ts";
+
+const POLL_MS = 5_000;
+
+let backend: ReturnType<typeof createBackend>;
+
+beforeEach(() => {
+  vi.useFakeTimers();
+  backend = createBackend();
+});
+
+afterEach(() => {
+  vi.useRealTimers();
+  document.body.innerHTML = "";
+});
+
+const visitList = () => visit(JobsList);
+
+describe("the jobs list", () => {
+  it("shows status, name, creation time and id of each job, in the backend's order", async () => {
+    backend.jobs(job("b"), job("c", "failed"), job("a", "queued"));
+    const { page } = await visitList();
+    expect(page.findAll("th").map((cell) => cell.text())).toEqual([
+      "Status",
+      "Name",
+      "Created",
+      "ID",
+    ]);
+    const created = new Date("2026-03-07T12:34:56.000Z").toLocaleString();
+    expect(
+      page.findAll("tbody tr").map((row) => row.findAll("td").map((cell) => cell.text())),
+    ).toEqual([
+      ["running", "name of b", created, "b"],
+      ["failed", "name of c", created, "c"],
+      ["queued", "name of a", created, "a"],
+    ]);
+  });
+
+  it.each(["queued", "running", "completed", "failed", "cancelled"] as const)(
+    "gives the cell of a %s job a class for its colour",
+    async (status) => {
+      backend.jobs(job("a", status));
+      const { page } = await visitList();
+      expect(page.get("td").classes()).toContain(`status-${status}`);
+    },
+  );
+
+  it("links the name to the job's page", async () => {
+    backend.jobs(job("a/b c"));
+    const { page, router } = await visitList();
+    const link = page.get("td a");
+    expect(link.text()).toBe("name of a/b c");
+    await link.trigger("click");
+    await settle();
+    expect(router.currentRoute.value.params).toEqual({ id: "a/b c" });
+  });
+
+  it("goes to the job's page on a click anywhere in its row", async () => {
+    backend.jobs(job("a"), job("b"));
+    const { page, router } = await visitList();
+    await page.findAll("tbody tr")[1]!.get("td.created").trigger("click");
+    await settle();
+    expect(router.currentRoute.value.fullPath).toBe("/jobs/b");
+  });
+
+  it("opens another tab on a click with a modifier", async () => {
+    backend.jobs(job("a"));
+    const open = vi.fn();
+    vi.stubGlobal("open", open);
+    const { page, router } = await visitList();
+    await page.get("td.id").trigger("click", { ctrlKey: true });
+    await settle();
+    expect(open).toHaveBeenCalledWith(router.resolve("/jobs/a").href);
+    expect(router.currentRoute.value.fullPath).toBe("/");
+  });
+
+  it("stays when the click ends a selection of text", async () => {
+    backend.jobs(job("a"));
+    const { page, router } = await visitList();
+    getSelection()!.selectAllChildren(page.get("td.id").element);
+    await page.get("td.id").trigger("click");
+    await settle();
+    expect(router.currentRoute.value.fullPath).toBe("/");
+  });
+
+  it("reads No jobs yet. when there are none, and not before it is known", async () => {
+    const answer = createAnswer();
+    backend.on("GET api/jobs", answer.promise);
+    const { page } = await visitList();
+    expect(page.text()).not.toContain("No jobs yet.");
+    answer.give(json({ jobs: [] }));
+    await settle();
+    expect(page.get(".empty").text()).toBe("No jobs yet.");
+  });
+
+  it("asks at mount, then every 5 seconds, and no more once it is gone", async () => {
+    const { page } = await visitList();
+    expect(backend.count("GET api/jobs")).toBe(1);
+    await vi.advanceTimersByTimeAsync(POLL_MS - 500);
+    expect(backend.count("GET api/jobs")).toBe(1);
+    await vi.advanceTimersByTimeAsync(500);
+    expect(backend.count("GET api/jobs")).toBe(2);
+    await vi.advanceTimersByTimeAsync(POLL_MS);
+    expect(backend.count("GET api/jobs")).toBe(3);
+    page.unmount();
+    await vi.advanceTimersByTimeAsync(3 * POLL_MS);
+    expect(backend.count("GET api/jobs")).toBe(3);
+  });
+
+  it("shows what a later poll brings", async () => {
+    backend.jobs(job("a"));
+    const { page } = await visitList();
+    backend.jobs(job("b", "queued"), job("a", "completed"));
+    await vi.advanceTimersByTimeAsync(POLL_MS);
+    expect(page.findAll("td.status").map((cell) => cell.text())).toEqual(["queued", "completed"]);
+  });
+
+  it("has one request in flight at a time", async () => {
+    const answer = createAnswer();
+    backend.on("GET api/jobs", answer.promise);
+    await visitList();
+    await vi.advanceTimersByTimeAsync(3 * POLL_MS);
+    expect(backend.count("GET api/jobs")).toBe(1);
+    answer.give(json({ jobs: [] }));
+    await vi.advanceTimersByTimeAsync(POLL_MS);
+    expect(backend.count("GET api/jobs")).toBe(2);
+  });
+
+  it("keeps the last good rows when a poll fails, says so, and recovers", async () => {
+    backend.jobs(job("a"));
+    const { page } = await visitList();
+    backend.on("GET api/jobs", () => json({ error: "The disk is on fire." }, 500));
+    await vi.advanceTimersByTimeAsync(POLL_MS);
+    expect(page.findAll("tbody tr")).toHaveLength(1);
+    expect(page.get(".notice").text()).toContain("The disk is on fire.");
+    backend.jobs(job("a"), job("b"));
+    await vi.advanceTimersByTimeAsync(POLL_MS);
+    expect(page.findAll("tbody tr")).toHaveLength(2);
+    expect(page.find(".notice").exists()).toBe(false);
+  });
+
+  it.each([
+    ["no connection", () => Promise.reject(new TypeError("fetch failed")), "does not answer"],
+    ["an answer that is no JSON", () => new Response("<html>"), "not understood"],
+    ["a list that is not the contract's", () => json([job("a")]), "not understood"],
+    ["a job of unknown shape", () => json({ jobs: [{ id: 1 }] }), "not understood"],
+    ["a proxy's error", () => new Response("<p>", { status: 502 }), "answered 502"],
+  ])("says in a sentence what is wrong: %s", async (_, answer, words) => {
+    backend.on("GET api/jobs", answer);
+    const { page } = await visitList();
+    expect(page.get(".notice").text()).toContain(words);
+    expect(page.text()).not.toContain("No jobs yet.");
+  });
+});

@@ -1,0 +1,57 @@
+import { mount } from "@vue/test-utils";
+import { expect, it } from "vitest";
+import LogBox from "../../../src/components/LogBox.vue";
+
+/** Lays a box out, as happy-dom does not: 100 px high, 20 px a block. */
+function mountBox(blocks: number) {
+  const props = (count: number) => ({
+    label: "Output",
+    placeholder: "Nothing yet.",
+    blocks: Array.from({ length: count }, (_, id) => ({ id, text: `line ${id}\n` })),
+  });
+  const box = mount(LogBox, { props: props(blocks) });
+  const pre = box.get("pre").element;
+  let height = blocks * 20;
+  Object.defineProperty(pre, "clientHeight", { get: () => 100 });
+  Object.defineProperty(pre, "scrollHeight", { get: () => height });
+  return {
+    pre,
+    grow: (count: number) => {
+      height = count * 20;
+      return box.setProps(props(count));
+    },
+    scrollTo: (top: number) => {
+      pre.scrollTop = top;
+      return box.get("pre").trigger("scroll");
+    },
+  };
+}
+
+it("shows exactly the text it is given, in a pre", () => {
+  const text = "a  b\r\n\t<b>&amp;</b>\n\n";
+  const blocks = [
+    { id: 0, text },
+    { id: 1, text: "last" },
+  ];
+  const box = mount(LogBox, { props: { label: "Output", placeholder: "Nothing yet.", blocks } });
+  expect(box.get("pre").element.textContent).toBe(`${text}last`);
+});
+
+it("follows the latest text", async () => {
+  const box = mountBox(10);
+  await box.grow(20);
+  expect(box.pre.scrollTop).toBe(400);
+  await box.grow(30);
+  expect(box.pre.scrollTop).toBe(600);
+});
+
+it("stays where the reader scrolled up to, and follows again from the end", async () => {
+  const box = mountBox(20);
+  await box.scrollTo(120);
+  await box.grow(30);
+  expect(box.pre.scrollTop).toBe(120);
+
+  await box.scrollTo(500);
+  await box.grow(40);
+  expect(box.pre.scrollTop).toBe(800);
+});

@@ -1,0 +1,37 @@
+import { mount } from "@vue/test-utils";
+import { expect, it } from "vitest";
+import LossChart from "../../../src/components/LossChart.vue";
+
+const points = [
+  { step: 10, loss: 4.25 },
+  { step: 20, loss: 0.123456 },
+  { step: 30, loss: 1 },
+];
+
+it("draws one path in an SVG of 640 × 200", () => {
+  const chart = mount(LossChart, { props: { points, logged: true } });
+  const svg = chart.get("svg");
+  expect(svg.attributes()).toMatchObject({ width: "640", height: "200", viewBox: "0 0 640 200" });
+  expect(chart.findAll("svg *").map(({ element }) => element.tagName.toLowerCase())).toEqual([
+    "path",
+  ]);
+  expect(chart.get("path").attributes("d")).toBe("M0 0L320 200L640 157.52");
+});
+
+it("says what it shows in words", () => {
+  const chart = mount(LossChart, { props: { points, logged: true } });
+  expect(chart.get("[role=img]").attributes("aria-label")).toBe(
+    "Loss by step: between 0.1235 and 4.25 from step 10 to step 30, 1 at last.",
+  );
+});
+
+it("reads so until a training.log event has come", () => {
+  const chart = mount(LossChart, { props: { points: [], logged: false } });
+  expect(chart.get(".slot").text()).toBe("No training.log events yet.");
+  expect(chart.find("svg").exists()).toBe(false);
+});
+
+it("does not claim that no event has come when none had a loss", () => {
+  const chart = mount(LossChart, { props: { points: [], logged: true } });
+  expect(chart.get(".slot").text()).toBe("No training.log event has a numeric loss yet.");
+});

@@ -1,0 +1,259 @@
+import type { VueWrapper } from "@vue/test-utils";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import App from "../../../src/App.vue";
+import { createBackend, createOutput, json, settle, visit } from "../backend.ts";
+
+const REATTACH_MS = 3_000;
+
+let backend: ReturnType<typeof createBackend>;
+
+beforeEach(() => {
+  vi.useFakeTimers();
+  backend = createBackend();
+});
+
+afterEach(() => {
+  vi.useRealTimers();
+  document.body.innerHTML = "";
+});
+
+const button = (page: VueWrapper) => page.get<HTMLButtonElement>(".run-training button");
+const isDisabled = (page: VueWrapper) => button(page).element.disabled;
+const output = (page: VueWrapper) => page.get(".run-training pre").element.textContent;
+const notice = (page: VueWrapper) => page.get(".run-training [role=alert]").text();
+
+async function click(page: VueWrapper): Promise<void> {
+  await button(page).trigger("click");
+  await settle();
+}
+
+/** Answers the next `POST api/train` with an output that the test writes. */
+function nextRun() {
+  const run = createOutput();
+  backend.on("POST api/train", run.response);
+  return run;
+}
+
+describe("the label of the Run training action", () => {
+  it("names the trainer that was found", async () => {
+    const { page } = await visit(App);
+    expect(button(page).text()).toBe("Run training: date-normalizer");
+    expect(isDisabled(page)).toBe(false);
+  });
+
+  it("says what to write when nothing is exposed", async () => {
+    backend.on("GET api/manifest", () => json({ trainer: null }));
+    const { page } = await visit(App);
+    expect(button(page).text()).toBe(
+      "No trainer in src/kit/index.ts yet. Add createTrainer(...) and pass it to createKit.",
+    );
+    expect(isDisabled(page)).toBe(true);
+  });
+
+  it("tells the error of a failed build, with all its lines", async () => {
+    const error = 'src/kit/index.ts:4:2: Expected "}"\n\n  4 │ a\n    ╵ ^';
+    backend.on("GET api/manifest", () => json({ error }, 422));
+    const { page } = await visit(App);
+    expect(button(page).element.textContent).toBe(`Couldn't read manifest: ${error}`);
+    expect(isDisabled(page)).toBe(true);
+  });
+
+  it("says what to do when nobody answers", async () => {
+    backend.on("GET api/manifest", () => Promise.reject(new TypeError("fetch failed")));
+    const { page } = await visit(App);
+    expect(button(page).text()).toBe(
+      "Couldn't read manifest: Kit does not answer. Check that `kit ui` is still running. Then reload the page.",
+    );
+  });
+
+  it("claims nothing and can't be clicked before the manifest has come", async () => {
+    backend.on("GET api/manifest", () => new Promise(() => {}));
+    const { page } = await visit(App);
+    expect(button(page).text()).toBe("Reading src/kit/index.ts…");
+    expect(isDisabled(page)).toBe(true);
+  });
+
+  it("is read once a load of the page, however often Home is visited", async () => {
+    const { router } = await visit(App);
+    for (const address of ["/jobs/a", "/", "/jobs/b", "/"]) {
+      await router.push(address);
+      await settle();
+    }
+    expect(backend.count("GET api/manifest")).toBe(1);
+  });
+});
+
+describe("a run", () => {
+  it("is started by a click, once, and shows what it prints as it prints it", async () => {
+    const run = nextRun();
+    const { page } = await visit(App);
+    await click(page);
+    await click(page);
+    expect(backend.count("POST api/train")).toBe(1);
+    run.write("step 1\n");
+    await settle();
+    expect(output(page)).toBe("step 1\n");
+    run.write("\u001b[1mstep 2\r");
+    await settle();
+    expect(output(page)).toBe("step 1\n\u001b[1mstep 2\r");
+  });
+
+  it("disables the button until it ends", async () => {
+    const run = nextRun();
+    const { page } = await visit(App);
+    await click(page);
+    expect(isDisabled(page)).toBe(true);
+    expect(button(page).text()).toBe("Run training: date-normalizer");
+    run.end();
+    await settle();
+    expect(isDisabled(page)).toBe(false);
+  });
+
+  it("shows characters whole whose bytes come apart, and a byte order mark as it is", async () => {
+    const run = nextRun();
+    const { page } = await visit(App);
+    await click(page);
+    for (const byte of new TextEncoder().encode("\uFEFFé → 😀")) run.write(new Uint8Array([byte]));
+    await settle();
+    expect(output(page)).toBe("\uFEFFé → 😀");
+  });
+
+  it("replaces the output of the run before", async () => {
+    const first = nextRun();
+    const { page } = await visit(App);
+    await click(page);
+    first.write("first");
+    first.end();
+    await settle();
+    const second = nextRun();
+    await click(page);
+    second.write("second");
+    await settle();
+    expect(output(page)).toBe("second");
+  });
+
+  it("goes on being shown after a visit to a job", async () => {
+    const run = nextRun();
+    const { page, router } = await visit(App);
+    await click(page);
+    run.write("before, ");
+    await router.push("/jobs/a");
+    await settle();
+    run.write("during, ");
+    await settle();
+    await router.push("/");
+    run.write("after");
+    await settle();
+    expect(output(page)).toBe("before, during, after");
+    expect(isDisabled(page)).toBe(true);
+  });
+
+  it("says how much is not shown of a very long output", async () => {
+    const run = nextRun();
+    const { page } = await visit(App);
+    await click(page);
+    run.write("0123456789\n".repeat(400_000));
+    await settle();
+    expect(page.get(".run-training .notice").text()).toMatch(
+      /^The first 4\d\d,\d{3} characters are not shown here;/,
+    );
+  });
+
+  it("that the server refuses leaves a sentence and the output before", async () => {
+    const first = nextRun();
+    const { page } = await visit(App);
+    await click(page);
+    first.write("first");
+    first.end();
+    await settle();
+    backend.on("POST api/train", () => json({ error: "kit start cannot be found." }, 500));
+    await click(page);
+    expect(notice(page)).toBe("kit start cannot be found.");
+    expect(output(page)).toBe("first");
+    expect(isDisabled(page)).toBe(false);
+  });
+
+  it("that another tab has in flight is shown in place of a second one", async () => {
+    const { page } = await visit(App);
+    const other = createOutput();
+    backend.on("POST api/train", () => json({ error: "A run is in flight." }, 409));
+    backend.on("GET api/train", other.response);
+    await click(page);
+    other.write("theirs");
+    await settle();
+    expect(notice(page)).toBe("A run is in flight.");
+    expect(output(page)).toBe("theirs");
+    expect(isDisabled(page)).toBe(true);
+    other.end();
+    await settle();
+    expect(isDisabled(page)).toBe(false);
+  });
+
+  it("in flight when the page is loaded is shown from its first byte", async () => {
+    const run = createOutput();
+    backend.on("GET api/train", run.response);
+    run.write("from the start, ");
+    const { page } = await visit(App);
+    run.write("and on");
+    await settle();
+    expect(isDisabled(page)).toBe(true);
+    expect(output(page)).toBe("from the start, and on");
+    run.end();
+    await settle();
+    expect(isDisabled(page)).toBe(false);
+  });
+
+  it("can't be started before it is known whether one is in flight", async () => {
+    backend.on("GET api/train", () => new Promise(() => {}));
+    const { page } = await visit(App);
+    expect(isDisabled(page)).toBe(true);
+  });
+
+  it("can be started where nothing can tell of a run in flight", async () => {
+    backend.on("GET api/train", () => json({ error: "No such route." }, 404));
+    const { page } = await visit(App);
+    expect(isDisabled(page)).toBe(false);
+  });
+
+  it("whose connection is lost is taken up again from its first byte", async () => {
+    const run = nextRun();
+    const { page } = await visit(App);
+    await click(page);
+    run.write("one ");
+    await settle();
+    backend.on("GET api/train", () => Promise.reject(new TypeError("fetch failed")));
+    run.breakOff();
+    await settle();
+    expect(notice(page)).toContain("The connection was lost.");
+    expect(output(page)).toBe("one ");
+    expect(isDisabled(page)).toBe(true);
+    await vi.advanceTimersByTimeAsync(2 * REATTACH_MS);
+
+    const again = createOutput();
+    backend.on("GET api/train", again.response);
+    again.write("one two");
+    await vi.advanceTimersByTimeAsync(REATTACH_MS);
+    await settle();
+    expect(output(page)).toBe("one two");
+    expect(page.find(".run-training [role=alert]").exists()).toBe(false);
+    expect(isDisabled(page)).toBe(true);
+    again.end();
+    await settle();
+    expect(isDisabled(page)).toBe(false);
+  });
+
+  it("that ended while the connection was lost says where its output is", async () => {
+    const run = nextRun();
+    const { page } = await visit(App);
+    await click(page);
+    run.write("one");
+    await settle();
+    run.breakOff();
+    await settle();
+    await vi.advanceTimersByTimeAsync(REATTACH_MS);
+    await settle();
+    expect(notice(page)).toContain(".kit/run/output.log");
+    expect(output(page)).toBe("one");
+    expect(isDisabled(page)).toBe(false);
+  });
+});

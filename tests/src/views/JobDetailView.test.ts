@@ -1,0 +1,281 @@
+import type { VueWrapper } from "@vue/test-utils";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import App from "../../../src/App.vue";
+import { createAnswer, createBackend, job, json, settle, visit } from "../backend.ts";
+
+let backend: ReturnType<typeof createBackend>;
+
+beforeEach(() => {
+  vi.useFakeTimers();
+  backend = createBackend();
+  backend.jobs(job("a"), job("b", "queued"));
+});
+
+afterEach(() => {
+  vi.useRealTimers();
+  document.body.innerHTML = "";
+});
+
+const status = (page: VueWrapper) => page.get(".outcome .status-badge").text();
+const lines = (page: VueWrapper) => page.get(".event-log pre").element.textContent.split("\n");
+
+async function visitJob(id = "a") {
+  const visited = await visit(App, `/jobs/${id}`);
+  backend.stream().connect();
+  return visited;
+}
+
+async function send(...frames: [event: string, data: unknown, id?: number][]): Promise<void> {
+  for (const frame of frames) backend.stream().send(...frame);
+  await settle();
+}
+
+describe("the job page", () => {
+  it("follows the job's own stream, at an address relative to the page", async () => {
+    await visit(App, "/jobs/a%2Fb");
+    expect(backend.streams.map(({ url }) => url)).toEqual(["api/jobs/a%2Fb/events"]);
+  });
+
+  it("starts from what the jobs list says", async () => {
+    const { page } = await visitJob("b");
+    expect(status(page)).toBe("queued");
+    expect(page.get("h1").text()).toBe("name of b");
+    expect(page.get(".slot").text()).toBe("No training.log events yet.");
+  });
+
+  it("moves to running, with a line, when the training starts", async () => {
+    const { page } = await visitJob("b");
+    await send(["training.started", '{"rows": 4000}', 10]);
+    expect(status(page)).toBe("running");
+    expect(lines(page)).toEqual(['[started] {"rows": 4000}']);
+  });
+
+  it("charts each loss and writes its line", async () => {
+    const { page } = await visitJob();
+    await send(
+      ["training.log", { step: 1, loss: 4 }, 10],
+      ["training.log", { step: 2, loss: null }, 20],
+      ["training.log", { step: 3, loss: 2 }, 30],
+    );
+    expect(page.get(".slot path").attributes("d")).toBe("M0 0L640 200");
+    expect(lines(page)).toEqual([
+      "[log] step=1 loss=4",
+      "[log] step=2 loss=n/a",
+      "[log] step=3 loss=2",
+    ]);
+  });
+
+  it("writes a line for a checkpoint and leaves the chart as it is", async () => {
+    const { page } = await visitJob();
+    await send(["checkpoint.saved", '{"step":100}', 10]);
+    expect(lines(page)).toEqual(['[checkpoint] {"step":100}']);
+    expect(page.get(".slot").text()).toBe("No training.log events yet.");
+  });
+
+  it("counts the artifacts below the status when the job completes", async () => {
+    const { page } = await visitJob();
+    await send(["training.completed", { artifacts: [{}, {}, {}] }, 10]);
+    expect(status(page)).toBe("completed");
+    expect(page.get(".outcome .status-badge + p").text()).toBe("artifacts: 3");
+  });
+
+  it("shows a failure's message beneath the status", async () => {
+    const { page } = await visitJob();
+    const error = "onCheckpoint threw: x is not a function\n    at trainer.ts:3";
+    await send(["training.failed", { error }, 10]);
+    expect(status(page)).toBe("failed");
+    expect(page.get(".outcome .status-badge + p").element.textContent).toBe(error);
+  });
+
+  it("keeps the last 50 lines of a long stream and charts all of it", async () => {
+    const { page } = await visitJob();
+    await send(
+      ...Array.from({ length: 2_000 }, (_, step): [string, unknown, number] => [
+        "training.log",
+        { step, loss: step % 2 },
+        step + 1,
+      ]),
+    );
+    expect(lines(page)).toHaveLength(50);
+    expect(lines(page)[0]).toBe("[log] step=1950 loss=0");
+    expect(page.get(".steps").text()).toContain("1999");
+  });
+
+  it("renders once a frame, however many events a frame brings", async () => {
+    const { page } = await visitJob();
+    const path = page.vm.$nextTick;
+    backend.stream().send("training.log", { step: 1, loss: 4 }, 10);
+    await path();
+    expect(page.find(".slot path").exists()).toBe(false);
+    await settle();
+    expect(page.find(".slot path").exists()).toBe(true);
+  });
+
+  it("keeps up in a hidden tab, where no frame is painted", async () => {
+    vi.stubGlobal("requestAnimationFrame", () => 1);
+    await visitJob("b");
+    await send(["training.failed", { error: "x" }, 10]);
+    await vi.advanceTimersByTimeAsync(300);
+    expect(document.title).toBe("failed · name of b · Kit");
+    vi.unstubAllGlobals();
+  });
+
+  it("writes [stream error] and leaves the reconnection to the browser", async () => {
+    const { page } = await visitJob();
+    await send(["training.started", {}, 10], ["training.log", { step: 1, loss: 4 }, 20]);
+    backend.stream().fail();
+    await settle();
+    expect(lines(page).at(-1)).toBe("[stream error]");
+    expect(page.get(".event-log .aside").text()).toBe("reconnecting…");
+    expect(backend.streams).toHaveLength(1);
+    expect(backend.openStreams()).toHaveLength(1);
+
+    backend.stream().connect();
+    await send(["training.log", { step: 2, loss: 3 }, 30]);
+    expect(page.get(".event-log .aside").text()).toBe("live");
+    expect(lines(page).slice(-2)).toEqual(["[stream error]", "[log] step=2 loss=3"]);
+  });
+
+  it("doubles nothing when a reconnection replays from the beginning", async () => {
+    const { page } = await visitJob();
+    const frames: Parameters<typeof send> = [
+      ["training.started", {}, 10],
+      ["training.log", { step: 1, loss: 4 }, 20],
+    ];
+    await send(...frames);
+    backend.stream().fail();
+    await send(...frames, ["training.log", { step: 2, loss: 3 }, 30]);
+    expect(lines(page)).toEqual([
+      "[started] {}",
+      "[log] step=1 loss=4",
+      "[stream error]",
+      "[log] step=2 loss=3",
+    ]);
+    expect(page.get(".slot path").attributes("d")).toBe("M0 0L640 200");
+  });
+
+  it("closes the stream at end and reads the status once more, so that cancelled shows", async () => {
+    const { page } = await visitJob();
+    await send(["training.started", {}, 10]);
+    backend.jobs(job("a", "cancelled"));
+    const before = backend.count("GET api/jobs");
+    await send(["end", ""]);
+    expect(status(page)).toBe("cancelled");
+    expect(backend.openStreams()).toEqual([]);
+    expect(backend.streams).toHaveLength(1);
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(backend.count("GET api/jobs")).toBe(before + 1);
+  });
+
+  it("tries again for the last status when the list fails at end", async () => {
+    const { page } = await visitJob();
+    backend.on("GET api/jobs", () => json({ error: "Busy." }, 503));
+    await send(["training.started", {}, 10], ["end", ""]);
+    expect(status(page)).toBe("running");
+    backend.jobs(job("a", "cancelled"));
+    await vi.advanceTimersByTimeAsync(5_000);
+    expect(status(page)).toBe("cancelled");
+  });
+
+  it("does not let a list that was asked for early undo what an event said since", async () => {
+    const answer = createAnswer();
+    backend.on("GET api/jobs", answer.promise);
+    const { page } = await visitJob();
+    await send(["training.completed", { artifacts: [] }, 10]);
+    answer.give(json({ jobs: [job("a", "running")] }));
+    await settle();
+    expect(status(page)).toBe("completed");
+  });
+
+  it("is done, not broken, when a finished job's reconnection is turned away", async () => {
+    const { page } = await visitJob();
+    backend.jobs(job("a", "completed"));
+    backend.stream().fail({ closed: true });
+    await settle();
+    expect(status(page)).toBe("completed");
+    expect(page.get(".event-log .aside").text()).toBe("");
+  });
+
+  it("says that it is not live when the browser has given up on a running job", async () => {
+    const { page } = await visitJob();
+    backend.stream().fail({ closed: true });
+    await settle();
+    expect(page.get(".event-log .aside").text()).toContain("reload the page");
+  });
+
+  it("says so when the project has no such job, with a way home", async () => {
+    const { page } = await visit(App, "/jobs/nope");
+    expect(page.text()).not.toContain("No job nope");
+    backend.stream().fail({ closed: true });
+    await settle();
+    expect(page.get("main h1").text()).toBe("No job nope in this project.");
+    expect(page.get("main a").attributes("href")).toBe("/");
+  });
+
+  it("does not call a job unknown while the list can't be read", async () => {
+    backend.on("GET api/jobs", () => Promise.reject(new TypeError("fetch failed")));
+    const { page } = await visit(App, "/jobs/a");
+    backend.stream().fail({ closed: true });
+    await settle();
+    expect(page.text()).not.toContain("No job a");
+    backend.jobs(job("a", "failed"));
+    await vi.advanceTimersByTimeAsync(5_000);
+    expect(status(page)).toBe("failed");
+  });
+
+  it("tells status and name in the tab's title", async () => {
+    const { router } = await visitJob();
+    expect(document.title).toBe("running · name of a · Kit");
+    await send(["training.completed", { artifacts: [] }, 10]);
+    expect(document.title).toBe("completed · name of a · Kit");
+    await router.push("/");
+    await settle();
+    expect(document.title).toBe("Kit");
+  });
+});
+
+describe("going from job to job", () => {
+  it("closes the one stream, opens the other, and mixes no events", async () => {
+    const { page, router } = await visitJob("a");
+    await send(["training.log", { step: 1, loss: 4 }, 10]);
+    const left = backend.stream();
+    await router.push("/jobs/b");
+    await settle();
+    left.send("training.log", { step: 2, loss: 3 }, 20);
+    await send(["training.started", {}, 10]);
+    expect(backend.openStreams().map(({ url }) => url)).toEqual(["api/jobs/b/events"]);
+    expect(lines(page)).toEqual(["[started] {}"]);
+    expect(page.get(".slot").text()).toBe("No training.log events yet.");
+    expect(document.title).toBe("running · name of b · Kit");
+  });
+
+  it("shows the whole history once when a job is visited again", async () => {
+    const { page, router } = await visitJob("a");
+    const history: Parameters<typeof send> = [
+      ["training.started", {}, 10],
+      ["training.log", { step: 1, loss: 4 }, 20],
+      ["training.completed", { artifacts: [{}] }, 30],
+    ];
+    await send(...history, ["end", ""]);
+    await router.push("/");
+    await settle();
+    expect(backend.openStreams()).toEqual([]);
+    await router.push("/jobs/a");
+    await settle();
+    expect(page.text()).not.toContain("artifacts:");
+    await send(...history);
+    expect(lines(page)).toEqual(["[started] {}", "[log] step=1 loss=4"]);
+    expect(page.get(".outcome").text()).toContain("artifacts: 1");
+  });
+
+  it("drops what was still to be rendered of the job that was left", async () => {
+    const { page, router } = await visitJob("a");
+    backend.stream().send("training.failed", { error: "of a" }, 10);
+    backend.stream().send("end", "");
+    await router.push("/jobs/b");
+    await settle();
+    await vi.advanceTimersByTimeAsync(10_000);
+    expect(status(page)).toBe("queued");
+    expect(page.text()).not.toContain("of a");
+  });
+});
