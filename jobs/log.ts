@@ -1,9 +1,10 @@
 import { closeSync, fstatSync, openSync, readSync, writeSync } from "node:fs";
+import { KitError } from "../protocol/error.ts";
 import type { JobEvent } from "../protocol/event.ts";
 import { type FollowOptions, followFile } from "./follow.ts";
 
 const NEWLINE = 0x0a;
-/** How much of a log's end is searched for the event that ended the job. */
+/** How much of a log's end is searched first for the event that ended the job. */
 const TAIL_BYTES = 256 * 1024;
 
 /** One event as a line of the log. */
@@ -21,20 +22,29 @@ export interface PlacedRecord {
 }
 
 export interface LogWriter {
-  /** On return the event is in the file. Non-finite numbers become null. */
+  /**
+   * On return the event is in the file. Non-finite numbers become null.
+   * @throws KitError `CANNOT_WRITE` when only a part of it is
+   */
   append: (event: JobEvent) => void;
+  /** Idempotent. */
   close: () => void;
 }
 
-/** Opens a log for its one writer. A torn last line, left by a crash, is closed off first. */
+/** Opens a log for its one writer, who closes a torn last line off before the first event. */
 export function openLog(path: string): LogWriter {
   const file = openSync(path, "a+");
-  if (endsTorn(file)) writeSync(file, "\n");
+  let isTorn = endsTorn(file);
   let isOpen = true;
   return {
     append({ event, data }) {
       const record: LogRecord = { event, time: new Date().toISOString(), data };
-      writeSync(file, `${JSON.stringify(record)}\n`);
+      // A closed descriptor's number may by now be another file's.
+      if (!isOpen)
+        throw new KitError("LOG_CLOSED", `The log ${path} is closed: its job has ended.`);
+      const line = Buffer.from(`${isTorn ? "\n" : ""}${JSON.stringify(record)}\n`);
+      isTorn = writeSync(file, line) < line.length;
+      if (isTorn) throw new KitError("CANNOT_WRITE", `Cannot write ${path}: the disk is full.`);
     },
     close() {
       if (isOpen) closeSync(file);
@@ -71,16 +81,24 @@ export async function* followLog(
 /** The complete records at the end of a log, oldest first; all of them if the log is short. */
 export function readLogTail(path: string): LogRecord[] {
   return withFile(path, [], (file) => {
-    const size = fstatSync(file).size;
-    const from = Math.max(0, size - TAIL_BYTES);
-    const bytes = Buffer.alloc(size - from);
-    const read = readSync(file, bytes, 0, bytes.length, from);
-    const lines = bytes.toString("utf8", 0, read).split("\n");
-    // What follows the last newline is still being written.
-    lines.pop();
-    if (from > 0) lines.shift();
-    return lines.map(parseRecord).filter((record) => record !== undefined);
+    const { size } = fstatSync(file);
+    for (let length = TAIL_BYTES; ; length *= 4) {
+      const from = Math.max(0, size - length);
+      const records = readRecords(file, from, size);
+      // One long line can fill the tail.
+      if (records.length > 0 || from === 0) return records;
+    }
   });
+}
+
+function readRecords(file: number, from: number, to: number): LogRecord[] {
+  const bytes = Buffer.alloc(to - from);
+  const read = readSync(file, bytes, 0, bytes.length, from);
+  const lines = bytes.toString("utf8", 0, read).split("\n");
+  // What follows the last newline is still being written.
+  lines.pop();
+  if (from > 0) lines.shift();
+  return lines.map(parseRecord).filter((record) => record !== undefined);
 }
 
 /** Whether reading can go on at this offset: at the start, or behind a newline of the log. */
@@ -113,16 +131,14 @@ function endsTorn(file: number): boolean {
 }
 
 function withFile<T>(path: string, otherwise: T, use: (file: number) => T): T {
-  let file: number;
+  let file: number | undefined;
   try {
     file = openSync(path, "r");
-  } catch {
-    // No log yet.
-    return otherwise;
-  }
-  try {
     return use(file);
+  } catch {
+    // No log yet, or none that can be read: the other jobs are shown all the same.
+    return otherwise;
   } finally {
-    closeSync(file);
+    if (file !== undefined) closeSync(file);
   }
 }

@@ -1,11 +1,11 @@
-import { mkdirSync, readdirSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import type { TrainConfig } from "../protocol/engine.ts";
 import { KitError, messageOf } from "../protocol/error.ts";
 import type { Job } from "../protocol/job.ts";
 import { readJson, writeFileAtomically } from "./file.ts";
 import { createJobId, isJobId } from "./id.ts";
-import { createLeaseWatch, holdLease } from "./lease.ts";
+import { type Lease, createLeaseWatch, holdLease } from "./lease.ts";
 import { type LogWriter, openLog, readLogTail } from "./log.ts";
 import { type DerivedStatus, finalStatus, liveStatus } from "./status.ts";
 
@@ -56,7 +56,9 @@ export function createJobStore(project: string): JobStore {
   const finished = new Map<string, DerivedStatus>();
 
   function get(id: string): JobState | undefined {
-    const file = isJobId(id) ? jobFile(id) : undefined;
+    if (!isJobId(id)) return undefined;
+    if (!existsSync(join(root, id))) forget(id);
+    const file = jobFile(id);
     if (!file) return undefined;
     const { status, error } = statusOf(id);
     return { job: { id, name: file.name, status, createdAt: file.createdAt }, error };
@@ -111,11 +113,14 @@ export function createJobStore(project: string): JobStore {
   function forgetMissing(ids: string[]): void {
     const present = new Set(ids);
     for (const id of jobFiles.keys()) {
-      if (present.has(id)) continue;
-      jobFiles.delete(id);
-      finished.delete(id);
-      leases.forget(id);
+      if (!present.has(id)) forget(id);
     }
+  }
+
+  function forget(id: string): void {
+    jobFiles.delete(id);
+    finished.delete(id);
+    leases.forget(id);
   }
 
   return {
@@ -133,23 +138,24 @@ export function createJobStore(project: string): JobStore {
       const id = createJobId(now);
       const directory = join(root, id);
       const createdAt = now.toISOString();
+      let log: LogWriter | undefined;
+      let lease: Lease | undefined;
+      const close = () => {
+        lease?.release();
+        log?.close();
+      };
       try {
-        mkdirSync(directory, { recursive: true });
-        const log = openLog(logPath(id));
-        const lease = holdLease(directory);
+        mkdirSync(root, { recursive: true });
+        mkdirSync(directory);
+        const { append } = (log = openLog(logPath(id)));
+        lease = holdLease(directory);
         const file: JobFile = { id, name, createdAt, config };
         // Last, because the job is there for others as soon as this file is.
         writeFileAtomically(join(directory, "job.json"), `${JSON.stringify(file, null, 2)}\n`);
-        return {
-          job: { id, name, status: "queued", createdAt },
-          directory,
-          append: (event) => log.append(event),
-          close() {
-            lease.release();
-            log.close();
-          },
-        };
+        return { job: { id, name, status: "queued", createdAt }, directory, append, close };
       } catch (error) {
+        close();
+        rmSync(directory, { recursive: true, force: true });
         throw new KitError(
           "CANNOT_WRITE",
           `Cannot create a job in ${root}: ${messageOf(error)}. Make the folder writable, or free disk space.`,

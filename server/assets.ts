@@ -14,6 +14,7 @@ const INDEX = "/index.html";
 
 /** The page's files, read once: what is not in this map cannot be asked for. */
 export interface Assets {
+  has: (path: string) => boolean;
   /** Answers with the file of this path, or returns false. */
   serve: (path: string, response: ServerResponse) => boolean;
 }
@@ -36,6 +37,7 @@ export function loadAssets(directory: string): Assets {
   }
   files.set("/", index);
   return {
+    has: (path) => files.has(path),
     serve(path, response) {
       const file = files.get(path);
       if (!file) return false;

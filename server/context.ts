@@ -1,14 +1,12 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { JobStore } from "../jobs/store.ts";
+import type { ManifestReader } from "./manifest.ts";
 import type { Runner } from "./run.ts";
 
 /** What the routes work with. */
 export interface ServerContext {
-  /** Absolute path of the project. */
-  project: string;
-  /** How to call the `kit` command: a program and its first arguments. */
-  kit: string[];
   jobs: JobStore;
+  manifests: ManifestReader;
   runner: Runner;
 }
 

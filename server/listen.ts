@@ -6,11 +6,14 @@ import { KitError, messageOf } from "../protocol/error.ts";
 export const DEFAULT_PORT = 4747;
 /** How many ports after the default are tried. */
 const PORTS_TRIED = 100;
+const LAST_PORT = 65_535;
 
 export interface ListenOptions {
   host: string;
-  /** Left out: {@link DEFAULT_PORT} or the next free one. 0: any that is free. */
+  /** Left out: `firstPort` or the next free one. 0: any that is free. */
   port?: number;
+  /** Default {@link DEFAULT_PORT}. */
+  firstPort?: number;
 }
 
 /**
@@ -18,9 +21,10 @@ export interface ListenOptions {
  * @throws KitError `PORT_TAKEN` or `CANNOT_LISTEN`
  */
 export async function listen(server: Server, options: ListenOptions): Promise<number> {
-  const { host, port } = options;
+  const { host, port, firstPort = DEFAULT_PORT } = options;
   if (port !== undefined) return listenOn(server, host, port);
-  for (let next = DEFAULT_PORT; next < DEFAULT_PORT + PORTS_TRIED; next++) {
+  const lastPort = Math.min(firstPort + PORTS_TRIED - 1, LAST_PORT);
+  for (let next = firstPort; next <= lastPort; next++) {
     try {
       return await listenOn(server, host, next);
     } catch (error) {

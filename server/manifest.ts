@@ -1,54 +1,78 @@
 import { fork } from "node:child_process";
 import { KitError } from "../protocol/error.ts";
 import type { Manifest } from "../protocol/http.ts";
-import { type ManifestMessage, describeEarlyExit } from "../protocol/manifest.ts";
+import {
+  type ManifestMessage,
+  describeEarlyExit,
+  isManifestMessage,
+} from "../protocol/manifest.ts";
+import { signalGroup } from "./group.ts";
 
 const LIMIT_MS = 30_000;
 
-/**
- * Builds and loads the project in a subprocess, whose end nothing in the project can prevent.
- * @throws KitError `MANIFEST_FAILED` with the build's or the import's error
- */
-export function readManifest(options: {
+export interface ManifestReader {
+  /**
+   * Builds and loads the project in a subprocess, whose end nothing in the project can prevent.
+   * @throws KitError `MANIFEST_FAILED` with the build's or the import's error
+   */
+  read: () => Promise<Manifest>;
+  /** Ends what is being read. */
+  close: () => void;
+}
+
+export function createManifestReader(options: {
   project: string;
   kit: string[];
   limitMs?: number;
-}): Promise<Manifest> {
+}): ManifestReader {
   const { project, kit, limitMs = LIMIT_MS } = options;
   const [execPath = "", script = "", ...first] = kit;
-  return new Promise((resolve, reject) => {
-    const child = fork(script, [...first, "manifest"], {
-      execPath,
-      cwd: project,
-      // What the project prints while it is loaded is nobody's.
-      stdio: ["ignore", "ignore", "ignore", "ipc"],
-      detached: true,
-    });
-    const fail = (message: string) => reject(new KitError("MANIFEST_FAILED", message));
-    const timer = setTimeout(() => {
-      fail(
-        `src/kit/index.ts did not finish loading within ${limitMs / 1000} s. Look for a loop or a wait that does not end, in it or in what it imports.`,
-      );
-      killGroup(child.pid);
-    }, limitMs);
-    child.once("message", (message: ManifestMessage) => {
-      if ("error" in message) fail(message.error);
-      else resolve(message);
-    });
-    child.once("error", (error) => fail(`Cannot run kit: ${error.message}.`));
-    child.once("exit", (code) => {
-      clearTimeout(timer);
-      // After a message this changes nothing; what the project started ends with it.
-      fail(describeEarlyExit(code));
-      killGroup(child.pid);
-    });
-  });
-}
+  const pids = new Set<number>();
 
-function killGroup(pid: number | undefined): void {
-  try {
-    if (pid !== undefined) process.kill(-pid, "SIGKILL");
-  } catch {
-    // The group is gone.
+  /** What the subprocess says; resolves when it and all that it started have been ended. */
+  function ask(): Promise<ManifestMessage> {
+    return new Promise((resolve) => {
+      const child = fork(script, [...first, "manifest"], {
+        execPath,
+        cwd: project,
+        // What the project prints while it is loaded is nobody's.
+        stdio: ["ignore", "ignore", "ignore", "ipc"],
+        detached: true,
+      });
+      const { pid = 0 } = child;
+      pids.add(pid);
+      let answer: ManifestMessage | undefined;
+      const timer = setTimeout(() => {
+        conclude({
+          error: `src/kit/index.ts did not finish loading within ${limitMs / 1000} s. Look for a loop or a wait that does not end, in it or in what it imports.`,
+        });
+      }, limitMs);
+      const conclude = (message: ManifestMessage) => {
+        answer ??= message;
+        signalGroup(pid, "SIGKILL");
+      };
+      const settle = (message: ManifestMessage) => {
+        clearTimeout(timer);
+        conclude(message);
+        pids.delete(pid);
+        resolve(answer ?? message);
+      };
+      child.on("message", (message) => {
+        if (isManifestMessage(message)) conclude(message);
+      });
+      child.once("error", (error) => settle({ error: `Cannot run kit: ${error.message}.` }));
+      child.once("exit", (code, signal) => settle({ error: describeEarlyExit(code, signal) }));
+    });
   }
+
+  return {
+    async read() {
+      const message = await ask();
+      if ("error" in message) throw new KitError("MANIFEST_FAILED", message.error);
+      return message;
+    },
+    close() {
+      for (const pid of pids) signalGroup(pid, "SIGKILL");
+    },
+  };
 }

@@ -27,6 +27,7 @@ export function sendText(
 /** Aborted when the client is gone or has its answer. */
 export function closeSignal(response: ServerResponse): AbortSignal {
   const controller = new AbortController();
+  if (response.destroyed) controller.abort();
   response.once("close", () => controller.abort());
   return controller.signal;
 }

@@ -30,7 +30,7 @@ export async function route(
   const jobId = JOB_EVENTS.exec(path)?.[1];
   if (jobId !== undefined && method === "GET") return getJobEvents(context, exchange, jobId);
   if ((method === "GET" || method === "HEAD") && assets.serve(path, response)) return;
-  const allowed = methodsOf(path);
+  const allowed = assets.has(path) ? ["GET", "HEAD"] : methodsOf(path);
   if (allowed.length > 0) {
     response.setHeader("Allow", allowed.join(", "));
     return sendError(response, 405, `Use ${allowed.join(" or ")} for ${path}.`);

@@ -5,6 +5,7 @@ import { readJson, writeFileAtomically } from "../jobs/file.ts";
 import { followFile } from "../jobs/follow.ts";
 import { type Owner, describeOwner, ownerState } from "../jobs/owner.ts";
 import { KitError, messageOf } from "../protocol/error.ts";
+import { signalGroup } from "./group.ts";
 
 /** How long a run may take to end its job after it was asked to. */
 const GRACE_MS = 10_000;
@@ -21,8 +22,8 @@ export interface Runner {
   /** @throws KitError `RUN_IN_FLIGHT`, or `CANNOT_START` saying why */
   start: () => Promise<Run>;
   /** The run in flight. */
-  current: () => Run | undefined;
-  /** Ends the run in flight: asks first, kills after {@link GRACE_MS}. Idempotent. */
+  current: () => Promise<Run | undefined>;
+  /** Starts nothing more and ends the run in flight: asks first, kills after a grace. Idempotent. */
   close: () => Promise<void>;
 }
 
@@ -30,17 +31,33 @@ export interface Runner {
 interface RunProcess {
   pid: number;
   hasEnded: () => boolean;
+  /** Whether it ends with this server. */
+  isOurs: () => boolean;
 }
 
-export function createRunner(options: { project: string; kit: string[] }): Runner {
+export function createRunner(options: {
+  project: string;
+  kit: string[];
+  graceMs?: number;
+}): Runner {
+  const { graceMs = GRACE_MS } = options;
   const directory = join(options.project, ".kit", "run");
   const outputPath = join(directory, "output.log");
   const recordPath = join(directory, "run.json");
-  let running: RunProcess | undefined = findRunning(recordPath);
+  let running: RunProcess | undefined;
+  let starting: Promise<RunProcess> | undefined;
+  let isClosed = false;
 
   function inFlight(): RunProcess | undefined {
     if (running?.hasEnded()) running = undefined;
+    running ??= findRunning(recordPath);
     return running;
+  }
+
+  async function settled(): Promise<RunProcess | undefined> {
+    // A start that fails is told to who asked for it.
+    await starting?.catch(() => undefined);
+    return inFlight();
   }
 
   function asRun({ hasEnded }: RunProcess): Run {
@@ -54,8 +71,14 @@ export function createRunner(options: { project: string; kit: string[] }): Runne
     const output = openSync(outputPath, "ax", OWNER_ONLY);
     try {
       const child = await spawnKit(options.kit, options.project, output);
-      const record: RunRecord = { owner: describeOwner(child.pid) };
-      writeFileAtomically(recordPath, JSON.stringify(record), OWNER_ONLY);
+      try {
+        const record: RunRecord = { owner: describeOwner(child.pid), server: describeOwner() };
+        writeFileAtomically(recordPath, JSON.stringify(record), OWNER_ONLY);
+      } catch (error) {
+        // A later server could not find it.
+        signalGroup(child.pid, "SIGKILL");
+        throw error;
+      }
       return child;
     } finally {
       closeSync(output);
@@ -64,30 +87,32 @@ export function createRunner(options: { project: string; kit: string[] }): Runne
 
   return {
     async start() {
-      if (inFlight()) {
+      if (isClosed) throw new KitError("CLOSED", "kit ui is ending. Start it again to train.");
+      if (starting || inFlight()) {
         throw new KitError("RUN_IN_FLIGHT", "A run is in flight. Wait until it has ended.");
       }
-      // Held from now on, so that a second call meanwhile does not start a second one.
-      running = { pid: 0, hasEnded: () => false };
+      starting = launch();
       try {
-        running = await launch();
+        running = await starting;
+        return asRun(running);
       } catch (error) {
-        running = undefined;
         throw new KitError(
           "CANNOT_START",
           `Cannot start a run in ${directory}: ${messageOf(error)}. Make the folder writable, or free disk space.`,
           { cause: error },
         );
+      } finally {
+        starting = undefined;
       }
-      return asRun(running);
     },
-    current() {
-      const found = inFlight();
+    async current() {
+      const found = await settled();
       return found && asRun(found);
     },
     async close() {
-      const found = inFlight();
-      if (found) await endProcess(found);
+      isClosed = true;
+      const found = await settled();
+      if (found?.isOurs()) await endProcess(found, graceMs);
     },
   };
 }
@@ -110,35 +135,32 @@ async function spawnKit(kit: string[], project: string, output: number): Promise
     child.once("error", reject);
   });
   child.unref();
-  return { pid: child.pid ?? 0, hasEnded: () => hasEnded };
+  return { pid: child.pid ?? 0, hasEnded: () => hasEnded, isOurs: () => true };
 }
 
 interface RunRecord {
   owner: Owner;
+  server: Owner;
 }
 
-/** The run that a server before this one launched, if it still goes on. */
+/** The run that a server before this one, or beside it, launched, if it still goes on. */
 function findRunning(recordPath: string): RunProcess | undefined {
   const record = readJson(recordPath) as RunRecord | undefined;
-  if (!record?.owner || ownerState(record.owner) !== "alive") return undefined;
-  const { owner } = record;
-  return { pid: owner.pid, hasEnded: () => ownerState(owner) !== "alive" };
+  if (!record?.owner || !record.server || ownerState(record.owner) !== "alive") return undefined;
+  const { owner, server } = record;
+  return {
+    pid: owner.pid,
+    hasEnded: () => ownerState(owner) !== "alive",
+    isOurs: () => ownerState(server) === "gone",
+  };
 }
 
-async function endProcess({ pid, hasEnded }: RunProcess): Promise<void> {
+async function endProcess({ pid, hasEnded }: RunProcess, graceMs: number): Promise<void> {
   signalGroup(pid, "SIGTERM");
-  const deadline = performance.now() + GRACE_MS;
+  const deadline = performance.now() + graceMs;
   while (!hasEnded() && performance.now() < deadline) {
     await new Promise((resolve) => setTimeout(resolve, EXIT_POLL_MS));
   }
   // Also what the run has left behind in its group.
   signalGroup(pid, "SIGKILL");
-}
-
-function signalGroup(pid: number, signal: NodeJS.Signals): void {
-  try {
-    process.kill(-pid, signal);
-  } catch {
-    // The group is gone.
-  }
 }

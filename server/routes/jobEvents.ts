@@ -23,6 +23,7 @@ export async function getJobEvents(
   }
   const path = jobs.logPath(id);
   const from = resumeOffset(path, request.headers["last-event-id"]);
+  let offset = from;
   const hasEnded = jobs.hasEnded(id);
   if (hasEnded && from > 0 && from === sizeOf(path)) {
     // Read to its end: this stops the browser from asking again.
@@ -36,6 +37,7 @@ export async function getJobEvents(
     const signal = closeSignal(response);
     for await (const records of followLog(path, { from, signal, ended })) {
       await writeChunk(response, records.map(toFrame).join(""));
+      offset = records.at(-1)?.offset ?? offset;
       if (records.some(({ record }) => isFinalEvent(record))) break;
     }
     if (signal.aborted) return;
@@ -43,7 +45,8 @@ export async function getJobEvents(
       // The owner could not write this itself, so it has no place in the log and no id.
       await writeChunk(response, frame("training.failed", JSON.stringify({ error: OWNER_GONE })));
     }
-    response.end(frame(END_OF_STREAM, "{}"));
+    // With the id of a last record that is not sent, such as that of a cancelled job.
+    response.end(`id: ${offset}\n${frame(END_OF_STREAM, "{}")}`);
   } finally {
     clearInterval(heartbeat);
   }

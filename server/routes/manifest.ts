@@ -1,12 +1,11 @@
 import { messageOf } from "../../protocol/error.ts";
 import type { Route } from "../context.ts";
-import { readManifest } from "../manifest.ts";
 import { sendError, sendJson } from "../respond.ts";
 
 /** `GET /api/manifest`: builds the project and tells what it exposes. */
-export const getManifest: Route = async (context, { response }) => {
+export const getManifest: Route = async ({ manifests }, { response }) => {
   try {
-    sendJson(response, 200, await readManifest(context));
+    sendJson(response, 200, await manifests.read());
   } catch (error) {
     sendError(response, 422, messageOf(error));
   }

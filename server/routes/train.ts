@@ -19,7 +19,7 @@ export const postTrain: Route = async ({ runner }, { response }) => {
 
 /** `GET /api/train`: what the run in flight has printed and prints; 204 when there is none. */
 export const getTrain: Route = async ({ runner }, { response }) => {
-  const run = runner.current();
+  const run = await runner.current();
   if (!run) {
     response.writeHead(204, { "Cache-Control": "no-store" }).end();
     return;
