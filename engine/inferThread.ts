@@ -19,7 +19,7 @@ export function createInferThread({ idleMs = 30_000 } = {}) {
   let count = 0;
 
   function start(): Worker {
-    const started = new Worker(new URL("./inferWorker.js", import.meta.url));
+    const started = new Worker(new URL("./inferWorker.js", import.meta.url), { execArgv: [] });
     const end = (error: Error) => {
       if (worker !== started) return;
       worker = null;

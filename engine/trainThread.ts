@@ -2,6 +2,7 @@ import { join } from "node:path";
 import { Worker } from "node:worker_threads";
 import type { TrainOptions } from "../protocol/engine.ts";
 import type { Artifact } from "../protocol/event.ts";
+import { ARTIFACTS } from "./train.ts";
 import { removePartial } from "./directory.ts";
 import { EngineError } from "./error.ts";
 import { fromFailure, toFailure, type TrainJob, type TrainMessage } from "./messages.ts";
@@ -11,6 +12,8 @@ export async function trainOnThread(options: TrainOptions): Promise<Artifact[]> 
   const { config, directory, signal } = options;
   signal.throwIfAborted();
   const worker = new Worker(new URL("./trainWorker.js", import.meta.url), {
+    // The process's own flags, such as --input-type or --import, are not meant for this thread.
+    execArgv: [],
     workerData: { config, directory } satisfies TrainJob,
   });
   try {
@@ -18,7 +21,7 @@ export async function trainOnThread(options: TrainOptions): Promise<Artifact[]> 
   } finally {
     // Ends a step, or a compilation, in its midst: nothing is lost, for checkpoints are renamed.
     await worker.terminate();
-    removePartial(join(directory, "artifacts"));
+    removePartial(join(directory, ARTIFACTS));
   }
 }
 

@@ -1,0 +1,102 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+
+/**
+ * Llama as `transformers` defines it (modeling_llama.py), for one row, in float64 and from the
+ * saved files alone: shares no code with the engine.
+ * @returns logits, [token][vocabulary]
+ */
+export function referenceLogits(directory: string, tokens: number[]): number[][] {
+  const config = JSON.parse(readFileSync(join(directory, "config.json"), "utf8")) as Record<
+    string,
+    number
+  >;
+  const tensor = tensorReader(readFileSync(join(directory, "model.safetensors")));
+  const { num_hidden_layers, num_attention_heads, head_dim, rms_norm_eps, rope_theta } =
+    config as Record<string, number> & {
+      num_hidden_layers: number;
+      num_attention_heads: number;
+      head_dim: number;
+      rms_norm_eps: number;
+      rope_theta: number;
+    };
+  const embedding = tensor("model.embed_tokens.weight");
+
+  const norm = (x: number[], name: string) => {
+    const [weight = []] = tensor(name);
+    const variance = x.reduce((sum, value) => sum + value * value, 0) / x.length;
+    return x.map((value, i) => ((weight[i] ?? NaN) * value) / Math.sqrt(variance + rms_norm_eps));
+  };
+  const rotate = (x: number[], position: number) => {
+    const half = head_dim / 2;
+    return x.map((value, i) => {
+      const angle = position / rope_theta ** ((2 * (i % half)) / head_dim);
+      const partner = i < half ? -(x[i + half] ?? NaN) : (x[i - half] ?? NaN);
+      return value * Math.cos(angle) + partner * Math.sin(angle);
+    });
+  };
+  const linear = (x: number[], name: string) => tensor(name).map((row) => dot(row, x));
+
+  let states = tokens.map((token) => embedding[token] ?? []);
+  for (let layer = 0; layer < num_hidden_layers; layer++) {
+    const prefix = `model.layers.${layer}`;
+    const normed = states.map((x) => norm(x, `${prefix}.input_layernorm.weight`));
+    const projected = (name: string) =>
+      normed.map((x) => linear(x, `${prefix}.self_attn.${name}.weight`));
+    const [q, k, v] = [projected("q_proj"), projected("k_proj"), projected("v_proj")];
+    states = states.map((x, at) => {
+      const heads = Array.from({ length: num_attention_heads }, (_, head) => {
+        const part = (y: number[] = []) => y.slice(head * head_dim, (head + 1) * head_dim);
+        const query = rotate(part(q[at]), at);
+        const scores = k.slice(0, at + 1).map((y, i) => dot(query, rotate(part(y), i)));
+        const shares = scores.map((score) => Math.exp(score / Math.sqrt(head_dim)));
+        const total = shares.reduce((sum, share) => sum + share, 0);
+        return part(v[0]).map((_, i) =>
+          shares.reduce((sum, share, j) => sum + (share / total) * (part(v[j])[i] ?? NaN), 0),
+        );
+      });
+      return add(x, linear(heads.flat(), `${prefix}.self_attn.o_proj.weight`));
+    });
+    states = states.map((x) => {
+      const h = norm(x, `${prefix}.post_attention_layernorm.weight`);
+      const gate = linear(h, `${prefix}.mlp.gate_proj.weight`);
+      const up = linear(h, `${prefix}.mlp.up_proj.weight`);
+      const inner = gate.map((value, i) => (value / (1 + Math.exp(-value))) * (up[i] ?? NaN));
+      return add(x, linear(inner, `${prefix}.mlp.down_proj.weight`));
+    });
+  }
+  return states.map((x) => {
+    const h = norm(x, "model.norm.weight");
+    return embedding.map((row) => dot(row, h));
+  });
+}
+
+/** Reads a tensor's rows; a vector is one row. */
+export function tensorReader(file: Buffer): (name: string) => number[][] {
+  const length = Number(file.readBigUInt64LE());
+  const header = JSON.parse(file.subarray(8, 8 + length).toString()) as Record<
+    string,
+    { shape: number[]; data_offsets: [number, number] }
+  >;
+  return (name) => {
+    const entry = header[name];
+    if (!entry) throw new Error(`no tensor ${name}`);
+    const columns = entry.shape.at(-1) ?? 1;
+    const [from, to] = entry.data_offsets;
+    const rows: number[][] = [];
+    for (let at = from; at < to; at += columns * 4) {
+      rows.push(
+        Array.from({ length: columns }, (_, i) => file.readFloatLE(8 + length + at + i * 4)),
+      );
+    }
+    return rows;
+  };
+}
+
+function dot(a: number[], b: number[]): number {
+  return a.reduce((sum, value, i) => sum + value * (b[i] ?? NaN), 0);
+}
+
+function add(a: number[], b: number[]): number[] {
+  return a.map((value, i) => value + (b[i] ?? NaN));
+}
