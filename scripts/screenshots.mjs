@@ -1,0 +1,45 @@
+// `npm run screenshots`: pictures of a real run of the quickstart, for the README.
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { chromium } from "playwright-core";
+import { ROOT, run, setUp } from "./setup.mjs";
+
+const CLI = join(ROOT, "dist", "cli", "kit.js");
+const DOCS = join(ROOT, "docs");
+const HALF_WAY = /\ncheckpoint .*\n(.*\n)*checkpoint .*step-200\n(.*\n){12}/;
+
+setUp();
+const project = join(mkdtempSync(join(tmpdir(), "kit-screenshots-")), "quickstart");
+run(process.execPath, CLI, "init", project);
+const ui = spawn(process.execPath, [CLI, "ui", "--port", "0", "--no-open", "--project", project]);
+const [line] = await once(ui.stdout, "data");
+const browser = await chromium.launch({
+  executablePath: process.env.CHROMIUM_PATH ?? "/usr/bin/chromium",
+  args: ["--no-sandbox", "--disable-quic", "--disable-background-networking"],
+});
+const page = await browser.newPage({
+  viewport: { width: 1280, height: 640 },
+  deviceScaleFactor: 1.5,
+});
+try {
+  await page.goto(String(line).match(/http:\S+/)[0]);
+  await page.getByRole("button", { name: "Run training: date-normalizer" }).click();
+  await page.waitForFunction(
+    (pattern) => new RegExp(pattern).test(document.querySelector("pre").textContent),
+    HALF_WAY.source,
+    { timeout: 300_000 },
+  );
+  await page.locator("tbody tr").waitFor();
+  await page.screenshot({ path: join(DOCS, "home.png") });
+  await page.locator("tbody tr").click();
+  await page.getByText("artifacts: ").waitFor({ timeout: 300_000 });
+  await page.screenshot({ path: join(DOCS, "job.png") });
+} finally {
+  await browser.close();
+  ui.kill("SIGTERM");
+  await once(ui, "exit");
+  rmSync(project, { recursive: true, force: true });
+}
