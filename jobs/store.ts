@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readdirSync, rmSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import type { TrainConfig } from "../protocol/engine.ts";
 import { KitError, messageOf } from "../protocol/error.ts";
@@ -155,7 +155,6 @@ export function createJobStore(project: string): JobStore {
         return { job: { id, name, status: "queued", createdAt }, directory, append, close };
       } catch (error) {
         close();
-        rmSync(directory, { recursive: true, force: true });
         throw new KitError(
           "CANNOT_WRITE",
           `Cannot create a job in ${root}: ${messageOf(error)}. Make the folder writable, or free disk space.`,

@@ -1,0 +1,85 @@
+import { appendFileSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { onTestFinished } from "vitest";
+import { type Owner, describeOwner } from "../jobs/owner.ts";
+import { type OwnedJob, createJobStore } from "../jobs/store.ts";
+import type { TrainConfig } from "../protocol/engine.ts";
+import type { JobEvent } from "../protocol/event.ts";
+import { type Spawned, spawnModule } from "./process.ts";
+
+export const CONFIG: TrainConfig = {
+  model: "kit/nano",
+  dataset: { type: "jsonl", path: "/data/train.jsonl" },
+  lora: null,
+  maxSteps: 10,
+  batchSize: 1,
+  maxLength: null,
+  learningRate: 0.001,
+  warmupSteps: 0,
+  weightDecay: 0,
+  maxGradNorm: 1,
+  loggingSteps: 1,
+  saveSteps: 10,
+  seed: 1,
+};
+
+export const STARTED: JobEvent = {
+  event: "training.started",
+  data: { model: "kit/nano", parameters: 10, rows: 2, maxSteps: 3 },
+};
+
+export const COMPLETED: JobEvent = { event: "training.completed", data: { artifacts: [] } };
+
+export function logged(step: number, loss: number | null = 1 / step): JobEvent {
+  return { event: "training.log", data: { step, loss } };
+}
+
+/** A job that this process owns, until the test has finished. */
+export function createJob(project: string, name = "job", events: JobEvent[] = []): OwnedJob {
+  const job = createJobStore(project).create(name, CONFIG);
+  onTestFinished(job.close);
+  events.forEach(job.append);
+  return job;
+}
+
+/** A job whose owner is a process of its own, which does nothing until it is killed. */
+export async function createForeignJob(
+  project: string,
+  events: JobEvent[] = [],
+): Promise<{ id: string; owner: Spawned }> {
+  const owner = spawnModule(
+    `const { createJobStore } = await dist("jobs/store.js");
+     const [project, config, events] = process.argv.slice(1);
+     const job = createJobStore(project).create("foreign", JSON.parse(config));
+     for (const event of JSON.parse(events)) job.append(event);
+     console.log(job.job.id);
+     setInterval(() => {}, 1000);`,
+    [project, JSON.stringify(CONFIG), JSON.stringify(events)],
+  );
+  return { id: await owner.line(), owner };
+}
+
+/** Makes a job look as if another container owned it. */
+export function moveToOtherContainer(job: OwnedJob): { renew: () => void } {
+  job.close();
+  let renewal = 0;
+  const owner: Owner = { ...describeOwner(), pidNamespace: "pid:[1]" };
+  const renew = () =>
+    writeFileSync(join(job.directory, "lease.json"), JSON.stringify({ owner, renewal: renewal++ }));
+  renew();
+  return { renew };
+}
+
+export function logOf(job: OwnedJob): string {
+  return join(job.directory, "events.ndjson");
+}
+
+/** The bytes of a job's log, and after which of them a record ends. */
+export function recordEnds(path: string): number[] {
+  const bytes = readFileSync(path);
+  return [...bytes.keys()].filter((at) => bytes[at] === 0x0a).map((at) => at + 1);
+}
+
+export function appendRaw(job: OwnedJob, bytes: string | Buffer): void {
+  appendFileSync(logOf(job), bytes);
+}

@@ -1,0 +1,39 @@
+import { expect, test } from "vitest";
+import { createJobId, isJobId } from "../../jobs/id.ts";
+
+test("ids sort by the time they were made", () => {
+  const times = [
+    "2025-12-31T23:59:59.999Z",
+    "2026-01-01T00:00:00.000Z",
+    "2026-01-01T00:00:00.001Z",
+  ];
+  const ids = times.map((time) => createJobId(new Date(time)));
+  expect(ids.toReversed().sort()).toEqual(ids);
+  expect(ids[2]).toMatch(/^20260101-000000-001-[a-z0-9]{4}$/);
+});
+
+test("ids of one moment differ", () => {
+  const now = new Date();
+  const ids = Array.from({ length: 20 }, () => createJobId(now));
+  expect(new Set(ids).size).toBeGreaterThan(10);
+});
+
+test("what we made is a job id", () => {
+  expect(isJobId(createJobId())).toBe(true);
+});
+
+test.each([
+  "",
+  ".",
+  "..",
+  "../20261121-095830-123-k3f9",
+  "20261121-095830-123-k3f9/..",
+  "20261121-095830-123-k3f9\n",
+  "20261121-095830-123-k3f9\0",
+  "20261121-095830-123-K3F9",
+  "20261121-095830-123-k3f",
+  "٢٠٢٦١١٢١-٠٩٥٨٣٠-١٢٣-k3f9",
+  "__proto__",
+])("%j is no job id", (name) => {
+  expect(isJobId(name)).toBe(false);
+});

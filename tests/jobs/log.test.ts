@@ -1,0 +1,250 @@
+import { appendFileSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import {
+  type PlacedRecord,
+  followLog,
+  isRecordBoundary,
+  openLog,
+  readLogTail,
+} from "../../jobs/log.ts";
+import { COMPLETED, STARTED, logged, recordEnds } from "../jobs.ts";
+import { createProject } from "../project.ts";
+
+function logFile(): string {
+  return join(createProject(), "events.ndjson");
+}
+
+async function collect(batches: AsyncIterable<PlacedRecord[]>): Promise<PlacedRecord[]> {
+  const records: PlacedRecord[] = [];
+  for await (const batch of batches) records.push(...batch);
+  return records;
+}
+
+/** What a finished log holds from an offset on. */
+async function readAll(path: string, from = 0): Promise<PlacedRecord[]> {
+  return collect(followLog(path, { from, ended: () => true }));
+}
+
+async function readSteps(path: string, from = 0): Promise<unknown[]> {
+  return (await readAll(path, from)).map(({ record }) => (record.data as { step: number }).step);
+}
+
+test("each event is one line of JSON with its name, time and data", () => {
+  const path = logFile();
+  const log = openLog(path);
+  log.append(STARTED);
+  log.append(logged(1, 0.5));
+  const lines = readFileSync(path, "utf8").split("\n");
+  expect(lines).toHaveLength(3);
+  expect(lines[2]).toBe("");
+  const record = JSON.parse(lines[1] ?? "") as { time: string };
+  expect(record).toEqual({
+    event: "training.log",
+    time: expect.any(String),
+    data: { step: 1, loss: 0.5 },
+  });
+  expect(new Date(record.time).toISOString()).toBe(record.time);
+  log.close();
+});
+
+test("an event that holds newlines is still one line", async () => {
+  const path = logFile();
+  const log = openLog(path);
+  log.append({ event: "training.failed", data: { error: "one\ntwo\r\nthree\u2028four" } });
+  log.close();
+  expect(recordEnds(path)).toHaveLength(1);
+  expect((await readAll(path))[0]?.record.data).toEqual({ error: "one\ntwo\r\nthree\u2028four" });
+});
+
+test.each([NaN, Infinity, -Infinity])("a loss of %d is written as null", async (loss) => {
+  const path = logFile();
+  const log = openLog(path);
+  log.append(logged(1, loss));
+  log.close();
+  expect((await readAll(path))[0]?.record.data).toEqual({ step: 1, loss: null });
+});
+
+test("a torn last line is closed off by the next writer, and the rest is read", async () => {
+  const path = logFile();
+  writeFileSync(
+    path,
+    '{"event":"training.log","time":"t","data":{"step":1}}\n{"event":"training.l',
+  );
+  const log = openLog(path);
+  log.append(logged(2));
+  log.append(logged(3));
+  log.close();
+  expect(await readSteps(path)).toEqual([1, 2, 3]);
+  expect(recordEnds(path)).toHaveLength(4);
+});
+
+test("a log that ended whole gets no empty line from the next writer", () => {
+  const path = logFile();
+  for (const step of [1, 2]) {
+    const log = openLog(path);
+    log.append(logged(step));
+    log.close();
+  }
+  expect(recordEnds(path)).toHaveLength(2);
+});
+
+test("a closed log takes no event, and closing it again does nothing", () => {
+  const path = logFile();
+  const log = openLog(path);
+  log.close();
+  log.close();
+  expect(() => log.append(STARTED)).toThrow(expect.objectContaining({ code: "LOG_CLOSED" }));
+  expect(readFileSync(path, "utf8")).toBe("");
+});
+
+test("lines that are no records are skipped", async () => {
+  const path = logFile();
+  const junk = ["", "junk", "null", "[]", "7", '"text"', '{"event":7}', "\0\0", '{"data":{}}'];
+  const good = JSON.stringify({ event: "training.log", time: "t", data: { step: 1 } });
+  writeFileSync(path, [...junk, good, ...junk, good, ""].join("\n"));
+  expect(await readSteps(path)).toEqual([1, 1]);
+  expect(readLogTail(path)).toHaveLength(2);
+});
+
+test("a record's offset is behind its newline, and reading goes on from it", async () => {
+  const path = logFile();
+  const log = openLog(path);
+  for (let step = 1; step <= 5; step++) log.append(logged(step));
+  log.close();
+  const offsets = (await readAll(path)).map(({ offset }) => offset);
+  expect(offsets).toEqual(recordEnds(path));
+  expect(await readSteps(path, offsets[2])).toEqual([4, 5]);
+  expect((await readAll(path, offsets[2])).map(({ offset }) => offset)).toEqual(offsets.slice(3));
+});
+
+test("offsets count bytes, also behind junk and letters of several bytes", async () => {
+  const path = logFile();
+  writeFileSync(path, "jünk 🤖\n");
+  const log = openLog(path);
+  log.append({ event: "training.failed", data: { error: "größer 🤖" } });
+  log.close();
+  expect((await readAll(path)).map(({ offset }) => offset)).toEqual(recordEnds(path).slice(1));
+});
+
+test("a log of many chunks is read whole, letters across chunks included", async () => {
+  const path = logFile();
+  const log = openLog(path);
+  const errors = Array.from({ length: 40 }, (_, n) => `${n}${"🤖é".repeat(2_000)}`);
+  for (const error of errors) log.append({ event: "training.failed", data: { error } });
+  log.close();
+  const found = (await readAll(path)).map(({ record }) => (record.data as { error: string }).error);
+  expect(found).toEqual(errors);
+});
+
+test.each([{ watching: true }, { watching: false }])(
+  "records arrive as they are written, %o",
+  async ({ watching }) => {
+    const path = logFile();
+    const log = openLog(path);
+    let ended = false;
+    const records = followLog(path, { ended: () => ended, watching });
+    for (let step = 1; step <= 3; step++) {
+      log.append(logged(step));
+      const { value } = (await records.next()) as IteratorYieldResult<PlacedRecord[]>;
+      expect(value.map(({ record }) => record.data)).toEqual([{ step, loss: 1 / step }]);
+    }
+    ended = true;
+    log.close();
+    expect((await records.next()).done).toBe(true);
+  },
+);
+
+test("half a line, cut inside a letter, is held back until the rest is written", async () => {
+  const path = logFile();
+  const line = Buffer.from(`${JSON.stringify({ event: "x", time: "t", data: "é🤖" })}\n`);
+  const cut = line.indexOf(Buffer.from("🤖")) + 2;
+  writeFileSync(path, line.subarray(0, cut));
+  let asked = 0;
+  // Each question comes before a reading of the file; after the first, the half has been read.
+  const ended = () => {
+    if (asked++ === 1) appendFileSync(path, line.subarray(cut));
+    return asked > 2;
+  };
+  const records = await collect(followLog(path, { ended, watching: false }));
+  expect(records.map(({ record }) => record.data)).toEqual(["é🤖"]);
+});
+
+test("a follower ends only after the last byte that was there before the end", async () => {
+  const path = logFile();
+  const log = openLog(path);
+  let asked = 0;
+  const ended = () => {
+    // The owner's last act, between the follower's two looks at the file.
+    if (asked++ === 1) log.append(COMPLETED);
+    return asked > 1;
+  };
+  const records = await collect(followLog(path, { ended, watching: false }));
+  expect(records.map(({ record }) => record.event)).toEqual(["training.completed"]);
+  log.close();
+});
+
+test("a log that is not there yet is awaited", async () => {
+  const path = logFile();
+  let asked = 0;
+  const ended = () => {
+    if (asked++ === 1) {
+      const log = openLog(path);
+      log.append(logged(1));
+      log.close();
+    }
+    return asked > 2;
+  };
+  const records = await collect(followLog(path, { ended }));
+  expect(records).toHaveLength(1);
+});
+
+test("a follower ends when it is aborted, while it waits for more", async () => {
+  const path = logFile();
+  openLog(path).close();
+  const abort = new AbortController();
+  let asked = 0;
+  const ended = () => {
+    if (asked++ === 1) abort.abort();
+    return false;
+  };
+  const batches = followLog(path, { ended, signal: abort.signal });
+  expect((await batches.next()).done).toBe(true);
+});
+
+test("the tail of a short log is all of it, without the line that is being written", () => {
+  const path = logFile();
+  const log = openLog(path);
+  log.append(STARTED);
+  log.append(COMPLETED);
+  log.close();
+  appendFileSync(path, '{"event":"training.failed"');
+  expect(readLogTail(path).map(({ event }) => event)).toEqual([STARTED.event, COMPLETED.event]);
+});
+
+test("the tail of a long log holds its last event, however long a line is", () => {
+  const path = logFile();
+  const log = openLog(path);
+  log.append(STARTED);
+  log.append({ event: "training.failed", data: { error: "é".repeat(500_000) } });
+  log.close();
+  expect(readLogTail(path).at(-1)?.event).toBe("training.failed");
+});
+
+test("a log that is missing, or no file, has no tail", () => {
+  expect(readLogTail(logFile())).toEqual([]);
+  expect(readLogTail(createProject())).toEqual([]);
+});
+
+test("reading can begin at the start and behind each newline, and nowhere else", () => {
+  const path = logFile();
+  const log = openLog(path);
+  log.append(STARTED);
+  log.append(COMPLETED);
+  log.close();
+  const { length } = readFileSync(path);
+  const offsets = Array.from({ length: length + 3 }, (_, offset) => offset);
+  const boundaries = offsets.filter((offset) => isRecordBoundary(path, offset));
+  expect(boundaries).toEqual([0, ...recordEnds(path)]);
+  expect(isRecordBoundary(path, Number.MAX_SAFE_INTEGER)).toBe(false);
+});

@@ -1,0 +1,47 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { readFileSync } from "node:fs";
+import { createInterface } from "node:readline";
+import { pathToFileURL } from "node:url";
+import { onTestFinished } from "vitest";
+import { describeOwner } from "../jobs/owner.ts";
+
+/** A subprocess that is killed when the test has finished, and what it says line by line. */
+export interface Spawned {
+  child: ChildProcess;
+  pid: number;
+  /** The next line that it prints. */
+  line: () => Promise<string>;
+  /** Ends it as `kill -9` does; resolves when it is gone. */
+  kill: () => Promise<void>;
+}
+
+export function spawnProcess(program: string, args: string[], cwd?: string): Spawned {
+  const child = spawn(program, args, { cwd, stdio: ["pipe", "pipe", "inherit"] });
+  const ended = once(child, "exit");
+  const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
+  const kill = async () => {
+    child.kill("SIGKILL");
+    await ended;
+  };
+  onTestFinished(kill);
+  return {
+    child,
+    pid: child.pid ?? 0,
+    line: async () => String((await lines.next()).value),
+    kill,
+  };
+}
+
+/** Runs a module in a `node` of its own; what the build left in `dist/` can be imported by `dist`. */
+export function spawnModule(code: string, args: string[] = []): Spawned {
+  const dist = pathToFileURL(`${import.meta.dirname}/../dist/`).href;
+  const module = `const dist = (path) => import(${JSON.stringify(dist)} + path);\n${code}`;
+  return spawnProcess(process.execPath, ["--input-type=module", "-e", module, ...args]);
+}
+
+/** Whether a process runs; one that ended and that nobody has waited for does not. */
+export function isRunning(pid: number): boolean {
+  if (describeOwner(pid).startTime === null) return false;
+  return !/\) [ZX] /.test(readFileSync(`/proc/${pid}/stat`, "utf8"));
+}
