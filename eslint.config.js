@@ -1,9 +1,10 @@
+import { builtinModules } from "node:module";
 import { importX } from "eslint-plugin-import-x";
 import vue from "eslint-plugin-vue";
 import { defineConfig } from "eslint/config";
 import tseslint from "typescript-eslint";
 
-/** Which folders each folder may import. The picture is in docs: data flows one way. */
+/** Which folders each folder may import: data flows one way. */
 const ARROWS = {
   protocol: [],
   jobs: ["protocol"],
@@ -25,15 +26,39 @@ function arrow(folder) {
   }));
 }
 
-const noNodeModules = {
-  files: ["protocol/**/*.ts", "src/**/*.{ts,vue}"],
-  rules: {
-    "no-restricted-imports": [
-      "error",
-      { patterns: [{ regex: "^node:", message: "This folder also runs in a browser." }] },
-    ],
+const BROWSER_FILES = ["protocol/**/*.ts", "src/**/*.{ts,vue}"];
+const NODE_MODULE = `^(node:.+|(${builtinModules.join("|")}))$`;
+const RUNS_IN_BROWSER = "This folder also runs in a browser.";
+const OWN_NAME = { regex: "^kit$", message: "Inside the house, import the file itself." };
+
+/** A dynamic import() of a name that matches. */
+function dynamicImport(regex, message) {
+  return { selector: `ImportExpression[source.value=/${regex.replaceAll("/", "\\/")}/]`, message };
+}
+
+const packages = [
+  {
+    files: HOUSE.map((folder) => `${folder}/**/*.{ts,vue}`),
+    rules: {
+      "no-restricted-imports": ["error", { patterns: [OWN_NAME] }],
+      "no-restricted-syntax": ["error", dynamicImport(OWN_NAME.regex, OWN_NAME.message)],
+    },
   },
-};
+  {
+    files: BROWSER_FILES,
+    rules: {
+      "no-restricted-imports": [
+        "error",
+        { patterns: [OWN_NAME, { regex: NODE_MODULE, message: RUNS_IN_BROWSER }] },
+      ],
+      "no-restricted-syntax": [
+        "error",
+        dynamicImport(OWN_NAME.regex, OWN_NAME.message),
+        dynamicImport(NODE_MODULE, RUNS_IN_BROWSER),
+      ],
+    },
+  },
+];
 
 export default defineConfig(
   { ignores: ["dist", "quickstart", "templates", "tests/fixtures", "coverage"] },
@@ -67,7 +92,7 @@ export default defineConfig(
       "no-console": "error",
     },
   },
-  noNodeModules,
+  packages,
   {
     files: ["cli/**/*.ts", "scripts/**", "bench/**", "tests/**"],
     rules: { "no-console": "off" },

@@ -5,7 +5,8 @@ const CONTAINER_MARKS = ["/.dockerenv", "/run/.containerenv"];
 
 /** Opens a page where somebody can see it; where nobody can, or it fails, nothing happens. */
 export async function openBrowser(url: string): Promise<void> {
-  if (!hasBrowser(process.env, process.platform)) return;
+  const inContainer = CONTAINER_MARKS.some((path) => existsSync(path));
+  if (inContainer || !hasBrowser(process.env, process.platform)) return;
   try {
     const { default: open } = await import("open");
     const child = await open(url);
@@ -20,6 +21,5 @@ export async function openBrowser(url: string): Promise<void> {
 export function hasBrowser(env: NodeJS.ProcessEnv, platform: NodeJS.Platform): boolean {
   if (env.CI || env.SSH_CONNECTION || env.SSH_TTY) return false;
   if (env.REMOTE_CONTAINERS || env.CODESPACES) return false;
-  if (CONTAINER_MARKS.some((path) => existsSync(path))) return false;
-  return platform !== "linux" || Boolean(env.DISPLAY ?? env.WAYLAND_DISPLAY);
+  return platform !== "linux" || Boolean(env.DISPLAY || env.WAYLAND_DISPLAY);
 }

@@ -1,21 +1,32 @@
 import { relative } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { KitError, isKitError, messageOf } from "../protocol/error.ts";
 import { isKit } from "../sdk/kit.ts";
 import type { Trainer } from "../sdk/trainer.ts";
 
+const LIMIT_MS = 30_000;
+
 /**
  * Imports a bundle, which runs the project's code.
  * @returns the trainer it exposes, or null
- * @throws KitError `IMPORT_FAILED` saying where in the project's sources
+ * @throws KitError `IMPORT_FAILED` saying where in the project's sources, or `IMPORT_STUCK`
  */
-export async function loadTrainer(bundle: string): Promise<Trainer | null> {
+export async function loadTrainer(bundle: string, limitMs = LIMIT_MS): Promise<Trainer | null> {
   process.setSourceMapsEnabled(true);
-  let module: Record<string, unknown>;
+  let module: Record<string, unknown> | undefined;
   try {
-    module = (await import(pathToFileURL(bundle).href)) as Record<string, unknown>;
+    const loading = import(pathToFileURL(bundle).href) as Promise<Record<string, unknown>>;
+    // Nothing else in the process open: Node ends it by itself.
+    module = await Promise.race([loading, delay(limitMs, undefined, { ref: false })]);
   } catch (error) {
     throw new KitError("IMPORT_FAILED", describeImportError(error), { cause: error });
+  }
+  if (!module) {
+    throw new KitError(
+      "IMPORT_STUCK",
+      `src/kit/index.ts did not finish loading within ${limitMs / 1000} s. Look for a top-level await that does not settle, in it or in what it imports.`,
+    );
   }
   const kit = [module.default, ...Object.values(module)].find(isKit);
   return kit?.trainer ?? null;

@@ -1,24 +1,33 @@
 import type { EventData, JobEvent } from "../protocol/event.ts";
 
 const MINUTE_S = 60;
+const HOUR_S = 3_600;
 
 /** Turns a job's events into the lines that `kit start` prints. Pure but for the clock it is given. */
 export function createProgress(options: { directory: string; now?: () => number }) {
   const { directory, now = () => performance.now() } = options;
-  const createdAt = now();
-  let startedAt = createdAt;
+  let startedAt = now();
   let maxSteps = 0;
+  /** The first log event: compiling comes before it, so the pace is measured from there. */
+  let first: { step: number; at: number } | undefined;
 
   function logLine(data: EventData["training.log"]): string {
-    const elapsed = (now() - startedAt) / 1000;
-    const left = data.step > 0 ? (elapsed / data.step) * (maxSteps - data.step) : 0;
     const width = String(maxSteps).length;
-    return [
+    const parts = [
       `step ${String(data.step).padStart(width)}/${maxSteps}`,
       `loss ${formatLoss(data.loss)}`,
       `${Math.round(data.tokensPerSecond ?? 0)} tokens/s`.padStart(14),
-      `${formatDuration(left)} left`,
-    ].join("  ");
+    ];
+    const left = secondsLeft(data.step);
+    if (left !== undefined) parts.push(`${formatDuration(left)} left`);
+    return parts.join("  ");
+  }
+
+  function secondsLeft(step: number): number | undefined {
+    first ??= { step, at: now() };
+    if (step >= maxSteps) return 0;
+    if (step <= first.step) return undefined;
+    return ((now() - first.at) / 1000 / (step - first.step)) * (maxSteps - step);
   }
 
   return {
@@ -37,7 +46,7 @@ export function createProgress(options: { directory: string; now?: () => number 
         case "training.completed": {
           const last = event.data.artifacts.at(-1);
           const where = last ? `: ${directory}/${last.path}` : "";
-          return `completed in ${formatDuration((now() - createdAt) / 1000)}${where}`;
+          return `completed in ${formatDuration((now() - startedAt) / 1000)}${where}`;
         }
         case "training.failed":
           return `failed: ${event.data.error}`;
@@ -55,7 +64,10 @@ function formatLoss(loss: number | null | undefined): string {
 function formatDuration(seconds: number): string {
   const whole = Math.round(seconds);
   if (whole < MINUTE_S) return `${whole}s`;
-  return `${Math.floor(whole / MINUTE_S)}m ${String(whole % MINUTE_S).padStart(2, "0")}s`;
+  const twoDigits = (value: number) => String(value).padStart(2, "0");
+  const minutes = Math.floor(whole / MINUTE_S);
+  if (whole < HOUR_S) return `${minutes}m ${twoDigits(whole % MINUTE_S)}s`;
+  return `${Math.floor(whole / HOUR_S)}h ${twoDigits(minutes % MINUTE_S)}m`;
 }
 
 function count(value: number): string {

@@ -1,4 +1,5 @@
 import type { InferRequest, InferResult } from "../protocol/engine.ts";
+import { KitError, messageOf } from "../protocol/error.ts";
 import type { Artifact } from "../protocol/event.ts";
 import type { Job } from "../protocol/job.ts";
 
@@ -30,7 +31,8 @@ export interface CheckpointContext {
 
 /**
  * Called one after another, in the order of the events; training goes on meanwhile.
- * One that throws, or whose promise rejects, fails the job with its message.
+ * One that throws, or whose promise rejects, fails the job with its message; so does one that is
+ * not done within an hour.
  */
 export interface TrainerCallbacks {
   onStarted?: (context: { job: Job }) => void | Promise<void>;
@@ -42,21 +44,24 @@ export interface TrainerCallbacks {
   onCancelled?: (context: { job: Job }) => void | Promise<void>;
 }
 
-/** Runs tasks one after another. The first that fails stops the rest. */
-export interface TaskQueue {
-  add: (task: () => void | Promise<void>) => void;
-  /** Resolves when all added so far have run; rejects with the first failure. */
+/** How long a callback may take. */
+const LIMIT_MS = 3_600_000;
+
+/** Calls callbacks one after another. The first that fails stops the rest. */
+export interface CallbackQueue {
+  add: (name: keyof TrainerCallbacks, call: () => void | Promise<void>) => void;
+  /** Resolves when all added so far are done; rejects with the first failure. */
   drain: () => Promise<void>;
-  /** Runs nothing more. */
+  /** Calls nothing more. */
   stop: () => void;
 }
 
-export function createTaskQueue(onError: (error: unknown) => void): TaskQueue {
+export function createCallbackQueue(onError: (error: unknown) => void): CallbackQueue {
   let isStopped = false;
   let last: Promise<void> = Promise.resolve();
   return {
-    add(task) {
-      last = last.then(() => (isStopped ? undefined : task()));
+    add(name, call) {
+      last = last.then(() => (isStopped ? undefined : callWithin(LIMIT_MS, name, call)));
       last.catch((error: unknown) => {
         isStopped = true;
         onError(error);
@@ -67,4 +72,39 @@ export function createTaskQueue(onError: (error: unknown) => void): TaskQueue {
       isStopped = true;
     },
   };
+}
+
+/** The job has ended already, so a callback that throws now can only be told of. */
+export async function callLast(
+  name: keyof TrainerCallbacks,
+  call: () => void | Promise<void>,
+): Promise<void> {
+  try {
+    await callWithin(LIMIT_MS, name, call);
+  } catch (error) {
+    process.emitWarning(`${name} failed: ${messageOf(error)}`, "KitWarning");
+  }
+}
+
+/** @throws KitError `CALLBACK_STUCK` after the limit, or when nothing is left that could end the wait */
+export async function callWithin(
+  limitMs: number,
+  name: string,
+  call: () => void | Promise<void>,
+): Promise<void> {
+  let giveUp = () => {};
+  const stuck = new Promise<never>((_, reject) => {
+    giveUp = () => {
+      const message = `${name} never returned. Look for a promise in it that does not settle.`;
+      reject(new KitError("CALLBACK_STUCK", message));
+    };
+  });
+  const timer = setTimeout(giveUp, limitMs).unref();
+  process.once("beforeExit", giveUp);
+  try {
+    await Promise.race([call(), stuck]);
+  } finally {
+    clearTimeout(timer);
+    process.off("beforeExit", giveUp);
+  }
 }

@@ -1,6 +1,6 @@
 import { inspect } from "node:util";
 import { KitError } from "../protocol/error.ts";
-import type { Trainer } from "./trainer.ts";
+import { OBSERVE, type Trainer } from "./trainer.ts";
 
 const BRAND = Symbol.for("kit.project");
 
@@ -11,9 +11,16 @@ export interface Kit {
 
 /**
  * Registers the project's trainer; its result is the default export of `src/kit/index.ts`.
- * @throws KitError `INVALID_OPTION` when `trainer` is not what `createTrainer` returns
+ * @throws KitError `INVALID_OPTION` when `trainer` is not what `createTrainer` returns, or another option is given
  */
 export function createKit(options: { trainer?: Trainer } = {}): Kit {
+  const unknown = Object.keys(options).find((key) => key !== "trainer");
+  if (unknown !== undefined) {
+    throw new KitError(
+      "INVALID_OPTION",
+      `createKit does not know the option "${unknown}". It takes trainer: createKit({ trainer }).`,
+    );
+  }
   const { trainer = null } = options;
   if (trainer !== null && !isTrainer(trainer)) {
     throw new KitError(
@@ -31,7 +38,7 @@ export function isKit(value: unknown): value is Kit {
   return typeof value === "object" && value !== null && BRAND in value;
 }
 
+/** By a key that every copy of Kit shares: the command may run from another than the project's. */
 function isTrainer(value: unknown): boolean {
-  const trainer = value as Partial<Trainer> | undefined;
-  return typeof trainer?.start === "function" && typeof trainer.wait === "function";
+  return typeof value === "object" && value !== null && OBSERVE in value;
 }

@@ -47,7 +47,7 @@ export interface TrainerOptions {
   abortSignal?: AbortSignal;
 }
 
-const text = v.pipe(v.string("a text"), v.nonEmpty("a text that is not empty"));
+const text = v.pipe(v.string("a text"), v.regex(/\S/, "a text that is not empty"));
 
 function wholeNumber(least: number) {
   const expected = `a whole number of at least ${least}`;
@@ -78,6 +78,35 @@ const modelShape = v.strictObject(
   "a model's name or { layers, heads, width, context }",
 );
 
+const dataset = v.strictObject(
+  { type: v.literal("jsonl", '"jsonl"'), path: text },
+  '{ type: "jsonl", path }',
+);
+
+const lora = v.strictObject(
+  {
+    r: wholeNumber(1),
+    alpha: positive(),
+    targetModules: v.optional(
+      v.pipe(v.array(text, "a list of names"), v.nonEmpty("a list of at least one name")),
+      ["q_proj", "v_proj"],
+    ),
+  },
+  "{ r, alpha, targetModules? }",
+);
+
+const callbacks = v.strictObject(
+  {
+    onStarted: callback,
+    onLog: callback,
+    onCheckpoint: callback,
+    onCompleted: callback,
+    onFailed: callback,
+    onCancelled: callback,
+  },
+  "an object of functions",
+);
+
 const optionsSchema = v.strictObject(
   {
     name: text,
@@ -85,23 +114,8 @@ const optionsSchema = v.strictObject(
       v.lazy((input) => (typeof input === "object" ? modelShape : modelName)),
       "kit/nano",
     ),
-    dataset: v.strictObject(
-      { type: v.literal("jsonl", '"jsonl"'), path: text },
-      '{ type: "jsonl", path }',
-    ),
-    lora: v.optional(
-      v.strictObject(
-        {
-          r: wholeNumber(1),
-          alpha: positive(),
-          targetModules: v.optional(
-            v.pipe(v.array(text, "a list of names"), v.nonEmpty("a list of at least one name")),
-            ["q_proj", "v_proj"],
-          ),
-        },
-        "{ r, alpha, targetModules? }",
-      ),
-    ),
+    dataset,
+    lora: v.optional(lora),
     maxSteps: v.optional(wholeNumber(1), 400),
     batchSize: v.optional(wholeNumber(1), 32),
     maxLength: v.optional(wholeNumber(2)),
@@ -112,23 +126,14 @@ const optionsSchema = v.strictObject(
     loggingSteps: v.optional(wholeNumber(1), 5),
     saveSteps: v.optional(wholeNumber(1), 100),
     seed: v.optional(wholeNumber(0), 42),
-    callbacks: v.optional(
-      v.strictObject(
-        {
-          onStarted: callback,
-          onLog: callback,
-          onCheckpoint: callback,
-          onCompleted: callback,
-          onFailed: callback,
-          onCancelled: callback,
-        },
-        "an object of functions",
-      ),
-    ),
+    callbacks: v.optional(callbacks),
     abortSignal: v.optional(v.instance(AbortSignal, "an AbortSignal")),
   },
   "an object of options",
 );
+
+/** The options that have options of their own. */
+const NESTED: Record<string, { entries: object }> = { model: modelShape, dataset, lora, callbacks };
 
 /** The options, checked and with their defaults. */
 export type CheckedOptions = Omit<v.InferOutput<typeof optionsSchema>, "callbacks"> & {
@@ -147,9 +152,10 @@ function describeIssue(issue: v.InferIssue<typeof optionsSchema>): string {
   const path = v.getDotPath(issue);
   const option = path ? `"${path}"` : "its argument";
   if (issue.expected === "never") {
-    const known = Object.keys(optionsSchema.entries).join(", ");
-    const others = path?.includes(".") ? "" : ` It takes ${known}.`;
-    return `createTrainer does not know the option ${option}.${others}`;
+    const owner = issue.path && issue.path.length > 1 ? String(issue.path[0].key) : undefined;
+    const known = Object.keys((owner ? NESTED[owner] : optionsSchema)?.entries ?? {});
+    const taker = owner ? `"${owner}"` : "It";
+    return `createTrainer does not know the option ${option}. ${taker} takes ${known.join(", ")}.`;
   }
   const input = issue.path?.at(-1)?.value ?? issue.input;
   if (path && input === undefined) return `createTrainer needs the option ${option}.`;

@@ -1,10 +1,10 @@
 import type { OwnedJob } from "../jobs/store.ts";
-import type { Engine, LoadedModel, TrainConfig } from "../protocol/engine.ts";
-import { messageOf } from "../protocol/error.ts";
+import type { Engine, TrainConfig } from "../protocol/engine.ts";
+import { KitError, messageOf } from "../protocol/error.ts";
 import type { Artifact, EngineEvent, JobEvent } from "../protocol/event.ts";
 import type { Job, JobStatus } from "../protocol/job.ts";
-import { join } from "node:path";
-import { type Infer, type TrainerCallbacks, createTaskQueue } from "./callbacks.ts";
+import { type TrainerCallbacks, callLast, createCallbackQueue } from "./callbacks.ts";
+import { createCheckpoints } from "./checkpoints.ts";
 
 /** A message longer than this is cut in the log, so that a record stays a line of at most 64 KiB. */
 const LONGEST_ERROR = 8_000;
@@ -25,26 +25,34 @@ export interface RunOptions {
   turn: (signal: AbortSignal) => Promise<void>;
   /** Aborting cancels the job. */
   cancel: AbortSignal;
+  /** Aborting fails the job with the reason. What comes first, this or the cancel, decides. */
+  failure: AbortController;
   /** Sees each event once it is in the log. */
   onEvent: (event: JobEvent) => void;
 }
 
 /** Drives one job from its place in the queue to its last event. Never rejects. */
 export async function runJob(options: RunOptions): Promise<RunResult> {
-  const { job: owned, config, engine, callbacks, cancel, onEvent } = options;
-  const failure = new AbortController();
+  const { job: owned, config, engine, callbacks, cancel, failure, onEvent } = options;
   const signal = AbortSignal.any([cancel, failure.signal]);
-  // Whatever fails after a cancel is an effect of it.
-  const fail = (error: unknown) => cancel.aborted || failure.abort(error);
-  const tasks = createTaskQueue(fail);
-  const models = createModels(engine, owned.directory);
+  const fail = (error: unknown) => failure.abort(asError(error));
+  const calls = createCallbackQueue(fail);
+  const checkpoints = createCheckpoints(engine, owned.directory, signal);
   const artifacts: Artifact[] = [];
   let step = 0;
 
   const jobAs = (status: JobStatus): Job => ({ ...owned.job, status });
 
   function record(event: JobEvent): void {
-    owned.append(event);
+    try {
+      owned.append(event);
+    } catch (error) {
+      throw new KitError(
+        "CANNOT_WRITE",
+        `Cannot write the job's log in ${owned.directory}: ${messageOf(error)}. Make the folder writable, or free disk space.`,
+        { cause: error },
+      );
+    }
     onEvent(event);
   }
 
@@ -54,11 +62,11 @@ export async function runJob(options: RunOptions): Promise<RunResult> {
     const job = jobAs("running");
     switch (event.event) {
       case "training.started":
-        return tasks.add(() => callbacks.onStarted?.({ job }));
+        return calls.add("onStarted", () => callbacks.onStarted?.({ job }));
       case "training.log": {
         const { data } = event;
         step = data.step;
-        return tasks.add(() =>
+        return calls.add("onLog", () =>
           callbacks.onLog?.({
             job,
             step: data.step,
@@ -75,14 +83,16 @@ export async function runJob(options: RunOptions): Promise<RunResult> {
         step = artifact.step;
         artifacts.push(artifact);
         const savedSoFar = [...artifacts];
-        return tasks.add(() =>
-          callbacks.onCheckpoint?.({
+        return calls.add("onCheckpoint", async () => {
+          const { infer, close } = checkpoints.open(artifact);
+          await callbacks.onCheckpoint?.({
             job,
             step: artifact.step,
             artifacts: savedSoFar,
-            infer: models.inferWith(artifact),
-          }),
-        );
+            infer,
+          });
+          await close();
+        });
       }
     }
   }
@@ -103,23 +113,23 @@ export async function runJob(options: RunOptions): Promise<RunResult> {
           }
         },
       });
-      tasks.add(() => callbacks.onCompleted?.({ job: jobAs("completed"), artifacts }));
-      await orAborted(tasks.drain(), signal);
+      calls.add("onCompleted", () =>
+        callbacks.onCompleted?.({ job: jobAs("completed"), artifacts }),
+      );
+      await orAborted(calls.drain(), signal);
       record({ event: "training.completed", data: { artifacts } });
       return { job: jobAs("completed"), artifacts };
     } catch (thrown) {
-      tasks.stop();
-      if (cancel.aborted && !failure.signal.aborted) {
+      calls.stop();
+      if (cancel.aborted && signal.reason === cancel.reason) {
         record({ event: "training.cancelled", data: { step } });
-        await lastWord("onCancelled", () => callbacks.onCancelled?.({ job: jobAs("cancelled") }));
+        await callLast("onCancelled", () => callbacks.onCancelled?.({ job: jobAs("cancelled") }));
         return { job: jobAs("cancelled"), artifacts };
       }
-      const error = asError(failure.signal.aborted ? failure.signal.reason : thrown);
-      record({
-        event: "training.failed",
-        data: { error: messageOf(error).slice(0, LONGEST_ERROR) },
-      });
-      await lastWord("onFailed", () => callbacks.onFailed?.({ job: jobAs("failed"), error }));
+      const error = asError(signal.aborted ? signal.reason : thrown);
+      const message = error.message || `${error.name} without a message`;
+      record({ event: "training.failed", data: { error: message.slice(0, LONGEST_ERROR) } });
+      await callLast("onFailed", () => callbacks.onFailed?.({ job: jobAs("failed"), error }));
       return { job: jobAs("failed"), artifacts, error };
     }
   }
@@ -130,40 +140,9 @@ export async function runJob(options: RunOptions): Promise<RunResult> {
     // The last event could not be written.
     return { job: jobAs("failed"), artifacts, error: asError(error) };
   } finally {
-    await models.close();
+    await checkpoints.close();
     owned.close();
   }
-}
-
-/** The job has ended already, so a callback that throws now can only be told of. */
-async function lastWord(name: string, call: () => void | Promise<void>): Promise<void> {
-  try {
-    await call();
-  } catch (error) {
-    process.emitWarning(`${name} threw: ${messageOf(error)}`, "KitWarning");
-  }
-}
-
-/** Loads a checkpoint when it is first asked, and only then. */
-function createModels(engine: Engine, directory: string) {
-  const loading: Promise<LoadedModel>[] = [];
-  return {
-    inferWith({ path }: Artifact): Infer {
-      let model: Promise<LoadedModel> | undefined;
-      return async (request) => {
-        if (!model) {
-          model = engine.load(join(directory, path));
-          loading.push(model);
-        }
-        return (await model).infer(request);
-      };
-    },
-    async close() {
-      for (const result of await Promise.allSettled(loading)) {
-        if (result.status === "fulfilled") await result.value.close();
-      }
-    },
-  };
 }
 
 /** What `work` resolves with, or a rejection as soon as the signal is aborted. */

@@ -1,8 +1,8 @@
 import { createEngine } from "../engine/index.ts";
 import { waitForTurn } from "../jobs/queue.ts";
-import { type OwnedJob, createJobStore } from "../jobs/store.ts";
+import { createJobStore } from "../jobs/store.ts";
 import { KitError } from "../protocol/error.ts";
-import type { Artifact, JobEvent } from "../protocol/event.ts";
+import { type Artifact, type JobEvent, isFinalEvent } from "../protocol/event.ts";
 import type { Job } from "../protocol/job.ts";
 import { type TrainerOptions, checkOptions, resolveConfig } from "./options.ts";
 import { type RunResult, runJob } from "./run.ts";
@@ -32,8 +32,16 @@ export interface ObservableTrainer extends Trainer {
   [OBSERVE]: (observer: Observer) => void;
 }
 
+/** The job as it is created, and a way to fail it for what happens outside of its callbacks. */
+export interface Created {
+  job: Job;
+  /** Absolute path of the job's directory. */
+  directory: string;
+  fail: (error: unknown) => void;
+}
+
 export interface Observer {
-  onCreated?: (job: OwnedJob) => void;
+  onCreated?: (created: Created) => void;
   /** Sees each event once it is in the log, before the callbacks. */
   onEvent?: (event: JobEvent) => void;
 }
@@ -44,29 +52,38 @@ export interface Observer {
  */
 export function createTrainer(options: TrainerOptions): Trainer {
   const checked = checkOptions(options);
-  const cancel = new AbortController();
+  const cancellation = new AbortController();
+  const failure = new AbortController();
   const observers: Observer[] = [];
-  let started: { jobId: string; ended: Promise<RunResult> } | undefined;
+  let started: { created: Created; ended: Promise<RunResult> } | undefined;
+  let isOver = false;
 
-  if (checked.abortSignal?.aborted) cancel.abort();
-  checked.abortSignal?.addEventListener("abort", () => cancel.abort(), { once: true });
+  const cancel = () => cancellation.abort(new KitError("CANCELLED", "The job was cancelled."));
+  if (checked.abortSignal?.aborted) cancel();
+  checked.abortSignal?.addEventListener("abort", cancel, { once: true });
 
-  function begin(): { jobId: string; ended: Promise<RunResult> } {
+  function begin(): { created: Created; ended: Promise<RunResult> } {
     const project = process.cwd();
     const store = createJobStore(project);
     const config = resolveConfig(checked, project);
-    const job = store.create(checked.name, config);
-    for (const observer of observers) observer.onCreated?.(job);
+    const owned = store.create(checked.name, config);
+    const { job, directory } = owned;
+    const created = { job, directory, fail: (error: unknown) => failure.abort(error) };
+    for (const observer of observers) observer.onCreated?.(created);
     const ended = runJob({
-      job,
+      job: owned,
       config,
       engine: createEngine(),
       callbacks: checked.callbacks,
-      turn: (signal) => waitForTurn(store, job.job.id, signal),
-      cancel: cancel.signal,
-      onEvent: (event) => observers.forEach((observer) => observer.onEvent?.(event)),
+      turn: (signal) => waitForTurn(store, job.id, signal),
+      cancel: cancellation.signal,
+      failure,
+      onEvent(event) {
+        isOver ||= isFinalEvent(event);
+        for (const observer of observers) observer.onEvent?.(event);
+      },
     });
-    return { jobId: job.job.id, ended };
+    return { created, ended };
   }
 
   const trainer: ObservableTrainer = {
@@ -74,7 +91,7 @@ export function createTrainer(options: TrainerOptions): Trainer {
     // eslint-disable-next-line @typescript-eslint/require-await -- so that what throws rejects
     async start() {
       started ??= begin();
-      return { jobId: started.jobId };
+      return { jobId: started.created.job.id };
     },
     async wait() {
       started ??= begin();
@@ -83,10 +100,15 @@ export function createTrainer(options: TrainerOptions): Trainer {
       return { job, artifacts };
     },
     async cancel() {
-      cancel.abort(new KitError("CANCELLED", "The job was cancelled."));
+      // The callback of the job's last event may call this, and is itself waited for.
+      if (isOver) return;
+      cancel();
       await started?.ended;
     },
-    [OBSERVE]: (observer) => void observers.push(observer),
+    [OBSERVE](observer) {
+      observers.push(observer);
+      if (started) observer.onCreated?.(started.created);
+    },
   };
   return trainer;
 }

@@ -1,4 +1,4 @@
-import { cpSync, existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
 import { basename, dirname, join, relative, resolve } from "node:path";
 import { KitError, messageOf } from "../../protocol/error.ts";
 import { PACKAGE } from "../package.ts";
@@ -6,21 +6,36 @@ import { PACKAGE } from "../package.ts";
 /** npm leaves `.gitignore` out of a package, so the template has it under another name. */
 const RENAMED: Record<string, string> = { gitignore: ".gitignore" };
 
-/** Copies the quickstart into a folder; what is there already stays as it is. */
+/** What npm takes as a package's name. */
+const PACKAGE_NAME = /^(@[a-z0-9~-][a-z0-9._~-]*\/)?[a-z0-9~-][a-z0-9._~-]*$/;
+
+/** npm installs no package into one of the same name, and refuses the second. */
+const RESERVED_NAMES = new Set(["kit", "node_modules"]);
+
+/**
+ * Copies the quickstart into a folder; what is there already stays as it is.
+ * @throws KitError `INVALID_NAME` or `CANNOT_WRITE`
+ */
 export function init(directory: string, options: { name?: string }): void {
   const target = resolve(directory);
+  const name = options.name ?? packageName(basename(target));
+  if (!PACKAGE_NAME.test(name) || RESERVED_NAMES.has(name)) {
+    throw new KitError(
+      "INVALID_NAME",
+      `npm does not take ${JSON.stringify(name)} as a name. Use lowercase letters, digits, dots, dashes or underscores, and not "kit".`,
+    );
+  }
   const template = join(PACKAGE.templates, "quickstart");
   const kept: string[] = [];
   try {
-    for (const name of listFiles(template)) {
-      const path = join(target, RENAMED[name] ?? name);
-      if (existsSync(path)) {
-        kept.push(relative(target, path));
-        continue;
-      }
-      mkdirSync(dirname(path), { recursive: true });
-      if (name === "package.json") writeManifest(join(template, name), path, options.name);
-      else cpSync(join(template, name), path);
+    for (const file of listFiles(template)) {
+      const copy = RENAMED[file] ?? file;
+      const content = readFileSync(join(template, file));
+      const isNew = writeNew(
+        join(target, copy),
+        file === "package.json" ? withName(content, name) : content,
+      );
+      if (!isNew) kept.push(copy);
     }
   } catch (error) {
     throw new KitError(
@@ -31,14 +46,24 @@ export function init(directory: string, options: { name?: string }): void {
   }
   console.log(`created a Kit project in ${target}`);
   if (kept.length > 0) console.log(`kept as they were: ${kept.join(", ")}`);
-  const folder = relative(process.cwd(), target);
-  console.log(`next: ${folder ? `cd ${folder} && ` : ""}npx kit ui`);
+  console.log(`next: ${enterFolder(target)}npx kit ui`);
 }
 
-function writeManifest(from: string, to: string, name: string | undefined): void {
-  const manifest = JSON.parse(readFileSync(from, "utf8")) as Record<string, unknown>;
-  manifest.name = name ?? packageName(basename(dirname(to)));
-  writeFileSync(to, `${JSON.stringify(manifest, null, 2)}\n`);
+/** Returns whether the file was written: one that exists is not. */
+function writeNew(path: string, content: string | Buffer): boolean {
+  mkdirSync(dirname(path), { recursive: true });
+  try {
+    writeFileSync(path, content, { flag: "wx" });
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "EEXIST") return false;
+    throw error;
+  }
+}
+
+function withName(content: Buffer, name: string): string {
+  const manifest = JSON.parse(content.toString()) as Record<string, unknown>;
+  return `${JSON.stringify({ ...manifest, name }, null, 2)}\n`;
 }
 
 /** A folder's name as npm allows it for a package. */
@@ -47,7 +72,15 @@ function packageName(folder: string): string {
     .toLowerCase()
     .replace(/[^a-z0-9-_.]+/g, "-")
     .replace(/^[-_.]+|-+$/g, "");
-  return name || "kit-project";
+  return name === "" || RESERVED_NAMES.has(name) ? "kit-project" : name;
+}
+
+/** The shell's words to enter a folder, as short as they are clear. */
+function enterFolder(target: string): string {
+  const folder = relative(process.cwd(), target);
+  if (folder === "") return "";
+  const path = folder.startsWith("..") ? target : folder;
+  return `cd ${/^[\w./-]+$/.test(path) ? path : `"${path}"`} && `;
 }
 
 function listFiles(directory: string): string[] {

@@ -1,4 +1,5 @@
 import { KitError } from "../../protocol/error.ts";
+import { type FinalEvent, isFinalEvent } from "../../protocol/event.ts";
 import { describeEarlyExit } from "../../protocol/manifest.ts";
 import { NO_TRAINER } from "../../protocol/texts.ts";
 import type { ObservableTrainer, Trainer } from "../../sdk/trainer.ts";
@@ -20,57 +21,72 @@ export async function start(
   const bundle = await ensureBundle(project, entry);
   const trainer = await loadOrExplain(bundle);
   if (!trainer) throw new KitError("NO_TRAINER", NO_TRAINER);
-  const isTold = printEvents(trainer, project);
-  // Called again while the job is ending, it changes nothing.
+  // Whoever reads the output may leave; the training goes on, and its log has all of it.
+  process.stdout.on("error", () => undefined);
+  process.stderr.on("error", () => undefined);
+  const end = printEvents(trainer, project);
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
-    process.on(signal, () => void trainer.cancel());
+    process.on(signal, () => {
+      // Only a last callback is waited for, and not by who asks again.
+      if (end.event) process.exit(EXIT_CANCELLED);
+      void trainer.cancel();
+    });
   }
   // Whatever the project's code leaves open does not keep a finished job's process alive.
-  process.exit(await exitCodeOf(trainer, isTold));
+  process.exit(await exitCodeOf(trainer, end));
 }
 
 /** Loading runs the project's code, which may end this process before it is done. */
 async function loadOrExplain(bundle: string): Promise<Trainer | null> {
   const explain = (code: number) => {
-    console.error(`kit: ${describeEarlyExit(code)}`);
+    // Node sets the code of an unsettled await aside from the one it passes.
+    console.error(`kit: ${describeEarlyExit(Number(process.exitCode ?? code))}`);
     process.exitCode = EXIT_FAILED;
   };
+  const crash = (error: unknown) => {
+    process.off("exit", explain);
+    process.exit(reportError(error));
+  };
   process.once("exit", explain);
+  process.once("uncaughtException", crash);
   try {
     return await loadTrainer(bundle);
   } finally {
     process.off("exit", explain);
+    process.off("uncaughtException", crash);
   }
 }
 
-/** Returns whether the job's end has been printed. */
-function printEvents(trainer: Trainer, project: string): () => boolean {
-  let progress: ReturnType<typeof createProgress> | undefined;
-  let isFailureTold = false;
-  (trainer as ObservableTrainer)[OBSERVE]({
-    onCreated({ job, directory }) {
-      progress = createProgress({ directory: showPath(project, directory) });
-      console.log(`job ${job.id} ${job.name}`);
-    },
-    onEvent(event) {
-      const line = progress?.line(event) ?? "";
-      if (event.event === "training.failed") {
-        isFailureTold = true;
-        console.error(line);
-      } else {
-        console.log(line);
-      }
-    },
-  });
-  return () => isFailureTold;
+interface End {
+  /** The event that ended the job, once it is printed. */
+  event?: FinalEvent["event"];
 }
 
-async function exitCodeOf(trainer: Trainer, isTold: () => boolean): Promise<number> {
+function printEvents(trainer: Trainer, project: string): End {
+  const end: End = {};
+  let progress: ReturnType<typeof createProgress> | undefined;
+  (trainer as ObservableTrainer)[OBSERVE]({
+    onCreated({ job, directory, fail }) {
+      progress = createProgress({ directory: showPath(project, directory) });
+      console.log(`job ${job.id} ${job.name}`);
+      // What the project's code throws outside of its callbacks ends the job, not only the process.
+      process.on("uncaughtException", fail);
+    },
+    onEvent(event) {
+      if (isFinalEvent(event)) end.event = event.event;
+      const print = event.event === "training.failed" ? console.error : console.log;
+      if (progress) print(progress.line(event));
+    },
+  });
+  return end;
+}
+
+async function exitCodeOf(trainer: Trainer, end: End): Promise<number> {
   try {
     const { job } = await trainer.wait();
     return job.status === "cancelled" ? EXIT_CANCELLED : 0;
   } catch (error) {
-    if (!isTold()) return reportError(error);
+    if (end.event !== "training.failed") return reportError(error);
     if (process.env.DEBUG === "kit") console.error(error);
     return EXIT_FAILED;
   }

@@ -1,0 +1,51 @@
+import { join } from "node:path";
+import type { Engine, LoadedModel } from "../protocol/engine.ts";
+import type { Artifact } from "../protocol/event.ts";
+import type { Infer } from "./callbacks.ts";
+
+/** A job's checkpoints, to be asked. Each is loaded when it is first asked, and only then. */
+export interface Checkpoints {
+  /** `close` frees the memory after the questions asked so far; asking again loads it anew. */
+  open: (artifact: Artifact) => { infer: Infer; close: () => Promise<void> };
+  close: () => Promise<void>;
+}
+
+/** @param signal ends what is being answered when the job ends early */
+export function createCheckpoints(
+  engine: Engine,
+  directory: string,
+  signal: AbortSignal,
+): Checkpoints {
+  const loaded = new Set<Promise<LoadedModel>>();
+
+  async function free(model: Promise<LoadedModel>): Promise<void> {
+    if (!loaded.delete(model)) return;
+    const [result] = await Promise.allSettled([model]);
+    if (result.status === "fulfilled") await result.value.close();
+  }
+
+  return {
+    open({ path }) {
+      let model: Promise<LoadedModel> | undefined;
+      return {
+        async infer(request) {
+          if (!model) {
+            model = engine.load(join(directory, path));
+            loaded.add(model);
+          }
+          const { infer } = await model;
+          const signals = request.signal ? [request.signal, signal] : [signal];
+          return infer({ ...request, signal: AbortSignal.any(signals) });
+        },
+        async close() {
+          const last = model;
+          model = undefined;
+          if (last) await free(last);
+        },
+      };
+    },
+    async close() {
+      await Promise.all([...loaded].map(free));
+    },
+  };
+}

@@ -1,0 +1,97 @@
+import { type ChildProcessByStdio, spawn } from "node:child_process";
+import { once } from "node:events";
+import type { Readable } from "node:stream";
+import { fileURLToPath } from "node:url";
+import { onTestFinished } from "vitest";
+import { createProject } from "../project.ts";
+
+export const CLI = fileURLToPath(new URL("../../dist/cli/kit.js", import.meta.url));
+
+export interface Ended {
+  code: number | null;
+  stdout: string;
+  stderr: string;
+}
+
+export interface Command {
+  child: ChildProcessByStdio<null, Readable, Readable>;
+  /** Resolves with what was printed to both streams as soon as it matches. */
+  printed: (pattern: RegExp) => Promise<string>;
+  ended: Promise<Ended>;
+}
+
+/** A real `kit` subprocess in a folder, killed with the test if it has not ended. */
+export function startKit(cwd: string, args: string[], env: NodeJS.ProcessEnv = {}): Command {
+  const child = spawn(process.execPath, [CLI, ...args], {
+    cwd,
+    env: { ...process.env, ...env },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  const out = { stdout: "", stderr: "" };
+  for (const name of ["stdout", "stderr"] as const) {
+    child[name].on("data", (chunk) => (out[name] += String(chunk)));
+  }
+  const ended = once(child, "close").then(([code]) => ({ code: code as number | null, ...out }));
+  onTestFinished(async () => {
+    child.kill("SIGKILL");
+    await ended;
+  });
+  return {
+    child,
+    ended,
+    printed: (pattern) =>
+      new Promise((resolve, reject) => {
+        const look = () => {
+          const all = out.stdout + out.stderr;
+          if (pattern.test(all)) resolve(all);
+        };
+        look();
+        child.stdout.on("data", look);
+        child.stderr.on("data", look);
+        void ended.then(({ stdout, stderr }) =>
+          reject(new Error(`${String(pattern)} was not printed:\n${stdout}${stderr}`)),
+        );
+      }),
+  };
+}
+
+/** A `kit` command run to its end. */
+export function runKit(cwd: string, args: string[], env?: NodeJS.ProcessEnv): Promise<Ended> {
+  return startKit(cwd, args, env).ended;
+}
+
+const ROWS = Array.from({ length: 8 }, (_, row) => ({ prompt: `${row}`, completion: `${row}` }));
+
+/** A project whose training takes about a second, most of it compiling. */
+export function createTinyProject(
+  source: string = tinySource(),
+  files: Record<string, string> = {},
+): string {
+  return createProject({
+    "src/kit/index.ts": source,
+    "data.jsonl": ROWS.map((row) => JSON.stringify(row)).join("\n"),
+    ...files,
+  });
+}
+
+/** Source of `src/kit/index.ts`; options and callbacks are source too. */
+export function tinySource({ name = "tiny", options = "", before = "" } = {}): string {
+  return `import { createKit, createTrainer } from "kit";
+${before}
+export default createKit({
+  trainer: createTrainer({
+    name: ${JSON.stringify(name)},
+    model: { layers: 1, heads: 1, width: 8, context: 32 },
+    dataset: { type: "jsonl", path: "data.jsonl" },
+    maxSteps: 4,
+    batchSize: 2,
+    loggingSteps: 1,
+    saveSteps: 2,
+    ${options}
+  }),
+});
+`;
+}
+
+/** Options of a training that goes on until it is ended. */
+export const ENDLESS = "maxSteps: 1_000_000, saveSteps: 1_000_000, loggingSteps: 50,";

@@ -1,0 +1,115 @@
+import { spawnSync } from "node:child_process";
+import { mkdirSync, readFileSync, readdirSync, statSync, symlinkSync } from "node:fs";
+import { dirname, join, relative } from "node:path";
+import { fileURLToPath } from "node:url";
+import { describe, expect, it } from "vitest";
+import { createProject } from "../project.ts";
+import { runKit } from "./command.ts";
+
+const ROOT = fileURLToPath(new URL("../..", import.meta.url));
+const TEMPLATE = join(ROOT, "templates", "quickstart");
+
+function filesOf(directory: string): string[] {
+  return readdirSync(directory, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => relative(directory, join(entry.parentPath, entry.name)))
+    .sort();
+}
+
+function nameOf(project: string): string {
+  return (JSON.parse(readFileSync(join(project, "package.json"), "utf8")) as { name: string }).name;
+}
+
+describe("kit init", () => {
+  it("writes every file of the quickstart and says what is next", async () => {
+    const folder = createProject();
+    const { code, stdout, stderr } = await runKit(folder, ["init", "dates"]);
+    const project = join(folder, "dates");
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+    expect(stdout).toBe(`created a Kit project in ${project}\nnext: cd dates && npx kit ui\n`);
+    const expected = filesOf(TEMPLATE).map((file) => (file === "gitignore" ? ".gitignore" : file));
+    expect(filesOf(project)).toEqual(expected.sort());
+    expect(readFileSync(join(project, ".gitignore"), "utf8")).toBe("node_modules/\n.kit/\n");
+    expect(nameOf(project)).toBe("dates");
+  });
+
+  it("needs no cd in the current folder, and an absolute one outside of it", async () => {
+    const folder = createProject({ "a/b.txt": "" });
+    const here = await runKit(folder, ["init"]);
+    expect(here.stdout).toContain("\nnext: npx kit ui\n");
+    const outside = await runKit(join(folder, "a"), ["init", "../my app"]);
+    expect(outside.stdout).toContain(`\nnext: cd "${folder}/my app" && npx kit ui\n`);
+  });
+
+  it("overwrites nothing and says what it kept", async () => {
+    const mine = { "package.json": `{"name":"mine"}`, "src/kit/index.ts": "// mine\n" };
+    const project = createProject(mine);
+    symlinkSync("/none/such", join(project, "README.md"));
+    const { code, stdout } = await runKit(project, ["init"]);
+    expect(code).toBe(0);
+    for (const [path, content] of Object.entries(mine)) {
+      expect(readFileSync(join(project, path), "utf8")).toBe(content);
+    }
+    const kept = /^kept as they were: (.*)$/m.exec(stdout)?.[1]?.split(", ").sort();
+    expect(kept).toEqual(["README.md", "package.json", "src/kit/index.ts"]);
+    expect(filesOf(project)).toContain("src/kit/trainer.ts");
+  });
+
+  it.each([
+    ["My Model!", "my-model"],
+    [".hidden", "hidden"],
+    ["日本", "kit-project"],
+    ["kit", "kit-project"],
+    ["a_b.c", "a_b.c"],
+  ])("names the package in a folder %j %s", async (folder, name) => {
+    const project = createProject();
+    expect((await runKit(project, ["init", folder])).code).toBe(0);
+    expect(nameOf(join(project, folder))).toBe(name);
+  });
+
+  it("takes a name, and refuses one that npm would not install", async () => {
+    const project = createProject();
+    await runKit(project, ["init", "a", "--name", "@me/dates"]);
+    expect(nameOf(join(project, "a"))).toBe("@me/dates");
+    for (const name of ["My Model", "kit", "", "../x"]) {
+      const { code, stderr } = await runKit(project, ["init", "b", "--name", name]);
+      expect(code).toBe(2);
+      expect(stderr).toBe(
+        `kit: npm does not take ${JSON.stringify(name)} as a name. Use lowercase letters, digits, dots, dashes or underscores, and not "kit".\n`,
+      );
+    }
+    expect(readdirSync(project)).toEqual(["a"]);
+  });
+
+  it("makes files that their owner may edit", async () => {
+    const project = createProject();
+    await runKit(project, ["init"]);
+    for (const file of filesOf(project)) {
+      expect(statSync(join(project, file)).mode & 0o600).toBe(0o600);
+    }
+  });
+
+  it("says in one line where it cannot write", async () => {
+    const project = createProject({ taken: "a file" });
+    const { code, stdout, stderr } = await runKit(project, ["init", "taken"]);
+    expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
+    expect(stderr).toMatch(
+      /^kit: Cannot write into \S+taken: .*\. Make the folder writable, or name another\.\n$/,
+    );
+  });
+
+  it("makes a project that type-checks against kit's own types", async () => {
+    const project = createProject();
+    await runKit(project, ["init"]);
+    for (const name of ["kit", "@types/node"]) {
+      const link = join(project, "node_modules", name);
+      mkdirSync(dirname(link), { recursive: true });
+      symlinkSync(name === "kit" ? ROOT : join(ROOT, "node_modules", name), link);
+    }
+    const typecheck = () => {
+      const tsc = join(ROOT, "node_modules/typescript/bin/tsc");
+      return spawnSync(process.execPath, [tsc, "-p", project], { encoding: "utf8" });
+    };
+    expect(typecheck()).toMatchObject({ status: 0, stdout: "" });
+  });
+});

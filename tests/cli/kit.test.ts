@@ -1,0 +1,71 @@
+import { describe, expect, it } from "vitest";
+import { hasBrowser } from "../../cli/browser.ts";
+import { loadTrainer } from "../../cli/load.ts";
+import { createProject } from "../project.ts";
+import { runKit } from "./command.ts";
+
+describe("kit", () => {
+  it("--help lists the commands, and only those for people", async () => {
+    const { code, stdout, stderr } = await runKit("/", ["--help"]);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+    for (const command of ["init", "build", "start", "ui"]) {
+      expect(stdout).toMatch(new RegExp(`^  ${command} `, "m"));
+    }
+    expect(stdout).not.toContain("manifest");
+  });
+
+  it("--version prints the package's", async () => {
+    expect((await runKit("/", ["--version"])).stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
+  });
+
+  it.each([
+    [["train"], /unknown command 'train'/],
+    [["start", "--gpu"], /unknown option '--gpu'/],
+    [["start", "a.ts", "b.ts"], /too many arguments/],
+    [["start", "--project"], /argument missing/],
+    [
+      ["ui", "--port", "http"],
+      /--port <n>' argument 'http' is invalid\. It must be a whole number/,
+    ],
+    [["ui", "--port", "65536"], /from 0 to 65535/],
+    [["ui", "--port", "-1"], /from 0 to 65535/],
+    [["ui", "--port", "1.5"], /from 0 to 65535/],
+    [
+      ["ui", "--project", "/none/such"],
+      /^kit: There is no folder \/none\/such\. Check --project\.\n$/,
+    ],
+    [[], /Usage: kit/],
+  ])("%j is wrong use: exit code 2", async (args, message) => {
+    const { code, stdout, stderr } = await runKit("/", args);
+    expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
+    expect(stderr).toMatch(message);
+  });
+});
+
+describe("a browser is opened", () => {
+  it.each<[string, NodeJS.Platform, NodeJS.ProcessEnv, boolean]>([
+    ["on a Mac", "darwin", {}, true],
+    ["on Windows", "win32", {}, true],
+    ["on Linux with X", "linux", { DISPLAY: ":0" }, true],
+    ["on Linux with Wayland", "linux", { WAYLAND_DISPLAY: "wayland-0" }, true],
+    ["with Wayland and an empty DISPLAY", "linux", { DISPLAY: "", WAYLAND_DISPLAY: "w" }, true],
+    ["on Linux without a display", "linux", {}, false],
+    ["in CI", "darwin", { CI: "true" }, false],
+    ["over SSH", "linux", { DISPLAY: ":10", SSH_CONNECTION: "1" }, false],
+    ["in a terminal over SSH", "darwin", { SSH_TTY: "/dev/pts/0" }, false],
+    ["in a development container", "linux", { DISPLAY: ":0", REMOTE_CONTAINERS: "true" }, false],
+    ["in a codespace", "linux", { DISPLAY: ":0", CODESPACES: "true" }, false],
+  ])("%s (%s, %o): %s", (_, platform, env, expected) => {
+    expect(hasBrowser(env, platform)).toBe(expected);
+  });
+});
+
+it("a bundle that waits while something is open is given up after a limit", async () => {
+  const project = createProject({
+    "index.mjs": "await new Promise((resolve) => setTimeout(resolve, 2 ** 30).unref());",
+  });
+  await expect(loadTrainer(`${project}/index.mjs`, 50)).rejects.toMatchObject({
+    code: "IMPORT_STUCK",
+    message: expect.stringContaining("did not finish loading within 0.05 s."),
+  });
+});

@@ -1,0 +1,319 @@
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { createJobStore } from "../../jobs/store.ts";
+import { ENDLESS, createTinyProject, runKit, startKit, tinySource } from "./command.ts";
+
+function jobsOf(project: string) {
+  return createJobStore(project).list();
+}
+
+const index = (project: string) => join(project, "src/kit/index.ts");
+
+describe("kit start", () => {
+  it("trains and prints plain lines", async () => {
+    const project = createTinyProject();
+    const { code, stdout, stderr } = await runKit(project, ["start"]);
+    const [job] = jobsOf(project);
+    const directory = `.kit/jobs/${job?.id}`;
+    const step = (n: number) => `step ${n}/4  loss 5\\.\\d{4} +\\d+ tokens/s`;
+    const lines = [
+      `job ${job?.id} tiny`,
+      "training llama-8x1: 3,160 parameters, 8 rows, 4 steps",
+      step(1),
+      `${step(2)}  \\d+s left`,
+      `checkpoint ${directory}/artifacts/step-2`,
+      `${step(3)}  \\d+s left`,
+      `${step(4)}  0s left`,
+      `checkpoint ${directory}/artifacts/step-4`,
+      `completed in \\d+s: ${directory}/artifacts/step-4`,
+    ];
+    expect(stdout).toMatch(new RegExp(`^${lines.join("\n")}\n$`));
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+    expect(job?.status).toBe("completed");
+  });
+
+  it("trains what was built before, and builds when nothing was", async () => {
+    const project = createTinyProject(tinySource({ name: "old", options: "maxSteps: 1," }));
+    expect((await runKit(project, ["start"])).stdout).toContain(" old\n");
+    writeFileSync(index(project), tinySource({ name: "new", options: "maxSteps: 1," }));
+    expect((await runKit(project, ["start"])).stdout).toContain(" old\n");
+    expect((await runKit(project, ["build"])).stdout).toBe("built .kit/build/index.mjs\n");
+    expect((await runKit(project, ["start"])).stdout).toContain(" new\n");
+  });
+
+  it("builds an entry that is named, whatever was built before", async () => {
+    const project = createTinyProject(undefined, {
+      "other.ts": tinySource({ name: "other", options: "maxSteps: 1," }),
+    });
+    await runKit(project, ["build"]);
+    const { code, stdout } = await runKit(project, ["start", "other.ts"]);
+    expect(code).toBe(0);
+    expect(stdout).toContain(" other\n");
+  });
+
+  it("trains the project that --project names", async () => {
+    const project = createTinyProject(tinySource({ options: "maxSteps: 1," }));
+    const { code } = await runKit("/", ["start", "--project", project]);
+    expect(code).toBe(0);
+    expect(jobsOf(project)).toHaveLength(1);
+  });
+
+  it("ends when the training has, whatever the project's code leaves open", async () => {
+    const before = `setInterval(() => {}, 1000); (await import("node:net")).createServer().listen(0);`;
+    const project = createTinyProject(tinySource({ before, options: "maxSteps: 1," }));
+    expect((await runKit(project, ["start"])).code).toBe(0);
+  });
+
+  it("shows what the project's code prints between its own lines", async () => {
+    const options = `maxSteps: 1, callbacks: { onLog: ({ step }) => console.log("mine", step) },`;
+    const { stdout } = await runKit(createTinyProject(tinySource({ options })), ["start"]);
+    expect(stdout).toContain("\nmine 1\n");
+  });
+
+  it("goes on when nobody reads its output any more", async () => {
+    const project = createTinyProject();
+    const { child, printed } = startKit(project, ["start"]);
+    const isOver = new Promise((resolve) => child.once("exit", resolve));
+    await printed(/^job /);
+    child.stdout.destroy();
+    child.stderr.destroy();
+    expect(await isOver).toBe(0);
+    expect(jobsOf(project)).toMatchObject([{ status: "completed" }]);
+  });
+});
+
+describe("kit start exits", () => {
+  it.each(["SIGINT", "SIGTERM", "SIGHUP"] as const)(
+    "with 130 on %s, the job cancelled",
+    async (signal) => {
+      const project = createTinyProject(tinySource({ options: ENDLESS }));
+      const { child, printed, ended } = startKit(project, ["start"]);
+      await printed(/step +1\//);
+      child.kill(signal);
+      const { code, stdout, stderr } = await ended;
+      expect({ code, stderr }).toEqual({ code: 130, stderr: "" });
+      expect(stdout).toMatch(/\ncancelled at step \d+\n$/);
+      expect(jobsOf(project)).toMatchObject([{ status: "cancelled" }]);
+    },
+  );
+
+  it("with 130 when it is interrupted twice, onCancelled called once", async () => {
+    const options = `${ENDLESS} callbacks: { onCancelled: () => console.log("bye") },`;
+    const project = createTinyProject(tinySource({ options }));
+    const { child, printed, ended } = startKit(project, ["start"]);
+    await printed(/step +1\//);
+    child.kill("SIGINT");
+    child.kill("SIGTERM");
+    const { code, stdout } = await ended;
+    expect(code).toBe(130);
+    expect(stdout.match(/bye|cancelled/g)).toEqual(["cancelled", "bye"]);
+  });
+
+  it("with 130 at a second signal while onCancelled goes on", async () => {
+    const options = `${ENDLESS} callbacks: { onCancelled: () => new Promise(() => setInterval(() => {}, 1000)) },`;
+    const project = createTinyProject(tinySource({ options }));
+    const { child, printed, ended } = startKit(project, ["start"]);
+    await printed(/step +1\//);
+    child.kill("SIGINT");
+    await printed(/cancelled/);
+    child.kill("SIGINT");
+    expect((await ended).code).toBe(130);
+  });
+
+  it("with 130 when it is interrupted in the queue", async () => {
+    const project = createTinyProject(tinySource({ options: ENDLESS }));
+    const first = startKit(project, ["start"]);
+    await first.printed(/step +1\//);
+    const second = startKit(project, ["start"]);
+    await second.printed(/^job /);
+    expect(jobsOf(project).map(({ status }) => status)).toEqual(["queued", "running"]);
+    second.child.kill("SIGINT");
+    expect((await second.ended).code).toBe(130);
+    expect(jobsOf(project).map(({ status }) => status)).toEqual(["cancelled", "running"]);
+    first.child.kill("SIGINT");
+    expect((await first.ended).code).toBe(130);
+  });
+
+  it("with 2 where there is no project", async () => {
+    const project = createTinyProject();
+    expect(await runKit(project, ["start", "--project", "none"])).toEqual({
+      code: 2,
+      stdout: "",
+      stderr: `kit: There is no folder ${join(project, "none")}. Check --project.\n`,
+    });
+    const source = join(project, "src");
+    expect(await runKit(source, ["start"])).toEqual({
+      code: 2,
+      stdout: "",
+      stderr: `kit: There is no src/kit/index.ts in ${source}. Create a project with "kit init", or name another folder with --project.\n`,
+    });
+  });
+});
+
+describe("wrong input is one line without a stack, and exit code 1", () => {
+  const kit = `import { createKit, createTrainer } from "kit";\n`;
+  it.each<[string, string, RegExp]>([
+    [
+      "a syntax error",
+      "const one = 1;\nconst two = ;\n",
+      /^src\/kit\/index\.ts:2:13: Unexpected ";"$/,
+    ],
+    ["a file that is not there", `import "./none";`, /^src\/kit\/index\.ts:1:8: Could not resolve/],
+    [
+      "a package that is not there",
+      `import "no-such-package-at-all";`,
+      /^Error: Cannot find package 'no-such-package-at-all'/,
+    ],
+    [
+      "an import that throws",
+      `interface Typed { a: string }\n\nexport const typed: Typed = { a: "a" };\nthrow new TypeError("no such thing");`,
+      /^TypeError: no such thing \(src\/kit\/index\.ts:4:7\)$/,
+    ],
+    ["an import that throws no error", `throw "only text";`, /^only text$/],
+    [
+      "an import that throws later",
+      `setTimeout(() => { throw new Error("later"); }); await new Promise(() => setInterval(() => {}, 1000));`,
+      /^later$/,
+    ],
+    [
+      "an import that exits",
+      `process.exit(0);`,
+      /^src\/kit\/index\.ts ended the process \(exit code 0\) while it was loaded\. Remove/,
+    ],
+    [
+      "an import that never returns",
+      `await new Promise(() => {});`,
+      /^src\/kit\/index\.ts never finished loading: a top-level await/,
+    ],
+    [
+      "nothing exposed",
+      `${kit}export default createKit({});`,
+      /^No trainer in src\/kit\/index\.ts yet\. Add createTrainer\(\.\.\.\) and pass it to createKit\.$/,
+    ],
+    ["no createKit", `export default 1;`, /^No trainer in src\/kit\/index\.ts yet\./],
+    [
+      "a wrong option",
+      `${kit}const dataset = { type: "jsonl", path: "data.jsonl" };\ncreateTrainer({ name: "a", dataset, maxSteps: -1 });`,
+      /^createTrainer: "maxSteps" must be a whole number of at least 1, but is -1\. \(src\/kit\/index\.ts:3:1\)$/,
+    ],
+  ])("for %s", async (_, source, message) => {
+    const { code, stdout, stderr } = await runKit(createTinyProject(source), ["start"]);
+    expect(stderr).toMatch(/^kit: [^\n]+\n$/);
+    expect(stderr.slice("kit: ".length, -1)).toMatch(message);
+    expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
+  });
+
+  it.each<[string, string | null, RegExp]>([
+    ["missing", null, /^failed: Cannot read the dataset \S+data\.jsonl: there is no such file\.$/],
+    ["empty", "", /^failed: \S+data\.jsonl has no rows: write one of .*$/],
+    [
+      "wrong in one line",
+      '{"text":"a"}\n{"text":1}',
+      /^failed: \S+data\.jsonl:2: "text" is not a text/,
+    ],
+  ])("for a dataset that is %s: the job has failed", async (_, data, message) => {
+    const source = tinySource();
+    const project = createTinyProject(
+      data === null ? source.replace("data.jsonl", "none/data.jsonl") : source,
+      data === null ? {} : { "data.jsonl": data },
+    );
+    const { code, stdout, stderr } = await runKit(project, ["start"]);
+    expect(stderr).toMatch(/^[^\n]+\n$/);
+    expect(stderr.slice(0, -1)).toMatch(message);
+    expect(stdout).toMatch(/^job \S+ tiny\n$/);
+    expect(code).toBe(1);
+    expect(jobsOf(project)).toMatchObject([{ status: "failed" }]);
+  });
+
+  it("for a folder that cannot be written", async () => {
+    const project = createTinyProject(undefined, { ".kit": "a file" });
+    for (const command of ["build", "start"]) {
+      const { code, stderr } = await runKit(project, [command]);
+      expect(code).toBe(1);
+      expect(stderr).toMatch(
+        /^kit: Cannot write \S+index\.mjs: ENOTDIR: .*\. Make the folder writable, or free disk space\.\n$/,
+      );
+    }
+    const noJobs = createTinyProject(undefined, { ".kit/jobs": "a file" });
+    const { code, stderr } = await runKit(noJobs, ["start"]);
+    expect(code).toBe(1);
+    expect(stderr).toMatch(
+      /^kit: Cannot create a job in \S+jobs: .*\. Make the folder writable.*\n$/,
+    );
+  });
+
+  it("with the stack for DEBUG=kit", async () => {
+    const project = createTinyProject(`throw new TypeError("no such thing");`);
+    const { stderr } = await runKit(project, ["start"], { DEBUG: "kit" });
+    expect(stderr).toMatch(/^kit: TypeError: no such thing/);
+    expect(stderr).toContain("\n    at ");
+    expect(stderr).toContain("src/kit/index.ts:1:7");
+  });
+});
+
+describe("a job fails", () => {
+  it("when a callback throws: exit code 1 and its message, once", async () => {
+    const options = `callbacks: { onCheckpoint() { throw new Error("no room left"); } },`;
+    const project = createTinyProject(tinySource({ options }));
+    const { code, stderr } = await runKit(project, ["start"]);
+    expect({ code, stderr }).toEqual({ code: 1, stderr: "failed: no room left\n" });
+    expect(jobsOf(project)).toMatchObject([{ status: "failed" }]);
+  });
+
+  it("when a callback waits for what never comes", async () => {
+    const options = `callbacks: { onLog: () => new Promise(() => {}) },`;
+    const project = createTinyProject(tinySource({ options }));
+    const { code, stderr } = await runKit(project, ["start"]);
+    expect(stderr).toBe(
+      "failed: onLog never returned. Look for a promise in it that does not settle.\n",
+    );
+    expect(code).toBe(1);
+    expect(jobsOf(project)).toMatchObject([{ status: "failed" }]);
+  });
+
+  it("when the project's code throws outside of its callbacks", async () => {
+    const options = `${ENDLESS} callbacks: { onLog() { setTimeout(() => { throw new Error("aside"); }); } },`;
+    const project = createTinyProject(tinySource({ options }));
+    const { code, stderr } = await runKit(project, ["start"]);
+    expect({ code, stderr }).toEqual({ code: 1, stderr: "failed: aside\n" });
+    expect(jobsOf(project)).toMatchObject([{ status: "failed" }]);
+  });
+});
+
+describe("kit build", () => {
+  it("bundles the project's own code and leaves packages to be imported", async () => {
+    const project = createTinyProject(
+      `import { own } from "./own";\n${tinySource({ before: "export { own };" })}`,
+      { "src/kit/own.ts": `export const own: string = "my own";` },
+    );
+    expect(await runKit(project, ["build"])).toEqual({
+      code: 0,
+      stdout: "built .kit/build/index.mjs\n",
+      stderr: "",
+    });
+    const bundle = readFileSync(join(project, ".kit/build/index.mjs"), "utf8");
+    expect(bundle).toContain("my own");
+    expect(bundle).toMatch(
+      /import \{ createKit, createTrainer \} from "file:\/\/\S+\/dist\/sdk\/index\.js"/,
+    );
+  });
+
+  it("imports the kit that the project has installed", async () => {
+    const project = createTinyProject(undefined, {
+      "node_modules/kit/package.json": `{"name":"kit","exports":"./index.js"}`,
+      "node_modules/kit/index.js": "",
+    });
+    await runKit(project, ["build"]);
+    const bundle = readFileSync(join(project, ".kit/build/index.mjs"), "utf8");
+    expect(bundle).toContain(`from "kit"`);
+  });
+
+  it("leaves the last bundle when the next one fails", async () => {
+    const project = createTinyProject();
+    await runKit(project, ["build"]);
+    writeFileSync(index(project), "const one = ;");
+    expect((await runKit(project, ["build"])).code).toBe(1);
+    expect(existsSync(join(project, ".kit/build/index.mjs"))).toBe(true);
+  });
+});

@@ -1,0 +1,184 @@
+import { readdirSync } from "node:fs";
+import { afterEach, describe, expect, it } from "vitest";
+import type { KitError } from "../../protocol/error.ts";
+import { createKit } from "../../sdk/kit.ts";
+import { checkOptions, resolveConfig } from "../../sdk/options.ts";
+import { createTrainer } from "../../sdk/trainer.ts";
+import { createProject } from "../project.ts";
+
+const least = { name: "tiny", dataset: { type: "jsonl", path: "data.jsonl" } } as const;
+const home = process.cwd();
+
+afterEach(() => process.chdir(home));
+
+/** What is thrown for the least options and these, which TypeScript would not let through. */
+function problemWith(options: Record<string, unknown>): KitError {
+  return problemOf(() => createTrainer({ ...least, ...options }));
+}
+
+function problemOf(call: () => unknown): KitError {
+  try {
+    call();
+  } catch (error) {
+    return error as KitError;
+  }
+  throw new Error("nothing was thrown");
+}
+
+describe("createTrainer's options", () => {
+  it("have a default for all but a name and a dataset", () => {
+    expect(resolveConfig(checkOptions(least), "/project")).toEqual({
+      model: "kit/nano",
+      dataset: { type: "jsonl", path: "/project/data.jsonl" },
+      lora: null,
+      maxSteps: 400,
+      batchSize: 32,
+      maxLength: null,
+      learningRate: 0.006,
+      warmupSteps: 20,
+      weightDecay: 0.01,
+      maxGradNorm: 1,
+      loggingSteps: 5,
+      saveSteps: 100,
+      seed: 42,
+    });
+  });
+
+  it("reach the job as they are given", () => {
+    const given = {
+      model: { layers: 1, heads: 2, width: 8, context: 32 },
+      maxSteps: 3,
+      batchSize: 2,
+      maxLength: 16,
+      learningRate: 0.1,
+      warmupSteps: 0,
+      weightDecay: 0,
+      maxGradNorm: 2.5,
+      loggingSteps: 1,
+      saveSteps: 2,
+      seed: 0,
+    };
+    expect(resolveConfig(checkOptions({ ...least, ...given }), "/p")).toMatchObject(given);
+  });
+
+  it("adapt the query and value projections when lora names no modules", () => {
+    const options = checkOptions({ ...least, lora: { r: 4, alpha: 8 } });
+    expect(resolveConfig(options, "/p").lora).toEqual({
+      r: 4,
+      alpha: 8,
+      targetModules: ["q_proj", "v_proj"],
+    });
+  });
+
+  it("take a model's path relative to the project", () => {
+    const at = (model: string) => resolveConfig(checkOptions({ ...least, model }), "/p").model;
+    expect(at("./base")).toBe("/p/base");
+    expect(at("/models/base")).toBe("/models/base");
+  });
+
+  it.each([
+    [{ name: "" }, "createTrainer: \"name\" must be a text that is not empty, but is ''."],
+    [{ name: " \n" }, "createTrainer: \"name\" must be a text that is not empty, but is ' \\n'."],
+    [{ name: 7 }, 'createTrainer: "name" must be a text, but is 7.'],
+    [{ name: undefined }, 'createTrainer needs the option "name".'],
+    [{ dataset: undefined }, 'createTrainer needs the option "dataset".'],
+    [{ dataset: "data.jsonl" }, '"dataset" must be { type: "jsonl", path }, but is \'data.jsonl\''],
+    [{ dataset: { path: "a" } }, 'createTrainer needs the option "dataset.type".'],
+    [{ dataset: { type: "csv", path: "a" } }, '"dataset.type" must be "jsonl", but is \'csv\'.'],
+    [{ dataset: { type: "jsonl" } }, 'createTrainer needs the option "dataset.path".'],
+    [{ lora: true }, '"lora" must be { r, alpha, targetModules? }, but is true.'],
+    [{ lora: { r: 0, alpha: 1 } }, '"lora.r" must be a whole number of at least 1, but is 0.'],
+    [{ lora: { r: 1 } }, 'createTrainer needs the option "lora.alpha".'],
+    [{ lora: { r: 1, alpha: -1 } }, '"lora.alpha" must be a number greater than 0, but is -1.'],
+    [
+      { lora: { r: 1, alpha: 1, targetModules: [] } },
+      '"lora.targetModules" must be a list of at least one name, but is [].',
+    ],
+    [{ maxSteps: 0 }, '"maxSteps" must be a whole number of at least 1, but is 0.'],
+    [{ maxSteps: 1.5 }, '"maxSteps" must be a whole number of at least 1, but is 1.5.'],
+    [{ maxSteps: "9" }, "\"maxSteps\" must be a whole number of at least 1, but is '9'."],
+    [{ batchSize: NaN }, '"batchSize" must be a whole number of at least 1, but is NaN.'],
+    [{ maxLength: 1 }, '"maxLength" must be a whole number of at least 2, but is 1.'],
+    [{ learningRate: 0 }, '"learningRate" must be a number greater than 0, but is 0.'],
+    [{ learningRate: Infinity }, '"learningRate" must be a number greater than 0, but is Inf'],
+    [{ warmupSteps: -1 }, '"warmupSteps" must be a whole number of at least 0, but is -1.'],
+    [{ weightDecay: -0.1 }, '"weightDecay" must be a number of at least 0, but is -0.1.'],
+    [{ maxGradNorm: 0 }, '"maxGradNorm" must be a number greater than 0, but is 0.'],
+    [{ loggingSteps: 0 }, '"loggingSteps" must be a whole number of at least 1, but is 0.'],
+    [{ saveSteps: null }, '"saveSteps" must be a whole number of at least 1, but is null.'],
+    [{ seed: 0.5 }, '"seed" must be a whole number of at least 0, but is 0.5.'],
+    [{ callbacks: { onLog: "log" } }, "\"callbacks.onLog\" must be a function, but is 'log'."],
+    [{ abortSignal: {} }, '"abortSignal" must be an AbortSignal, but is {}.'],
+    [{ model: null }, "a model's name or { layers, heads, width, context }, but is null."],
+    [{ model: 3 }, '"model" must be a text, but is 3.'],
+    [
+      { model: { layers: 0, heads: 1, width: 8, context: 32 } },
+      '"model.layers" must be a whole number of at least 1, but is 0.',
+    ],
+    [
+      { model: { layers: 1, heads: 3, width: 8, context: 32 } },
+      "model.width (8) must be a multiple of twice model.heads",
+    ],
+    [{ model: "kit/huge" }, 'Unknown model "kit/huge": use kit/nano, kit/small,'],
+  ])("say what is wrong with %j", (options, message) => {
+    const error = problemWith(options);
+    expect(error.message).toContain(message);
+    expect(error.message).toMatch(/^createTrainer/);
+    expect(error).toMatchObject({ name: "KitError", code: "INVALID_OPTION" });
+  });
+
+  it("must be there", () => {
+    const error = problemOf(() => (createTrainer as () => unknown)());
+    expect(error.message).toBe(
+      "createTrainer: its argument must be an object of options, but is undefined.",
+    );
+  });
+
+  it.each([
+    [{ epochs: 3 }, 'the option "epochs". It takes name, model, dataset, lora, maxSteps,'],
+    [
+      { callbacks: { onLogs: () => {} } },
+      'the option "callbacks.onLogs". "callbacks" takes onStarted, onLog, onCheckpoint,',
+    ],
+    [{ lora: { rank: 4, r: 4, alpha: 8 } }, '"lora.rank". "lora" takes r, alpha, targetModules.'],
+    [
+      { model: { layers: 1, heads: 1, width: 8, context: 32, depth: 2 } },
+      '"model.depth". "model" takes layers, heads, width, context.',
+    ],
+  ])("name the known ones for one that is unknown: %j", (options, message) => {
+    expect(problemWith(options).message).toContain(message);
+  });
+
+  it("touch nothing on disk", () => {
+    const project = createProject();
+    process.chdir(project);
+    createKit({ trainer: createTrainer(least) });
+    expect(readdirSync(project)).toEqual([]);
+  });
+});
+
+describe("createKit", () => {
+  const call = createKit as (options: unknown) => unknown;
+
+  it("exposes no trainer when it is given none", () => {
+    expect(createKit().trainer).toBeNull();
+    expect(createKit({}).trainer).toBeNull();
+  });
+
+  it("exposes the trainer it is given", () => {
+    const trainer = createTrainer(least);
+    expect(createKit({ trainer }).trainer).toBe(trainer);
+  });
+
+  it.each([
+    [{ trainer: least }, 'createKit: "trainer" must be what createTrainer(...) returns, but is {'],
+    [{ trainer: "tiny" }, "\"trainer\" must be what createTrainer(...) returns, but is 'tiny'."],
+    [{ trainer: { start() {}, wait() {} } }, '"trainer" must be what createTrainer(...) returns'],
+    [{ trainr: null }, 'createKit does not know the option "trainr". It takes trainer'],
+    [createTrainer(least), 'createKit does not know the option "name". It takes trainer'],
+  ])("refuses %o", (options, message) => {
+    const error = problemOf(() => call(options));
+    expect(error.message).toContain(message);
+    expect(error.code).toBe("INVALID_OPTION");
+  });
+});
