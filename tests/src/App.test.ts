@@ -26,6 +26,13 @@ it("leads home from a job, and from an address that does not exist", async () =>
   expect(router.currentRoute.value.name).toBe("home");
 });
 
+it("moves the focus to the view that it goes to", async () => {
+  const { page } = await visit(App, "/");
+  await page.get("td a").trigger("click");
+  await settle();
+  expect(document.activeElement).toBe(page.get("main").element);
+});
+
 it("offers one action and nothing to fill in: no cancel, filter, refresh or export", async () => {
   const { page, router } = await visit(App, "/");
   expect(page.findAll("button")).toHaveLength(1);

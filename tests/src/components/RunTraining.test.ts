@@ -98,6 +98,15 @@ describe("a run", () => {
     expect(output(page)).toBe("step 1\n\u001b[1mstep 2\r");
   });
 
+  it("is started once by two clicks at once", async () => {
+    nextRun();
+    const { page } = await visit(App);
+    button(page).element.click();
+    button(page).element.click();
+    await settle();
+    expect(backend.count("POST api/train")).toBe(1);
+  });
+
   it("disables the button until it ends", async () => {
     const run = nextRun();
     const { page } = await visit(App);
@@ -242,12 +251,16 @@ describe("a run", () => {
     expect(isDisabled(page)).toBe(false);
   });
 
-  it("that ended while the connection was lost says where its output is", async () => {
+  it.each([
+    ["there is none in flight any more", () => new Response(null, { status: 204 })],
+    ["the server can't tell", () => json({ error: "No such route." }, 404)],
+  ])("that was lost says where its output is when %s", async (_, answer) => {
     const run = nextRun();
     const { page } = await visit(App);
     await click(page);
     run.write("one");
     await settle();
+    backend.on("GET api/train", answer);
     run.breakOff();
     await settle();
     await vi.advanceTimersByTimeAsync(REATTACH_MS);

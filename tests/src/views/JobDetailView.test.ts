@@ -187,6 +187,17 @@ describe("the job page", () => {
     expect(status(page)).toBe("completed");
   });
 
+  it("reads the list anew at end, whatever was asked for before", async () => {
+    const answer = createAnswer();
+    backend.on("GET api/jobs", answer.promise);
+    const { page } = await visitJob();
+    await send(["training.started", {}, 10], ["end", ""]);
+    backend.jobs(job("a", "cancelled"));
+    answer.give(json({ jobs: [job("a", "running")] }));
+    await settle();
+    expect(status(page)).toBe("cancelled");
+  });
+
   it("is done, not broken, when a finished job's reconnection is turned away", async () => {
     const { page } = await visitJob();
     backend.jobs(job("a", "completed"));
@@ -263,6 +274,7 @@ describe("going from job to job", () => {
     await router.push("/jobs/a");
     await settle();
     expect(page.text()).not.toContain("artifacts:");
+    expect(page.get(".event-log .aside").text()).toBe("connecting…");
     await send(...history);
     expect(lines(page)).toEqual(["[started] {}", "[log] step=1 loss=4"]);
     expect(page.get(".outcome").text()).toContain("artifacts: 1");
@@ -277,5 +289,34 @@ describe("going from job to job", () => {
     await vi.advanceTimersByTimeAsync(10_000);
     expect(status(page)).toBe("queued");
     expect(page.text()).not.toContain("of a");
+  });
+
+  it("leaves nothing running behind", async () => {
+    const { page } = await visitJob("a");
+    backend.on("GET api/jobs", () => json({ error: "Busy." }, 503));
+    await send(["end", ""]);
+    expect(vi.getTimerCount()).toBe(1);
+    page.unmount();
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  it("asks no more for a status that fails to come after it is gone", async () => {
+    const answer = createAnswer();
+    const { page } = await visitJob("a");
+    backend.on("GET api/jobs", answer.promise);
+    await send(["end", ""]);
+    page.unmount();
+    answer.give(json({ error: "Busy." }, 503));
+    await settle();
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  it("renders nothing of a page that is gone", async () => {
+    const { page } = await visitJob("a");
+    const before = vi.getTimerCount();
+    backend.stream().send("training.log", { step: 1, loss: 4 }, 10);
+    expect(vi.getTimerCount()).toBeGreaterThan(before);
+    page.unmount();
+    expect(vi.getTimerCount()).toBe(0);
   });
 });
