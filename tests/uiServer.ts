@@ -97,7 +97,7 @@ export function parseFrames(text: string): Frame[] {
         const colon = line.indexOf(": ");
         return [line.slice(0, colon), line.slice(colon + 2)];
       });
-      return Object.fromEntries(fields) as Frame;
+      return Object.fromEntries(fields);
     })
     .filter(({ event }) => event !== undefined);
 }

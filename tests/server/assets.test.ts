@@ -1,0 +1,92 @@
+import { expect, test } from "vitest";
+import { loadAssets } from "../../server/assets.ts";
+import { createProject } from "../project.ts";
+import { PAGE, askRaw, startServer } from "../uiServer.ts";
+
+test.each([
+  ["/", "index.html", "text/html; charset=utf-8"],
+  ["/?token=1", "index.html", "text/html; charset=utf-8"],
+  ["/index.html", "index.html", "text/html; charset=utf-8"],
+  ["/assets/app-1a2b.js", "assets/app-1a2b.js", "text/javascript; charset=utf-8"],
+  ["/assets/app-1a2b.css", "assets/app-1a2b.css", "text/css; charset=utf-8"],
+] as const)("%s is the page's %s", async (target, file, type) => {
+  const { port } = await startServer();
+  const { status, headers, body } = await askRaw(port, target);
+  expect(status).toBe(200);
+  expect(headers["content-type"]).toBe(type);
+  expect(body).toBe(PAGE[file]);
+});
+
+test("the index is asked for anew each time, what it names is kept", async () => {
+  const { port } = await startServer();
+  expect((await askRaw(port, "/")).headers["cache-control"]).toBe("no-cache");
+  const script = await askRaw(port, "/assets/app-1a2b.js");
+  expect(script.headers["cache-control"]).toContain("immutable");
+});
+
+test("HEAD tells the length and sends nothing", async () => {
+  const { port } = await startServer();
+  const { status, headers, body } = await askRaw(port, "/", "HEAD");
+  expect(status).toBe(200);
+  expect(headers["content-length"]).toBe(String(PAGE["index.html"].length));
+  expect(body).toBe("");
+});
+
+test.each([
+  "/nothing",
+  "/assets",
+  "/assets/",
+  "/secret.txt",
+  "/../secret.js",
+  "/..%2fsecret.js",
+  "/%2e%2e/secret.js",
+  "/assets/../index.html",
+  "/assets/%2e%2e/index.html",
+  "/assets\\..\\index.html",
+  "//index.html",
+  "/./index.html",
+  "/index%2ehtml",
+  "/index.html%00.js",
+  "/%",
+  "/%ff",
+  "/api",
+  "/api/",
+  "/api/jobs/",
+  "/__proto__",
+  "/constructor",
+])("%s is not there, and says so", async (target) => {
+  const outer = createProject({
+    "secret.js": "secret",
+    "page/index.html": "",
+    "page/secret.txt": "",
+  });
+  const { port } = await startServer({ page: `${outer}/page` });
+  const { status, body } = await askRaw(port, target);
+  expect(status).toBe(404);
+  const { error } = JSON.parse(body) as { error: string };
+  expect(error).toMatch(/^There is nothing at /);
+});
+
+test.each([
+  ["POST", "/api/manifest", "GET"],
+  ["POST", "/api/jobs", "GET"],
+  ["DELETE", "/api/train", "POST, GET"],
+  ["PUT", "/api/jobs/20260101-000000-000-aaaa/events", "GET"],
+  ["POST", "/", "GET, HEAD"],
+  ["DELETE", "/index.html", "GET, HEAD"],
+  ["OPTIONS", "/assets/app-1a2b.js", "GET, HEAD"],
+])("%s %s is 405 and names what is allowed: %s", async (method, target, allowed) => {
+  const { port } = await startServer();
+  const { status, headers, body } = await askRaw(port, target, method);
+  expect(status).toBe(405);
+  expect(headers.allow).toBe(allowed);
+  expect((JSON.parse(body) as { error: string }).error).toMatch(/^Use /);
+});
+
+test("a page that is not built is told in a sentence", () => {
+  for (const folder of [createProject(), "/nowhere"]) {
+    expect(() => loadAssets(folder)).toThrow(
+      expect.objectContaining({ code: "PAGE_NOT_BUILT", message: expect.stringContaining(folder) }),
+    );
+  }
+});

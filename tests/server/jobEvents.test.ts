@@ -1,0 +1,261 @@
+import { readFileSync, rmSync } from "node:fs";
+import { expect, test } from "vitest";
+import { createJobStore } from "../../jobs/store.ts";
+import { OWNER_GONE } from "../../jobs/status.ts";
+import type { JobEvent } from "../../protocol/event.ts";
+import {
+  COMPLETED,
+  STARTED,
+  appendRaw,
+  createForeignJob,
+  createJob,
+  logOf,
+  logged,
+  moveToOtherContainer,
+  recordEnds,
+} from "../jobs.ts";
+import { createProject } from "../project.ts";
+import { type Frame, errorOf, parseFrames, readBody, startServer } from "../uiServer.ts";
+
+const SAVED: JobEvent = {
+  event: "checkpoint.saved",
+  data: { step: 2, kind: "model", path: "artifacts/step-2" },
+};
+const FAILED: JobEvent = { event: "training.failed", data: { error: "No rows.\nNone." } };
+const CANCELLED: JobEvent = { event: "training.cancelled", data: { step: 2 } };
+const FINISHED = [STARTED, logged(1), logged(2, NaN), SAVED, COMPLETED];
+
+/** A server, one job, and a way to ask for its events. */
+async function startWith(events: JobEvent[]) {
+  const server = await startServer();
+  const job = createJob(server.project, "job", events);
+  const ask = (lastEventId?: string) =>
+    fetch(`${server.url}api/jobs/${job.job.id}/events`, {
+      headers: lastEventId === undefined ? {} : { "Last-Event-ID": lastEventId },
+    });
+  return {
+    ...server,
+    job,
+    ask,
+    frames: async (lastEventId?: string) => parseFrames(await (await ask(lastEventId)).text()),
+  };
+}
+
+function namesOf(frames: Frame[]): (string | undefined)[] {
+  return frames.map(({ event }) => event);
+}
+
+/** Reads frames from a stream that goes on, until there are this many. */
+async function frameCount(body: ReturnType<typeof readBody>, count: number): Promise<Frame[]> {
+  return parseFrames(await body.until((text) => parseFrames(text).length >= count));
+}
+
+test("a finished job's events are frames with id, event and data, and end closes them", async () => {
+  const { frames, job } = await startWith(FINISHED);
+  const ends = recordEnds(logOf(job));
+  expect(await frames()).toEqual([
+    ...FINISHED.map(({ event, data }, n) => ({
+      id: String(ends[n]),
+      event,
+      data: JSON.stringify(data),
+    })),
+    { id: String(ends.at(-1)), event: "end", data: "{}" },
+  ]);
+});
+
+test("a failed job's stream says why, then ends", async () => {
+  const { frames } = await startWith([STARTED, FAILED]);
+  expect((await frames()).slice(1)).toEqual([
+    { id: expect.any(String), event: "training.failed", data: '{"error":"No rows.\\nNone."}' },
+    { id: expect.any(String), event: "end", data: "{}" },
+  ]);
+});
+
+test("a cancelled job's stream ends without a word of it, and is not taken up again", async () => {
+  const { frames, ask } = await startWith([STARTED, logged(1), CANCELLED]);
+  const all = await frames();
+  expect(namesOf(all)).toEqual(["training.started", "training.log", "end"]);
+  expect((await ask(all.at(-1)?.id)).status).toBe(204);
+});
+
+test("the head of the stream keeps proxies and caches off, and is there before any event", async () => {
+  const { ask } = await startWith([]);
+  const response = await ask();
+  expect(response.status).toBe(200);
+  expect(response.headers.get("content-type")).toBe("text/event-stream; charset=utf-8");
+  expect(response.headers.get("cache-control")).toBe("no-cache, no-transform");
+  expect(response.headers.get("x-accel-buffering")).toBe("no");
+  const body = readBody(response);
+  expect(await body.until((text) => text.includes("\n\n"))).toBe("retry: 2000\n\n");
+});
+
+test("events arrive as they are written, and end after the last", async () => {
+  const { ask, job } = await startWith([]);
+  const body = readBody(await ask());
+  const events = [STARTED, logged(1), SAVED, logged(2)];
+  for (const [n, event] of events.entries()) {
+    job.append(event);
+    const frames = await frameCount(body, n + 1);
+    expect(frames.at(-1)).toMatchObject({ event: event.event, data: JSON.stringify(event.data) });
+  }
+  job.append(COMPLETED);
+  const text = String(await body.all());
+  expect(namesOf(parseFrames(text)).slice(4)).toEqual(["training.completed", "end"]);
+});
+
+test("resuming from each id gives exactly the rest", async () => {
+  const { frames, job } = await startWith(FINISHED);
+  appendRaw(job, "junk\n");
+  const all = await frames();
+  for (const [n, { id }] of all.slice(0, -2).entries()) {
+    expect(await frames(id)).toEqual(all.slice(n + 1));
+  }
+});
+
+test("a live job that was read so far goes on with what is new", async () => {
+  const { ask, job } = await startWith([STARTED, logged(1)]);
+  const [, last] = await frameCount(readBody(await ask()), 2);
+  const body = readBody(await ask(last?.id));
+  job.append(logged(2));
+  expect(await frameCount(body, 1)).toMatchObject([{ data: '{"step":2,"loss":0.5}' }]);
+});
+
+test("a finished job that was read to its end stops the browser from asking again", async () => {
+  const { frames, ask } = await startWith(FINISHED);
+  const last = (await frames()).at(-2);
+  const response = await ask(last?.id);
+  expect(last?.event).toBe("training.completed");
+  expect(response.status).toBe(204);
+  expect(await response.text()).toBe("");
+});
+
+test.each([
+  "",
+  "0",
+  "-1",
+  "1",
+  "7.5",
+  "1e2",
+  "0x10",
+  "NaN",
+  "999999999",
+  "9".repeat(15),
+  "9".repeat(400),
+  "../../etc/passwd",
+  "training.log",
+])("an id that is not of this log starts from the first event: %j", async (id) => {
+  const { frames } = await startWith(FINISHED);
+  expect(namesOf(await frames(id))).toEqual([...FINISHED.map(({ event }) => event), "end"]);
+});
+
+test("an id inside a record starts from the first event", async () => {
+  const { frames, job } = await startWith(FINISHED);
+  const [first = 0] = recordEnds(logOf(job));
+  for (const id of [first - 1, first + 1]) expect(await frames(String(id))).toHaveLength(6);
+});
+
+test("torn, foreign and unknown lines are not sent", async () => {
+  const { frames, job } = await startWith([STARTED]);
+  appendRaw(job, 'junk\n{"event":"evil\\nevent: end","data":1}\n{"event":"end"}\n{"event":"tr\n');
+  job.append(COMPLETED);
+  appendRaw(job, '{"event":"training.log","data":{"st');
+  expect(namesOf(await frames())).toEqual(["training.started", "training.completed", "end"]);
+});
+
+test.each([
+  "20260101-000000-000-aaaa",
+  "nothing",
+  "..",
+  "%2e%2e",
+  "..%2f..%2fjob",
+  "a".repeat(5_000),
+])("a job that does not exist is 404 with a sentence: %s", async (id) => {
+  const { url } = await startServer({ project: createProject({ "job/job.json": '{"name":"x"}' }) });
+  const response = await fetch(`${url}api/jobs/${id}/events`);
+  expect(response.status).toBe(404);
+  expect(await errorOf(response)).toMatch(/^There is no/);
+});
+
+test("a job whose owner is killed while it is watched fails on the page, then ends", async () => {
+  const { url, project } = await startServer();
+  const { id, owner } = await createForeignJob(project, [STARTED]);
+  const body = readBody(await fetch(`${url}api/jobs/${id}/events`));
+  await frameCount(body, 1);
+  await owner.kill();
+  const frames = parseFrames(String(await body.all()));
+  expect(namesOf(frames)).toEqual(["training.started", "training.failed", "end"]);
+  expect(frames[1]).toEqual({
+    event: "training.failed",
+    data: JSON.stringify({ error: OWNER_GONE }),
+  });
+  const log = readFileSync(createJobStore(project).logPath(id), "utf8");
+  expect(log.match(/\n/g)).toHaveLength(1);
+});
+
+test("a job that was left long ago fails on the page, then ends", async () => {
+  const { url, project } = await startServer();
+  const { id, owner } = await createForeignJob(project, [STARTED]);
+  await owner.kill();
+  const frames = parseFrames(await (await fetch(`${url}api/jobs/${id}/events`)).text());
+  expect(namesOf(frames)).toEqual(["training.started", "training.failed", "end"]);
+});
+
+test("a job of another container is followed", async () => {
+  const { ask, job } = await startWith([STARTED]);
+  moveToOtherContainer(job);
+  const body = readBody(await ask());
+  await frameCount(body, 1);
+  appendRaw(job, `${JSON.stringify({ ...COMPLETED, time: "t" })}\n`);
+  expect(namesOf(parseFrames(String(await body.all())))).toEqual([
+    "training.started",
+    "training.completed",
+    "end",
+  ]);
+});
+
+test("a job whose folder is deleted while it is watched ends", async () => {
+  const { ask, job } = await startWith([STARTED]);
+  const body = readBody(await ask());
+  await frameCount(body, 1);
+  rmSync(job.directory, { recursive: true });
+  const frames = parseFrames(String(await body.all()));
+  expect(namesOf(frames)).toEqual(["training.started", "training.failed", "end"]);
+  expect((await ask()).status).toBe(404);
+});
+
+test("a reader that is slow gets everything, once and in order", async () => {
+  const { ask, job } = await startWith([]);
+  const response = await ask();
+  const steps = Array.from({ length: 400 }, (_, n) => n + 1);
+  const text = "x".repeat(30_000);
+  for (const step of steps) {
+    const data = { step, loss: step, text };
+    job.append({ event: "training.log", data });
+  }
+  job.append(COMPLETED);
+  const other = await ask();
+  expect((await other.text()).length).toBeGreaterThan(12_000_000);
+  const frames = parseFrames(await response.text());
+  const seen = frames
+    .slice(0, -2)
+    .map(({ data }) => (JSON.parse(data ?? "") as { step: number }).step);
+  expect(seen).toEqual(steps);
+});
+
+test("many readers of one job see the same", async () => {
+  const { ask, job } = await startWith([STARTED]);
+  const responses = await Promise.all(Array.from({ length: 20 }, () => ask()));
+  job.append(logged(1));
+  job.append(COMPLETED);
+  const texts = await Promise.all(responses.map((response) => response.text()));
+  expect(new Set(texts).size).toBe(1);
+  expect(parseFrames(texts[0] ?? "")).toHaveLength(4);
+});
+
+test("closing the server ends its streams", async () => {
+  const { ask, close } = await startWith([STARTED]);
+  const body = readBody(await ask());
+  await frameCount(body, 1);
+  await close();
+  await expect(body.all()).rejects.toThrow();
+});

@@ -1,0 +1,60 @@
+import { mkdirSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { expect, test } from "vitest";
+import { COMPLETED, STARTED, createJob } from "../jobs.ts";
+import { createProject } from "../project.ts";
+import { errorOf, startServer } from "../uiServer.ts";
+
+test("a project without jobs has an empty list", async () => {
+  const { url } = await startServer();
+  const response = await fetch(`${url}api/jobs`);
+  expect(response.status).toBe(200);
+  expect(response.headers.get("content-type")).toBe("application/json; charset=utf-8");
+  expect(await response.json()).toEqual({ jobs: [] });
+});
+
+test("the list holds each job's four fields, newest first", async () => {
+  const { url, project } = await startServer();
+  const old = {
+    id: "20260101-000000-001-aaaa",
+    name: "old",
+    createdAt: "2026-01-01T00:00:00.001Z",
+    status: "failed",
+  };
+  const jobFile = JSON.stringify({ ...old, config: {} });
+  const { job } = createJob(project, "new", [STARTED, COMPLETED]);
+  createProjectFile(project, `.kit/jobs/${old.id}/job.json`, jobFile);
+  const { jobs } = (await (await fetch(`${url}api/jobs`)).json()) as { jobs: unknown[] };
+  expect(jobs).toEqual([{ ...job, status: "completed" }, old]);
+});
+
+test("an unchanged list is 304, a changed one is sent with another tag", async () => {
+  const { url, project } = await startServer();
+  const job = createJob(project);
+  const ask = (tag: string) => fetch(`${url}api/jobs`, { headers: { "If-None-Match": tag } });
+  const first = await ask("");
+  const tag = first.headers.get("etag") ?? "";
+  expect(tag).toMatch(/^"[\w-]+"$/);
+  const unchanged = await ask(tag);
+  expect(unchanged.status).toBe(304);
+  expect(unchanged.headers.get("etag")).toBe(tag);
+  expect(await unchanged.text()).toBe("");
+  expect((await ask(`"x", W/${tag}`)).status).toBe(304);
+  job.append(STARTED);
+  const changed = await ask(tag);
+  expect(changed.status).toBe(200);
+  expect(changed.headers.get("etag")).not.toBe(tag);
+});
+
+test("jobs that cannot be read are 500 with a sentence", async () => {
+  const project = createProject({ ".kit/jobs": "a file" });
+  const { url } = await startServer({ project });
+  const response = await fetch(`${url}api/jobs`);
+  expect(response.status).toBe(500);
+  expect(await errorOf(response)).toMatch(/^Cannot read /);
+});
+
+function createProjectFile(project: string, path: string, content: string): void {
+  mkdirSync(dirname(join(project, path)), { recursive: true });
+  writeFileSync(join(project, path), content);
+}

@@ -1,0 +1,176 @@
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { isRunning } from "../process.ts";
+import { createProject } from "../project.ts";
+import { errorOf, standIn, startServer } from "../uiServer.ts";
+
+const TRAINER = `
+  import { createKit, createTrainer } from "kit";
+  const trainer = createTrainer({ name: "dates", dataset: { type: "jsonl", path: "data.jsonl" } });
+  export default createKit({ trainer });
+`;
+
+async function askManifest(files: Record<string, string>, options = {}) {
+  const project = createProject(files);
+  const server = await startServer({ project, ...options });
+  const response = await fetch(`${server.url}api/manifest`);
+  return { ...server, response };
+}
+
+/** Asks for the manifest of a project with this `src/kit/index.ts`, and expects a refusal. */
+async function refusal(code: string | undefined, options = {}): Promise<string> {
+  const files: Record<string, string> = code === undefined ? {} : { "src/kit/index.ts": code };
+  const { response, url } = await askManifest(files, options);
+  expect(response.status).toBe(422);
+  // Whatever the project does, the server goes on.
+  expect((await fetch(`${url}api/jobs`)).status).toBe(200);
+  return errorOf(response);
+}
+
+test("a project's trainer is found", async () => {
+  const { response, project } = await askManifest({ "src/kit/index.ts": TRAINER });
+  expect(response.status).toBe(200);
+  expect(response.headers.get("content-type")).toBe("application/json; charset=utf-8");
+  expect(await response.json()).toEqual({ trainer: { name: "dates" } });
+  expect(existsSync(join(project, ".kit", "build", "index.mjs"))).toBe(true);
+});
+
+test("each reading builds anew", async () => {
+  const { project, url } = await askManifest({ "src/kit/index.ts": TRAINER });
+  writeFileSync(join(project, "src/kit/index.ts"), TRAINER.replace("dates", "years"));
+  const again = await fetch(`${url}api/manifest`);
+  expect(await again.json()).toEqual({ trainer: { name: "years" } });
+});
+
+test.each([
+  ["an empty file", ""],
+  ["a kit without a trainer", 'import { createKit } from "kit"; export default createKit({});'],
+  ["a trainer that is not passed on", TRAINER.replace("createKit({ trainer })", "trainer")],
+])("%s exposes nothing", async (_, code) => {
+  const { response } = await askManifest({ "src/kit/index.ts": code });
+  expect(response.status).toBe(200);
+  expect(await response.json()).toEqual({ trainer: null });
+});
+
+test("a folder that is no project is told what to do", async () => {
+  expect(await refusal(undefined)).toMatch(/^There is no src\/kit\/index\.ts in .*"kit init"/);
+});
+
+test("a syntax error is told with file, line and column", async () => {
+  const error = await refusal("const a = 1;\nconst b = ;\n");
+  expect(error).toMatch(/^src\/kit\/index\.ts:2:11: /);
+  expect(error).not.toContain("\n");
+});
+
+test("an import that is not there is told with its place", async () => {
+  expect(await refusal('import "./nothing";')).toMatch(/^src\/kit\/index\.ts:1:8: .*nothing/);
+});
+
+test("an import that throws is told with its message and place", async () => {
+  const error = await refusal('export {};\nthrow new Error("no database");');
+  expect(error).toMatch(/^Error: no database \(src\/kit\/index\.ts:2:\d+\)$/);
+});
+
+test("a wrong option is told with its name", async () => {
+  expect(await refusal(TRAINER.replace('"dates"', "7"))).toMatch(/"name" must be a text/);
+});
+
+test.each([0, 7])("an import that exits with code %d is told so", async (code) => {
+  const error = await refusal(`process.exit(${code});`);
+  expect(error).toContain(`exit code ${code}`);
+  expect(error).toContain("process.exit()");
+});
+
+test("an import that is killed is told so", async () => {
+  expect(await refusal('process.kill(process.pid, "SIGKILL");')).toMatch(/ended by SIGKILL/);
+});
+
+test("a top-level await that never settles is told so, at once", async () => {
+  expect(await refusal("await new Promise(() => {}); export {};")).toMatch(/await .*not settle/);
+});
+
+test.each([
+  ["a loop", "while (true);"],
+  [
+    "an await beside a timer",
+    "setInterval(() => {}, 1000); await new Promise(() => {}); export {};",
+  ],
+])("%s that never ends is ended after the limit", async (_, code) => {
+  const limit = { manifestLimitMs: 1_500 };
+  const pid = 'import { writeFileSync } from "node:fs"; writeFileSync("pid", String(process.pid));';
+  const project = createProject({ "src/kit/index.ts": `${pid}\n${code}` });
+  const { url } = await startServer({ project, ...limit });
+  const response = await fetch(`${url}api/manifest`);
+  expect(response.status).toBe(422);
+  expect(await errorOf(response)).toMatch(/did not finish loading within 1\.5 s\. Look for a loop/);
+  expect(isRunning(Number(readFileSync(join(project, "pid"), "utf8")))).toBe(false);
+});
+
+test("a project that prints a lot while it is loaded is read all the same", async () => {
+  const noise =
+    'const { writeSync } = await import("node:fs"); for (let n = 0; n < 50; n++) { writeSync(1, "x".repeat(100_000)); writeSync(2, "y".repeat(100_000)); }';
+  const { response } = await askManifest({ "src/kit/index.ts": `${TRAINER}\n${noise}` });
+  expect(await response.json()).toEqual({ trainer: { name: "dates" } });
+});
+
+test("timers, servers and processes that a project leaves are gone with the answer", async () => {
+  const leaks = `
+    import { spawn } from "node:child_process";
+    import { createServer } from "node:net";
+    import { writeFileSync } from "node:fs";
+    setInterval(() => {}, 1000);
+    createServer().listen(0);
+    const child = spawn("sleep", ["600"]);
+    process.on("SIGTERM", () => {});
+    writeFileSync("pids", JSON.stringify([process.pid, child.pid]));
+  `;
+  const { response, project } = await askManifest({ "src/kit/index.ts": leaks + TRAINER });
+  expect(await response.json()).toEqual({ trainer: { name: "dates" } });
+  const pids = JSON.parse(readFileSync(join(project, "pids"), "utf8")) as number[];
+  await expect.poll(() => pids.map(isRunning)).toEqual([false, false]);
+});
+
+test("a project that cannot be ended in peace is read all the same", async () => {
+  const code = `${TRAINER}\nprocess.on("exit", () => { while (true); });`;
+  const { response } = await askManifest({ "src/kit/index.ts": code });
+  expect(await response.json()).toEqual({ trainer: { name: "dates" } });
+});
+
+test.each(['"ready"', "null", "7", '{ type: "ready" }', "{ trainer: {} }", "{ error: 1 }"])(
+  "what a project itself sends to its parent is no answer: %s",
+  async (message) => {
+    const code = `${TRAINER}\nprocess.send?.(${message});`;
+    const { response } = await askManifest({ "src/kit/index.ts": code });
+    expect(await response.json()).toEqual({ trainer: { name: "dates" } });
+  },
+);
+
+test("a project that cannot be written is told so", async () => {
+  const { response } = await askManifest({ ".kit": "a file", "src/kit/index.ts": TRAINER });
+  expect(response.status).toBe(422);
+  expect(await errorOf(response)).toMatch(/^Cannot write .* Make the folder writable/);
+});
+
+test("a kit command that cannot be run is told so", async () => {
+  const error = await refusal("", { kit: ["/nowhere/node", "kit.js"] });
+  expect(error).toMatch(/^Cannot run kit: .*\/nowhere\/node/);
+});
+
+test("closing the server ends a project that is being read", async () => {
+  const project = createProject();
+  const kit = standIn(
+    project,
+    `writeFileSync("pid", String(process.pid)); writeFileSync("reading", ""); while (true);`,
+  );
+  const { url, close } = await startServer({ project, kit });
+  const answer = fetch(`${url}api/manifest`).then(
+    (response) => response.status,
+    () => "cut off",
+  );
+  await expect.poll(() => existsSync(join(project, "reading"))).toBe(true);
+  await close();
+  const pid = Number(readFileSync(join(project, "pid"), "utf8"));
+  await expect.poll(() => isRunning(pid)).toBe(false);
+  await answer;
+});
