@@ -1,0 +1,111 @@
+import { readdirSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { ESLint } from "eslint";
+import { describe, expect, it } from "vitest";
+
+const ROOT = fileURLToPath(new URL("..", import.meta.url));
+
+/** The arrows of the design, written down a second time: what each folder may import. */
+const MAY_IMPORT: Record<string, string[]> = {
+  protocol: [],
+  jobs: ["protocol"],
+  engine: ["protocol"],
+  src: ["protocol"],
+  sdk: ["protocol", "engine", "jobs"],
+  server: ["protocol", "jobs"],
+  cli: ["protocol", "jobs", "sdk", "server"],
+};
+const HOUSE = Object.keys(MAY_IMPORT);
+const RUNS_IN_BROWSER = ["protocol", "src"];
+
+/** The repository's own config; rules about imports need no types, so no file has to exist. */
+const eslint = new ESLint({
+  cwd: ROOT,
+  overrideConfig: { languageOptions: { parserOptions: { project: null } } },
+  ruleFilter: ({ ruleId }) =>
+    /^(import-x\/no-restricted-paths|no-restricted-imports|no-restricted-syntax|@typescript-eslint\/consistent-type-imports)$/.test(
+      ruleId,
+    ),
+});
+
+/** What the linter says of a file in a folder with this code. */
+async function complaints(folder: string, code: string, file = "new.ts"): Promise<string[]> {
+  const [result] = await eslint.lintText(code, { filePath: join(ROOT, folder, file) });
+  return (result?.messages ?? []).map(({ message }) => message);
+}
+
+/** A module that the folder has. */
+function moduleOf(folder: string): string {
+  const file = readdirSync(join(ROOT, folder), { recursive: true, encoding: "utf8" })
+    .sort()
+    .find((path) => path.endsWith(".ts"));
+  return `../${folder}/${file}`;
+}
+
+const KINDS: [kind: string, code: (module: string) => string][] = [
+  ["import", (module) => `import { x } from "${module}"; x();`],
+  ["import type", (module) => `import type { X } from "${module}"; export type Y = X;`],
+  ["export from", (module) => `export { x } from "${module}";`],
+  ["import()", (module) => `await import("${module}");`],
+];
+
+const pairs = HOUSE.flatMap((from) =>
+  HOUSE.filter((to) => to !== from).map((to) => [from, to] as const),
+);
+
+describe("a folder imports only where its arrows point", () => {
+  const forbidden = pairs.filter(([from, to]) => !MAY_IMPORT[from]?.includes(to));
+  it.each(forbidden)("%s may not import %s", async (from, to) => {
+    for (const [kind, code] of KINDS) {
+      const found = await complaints(from, code(moduleOf(to)));
+      expect(found, kind).toEqual([expect.stringContaining(`${from}/ may import only `)]);
+    }
+    const inType = `export type X = import("${moduleOf(to)}").X;`;
+    expect(await complaints(from, inType)).not.toEqual([]);
+  });
+
+  const allowed = pairs.filter(([from, to]) => MAY_IMPORT[from]?.includes(to));
+  it.each([...allowed, ...HOUSE.map((folder) => [folder, folder] as const)])(
+    "%s may import %s",
+    async (from, to) => {
+      for (const [kind, code] of KINDS) {
+        expect(await complaints(from, code(moduleOf(to))), kind).toEqual([]);
+      }
+    },
+  );
+
+  it.each(HOUSE)("%s does not go round by the package's name", async (folder) => {
+    for (const [kind, code] of KINDS) {
+      const found = await complaints(folder, code("kit"));
+      expect(found, kind).toEqual([expect.stringContaining("Inside the house")]);
+    }
+  });
+
+  it("from a Vue file too", async () => {
+    const vue = `<script setup lang="ts">\nimport { x } from "${moduleOf("server")}";\nx();\n</script>\n`;
+    expect(await complaints("src", vue, "New.vue")).toEqual([
+      expect.stringContaining("src/ may import only protocol."),
+    ]);
+    expect(await complaints("src", vue.replace(moduleOf("server"), "node:fs"), "New.vue")).toEqual([
+      expect.stringContaining("also runs in a browser"),
+    ]);
+  });
+});
+
+describe("what also runs in a browser imports nothing of Node", () => {
+  const modules = ["node:fs", "node:fs/promises", "fs", "fs/promises", "path"];
+  it.each(RUNS_IN_BROWSER.flatMap((folder) => modules.map((module) => [folder, module] as const)))(
+    "%s may not import %s",
+    async (folder, module) => {
+      for (const [kind, code] of KINDS) {
+        const found = await complaints(folder, code(module));
+        expect(found, kind).toEqual([expect.stringContaining("also runs in a browser")]);
+      }
+    },
+  );
+
+  it.each(HOUSE.filter((folder) => !RUNS_IN_BROWSER.includes(folder)))("%s may", async (folder) => {
+    for (const [, code] of KINDS) expect(await complaints(folder, code("node:fs"))).toEqual([]);
+  });
+});
