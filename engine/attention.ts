@@ -2,7 +2,13 @@ import { nn, numpy as np } from "@jax-js/jax";
 import type { ModelShape } from "../protocol/engine.ts";
 import type { Attention, Params } from "./model.ts";
 
-export const ROPE_THETA = 10_000;
+/**
+ * Base of the rotary angles: the slowest turns about once in the context. Llama's 10,000 leaves
+ * most dimensions of a small head all but still in a context this short, and learns slower.
+ */
+export function ropeTheta(context: number): number {
+  return Math.max(100, context / 2);
+}
 
 /** Score of a hidden position: its exponential is 0, and it stays finite where all are hidden. */
 const HIDDEN = -1e30;
@@ -89,13 +95,14 @@ function weigh(q: np.Array, k: np.Array, v: np.Array, visible: np.Array): np.Arr
  * Cosines and sines of rotary embeddings from position `start`, each [count, head size], in
  * Hugging Face's convention: dimension i turns together with i + size/2.
  */
-export function rotations({ heads, width }: ModelShape, start: number, count: number) {
+export function rotations({ heads, width, context }: ModelShape, start: number, count: number) {
   const size = width / heads;
+  const theta = ropeTheta(context);
   const cos = new Float32Array(count * size);
   const sin = new Float32Array(count * size);
   for (let row = 0; row < count; row++) {
     for (let i = 0; i < size; i++) {
-      const angle = (start + row) * ROPE_THETA ** (-(2 * (i % (size / 2))) / size);
+      const angle = (start + row) * theta ** (-(2 * (i % (size / 2))) / size);
       cos[row * size + i] = Math.cos(angle);
       sin[row * size + i] = Math.sin(angle);
     }

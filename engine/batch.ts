@@ -13,9 +13,16 @@ export interface Batch {
   size: number;
 }
 
-/** Length of every row: the longest example's, which a step predicts but for its first token. */
+/** jax multiplies matrices several times faster when their sizes are multiples of this. */
+const LANES = 4;
+
+/**
+ * Length of every row: the longest example's, without the last token, which is only predicted; up
+ * to a multiple of 4.
+ */
 export function rowLength(examples: Example[]): number {
-  return examples.reduce((longest, { tokens }) => Math.max(longest, tokens.length), 0) - 1;
+  const longest = examples.reduce((most, { tokens }) => Math.max(most, tokens.length), 0);
+  return Math.ceil((longest - 1) / LANES) * LANES;
 }
 
 /**

@@ -1,6 +1,9 @@
 import { mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 
+/** Where a job's artifacts are, in its directory. */
+export const ARTIFACTS = "artifacts";
+
 const PARTIAL = ".partial";
 
 /** Writes a directory under another name and renames it, so that it is never seen half-written. */

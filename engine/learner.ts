@@ -51,7 +51,7 @@ export function createLearner(
   const compiled = jit(
     (params: Params, base: Params, moments: Moments, data: BatchArrays, scalars: StepScalars) => {
       const [loss, gradients] = lossAndGradient(tree.ref(params), base, data);
-      const result = adamw(params, gradients as Params, moments, scalars, options);
+      const result = adamw(params, gradients, moments, scalars, options);
       tree.dispose([params, gradients, moments, scalars]);
       return { loss, ...result };
     },
@@ -98,6 +98,6 @@ export function createLoss({ shape, rows, length, lora }: LearnerShape) {
 }
 
 async function number(scalar: np.Array): Promise<number> {
-  const [value] = await scalar.data();
+  const [value] = (await scalar.data()) as Float32Array;
   return value ?? NaN;
 }

@@ -1,5 +1,5 @@
 import type { ModelShape } from "../protocol/engine.ts";
-import { ROPE_THETA } from "./attention.ts";
+import { ropeTheta } from "./attention.ts";
 import { NORM_EPSILON } from "./model.ts";
 import { SPECIALS, VOCABULARY } from "./tokenizer.ts";
 import { feedForwardWidth } from "./weights.ts";
@@ -19,7 +19,7 @@ export function modelConfig({ layers, heads, width, context }: ModelShape) {
     max_position_embeddings: context,
     hidden_act: "silu",
     rms_norm_eps: NORM_EPSILON,
-    rope_theta: ROPE_THETA,
+    rope_theta: ropeTheta(context),
     rope_scaling: null,
     attention_bias: false,
     attention_dropout: 0,

@@ -1,9 +1,10 @@
 import { join } from "node:path";
-import type { TrainConfig } from "../protocol/engine.ts";
+import type { ModelShape, TrainConfig } from "../protocol/engine.ts";
 import type { Artifact, EngineEvent, EventData } from "../protocol/event.ts";
 import { batches, rowLength } from "./batch.ts";
 import { BASE_DIRECTORY, isAdapter, readCheckpoint, saveAdapter, saveModel } from "./checkpoint.ts";
 import { readDataset } from "./dataset.ts";
+import { ARTIFACTS } from "./directory.ts";
 import { EngineError } from "./error.ts";
 import { createLearner } from "./learner.ts";
 import { randomAdapter } from "./lora.ts";
@@ -11,9 +12,7 @@ import { resolveModel, type ModelSource } from "./presets.ts";
 import { createProgress } from "./progress.ts";
 import { learningRate } from "./schedule.ts";
 import { trainerState } from "./trainerState.ts";
-import { randomWeights } from "./weights.ts";
-
-export const ARTIFACTS = "artifacts";
+import { randomWeights, weightShapes } from "./weights.ts";
 
 /**
  * Trains on this thread; needs a started backend.
@@ -84,7 +83,21 @@ export async function train(
 
 function startingPoint(source: ModelSource, seed: number) {
   if (source.kind === "checkpoint") return readCheckpoint(source.directory);
+  assertTrainable(source.shape);
   return { shape: source.shape, weights: randomWeights(source.shape, seed) };
+}
+
+/** WebAssembly has 4 GiB: a parameter, its gradient and its two running means take 16 bytes. */
+const MOST_PARAMETERS = 2 ** 32 / 16;
+
+function assertTrainable(shape: ModelShape): void {
+  const sizes = Object.values(weightShapes(shape)).map((sizes) => sizes.reduce((a, b) => a * b));
+  const parameters = sizes.reduce((sum, size) => sum + size);
+  if (parameters < MOST_PARAMETERS) return;
+  throw new EngineError(
+    "MODEL_INVALID",
+    `The model has ${Math.round(parameters / 1e6)} million parameters, and ${Math.floor(MOST_PARAMETERS / 1e6)} million fit in memory: lower its width or layers.`,
+  );
 }
 
 function longestRow({ maxLength }: TrainConfig, context: number): number {

@@ -2,8 +2,7 @@ import { join } from "node:path";
 import { Worker } from "node:worker_threads";
 import type { TrainOptions } from "../protocol/engine.ts";
 import type { Artifact } from "../protocol/event.ts";
-import { ARTIFACTS } from "./train.ts";
-import { removePartial } from "./directory.ts";
+import { ARTIFACTS, removePartial } from "./directory.ts";
 import { EngineError } from "./error.ts";
 import { fromFailure, toFailure, type TrainJob, type TrainMessage } from "./messages.ts";
 
@@ -44,7 +43,8 @@ function outcome(worker: Worker, { signal, onEvent }: TrainOptions): Promise<Art
         try {
           onEvent(message.event);
         } catch (error) {
-          settle(() => reject(error as Error));
+          const reason = error instanceof Error ? error : new Error(String(error));
+          settle(() => reject(reason));
         }
       }
     });

@@ -12,7 +12,7 @@ test("a run that is aborted before it starts never starts", async () => {
     signal: AbortSignal.abort(reason),
     onEvent: (e: EngineEvent) => events.push(e),
   };
-  await expect(run(tinyConfig(ENDLESS), options as never)).rejects.toBe(reason);
+  await expect(run(tinyConfig(ENDLESS), options)).rejects.toBe(reason);
   expect(events).toEqual([]);
 });
 

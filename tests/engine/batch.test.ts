@@ -32,10 +32,15 @@ test("fewer rows than a batch holds are taken again", () => {
 
 test("each token's target is the next one, and padding is never learned", () => {
   const { tokens, targets, learned, size } = batches(EXAMPLES.slice(0, 2), 2, 0).next().value;
-  expect(rowLength(EXAMPLES.slice(0, 2))).toBe(3);
-  const row = tokens.indexOf(1) > 3 ? 0 : 3;
-  expect([...tokens.subarray(row, row + 3)]).toEqual([SPECIALS.bos, 0, SPECIALS.pad]);
-  expect([...targets.subarray(row, row + 3)]).toEqual([0, SPECIALS.eos, SPECIALS.pad]);
-  expect([...learned.subarray(row, row + 3)]).toEqual([0, 1, 0]);
+  expect(rowLength(EXAMPLES.slice(0, 2))).toBe(4);
+  const row = tokens.indexOf(1) > 4 ? 0 : 4;
+  expect([...tokens.subarray(row, row + 4)]).toEqual([SPECIALS.bos, 0, SPECIALS.pad, SPECIALS.pad]);
+  expect([...targets.subarray(row, row + 4)]).toEqual([
+    0,
+    SPECIALS.eos,
+    SPECIALS.pad,
+    SPECIALS.pad,
+  ]);
+  expect([...learned.subarray(row, row + 4)]).toEqual([0, 1, 0, 0]);
   expect(size).toBe(5);
 });

@@ -1,7 +1,11 @@
+import type * as source from "../../engine/index.ts";
+
 /**
  * The engine as it is built: its threads run plain JavaScript. Typed by its source, so that the
  * types can be checked before anything is built.
  */
-export const { createEngine } = (await import(
+const built = (await import(
   new URL("../../dist/engine/index.js", import.meta.url).href
-)) as typeof import("../../engine/index.ts");
+)) as typeof source;
+
+export const { createEngine } = built;

@@ -185,7 +185,13 @@ test("an adapter is in PEFT's layout and reloads, merged, to what was trained", 
   const tokens = tinyTokens(9);
   const linear = adaptedLinear(toParams(base), toParams(adapter), LORA);
   const attend = causalAttention(TINY, 1, tokens.length);
-  const trained = forward(toParams(base), np.array(tokens), TINY, attend, linear).dataSync();
+  const trained = forward(
+    toParams(base),
+    np.array(tokens),
+    TINY,
+    attend,
+    linear,
+  ).dataSync() as Float32Array;
   const reloaded = logitsOf(readCheckpoint(path).weights, tokens);
   expect(difference(reloaded, trained)).toBeLessThan(1e-4);
   expect(difference(reloaded, logitsOf(base, tokens))).toBeGreaterThan(0.01);

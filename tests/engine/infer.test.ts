@@ -66,7 +66,7 @@ test("greedy text is the same with the cache and without", async () => {
   for (let i = 0; i < 20; i++) {
     const all = Int32Array.from([...tokens, ...written]);
     const logits = forward(params, np.array(all), TINY, causalAttention(TINY, 1, all.length));
-    const last = [...logits.dataSync().subarray((all.length - 1) * VOCABULARY)];
+    const last = [...(logits.dataSync() as Float32Array).slice(-VOCABULARY)];
     const allowed = last.map((logit, id) => (id < 256 || id === SPECIALS.eos ? logit : -Infinity));
     const next = allowed.indexOf(Math.max(...allowed));
     if (next === SPECIALS.eos) break;
@@ -187,3 +187,22 @@ test("a process that has trained and answered ends by itself", async () => {
   const { stdout } = await promisify(execFile)(process.execPath, args, { timeout: 20_000 });
   expect(stdout).toBe("answered\n");
 });
+
+test("importing the engine loads no numerical library, which is the threads' matter", async () => {
+  const script = `
+    await import(${JSON.stringify(new URL("../../dist/engine/index.js", import.meta.url).href)});
+    console.log(process.getActiveResourcesInfo().includes("Worker"));
+  `;
+  const args = ["--input-type=module", "--eval", script];
+  const deny = ["--import", "data:text/javascript," + encodeURIComponent(DENY_JAX)];
+  const { stdout } = await promisify(execFile)(process.execPath, [...deny, ...args]);
+  expect(stdout).toBe("false\n");
+});
+
+/** Makes any import of jax fail. */
+const DENY_JAX = `
+  import { register } from "node:module";
+  register("data:text/javascript," + encodeURIComponent(
+    "export const resolve = (name, context, next) => { if (name.startsWith('@jax-js')) throw new Error('jax was imported'); return next(name, context); }"
+  ));
+`;

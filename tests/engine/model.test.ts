@@ -43,7 +43,7 @@ test.each(["the whole model", "an adapter"])(
     const lossAt = jit((params: Params) => lossFunction(params, toParams(frozen), toArrays(batch)));
     const gradients = jit(
       grad((params: Params) => lossFunction(params, toParams(frozen), toArrays(batch))),
-    )(toParams(trained)) as Params;
+    )(toParams(trained));
 
     const STEP = 0.02;
     for (const [name, tensor] of Object.entries(trained)) {
@@ -53,7 +53,7 @@ test.each(["the whole model", "an adapter"])(
         return lossAt(toParams({ ...trained, [name]: { shape: tensor.shape, data } })).item();
       };
       const measured = (moved(STEP) - moved(-STEP)) / (2 * STEP);
-      const gradient = gradients[name]?.dataSync() ?? [];
+      const gradient = (gradients[name]?.dataSync() ?? []) as Float32Array;
       const computed = along.reduce((sum, value, i) => sum + value * (gradient[i] ?? 0), 0);
       expect(Math.abs(computed - measured), name).toBeLessThan(1e-4 + 0.02 * Math.abs(measured));
       expect(computed, name).not.toBe(0);

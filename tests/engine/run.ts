@@ -1,6 +1,6 @@
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
-import type { TrainConfig } from "../../protocol/engine.ts";
+import type { TrainConfig, TrainOptions } from "../../protocol/engine.ts";
 import type { Artifact, EngineEvent, EventData, EventName } from "../../protocol/event.ts";
 import { createEngine } from "./built.ts";
 import { jsonl, scratchDirectory, scratchFile } from "./scratch.ts";
@@ -40,7 +40,10 @@ export interface Run {
 /** Trains to the end on a thread, in a directory that lasts as long as the test. */
 export async function run(
   config: TrainConfig,
-  { signal = new AbortController().signal, onEvent = (_: EngineEvent) => {} } = {},
+  {
+    signal = new AbortController().signal,
+    onEvent,
+  }: Partial<Pick<TrainOptions, "signal" | "onEvent">> = {},
   directory = scratchDirectory(),
 ): Promise<Run> {
   const events: EngineEvent[] = [];
@@ -50,7 +53,7 @@ export async function run(
     signal,
     onEvent: (event) => {
       events.push(event);
-      onEvent(event);
+      onEvent?.(event);
     },
   });
   return { directory, events, artifacts };

@@ -115,6 +115,12 @@ test("a wrong config is one clear error, with its code, and leaves nothing", asy
     code: "MODEL_UNKNOWN",
     message: expect.stringContaining("kit/nano, kit/small"),
   });
+  await expect(
+    failing({ model: { layers: 64, heads: 8, width: 4096, context: 64 } }),
+  ).rejects.toMatchObject({
+    code: "MODEL_INVALID",
+    message: expect.stringContaining("268 million fit in memory: lower its width or layers"),
+  });
   await expect(failing({ maxLength: 49 })).rejects.toMatchObject({
     code: "CONFIG_INVALID",
     message: expect.stringContaining("maxLength (49) exceeds the model's context of 48 tokens"),
