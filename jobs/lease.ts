@@ -10,10 +10,14 @@ interface LeaseRecord {
   owner: Owner;
   /** Rises with each renewal. Readers compare it, never clocks of two machines. */
   renewal: number;
+  /** Whether the job has claimed its turn to train. */
+  hasTurn: boolean;
 }
 
 /** Shows that a job's owner is alive, for as long as it is held. */
 export interface Lease {
+  /** Tells the jobs that wait whether this one takes its turn. */
+  claimTurn: (hasTurn: boolean) => void;
   /** Stops renewing. Idempotent. */
   release: () => void;
 }
@@ -22,8 +26,9 @@ export function holdLease(directory: string): Lease {
   const path = leasePath(directory);
   const owner = describeOwner();
   let renewal = 0;
+  let hasTurn = false;
   const renew = () => {
-    const record: LeaseRecord = { owner, renewal: renewal++ };
+    const record: LeaseRecord = { owner, renewal: renewal++, hasTurn };
     writeFileAtomically(path, JSON.stringify(record));
   };
   renew();
@@ -35,7 +40,19 @@ export function holdLease(directory: string): Lease {
     }
   }, RENEWAL_MS);
   timer.unref();
-  return { release: () => clearInterval(timer) };
+  return {
+    claimTurn(claimed) {
+      hasTurn = claimed;
+      renew();
+    },
+    release: () => clearInterval(timer),
+  };
+}
+
+/** Whether a job has claimed its turn, by its owner's last renewal. */
+export function hasClaimedTurn(directory: string): boolean {
+  const record = readJson(leasePath(directory)) as LeaseRecord | undefined;
+  return record?.hasTurn === true;
 }
 
 /** `silent`: out of our sight, and not renewed for {@link SILENCE_MS}. */

@@ -11,7 +11,7 @@ const POLL_MS = 1_000;
  */
 export async function waitForTurn(store: JobStore, id: string, signal: AbortSignal): Promise<void> {
   signal.throwIfAborted();
-  while (store.list().some((other) => goesBefore(other, id))) {
+  while (!tryTurn(store, id)) {
     try {
       await delay(POLL_MS, undefined, { signal });
     } catch {
@@ -21,8 +21,21 @@ export async function waitForTurn(store: JobStore, id: string, signal: AbortSign
   }
 }
 
+/**
+ * Claims first and looks again, without a lock: of two jobs that come at the same time each sees
+ * the other's claim or comes too late to be overlooked, and both may step back, never both go on.
+ */
+function tryTurn(store: JobStore, id: string): boolean {
+  const isFree = () => !store.list().some((other) => goesBefore(other, id));
+  if (!isFree()) return false;
+  store.claimTurn(id, true);
+  if (isFree()) return true;
+  store.claimTurn(id, false);
+  return false;
+}
+
 function goesBefore(other: Job, id: string): boolean {
   if (other.id === id || isFinal(other.status)) return false;
-  // A later id that already trains made its check before this job was on disk.
+  // A later id that has its turn made its checks before this job was on disk.
   return other.id < id || other.status === "running";
 }

@@ -5,7 +5,7 @@ import { KitError, messageOf } from "../protocol/error.ts";
 import type { Job } from "../protocol/job.ts";
 import { readJson, writeFileAtomically } from "./file.ts";
 import { createJobId, isJobId } from "./id.ts";
-import { type Lease, createLeaseWatch, holdLease } from "./lease.ts";
+import { type Lease, createLeaseWatch, hasClaimedTurn, holdLease } from "./lease.ts";
 import { type LogWriter, openLog, readLogTail } from "./log.ts";
 import { type DerivedStatus, finalStatus, liveStatus } from "./status.ts";
 
@@ -43,6 +43,8 @@ export interface JobStore {
   hasEnded: (id: string) => boolean;
   /** Whether the owner of an unfinished job is gone for good. */
   isAbandoned: (id: string) => boolean;
+  /** Makes a job that this store created `running`, or `queued` again, in the eyes of all others. */
+  claimTurn: (id: string, hasTurn: boolean) => void;
   /** Where the job's events are, whether or not it exists. */
   logPath: (id: string) => string;
 }
@@ -54,6 +56,7 @@ export function createJobStore(project: string): JobStore {
   const jobFiles = new Map<string, JobFile>();
   // A finished job stays as it is, so it is read once.
   const finished = new Map<string, DerivedStatus>();
+  const held = new Map<string, Lease>();
 
   function get(id: string): JobState | undefined {
     if (!isJobId(id)) return undefined;
@@ -80,7 +83,10 @@ export function createJobStore(project: string): JobStore {
     const lease = leases.check(id, join(root, id));
     const records = readLogTail(logPath(id));
     const final = finalStatus(records);
-    if (!final) return liveStatus(records.length > 0, lease);
+    if (!final) {
+      const hasStarted = records.length > 0 || hasClaimedTurn(join(root, id));
+      return liveStatus(hasStarted, lease);
+    }
     finished.set(id, final);
     leases.forget(id);
     return final;
@@ -128,6 +134,7 @@ export function createJobStore(project: string): JobStore {
     hasEnded,
     isAbandoned,
     logPath,
+    claimTurn: (id, hasTurn) => held.get(id)?.claimTurn(hasTurn),
     list() {
       const ids = listIds();
       forgetMissing(ids);
@@ -141,6 +148,7 @@ export function createJobStore(project: string): JobStore {
       let log: LogWriter | undefined;
       let lease: Lease | undefined;
       const close = () => {
+        held.delete(id);
         lease?.release();
         log?.close();
       };
@@ -149,6 +157,7 @@ export function createJobStore(project: string): JobStore {
         mkdirSync(directory);
         const { append } = (log = openLog(logPath(id)));
         lease = holdLease(directory);
+        held.set(id, lease);
         const file: JobFile = { id, name, createdAt, config };
         // Last, because the job is there for others as soon as this file is.
         writeFileAtomically(join(directory, "job.json"), `${JSON.stringify(file, null, 2)}\n`);

@@ -1,8 +1,10 @@
-import { expect, test } from "vitest";
+import { renameSync } from "node:fs";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
 import { waitForTurn } from "../../jobs/queue.ts";
 import { createJobStore } from "../../jobs/store.ts";
 import type { OwnedJob } from "../../jobs/store.ts";
-import { COMPLETED, STARTED, createForeignJob, createJob } from "../jobs.ts";
+import { COMPLETED, CONFIG, STARTED, createForeignJob, createJob } from "../jobs.ts";
 import { createProject } from "../project.ts";
 
 const never = new AbortController().signal;
@@ -67,6 +69,61 @@ test("a job waits for a later one that trains already", async () => {
   expect(turns).toEqual([]);
   await owner.kill();
   await turn;
+});
+
+test("a job that has its turn runs, before its first event", async () => {
+  const store = createJobStore(createProject());
+  const first = store.create("first", CONFIG);
+  onTestFinished(first.close);
+  const statuses = () => store.list().map(({ status }) => status);
+  expect(statuses()).toEqual(["queued"]);
+  await waitForTurn(store, first.job.id, never);
+  expect(statuses()).toEqual(["running"]);
+});
+
+test("a job that comes late to the disk waits for one that has its turn already", async () => {
+  const project = createProject();
+  // Created first, on disk last.
+  const early = createJob(project, "early");
+  const jobFile = join(early.directory, "job.json");
+  renameSync(jobFile, `${jobFile}.late`);
+  await nextMillisecond();
+  const store = createJobStore(project);
+  const late = store.create("late", CONFIG);
+  onTestFinished(late.close);
+  await waitForTurn(store, late.job.id, never);
+  renameSync(`${jobFile}.late`, jobFile);
+  const { turns, wait } = watchTurns(project);
+  const turn = wait(early);
+  expect(turns).toEqual([]);
+  late.append(COMPLETED);
+  await turn;
+});
+
+test("a job steps back when an earlier one comes to the disk while it claims its turn", async () => {
+  const project = createProject();
+  const early = createJob(project, "early");
+  const jobFile = join(early.directory, "job.json");
+  renameSync(jobFile, `${jobFile}.late`);
+  await nextMillisecond();
+  const store = createJobStore(project);
+  const late = store.create("late", CONFIG);
+  onTestFinished(late.close);
+  const claims: boolean[] = [];
+  const watched = {
+    ...store,
+    claimTurn(id: string, hasTurn: boolean) {
+      claims.push(hasTurn);
+      store.claimTurn(id, hasTurn);
+      if (hasTurn && claims.length === 1) renameSync(`${jobFile}.late`, jobFile);
+    },
+  };
+  const turn = waitForTurn(watched, late.job.id, never);
+  expect(claims).toEqual([true, false]);
+  expect(store.get(late.job.id)?.job.status).toBe("queued");
+  early.append(COMPLETED);
+  await turn;
+  expect(claims).toEqual([true, false, true]);
 });
 
 test("finished jobs are not waited for", async () => {
