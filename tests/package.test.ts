@@ -1,6 +1,13 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { readFileSync, realpathSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  readFileSync,
+  realpathSync,
+  mkdtempSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -47,6 +54,8 @@ async function run(cwd: string, ...command: string[]): Promise<string> {
 
 beforeAll(async () => {
   folder = realpathSync(mkdtempSync(join(tmpdir(), "kit-package-")));
+  // Without it npm would install into a folder above that has one.
+  writeFileSync(join(folder, "package.json"), `{"private":true}\n`);
   // What is built already is packed: the build is npm's to run when it packs for real.
   const pack = ["pack", "--ignore-scripts", "--json", "--pack-destination", folder];
   [packed] = JSON.parse(await run(ROOT, ...NPM, ...pack)) as [Packed];
@@ -82,7 +91,9 @@ it("the package holds what runs, and nothing else", () => {
 it("npx kit init makes a project where it is installed", async () => {
   const output = await run(folder, ...NPM, "exec", "--", "kit", "init");
   expect(output).toContain(`created a Kit project in ${folder}\n`);
+  expect(output).toContain("\nkept as they were: package.json\n");
   expect(readFileSync(join(folder, ".gitignore"), "utf8")).toContain(".kit/");
+  expect(existsSync(join(folder, "node_modules", "kit", "dist", "cli", "kit.js"))).toBe(true);
 });
 
 it("npx kit ui serves the built page and reads the project", async () => {
