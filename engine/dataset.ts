@@ -73,7 +73,7 @@ function* lines(path: string): Generator<{ text: string; number: number }> {
         { cause },
       );
     }
-    if (number === 1) text = text.replace(/^\uFEFF/, "");
+    // Trims a byte order mark, too.
     text = text.trim();
     if (text !== "") yield { text, number };
     start = end + 1;

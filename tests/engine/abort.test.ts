@@ -1,3 +1,5 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
 import { expect, test } from "vitest";
 import type { EngineEvent } from "../../protocol/event.ts";
 import { artifactNames, run, tinyConfig } from "./run.ts";
@@ -19,12 +21,17 @@ test("a run that is aborted before it starts never starts", async () => {
 test("aborting ends the run with the reason, and no event follows", async () => {
   const controller = new AbortController();
   const reason = new Error("enough");
+  const directory = scratchDirectory();
   const events: EngineEvent[] = [];
   const onEvent = (event: EngineEvent) => {
     events.push(event);
-    if (event.event === "training.log" && event.data.step === 3) controller.abort(reason);
+    if (event.event !== "training.log" || event.data.step !== 3) return;
+    // Holds this thread until the other has gone on, so that more events wait to be told.
+    while (!existsSync(join(directory, "artifacts/step-6")));
+    controller.abort(reason);
   };
-  const running = run(tinyConfig(ENDLESS), { signal: controller.signal, onEvent });
+  const config = tinyConfig({ ...ENDLESS, saveSteps: 1 });
+  const running = run(config, { signal: controller.signal, onEvent }, directory);
   await expect(running).rejects.toBe(reason);
   expect(events.at(-1)).toMatchObject({ event: "training.log", data: { step: 3 } });
 });
