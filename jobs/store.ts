@@ -105,9 +105,9 @@ export function createJobStore(project: string): JobStore {
     return join(root, id, "events.ndjson");
   }
 
-  function listIds(): string[] {
+  function listNames(): string[] {
     try {
-      return readdirSync(root).filter(isJobId).sort().reverse();
+      return readdirSync(root).sort().reverse();
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code === "ENOENT") return [];
       throw new KitError("CANNOT_READ", `Cannot read ${root}: ${messageOf(error)}.`, {
@@ -116,8 +116,8 @@ export function createJobStore(project: string): JobStore {
     }
   }
 
-  function forgetMissing(ids: string[]): void {
-    const present = new Set(ids);
+  function forgetMissing(names: string[]): void {
+    const present = new Set(names);
     for (const id of jobFiles.keys()) {
       if (!present.has(id)) forget(id);
     }
@@ -136,9 +136,9 @@ export function createJobStore(project: string): JobStore {
     logPath,
     claimTurn: (id, hasTurn) => held.get(id)?.claimTurn(hasTurn),
     list() {
-      const ids = listIds();
-      forgetMissing(ids);
-      return ids.map(get).flatMap((state) => (state ? [state.job] : []));
+      const names = listNames();
+      forgetMissing(names);
+      return names.map(get).flatMap((state) => (state ? [state.job] : []));
     },
     create(name, config) {
       const now = new Date();

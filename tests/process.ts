@@ -33,11 +33,15 @@ export function spawnProcess(program: string, args: string[], cwd?: string): Spa
   };
 }
 
-/** Runs a module in a `node` of its own; what the build left in `dist/` can be imported by `dist`. */
-export function spawnModule(code: string, args: string[] = []): Spawned {
+/**
+ * Runs a module in a `node` of its own; what the build left in `dist/` can be imported by `dist`.
+ * @param before shell commands that set up the process
+ */
+export function spawnModule(code: string, args: string[] = [], before = ":"): Spawned {
   const dist = pathToFileURL(`${import.meta.dirname}/../dist/`).href;
   const module = `const dist = (path) => import(${JSON.stringify(dist)} + path);\n${code}`;
-  return spawnProcess(process.execPath, ["--input-type=module", "-e", module, ...args]);
+  const node = [process.execPath, "--input-type=module", "-e", module, ...args];
+  return spawnProcess("sh", ["-c", `${before}; exec "$@"`, "sh", ...node]);
 }
 
 /** Whether a process runs; one that ended and that nobody has waited for does not. */

@@ -1,3 +1,4 @@
+import { execFileSync } from "node:child_process";
 import { appendFileSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -9,6 +10,7 @@ import {
   readLogTail,
 } from "../../jobs/log.ts";
 import { COMPLETED, STARTED, logged, recordEnds } from "../jobs.ts";
+import { spawnModule } from "../process.ts";
 import { createProject } from "../project.ts";
 
 function logFile(): string {
@@ -96,6 +98,34 @@ test("a closed log takes no event, and closing it again does nothing", () => {
   log.close();
   expect(() => log.append(STARTED)).toThrow(expect.objectContaining({ code: "LOG_CLOSED" }));
   expect(readFileSync(path, "utf8")).toBe("");
+});
+
+test("an event that is written in part is an error, and the next is on a line of its own", async () => {
+  const path = logFile();
+  const writer = spawnModule(
+    `const { openLog } = await dist("jobs/log.js");
+     const log = openLog(process.argv[1]);
+     const append = (step, text) => log.append({ event: "training.log", data: { step, text } });
+     append(1, "");
+     try {
+       append(2, "x".repeat(2_000));
+     } catch (error) {
+       console.log(error.code);
+     }
+     process.stdin.once("data", () => {
+       append(3, "");
+       console.log("done");
+     });`,
+    [path],
+    // Files of at most 512 bytes: as a full disk does, the system takes a part of a write.
+    "trap '' XFSZ; ulimit -S -f 1",
+  );
+  expect(await writer.line()).toBe("CANNOT_WRITE");
+  expect(readFileSync(path)).toHaveLength(512);
+  execFileSync("prlimit", ["--pid", String(writer.pid), "--fsize=unlimited"]);
+  writer.child.stdin?.write("\n");
+  expect(await writer.line()).toBe("done");
+  expect(await readSteps(path)).toEqual([1, 3]);
 });
 
 test("lines that are no records are skipped", async () => {
@@ -218,7 +248,7 @@ test("the tail of a short log is all of it, without the line that is being writt
   log.append(STARTED);
   log.append(COMPLETED);
   log.close();
-  appendFileSync(path, '{"event":"training.failed"');
+  appendFileSync(path, '{"event":"training.failed","time":"t","data":{}}');
   expect(readLogTail(path).map(({ event }) => event)).toEqual([STARTED.event, COMPLETED.event]);
 });
 

@@ -3,20 +3,23 @@ import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { waitForTurn } from "../../jobs/queue.ts";
 import { createJobStore } from "../../jobs/store.ts";
-import type { OwnedJob } from "../../jobs/store.ts";
 import { COMPLETED, CONFIG, STARTED, createForeignJob, createJob } from "../jobs.ts";
 import { createProject } from "../project.ts";
 
 const never = new AbortController().signal;
 
-/** The order in which jobs get their turn. */
-function watchTurns(project: string) {
-  const turns: string[] = [];
+/** A job, and how its owner waits for its turn and begins. */
+function enter(project: string, name: string) {
+  const store = createJobStore(project);
+  const job = store.create(name, CONFIG);
+  onTestFinished(job.close);
+  const { id } = job.job;
   return {
-    turns,
-    wait: async (job: OwnedJob, signal = never) => {
-      await waitForTurn(createJobStore(project), job.job.id, signal);
-      turns.push(job.job.name);
+    job,
+    store,
+    status: () => store.get(id)?.job.status,
+    turn: async (signal = never) => {
+      await waitForTurn(store, id, signal);
       job.append(STARTED);
     },
   };
@@ -30,98 +33,88 @@ async function nextMillisecond(): Promise<void> {
 
 test("jobs train one after another, first come first served", async () => {
   const project = createProject();
-  const { turns, wait } = watchTurns(project);
-  const first = createJob(project, "first");
+  const first = enter(project, "first");
   await nextMillisecond();
-  const second = createJob(project, "second");
+  const second = enter(project, "second");
   await nextMillisecond();
-  const third = createJob(project, "third");
-  const thirdTurn = wait(third);
-  const secondTurn = wait(second);
-  await wait(first);
-  expect(turns).toEqual(["first"]);
-  first.append(COMPLETED);
+  const third = enter(project, "third");
+  const statuses = () => [first, second, third].map(({ status }) => status());
+  const thirdTurn = third.turn();
+  const secondTurn = second.turn();
+  await first.turn();
+  expect(statuses()).toEqual(["running", "queued", "queued"]);
+  first.job.append(COMPLETED);
   await secondTurn;
-  expect(turns).toEqual(["first", "second"]);
-  second.append({ event: "training.cancelled", data: { step: 1 } });
+  expect(statuses()).toEqual(["completed", "running", "queued"]);
+  second.job.append({ event: "training.cancelled", data: { step: 1 } });
   await thirdTurn;
-  expect(turns).toEqual(["first", "second", "third"]);
+  expect(statuses()).toEqual(["completed", "cancelled", "running"]);
 });
 
 test("a job goes on when the owner of the one before it is killed", async () => {
   const project = createProject();
-  const { turns, wait } = watchTurns(project);
   const { owner } = await createForeignJob(project, [STARTED]);
-  const turn = wait(createJob(project, "second"));
+  const second = enter(project, "second");
+  const turn = second.turn();
+  expect(second.status()).toBe("queued");
   await owner.kill();
   await turn;
-  expect(turns).toEqual(["second"]);
+  expect(second.status()).toBe("running");
 });
 
 test("a job waits for a later one that trains already", async () => {
   const project = createProject();
-  const early = createJob(project, "early");
+  const early = enter(project, "early");
   await nextMillisecond();
   const { owner } = await createForeignJob(project, [STARTED]);
-  const { turns, wait } = watchTurns(project);
-  const turn = wait(early);
-  expect(createJobStore(project).list()).toHaveLength(2);
-  expect(turns).toEqual([]);
+  const turn = early.turn();
+  expect(early.status()).toBe("queued");
   await owner.kill();
   await turn;
+  expect(early.status()).toBe("running");
 });
 
 test("a job that has its turn runs, before its first event", async () => {
-  const store = createJobStore(createProject());
-  const first = store.create("first", CONFIG);
-  onTestFinished(first.close);
-  const statuses = () => store.list().map(({ status }) => status);
-  expect(statuses()).toEqual(["queued"]);
-  await waitForTurn(store, first.job.id, never);
-  expect(statuses()).toEqual(["running"]);
+  const { job, store, status } = enter(createProject(), "first");
+  expect(status()).toBe("queued");
+  await waitForTurn(store, job.job.id, never);
+  expect(status()).toBe("running");
 });
 
-test("a job that comes late to the disk waits for one that has its turn already", async () => {
-  const project = createProject();
-  // Created first, on disk last.
-  const early = createJob(project, "early");
-  const jobFile = join(early.directory, "job.json");
+/** Two jobs of which the first created comes to the disk last, when it is told to. */
+async function enterLate(project: string) {
+  const early = enter(project, "early");
+  const jobFile = join(early.job.directory, "job.json");
   renameSync(jobFile, `${jobFile}.late`);
   await nextMillisecond();
-  const store = createJobStore(project);
-  const late = store.create("late", CONFIG);
-  onTestFinished(late.close);
-  await waitForTurn(store, late.job.id, never);
-  renameSync(`${jobFile}.late`, jobFile);
-  const { turns, wait } = watchTurns(project);
-  const turn = wait(early);
-  expect(turns).toEqual([]);
-  late.append(COMPLETED);
+  return {
+    early,
+    late: enter(project, "late"),
+    comeToDisk: () => renameSync(`${jobFile}.late`, jobFile),
+  };
+}
+
+test("a job that comes late to the disk waits for one that has its turn already", async () => {
+  const { early, late, comeToDisk } = await enterLate(createProject());
+  await waitForTurn(late.store, late.job.job.id, never);
+  comeToDisk();
+  const turn = early.turn();
+  expect([early.status(), late.status()]).toEqual(["queued", "running"]);
+  late.job.append(COMPLETED);
   await turn;
 });
 
 test("a job steps back when an earlier one comes to the disk while it claims its turn", async () => {
-  const project = createProject();
-  const early = createJob(project, "early");
-  const jobFile = join(early.directory, "job.json");
-  renameSync(jobFile, `${jobFile}.late`);
-  await nextMillisecond();
-  const store = createJobStore(project);
-  const late = store.create("late", CONFIG);
-  onTestFinished(late.close);
+  const { early, late, comeToDisk } = await enterLate(createProject());
   const claims: boolean[] = [];
-  const watched = {
-    ...store,
-    claimTurn(id: string, hasTurn: boolean) {
-      claims.push(hasTurn);
-      store.claimTurn(id, hasTurn);
-      if (hasTurn && claims.length === 1) renameSync(`${jobFile}.late`, jobFile);
-    },
+  const claimTurn = (id: string, hasTurn: boolean) => {
+    late.store.claimTurn(id, hasTurn);
+    if (claims.push(hasTurn) === 1) comeToDisk();
   };
-  const turn = waitForTurn(watched, late.job.id, never);
+  const turn = waitForTurn({ ...late.store, claimTurn }, late.job.job.id, never);
   expect(claims).toEqual([true, false]);
-  expect(store.get(late.job.id)?.job.status).toBe("queued");
-  early.append(COMPLETED);
+  expect(late.status()).toBe("queued");
+  early.job.append(COMPLETED);
   await turn;
   expect(claims).toEqual([true, false, true]);
 });
@@ -130,19 +123,20 @@ test("finished jobs are not waited for", async () => {
   const project = createProject();
   createJob(project, "done", [STARTED, COMPLETED]);
   await nextMillisecond();
-  await waitForTurn(createJobStore(project), createJob(project).job.id, never);
+  const next = enter(project, "next");
+  await next.turn();
+  expect(next.status()).toBe("running");
 });
 
 test("waiting rejects with the reason of an abort, before and meanwhile", async () => {
   const project = createProject();
-  createJob(project, "first", [STARTED]);
-  await nextMillisecond();
-  const second = createJob(project, "second");
-  const store = createJobStore(project);
   const reason = new Error("cancelled by the user");
+  const first = enter(project, "first");
+  await expect(first.turn(AbortSignal.abort(reason))).rejects.toBe(reason);
+  expect(first.status()).toBe("queued");
+  await nextMillisecond();
   const abort = new AbortController();
-  const turn = waitForTurn(store, second.job.id, abort.signal);
+  const turn = enter(project, "second").turn(abort.signal);
   abort.abort(reason);
   await expect(turn).rejects.toBe(reason);
-  await expect(waitForTurn(store, second.job.id, abort.signal)).rejects.toBe(reason);
 });

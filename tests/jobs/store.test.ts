@@ -72,7 +72,10 @@ test.each([
 });
 
 test("what is no job is not listed", () => {
-  const project = createProject({ ".kit/jobs/notes.txt": "", ".kit/jobs/x/job.json": "{}" });
+  const project = createProject({
+    ".kit/jobs/notes.txt": "",
+    ".kit/jobs/x/job.json": JSON.stringify({ name: "x", createdAt: "2026-01-01T00:00:00.000Z" }),
+  });
   expect(createJobStore(project).list()).toEqual([]);
 });
 
@@ -165,10 +168,13 @@ test("a job whose folder is deleted is gone from a store that knew it", () => {
   expect(store.list()).toEqual([]);
 });
 
-test.each(["../../etc", "..", "", "nothing", "20260101-000000-000-aaaa"])(
-  "there is no job %j",
+test.each(["../..", "..", "", ".", "nothing", "20260101-000000-000-aaaa"])(
+  "there is no job %j, whatever lies there",
   (id) => {
-    expect(createJobStore(createProject({ "job.json": "{}" })).get(id)).toBeUndefined();
+    const file = JSON.stringify({ name: "job", createdAt: "2026-01-01T00:00:00.000Z" });
+    const paths = ["job.json", ".kit/job.json", ".kit/jobs/job.json", ".kit/jobs/nothing/job.json"];
+    const project = createProject(Object.fromEntries(paths.map((path) => [path, file])));
+    expect(createJobStore(project).get(id)).toBeUndefined();
   },
 );
 

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, readdirSync } from "node:fs";
+import { readFileSync, readdirSync, readlinkSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { type Owner, describeOwner, ownerState } from "../../jobs/owner.ts";
@@ -21,6 +21,18 @@ function attach(url: string): Promise<Response> {
 /** A number that the stand-in has left in a file. */
 function pidIn(project: string, name: string): number {
   return Number(readFileSync(join(project, name), "utf8"));
+}
+
+/** The processes whose current directory is this. */
+function processesIn(directory: string): string[] {
+  return readdirSync("/proc").filter((pid) => {
+    try {
+      return readlinkSync(`/proc/${pid}/cwd`) === directory;
+    } catch {
+      // No process, or one that has ended.
+      return false;
+    }
+  });
 }
 
 function outputLog(project: string): Buffer {
@@ -113,6 +125,15 @@ test("a second click while a run is in flight is 409, and starts no process", as
   expect(readdirSync(project).filter((name) => name.startsWith("started-"))).toHaveLength(1);
 });
 
+test("of two starts at the same moment one is refused", async () => {
+  const project = createProject();
+  const runner = createRunner({ project, kit: standIn(project, "") });
+  const [first, second] = await Promise.allSettled([runner.start(), runner.start()]);
+  expect(first.status).toBe("fulfilled");
+  expect(second).toMatchObject({ status: "rejected", reason: { code: "RUN_IN_FLIGHT" } });
+  await runner.close();
+});
+
 test("after a run has ended the next click starts one, with an output of its own", async () => {
   const { train, project } = await startWith(
     `writeSync(1, existsSync("again") ? "second" : "the first"); writeFileSync("again", "");`,
@@ -181,13 +202,10 @@ test("a project that cannot be written is 500 with a sentence, and the server go
 
 test("a run whose record cannot be written is ended, and is 500", async () => {
   const project = createProject({ ".kit/run/run.json/in-the-way": "" });
-  const kit = standIn(project, `writeFileSync("pid", String(process.pid)); await gate("never");`);
-  const { url } = await startServer({ project, kit });
+  const { url } = await startServer({ project, kit: standIn(project, `await gate("never");`) });
   expect((await fetch(`${url}api/train`, { method: "POST" })).status).toBe(500);
   expect((await attach(url)).status).toBe(204);
-  if (existsSync(join(project, "pid"))) {
-    await expect.poll(() => isRunning(pidIn(project, "pid"))).toBe(false);
-  }
+  await expect.poll(() => processesIn(project)).toEqual([]);
 });
 
 test("a kit command that cannot be run is 500 with a sentence", async () => {

@@ -1,0 +1,32 @@
+import { expect, test } from "vitest";
+import type { LogRecord } from "../../jobs/log.ts";
+import { OWNER_GONE, OWNER_SILENT, finalStatus, liveStatus } from "../../jobs/status.ts";
+
+function record(event: string, data: unknown = {}): LogRecord {
+  return { event, time: "2026-01-01T00:00:00.000Z", data };
+}
+
+test("a job without a last event is unfinished, whatever else its log holds", () => {
+  expect(finalStatus([])).toBeUndefined();
+  const events = ["training.started", "training.log", "checkpoint.saved", "end", "toString"];
+  expect(finalStatus(events.map((event) => record(event)))).toBeUndefined();
+});
+
+test.each([null, undefined, {}, 7, { error: "No rows." }])(
+  "a failed job is failed, whatever its last event says of why: %j",
+  (data) => {
+    expect(finalStatus([record("training.failed", data)])?.status).toBe("failed");
+  },
+);
+
+test("an unfinished job is queued, then running, while its lease is held", () => {
+  expect(liveStatus(false, "held")).toEqual({ status: "queued" });
+  expect(liveStatus(true, "held")).toEqual({ status: "running" });
+});
+
+test("an unfinished job is failed, with a sentence, when its owner is gone or silent", () => {
+  for (const hasStarted of [false, true]) {
+    expect(liveStatus(hasStarted, "gone")).toEqual({ status: "failed", error: OWNER_GONE });
+    expect(liveStatus(hasStarted, "silent")).toEqual({ status: "failed", error: OWNER_SILENT });
+  }
+});
