@@ -1,4 +1,4 @@
-import { readFileSync, rmSync } from "node:fs";
+import { readFileSync, readdirSync, readlinkSync, rmSync } from "node:fs";
 import { expect, test } from "vitest";
 import { createJobStore } from "../../jobs/store.ts";
 import { OWNER_GONE } from "../../jobs/status.ts";
@@ -154,6 +154,15 @@ test("an id inside a record starts from the first event", async () => {
   for (const id of [first - 1, first + 1]) expect(await frames(String(id))).toHaveLength(6);
 });
 
+test("an id that is a record's end in other figures starts from the first event", async () => {
+  const { frames, job } = await startWith(FINISHED);
+  const [, end = 0] = recordEnds(logOf(job));
+  expect(await frames(String(end))).toHaveLength(4);
+  for (const id of [`${end}.0`, `${end}e0`, `+${end}`, `0x${end.toString(16)}`]) {
+    expect(await frames(id)).toHaveLength(6);
+  }
+});
+
 test("torn, foreign and unknown lines are not sent", async () => {
   const { frames, job } = await startWith([STARTED]);
   appendRaw(job, 'junk\n{"event":"evil\\nevent: end","data":1}\n{"event":"end"}\n{"event":"tr\n');
@@ -250,6 +259,25 @@ test("many readers of one job see the same", async () => {
   const texts = await Promise.all(responses.map((response) => response.text()));
   expect(new Set(texts).size).toBe(1);
   expect(parseFrames(texts[0] ?? "")).toHaveLength(4);
+});
+
+test("a reader that goes away leaves no file open", async () => {
+  const { ask, job } = await startWith([STARTED]);
+  const openFiles = () =>
+    readdirSync("/proc/self/fd").filter((fd) => {
+      try {
+        return readlinkSync(`/proc/self/fd/${fd}`) === logOf(job);
+      } catch {
+        // Closed meanwhile.
+        return false;
+      }
+    }).length;
+  const before = openFiles();
+  const body = readBody(await ask());
+  await frameCount(body, 1);
+  expect(openFiles()).toBe(before + 1);
+  await body.cancel();
+  await expect.poll(openFiles).toBe(before);
 });
 
 test("closing the server ends its streams", async () => {
