@@ -15,10 +15,15 @@ export interface ErrorResponse {
   error: string;
 }
 
+/** Does what the header `Last-Event-ID` does, which a page cannot send with a stream that it opens. */
+export const RESUME_FROM = "from";
+
 /** Paths relative to the page, without a leading slash, so that they hold behind a path prefix. */
 export const ROUTES = {
   manifest: "api/manifest",
   train: "api/train",
   jobs: "api/jobs",
-  jobEvents: (id: string) => `api/jobs/${encodeURIComponent(id)}/events`,
+  /** `from`: the id of the last event seen, for a stream that is taken up again. */
+  jobEvents: (id: string, from?: number) =>
+    `api/jobs/${encodeURIComponent(id)}/events${from === undefined ? "" : `?${RESUME_FROM}=${from}`}`,
 } as const;

@@ -1,8 +1,9 @@
-import type { ServerResponse } from "node:http";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import { statSync } from "node:fs";
 import { type PlacedRecord, followLog, isRecordBoundary } from "../../jobs/log.ts";
 import { OWNER_GONE } from "../../jobs/status.ts";
 import { END_OF_STREAM, STREAMED_EVENTS, isFinalEvent } from "../../protocol/event.ts";
+import { RESUME_FROM } from "../../protocol/http.ts";
 import type { Exchange, ServerContext } from "../context.ts";
 import { closeSignal, sendError, writeChunk } from "../respond.ts";
 
@@ -22,11 +23,12 @@ export async function getJobEvents(
     return;
   }
   const path = jobs.logPath(id);
-  const from = resumeOffset(path, request.headers["last-event-id"]);
+  const lastEventId = request.headers["last-event-id"];
+  const from = resumeOffset(path, lastEventId ?? resumeQuery(request));
   let offset = from;
   const hasEnded = jobs.hasEnded(id);
-  if (hasEnded && from > 0 && from === sizeOf(path)) {
-    // Read to its end: this stops the browser from asking again.
+  if (hasEnded && lastEventId !== undefined && from > 0 && from === sizeOf(path)) {
+    // Read to its end: this stops the browser from connecting again.
     response.writeHead(204).end();
     return;
   }
@@ -61,8 +63,12 @@ function openStream(response: ServerResponse): void {
   response.write(`retry: ${RETRY_MS}\n\n`);
 }
 
+function resumeQuery({ url = "" }: IncomingMessage): string | null {
+  return new URLSearchParams(url.split("?", 2)[1]).get(RESUME_FROM);
+}
+
 /** Where a client that saw this id goes on; the start for an id that is not of this log. */
-function resumeOffset(path: string, lastEventId: string | string[] | undefined): number {
+function resumeOffset(path: string, lastEventId: string | string[] | null): number {
   if (typeof lastEventId !== "string" || !/^\d{1,15}$/.test(lastEventId)) return 0;
   const offset = Number(lastEventId);
   return isRecordBoundary(path, offset) ? offset : 0;

@@ -19,9 +19,13 @@ export interface JobStreamListener {
   onEnd: () => void;
 }
 
-/** Follows a job's events until `end` or until closed. */
-export function openJobStream(id: string, listener: JobStreamListener): { close: () => void } {
-  const source = new EventSource(ROUTES.jobEvents(id));
+/** Follows a job's events, after the one with the id `from`, until `end` or until closed. */
+export function openJobStream(
+  id: string,
+  from: number | undefined,
+  listener: JobStreamListener,
+): { close: () => void } {
+  const source = new EventSource(ROUTES.jobEvents(id, from));
   for (const event of STREAMED_EVENTS) {
     source.addEventListener(event, ({ data, lastEventId }: MessageEvent) => {
       listener.onFrame({ event, data: String(data), id: lastEventId });

@@ -6,8 +6,11 @@ import { createFrame } from "./frame.ts";
 import { advance, NO_PROGRESS, type StreamHappening } from "./jobProgress.ts";
 import { POLL_INTERVAL_MS, useJobs } from "./jobs.ts";
 
-/** `broken`: the browser has given up on a job that was not over. */
-export type Connection = "connecting" | "open" | "reconnecting" | "ended" | "broken";
+/**
+ * `paused`: the tab is hidden and has given its connection back, of which a browser has few.
+ * `broken`: the browser has given up on a job that was not over.
+ */
+export type Connection = "connecting" | "open" | "reconnecting" | "paused" | "ended" | "broken";
 
 export type JobEvents = ReturnType<typeof useJobEvents>;
 
@@ -30,13 +33,18 @@ function setup(id: string) {
   const connection = ref<Connection>("connecting");
   /** What the list says once the stream has nothing more to tell. */
   const outcome = ref<JobStatus>();
-  const status = computed(() => outcome.value ?? progress.value.status ?? job.value?.status);
+  const status = computed(() => {
+    // Nothing comes over a paused stream, but the list is still read.
+    const listed = connection.value === "paused" ? job.value?.status : undefined;
+    return outcome.value ?? listed ?? progress.value.status ?? job.value?.status;
+  });
   /** The project has no such job. */
   const missing = ref(false);
 
   const pending: StreamHappening[] = [];
   const frame = createFrame(flush);
   let stream: { close: () => void } | undefined;
+  let stopPolling: (() => void) | undefined;
   let retry: ReturnType<typeof setTimeout> | undefined;
   let disposed = false;
 
@@ -66,10 +74,10 @@ function setup(id: string) {
     }
   }
 
-  function open(): void {
-    if (stream) return;
-    void jobs.refresh();
-    stream = openJobStream(id, {
+  function connect(): void {
+    const { offset } = progress.value;
+    connection.value = "connecting";
+    stream = openJobStream(id, offset < 0 ? undefined : offset, {
       onOpen: () => (connection.value = "open"),
       onFrame: happen,
       onError(closed) {
@@ -84,8 +92,37 @@ function setup(id: string) {
     });
   }
 
+  function pause(): void {
+    stream?.close();
+    flush();
+    connection.value = "paused";
+    stopPolling = jobs.poll();
+  }
+
+  function resume(): void {
+    stopPolling?.();
+    stopPolling = undefined;
+    connect();
+  }
+
+  function onVisibility(): void {
+    if (connection.value === "ended" || connection.value === "broken") return;
+    if (document.hidden && !stopPolling) pause();
+    if (!document.hidden && stopPolling) resume();
+  }
+
+  function open(): void {
+    if (stream || stopPolling) return;
+    document.addEventListener("visibilitychange", onVisibility);
+    if (document.hidden) return pause();
+    void jobs.refresh();
+    connect();
+  }
+
   onScopeDispose(() => {
     disposed = true;
+    document.removeEventListener("visibilitychange", onVisibility);
+    stopPolling?.();
     stream?.close();
     frame.cancel();
     clearTimeout(retry);

@@ -12,6 +12,7 @@ beforeEach(() => {
 });
 
 afterEach(() => {
+  setHidden(false);
   vi.useRealTimers();
   document.body.innerHTML = "";
 });
@@ -27,6 +28,16 @@ async function visitJob(id = "a") {
 
 async function send(...frames: [event: string, data: unknown, id?: number][]): Promise<void> {
   for (const frame of frames) backend.stream().send(...frame);
+  await settle();
+}
+
+function setHidden(hidden: boolean): void {
+  Object.defineProperty(document, "hidden", { value: hidden, configurable: true });
+}
+
+async function hide(hidden: boolean): Promise<void> {
+  setHidden(hidden);
+  document.dispatchEvent(new Event("visibilitychange"));
   await settle();
 }
 
@@ -318,5 +329,48 @@ describe("going from job to job", () => {
     expect(vi.getTimerCount()).toBeGreaterThan(before);
     page.unmount();
     expect(vi.getTimerCount()).toBe(0);
+  });
+
+  it("gives its stream back while the tab is hidden, and reads the list for its status", async () => {
+    const { page } = await visitJob();
+    await send(["training.started", "{}", 10]);
+    await hide(true);
+    expect(backend.openStreams()).toEqual([]);
+    backend.jobs(job("a", "cancelled"));
+    await vi.advanceTimersByTimeAsync(5_000);
+    await settle();
+    expect(status(page)).toBe("cancelled");
+  });
+
+  it("takes its stream up again from where it was when the tab is shown", async () => {
+    const { page } = await visitJob();
+    await send(["training.started", "{}", 10], ["training.log", { step: 1, loss: 4 }, 20]);
+    await hide(true);
+    await hide(false);
+    expect(backend.openStreams().map(({ url }) => url)).toEqual(["api/jobs/a/events?from=20"]);
+    backend.stream().connect();
+    await send(["training.log", { step: 2, loss: 2 }, 30]);
+    expect(lines(page).slice(1)).toEqual(["[log] step=1 loss=4", "[log] step=2 loss=2"]);
+    const polled = backend.count("GET api/jobs");
+    await vi.advanceTimersByTimeAsync(20_000);
+    expect(backend.count("GET api/jobs")).toBe(polled);
+  });
+
+  it("opens no stream in a tab that is hidden from the start", async () => {
+    setHidden(true);
+    await visit(App, "/jobs/a");
+    expect(backend.streams).toEqual([]);
+    await hide(false);
+    expect(backend.streams.map(({ url }) => url)).toEqual(["api/jobs/a/events"]);
+  });
+
+  it("leaves a job that has ended as it is when the tab is hidden and shown", async () => {
+    const { page } = await visitJob();
+    backend.jobs(job("a", "completed"));
+    await send(["training.completed", { artifacts: [] }, 10], ["end", "{}"]);
+    await hide(true);
+    await hide(false);
+    expect(backend.streams).toHaveLength(1);
+    expect(status(page)).toBe("completed");
   });
 });
