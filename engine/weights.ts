@@ -65,7 +65,7 @@ export function weightShapes(shape: ModelShape): Record<string, number[]> {
   return shapes;
 }
 
-const EMBEDDING_DEVIATION = 0.1;
+const EMBEDDING_DEVIATION = 0.2;
 
 /**
  * Random weights: fan-in scaling (1/√in), and what writes to the residual stream divided by

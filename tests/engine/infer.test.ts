@@ -79,6 +79,25 @@ test("greedy text is the same with the cache and without", async () => {
   await model.close();
 });
 
+test("an answer is made of bytes alone, even of a model that prefers other ids", async () => {
+  const weights = tinyWeights();
+  const embedding = weights["model.embed_tokens.weight"]?.data.fill(0);
+  const row = Float32Array.from({ length: TINY.width }, (_, i) => i + 1);
+  // Whatever the sign of the last state, an id that is no byte has the highest score.
+  embedding?.set(row, SPECIALS.assistant * TINY.width);
+  embedding?.set(row, SPECIALS.user * TINY.width);
+  embedding?.set(
+    row.map((value) => -value),
+    SPECIALS.system * TINY.width,
+  );
+  const path = join(scratchDirectory(), "model");
+  saveModel(path, weights, { shape: TINY, promptStyle: "message" });
+  const model = await createEngine().load(path);
+  const { text, tokens } = await model.infer({ ...ask("q"), maxTokens: 1 });
+  expect({ text, tokens }).toEqual({ text: "\u0000", tokens: 1 });
+  await model.close();
+});
+
 test("sampling is decided by its seed", async () => {
   const model = await createEngine().load(randomModel());
   const text = async (seed: number) =>

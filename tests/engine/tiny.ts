@@ -14,7 +14,7 @@ export function tinyWeights(seed = 1): Weights {
   const weights = randomWeights(TINY, seed);
   const random = createRandom(seed, "norms");
   for (const { shape, data } of Object.values(weights)) {
-    if (shape[0] === VOCABULARY) data.forEach((value, i) => (data[i] = value * 5));
+    if (shape[0] === VOCABULARY) data.forEach((value, i) => (data[i] = value * 2.5));
     if (shape.length === 1) data.forEach((_, i) => (data[i] = 0.5 + random.uniform()));
   }
   return weights;
