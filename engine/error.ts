@@ -1,3 +1,5 @@
+import { KitError } from "../protocol/error.ts";
+
 export type EngineErrorCode =
   | "MODEL_UNKNOWN"
   | "MODEL_INVALID"
@@ -9,13 +11,11 @@ export type EngineErrorCode =
   | "OUT_OF_MEMORY"
   | "WORKER_FAILED";
 
-/** What went wrong, in one sentence that says what to do; `code` is stable across versions. */
-export class EngineError extends Error {
-  override readonly name = "EngineError";
-  readonly code: EngineErrorCode;
+/** Kit's error with the codes that an engine uses. */
+export class EngineError extends KitError {
+  declare readonly code: EngineErrorCode;
 
-  constructor(code: EngineErrorCode, message: string, options?: { cause?: unknown }) {
-    super(message, options);
-    this.code = code;
+  constructor(code: EngineErrorCode, message: string, options?: ErrorOptions) {
+    super(code, message, options);
   }
 }

@@ -28,7 +28,7 @@ export interface TrainerOptions {
   batchSize?: number;
   /** Longest row in tokens; what is longer is cut. Default: the model's context. */
   maxLength?: number;
-  /** Peak of the schedule: linear warm-up, then cosine to a tenth of it. Default 0.006. */
+  /** Peak of the schedule: linear warm-up, then cosine to a tenth of it. Default 0.004. */
   learningRate?: number;
   /** Default 20. */
   warmupSteps?: number;
@@ -119,7 +119,7 @@ const optionsSchema = v.strictObject(
     maxSteps: v.optional(wholeNumber(1), 400),
     batchSize: v.optional(wholeNumber(1), 32),
     maxLength: v.optional(wholeNumber(2)),
-    learningRate: v.optional(positive(), 6e-3),
+    learningRate: v.optional(positive(), 4e-3),
     warmupSteps: v.optional(wholeNumber(0), 20),
     weightDecay: v.optional(notNegative(), 0.01),
     maxGradNorm: v.optional(positive(), 1),

@@ -34,7 +34,7 @@ describe("createTrainer's options", () => {
       maxSteps: 400,
       batchSize: 32,
       maxLength: null,
-      learningRate: 0.006,
+      learningRate: 0.004,
       warmupSteps: 20,
       weightDecay: 0.01,
       maxGradNorm: 1,

@@ -151,7 +151,7 @@ describe("callbacks", () => {
         job: running,
         step: 1,
         loss: expect.any(Number),
-        learningRate: expect.closeTo(0.006 / 20),
+        learningRate: expect.closeTo(0.004 / 20),
         gradNorm: expect.any(Number),
         epoch: 0.25,
         tokensPerSecond: expect.any(Number),
