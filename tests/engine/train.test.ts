@@ -111,7 +111,7 @@ test("a wrong config is one clear error, with its code, and leaves nothing", asy
   const failing = (config: Parameters<typeof tinyConfig>[0]) =>
     run(tinyConfig(config), {}, directory);
   await expect(failing({ model: "kit/huge" })).rejects.toMatchObject({
-    name: "EngineError",
+    name: "KitError",
     code: "MODEL_UNKNOWN",
     message: expect.stringContaining("kit/nano, kit/small"),
   });
