@@ -6,6 +6,8 @@ import { enterProject } from "../project.ts";
 
 /** Builds and loads the project, and tells the server that spawned this process what it exposes. */
 export async function manifest(options: { project: string }): Promise<void> {
+  // The server is gone, and with it who would end what the project's code leaves running.
+  process.once("disconnect", () => process.exit());
   process.once("uncaughtException", (error) => tell({ error: messageOf(error) }));
   try {
     const bundle = await buildBundle(enterProject(options.project));

@@ -4,7 +4,7 @@ import { dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 import { createProject } from "../project.ts";
-import { runKit } from "./command.ts";
+import { runKit } from "../kit.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const TEMPLATE = join(ROOT, "templates", "quickstart");

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { hasBrowser } from "../../cli/browser.ts";
 import { loadTrainer } from "../../cli/load.ts";
 import { createProject } from "../project.ts";
-import { runKit } from "./command.ts";
+import { runKit } from "../kit.ts";
 
 describe("kit", () => {
   it("--help lists the commands, and only those for people", async () => {

@@ -2,7 +2,7 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { createJobStore } from "../../jobs/store.ts";
-import { ENDLESS, createTinyProject, runKit, startKit, tinySource } from "./command.ts";
+import { ENDLESS, createTinyProject, runKit, startKit, tinySource } from "../kit.ts";
 
 function jobsOf(project: string) {
   return createJobStore(project).list();

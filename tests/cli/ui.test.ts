@@ -5,14 +5,7 @@ import { once } from "node:events";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { createJobStore } from "../../jobs/store.ts";
-import {
-  type Command,
-  ENDLESS,
-  createTinyProject,
-  runKit,
-  startKit,
-  tinySource,
-} from "./command.ts";
+import { type Command, ENDLESS, createTinyProject, runKit, startKit, tinySource } from "../kit.ts";
 
 async function startUi(project: string): Promise<Command & { url: string; line: string }> {
   const command = startKit(project, ["ui", "--port", "0", "--no-open"]);

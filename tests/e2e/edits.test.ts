@@ -4,8 +4,8 @@ import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
 import { createProject } from "../project.ts";
 import { openPage, runButton, useBrowser } from "./browser.ts";
-import { runKit, startKitUi } from "./kitUi.ts";
-import { createTinyProject, tinySource } from "./tinyProject.ts";
+import { startKitUi } from "./kitUi.ts";
+import { createTinyProject, runKit, tinySource } from "../kit.ts";
 
 useBrowser();
 
@@ -21,26 +21,26 @@ async function clickAndWait(page: Page): Promise<string | undefined> {
 }
 
 test("an edit between two clicks changes nothing; a reload takes it up, and so does kit build", async () => {
-  const project = createTinyProject({ name: "one", steps: 3 });
+  const project = createTinyProject(tinySource({ name: "one" }));
   const entry = join(project, "src/kit/index.ts");
   const { url } = await startKitUi(project);
   const page = await openPage(url);
   expect(await clickAndWait(page)).toBe("one");
 
-  writeFileSync(entry, tinySource({ name: "two", steps: 3 }));
+  writeFileSync(entry, tinySource({ name: "two" }));
   expect(await clickAndWait(page)).toBe("one");
 
   await page.reload();
   await expect.poll(() => runButton(page).innerText()).toBe("Run training: two");
   expect(await clickAndWait(page)).toBe("two");
 
-  writeFileSync(entry, tinySource({ name: "three", steps: 3 }));
-  expect((await runKit(project, "build")).code).toBe(0);
+  writeFileSync(entry, tinySource({ name: "three" }));
+  expect((await runKit(project, ["build"])).code).toBe(0);
   expect(await clickAndWait(page)).toBe("three");
 }, 90_000);
 
 test("a project that cannot be read says why on the button, and works once it is mended", async () => {
-  const project = createTinyProject({ name: "mended" });
+  const project = createTinyProject(tinySource({ name: "mended" }));
   const entry = join(project, "src/kit/index.ts");
   const { url } = await startKitUi(project);
   const page = await openPage(url);
@@ -83,19 +83,19 @@ test("a folder without a project says so and how to make one", async () => {
 
 test("a job that fails shows its error in the output, the list and its page", async () => {
   const project = createTinyProject();
-  writeFileSync(join(project, "data/train.jsonl"), '{"prompt":"1","completion":"1"}\n{"prompt":\n');
+  writeFileSync(join(project, "data.jsonl"), '{"prompt":"1","completion":"1"}\n{"prompt":\n');
   const { url } = await startKitUi(project);
   const page = await openPage(url);
   await runButton(page).click();
   const output = page.getByLabel("Output of kit start");
-  await expect.poll(() => output.innerText()).toMatch(/failed: .*data\/train\.jsonl:2/);
+  await expect.poll(() => output.innerText()).toMatch(/failed: .*data\.jsonl:2/);
   const row = page.locator("tbody tr");
   await expect.poll(() => row.locator("td").first().innerText()).toBe("failed");
   expect(await row.locator("td").first().getAttribute("class")).toContain("status-failed");
   await row.click();
   await expect
     .poll(() => page.locator(".outcome").innerText())
-    .toMatch(/^failed\s+\S*train\.jsonl:2/);
+    .toMatch(/^failed\s+\S*data\.jsonl:2/);
   await page.getByText("No training.log events yet.").waitFor();
 }, 30_000);
 

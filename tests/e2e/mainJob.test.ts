@@ -1,16 +1,17 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { runKit } from "../kit.ts";
 import { createProject } from "../project.ts";
 import { curve, logLines, openPage, runButton, useBrowser } from "./browser.ts";
-import { runKit, startKitUi } from "./kitUi.ts";
+import { startKitUi } from "./kitUi.ts";
 
 useBrowser();
 
 /** The quickstart as `kit init` writes it, but for the length of its run. */
 async function createQuickstart(steps: number, saveSteps: number): Promise<string> {
   const project = createProject();
-  expect((await runKit(project, "init", ".")).code).toBe(0);
+  expect((await runKit(project, ["init", "."])).code).toBe(0);
   const trainer = join(project, "src", "kit", "trainer.ts");
   const source = readFileSync(trainer, "utf8");
   const shorter = source.replace(/maxSteps: \d+/, `maxSteps: ${steps}, saveSteps: ${saveSteps}`);

@@ -2,10 +2,15 @@ import type { Page } from "playwright-core";
 import { once } from "node:events";
 import { expect, test } from "vitest";
 import { curve, logLines, openPage, runButton, useBrowser } from "./browser.ts";
-import { spawnKit, startKitUi } from "./kitUi.ts";
-import { createTinyProject } from "./tinyProject.ts";
+import { startKitUi } from "./kitUi.ts";
+import { createTinyProject, startKit, tinySource } from "../kit.ts";
 
 useBrowser();
+
+/** Options of a job that trains five steps and is then held open. */
+const HELD = `maxSteps: 5, saveSteps: 5, callbacks: {
+  onCompleted: () => new Promise(() => setInterval(() => {}, 1_000)),
+}`;
 
 /** How many event streams the page holds, counted by the browser itself. */
 async function countStreams(page: Page): Promise<() => number> {
@@ -21,8 +26,7 @@ async function countStreams(page: Page): Promise<() => number> {
 }
 
 test("going from job to job, and away and back, leaks no stream and mixes no events", async () => {
-  const hang = "{ onCompleted: () => new Promise(() => setInterval(() => {}, 1_000)) }";
-  const project = createTinyProject({ name: "held", steps: 5, callbacks: hang });
+  const project = createTinyProject(tinySource({ options: HELD }));
   const { url } = await startKitUi(project);
   const page = await openPage(url);
   const streams = await countStreams(page);
@@ -32,7 +36,7 @@ test("going from job to job, and away and back, leaks no stream and mixes no eve
   const runningId = await rows.first().locator("td").nth(3).innerText();
 
   // A second job beside it, which waits for its turn.
-  spawnKit(project, "start");
+  startKit(project, ["start"]);
   await expect.poll(() => rows.count(), { timeout: 15_000 }).toBe(2);
   const queuedId = await rows.first().locator("td").nth(3).innerText();
   expect(queuedId > runningId).toBe(true);
@@ -53,14 +57,13 @@ test("going from job to job, and away and back, leaks no stream and mixes no eve
 }, 60_000);
 
 test("a lost stream is told, taken up again where it was, and doubles nothing", async () => {
-  const wait = `{ onCompleted: () => new Promise((resolve) => setTimeout(resolve, 60_000)) }`;
-  const project = createTinyProject({ steps: 10, callbacks: wait });
+  const project = createTinyProject(tinySource({ options: HELD }));
   const first = await startKitUi(project);
   const page = await openPage(first.url);
   await runButton(page).click();
   const row = page.locator("tbody tr");
   await row.click();
-  await expect.poll(async () => (await logLines(page)).length).toBe(12);
+  await expect.poll(async () => (await logLines(page)).length).toBe(7);
   const drawn = await curve(page);
 
   first.process.kill("SIGKILL");
@@ -70,7 +73,7 @@ test("a lost stream is told, taken up again where it was, and doubles nothing", 
 
   await page.getByText("live").waitFor({ timeout: 15_000 });
   const lines = await logLines(page);
-  expect(lines.filter((line) => line.startsWith("[log] "))).toHaveLength(10);
+  expect(lines.filter((line) => line.startsWith("[log] "))).toHaveLength(5);
   expect(lines.filter((line) => line.startsWith("[started] "))).toHaveLength(1);
   expect(await curve(page)).toEqual(drawn);
 }, 60_000);

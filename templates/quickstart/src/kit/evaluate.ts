@@ -1,4 +1,5 @@
 import { readFile } from "node:fs/promises";
+import type { Infer } from "kit";
 
 const HELD_OUT = "data/heldout.jsonl";
 /** Rows to ask, from the top of the file: five of each of the eight formats. */
@@ -10,8 +11,6 @@ interface Row {
   prompt: string;
   completion: string;
 }
-
-type Infer = (request: { prompt: string }) => Promise<{ text: string }>;
 
 /** Asks the model for rows it was not trained on, and prints how many answers are exactly right. */
 export async function printHeldOut(step: number, infer: Infer): Promise<void> {

@@ -3,9 +3,9 @@ import { once } from "node:events";
 import type { Readable } from "node:stream";
 import { fileURLToPath } from "node:url";
 import { onTestFinished } from "vitest";
-import { createProject } from "../project.ts";
+import { createProject } from "./project.ts";
 
-export const CLI = fileURLToPath(new URL("../../dist/cli/kit.js", import.meta.url));
+export const CLI = fileURLToPath(new URL("../dist/cli/kit.js", import.meta.url));
 
 export interface Ended {
   code: number | null;
