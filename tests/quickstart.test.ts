@@ -13,5 +13,46 @@ test(
     const project = createProject();
     await runKit(project, ["init", "."]);
     expect(await runKit(project, ["start"])).toMatchObject({ code: 0, stderr: "" });
+
+    const artifacts = join(
+      project,
+      ".kit/jobs",
+      onlyEntry(join(project, ".kit/jobs")),
+      "artifacts",
+    );
+    const last =
+      readdirSync(artifacts)
+        .sort((a, b) => stepOf(a) - stepOf(b))
+        .at(-1) ?? "";
+    const model = await loadModel(join(artifacts, last));
+    const rows = readRows(join(project, "data/heldout.jsonl"));
+    const wrong: string[] = [];
+    for (const { prompt, completion } of rows) {
+      const { text } = await model.infer({ prompt });
+      if (text !== completion) wrong.push(`${prompt} → ${text}`);
+    }
+    await model.close();
+
+    expect(rows).toHaveLength(200);
+    console.log(`quickstart: ${rows.length - wrong.length} of ${rows.length} held-out dates exact`);
+    expect(wrong.length).toBeLessThanOrEqual(20);
+  },
+  RUN_LIMIT_MS,
+);
+
+function readRows(path: string): { prompt: string; completion: string }[] {
+  return readFileSync(path, "utf8")
+    .split("\n")
+    .filter((line) => line !== "")
+    .map((line) => JSON.parse(line) as { prompt: string; completion: string });
+}
+
+function stepOf(name: string): number {
+  return Number(name.replace("step-", ""));
+}
+
+function onlyEntry(directory: string): string {
+  const [name, ...others] = readdirSync(directory);
+  expect(others).toEqual([]);
   return name ?? "";
 }

@@ -8,6 +8,8 @@ import { enterProject } from "../project.ts";
 export async function manifest(options: { project: string }): Promise<void> {
   // The server is gone, and with it who would end what the project's code leaves running.
   process.once("disconnect", () => process.exit());
+  // Waiting for that alone keeps nothing alive: an await that cannot settle ends the process.
+  process.channel?.unref();
   process.once("uncaughtException", (error) => tell({ error: messageOf(error) }));
   try {
     const bundle = await buildBundle(enterProject(options.project));

@@ -58,12 +58,12 @@ test("a click trains the quickstart for real: output, list, live curve, complete
   await page.getByRole("link", { name: "Kit" }).click();
   await expect.poll(() => row.locator("td").first().innerText()).toBe("completed");
   await expect.poll(() => button.isEnabled()).toBe(true);
-  const printed = await output.evaluate((box) => box.textContent);
+  const printed = await output.textContent();
   expect(printed).toMatch(/held-out {2}step=40 {2}exact-match=/);
   expect(printed).toBe(readFileSync(join(project, ".kit/run/output.log"), "utf8"));
   // The box follows its output to the end.
-  const hidden = await output.evaluate(
-    (box) => box.scrollHeight - box.scrollTop - box.clientHeight,
+  const hidden = await page.evaluate<number>(
+    `(({ scrollHeight, scrollTop, clientHeight }) => scrollHeight - scrollTop - clientHeight)(document.querySelector("pre"))`,
   );
   expect(hidden).toBeLessThan(2);
 

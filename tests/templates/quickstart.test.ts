@@ -151,9 +151,11 @@ describe("the quickstart's evaluation", () => {
     const lines: string[] = [];
     vi.spyOn(console, "log").mockImplementation((line: string) => void lines.push(line));
     process.chdir(QUICKSTART);
-    await printHeldOut(100, ({ prompt }) => {
+    await printHeldOut(100, (request) => {
+      const prompt = "prompt" in request ? request.prompt : "";
       asked.push(prompt);
-      return Promise.resolve({ text: answer(rows.get(prompt)!) });
+      const text = answer(rows.get(prompt)!);
+      return Promise.resolve({ text, finishReason: "stop", tokens: text.length });
     });
     return { asked, lines };
   }
