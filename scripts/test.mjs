@@ -2,6 +2,7 @@
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
+import { faultTable } from "./faultTable.mjs";
 import { run, setUp } from "./setup.mjs";
 
 const CHECKS = {
@@ -34,7 +35,9 @@ function runTests() {
   const report = join(folder, "report.json");
   const reporters = ["--reporter=default", "--reporter=json", `--outputFile.json=${report}`];
   const vitest = join("node_modules", "vitest", "vitest.mjs");
+  process.env.KIT_FAULT_ROWS = join(folder, "faults.ndjson");
   const exitCode = run(process.execPath, vitest, "run", ...reporters, ...process.argv.slice(2));
+  console.log(faultTable(process.env.KIT_FAULT_ROWS));
   if (existsSync(report)) {
     const { numPassedTests, numFailedTests } = JSON.parse(readFileSync(report, "utf8"));
     passed += numPassedTests;
