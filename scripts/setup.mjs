@@ -42,7 +42,7 @@ function need(what, exitCode) {
 /** Dependencies and build. */
 export function setUp() {
   checkNode();
-  unlessDone("dependencies", "node_modules", ["package.json", "package-lock.json"], () => {
+  unlessDone("dependencies", "node_modules", ["package-lock.json"], () => {
     need("npm ci", run("npm", "ci", "--no-audit", "--no-fund", "--loglevel=error"));
   });
   unlessDone("build", "dist", SOURCES, () => {
