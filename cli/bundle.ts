@@ -1,6 +1,7 @@
+import { createHash } from "node:crypto";
 import { existsSync, mkdirSync } from "node:fs";
 import { createRequire } from "node:module";
-import { dirname, join, relative, resolve } from "node:path";
+import { dirname, join, parse, relative, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { BuildFailure, Plugin } from "esbuild";
 import { writeFileAtomically } from "../jobs/file.ts";
@@ -12,7 +13,7 @@ const NODE_TARGET = "node20.19";
 
 /** The bundle that exists, or a new one. A named entry is always built. */
 export async function ensureBundle(project: string, entry?: string): Promise<string> {
-  const path = bundlePath(project);
+  const path = bundlePath(project, DEFAULT_ENTRY);
   return entry === undefined && existsSync(path) ? path : buildBundle(project, entry);
 }
 
@@ -29,7 +30,7 @@ export async function buildBundle(project: string, entry = DEFAULT_ENTRY): Promi
       `There is no ${entry} in ${project}. Create a project with "kit init", or name another folder with --project.`,
     );
   }
-  const path = bundlePath(project);
+  const path = bundlePath(project, entry);
   const code = await bundle(project, entryPath, path);
   try {
     mkdirSync(dirname(path), { recursive: true });
@@ -95,8 +96,13 @@ function describeFailure(error: unknown): string {
   return `${place}${text}${others > 0 ? ` (and ${others} more)` : ""}`;
 }
 
-export function bundlePath(project: string): string {
-  return join(project, ".kit", "build", "index.mjs");
+/** An entry that is named gets a file of its own: the page goes on with `src/kit/index.ts`. */
+function bundlePath(project: string, entry: string): string {
+  const path = relative(project, resolve(project, entry));
+  const isDefault = path === join(DEFAULT_ENTRY);
+  const digest = createHash("sha256").update(path).digest("hex").slice(0, 8);
+  const name = isDefault ? "index" : `${parse(path).name}-${digest}`;
+  return join(project, ".kit", "build", `${name}.mjs`);
 }
 
 /** For people: relative to the project. */

@@ -24,7 +24,7 @@ export interface PlacedRecord {
 export interface LogWriter {
   /**
    * On return the event is in the file. Non-finite numbers become null.
-   * @throws KitError `CANNOT_WRITE` when only a part of it is
+   * @throws KitError `CANNOT_WRITE` when only a part of it is, or the file was deleted
    */
   append: (event: JobEvent) => void;
   /** Idempotent. */
@@ -42,9 +42,15 @@ export function openLog(path: string): LogWriter {
       // A closed descriptor's number may by now be another file's.
       if (!isOpen)
         throw new KitError("LOG_CLOSED", `The log ${path} is closed: its job has ended.`);
+      if (fstatSync(file).nlink === 0) {
+        // Writing still succeeds, where nobody will ever read it.
+        throw new KitError("CANNOT_WRITE", `${path} was deleted while its job went on.`);
+      }
       const line = Buffer.from(`${isTorn ? "\n" : ""}${JSON.stringify(record)}\n`);
       isTorn = writeSync(file, line) < line.length;
-      if (isTorn) throw new KitError("CANNOT_WRITE", `Cannot write ${path}: the disk is full.`);
+      if (isTorn) {
+        throw new KitError("CANNOT_WRITE", `Cannot write ${path}: the disk is full. Free space.`);
+      }
     },
     close() {
       if (isOpen) closeSync(file);

@@ -7,11 +7,22 @@ const POLL_MS = 1_000;
 
 /**
  * Resolves when the job may train: one job of a project trains at a time, first come first served.
+ * @param onWait told of the job that is waited for, and of each that comes after it
  * @throws the signal's reason when it is aborted first
  */
-export async function waitForTurn(store: JobStore, id: string, signal: AbortSignal): Promise<void> {
+export async function waitForTurn(
+  store: JobStore,
+  id: string,
+  signal: AbortSignal,
+  onWait: (before: Job) => void = () => {},
+): Promise<void> {
   signal.throwIfAborted();
-  while (!tryTurn(store, id)) {
+  let told: string | undefined;
+  for (;;) {
+    const before = tryTurn(store, id);
+    if (!before) return;
+    if (before.id !== told) onWait(before);
+    told = before.id;
     try {
       await delay(POLL_MS, undefined, { signal });
     } catch {
@@ -24,14 +35,21 @@ export async function waitForTurn(store: JobStore, id: string, signal: AbortSign
 /**
  * Claims first and looks again, without a lock: of two jobs that come at the same time each sees
  * the other's claim or comes too late to be overlooked, and both may step back, never both go on.
+ * @returns the job that goes before this one, or undefined when this one may train
  */
-function tryTurn(store: JobStore, id: string): boolean {
-  const isFree = () => !store.list().some((other) => goesBefore(other, id));
-  if (!isFree()) return false;
+function tryTurn(store: JobStore, id: string): Job | undefined {
+  const early = findBefore(store, id);
+  if (early) return early;
   store.claimTurn(id, true);
-  if (isFree()) return true;
-  store.claimTurn(id, false);
-  return false;
+  const meanwhile = findBefore(store, id);
+  if (meanwhile) store.claimTurn(id, false);
+  return meanwhile;
+}
+
+/** The job that trains, or else the next that will. */
+function findBefore(store: JobStore, id: string): Job | undefined {
+  const before = store.list().filter((other) => goesBefore(other, id));
+  return before.find(({ status }) => status === "running") ?? before.at(-1);
 }
 
 function goesBefore(other: Job, id: string): boolean {

@@ -6,7 +6,7 @@ import type { LogRecord } from "./log.ts";
 
 export const OWNER_GONE =
   "The process that ran this job ended without finishing it (killed, or out of memory?). Start a new run.";
-export const OWNER_SILENT = `The process that runs this job stopped reporting over ${SILENCE_MS / 1000} seconds ago. If it is gone for good, start a new run.`;
+export const OWNER_SILENT = `The process that runs this job stopped reporting over ${SILENCE_MS / 1000} seconds ago (suspended, unreachable, or held up by a callback that does not return?). If it is gone for good, start a new run.`;
 
 /** A status and, for a failed job, the sentence that says why. */
 export interface DerivedStatus {

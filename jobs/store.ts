@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readdirSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import type { TrainConfig } from "../protocol/engine.ts";
 import { KitError, messageOf } from "../protocol/error.ts";
@@ -134,7 +134,13 @@ export function createJobStore(project: string): JobStore {
     hasEnded,
     isAbandoned,
     logPath,
-    claimTurn: (id, hasTurn) => held.get(id)?.claimTurn(hasTurn),
+    claimTurn(id, hasTurn) {
+      try {
+        held.get(id)?.claimTurn(hasTurn);
+      } catch (error) {
+        throw cannotWrite(`Cannot write ${join(root, id)}`, error);
+      }
+    },
     list() {
       const names = listNames();
       forgetMissing(names);
@@ -164,14 +170,27 @@ export function createJobStore(project: string): JobStore {
         return { job: { id, name, status: "queued", createdAt }, directory, append, close };
       } catch (error) {
         close();
-        throw new KitError(
-          "CANNOT_WRITE",
-          `Cannot create a job in ${root}: ${messageOf(error)}. Make the folder writable, or free disk space.`,
-          { cause: error },
-        );
+        remove(directory);
+        throw cannotWrite(`Cannot create a job in ${root}`, error);
       }
     },
   };
+}
+
+function cannotWrite(what: string, cause: unknown): KitError {
+  return new KitError(
+    "CANNOT_WRITE",
+    `${what}: ${messageOf(cause)}. Make the folder writable, or free disk space.`,
+    { cause },
+  );
+}
+
+function remove(directory: string): void {
+  try {
+    rmSync(directory, { recursive: true, force: true });
+  } catch {
+    // Without its job.json it is not listed.
+  }
 }
 
 function isJobFile(value: unknown): value is JobFile {

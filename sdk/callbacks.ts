@@ -45,7 +45,7 @@ export interface TrainerCallbacks {
 }
 
 /** How long a callback may take. */
-const LIMIT_MS = 3_600_000;
+export const CALLBACK_LIMIT_MS = 3_600_000;
 
 /** Calls callbacks one after another. The first that fails stops the rest. */
 export interface CallbackQueue {
@@ -56,12 +56,15 @@ export interface CallbackQueue {
   stop: () => void;
 }
 
-export function createCallbackQueue(onError: (error: unknown) => void): CallbackQueue {
+export function createCallbackQueue(
+  onError: (error: unknown) => void,
+  limitMs = CALLBACK_LIMIT_MS,
+): CallbackQueue {
   let isStopped = false;
   let last: Promise<void> = Promise.resolve();
   return {
     add(name, call) {
-      last = last.then(() => (isStopped ? undefined : callWithin(LIMIT_MS, name, call)));
+      last = last.then(() => (isStopped ? undefined : callWithin(limitMs, name, call)));
       last.catch((error: unknown) => {
         isStopped = true;
         onError(error);
@@ -78,9 +81,10 @@ export function createCallbackQueue(onError: (error: unknown) => void): Callback
 export async function callLast(
   name: keyof TrainerCallbacks,
   call: () => void | Promise<void>,
+  limitMs = CALLBACK_LIMIT_MS,
 ): Promise<void> {
   try {
-    await callWithin(LIMIT_MS, name, call);
+    await callWithin(limitMs, name, call);
   } catch (error) {
     process.emitWarning(`${name} failed: ${messageOf(error)}`, "KitWarning");
   }

@@ -1,7 +1,7 @@
 import type { OwnedJob } from "../jobs/store.ts";
 import type { Engine, TrainConfig } from "../protocol/engine.ts";
-import { KitError, messageOf } from "../protocol/error.ts";
-import type { Artifact, EngineEvent, JobEvent } from "../protocol/event.ts";
+import { KitError, isKitError, messageOf } from "../protocol/error.ts";
+import { type Artifact, type EngineEvent, type JobEvent, isFinalEvent } from "../protocol/event.ts";
 import type { Job, JobStatus } from "../protocol/job.ts";
 import { type TrainerCallbacks, callLast, createCallbackQueue } from "./callbacks.ts";
 import { createCheckpoints } from "./checkpoints.ts";
@@ -29,30 +29,37 @@ export interface RunOptions {
   failure: AbortController;
   /** Sees each event once it is in the log. */
   onEvent: (event: JobEvent) => void;
+  /** How long a callback may take. Default: an hour. */
+  callbackLimitMs?: number;
 }
 
 /** Drives one job from its place in the queue to its last event. Never rejects. */
 export async function runJob(options: RunOptions): Promise<RunResult> {
   const { job: owned, config, engine, callbacks, cancel, failure, onEvent } = options;
+  const { callbackLimitMs } = options;
   const signal = AbortSignal.any([cancel, failure.signal]);
   const fail = (error: unknown) => failure.abort(asError(error));
-  const calls = createCallbackQueue(fail);
+  const calls = createCallbackQueue(fail, callbackLimitMs);
   const checkpoints = createCheckpoints(engine, owned.directory, signal);
   const artifacts: Artifact[] = [];
   let step = 0;
+  let hasEnded = false;
 
   const jobAs = (status: JobStatus): Job => ({ ...owned.job, status });
+  const isCancelled = () => cancel.aborted && signal.reason === cancel.reason;
 
   function record(event: JobEvent): void {
     try {
       owned.append(event);
     } catch (error) {
+      if (isKitError(error)) throw error;
       throw new KitError(
         "CANNOT_WRITE",
         `Cannot write the job's log in ${owned.directory}: ${messageOf(error)}. Make the folder writable, or free disk space.`,
         { cause: error },
       );
     }
+    hasEnded ||= isFinalEvent(event);
     onEvent(event);
   }
 
@@ -121,25 +128,44 @@ export async function runJob(options: RunOptions): Promise<RunResult> {
       return { job: jobAs("completed"), artifacts };
     } catch (thrown) {
       calls.stop();
-      if (cancel.aborted && signal.reason === cancel.reason) {
-        record({ event: "training.cancelled", data: { step } });
-        await callLast("onCancelled", () => callbacks.onCancelled?.({ job: jobAs("cancelled") }));
-        return { job: jobAs("cancelled"), artifacts };
-      }
-      const error = asError(signal.aborted ? signal.reason : thrown);
-      const message = error.message || `${error.name} without a message`;
-      record({ event: "training.failed", data: { error: message.slice(0, LONGEST_ERROR) } });
-      await callLast("onFailed", () => callbacks.onFailed?.({ job: jobAs("failed"), error }));
-      return { job: jobAs("failed"), artifacts, error };
+      if (!isCancelled()) return endAsFailed(asError(signal.aborted ? signal.reason : thrown));
+      record({ event: "training.cancelled", data: { step } });
+      const job = jobAs("cancelled");
+      await callLast("onCancelled", () => callbacks.onCancelled?.({ job }), callbackLimitMs);
+      return { job, artifacts };
     }
   }
 
+  async function endAsFailed(error: Error): Promise<RunResult> {
+    const message = error.message || `${error.name} without a message`;
+    try {
+      record({ event: "training.failed", data: { error: message.slice(0, LONGEST_ERROR) } });
+    } catch {
+      // Nothing can be written any more: who waits for the job is told.
+      hasEnded = true;
+    }
+    const job = jobAs("failed");
+    await callLast("onFailed", () => callbacks.onFailed?.({ job, error }), callbackLimitMs);
+    return { job, artifacts, error };
+  }
+
+  /** The project's code ends the process: what is not written now is never written. */
+  function onExit(code: number): void {
+    if (hasEnded) return;
+    const error = `The process ended with exit code ${code} before the job did. Remove the process.exit() from the callbacks, and from what they call.`;
+    try {
+      if (isCancelled()) record({ event: "training.cancelled", data: { step } });
+      else record({ event: "training.failed", data: { error } });
+    } catch {
+      // Others see that the owner is gone.
+    }
+  }
+
+  process.once("exit", onExit);
   try {
-    return await finish();
-  } catch (error) {
-    // The last event could not be written.
-    return { job: jobAs("failed"), artifacts, error: asError(error) };
+    return await finish().catch((error: unknown) => endAsFailed(asError(error)));
   } finally {
+    process.off("exit", onExit);
     await checkpoints.close();
     owned.close();
   }

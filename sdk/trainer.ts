@@ -42,6 +42,8 @@ export interface Created {
 
 export interface Observer {
   onCreated?: (created: Created) => void;
+  /** Sees the job that this one waits for, and each that comes after it. */
+  onWait?: (before: Job) => void;
   /** Sees each event once it is in the log, before the callbacks. */
   onEvent?: (event: JobEvent) => void;
 }
@@ -75,7 +77,10 @@ export function createTrainer(options: TrainerOptions): Trainer {
       config,
       engine: createEngine(),
       callbacks: checked.callbacks,
-      turn: (signal) => waitForTurn(store, job.id, signal),
+      turn: (signal) =>
+        waitForTurn(store, job.id, signal, (before) => {
+          for (const observer of observers) observer.onWait?.(before);
+        }),
       cancel: cancellation.signal,
       failure,
       onEvent(event) {

@@ -11,7 +11,11 @@ import { createProgress } from "../progress.ts";
 import { enterProject } from "../project.ts";
 
 const EXIT_FAILED = 1;
-const EXIT_CANCELLED = 130;
+const EXIT_CODES = {
+  "training.completed": 0,
+  "training.failed": EXIT_FAILED,
+  "training.cancelled": 130,
+} as const satisfies Record<FinalEvent["event"], number>;
 
 export async function start(
   entry: string | undefined,
@@ -28,7 +32,7 @@ export async function start(
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
     process.on(signal, () => {
       // Only a last callback is waited for, and not by who asks again.
-      if (end.event) process.exit(EXIT_CANCELLED);
+      if (end.event) process.exit(EXIT_CODES[end.event]);
       void trainer.cancel();
     });
   }
@@ -72,8 +76,13 @@ function printEvents(trainer: Trainer, project: string): End {
       // What the project's code throws outside of its callbacks ends the job, not only the process.
       process.on("uncaughtException", fail);
     },
+    onWait: ({ id, name }) => console.log(`waiting for job ${id} ${name}`),
     onEvent(event) {
-      if (isFinalEvent(event)) end.event = event.event;
+      if (isFinalEvent(event)) {
+        end.event = event.event;
+        // Also where the project's code ends the process with a code of its own.
+        process.exitCode = EXIT_CODES[event.event];
+      }
       const print = event.event === "training.failed" ? console.error : console.log;
       if (progress) print(progress.line(event));
     },
@@ -83,11 +92,10 @@ function printEvents(trainer: Trainer, project: string): End {
 
 async function exitCodeOf(trainer: Trainer, end: End): Promise<number> {
   try {
-    const { job } = await trainer.wait();
-    return job.status === "cancelled" ? EXIT_CANCELLED : 0;
+    await trainer.wait();
   } catch (error) {
     if (end.event !== "training.failed") return reportError(error);
     if (process.env.DEBUG === "kit") console.error(error);
-    return EXIT_FAILED;
   }
+  return end.event ? EXIT_CODES[end.event] : EXIT_FAILED;
 }
