@@ -1,8 +1,11 @@
 import { watch } from "node:fs";
 import { type FileHandle, open } from "node:fs/promises";
 
-/** Correctness rests on this poll: `fs.watch` reports nothing on many mounts. */
-export const POLL_MS = 250;
+/**
+ * Correctness rests on this poll: `fs.watch` reports nothing on many mounts. Short enough for what
+ * is written to reach a reader within 300 ms, on a busy machine too.
+ */
+const POLL_MS = 200;
 const CHUNK_BYTES = 64 * 1024;
 
 export interface FollowOptions {

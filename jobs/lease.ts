@@ -55,6 +55,11 @@ export function hasClaimedTurn(directory: string): boolean {
   return record?.hasTurn === true;
 }
 
+/** Who holds the lease, or held it last. */
+export function leaseOwner(directory: string): Owner | undefined {
+  return (readJson(leasePath(directory)) as LeaseRecord | undefined)?.owner;
+}
+
 /** `silent`: out of our sight, and not renewed for {@link SILENCE_MS}. */
 export type LeaseState = "held" | "gone" | "silent";
 

@@ -75,3 +75,9 @@ export type StreamedEventName = (typeof STREAMED_EVENTS)[number];
 
 /** The frame after the last event of a finished job: the page closes its stream. */
 export const END_OF_STREAM = "end";
+
+/**
+ * The frame after a `training.failed` without an id: the owner, which had stopped reporting, does
+ * again. Not of the document; who does not know it ignores it, as the format says.
+ */
+export const OWNER_BACK = "owner.back";

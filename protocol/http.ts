@@ -18,10 +18,17 @@ export interface ErrorResponse {
 /** Does what the header `Last-Event-ID` does, which a page cannot send with a stream that it opens. */
 export const RESUME_FROM = "from";
 
+/** The answers of `api/train` name their run in this header; asked back, it is the query `run`. */
+export const RUN_HEADER = "Kit-Run";
+export const RESUME_RUN = "run";
+
 /** Paths relative to the page, without a leading slash, so that they hold behind a path prefix. */
 export const ROUTES = {
   manifest: "api/manifest",
   train: "api/train",
+  /** What a run has printed from this byte on, also when it has ended meanwhile. */
+  restOfTrain: (run: string, from: number) =>
+    `api/train?${RESUME_RUN}=${encodeURIComponent(run)}&${RESUME_FROM}=${from}`,
   jobs: "api/jobs",
   /** `from`: the id of the last event seen, for a stream that is taken up again. */
   jobEvents: (id: string, from?: number) =>

@@ -8,6 +8,8 @@ export interface ServerContext {
   jobs: JobStore;
   manifests: ManifestReader;
   runner: Runner;
+  /** False where files are only polled, as on mounts on which the system reports no changes. */
+  watching: boolean;
 }
 
 export interface Exchange {

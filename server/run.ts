@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from "node:child_process";
+import { randomUUID } from "node:crypto";
 import { closeSync, mkdirSync, openSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { readJson, writeFileAtomically } from "../jobs/file.ts";
@@ -7,15 +8,19 @@ import { type Owner, describeOwner, ownerState } from "../jobs/owner.ts";
 import { KitError, messageOf } from "../protocol/error.ts";
 import { signalGroup } from "./group.ts";
 
-/** How long a run may take to end its job after it was asked to. */
-const GRACE_MS = 10_000;
-const EXIT_POLL_MS = 250;
+/** How long a run may take to end its job after it was asked to: all of it is gone within 10 s. */
+const GRACE_MS = 9_000;
+/** How long the system may take to end a killed process. */
+const KILL_MS = 500;
+const EXIT_POLL_MS = 50;
 const OWNER_ONLY = 0o600;
 
 /** One `kit start` subprocess that this server, or one before it, launched. */
 export interface Run {
-  /** All it printed, from the first byte, and what it prints until it ends. */
-  output: (signal: AbortSignal) => AsyncGenerator<Buffer>;
+  /** Told apart from every other run of the project; empty for one of an older `kit ui`. */
+  id: string;
+  /** All it printed, from this byte on, and what it prints until it ends. */
+  output: (signal: AbortSignal, from?: number) => AsyncGenerator<Buffer>;
 }
 
 export interface Runner {
@@ -23,13 +28,19 @@ export interface Runner {
   start: () => Promise<Run>;
   /** The run in flight. */
   current: () => Promise<Run | undefined>;
-  /** Starts nothing more and ends the run in flight: asks first, kills after a grace. Idempotent. */
-  close: () => Promise<void>;
+  /** The run with this id, also when it has ended, as long as it is the last. */
+  last: (id: string) => Promise<Run | undefined>;
+  /**
+   * Starts nothing more and ends the run in flight: asks first, kills after a grace. Idempotent.
+   * @returns whether there was a run to end
+   */
+  close: () => Promise<boolean>;
 }
 
 /** A process and all that it has started. */
 interface RunProcess {
-  pid: number;
+  id: string;
+  owner: Owner;
   hasEnded: () => boolean;
   /** Whether it ends with this server. */
   isOurs: () => boolean;
@@ -39,8 +50,11 @@ export function createRunner(options: {
   project: string;
   kit: string[];
   graceMs?: number;
+  watching?: boolean;
+  /** Called once the run that was ended is gone. */
+  onGone?: (owner: Owner) => void;
 }): Runner {
-  const { graceMs = GRACE_MS } = options;
+  const { graceMs = GRACE_MS, watching, onGone } = options;
   const directory = join(options.project, ".kit", "run");
   const outputPath = join(directory, "output.log");
   const recordPath = join(directory, "run.json");
@@ -50,7 +64,9 @@ export function createRunner(options: {
 
   function inFlight(): RunProcess | undefined {
     if (running?.hasEnded()) running = undefined;
-    running ??= findRunning(recordPath);
+    if (running?.hasEnded()) running = undefined;
+    const last = running ?? readRecord(recordPath);
+    if (!last?.hasEnded()) running = last;
     return running;
   }
 
@@ -60,8 +76,10 @@ export function createRunner(options: {
     return inFlight();
   }
 
-  function asRun({ hasEnded }: RunProcess): Run {
-    return { output: (signal) => followFile(outputPath, { signal, ended: hasEnded }) };
+  function asRun({ id, hasEnded }: RunProcess): Run {
+    const output: Run["output"] = (signal, from) =>
+      followFile(outputPath, { signal, from, watching, ended: hasEnded });
+    return { id, output };
   }
 
   async function launch(): Promise<RunProcess> {
@@ -72,11 +90,11 @@ export function createRunner(options: {
     try {
       const child = await spawnKit(options.kit, options.project, output);
       try {
-        const record: RunRecord = { owner: describeOwner(child.pid), server: describeOwner() };
+        const record: RunRecord = { id: child.id, owner: child.owner, server: describeOwner() };
         writeFileAtomically(recordPath, JSON.stringify(record), OWNER_ONLY);
       } catch (error) {
         // A later server could not find it.
-        signalGroup(child.pid, "SIGKILL");
+        signalGroup(child.owner.pid, "SIGKILL");
         throw error;
       }
       return child;
@@ -109,10 +127,18 @@ export function createRunner(options: {
       const found = await settled();
       return found && asRun(found);
     },
+    async last(id) {
+      await settled();
+      const found = running ?? readRecord(recordPath);
+      return id !== "" && found?.id === id ? asRun(found) : undefined;
+    },
     async close() {
       isClosed = true;
       const found = await settled();
-      if (found?.isOurs()) await endProcess(found, graceMs);
+      if (!found?.isOurs()) return false;
+      await endProcess(found, graceMs);
+      onGone?.(found.owner);
+      return true;
     },
   };
 }
@@ -135,32 +161,44 @@ async function spawnKit(kit: string[], project: string, output: number): Promise
     child.once("error", reject);
   });
   child.unref();
-  return { pid: child.pid ?? 0, hasEnded: () => hasEnded, isOurs: () => true };
+  return {
+    id: randomUUID(),
+    owner: describeOwner(child.pid),
+    hasEnded: () => hasEnded,
+    isOurs: () => true,
+  };
 }
 
 interface RunRecord {
+  id: string;
   owner: Owner;
   server: Owner;
 }
 
-/** The run that a server before this one, or beside it, launched, if it still goes on. */
-function findRunning(recordPath: string): RunProcess | undefined {
-  const record = readJson(recordPath) as RunRecord | undefined;
-  if (!record?.owner || !record.server || ownerState(record.owner) !== "alive") return undefined;
-  const { owner, server } = record;
+/** The last run, as the server that launched it recorded it: one before this, or beside it. */
+function readRecord(recordPath: string): RunProcess | undefined {
+  const record = readJson(recordPath) as Partial<RunRecord> | null | undefined;
+  if (!record?.owner || !record.server) return undefined;
+  const { id = "", owner, server } = record;
   return {
-    pid: owner.pid,
+    id,
+    owner,
     hasEnded: () => ownerState(owner) !== "alive",
     isOurs: () => ownerState(server) === "gone",
   };
 }
 
-async function endProcess({ pid, hasEnded }: RunProcess, graceMs: number): Promise<void> {
-  signalGroup(pid, "SIGTERM");
-  const deadline = performance.now() + graceMs;
-  while (!hasEnded() && performance.now() < deadline) {
+async function endProcess({ owner, hasEnded }: RunProcess, graceMs: number): Promise<void> {
+  signalGroup(owner.pid, "SIGTERM");
+  await waitUntil(hasEnded, graceMs);
+  // Also what the run has left behind in its group.
+  signalGroup(owner.pid, "SIGKILL");
+  await waitUntil(hasEnded, KILL_MS);
+}
+
+async function waitUntil(isTrue: () => boolean, limitMs: number): Promise<void> {
+  const deadline = performance.now() + limitMs;
+  while (!isTrue() && performance.now() < deadline) {
     await new Promise((resolve) => setTimeout(resolve, EXIT_POLL_MS));
   }
-  // Also what the run has left behind in its group.
-  signalGroup(pid, "SIGKILL");
 }

@@ -1,13 +1,20 @@
-import { createServer } from "node:http";
+import { once } from "node:events";
+import { type ServerResponse, createServer } from "node:http";
+import { setTimeout as delay } from "node:timers/promises";
+import type { Owner } from "../jobs/owner.ts";
 import { createJobStore } from "../jobs/store.ts";
 import { messageOf } from "../protocol/error.ts";
 import { loadAssets } from "./assets.ts";
 import type { ServerContext } from "./context.ts";
+import { cancelJobOf } from "./killedJob.ts";
 import { type ListenOptions, listen } from "./listen.ts";
 import { createManifestReader } from "./manifest.ts";
 import { sendError } from "./respond.ts";
 import { route } from "./router.ts";
 import { createRunner } from "./run.ts";
+
+/** How long those who watch may take to read how a run has ended. */
+const LAST_WORDS_MS = 1_000;
 
 export interface UiServerOptions extends ListenOptions {
   /** Absolute path of the project. */
@@ -18,8 +25,10 @@ export interface UiServerOptions extends ListenOptions {
   page: string;
   /** How long loading the project may take. Default 30 s. */
   manifestLimitMs?: number;
-  /** How long a run may take to end once it was asked to. Default 10 s. */
+  /** How long a run may take to end once it was asked to. Default 9 s. */
   graceMs?: number;
+  /** False: files are only polled, not watched. For tests. */
+  watching?: boolean;
 }
 
 export interface UiServer {
@@ -30,13 +39,17 @@ export interface UiServer {
 
 /** Starts the backend of `kit ui`; it resolves when it answers. */
 export async function startUiServer(options: UiServerOptions): Promise<UiServer> {
-  const { project, kit, page, manifestLimitMs: limitMs, graceMs } = options;
+  const { project, kit, page, manifestLimitMs: limitMs, graceMs, watching = true } = options;
   const jobs = createJobStore(project);
   const manifests = createManifestReader({ project, kit, limitMs });
-  const runner = createRunner({ project, kit, graceMs });
-  const context: ServerContext = { jobs, manifests, runner };
+  const onGone = (owner: Owner) => cancelJobOf(owner, jobs);
+  const runner = createRunner({ project, kit, graceMs, watching, onGone });
+  const context: ServerContext = { jobs, manifests, runner, watching };
   const assets = loadAssets(page);
+  const unanswered = new Set<ServerResponse>();
   const server = createServer((request, response) => {
+    unanswered.add(response);
+    response.once("close", () => unanswered.delete(response));
     route(context, assets, { request, response }).catch((error: unknown) => {
       if (response.headersSent) response.destroy();
       else sendError(response, 500, messageOf(error));
@@ -45,12 +58,17 @@ export async function startUiServer(options: UiServerOptions): Promise<UiServer>
   const port = await listen(server, options);
 
   async function end(): Promise<void> {
-    const closed = new Promise<void>((resolve) => server.close(() => resolve()));
     manifests.close();
-    // Who is connected sees how the run ends.
-    await runner.close();
+    // It goes on answering meanwhile: who watches sees how the run ends.
+    if (await runner.close()) await lastWords();
+    const closed = new Promise<void>((resolve) => server.close(() => resolve()));
     server.closeAllConnections();
     await closed;
+  }
+
+  async function lastWords(): Promise<void> {
+    const all = [...unanswered].map((response) => once(response, "close"));
+    await Promise.race([Promise.all(all), delay(LAST_WORDS_MS, undefined, { ref: false })]);
   }
 
   let closing: Promise<void> | undefined;

@@ -1,10 +1,12 @@
-import type { IncomingMessage, ServerResponse } from "node:http";
+import type { ServerResponse } from "node:http";
 import { statSync } from "node:fs";
 import { type PlacedRecord, followLog, isRecordBoundary } from "../../jobs/log.ts";
-import { OWNER_GONE } from "../../jobs/status.ts";
-import { END_OF_STREAM, STREAMED_EVENTS, isFinalEvent } from "../../protocol/event.ts";
+import { OWNER_GONE, OWNER_SILENT } from "../../jobs/status.ts";
+import type { JobStore } from "../../jobs/store.ts";
+import { END_OF_STREAM, OWNER_BACK, STREAMED_EVENTS, isFinalEvent } from "../../protocol/event.ts";
 import { RESUME_FROM } from "../../protocol/http.ts";
 import type { Exchange, ServerContext } from "../context.ts";
+import { queryOf } from "../query.ts";
 import { closeSignal, sendError, writeChunk } from "../respond.ts";
 
 const RETRY_MS = 2_000;
@@ -14,7 +16,7 @@ const streamed = new Set<string>(STREAMED_EVENTS);
 
 /** `GET /api/jobs/:id/events`: the job's events from `Last-Event-ID` on, as they are written. */
 export async function getJobEvents(
-  { jobs }: ServerContext,
+  { jobs, watching }: ServerContext,
   { request, response }: Exchange,
   id: string,
 ): Promise<void> {
@@ -24,7 +26,7 @@ export async function getJobEvents(
   }
   const path = jobs.logPath(id);
   const lastEventId = request.headers["last-event-id"];
-  const from = resumeOffset(path, lastEventId ?? resumeQuery(request));
+  const from = resumeOffset(path, lastEventId ?? queryOf(request).get(RESUME_FROM));
   let offset = from;
   const hasEnded = jobs.hasEnded(id);
   if (hasEnded && lastEventId !== undefined && from > 0 && from === sizeOf(path)) {
@@ -35,17 +37,21 @@ export async function getJobEvents(
   openStream(response);
   const heartbeat = setInterval(() => response.write(":\n\n"), HEARTBEAT_MS);
   try {
-    const ended = () => hasEnded || jobs.isAbandoned(id);
     const signal = closeSignal(response);
-    for await (const records of followLog(path, { from, signal, ended })) {
+    const tellOfSilence = createSilence(jobs, id, response);
+    const ended = () => {
+      if (!hasEnded) tellOfSilence();
+      return hasEnded || jobs.isAbandoned(id);
+    };
+    for await (const records of followLog(path, { from, signal, ended, watching })) {
       await writeChunk(response, records.map(toFrame).join(""));
       offset = records.at(-1)?.offset ?? offset;
       if (records.some(({ record }) => isFinalEvent(record))) break;
     }
     if (signal.aborted) return;
     if (!jobs.hasEnded(id)) {
-      // The owner could not write this itself, so it has no place in the log and no id.
-      await writeChunk(response, frame("training.failed", JSON.stringify({ error: OWNER_GONE })));
+      // The owner could not write this itself.
+      await writeChunk(response, unrecordedFailure(OWNER_GONE));
     }
     // With the id of a last record that is not sent, such as that of a cancelled job.
     response.end(`id: ${offset}\n${frame(END_OF_STREAM, "{}")}`);
@@ -63,8 +69,26 @@ function openStream(response: ServerResponse): void {
   response.write(`retry: ${RETRY_MS}\n\n`);
 }
 
-function resumeQuery({ url = "" }: IncomingMessage): string | null {
-  return new URLSearchParams(url.split("?", 2)[1]).get(RESUME_FROM);
+/**
+ * Tells when the job's owner stops reporting, and when it does again. To be called each time before
+ * the log is read.
+ */
+function createSilence(jobs: JobStore, id: string, response: ServerResponse): () => void {
+  let hasReadLog = false;
+  let wasSilent = false;
+  return () => {
+    // After what is in the log already, so that the events of before do not come last.
+    const isSilent = hasReadLog && jobs.isSilent(id);
+    hasReadLog = true;
+    if (isSilent === wasSilent) return;
+    wasSilent = isSilent;
+    response.write(isSilent ? unrecordedFailure(OWNER_SILENT) : frame(OWNER_BACK, "{}"));
+  };
+}
+
+/** It has no place in the log, and so no id. */
+function unrecordedFailure(error: string): string {
+  return frame("training.failed", JSON.stringify({ error }));
 }
 
 /** Where a client that saw this id goes on; the start for an id that is not of this log. */

@@ -1,6 +1,8 @@
 import type { ServerResponse } from "node:http";
 import { isKitError, messageOf } from "../../protocol/error.ts";
+import { RESUME_FROM, RESUME_RUN, RUN_HEADER } from "../../protocol/http.ts";
 import type { Route } from "../context.ts";
+import { queryOf } from "../query.ts";
 import { closeSignal, sendError, writeChunk } from "../respond.ts";
 import type { Run } from "../run.ts";
 
@@ -17,8 +19,14 @@ export const postTrain: Route = async ({ runner }, { response }) => {
   await streamOutput(run, response);
 };
 
-/** `GET /api/train`: what the run in flight has printed and prints; 204 when there is none. */
-export const getTrain: Route = async ({ runner }, { response }) => {
+/**
+ * `GET /api/train`: what the run in flight has printed and prints; 204 when there is none. Who has
+ * seen a part of the last run, and names it, gets the rest of it, in flight or not.
+ */
+export const getTrain: Route = async ({ runner }, { request, response }) => {
+  const query = queryOf(request);
+  const watched = await runner.last(query.get(RESUME_RUN) ?? "");
+  if (watched) return streamOutput(watched, response, byteOf(query.get(RESUME_FROM)));
   const run = await runner.current();
   if (!run) {
     response.writeHead(204, { "Cache-Control": "no-store" }).end();
@@ -27,14 +35,19 @@ export const getTrain: Route = async ({ runner }, { response }) => {
   await streamOutput(run, response);
 };
 
-async function streamOutput(run: Run, response: ServerResponse): Promise<void> {
+function byteOf(text: string | null): number {
+  return text !== null && /^\d{1,15}$/.test(text) ? Number(text) : 0;
+}
+
+async function streamOutput(run: Run, response: ServerResponse, from?: number): Promise<void> {
   response.writeHead(200, {
     "Content-Type": "text/plain; charset=utf-8",
     "Cache-Control": "no-store, no-transform",
     "X-Accel-Buffering": "no",
+    [RUN_HEADER]: run.id,
   });
   response.flushHeaders();
-  for await (const chunk of run.output(closeSignal(response))) {
+  for await (const chunk of run.output(closeSignal(response), from)) {
     await writeChunk(response, chunk);
   }
   response.end();

@@ -1,4 +1,9 @@
-import { END_OF_STREAM, STREAMED_EVENTS, type StreamedEventName } from "../../protocol/event.ts";
+import {
+  END_OF_STREAM,
+  OWNER_BACK,
+  STREAMED_EVENTS,
+  type StreamedEventName,
+} from "../../protocol/event.ts";
 import { ROUTES } from "../../protocol/http.ts";
 
 /** One frame of a job's event stream, as it came. */
@@ -13,6 +18,8 @@ export interface StreamFrame {
 export interface JobStreamListener {
   onOpen: () => void;
   onFrame: (frame: StreamFrame) => void;
+  /** The job's owner, taken for failed, reports again. */
+  onOwnerBack: () => void;
   /** `closed`: the browser has given up; otherwise it connects again by itself. */
   onError: (closed: boolean) => void;
   /** The job is over and every event of it has been sent. */
@@ -35,6 +42,7 @@ export function openJobStream(
     source.close();
     listener.onEnd();
   });
+  source.addEventListener(OWNER_BACK, () => listener.onOwnerBack());
   source.addEventListener("open", () => listener.onOpen());
   source.addEventListener("error", () => {
     listener.onError(source.readyState === EventSource.CLOSED);

@@ -1,24 +1,46 @@
-import { ROUTES } from "../../protocol/http.ts";
+import { ROUTES, RUN_HEADER } from "../../protocol/http.ts";
 import { request } from "./request.ts";
 
+/** What a run prints, as it prints it. */
+export interface RunOutput {
+  /** Which run it is; empty when the server does not say. */
+  run: string;
+  /** How many bytes of it come before these. */
+  from: number;
+  bytes: ReadableStream<Uint8Array>;
+}
+
+/** How much of a run's output has been read. */
+export interface Bookmark {
+  run: string;
+  /** A count, from the run's first byte. */
+  bytes: number;
+}
+
 /**
- * Starts a run; resolves with what it prints, as it prints it.
+ * Starts a run.
  * @throws {RequestError} status 409 while another run is in flight
  */
-export async function startRun(): Promise<ReadableStream<string>> {
-  return text(await request(ROUTES.train, { method: "POST" }));
+export async function startRun(): Promise<RunOutput> {
+  return outputOf(await request(ROUTES.train, { method: "POST" }));
 }
 
 /**
- * The output of the run in flight from its first character, or null when there is none.
+ * The rest of the bookmarked run's output, even if that run has ended, as long as it is the last
+ * one; otherwise that of the run in flight from its first byte, or null when there is none.
  * @throws {RequestError}
  */
-export async function attachToRun(): Promise<ReadableStream<string> | null> {
-  const response = await request(ROUTES.train);
-  return response.status === 204 ? null : text(response);
+export async function attachToRun(bookmark?: Bookmark): Promise<RunOutput | null> {
+  const path = bookmark?.run ? ROUTES.restOfTrain(bookmark.run, bookmark.bytes) : ROUTES.train;
+  const response = await request(path);
+  return response.status === 204 ? null : outputOf(response, bookmark);
 }
 
-function text(response: Response): ReadableStream<string> {
-  const body: ReadableStream<BufferSource> = response.body ?? new Blob([]).stream();
-  return body.pipeThrough(new TextDecoderStream("utf-8", { ignoreBOM: true }));
+function outputOf(response: Response, bookmark?: Bookmark): RunOutput {
+  const run = response.headers.get(RUN_HEADER) ?? "";
+  return {
+    run,
+    from: run && run === bookmark?.run ? bookmark.bytes : 0,
+    bytes: response.body ?? new Blob([]).stream(),
+  };
 }

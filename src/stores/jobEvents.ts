@@ -64,6 +64,7 @@ function setup(id: string) {
     if (disposed) return;
     flush();
     if (jobs.error) {
+      connection.value = "reconnecting";
       retry = setTimeout(() => void settle(), POLL_INTERVAL_MS);
     } else if (job.value && isFinal(job.value.status)) {
       outcome.value = job.value.status;
@@ -78,8 +79,16 @@ function setup(id: string) {
     const { offset } = progress.value;
     connection.value = "connecting";
     stream = openJobStream(id, offset < 0 ? undefined : offset, {
-      onOpen: () => (connection.value = "open"),
+      onOpen() {
+        connection.value = "open";
+        happen("owner back");
+      },
       onFrame: happen,
+      onOwnerBack() {
+        happen("owner back");
+        // What the job goes back to may be known from the list alone.
+        void jobs.refresh();
+      },
       onError(closed) {
         happen("stream error");
         connection.value = "reconnecting";
@@ -94,6 +103,7 @@ function setup(id: string) {
 
   function pause(): void {
     stream?.close();
+    clearTimeout(retry);
     flush();
     connection.value = "paused";
     stopPolling = jobs.poll();
@@ -137,7 +147,7 @@ function setup(id: string) {
     points: computed(() => progress.value.points),
     logged: computed(() => progress.value.logged),
     artifacts: computed(() => progress.value.artifacts),
-    error: computed(() => progress.value.error),
+    error: computed(() => (status.value === "failed" ? progress.value.error : "")),
     open,
   };
 }

@@ -1,5 +1,5 @@
 import { FINAL_STATUS, isFinalEvent } from "../../protocol/event.ts";
-import type { JobStatus } from "../../protocol/job.ts";
+import { type JobStatus, isFinal } from "../../protocol/job.ts";
 import type { StreamFrame } from "../api/jobStream.ts";
 import { isRecord } from "../api/request.ts";
 
@@ -13,6 +13,11 @@ export interface LossPoint {
 export interface JobProgress {
   /** Undefined until an event tells. */
   status: JobStatus | undefined;
+  /**
+   * Set while `failed` is what the server takes the job for, with no event of the job behind it:
+   * its owner is gone, or silent and may come back.
+   */
+  presumed: { before: JobStatus | undefined } | undefined;
   /** The event log's last lines, oldest first. */
   lines: readonly string[];
   points: readonly LossPoint[];
@@ -28,6 +33,7 @@ export interface JobProgress {
 
 export const NO_PROGRESS: JobProgress = {
   status: undefined,
+  presumed: undefined,
   lines: [],
   points: [],
   logged: false,
@@ -38,8 +44,11 @@ export const NO_PROGRESS: JobProgress = {
 
 export const EVENT_LOG_LINES = 50;
 
-/** Something that happened on the stream: a frame, or that it broke. */
-export type StreamHappening = StreamFrame | "stream error";
+/**
+ * Something that happened on the stream: a frame, or that it broke. `owner back`: what was presumed
+ * holds no more, for the owner reports again, or a new connection says it anew if it is so.
+ */
+export type StreamHappening = StreamFrame | "stream error" | "owner back";
 
 /** What is known after `happenings`, which came in this order. Pure. */
 export function advance(before: JobProgress, happenings: readonly StreamHappening[]): JobProgress {
@@ -48,6 +57,7 @@ export function advance(before: JobProgress, happenings: readonly StreamHappenin
   const points: LossPoint[] = [];
   for (const happening of happenings) {
     if (happening === "stream error") lines.push("[stream error]");
+    else if (happening === "owner back") revive(after);
     else apply(happening, after, lines, points);
   }
   if (lines.length) {
@@ -65,13 +75,16 @@ function apply(
   points: LossPoint[],
 ): void {
   const offset = offsetOf(frame);
-  // A final event may be the server's own, with no record and so no offset behind it. Applying it
-  // twice changes nothing.
-  if (offset <= progress.offset && !isFinalEvent(frame)) return;
-  if (offset > progress.offset) progress.offset = offset;
   const data = parse(frame.data);
+  const isNew = offset > progress.offset;
+  if (frame.event === "training.failed" && !isNew) return presume(data, frame, progress);
+  // Applying a final event twice changes nothing.
+  if (offset <= progress.offset && !isFinalEvent(frame)) return;
+  if (isNew) progress.offset = offset;
+  if (isFinalEvent(frame)) revive(progress);
   switch (frame.event) {
     case "training.started":
+      revive(progress);
       progress.status = "running";
       lines.push(`[started] ${frame.data}`);
       break;
@@ -91,10 +104,30 @@ function apply(
       if (Array.isArray(data.artifacts)) progress.artifacts = data.artifacts.length;
       break;
     case "training.failed":
-      progress.status = FINAL_STATUS[frame.event];
-      progress.error = messageIn(data) ?? frame.data;
+      fail(data, frame, progress);
       break;
   }
+}
+
+/** The server's own word, with no record and so no offset behind it. */
+function presume(data: Record<string, unknown>, frame: StreamFrame, progress: JobProgress): void {
+  const { status, presumed } = progress;
+  // What the job itself has said outranks it.
+  if (!presumed && status && isFinal(status)) return;
+  progress.presumed = presumed ?? { before: status };
+  fail(data, frame, progress);
+}
+
+function revive(progress: JobProgress): void {
+  if (!progress.presumed) return;
+  progress.status = progress.presumed.before;
+  progress.error = "";
+  progress.presumed = undefined;
+}
+
+function fail(data: Record<string, unknown>, frame: StreamFrame, progress: JobProgress): void {
+  progress.status = FINAL_STATUS["training.failed"];
+  progress.error = messageIn(data) ?? frame.data;
 }
 
 /** NaN, which compares with nothing, when the frame tells none. */

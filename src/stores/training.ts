@@ -2,7 +2,7 @@ import { defineStore } from "pinia";
 import { computed, ref, shallowRef } from "vue";
 import { fetchManifest } from "../api/manifest.ts";
 import { RequestError, sentence } from "../api/request.ts";
-import { attachToRun, startRun } from "../api/train.ts";
+import { type Bookmark, type RunOutput, attachToRun, startRun } from "../api/train.ts";
 import { createFrame } from "./frame.ts";
 import { append, NO_OUTPUT } from "./output.ts";
 
@@ -28,6 +28,8 @@ export const useTraining = defineStore("training", () => {
   );
   let manifestRead: Promise<void> | undefined;
   let pending = "";
+  let bookmark: Bookmark = { run: "", bytes: 0 };
+  let decoder = createDecoder();
   const frame = createFrame(flush);
 
   function flush(): void {
@@ -70,66 +72,112 @@ export const useTraining = defineStore("training", () => {
 
   async function attach(): Promise<void> {
     if (inFlight.value) return;
-    const stream = await findRun();
+    const found = await findRun();
     checked.value = true;
-    if (!stream) return;
-    if (inFlight.value) return stream.cancel();
+    if (!found) return;
+    if (inFlight.value) return found.bytes.cancel();
     inFlight.value = true;
     try {
-      await follow(stream);
+      await follow(found);
     } finally {
       inFlight.value = false;
     }
   }
 
   /** Null when there is no run, or no saying; then the manifest or the next click says why. */
-  function findRun(): Promise<ReadableStream<string> | null> {
+  function findRun(): Promise<RunOutput | null> {
     return attachToRun().catch(() => null);
   }
 
-  /** Shows a run's output to its end, through lost connections. */
-  async function follow(first: ReadableStream<string>): Promise<void> {
-    let stream: ReadableStream<string> | null = first;
-    while (stream) {
-      output.value = NO_OUTPUT;
-      if (await drain(stream)) return;
-      notice.value = "The connection was lost. The run goes on; trying to reach it again…";
-      stream = await reattach();
-      notice.value = stream
+  /** Shows a run's output to its end, through lost connections and while the tab is hidden. */
+  async function follow(first: RunOutput): Promise<void> {
+    let found: RunOutput | null = first;
+    while (found) {
+      openAt(found);
+      const end = await drain(found.bytes);
+      if (end === "ended") return;
+      if (end === "hidden") await shown();
+      found = await reattach(end === "lost");
+      notice.value = found
         ? ""
         : "The connection was lost before the run ended. Its whole output is in .kit/run/output.log.";
     }
   }
 
-  /** False when the connection broke before the output's end. */
-  async function drain(stream: ReadableStream<string>): Promise<boolean> {
-    const reader = stream.getReader();
+  /** Begins anew, unless this is the rest of what is shown. */
+  function openAt({ run, from }: RunOutput): void {
+    if (from > 0) return;
+    bookmark = { run, bytes: 0 };
+    decoder = createDecoder();
+    output.value = NO_OUTPUT;
+  }
+
+  /**
+   * Reads to the output's end, or until the connection breaks or the tab is hidden: it then gives
+   * its connection back, of which a browser has few.
+   */
+  async function drain(bytes: ReadableStream<Uint8Array>): Promise<"ended" | "lost" | "hidden"> {
+    const reader = bytes.getReader();
+    let isHidden = false;
+    const giveBack = () => {
+      if (!document.hidden) return;
+      isHidden = true;
+      void reader.cancel().catch(() => undefined);
+    };
+    document.addEventListener("visibilitychange", giveBack);
+    giveBack();
     try {
       for (;;) {
         const { done, value } = await reader.read();
-        if (done) return true;
-        pending += value;
+        if (isHidden) return "hidden";
+        if (value) bookmark.bytes += value.length;
+        // The end of the output is the end of its last character, whole or not.
+        pending += decoder.decode(value, { stream: !done });
+        if (done) return "ended";
         frame.request();
       }
     } catch {
-      return false;
+      return isHidden ? "hidden" : "lost";
     } finally {
+      document.removeEventListener("visibilitychange", giveBack);
       frame.cancel();
       flush();
     }
   }
 
-  async function reattach(): Promise<ReadableStream<string> | null> {
+  async function reattach(isLost: boolean): Promise<RunOutput | null> {
     for (;;) {
-      await new Promise((resolve) => setTimeout(resolve, REATTACH_INTERVAL_MS));
+      if (isLost) {
+        notice.value = "The connection was lost. The run goes on; trying to reach it again…";
+        await new Promise((resolve) => setTimeout(resolve, REATTACH_INTERVAL_MS));
+      }
       try {
-        return await attachToRun();
+        return await attachToRun(bookmark);
       } catch (error) {
         const refused = error instanceof RequestError && (error.status ?? 500) < 500;
         if (refused) return null;
+        isLost = true;
       }
     }
   }
 
   return { manifest, inFlight, output, notice, canStart, open, start };
 });
+
+/** A byte order mark is output like any other. */
+function createDecoder(): TextDecoder {
+  return new TextDecoder("utf-8", { ignoreBOM: true });
+}
+
+/** Resolves when the tab is visible. */
+function shown(): Promise<void> {
+  return new Promise((resolve) => {
+    const look = () => {
+      if (document.hidden) return;
+      document.removeEventListener("visibilitychange", look);
+      resolve();
+    };
+    document.addEventListener("visibilitychange", look);
+    look();
+  });
+}

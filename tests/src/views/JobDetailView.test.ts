@@ -23,6 +23,7 @@ const lines = (page: VueWrapper) => page.get(".event-log pre").element.textConte
 async function visitJob(id = "a") {
   const visited = await visit(App, `/jobs/${id}`);
   backend.stream().connect();
+  await settle();
   return visited;
 }
 

@@ -1,0 +1,29 @@
+import { dirname } from "node:path";
+import { isDeepStrictEqual } from "node:util";
+import { leaseOwner } from "../jobs/lease.ts";
+import { openLog, readLogTail } from "../jobs/log.ts";
+import { type Owner, ownerState } from "../jobs/owner.ts";
+import type { JobStore } from "../jobs/store.ts";
+
+/** Says in a job's log that it was cancelled, for an owner that was killed and cannot. */
+export function cancelJobOf(owner: Owner, jobs: JobStore): void {
+  // Nobody but a job's owner may write its log for as long as it lives.
+  if (ownerState(owner) !== "gone") return;
+  for (const { id } of jobs.list()) {
+    const path = jobs.logPath(id);
+    if (jobs.hasEnded(id) || !isDeepStrictEqual(leaseOwner(dirname(path)), owner)) continue;
+    const log = openLog(path);
+    try {
+      log.append({ event: "training.cancelled", data: { step: lastStep(path) } });
+    } catch {
+      // A full disk: the job shows as failed, its process gone, which is as true.
+    } finally {
+      log.close();
+    }
+  }
+}
+
+function lastStep(path: string): number {
+  const steps = readLogTail(path).map(({ data }) => (data as { step?: unknown } | null)?.step);
+  return steps.findLast((step) => typeof step === "number") ?? 0;
+}
