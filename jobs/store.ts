@@ -43,6 +43,8 @@ export interface JobStore {
   hasEnded: (id: string) => boolean;
   /** Whether the owner of an unfinished job is gone for good. */
   isAbandoned: (id: string) => boolean;
+  /** Whether the owner of an unfinished job has stopped reporting; it may come back. */
+  isSilent: (id: string) => boolean;
   /** Makes a job that this store created `running`, or `queued` again, in the eyes of all others. */
   claimTurn: (id: string, hasTurn: boolean) => void;
   /** Where the job's events are, whether or not it exists. */
@@ -96,6 +98,10 @@ export function createJobStore(project: string): JobStore {
     return leases.check(id, join(root, id)) === "gone";
   }
 
+  function isSilent(id: string): boolean {
+    return leases.check(id, join(root, id)) === "silent";
+  }
+
   function hasEnded(id: string): boolean {
     statusOf(id);
     return finished.has(id);
@@ -133,6 +139,7 @@ export function createJobStore(project: string): JobStore {
     get,
     hasEnded,
     isAbandoned,
+    isSilent,
     logPath,
     claimTurn(id, hasTurn) {
       try {
