@@ -2,10 +2,12 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { findPrograms } from "./debian.mjs";
 import { faultTable } from "./faultTable.mjs";
 import { run, setUp } from "./setup.mjs";
 
 setUp();
+findPrograms();
 const folder = mkdtempSync(join(tmpdir(), "kit-faults-"));
 process.env.KIT_FAULTS = "long";
 process.env.KIT_FAULT_ROWS = join(folder, "rows.ndjson");

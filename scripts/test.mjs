@@ -1,7 +1,8 @@
 // `npm test`: sets up what is missing, then runs every check. The last line counts them.
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { delimiter, join } from "node:path";
+import { join } from "node:path";
+import { findPrograms } from "./debian.mjs";
 import { faultTable } from "./faultTable.mjs";
 import { run, setUp } from "./setup.mjs";
 
@@ -13,10 +14,8 @@ const CHECKS = {
   package: ["npm", "run", "--silent", "package"],
 };
 
-const BROWSERS = ["chromium", "chromium-browser", "google-chrome"];
-
 setUp();
-process.env.CHROMIUM_PATH ||= findBrowser() ?? installBrowser();
+findPrograms();
 
 let passed = 0;
 let failed = 0;
@@ -48,19 +47,4 @@ function runTests() {
     failed++;
   }
   rmSync(folder, { recursive: true, force: true });
-}
-
-function findBrowser() {
-  const folders = (process.env.PATH ?? "").split(delimiter);
-  const paths = BROWSERS.flatMap((name) => folders.map((folder) => join(folder, name)));
-  return paths.find((path) => existsSync(path));
-}
-
-function installBrowser() {
-  const canInstall = process.getuid?.() === 0 && existsSync("/usr/bin/apt-get");
-  if (canInstall && run("apt-get", "update") === 0) run("apt-get", "install", "-y", "chromium");
-  const found = findBrowser();
-  if (found) return found;
-  console.error("kit: the browser tests need Chromium. Install it, or set CHROMIUM_PATH to one.");
-  process.exit(1);
 }

@@ -68,7 +68,7 @@ export async function startUiServer(options: UiServerOptions): Promise<UiServer>
 
   async function lastWords(): Promise<void> {
     const all = [...unanswered].map((response) => once(response, "close"));
-    await Promise.race([Promise.all(all), delay(LAST_WORDS_MS, undefined, { ref: false })]);
+    await Promise.race([Promise.allSettled(all), delay(LAST_WORDS_MS, undefined, { ref: false })]);
   }
 
   let closing: Promise<void> | undefined;

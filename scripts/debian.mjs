@@ -1,0 +1,44 @@
+// What the tests need besides Node: programs of Debian packages, installed where that can be done.
+import { existsSync } from "node:fs";
+import { delimiter, join } from "node:path";
+import { run } from "./setup.mjs";
+
+/** A variable that names the program, its usual names, and the package that has it. */
+const NEEDED = [
+  {
+    variable: "CHROMIUM_PATH",
+    names: ["chromium", "chromium-browser", "google-chrome"],
+    debian: "chromium",
+  },
+  { variable: "NGINX_PATH", names: ["nginx"], debian: "nginx" },
+];
+
+/** Debian keeps servers where only root's PATH leads. */
+const FOLDERS = [...(process.env.PATH ?? "").split(delimiter), "/usr/sbin"];
+
+/** Installs what is missing and tells the tests where all of it is. */
+export function findPrograms() {
+  install(NEEDED.filter((program) => !find(program)).map(({ debian }) => debian));
+  for (const program of NEEDED) {
+    const path = find(program);
+    if (path) process.env[program.variable] = path;
+    else fail(program);
+  }
+}
+
+function find({ variable, names }) {
+  if (process.env[variable]) return process.env[variable];
+  const paths = names.flatMap((name) => FOLDERS.map((folder) => join(folder, name)));
+  return paths.find((path) => existsSync(path));
+}
+
+function install(packages) {
+  const canInstall = process.getuid?.() === 0 && existsSync("/usr/bin/apt-get");
+  if (packages.length === 0 || !canInstall) return;
+  if (run("apt-get", "update") === 0) run("apt-get", "install", "-y", ...packages);
+}
+
+function fail({ variable, debian }) {
+  console.error(`kit: the tests need ${debian}. Install it, or set ${variable} to the program.`);
+  process.exit(1);
+}

@@ -1,0 +1,267 @@
+import { readFileSync } from "node:fs";
+import { type IncomingMessage, get } from "node:http";
+import { once } from "node:events";
+import { monitorEventLoopDelay } from "node:perf_hooks";
+import { expect, onTestFinished, test } from "vitest";
+import { isRecordBoundary } from "../../jobs/log.ts";
+import { createJobStore } from "../../jobs/store.ts";
+import { type KitUi, startKitUi } from "../e2e/kitUi.ts";
+import { COMPLETED, CONFIG, STARTED, createJob, logOf, logged, recordEnds } from "../jobs.ts";
+import { spawnModule } from "../process.ts";
+import { createProject } from "../project.ts";
+import { type Frame, openGate, parseFrames, standIn, startServer } from "../uiServer.ts";
+import { startNginx } from "./nginx.ts";
+import { createRandom } from "./random.ts";
+import { LONGER, reportFault } from "./table.ts";
+
+/** What the log holds, as the frames that it should become. */
+function framesOf(log: string): Frame[] {
+  const lines = readFileSync(log, "utf8").split("\n").slice(0, -1);
+  const ends = recordEnds(log);
+  return lines.map((line, n) => {
+    const { event, data } = JSON.parse(line) as { event: string; data: unknown };
+    return { id: String(ends[n]), event, data: JSON.stringify(data) };
+  });
+}
+
+/** How often a frame is missing, and how often one is there again or out of order. */
+function compare(seen: Frame[], wanted: Frame[]): { lost: number; doubled: number } {
+  const counts = new Map<string, number>();
+  for (const frame of seen) {
+    const key = JSON.stringify(frame);
+    counts.set(key, (counts.get(key) ?? 0) + 1);
+  }
+  const lost = wanted.filter((frame) => !counts.has(JSON.stringify(frame))).length;
+  const isSorted = seen.every(({ id }, n) => n === 0 || Number(id) > Number(seen[n - 1]?.id));
+  return { lost, doubled: seen.length - counts.size + (isSorted ? 0 : 1) };
+}
+
+/** A process that appends events of many sizes to a job of its own, until it is told to end. */
+async function startWriter(project: string, seed: number) {
+  const writer = spawnModule(
+    `const { createJobStore } = await dist("jobs/store.js");
+     const [project, config, seed] = process.argv.slice(1);
+     const job = createJobStore(project).create("written", JSON.parse(config));
+     job.append(${JSON.stringify(STARTED)});
+     console.log(job.job.id);
+     let step = 0;
+     const timer = setInterval(() => {
+       for (let n = 0; n < 10; n++) {
+         step++;
+         const size = (step * Number(seed)) % 97 === 0 ? 20_000 : (step * Number(seed)) % 60;
+         job.append({ event: "training.log", data: { step, loss: 1 / step, note: "é🤖".repeat(size) } });
+       }
+     }, 5);
+     process.stdin.once("data", () => {
+       clearInterval(timer);
+       job.append(${JSON.stringify(COMPLETED)});
+       process.exit();
+     });`,
+    [project, JSON.stringify(CONFIG), String(seed)],
+  );
+  const id = await writer.line();
+  return {
+    id,
+    log: createJobStore(project).logPath(id),
+    end: () => writer.child.stdin?.write("\n"),
+  };
+}
+
+/** Keeps what it has seen over connections that are cut, as an `EventSource` does. */
+function createClient() {
+  const seen: Frame[] = [];
+  let lastEventId: string | undefined;
+  let hasEnded = false;
+  return {
+    seen,
+    hasEnded: () => hasEnded,
+    /** Connects, reads this many bytes of the body at most, and tears the connection down. */
+    async read(url: string, most: number): Promise<number> {
+      const headers = lastEventId === undefined ? {} : { "Last-Event-ID": lastEventId };
+      const asked = get(url, { agent: false, headers });
+      const [response] = (await once(asked, "response")) as [IncomingMessage];
+      let body = Buffer.alloc(0);
+      try {
+        for await (const chunk of response) {
+          body = Buffer.concat([body, chunk as Buffer]);
+          if (body.length >= most) break;
+        }
+      } finally {
+        asked.destroy();
+      }
+      for (const frame of parseFrames(body.subarray(0, most).toString())) {
+        lastEventId = frame.id ?? lastEventId;
+        if (frame.event === "end") hasEnded = true;
+        else seen.push(frame);
+      }
+      return response.statusCode ?? 0;
+    },
+  };
+}
+
+test(
+  "cutting the connection at random bytes and killing kit ui loses and doubles no event",
+  async () => {
+    const CUTS = 500 * LONGER;
+    const CUTS_A_SERVER = 125;
+    const MOST_BYTES = 6_000;
+    const random = createRandom();
+    const project = createProject();
+    const { id, log, end } = await startWriter(project, 1 + Math.trunc(random() * 1_000));
+    let server: KitUi = await startKitUi(project);
+    const url = `http://127.0.0.1:${server.port}/api/jobs/${id}/events`;
+    const client = createClient();
+    for (let cut = 1; cut <= CUTS; cut++) {
+      await client.read(url, Math.trunc(random() * MOST_BYTES));
+      if (cut % CUTS_A_SERVER !== 0 || cut === CUTS) continue;
+      server.process.kill("SIGKILL");
+      await once(server.process, "exit");
+      server = await startKitUi(project, server.port);
+    }
+    expect(client.hasEnded()).toBe(false);
+    end();
+    while (!client.hasEnded()) await client.read(url, Infinity);
+
+    const wanted = framesOf(log);
+    expect(wanted.length).toBeGreaterThan(CUTS / 4);
+    const { lost, doubled } = compare(client.seen, wanted);
+    const status = await client.read(url, Infinity);
+    reportFault({
+      fault: "Event stream cut at a random byte, `kit ui` killed now and then",
+      times: CUTS,
+      lost,
+      doubled,
+      wrongStatus: status === 204 ? 0 : 1,
+    });
+    expect(client.seen).toEqual(wanted);
+    expect({ lost, doubled, status }).toEqual({ lost: 0, doubled: 0, status: 204 });
+  },
+  60_000 * LONGER,
+);
+
+test("a reconnection with any id gets exactly the rest of the log, or all of it", async () => {
+  const random = createRandom();
+  const { url, project } = await startServer();
+  const events = Array.from({ length: 40 }, (_, n) => logged(n + 1));
+  const job = createJob(project, "job", [STARTED, ...events, COMPLETED]);
+  const wanted = framesOf(logOf(job));
+  const size = Number(wanted.at(-1)?.id);
+  const strange = [
+    "",
+    "-1",
+    "+1",
+    "1e2",
+    "0x10",
+    "NaN",
+    "null",
+    "9".repeat(400),
+    "../../log",
+    "%00",
+  ];
+  const ends = wanted.slice(0, -1).map(({ id }) => id ?? "");
+  const inside = Array.from({ length: 50 * LONGER }, () =>
+    String(Math.trunc(random() * size * 1.2)),
+  );
+  const ids = [...strange, ...ends, ...inside.filter((id) => id !== String(size))];
+  const total = { lost: 0, doubled: 0 };
+  for (const id of ids) {
+    const asked = await fetch(`${url}api/jobs/${job.job.id}/events`, {
+      headers: { "Last-Event-ID": id },
+    });
+    const seen = parseFrames(await asked.text()).filter(({ event }) => event !== "end");
+    const isOfThisLog = /^\d{1,15}$/.test(id) && isRecordBoundary(logOf(job), Number(id));
+    const rest = isOfThisLog ? wanted.filter((frame) => Number(frame.id) > Number(id)) : wanted;
+    const { lost, doubled } = compare(seen, rest);
+    total.lost += lost;
+    total.doubled += doubled;
+    expect(seen, id).toEqual(rest);
+  }
+  reportFault({
+    fault: "Reconnection with an invalid, stale or hostile id",
+    times: ids.length,
+    ...total,
+    wrongStatus: 0,
+  });
+});
+
+/** Reads a body until it holds enough. */
+async function readUntil(response: IncomingMessage, isEnough: (text: string) => boolean) {
+  let text = "";
+  while (!isEnough(text)) {
+    const chunk = response.read() as Buffer | null;
+    if (chunk) text += chunk.toString();
+    else await once(response, "readable");
+  }
+  return text;
+}
+
+test("nginx passes on each event, and each thing that a run prints, as it is written", async () => {
+  const EVENTS = 50 * LONGER;
+  const project = createProject();
+  const kit = standIn(
+    project,
+    `for (let n = 0; n < ${EVENTS}; n++) { writeSync(1, n + "\\n"); await gate("read-" + n); }`,
+  );
+  const { port } = await startServer({ project, kit });
+  const ask = await startNginx(port);
+  const job = createJob(project);
+
+  const stream = await ask(`/api/jobs/${job.job.id}/events`);
+  expect(stream.statusCode).toBe(200);
+  await readUntil(stream, (text) => text.includes("retry"));
+  let arrived = 0;
+  for (let n = 1; n <= EVENTS; n++) {
+    // The next is not written before this one has come.
+    job.append(logged(n));
+    const text = await readUntil(stream, (text) => text.includes("\n\n"));
+    arrived += parseFrames(text).length;
+  }
+  expect(arrived).toBe(EVENTS);
+
+  const output = await ask("/api/train", "POST");
+  for (let n = 0; n < EVENTS; n++) {
+    expect(await readUntil(output, (text) => text.endsWith("\n"))).toBe(`${n}\n`);
+    openGate(project, `read-${n}`);
+  }
+  reportFault({
+    fault: "Events and output through nginx with Debian's settings, each awaited",
+    times: 2 * EVENTS,
+    lost: EVENTS - arrived,
+    doubled: 0,
+    wrongStatus: 0,
+  });
+});
+
+test("where the system reports no changes of files, an event arrives within 300 ms", async () => {
+  const LIMIT_MS = 300;
+  const EVENTS = 15 * LONGER;
+  const random = createRandom();
+  const { url, project } = await startServer({ watching: false });
+  const job = createJob(project);
+  const asked = get(`${url}api/jobs/${job.job.id}/events`, { agent: false });
+  onTestFinished(() => void asked.destroy());
+  const [stream] = (await once(asked, "response")) as [IncomingMessage];
+  await readUntil(stream, (text) => text.includes("retry"));
+  // How late this process itself is: a machine that is busy with others is not the stream's fault.
+  const lateness = monitorEventLoopDelay({ resolution: 5 });
+  lateness.enable();
+  const delays: number[] = [];
+  for (let n = 1; n <= EVENTS; n++) {
+    // So that the writes meet the poll at all its moments.
+    await new Promise((resolve) => setTimeout(resolve, random() * 100));
+    const before = performance.now();
+    job.append(logged(n));
+    await readUntil(stream, (text) => text.includes("\n\n"));
+    delays.push(performance.now() - before);
+  }
+  lateness.disable();
+  const late = delays.filter((delay) => delay > LIMIT_MS + lateness.max / 1e6).length;
+  reportFault({
+    fault: "`fs.watch` reports nothing (late: over 300 ms)",
+    times: EVENTS,
+    lost: late,
+    doubled: 0,
+    wrongStatus: 0,
+  });
+  expect(late, `${delays.map(Math.round)} ms, ${lateness.max / 1e6} ms late`).toBe(0);
+});
