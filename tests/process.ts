@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { readFileSync } from "node:fs";
+import { readFileSync, readdirSync, readlinkSync } from "node:fs";
 import { createInterface } from "node:readline";
 import { pathToFileURL } from "node:url";
 import { onTestFinished } from "vitest";
@@ -48,4 +48,16 @@ export function spawnModule(code: string, args: string[] = [], before = ":"): Sp
 export function isRunning(pid: number): boolean {
   if (describeOwner(pid).startTime === null) return false;
   return !/\) [ZX] /.test(readFileSync(`/proc/${pid}/stat`, "utf8"));
+}
+
+/** The processes whose current directory is this. */
+export function processesIn(directory: string): string[] {
+  return readdirSync("/proc").filter((pid) => {
+    try {
+      return readlinkSync(`/proc/${pid}/cwd`) === directory;
+    } catch {
+      // No process, or one that has ended.
+      return false;
+    }
+  });
 }

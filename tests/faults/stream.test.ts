@@ -263,5 +263,5 @@ test("where the system reports no changes of files, an event arrives within 300 
     doubled: 0,
     wrongStatus: 0,
   });
-  expect(late, `${delays.map(Math.round)} ms, ${lateness.max / 1e6} ms late`).toBe(0);
+  expect(late, `${delays.map(Math.round).join(", ")} ms, ${lateness.max / 1e6} ms late`).toBe(0);
 });

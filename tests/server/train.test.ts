@@ -1,9 +1,9 @@
-import { readFileSync, readdirSync, readlinkSync } from "node:fs";
+import { readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { type Owner, describeOwner, ownerState } from "../../jobs/owner.ts";
 import { createRunner } from "../../server/run.ts";
-import { isRunning, spawnModule } from "../process.ts";
+import { isRunning, processesIn, spawnModule } from "../process.ts";
 import { createProject } from "../project.ts";
 import { errorOf, openGate, readBody, standIn, startServer } from "../uiServer.ts";
 
@@ -21,18 +21,6 @@ function attach(url: string): Promise<Response> {
 /** A number that the stand-in has left in a file. */
 function pidIn(project: string, name: string): number {
   return Number(readFileSync(join(project, name), "utf8"));
-}
-
-/** The processes whose current directory is this. */
-function processesIn(directory: string): string[] {
-  return readdirSync("/proc").filter((pid) => {
-    try {
-      return readlinkSync(`/proc/${pid}/cwd`) === directory;
-    } catch {
-      // No process, or one that has ended.
-      return false;
-    }
-  });
 }
 
 function outputLog(project: string): Buffer {
