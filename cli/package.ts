@@ -9,6 +9,7 @@ const root = dirname(manifest);
 
 /** Where the parts of the package that runs are, as absolute paths. */
 export const PACKAGE = {
+  root,
   page: join(root, "dist", "page"),
   sdk: join(root, "dist", "sdk", "index.js"),
   templates: join(root, "templates"),

@@ -1,5 +1,19 @@
 import { randomBytes } from "node:crypto";
-import { readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { dirname } from "node:path";
+
+/** As `mkdir -p`. Node's own never returns where the system answers ENOENT, as in `/proc`. */
+export function makeDirectory(path: string): void {
+  try {
+    mkdirSync(path);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === "EEXIST") return;
+    if (code !== "ENOENT" || existsSync(dirname(path))) throw error;
+    makeDirectory(dirname(path));
+    makeDirectory(path);
+  }
+}
 
 /** Writes the whole file or nothing: a reader never sees half of it. */
 export function writeFileAtomically(path: string, content: string, mode = 0o666): void {

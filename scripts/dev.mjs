@@ -1,18 +1,13 @@
 // `npm run dev`: the page with hot reload over a real `kit ui` on the quickstart.
 import { spawn } from "node:child_process";
-import { existsSync } from "node:fs";
-import { join } from "node:path";
 import { createServer } from "vite";
-import { ROOT, run, setUp } from "./setup.mjs";
-
-const PROJECT = join(ROOT, "quickstart");
-const CLI = join(ROOT, "dist", "cli", "kit.js");
+import { CLI, ROOT, makeQuickstart, setUp } from "./setup.mjs";
 
 setUp();
-if (!existsSync(PROJECT)) run(process.execPath, CLI, "init", PROJECT);
+const project = makeQuickstart();
 const backend = spawn(
   process.execPath,
-  [CLI, "ui", "--project", PROJECT, "--port", "0", "--no-open"],
+  [CLI, "ui", "--project", project, "--port", "0", "--no-open"],
   { stdio: ["inherit", "pipe", "inherit"] },
 );
 backend.once("exit", (code) => process.exit(code ?? 1));

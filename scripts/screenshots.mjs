@@ -5,9 +5,8 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { chromium } from "playwright-core";
-import { ROOT, run, setUp } from "./setup.mjs";
+import { CLI, ROOT, run, setUp } from "./setup.mjs";
 
-const CLI = join(ROOT, "dist", "cli", "kit.js");
 const DOCS = join(ROOT, "docs");
 const HALF_WAY = /\ncheckpoint .*\n(.*\n)*checkpoint .*step-200\n(.*\n){12}/;
 

@@ -14,6 +14,8 @@ const SOURCES = [
 
 export const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
 
+export const CLI = join(ROOT, "dist", "cli", "kit.js");
+
 /** Runs a command in the clone's folder; its output goes to the terminal. Returns its exit code. */
 export function run(program, ...args) {
   const isNpm = program === "npm";
@@ -49,6 +51,18 @@ export function setUp() {
     rmSync(join(ROOT, "dist"), { recursive: true, force: true });
     need("the build", run("npm", "run", "--silent", "build"));
   });
+}
+
+/** A project to try Kit on, made by `kit init`. Returns its folder. */
+export function makeQuickstart() {
+  const project = join(ROOT, "quickstart");
+  // Written last, so that a copy that was interrupted is completed.
+  if (existsSync(join(project, "package.json"))) return project;
+  const { status } = spawnSync(process.execPath, [CLI, "init", project], {
+    stdio: ["ignore", "ignore", "inherit"],
+  });
+  need("kit init", status ?? 1);
+  return project;
 }
 
 function checkNode() {

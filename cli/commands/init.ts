@@ -1,10 +1,13 @@
-import { mkdirSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
-import { basename, dirname, join, relative, resolve } from "node:path";
+import { readFileSync, readdirSync, writeFileSync } from "node:fs";
+import { basename, dirname, join, relative, resolve, sep } from "node:path";
+import { makeDirectory } from "../../jobs/file.ts";
 import { KitError, messageOf } from "../../protocol/error.ts";
-import { PACKAGE } from "../package.ts";
+import { PACKAGE, packageVersion } from "../package.ts";
 
 /** npm leaves `.gitignore` out of a package, so the template has it under another name. */
 const RENAMED: Record<string, string> = { gitignore: ".gitignore" };
+
+const MANIFEST = "package.json";
 
 /** What npm takes as a package's name. */
 const PACKAGE_NAME = /^(@[a-z0-9~-][a-z0-9._~-]*\/)?[a-z0-9~-][a-z0-9._~-]*$/;
@@ -33,7 +36,7 @@ export function init(directory: string, options: { name?: string }): void {
       const content = readFileSync(join(template, file));
       const isNew = writeNew(
         join(target, copy),
-        file === "package.json" ? withName(content, name) : content,
+        file === MANIFEST ? fillIn(content, name, target) : content,
       );
       if (!isNew) kept.push(copy);
     }
@@ -46,12 +49,12 @@ export function init(directory: string, options: { name?: string }): void {
   }
   console.log(`created a Kit project in ${target}`);
   if (kept.length > 0) console.log(`kept as they were: ${kept.join(", ")}`);
-  console.log(`next: ${enterFolder(target)}npx kit ui`);
+  console.log(`next: ${enterFolder(target)}npm install && npx kit ui`);
 }
 
 /** Returns whether the file was written: one that exists is not. */
 function writeNew(path: string, content: string | Buffer): boolean {
-  mkdirSync(dirname(path), { recursive: true });
+  makeDirectory(dirname(path));
   try {
     writeFileSync(path, content, { flag: "wx" });
     return true;
@@ -61,9 +64,17 @@ function writeNew(path: string, content: string | Buffer): boolean {
   }
 }
 
-function withName(content: Buffer, name: string): string {
-  const manifest = JSON.parse(content.toString()) as Record<string, unknown>;
-  return `${JSON.stringify({ ...manifest, name }, null, 2)}\n`;
+function fillIn(content: Buffer, name: string, target: string): string {
+  const manifest = JSON.parse(content.toString()) as { dependencies: Record<string, string> };
+  const dependencies = { ...manifest.dependencies, kit: kitDependency(target) };
+  return `${JSON.stringify({ ...manifest, name, dependencies }, null, 2)}\n`;
+}
+
+/** The Kit that runs: its version where it was installed, its folder where it is a clone. */
+function kitDependency(target: string): string {
+  const isInstalled = PACKAGE.root.split(sep).includes("node_modules");
+  if (isInstalled) return `^${packageVersion()}`;
+  return `file:${relative(target, PACKAGE.root).split(sep).join("/")}`;
 }
 
 /** A folder's name as npm allows it for a package. */
@@ -80,11 +91,13 @@ function enterFolder(target: string): string {
   const folder = relative(process.cwd(), target);
   if (folder === "") return "";
   const path = folder.startsWith("..") ? target : folder;
-  return `cd ${/^[\w./-]+$/.test(path) ? path : `"${path}"`} && `;
+  return `cd ${/^[\w./-]+$/.test(path) ? path : `'${path.replaceAll("'", String.raw`'\''`)}'`} && `;
 }
 
+/** The manifest is the last: a copy that was interrupted is seen by its absence. */
 function listFiles(directory: string): string[] {
-  return readdirSync(directory, { recursive: true, withFileTypes: true })
+  const files = readdirSync(directory, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
     .map((entry) => relative(directory, join(entry.parentPath, entry.name)));
+  return [...files.filter((file) => file !== MANIFEST), MANIFEST];
 }

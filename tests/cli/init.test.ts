@@ -1,6 +1,6 @@
 import { spawnSync } from "node:child_process";
-import { mkdirSync, readFileSync, readdirSync, statSync, symlinkSync } from "node:fs";
-import { dirname, join, relative } from "node:path";
+import { existsSync, mkdirSync, readFileSync, readdirSync, statSync, symlinkSync } from "node:fs";
+import { dirname, join, relative, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 import { createProject } from "../project.ts";
@@ -26,7 +26,9 @@ describe("kit init", () => {
     const { code, stdout, stderr } = await runKit(folder, ["init", "dates"]);
     const project = join(folder, "dates");
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
-    expect(stdout).toBe(`created a Kit project in ${project}\nnext: cd dates && npx kit ui\n`);
+    expect(stdout).toBe(
+      `created a Kit project in ${project}\nnext: cd dates && npm install && npx kit ui\n`,
+    );
     const expected = filesOf(TEMPLATE).map((file) => (file === "gitignore" ? ".gitignore" : file));
     expect(filesOf(project)).toEqual(expected.sort());
     expect(readFileSync(join(project, ".gitignore"), "utf8")).toBe("node_modules/\n.kit/\n");
@@ -36,9 +38,11 @@ describe("kit init", () => {
   it("needs no cd in the current folder, and an absolute one outside of it", async () => {
     const folder = createProject({ "a/b.txt": "" });
     const here = await runKit(folder, ["init"]);
-    expect(here.stdout).toContain("\nnext: npx kit ui\n");
+    expect(here.stdout).toContain("\nnext: npm install && npx kit ui\n");
     const outside = await runKit(join(folder, "a"), ["init", "../my app"]);
-    expect(outside.stdout).toContain(`\nnext: cd "${folder}/my app" && npx kit ui\n`);
+    expect(outside.stdout).toContain(
+      `\nnext: cd '${folder}/my app' && npm install && npx kit ui\n`,
+    );
   });
 
   it("overwrites nothing and says what it kept", async () => {
@@ -111,5 +115,27 @@ describe("kit init", () => {
       return spawnSync(process.execPath, [tsc, "-p", project], { encoding: "utf8" });
     };
     expect(typecheck()).toMatchObject({ status: 0, stdout: "" });
+  });
+
+  it("depends on the Kit that made it, not on another package of that name", async () => {
+    const project = createProject();
+    await runKit(project, ["init"]);
+    const manifest = JSON.parse(readFileSync(join(project, "package.json"), "utf8")) as {
+      dependencies: { kit: string };
+    };
+    const [, folder = ""] = /^file:(.*)/.exec(manifest.dependencies.kit) ?? [];
+    expect(resolve(project, folder)).toBe(resolve(ROOT));
+  });
+
+  it("says so, and ends, where the system refuses every folder", async () => {
+    const { code, stderr } = await runKit(createProject(), ["init", "/proc/kit"]);
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/^kit: Cannot write into \/proc\/kit: .*Make the folder writable/);
+  });
+
+  it("writes package.json last, so that an interrupted copy is seen", async () => {
+    const project = createProject({ src: "a file in the way of a folder" });
+    expect((await runKit(project, ["init"])).code).toBe(1);
+    expect(existsSync(join(project, "package.json"))).toBe(false);
   });
 });
