@@ -123,13 +123,15 @@ test(
       }
     };
 
+    const watches: (() => void | Promise<void>)[] = [stalled, reading];
+
     await first.cancel();
     await moreSteps(project, 5);
     let slowed = 0;
     let times = 0;
     for (let round = 0; round < LONGER; round++) {
       const alone = paceOf(await moreSteps(project, LOGS));
-      for (const watch of [stalled, reading]) {
+      for (const watch of watches) {
         await watch();
         const watched = paceOf(await moreSteps(project, LOGS));
         times += READERS;

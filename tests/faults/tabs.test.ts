@@ -173,6 +173,22 @@ test(
   60_000 * LONGER,
 );
 
+/** Keeps in the page's `most` how many requests it had in flight at once. */
+const COUNT_REQUESTS = `
+  var most = 0;
+  {
+    let inFlight = 0;
+    const ask = fetch;
+    window.fetch = async (...args) => {
+      most = Math.max(most, ++inFlight);
+      try {
+        return await ask(...args);
+      } finally {
+        inFlight--;
+      }
+    };
+  }`;
+
 test(
   "the jobs list keeps its rows while kit ui is gone, says so, and recovers by itself",
   async () => {
@@ -198,6 +214,7 @@ test(
       await expect.poll(notice, EVENTUALLY).toBe("");
       expect(await rows()).toBe(3);
     }
+    const most = await tab.evaluate<number>("most");
     reportFault({
       fault: "`kit ui` killed and started again under the jobs list",
       times: LONGER,
