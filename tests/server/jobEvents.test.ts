@@ -1,8 +1,10 @@
 import { readFileSync, readdirSync, readlinkSync, rmSync } from "node:fs";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { createJobStore } from "../../jobs/store.ts";
-import { OWNER_GONE } from "../../jobs/status.ts";
+import { SILENCE_MS } from "../../jobs/lease.ts";
+import { OWNER_GONE, OWNER_SILENT } from "../../jobs/status.ts";
 import type { JobEvent } from "../../protocol/event.ts";
+import type { Job } from "../../protocol/job.ts";
 import {
   COMPLETED,
   STARTED,
@@ -217,6 +219,57 @@ test("a job of another container is followed", async () => {
   appendRaw(job, `${JSON.stringify({ ...COMPLETED, time: "t" })}\n`);
   expect(namesOf(parseFrames(String(await body.all())))).toEqual([
     "training.started",
+    "training.completed",
+    "end",
+  ]);
+});
+
+/** Sets this process's clock ahead, for leases to stand still for as long. */
+function passTime(ms: number): void {
+  const now = performance.now.bind(performance);
+  const clock = vi.spyOn(performance, "now").mockImplementation(() => now() + ms);
+  onTestFinished(() => clock.mockRestore());
+}
+
+test("an owner that stops reporting is told after what it wrote, and so is its return", async () => {
+  const { ask, job, url } = await startWith([STARTED, logged(1)]);
+  const { renew } = moveToOtherContainer(job);
+  const status = async () => {
+    const { jobs } = (await (await fetch(`${url}api/jobs`)).json()) as { jobs: Job[] };
+    return jobs[0]?.status;
+  };
+  const early = readBody(await ask());
+  await frameCount(early, 2);
+  passTime(SILENCE_MS);
+  const silent = { event: "training.failed", data: JSON.stringify({ error: OWNER_SILENT }) };
+  expect((await frameCount(early, 3))[2]).toEqual(silent);
+  expect(await status()).toBe("failed");
+  // Who comes now sees it too, and last.
+  const late = readBody(await ask());
+  expect((await frameCount(late, 3))[2]).toEqual(silent);
+
+  renew();
+  expect((await frameCount(early, 4))[3]).toEqual({ event: "owner.back", data: "{}" });
+  await frameCount(late, 4);
+  expect(await status()).toBe("running");
+  appendRaw(job, `${JSON.stringify({ ...logged(2), time: "t" })}\n`);
+  appendRaw(job, `${JSON.stringify({ ...COMPLETED, time: "t" })}\n`);
+  const all = namesOf(parseFrames(String(await early.all())));
+  expect(all.slice(3)).toEqual(["owner.back", "training.log", "training.completed", "end"]);
+  expect(namesOf(parseFrames(String(await late.all())))).toEqual(all);
+});
+
+test("a silent job that is completed after all says so, with no word of a return", async () => {
+  const { ask, job } = await startWith([STARTED]);
+  moveToOtherContainer(job);
+  const body = readBody(await ask());
+  await frameCount(body, 1);
+  passTime(SILENCE_MS);
+  await frameCount(body, 2);
+  appendRaw(job, `${JSON.stringify({ ...COMPLETED, time: "t" })}\n`);
+  expect(namesOf(parseFrames(String(await body.all())))).toEqual([
+    "training.started",
+    "training.failed",
     "training.completed",
     "end",
   ]);

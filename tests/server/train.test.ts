@@ -2,10 +2,15 @@ import { readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { type Owner, describeOwner, ownerState } from "../../jobs/owner.ts";
+import { createJobStore } from "../../jobs/store.ts";
+import { ROUTES, RUN_HEADER } from "../../protocol/http.ts";
 import { createRunner } from "../../server/run.ts";
+import { createForeignJob } from "../jobs.ts";
 import { isRunning, processesIn, spawnModule } from "../process.ts";
 import { createProject } from "../project.ts";
 import { errorOf, openGate, readBody, standIn, startServer } from "../uiServer.ts";
+
+const DIST_STORE = join(import.meta.dirname, "../../dist/jobs/store.js");
 
 /** A server whose `kit` is a script of the test. */
 async function startWith(code: string, options: { graceMs?: number } = {}) {
@@ -163,6 +168,81 @@ test("without a run in flight there is nothing to attach to", async () => {
   const after = await attach(url);
   expect(after.status).toBe(204);
   expect(await after.text()).toBe("");
+});
+
+test("who names the run it has seen a part of gets the rest, also when the run has ended", async () => {
+  const { project, train, url } = await startWith(
+    `writeSync(1, "é first "); await gate("go"); writeSync(1, "second");`,
+  );
+  const response = await train();
+  const run = response.headers.get(RUN_HEADER) ?? "";
+  const tab = readBody(response);
+  const seen = await tab.until((text) => text.endsWith("first "));
+  await tab.cancel();
+  const rest = (from: number) => fetch(`${url}${ROUTES.restOfTrain(run, from)}`);
+  const live = await rest(Buffer.byteLength(seen));
+  expect(live.headers.get(RUN_HEADER)).toBe(run);
+  openGate(project, "go");
+  expect(await live.text()).toBe("second");
+  expect(await (await rest(Buffer.byteLength(seen))).text()).toBe("second");
+  expect(await (await rest(0)).text()).toBe("é first second");
+  expect(await (await rest(10_000)).text()).toBe("");
+  // A server that comes later knows the last run as well.
+  const next = await startServer({ project, kit: standIn(project, "") });
+  const later = await fetch(`${next.url}${ROUTES.restOfTrain(run, 3)}`);
+  expect(await later.text()).toBe("first second");
+  expect((await attach(url)).status).toBe(204);
+});
+
+test("who names a run that is not the last gets the run in flight from its first byte, or nothing", async () => {
+  const { project, train, url } = await startWith(`writeSync(1, "out"); await gate("go");`);
+  const rest = () => fetch(`${url}${ROUTES.restOfTrain(run, 2)}`);
+  let run = "another";
+  expect((await rest()).status).toBe(204);
+  const first = await train();
+  const body = readBody(await rest());
+  expect(await body.until((text) => text.length > 0)).toBe("out");
+  openGate(project, "go");
+  await first.text();
+  expect((await rest()).status).toBe(204);
+  run = "";
+  expect((await rest()).status).toBe(204);
+});
+
+test("closing cancels the job of a run that had to be killed, and no other", async () => {
+  const project = createProject();
+  const kit = standIn(
+    project,
+    `const { createJobStore } = await import(${JSON.stringify(DIST_STORE)});
+     const job = createJobStore(process.cwd()).create("deaf", {});
+     job.append({ event: "training.log", data: { step: 7 } });
+     process.on("SIGTERM", () => undefined);
+     writeSync(1, job.job.id);
+     await gate("never");`,
+  );
+  const { close, url } = await startServer({ project, kit, graceMs: 100 });
+  const { id: other } = await createForeignJob(project, []);
+  const body = readBody(await fetch(`${url}api/train`, { method: "POST" }));
+  const id = await body.until((text) => text.length > 0);
+  await close();
+  const jobs = createJobStore(project);
+  expect(jobs.get(id)).toEqual({ job: expect.objectContaining({ status: "cancelled" }) });
+  expect(readFileSync(jobs.logPath(id), "utf8")).toMatch(
+    /"event":"training.cancelled",.*"data":\{"step":7\}\}\n$/,
+  );
+  expect(jobs.get(other)?.job.status).toBe("queued");
+});
+
+test("who reads a run's output when the server closes reads its last word", async () => {
+  const { train, close } = await startWith(
+    `process.on("SIGTERM", () => { writeSync(1, "x".repeat(3_000_000) + "cancelled"); process.exit(); });
+     writeSync(1, "running "); await gate("never");`,
+  );
+  const body = readBody(await train());
+  await body.until((text) => text === "running ");
+  const closed = close();
+  expect(String(await body.all())).toMatch(/xcancelled$/);
+  await closed;
 });
 
 test("the request's body, query and headers reach the run in no way", async () => {

@@ -3,6 +3,7 @@ import { createPinia, setActivePinia } from "pinia";
 import { afterEach, vi } from "vitest";
 import type { Component } from "vue";
 import { createMemoryHistory, type Router } from "vue-router";
+import { RUN_HEADER } from "../../protocol/http.ts";
 import type { Job, JobStatus } from "../../protocol/job.ts";
 import { createPageRouter } from "../../src/router.ts";
 
@@ -103,9 +104,18 @@ export function json(body: unknown, status = 200): Response {
 /** A response whose body the test writes as it goes. */
 export function createOutput() {
   let controller: ReadableStreamDefaultController<Uint8Array>;
-  const body = new ReadableStream<Uint8Array>({ start: (started) => void (controller = started) });
+  let isCancelled = false;
+  const body = new ReadableStream<Uint8Array>({
+    start: (started) => void (controller = started),
+    cancel: () => void (isCancelled = true),
+  });
   return {
-    response: () => new Response(body, { headers: { "content-type": "text/plain" } }),
+    /** By a server that tells of which run it is, if one is named. */
+    response: (run?: string) =>
+      new Response(body, {
+        headers: { "content-type": "text/plain", ...(run && { [RUN_HEADER]: run }) },
+      }),
+    isCancelled: () => isCancelled,
     write: (text: string | Uint8Array) =>
       controller.enqueue(typeof text === "string" ? new TextEncoder().encode(text) : text),
     end: () => controller.close(),

@@ -13,6 +13,7 @@ beforeEach(() => {
 });
 
 afterEach(() => {
+  setHidden(false);
   vi.useRealTimers();
   document.body.innerHTML = "";
 });
@@ -30,8 +31,18 @@ async function click(page: VueWrapper): Promise<void> {
 /** Answers the next `POST api/train` with an output that the test writes. */
 function nextRun() {
   const run = createOutput();
-  backend.on("POST api/train", run.response);
+  backend.on("POST api/train", () => run.response());
   return run;
+}
+
+function setHidden(hidden: boolean): void {
+  Object.defineProperty(document, "hidden", { value: hidden, configurable: true });
+}
+
+async function hide(hidden: boolean): Promise<void> {
+  setHidden(hidden);
+  document.dispatchEvent(new Event("visibilitychange"));
+  await settle();
 }
 
 describe("the label of the Run training action", () => {
@@ -186,7 +197,7 @@ describe("a run", () => {
     const { page } = await visit(App);
     const other = createOutput();
     backend.on("POST api/train", () => json({ error: "A run is in flight." }, 409));
-    backend.on("GET api/train", other.response);
+    backend.on("GET api/train", () => other.response());
     await click(page);
     other.write("theirs");
     await settle();
@@ -200,7 +211,7 @@ describe("a run", () => {
 
   it("in flight when the page is loaded is shown from its first byte", async () => {
     const run = createOutput();
-    backend.on("GET api/train", run.response);
+    backend.on("GET api/train", () => run.response());
     run.write("from the start, ");
     const { page } = await visit(App);
     run.write("and on");
@@ -239,7 +250,7 @@ describe("a run", () => {
     await vi.advanceTimersByTimeAsync(2 * REATTACH_MS);
 
     const again = createOutput();
-    backend.on("GET api/train", again.response);
+    backend.on("GET api/train", () => again.response());
     again.write("one two");
     await vi.advanceTimersByTimeAsync(REATTACH_MS);
     await settle();
@@ -268,5 +279,96 @@ describe("a run", () => {
     expect(notice(page)).toContain(".kit/run/output.log");
     expect(output(page)).toBe("one");
     expect(isDisabled(page)).toBe(false);
+  });
+});
+
+describe("a run in a tab that is hidden", () => {
+  const REST = "GET api/train?run=r1&from=6";
+
+  /** A run that has printed "step é", and the tab is hidden. */
+  async function hideRun() {
+    const run = createOutput();
+    backend.on("POST api/train", () => run.response("r1"));
+    const visited = await visit(App);
+    await click(visited.page);
+    // Cut inside the letter.
+    run.write(new TextEncoder().encode("step é").subarray(0, 6));
+    await settle();
+    await hide(true);
+    return { ...visited, run };
+  }
+
+  it("gives its connection back, and shows the rest when it is shown", async () => {
+    const { page, run } = await hideRun();
+    expect(run.isCancelled()).toBe(true);
+    expect(isDisabled(page)).toBe(true);
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(backend.count(REST)).toBe(0);
+
+    const rest = createOutput();
+    backend.on(REST, () => rest.response("r1"));
+    rest.write(new TextEncoder().encode("é").subarray(1));
+    await hide(false);
+    expect(output(page)).toBe("step é");
+    expect(page.find(".run-training [role=alert]").exists()).toBe(false);
+    expect(isDisabled(page)).toBe(true);
+    rest.end();
+    await settle();
+    expect(output(page)).toBe("step é");
+    expect(isDisabled(page)).toBe(false);
+  });
+
+  it("gives way to a newer run, from its first byte", async () => {
+    const { page } = await hideRun();
+    const newer = createOutput();
+    backend.on(REST, () => newer.response("r2"));
+    newer.write("newer");
+    await hide(false);
+    expect(output(page)).toBe("newer");
+  });
+
+  it("says where its output is when nobody knows the run any more", async () => {
+    const { page } = await hideRun();
+    backend.on(REST, () => new Response(null, { status: 204 }));
+    await hide(false);
+    expect(notice(page)).toContain(".kit/run/output.log");
+    expect(isDisabled(page)).toBe(false);
+  });
+
+  it("is tried for again when the server does not answer as the tab is shown", async () => {
+    const { page } = await hideRun();
+    await hide(false);
+    expect(notice(page)).toContain("trying to reach it again");
+    const rest = createOutput();
+    backend.on(REST, () => rest.response("r1"));
+    await vi.advanceTimersByTimeAsync(REATTACH_MS);
+    await settle();
+    expect(page.find(".run-training [role=alert]").exists()).toBe(false);
+  });
+
+  it("holds no connection when the tab was hidden from the start", async () => {
+    setHidden(true);
+    const run = createOutput();
+    backend.on("GET api/train", () => run.response("r1"));
+    const { page } = await visit(App);
+    expect(run.isCancelled()).toBe(true);
+    expect(isDisabled(page)).toBe(true);
+    const again = createOutput();
+    backend.on("GET api/train?run=r1&from=0", () => again.response("r1"));
+    again.write("all of it");
+    await hide(false);
+    expect(output(page)).toBe("all of it");
+  });
+
+  it("is shown whole, once, when a click meets it again", async () => {
+    const { page } = await hideRun();
+    backend.on(REST, () => json({ error: "Gone." }, 404));
+    await hide(false);
+    const again = createOutput();
+    backend.on("POST api/train", () => json({ error: "A run is in flight." }, 409));
+    backend.on("GET api/train", () => again.response("r1"));
+    again.write("step é, step");
+    await click(page);
+    expect(output(page)).toBe("step é, step");
   });
 });

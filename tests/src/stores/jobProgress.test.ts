@@ -83,6 +83,38 @@ describe("a job's progress", () => {
     expect(progress).toMatchObject({ status: "failed", error: "gone" });
   });
 
+  it("takes back a failure that the server presumed when the owner is back", () => {
+    const silent = frame("training.failed", { error: "silent" }, 20);
+    const before = after(frame("training.started", {}, 10), log(1, 4, 20));
+    const failed = advance(before, [silent]);
+    expect(failed).toMatchObject({ status: "failed", error: "silent" });
+    const back = advance(failed, ["owner back"]);
+    expect(back).toEqual(before);
+    // Told twice, as after a reconnection, it is still taken back as a whole.
+    expect(advance(failed, [silent, "owner back"])).toEqual(before);
+    expect(advance(NO_PROGRESS, [frame("training.failed", {}), "owner back"])).toEqual(NO_PROGRESS);
+  });
+
+  it("lets the job's own end outrank what was presumed, before and after", () => {
+    const silent = frame("training.failed", { error: "silent" }, 20);
+    const completed = frame("training.completed", { artifacts: [1] }, 30);
+    for (const order of [
+      [log(1, 4, 20), silent, completed],
+      [log(1, 4, 20), completed, { ...silent, id: "30" }],
+      [log(1, 4, 20), silent, completed, "owner back"] as const,
+    ]) {
+      expect(after(...order)).toMatchObject({ status: "completed", error: "", artifacts: 1 });
+    }
+    const failed = frame("training.failed", { error: "its own" }, 30);
+    for (const order of [
+      [silent, failed, "owner back"] as const,
+      // Replayed from the beginning by a new connection.
+      [failed, "owner back", failed] as const,
+    ]) {
+      expect(after(...order)).toMatchObject({ status: "failed", error: "its own" });
+    }
+  });
+
   it("takes events without an id", () => {
     expect(after(log(1, 4), log(2, 3)).points).toHaveLength(2);
   });

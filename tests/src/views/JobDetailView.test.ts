@@ -184,6 +184,7 @@ describe("the job page", () => {
     backend.on("GET api/jobs", () => json({ error: "Busy." }, 503));
     await send(["training.started", {}, 10], ["end", ""]);
     expect(status(page)).toBe("running");
+    expect(page.get(".event-log .aside").text()).toBe("reconnecting…");
     backend.jobs(job("a", "cancelled"));
     await vi.advanceTimersByTimeAsync(5_000);
     expect(status(page)).toBe("cancelled");
@@ -254,6 +255,54 @@ describe("the job page", () => {
     await router.push("/");
     await settle();
     expect(document.title).toBe("Kit");
+  });
+});
+
+describe("the page of a job whose owner is silent", () => {
+  const error = "The process that runs this job stopped reporting.";
+
+  async function visitSilent() {
+    const { page } = await visitJob();
+    await send(["training.started", "{}", 10], ["training.failed", { error }]);
+    expect(page.get(".outcome").text()).toBe(`failed${error}`);
+    return page;
+  }
+
+  it("goes back to running, and tells no error, when the owner is back", async () => {
+    const page = await visitSilent();
+    await send(["owner.back", "{}"]);
+    expect(page.get(".outcome").text()).toBe("running");
+    expect(lines(page)).toEqual(["[started] {}"]);
+    expect(backend.openStreams()).toHaveLength(1);
+  });
+
+  it("goes back to queued as the list says, when the job had not begun", async () => {
+    const { page } = await visitJob("b");
+    backend.jobs(job("b", "failed"));
+    await send(["training.failed", { error }]);
+    backend.jobs(job("b", "queued"));
+    await send(["owner.back", "{}"]);
+    expect(page.get(".outcome").text()).toBe("queued");
+  });
+
+  it("believes each new connection anew", async () => {
+    const page = await visitSilent();
+    backend.stream().fail();
+    await settle();
+    expect(status(page)).toBe("failed");
+    backend.stream().connect();
+    await settle();
+    expect(page.get(".outcome").text()).toBe("running");
+    await send(["training.failed", { error }]);
+    expect(page.get(".outcome").text()).toBe(`failed${error}`);
+  });
+
+  it("tells what the list says while the tab is hidden, and no error of before", async () => {
+    const page = await visitSilent();
+    await hide(true);
+    await vi.advanceTimersByTimeAsync(5_000);
+    await settle();
+    expect(page.get(".outcome").text()).toBe("running");
   });
 });
 
