@@ -1,10 +1,10 @@
 import { createHash } from "node:crypto";
-import { existsSync, mkdirSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join, parse, relative, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { BuildFailure, Plugin } from "esbuild";
-import { writeFileAtomically } from "../jobs/file.ts";
+import { makeDirectory, writeFileAtomically } from "../jobs/file.ts";
 import { KitError, messageOf } from "../protocol/error.ts";
 import { PACKAGE } from "./package.ts";
 
@@ -33,7 +33,7 @@ export async function buildBundle(project: string, entry = DEFAULT_ENTRY): Promi
   const path = bundlePath(project, entry);
   const code = await bundle(project, entryPath, path);
   try {
-    mkdirSync(dirname(path), { recursive: true });
+    makeDirectory(dirname(path));
     writeFileAtomically(path, code);
   } catch (error) {
     throw new KitError(

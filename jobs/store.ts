@@ -3,7 +3,7 @@ import { join } from "node:path";
 import type { TrainConfig } from "../protocol/engine.ts";
 import { KitError, messageOf } from "../protocol/error.ts";
 import type { Job } from "../protocol/job.ts";
-import { readJson, writeFileAtomically } from "./file.ts";
+import { makeDirectory, readJson, writeFileAtomically } from "./file.ts";
 import { createJobId, isJobId } from "./id.ts";
 import { type Lease, createLeaseWatch, hasClaimedTurn, holdLease } from "./lease.ts";
 import { type LogWriter, openLog, readLogTail } from "./log.ts";
@@ -166,7 +166,7 @@ export function createJobStore(project: string): JobStore {
         log?.close();
       };
       try {
-        mkdirSync(root, { recursive: true });
+        makeDirectory(root);
         mkdirSync(directory);
         const { append } = (log = openLog(logPath(id)));
         lease = holdLease(directory);

@@ -1,8 +1,8 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
-import { closeSync, mkdirSync, openSync, rmSync } from "node:fs";
+import { closeSync, openSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { readJson, writeFileAtomically } from "../jobs/file.ts";
+import { makeDirectory, readJson, writeFileAtomically } from "../jobs/file.ts";
 import { followFile } from "../jobs/follow.ts";
 import { type Owner, describeOwner, ownerState } from "../jobs/owner.ts";
 import { KitError, messageOf } from "../protocol/error.ts";
@@ -83,7 +83,7 @@ export function createRunner(options: {
   }
 
   async function launch(): Promise<RunProcess> {
-    mkdirSync(directory, { recursive: true });
+    makeDirectory(directory);
     // A new file: whoever still reads the last run's output keeps the old one.
     rmSync(outputPath, { force: true });
     const output = openSync(outputPath, "ax", OWNER_ONLY);

@@ -52,6 +52,23 @@ describe("kit start", () => {
     expect(stdout).toContain(" other\n");
   });
 
+  it("leaves the project's own bundle as it is when an entry is named", async () => {
+    const one = "maxSteps: 1,";
+    const project = createTinyProject(tinySource({ name: "mine", options: one }), {
+      "other.ts": tinySource({ name: "other", options: one }),
+      "deep/other.ts": tinySource({ name: "deeper", options: one }),
+    });
+    expect((await runKit(project, ["build", "./src/kit/index.ts"])).stdout).toBe(
+      "built .kit/build/index.mjs\n",
+    );
+    const built = await Promise.all(
+      ["other.ts", "deep/other.ts"].map((entry) => runKit(project, ["build", entry])),
+    );
+    expect(new Set(built.map(({ stdout }) => stdout)).size).toBe(2);
+    expect((await runKit(project, ["start", "deep/other.ts"])).stdout).toContain(" deeper\n");
+    expect((await runKit(project, ["start"])).stdout).toContain(" mine\n");
+  });
+
   it("trains the project that --project names", async () => {
     const project = createTinyProject(tinySource({ options: "maxSteps: 1," }));
     const { code } = await runKit("/", ["start", "--project", project]);

@@ -190,9 +190,11 @@ test("a folder of jobs that cannot be read is told in a sentence", () => {
   expect(() => createJobStore(project).list()).toThrow(/^Cannot read .*\.kit\/jobs: /);
 });
 
-test("a job that could not be created is not listed", () => {
-  const store = createJobStore(createProject());
+test("a job that could not be created is not listed, and leaves nothing behind", () => {
+  const project = createProject();
+  const store = createJobStore(project);
   const unwritable = { ...CONFIG, seed: 1n as unknown as number };
   expect(() => store.create("job", unwritable)).toThrow(/Cannot create a job/);
   expect(store.list()).toEqual([]);
+  expect(readdirSync(join(project, ".kit", "jobs"))).toEqual([]);
 });

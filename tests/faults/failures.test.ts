@@ -1,0 +1,221 @@
+import { execFileSync } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { createJobStore } from "../../jobs/store.ts";
+import type { Engine } from "../../protocol/engine.ts";
+import { runJob } from "../../sdk/run.ts";
+import { unmountAfterTest } from "../disk.ts";
+import { CONFIG, STARTED, createJob } from "../jobs.ts";
+import { ENDLESS, createTinyProject, runKit, startKit, tinySource } from "../kit.ts";
+import { createProject } from "../project.ts";
+import { parseFrames, readBody, startServer } from "../uiServer.ts";
+import { createHarm } from "./harm.ts";
+import { LONGER } from "./table.ts";
+
+type Harm = ReturnType<typeof createHarm>;
+
+const callbacks = (code: string) => `callbacks: { ${code} },`;
+
+/** Trains, and checks that the failure is told once everywhere, in the same words. */
+async function expectFailure(
+  harm: Harm,
+  project: string,
+  sentence: RegExp,
+  env: NodeJS.ProcessEnv = {},
+): Promise<void> {
+  const { code, stdout, stderr } = await runKit(project, ["start"], env);
+  harm.status(code, 1);
+  harm.also(stderr, expect.stringMatching(/^failed: [^\n]+\n$/));
+  const told = stderr.slice("failed: ".length, -1);
+  harm.also(told, expect.stringMatching(sentence));
+  const [, id = ""] = /^job (\S+)/.exec(stdout) ?? [];
+  const state = createJobStore(project).get(id);
+  harm.also([state?.job.status, state?.error], ["failed", told]);
+  const log = readFileSync(join(project, ".kit/jobs", id, "events.ndjson"), "utf8");
+  harm.row.doubled += (log.match(/"training\.failed"/g)?.length ?? 0) - 1;
+  const server = await startServer({ project });
+  const body = readBody(await fetch(`${server.url}api/jobs/${id}/events`));
+  const frames = parseFrames(String(await body.all()));
+  const failures = frames.filter(({ event }) => event === "training.failed");
+  harm.also(
+    failures.map(({ data }) => data),
+    [JSON.stringify({ error: told })],
+  );
+  harm.also(frames.at(-1)?.event, "end");
+}
+
+async function expectFailures(
+  harm: Harm,
+  cases: { source: string; sentence: RegExp; env?: NodeJS.ProcessEnv }[],
+): Promise<void> {
+  const work = Array.from({ length: LONGER }, () => cases)
+    .flat()
+    .values();
+  const worker = async () => {
+    for (const { source, sentence, env } of work) {
+      await expectFailure(harm, createTinyProject(source), sentence, env);
+    }
+  };
+  await Promise.all([worker(), worker()]);
+  harm.expectNone();
+}
+
+test(
+  "a callback that throws fails its job with what it said",
+  async () => {
+    const names = ["onStarted", "onLog", "onCheckpoint", "onCompleted"];
+    const throwing = names.map((name) => ({
+      source: tinySource({ options: callbacks(`${name}() { throw new Error("no ${name}"); }`) }),
+      sentence: new RegExp(`^no ${name}$`),
+    }));
+    await expectFailures(createHarm("callback throws"), throwing);
+  },
+  60_000 * LONGER,
+);
+
+test(
+  "a callback that never returns fails its job, and the sentence names it",
+  async () => {
+    const harm = createHarm("callback never returns");
+    const waits = "() => new Promise(() => {})";
+    await expectFailures(harm, [
+      {
+        source: tinySource({ options: callbacks(`onCheckpoint: ${waits}`) }),
+        sentence: /^onCheckpoint never returned\. Look for a promise in it that does not settle\.$/,
+      },
+    ]);
+    const engine: Engine = {
+      load: () => Promise.reject(new Error("unused")),
+      train({ onEvent }) {
+        onEvent(STARTED as never);
+        return Promise.resolve([]);
+      },
+    };
+    for (const name of ["onStarted", "onCompleted"] as const) {
+      // Something else goes on meanwhile, so the process would wait for ever.
+      const open = setInterval(() => {}, 1_000);
+      const job = createJob(createProject(), "stuck");
+      const failed: Error[] = [];
+      const result = await runJob({
+        job,
+        config: CONFIG,
+        engine,
+        turn: () => Promise.resolve(),
+        cancel: new AbortController().signal,
+        failure: new AbortController(),
+        onEvent() {},
+        callbackLimitMs: 50,
+        callbacks: {
+          [name]: () => new Promise(() => {}),
+          onFailed: ({ error }: { error: Error }) => void failed.push(error),
+        },
+      });
+      clearInterval(open);
+      harm.status(result.job.status, "failed");
+      harm.also(result.error?.message, expect.stringContaining(`${name} never returned.`));
+      harm.also(failed, [result.error]);
+    }
+    harm.expectNone();
+  },
+  60_000 * LONGER,
+);
+
+test(
+  "code that ends the process fails its job, whatever exit code it wished",
+  async () => {
+    const exiting = [0, 3].map((code) => ({
+      source: tinySource({ options: callbacks(`onLog() { process.exit(${code}); }`) }),
+      sentence: new RegExp(
+        `^The process ended with exit code ${code} before the job did\\. Remove the process\\.exit\\(\\)`,
+      ),
+    }));
+    await expectFailures(createHarm("process.exit() in a callback"), exiting);
+  },
+  60_000 * LONGER,
+);
+
+test(
+  "an engine that runs out of memory fails its job, and says what to lower",
+  async () => {
+    const rows = Array.from({ length: 60_000 }, (_, row) => `{"text":"${row}${"y".repeat(400)}"}`);
+    const harm = createHarm("engine out of memory");
+    for (let n = 0; n < LONGER; n++) {
+      // A heap that is large enough for the command, and too small for the engine's rows.
+      const project = createTinyProject(tinySource(), { "data.jsonl": rows.join("\n") });
+      const sentence =
+        /^The engine ran out of memory: use a smaller batchSize, maxLength or model\.$/;
+      await expectFailure(harm, project, sentence, { NODE_OPTIONS: "--max-old-space-size=40" });
+    }
+    harm.expectNone();
+  },
+  60_000 * LONGER,
+);
+
+/** Saves long after its start, when the folder has become unwritable. */
+const SAVES_LATE = "maxSteps: 100, saveSteps: 100, loggingSteps: 100,";
+
+const disks = `import { execFileSync } from "node:child_process";
+import { mkdirSync, writeFileSync } from "node:fs";
+const disk = (id: string, ...options: string[]) => {
+  const folder = ".kit/jobs/" + id + "/artifacts";
+  mkdirSync(folder);
+  execFileSync("mount", ["-t", "tmpfs", "-o", options.join(), "tmpfs", folder]);
+};`;
+
+test.each([
+  ["a file lies in its place", 'writeFileSync(".kit/jobs/" + job.id + "/artifacts", "")', /EEXIST/],
+  ["the disk is full", 'disk(job.id, "size=16k")', /ENOSPC: no space left on device/],
+  ["the disk is read-only", 'disk(job.id, "ro")', /EROFS: read-only file system/],
+])("a checkpoint that cannot be saved for %s fails its job with where and why", async (...args) => {
+  const [name, breaks, cause] = args;
+  const harm = createHarm(`checkpoint cannot be saved: ${name}`);
+  const options = SAVES_LATE + callbacks(`onStarted({ job }) { ${breaks}; }`);
+  const project = createTinyProject(tinySource({ before: disks, options }));
+  const sentence = new RegExp(
+    `^Cannot save ${project}/\\.kit/jobs/\\S+/artifacts/step-100: ${cause.source}.*\\. Make the folder writable, or free disk space\\.$`,
+  );
+  await expectFailure(harm, project, sentence);
+  const [job] = createJobStore(project).list();
+  const artifacts = join(project, ".kit/jobs", job?.id ?? "", "artifacts");
+  if (breaks.startsWith("disk")) unmountAfterTest(artifacts);
+  const left = execFileSync("ls", ["-A", artifacts], { encoding: "utf8" });
+  harm.also(left.replace(artifacts, "").trim(), "");
+  harm.expectNone();
+});
+
+test("onFailed hears of a failure that the log could not take", async () => {
+  const { append, ...job } = createJob(createProject(), "unwritable");
+  const failed: string[] = [];
+  const { job: ended } = await runJob({
+    job: {
+      ...job,
+      append(event) {
+        if (event.event !== "training.started") throw new Error("no space left on device");
+        append(event);
+      },
+    },
+    config: CONFIG,
+    engine: {
+      load: () => Promise.reject(new Error("unused")),
+      train: () => Promise.reject(new Error("the cause")),
+    },
+    turn: () => Promise.resolve(),
+    cancel: new AbortController().signal,
+    failure: new AbortController(),
+    onEvent() {},
+    callbacks: { onFailed: ({ error }) => void failed.push(error.message) },
+  });
+  expect(ended.status).toBe("failed");
+  expect(failed).toEqual(["the cause"]);
+});
+
+test("a failure is told once also to who interrupts the last callback", async () => {
+  const hangs =
+    "onStarted() { throw new Error('no'); }, onFailed: () => new Promise(() => setInterval(() => {}, 1_000))";
+  const project = createTinyProject(tinySource({ options: ENDLESS + callbacks(hangs) }));
+  const { child, printed, ended } = startKit(project, ["start"]);
+  await printed(/failed: no\n/);
+  child.kill("SIGINT");
+  expect(await ended).toMatchObject({ code: 1, stderr: "failed: no\n" });
+});
