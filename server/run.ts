@@ -8,8 +8,8 @@ import { type Owner, describeOwner, ownerState } from "../jobs/owner.ts";
 import { KitError, messageOf } from "../protocol/error.ts";
 import { signalGroup } from "./group.ts";
 
-/** How long a run may take to end its job after it was asked to: all of it is gone within 10 s. */
-const GRACE_MS = 9_000;
+/** How long a run may take to end its job after it was asked to; so all of it is gone within 10 s. */
+const GRACE_MS = 8_000;
 /** How long the system may take to end a killed process. */
 const KILL_MS = 500;
 const EXIT_POLL_MS = 50;

@@ -25,7 +25,7 @@ export interface UiServerOptions extends ListenOptions {
   page: string;
   /** How long loading the project may take. Default 30 s. */
   manifestLimitMs?: number;
-  /** How long a run may take to end once it was asked to. Default 9 s. */
+  /** How long a run may take to end once it was asked to. Default 8 s. */
   graceMs?: number;
   /** False: files are only polled, not watched. For tests. */
   watching?: boolean;

@@ -54,7 +54,9 @@ export async function startTabBrowser(): Promise<(url: string) => Promise<Page>>
 export async function show(tab: Page, tabs: readonly Page[]): Promise<void> {
   await tab.bringToFront();
   for (const each of tabs) {
-    await expect.poll(() => each.evaluate<boolean>("document.hidden")).toBe(each !== tab);
+    await expect
+      .poll(() => each.evaluate<boolean>("document.hidden"), { timeout: 20_000 })
+      .toBe(each !== tab);
   }
 }
 

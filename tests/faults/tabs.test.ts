@@ -136,7 +136,7 @@ test(
       await expect
         .poll(async () => (await textIn(tab, OUTPUT)).length, EVENTUALLY)
         .toBeGreaterThan(before.length);
-      await expect.poll(() => textIn(tab, BUTTON)).toContain("Run training: tiny");
+      await expect.poll(() => textIn(tab, BUTTON), EVENTUALLY).toContain("Run training: tiny");
       expect(await isDisabled(tab)).toBe(true);
     };
     await expect.poll(() => textIn(tabs[0]!, OUTPUT), EVENTUALLY).toContain("step ");
