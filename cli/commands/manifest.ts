@@ -1,7 +1,7 @@
 import { messageOf } from "../../protocol/error.ts";
 import type { ManifestMessage } from "../../protocol/manifest.ts";
 import { buildBundle } from "../bundle.ts";
-import { loadTrainer } from "../load.ts";
+import { describeThrown, loadTrainer } from "../load.ts";
 import { enterProject } from "../project.ts";
 
 /** Builds and loads the project, and tells the server that spawned this process what it exposes. */
@@ -10,7 +10,7 @@ export async function manifest(options: { project: string }): Promise<void> {
   process.once("disconnect", () => process.exit());
   // Waiting for that alone keeps nothing alive: an await that cannot settle ends the process.
   process.channel?.unref();
-  process.once("uncaughtException", (error) => tell({ error: messageOf(error) }));
+  process.once("uncaughtException", (error) => tell({ error: describeThrown(error) }));
   try {
     const bundle = await buildBundle(enterProject(options.project));
     const trainer = await loadTrainer(bundle);

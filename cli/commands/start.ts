@@ -6,7 +6,7 @@ import type { ObservableTrainer, Trainer } from "../../sdk/trainer.ts";
 import { OBSERVE } from "../../sdk/trainer.ts";
 import { ensureBundle, showPath } from "../bundle.ts";
 import { reportError } from "../errors.ts";
-import { loadTrainer } from "../load.ts";
+import { describeThrown, loadTrainer } from "../load.ts";
 import { createProgress } from "../progress.ts";
 import { enterProject } from "../project.ts";
 
@@ -49,7 +49,7 @@ async function loadOrExplain(bundle: string): Promise<Trainer | null> {
   };
   const crash = (error: unknown) => {
     process.off("exit", explain);
-    process.exit(reportError(error));
+    process.exit(reportError(new Error(describeThrown(error), { cause: error })));
   };
   process.once("exit", explain);
   process.once("uncaughtException", crash);
