@@ -77,9 +77,9 @@ test(
 test(
   "a callback that never returns fails its job, and the sentence names it",
   async () => {
-    const harm = createHarm("callback never returns");
+    const harm = createHarm("callback not done within its limit");
     const waits = "() => new Promise(() => {})";
-    await expectFailures(harm, [
+    await expectFailures(createHarm("callback waits for what never comes"), [
       {
         source: tinySource({ options: callbacks(`onCheckpoint: ${waits}`) }),
         sentence: /^onCheckpoint never returned\. Look for a promise in it that does not settle\.$/,
