@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 import { Command, CommanderError, InvalidArgumentError } from "commander";
 import { reportError } from "./errors.ts";
+import type { UiOptions } from "./commands/ui.ts";
 import { packageVersion } from "./package.ts";
 
 const EXIT_WRONG_USE = 2;
@@ -47,9 +48,11 @@ program
   .description("open the page to start a run and watch it")
   .option("-p, --port <n>", "port (default: 4747 or the next free one; 0: any)", parsePort)
   .option("--host <address>", "address to listen on", "127.0.0.1")
+  .option("--allowed-host <name...>", "let the page be asked for under these names too")
+  .option("--no-token", "let in whoever reaches an address that is not this machine's own")
   .option("--no-open", "do not open a browser")
   .option("--project <dir>", "folder of the project", ".")
-  .action(async (options: { port?: number; host: string; open: boolean; project: string }) => {
+  .action(async (options: UiOptions) => {
     const { ui } = await import("./commands/ui.ts");
     await ui(options);
   });

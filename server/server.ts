@@ -1,12 +1,17 @@
 import { once } from "node:events";
-import { type ServerResponse, createServer } from "node:http";
+import { type IncomingMessage, type ServerResponse, createServer } from "node:http";
+import { hostname } from "node:os";
 import { setTimeout as delay } from "node:timers/promises";
 import type { Owner } from "../jobs/owner.ts";
 import { createJobStore } from "../jobs/store.ts";
 import { messageOf } from "../protocol/error.ts";
 import { loadAssets } from "./assets.ts";
 import type { ServerContext } from "./context.ts";
+import { createGuard } from "./guard/guard.ts";
+import { createTokenGate } from "./guard/token.ts";
+import { setSecurityHeaders } from "./headers.ts";
 import { cancelJobOf } from "./killedJob.ts";
+import { SERVER_LIMITS, limitBody, limitConnections } from "./limits.ts";
 import { type ListenOptions, listen } from "./listen.ts";
 import { createManifestReader } from "./manifest.ts";
 import { sendError } from "./respond.ts";
@@ -23,6 +28,10 @@ export interface UiServerOptions extends ListenOptions {
   kit: string[];
   /** Absolute path of the built page. */
   page: string;
+  /** Names under which the page may be asked for, besides those of this machine. */
+  allowedHosts?: string[];
+  /** What whoever asks has to show. Left out: nothing. */
+  token?: string;
   /** How long loading the project may take. Default 30 s. */
   manifestLimitMs?: number;
   /** How long a run may take to end once it was asked to. Default 8 s. */
@@ -46,15 +55,27 @@ export async function startUiServer(options: UiServerOptions): Promise<UiServer>
   const runner = createRunner({ project, kit, graceMs, watching, onGone });
   const context: ServerContext = { jobs, manifests, runner, watching };
   const assets = loadAssets(page);
+  const policy = { boundTo: options.host, machine: hostname(), added: options.allowedHosts ?? [] };
+  const { token } = options;
+  const gate = token === undefined ? undefined : createTokenGate(token, () => port);
+  const guard = createGuard(policy, gate);
   const unanswered = new Set<ServerResponse>();
-  const server = createServer((request, response) => {
+
+  async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    setSecurityHeaders(response);
+    if (!(await guard(request, response)) || !limitBody(request, response)) return;
+    await route(context, assets, { request, response });
+  }
+
+  const server = createServer(SERVER_LIMITS, (request, response) => {
     unanswered.add(response);
     response.once("close", () => unanswered.delete(response));
-    route(context, assets, { request, response }).catch((error: unknown) => {
+    answer(request, response).catch((error: unknown) => {
       if (response.headersSent) response.destroy();
       else sendError(response, 500, messageOf(error));
     });
   });
+  limitConnections(server);
   const port = await listen(server, options);
 
   async function end(): Promise<void> {

@@ -109,9 +109,14 @@ export interface RawAnswer {
 }
 
 /** Asks for a target exactly as it is written; `fetch` would tidy it up. */
-export function askRaw(port: number, target: string, method = "GET"): Promise<RawAnswer> {
+export function askRaw(
+  port: number,
+  target: string,
+  method = "GET",
+  headers: Record<string, string> = {},
+): Promise<RawAnswer> {
   return new Promise((resolve, reject) => {
-    const asked = request({ host: "127.0.0.1", port, path: target, method }, (answer) => {
+    const asked = request({ host: "127.0.0.1", port, path: target, method, headers }, (answer) => {
       let body = "";
       answer.setEncoding("utf8");
       answer.on("data", (part: string) => (body += part));

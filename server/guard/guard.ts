@@ -1,0 +1,77 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { sendError, sendText } from "../respond.ts";
+import { CHECKS } from "./checks.ts";
+import type { HostPolicy } from "./host.ts";
+import type { TokenGate } from "./token.ts";
+
+const NO_TOKEN =
+  "This page needs its token. Open the address that kit ui printed when it started, token included.";
+const BUSY = "Too many wrong tokens at once. Wait a few seconds, then open the address again.";
+
+/** Answers whoever may not come in. Returns whether the request may go on to its route. */
+export type Guard = (request: IncomingMessage, response: ServerResponse) => Promise<boolean>;
+
+/** @param gate left out where nobody but this machine's users can reach the server */
+export function createGuard(policy: HostPolicy, gate?: TokenGate): Guard {
+  return async (request, response) => {
+    for (const check of CHECKS) {
+      const refusal = check(request, policy);
+      if (!refusal) continue;
+      for (const [name, value] of Object.entries(refusal.headers ?? {})) {
+        response.setHeader(name, value);
+      }
+      sendError(response, refusal.status, refusal.error);
+      return false;
+    }
+    return gate ? passGate(gate, request, response) : true;
+  };
+}
+
+async function passGate(
+  gate: TokenGate,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<boolean> {
+  const admission = await gate.admit(request);
+  switch (admission.state) {
+    case "admitted":
+      return true;
+    case "welcome":
+      response.setHeader("Set-Cookie", admission.cookie);
+      enterPage(request, response);
+      return false;
+    case "refused":
+      refuse(request, response, admission.isBusy ? 429 : 401, admission.isBusy ? BUSY : NO_TOKEN);
+      return false;
+  }
+}
+
+/** Goes to the page without the token in its address. */
+function enterPage({ headers }: IncomingMessage, response: ServerResponse): void {
+  if (headers["sec-fetch-site"] === "cross-site" || headers["sec-fetch-site"] === "same-site") {
+    // After a redirect the browser would still think of the site of the link, and keep the cookie.
+    sendText(
+      response,
+      200,
+      "text/html; charset=utf-8",
+      '<!doctype html><title>Kit</title><meta http-equiv="refresh" content="0;url=./">',
+    );
+    return;
+  }
+  response.writeHead(303, { Location: "./", "Cache-Control": "no-store" }).end();
+}
+
+function refuse(
+  { url = "" }: IncomingMessage,
+  response: ServerResponse,
+  status: number,
+  sentence: string,
+): void {
+  if (url.startsWith("/api/")) return sendError(response, status, sentence);
+  sendText(
+    response,
+    status,
+    "text/html; charset=utf-8",
+    `<!doctype html><html lang="en"><title>Kit</title><h1>Kit</h1><p>${sentence}</p></html>`,
+  );
+}

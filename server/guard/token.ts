@@ -1,0 +1,72 @@
+import { createHmac, randomBytes, timingSafeEqual } from "node:crypto";
+import type { IncomingMessage } from "node:http";
+
+const TOKEN_BYTES = 24;
+/** One wrong token at a time is answered, each this much later. */
+const WRONG_TOKEN_MS = 1_000;
+/** More that wait for their answer are told to come back. */
+const MOST_WAITING = 20;
+
+export const TOKEN_PARAMETER = "token";
+
+/** `admitted`: has the cookie; `welcome`: has the token and gets the cookie. */
+export type Admission =
+  | { state: "admitted" }
+  | { state: "welcome"; cookie: string }
+  | { state: "refused"; isBusy: boolean };
+
+export interface TokenGate {
+  /** Says whether a request may in. A wrong token is answered late, so that guessing is slow. */
+  admit: (request: IncomingMessage) => Promise<Admission>;
+}
+
+export function createToken(): string {
+  return randomBytes(TOKEN_BYTES).toString("base64url");
+}
+
+/**
+ * Lets in who shows the token, in the URL once, then by a cookie made from it.
+ * @param portOf tells the cookies of two servers on one machine apart; browsers share them over ports
+ */
+export function createTokenGate(token: string, portOf: () => number): TokenGate {
+  // Not the token itself, so that a cookie that leaks is no link to be sent around.
+  const secret = createHmac("sha256", token).update("kit ui cookie").digest("base64url");
+  let waiting = 0;
+  let turn: Promise<void> = Promise.resolve();
+
+  async function refuseLate(): Promise<Admission> {
+    if (waiting >= MOST_WAITING) return { state: "refused", isBusy: true };
+    waiting++;
+    turn = turn.then(() => new Promise((resolve) => setTimeout(resolve, WRONG_TOKEN_MS).unref()));
+    await turn;
+    waiting--;
+    return { state: "refused", isBusy: false };
+  }
+
+  return {
+    async admit({ url = "", headers }) {
+      const name = `kit-ui-${portOf()}`;
+      if (cookiesNamed(name, headers.cookie).some((value) => isSame(value, secret))) {
+        return { state: "admitted" };
+      }
+      const shown = new URLSearchParams(url.split("?", 2)[1]).get(TOKEN_PARAMETER);
+      if (shown === null) return { state: "refused", isBusy: false };
+      if (!isSame(shown, token)) return refuseLate();
+      return { state: "welcome", cookie: `${name}=${secret}; Path=/; HttpOnly; SameSite=Strict` };
+    },
+  };
+}
+
+function cookiesNamed(name: string, header = ""): string[] {
+  return header
+    .split(";")
+    .map((pair) => pair.trim())
+    .filter((pair) => pair.startsWith(`${name}=`))
+    .map((pair) => pair.slice(name.length + 1));
+}
+
+/** Takes as long for a near miss as for a far one. */
+function isSame(shown: string, wanted: string): boolean {
+  const digest = (text: string) => createHmac("sha256", "kit").update(text).digest();
+  return timingSafeEqual(digest(shown), digest(wanted));
+}

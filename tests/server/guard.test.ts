@@ -1,0 +1,252 @@
+import { hostname } from "node:os";
+import { connect } from "node:net";
+import { expect, test } from "vitest";
+import { startServer } from "../uiServer.ts";
+
+/** What the table counts, for the record of a run. */
+const count = { cases: 0, refusals: 0 };
+
+/** Sends these bytes as they are. Returns the status of the answer and its text. */
+function send(port: number, bytes: string): Promise<{ status: number; text: string }> {
+  count.cases++;
+  return new Promise((resolve, reject) => {
+    const socket = connect(port, "127.0.0.1");
+    let text = "";
+    socket.setEncoding("latin1");
+    socket.on("data", (part: string) => (text += part));
+    socket.on("error", reject);
+    socket.on("close", () => {
+      const status = Number(/^HTTP\/1\.1 (\d{3}) /.exec(text)?.[1]);
+      if (status >= 400) count.refusals++;
+      resolve({ status, text });
+    });
+    socket.write(bytes, "latin1");
+  });
+}
+
+interface Sent {
+  method?: string;
+  target?: string;
+  version?: string;
+  headers?: string[];
+}
+
+function asBytes({ method = "GET", target = "/", version = "1.1", headers = [] }: Sent): string {
+  const all = [...headers, "Connection: close"].map((line) => `${line}\r\n`).join("");
+  return `${method} ${target} HTTP/${version}\r\n${all}\r\n`;
+}
+
+const HOST = "Host: localhost";
+
+async function statusOf(sent: Sent, options: Parameters<typeof startServer>[0] = {}) {
+  const { port } = await startServer(options);
+  const { status } = await send(port, asBytes({ headers: [HOST], ...sent }));
+  return status;
+}
+
+test.each([
+  ["GET", 200],
+  ["HEAD", 200],
+  ["POST", 405],
+  ["PUT", 405],
+  ["DELETE", 405],
+  ["PATCH", 405],
+  ["OPTIONS", 405],
+  ["TRACE", 405],
+  ["PROPFIND", 405],
+  ["QUERY", 405],
+  ["get", 400],
+])("method %s: %i", async (method, status) => {
+  expect(await statusOf({ method })).toBe(status);
+});
+
+test("CONNECT gets no tunnel", async () => {
+  const { port } = await startServer();
+  const { status } = await send(
+    port,
+    asBytes({ method: "CONNECT", target: "evil:80", headers: [HOST] }),
+  );
+  expect(status).not.toBe(200);
+});
+
+test.each([
+  ["/", 200],
+  ["/?a=b", 200],
+  ["/nothing", 404],
+  ["//evil", 400],
+  ["//evil/..", 400],
+  ["/\\evil", 400],
+  ["/a#b", 400],
+  ["http://evil/x", 400],
+  ["http://localhost/", 400],
+  ["*", 400],
+  ["evil", 400],
+  ["/../..", 400],
+  ["/a/../../etc/passwd", 400],
+  ["/./", 400],
+  ["/%2e%2e/", 400],
+  ["/%2e%2e%2fetc", 400],
+  ["/%252e%252e/", 400],
+  ["/a%2fb", 400],
+  ["/a%5cb", 400],
+  ["/%00", 400],
+  ["/\0", 400],
+  ["/%0d%0aSet-Cookie:a=b", 400],
+  ["/%", 400],
+  ["/%zz", 400],
+  ["/%ff", 400],
+  ["/\x80", 400],
+  ["/api/jobs/..%2f..%2fx/events", 400],
+  ["/api/jobs/%2e%2e/events", 400],
+  ["/api/jobs/nonsense/events", 404],
+])("target %j: %i", async (target, status) => {
+  expect(await statusOf({ target })).toBe(status);
+});
+
+test.each([
+  [["Host: localhost"], 200],
+  [["Host: localhost:4747"], 200],
+  [["Host: localhost:1"], 200],
+  [["Host: LOCALHOST"], 200],
+  [["Host: localhost."], 200],
+  [["Host: my-app.localhost:8080"], 200],
+  [["Host: 127.0.0.1:4747"], 200],
+  [["Host: [::1]:4747"], 200],
+  [[], 400],
+  [["Host: localhost", "Host: localhost"], 400],
+  [["Host: localhost", "Host: evil.example"], 400],
+  [["Host:"], 400],
+  [["Host: local host"], 400],
+  [["Host: localhost, evil.example"], 400],
+  [["Host: localhost:"], 400],
+  [["Host: localhost:99999999"], 400],
+  [["Host: localhost:80:80"], 400],
+  [["Host: user@localhost"], 400],
+  [["Host: localhost/evil"], 400],
+  [["Host: http://localhost"], 400],
+  [["Host: [::1"], 400],
+  [["Host: [localhost]"], 400],
+  [["Host: ::1"], 400],
+  [["Host: localhost%00"], 400],
+  [["Host: -localhost"], 400],
+  [[`Host: ${"a".repeat(300)}`], 400],
+  [["Host: evil.example"], 403],
+  [["Host: evil.example:4747"], 403],
+  [["Host: localhost.evil.example"], 403],
+  [["Host: evillocalhost"], 403],
+  [["Host: 127.0.0.1.evil.example"], 403],
+  [["Host: 2130706433"], 403],
+  [["Host: 0x7f000001"], 403],
+  [["Host: 127.1"], 403],
+  [["Host: 127.0.0.2"], 403],
+  [["Host: 0.0.0.0"], 403],
+  [["Host: 192.168.1.5:4747"], 403],
+  [["Host: [::ffff:127.0.0.1]"], 403],
+  [["Host: [fe80::1]"], 403],
+  [[`Host: ${hostname()}`], 403],
+])("host %j: %i", async (headers, status) => {
+  expect(await statusOf({ headers })).toBe(status);
+});
+
+test.each(["1.0", "1.1"])(
+  "HTTP/%s without a host is 400, with one it is answered",
+  async (version) => {
+    expect(await statusOf({ version, headers: [] })).toBe(400);
+    expect(await statusOf({ version })).toBe(200);
+  },
+);
+
+test("a name that --allowed-host adds is let in, and no other", async () => {
+  const { port } = await startServer({ allowedHosts: ["dev.example"] });
+  const ask = (host: string) => send(port, asBytes({ headers: [`Host: ${host}`] }));
+  expect((await ask("dev.example:8443")).status).toBe(200);
+  expect((await ask("DEV.example.")).status).toBe(200);
+  expect((await ask("a.dev.example")).status).toBe(403);
+});
+
+test("a refused name is told with the option that lets it in", async () => {
+  const { port } = await startServer();
+  const { text } = await send(port, asBytes({ headers: ["Host: dev.example"] }));
+  expect(text).toContain("kit ui --allowed-host dev.example");
+});
+
+const SITES = ["same-origin", "none", "same-site", "cross-site", "nonsense"];
+const MODES = ["navigate", "cors", "no-cors", "same-origin", "websocket"];
+
+test.each(SITES.flatMap((site) => MODES.map((mode) => [site, mode])))(
+  "Sec-Fetch-Site %s with mode %s",
+  async (site, mode) => {
+    const { port } = await startServer();
+    const ask = (target: string, dest: string, method = "GET") =>
+      send(
+        port,
+        asBytes({
+          method,
+          target,
+          headers: [
+            HOST,
+            `Sec-Fetch-Site: ${site}`,
+            `Sec-Fetch-Mode: ${mode}`,
+            `Sec-Fetch-Dest: ${dest}`,
+          ],
+        }),
+      );
+    const isOurs = site === "same-origin" || site === "none";
+    const isLink = mode === "navigate";
+    expect((await ask("/", "document")).status).toBe(isOurs || isLink ? 200 : 403);
+    expect((await ask("/?from=mail", "document")).status).toBe(isOurs || isLink ? 200 : 403);
+    expect((await ask("/", "iframe")).status).toBe(isOurs ? 200 : 403);
+    expect((await ask("/api/jobs", "document")).status).toBe(isOurs ? 200 : 403);
+    expect((await ask("/api/jobs", "empty")).status).toBe(isOurs ? 200 : 403);
+    expect((await ask("/", "document", "POST")).status).toBe(isOurs ? 405 : 403);
+  },
+);
+
+test.each([
+  [[HOST], 200],
+  [["Host: localhost:4747", "Origin: http://localhost:4747"], 200],
+  [["Host: localhost:9999", "Origin: http://localhost:9999"], 200],
+  [["Host: localhost:9999", "Origin: https://localhost:9999"], 200],
+  [["Host: LOCALHOST:9999", "Origin: http://localhost:9999"], 200],
+  [[HOST, "Origin: null"], 403],
+  [[HOST, "Origin: http://evil.example"], 403],
+  [["Host: localhost:4747", "Origin: http://localhost:3000"], 403],
+  [["Host: localhost:4747", "Origin: http://localhost"], 403],
+  [["Host: localhost:4747", "Origin: http://127.0.0.1:4747"], 403],
+  [["Host: localhost:4747", "Origin: http://localhost:4747.evil.example"], 403],
+  [[HOST, "Origin: "], 403],
+  [[HOST, "Origin: chrome-extension://localhost"], 403],
+])("origin without Sec-Fetch-Site %j: %i", async (headers, status) => {
+  const { port } = await startServer();
+  expect((await send(port, asBytes({ target: "/api/jobs", headers }))).status).toBe(status);
+  const started = await send(port, asBytes({ method: "POST", target: "/api/train", headers }));
+  // The project is empty, so that a run that is let in ends by itself.
+  expect(started.status).toBe(status);
+});
+
+test("every answer has the security headers, refusals included", async () => {
+  const { port } = await startServer();
+  const sent: Sent[] = [
+    {},
+    { target: "/nothing" },
+    { target: "//evil" },
+    { target: "/api/jobs" },
+    { target: "/api/train" },
+    { target: "/api/manifest" },
+    { method: "PUT" },
+    { headers: ["Host: evil.example"] },
+  ];
+  for (const each of sent) {
+    const { text } = await send(port, asBytes({ headers: [HOST], ...each }));
+    expect(text).toMatch(/^Content-Security-Policy: default-src 'self';.*frame-ancestors 'none'/m);
+    expect(text).toMatch(/^X-Content-Type-Options: nosniff\r$/m);
+    expect(text).toMatch(/^Referrer-Policy: no-referrer\r$/m);
+    expect(text).toMatch(/^Cross-Origin-Resource-Policy: same-origin\r$/m);
+    expect(text).not.toMatch(/^Access-Control-/im);
+  }
+});
+
+test("the table is as long as it says", () => {
+  console.log(`guard: ${count.cases} cases, ${count.refusals} refusals`);
+  expect(count.cases).toBeGreaterThan(200);
+});

@@ -1,0 +1,81 @@
+import { expect, test } from "vitest";
+import { askRaw, startServer } from "../uiServer.ts";
+
+const TOKEN = "correct horse";
+const LINK = `?token=${encodeURIComponent(TOKEN)}`;
+
+function ask(url: string, headers: Record<string, string> = {}): Promise<Response> {
+  return fetch(url, { headers, redirect: "manual" });
+}
+
+async function cookieOf(answer: Response): Promise<string> {
+  await answer.body?.cancel();
+  return answer.headers.get("set-cookie")?.split(";")[0] ?? "";
+}
+
+test("the link leads to the page, and its cookie opens every route", async () => {
+  const { url } = await startServer({ token: TOKEN });
+  const link = await ask(url + LINK);
+  expect(link.status).toBe(303);
+  expect(link.headers.get("location")).toBe("./");
+  expect(link.headers.get("set-cookie")).toMatch(/; Path=\/; HttpOnly; SameSite=Strict$/);
+  const cookie = await cookieOf(link);
+  expect(cookie).not.toContain(TOKEN);
+  for (const path of ["", "assets/app-1a2b.js", "api/jobs"]) {
+    expect((await ask(url + path, { cookie })).status).toBe(200);
+  }
+});
+
+test("a link on another site leads to the page as well", async () => {
+  const { port } = await startServer({ token: TOKEN });
+  const { status, headers, body } = await askRaw(port, `/${LINK}`, "GET", {
+    "sec-fetch-site": "cross-site",
+    "sec-fetch-mode": "navigate",
+    "sec-fetch-dest": "document",
+  });
+  // A redirect would leave the strict cookie out; a page of our own goes on with it.
+  expect(status).toBe(200);
+  expect(String(headers["set-cookie"])).toContain("SameSite=Strict");
+  expect(body).toContain('content="0;url=./"');
+});
+
+test("without the token every route is 401 and says what to do", async () => {
+  const { url } = await startServer({ token: TOKEN });
+  for (const path of ["", "assets/app-1a2b.js", "nothing", "api/jobs", "api/train"]) {
+    const answer = await ask(url + path);
+    expect(answer.status).toBe(401);
+    expect(await answer.text()).toContain("Open the address that kit ui printed");
+  }
+  expect((await fetch(`${url}api/train`, { method: "POST" })).status).toBe(401);
+});
+
+test("a cookie of another token, of another server or made up is refused", async () => {
+  const one = await startServer({ token: TOKEN });
+  const other = await startServer({ token: "another" });
+  const cookie = await cookieOf(await ask(`${other.url}?token=another`));
+  expect((await ask(one.url, { cookie })).status).toBe(401);
+  const renamed = cookie.replace(String(other.port), String(one.port));
+  expect((await ask(one.url, { cookie: renamed })).status).toBe(401);
+  expect((await ask(one.url, { cookie: `kit-ui-${one.port}=${TOKEN}` })).status).toBe(401);
+});
+
+test("the cookie outlives a restart on the same port with the same token", async () => {
+  const first = await startServer({ token: TOKEN });
+  const cookie = await cookieOf(await ask(first.url + LINK));
+  await first.close();
+  const second = await startServer({ token: TOKEN, port: first.port });
+  expect((await ask(second.url, { cookie })).status).toBe(200);
+});
+
+test("wrong tokens are answered one after another, late, and too many at once are sent away", async () => {
+  const { url } = await startServer({ token: TOKEN });
+  const began = performance.now();
+  const guesses = Array.from({ length: 30 }, (_, guess) => ask(`${url}?token=${guess}`));
+  const first = await Promise.race(guesses.slice(0, 20));
+  expect(first.status).toBe(401);
+  expect(performance.now() - began).toBeGreaterThan(900);
+  const away = await Promise.all(guesses.slice(20));
+  expect(away.every(({ status }) => status === 429)).toBe(true);
+  // Who has the right one does not wait behind those who guess.
+  expect((await ask(url + LINK)).status).toBe(303);
+});
