@@ -8,7 +8,12 @@ export function useBrowser(): void {
   beforeAll(async () => {
     browser = await chromium.launch({
       executablePath: process.env.CHROMIUM_PATH ?? "/usr/bin/chromium",
-      args: ["--no-sandbox", "--disable-quic", "--disable-background-networking"],
+      args: [
+        "--no-sandbox",
+        "--disable-quic",
+        "--disable-background-networking",
+        "--host-resolver-rules=MAP *.example 127.0.0.1",
+      ],
     });
   });
   afterAll(() => browser.close());
@@ -20,6 +25,11 @@ export async function openPage(url: string): Promise<Page> {
   const page = await context.newPage();
   const errors: string[] = [];
   page.on("pageerror", (error) => errors.push(String(error)));
+  page.on("console", (message) => {
+    // Of the page that is shown; a site in a test frames ours on purpose.
+    const isOurs = message.location().url.startsWith(url);
+    if (isOurs && /Content.Security.Policy/i.test(message.text())) errors.push(message.text());
+  });
   onTestFinished(async () => {
     await context.close();
     expect(errors).toEqual([]);

@@ -1,0 +1,92 @@
+import { existsSync } from "node:fs";
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { createTinyProject } from "../kit.ts";
+import { openPage, runButton, useBrowser } from "./browser.ts";
+import { startKitUi } from "./kitUi.ts";
+
+useBrowser();
+
+/** A site with one page. Returns its port. */
+async function startSite(html: string): Promise<number> {
+  const server = createServer((_, response) => {
+    response.writeHead(200, { "Content-Type": "text/html" }).end(html);
+  });
+  onTestFinished(() => void server.close());
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  return (server.address() as AddressInfo).port;
+}
+
+/** What a page of another site may try; it says in its title when it has tried all. */
+function attack(kit: string): string {
+  return `<!doctype html><iframe name="framed" src="${kit}"></iframe><iframe name="into"></iframe>
+<form method="post" target="into" action="${kit}api/train"></form><script type="module">
+const read = [];
+for (const mode of ["cors", "no-cors", "same-origin"]) {
+  for (const [method, path] of [["POST", "api/train"], ["GET", "api/jobs"], ["GET", "api/manifest"]]) {
+    await fetch("${kit}" + path, { method, mode }).then(
+      async (answer) => { if (await answer.text()) read.push(mode + " " + path); }, () => {});
+  }
+}
+await new Promise((done) => {
+  const source = new EventSource("${kit}api/jobs/20260101-000000-000-aaaa/events");
+  source.onopen = () => { read.push("events"); done(); };
+  source.onerror = done;
+});
+for (const tag of ["img", "script"]) await new Promise((done) => {
+  const element = document.createElement(tag);
+  element.onload = () => { read.push(tag); done(); };
+  element.onerror = done;
+  element.src = "${kit}api/train";
+  document.body.append(element);
+});
+document.forms[0].submit();
+await new Promise((done) => document.querySelector("[name=into]").addEventListener("load", done));
+document.title = "tried: " + read.join(", ");
+</script>`;
+}
+
+test.each(["evil.example", "localhost"])(
+  "a page of %s on another port starts nothing, reads nothing and frames nothing",
+  async (name) => {
+    const project = createTinyProject();
+    const { url } = await startKitUi(project);
+    const site = await startSite(attack(url));
+    const page = await openPage(`http://${name}:${site}/`);
+    await expect.poll(() => page.title(), { timeout: 20_000 }).toBe("tried:");
+    expect(await page.frame("framed")?.title()).not.toBe("Kit");
+    expect(await page.frame("framed")?.locator("#app").count()).toBe(0);
+    expect(existsSync(join(project, ".kit"))).toBe(false);
+  },
+  30_000,
+);
+
+test("a name that was made to lead here is refused, and told how to be let in", async () => {
+  const { port } = await startKitUi(createTinyProject());
+  const page = await openPage(`http://rebound.example:${port}/`);
+  expect(await page.locator("body").innerText()).toContain("--allowed-host rebound.example");
+});
+
+test("a link on another site opens the page", async () => {
+  const { url } = await startKitUi(createTinyProject());
+  const site = await startSite(`<!doctype html><a href="${url}">Kit</a>`);
+  const page = await openPage(`http://other.example:${site}/`);
+  await page.getByRole("link", { name: "Kit" }).click();
+  await expect.poll(() => runButton(page).innerText()).toBe("Run training: tiny");
+});
+
+test.each(["localhost", "127.0.0.1", "my-app.localhost"])(
+  "everything works through %s",
+  async (name) => {
+    const { port } = await startKitUi(createTinyProject());
+    const page = await openPage(`http://${name}:${port}/`);
+    await runButton(page).click();
+    await page.locator("tbody tr").first().click();
+    await page.getByText("artifacts: 2").waitFor({ timeout: 20_000 });
+  },
+  30_000,
+);
