@@ -77,7 +77,9 @@ export function createInferThread({ idleMs = 30_000 } = {}) {
       throw error;
     }
 
-    async function infer({ signal, ...request }: InferRequest): Promise<InferResult> {
+    async function infer(asked: InferRequest): Promise<InferResult> {
+      assertRequest(asked);
+      const { signal, ...request } = asked;
       signal?.throwIfAborted();
       if (!open.has(model)) {
         throw new EngineError("REQUEST_INVALID", "The model was closed: load it again to use it.");
@@ -104,4 +106,15 @@ export function createInferThread({ idleMs = 30_000 } = {}) {
   }
 
   return { load };
+}
+
+/** What can be wrong with a request before it reaches the thread, which checks the rest. */
+function assertRequest(request: unknown): asserts request is InferRequest {
+  if (typeof request !== "object" || request === null) {
+    throw new EngineError("REQUEST_INVALID", "infer takes { prompt } or { messages }.");
+  }
+  const { signal } = request as { signal?: unknown };
+  if (signal !== undefined && !(signal instanceof AbortSignal)) {
+    throw new EngineError("REQUEST_INVALID", "infer needs an AbortSignal as its signal.");
+  }
 }

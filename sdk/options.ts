@@ -1,7 +1,8 @@
 import { isAbsolute, resolve } from "node:path";
 import { inspect } from "node:util";
 import * as v from "valibot";
-import { resolveModel } from "../engine/presets.ts";
+import { type ModelSource, resolveModel } from "../engine/presets.ts";
+import { PROJECTIONS } from "../engine/weights.ts";
 import type { LoraConfig, ModelShape, TrainConfig } from "../protocol/engine.ts";
 import { KitError, messageOf } from "../protocol/error.ts";
 import type { TrainerCallbacks } from "./callbacks.ts";
@@ -144,7 +145,7 @@ export type CheckedOptions = Omit<v.InferOutput<typeof optionsSchema>, "callback
 export function checkOptions(options: TrainerOptions): CheckedOptions {
   const result = v.safeParse(optionsSchema, options, { abortEarly: true });
   if (!result.success) throw new KitError("INVALID_OPTION", describeIssue(result.issues[0]));
-  checkModel(result.output.model);
+  checkFit(result.output);
   return { ...result.output, callbacks: options.callbacks ?? {} };
 }
 
@@ -163,13 +164,35 @@ function describeIssue(issue: v.InferIssue<typeof optionsSchema>): string {
   return `createTrainer: ${option} must be ${issue.message}, but is ${found}.`;
 }
 
-function checkModel(model: string | ModelShape): void {
-  if (typeof model === "string" && isPath(model)) return;
-  try {
-    resolveModel(model);
-  } catch (error) {
-    throw new KitError("INVALID_OPTION", `createTrainer: ${messageOf(error)}`, { cause: error });
+/** What the single options cannot tell: whether they fit the model. */
+function checkFit({ model, maxLength, lora }: v.InferOutput<typeof optionsSchema>): void {
+  const wrong = lora?.targetModules.find((name) => !Object.hasOwn(PROJECTIONS, name));
+  if (wrong !== undefined) {
+    const known = Object.keys(PROJECTIONS).join(", ");
+    fail(`"lora.targetModules" must name some of ${known}, but has ${inspect(wrong)}.`);
   }
+  // What a path leads to is on disk, and is looked at when the job starts.
+  if (typeof model === "string" && isPath(model)) return;
+  const source = resolveOrFail(model);
+  if (source.kind !== "shape" || maxLength === undefined) return;
+  const { context } = source.shape;
+  if (maxLength > context) {
+    fail(
+      `"maxLength" must be at most the model's context of ${context} tokens, but is ${maxLength}.`,
+    );
+  }
+}
+
+function resolveOrFail(model: string | ModelShape): ModelSource {
+  try {
+    return resolveModel(model);
+  } catch (error) {
+    return fail(messageOf(error), error);
+  }
+}
+
+function fail(problem: string, cause?: unknown): never {
+  throw new KitError("INVALID_OPTION", `createTrainer: ${problem}`, { cause });
 }
 
 /** The config of a job, with paths made absolute against the project. */

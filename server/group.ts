@@ -8,3 +8,14 @@ export function signalGroup(pid: number, signal: NodeJS.Signals): void {
     // The group is gone.
   }
 }
+
+/** Whether no process of the group is left. */
+export function isGroupGone(pid: number): boolean {
+  try {
+    process.kill(-pid, 0);
+    return false;
+  } catch (error) {
+    // EPERM: one is left that has become somebody else's.
+    return (error as NodeJS.ErrnoException).code === "ESRCH";
+  }
+}

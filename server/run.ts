@@ -6,12 +6,12 @@ import { makeDirectory, readJson, writeFileAtomically } from "../jobs/file.ts";
 import { followFile } from "../jobs/follow.ts";
 import { type Owner, describeOwner, ownerState } from "../jobs/owner.ts";
 import { KitError, messageOf } from "../protocol/error.ts";
-import { signalGroup } from "./group.ts";
+import { isGroupGone, signalGroup } from "./group.ts";
 
 /** How long a run may take to end its job after it was asked to; so all of it is gone within 10 s. */
-const GRACE_MS = 8_000;
+const GRACE_MS = 7_500;
 /** How long the system may take to end a killed process. */
-const KILL_MS = 500;
+const KILL_MS = 1_000;
 const EXIT_POLL_MS = 50;
 const OWNER_ONLY = 0o600;
 
@@ -193,7 +193,7 @@ async function endProcess({ owner, hasEnded }: RunProcess, graceMs: number): Pro
   await waitUntil(hasEnded, graceMs);
   // Also what the run has left behind in its group.
   signalGroup(owner.pid, "SIGKILL");
-  await waitUntil(hasEnded, KILL_MS);
+  await waitUntil(() => hasEnded() && isGroupGone(owner.pid), KILL_MS);
 }
 
 async function waitUntil(isTrue: () => boolean, limitMs: number): Promise<void> {

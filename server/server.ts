@@ -34,7 +34,7 @@ export interface UiServerOptions extends ListenOptions {
   token?: string;
   /** How long loading the project may take. Default 30 s. */
   manifestLimitMs?: number;
-  /** How long a run may take to end once it was asked to. Default 8 s. */
+  /** How long a run may take to end once it was asked to. Default 7.5 s. */
   graceMs?: number;
   /** False: files are only polled, not watched. For tests. */
   watching?: boolean;

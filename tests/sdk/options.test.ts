@@ -91,6 +91,14 @@ describe("createTrainer's options", () => {
     [{ lora: { r: 1 } }, 'createTrainer needs the option "lora.alpha".'],
     [{ lora: { r: 1, alpha: -1 } }, '"lora.alpha" must be a number greater than 0, but is -1.'],
     [
+      { lora: { r: 1, alpha: 1, targetModules: ["q_proj", "query"] } },
+      "\"lora.targetModules\" must name some of q_proj, k_proj, v_proj, o_proj, gate_proj, up_proj, down_proj, but has 'query'.",
+    ],
+    [
+      { maxLength: 300 },
+      '"maxLength" must be at most the model\'s context of 256 tokens, but is 300.',
+    ],
+    [
       { lora: { r: 1, alpha: 1, targetModules: [] } },
       '"lora.targetModules" must be a list of at least one name, but is [].',
     ],
