@@ -137,7 +137,7 @@ test(
 test(
   "a job that is stopped for three minutes runs again afterwards, and nobody else wrote a byte",
   async () => {
-    const harm = createHarm("owner stopped for 3 minutes (SIGSTOP, SIGCONT)");
+    const harm = createHarm("owner stopped for 3 minutes of its readers (SIGSTOP, SIGCONT)");
     const project = createTinyProject(tinySource({ options: ENDLESS }));
     const { child, printed, ended } = startKit(project, ["start"]);
     await printed(/step +50\//);
