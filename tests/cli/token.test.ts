@@ -1,0 +1,58 @@
+import { describe, expect, it } from "vitest";
+import { createTinyProject, startKit, tinySource } from "../kit.ts";
+
+/** Where more than this machine's users could reach it; nothing in these tests comes from outside. */
+const OPEN_TO_ALL = ["ui", "--port", "0", "--no-open", "--host", "0.0.0.0"];
+
+/** Follows a link as a browser does, with the cookie that it is given. */
+async function followLink(link: string): Promise<Response> {
+  const { status, headers } = await fetch(link, { redirect: "manual" });
+  expect(status).toBe(303);
+  const cookie = headers.get("set-cookie")?.split(";")[0] ?? "";
+  return fetch(new URL(headers.get("location") ?? "", link), { headers: { cookie } });
+}
+
+describe("kit ui on an address that others can reach", () => {
+  it("prints a link with a token that works, and never an address that leads nowhere", async () => {
+    const { printed } = startKit(createTinyProject(), OPEN_TO_ALL);
+    const line = await printed(/\n/);
+    const link = /http:\S+/.exec(line)?.[0] ?? "";
+    expect(link).toMatch(/^http:\/\/localhost:\d+\/\?token=[\w-]{32}$/);
+    expect(line).not.toContain("0.0.0.0");
+    expect((await fetch(new URL("/", link))).status).toBe(401);
+    const page = await followLink(link);
+    expect(page.status).toBe(200);
+    expect(page.url).not.toContain("token");
+    expect(await page.text()).toContain('<div id="app">');
+  });
+
+  it("takes its token from KIT_UI_TOKEN, which no run gets to see", async () => {
+    const before = `console.log("token seen:", process.env.KIT_UI_TOKEN);`;
+    const project = createTinyProject(tinySource({ before }));
+    const { printed } = startKit(project, OPEN_TO_ALL, { KIT_UI_TOKEN: "a fixed one" });
+    const link = /http:\S+/.exec(await printed(/\n/))?.[0] ?? "";
+    expect(new URL(link).searchParams.get("token")).toBe("a fixed one");
+    const { headers } = await fetch(link, { redirect: "manual" });
+    const cookie = headers.get("set-cookie")?.split(";")[0] ?? "";
+    const train = new URL("/api/train", link);
+    const output = await (await fetch(train, { method: "POST", headers: { cookie } })).text();
+    expect(output).toMatch(/^token seen: undefined\n/);
+  });
+
+  it("warns of what --no-token means, and asks for none", async () => {
+    const { printed } = startKit(createTinyProject(), [...OPEN_TO_ALL, "--no-token"]);
+    const all = await printed(/http:\S+ [\s\S]*whoever reaches/);
+    expect(all).toContain("whoever reaches 0.0.0.0 can run this project's code");
+    const url = /http:\S+/.exec(all)?.[0] ?? "";
+    expect(url).toMatch(/^http:\/\/localhost:\d+\/$/);
+    expect((await fetch(url)).status).toBe(200);
+  });
+
+  it("wants no token on this machine's own address", async () => {
+    const { printed } = startKit(createTinyProject(), ["ui", "--port", "0", "--no-open"], {
+      KIT_UI_TOKEN: "unused",
+    });
+    const url = /http:\S+/.exec(await printed(/\n/))?.[0] ?? "";
+    expect((await fetch(url)).status).toBe(200);
+  });
+});
