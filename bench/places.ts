@@ -1,0 +1,12 @@
+import { join, resolve } from "node:path";
+
+/** `scripts/bench.mjs` starts the bench in the repository's folder. */
+export const ROOT = resolve(".");
+
+/** The command as it is built. */
+export const CLI = join(ROOT, "dist", "cli", "kit.js");
+
+/** A file of `bench/programs/`, as JavaScript that `node` runs. */
+export function program(name: string): string {
+  return join(import.meta.dirname, "programs", `${name}.js`);
+}

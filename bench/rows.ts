@@ -1,0 +1,5 @@
+import type { Row } from "./row.ts";
+import { help, launch } from "./rows/startup.ts";
+
+/** The rows in the order in which they run and are shown. */
+export const ROWS: Row[] = [help, launch];

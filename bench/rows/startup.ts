@@ -1,0 +1,56 @@
+import { spawnSync } from "node:child_process";
+import { ratioAtMost } from "../goals.ts";
+import { CLI } from "../places.ts";
+import type { Row } from "../row.ts";
+import { inScope } from "../scope.ts";
+import { type StartedServer, startBareServer, startKitUi } from "../server.ts";
+import { alternate, time } from "../statistics.ts";
+import type { Scope } from "../scope.ts";
+
+const RUNS = { full: 21, quick: 9, tiny: 1 };
+const LIMIT_MS = 30_000;
+
+export const help: Row = {
+  number: 1,
+  work: "`kit --help`, whole process",
+  baseline: "`node -e 0`",
+  async measure({ pick }) {
+    const figures = await alternate(
+      { ours: () => timeNode(CLI, "--help"), baseline: () => timeNode("-e", "0") },
+      pick(RUNS),
+    );
+    return [{ ...figures, unit: "ms", goal: ratioAtMost(1.5) }];
+  },
+};
+
+export const launch: Row = {
+  number: 2,
+  work: "`kit ui`, launch to the first 200 on `/`",
+  baseline: "a bare `node:http` server's",
+  async measure({ size, pick, folder }) {
+    const project = folder();
+    const firstAnswer = (start: (scope: Scope) => Promise<StartedServer>) =>
+      inScope(size, LIMIT_MS, (scope) =>
+        time(async () => {
+          const response = await fetch((await start(scope)).url);
+          await response.arrayBuffer();
+          if (response.status !== 200) throw new Error(`The answer was ${response.status}.`);
+        }),
+      );
+    const figures = await alternate(
+      {
+        ours: () => firstAnswer((scope) => startKitUi(scope, project)),
+        baseline: () => firstAnswer((scope) => startBareServer(scope)),
+      },
+      pick(RUNS),
+    );
+    return [{ ...figures, unit: "ms", goal: ratioAtMost(1.8) }];
+  },
+};
+
+function timeNode(...args: string[]): Promise<number> {
+  return time(() => {
+    const { status } = spawnSync(process.execPath, args, { stdio: "ignore" });
+    if (status !== 0) throw new Error(`node ${args.join(" ")} exited with ${status}.`);
+  });
+}

@@ -1,0 +1,32 @@
+import type { ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import { CLI, program } from "./places.ts";
+import type { Scope } from "./scope.ts";
+
+export interface StartedServer {
+  child: ChildProcess;
+  /** Ends with a slash. */
+  url: string;
+}
+
+/** A real `kit ui` on a project. Resolves when it has printed its URL. */
+export function startKitUi(scope: Scope, project: string): Promise<StartedServer> {
+  return started(
+    scope.start(process.execPath, [CLI, "ui", "--port", "0", "--no-open", "--project", project]),
+  );
+}
+
+/** A server of the least effort, in a process of its own as Kit's: `programs/bareServer.ts`. */
+export function startBareServer(scope: Scope, ...args: string[]): Promise<StartedServer> {
+  return started(scope.start(process.execPath, [program("bareServer"), ...args]));
+}
+
+async function started(child: ChildProcess): Promise<StartedServer> {
+  let printed = "";
+  for (;;) {
+    const [chunk] = (await once(child.stdout!, "data")) as [Buffer];
+    printed += chunk.toString();
+    const url = /http:\/\/\S+(?=\s)/.exec(printed)?.[0];
+    if (url) return { child, url };
+  }
+}

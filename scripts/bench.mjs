@@ -1,0 +1,23 @@
+// `npm run bench`: sets up what is missing, bundles `bench/`, which Node 20 cannot run as it is, and runs it.
+import { readdirSync } from "node:fs";
+import { join } from "node:path";
+import { findPrograms } from "./debian.mjs";
+import { ROOT, run, setUp } from "./setup.mjs";
+
+setUp();
+findPrograms();
+const { build } = await import("esbuild");
+const outdir = join(ROOT, "node_modules", ".cache", "kit", "bench");
+const programs = readdirSync(join(ROOT, "bench", "programs")).map((name) => `programs/${name}`);
+await build({
+  absWorkingDir: join(ROOT, "bench"),
+  entryPoints: ["main.ts", ...programs],
+  outdir,
+  outbase: ".",
+  bundle: true,
+  format: "esm",
+  platform: "node",
+  target: "node20.19",
+  packages: "external",
+});
+process.exitCode = run(process.execPath, join(outdir, "main.js"), ...process.argv.slice(2));

@@ -1,0 +1,24 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { fileURLToPath } from "node:url";
+import { expect, it, onTestFinished } from "vitest";
+import { ROWS } from "../bench/rows.ts";
+
+const SCRIPT = fileURLToPath(new URL("../scripts/bench.mjs", import.meta.url));
+const LIMIT_MS = 180_000;
+
+it("every row of the benchmark works and reports a number", { timeout: LIMIT_MS }, async () => {
+  const child = spawn(process.execPath, [SCRIPT, "--tiny"], { stdio: ["ignore", "pipe", "pipe"] });
+  onTestFinished(() => void child.kill("SIGKILL"));
+  let printed = "";
+  child.stdout.on("data", (chunk) => (printed += String(chunk)));
+  child.stderr.resume();
+  await once(child, "close");
+  const lines = printed.split("\n").filter((line) => /^\| \d/.test(line));
+  const cells = lines.map((line) =>
+    line.split(" | ").map((cell) => cell.replace(/^\| /, "").trim()),
+  );
+  expect(cells.filter(([, , ours]) => !/^[\d,.e-]+( |$)/.test(ours ?? ""))).toEqual([]);
+  const numbers = new Set(cells.map(([number]) => Number(number)));
+  expect(numbers).toEqual(new Set(ROWS.map(({ number }) => number)));
+});
