@@ -5,13 +5,16 @@ import { join } from "node:path";
 import { makeDirectory, readJson, writeFileAtomically } from "../jobs/file.ts";
 import { followFile } from "../jobs/follow.ts";
 import { type Owner, describeOwner, ownerState } from "../jobs/owner.ts";
-import { KitError, messageOf } from "../protocol/error.ts";
+import { KitError, isKitError, messageOf } from "../protocol/error.ts";
 import { isGroupGone, signalGroup } from "./group.ts";
+import { takeLock } from "./lock.ts";
 
 /** How long a run may take to end its job after it was asked to; so all of it is gone within 10 s. */
 const GRACE_MS = 7_500;
 /** How long the system may take to end a killed process. */
 const KILL_MS = 1_000;
+/** How long another server may take to launch a run. */
+const LAUNCH_MS = 5_000;
 const EXIT_POLL_MS = 50;
 const OWNER_ONLY = 0o600;
 
@@ -64,7 +67,6 @@ export function createRunner(options: {
 
   function inFlight(): RunProcess | undefined {
     if (running?.hasEnded()) running = undefined;
-    if (running?.hasEnded()) running = undefined;
     const last = running ?? readRecord(recordPath);
     if (!last?.hasEnded()) running = last;
     return running;
@@ -82,8 +84,20 @@ export function createRunner(options: {
     return { id, output };
   }
 
-  async function launch(): Promise<RunProcess> {
+  /** Two servers of one project may be asked at the same moment: one of them launches. */
+  async function launchAlone(): Promise<RunProcess> {
     makeDirectory(directory);
+    const release = await takeLock(join(directory, "launch.lock"), LAUNCH_MS);
+    if (!release) throw inFlightError();
+    try {
+      if (inFlight()) throw inFlightError();
+      return await launch();
+    } finally {
+      release();
+    }
+  }
+
+  async function launch(): Promise<RunProcess> {
     // A new file: whoever still reads the last run's output keeps the old one.
     rmSync(outputPath, { force: true });
     const output = openSync(outputPath, "ax", OWNER_ONLY);
@@ -106,14 +120,13 @@ export function createRunner(options: {
   return {
     async start() {
       if (isClosed) throw new KitError("CLOSED", "kit ui is ending. Start it again to train.");
-      if (starting || inFlight()) {
-        throw new KitError("RUN_IN_FLIGHT", "A run is in flight. Wait until it has ended.");
-      }
-      starting = launch();
+      if (starting || inFlight()) throw inFlightError();
+      starting = launchAlone();
       try {
         running = await starting;
         return asRun(running);
       } catch (error) {
+        if (isKitError(error)) throw error;
         throw new KitError(
           "CANNOT_START",
           `Cannot start a run in ${directory}: ${messageOf(error)}. Make the folder writable, or free disk space.`,
@@ -141,6 +154,10 @@ export function createRunner(options: {
       return true;
     },
   };
+}
+
+function inFlightError(): KitError {
+  return new KitError("RUN_IN_FLIGHT", "A run is in flight. Wait until it has ended.");
 }
 
 async function spawnKit(kit: string[], project: string, output: number): Promise<RunProcess> {

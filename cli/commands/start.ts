@@ -21,6 +21,7 @@ export async function start(
   entry: string | undefined,
   options: { project: string },
 ): Promise<void> {
+  const early = exitOnSignals();
   const project = enterProject(options.project);
   const bundle = await ensureBundle(project, entry);
   const trainer = await loadOrExplain(bundle);
@@ -36,29 +37,45 @@ export async function start(
       void trainer.cancel();
     });
   }
+  early.stop();
   // Whatever the project's code leaves open does not keep a finished job's process alive.
   process.exit(await exitCodeOf(trainer, end));
 }
 
+/**
+ * Until there is a job to cancel. Not SIGINT: by itself it ends the process with 130, also one
+ * whose only thread is in a loop of the project's code, where no handler would be called.
+ */
+function exitOnSignals(): { stop: () => void } {
+  const exit = () => {
+    process.off("exit", explainExit);
+    process.exit(EXIT_CODES["training.cancelled"]);
+  };
+  const signals = ["SIGTERM", "SIGHUP"] as const;
+  for (const signal of signals) process.on(signal, exit);
+  return { stop: () => signals.forEach((signal) => process.off(signal, exit)) };
+}
+
 /** Loading runs the project's code, which may end this process before it is done. */
 async function loadOrExplain(bundle: string): Promise<Trainer | null> {
-  const explain = (code: number) => {
-    // Node sets the code of an unsettled await aside from the one it passes.
-    console.error(`kit: ${describeEarlyExit(Number(process.exitCode ?? code))}`);
-    process.exitCode = EXIT_FAILED;
-  };
   const crash = (error: unknown) => {
-    process.off("exit", explain);
+    process.off("exit", explainExit);
     process.exit(reportError(new Error(describeThrown(error), { cause: error })));
   };
-  process.once("exit", explain);
+  process.once("exit", explainExit);
   process.once("uncaughtException", crash);
   try {
     return await loadTrainer(bundle);
   } finally {
-    process.off("exit", explain);
+    process.off("exit", explainExit);
     process.off("uncaughtException", crash);
   }
+}
+
+function explainExit(code: number): void {
+  // Node sets the code of an unsettled await aside from the one it passes.
+  console.error(`kit: ${describeEarlyExit(Number(process.exitCode ?? code))}`);
+  process.exitCode = EXIT_FAILED;
 }
 
 interface End {

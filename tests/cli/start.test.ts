@@ -115,6 +115,29 @@ describe("kit start exits", () => {
     },
   );
 
+  it.each(["SIGTERM", "SIGHUP"] as const)(
+    "with 130 on %s while the project's code is loaded, without a job",
+    async (signal) => {
+      const before = `console.log("loading"); await new Promise((go) => setTimeout(go, 60_000));`;
+      const project = createTinyProject(tinySource({ before }));
+      const { child, printed, ended } = startKit(project, ["start"]);
+      await printed(/^loading/);
+      child.kill(signal);
+      expect(await ended).toEqual({ code: 130, stdout: "loading\n", stderr: "" });
+      expect(jobsOf(project)).toEqual([]);
+    },
+  );
+
+  it("on SIGINT also while the project's code is in a loop", async () => {
+    const project = createTinyProject(tinySource({ before: `console.log("loading"); for (;;);` }));
+    const { child, printed, ended } = startKit(project, ["start"]);
+    await printed(/^loading/);
+    child.kill("SIGINT");
+    expect(await ended).toEqual({ code: null, stdout: "loading\n", stderr: "" });
+    // As a shell reports it: 128 + 2.
+    expect(child.signalCode).toBe("SIGINT");
+  });
+
   it("with 130 when it is interrupted twice, onCancelled called once", async () => {
     const options = `${ENDLESS} callbacks: { onCancelled: () => console.log("bye") },`;
     const project = createTinyProject(tinySource({ options }));

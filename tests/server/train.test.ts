@@ -127,6 +127,22 @@ test("of two starts at the same moment one is refused", async () => {
   await runner.close();
 });
 
+test("of two servers that are asked at the same moment one launches, and both have its run", async () => {
+  const project = createProject();
+  const kit = standIn(project, `writeFileSync("started-" + process.pid, ""); await gate("never");`);
+  const runners = [createRunner({ project, kit }), createRunner({ project, kit })];
+  const starts = await Promise.allSettled(runners.map((runner) => runner.start()));
+  expect(starts.map(({ status }) => status).sort()).toEqual(["fulfilled", "rejected"]);
+  expect(starts).toContainEqual(
+    expect.objectContaining({ reason: expect.objectContaining({ code: "RUN_IN_FLIGHT" }) }),
+  );
+  const ids = await Promise.all(runners.map(async (runner) => (await runner.current())?.id));
+  expect(ids[0]).toMatch(/./);
+  expect(ids[1]).toBe(ids[0]);
+  await Promise.all(runners.map((runner) => runner.close()));
+  expect(readdirSync(join(project, ".kit", "run")).sort()).toEqual(["output.log", "run.json"]);
+});
+
 test("after a run has ended the next click starts one, with an output of its own", async () => {
   const { train, project } = await startWith(
     `writeSync(1, existsSync("again") ? "second" : "the first"); writeFileSync("again", "");`,
