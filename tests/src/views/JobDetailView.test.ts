@@ -45,7 +45,9 @@ async function hide(hidden: boolean): Promise<void> {
 describe("the job page", () => {
   it("follows the job's own stream, at an address relative to the page", async () => {
     await visit(App, "/jobs/a%2Fb");
-    expect(backend.streams.map(({ url }) => url)).toEqual(["api/jobs/a%2Fb/events"]);
+    expect(backend.streams.map(({ url }) => url)).toEqual([
+      "api/jobs/a%2Fb/events?history=thinned",
+    ]);
   });
 
   it("starts from what the jobs list says", async () => {
@@ -247,14 +249,16 @@ describe("the job page", () => {
     expect(status(page)).toBe("failed");
   });
 
-  it("tells status and name in the tab's title", async () => {
+  it("tells status and name in the tab's title, and the status in its icon", async () => {
+    document.head.innerHTML = '<link rel="icon" href="favicon/none.svg" />';
+    const icon = () => /(\w+)\.svg/.exec(document.querySelector("link")?.href ?? "")?.[1];
     const { router } = await visitJob();
-    expect(document.title).toBe("running · name of a · Kit");
+    expect([document.title, icon()]).toEqual(["running · name of a · Kit", "running"]);
     await send(["training.completed", { artifacts: [] }, 10]);
-    expect(document.title).toBe("completed · name of a · Kit");
+    expect([document.title, icon()]).toEqual(["completed · name of a · Kit", "completed"]);
     await router.push("/");
     await settle();
-    expect(document.title).toBe("Kit");
+    expect([document.title, icon()]).toEqual(["Kit", "none"]);
   });
 });
 
@@ -315,7 +319,9 @@ describe("going from job to job", () => {
     await settle();
     left.send("training.log", { step: 2, loss: 3 }, 20);
     await send(["training.started", {}, 10]);
-    expect(backend.openStreams().map(({ url }) => url)).toEqual(["api/jobs/b/events"]);
+    expect(backend.openStreams().map(({ url }) => url)).toEqual([
+      "api/jobs/b/events?history=thinned",
+    ]);
     expect(lines(page)).toEqual(["[started] {}"]);
     expect(page.get(".slot").text()).toBe("No training.log events yet.");
     expect(document.title).toBe("running · name of b · Kit");
@@ -397,7 +403,9 @@ describe("going from job to job", () => {
     await send(["training.started", "{}", 10], ["training.log", { step: 1, loss: 4 }, 20]);
     await hide(true);
     await hide(false);
-    expect(backend.openStreams().map(({ url }) => url)).toEqual(["api/jobs/a/events?from=20"]);
+    expect(backend.openStreams().map(({ url }) => url)).toEqual([
+      "api/jobs/a/events?history=thinned&from=20",
+    ]);
     backend.stream().connect();
     await send(["training.log", { step: 2, loss: 2 }, 30]);
     expect(lines(page).slice(1)).toEqual(["[log] step=1 loss=4", "[log] step=2 loss=2"]);
@@ -411,7 +419,7 @@ describe("going from job to job", () => {
     await visit(App, "/jobs/a");
     expect(backend.streams).toEqual([]);
     await hide(false);
-    expect(backend.streams.map(({ url }) => url)).toEqual(["api/jobs/a/events"]);
+    expect(backend.streams.map(({ url }) => url)).toEqual(["api/jobs/a/events?history=thinned"]);
   });
 
   it("leaves a job that has ended as it is when the tab is hidden and shown", async () => {
