@@ -47,7 +47,7 @@ program
   .command("ui")
   .description("open the page to start a run and watch it")
   .option("-p, --port <n>", "port (default: 4747 or the next free one; 0: any)", parsePort)
-  .option("--host <address>", "address to listen on", "127.0.0.1")
+  .option("--host <address>", "address to listen on", "localhost")
   .option("--allowed-host <name...>", "let the page be asked for under these names too")
   .option("--no-token", "let in whoever reaches an address that is not this machine's own")
   .option("--no-open", "do not open a browser")

@@ -11,6 +11,7 @@ const NEEDED = [
     debian: "chromium",
   },
   { variable: "NGINX_PATH", names: ["nginx"], debian: "nginx" },
+  { variable: "IP_PATH", names: ["ip"], debian: "iproute2" },
 ];
 
 /** Debian keeps servers where only root's PATH leads. */

@@ -1,4 +1,5 @@
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
+import type { Socket } from "node:net";
 import { sendError } from "./respond.ts";
 
 /** A browser sends about 1 KiB; cookies of other servers on this machine's name add to it. */
@@ -25,8 +26,14 @@ export const SERVER_LIMITS = {
   connectionsCheckingInterval: CHECK_MS,
 };
 
+/** Counts those of all addresses that the server answers on; `maxConnections` is for one. */
 export function limitConnections(server: Server): void {
-  server.maxConnections = MOST_CONNECTIONS;
+  let open = 0;
+  server.prependListener("connection", (socket: Socket) => {
+    open++;
+    socket.once("close", () => open--);
+    if (open > MOST_CONNECTIONS) socket.destroy();
+  });
 }
 
 /** Answers 413 to a body that is long or does not say how long it is. Any other is read away. */

@@ -1,14 +1,22 @@
 import { once } from "node:events";
-import type { Server } from "node:http";
-import type { AddressInfo } from "node:net";
+import type { Server as HttpServer } from "node:http";
+import { type AddressInfo, type Server, createServer } from "node:net";
 import { KitError, messageOf } from "../protocol/error.ts";
 
 export const DEFAULT_PORT = 4747;
 /** How many ports after the default are tried. */
 const PORTS_TRIED = 100;
 const LAST_PORT = 65_535;
+/** How often the system may give a port that is free on one address only. */
+const ANY_PORT_TRIES = 20;
+
+/** Where `localhost` leads: a browser may try either first. */
+const LOCALHOST = "localhost";
+const LOCALHOST_IPV4 = "127.0.0.1";
+const LOCALHOST_IPV6 = "::1";
 
 export interface ListenOptions {
+  /** An address or name; `localhost` is both loopback addresses, or one where there is no IPv6. */
   host: string;
   /** Left out: `firstPort` or the next free one. 0: any that is free. */
   port?: number;
@@ -16,11 +24,14 @@ export interface ListenOptions {
   firstPort?: number;
 }
 
-/**
- * @returns the port
- * @throws KitError `PORT_TAKEN` or `CANNOT_LISTEN`
- */
-export async function listen(server: Server, options: ListenOptions): Promise<number> {
+export interface Listening {
+  port: number;
+  /** Takes no more connections, ends those there are, and resolves when they are gone. */
+  close: () => Promise<void>;
+}
+
+/** @throws KitError `PORT_TAKEN` or `CANNOT_LISTEN` */
+export async function listen(server: HttpServer, options: ListenOptions): Promise<Listening> {
   const { host, port, firstPort = DEFAULT_PORT } = options;
   if (port !== undefined) return listenOn(server, host, port);
   const lastPort = Math.min(firstPort + PORTS_TRIED - 1, LAST_PORT);
@@ -28,13 +39,39 @@ export async function listen(server: Server, options: ListenOptions): Promise<nu
     try {
       return await listenOn(server, host, next);
     } catch (error) {
-      if (!(error instanceof KitError) || error.code !== "PORT_TAKEN") throw error;
+      if (!isTaken(error)) throw error;
     }
   }
   return listenOn(server, host, 0);
 }
 
-async function listenOn(server: Server, host: string, port: number): Promise<number> {
+async function listenOn(server: HttpServer, host: string, port: number): Promise<Listening> {
+  if (host !== LOCALHOST) return listening(server, await bind(server, host, port));
+  for (let tries = port === 0 ? ANY_PORT_TRIES : 1; ; tries--) {
+    const one = listening(server, await bind(server, LOCALHOST_IPV4, port));
+    try {
+      return listening(server, one.port, await listenBeside(server, one.port));
+    } catch (error) {
+      // Here is no IPv6: nobody comes that way either.
+      if (!isTaken(error)) return one;
+      await one.close();
+      if (tries === 1) throw error;
+    }
+  }
+}
+
+/** Lets a server answer on the other loopback address too. */
+async function listenBeside(server: HttpServer, port: number): Promise<Server> {
+  // As an HTTP server listens: answers come at once, and after the asking side is done too.
+  const beside = createServer({ allowHalfOpen: true, noDelay: true }, (socket) => {
+    server.emit("connection", socket);
+  });
+  await bind(beside, LOCALHOST_IPV6, port);
+  return beside;
+}
+
+/** @returns the port */
+async function bind(server: Server, host: string, port: number): Promise<number> {
   server.listen({ host, port });
   try {
     await once(server, "listening");
@@ -53,4 +90,21 @@ async function listenOn(server: Server, host: string, port: number): Promise<num
     );
   }
   return (server.address() as AddressInfo).port;
+}
+
+function listening(server: HttpServer, port: number, beside?: Server): Listening {
+  return {
+    port,
+    async close() {
+      const closed = [server, ...(beside ? [beside] : [])].map(
+        (each) => new Promise<void>((resolve) => each.close(() => resolve())),
+      );
+      server.closeAllConnections();
+      await Promise.all(closed);
+    },
+  };
+}
+
+function isTaken(error: unknown): boolean {
+  return error instanceof KitError && error.code === "PORT_TAKEN";
 }

@@ -57,7 +57,7 @@ export async function startUiServer(options: UiServerOptions): Promise<UiServer>
   const assets = loadAssets(page);
   const policy = { boundTo: options.host, machine: hostname(), added: options.allowedHosts ?? [] };
   const { token } = options;
-  const gate = token === undefined ? undefined : createTokenGate(token, () => port);
+  const gate = token === undefined ? undefined : createTokenGate(token);
   const guard = createGuard(policy, gate);
   const unanswered = new Set<ServerResponse>();
 
@@ -76,15 +76,13 @@ export async function startUiServer(options: UiServerOptions): Promise<UiServer>
     });
   });
   limitConnections(server);
-  const port = await listen(server, options);
+  const listening = await listen(server, options);
 
   async function end(): Promise<void> {
     manifests.close();
     // It goes on answering meanwhile: who watches sees how the run ends.
     if (await runner.close()) await lastWords();
-    const closed = new Promise<void>((resolve) => server.close(() => resolve()));
-    server.closeAllConnections();
-    await closed;
+    await listening.close();
   }
 
   async function lastWords(): Promise<void> {
@@ -94,7 +92,7 @@ export async function startUiServer(options: UiServerOptions): Promise<UiServer>
 
   let closing: Promise<void> | undefined;
   return {
-    port,
+    port: listening.port,
     close() {
       closing ??= end();
       return closing;

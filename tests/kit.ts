@@ -20,9 +20,18 @@ export interface Command {
   ended: Promise<Ended>;
 }
 
-/** A real `kit` subprocess in a folder, killed with the test if it has not ended. */
-export function startKit(cwd: string, args: string[], env: NodeJS.ProcessEnv = {}): Command {
-  const child = spawn(process.execPath, [CLI, ...args], {
+/**
+ * A real `kit` subprocess in a folder, killed with the test if it has not ended.
+ * @param within a program and its arguments that turn into the one that follows
+ */
+export function startKit(
+  cwd: string,
+  args: string[],
+  env: NodeJS.ProcessEnv = {},
+  within: string[] = [],
+): Command {
+  const [program = "", ...rest] = [...within, process.execPath, CLI, ...args];
+  const child = spawn(program, rest, {
     cwd,
     env: { ...process.env, ...env },
     stdio: ["ignore", "pipe", "pipe"],

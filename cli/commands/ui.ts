@@ -1,4 +1,6 @@
-import { isLoopback } from "../../server/guard/host.ts";
+import { isIPv6 } from "node:net";
+import { KitError } from "../../protocol/error.ts";
+import { isLoopback, parseHost } from "../../server/guard/host.ts";
 import { TOKEN_PARAMETER, createToken } from "../../server/guard/token.ts";
 import { startUiServer } from "../../server/server.ts";
 import { openBrowser } from "../browser.ts";
@@ -6,6 +8,8 @@ import { PACKAGE } from "../package.ts";
 import { enterProject } from "../project.ts";
 
 const TOKEN_VARIABLE = "KIT_UI_TOKEN";
+/** Addresses that lead here under the name that every browser knows. */
+const LOCALHOST = ["127.0.0.1", "[::1]", "0.0.0.0", "[::]"];
 
 export interface UiOptions {
   port?: number;
@@ -18,6 +22,8 @@ export interface UiOptions {
 
 export async function ui(options: UiOptions): Promise<void> {
   const project = enterProject(options.project);
+  const url = new URL(`http://${nameOf(options.host)}/`);
+  const allowedHosts = options.allowedHost?.map(nameToAllow);
   const token = chooseToken(options);
   const server = await startUiServer({
     project,
@@ -25,7 +31,7 @@ export async function ui(options: UiOptions): Promise<void> {
     page: PACKAGE.page,
     host: options.host,
     port: options.port,
-    allowedHosts: options.allowedHost,
+    allowedHosts,
     token,
   });
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
@@ -34,10 +40,11 @@ export async function ui(options: UiOptions): Promise<void> {
       void server.close().then(() => process.exit());
     });
   }
-  const query = token === undefined ? "" : `?${TOKEN_PARAMETER}=${encodeURIComponent(token)}`;
-  const url = `http://${nameOf(options.host)}:${server.port}/${query}`;
-  console.log(`kit ui  ${url}  ${project}`);
-  if (options.open) await openBrowser(url);
+  url.port = String(server.port);
+  if (token !== undefined) url.searchParams.set(TOKEN_PARAMETER, token);
+  console.log(`kit ui  ${url.href}  ${project}`);
+  // Whoever else uses this machine could read a token among the browser's arguments.
+  if (options.open && token === undefined) await openBrowser(url.href);
 }
 
 /** Needed where others than this machine's users can reach the page. */
@@ -51,8 +58,28 @@ function chooseToken({ host, token }: UiOptions): string | undefined {
   return undefined;
 }
 
-/** The name under which this machine reaches what listens on an address. */
+/**
+ * The name under which this machine reaches what listens on an address.
+ * @throws KitError `INVALID_HOST`
+ */
 function nameOf(host: string): string {
-  if (["127.0.0.1", "::1", "0.0.0.0", "::"].includes(host)) return "localhost";
-  return host.includes(":") ? `[${host}]` : host;
+  // Of an address with a zone, the part that a URL can hold.
+  const [address = ""] = host.split("%");
+  const written = isIPv6(address) ? `[${address}]` : address;
+  if (parseHost(written)?.port !== "" || !URL.canParse(`http://${written}`)) {
+    throw new KitError("INVALID_HOST", `--host takes an address or a name, not "${host}".`);
+  }
+  // As a browser reads it: 0 is 0.0.0.0.
+  const { hostname } = new URL(`http://${written}`);
+  return LOCALHOST.includes(hostname) ? "localhost" : hostname;
+}
+
+/** @throws KitError `INVALID_HOST` */
+function nameToAllow(name: string): string {
+  const host = parseHost(name);
+  if (host) return host.name;
+  throw new KitError(
+    "INVALID_HOST",
+    `--allowed-host takes a name such as dev.example, not "${name}".`,
+  );
 }

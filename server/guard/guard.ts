@@ -5,7 +5,7 @@ import type { HostPolicy } from "./host.ts";
 import type { TokenGate } from "./token.ts";
 
 const NO_TOKEN =
-  "This page needs its token. Open the address that kit ui printed when it started, token included.";
+  "This page needs its token. Open the address that kit ui printed when it last started, token included; KIT_UI_TOKEN keeps it the same from one start to the next.";
 const BUSY = "Too many wrong tokens at once. Wait a few seconds, then open the address again.";
 
 /** Answers whoever may not come in. Returns whether the request may go on to its route. */
@@ -72,6 +72,7 @@ function refuse(
     response,
     status,
     "text/html; charset=utf-8",
-    `<!doctype html><html lang="en"><title>Kit</title><h1>Kit</h1><p>${sentence}</p></html>`,
+    `<!doctype html><html lang="en"><meta name="viewport" content="width=device-width">
+<meta name="color-scheme" content="light dark"><title>Kit</title><h1>Kit</h1><p>${sentence}</p></html>`,
   );
 }

@@ -1,5 +1,6 @@
 import { createHmac, randomBytes, timingSafeEqual } from "node:crypto";
 import type { IncomingMessage } from "node:http";
+import { parseHost } from "./host.ts";
 
 const TOKEN_BYTES = 24;
 /** One wrong token at a time is answered, each this much later. */
@@ -24,11 +25,8 @@ export function createToken(): string {
   return randomBytes(TOKEN_BYTES).toString("base64url");
 }
 
-/**
- * Lets in who shows the token, in the URL once, then by a cookie made from it.
- * @param portOf tells the cookies of two servers on one machine apart; browsers share them over ports
- */
-export function createTokenGate(token: string, portOf: () => number): TokenGate {
+/** Lets in who shows the token, in the URL once, then by a cookie made from it. */
+export function createTokenGate(token: string): TokenGate {
   // Not the token itself, so that a cookie that leaks is no link to be sent around.
   const secret = createHmac("sha256", token).update("kit ui cookie").digest("base64url");
   let waiting = 0;
@@ -45,16 +43,24 @@ export function createTokenGate(token: string, portOf: () => number): TokenGate 
 
   return {
     async admit({ url = "", headers }) {
-      const name = `kit-ui-${portOf()}`;
-      if (cookiesNamed(name, headers.cookie).some((value) => isSame(value, secret))) {
-        return { state: "admitted" };
-      }
+      const name = cookieName(headers.host);
+      const cookies = cookiesNamed(name, headers.cookie);
+      if (cookies.some((value) => isSame(value, secret))) return { state: "admitted" };
       const shown = new URLSearchParams(url.split("?", 2)[1]).get(TOKEN_PARAMETER);
-      if (shown === null) return { state: "refused", isBusy: false };
-      if (!isSame(shown, token)) return refuseLate();
-      return { state: "welcome", cookie: `${name}=${secret}; Path=/; HttpOnly; SameSite=Strict` };
+      if (shown !== null && isSame(shown, token)) {
+        // Without a path it is sent to this page's folder only, also behind a proxy's prefix.
+        return { state: "welcome", cookie: `${name}=${secret}; HttpOnly; SameSite=Strict` };
+      }
+      // A wrong cookie is a guess too: it is made from the token alone.
+      if (shown !== null || cookies.length > 0) return refuseLate();
+      return { state: "refused", isBusy: false };
     },
   };
+}
+
+/** Browsers share cookies over ports: the port they see tells two servers of one name apart. */
+function cookieName(host = ""): string {
+  return `kit-ui-${parseHost(host)?.port || "default"}`;
 }
 
 function cookiesNamed(name: string, header = ""): string[] {

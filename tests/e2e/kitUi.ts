@@ -1,21 +1,37 @@
 import type { ChildProcess } from "node:child_process";
 import { onTestFinished } from "vitest";
-import { startKit } from "../kit.ts";
+import { type Ended, startKit } from "../kit.ts";
 
 /** A real `kit ui` on a project. */
 export interface KitUi {
+  /** As it was printed, with the token if there is one. */
   url: string;
   port: number;
   process: ChildProcess;
+  /** All that it printed, once it has ended. */
+  ended: Promise<Ended>;
+}
+
+export interface KitUiOptions {
+  /** More of them than `--no-open` and `--port`. */
+  options?: string[];
+  env?: NodeJS.ProcessEnv;
+  /** A program and its arguments that turn into `kit ui`. */
+  within?: string[];
 }
 
 /** Starts one on a free port; it and its run are ended with the test. */
-export async function startKitUi(project: string, port = 0): Promise<KitUi> {
-  const { child, ended, printed } = startKit(project, ["ui", "--no-open", "--port", String(port)]);
+export async function startKitUi(
+  project: string,
+  port = 0,
+  { options = [], env, within }: KitUiOptions = {},
+): Promise<KitUi> {
+  const args = ["ui", "--no-open", "--port", String(port), ...options];
+  const { child, ended, printed } = startKit(project, args, env, within);
   onTestFinished(async () => {
     child.kill("SIGTERM");
     await ended;
   });
   const url = /http:\S+/.exec(await printed(/http:\S+\n|http:\S+ /))?.[0] ?? "";
-  return { url, port: Number(new URL(url).port), process: child };
+  return { url, port: Number(new URL(url).port), process: child, ended };
 }

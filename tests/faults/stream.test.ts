@@ -7,10 +7,10 @@ import { isRecordBoundary } from "../../jobs/log.ts";
 import { createJobStore } from "../../jobs/store.ts";
 import { type KitUi, startKitUi } from "../e2e/kitUi.ts";
 import { COMPLETED, CONFIG, STARTED, createJob, logOf, logged } from "../jobs.ts";
+import { startNginx } from "../nginx.ts";
 import { spawnModule } from "../process.ts";
 import { createProject } from "../project.ts";
 import { type Frame, openGate, parseFrames, standIn, startServer } from "../uiServer.ts";
-import { startNginx } from "./nginx.ts";
 import { createRandom } from "./random.ts";
 import { LONGER, reportFault } from "./table.ts";
 

@@ -2,15 +2,18 @@ import { once } from "node:events";
 import { createServer as createHttpServer } from "node:http";
 import { type AddressInfo, createConnection, createServer } from "node:net";
 import { networkInterfaces } from "node:os";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
+import { MOST_CONNECTIONS } from "../../server/limits.ts";
 import { listen } from "../../server/listen.ts";
+import { createJob } from "../jobs.ts";
+import { createProject } from "../project.ts";
 import { startServer } from "../uiServer.ts";
 
 /** Takes a port that was free; there are some after it. */
-async function takePort(): Promise<number> {
+async function takePort(host = "127.0.0.1"): Promise<number> {
   const taker = createServer();
   onTestFinished(() => void taker.close());
-  taker.listen({ host: "127.0.0.1", port: 0 });
+  taker.listen({ host, port: 0 });
   await once(taker, "listening");
   return (taker.address() as AddressInfo).port;
 }
@@ -24,16 +27,16 @@ function httpServer() {
 test("without a port the first is taken, and the next free one when it is busy", async () => {
   const busy = await takePort();
   const server = httpServer();
-  const port = await listen(server, { host: "127.0.0.1", firstPort: busy });
+  const { port } = await listen(server, { host: "127.0.0.1", firstPort: busy });
   expect(port).toBeGreaterThan(busy);
   expect(port).toBeLessThan(busy + 100);
   expect((server.address() as AddressInfo).port).toBe(port);
   const next = await listen(httpServer(), { host: "127.0.0.1", firstPort: port });
-  expect(next).toBeGreaterThan(port);
+  expect(next.port).toBeGreaterThan(port);
 });
 
 test("when no port is left after the first, the system gives one", async () => {
-  const port = await listen(httpServer(), { host: "127.0.0.1", firstPort: 65_536 });
+  const { port } = await listen(httpServer(), { host: "127.0.0.1", firstPort: 65_536 });
   expect(port).toBeGreaterThan(0);
 });
 
@@ -72,9 +75,83 @@ test("only this machine reaches the server", async () => {
   }
 });
 
+test("localhost is both loopback addresses, at one port", async () => {
+  const { port } = await startServer({ host: "localhost" });
+  for (const host of ["127.0.0.1", "[::1]", "localhost"]) {
+    expect((await fetch(`http://${host}:${port}/`)).status).toBe(200);
+  }
+});
+
+test("who is done asking is answered on either loopback address", async () => {
+  const { port } = await startServer({ host: "localhost" });
+  for (const host of ["127.0.0.1", "::1"]) {
+    const socket = createConnection({ host, port, allowHalfOpen: true });
+    socket.end("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n");
+    const [answer] = (await once(socket, "data")) as [Buffer];
+    expect(String(answer)).toMatch(/^HTTP\/1\.1 200 /);
+    socket.destroy();
+  }
+});
+
+test("closing ends what is connected on either loopback address, and frees both", async () => {
+  const project = createProject();
+  const { port, close } = await startServer({ host: "localhost", project });
+  const { id } = createJob(project).job;
+  const hosts = ["127.0.0.1", "[::1]"];
+  const streams = await Promise.all(
+    hosts.map((host) => fetch(`http://${host}:${port}/api/jobs/${id}/events`)),
+  );
+  await close();
+  for (const stream of streams) await expect(stream.text()).rejects.toThrow("terminated");
+  for (const host of ["127.0.0.1", "::1"]) {
+    expect(await listen(httpServer(), { host, port })).toMatchObject({ port });
+  }
+});
+
+test("a port that is busy on the other loopback address is taken", async () => {
+  const port = await takePort("::1");
+  const server = httpServer();
+  await expect(listen(server, { host: "localhost", port })).rejects.toMatchObject({
+    code: "PORT_TAKEN",
+  });
+  expect(server.listening).toBe(false);
+  const next = await listen(server, { host: "localhost", firstPort: port });
+  onTestFinished(next.close);
+  expect(next.port).toBeGreaterThan(port);
+});
+
+test("a port of the system's choice that is busy on the other loopback address is given back", async () => {
+  const busy = await takePort("::1");
+  const server = httpServer();
+  const listenWhere = server.listen.bind(server);
+  // The system's first choice.
+  vi.spyOn(server, "listen").mockImplementationOnce(() =>
+    listenWhere({ host: "127.0.0.1", port: busy }),
+  );
+  const { port, close } = await listen(server, { host: "localhost", port: 0 });
+  onTestFinished(close);
+  expect(port).not.toBe(busy);
+  expect(port).toBeGreaterThan(0);
+});
+
+test("the most connections are counted over both loopback addresses", async () => {
+  const { port } = await startServer({ host: "localhost" });
+  const connectTo = async (host: string) => {
+    const socket = createConnection({ host, port });
+    onTestFinished(() => void socket.destroy());
+    await once(socket, "connect");
+    return socket;
+  };
+  const each = Array.from({ length: MOST_CONNECTIONS / 2 });
+  await Promise.all(each.flatMap(() => [connectTo("127.0.0.1"), connectTo("::1")]));
+  for (const host of ["127.0.0.1", "::1"]) {
+    await once(await connectTo(host), "close");
+  }
+});
+
 test("closing frees the port, once and for all callers", async () => {
   const { port, close } = await startServer();
   await Promise.all([close(), close()]);
   await close();
-  expect(await listen(httpServer(), { host: "127.0.0.1", port })).toBe(port);
+  expect(await listen(httpServer(), { host: "127.0.0.1", port })).toMatchObject({ port });
 });

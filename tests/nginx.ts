@@ -5,19 +5,34 @@ import { type IncomingMessage, request } from "node:http";
 import { connect } from "node:net";
 import { join } from "node:path";
 import { expect, onTestFinished } from "vitest";
-import { createProject } from "../project.ts";
+import { createProject } from "./project.ts";
 
 const NGINX = process.env.NGINX_PATH ?? "/usr/sbin/nginx";
 const DEBIAN_SETTINGS = "/etc/nginx/nginx.conf";
 
 /**
- * Debian's nginx with Debian's settings and one plain server in front of a port. It listens on a
- * socket file, for which no free port has to be guessed.
+ * Debian's nginx in front of a port.
  * @returns asks for a path through it
  */
 export async function startNginx(
   port: number,
 ): Promise<(path: string, method?: string) => Promise<IncomingMessage>> {
+  const socketPath = await serveWithNginx(`location / { proxy_pass http://127.0.0.1:${port}; }`);
+  return async (path, method = "GET") => {
+    const asked = request({ socketPath, path, method, agent: false });
+    onTestFinished(() => void asked.destroy());
+    asked.end();
+    const [response] = (await once(asked, "response")) as [IncomingMessage];
+    return response;
+  };
+}
+
+/**
+ * Debian's nginx with Debian's settings and one plain server. It listens on a socket file, for
+ * which no free port has to be guessed.
+ * @returns the path of the socket file
+ */
+export async function serveWithNginx(location: string): Promise<string> {
   const folder = createProject();
   const socketPath = join(folder, "nginx.sock");
   const settings = readFileSync(DEBIAN_SETTINGS, "utf8");
@@ -29,7 +44,7 @@ export async function startNginx(
     .replace(/^\s*include \/etc\/nginx\/conf\.d.*$/m, "")
     .replace(
       /^\s*include \/etc\/nginx\/sites-enabled.*$/m,
-      `server { listen unix:${socketPath}; location / { proxy_pass http://127.0.0.1:${port}; } }`,
+      () => `server { listen unix:${socketPath}; ${location} }`,
     );
   expect(own).toContain(socketPath);
   mkdirSync(join(folder, "tmp"));
@@ -43,13 +58,7 @@ export async function startNginx(
     await ended;
   });
   await expect.poll(() => answers(socketPath), { timeout: 10_000 }).toBe(true);
-  return async (path, method = "GET") => {
-    const asked = request({ socketPath, path, method, agent: false });
-    onTestFinished(() => void asked.destroy());
-    asked.end();
-    const [response] = (await once(asked, "response")) as [IncomingMessage];
-    return response;
-  };
+  return socketPath;
 }
 
 async function answers(socketPath: string): Promise<boolean> {
