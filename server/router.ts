@@ -7,14 +7,21 @@ import { getJobs } from "./routes/jobs.ts";
 import { getManifest } from "./routes/manifest.ts";
 import { getTrain, postTrain } from "./routes/train.ts";
 
-const ROUTE_TABLE = {
+type Answer = (context: ServerContext, exchange: Exchange, id: string) => void | Promise<void>;
+
+/** Who answers, by method and path. `{id}` stands for one segment of the path, which is passed on. */
+export const ROUTE_TABLE: Record<string, Answer> = {
   [`GET /${ROUTES.manifest}`]: getManifest,
   [`POST /${ROUTES.train}`]: postTrain,
   [`GET /${ROUTES.train}`]: getTrain,
   [`GET /${ROUTES.jobs}`]: getJobs,
+  [`GET /${ROUTES.jobs}/{id}/events`]: getJobEvents,
 };
 
-const JOB_EVENTS = /^\/api\/jobs\/([^/]+)\/events$/;
+const routes = Object.entries(ROUTE_TABLE).map(([key, answer]) => {
+  const [method = "", path = ""] = key.split(" ");
+  return { method, pattern: new RegExp(`^${path.replace("{id}", "([^/]+)")}$`), answer };
+});
 
 /** Finds who answers a request. */
 export async function route(
@@ -25,22 +32,14 @@ export async function route(
   const { request, response } = exchange;
   const method = request.method ?? "GET";
   const path = (request.url ?? "/").split("?", 1)[0] ?? "/";
-  const found = ROUTE_TABLE[`${method} ${path}`];
-  if (found) return found(context, exchange);
-  const jobId = JOB_EVENTS.exec(path)?.[1];
-  if (jobId !== undefined && method === "GET") return getJobEvents(context, exchange, jobId);
+  const here = routes.filter(({ pattern }) => pattern.test(path));
+  const found = here.find((each) => each.method === method);
+  if (found) return found.answer(context, exchange, found.pattern.exec(path)?.[1] ?? "");
   if ((method === "GET" || method === "HEAD") && assets.serve(path, response)) return;
-  const allowed = assets.has(path) ? ["GET", "HEAD"] : methodsOf(path);
+  const allowed = assets.has(path) ? ["GET", "HEAD"] : here.map((each) => each.method);
   if (allowed.length > 0) {
     response.setHeader("Allow", allowed.join(", "));
     return sendError(response, 405, `Use ${allowed.join(" or ")} for ${path}.`);
   }
   sendError(response, 404, `There is nothing at ${path}. The page is at /.`);
-}
-
-function methodsOf(path: string): string[] {
-  if (JOB_EVENTS.test(path)) return ["GET"];
-  return Object.keys(ROUTE_TABLE)
-    .map((key) => key.split(" "))
-    .flatMap(([method = "", known]) => (known === path ? [method] : []));
 }
