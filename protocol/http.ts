@@ -18,6 +18,14 @@ export interface ErrorResponse {
 /** Does what the header `Last-Event-ID` does, which a page cannot send with a stream that it opens. */
 export const RESUME_FROM = "from";
 
+/**
+ * Of a job's events so far, `history=thinned` asks for those that a page shows: per pixel column of
+ * the chart the first, lowest, highest and last loss, every event that is not a log, and the last
+ * logs whole. What comes after is whole, and so is what a client missed if it is not much.
+ */
+export const HISTORY = "history";
+export const THINNED = "thinned";
+
 /** The answers of `api/train` name their run in this header; asked back, it is the query `run`. */
 export const RUN_HEADER = "Kit-Run";
 export const RESUME_RUN = "run";
@@ -31,6 +39,8 @@ export const ROUTES = {
     `api/train?${RESUME_RUN}=${encodeURIComponent(run)}&${RESUME_FROM}=${from}`,
   jobs: "api/jobs",
   /** `from`: the id of the last event seen, for a stream that is taken up again. */
-  jobEvents: (id: string, from?: number) =>
-    `api/jobs/${encodeURIComponent(id)}/events${from === undefined ? "" : `?${RESUME_FROM}=${from}`}`,
+  jobEvents: (id: string, from?: number) => {
+    const resume = from === undefined ? "" : `&${RESUME_FROM}=${from}`;
+    return `api/jobs/${encodeURIComponent(id)}/events?${HISTORY}=${THINNED}${resume}`;
+  },
 } as const;

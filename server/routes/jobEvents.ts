@@ -3,14 +3,17 @@ import { statSync } from "node:fs";
 import { type PlacedRecord, followLog, isRecordBoundary } from "../../jobs/log.ts";
 import { OWNER_GONE, OWNER_SILENT } from "../../jobs/status.ts";
 import type { JobStore } from "../../jobs/store.ts";
+import { followThinnedLog } from "../../jobs/thin.ts";
 import { END_OF_STREAM, OWNER_BACK, STREAMED_EVENTS, isFinalEvent } from "../../protocol/event.ts";
-import { RESUME_FROM } from "../../protocol/http.ts";
+import { HISTORY, RESUME_FROM, THINNED } from "../../protocol/http.ts";
 import type { Exchange, ServerContext } from "../context.ts";
 import { queryOf } from "../query.ts";
 import { closeSignal, sendError, writeChunk } from "../respond.ts";
 
 const RETRY_MS = 2_000;
 const HEARTBEAT_MS = 15_000;
+/** Of what a client missed that has seen some of the log, this much is sent whole in any case. */
+const MISSED_WHOLE_BYTES = 1024 * 1024;
 
 const streamed = new Set<string>(STREAMED_EVENTS);
 
@@ -26,7 +29,8 @@ export async function getJobEvents(
   }
   const path = jobs.logPath(id);
   const lastEventId = request.headers["last-event-id"];
-  const from = resumeOffset(path, lastEventId ?? queryOf(request).get(RESUME_FROM));
+  const query = queryOf(request);
+  const from = resumeOffset(path, lastEventId ?? query.get(RESUME_FROM));
   let offset = from;
   const hasEnded = jobs.hasEnded(id);
   if (hasEnded && lastEventId !== undefined && from > 0 && from === sizeOf(path)) {
@@ -43,7 +47,9 @@ export async function getJobEvents(
       if (!hasEnded) tellOfSilence();
       return hasEnded || jobs.isAbandoned(id);
     };
-    for await (const records of followLog(path, { from, signal, ended, watching })) {
+    const isThinned = query.get(HISTORY) === THINNED && isMuch(path, from);
+    const follow = isThinned ? followThinnedLog : followLog;
+    for await (const records of follow(path, { from, signal, ended, watching })) {
       await writeChunk(response, records.map(toFrame).join(""));
       offset = records.at(-1)?.offset ?? offset;
       if (records.some(({ record }) => isFinalEvent(record))) break;
@@ -96,6 +102,10 @@ function resumeOffset(path: string, lastEventId: string | string[] | null): numb
   if (typeof lastEventId !== "string" || !/^\d{1,15}$/.test(lastEventId)) return 0;
   const offset = Number(lastEventId);
   return isRecordBoundary(path, offset) ? offset : 0;
+}
+
+function isMuch(path: string, from: number): boolean {
+  return from === 0 || sizeOf(path) - from > MISSED_WHOLE_BYTES;
 }
 
 function toFrame({ record, offset }: PlacedRecord): string {

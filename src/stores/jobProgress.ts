@@ -1,13 +1,8 @@
+import { type LossPoint, thin } from "../../protocol/curve.ts";
 import { FINAL_STATUS, isFinalEvent } from "../../protocol/event.ts";
 import { type JobStatus, isFinal } from "../../protocol/job.ts";
 import type { StreamFrame } from "../api/jobStream.ts";
 import { isRecord } from "../api/request.ts";
-
-/** A logged loss; both numbers are finite. */
-export interface LossPoint {
-  step: number;
-  loss: number;
-}
 
 /** What a job's page knows from the job's stream. */
 export interface JobProgress {
@@ -20,6 +15,7 @@ export interface JobProgress {
   presumed: { before: JobStatus | undefined } | undefined;
   /** The event log's last lines, oldest first. */
   lines: readonly string[];
+  /** The loss curve, thinned where it is long. */
   points: readonly LossPoint[];
   /** Whether a `training.log` event has come, with a loss or without. */
   logged: boolean;
@@ -64,7 +60,7 @@ export function advance(before: JobProgress, happenings: readonly StreamHappenin
     const split = lines.slice(-EVENT_LOG_LINES).flatMap((line) => line.split("\n"));
     after.lines = [...before.lines, ...split].slice(-EVENT_LOG_LINES);
   }
-  if (points.length) after.points = before.points.concat(points);
+  if (points.length) after.points = thin(before.points.concat(points));
   return after;
 }
 

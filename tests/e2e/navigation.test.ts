@@ -17,7 +17,7 @@ async function countStreams(page: Page): Promise<() => number> {
   const session = await page.context().newCDPSession(page);
   const open = new Set<string>();
   session.on("Network.requestWillBeSent", ({ requestId, request }) => {
-    if (request.url.endsWith("/events")) open.add(requestId);
+    if (/\/events\?/.test(request.url)) open.add(requestId);
   });
   session.on("Network.loadingFinished", ({ requestId }) => open.delete(requestId));
   session.on("Network.loadingFailed", ({ requestId }) => open.delete(requestId));

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { MOST_POINTS } from "../../../protocol/curve.ts";
 import type { StreamFrame } from "../../../src/api/jobStream.ts";
 import { advance, NO_PROGRESS, type StreamHappening } from "../../../src/stores/jobProgress.ts";
 
@@ -64,6 +65,18 @@ describe("a job's progress", () => {
       ...[2, 3, 4, 5].map((step) => `[log] step=${step} loss=n/a`),
     ]);
     expect(progress.logged).toBe(true);
+  });
+
+  it("keeps a bounded curve however long it goes on, with every spike", () => {
+    let progress = NO_PROGRESS;
+    for (let step = 0; step < 100_000; step += 1_000) {
+      const frames = Array.from({ length: 1_000 }, (_, index) => log(step + index, 1));
+      frames[7] = log(step + 7, step === 5_000 ? 9 : 1);
+      progress = advance(progress, frames);
+      expect(progress.points.length).toBeLessThanOrEqual(MOST_POINTS);
+    }
+    expect(progress.points).toContainEqual({ step: 5_007, loss: 9 });
+    expect(progress.points.at(-1)).toEqual({ step: 99_999, loss: 1 });
   });
 
   it("takes a record once, whatever is replayed", () => {

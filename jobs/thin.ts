@@ -1,0 +1,142 @@
+import { readSync } from "node:fs";
+import { type FileHandle, open } from "node:fs/promises";
+import { type LossPoint, pixelEnds, thin } from "../protocol/curve.ts";
+import type { FollowOptions } from "./follow.ts";
+import { type LogRecord, type PlacedRecord, followLog, parseRecord } from "./log.ts";
+
+/** How much is looked through in one go, with other work let in between. */
+const CHUNK_BYTES = 256 * 1024;
+/** How many of the last logs stay whole: as many as the page has lines for. */
+const LAST_LOGS = 50;
+const RECORDS_AT_ONCE = 64;
+
+const NUMBER = String.raw`-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?`;
+/** A log as `openLog` writes it, whole; found without the cost of parsing a million of them. */
+const PLAIN_LOG = new RegExp(
+  String.raw`\{"event":"training\.log","time":"[^"\\\n]*","data":\{` +
+    String.raw`"step":(${NUMBER}),"loss":(null|${NUMBER})(?:,"\w+":(?:null|${NUMBER}))*\}\}\n`,
+  "y",
+);
+
+/** Where a record is in the log, in bytes; `to` is behind its newline. */
+interface Place {
+  from: number;
+  to: number;
+}
+
+/** A `training.log`; a number that it does not carry is NaN. */
+interface Log extends Place, LossPoint {}
+
+/**
+ * As `followLog`, but of the records that are in the log already only those that a page shows, as
+ * `HISTORY` in the protocol says. Yields once they are all known.
+ */
+export async function* followThinnedLog(
+  path: string,
+  options: FollowOptions,
+): AsyncGenerator<PlacedRecord[]> {
+  let from = options.from ?? 0;
+  const file = await openIfThere(path);
+  try {
+    const places = file ? await findShown(file, from, options.signal) : [];
+    for (let next = 0; file && next < places.length; next += RECORDS_AT_ONCE) {
+      const records = places
+        .slice(next, next + RECORDS_AT_ONCE)
+        .flatMap((place) => readRecord(file, place));
+      from = records.at(-1)?.offset ?? from;
+      if (records.length > 0) yield records;
+    }
+  } finally {
+    await file?.close();
+  }
+  yield* followLog(path, { ...options, from });
+}
+
+/** The places of the records to show, in the log's order. */
+async function findShown(
+  file: FileHandle,
+  from: number,
+  signal: AbortSignal | undefined,
+): Promise<Place[]> {
+  const others: Place[] = [];
+  let lastLogs: Log[] = [];
+  let curve: readonly Log[] = [];
+  for await (const { text, offset } of linesOf(file, from, signal)) {
+    const logs: Log[] = [];
+    for (let start = 0, end = 0; start < text.length; start = end) {
+      PLAIN_LOG.lastIndex = start;
+      const plain = PLAIN_LOG.exec(text);
+      end = plain ? PLAIN_LOG.lastIndex : text.indexOf("\n", start) + 1;
+      const place = { from: offset + start, to: offset + end, step: NaN, loss: NaN };
+      if (plain) {
+        place.step = Number(plain[1]);
+        place.loss = plain[2] === "null" ? NaN : Number(plain[2]);
+        logs.push(place);
+      } else {
+        const record = parseRecord(text.slice(start, end));
+        if (record?.event === "training.log") logs.push(Object.assign(place, numbersIn(record)));
+        else if (record) others.push(place);
+      }
+    }
+    // Without a loss it is not on the curve, but tells that there was a log.
+    if (lastLogs.length === 0) others.push(...logs.slice(0, 1));
+    lastLogs = lastLogs.concat(logs.slice(-LAST_LOGS)).slice(-LAST_LOGS);
+    curve = thin(curve.concat(logs.filter(({ step, loss }) => isFinite(step) && isFinite(loss))));
+  }
+  const shown = new Map([...others, ...pixelEnds(curve), ...lastLogs].map((at) => [at.from, at]));
+  return [...shown.values()].sort((a, b) => a.from - b.from);
+}
+
+function numbersIn({ data }: LogRecord): LossPoint {
+  const { step, loss } = (data ?? {}) as Record<string, unknown>;
+  return {
+    step: typeof step === "number" ? step : NaN,
+    loss: typeof loss === "number" ? loss : NaN,
+  };
+}
+
+/** Whole lines and the offset of the first. A character is a byte: what matters here is ASCII. */
+async function* linesOf(
+  file: FileHandle,
+  from: number,
+  signal: AbortSignal | undefined,
+): AsyncGenerator<{ text: string; offset: number }> {
+  const { size } = await file.stat();
+  const chunk = Buffer.allocUnsafe(CHUNK_BYTES);
+  let rest = "";
+  for (let position = from; position < size && !signal?.aborted;) {
+    const { bytesRead } = await file.read(
+      chunk,
+      0,
+      Math.min(CHUNK_BYTES, size - position),
+      position,
+    );
+    if (bytesRead === 0) return;
+    const text = chunk.toString("latin1", 0, bytesRead);
+    const end = text.lastIndexOf("\n") + 1;
+    const offset = position - rest.length;
+    position += bytesRead;
+    if (end === 0) {
+      rest += text;
+      continue;
+    }
+    yield { text: rest + text.slice(0, end), offset };
+    rest = text.slice(end);
+  }
+}
+
+function readRecord(file: FileHandle, { from, to }: Place): PlacedRecord[] {
+  const line = Buffer.allocUnsafe(to - from);
+  const length = readSync(file.fd, line, 0, line.length, from);
+  const record: LogRecord | undefined = parseRecord(line.toString("utf8", 0, length));
+  return record ? [{ record, offset: to }] : [];
+}
+
+async function openIfThere(path: string): Promise<FileHandle | undefined> {
+  try {
+    return await open(path, "r");
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,148 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { type PlacedRecord, openLog } from "../../jobs/log.ts";
+import { followThinnedLog } from "../../jobs/thin.ts";
+import { lossPath } from "../../src/components/lossPath.ts";
+import { createRandom } from "../faults/random.ts";
+import { STARTED, logged, recordEnds } from "../jobs.ts";
+import { createProject } from "../project.ts";
+
+type Data = { step?: unknown; loss?: unknown };
+
+function logFile(lines: string[]): string {
+  const path = join(createProject(), "events.ndjson");
+  writeFileSync(path, lines.map((line) => `${line}\n`).join(""));
+  return path;
+}
+
+function line(event: string, data: unknown): string {
+  return JSON.stringify({ event, time: "2026-03-07T12:34:56.000Z", data });
+}
+
+async function readThinned(path: string, from = 0): Promise<PlacedRecord[]> {
+  const records: PlacedRecord[] = [];
+  for await (const batch of followThinnedLog(path, { from, ended: () => true })) {
+    records.push(...batch);
+  }
+  return records;
+}
+
+function dataOf(records: PlacedRecord[]): Data[] {
+  return records.map(({ record }) => record.data as Data);
+}
+
+/** Drawn as the page draws it. */
+function drawn(data: Data[]): string {
+  const points = data.filter(({ step, loss }) => Number.isFinite(step) && Number.isFinite(loss));
+  return lossPath(points as { step: number; loss: number }[]);
+}
+
+test("the curve of what is left is the curve of the whole log, however it is written", async () => {
+  const random = createRandom();
+  let step = 0;
+  const all = Array.from({ length: 25_000 }, (): Data => {
+    const chance = random();
+    step += chance < 0.001 ? -Math.floor(random() * 3_000) : chance < 0.1 ? 0 : 1;
+    const loss = chance > 0.99 ? null : chance > 0.98 ? undefined : random() ** 5 * 10;
+    return { step: chance > 0.97 && chance < 0.98 ? undefined : step, loss };
+  });
+  const lines = all.map((data, index) => {
+    if (index % 3 === 0) return line("training.log", { ...data, learningRate: 1e-7, epoch: 0.5 });
+    if (index % 3 === 1) return line("training.log", { note: '"step":1,"loss":9e9 é🤖', ...data });
+    return `{ "data": ${JSON.stringify(data)}, "event": "training.log" }`;
+  });
+  const records = await readThinned(logFile(lines));
+  expect(records.length).toBeLessThan(10_000);
+  expect(drawn(dataOf(records))).toBe(drawn(all));
+});
+
+test("a spike of one step among a million is there, and so are the first and the last", async () => {
+  const spike = 765_432;
+  const lines = Array.from({ length: 1_000_000 }, (_, index) => {
+    const step = index + 1;
+    const loss = step === spike ? 50 : 1 + (step % 97) / 100;
+    return `{"event":"training.log","time":"","data":{"step":${step},"loss":${loss}}}`;
+  });
+  const data = dataOf(await readThinned(logFile(lines)));
+  expect(data.length).toBeLessThanOrEqual(640 * 4 + 4 + 50);
+  expect(data).toContainEqual({ step: spike, loss: 50 });
+  expect(data[0]).toEqual({ step: 1, loss: 1.01 });
+  expect(data.at(-1)).toEqual({ step: 1_000_000, loss: 1.27 });
+});
+
+test("every event that is no log is whole, and the last 50 logs are", async () => {
+  const lines = Array.from({ length: 20_000 }, (_, step) =>
+    step % 1_000 === 500
+      ? line("checkpoint.saved", { step, path: "größer 🤖" })
+      : line("training.log", { step, loss: 1 }),
+  );
+  lines.unshift(line("training.started", { rows: 2 }));
+  lines.push(line("training.completed", { artifacts: [] }));
+  const records = await readThinned(logFile(lines));
+  const others = records.filter(({ record }) => record.event !== "training.log");
+  expect(others.map(({ record }) => record.event)).toEqual([
+    "training.started",
+    ...Array<string>(20).fill("checkpoint.saved"),
+    "training.completed",
+  ]);
+  expect(others[1]!.record.data).toEqual({ step: 500, path: "größer 🤖" });
+  expect(dataOf(records).slice(-51, -1)).toEqual(
+    Array.from({ length: 50 }, (_, index) => ({ step: 19_950 + index, loss: 1 })),
+  );
+});
+
+test("logs without a loss are not on the curve, but one is kept to tell of them", async () => {
+  const lines = Array.from({ length: 5_000 }, (_, step) => line("training.log", { step }));
+  const records = await readThinned(logFile(lines));
+  expect(dataOf(records)).toEqual(
+    [0, ...Array.from({ length: 50 }, (_, index) => 4_950 + index)].map((step) => ({ step })),
+  );
+});
+
+test("lines that are no records, and one that is still being written, are not there", async () => {
+  const good = line("training.log", { step: 1, loss: 1 });
+  const bad = [good.slice(0, -1), good.slice(0, -9), "junk", "", "null", good.repeat(2)];
+  const path = logFile([...bad, good, ...bad]);
+  writeFileSync(path, good, { flag: "a" });
+  expect(dataOf(await readThinned(path))).toEqual([{ step: 1, loss: 1 }]);
+});
+
+test("offsets are behind the records' newlines, also behind lines of several chunks", async () => {
+  const long = line("training.failed", { error: "é".repeat(400_000) });
+  const lines = [STARTED, logged(1), logged(2)].map(({ event, data }) => line(event, data));
+  const path = logFile([lines[0]!, long, lines[1]!, long, lines[2]!]);
+  const ends = recordEnds(path);
+  expect((await readThinned(path)).map(({ offset }) => offset)).toEqual(ends);
+  expect((await readThinned(path, ends[1])).map(({ offset }) => offset)).toEqual(ends.slice(2));
+});
+
+test("what is written after the history is whole, each record once", async () => {
+  const path = logFile([]);
+  const log = openLog(path);
+  const append = (from: number) => {
+    for (let step = from; step < from + 4_000; step++) log.append(logged(step, 1));
+  };
+  append(0);
+  const seen: unknown[] = [];
+  let ended = false;
+  for await (const records of followThinnedLog(path, { ended: () => ended })) {
+    seen.push(...dataOf(records).map(({ step }) => step));
+    if (seen.at(-1) !== 3_999) continue;
+    append(4_000);
+    ended = true;
+  }
+  log.close();
+  expect(seen.length).toBeLessThan(4_000 + 2_000);
+  expect(seen.slice(-4_001)).toEqual(Array.from({ length: 4_001 }, (_, index) => 3_999 + index));
+});
+
+test("a log that is not there yet is awaited, and who has gone is sent nothing", async () => {
+  const path = join(createProject(), "events.ndjson");
+  expect(await readThinned(path)).toEqual([]);
+  const log = openLog(path);
+  log.append(STARTED);
+  log.close();
+  const gone = followThinnedLog(path, { ended: () => false, signal: AbortSignal.abort() });
+  expect((await gone.next()).done).toBe(true);
+});

@@ -1,0 +1,61 @@
+import { expect, test } from "vitest";
+import { ROUTES } from "../../protocol/http.ts";
+import { COMPLETED, STARTED, appendRaw, createJob, logOf, logged, recordEnds } from "../jobs.ts";
+import { type Frame, parseFrames, startServer } from "../uiServer.ts";
+
+const LOGS = 30_000;
+
+/** A server, a finished job of many logs, and two ways to ask for its events. */
+async function startWithLongJob() {
+  const { url, project } = await startServer();
+  const job = createJob(project, "long", [STARTED]);
+  const lines = Array.from({ length: LOGS }, (_, step) =>
+    JSON.stringify({ ...logged(step, step === 12_345 ? 9 : 1), time: "t" }),
+  );
+  appendRaw(job, `${lines.join("\n")}\n`);
+  job.append(COMPLETED);
+  const ask = async (path: string, lastEventId?: string) => {
+    const headers = lastEventId === undefined ? {} : { "Last-Event-ID": lastEventId };
+    return parseFrames(await (await fetch(`${url}${path}`, { headers })).text());
+  };
+  const { id } = job.job;
+  return {
+    ends: recordEnds(logOf(job)),
+    whole: (lastEventId?: string) => ask(`api/jobs/${id}/events`, lastEventId),
+    thinned: (lastEventId?: string) => ask(ROUTES.jobEvents(id), lastEventId),
+    thinnedFrom: (from: number) => ask(ROUTES.jobEvents(id, from)),
+  };
+}
+
+const idsOf = (frames: Frame[]) => frames.map(({ id }) => Number(id));
+
+test("who asks for a thinned history gets some of the same frames, spike and ends among them", async () => {
+  const { ends, whole, thinned } = await startWithLongJob();
+  const all = await whole();
+  expect(all).toHaveLength(ends.length + 1);
+  const some = await thinned();
+  expect(some.length).toBeLessThan(4_000);
+  expect(all).toEqual(expect.arrayContaining(some.slice(0, 5)));
+  expect(some.map(({ id }) => id).filter((id) => !ends.includes(Number(id)))).toEqual([]);
+  expect(some[0]).toEqual(all[0]);
+  expect(some.slice(-52)).toEqual(all.slice(-52));
+  expect(some.map(({ data }) => data)).toContain('{"step":12345,"loss":9}');
+});
+
+test("from any id of a thinned history on, a reconnection gets all that is not much", async () => {
+  const { ends, thinned } = await startWithLongJob();
+  const some = await thinned();
+  for (const id of [some.at(-500)!.id, some.at(-60)!.id, some.at(-3)!.id]) {
+    const rest = await thinned(id);
+    expect(idsOf(rest.slice(0, -1))).toEqual(ends.filter((end) => end > Number(id)));
+  }
+});
+
+test("who has missed much gets that thinned too, and nothing twice", async () => {
+  const { ends, thinned, thinnedFrom } = await startWithLongJob();
+  for (const rest of [await thinned(String(ends[100])), await thinnedFrom(ends[100]!)]) {
+    expect(rest.length).toBeLessThan(4_000);
+    expect(idsOf(rest).slice(0, 1)).toEqual([ends[101]]);
+    expect(idsOf(rest.slice(-52))).toEqual([...ends.slice(-51), ends.at(-1)]);
+  }
+});
