@@ -1,22 +1,52 @@
-import type { EventData, JobEvent } from "../protocol/event.ts";
+import { isAbsolute, relative } from "node:path";
+import type { TrainConfig } from "../protocol/engine.ts";
+import type { Artifact, EventData, JobEvent } from "../protocol/event.ts";
 
 const MINUTE_S = 60;
 const HOUR_S = 3_600;
 
-/** Turns a job's events into the lines that `kit start` prints. Pure but for the clock it is given. */
-export function createProgress(options: { directory: string; now?: () => number }) {
-  const { directory, now = () => performance.now() } = options;
+export interface ProgressOptions {
+  config: TrainConfig;
+  /** The folder that paths are shown relative to. */
+  project: string;
+  /** The job's, as it is to be shown. */
+  directory: string;
+  /** Milliseconds, of a clock that never goes back. */
+  now?: () => number;
+}
+
+/**
+ * Turns a job's events into what `kit start` prints: lines that begin with a word of their own, and
+ * details indented below. Pure but for the clock it is given.
+ */
+export function createProgress(options: ProgressOptions) {
+  const { config, project, directory, now = () => performance.now() } = options;
   let startedAt = now();
-  let maxSteps = 0;
   /** The first log event: compiling comes before it, so the pace is measured from there. */
   let first: { step: number; at: number } | undefined;
+  let last: Artifact | undefined;
+
+  function startLines(data: EventData["training.started"]): string {
+    const { model, parameters, rows, tokens, maxSteps, epochs } = data;
+    const { lora, batchSize } = config;
+    const of = lora ? ` of an adapter (LoRA, r ${lora.r}, alpha ${lora.alpha})` : "";
+    const passes =
+      epochs === undefined
+        ? ""
+        : `, ${count(epochs)} ${epochs === 1 ? "pass" : "passes"} over the data`;
+    return withDetails(`training ${shown(model)}`, {
+      parameters: count(parameters) + of,
+      data: `${shown(config.dataset.path)}, ${count(rows)} rows${tokens === undefined ? "" : `, ${count(tokens)} tokens`}`,
+      steps: `${count(maxSteps)} of ${count(batchSize)} rows${passes}`,
+    });
+  }
 
   function logLine(data: EventData["training.log"]): string {
-    const width = String(maxSteps).length;
+    const { maxSteps } = config;
     const parts = [
-      `step ${String(data.step).padStart(width)}/${maxSteps}`,
+      `step ${String(data.step).padStart(String(maxSteps).length)}/${maxSteps}`,
       `loss ${formatLoss(data.loss)}`,
-      `${Math.round(data.tokensPerSecond ?? 0)} tokens/s`.padStart(14),
+      `${count(Math.round(data.tokensPerSecond ?? 0)).padStart(6)} tokens/s`,
     ];
     const left = secondsLeft(data.step);
     if (left !== undefined) parts.push(`${formatDuration(left)} left`);
@@ -25,36 +55,55 @@ export function createProgress(options: { directory: string; now?: () => number 
 
   function secondsLeft(step: number): number | undefined {
     first ??= { step, at: now() };
-    if (step >= maxSteps) return 0;
+    if (step >= config.maxSteps) return 0;
     if (step <= first.step) return undefined;
-    return ((now() - first.at) / 1000 / (step - first.step)) * (maxSteps - step);
+    return ((now() - first.at) / 1000 / (step - first.step)) * (config.maxSteps - step);
+  }
+
+  /** How a job ended, where its last artifact lies, and how to use that. */
+  function endLines(how: string): string {
+    if (!last) return how;
+    const path = `${directory}/${last.path}`;
+    const python = last.kind === "adapter" ? "AutoPeftModelForCausalLM" : "AutoModelForCausalLM";
+    return withDetails(`${how}: ${path}`, {
+      TypeScript: `const model = await loadModel("${path}"); // from "kit"`,
+      Python: `model = ${python}.from_pretrained("${path}")`,
+    });
+  }
+
+  /** A path as it is seen from the project; any other name as it is. */
+  function shown(name: string): string {
+    if (!isAbsolute(name)) return name;
+    const local = relative(project, name);
+    return local.startsWith("..") ? name : local;
   }
 
   return {
-    line(event: JobEvent): string {
+    text(event: JobEvent): string {
       switch (event.event) {
-        case "training.started": {
+        case "training.started":
           startedAt = now();
-          const { model, parameters, rows } = event.data;
-          maxSteps = event.data.maxSteps;
-          return `training ${model}: ${count(parameters)} parameters, ${count(rows)} rows, ${count(maxSteps)} steps`;
-        }
+          return startLines(event.data);
         case "training.log":
           return logLine(event.data);
         case "checkpoint.saved":
-          return `checkpoint ${directory}/${event.data.path}`;
-        case "training.completed": {
-          const last = event.data.artifacts.at(-1);
-          const where = last ? `: ${directory}/${last.path}` : "";
-          return `completed in ${formatDuration((now() - startedAt) / 1000)}${where}`;
-        }
+          last = event.data;
+          return `checkpoint ${directory}/${last.path}`;
+        case "training.completed":
+          return endLines(`completed in ${formatDuration((now() - startedAt) / 1000)}`);
         case "training.failed":
           return `failed: ${event.data.error}`;
         case "training.cancelled":
-          return `cancelled at step ${event.data.step}`;
+          return endLines(`cancelled at step ${event.data.step}`);
       }
     },
   };
+}
+
+function withDetails(line: string, details: Record<string, string>): string {
+  const width = Math.max(...Object.keys(details).map((name) => name.length));
+  const below = Object.entries(details).map(([name, value]) => `  ${name.padEnd(width)}  ${value}`);
+  return [line, ...below].join("\n");
 }
 
 function formatLoss(loss: number | null | undefined): string {
@@ -71,5 +120,5 @@ function formatDuration(seconds: number): string {
 }
 
 function count(value: number): string {
-  return value.toLocaleString("en");
+  return value.toLocaleString("en", { maximumFractionDigits: 1 });
 }

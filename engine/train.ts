@@ -42,7 +42,14 @@ export async function train(
   const epochsAt = (step: number) => (step * batchSize) / dataset.examples.length;
   onEvent({
     event: "training.started",
-    data: { model: source.name, parameters, rows: dataset.rows, maxSteps },
+    data: {
+      model: source.name,
+      parameters,
+      rows: dataset.rows,
+      tokens: dataset.examples.reduce((sum, { tokens }) => sum + tokens.length - 1, 0),
+      maxSteps,
+      epochs: epochsAt(maxSteps),
+    },
   });
 
   async function save(step: number): Promise<Artifact> {

@@ -17,7 +17,11 @@ export interface EventData {
     parameters: number;
     /** Rows of the dataset, a count. */
     rows: number;
+    /** Tokens of one pass over the dataset, padding left out. */
+    tokens?: number;
     maxSteps: number;
+    /** Passes over the dataset in all, a fraction. */
+    epochs?: number;
   };
   "training.log": {
     step: number;

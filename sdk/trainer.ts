@@ -1,6 +1,7 @@
 import { createEngine } from "../engine/index.ts";
 import { waitForTurn } from "../jobs/queue.ts";
 import { createJobStore } from "../jobs/store.ts";
+import type { TrainConfig } from "../protocol/engine.ts";
 import { KitError } from "../protocol/error.ts";
 import { type Artifact, type JobEvent, isFinalEvent } from "../protocol/event.ts";
 import type { Job } from "../protocol/job.ts";
@@ -35,6 +36,7 @@ export interface ObservableTrainer extends Trainer {
 /** The job as it is created, and a way to fail it for what happens outside of its callbacks. */
 export interface Created {
   job: Job;
+  config: TrainConfig;
   /** Absolute path of the job's directory. */
   directory: string;
   fail: (error: unknown) => void;
@@ -70,7 +72,7 @@ export function createTrainer(options: TrainerOptions): Trainer {
     const config = resolveConfig(checked, project);
     const owned = store.create(checked.name, config);
     const { job, directory } = owned;
-    const created = { job, directory, fail: (error: unknown) => failure.abort(error) };
+    const created = { job, config, directory, fail: (error: unknown) => failure.abort(error) };
     for (const observer of observers) observer.onCreated?.(created);
     const ended = runJob({
       job: owned,

@@ -87,8 +87,8 @@ function printEvents(trainer: Trainer, project: string): End {
   const end: End = {};
   let progress: ReturnType<typeof createProgress> | undefined;
   (trainer as ObservableTrainer)[OBSERVE]({
-    onCreated({ job, directory, fail }) {
-      progress = createProgress({ directory: showPath(project, directory) });
+    onCreated({ job, config, directory, fail }) {
+      progress = createProgress({ config, project, directory: showPath(project, directory) });
       console.log(`job ${job.id} ${job.name}`);
       // What the project's code throws outside of its callbacks ends the job, not only the process.
       process.on("uncaughtException", fail);
@@ -101,7 +101,7 @@ function printEvents(trainer: Trainer, project: string): End {
         process.exitCode = EXIT_CODES[event.event];
       }
       const print = event.event === "training.failed" ? console.error : console.log;
-      if (progress) print(progress.line(event));
+      if (progress) print(progress.text(event));
     },
   });
   return end;

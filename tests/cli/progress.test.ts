@@ -1,21 +1,51 @@
 import { expect, it } from "vitest";
 import { createProgress } from "../../cli/progress.ts";
-import type { EventData } from "../../protocol/event.ts";
+import type { TrainConfig } from "../../protocol/engine.ts";
+import type { Artifact, EventData } from "../../protocol/event.ts";
 
-function createTold({ maxSteps }: { maxSteps: number }) {
+const CONFIG: TrainConfig = {
+  model: "kit/nano",
+  dataset: { type: "jsonl", path: "/home/me/dates/data/train.jsonl" },
+  lora: null,
+  maxSteps: 1000,
+  batchSize: 32,
+  maxLength: null,
+  learningRate: 0.004,
+  warmupSteps: 20,
+  weightDecay: 0.01,
+  maxGradNorm: 1,
+  loggingSteps: 5,
+  saveSteps: 100,
+  seed: 42,
+};
+const ARTIFACT: Artifact = { step: 1, kind: "model", path: "artifacts/step-1" };
+
+function createTold(changes: Partial<TrainConfig> = {}) {
   let seconds = 0;
-  const progress = createProgress({ directory: "d", now: () => seconds * 1000 });
+  const config = { ...CONFIG, ...changes };
+  const progress = createProgress({
+    config,
+    project: "/home/me/dates",
+    directory: "d",
+    now: () => seconds * 1000,
+  });
   const at = (time: number) => {
     seconds = time;
     return {
-      started: () =>
-        progress.line({
+      started: (more: Partial<EventData["training.started"]> = {}) =>
+        progress.text({
           event: "training.started",
-          data: { model: "kit/nano", parameters: 117_000, rows: 4000, maxSteps },
+          data: {
+            model: "kit/nano",
+            parameters: 117_000,
+            rows: 4000,
+            maxSteps: config.maxSteps,
+            ...more,
+          },
         }),
-      log: (data: EventData["training.log"]) => progress.line({ event: "training.log", data }),
-      end: (data: EventData["training.completed"]) =>
-        progress.line({ event: "training.completed", data }),
+      log: (data: EventData["training.log"]) => progress.text({ event: "training.log", data }),
+      saved: (data: Artifact) => progress.text({ event: "checkpoint.saved", data }),
+      completed: () => progress.text({ event: "training.completed", data: { artifacts: [] } }),
       progress,
     };
   };
@@ -23,19 +53,32 @@ function createTold({ maxSteps }: { maxSteps: number }) {
   return at;
 }
 
-it("says what begins", () => {
-  const at = createTold({ maxSteps: 1000 });
-  expect(at(0).started()).toBe("training kit/nano: 117,000 parameters, 4,000 rows, 1,000 steps");
+it("says what it trains, on what, and how much of it, aligned", () => {
+  expect(createTold()(0).started({ tokens: 81_204, epochs: 8 })).toBe(`training kit/nano
+  parameters  117,000
+  data        data/train.jsonl, 4,000 rows, 81,204 tokens
+  steps       1,000 of 32 rows, 8 passes over the data`);
+});
+
+it("says what an adapter is trained on, and leaves out what an engine does not tell", () => {
+  const lora = { r: 8, alpha: 16, targetModules: ["q_proj"] };
+  const dataset = { type: "jsonl", path: "/data/train.jsonl" } as const;
+  const model = "/home/me/dates/.kit/jobs/a/artifacts/step-4";
+  expect(createTold({ lora, dataset })(0).started({ model }))
+    .toBe(`training .kit/jobs/a/artifacts/step-4
+  parameters  117,000 of an adapter (LoRA, r 8, alpha 16)
+  data        /data/train.jsonl, 4,000 rows
+  steps       1,000 of 32 rows`);
 });
 
 it("estimates the time left from the first log on, so that compiling does not count", () => {
   const at = createTold({ maxSteps: 100 });
   at(0).started();
   const log = (step: number) => ({ step, loss: 1.23456, tokensPerSecond: 1234.5 });
-  expect(at(60).log(log(1))).toBe("step   1/100  loss 1.2346    1235 tokens/s");
-  expect(at(64).log(log(5))).toBe("step   5/100  loss 1.2346    1235 tokens/s  1m 35s left");
-  expect(at(79).log(log(20))).toBe("step  20/100  loss 1.2346    1235 tokens/s  1m 20s left");
-  expect(at(159).log(log(100))).toBe("step 100/100  loss 1.2346    1235 tokens/s  0s left");
+  expect(at(60).log(log(1))).toBe("step   1/100  loss 1.2346    1,235 tokens/s");
+  expect(at(64).log(log(5))).toBe("step   5/100  loss 1.2346    1,235 tokens/s  1m 35s left");
+  expect(at(79).log(log(20))).toBe("step  20/100  loss 1.2346    1,235 tokens/s  1m 20s left");
+  expect(at(159).log(log(100))).toBe("step 100/100  loss 1.2346    1,235 tokens/s  0s left");
 });
 
 it("shows hours when there are some", () => {
@@ -48,7 +91,7 @@ it("shows hours when there are some", () => {
 it("has a word for a loss that is missing or not finite", () => {
   const at = createTold({ maxSteps: 2 });
   at(0).started();
-  expect(at(1).log({ step: 1 })).toBe("step 1/2  loss n/a          0 tokens/s");
+  expect(at(1).log({ step: 1 })).toBe("step 1/2  loss n/a           0 tokens/s");
   expect(at(1).log({ step: 1, loss: null })).toContain("loss n/a ");
 });
 
@@ -59,25 +102,28 @@ it("gives no time left, and no nonsense, when steps go back", () => {
   expect(at(2).log({ step: 3, loss: 1 })).not.toContain("left");
 });
 
-it("counts the training's time, not that of the queue", () => {
-  const at = createTold({ maxSteps: 1 });
+it("says at the end where the last artifact lies and how to use it, and counts no time in the queue", () => {
+  const at = createTold();
   at(500).started();
-  expect(at(565).end({ artifacts: [{ step: 1, kind: "model", path: "artifacts/step-1" }] })).toBe(
-    "completed in 1m 05s: d/artifacts/step-1",
-  );
-  expect(at(565).end({ artifacts: [] })).toBe("completed in 1m 05s");
+  expect(at(565).completed()).toBe("completed in 1m 05s");
+  expect(at(500).saved(ARTIFACT)).toBe("checkpoint d/artifacts/step-1");
+  expect(at(565).completed()).toBe(`completed in 1m 05s: d/artifacts/step-1
+  TypeScript  const model = await loadModel("d/artifacts/step-1"); // from "kit"
+  Python      model = AutoModelForCausalLM.from_pretrained("d/artifacts/step-1")`);
+  at(565).saved({ ...ARTIFACT, kind: "adapter" });
+  expect(at(565).completed()).toContain("= AutoPeftModelForCausalLM.from_pretrained(");
 });
 
-it("has one line for each other event", () => {
-  const { progress } = createTold({ maxSteps: 1 })(0);
-  expect(
-    progress.line({
-      event: "checkpoint.saved",
-      data: { step: 1, kind: "model", path: "artifacts/step-1" },
-    }),
-  ).toBe("checkpoint d/artifacts/step-1");
-  expect(progress.line({ event: "training.failed", data: { error: "no" } })).toBe("failed: no");
-  expect(progress.line({ event: "training.cancelled", data: { step: 3 } })).toBe(
-    "cancelled at step 3",
+it("says of a cancelled job what it left, and of a failed one why", () => {
+  const at = createTold();
+  const cancel = () =>
+    at(0)
+      .progress.text({ event: "training.cancelled", data: { step: 3 } })
+      .split("\n")[0];
+  expect(cancel()).toBe("cancelled at step 3");
+  at(0).saved(ARTIFACT);
+  expect(cancel()).toBe("cancelled at step 3: d/artifacts/step-1");
+  expect(at(0).progress.text({ event: "training.failed", data: { error: "no" } })).toBe(
+    "failed: no",
   );
 });

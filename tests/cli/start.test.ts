@@ -16,17 +16,23 @@ describe("kit start", () => {
     const { code, stdout, stderr } = await runKit(project, ["start"]);
     const [job] = jobsOf(project);
     const directory = `.kit/jobs/${job?.id}`;
-    const step = (n: number) => `step ${n}/4  loss 5\\.\\d{4} +\\d+ tokens/s`;
+    const step = (n: number) => `step ${n}/4  loss 5\\.\\d{4} +[\\d,]+ tokens/s`;
+    const last = `${directory}/artifacts/step-4`;
     const lines = [
       `job ${job?.id} tiny`,
-      "training llama-8x1: 3,160 parameters, 8 rows, 4 steps",
+      "training llama-8x1",
+      "  parameters  3,160",
+      "  data        data.jsonl, 8 rows, 48 tokens",
+      "  steps       4 of 2 rows, 1 pass over the data",
       step(1),
       `${step(2)}  \\d+s left`,
       `checkpoint ${directory}/artifacts/step-2`,
       `${step(3)}  \\d+s left`,
       `${step(4)}  0s left`,
-      `checkpoint ${directory}/artifacts/step-4`,
-      `completed in \\d+s: ${directory}/artifacts/step-4`,
+      `checkpoint ${last}`,
+      `completed in \\d+s: ${last}`,
+      `  TypeScript  const model = await loadModel\\("${last}"\\); // from "kit"`,
+      `  Python      model = AutoModelForCausalLM\\.from_pretrained\\("${last}"\\)`,
     ];
     expect(stdout).toMatch(new RegExp(`^${lines.join("\n")}\n$`));
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });

@@ -18,7 +18,14 @@ test("a run tells its start, its steps and its checkpoints, in order", async () 
     "training.log 7",
     "checkpoint.saved 7",
   ]);
-  expect(events[0]?.data).toEqual({ model: "llama-16x1", parameters: 7600, rows: 16, maxSteps: 7 });
+  expect(events[0]?.data).toEqual({
+    model: "llama-16x1",
+    parameters: 7600,
+    rows: 16,
+    tokens: expect.any(Number),
+    maxSteps: 7,
+    epochs: 1.75,
+  });
   expect(dataOf(events, "training.log").at(-1)).toEqual({
     step: 7,
     loss: expect.any(Number),
