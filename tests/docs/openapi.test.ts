@@ -1,0 +1,244 @@
+import { readFileSync, readdirSync } from "node:fs";
+import { STATUS_CODES } from "node:http";
+import { join } from "node:path";
+import { Validator } from "@seriousme/openapi-schema-validator";
+import { afterAll, expect, test, vi } from "vitest";
+import { createJobStore } from "../../jobs/store.ts";
+import { END_OF_STREAM, OWNER_BACK, STREAMED_EVENTS } from "../../protocol/event.ts";
+import { ROUTE_TABLE } from "../../server/router.ts";
+import { STARTED, createJob } from "../jobs.ts";
+import { createTinyProject } from "../kit.ts";
+import { createProject } from "../project.ts";
+import { type RawAnswer, askRaw, openGate, standIn, startServer } from "../uiServer.ts";
+import { EVENTS, OPERATIONS, REFERENCE, expectAnswer, expectNoMethod } from "./reference.ts";
+
+const ROOT = join(import.meta.dirname, "../..");
+const TOKEN = "correct-horse";
+/** How many wrong tokens wait for their answer before one more is told to come back. */
+const MOST_WAITING = 20;
+
+/** Operations with a status that was answered, and with a query parameter that was looked at. */
+const answered = new Set<string>();
+const looked = new Set<string>();
+
+const lookUp = vi.spyOn(URLSearchParams.prototype, "get");
+afterAll(() => lookUp.mockRestore());
+
+interface Asked {
+  target?: string;
+  headers?: Record<string, string>;
+}
+
+/** Asks a server for an operation and holds its answer against the reference. */
+async function ask(
+  port: number,
+  operation: string,
+  { target = targetOf(operation), headers }: Asked = {},
+): Promise<RawAnswer> {
+  lookUp.mockClear();
+  const [method] = operation.split(" ");
+  const answer = await askRaw(port, target, method, headers);
+  expectAnswer(operation, answer);
+  answered.add(`${operation} ${answer.status}`);
+  for (const [name] of lookUp.mock.calls) looked.add(`${operation} ${name}`);
+  return answer;
+}
+
+/** A target of the operation's path. */
+function targetOf(operation: string): string {
+  const [, path = ""] = operation.split(" ");
+  return path.replace("{id}", "20260101-000000-000-aaaa").replace("{file}", "app-1a2b.js");
+}
+
+/** Options of a server whose `kit` command is this script. */
+function scripted(code: string) {
+  const project = createProject();
+  return { project, kit: standIn(project, code) };
+}
+
+test("the reference is valid OpenAPI 3.1, of this version of Kit", async () => {
+  const validator = new Validator();
+  const { valid, errors } = await validator.validate({ ...structuredClone(REFERENCE) });
+  expect(errors ?? []).toEqual([]);
+  expect({ valid, version: validator.version }).toEqual({ valid: true, version: "3.1" });
+  const { version } = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8")) as {
+    version: string;
+  };
+  expect(REFERENCE.info.version).toBe(version);
+});
+
+test("the reference has the routes of the server, and the files of the page", () => {
+  const api = [...OPERATIONS.keys()].filter((operation) => operation.includes(" /api/"));
+  expect(api.toSorted()).toEqual(Object.keys(ROUTE_TABLE).toSorted());
+  const files = readdirSync(join(ROOT, "dist/page"), { recursive: true }).map(String);
+  const others = files.filter(
+    (file) => !/^(index\.html|assets(\/[\w.-]+\.(js|css|svg))?)$/.test(file),
+  );
+  expect(others).toEqual([]);
+});
+
+test("the reference has the events of the stream", () => {
+  const names = [...STREAMED_EVENTS, END_OF_STREAM, OWNER_BACK];
+  expect(Object.keys(EVENTS).toSorted()).toEqual(names.toSorted());
+});
+
+test("the reference has the statuses that the server's source names", () => {
+  const files = readdirSync(join(ROOT, "server"), { recursive: true, encoding: "utf8" });
+  const source = files
+    .filter((file) => file.endsWith(".ts"))
+    .map((file) => readFileSync(join(ROOT, "server", file), "utf8"))
+    .join("\n");
+  const named = [...source.matchAll(/(?<![\w.])[2-5]\d\d(?![\w.]| (ms|s|KiB|MB))/g)]
+    .map(([status]) => status)
+    .filter((status) => status in STATUS_CODES);
+  const documented = [...OPERATIONS.values()].flatMap(({ responses }) => Object.keys(responses));
+  expect(new Set([...documented, "405"])).toEqual(new Set(named));
+});
+
+test("who may not come in is answered as the reference says, whatever they ask for", async () => {
+  const open = await startServer();
+  const guarded = await startServer({ token: TOKEN });
+  const refusals: [number, number, string, Record<string, string>][] = [
+    [400, open.port, "", { host: "a b" }],
+    [403, open.port, "", { host: "evil.example" }],
+    [403, open.port, "", { origin: "http://evil.example" }],
+    [413, open.port, "", { "transfer-encoding": "chunked" }],
+    [401, guarded.port, "", {}],
+    [303, guarded.port, `?token=${TOKEN}`, {}],
+  ];
+  for (const operation of OPERATIONS.keys()) {
+    for (const [status, port, query, headers] of refusals) {
+      const answer = await ask(port, operation, { target: targetOf(operation) + query, headers });
+      expect(answer.status).toBe(status);
+    }
+  }
+  const waiting = Array.from({ length: MOST_WAITING }, () =>
+    askRaw(guarded.port, "/?token=wrong").catch(() => undefined),
+  );
+  for (const operation of OPERATIONS.keys()) {
+    const target = `${targetOf(operation)}?token=wrong`;
+    await vi.waitFor(async () => {
+      expect((await ask(guarded.port, operation, { target })).status).toBe(429);
+    });
+  }
+  await guarded.close();
+  await Promise.all(waiting);
+});
+
+test("a method that a path does not have is told those that it has", async () => {
+  const { port } = await startServer();
+  for (const path of Object.keys(REFERENCE.paths)) {
+    const target = targetOf(`GET ${path}`);
+    const methods = ["GET", "HEAD", "POST"].filter((method) => OPERATIONS.has(`${method} ${path}`));
+    for (const method of ["GET", "HEAD", "POST", "PUT"]) {
+      if (methods.includes(method)) continue;
+      const answer = await askRaw(port, target, method);
+      expect(answer.status, `${method} ${target}`).toBe(405);
+      expectNoMethod(answer, `${method} ${target}`);
+      if (method !== "PUT")
+        expect(String(answer.headers["allow"]).split(", ").toSorted()).toEqual(methods);
+    }
+  }
+});
+
+test("the page and its files are answered as the reference says", async () => {
+  const { port } = await startServer();
+  for (const method of ["GET", "HEAD"]) {
+    await ask(port, `${method} /`);
+    for (const file of ["app-1a2b.js", "app-1a2b.css"]) {
+      await ask(port, `${method} /assets/{file}`, { target: `/assets/${file}` });
+    }
+    await ask(port, `${method} /assets/{file}`, { target: "/assets/none.js" });
+  }
+  const guarded = await startServer({ token: TOKEN });
+  const link = { "sec-fetch-site": "cross-site", "sec-fetch-mode": "navigate" };
+  const { status } = await ask(guarded.port, "GET /", {
+    target: `/?token=${TOKEN}`,
+    headers: { ...link, "sec-fetch-dest": "document" },
+  });
+  expect(status).toBe(200);
+});
+
+test("a run is answered as the reference says, from the manifest to the end of its events", async () => {
+  const { port, project } = await startServer({ project: createTinyProject() });
+  expect((await ask(port, "GET /api/manifest")).status).toBe(200);
+  const { headers } = await ask(port, "POST /api/train");
+  await ask(port, "GET /api/train", {
+    target: `/api/train?run=${String(headers["kit-run"])}&from=4`,
+  });
+  expect((await ask(port, "GET /api/train")).status).toBe(204);
+
+  const { headers: list } = await ask(port, "GET /api/jobs");
+  await ask(port, "GET /api/jobs", { headers: { "if-none-match": String(list["etag"]) } });
+
+  const id = createJobStore(project).list()[0]?.id ?? "";
+  const target = `/api/jobs/${id}/events`;
+  const { body } = await ask(port, "GET /api/jobs/{id}/events", { target });
+  for (const name of [
+    "training.started",
+    "training.log",
+    "checkpoint.saved",
+    "training.completed",
+  ]) {
+    expect(body).toContain(`event: ${name}\n`);
+  }
+  const last = /id: (\d+)\nevent: end\n/.exec(body)?.[1] ?? "";
+  await ask(port, "GET /api/jobs/{id}/events", { target, headers: { "last-event-id": last } });
+});
+
+test("what goes wrong is answered as the reference says", async () => {
+  const busy = await startServer(scripted(`await gate("over");`));
+  const first = askRaw(busy.port, "/api/train", "POST");
+  await vi.waitFor(async () => {
+    const { status } = await ask(busy.port, "POST /api/train");
+    expect(status).toBe(409);
+  });
+  openGate(busy.project, "over");
+  await first;
+
+  const { port } = await startServer(scripted(`process.send({ error: "It does not build." });`));
+  expect((await ask(port, "GET /api/manifest")).status).toBe(422);
+  expect((await ask(port, "GET /api/jobs/{id}/events")).status).toBe(404);
+
+  const broken = await startServer({ project: createProject({ ".kit/jobs": "", ".kit/run": "" }) });
+  expect((await ask(broken.port, "GET /api/jobs")).status).toBe(500);
+  expect((await ask(broken.port, "POST /api/train")).status).toBe(500);
+});
+
+test("a failed job's events are as the reference says", async () => {
+  const { port, project } = await startServer();
+  const { job } = createJob(project, "job", [
+    STARTED,
+    { event: "training.failed", data: { error: "No rows." } },
+  ]);
+  const { body } = await ask(port, "GET /api/jobs/{id}/events", {
+    target: `/api/jobs/${job.id}/events`,
+  });
+  expect(body).toContain("event: training.failed\n");
+});
+
+test("each answer of the reference was seen", () => {
+  const documented = [...OPERATIONS].flatMap(([operation, { responses }]) =>
+    Object.keys(responses).map((status) => `${operation} ${status}`),
+  );
+  expect([...answered].toSorted()).toEqual(documented.toSorted());
+});
+
+test("the reference has the query parameters and headers that the routes look at", () => {
+  const queries = [...OPERATIONS].flatMap(([operation, { parameters = [] }]) =>
+    [...parameters, REFERENCE.components.securitySchemes["token"]]
+      .filter((parameter) => parameter?.in === "query")
+      .map((parameter) => `${operation} ${parameter?.name}`),
+  );
+  expect([...looked].toSorted()).toEqual(queries.toSorted());
+
+  const routes = join(ROOT, "server/routes");
+  const source = readdirSync(routes).map((file) => readFileSync(join(routes, file), "utf8"));
+  const read = [...source.join("\n").matchAll(/request\.headers(?:\.|\[")([\w-]+)/g)];
+  const headers = [...OPERATIONS.values()].flatMap(({ parameters = [] }) =>
+    parameters
+      .filter((parameter) => parameter.in === "header")
+      .map(({ name }) => name.toLowerCase()),
+  );
+  expect(new Set(headers)).toEqual(new Set(read.map(([, name]) => name)));
+});
