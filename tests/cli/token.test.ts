@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { createTinyProject, startKit, tinySource } from "../kit.ts";
+import { createTinyProject, runKit, startKit, tinySource } from "../kit.ts";
 
 /** Where more than this machine's users could reach it; nothing in these tests comes from outside. */
 const OPEN_TO_ALL = ["ui", "--port", "0", "--no-open", "--host", "0.0.0.0"];
@@ -46,6 +46,29 @@ describe("kit ui on an address that others can reach", () => {
     const url = /http:\S+/.exec(all)?.[0] ?? "";
     expect(url).toMatch(/^http:\/\/localhost:\d+\/$/);
     expect((await fetch(url)).status).toBe(200);
+  });
+
+  it.each(["0", "0x0", "::", "0:0::0"])("prints an address that works for %s too", async (host) => {
+    const options = ["ui", "--port", "0", "--no-open", "--host", host];
+    const { printed } = startKit(createTinyProject(), options);
+    const link = /http:\S+/.exec(await printed(/\n/))?.[0] ?? "";
+    expect(link).toMatch(/^http:\/\/localhost:\d+\/\?token=[\w-]{32}$/);
+    expect((await followLink(link)).status).toBe(200);
+  });
+
+  it.each([
+    ["--host", "", "an address or a name"],
+    ["--host", "http://x", "an address or a name"],
+    ["--host", "localhost:80", "an address or a name"],
+    ["--host", "1.2.3.4.5", "an address or a name"],
+    ["--allowed-host", "https://dev.example", "a name such as dev.example"],
+  ])("%s %j is wrong use, and says what it takes", async (option, value, wanted) => {
+    const project = createTinyProject();
+    const { code, stderr } = await runKit(project, ["ui", "--no-open", option, value]);
+    expect({ code, stderr }).toEqual({
+      code: 2,
+      stderr: `kit: ${option} takes ${wanted}, not "${value}".\n`,
+    });
   });
 
   it("wants no token on this machine's own address", async () => {

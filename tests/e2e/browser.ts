@@ -43,6 +43,13 @@ export function runButton(page: Page) {
   return page.getByRole("button", { name: /^(Run training: |No trainer in |Couldn't read )/ });
 }
 
+/** Runs a tiny project from its home page, and follows the job on its own page to its end. */
+export async function train(page: Page): Promise<void> {
+  await runButton(page).click();
+  await page.locator("tbody tr").first().click();
+  await page.getByText("artifacts: 2").waitFor({ timeout: 20_000 });
+}
+
 /** The y coordinates of a chart's path, in the order of its steps. */
 export async function curve(page: Page): Promise<number[]> {
   if ((await page.locator("svg[role=img]").count()) === 0) return [];

@@ -5,7 +5,7 @@ import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { createTinyProject } from "../kit.ts";
-import { openPage, runButton, useBrowser } from "./browser.ts";
+import { openPage, runButton, train, useBrowser } from "./browser.ts";
 import { startKitUi } from "./kitUi.ts";
 
 useBrowser();
@@ -79,14 +79,12 @@ test("a link on another site opens the page", async () => {
   await expect.poll(() => runButton(page).innerText()).toBe("Run training: tiny");
 });
 
-test.each(["localhost", "127.0.0.1", "my-app.localhost"])(
+test.each(["localhost", "127.0.0.1", "[::1]", "my-app.localhost"])(
   "everything works through %s",
   async (name) => {
     const { port } = await startKitUi(createTinyProject());
     const page = await openPage(`http://${name}:${port}/`);
-    await runButton(page).click();
-    await page.locator("tbody tr").first().click();
-    await page.getByText("artifacts: 2").waitFor({ timeout: 20_000 });
+    await train(page);
   },
   30_000,
 );

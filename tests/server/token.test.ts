@@ -59,6 +59,24 @@ test("a cookie of another token, of another server or made up is refused", async
   expect((await ask(one.url, { cookie: `kit-ui-${one.port}=${TOKEN}` })).status).toBe(401);
 });
 
+test("the cookies of one name are told apart by the port that the browser sees", async () => {
+  const { port } = await startServer({ token: TOKEN });
+  const hosts = ["localhost:4000", "localhost:4001", "localhost"];
+  const answers = await Promise.all(hosts.map((host) => askRaw(port, `/${LINK}`, "GET", { host })));
+  expect(answers.map(({ headers }) => String(headers["set-cookie"]).split("=")[0])).toEqual([
+    "kit-ui-4000",
+    "kit-ui-4001",
+    "kit-ui-default",
+  ]);
+});
+
+test("a made-up cookie is a guess, answered as late as a wrong token", async () => {
+  const { port, url } = await startServer({ token: TOKEN });
+  const began = performance.now();
+  expect((await ask(url, { cookie: `kit-ui-${port}=guess` })).status).toBe(401);
+  expect(performance.now() - began).toBeGreaterThan(900);
+});
+
 test("the cookie outlives a restart on the same port with the same token", async () => {
   const first = await startServer({ token: TOKEN });
   const cookie = await cookieOf(await ask(first.url + LINK));

@@ -1,0 +1,48 @@
+import { once } from "node:events";
+import { connect } from "node:net";
+import { expect, test } from "vitest";
+import { createContainer, leadToLoopback, withoutIpv6 } from "../container.ts";
+import { forwardPort } from "../forward.ts";
+import { createTinyProject } from "../kit.ts";
+import { openPage, train, useBrowser } from "./browser.ts";
+import { startKitUi } from "./kitUi.ts";
+
+useBrowser();
+
+/** A port of a container, which no other program of this machine can have. */
+const PORT = 4000;
+
+test("kit ui --port 4000 --host 0.0.0.0 in a container trains and streams outside of it", async () => {
+  const { address, enter } = await createContainer();
+  const kit = await startKitUi(createTinyProject(), PORT, {
+    options: ["--host", "0.0.0.0"],
+    within: enter,
+  });
+  expect(kit.url).toMatch(/^http:\/\/localhost:4000\/\?token=[\w-]{32}$/);
+  const link = new URL(kit.url);
+
+  // As a container's engine publishes it, under another number.
+  link.port = String(await forwardPort({ host: address, port: PORT }));
+  expect((await fetch(link.origin)).status).toBe(401);
+  const page = await openPage(link.href);
+  expect(page.url()).toBe(`${link.origin}/#/`);
+  await train(page);
+
+  const other = new URL(kit.url);
+  other.hostname = address;
+  const direct = await openPage(other.href);
+  expect(direct.url()).toBe(`http://${address}:4000/#/`);
+  expect(await direct.locator("tbody tr").first().innerText()).toContain("completed");
+});
+
+test("kit ui --port 4000 in a container without IPv6 is reached by a forward alone", async () => {
+  const container = await createContainer();
+  withoutIpv6(container);
+  const { url } = await startKitUi(createTinyProject(), PORT, { within: container.enter });
+  expect(url).toBe("http://localhost:4000/");
+  const straight = connect({ host: container.address, port: PORT });
+  await expect(once(straight, "connect")).rejects.toMatchObject({ code: "ECONNREFUSED" });
+
+  const forward = await forwardPort({ path: await leadToLoopback(container, PORT) });
+  await train(await openPage(`http://localhost:${forward}/`));
+});

@@ -1,0 +1,56 @@
+import { expect, test } from "vitest";
+import { forwardPort } from "../forward.ts";
+import { ENDLESS, createTinyProject, tinySource } from "../kit.ts";
+import { serveWithNginx } from "../nginx.ts";
+import { openPage, runButton, useBrowser } from "./browser.ts";
+import { type KitUi, startKitUi } from "./kitUi.ts";
+
+useBrowser();
+
+/** Puts nginx in front, as JupyterHub's proxy does it: the prefix goes, the name stays. */
+async function proxy({ port }: KitUi): Promise<string> {
+  const path = await serveWithNginx(`location /proxy/4000/ {
+    proxy_pass http://127.0.0.1:${port}/; proxy_set_header Host $http_host;
+  }`);
+  return `http://hub.example:${await forwardPort({ path })}/proxy/4000/`;
+}
+
+test("behind nginx under a path the whole page works, and streams", async () => {
+  const project = createTinyProject(tinySource({ options: ENDLESS }));
+  const kit = await startKitUi(project, 0, { options: ["--allowed-host", "hub.example"] });
+  const url = await proxy(kit);
+  const page = await openPage(url);
+  expect(page.url()).toBe(`${url}#/`);
+  const asked: string[] = [];
+  page.on("request", (request) => asked.push(request.url()));
+  await page.reload();
+  await expect.poll(() => runButton(page).innerText()).toBe("Run training: tiny");
+  await runButton(page).click();
+  // All of this is shown while the run goes on.
+  await page.getByText(/step +50\//).waitFor({ timeout: 20_000 });
+  await page.locator("tbody tr").first().click();
+  await page.getByText(/\[log\] step=50 loss=/).waitFor({ timeout: 20_000 });
+  await page.getByText(/\[log\] step=150 loss=/).waitFor({ timeout: 20_000 });
+  expect(await page.locator(".outcome").innerText()).toBe("running");
+  await page.reload();
+  await page.getByText(/\[log\] step=50 loss=/).waitFor({ timeout: 20_000 });
+  expect(asked.length).toBeGreaterThan(5);
+  expect(asked.filter((one) => !one.startsWith(url))).toEqual([]);
+});
+
+test("behind nginx a name that is not allowed is told what to do", async () => {
+  const page = await openPage(await proxy(await startKitUi(createTinyProject())));
+  expect(await page.locator("body").innerText()).toContain("kit ui --allowed-host hub.example");
+});
+
+test("behind nginx the token's cookie goes to the path alone", async () => {
+  const options = ["--host", "0.0.0.0", "--allowed-host", "hub.example"];
+  const kit = await startKitUi(createTinyProject(), 0, { options });
+  const url = await proxy(kit);
+  const page = await openPage(url + new URL(kit.url).search);
+  await expect.poll(() => runButton(page).innerText()).toBe("Run training: tiny");
+  expect(page.url()).toBe(`${url}#/`);
+  expect(await page.context().cookies()).toMatchObject([
+    { path: "/proxy/4000", httpOnly: true, sameSite: "Strict" },
+  ]);
+});
