@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { JobStore } from "../jobs/store.ts";
+import type { StreamLimit } from "./limits.ts";
 import type { ManifestReader } from "./manifest.ts";
 import type { Runner } from "./run.ts";
 
@@ -8,6 +9,7 @@ export interface ServerContext {
   jobs: JobStore;
   manifests: ManifestReader;
   runner: Runner;
+  admitStream: StreamLimit;
   /** False where files are only polled, as on mounts on which the system reports no changes. */
   watching: boolean;
 }

@@ -9,9 +9,13 @@ const CONTENT_SECURITY_POLICY = [
 ].join("; ");
 
 /** On every answer, refusals included. No CORS: there is nobody to share with. */
+export const SECURITY_HEADERS = {
+  "Content-Security-Policy": CONTENT_SECURITY_POLICY,
+  "X-Content-Type-Options": "nosniff",
+  "Referrer-Policy": "no-referrer",
+  "Cross-Origin-Resource-Policy": "same-origin",
+};
+
 export function setSecurityHeaders(response: ServerResponse): void {
-  response.setHeader("Content-Security-Policy", CONTENT_SECURITY_POLICY);
-  response.setHeader("X-Content-Type-Options", "nosniff");
-  response.setHeader("Referrer-Policy", "no-referrer");
-  response.setHeader("Cross-Origin-Resource-Policy", "same-origin");
+  for (const [name, value] of Object.entries(SECURITY_HEADERS)) response.setHeader(name, value);
 }

@@ -1,51 +1,110 @@
-import type { IncomingMessage, Server, ServerResponse } from "node:http";
+import type { IncomingMessage, Server, ServerOptions, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { sendError } from "./respond.ts";
 
-/** A browser sends about 1 KiB; cookies of other servers on this machine's name add to it. */
-export const MOST_HEADER_BYTES = 32 * 1024;
-/** No route reads a body. This much is let pass, for clients that send an empty object. */
-const MOST_BODY_BYTES = 64 * 1024;
-/** A whole request comes within this, however slowly it is sent. */
-const REQUEST_MS = 30_000;
-/** The head of a request is small and comes at once. */
-const HEADERS_MS = 10_000;
-/** Longer than a browser's poll of 5 s, so that it keeps its connection. */
-const IDLE_MS = 15_000;
-/** How often slow connections are looked for. */
-const CHECK_MS = 5_000;
-/** A browser has six to a server; this is for many people, and keeps file descriptors in reserve. */
-export const MOST_CONNECTIONS = 1_000;
-
-/** Options of `createServer`. */
-export const SERVER_LIMITS = {
-  maxHeaderSize: MOST_HEADER_BYTES,
-  requestTimeout: REQUEST_MS,
-  headersTimeout: HEADERS_MS,
-  keepAliveTimeout: IDLE_MS,
-  connectionsCheckingInterval: CHECK_MS,
-};
-
-/** Counts those of all addresses that the server answers on; `maxConnections` is for one. */
-export function limitConnections(server: Server): void {
-  let open = 0;
-  server.prependListener("connection", (socket: Socket) => {
-    open++;
-    socket.once("close", () => open--);
-    if (open > MOST_CONNECTIONS) socket.destroy();
-  });
+/** How much, how many and how long, so that nothing that is sent can use up this process. */
+export interface Limits {
+  /** A browser sends about 1 KiB; cookies of other servers on this machine's name add to it. */
+  headerBytes: number;
+  /** No route reads a body. This much is let pass, for clients that send an empty object. */
+  bodyBytes: number;
+  /** The head of a request is small and comes at once. */
+  headersMs: number;
+  /** A whole request comes within this, however slowly it is sent. */
+  requestMs: number;
+  /** Longer than a browser's poll of 5 s, so that it keeps its connection. */
+  idleMs: number;
+  /** A client that takes none of what waits for it is gone, or stuck and may come back. */
+  stalledMs: number;
+  /** How often slow connections are looked for. */
+  checkMs: number;
+  /** A browser has six to a server; this is for many people, and keeps file descriptors in reserve. */
+  connections: number;
+  /** Each reads a file for as long as it lasts. Leaves room for what is answered at once. */
+  streams: number;
 }
 
-/** Answers 413 to a body that is long or does not say how long it is. Any other is read away. */
-export function limitBody(request: IncomingMessage, response: ServerResponse): boolean {
-  const { headers } = request;
-  const length = Number(headers["content-length"] ?? 0);
-  if (length <= MOST_BODY_BYTES && headers["transfer-encoding"] === undefined) {
-    request.resume();
+export const LIMITS: Limits = {
+  headerBytes: 32 * 1024,
+  bodyBytes: 64 * 1024,
+  headersMs: 10_000,
+  requestMs: 30_000,
+  idleMs: 15_000,
+  stalledMs: 120_000,
+  checkMs: 5_000,
+  connections: 1_000,
+  streams: 600,
+};
+
+/** Connections over the limit that are still told so; any more are closed without a word. */
+const CONNECTIONS_TOLD = 100;
+const RETRY_AFTER_S = 5;
+
+/** Options of `createServer`. */
+export function serverOptions(limits: Limits): ServerOptions {
+  return {
+    maxHeaderSize: limits.headerBytes,
+    headersTimeout: limits.headersMs,
+    requestTimeout: limits.requestMs,
+    keepAliveTimeout: limits.idleMs,
+    connectionsCheckingInterval: limits.checkMs,
+    // The guard looks at it, and says what is wrong.
+    requireHostHeader: false,
+  };
+}
+
+/**
+ * Counts those of all addresses that the server answers on; `maxConnections` is for one.
+ * @returns whether a connection is one too many
+ */
+export function limitConnections(server: Server, limits: Limits): (socket: Socket) => boolean {
+  const tooMany = new WeakSet<Socket>();
+  let open = 0;
+  // One that is left out could be the one that tells of another site; their size is limited.
+  server.maxHeadersCount = 0;
+  server.timeout = limits.stalledMs;
+  server.prependListener("connection", (socket: Socket) => {
+    if (++open > limits.connections) tooMany.add(socket);
+    socket.once("close", () => open--);
+    if (open > limits.connections + CONNECTIONS_TOLD) socket.destroy();
+  });
+  return (socket) => tooMany.has(socket);
+}
+
+/** Lets a response that goes on for long begin, or answers 429. */
+export type StreamLimit = (response: ServerResponse) => boolean;
+
+export function createStreamLimit({ streams }: Limits): StreamLimit {
+  let open = 0;
+  return (response) => {
+    // Gone while it was decided what to answer; it would never close.
+    if (response.destroyed) return false;
+    if (open >= streams) {
+      refuseForNow(response, `${streams} streams are open, which is all there can be.`);
+      return false;
+    }
+    open++;
+    response.once("close", () => open--);
     return true;
-  }
-  response.setHeader("Connection", "close");
-  response.once("finish", () => request.destroy());
+  };
+}
+
+export function refuseForNow(response: ServerResponse, why: string): void {
+  response.setHeader("Retry-After", RETRY_AFTER_S);
+  sendError(response, 429, `${why} Close some tabs or clients, then try again.`);
+}
+
+/** Answers 413 to a body that is long or does not say how long it is. Any is read away. */
+export function limitBody(
+  request: IncomingMessage,
+  response: ServerResponse,
+  { bodyBytes }: Limits,
+): boolean {
+  const { headers } = request;
+  // Cut off while it is still being sent, the client would not see the answer.
+  request.resume();
+  const length = Number(headers["content-length"] ?? 0);
+  if (length <= bodyBytes && headers["transfer-encoding"] === undefined) return true;
   sendError(response, 413, "Send no body; no route reads one.");
   return false;
 }

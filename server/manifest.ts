@@ -9,14 +9,17 @@ import {
 import { signalGroup } from "./group.ts";
 
 const LIMIT_MS = 30_000;
+/** Each is a process that builds. Some, so that one that hangs does not keep the next waiting. */
+const MOST_AT_ONCE = 4;
 
 export interface ManifestReader {
   /**
    * Builds and loads the project in a subprocess, whose end nothing in the project can prevent.
+   * Where many ask at once, they share one that begins after they have asked.
    * @throws KitError `MANIFEST_FAILED` with the build's or the import's error
    */
   read: () => Promise<Manifest>;
-  /** Ends what is being read. */
+  /** Ends what is being read, and reads nothing more. */
   close: () => void;
 }
 
@@ -65,13 +68,39 @@ export function createManifestReader(options: {
     });
   }
 
+  let asking = 0;
+  let shared: Promise<ManifestMessage> | undefined;
+  let beginShared: (() => void) | undefined;
+  let isClosed = false;
+
+  async function begin(): Promise<ManifestMessage> {
+    if (isClosed) return { error: "kit ui is ending. Start it again." };
+    asking++;
+    const message = await ask();
+    asking--;
+    beginShared?.();
+    return message;
+  }
+
+  function askSoon(): Promise<ManifestMessage> {
+    if (asking < MOST_AT_ONCE) return begin();
+    shared ??= new Promise((resolve) => {
+      beginShared = () => {
+        shared = beginShared = undefined;
+        resolve(begin());
+      };
+    });
+    return shared;
+  }
+
   return {
     async read() {
-      const message = await ask();
+      const message = await askSoon();
       if ("error" in message) throw new KitError("MANIFEST_FAILED", message.error);
       return message;
     },
     close() {
+      isClosed = true;
       for (const pid of pids) signalGroup(pid, "SIGKILL");
     },
   };

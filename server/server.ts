@@ -7,11 +7,21 @@ import { createJobStore } from "../jobs/store.ts";
 import { messageOf } from "../protocol/error.ts";
 import { loadAssets } from "./assets.ts";
 import type { ServerContext } from "./context.ts";
+import { answerClientErrors } from "./clientError.ts";
 import { createGuard } from "./guard/guard.ts";
 import { createTokenGate } from "./guard/token.ts";
 import { setSecurityHeaders } from "./headers.ts";
+import { inTurn } from "./inTurn.ts";
 import { cancelJobOf } from "./killedJob.ts";
-import { SERVER_LIMITS, limitBody, limitConnections } from "./limits.ts";
+import {
+  LIMITS,
+  type Limits,
+  createStreamLimit,
+  limitBody,
+  limitConnections,
+  refuseForNow,
+  serverOptions,
+} from "./limits.ts";
 import { type ListenOptions, listen } from "./listen.ts";
 import { createManifestReader } from "./manifest.ts";
 import { sendError } from "./respond.ts";
@@ -38,6 +48,8 @@ export interface UiServerOptions extends ListenOptions {
   graceMs?: number;
   /** False: files are only polled, not watched. For tests. */
   watching?: boolean;
+  /** Other limits than {@link LIMITS}. For tests. */
+  limits?: Partial<Limits>;
 }
 
 export interface UiServer {
@@ -53,7 +65,9 @@ export async function startUiServer(options: UiServerOptions): Promise<UiServer>
   const manifests = createManifestReader({ project, kit, limitMs });
   const onGone = (owner: Owner) => cancelJobOf(owner, jobs);
   const runner = createRunner({ project, kit, graceMs, watching, onGone });
-  const context: ServerContext = { jobs, manifests, runner, watching };
+  const limits = { ...LIMITS, ...options.limits };
+  const admitStream = createStreamLimit(limits);
+  const context: ServerContext = { jobs, manifests, runner, admitStream, watching };
   const assets = loadAssets(page);
   const policy = { boundTo: options.host, machine: hostname(), added: options.allowedHosts ?? [] };
   const { token } = options;
@@ -63,11 +77,15 @@ export async function startUiServer(options: UiServerOptions): Promise<UiServer>
 
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     setSecurityHeaders(response);
-    if (!(await guard(request, response)) || !limitBody(request, response)) return;
+    if (isTooMany(request.socket)) {
+      response.setHeader("Connection", "close");
+      return refuseForNow(response, `${limits.connections} connections are open.`);
+    }
+    if (!(await guard(request, response)) || !limitBody(request, response, limits)) return;
     await route(context, assets, { request, response });
   }
 
-  const server = createServer(SERVER_LIMITS, (request, response) => {
+  const onRequest = inTurn((request, response) => {
     unanswered.add(response);
     response.once("close", () => unanswered.delete(response));
     answer(request, response).catch((error: unknown) => {
@@ -75,7 +93,14 @@ export async function startUiServer(options: UiServerOptions): Promise<UiServer>
       else sendError(response, 500, messageOf(error));
     });
   });
-  limitConnections(server);
+
+  const server = createServer(serverOptions(limits), onRequest);
+  // What a client expects before it sends its body is an answer, which needs no body.
+  server.on("checkContinue", onRequest).on("checkExpectation", onRequest);
+  const isTooMany = limitConnections(server, limits);
+  answerClientErrors(server, (socket) =>
+    [...unanswered].some((response) => response.socket === socket),
+  );
   const listening = await listen(server, options);
 
   async function end(): Promise<void> {

@@ -19,7 +19,7 @@ const streamed = new Set<string>(STREAMED_EVENTS);
 
 /** `GET /api/jobs/:id/events`: the job's events from `Last-Event-ID` on, as they are written. */
 export async function getJobEvents(
-  { jobs, watching }: ServerContext,
+  { jobs, admitStream, watching }: ServerContext,
   { request, response }: Exchange,
   id: string,
 ): Promise<void> {
@@ -38,6 +38,7 @@ export async function getJobEvents(
     response.writeHead(204).end();
     return;
   }
+  if (!admitStream(response)) return;
   openStream(response);
   const heartbeat = setInterval(() => response.write(":\n\n"), HEARTBEAT_MS);
   try {

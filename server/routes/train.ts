@@ -7,7 +7,9 @@ import { closeSignal, sendError, writeChunk } from "../respond.ts";
 import type { Run } from "../run.ts";
 
 /** `POST /api/train`: launches `kit start` and streams what it prints. */
-export const postTrain: Route = async ({ runner }, { response }) => {
+export const postTrain: Route = async ({ runner, admitStream }, { response }) => {
+  // Before anything is started that could then not be shown.
+  if (!admitStream(response)) return;
   let run: Run;
   try {
     run = await runner.start();
@@ -23,16 +25,16 @@ export const postTrain: Route = async ({ runner }, { response }) => {
  * `GET /api/train`: what the run in flight has printed and prints; 204 when there is none. Who has
  * seen a part of the last run, and names it, gets the rest of it, in flight or not.
  */
-export const getTrain: Route = async ({ runner }, { request, response }) => {
+export const getTrain: Route = async ({ runner, admitStream }, { request, response }) => {
   const query = queryOf(request);
   const watched = await runner.last(query.get(RESUME_RUN) ?? "");
-  if (watched) return streamOutput(watched, response, byteOf(query.get(RESUME_FROM)));
-  const run = await runner.current();
+  const run = watched ?? (await runner.current());
   if (!run) {
     response.writeHead(204, { "Cache-Control": "no-store" }).end();
     return;
   }
-  await streamOutput(run, response);
+  if (!admitStream(response)) return;
+  await streamOutput(run, response, watched ? byteOf(query.get(RESUME_FROM)) : 0);
 };
 
 function byteOf(text: string | null): number {
@@ -47,6 +49,10 @@ async function streamOutput(run: Run, response: ServerResponse, from?: number): 
     [RUN_HEADER]: run.id,
   });
   response.flushHeaders();
+  // A run may print nothing for long; only a client that leaves something lying has stalled.
+  response.on("timeout", () => {
+    if (response.writableLength > 0) response.destroy();
+  });
   for await (const chunk of run.output(closeSignal(response), from)) {
     await writeChunk(response, chunk);
   }

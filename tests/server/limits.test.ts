@@ -1,0 +1,213 @@
+import { once } from "node:events";
+import { readFileSync, readdirSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { LIMITS } from "../../server/limits.ts";
+import { COMPLETED, STARTED, createJob } from "../jobs.ts";
+import { createProject } from "../project.ts";
+import { openGate, readBody, standIn, startServer } from "../uiServer.ts";
+import { asBytes, askAlone, openRaw, statusesIn } from "./raw.ts";
+
+const SOON = { timeout: 10_000 };
+
+/** A run that prints much at once and goes on until a gate is opened. */
+const LOUD = `writeSync(1, "x".repeat(20_000_000) + "\\n"); await gate("end");`;
+/** A run that prints nothing until a gate is opened. */
+const QUIET = `await gate("end"); writeSync(1, "done");`;
+
+function startWithRun(code: string, limits: Partial<typeof LIMITS>) {
+  const project = createProject();
+  return startServer({ project, kit: standIn(project, code), limits });
+}
+
+/** A server with one job that goes on. */
+async function startWithJob(limits: Partial<typeof LIMITS> = {}) {
+  const project = createProject();
+  const job = createJob(project, "job", [STARTED]);
+  const server = await startServer({ project, limits });
+  return { ...server, job, events: `api/jobs/${job.job.id}/events` };
+}
+
+test("a head that is too long is 431 with what to do", async () => {
+  const { port } = await startServer();
+  const most = `Cookie: ${"a".repeat(LIMITS.headerBytes - 200)}`;
+  expect(statusesIn(await askAlone(port, "/", [most]))).toEqual([200]);
+  const answer = await askAlone(port, "/", [`Cookie: ${"a".repeat(LIMITS.headerBytes)}`]);
+  expect(statusesIn(answer)).toEqual([431]);
+  expect(answer).toContain("delete its cookies");
+});
+
+test("headers too many to be kept are all looked at", async () => {
+  const { port } = await startServer();
+  const many = Array.from({ length: 3_000 }, (_, n) => `a${n}:`);
+  const answer = await askAlone(port, "/", [...many, "Sec-Fetch-Site: cross-site"]);
+  expect(statusesIn(answer)).toEqual([403]);
+});
+
+test.each([
+  ["a long body", `Content-Length: ${20_000_000}`],
+  ["a body of a length that is not told", "Transfer-Encoding: chunked"],
+])("%s is 413, and the client that sends all of it sees the answer", async (_, header) => {
+  const { port } = await startServer();
+  const { socket, until } = await openRaw(port);
+  socket.write(asBytes("/api/train", [header], "POST"));
+  const size = 20_000_000;
+  const isChunked = header.startsWith("Transfer");
+  if (isChunked) socket.write(`${size.toString(16)}\r\n`);
+  socket.write(Buffer.alloc(size, "x"));
+  if (isChunked) socket.write("\r\n0\r\n\r\n");
+  expect(await until(/\r\n\r\n\{.*\}/)).toContain("Send no body");
+  // The connection is none the worse for it.
+  socket.write(asBytes("/nothing"));
+  expect(statusesIn(await until(/ 404 /))).toEqual([413, 404]);
+});
+
+test("who asks before sending a body is answered without it", async () => {
+  const { port } = await startServer();
+  const long = [`Content-Length: ${10_000_000}`, "Expect: 100-continue"];
+  expect(statusesIn(await askAlone(port, "/api/train", long, "POST"))).toEqual([413]);
+  expect(statusesIn(await askAlone(port, "/", ["Expect: everything"]))).toEqual([200]);
+});
+
+test.each([
+  ["says nothing", ""],
+  ["does not finish its request's head", "GET / HTTP/1.1\r\nHost: loc"],
+])("a client that %s is told 408", async (_, bytes) => {
+  const { port } = await startServer({ limits: { headersMs: 100, checkMs: 20 } });
+  const { socket, closed } = await openRaw(port);
+  socket.write(bytes);
+  const answer = await closed();
+  expect(statusesIn(answer)).toEqual([408]);
+  expect(answer).toContain("did not come in time");
+});
+
+test("a client that does not finish its body is cut off", async () => {
+  const { port } = await startServer({ limits: { headersMs: 50, requestMs: 100, checkMs: 20 } });
+  const { socket, closed } = await openRaw(port);
+  socket.write(`${asBytes("/", ["Content-Length: 10"])}12345`);
+  expect(statusesIn(await closed())[0]).toBe(200);
+});
+
+test("a connection that is not used any more is closed", async () => {
+  const { port } = await startServer({ limits: { idleMs: 50 } });
+  const { socket, closed } = await openRaw(port);
+  socket.write(asBytes("/"));
+  expect(statusesIn(await closed())).toEqual([200]);
+});
+
+test("a client that takes nothing of what waits for it makes room for another", async () => {
+  const { port, url } = await startWithRun(LOUD, { streams: 1, stalledMs: 200 });
+  const { socket } = await openRaw(port);
+  socket.write(asBytes("/api/train", [], "POST"));
+  await once(socket, "data");
+  socket.pause();
+  const other = async () => {
+    const response = await fetch(`${url}api/train`);
+    await response.body?.cancel();
+    return response.status;
+  };
+  expect(await other()).toBe(429);
+  await expect.poll(other, SOON).toBe(200);
+});
+
+test("a run that prints nothing for long keeps its readers", async () => {
+  const { project, url } = await startWithRun(QUIET, { stalledMs: 100, idleMs: 100 });
+  const body = readBody(await fetch(`${url}api/train`, { method: "POST" }));
+  await new Promise((resolve) => setTimeout(resolve, 400));
+  openGate(project, "end");
+  expect(String(await body.all())).toBe("done");
+});
+
+test("one stream too many is 429 with what to do, and let in when another has ended", async () => {
+  const { port, url, events } = await startWithJob({ streams: 2 });
+  const [first] = await Promise.all([fetch(`${url}${events}`), fetch(`${url}${events}`)]);
+  const answer = await askAlone(port, `/${events}`);
+  expect(statusesIn(answer)).toEqual([429]);
+  expect(answer).toMatch(/^Retry-After: 5\r$/m);
+  expect(answer).toContain("2 streams are open, which is all there can be. Close some tabs");
+  // Others are answered all the same.
+  expect((await fetch(`${url}api/jobs`)).status).toBe(200);
+  await first?.body?.cancel();
+  const again = () => fetch(`${url}${events}`).then(({ status }) => status);
+  await expect.poll(again, SOON).toBe(200);
+});
+
+test("a run that could not be shown is not started", async () => {
+  const project = createProject();
+  const job = createJob(project);
+  const kit = standIn(project, `writeFileSync("started", "");`);
+  const { url } = await startServer({ project, kit, limits: { streams: 1 } });
+  await fetch(`${url}api/jobs/${job.job.id}/events`);
+  expect((await fetch(`${url}api/train`, { method: "POST" })).status).toBe(429);
+  expect(() => readFileSync(join(project, "started"))).toThrow("ENOENT");
+});
+
+test("500 clients can follow one job", async () => {
+  const { port, events, job } = await startWithJob();
+  const clients = await Promise.all(Array.from({ length: 500 }, () => openRaw(port)));
+  for (const { socket } of clients) socket.write(asBytes(`/${events}`));
+  await Promise.all(clients.map(({ until }) => until(/training\.started/)));
+  expect(statusesIn(await askAlone(port, "/api/jobs"))).toEqual([200]);
+  job.append(COMPLETED);
+  await Promise.all(clients.map(({ until }) => until(/event: end\n/)));
+});
+
+test("one connection too many is 429, more than that are closed, and closing one makes room", async () => {
+  const { port } = await startServer({ limits: { connections: 2 } });
+  const [first] = [await openRaw(port), await openRaw(port)];
+  const answer = await askAlone(port, "/");
+  expect(statusesIn(answer)).toEqual([429]);
+  expect(answer).toContain("2 connections are open.");
+  const told = await Promise.all(Array.from({ length: 100 }, () => openRaw(port)));
+  const { socket, closed } = await openRaw(port);
+  socket.write(asBytes("/"));
+  expect(await closed()).toBe("");
+  for (const { socket: one } of [first, ...told]) one.destroy();
+  await expect.poll(async () => statusesIn(await askAlone(port, "/")), SOON).toEqual([200]);
+});
+
+test("requests on one connection are answered in turn", async () => {
+  const { port } = await startServer();
+  const { socket, closed } = await openRaw(port);
+  const targets = ["/", "/nothing", "/api/jobs", "//evil", "/api/train"];
+  socket.write(targets.map((target) => asBytes(target)).join(""));
+  socket.end();
+  expect(statusesIn(await closed())).toEqual([200, 404, 200, 400, 204]);
+});
+
+test("streams that wait for their turn on a connection end with it, and are not many", async () => {
+  const { port, url, events } = await startWithJob({ streams: 2 });
+  const { socket, until } = await openRaw(port);
+  socket.write(asBytes(`/${events}`).repeat(10));
+  await until(/training\.started/);
+  const other = await fetch(`${url}${events}`);
+  expect(other.status).toBe(200);
+  await other.body?.cancel();
+  socket.destroy();
+  const both = async () => {
+    const responses = await Promise.all([fetch(`${url}${events}`), fetch(`${url}${events}`)]);
+    for (const { body } of responses) await body?.cancel();
+    return responses.map(({ status }) => status);
+  };
+  await expect.poll(both, SOON).toEqual([200, 200]);
+
+  const greedy = await openRaw(port);
+  greedy.socket.write(asBytes(`/${events}`).repeat(100));
+  await greedy.closed();
+});
+
+test("the projects' manifests that are asked for at once are read by few processes", async () => {
+  const project = createProject();
+  const code = `writeFileSync("read-" + process.pid, ""); await gate("go");
+    process.send({ trainer: { name: existsSync("late") ? "late" : "early" } });`;
+  const { url } = await startServer({ project, kit: standIn(project, code) });
+  const read = () => readdirSync(project).filter((name) => name.startsWith("read-")).length;
+  const ask = async () => (await fetch(`${url}api/manifest`)).json();
+  const asked = Array.from({ length: 50 }, ask);
+  await expect.poll(read, SOON).toBe(4);
+  openGate(project, "late");
+  openGate(project, "go");
+  const answers = (await Promise.all(asked)) as { trainer: { name: string } }[];
+  expect(answers).toHaveLength(50);
+  expect(read()).toBeLessThanOrEqual(8);
+});
