@@ -11,13 +11,29 @@ const LAST_PORT = 65_535;
 const program = new Command("kit")
   .description("Train a model the way you ship your app.")
   .version(packageVersion())
-  .exitOverride();
+  .exitOverride()
+  .addHelpText(
+    "after",
+    examples({
+      "npx kit init dates && cd dates && npm install": "make a project that is ready to train",
+      "npx kit ui": "open its page, and start runs there",
+      "npx kit start": "or train in the terminal",
+    }),
+  );
 
 program
   .command("init")
   .description("create a project that trains at once: a date normaliser")
   .argument("[dir]", "folder of the project", ".")
   .option("--name <name>", "name of the project (default: the folder's name)")
+  .addHelpText(
+    "after",
+    examples({
+      "kit init dates": "a new project in dates/",
+      "kit init": "in this folder; no file that is there changes",
+      "kit init dates --name my-dates": "with another name in its package.json",
+    }),
+  )
   .action(async (directory: string, options: { name?: string }) => {
     const { init } = await import("./commands/init.ts");
     init(directory, options);
@@ -28,6 +44,13 @@ program
   .description("bundle src/kit/index.ts into .kit/build/index.mjs")
   .argument("[entry]", "file to bundle")
   .option("--project <dir>", "folder of the project", ".")
+  .addHelpText(
+    "after",
+    examples({
+      "kit build": "after an edit, for the next kit start",
+      "kit build src/kit/long.ts": "another file, into a bundle of its own",
+    }),
+  )
   .action(async (entry: string | undefined, options: { project: string }) => {
     const { build } = await import("./commands/build.ts");
     await build(entry, options);
@@ -38,6 +61,15 @@ program
   .description("train; reuses .kit/build/index.mjs if it exists, builds it if not")
   .argument("[entry]", "file to build first and train, instead of src/kit/index.ts")
   .option("--project <dir>", "folder of the project", ".")
+  .addHelpText(
+    "after",
+    examples({
+      "kit start": "train what was built last",
+      "kit build && kit start": "train what is in src/kit now",
+      "kit start src/kit/long.ts": "build another file and train that",
+      "kit start --project ../dates | tee run.txt": "another project, its lines kept",
+    }),
+  )
   .action(async (entry: string | undefined, options: { project: string }) => {
     const { start } = await import("./commands/start.ts");
     await start(entry, options);
@@ -52,6 +84,15 @@ program
   .option("--no-token", "let in whoever reaches an address that is not this machine's own")
   .option("--no-open", "do not open a browser")
   .option("--project <dir>", "folder of the project", ".")
+  .addHelpText(
+    "after",
+    examples({
+      "kit ui": "open the page at http://localhost:4747/",
+      "kit ui --port 0 --no-open": "on any free port, without a browser",
+      "kit ui --host 0.0.0.0": "from other machines; the printed URL holds a token",
+      "kit ui --allowed-host dev.example": "behind a proxy under that name",
+    }),
+  )
   .action(async (options: UiOptions) => {
     const { ui } = await import("./commands/ui.ts");
     await ui(options);
@@ -64,6 +105,12 @@ program
     const { manifest } = await import("./commands/manifest.ts");
     await manifest(options);
   });
+
+function examples(lines: Record<string, string>): string {
+  const width = Math.max(...Object.keys(lines).map((line) => line.length));
+  const shown = Object.entries(lines).map(([line, what]) => `  ${line.padEnd(width)}  ${what}`);
+  return ["", "Examples:", ...shown].join("\n");
+}
 
 function parsePort(value: string): number {
   const port = Number(value);

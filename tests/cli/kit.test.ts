@@ -14,6 +14,22 @@ describe("kit", () => {
     expect(stdout).not.toContain("manifest");
   });
 
+  it.each(["", "init", "build", "start", "ui"])(
+    "%s --help gives examples, of commands and options that there are",
+    async (command) => {
+      const { stdout } = await runKit("/", [...(command ? [command] : []), "--help"]);
+      const [help = "", examples = ""] = stdout.split("\nExamples:\n");
+      const lines = examples.trimEnd().split("\n");
+      expect(lines.length).toBeGreaterThan(1);
+      for (const line of lines) {
+        expect(line).toMatch(
+          new RegExp(`^  (npx )?kit ${command || "(init|start|ui)"}( \\S+)*  +\\S`),
+        );
+        for (const option of line.match(/ --[a-z-]+/g) ?? []) expect(help).toContain(option);
+      }
+    },
+  );
+
   it("--version prints the package's", async () => {
     expect((await runKit("/", ["--version"])).stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
   });

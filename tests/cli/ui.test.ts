@@ -36,7 +36,7 @@ describe("kit ui", () => {
   it("prints one line with the URL when it answers, and serves the page there", async () => {
     const project = createTinyProject();
     const { url, line, child, ended } = await startUi(project);
-    expect(line).toBe(`kit ui  ${url}  ${project}\n`);
+    expect(line).toBe(`kit ui  ${url}  ${project}  stop with Ctrl-C\n`);
     expect(url).toMatch(/^http:\/\/localhost:\d+\/$/);
     const page = await fetch(url);
     expect(page.status).toBe(200);
