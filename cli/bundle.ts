@@ -1,11 +1,11 @@
 import { createHash } from "node:crypto";
-import { existsSync } from "node:fs";
+import { existsSync, lstatSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join, parse, relative, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { BuildFailure, Plugin } from "esbuild";
-import { makeDirectory, writeFileAtomically } from "../jobs/file.ts";
-import { KitError, messageOf } from "../protocol/error.ts";
+import { makeDirectory, refuseLink, writeFileAtomically } from "../jobs/file.ts";
+import { KitError, isKitError, messageOf } from "../protocol/error.ts";
 import { PACKAGE } from "./package.ts";
 
 export const DEFAULT_ENTRY = "src/kit/index.ts";
@@ -14,7 +14,9 @@ const NODE_TARGET = "node20.19";
 /** The bundle that exists, or a new one. A named entry is always built. */
 export async function ensureBundle(project: string, entry?: string): Promise<string> {
   const path = bundlePath(project, DEFAULT_ENTRY);
-  return entry === undefined && existsSync(path) ? path : buildBundle(project, entry);
+  refuseLink(dirname(path));
+  const isBuilt = lstatSync(path, { throwIfNoEntry: false })?.isFile();
+  return entry === undefined && isBuilt ? path : buildBundle(project, entry);
 }
 
 /**
@@ -36,6 +38,7 @@ export async function buildBundle(project: string, entry = DEFAULT_ENTRY): Promi
     makeDirectory(dirname(path));
     writeFileAtomically(path, code);
   } catch (error) {
+    if (isKitError(error)) throw error;
     throw new KitError(
       "CANNOT_WRITE",
       `Cannot write ${path}: ${messageOf(error)}. Make the folder writable, or free disk space.`,

@@ -1,14 +1,72 @@
 import { randomBytes } from "node:crypto";
-import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import {
+  type Stats,
+  closeSync,
+  constants,
+  existsSync,
+  fstatSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { dirname } from "node:path";
+import { KitError } from "../protocol/error.ts";
 
-/** As `mkdir -p`. Node's own never returns where the system answers ENOENT, as in `/proc`. */
+/** Opens for reading what a path itself names, and waits for nobody at the other end of a pipe. */
+export const READ_ITSELF = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
+/** Opens for appending and reading, and makes the file if there is none. */
+export const APPEND_ITSELF =
+  constants.O_RDWR | constants.O_APPEND | constants.O_CREAT | constants.O_NOFOLLOW;
+
+/**
+ * Opens a file of `.kit`. What a symbolic link, a pipe or a device in its place leads to is no file
+ * of ours.
+ * @throws as `openSync`, and for what is no plain file
+ */
+export function openPlain(path: string, flags: number = READ_ITSELF): number {
+  const file = openSync(path, flags);
+  if (fstatSync(file).isFile()) return file;
+  closeSync(file);
+  throw new KitError("NO_FILE", `${path} is no plain file. Remove it.`);
+}
+
+/** Whether there is a folder of this name; a link to one is none. */
+export function isFolder(path: string): boolean {
+  return statsOf(path)?.isDirectory() ?? false;
+}
+
+/** @throws KitError `LINK_IN_KIT` when a folder in `.kit` is a link, which could lead anywhere */
+export function refuseLink(path: string): void {
+  if (!statsOf(path)?.isSymbolicLink()) return;
+  throw new KitError(
+    "LINK_IN_KIT",
+    `${path} is a symbolic link, which Kit does not follow. Remove it; to keep Kit's files elsewhere, make .kit as a whole a link to a folder that exists.`,
+  );
+}
+
+function statsOf(path: string): Stats | undefined {
+  try {
+    return lstatSync(path, { throwIfNoEntry: false });
+  } catch {
+    // ENOTDIR: a file stands where a folder on the way should be.
+    return undefined;
+  }
+}
+
+/**
+ * As `mkdir -p`. Node's own never returns where the system answers ENOENT, as in `/proc`.
+ * @throws KitError `LINK_IN_KIT`
+ */
 export function makeDirectory(path: string): void {
   try {
     mkdirSync(path);
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    if (code === "EEXIST") return;
+    if (code === "EEXIST") return refuseLink(path);
     if (code !== "ENOENT" || existsSync(dirname(path))) throw error;
     makeDirectory(dirname(path));
     makeDirectory(path);
@@ -19,7 +77,7 @@ export function makeDirectory(path: string): void {
 export function writeFileAtomically(path: string, content: string, mode = 0o666): void {
   const temporary = `${path}.${randomBytes(6).toString("hex")}.tmp`;
   try {
-    writeFileSync(temporary, content, { mode });
+    writeFileSync(temporary, content, { mode, flag: "wx" });
     renameSync(temporary, path);
   } catch (error) {
     rmSync(temporary, { force: true });
@@ -29,10 +87,14 @@ export function writeFileAtomically(path: string, content: string, mode = 0o666)
 
 /** The file's JSON, or undefined when it is missing or does not parse. */
 export function readJson(path: string): unknown {
+  let file: number | undefined;
   try {
-    return JSON.parse(readFileSync(path, "utf8"));
+    file = openPlain(path);
+    return JSON.parse(readFileSync(file, "utf8"));
   } catch {
     // Missing, torn by a crash of the machine, or not ours: for the caller there is none.
     return undefined;
+  } finally {
+    if (file !== undefined) closeSync(file);
   }
 }

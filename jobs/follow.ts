@@ -1,5 +1,6 @@
 import { watch } from "node:fs";
 import { type FileHandle, open } from "node:fs/promises";
+import { READ_ITSELF } from "./file.ts";
 
 /**
  * Correctness rests on this poll: `fs.watch` reports nothing on many mounts. Short enough for what
@@ -47,12 +48,17 @@ export async function* followFile(path: string, options: FollowOptions): AsyncGe
 }
 
 async function openIfThere(path: string): Promise<FileHandle | undefined> {
+  let file: FileHandle;
   try {
-    return await open(path, "r");
+    file = await open(path, READ_ITSELF);
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    // ELOOP: it is a link, and what that leads to is not ours.
+    if (["ENOENT", "ELOOP"].includes((error as NodeJS.ErrnoException).code ?? "")) return undefined;
     throw error;
   }
+  if ((await file.stat()).isFile()) return file;
+  await file.close();
+  return undefined;
 }
 
 /** Rings when the file changed, after {@link POLL_MS}, or on abort, whichever is first. */

@@ -1,6 +1,7 @@
-import { closeSync, fstatSync, openSync, readSync, writeSync } from "node:fs";
+import { closeSync, fstatSync, readSync, writeSync } from "node:fs";
 import { KitError } from "../protocol/error.ts";
 import type { JobEvent } from "../protocol/event.ts";
+import { APPEND_ITSELF, openPlain } from "./file.ts";
 import { type FollowOptions, followFile } from "./follow.ts";
 
 const NEWLINE = 0x0a;
@@ -33,7 +34,7 @@ export interface LogWriter {
 
 /** Opens a log for its one writer, who closes a torn last line off before the first event. */
 export function openLog(path: string): LogWriter {
-  const file = openSync(path, "a+");
+  const file = openPlain(path, APPEND_ITSELF);
   let isTorn = endsTorn(file);
   let isOpen = true;
   return {
@@ -139,7 +140,7 @@ function endsTorn(file: number): boolean {
 function withFile<T>(path: string, otherwise: T, use: (file: number) => T): T {
   let file: number | undefined;
   try {
-    file = openSync(path, "r");
+    file = openPlain(path);
     return use(file);
   } catch {
     // No log yet, or none that can be read: the other jobs are shown all the same.

@@ -1,9 +1,9 @@
-import { existsSync, mkdirSync, readdirSync, rmSync } from "node:fs";
+import { mkdirSync, readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import type { TrainConfig } from "../protocol/engine.ts";
-import { KitError, messageOf } from "../protocol/error.ts";
+import { KitError, isKitError, messageOf } from "../protocol/error.ts";
 import type { Job } from "../protocol/job.ts";
-import { makeDirectory, readJson, writeFileAtomically } from "./file.ts";
+import { isFolder, makeDirectory, readJson, refuseLink, writeFileAtomically } from "./file.ts";
 import { createJobId, isJobId } from "./id.ts";
 import { type Lease, createLeaseWatch, hasClaimedTurn, holdLease } from "./lease.ts";
 import { type LogWriter, openLog, readLogTail } from "./log.ts";
@@ -62,7 +62,12 @@ export function createJobStore(project: string): JobStore {
 
   function get(id: string): JobState | undefined {
     if (!isJobId(id)) return undefined;
-    if (!existsSync(join(root, id))) forget(id);
+    if (isFolder(root) && isFolder(join(root, id))) return stateOf(id);
+    forget(id);
+    return undefined;
+  }
+
+  function stateOf(id: string): JobState | undefined {
     const file = jobFile(id);
     if (!file) return undefined;
     const { status, error } = statusOf(id);
@@ -112,8 +117,11 @@ export function createJobStore(project: string): JobStore {
   }
 
   function listNames(): string[] {
+    refuseLink(root);
     try {
-      return readdirSync(root).sort().reverse();
+      const entries = readdirSync(root, { withFileTypes: true });
+      const folders = entries.filter((entry) => entry.isDirectory()).map(({ name }) => name);
+      return folders.filter(isJobId).sort().reverse();
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code === "ENOENT") return [];
       throw new KitError("CANNOT_READ", `Cannot read ${root}: ${messageOf(error)}.`, {
@@ -151,7 +159,7 @@ export function createJobStore(project: string): JobStore {
     list() {
       const names = listNames();
       forgetMissing(names);
-      return names.map(get).flatMap((state) => (state ? [state.job] : []));
+      return names.map(stateOf).flatMap((state) => (state ? [state.job] : []));
     },
     create(name, config) {
       const now = new Date();
@@ -178,6 +186,7 @@ export function createJobStore(project: string): JobStore {
       } catch (error) {
         close();
         remove(directory);
+        if (isKitError(error)) throw error;
         throw cannotWrite(`Cannot create a job in ${root}`, error);
       }
     },

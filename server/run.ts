@@ -1,8 +1,8 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { closeSync, openSync, rmSync } from "node:fs";
-import { join } from "node:path";
-import { makeDirectory, readJson, writeFileAtomically } from "../jobs/file.ts";
+import { dirname, join } from "node:path";
+import { isFolder, makeDirectory, readJson, writeFileAtomically } from "../jobs/file.ts";
 import { followFile } from "../jobs/follow.ts";
 import { type Owner, describeOwner, ownerState } from "../jobs/owner.ts";
 import { KitError, isKitError, messageOf } from "../protocol/error.ts";
@@ -194,6 +194,7 @@ interface RunRecord {
 
 /** The last run, as the server that launched it recorded it: one before this, or beside it. */
 function readRecord(recordPath: string): RunProcess | undefined {
+  if (!isFolder(dirname(recordPath))) return undefined;
   const record = readJson(recordPath) as Partial<RunRecord> | null | undefined;
   if (!record?.owner || !record.server) return undefined;
   const { id = "", owner, server } = record;
