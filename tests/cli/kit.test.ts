@@ -23,7 +23,7 @@ describe("kit", () => {
       expect(lines.length).toBeGreaterThan(1);
       for (const line of lines) {
         expect(line).toMatch(
-          new RegExp(`^  (npx )?kit ${command || "(init|start|ui)"}( \\S+)*  +\\S`),
+          new RegExp(`^  (npx |kit build && )?kit ${command || "(init|start|ui)"}( \\S+)*  +\\S`),
         );
         for (const option of line.match(/ --[a-z-]+/g) ?? []) expect(help).toContain(option);
       }
