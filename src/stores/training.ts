@@ -4,7 +4,7 @@ import { fetchManifest } from "../api/manifest.ts";
 import { RequestError, sentence } from "../api/request.ts";
 import { type Bookmark, type RunOutput, attachToRun, startRun } from "../api/train.ts";
 import { createFrame } from "./frame.ts";
-import { append, NO_OUTPUT } from "./output.ts";
+import { createOutput, NO_OUTPUT } from "./output.ts";
 
 export type ManifestState =
   | { state: "loading" }
@@ -27,14 +27,13 @@ export const useTraining = defineStore("training", () => {
     () => manifest.value.state === "found" && checked.value && !inFlight.value,
   );
   let manifestRead: Promise<void> | undefined;
-  let pending = "";
+  let screen = createOutput();
   let bookmark: Bookmark = { run: "", bytes: 0 };
   let decoder = createDecoder();
   const frame = createFrame(flush);
 
   function flush(): void {
-    output.value = append(output.value, pending);
-    pending = "";
+    output.value = screen.view();
   }
 
   async function readManifest(): Promise<void> {
@@ -109,6 +108,7 @@ export const useTraining = defineStore("training", () => {
     if (from > 0) return;
     bookmark = { run, bytes: 0 };
     decoder = createDecoder();
+    screen = createOutput();
     output.value = NO_OUTPUT;
   }
 
@@ -132,7 +132,7 @@ export const useTraining = defineStore("training", () => {
         if (isHidden) return "hidden";
         if (value) bookmark.bytes += value.length;
         // The end of the output is the end of its last character, whole or not.
-        pending += decoder.decode(value, { stream: !done });
+        screen.write(decoder.decode(value, { stream: !done }));
         if (done) return "ended";
         frame.request();
       }

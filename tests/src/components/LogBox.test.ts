@@ -2,12 +2,14 @@ import { mount } from "@vue/test-utils";
 import { expect, it } from "vitest";
 import LogBox from "../../../src/components/LogBox.vue";
 
+const plain = (text: string) => ({ text, style: "" });
+
 /** Lays a box out, as happy-dom does not: 100 px high, 20 px a block. */
 function mountBox(blocks: number) {
   const props = (count: number) => ({
     label: "Output",
     placeholder: "Nothing yet.",
-    blocks: Array.from({ length: count }, (_, id) => ({ id, text: `line ${id}\n` })),
+    blocks: Array.from({ length: count }, (_, id) => ({ id, pieces: [plain(`line ${id}\n`)] })),
   });
   const box = mount(LogBox, { props: props(blocks) });
   const pre = box.get("pre").element;
@@ -30,11 +32,12 @@ function mountBox(blocks: number) {
 it("shows exactly the text it is given, in a pre", () => {
   const text = "a  b\r\n\t<b>&amp;</b>\n\n";
   const blocks = [
-    { id: 0, text },
-    { id: 1, text: "last" },
+    { id: 0, pieces: [plain(text)] },
+    { id: 1, pieces: [{ text: "la", style: "bold red" }, plain("st")] },
   ];
   const box = mount(LogBox, { props: { label: "Output", placeholder: "Nothing yet.", blocks } });
   expect(box.get("pre").element.textContent).toBe(`${text}last`);
+  expect(box.get(".bold.red").text()).toBe("la");
 });
 
 it("follows the latest text", async () => {

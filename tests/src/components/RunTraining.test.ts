@@ -104,9 +104,10 @@ describe("a run", () => {
     run.write("step 1\n");
     await settle();
     expect(output(page)).toBe("step 1\n");
-    run.write("\u001b[1mstep 2\r");
+    run.write("step 2\r\u001b[1mstep 3");
     await settle();
-    expect(output(page)).toBe("step 1\n\u001b[1mstep 2\r");
+    expect(output(page)).toBe("step 1\nstep 3");
+    expect(page.get(".run-training pre .bold").text()).toBe("step 3");
   });
 
   it("is started once by two clicks at once", async () => {
@@ -175,7 +176,7 @@ describe("a run", () => {
     run.write("0123456789\n".repeat(400_000));
     await settle();
     expect(page.get(".run-training .notice").text()).toMatch(
-      /^The first 4\d\d,\d{3} characters are not shown here;/,
+      /^The first 3,4\d\d,\d{3} characters are not shown here;/,
     );
   });
 
