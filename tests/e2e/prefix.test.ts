@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { snippets } from "../docs/containers.ts";
 import { forwardPort } from "../forward.ts";
 import { ENDLESS, createTinyProject, tinySource } from "../kit.ts";
 import { serveWithNginx } from "../nginx.ts";
@@ -7,11 +8,12 @@ import { type KitUi, startKitUi } from "./kitUi.ts";
 
 useBrowser();
 
-/** Puts nginx in front, as JupyterHub's proxy does it: the prefix goes, the name stays. */
+/** Puts nginx in front as the document says; it passes names on as JupyterHub's proxy does. */
 async function proxy({ port }: KitUi): Promise<string> {
-  const path = await serveWithNginx(`location /proxy/4000/ {
-    proxy_pass http://127.0.0.1:${port}/; proxy_set_header Host $http_host;
-  }`);
+  const [location = ""] = snippets("nginx");
+  const there = "http://127.0.0.1:4000/";
+  expect(location).toContain(there);
+  const path = await serveWithNginx(location.replace(there, `http://127.0.0.1:${port}/`));
   return `http://hub.example:${await forwardPort({ path })}/proxy/4000/`;
 }
 
