@@ -1,0 +1,76 @@
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { type OwnedJob, createJobStore } from "../jobs/store.ts";
+import type { TrainConfig } from "../protocol/engine.ts";
+import type { JobEvent } from "../protocol/event.ts";
+import type { Scope } from "./scope.ts";
+
+const CONFIG: TrainConfig = {
+  model: "kit/nano",
+  dataset: { type: "jsonl", path: "/data/train.jsonl" },
+  lora: null,
+  maxSteps: 400,
+  batchSize: 8,
+  maxLength: null,
+  learningRate: 0.001,
+  warmupSteps: 20,
+  weightDecay: 0,
+  maxGradNorm: 1,
+  loggingSteps: 10,
+  saveSteps: 100,
+  seed: 1,
+};
+
+export const STARTED: JobEvent = {
+  event: "training.started",
+  data: { model: "kit/nano", parameters: 117_000, rows: 4_000, maxSteps: 400 },
+};
+
+export const COMPLETED: JobEvent = { event: "training.completed", data: { artifacts: [] } };
+
+/** As the engine reports it. */
+export function logged(step: number): JobEvent {
+  return {
+    event: "training.log",
+    data: {
+      step,
+      loss: 5 / Math.sqrt(step + 1) + Math.sin(step) / 100,
+      learningRate: 0.001,
+      gradNorm: 1 + Math.cos(step) / 3,
+      epoch: step / 500,
+      tokensPerSecond: 6_000 + (step % 97),
+    },
+  };
+}
+
+/** A job of this process, given up at the end. */
+export function ownJob({ defer }: Scope, project: string, events: JobEvent[] = []): OwnedJob {
+  const job = createJobStore(project).create("date-normalizer", CONFIG);
+  defer(job.close);
+  events.forEach(job.append);
+  return job;
+}
+
+/**
+ * Fills a project with finished jobs: one that the store makes, and copies of its files under
+ * other ids.
+ * @returns the paths of their `job.json`
+ */
+export function fillWithJobs(scope: Scope, project: string, count: number): string[] {
+  const steps = Array.from({ length: 40 }, (_, n) => logged(n * 10));
+  const { job, directory, close } = ownJob(scope, project, [STARTED, ...steps, COMPLETED]);
+  close();
+  const paths = [join(directory, "job.json")];
+  const read = (name: string) => readFileSync(join(directory, name), "utf8");
+  const [file, lease, log] = [read("job.json"), read("lease.json"), read("events.ndjson")];
+  for (let n = 1; n < count; n++) {
+    const id = `20260101-000000-000-${n.toString(36).padStart(4, "0")}`;
+    const copy = join(project, ".kit", "jobs", id);
+    mkdirSync(copy);
+    writeFileSync(join(copy, "job.json"), file.replaceAll(job.id, id));
+    writeFileSync(join(copy, "lease.json"), lease);
+    writeFileSync(join(copy, "events.ndjson"), log);
+    paths.push(join(copy, "job.json"));
+  }
+  return paths;
+}

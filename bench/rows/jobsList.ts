@@ -1,0 +1,142 @@
+import { execFileSync } from "node:child_process";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { ask } from "../ask.ts";
+import { ratioAtMost } from "../goals.ts";
+import { COMPLETED, STARTED, fillWithJobs, ownJob } from "../jobs.ts";
+import { program } from "../places.ts";
+import type { Row } from "../row.ts";
+import { type Scope, inScope } from "../scope.ts";
+import { startBareServer, startKitUi } from "../server.ts";
+import { alternate } from "../statistics.ts";
+
+const JOBS = { full: 10_000, quick: 1_000, tiny: 10 };
+const POLLS = { full: 101, quick: 31, tiny: 1 };
+const LIMIT_MS = 30_000;
+
+export const coldList: Row = {
+  number: 3,
+  work: "`GET /api/jobs`, 10,000 jobs, first",
+  baseline: "reading their `job.json` with `readFileSync`",
+  async measure(scope) {
+    const figures = await measureCold(scope, scope.pick(JOBS));
+    return [{ ...figures, unit: "ms", goal: ratioAtMost(1.5) }];
+  },
+};
+
+/** The first answer of a new process, against a new process that reads the files. */
+async function measureCold(scope: Scope, count: number) {
+  const project = scope.folder();
+  const paths = fillWithJobs(scope, project, count);
+  const names = join(project, "paths");
+  writeFileSync(names, paths.join("\n"));
+  return alternate(
+    {
+      ours: () =>
+        inScope(scope.size, LIMIT_MS, async (inner) => {
+          const { url } = await startKitUi(inner, project);
+          const { ms, body } = await ask(`${url}api/jobs`);
+          expectJobs(body, count);
+          return ms;
+        }),
+      baseline: () => Number(execFileSync(process.execPath, [program("readFiles"), names])),
+    },
+    scope.pick({ full: 7, quick: 7, tiny: 1 }),
+  );
+}
+
+export const changedList: Row = {
+  number: 4,
+  work: "the same, warm and changed by one job",
+  baseline: "`node:http` sending as many bytes from memory",
+  async measure(scope) {
+    const project = scope.folder();
+    const count = scope.pick(JOBS);
+    fillWithJobs(scope, project, count);
+    const { url } = await startKitUi(scope, project);
+    const change = createChanges(scope, project);
+    const body = join(project, "body");
+    writeFileSync(body, (await ask(`${url}api/jobs`)).body);
+    const bare = await startBareServer(scope, "memory", body);
+    let last = "";
+    const figures = await alternate(
+      {
+        async ours() {
+          change();
+          const answer = await ask(`${url}api/jobs`, { "If-None-Match": last });
+          if (answer.status !== 200) throw new Error("The change was not seen.");
+          expectJobs(answer.body, count);
+          last = String(answer.headers.etag);
+          return answer.ms;
+        },
+        baseline: async () => (await ask(bare.url)).ms,
+      },
+      scope.pick(POLLS),
+    );
+    return [{ ...figures, unit: "ms", goal: ratioAtMost(1.5) }];
+  },
+};
+
+/** A change of one job with each call: it comes, it begins, it ends. */
+function createChanges(scope: Scope, project: string): () => void {
+  const steps = [
+    () => (job = ownJob(scope, project)),
+    () => job.append(STARTED),
+    () => job.append(COMPLETED),
+    // A finished job is closed by its owner.
+  ];
+  let job: ReturnType<typeof ownJob>;
+  let calls = 0;
+  return () => steps[calls++ % steps.length]?.();
+}
+
+export const unchangedList: Row = {
+  number: 5,
+  work: "the same, unchanged (304)",
+  baseline: "`node:http` answering 304",
+  async measure(scope) {
+    const project = scope.folder();
+    fillWithJobs(scope, project, scope.pick(JOBS));
+    ownJob(scope, project, [STARTED]);
+    const { url } = await startKitUi(scope, project);
+    const bare = await startBareServer(scope, "unchanged");
+    const tag = String((await ask(`${url}api/jobs`)).headers.etag);
+    const poll = async (address: string) => {
+      const { status, ms } = await ask(address, { "If-None-Match": tag });
+      if (status !== 304) throw new Error(`The answer was ${status}.`);
+      return ms;
+    };
+    const figures = await alternate(
+      { ours: () => poll(`${url}api/jobs`), baseline: () => poll(bare.url) },
+      scope.pick(POLLS),
+    );
+    return [{ ...figures, unit: "ms", goal: ratioAtMost(1.5) }];
+  },
+};
+
+export const coldGrowth: Row = {
+  number: 18,
+  work: "row 3 as jobs grow tenfold",
+  baseline: "a tenth of them",
+  async measure(scope) {
+    const counts = scope.pick({
+      full: [100, 1_000, 10_000],
+      quick: [10, 100, 1_000],
+      tiny: [1, 10],
+    });
+    const figures: number[] = [];
+    for (const count of counts) figures.push((await measureCold(scope, count)).ours);
+    return counts.slice(1).map((count, n) => ({
+      part: `${count.toLocaleString("en")} jobs`,
+      ours: figures[n + 1] ?? NaN,
+      baseline: figures[n],
+      unit: "ms" as const,
+      goal: ratioAtMost(10),
+    }));
+  },
+};
+
+function expectJobs(body: Buffer, least: number): void {
+  const { jobs } = JSON.parse(body.toString()) as { jobs: unknown[] };
+  if (jobs.length < least) throw new Error(`There are ${jobs.length} jobs of ${least}.`);
+}
