@@ -4,9 +4,7 @@ import type { JobEvent } from "../protocol/event.ts";
 import { APPEND_ITSELF, openPlain } from "./file.ts";
 import { type FollowOptions, followFile } from "./follow.ts";
 
-const NEWLINE = 0x0a;
-/** How much of a log's end is searched first for the event that ended the job. */
-const TAIL_BYTES = 256 * 1024;
+export const NEWLINE = 0x0a;
 
 /** One event as a line of the log. */
 export interface LogRecord {
@@ -85,38 +83,6 @@ export async function* followLog(
   }
 }
 
-/** The complete records at the end of a log, oldest first; all of them if the log is short. */
-export function readLogTail(path: string): LogRecord[] {
-  return withFile(path, [], (file) => {
-    const { size } = fstatSync(file);
-    for (let length = TAIL_BYTES; ; length *= 4) {
-      const from = Math.max(0, size - length);
-      const records = readRecords(file, from, size);
-      // One long line can fill the tail.
-      if (records.length > 0 || from === 0) return records;
-    }
-  });
-}
-
-function readRecords(file: number, from: number, to: number): LogRecord[] {
-  const bytes = Buffer.alloc(to - from);
-  const read = readSync(file, bytes, 0, bytes.length, from);
-  const lines = bytes.toString("utf8", 0, read).split("\n");
-  // What follows the last newline is still being written.
-  lines.pop();
-  if (from > 0) lines.shift();
-  return lines.map(parseRecord).filter((record) => record !== undefined);
-}
-
-/** Whether reading can go on at this offset: at the start, or behind a newline of the log. */
-export function isRecordBoundary(path: string, offset: number): boolean {
-  if (offset === 0) return true;
-  return withFile(path, false, (file) => {
-    const byte = Buffer.alloc(1);
-    return readSync(file, byte, 0, 1, offset - 1) === 1 && byte[0] === NEWLINE;
-  });
-}
-
 export function parseRecord(line: string): LogRecord | undefined {
   try {
     const value: unknown = JSON.parse(line);
@@ -135,17 +101,4 @@ function endsTorn(file: number): boolean {
   const last = Buffer.alloc(1);
   readSync(file, last, 0, 1, size - 1);
   return last[0] !== NEWLINE;
-}
-
-function withFile<T>(path: string, otherwise: T, use: (file: number) => T): T {
-  let file: number | undefined;
-  try {
-    file = openPlain(path);
-    return use(file);
-  } catch {
-    // No log yet, or none that can be read: the other jobs are shown all the same.
-    return otherwise;
-  } finally {
-    if (file !== undefined) closeSync(file);
-  }
 }

@@ -16,22 +16,30 @@ export interface Owner {
 /** `unknown`: the process is on another machine or in another pid namespace. */
 export type OwnerState = "alive" | "gone" | "unknown";
 
-export function describeOwner(pid: number = process.pid): Owner {
-  return {
+type System = Pick<Owner, "host" | "bootId" | "pidNamespace">;
+
+let here: System | undefined;
+
+/** Where this process runs, which stays as it is for as long as it does. */
+function describeSystem(): System {
+  here ??= {
     host: hostname(),
-    pid,
     bootId: orNull(() => readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim()),
     pidNamespace: orNull(() => readlinkSync("/proc/self/ns/pid")),
-    startTime: readProcess(pid)?.startTime ?? null,
   };
+  return here;
+}
+
+export function describeOwner(pid: number = process.pid): Owner {
+  return { ...describeSystem(), pid, startTime: readProcess(pid)?.startTime ?? null };
 }
 
 export function ownerState(owner: Owner): OwnerState {
-  const self = describeOwner();
+  const system = describeSystem();
   const sameSystem =
-    owner.host === self.host &&
-    owner.bootId === self.bootId &&
-    owner.pidNamespace === self.pidNamespace;
+    owner.host === system.host &&
+    owner.bootId === system.bootId &&
+    owner.pidNamespace === system.pidNamespace;
   if (!sameSystem) return "unknown";
   if (!processExists(owner.pid)) return "gone";
   if (owner.startTime === null) return "alive";

@@ -1,13 +1,21 @@
-import { mkdirSync, readdirSync, rmSync } from "node:fs";
+import { mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import type { TrainConfig } from "../protocol/engine.ts";
 import { KitError, isKitError, messageOf } from "../protocol/error.ts";
 import type { Job } from "../protocol/job.ts";
-import { isFolder, makeDirectory, readJson, refuseLink, writeFileAtomically } from "./file.ts";
+import { isFolder, makeDirectory, readJson, writeFileAtomically } from "./file.ts";
 import { createJobId, isJobId } from "./id.ts";
-import { type Lease, createLeaseWatch, hasClaimedTurn, holdLease } from "./lease.ts";
-import { type LogWriter, openLog, readLogTail } from "./log.ts";
-import { type DerivedStatus, finalStatus, liveStatus } from "./status.ts";
+import {
+  type Lease,
+  type LeaseState,
+  createLeaseWatch,
+  hasClaimedTurn,
+  holdLease,
+} from "./lease.ts";
+import { type LogWriter, openLog } from "./log.ts";
+import { createLogEnds } from "./logEnd.ts";
+import { createJobFolders } from "./folders.ts";
+import { type DerivedStatus, liveStatus } from "./status.ts";
 
 /** What is written once when a job is made. */
 interface JobFile {
@@ -36,8 +44,11 @@ export interface OwnedJob {
 export interface JobStore {
   /** @throws KitError `CANNOT_WRITE` when the project's folder cannot be written */
   create: (name: string, config: TrainConfig) => OwnedJob;
-  /** All jobs, newest first. */
-  list: () => Job[];
+  /**
+   * All jobs, newest first. As long as nothing has changed it is the same array, and a job that has
+   * not changed is the same object in the next.
+   */
+  list: () => readonly Job[];
   get: (id: string) => JobState | undefined;
   /** Whether the log itself says how the job ended. */
   hasEnded: (id: string) => boolean;
@@ -55,48 +66,57 @@ export interface JobStore {
 export function createJobStore(project: string): JobStore {
   const root = join(project, ".kit", "jobs");
   const leases = createLeaseWatch();
-  const jobFiles = new Map<string, JobFile>();
+  const logEnds = createLogEnds();
+  const folders = createJobFolders(root);
+  /** As they were last seen. */
+  const states = new Map<string, JobState>();
   // A finished job stays as it is, so it is read once.
-  const finished = new Map<string, DerivedStatus>();
+  const finished = new Set<string>();
   const held = new Map<string, Lease>();
+  let listed: readonly string[] | undefined;
+  let unfinished: readonly string[] = [];
+  let jobs: readonly Job[] = [];
 
   function get(id: string): JobState | undefined {
     if (!isJobId(id)) return undefined;
-    if (isFolder(root) && isFolder(join(root, id))) return stateOf(id);
+    if (isFolder(root) && isFolder(join(root, id))) return look(id);
     forget(id);
     return undefined;
   }
 
-  function stateOf(id: string): JobState | undefined {
-    const file = jobFile(id);
+  /** The job's state now; the same object as before when it has not changed. */
+  function look(id: string): JobState | undefined {
+    const before = states.get(id);
+    if (before && finished.has(id)) return before;
+    const file = before?.job ?? readJobFile(id);
     if (!file) return undefined;
     const { status, error } = statusOf(id);
-    return { job: { id, name: file.name, status, createdAt: file.createdAt }, error };
+    if (before?.job.status === status && before.error === error) return before;
+    const state = { job: { id, name: file.name, status, createdAt: file.createdAt }, error };
+    states.set(id, state);
+    return state;
   }
 
-  function jobFile(id: string): JobFile | undefined {
-    const known = jobFiles.get(id);
-    if (known) return known;
+  function readJobFile(id: string): JobFile | undefined {
     const file = readJson(join(root, id, "job.json"));
-    if (!isJobFile(file)) return undefined;
-    jobFiles.set(id, file);
-    return file;
+    return isJobFile(file) ? file : undefined;
   }
 
   function statusOf(id: string): DerivedStatus {
-    const known = finished.get(id);
-    if (known) return known;
-    // The lease first: an owner may write its last event and end between the two reads.
-    const lease = leases.check(id, join(root, id));
-    const records = readLogTail(logPath(id));
-    const final = finalStatus(records);
-    if (!final) {
-      const hasStarted = records.length > 0 || hasClaimedTurn(join(root, id));
-      return liveStatus(hasStarted, lease);
+    const directory = join(root, id);
+    const path = logPath(id);
+    let end = logEnds.read(path);
+    let lease: LeaseState = "held";
+    if (!end.final) {
+      lease = leases.check(id, directory);
+      // The owner may have written its last event and ended between the two reads.
+      if (lease !== "held") end = logEnds.read(path);
     }
-    finished.set(id, final);
+    if (!end.final) return liveStatus(end.hasRecords || hasClaimedTurn(directory), lease);
+    finished.add(id);
     leases.forget(id);
-    return final;
+    logEnds.forget(path);
+    return end.final;
   }
 
   function isAbandoned(id: string): boolean {
@@ -108,7 +128,7 @@ export function createJobStore(project: string): JobStore {
   }
 
   function hasEnded(id: string): boolean {
-    statusOf(id);
+    look(id);
     return finished.has(id);
   }
 
@@ -116,35 +136,50 @@ export function createJobStore(project: string): JobStore {
     return join(root, id, "events.ndjson");
   }
 
-  function listNames(): string[] {
-    refuseLink(root);
+  function list(): readonly Job[] {
+    const names = readNames();
+    const areSame = names === listed;
+    if (!areSame) forgetMissing(names);
+    const candidates = areSame ? unfinished : names;
+    const before = candidates.map((id) => states.get(id));
+    const after = candidates.map(look);
+    unfinished = candidates.filter((id) => !finished.has(id));
+    if (!areSame || after.some((state, place) => state !== before[place])) {
+      jobs = names.flatMap((id) => states.get(id)?.job ?? []);
+    }
+    listed = names;
+    return jobs;
+  }
+
+  function readNames(): readonly string[] {
     try {
-      const entries = readdirSync(root, { withFileTypes: true });
-      const folders = entries.filter((entry) => entry.isDirectory()).map(({ name }) => name);
-      return folders.filter(isJobId).sort().reverse();
+      return folders.read();
     } catch (error) {
-      if ((error as NodeJS.ErrnoException).code === "ENOENT") return [];
+      if (isKitError(error)) throw error;
       throw new KitError("CANNOT_READ", `Cannot read ${root}: ${messageOf(error)}.`, {
         cause: error,
       });
     }
   }
 
-  function forgetMissing(names: string[]): void {
+  function forgetMissing(names: readonly string[]): void {
     const present = new Set(names);
-    for (const id of jobFiles.keys()) {
+    for (const id of states.keys()) {
       if (!present.has(id)) forget(id);
     }
   }
 
   function forget(id: string): void {
-    jobFiles.delete(id);
+    states.delete(id);
     finished.delete(id);
     leases.forget(id);
+    logEnds.forget(logPath(id));
+    listed = undefined;
   }
 
   return {
     get,
+    list,
     hasEnded,
     isAbandoned,
     isSilent,
@@ -155,11 +190,6 @@ export function createJobStore(project: string): JobStore {
       } catch (error) {
         throw cannotWrite(`Cannot write ${join(root, id)}`, error);
       }
-    },
-    list() {
-      const names = listNames();
-      forgetMissing(names);
-      return names.map(stateOf).flatMap((state) => (state ? [state.job] : []));
     },
     create(name, config) {
       const now = new Date();

@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { JobStore } from "../jobs/store.ts";
+import type { JobsAnswer } from "./jobsAnswer.ts";
 import type { StreamLimit } from "./limits.ts";
 import type { ManifestReader } from "./manifest.ts";
 import type { Runner } from "./run.ts";
@@ -7,6 +8,7 @@ import type { Runner } from "./run.ts";
 /** What the routes work with. */
 export interface ServerContext {
   jobs: JobStore;
+  jobsAnswer: () => JobsAnswer;
   manifests: ManifestReader;
   runner: Runner;
   admitStream: StreamLimit;

@@ -1,7 +1,8 @@
 import { dirname } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { leaseOwner } from "../jobs/lease.ts";
-import { openLog, readLogTail } from "../jobs/log.ts";
+import { openLog } from "../jobs/log.ts";
+import { readLogTail } from "../jobs/logTail.ts";
 import { type Owner, ownerState } from "../jobs/owner.ts";
 import type { JobStore } from "../jobs/store.ts";
 

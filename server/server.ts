@@ -13,6 +13,7 @@ import { createTokenGate } from "./guard/token.ts";
 import { setSecurityHeaders } from "./headers.ts";
 import { inTurn } from "./inTurn.ts";
 import { cancelJobOf } from "./killedJob.ts";
+import { createJobsAnswer } from "./jobsAnswer.ts";
 import {
   LIMITS,
   type Limits,
@@ -62,12 +63,13 @@ export interface UiServer {
 export async function startUiServer(options: UiServerOptions): Promise<UiServer> {
   const { project, kit, page, manifestLimitMs: limitMs, graceMs, watching = true } = options;
   const jobs = createJobStore(project);
+  const jobsAnswer = createJobsAnswer(jobs);
   const manifests = createManifestReader({ project, kit, limitMs });
   const onGone = (owner: Owner) => cancelJobOf(owner, jobs);
   const runner = createRunner({ project, kit, graceMs, watching, onGone });
   const limits = { ...LIMITS, ...options.limits };
   const admitStream = createStreamLimit(limits);
-  const context: ServerContext = { jobs, manifests, runner, admitStream, watching };
+  const context: ServerContext = { jobs, jobsAnswer, manifests, runner, admitStream, watching };
   const assets = loadAssets(page);
   const policy = { boundTo: options.host, machine: hostname(), added: options.allowedHosts ?? [] };
   const { token } = options;

@@ -1,6 +1,7 @@
 import type { ServerResponse } from "node:http";
 import { statSync } from "node:fs";
-import { type PlacedRecord, followLog, isRecordBoundary } from "../../jobs/log.ts";
+import { type PlacedRecord, followLog } from "../../jobs/log.ts";
+import { isRecordBoundary } from "../../jobs/logTail.ts";
 import { OWNER_GONE, OWNER_SILENT } from "../../jobs/status.ts";
 import type { JobStore } from "../../jobs/store.ts";
 import { followThinnedLog } from "../../jobs/thin.ts";

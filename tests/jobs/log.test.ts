@@ -2,13 +2,8 @@ import { execFileSync } from "node:child_process";
 import { appendFileSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import {
-  type PlacedRecord,
-  followLog,
-  isRecordBoundary,
-  openLog,
-  readLogTail,
-} from "../../jobs/log.ts";
+import { type PlacedRecord, followLog, openLog } from "../../jobs/log.ts";
+import { isRecordBoundary, readLogTail } from "../../jobs/logTail.ts";
 import { COMPLETED, STARTED, logged, recordEnds } from "../jobs.ts";
 import { spawnModule } from "../process.ts";
 import { createProject } from "../project.ts";

@@ -1,0 +1,72 @@
+import { closeSync, fstatSync, readSync } from "node:fs";
+import { openPlain } from "./file.ts";
+import { type LogRecord, NEWLINE, parseRecord } from "./log.ts";
+
+/** How much of a log's end is searched first for the event that ended the job. */
+const TAIL_BYTES = 256 * 1024;
+/** The whole log of most jobs. */
+const SHORT_BYTES = 16 * 1024;
+
+const short = Buffer.allocUnsafe(SHORT_BYTES);
+
+/** The complete records at the end of a log, oldest first; all of them if the log is short. */
+export function readLogTail(path: string): LogRecord[] {
+  return withFile(path, [], (file) => {
+    const { size } = fstatSync(file);
+    for (let length = TAIL_BYTES; ; length *= 4) {
+      const from = Math.max(0, size - length);
+      const records = readRecords(file, from, size);
+      // One long line can fill the tail.
+      if (records.length > 0 || from === 0) return records;
+    }
+  });
+}
+
+function readRecords(file: number, from: number, to: number): LogRecord[] {
+  const bytes = Buffer.alloc(to - from);
+  const read = readSync(file, bytes, 0, bytes.length, from);
+  const lines = bytes.toString("utf8", 0, read).split("\n");
+  // What follows the last newline is still being written.
+  lines.pop();
+  if (from > 0) lines.shift();
+  return lines.map(parseRecord).filter((record) => record !== undefined);
+}
+
+/** The last complete line of a log as a record, for as few calls of the system as can be. */
+export function readLastRecord(path: string): LogRecord | undefined {
+  return withFile(path, undefined, (file) => {
+    let from = 0;
+    let length = readSync(file, short, 0, SHORT_BYTES, from);
+    if (length === SHORT_BYTES) {
+      from = Math.max(0, fstatSync(file).size - SHORT_BYTES);
+      length = readSync(file, short, 0, SHORT_BYTES, from);
+    }
+    const end = short.subarray(0, length).lastIndexOf(NEWLINE);
+    if (end < 0) return undefined;
+    const start = short.subarray(0, end).lastIndexOf(NEWLINE) + 1;
+    // Where the line may have begun before what was read, it is not all of it.
+    return start === 0 && from > 0 ? undefined : parseRecord(short.toString("utf8", start, end));
+  });
+}
+
+/** Whether reading can go on at this offset: at the start, or behind a newline of the log. */
+export function isRecordBoundary(path: string, offset: number): boolean {
+  if (offset === 0) return true;
+  return withFile(path, false, (file) => {
+    const byte = Buffer.alloc(1);
+    return readSync(file, byte, 0, 1, offset - 1) === 1 && byte[0] === NEWLINE;
+  });
+}
+
+function withFile<T>(path: string, otherwise: T, use: (file: number) => T): T {
+  let file: number | undefined;
+  try {
+    file = openPlain(path);
+    return use(file);
+  } catch {
+    // No log yet, or none that can be read: the other jobs are shown all the same.
+    return otherwise;
+  } finally {
+    if (file !== undefined) closeSync(file);
+  }
+}
