@@ -1,6 +1,6 @@
 import type { InferRequest, InferResult, ModelShape } from "../protocol/engine.ts";
 import { openConversation, openDocument } from "./chat.ts";
-import { isChatMessage, type PromptStyle } from "./dataset.ts";
+import type { PromptStyle } from "./dataset.ts";
 import type { Decoder } from "./decoder.ts";
 import { EngineError } from "./error.ts";
 import type { Params } from "./model.ts";
@@ -18,15 +18,16 @@ export interface Generator {
 
 /**
  * Continues a conversation or a text.
+ * @param request as `assertRequest` lets it through
  * @param pause is awaited before each token, and may throw to give up
- * @throws EngineError `REQUEST_INVALID` for a wrong option, or a prompt that leaves no room
+ * @throws EngineError `REQUEST_INVALID` for a prompt that leaves no room
  */
 export async function generate(
   { shape, params, promptStyle, decoder }: Generator,
   request: InferRequest,
   pause: () => Promise<void>,
 ): Promise<InferResult> {
-  const { temperature, topP, seed, maxTokens } = checked(request);
+  const { temperature = 0, topP = 1, seed = 0, maxTokens } = request;
   const prompt = promptTokens(request, promptStyle);
   const room = shape.context - prompt.length;
   if (room < 1) {
@@ -68,24 +69,4 @@ function promptTokens(request: InferRequest, style: PromptStyle): number[] {
   if ("messages" in request) return openConversation(request.messages);
   if (style === "text") return openDocument(request.prompt);
   return openConversation([{ role: "user", content: request.prompt }]);
-}
-
-/** The request's options with their defaults. */
-function checked(request: InferRequest) {
-  const { temperature = 0, topP = 1, seed = 0, maxTokens } = request;
-  const prompt: unknown = "messages" in request ? request.messages : request.prompt;
-  const conversation = Array.isArray(prompt) && prompt.length > 0 && prompt.every(isChatMessage);
-  expect(conversation || typeof prompt === "string", "needs messages or a prompt");
-  expect(temperature >= 0 && temperature < Infinity, "needs a temperature of 0 or more");
-  expect(topP > 0 && topP <= 1, "needs a topP above 0, up to 1");
-  expect(Number.isFinite(seed), "needs a finite number as seed");
-  expect(
-    maxTokens === undefined || (Number.isInteger(maxTokens) && maxTokens > 0),
-    "needs a positive whole number of maxTokens",
-  );
-  return { temperature, topP, seed, maxTokens };
-}
-
-function expect(condition: boolean, problem: string): void {
-  if (!condition) throw new EngineError("REQUEST_INVALID", `infer ${problem}.`);
 }

@@ -3,6 +3,7 @@ import { createInferThread } from "./inferThread.ts";
 import { trainOnThread } from "./trainThread.ts";
 
 export { EngineError, type EngineErrorCode } from "./error.ts";
+export { assertRequest } from "./request.ts";
 export { PRESETS, resolveModel, type ModelSource } from "./presets.ts";
 
 /**

@@ -2,6 +2,7 @@ import { Worker } from "node:worker_threads";
 import type { InferRequest, InferResult, LoadedModel } from "../protocol/engine.ts";
 import { EngineError } from "./error.ts";
 import { fromFailure, toFailure, type Answer, type Question } from "./messages.ts";
+import { assertRequest } from "./request.ts";
 import { threadEnded } from "./trainThread.ts";
 
 type Pending = { resolve: (result: InferResult | null) => void; reject: (error: Error) => void };
@@ -106,15 +107,4 @@ export function createInferThread({ idleMs = 30_000 } = {}) {
   }
 
   return { load };
-}
-
-/** What can be wrong with a request before it reaches the thread, which checks the rest. */
-function assertRequest(request: unknown): asserts request is InferRequest {
-  if (typeof request !== "object" || request === null) {
-    throw new EngineError("REQUEST_INVALID", "infer takes { prompt } or { messages }.");
-  }
-  const { signal } = request as { signal?: unknown };
-  if (signal !== undefined && !(signal instanceof AbortSignal)) {
-    throw new EngineError("REQUEST_INVALID", "infer needs an AbortSignal as its signal.");
-  }
 }

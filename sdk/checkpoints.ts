@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import { assertRequest } from "../engine/index.ts";
 import type { Engine, LoadedModel } from "../protocol/engine.ts";
 import type { Artifact } from "../protocol/event.ts";
 import type { Infer } from "./callbacks.ts";
@@ -29,6 +30,7 @@ export function createCheckpoints(
       let model: Promise<LoadedModel> | undefined;
       return {
         async infer(request) {
+          assertRequest(request);
           if (!model) {
             model = engine.load(join(directory, path));
             loaded.add(model);

@@ -14,6 +14,12 @@ export interface Kit {
  * @throws KitError `INVALID_OPTION` when `trainer` is not what `createTrainer` returns, or another option is given
  */
 export function createKit(options: { trainer?: Trainer } = {}): Kit {
+  if (typeof options !== "object" || options === null) {
+    throw new KitError(
+      "INVALID_OPTION",
+      `createKit takes { trainer }, not ${inspect(options, { depth: 0 })}.`,
+    );
+  }
   const unknown = Object.keys(options).find((key) => key !== "trainer");
   if (unknown !== undefined) {
     throw new KitError(

@@ -127,6 +127,14 @@ test.each([
   [{ prompt: "x", temperature: -1 }, /infer needs a temperature of 0 or more/],
   [{ prompt: "x", topP: 0 }, /infer needs a topP above 0/],
   [{ prompt: "x", maxTokens: 0.5 }, /infer needs a positive whole number of maxTokens/],
+  [{ messages: "x" }, /infer needs messages or a prompt/],
+  [{ prompt: [{ role: "user", content: "x" }] }, /infer needs messages or a prompt/],
+  [{ prompt: "x", temperature: "hot" }, /infer needs a temperature of 0 or more/],
+  [{ prompt: "x", seed: {} }, /infer needs a finite number as seed/],
+  [{ prompt: "x", signal: {} }, /infer needs an AbortSignal as its signal/],
+  [{ prompt: "x", onToken() {} }, /infer does not know the option "onToken"\. It takes messages,/],
+  [undefined, /infer takes \{ prompt \} or \{ messages \}, not undefined\./],
+  ["x", /infer takes \{ prompt \} or \{ messages \}, not 'x'\./],
   [{ prompt: "x".repeat(48) }, /The prompt has 52 tokens, and the model's context is 48/],
 ])("a wrong request is a clear error: %j", async (request, message) => {
   const model = await createEngine().load(randomModel());

@@ -182,6 +182,8 @@ describe("createKit", () => {
     [{ trainer: least }, 'createKit: "trainer" must be what createTrainer(...) returns, but is {'],
     [{ trainer: "tiny" }, "\"trainer\" must be what createTrainer(...) returns, but is 'tiny'."],
     [{ trainer: { start() {}, wait() {} } }, '"trainer" must be what createTrainer(...) returns'],
+    [null, "createKit takes { trainer }, not null."],
+    ["x", "createKit takes { trainer }, not 'x'."],
     [{ trainr: null }, 'createKit does not know the option "trainr". It takes trainer'],
     [createTrainer(least), 'createKit does not know the option "name". It takes trainer'],
   ])("refuses %o", (options, message) => {

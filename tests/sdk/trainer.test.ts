@@ -285,6 +285,27 @@ describe("infer", () => {
   });
 });
 
+describe("a wrong argument is one clear sentence", () => {
+  it.each([
+    [undefined, "infer takes { prompt } or { messages }, not undefined."],
+    [{ prompt: "1", signal: "soon" }, "infer needs an AbortSignal as its signal."],
+  ])("of a checkpoint's infer: %o", async (request, message) => {
+    enterProject();
+    const trainer = createTinyTrainer({
+      maxSteps: 1,
+      callbacks: { onCheckpoint: async ({ infer }) => void (await infer(request as never)) },
+    });
+    await expect(trainer.wait()).rejects.toMatchObject({ name: "KitError", message });
+  });
+
+  it("of loadModel", async () => {
+    await expect(loadModel(undefined as never)).rejects.toMatchObject({
+      name: "KitError",
+      message: "loadModel takes the path of a checkpoint's directory, not undefined.",
+    });
+  });
+});
+
 describe("cancel", () => {
   it("before the start makes a job that is cancelled, and trains nothing", async () => {
     const project = enterProject();
