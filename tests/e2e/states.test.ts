@@ -50,17 +50,16 @@ async function inspect(page: Page, state: string): Promise<void> {
         expect(await findBarriers(page), name).toEqual([]);
       }
     }
-    expect(await page.evaluate(findOverflow), `${state}-${width}`).toEqual([]);
+    expect(await page.evaluate(FIND_OVERFLOW), `${state}-${width}`).toEqual([]);
   }
 }
 
 /** The elements that reach beyond the window, which would make the page scroll sideways. */
-function findOverflow(): string[] {
-  if (document.documentElement.scrollWidth <= innerWidth) return [];
-  return [...document.querySelectorAll("body *")]
+const FIND_OVERFLOW = `
+  document.documentElement.scrollWidth <= innerWidth ? [] :
+  [...document.querySelectorAll("body *")]
     .filter((element) => element.getBoundingClientRect().right > innerWidth)
-    .map((element) => element.outerHTML.slice(0, 100));
-}
+    .map((element) => element.outerHTML.slice(0, 100))`;
 
 async function findBarriers(page: Page): Promise<string[]> {
   // By the browser's debugger: the page's policy lets no script of a test in.
@@ -147,21 +146,20 @@ test("nothing moves while a run streams, in either view", async () => {
   expect(await job()).toEqual([]);
 }, 60_000);
 
+/** Two frames: the second comes after the shifts of what was there before the first were told. */
+const FRAMES = "new Promise((go) => requestAnimationFrame(() => requestAnimationFrame(go)))";
+
 /** Layout shifts from now on that the user has not caused, as Chromium reports them. */
 async function recordShifts(page: Page): Promise<() => Promise<string[]>> {
-  const recorder = await page.evaluateHandle(() => {
-    const shifts: string[] = [];
-    type Shift = PerformanceEntry & { sources: { node: Element | null }[] };
-    const take = (entries: PerformanceEntryList) => {
-      for (const { sources } of entries as Shift[]) {
-        shifts.push(sources.map(({ node }) => node?.outerHTML?.slice(0, 80)).join(", "));
-      }
-    };
-    const observer = new PerformanceObserver((list) => take(list.getEntries()));
-    observer.observe({ type: "layout-shift" });
-    return () => (take(observer.takeRecords()), shifts);
-  });
-  return () => recorder.evaluate((read) => read());
+  await page.evaluate(`${FRAMES}.then(() => {
+    window.shifts = [];
+    const describe = ({ node, previousRect: { x, y }, currentRect }) =>
+      [node?.outerHTML?.slice(0, 80), x, y, "to", currentRect.x, currentRect.y].join(" ");
+    new PerformanceObserver((list) => {
+      for (const { sources } of list.getEntries()) shifts.push(sources.map(describe).join());
+    }).observe({ type: "layout-shift" });
+  })`);
+  return () => page.evaluate<string[]>(`${FRAMES}.then(() => shifts)`);
 }
 
 test("the keyboard reaches everything, its mark is seen, and a refreshed list keeps it", async () => {
@@ -172,7 +170,7 @@ test("the keyboard reaches everything, its mark is seen, and a refreshed list ke
   await expect.poll(() => runButton(page).isEnabled()).toBe(true);
   await expect.poll(() => page.locator("tbody tr").count()).toBe(5);
   const reached: string[] = [];
-  const focused = () => page.evaluate(describeFocus);
+  const focused = () => page.evaluate<{ text: string; outline: string }>(DESCRIBE_FOCUS);
   for (let n = 0; n < 8; n++) {
     await page.keyboard.press("Tab");
     const { text, outline } = await focused();
@@ -190,13 +188,10 @@ test("the keyboard reaches everything, its mark is seen, and a refreshed list ke
   await page.keyboard.press("Enter");
   await page.getByText(completed.job.id).waitFor();
   await page.keyboard.press("Tab");
-  expect(await page.evaluate(() => document.activeElement?.ariaLabel)).toBe(
-    "Event log, last 50 lines",
-  );
+  expect(await page.evaluate("document.activeElement.ariaLabel")).toBe("Event log, last 50 lines");
 }, 60_000);
 
-function describeFocus(): { text: string; outline: string } {
-  const element = document.activeElement as HTMLElement;
-  const { outlineStyle, outlineWidth } = getComputedStyle(element);
-  return { text: element.innerText.trim(), outline: `${outlineStyle} ${outlineWidth}` };
-}
+const DESCRIBE_FOCUS = `(({ outlineStyle, outlineWidth }) => ({
+  text: document.activeElement.innerText.trim(),
+  outline: outlineStyle + " " + outlineWidth,
+}))(getComputedStyle(document.activeElement))`;
