@@ -24,7 +24,11 @@ test("behind nginx under a path the whole page works, and streams", async () => 
   const page = await openPage(url);
   expect(page.url()).toBe(`${url}#/`);
   const asked: string[] = [];
-  page.on("request", (request) => asked.push(request.url()));
+  const accepted: (string | undefined)[] = [];
+  page.on("request", (request) => {
+    asked.push(request.url());
+    if (request.url() === `${url}api/train`) accepted.push(request.headers().accept);
+  });
   await page.reload();
   await expect.poll(() => runButton(page).innerText()).toBe("Run training: tiny");
   await runButton(page).click();
@@ -36,6 +40,8 @@ test("behind nginx under a path the whole page works, and streams", async () => 
   expect(await page.locator(".outcome").innerText()).toBe("running");
   await page.reload();
   await page.getByText(/\[log\] step=50 loss=/).waitFor({ timeout: 20_000 });
+  // The answers that JupyterHub's proxy passes on as they come, which nginx does with all.
+  expect(new Set(accepted)).toEqual(new Set(["text/event-stream"]));
   expect(asked.length).toBeGreaterThan(5);
   expect(asked.filter((one) => !one.startsWith(url))).toEqual([]);
 });
