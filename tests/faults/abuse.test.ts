@@ -1,0 +1,162 @@
+import { once } from "node:events";
+import { readFileSync, readdirSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { expect, onTestFinished, test } from "vitest";
+import { createJobStore } from "../../jobs/store.ts";
+import { startKitUi } from "../e2e/kitUi.ts";
+import { createTinyProject, tinySource } from "../kit.ts";
+import { processesIn } from "../process.ts";
+import { createProject } from "../project.ts";
+import { openRaw, statusesIn } from "../server/raw.ts";
+import { readBody } from "../uiServer.ts";
+import { createRandom } from "./random.ts";
+import { type RequestCounts, createVisitor } from "./requests.ts";
+import { LONGER } from "./table.ts";
+
+const REQUESTS = 20_000 * LONGER;
+/** The first of them bring the process to its working size. */
+const WARM_UP = 5_000;
+const AT_ONCE = 48;
+/** Clients that send a byte now and then for as long as they are let. */
+const SLOW_CLIENTS = 20;
+const BYTE_MS = 300;
+/** What is held when garbage is collected; a leak of 1 kB a request would be 15 MiB. */
+const MOST_HEAP_GROWTH_MIB = 8;
+/** The system gets memory back late. */
+const MOST_GROWTH_MIB = 60;
+const EVENTUALLY = { timeout: 30_000 };
+
+/** Loaded into `kit ui`, so that it tells what it holds when garbage is collected. */
+const COLLECT = `
+const { writeFileSync } = require("node:fs");
+require("node:v8").setFlagsFromString("--expose-gc");
+const gc = require("node:vm").runInNewContext("gc");
+let times = 0;
+process.on("SIGUSR2", () => {
+  gc();
+  setImmediate(() => {
+    gc();
+    writeFileSync(process.env.HEAP_FILE, JSON.stringify([++times, process.memoryUsage().heapUsed]));
+  });
+});
+`;
+
+interface Memory {
+  /** Both in MiB. */
+  heap: number;
+  rss: number;
+  /** A count of open files and connections. */
+  descriptors: number;
+}
+
+function createProbe() {
+  const files = createProject({ "collect.cjs": COLLECT, heap: "[0,0]" });
+  const heapFile = join(files, "heap");
+  const read = () => JSON.parse(readFileSync(heapFile, "utf8") || "[0,0]") as [number, number];
+  let times = 0;
+  return {
+    env: { NODE_OPTIONS: `--require ${join(files, "collect.cjs")}`, HEAP_FILE: heapFile },
+    async measure(pid: number): Promise<Memory> {
+      process.kill(pid, "SIGUSR2");
+      times++;
+      await expect.poll(() => read()[0], EVENTUALLY).toBe(times);
+      const status = readFileSync(`/proc/${pid}/status`, "utf8");
+      return {
+        heap: read()[1] / 2 ** 20,
+        rss: Number(/^VmRSS:\s+(\d+)/m.exec(status)?.[1]) / 2 ** 10,
+        descriptors: readdirSync(`/proc/${pid}/fd`).length,
+      };
+    },
+  };
+}
+
+/** The steps that `kit start` has printed. */
+function stepsIn(output: string): number[] {
+  return [...output.matchAll(/^step +(\d+)\//gm)].map(([, step]) => Number(step));
+}
+
+/** Sends a request's head a byte at a time. Resolves with the answer when it is cut off. */
+async function sendSlowly(port: number): Promise<string> {
+  const { socket, closed } = await openRaw(port);
+  const endless = setInterval(() => socket.write("a"), BYTE_MS);
+  socket.write("GET / HTTP/1.1\r\nHost: localhost\r\nA: ");
+  const text = await closed();
+  clearInterval(endless);
+  return text;
+}
+
+const whole = (figure: number) => Math.round(figure);
+
+test(
+  "20,000 malformed, slow, huge, pipelined and aborted requests do no harm to kit ui or its run",
+  async () => {
+    const random = createRandom();
+    const options = "maxSteps: 1_000_000, saveSteps: 1_000_000, loggingSteps: 10,";
+    const project = createTinyProject(tinySource({ options }));
+    onTestFinished(() => {
+      for (const pid of processesIn(project)) process.kill(Number(pid), "SIGKILL");
+    });
+    const probe = createProbe();
+    const ui = await startKitUi(project, 0, { env: probe.env });
+    const output = readBody(await fetch(`${ui.url}api/train`, { method: "POST" }));
+    await output.until((text) => text.includes("step "));
+    const [job] = createJobStore(project).list();
+    const counts: RequestCounts = { requests: SLOW_CLIENTS, byClass: {}, aborted: 0 };
+    const visit = createVisitor(ui.port, job?.id ?? "", random);
+    const visitUntil = (requests: number) =>
+      Promise.all(
+        Array.from({ length: AT_ONCE }, async () => {
+          while (counts.requests < requests) await visit(counts);
+        }),
+      );
+    const settle = async () => {
+      // What the server still reads and writes for clients that have gone ends soon.
+      await delay(500);
+      return probe.measure(ui.process.pid ?? 0);
+    };
+
+    const slow = Promise.all(Array.from({ length: SLOW_CLIENTS }, () => sendSlowly(ui.port)));
+    await visitUntil(WARM_UP);
+    const before = await settle();
+    await visitUntil(REQUESTS);
+    const slowStatuses = (await slow).map(statusesIn);
+    const after = await settle();
+    counts.byClass["4xx"] = (counts.byClass["4xx"] ?? 0) + slowStatuses.flat().length;
+
+    // The run goes on, and who has watched it all the time has seen all of it.
+    const steps = stepsIn(await output.until(() => true)).length;
+    const seen = await output.until((text) => stepsIn(text).length >= steps + 20);
+    const printed = readFileSync(join(project, ".kit", "run", "output.log"), "utf8");
+    expect(printed.startsWith(seen)).toBe(true);
+    const found = stepsIn(seen);
+    expect(found).toEqual(found.map((_, n) => (n === 0 ? 1 : n * 10)));
+    expect(createJobStore(project).list()).toMatchObject([{ id: job?.id, status: "running" }]);
+
+    const crashes = ui.process.exitCode === null ? 0 : 1;
+    ui.process.kill("SIGTERM");
+    await once(ui.process, "close");
+    const { stderr } = await ui.ended;
+    const { requests, byClass, aborted } = counts;
+    const classes = Object.entries(byClass)
+      .sort()
+      .map(([name, count]) => `${count} ${name}`);
+    console.log(
+      `abuse: ${requests} requests, ${classes.join(", ")}, ${aborted} aborted or cut off, ` +
+        `${byClass["5xx"] ?? 0} 5xx, ${crashes} crashes; heap ${whole(before.heap)} to ` +
+        `${whole(after.heap)} MiB, RSS ${whole(before.rss)} to ${whole(after.rss)} MiB, descriptors ` +
+        `${before.descriptors} to ${after.descriptors}; the run logged ${found.length} times meanwhile`,
+    );
+    expect({ crashes, stderr, serverErrors: byClass["5xx"] ?? 0 }).toEqual({
+      crashes: 0,
+      stderr: "",
+      serverErrors: 0,
+    });
+    expect(slowStatuses).toEqual(slowStatuses.map(() => [408]));
+    expect(createJobStore(project).list()).toMatchObject([{ id: job?.id, status: "cancelled" }]);
+    expect(after.heap - before.heap).toBeLessThan(MOST_HEAP_GROWTH_MIB);
+    expect(after.rss - before.rss).toBeLessThan(MOST_GROWTH_MIB);
+    expect(after.descriptors).toBeLessThanOrEqual(before.descriptors);
+  },
+  120_000 * LONGER,
+);
