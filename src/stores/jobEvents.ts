@@ -8,9 +8,8 @@ import { POLL_INTERVAL_MS, useJobs } from "./jobs.ts";
 
 /**
  * `paused`: the tab is hidden and has given its connection back, of which a browser has few.
- * `broken`: the browser has given up on a job that was not over.
  */
-export type Connection = "connecting" | "open" | "reconnecting" | "paused" | "ended" | "broken";
+export type Connection = "connecting" | "open" | "reconnecting" | "paused" | "ended";
 
 export type JobEvents = ReturnType<typeof useJobEvents>;
 
@@ -70,8 +69,10 @@ function setup(id: string) {
       outcome.value = job.value.status;
       connection.value = "ended";
     } else if (connection.value !== "ended") {
-      connection.value = "broken";
       missing.value = !job.value;
+      if (missing.value) connection.value = "ended";
+      // Refused, as when too many streams are open: the browser has given up, and we have not.
+      else retry = setTimeout(connect, POLL_INTERVAL_MS);
     }
   }
 
@@ -116,7 +117,7 @@ function setup(id: string) {
   }
 
   function onVisibility(): void {
-    if (connection.value === "ended" || connection.value === "broken") return;
+    if (connection.value === "ended") return;
     if (document.hidden && !stopPolling) pause();
     if (!document.hidden && stopPolling) resume();
   }

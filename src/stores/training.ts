@@ -154,8 +154,8 @@ export const useTraining = defineStore("training", () => {
       try {
         return await attachToRun(bookmark);
       } catch (error) {
-        const refused = error instanceof RequestError && (error.status ?? 500) < 500;
-        if (refused) return null;
+        const status = (error instanceof RequestError && error.status) || 500;
+        if (status < 500 && status !== TOO_MANY) return null;
         isLost = true;
       }
     }
@@ -168,6 +168,9 @@ export const useTraining = defineStore("training", () => {
 function createDecoder(): TextDecoder {
   return new TextDecoder("utf-8", { ignoreBOM: true });
 }
+
+/** The HTTP status where too many are reading already; some will end. */
+const TOO_MANY = 429;
 
 /** Resolves when the tab is visible. */
 function shown(): Promise<void> {

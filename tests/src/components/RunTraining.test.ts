@@ -347,6 +347,17 @@ describe("a run in a tab that is hidden", () => {
     expect(page.find(".run-training [role=alert]").exists()).toBe(false);
   });
 
+  it("is tried for again when too many read it already", async () => {
+    const { page } = await hideRun();
+    backend.on(REST, () => json({ error: "600 streams are open." }, 429));
+    await hide(false);
+    expect(notice(page)).toContain("trying to reach it again");
+    backend.on(REST, () => createOutput().response("r1"));
+    await vi.advanceTimersByTimeAsync(REATTACH_MS);
+    await settle();
+    expect(page.find(".run-training [role=alert]").exists()).toBe(false);
+  });
+
   it("holds no connection when the tab was hidden from the start", async () => {
     setHidden(true);
     const run = createOutput();

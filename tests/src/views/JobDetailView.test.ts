@@ -222,11 +222,18 @@ describe("the job page", () => {
     expect(page.get(".event-log .aside").text()).toBe("");
   });
 
-  it("says that it is not live when the browser has given up on a running job", async () => {
+  it("tries again by itself when the browser has given up on a running job", async () => {
     const { page } = await visitJob();
+    await send(["training.log", { step: 1, loss: 2 }, 10]);
     backend.stream().fail({ closed: true });
     await settle();
-    expect(page.get(".event-log .aside").text()).toContain("reload the page");
+    expect(page.get(".event-log .aside").text()).toBe("reconnecting…");
+    await vi.advanceTimersByTimeAsync(5_000);
+    expect(backend.streams).toHaveLength(2);
+    expect(backend.stream().url).toContain("from=10");
+    backend.stream().connect();
+    await settle();
+    expect(page.get(".event-log .aside").text()).toBe("live");
   });
 
   it("says so when the project has no such job, with a way home", async () => {
