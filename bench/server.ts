@@ -21,6 +21,11 @@ export function startBareServer(scope: Scope, ...args: string[]): Promise<Starte
   return started(scope.start(process.execPath, [program("bareServer"), ...args]));
 }
 
+/** Sends what is appended to a file to whoever is connected: `programs/bareFollow.ts`. */
+export function startBareFollow(scope: Scope, path: string): Promise<StartedServer> {
+  return started(scope.start(process.execPath, [program("bareFollow"), path]));
+}
+
 async function started(child: ChildProcess): Promise<StartedServer> {
   let printed = "";
   for (;;) {

@@ -1,0 +1,113 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { type Follower, followJob, followSocket } from "../follow.ts";
+import { atMost, ratioAtMost } from "../goals.ts";
+import { COMPLETED, STARTED, logged, ownJob } from "../jobs.ts";
+import type { Row } from "../row.ts";
+import type { Scope } from "../scope.ts";
+import { startBareFollow, startKitUi } from "../server.ts";
+import { median, percentile } from "../statistics.ts";
+
+const GAP_MS = 20;
+/** 20 events a second. */
+const EVENT_MS = 50;
+
+export const latency: Row = {
+  number: 7,
+  work: "event appended → frame at the client",
+  baseline: "a bare append, `fs.watch` and socket write",
+  async measure(scope) {
+    const project = scope.folder();
+    const followed = ownJob(scope, project, [STARTED]);
+    const bare = ownJob(scope, project, [STARTED]);
+    const { url } = await startKitUi(scope, project);
+    const { url: bareUrl } = await startBareFollow(scope, join(bare.directory, "events.ndjson"));
+    const ours = await followJob(scope, `${url}api/jobs/${followed.job.id}/events`);
+    const baseline = await followSocket(scope, bareUrl);
+    const send = async (job: typeof bare, follower: Follower, step: number) => {
+      const start = performance.now();
+      job.append(logged(step));
+      await follower.arrival(step);
+      await delay(GAP_MS);
+      return (follower.times.get(step) ?? NaN) - start;
+    };
+    const times = { ours: [] as number[], baseline: [] as number[] };
+    const count = scope.pick({ full: 400, quick: 100, tiny: 2 });
+    for (let step = 1; step <= count; step++) {
+      times.ours.push(await send(followed, ours, step));
+      times.baseline.push(await send(bare, baseline, step));
+    }
+    const p99 = (samples: number[]) => percentile(samples, 0.99);
+    return [
+      {
+        part: "p50",
+        ours: median(times.ours),
+        baseline: median(times.baseline),
+        unit: "ms",
+        goal: ratioAtMost(1.5),
+      },
+      {
+        part: "p99",
+        ours: p99(times.ours),
+        baseline: p99(times.baseline),
+        unit: "ms",
+        goal: atMost(100),
+      },
+    ];
+  },
+};
+
+export const clients: Row = {
+  number: 8,
+  work: "500 clients following one job at 20 events/s",
+  baseline: "one client",
+  async measure(scope) {
+    const count = scope.pick({ full: 500, quick: 100, tiny: 3 });
+    const many = await measureClients(scope, count);
+    const one = await measureClients(scope, 1);
+    return [
+      { part: "p99", ours: many.p99, baseline: one.p99, unit: "ms", goal: atMost(250) },
+      {
+        part: "memory of the server at most",
+        ours: many.memory,
+        baseline: one.memory,
+        unit: "MB",
+        goal: atMost(150),
+      },
+      { part: "clients that lack an event", ours: many.incomplete, unit: "", goal: atMost(0) },
+    ];
+  },
+};
+
+async function measureClients(scope: Scope, count: number) {
+  const project = scope.folder();
+  const job = ownJob(scope, project, [STARTED]);
+  const { url, child } = await startKitUi(scope, project);
+  const address = `${url}api/jobs/${job.job.id}/events`;
+  const opening = Array.from({ length: count }, () => followJob(scope, address));
+  const followers = await Promise.all(opening);
+  const appended: number[] = [];
+  const events = scope.pick({ full: 200, quick: 60, tiny: 5 });
+  for (let step = 0; step < events; step++) {
+    appended.push(performance.now());
+    job.append(logged(step));
+    await delay(EVENT_MS);
+  }
+  job.append(COMPLETED);
+  await Promise.all(followers.map(({ ended }) => ended));
+  const times = followers.flatMap(({ times }) =>
+    appended.flatMap((start, step) => (times.has(step) ? [times.get(step)! - start] : [])),
+  );
+  return {
+    p99: percentile(times, 0.99),
+    memory: peakMemory(child.pid),
+    incomplete: followers.filter(({ times }) => times.size < events).length,
+  };
+}
+
+/** The most that a process has had in memory, in MB. */
+function peakMemory(pid: number | undefined): number {
+  const [, kib] = /^VmHWM:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, "utf8")) ?? [];
+  return (Number(kib) * 1024) / 1e6;
+}

@@ -1,0 +1,46 @@
+import { execFileSync } from "node:child_process";
+import { readFileSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { chromium } from "playwright-core";
+import { atMost } from "../goals.ts";
+import { CLI } from "../places.ts";
+import type { Row } from "../row.ts";
+import { startKitUi } from "../server.ts";
+
+/** Linux counts a process's time in ticks of 10 ms. */
+const TICK_MS = 10;
+
+export const rest: Row = {
+  number: 13,
+  work: "server at rest, page open",
+  baseline: "–",
+  async measure(scope) {
+    const project = scope.folder();
+    execFileSync(process.execPath, [CLI, "init", project], { stdio: "ignore" });
+    const { url, child } = await startKitUi(scope, project);
+    const browser = await chromium.launch({
+      executablePath: process.env.CHROMIUM_PATH,
+      args: ["--no-sandbox", "--disable-quic", "--disable-background-networking"],
+    });
+    scope.defer(() => browser.close());
+    const page = await browser.newPage();
+    await page.goto(url);
+    await page.getByRole("button", { name: /^Run training: / }).waitFor();
+    const built = () => statSync(join(project, ".kit", "build", "index.mjs")).mtimeMs;
+    const before = { built: built(), ms: processMs(child.pid), at: performance.now() };
+    await delay(scope.pick({ full: 60_000, quick: 15_000, tiny: 500 }));
+    const share = (processMs(child.pid) - before.ms) / (performance.now() - before.at);
+    return [
+      { part: "share of a core", ours: share * 100, unit: "%", goal: atMost(0.5) },
+      { part: "builds", ours: built() === before.built ? 0 : 1, unit: "", goal: atMost(0) },
+    ];
+  },
+};
+
+/** What a process and the children it has waited for have used of a processor. */
+function processMs(pid: number | undefined): number {
+  const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
+  const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+  return fields.slice(11, 15).reduce((sum, ticks) => sum + Number(ticks), 0) * TICK_MS;
+}
