@@ -106,7 +106,7 @@ function readAdapter(path: string, config: Record<string, unknown>): Checkpoint 
   ) {
     throw new EngineError(
       "CHECKPOINT_INVALID",
-      `${join(path, "adapter_config.json")} is not an adapter that Kit saved.`,
+      `${join(path, "adapter_config.json")} is not an adapter that Kit saved: use one that is.`,
     );
   }
   const base = readBase(path, basePath);
@@ -159,7 +159,7 @@ function readJson(file: string, optional?: "optional"): Record<string, unknown> 
   try {
     return JSON.parse(text.toString("utf8")) as Record<string, unknown>;
   } catch (cause) {
-    throw new EngineError("CHECKPOINT_INVALID", `${file} is not valid JSON.`, { cause });
+    throw new EngineError("CHECKPOINT_INVALID", `${file} is not valid JSON: use a checkpoint that Kit saved.`, { cause });
   }
 }
 
@@ -178,7 +178,7 @@ function readIfThere(file: string): Buffer | null {
   } catch (cause) {
     const { code, message } = cause as NodeJS.ErrnoException;
     if (code === "ENOENT" || code === "ENOTDIR") return null;
-    throw new EngineError("CHECKPOINT_INVALID", `Cannot read ${file}: ${message}.`, { cause });
+    throw new EngineError("CHECKPOINT_INVALID", `Cannot read ${file}: ${message}. Make it readable.`, { cause });
   }
 }
 

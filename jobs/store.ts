@@ -156,7 +156,7 @@ export function createJobStore(project: string): JobStore {
       return folders.read();
     } catch (error) {
       if (isKitError(error)) throw error;
-      throw new KitError("CANNOT_READ", `Cannot read ${root}: ${messageOf(error)}.`, {
+      throw new KitError("CANNOT_READ", `Cannot read ${root}: ${messageOf(error)}. Make the folder readable.`, {
         cause: error,
       });
     }

@@ -255,7 +255,7 @@ describe("wrong input is one line without a stack, and exit code 1", () => {
   });
 
   it.each<[string, string | null, RegExp]>([
-    ["missing", null, /^failed: Cannot read the dataset \S+data\.jsonl: there is no such file\.$/],
+    ["missing", null, /^failed: Cannot read the dataset \S+data\.jsonl: there is no such file\. Check dataset\.path/],
     ["empty", "", /^failed: \S+data\.jsonl has no rows: write one of .*$/],
     [
       "wrong in one line",

@@ -25,8 +25,8 @@ test("an unforeseen error keeps its message and its stack", () => {
   const error = new TypeError("x is not a function");
   expect(toFailure(error)).toEqual({
     code: "WORKER_FAILED",
-    message: "The engine failed: x is not a function",
+    message: "The engine failed: x is not a function. Run again with DEBUG=kit to see where.",
     stack: error.stack,
   });
-  expect(toFailure("thrown text").message).toBe("The engine failed: thrown text");
+  expect(toFailure("thrown text").message).toBe("The engine failed: thrown text. Run again with DEBUG=kit to see where.");
 });
