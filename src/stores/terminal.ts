@@ -29,10 +29,13 @@ const BEGUN_SEQUENCE = /\x1b(?:\[[0-?]*[ -/]*|([\]PX^_])[^\x07\x1b\n]*|[ -/]*)$/
 export function createTerminal(emit: (piece: Piece) => void) {
   let textStyle: TextStyle = {};
   let style = "";
-  /** The line the cursor is in: its characters, and the style of each. */
-  let line: string[] = [];
-  let styles: string[] = [];
-  let column = 0;
+  /** The line the cursor is in. */
+  let line: Piece[] = [];
+  /** The same by character, once the cursor has gone back in it. */
+  let cells: Piece[] | undefined;
+  /** Where the cursor is; undefined behind the last character of a line without cells. */
+  let column: number | undefined;
+  let length = 0;
   let begun = "";
 
   function write(chunk: string): void {
@@ -51,7 +54,7 @@ export function createTerminal(emit: (piece: Piece) => void) {
   function obey(text: string, at: number): number {
     const control = text[at];
     if (control === "\r") column = 0;
-    else if (control === "\b") column = Math.max(0, column - 1);
+    else if (control === "\b") column = Math.max(0, (column ?? intoCells().length) - 1);
     else if (control === "\x1b") return obeySequence(text, at);
     return at + 1;
   }
@@ -80,7 +83,7 @@ export function createTerminal(emit: (piece: Piece) => void) {
 
   function print(text: string): void {
     for (let start = 0; start < text.length;) {
-      if (line.length === 0 && column === 0) {
+      if (!line.length && !cells) {
         const end = text.lastIndexOf("\n") + 1;
         if (end > start) emit({ text: text.slice(start, end), style });
         start = Math.max(start, end);
@@ -94,40 +97,55 @@ export function createTerminal(emit: (piece: Piece) => void) {
   }
 
   function put(text: string): void {
-    while (line.length < column) styles[line.push(" ") - 1] = "";
-    for (const character of text) {
-      line[column] = character;
-      styles[column] = style;
-      column++;
-      if (column >= LONGEST_LINE) endLine("");
+    if (!text) return;
+    if (column === undefined || (!line.length && !cells)) {
+      column = undefined;
+      join(line, { text, style });
+      length += text.length;
+    } else {
+      const row = intoCells();
+      while (row.length < column) row.push({ text: " ", style: "" });
+      for (const character of text) row[column++] = { text: character, style };
     }
+    if (length > LONGEST_LINE || (cells?.length ?? 0) > LONGEST_LINE) endLine("");
+  }
+
+  function intoCells(): Piece[] {
+    cells ??= line.flatMap(({ text, style }) => Array.from(text, (text) => ({ text, style })));
+    return cells;
   }
 
   /** From the cursor on, up to the cursor, or all of the line. */
   function erase(parameters: string): void {
-    if (parameters === "1") line.fill(" ", 0, column);
-    else line.length = styles.length = parameters === "2" ? 0 : Math.min(column, line.length);
+    const row = intoCells();
+    column ??= row.length;
+    if (parameters === "1") row.fill({ text: " ", style: "" }, 0, column);
+    else row.length = parameters === "2" ? 0 : Math.min(column, row.length);
   }
 
   function endLine(end: string): void {
     const pieces = unfinished();
-    const last = pieces.pop();
+    if (pieces.length) pieces.at(-1)!.text += end;
+    else pieces.push({ text: end, style });
     pieces.forEach(emit);
-    emit({ text: (last?.text ?? "") + end, style: last?.style ?? style });
     line = [];
-    styles = [];
-    column = 0;
+    length = 0;
+    cells = column = undefined;
   }
 
   /** The line that has not been completed. */
   function unfinished(): Piece[] {
     const pieces: Piece[] = [];
-    for (let from = 0, to = 0; from < line.length; from = to) {
-      while (to < line.length && styles[to] === styles[from]) to++;
-      pieces.push({ text: line.slice(from, to).join(""), style: styles[from]! });
-    }
+    for (const piece of cells ?? line) join(pieces, piece);
     return pieces;
   }
 
   return { write, unfinished };
+}
+
+/** Adds a piece behind others, to the last of them if it is of the same style. */
+function join(pieces: Piece[], { text, style }: Piece): void {
+  const last = pieces.at(-1);
+  if (last?.style === style) last.text += text;
+  else pieces.push({ text, style });
 }

@@ -13,6 +13,9 @@ export type ManifestState =
   | { state: "failed"; error: string };
 
 const REATTACH_INTERVAL_MS = 3_000;
+/** Output is taken in for so long at a stretch, so many bytes at a time: all else goes on. */
+const STRETCH_MS = 10;
+const PART_BYTES = 64 * 1024;
 
 /** The trainer of the project, and the run that this page started or found in flight. */
 export const useTraining = defineStore("training", () => {
@@ -126,15 +129,16 @@ export const useTraining = defineStore("training", () => {
     };
     document.addEventListener("visibilitychange", giveBack);
     giveBack();
+    const takeIn = createIntake();
     try {
       for (;;) {
         const { done, value } = await reader.read();
         if (isHidden) return "hidden";
-        if (value) bookmark.bytes += value.length;
+        if (value) await takeIn(value);
+        if (!done) continue;
         // The end of the output is the end of its last character, whole or not.
-        screen.write(decoder.decode(value, { stream: !done }));
-        if (done) return "ended";
-        frame.request();
+        screen.write(decoder.decode());
+        return "ended";
       }
     } catch {
       return isHidden ? "hidden" : "lost";
@@ -143,6 +147,22 @@ export const useTraining = defineStore("training", () => {
       frame.cancel();
       flush();
     }
+  }
+
+  /** Writes bytes to the screen as they come, and lets the page do other things in between. */
+  function createIntake(): (bytes: Uint8Array) => Promise<void> {
+    let stretchEnd = performance.now() + STRETCH_MS;
+    return async (bytes) => {
+      for (let at = 0; at < bytes.length; at += PART_BYTES) {
+        const part = bytes.subarray(at, at + PART_BYTES);
+        screen.write(decoder.decode(part, { stream: true }));
+        bookmark.bytes += part.length;
+        frame.request();
+        if (performance.now() < stretchEnd || document.hidden) continue;
+        await new Promise((resolve) => setTimeout(resolve));
+        stretchEnd = performance.now() + STRETCH_MS;
+      }
+    };
   }
 
   async function reattach(isLost: boolean): Promise<RunOutput | null> {
