@@ -9,8 +9,16 @@ import { ROUTE_TABLE } from "../../server/router.ts";
 import { STARTED, createJob } from "../jobs.ts";
 import { createTinyProject } from "../kit.ts";
 import { createProject } from "../project.ts";
+import { asBytes, openRaw } from "../server/raw.ts";
 import { type RawAnswer, askRaw, openGate, standIn, startServer } from "../uiServer.ts";
-import { EVENTS, OPERATIONS, REFERENCE, expectAnswer, expectNoMethod } from "./reference.ts";
+import {
+  ANYWHERE,
+  EVENTS,
+  OPERATIONS,
+  REFERENCE,
+  expectAnswer,
+  expectAnywhere,
+} from "./reference.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
 const TOKEN = "correct-horse";
@@ -92,7 +100,7 @@ test("the reference has the statuses that the server's source names", () => {
     .map(([status]) => status)
     .filter((status) => status in STATUS_CODES);
   const documented = [...OPERATIONS.values()].flatMap(({ responses }) => Object.keys(responses));
-  expect(new Set([...documented, "405"])).toEqual(new Set(named));
+  expect(new Set([...documented, ...[...ANYWHERE.keys()].map(String)])).toEqual(new Set(named));
 });
 
 test("who may not come in is answered as the reference says, whatever they ask for", async () => {
@@ -134,12 +142,31 @@ test("a method that a path does not have is told those that it has", async () =>
       if (methods.includes(method)) continue;
       const answer = await askRaw(port, target, method);
       expect(answer.status, `${method} ${target}`).toBe(405);
-      expectNoMethod(answer, `${method} ${target}`);
+      expectAnywhere(answer, `${method} ${target}`);
       if (method !== "PUT")
         expect(String(answer.headers["allow"]).split(", ").toSorted()).toEqual(methods);
     }
   }
 });
+
+test("what is too slow or too long is answered as the reference says", async () => {
+  const { port } = await startServer({ limits: { headersMs: 50, checkMs: 10 } });
+  const sent = { 408: "GET / HT", 431: asBytes("/", [`A: ${"a".repeat(40_000)}`]) };
+  for (const [status, bytes] of Object.entries(sent)) {
+    const { socket, closed } = await openRaw(port);
+    socket.write(bytes);
+    const answer = parseAnswer(await closed());
+    expect(String(answer.status)).toBe(status);
+    expectAnywhere(answer, status);
+  }
+});
+
+function parseAnswer(text: string): RawAnswer {
+  const [head = "", body = ""] = text.split("\r\n\r\n");
+  const [first = "", ...lines] = head.split("\r\n");
+  const headers = lines.map((line) => [line.split(": ")[0]?.toLowerCase(), line.split(": ")[1]]);
+  return { status: Number(first.split(" ")[1]), headers: Object.fromEntries(headers), body };
+}
 
 test("the page and its files are answered as the reference says", async () => {
   const { port } = await startServer();
@@ -199,6 +226,12 @@ test("what goes wrong is answered as the reference says", async () => {
   const { port } = await startServer(scripted(`process.send({ error: "It does not build." });`));
   expect((await ask(port, "GET /api/manifest")).status).toBe(422);
   expect((await ask(port, "GET /api/jobs/{id}/events")).status).toBe(404);
+
+  const full = await startServer({ limits: { streams: 0 } });
+  const { job } = createJob(full.project);
+  const target = `/api/jobs/${job.id}/events`;
+  const { status, headers } = await ask(full.port, "GET /api/jobs/{id}/events", { target });
+  expect({ status, headers }).toMatchObject({ status: 429, headers: { "retry-after": "5" } });
 
   const broken = await startServer({ project: createProject({ ".kit/jobs": "", ".kit/run": "" }) });
   expect((await ask(broken.port, "GET /api/jobs")).status).toBe(500);

@@ -7,6 +7,7 @@ import { type RawAnswer, parseFrames } from "../uiServer.ts";
 type Schema = Record<string, unknown>;
 
 interface ResponseObject {
+  "x-status"?: number;
   headers?: Record<string, Reference & { schema: Schema; required?: boolean }>;
   content?: Record<string, { schema: Schema; "x-events"?: Record<string, Schema> }>;
 }
@@ -83,9 +84,16 @@ export function expectAnswer(operation: string, answer: RawAnswer): void {
   expectResponse(resolve(found, "responses"), answer, what);
 }
 
-/** As `expectAnswer`, for what no operation has: a method that is not there. */
-export function expectNoMethod(answer: RawAnswer, what: string): void {
-  expectResponse(REFERENCE.components.responses["MethodNotAllowed"] ?? {}, answer, what);
+/** The statuses that any request may get, whatever it asks for, and their answers. */
+export const ANYWHERE = new Map(
+  Object.values(REFERENCE.components.responses).flatMap((response): [number, ResponseObject][] =>
+    response["x-status"] === undefined ? [] : [[response["x-status"], response]],
+  ),
+);
+
+/** As `expectAnswer`, for an answer that no single operation has. */
+export function expectAnywhere(answer: RawAnswer, what: string): void {
+  expectResponse(ANYWHERE.get(answer.status) ?? {}, answer, what);
 }
 
 function expectResponse(response: ResponseObject, answer: RawAnswer, what: string): void {

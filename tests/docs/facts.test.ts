@@ -1,0 +1,134 @@
+import { existsSync, readFileSync, readdirSync } from "node:fs";
+import { dirname, join, relative } from "node:path";
+import { createTrainer } from "kit";
+import { expect, test } from "vitest";
+import { checkOptions } from "../../sdk/options.ts";
+import { runKit } from "../kit.ts";
+import { EVENTS, OPERATIONS, REFERENCE } from "./reference.ts";
+import { ROOT, codeIn, readPage, rowsOf, snippetsOf } from "./snippets.ts";
+
+const PAGES = readdirSync(join(ROOT, "docs")).filter((file) => file.endsWith(".md"));
+const DOCUMENTS = [
+  ...PAGES.map((page) => `docs/${page}`),
+  ...["README.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md"],
+];
+const DATASET = { type: "jsonl", path: "data/train.jsonl" } as const;
+
+function read(path: string): string {
+  return readFileSync(join(ROOT, path), "utf8");
+}
+
+/** The names that an error of `createTrainer` lists. */
+function namesIn(makeError: () => unknown): string[] {
+  let message = "";
+  try {
+    makeError();
+  } catch (error) {
+    message = String(error);
+  }
+  return /takes (.*)\.$/.exec(message)?.[1]?.split(", ") ?? [];
+}
+
+test("trainer.md has all options of a trainer, with their defaults", () => {
+  const rows = rowsOf(readPage("trainer.md"), "## Options").slice(1);
+  // @ts-expect-error: what it lists is what is asked for
+  const known = namesIn(() => createTrainer({ name: "a", dataset: DATASET, nothing: 1 }));
+  expect(rows.flatMap(([name]) => codeIn(name)).toSorted()).toEqual(known.toSorted());
+  const defaults = checkOptions({ name: "a", dataset: DATASET });
+  for (const [name, value] of rows) {
+    const key = codeIn(name)[0] as keyof typeof defaults;
+    if (["name", "dataset", "callbacks"].includes(key)) continue;
+    const [shown] = codeIn(value);
+    expect(shown === undefined ? undefined : JSON.parse(shown), key).toEqual(defaults[key]);
+  }
+});
+
+test("callbacks.md has all callbacks", () => {
+  const known = namesIn(() =>
+    // @ts-expect-error: what it lists is what is asked for
+    createTrainer({ name: "a", dataset: DATASET, callbacks: { nothing: () => undefined } }),
+  );
+  const rows = rowsOf(readPage("callbacks.md")).slice(1);
+  expect(rows.flatMap(([name]) => codeIn(name)).toSorted()).toEqual(known.toSorted());
+});
+
+test.each(["init", "build", "start", "ui"])("cli.md has the options of kit %s", async (command) => {
+  const { stdout } = await runKit(ROOT, [command, "--help"]);
+  const [, usage = ""] = /^Usage: kit \w+ \[options\] ?(.*)$/m.exec(stdout) ?? [];
+  const options = [...stdout.matchAll(/^ {2}(-.+?)(?: {2,}|$)/gm)].map(([, option]) => option);
+  const heading = `## ${`kit ${command} ${usage}`.trim()}`;
+  const shown = rowsOf(readPage("cli.md"), heading).flatMap(([option]) => codeIn(option));
+  expect([...shown, "-h, --help"].toSorted()).toEqual(options.toSorted());
+});
+
+test("http.md has the routes and the events of the OpenAPI file", () => {
+  const page = readPage("http.md");
+  const routes = rowsOf(page, "# HTTP and events").flatMap(([route]) => codeIn(route));
+  const api = [...OPERATIONS.keys()].filter((operation) => operation.includes(" /api/"));
+  expect(routes.toSorted()).toEqual(api.toSorted());
+
+  const rows = rowsOf(page, "## Events").slice(1);
+  expect(rows.flatMap(([event]) => codeIn(event)).toSorted()).toEqual(
+    Object.keys(EVENTS).toSorted(),
+  );
+  for (const [event, data] of rows) {
+    const schema = EVENTS[codeIn(event)[0] ?? ""]?.["$ref"] as string;
+    const { properties } = REFERENCE.components.schemas[schema.split("/").at(-1) ?? ""] ?? {};
+    for (const field of Object.keys(properties ?? {})) expect(codeIn(data), event).toContain(field);
+  }
+});
+
+test("the picture of the house has the arrows that the lint rule holds", () => {
+  const picture = snippetsOf(readPage("how-it-works.md"))[0]?.code ?? "";
+  const drawn = [...picture.matchAll(/^ {2}(\w+)\S*(?:\[.*?\])? --> (\w+)/gm)];
+  const rule = /const ARROWS = \{([\s\S]*?)\n\};/.exec(read("eslint.config.js"))?.[1] ?? "";
+  const allowed = [...rule.matchAll(/(\w+): \[(.*)\]/g)].flatMap(([, from, to = ""]) =>
+    [...to.matchAll(/"(\w+)"/g)].map(([, folder]) => `${from} ${folder}`),
+  );
+  expect(drawn.map(([, from, to]) => `${from} ${to}`).toSorted()).toEqual(allowed.toSorted());
+});
+
+test.each(["docs/how-it-works.md", "CONTRIBUTING.md"])("files that %s names are there", (page) => {
+  const named = codeIn(read(page)).filter((code) =>
+    /^[\w.-]+\/[\w./-]*$|^[\w.]+\.(js|md)$/.test(code),
+  );
+  expect(named.length).toBeGreaterThan(5);
+  for (const path of named.filter((name) => !/^(\.kit|dist)\//.test(name))) {
+    expect(existsSync(join(ROOT, path)), path).toBe(true);
+  }
+});
+
+test("scripts that the documents name are there", () => {
+  const { scripts } = JSON.parse(read("package.json")) as { scripts: Record<string, string> };
+  for (const document of ["README.md", "CONTRIBUTING.md"]) {
+    for (const [, script = ""] of read(document).matchAll(/npm run ([\w:]+)/g)) {
+      expect(Object.keys(scripts), document).toContain(script);
+    }
+  }
+});
+
+test.each(DOCUMENTS)("links of %s lead somewhere", (document) => {
+  const links = [...read(document).matchAll(/\]\(([^)\s]+)\)/g)].map(([, link = ""]) => link);
+  for (const link of links.filter((target) => !/^https?:/.test(target))) {
+    const [path = "", anchor] = link.split("#");
+    const target = path === "" ? document : relative(ROOT, join(ROOT, dirname(document), path));
+    expect(existsSync(join(ROOT, target)), `${document}: ${link}`).toBe(true);
+    if (anchor !== undefined) expect(anchorsOf(target), `${document}: ${link}`).toContain(anchor);
+  }
+});
+
+test("the index leads to every page", () => {
+  for (const page of PAGES.filter((name) => name !== "README.md")) {
+    expect(readPage("README.md")).toContain(`](${page})`);
+  }
+});
+
+/** As GitHub makes them. */
+function anchorsOf(path: string): string[] {
+  return [...read(path).matchAll(/^#+ (.*)$/gm)].map(([, heading = ""]) =>
+    heading
+      .toLowerCase()
+      .replace(/[^\w -]/g, "")
+      .replaceAll(" ", "-"),
+  );
+}

@@ -1,0 +1,196 @@
+import { execFile } from "node:child_process";
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  readdirSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { dirname, join } from "node:path";
+import { promisify } from "node:util";
+import { expect, test } from "vitest";
+import { parseRow } from "../../engine/dataset.ts";
+import { createJobStore } from "../../jobs/store.ts";
+import { CLI, createTinyProject, startKit } from "../kit.ts";
+import { createProject } from "../project.ts";
+import { ROOT, type Snippet, codeIn, readPage, rowsOf, snippetsOf } from "./snippets.ts";
+
+const TEMPLATE = join(ROOT, "templates/quickstart");
+const TRAINER = "src/kit/trainer.ts";
+const LIMIT_MS = 120_000;
+
+/** Pages whose trainers are trained, each in a project of its own; and pages that look at a job. */
+const TRAINING_PAGES = ["trainer.md", "data.md", "callbacks.md"];
+const LOOKING_PAGES = ["artifacts.md", "cli.md", "files.md", "page.md", "http.md"];
+const RUN = ["ts", "js", "sh", "json", "jsonl"];
+/** `text` and `mermaid` are pictures; the other two need what cannot be brought along. */
+const NOT_RUN = ["text", "mermaid", "python", "sql"];
+
+function template(path: string): string {
+  return readFileSync(join(TEMPLATE, path), "utf8");
+}
+
+/** What every project of these tests has besides its snippets. */
+function addKit(project: string): string {
+  mkdirSync(join(project, "node_modules"), { recursive: true });
+  symlinkSync(ROOT, join(project, "node_modules/kit"));
+  symlinkSync(join(ROOT, "node_modules/@types"), join(project, "node_modules/@types"));
+  const npx = join(project, "node_modules/npx");
+  writeFileSync(npx, `#!/bin/sh\nshift\nexec "${process.execPath}" "${CLI}" "$@"\n`);
+  chmodSync(npx, 0o755);
+  return project;
+}
+
+/** The same trainer, of a size that trains in about a second. */
+function shrink(source: string): string {
+  return source
+    .replace(
+      /^ {2}model: ("kit|\{).*$/m,
+      "  model: { layers: 1, heads: 1, width: 8, context: 64 },",
+    )
+    .replace(/maxSteps: \d+/, "maxSteps: 4, saveSteps: 2, loggingSteps: 1")
+    .replace(/batchSize: \d+/, "batchSize: 2")
+    .replace("r: 8", "r: 2")
+    .replace("PATIENCE = 10", "PATIENCE = 0");
+}
+
+/** A project in which snippets are put to use one after another. */
+function createBench(project: string, page = addKit(project)) {
+  const bin = join(page, "node_modules");
+  let folder = project;
+  let url = "";
+
+  const lastJob = () => createJobStore(folder).list()[0];
+  /** The reader's own id, step and address in place of the page's. */
+  const own = (text: string) =>
+    text
+      .replaceAll("<id>", lastJob()?.id ?? "<id>")
+      .replaceAll("step-400", "step-4")
+      .replaceAll("http://localhost:4747", url);
+
+  async function shell(line: string): Promise<string> {
+    const env = { ...process.env, PATH: `${bin}:${process.env.PATH}` };
+    const { stdout } = await promisify(execFile)("sh", ["-ec", line], { cwd: folder, env });
+    expect(stdout, line).not.toBe("");
+    return stdout;
+  }
+
+  async function openUi(): Promise<void> {
+    const { printed } = startKit(folder, ["ui", "--port", "0", "--no-open"]);
+    url = /http:\/\/[^/\s]+/.exec(await printed(/http:\/\/\S+/))?.[0] ?? "";
+  }
+
+  async function runLine(line: string): Promise<void> {
+    const [, into] = /^cd (.*)$/.exec(line) ?? [];
+    if (into !== undefined) folder = join(folder, into);
+    else if (line === "npx kit ui") await openUi();
+    // What it installs is here already; tests/package.test.ts installs for real.
+    else if (line !== "npm install") await shell(own(line));
+  }
+
+  return {
+    lastJob,
+    openUi,
+    async use({ language, path, code }: Snippet): Promise<void> {
+      if (path !== undefined) {
+        mkdirSync(dirname(join(folder, path)), { recursive: true });
+        writeFileSync(join(folder, path), shrink(own(code)));
+        if (path !== TRAINER) return;
+        // Stopping early is told as 130.
+        expect(await shell("npx kit start src/kit/index.ts || test $? = 130")).toContain("job ");
+      } else if (language === "sh") {
+        for (const line of code.trim().split("\n")) await runLine(line);
+      } else if (language === "jsonl") {
+        for (const line of code.trim().split("\n")) parseRow(line, "snippet");
+      } else if (language === "json") {
+        JSON.parse(code);
+      }
+    },
+  };
+}
+
+test("each snippet is of a kind that is run, and programs say which file they are", () => {
+  for (const page of [...TRAINING_PAGES, ...LOOKING_PAGES, "README.md", "how-it-works.md"]) {
+    for (const { language, path, code } of snippetsOf(readPage(page))) {
+      expect([...RUN, ...NOT_RUN], page).toContain(language);
+      if (["ts", "js", "python"].includes(language)) expect(path, `${page}: ${code}`).toBeDefined();
+    }
+  }
+});
+
+test("the pages' TypeScript type-checks", { timeout: LIMIT_MS }, async () => {
+  const project = addKit(createProject({ "tsconfig.json": template("tsconfig.json") }));
+  const snippets = [...TRAINING_PAGES, ...LOOKING_PAGES]
+    .flatMap((page) => snippetsOf(readPage(page)))
+    .filter(({ language }) => language === "ts");
+  expect(snippets.length).toBeGreaterThan(4);
+  for (const [n, { path = "", code }] of snippets.entries()) {
+    const target = join(project, "src", String(n), path);
+    mkdirSync(dirname(target), { recursive: true });
+    writeFileSync(join(dirname(target), "trainer.ts"), snippets[0]?.code ?? "");
+    writeFileSync(target, code);
+  }
+  const tsc = join(ROOT, "node_modules/typescript/bin/tsc");
+  const { stdout } = await promisify(execFile)(process.execPath, [tsc, "-p", project]).catch(
+    (error: unknown) => error as { stdout: string },
+  );
+  expect(stdout).toBe("");
+});
+
+test.each(TRAINING_PAGES)("what %s shows is trained", { timeout: LIMIT_MS }, async (page) => {
+  const rows = (file: string) => template(file).split("\n").slice(0, 20).join("\n");
+  const project = createProject({
+    "src/kit/index.ts": template("src/kit/index.ts"),
+    [TRAINER]: shrink(snippetsOf(readPage("trainer.md"))[1]?.code ?? ""),
+    "data/train.jsonl": rows("data/train.jsonl"),
+    "data/heldout.jsonl": rows("data/heldout.jsonl"),
+  });
+  const bench = createBench(project);
+  for (const snippet of snippetsOf(readPage(page))) await bench.use(snippet);
+  expect(bench.lastJob()?.status).toBe("completed");
+});
+
+test("what the other pages show does as they say", { timeout: LIMIT_MS }, async () => {
+  const project = createTinyProject();
+  const bench = createBench(project);
+  await bench.use({ language: "sh", code: "npx kit start" });
+  await bench.openUi();
+  for (const page of LOOKING_PAGES) {
+    for (const snippet of snippetsOf(readPage(page))) await bench.use(snippet);
+  }
+
+  const artifact = join(project, ".kit/jobs", bench.lastJob()?.id ?? "", "artifacts/step-4");
+  const named = rowsOf(readPage("artifacts.md")).flatMap(([files]) => codeIn(files));
+  expect(named.toSorted()).toEqual(readdirSync(artifact).toSorted());
+  const config = JSON.parse(readFileSync(join(artifact, "config.json"), "utf8")) as object;
+  expect(config).toMatchObject({ architectures: ["LlamaForCausalLM"] });
+
+  const tree = snippetsOf(readPage("files.md")).find(({ language }) => language === "text");
+  const patterns = (tree?.code.trim().split("\n") ?? []).map((line) => {
+    const [path = ""] = line.split(/ {2,}/);
+    return new RegExp(`^${path.replace(/<\w+>/g, "[^/]+").replace(/\/$/, "/.*")}$`);
+  });
+  const files = readdirSync(join(project, ".kit"), { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name).slice(project.length + 1));
+  for (const file of files)
+    expect(
+      patterns.some((pattern) => pattern.test(file)),
+      file,
+    ).toBe(true);
+  for (const pattern of patterns)
+    expect(
+      files.some((file) => pattern.test(file)),
+      String(pattern),
+    ).toBe(true);
+});
+
+test("the log's line in files.md is one of its events", () => {
+  const [{ code = "" } = {}] = snippetsOf(readPage("files.md")).filter(
+    ({ language }) => language === "json",
+  );
+  expect(Object.keys(JSON.parse(code) as object)).toEqual(["event", "time", "data"]);
+  expect(existsSync(join(ROOT, "docs/openapi.json"))).toBe(true);
+});
