@@ -1,4 +1,5 @@
 import { once } from "node:events";
+import { get } from "node:http";
 import { readFileSync } from "node:fs";
 import { connect } from "node:net";
 import { join } from "node:path";
@@ -108,22 +109,16 @@ test(
     const [job] = createJobStore(project).list();
     const paths = [ROUTES.train, ROUTES.jobEvents(job?.id ?? "")];
 
-    const stalled = () => {
-      for (let n = 0; n < READERS; n++) {
-        const socket = connect(ui.port, "localhost").pause();
-        socket.write(`GET /${paths[n % 2]} HTTP/1.1\r\nHost: localhost\r\n\r\n`);
-        onTestFinished(() => void socket.destroy());
-      }
+    const stalled = (n: number) => {
+      const socket = connect(ui.port, "localhost").pause();
+      socket.write(`GET /${paths[n % 2]} HTTP/1.1\r\nHost: localhost\r\n\r\n`);
+      return () => void socket.destroy();
     };
-    const reading = async () => {
-      for (let n = 0; n < READERS; n++) {
-        void readBody(await fetch(`${ui.url}${paths[n % 2]}`))
-          .all()
-          .catch(() => undefined);
-      }
+    const reading = (n: number) => {
+      const request = get(`${ui.url}${paths[n % 2]}`, (response) => response.resume());
+      request.on("error", () => undefined);
+      return () => void request.destroy();
     };
-
-    const watches: (() => void | Promise<void>)[] = [stalled, reading];
 
     await first.cancel();
     await moreSteps(project, 5);
@@ -131,9 +126,10 @@ test(
     let times = 0;
     for (let round = 0; round < LONGER; round++) {
       const alone = paceOf(await moreSteps(project, LOGS));
-      for (const watch of watches) {
-        await watch();
+      for (const watch of [stalled, reading]) {
+        const leave = Array.from({ length: READERS }, (_, n) => watch(n));
         const watched = paceOf(await moreSteps(project, LOGS));
+        leave.forEach((stop) => stop());
         times += READERS;
         // The readers take their part of the same two cores; a run that waits for one stands still.
         if (watched < alone / 8) slowed++;
