@@ -1,10 +1,10 @@
 import { createHash } from "node:crypto";
-import { existsSync, lstatSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join, parse, relative, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { BuildFailure, Plugin } from "esbuild";
-import { makeDirectory, refuseLink, writeFileAtomically } from "../jobs/file.ts";
+import { isPlainFile, makeDirectory, refuseLink, writeFileAtomically } from "../jobs/file.ts";
 import { KitError, isKitError, messageOf } from "../protocol/error.ts";
 import { PACKAGE } from "./package.ts";
 
@@ -15,8 +15,7 @@ const NODE_TARGET = "node20.19";
 export async function ensureBundle(project: string, entry?: string): Promise<string> {
   const path = bundlePath(project, DEFAULT_ENTRY);
   refuseLink(dirname(path));
-  const isBuilt = lstatSync(path, { throwIfNoEntry: false })?.isFile();
-  return entry === undefined && isBuilt ? path : buildBundle(project, entry);
+  return entry === undefined && isPlainFile(path) ? path : buildBundle(project, entry);
 }
 
 /**

@@ -39,6 +39,11 @@ export function isFolder(path: string): boolean {
   return statsOf(path)?.isDirectory() ?? false;
 }
 
+/** Whether there is a plain file of this name; a link to one is none. */
+export function isPlainFile(path: string): boolean {
+  return statsOf(path)?.isFile() ?? false;
+}
+
 /** @throws KitError `LINK_IN_KIT` when a folder in `.kit` is a link, which could lead anywhere */
 export function refuseLink(path: string): void {
   if (!statsOf(path)?.isSymbolicLink()) return;
