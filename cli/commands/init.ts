@@ -1,13 +1,8 @@
-import { readFileSync, readdirSync, writeFileSync } from "node:fs";
-import { basename, dirname, join, relative, resolve, sep } from "node:path";
-import { makeDirectory } from "../../jobs/file.ts";
+import { basename, relative, resolve } from "node:path";
 import { KitError, messageOf } from "../../protocol/error.ts";
-import { PACKAGE, packageVersion } from "../package.ts";
-
-/** npm leaves `.gitignore` out of a package, so the template has it under another name. */
-const RENAMED: Record<string, string> = { gitignore: ".gitignore" };
-
-const MANIFEST = "package.json";
+import { readManifest } from "../init/manifest.ts";
+import { type PackageManager, findInstallation, runKit } from "../init/packageManager.ts";
+import { type Report, type Values, copyTemplate } from "../init/template.ts";
 
 /** What npm takes as a package's name. */
 const PACKAGE_NAME = /^(@[a-z0-9~-][a-z0-9._~-]*\/)?[a-z0-9~-][a-z0-9._~-]*$/;
@@ -16,65 +11,40 @@ const PACKAGE_NAME = /^(@[a-z0-9~-][a-z0-9._~-]*\/)?[a-z0-9~-][a-z0-9._~-]*$/;
 const RESERVED_NAMES = new Set(["kit", "node_modules"]);
 
 /**
- * Copies the quickstart into a folder; what is there already stays as it is.
+ * Makes a project of a folder, which may have a project in it already.
  * @throws KitError `INVALID_NAME` or `CANNOT_WRITE`
  */
 export function init(directory: string, options: { name?: string }): void {
-  const target = resolve(directory);
-  const name = options.name ?? packageName(basename(target));
-  if (!PACKAGE_NAME.test(name) || RESERVED_NAMES.has(name)) {
-    throw new KitError(
-      "INVALID_NAME",
-      `npm does not take ${JSON.stringify(name)} as a name. Use lowercase letters, digits, dots, dashes or underscores, and not "kit".`,
-    );
-  }
-  const template = join(PACKAGE.templates, "quickstart");
-  const kept: string[] = [];
+  const project = resolve(directory);
+  const name = options.name ?? readManifest(project)?.name ?? packageName(basename(project));
+  if (options.name !== undefined) checkName(options.name);
+  const installation = findInstallation(project);
+  const { manager } = installation;
+  const { added, kept } = write(project, { name, ...installation });
+  console.log(`created a Kit project in ${project}`);
+  if (added.length > 0) console.log(`added to: ${added.join(", ")}`);
+  if (kept.length > 0) console.log(`left alone: ${kept.join(", ")}`);
+  console.log(`next: ${enterFolder(project)}${manager} install && ${openPage(project, manager)}`);
+}
+
+function write(project: string, values: Values): Report {
   try {
-    for (const file of listFiles(template)) {
-      const copy = RENAMED[file] ?? file;
-      const content = readFileSync(join(template, file));
-      const isNew = writeNew(
-        join(target, copy),
-        file === MANIFEST ? fillIn(content, name, target) : content,
-      );
-      if (!isNew) kept.push(copy);
-    }
+    return copyTemplate(project, values);
   } catch (error) {
     throw new KitError(
       "CANNOT_WRITE",
-      `Cannot write into ${target}: ${messageOf(error)}. Make the folder writable, or name another.`,
+      `Cannot write into ${project}: ${messageOf(error)}. Make the folder writable, or name another.`,
       { cause: error },
     );
   }
-  console.log(`created a Kit project in ${target}`);
-  if (kept.length > 0) console.log(`kept as they were: ${kept.join(", ")}`);
-  console.log(`next: ${enterFolder(target)}npm install && npx kit ui`);
 }
 
-/** Returns whether the file was written: one that exists is not. */
-function writeNew(path: string, content: string | Buffer): boolean {
-  makeDirectory(dirname(path));
-  try {
-    writeFileSync(path, content, { flag: "wx" });
-    return true;
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "EEXIST") return false;
-    throw error;
-  }
-}
-
-function fillIn(content: Buffer, name: string, target: string): string {
-  const manifest = JSON.parse(content.toString()) as { dependencies: Record<string, string> };
-  const dependencies = { ...manifest.dependencies, kit: kitDependency(target) };
-  return `${JSON.stringify({ ...manifest, name, dependencies }, null, 2)}\n`;
-}
-
-/** The Kit that runs: its version where it was installed, its folder where it is a clone. */
-function kitDependency(target: string): string {
-  const isInstalled = PACKAGE.root.split(sep).includes("node_modules");
-  if (isInstalled) return `^${packageVersion()}`;
-  return `file:${relative(target, PACKAGE.root).split(sep).join("/")}`;
+function checkName(name: string): void {
+  if (PACKAGE_NAME.test(name) && !RESERVED_NAMES.has(name)) return;
+  throw new KitError(
+    "INVALID_NAME",
+    `npm does not take ${JSON.stringify(name)} as a name. Use lowercase letters, digits, dots, dashes or underscores, and not "kit".`,
+  );
 }
 
 /** A folder's name as npm allows it for a package. */
@@ -86,18 +56,16 @@ function packageName(folder: string): string {
   return name === "" || RESERVED_NAMES.has(name) ? "kit-project" : name;
 }
 
-/** The shell's words to enter a folder, as short as they are clear. */
-function enterFolder(target: string): string {
-  const folder = relative(process.cwd(), target);
-  if (folder === "") return "";
-  const path = folder.startsWith("..") ? target : folder;
-  return `cd ${/^[\w./-]+$/.test(path) ? path : `'${path.replaceAll("'", String.raw`'\''`)}'`} && `;
+/** The project's own script, unless it had another of that name. */
+function openPage(project: string, manager: PackageManager): string {
+  const hasScript = readManifest(project)?.scripts?.ui === "kit ui";
+  return hasScript ? `${manager} run ui` : `${runKit(manager)} ui`;
 }
 
-/** The manifest is the last: a copy that was interrupted is seen by its absence. */
-function listFiles(directory: string): string[] {
-  const files = readdirSync(directory, { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile())
-    .map((entry) => relative(directory, join(entry.parentPath, entry.name)));
-  return [...files.filter((file) => file !== MANIFEST), MANIFEST];
+/** The shell's words to enter a folder, as short as they are clear. */
+function enterFolder(project: string): string {
+  const folder = relative(process.cwd(), project);
+  if (folder === "") return "";
+  const path = folder.startsWith("..") ? project : folder;
+  return `cd ${/^[\w./-]+$/.test(path) ? path : `'${path.replaceAll("'", String.raw`'\''`)}'`} && `;
 }
