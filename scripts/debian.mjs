@@ -12,6 +12,8 @@ const NEEDED = [
   },
   { variable: "NGINX_PATH", names: ["nginx"], debian: "nginx" },
   { variable: "IP_PATH", names: ["ip"], debian: "iproute2" },
+  { variable: "JQ_PATH", names: ["jq"], debian: "jq" },
+  { variable: "CURL_PATH", names: ["curl"], debian: "curl" },
 ];
 
 /** Debian keeps servers where only root's PATH leads. */
