@@ -1,66 +1,23 @@
-import { spawn } from "node:child_process";
-import { once } from "node:events";
-import {
-  existsSync,
-  readFileSync,
-  realpathSync,
-  mkdtempSync,
-  rmSync,
-  writeFileSync,
-} from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, lstatSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
-import { afterAll, beforeAll, expect, it, onTestFinished } from "vitest";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { NPM, type Packed, ROOT, createFolder, pack, run } from "./packed.ts";
 
-const ROOT = fileURLToPath(new URL("..", import.meta.url));
-const NPM = process.env.npm_execpath ? [process.execPath, process.env.npm_execpath] : ["npm"];
-
-/** As in a terminal: `npm test` tells what it runs of its own folder. */
-const ENV = Object.fromEntries(
-  Object.entries(process.env).filter(
-    ([name]) => !/^npm_/.test(name) || /^npm_config_(cache|registry)$/.test(name),
-  ),
-);
-
-interface Packed {
-  filename: string;
-  files: { path: string }[];
-}
+/** What somebody who installs Kit agrees to. */
+const MAX_PACKAGES = 22;
+const MAX_BYTES = 18e6;
 
 let folder = "";
 let packed: Packed;
 
-function start(cwd: string, program = "", ...args: string[]) {
-  const child = spawn(program, args, {
-    cwd,
-    env: ENV,
-    stdio: ["ignore", "pipe", "pipe"],
-    detached: true,
-  });
-  const out = { stdout: "", stderr: "" };
-  child.stdout.on("data", (chunk) => (out.stdout += String(chunk)));
-  child.stderr.on("data", (chunk) => (out.stderr += String(chunk)));
-  return { child, out };
-}
-
-/** Runs a program to its end and returns its output. */
-async function run(cwd: string, ...command: string[]): Promise<string> {
-  const { child, out } = start(cwd, ...command);
-  const [code] = (await once(child, "close")) as [number | null];
-  if (code !== 0) throw new Error(`${command.join(" ")}: ${code}\n${out.stdout}${out.stderr}`);
-  return out.stdout;
-}
-
 beforeAll(async () => {
-  folder = realpathSync(mkdtempSync(join(tmpdir(), "kit-package-")));
+  folder = createFolder();
   // Without it npm would install into a folder above that has one.
   writeFileSync(join(folder, "package.json"), `{"private":true}\n`);
-  // What is built already is packed: the build is npm's to run when it packs for real.
-  const pack = ["pack", "--ignore-scripts", "--json", "--pack-destination", folder];
-  [packed] = JSON.parse(await run(ROOT, ...NPM, ...pack)) as [Packed];
-  const install = ["install", "--omit=dev", "--no-audit", "--no-fund", "--prefer-offline"];
-  await run(folder, ...NPM, ...install, join(folder, packed.filename));
+  packed = await pack(folder);
+  // What follows shows that no install script is needed.
+  const install = ["install", "--omit=dev", "--ignore-scripts", "--no-audit", "--no-fund"];
+  await run(folder, [...NPM, ...install, "--prefer-offline", join(folder, packed.filename)]);
 });
 
 afterAll(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }));
@@ -88,32 +45,33 @@ it("the package holds what runs, and nothing else", () => {
   expect(paths.filter((path) => /\.kit|node_modules|test/.test(path))).toEqual([]);
 });
 
-it("npx kit init makes a project where it is installed", async () => {
-  const output = await run(folder, ...NPM, "exec", "--", "kit", "init");
-  expect(output).toContain(`created a Kit project in ${folder}\n`);
-  expect(output).toContain("\nkept as they were: package.json\n");
-  expect(readFileSync(join(folder, ".gitignore"), "utf8")).toContain(".kit/");
-  expect(existsSync(join(folder, "node_modules", "kit", "dist", "cli", "kit.js"))).toBe(true);
+it("it installs at most 22 packages and 18 MB, without a compiler or a download of their own", () => {
+  const lock = readFileSync(join(folder, "node_modules", ".package-lock.json"), "utf8");
+  const { packages } = JSON.parse(lock) as { packages: Record<string, Installed> };
+  const installed = Object.entries(packages).filter(([path]) => existsSync(join(folder, path)));
+  const bytes = sizeOf(join(folder, "node_modules"));
+  console.log(`package: ${installed.length} packages, ${(bytes / 1e6).toFixed(1)} MB`);
+  expect(installed.length).toBeLessThanOrEqual(MAX_PACKAGES);
+  expect(bytes).toBeLessThanOrEqual(MAX_BYTES);
+  // Its script runs the binary that came with it once; only where there is none does it look for one.
+  const withScripts = installed.filter(([, { hasInstallScript }]) => hasInstallScript);
+  expect(withScripts.map(([path]) => path)).toEqual(["node_modules/esbuild"]);
 });
 
-it("npx kit ui serves the built page and reads the project", async () => {
-  const { child, out } = start(
-    folder,
-    ...NPM,
-    ...["exec", "--", "kit", "ui", "--port", "0", "--no-open"],
+it("npx kit init adds a project to the folder where it is installed, or makes another", async () => {
+  const before = readManifest(folder);
+  const output = await run(folder, [...NPM, "exec", "--", "kit", "init"]);
+  expect(output).toContain(
+    `created a Kit project in ${folder}\nadded to: package.json (scripts.ui`,
   );
-  const closed = once(child, "close");
-  onTestFinished(async () => {
-    if (child.pid) process.kill(-child.pid, "SIGTERM");
-    await closed;
-  });
-  await once(child.stdout, "data");
-  const url = /http:\S+/.exec(out.stdout)?.[0] ?? "";
-  const page = await (await fetch(url)).text();
-  const script = /src="\.\/(assets\/[^"]+\.js)"/.exec(page)?.[1];
-  expect((await fetch(`${url}${script}`)).headers.get("content-type")).toContain("javascript");
-  const manifest = await (await fetch(`${url}api/manifest`)).json();
-  expect(manifest).toEqual({ trainer: { name: "date-normalizer" } });
+  expect(output).toContain("\nnext: npm install && npm run ui\n");
+  expect(readManifest(folder)).toMatchObject(before);
+  expect(readFileSync(join(folder, ".gitignore"), "utf8")).toContain(".kit/");
+
+  await run(folder, [...NPM, "exec", "--", "kit", "init", "nested/demo"]);
+  const { dependencies } = readManifest(join(folder, "nested", "demo"));
+  // Not a version, which npm's registry has of somebody else's package.
+  expect(dependencies).toEqual({ kit: `file:../../${packed.filename}` });
 });
 
 it("what imports kit type-checks, and trains", async () => {
@@ -138,23 +96,32 @@ export default kit;
 `;
   writeFileSync(join(folder, "check.ts"), source);
   writeFileSync(join(folder, "rows.jsonl"), `{"prompt":"1","completion":"2"}\n`);
-  await run(
-    folder,
+  await run(folder, [
     ...[process.execPath, join(ROOT, "node_modules/typescript/bin/tsc"), "--ignoreConfig"],
-    ...[
-      "--noEmit",
-      "--skipLibCheck",
-      "--strict",
-      "--module",
-      "nodenext",
-      "--target",
-      "es2022",
-      "--lib",
-      "es2023",
-    ],
-    ...["--types", "node", "--typeRoots", join(ROOT, "node_modules/@types"), "check.ts"],
-  );
-  const output = await run(folder, ...NPM, "exec", "--", "kit", "start", "check.ts");
+    ...["--noEmit", "--skipLibCheck", "--strict", "--module", "nodenext"],
+    ...["--target", "es2022", "--lib", "es2023", "--types", "node"],
+    ...["--typeRoots", join(ROOT, "node_modules/@types"), "check.ts"],
+  ]);
+  const output = await run(folder, [...NPM, "exec", "--", "kit", "start", "check.ts"]);
   expect(output).toMatch(/^job \S+ tiny\n/);
   expect(output).toMatch(/\ncompleted in /);
 });
+
+interface Installed {
+  hasInstallScript?: boolean;
+}
+
+function readManifest(project: string): { dependencies: Record<string, string> } {
+  return JSON.parse(readFileSync(join(project, "package.json"), "utf8")) as {
+    dependencies: Record<string, string>;
+  };
+}
+
+/** Of all files below a folder, in bytes. */
+function sizeOf(directory: string): number {
+  const files = readdirSync(directory, { recursive: true, encoding: "utf8" });
+  return files.reduce((bytes, file) => {
+    const stats = lstatSync(join(directory, file));
+    return bytes + (stats.isFile() ? stats.size : 0);
+  }, 0);
+}

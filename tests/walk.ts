@@ -1,0 +1,160 @@
+import { once } from "node:events";
+import { mkdirSync, readFileSync, realpathSync, writeFileSync } from "node:fs";
+import { homedir } from "node:os";
+import { delimiter, join, resolve } from "node:path";
+import { NPM, run, start } from "./packed.ts";
+
+/** Shell words that run `kit` of a tarball in a folder that has nothing, by each package manager. */
+const KIT_OF: Record<string, (tarball: string) => string> = {
+  npm: (tarball) => `npm exec --yes --package ${tarball} -- kit`,
+  pnpm: (tarball) => `pnpm --package=${tarball} dlx kit`,
+  yarn: (tarball) => `yarn dlx -p ${tarball} kit`,
+  // Yarn 1 has no dlx: in a folder of its own.
+  "yarn@1": (tarball) =>
+    `echo '{"private":true}' >package.json; yarn add ${tarball} && yarn run kit`,
+  bun: (tarball) => `bunx --package ${tarball} kit`,
+};
+
+/** What npm's registry has each tool as. */
+const PACKAGES: Record<string, string> = {
+  pnpm: "pnpm@12",
+  yarn: "@yarnpkg/cli-dist@4",
+  "yarn@1": "yarn@1",
+  bun: "bun@1",
+};
+
+/** Seconds that each step took. */
+export interface Row {
+  init: number;
+  install: number;
+  /** Only by package managers: no Node makes a difference to it. */
+  types?: number;
+  "first answer": number;
+  training: number;
+}
+
+/**
+ * The first steps of somebody who has a tarball of Kit, and the caches of somebody who never had it.
+ * @param name a package manager, or a Node that comes with this npm: `node@22`
+ * @param folder an empty one
+ * @param steps of the training; the quickstart's own number if undefined
+ */
+export async function walk(
+  name: string,
+  { folder, tarball, steps }: { folder: string; tarball: string; steps?: number },
+): Promise<Row> {
+  const home = join(folder, "home");
+  const empty = join(folder, "empty");
+  for (const path of [home, empty]) mkdirSync(path, { recursive: true });
+  const env = {
+    HOME: home,
+    NPM_CONFIG_USERCONFIG: join(homedir(), ".npmrc"),
+    PATH: [await install(name, join(folder, "tools")), process.env.PATH].join(delimiter),
+    XDG_CACHE_HOME: undefined,
+    XDG_DATA_HOME: undefined,
+  };
+  const shell = (cwd: string, words: string) => run(cwd, ["sh", "-c", words], env);
+  const isNode = name.startsWith("node@");
+  const manager = isNode ? "npm" : name;
+
+  const init = `${KIT_OF[manager]?.(tarball)} init demo`;
+  const [printed, initSeconds] = await timed(() => shell(empty, init));
+  const next = /^next: cd demo && (\w+ install) && (\w+ run ui)$/m.exec(printed);
+  if (!next) throw new Error(`It is not said what is next:\n${printed}`);
+  const [, installWords = "", uiWords = ""] = next;
+  const demo = join(empty, "demo");
+  if (steps) shorten(demo, steps);
+  checkDependency(demo, tarball);
+  const [, installSeconds] = await timed(() => shell(demo, installWords));
+  const typecheck = async () =>
+    (await timed(() => shell(demo, uiWords.replace("ui", "typecheck"))))[1];
+  const types = isNode ? undefined : await typecheck();
+  const page = await openPage(demo, uiWords, env);
+  try {
+    const [, training] = await timed(() => train(page.url));
+    return {
+      init: initSeconds,
+      install: installSeconds,
+      types,
+      "first answer": page.seconds,
+      training,
+    };
+  } finally {
+    await page.stop();
+  }
+}
+
+/** Installs a tool without touching the machine's own. Returns the folder of its programs. */
+async function install(name: string, folder: string): Promise<string> {
+  const version = /^node@(.*)/.exec(name)?.[1];
+  // The package `node` brings this one by an install script.
+  const arch = `node-${process.platform}-${process.arch}`;
+  const wanted = version === undefined ? PACKAGES[name] : `${arch}@${version}`;
+  if (wanted === undefined) return "";
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(join(folder, "package.json"), `{"private":true}\n`);
+  const words = ["install", "--no-audit", "--no-fund", "--prefer-offline", wanted];
+  await run(folder, [...NPM, ...words]);
+  return join(folder, "node_modules", ...(version === undefined ? [".bin"] : [arch, "bin"]));
+}
+
+/** npm's registry has another package named kit. */
+function checkDependency(demo: string, tarball: string): void {
+  const manifest = readJson(join(demo, "package.json")) as { dependencies: { kit: string } };
+  const path = manifest.dependencies.kit.replace(/^file:/, "");
+  if (realpathSync(resolve(demo, path)) === tarball) return;
+  throw new Error(`The project depends on ${manifest.dependencies.kit}, not on ${tarball}`);
+}
+
+function readJson(path: string): unknown {
+  return JSON.parse(readFileSync(path, "utf8"));
+}
+
+/** Less to train, and less to ask at a checkpoint. */
+function shorten(demo: string, steps: number): void {
+  for (const [file, pattern, text] of [
+    ["trainer.ts", /(?<=maxSteps: )\d+/, String(steps)],
+    ["evaluate.ts", /(?<=ASKED = )\d+/, "5"],
+  ] as const) {
+    const path = join(demo, "src", "kit", file);
+    writeFileSync(path, readFileSync(path, "utf8").replace(pattern, text));
+  }
+}
+
+async function openPage(demo: string, words: string, env: Record<string, string | undefined>) {
+  const startedAt = performance.now();
+  // Where a browser would be opened, CI says that there is none.
+  const { child, out, stop } = start(demo, ["sh", "-c", `exec ${words}`], { ...env, CI: "true" });
+  try {
+    while (!out.stdout.includes("http:")) await once(child.stdout, "data");
+    const url = /http:\S+/.exec(out.stdout)?.[0] ?? "";
+    const page = await (await fetch(url)).text();
+    const script = /src="\.\/(assets\/[^"]+\.js)"/.exec(page)?.[1];
+    const asset = await fetch(`${url}${script}`);
+    if (!asset.headers.get("content-type")?.includes("javascript")) {
+      throw new Error(`${url} is not the page:\n${page}`);
+    }
+    const manifest = await (await fetch(`${url}api/manifest`)).text();
+    if (!manifest.includes("date-normalizer")) throw new Error(manifest);
+    return { url, stop, seconds: secondsSince(startedAt) };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+/** What the page's button does. */
+async function train(url: string): Promise<void> {
+  const output = await (await fetch(`${url}api/train`, { method: "POST" })).text();
+  if (!/^completed in /m.test(output)) throw new Error(output);
+}
+
+async function timed<T>(step: () => Promise<T>): Promise<[T, seconds: number]> {
+  const startedAt = performance.now();
+  const result = await step();
+  return [result, secondsSince(startedAt)];
+}
+
+function secondsSince(startedAt: number): number {
+  return Math.round((performance.now() - startedAt) / 100) / 10;
+}
