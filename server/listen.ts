@@ -62,8 +62,8 @@ async function listenOn(server: HttpServer, host: string, port: number): Promise
 
 /** Lets a server answer on the other loopback address too. */
 async function listenBeside(server: HttpServer, port: number): Promise<Server> {
-  // As an HTTP server listens: answers come at once, and after the asking side is done too.
-  const beside = createServer({ allowHalfOpen: true, noDelay: true }, (socket) => {
+  // An answer's parts go out at once, as from an HTTP server.
+  const beside = createServer({ noDelay: true }, (socket) => {
     server.emit("connection", socket);
   });
   await bind(beside, LOCALHOST_IPV6, port);

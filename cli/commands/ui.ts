@@ -43,8 +43,7 @@ export async function ui(options: UiOptions): Promise<void> {
   url.port = String(server.port);
   if (token !== undefined) url.searchParams.set(TOKEN_PARAMETER, token);
   console.log(`kit ui  ${url.href}  ${project}  stop with Ctrl-C`);
-  // Whoever else uses this machine could read a token among the browser's arguments.
-  if (options.open && token === undefined) await openBrowser(url.href);
+  if (options.open) await openBrowser(url.href);
 }
 
 /** Needed where others than this machine's users can reach the page. */

@@ -81,17 +81,6 @@ test("localhost is both loopback addresses, at one port", async () => {
   }
 });
 
-test("who is done asking is answered on either loopback address", async () => {
-  const { port } = await startServer({ host: "localhost" });
-  for (const host of ["127.0.0.1", "::1"]) {
-    const socket = createConnection({ host, port, allowHalfOpen: true });
-    socket.end("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n");
-    const [answer] = (await once(socket, "data")) as [Buffer];
-    expect(String(answer)).toMatch(/^HTTP\/1\.1 200 /);
-    socket.destroy();
-  }
-});
-
 test("closing ends what is connected on either loopback address, and frees both", async () => {
   const project = createProject();
   const { port, close } = await startServer({ host: "localhost", project });
