@@ -64,7 +64,7 @@ function withPlace(text: string, error: Error): string {
 }
 
 /** The first place in the project's own sources that the stack names: `src/kit/trainer.ts:3:9`. */
-function sourcePlace(error: Error): string | undefined {
+export function sourcePlace(error: Error): string | undefined {
   for (const line of error.stack?.split("\n") ?? []) {
     const found = /\(?((?:file:\/\/)?\/[^()]*?):(\d+):(\d+)\)?$/.exec(line.trim());
     if (!found) continue;

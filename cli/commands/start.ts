@@ -1,4 +1,4 @@
-import { KitError } from "../../protocol/error.ts";
+import { KitError, isKitError } from "../../protocol/error.ts";
 import { type FinalEvent, isFinalEvent } from "../../protocol/event.ts";
 import { describeEarlyExit } from "../../protocol/manifest.ts";
 import { NO_TRAINER } from "../../protocol/texts.ts";
@@ -6,7 +6,7 @@ import type { ObservableTrainer, Trainer } from "../../sdk/trainer.ts";
 import { OBSERVE } from "../../sdk/trainer.ts";
 import { ensureBundle, showPath } from "../bundle.ts";
 import { reportError } from "../errors.ts";
-import { describeThrown, loadTrainer } from "../load.ts";
+import { describeThrown, loadTrainer, sourcePlace } from "../load.ts";
 import { createProgress } from "../progress.ts";
 import { enterProject } from "../project.ts";
 
@@ -112,6 +112,8 @@ async function exitCodeOf(trainer: Trainer, end: End): Promise<number> {
     await trainer.wait();
   } catch (error) {
     if (end.event !== "training.failed") return reportError(error);
+    const place = error instanceof Error && !isKitError(error) && sourcePlace(error);
+    if (place) console.error(`  at ${place}`);
     if (process.env.DEBUG === "kit") console.error(error);
   }
   return end.event ? EXIT_CODES[end.event] : EXIT_FAILED;

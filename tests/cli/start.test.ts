@@ -255,7 +255,11 @@ describe("wrong input is one line without a stack, and exit code 1", () => {
   });
 
   it.each<[string, string | null, RegExp]>([
-    ["missing", null, /^failed: Cannot read the dataset \S+data\.jsonl: there is no such file\. Check dataset\.path/],
+    [
+      "missing",
+      null,
+      /^failed: Cannot read the dataset \S+data\.jsonl: there is no such file\. Check dataset\.path/,
+    ],
     ["empty", "", /^failed: \S+data\.jsonl has no rows: write one of .*$/],
     [
       "wrong in one line",
@@ -303,12 +307,19 @@ describe("wrong input is one line without a stack, and exit code 1", () => {
 });
 
 describe("a job fails", () => {
-  it("when a callback throws: exit code 1 and its message, once", async () => {
-    const options = `callbacks: { onCheckpoint() { throw new Error("no room left"); } },`;
-    const project = createTinyProject(tinySource({ options }));
-    const { code, stderr } = await runKit(project, ["start"]);
-    expect({ code, stderr }).toEqual({ code: 1, stderr: "failed: no room left\n" });
+  it("when a callback throws: exit code 1, its message and its place in the TypeScript, once", async () => {
+    const options = "callbacks: { onCheckpoint: () => own({ room: 0 }) },";
+    const before = 'import { own } from "./own";';
+    const own = `interface Place {\n  room: number;\n}\n
+export function own({ room }: Place): never {\n  throw new Error("no room left: " + room);\n}`;
+    const project = createTinyProject(tinySource({ options, before }), { "src/kit/own.ts": own });
+    expect(await runKit(project, ["start"])).toMatchObject({
+      code: 1,
+      stderr: "failed: no room left: 0\n  at src/kit/own.ts:6:9\n",
+    });
     expect(jobsOf(project)).toMatchObject([{ status: "failed" }]);
+    const { stderr } = await runKit(project, ["start"], { DEBUG: "kit" });
+    expect(stderr).toMatch(/\n    at own \(\S*src\/kit\/own\.ts:6:9\)\n.*src\/kit\/index\.ts:/);
   });
 
   it("when a callback waits for what never comes", async () => {
@@ -326,7 +337,10 @@ describe("a job fails", () => {
     const options = `${ENDLESS} callbacks: { onLog() { setTimeout(() => { throw new Error("aside"); }); } },`;
     const project = createTinyProject(tinySource({ options }));
     const { code, stderr } = await runKit(project, ["start"]);
-    expect({ code, stderr }).toEqual({ code: 1, stderr: "failed: aside\n" });
+    expect({ code, stderr }).toEqual({
+      code: 1,
+      stderr: expect.stringMatching(/^failed: aside\n {2}at src\/kit\/index\.ts:\d+:\d+\n$/),
+    });
     expect(jobsOf(project)).toMatchObject([{ status: "failed" }]);
   });
 });

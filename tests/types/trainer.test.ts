@@ -1,0 +1,134 @@
+import { expect, test } from "vitest";
+import { compile } from "./compiler.ts";
+
+const trainer = (options: string) => `
+import { createTrainer } from "kit";
+createTrainer({ name: "tiny", dataset: { type: "jsonl", path: "data.jsonl" }, ${options} });`;
+const whole = (body: string) => `
+import { createKit, createTrainer, loadModel } from "kit";
+${body}
+void [createKit, createTrainer, loadModel];
+export {};`;
+
+const RIGHT = whole(`
+type Same<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false;
+const sure = <A, B>(_: Same<A, B>) => {};
+const trainer = createTrainer({
+  name: "tiny",
+  model: { layers: 1, heads: 1, width: 8, context: 32 },
+  dataset: { type: "jsonl", path: "data.jsonl" },
+  lora: { r: 8, alpha: 16 },
+  callbacks: {
+    onStarted: ({ job }) => sure<typeof job.status, "queued" | "running" | "completed" | "failed" | "cancelled">(true),
+    onLog: ({ step, loss, learningRate, gradNorm, epoch, tokensPerSecond }) => {
+      for (const value of [step, loss, learningRate, gradNorm, epoch, tokensPerSecond]) {
+        sure<typeof value, number>(true);
+      }
+    },
+    onCheckpoint: async ({ artifacts, infer }) => {
+      const { text, finishReason } = await infer({ prompt: "1", temperature: 0.5 });
+      sure<typeof text, string>(true);
+      sure<typeof finishReason, "stop" | "length">(true);
+      sure<(typeof artifacts)[0]["kind"], "model" | "adapter">(true);
+    },
+    onFailed: ({ error }) => sure<typeof error, Error>(true),
+  },
+});
+createKit({ trainer });
+const { jobId } = await trainer.start();
+sure<typeof jobId, string>(true);`);
+
+const WRONG: [string, string, RegExp][] = [
+  [
+    "a misspelt option",
+    trainer("maxStep: 5"),
+    /^Object literal may only specify known properties, but 'maxStep' does not exist in type 'TrainerOptions'\. Did you mean to write 'maxSteps'\?$/,
+  ],
+  [
+    "a text for a number",
+    trainer('maxSteps: "5"'),
+    /^Type 'string' is not assignable to type 'number'\.$/,
+  ],
+  [
+    "a model without its context",
+    trainer("model: { layers: 1, heads: 1, width: 8 }"),
+    /'context' is missing in type/,
+  ],
+  ["an adapter without alpha", trainer("lora: { r: 8 }"), /'alpha' is missing in type/],
+  [
+    "one target that is no list",
+    trainer('lora: { r: 8, alpha: 1, targetModules: "q_proj" }'),
+    /^Type 'string' is not assignable to type 'string\[\]'\.$/,
+  ],
+  [
+    "no name",
+    whole('createTrainer({ dataset: { type: "jsonl", path: "a" } });'),
+    /'name' is missing in type .* but required in type 'TrainerOptions'\./,
+  ],
+  [
+    "no dataset",
+    whole('createTrainer({ name: "tiny" });'),
+    /'dataset' is missing in type .* but required in type 'TrainerOptions'\./,
+  ],
+  [
+    "another kind of dataset",
+    whole('createTrainer({ name: "tiny", dataset: { type: "csv", path: "a" } });'),
+    /^Type '"csv"' is not assignable to type '"jsonl"'\.$/,
+  ],
+  [
+    "a dataset without a path",
+    whole('createTrainer({ name: "tiny", dataset: { type: "jsonl" } });'),
+    /'path' is missing in type/,
+  ],
+  [
+    "a misspelt callback",
+    trainer("callbacks: { onLogs() {} }"),
+    /'onLogs' does not exist in type 'TrainerCallbacks'\. Did you mean to write 'onLog'\?$/,
+  ],
+  [
+    "an argument that a callback does not get",
+    trainer("callbacks: { onLog: ({ los }) => void los }"),
+    /^Property 'los' does not exist on type 'LogContext'\.$/,
+  ],
+  [
+    "infer where there is none",
+    trainer("callbacks: { onLog: ({ infer }) => void infer }"),
+    /^Property 'infer' does not exist on type 'LogContext'\.$/,
+  ],
+  [
+    "infer without a prompt",
+    trainer(
+      "callbacks: { onCheckpoint: async ({ infer }) => void (await infer({ maxTokens: 3 })) }",
+    ),
+    /is not assignable to parameter of type 'InferRequest'/,
+  ],
+  [
+    "a role that there is not",
+    trainer(
+      'callbacks: { onCheckpoint: async ({ infer }) => void (await infer({ messages: [{ role: "bot", content: "" }] })) }',
+    ),
+    /^Type '"bot"' is not assignable to type '"system" \| "user" \| "assistant"'\.$/,
+  ],
+  [
+    "options for a trainer",
+    whole('createKit({ trainer: { name: "tiny" } });'),
+    /is missing the following properties from type 'Trainer': start, wait, cancel/,
+  ],
+  [
+    "a misspelt trainer",
+    whole("createKit({ trainr: undefined });"),
+    /'trainr' does not exist in type .*Did you mean to write 'trainer'\?$/,
+  ],
+];
+
+const [ofRight, ...ofWrong] = compile([RIGHT, ...WRONG.map(([, source]) => source)]);
+
+test("callbacks, infer and jobs know their types", () => {
+  expect(ofRight).toEqual([]);
+});
+
+test("what is wrong is one error that names it", () => {
+  WRONG.forEach(([name, , message], i) => {
+    expect(ofWrong[i], name).toEqual([expect.stringMatching(message)]);
+  });
+});
