@@ -159,7 +159,11 @@ function readJson(file: string, optional?: "optional"): Record<string, unknown> 
   try {
     return JSON.parse(text.toString("utf8")) as Record<string, unknown>;
   } catch (cause) {
-    throw new EngineError("CHECKPOINT_INVALID", `${file} is not valid JSON: use a checkpoint that Kit saved.`, { cause });
+    throw new EngineError(
+      "CHECKPOINT_INVALID",
+      `${file} is not valid JSON: use a checkpoint that Kit saved.`,
+      { cause },
+    );
   }
 }
 
@@ -178,7 +182,11 @@ function readIfThere(file: string): Buffer | null {
   } catch (cause) {
     const { code, message } = cause as NodeJS.ErrnoException;
     if (code === "ENOENT" || code === "ENOTDIR") return null;
-    throw new EngineError("CHECKPOINT_INVALID", `Cannot read ${file}: ${message}. Make it readable.`, { cause });
+    throw new EngineError(
+      "CHECKPOINT_INVALID",
+      `Cannot read ${file}: ${message}. Make it readable.`,
+      { cause },
+    );
   }
 }
 

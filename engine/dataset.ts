@@ -86,9 +86,13 @@ function readFile(path: string): Buffer {
   } catch (cause) {
     const { code, message } = cause as NodeJS.ErrnoException;
     const why = code === "ENOENT" ? "there is no such file" : message;
-    throw new EngineError("DATASET_UNREADABLE", `Cannot read the dataset ${path}: ${why}. Check dataset.path, which is relative to the project.`, {
-      cause,
-    });
+    throw new EngineError(
+      "DATASET_UNREADABLE",
+      `Cannot read the dataset ${path}: ${why}. Check dataset.path, which is relative to the project.`,
+      {
+        cause,
+      },
+    );
   }
 }
 

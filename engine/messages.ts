@@ -38,7 +38,11 @@ export function toFailure(error: unknown): Failure {
   }
   const { message, stack } = error instanceof Error ? error : new Error(String(error));
   if (isOutOfMemory(error)) return { code: "OUT_OF_MEMORY", message: OUT_OF_MEMORY, stack };
-  return { code: "WORKER_FAILED", message: `The engine failed: ${message}. Run again with DEBUG=kit to see where.`, stack };
+  return {
+    code: "WORKER_FAILED",
+    message: `The engine failed: ${message}. Run again with DEBUG=kit to see where.`,
+    stack,
+  };
 }
 
 export function fromFailure({ code, message, stack }: Failure): EngineError {

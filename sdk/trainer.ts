@@ -62,7 +62,10 @@ export function createTrainer(options: TrainerOptions): Trainer {
   let started: { created: Created; ended: Promise<RunResult> } | undefined;
   let isOver = false;
 
-  const cancel = () => cancellation.abort(new KitError("CANCELLED", "The job was cancelled. Start another to train again."));
+  const cancel = () =>
+    cancellation.abort(
+      new KitError("CANCELLED", "The job was cancelled. Start another to train again."),
+    );
   if (checked.abortSignal?.aborted) cancel();
   checked.abortSignal?.addEventListener("abort", cancel, { once: true });
 
