@@ -1,14 +1,29 @@
 import { type JobsResponse, ROUTES } from "../../protocol/http.ts";
 import { type Job, isJobStatus } from "../../protocol/job.ts";
-import { isRecord, requestJson } from "./request.ts";
+import { isRecord, readJson, request } from "./request.ts";
 
 /** Without a limit, one answer that never comes would stop the poll for good. */
 const ANSWER_LIMIT_MS = 20_000;
 
-/** @throws {RequestError} */
+/** The last answer that had a tag. */
+let known: { etag: string; jobs: Job[] } | undefined;
+
+/**
+ * The project's jobs: the same object as the last time where the server says that nothing changed.
+ * @throws {RequestError}
+ */
 export async function fetchJobs(): Promise<Job[]> {
   const signal = AbortSignal.timeout(ANSWER_LIMIT_MS);
-  return (await requestJson(ROUTES.jobs, isJobsResponse, { signal })).jobs;
+  const response = await request(ROUTES.jobs, { signal });
+  const etag = response.headers.get("etag");
+  if (etag && etag === known?.etag) {
+    // What the browser has kept is not read again.
+    void response.body?.cancel();
+    return known.jobs;
+  }
+  const { jobs } = await readJson(response, ROUTES.jobs, isJobsResponse);
+  known = etag ? { etag, jobs } : undefined;
+  return jobs;
 }
 
 function isJobsResponse(value: unknown): value is JobsResponse {

@@ -1,9 +1,9 @@
 import { type Manifest, ROUTES } from "../../protocol/http.ts";
-import { isRecord, requestJson } from "./request.ts";
+import { isRecord, readJson, request } from "./request.ts";
 
 /** @throws {RequestError} */
-export function fetchManifest(): Promise<Manifest> {
-  return requestJson(ROUTES.manifest, isManifest);
+export async function fetchManifest(): Promise<Manifest> {
+  return readJson(await request(ROUTES.manifest), ROUTES.manifest, isManifest);
 }
 
 function isManifest(value: unknown): value is Manifest {

@@ -34,15 +34,15 @@ export async function request(path: string, init?: RequestInit): Promise<Respons
 }
 
 /**
- * Requests JSON and checks its shape, so that what enters the page is what the contract says.
+ * The JSON of an answer to `path`. Its shape is checked, so that what enters the page is what the
+ * contract says.
  * @throws {RequestError}
  */
-export async function requestJson<T>(
+export async function readJson<T>(
+  response: Response,
   path: string,
   guard: (value: unknown) => value is T,
-  init?: RequestInit,
 ): Promise<T> {
-  const response = await request(path, init);
   let value: unknown;
   try {
     value = await response.json();

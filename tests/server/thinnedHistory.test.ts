@@ -15,7 +15,8 @@ async function startWithLongJob() {
   appendRaw(job, `${lines.join("\n")}\n`);
   job.append(COMPLETED);
   const ask = async (path: string, lastEventId?: string) => {
-    const headers = lastEventId === undefined ? {} : { "Last-Event-ID": lastEventId };
+    const headers: Record<string, string> =
+      lastEventId === undefined ? {} : { "Last-Event-ID": lastEventId };
     return parseFrames(await (await fetch(`${url}${path}`, { headers })).text());
   };
   const { id } = job.job;
