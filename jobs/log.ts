@@ -58,27 +58,39 @@ export function openLog(path: string): LogWriter {
   };
 }
 
+/** Whole lines of a log. */
+export interface LogLines {
+  bytes: Buffer;
+  /** Byte offset of the first. */
+  offset: number;
+}
+
+/** The lines from a byte offset on, as they are written. */
+export async function* followLines(path: string, options: FollowOptions): AsyncGenerator<LogLines> {
+  let offset = options.from ?? 0;
+  let rest: Buffer = Buffer.alloc(0);
+  for await (const chunk of followFile(path, options)) {
+    rest = rest.length === 0 ? chunk : Buffer.concat([rest, chunk]);
+    const end = rest.lastIndexOf(NEWLINE) + 1;
+    if (end === 0) continue;
+    yield { bytes: rest.subarray(0, end), offset };
+    offset += end;
+    rest = rest.subarray(end);
+  }
+}
+
 /** The records from a byte offset on, as they are written. Lines that do not parse are skipped. */
 export async function* followLog(
   path: string,
   options: FollowOptions,
 ): AsyncGenerator<PlacedRecord[]> {
-  const from = options.from ?? 0;
-  let offset = from;
-  let rest: Buffer = Buffer.alloc(0);
-  for await (const chunk of followFile(path, { ...options, from })) {
-    rest = rest.length === 0 ? chunk : Buffer.concat([rest, chunk]);
+  for await (const { bytes, offset } of followLines(path, options)) {
     const records: PlacedRecord[] = [];
-    let start = 0;
-    for (;;) {
-      const end = rest.indexOf(NEWLINE, start);
-      if (end < 0) break;
-      offset += end + 1 - start;
-      const record = parseRecord(rest.toString("utf8", start, end));
-      if (record) records.push({ record, offset });
-      start = end + 1;
+    for (let start = 0, end = 0; start < bytes.length; start = end) {
+      end = bytes.indexOf(NEWLINE, start) + 1;
+      const record = parseRecord(bytes.toString("utf8", start, end - 1));
+      if (record) records.push({ record, offset: offset + end });
     }
-    rest = rest.subarray(start);
     if (records.length > 0) yield records;
   }
 }

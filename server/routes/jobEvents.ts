@@ -1,13 +1,14 @@
 import type { ServerResponse } from "node:http";
 import { statSync } from "node:fs";
-import { type PlacedRecord, followLog } from "../../jobs/log.ts";
+import { followLines } from "../../jobs/log.ts";
 import { isRecordBoundary } from "../../jobs/logTail.ts";
 import { OWNER_GONE, OWNER_SILENT } from "../../jobs/status.ts";
 import type { JobStore } from "../../jobs/store.ts";
 import { followThinnedLog } from "../../jobs/thin.ts";
-import { END_OF_STREAM, OWNER_BACK, STREAMED_EVENTS, isFinalEvent } from "../../protocol/event.ts";
+import { END_OF_STREAM, OWNER_BACK } from "../../protocol/event.ts";
 import { HISTORY, RESUME_FROM, THINNED } from "../../protocol/http.ts";
 import type { Exchange, ServerContext } from "../context.ts";
+import { frame, framesOfLines, framesOfRecords } from "../frames.ts";
 import { queryOf } from "../query.ts";
 import { closeSignal, sendError, writeChunk } from "../respond.ts";
 
@@ -15,8 +16,6 @@ const RETRY_MS = 2_000;
 const HEARTBEAT_MS = 15_000;
 /** Of what a client missed that has seen some of the log, this much is sent whole in any case. */
 const MISSED_WHOLE_BYTES = 1024 * 1024;
-
-const streamed = new Set<string>(STREAMED_EVENTS);
 
 /** `GET /api/jobs/:id/events`: the job's events from `Last-Event-ID` on, as they are written. */
 export async function getJobEvents(
@@ -50,11 +49,14 @@ export async function getJobEvents(
       return hasEnded || jobs.isAbandoned(id);
     };
     const isThinned = query.get(HISTORY) === THINNED && isMuch(path, from);
-    const follow = isThinned ? followThinnedLog : followLog;
-    for await (const records of follow(path, { from, signal, ended, watching })) {
-      await writeChunk(response, records.map(toFrame).join(""));
-      offset = records.at(-1)?.offset ?? offset;
-      if (records.some(({ record }) => isFinalEvent(record))) break;
+    const follow = { from, signal, ended, watching };
+    const parts = isThinned
+      ? framesOfRecords(followThinnedLog(path, follow))
+      : framesOfLines(followLines(path, follow));
+    for await (const part of parts) {
+      await writeChunk(response, part.frames);
+      offset = part.offset;
+      if (part.isLast) break;
     }
     if (signal.aborted) return;
     if (!jobs.hasEnded(id)) {
@@ -108,15 +110,6 @@ function resumeOffset(path: string, lastEventId: string | string[] | null): numb
 
 function isMuch(path: string, from: number): boolean {
   return from === 0 || sizeOf(path) - from > MISSED_WHOLE_BYTES;
-}
-
-function toFrame({ record, offset }: PlacedRecord): string {
-  if (!streamed.has(record.event)) return "";
-  return `id: ${offset}\n${frame(record.event, JSON.stringify(record.data ?? {}))}`;
-}
-
-function frame(event: string, data: string): string {
-  return `event: ${event}\ndata: ${data}\n\n`;
 }
 
 function sizeOf(path: string): number {
