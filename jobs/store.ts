@@ -76,6 +76,8 @@ export function createJobStore(project: string): JobStore {
   let listed: readonly string[] | undefined;
   let unfinished: readonly string[] = [];
   let jobs: readonly Job[] = [];
+  /** Whether a state is another than in the last list. */
+  let hasChanged = false;
 
   function get(id: string): JobState | undefined {
     if (!isJobId(id)) return undefined;
@@ -94,6 +96,7 @@ export function createJobStore(project: string): JobStore {
     if (before?.job.status === status && before.error === error) return before;
     const state = { job: { id, name: file.name, status, createdAt: file.createdAt }, error };
     states.set(id, state);
+    hasChanged = true;
     return state;
   }
 
@@ -141,13 +144,11 @@ export function createJobStore(project: string): JobStore {
     const areSame = names === listed;
     if (!areSame) forgetMissing(names);
     const candidates = areSame ? unfinished : names;
-    const before = candidates.map((id) => states.get(id));
-    const after = candidates.map(look);
+    for (const id of candidates) look(id);
     unfinished = candidates.filter((id) => !finished.has(id));
-    if (!areSame || after.some((state, place) => state !== before[place])) {
-      jobs = names.flatMap((id) => states.get(id)?.job ?? []);
-    }
+    if (!areSame || hasChanged) jobs = names.flatMap((id) => states.get(id)?.job ?? []);
     listed = names;
+    hasChanged = false;
     return jobs;
   }
 

@@ -3,12 +3,14 @@ import type { JobStore } from "../jobs/store.ts";
 import type { JobsAnswer } from "./jobsAnswer.ts";
 import type { StreamLimit } from "./limits.ts";
 import type { ManifestReader } from "./manifest.ts";
+import type { OwnerLook } from "./owners.ts";
 import type { Runner } from "./run.ts";
 
 /** What the routes work with. */
 export interface ServerContext {
   jobs: JobStore;
   jobsAnswer: () => JobsAnswer;
+  lookAtOwner: (id: string) => OwnerLook;
   manifests: ManifestReader;
   runner: Runner;
   admitStream: StreamLimit;

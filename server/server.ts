@@ -25,6 +25,7 @@ import {
 } from "./limits.ts";
 import { type ListenOptions, listen } from "./listen.ts";
 import { createManifestReader } from "./manifest.ts";
+import { createOwnerWatch } from "./owners.ts";
 import { sendError } from "./respond.ts";
 import { route } from "./router.ts";
 import { createRunner } from "./run.ts";
@@ -64,12 +65,21 @@ export async function startUiServer(options: UiServerOptions): Promise<UiServer>
   const { project, kit, page, manifestLimitMs: limitMs, graceMs, watching = true } = options;
   const jobs = createJobStore(project);
   const jobsAnswer = createJobsAnswer(jobs);
+  const lookAtOwner = createOwnerWatch(jobs);
   const manifests = createManifestReader({ project, kit, limitMs });
   const onGone = (owner: Owner) => cancelJobOf(owner, jobs);
   const runner = createRunner({ project, kit, graceMs, watching, onGone });
   const limits = { ...LIMITS, ...options.limits };
   const admitStream = createStreamLimit(limits);
-  const context: ServerContext = { jobs, jobsAnswer, manifests, runner, admitStream, watching };
+  const context: ServerContext = {
+    jobs,
+    jobsAnswer,
+    lookAtOwner,
+    manifests,
+    runner,
+    admitStream,
+    watching,
+  };
   const assets = loadAssets(page);
   const policy = { boundTo: options.host, machine: hostname(), added: options.allowedHosts ?? [] };
   const { token } = options;

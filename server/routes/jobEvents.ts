@@ -3,7 +3,6 @@ import { statSync } from "node:fs";
 import { followLines } from "../../jobs/log.ts";
 import { isRecordBoundary } from "../../jobs/logTail.ts";
 import { OWNER_GONE, OWNER_SILENT } from "../../jobs/status.ts";
-import type { JobStore } from "../../jobs/store.ts";
 import { followThinnedLog } from "../../jobs/thin.ts";
 import { END_OF_STREAM, OWNER_BACK } from "../../protocol/event.ts";
 import { HISTORY, RESUME_FROM, THINNED } from "../../protocol/http.ts";
@@ -19,7 +18,7 @@ const MISSED_WHOLE_BYTES = 1024 * 1024;
 
 /** `GET /api/jobs/:id/events`: the job's events from `Last-Event-ID` on, as they are written. */
 export async function getJobEvents(
-  { jobs, admitStream, watching }: ServerContext,
+  { jobs, lookAtOwner, admitStream, watching }: ServerContext,
   { request, response }: Exchange,
   id: string,
 ): Promise<void> {
@@ -43,10 +42,12 @@ export async function getJobEvents(
   const heartbeat = setInterval(() => response.write(":\n\n"), HEARTBEAT_MS);
   try {
     const signal = closeSignal(response);
-    const tellOfSilence = createSilence(jobs, id, response);
+    const tellOfSilence = createSilence(response);
     const ended = () => {
-      if (!hasEnded) tellOfSilence();
-      return hasEnded || jobs.isAbandoned(id);
+      if (hasEnded) return true;
+      const { isAbandoned, isSilent } = lookAtOwner(id);
+      tellOfSilence(isSilent);
+      return isAbandoned;
     };
     const isThinned = query.get(HISTORY) === THINNED && isMuch(path, from);
     const follow = { from, signal, ended, watching };
@@ -83,12 +84,12 @@ function openStream(response: ServerResponse): void {
  * Tells when the job's owner stops reporting, and when it does again. To be called each time before
  * the log is read.
  */
-function createSilence(jobs: JobStore, id: string, response: ServerResponse): () => void {
+function createSilence(response: ServerResponse): (isSilentNow: boolean) => void {
   let hasReadLog = false;
   let wasSilent = false;
-  return () => {
+  return (isSilentNow) => {
     // After what is in the log already, so that the events of before do not come last.
-    const isSilent = hasReadLog && jobs.isSilent(id);
+    const isSilent = hasReadLog && isSilentNow;
     hasReadLog = true;
     if (isSilent === wasSilent) return;
     wasSilent = isSilent;

@@ -42,6 +42,9 @@ test("after any change the list is what a new reader finds", () => {
       // A log that was torn is somebody else's to close off.
       expect(error).toMatchObject({ name: "KitError" });
     }
+    // As a stream does, which may see a change before the list.
+    store.get(pick().job.id);
+    store.hasEnded(pick().job.id);
     const list = store.list();
     expect(list).toEqual(createJobStore(project).list());
     expect(store.list()).toBe(list);
