@@ -2,7 +2,8 @@ import vue from "@vitejs/plugin-vue";
 import { defineConfig } from "vitest/config";
 
 export default defineConfig({
-  plugins: [vue()],
+  // Without what Vue carries for components that are not `<script setup>`.
+  plugins: [vue({ features: { optionsAPI: false } })],
   // Relative, so that the page works behind any path prefix.
   base: "./",
   build: { outDir: "dist/page" },

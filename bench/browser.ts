@@ -1,0 +1,55 @@
+import { type CDPSession, type Page, chromium } from "playwright-core";
+import type { Scope } from "./scope.ts";
+
+/** A page of Chromium, and what it costs. */
+export interface Watched {
+  page: Page;
+  /** Resolves in the first frame in which an expression holds in the page. */
+  until: (expression: string) => Promise<void>;
+  /** The longest task since the page was loaded or `forget` was called, in milliseconds; 0 below 50. */
+  longestTask: () => Promise<number>;
+  forget: () => Promise<void>;
+  /** Bytes of JavaScript's heap after a collection, in millions. */
+  heap: () => Promise<number>;
+}
+
+/** Runs in the page before its own code. */
+const WATCH = `
+  globalThis.longTasks = [];
+  new PerformanceObserver((list) => {
+    for (const { duration } of list.getEntries()) globalThis.longTasks.push(duration);
+  }).observe({ entryTypes: ["longtask"] });`;
+
+/** Starts a Chromium that is closed at the end; returns what opens pages, each with no cache. */
+export async function startBrowser(scope: Scope): Promise<() => Promise<Watched>> {
+  const browser = await chromium.launch({
+    executablePath: process.env.CHROMIUM_PATH ?? "/usr/bin/chromium",
+    args: ["--no-sandbox", "--disable-background-networking"],
+  });
+  scope.defer(() => browser.close());
+  return async () => {
+    const context = await browser.newContext({ viewport: { width: 1280, height: 800 } });
+    const page = await context.newPage();
+    await page.addInitScript(WATCH);
+    return watch(page, await context.newCDPSession(page));
+  };
+}
+
+async function watch(page: Page, session: CDPSession): Promise<Watched> {
+  await session.send("Performance.enable");
+  return {
+    page,
+    until: (expression) =>
+      page.evaluate(`new Promise((resolve) => {
+        const look = () => ((${expression}) ? resolve() : requestAnimationFrame(look));
+        look();
+      })`),
+    longestTask: () => page.evaluate<number>("Math.max(0, ...longTasks)"),
+    forget: () => page.evaluate("longTasks.length = 0"),
+    async heap() {
+      await session.send("HeapProfiler.collectGarbage");
+      const { metrics } = await session.send("Performance.getMetrics");
+      return (metrics.find(({ name }) => name === "JSHeapUsedSize")?.value ?? NaN) / 1e6;
+    },
+  };
+}
