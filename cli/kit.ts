@@ -15,9 +15,9 @@ const program = new Command("kit")
   .addHelpText(
     "after",
     examples({
-      "npx kit init dates && cd dates && npm install": "make a project that is ready to train",
-      "npx kit ui": "open its page, and start runs there",
-      "npx kit start": "or train in the terminal",
+      "kit init dates": "make a project, and be told what is next",
+      "kit ui": "open its page, and start runs there",
+      "kit start": "or train in the terminal",
     }),
   );
 
@@ -30,7 +30,7 @@ program
     "after",
     examples({
       "kit init dates": "a new project in dates/",
-      "kit init": "in this folder; no file that is there changes",
+      "kit init": "in this folder; what is there is added to, not overwritten",
       "kit init dates --name my-dates": "with another name in its package.json",
     }),
   )
