@@ -17,7 +17,7 @@ export interface Output {
 export const NO_OUTPUT: Output = { blocks: [], dropped: 0 };
 
 /** What is shown of an output, in characters. A piece counts as some, for it costs as much. */
-export const OUTPUT_LIMIT = 1_000_000;
+export const OUTPUT_LIMIT = 500_000;
 const PIECE_COST = 100;
 /** A block is full with so many lines, as `styles.css` knows, or characters. */
 const BLOCK_LINES = 100;

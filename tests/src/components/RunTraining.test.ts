@@ -176,7 +176,7 @@ describe("a run", () => {
     run.write("0123456789\n".repeat(400_000));
     await settle();
     expect(page.get(".run-training .notice").text()).toMatch(
-      /^The first 3,4\d\d,\d{3} characters are not shown here;/,
+      /^The first 3,9\d\d,\d{3} characters are not shown here;/,
     );
   });
 
