@@ -69,9 +69,15 @@ export const live: Row = {
     await watched.until(wholeCurve(0));
     await Promise.all([watched.forget(), idle.forget()]);
     const heaps: number[] = [];
+    let longest = 0;
     let step = 0;
     for (let second = 0; second < seconds; second++) {
-      if (second % Math.ceil(seconds / 6) === 0) heaps.push(await watched.heap());
+      if (second % Math.ceil(seconds / 6) === 0) {
+        // A collection that is asked for is a task of its own.
+        longest = Math.max(longest, await watched.longestTask());
+        heaps.push(await watched.heap());
+        await watched.forget();
+      }
       const end = performance.now() + 1_000;
       for (let event = 1; event <= EVENTS_PER_SECOND; event++) {
         job.append(logged(++step));
@@ -84,7 +90,7 @@ export const live: Row = {
     return [
       {
         part: "longest task",
-        ours: await watched.longestTask(),
+        ours: Math.max(longest, await watched.longestTask()),
         baseline: await idle.longestTask(),
         unit: "ms",
         goal: atMost(50),
