@@ -57,6 +57,7 @@ export async function walk(
   const isNode = name.startsWith("node@");
   const manager = isNode ? "npm" : name;
 
+  if (isNode) checkNode(name, await shell(empty, "node --version"));
   const init = `${KIT_OF[manager]?.(tarball)} init demo`;
   const [printed, initSeconds] = await timed(() => shell(empty, init));
   const next = /^next: cd demo && (\w+ install) && (\w+ run ui)$/m.exec(printed);
@@ -96,6 +97,11 @@ async function install(name: string, folder: string): Promise<string> {
   const words = ["install", "--no-audit", "--no-fund", "--prefer-offline", wanted];
   await run(folder, [...NPM, ...words]);
   return join(folder, "node_modules", ...(version === undefined ? [".bin"] : [arch, "bin"]));
+}
+
+function checkNode(name: string, running: string): void {
+  if (`${running.trim()}.`.startsWith(`${name.replace("node@", "v")}.`)) return;
+  throw new Error(`Not ${name} runs, but ${running}`);
 }
 
 /** npm's registry has another package named kit. */
