@@ -31,17 +31,17 @@ export interface CheckpointContext {
 
 /**
  * Called one after another, in the order of the events; training goes on meanwhile.
- * One that throws, or whose promise rejects, fails the job with its message; so does one that is
- * not done within an hour.
+ * A promise that one returns is waited for, any other value is not looked at. One that throws, or
+ * whose promise rejects, fails the job with its message; so does one that is not done within an hour.
  */
 export interface TrainerCallbacks {
-  onStarted?: (context: { job: Job }) => void | Promise<void>;
-  onLog?: (context: LogContext) => void | Promise<void>;
-  onCheckpoint?: (context: CheckpointContext) => void | Promise<void>;
+  onStarted?: (context: { job: Job }) => unknown;
+  onLog?: (context: LogContext) => unknown;
+  onCheckpoint?: (context: CheckpointContext) => unknown;
   /** The last word before the job counts as completed. */
-  onCompleted?: (context: { job: Job; artifacts: Artifact[] }) => void | Promise<void>;
-  onFailed?: (context: { job: Job; error: Error }) => void | Promise<void>;
-  onCancelled?: (context: { job: Job }) => void | Promise<void>;
+  onCompleted?: (context: { job: Job; artifacts: Artifact[] }) => unknown;
+  onFailed?: (context: { job: Job; error: Error }) => unknown;
+  onCancelled?: (context: { job: Job }) => unknown;
 }
 
 /** How long a callback may take. */
@@ -49,7 +49,7 @@ export const CALLBACK_LIMIT_MS = 3_600_000;
 
 /** Calls callbacks one after another. The first that fails stops the rest. */
 export interface CallbackQueue {
-  add: (name: keyof TrainerCallbacks, call: () => void | Promise<void>) => void;
+  add: (name: keyof TrainerCallbacks, call: () => unknown) => void;
   /** Resolves when all added so far are done; rejects with the first failure. */
   drain: () => Promise<void>;
   /** Calls nothing more. */
@@ -80,7 +80,7 @@ export function createCallbackQueue(
 /** The job has ended already, so a callback that throws now can only be told of. */
 export async function callLast(
   name: keyof TrainerCallbacks,
-  call: () => void | Promise<void>,
+  call: () => unknown,
   limitMs = CALLBACK_LIMIT_MS,
 ): Promise<void> {
   try {
@@ -94,7 +94,7 @@ export async function callLast(
 export async function callWithin(
   limitMs: number,
   name: string,
-  call: () => void | Promise<void>,
+  call: () => unknown,
 ): Promise<void> {
   let giveUp = () => {};
   const stuck = new Promise<never>((_, reject) => {

@@ -32,6 +32,8 @@ const trainer = createTrainer({
       sure<(typeof artifacts)[0]["kind"], "model" | "adapter">(true);
     },
     onFailed: ({ error }) => sure<typeof error, Error>(true),
+    // As short as people write it, whatever it returns.
+    onCancelled: ({ job }) => [].push(job.id as never),
   },
 });
 createKit({ trainer });
