@@ -40,10 +40,16 @@ export function openLog(path: string): LogWriter {
       const record: LogRecord = { event, time: new Date().toISOString(), data };
       // A closed descriptor's number may by now be another file's.
       if (!isOpen)
-        throw new KitError("LOG_CLOSED", `The log ${path} is closed: its job has ended. Start another.`);
+        throw new KitError(
+          "LOG_CLOSED",
+          `The log ${path} is closed: its job has ended. Start another.`,
+        );
       if (fstatSync(file).nlink === 0) {
         // Writing still succeeds, where nobody will ever read it.
-        throw new KitError("CANNOT_WRITE", `${path} was deleted while its job went on. Start it again.`);
+        throw new KitError(
+          "CANNOT_WRITE",
+          `${path} was deleted while its job went on. Start it again.`,
+        );
       }
       const line = Buffer.from(`${isTorn ? "\n" : ""}${JSON.stringify(record)}\n`);
       isTorn = writeSync(file, line) < line.length;

@@ -157,9 +157,13 @@ export function createJobStore(project: string): JobStore {
       return folders.read();
     } catch (error) {
       if (isKitError(error)) throw error;
-      throw new KitError("CANNOT_READ", `Cannot read ${root}: ${messageOf(error)}. Make the folder readable.`, {
-        cause: error,
-      });
+      throw new KitError(
+        "CANNOT_READ",
+        `Cannot read ${root}: ${messageOf(error)}. Make the folder readable.`,
+        {
+          cause: error,
+        },
+      );
     }
   }
 

@@ -28,5 +28,7 @@ test("an unforeseen error keeps its message and its stack", () => {
     message: "The engine failed: x is not a function. Run again with DEBUG=kit to see where.",
     stack: error.stack,
   });
-  expect(toFailure("thrown text").message).toBe("The engine failed: thrown text. Run again with DEBUG=kit to see where.");
+  expect(toFailure("thrown text").message).toBe(
+    "The engine failed: thrown text. Run again with DEBUG=kit to see where.",
+  );
 });
