@@ -93,7 +93,9 @@ async function kill(ui: KitUi): Promise<void> {
   await once(ui.process, "exit");
 }
 
-const outputOf = (page: Page) => page.getByLabel("Output of kit start").innerText();
+// Also what is out of sight, which `innerText` leaves out.
+const outputOf = async (page: Page) =>
+  (await page.getByLabel("Output of kit start").textContent()) ?? "";
 
 test(
   "a run keeps its pace with no reader, with twenty, and with readers that stop reading",
