@@ -18,6 +18,12 @@ const { KIT_SCREENSHOTS } = process.env;
 const LONG_NAME = `${"a-very-long-name-".repeat(7)}x`;
 const LONG_ERROR = `Cannot read the dataset ${"/a/very/long/folder".repeat(20)}.\n${"more ".repeat(200)}`;
 
+/** Prints each colour as text and as ground, plain, bright, bold, faint, italic and reversed. */
+const COLOURS = `for (const style of [0, 1, 2, 3, 7]) {
+  const text = [30, 31, 32, 33, 34, 35, 36, 37, 90, 91, 94, 97, 41, 42, 44, 47, 103];
+  console.log(text.map((code) => "\\x1b[" + style + ";" + code + "m " + code + " \\x1b[0m").join(""));
+}`;
+
 /** All five statuses, names long and short, with and without events. */
 function createJobs(project: string) {
   const curve = [8, 6, 5, 4.5, 4.2, 4.1].map((loss, n) => logged(n + 1, loss));
@@ -72,7 +78,7 @@ async function findBarriers(page: Page): Promise<string[]> {
 
 describe("axe-core finds nothing, and nothing reaches beyond the window", () => {
   test("at home: empty, no trainer, failed, running, a full list, a list that cannot be read", async () => {
-    const project = createTinyProject(tinySource({ options: ENDLESS }));
+    const project = createTinyProject(tinySource({ before: COLOURS, options: ENDLESS }));
     const entry = join(project, "src/kit/index.ts");
     const { url, process } = await startKitUi(project);
     const page = await openPage(url);
