@@ -1,4 +1,4 @@
-import { type CDPSession, type Page, chromium } from "playwright-core";
+import { type Browser, type CDPSession, type Page, chromium } from "playwright-core";
 import type { Scope } from "./scope.ts";
 
 /** A page of Chromium, and what it costs. */
@@ -20,19 +20,25 @@ const WATCH = `
     for (const { duration } of list.getEntries()) globalThis.longTasks.push(duration);
   }).observe({ entryTypes: ["longtask"] });`;
 
-/** Starts a Chromium that is closed at the end; returns what opens pages, each with no cache. */
-export async function startBrowser(scope: Scope): Promise<() => Promise<Watched>> {
-  const browser = await chromium.launch({
+let browser: Promise<Browser> | undefined;
+
+/** Opens a page with no cache and in a process of its own; it is closed at the end. */
+export async function openPage({ defer }: Scope): Promise<Watched> {
+  browser ??= chromium.launch({
     executablePath: process.env.CHROMIUM_PATH ?? "/usr/bin/chromium",
     args: ["--no-sandbox", "--disable-background-networking"],
   });
-  scope.defer(() => browser.close());
-  return async () => {
-    const context = await browser.newContext({ viewport: { width: 1280, height: 800 } });
-    const page = await context.newPage();
-    await page.addInitScript(WATCH);
-    return watch(page, await context.newCDPSession(page));
-  };
+  const context = await (await browser).newContext({ viewport: { width: 1280, height: 800 } });
+  defer(() => context.close());
+  const page = await context.newPage();
+  await page.addInitScript(WATCH);
+  return watch(page, await context.newCDPSession(page));
+}
+
+/** Ends the Chromium of all pages. */
+export async function closeBrowser(): Promise<void> {
+  const started = await browser?.catch(() => undefined);
+  await started?.close();
 }
 
 async function watch(page: Page, session: CDPSession): Promise<Watched> {

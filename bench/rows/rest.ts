@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { chromium } from "playwright-core";
+import { openPage } from "../browser.ts";
 import { atMost } from "../goals.ts";
 import { CLI } from "../places.ts";
 import type { Row } from "../row.ts";
@@ -19,12 +19,7 @@ export const rest: Row = {
     const project = scope.folder();
     execFileSync(process.execPath, [CLI, "init", project], { stdio: "ignore" });
     const { url, child } = await startKitUi(scope, project);
-    const browser = await chromium.launch({
-      executablePath: process.env.CHROMIUM_PATH,
-      args: ["--no-sandbox", "--disable-quic", "--disable-background-networking"],
-    });
-    scope.defer(() => browser.close());
-    const page = await browser.newPage();
+    const { page } = await openPage(scope);
     await page.goto(url);
     await page.getByRole("button", { name: /^Run training: / }).waitFor();
     const built = () => statSync(join(project, ".kit", "build", "index.mjs")).mtimeMs;

@@ -1,0 +1,72 @@
+import { openPage } from "../browser.ts";
+import { atMost, moreAtMost } from "../goals.ts";
+import { STARTED, logged, ownJob } from "../jobs.ts";
+import type { Row } from "../row.ts";
+import type { Scope } from "../scope.ts";
+import { startKitUi } from "../server.ts";
+import { wholeCurve } from "./longJob.ts";
+
+const EVENTS_PER_SECOND = 200;
+const SECONDS = { full: 60, quick: 10, tiny: 0.5 };
+/** The heap is looked at so often. */
+const PARTS = { full: 6, quick: 6, tiny: 1 };
+
+export const liveJob: Row = {
+  number: 10,
+  work: `page, a live job at ${EVENTS_PER_SECOND} events/s`,
+  baseline: "the page of a job at rest",
+  async measure(scope) {
+    const project = scope.folder();
+    const { url } = await startKitUi(scope, project);
+    const live = await openJob(scope, project, url);
+    const idle = await openJob(scope, project, url);
+    const parts = scope.pick(PARTS);
+    const perPart = (scope.pick(SECONDS) / parts) * EVENTS_PER_SECOND;
+    const tasks: number[] = [];
+    const heaps: number[] = [];
+    await idle.forget();
+    for (let part = 0; part < parts; part++) {
+      // A collection that is asked for is a task of its own.
+      await live.forget();
+      await report(live.job, part * perPart, perPart);
+      await live.until(wholeCurve((part + 1) * perPart));
+      tasks.push(await live.longestTask());
+      heaps.push(await live.heap());
+    }
+    return [
+      {
+        part: "longest task",
+        ours: Math.max(...tasks),
+        baseline: await idle.longestTask(),
+        unit: "ms",
+        goal: atMost(50),
+      },
+      {
+        part: "heap at the end, against that after a sixth",
+        ours: heaps.at(-1)!,
+        baseline: heaps[0],
+        unit: "MB",
+        goal: moreAtMost(2),
+      },
+    ];
+  },
+};
+
+/** The page of a job of this process, with a first point of its curve. */
+async function openJob(scope: Scope, project: string, url: string) {
+  const job = ownJob(scope, project, [STARTED, logged(0)]);
+  const watched = await openPage(scope);
+  await watched.page.goto(`${url}#/jobs/${job.job.id}`);
+  await watched.until(wholeCurve(0));
+  return { ...watched, job };
+}
+
+/** Reports the steps after `step`, each when its time has come. */
+async function report({ append }: ReturnType<typeof ownJob>, step: number, count: number) {
+  const start = performance.now();
+  for (let n = 1; n <= count; n++) {
+    const due = start + (n / EVENTS_PER_SECOND) * 1_000;
+    await new Promise((resolve) => setTimeout(resolve, due - performance.now()));
+    append(logged(step + n));
+  }
+}
