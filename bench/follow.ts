@@ -1,6 +1,4 @@
-import { get } from "node:http";
 import { connect } from "node:net";
-import type { Readable } from "node:stream";
 import type { Scope } from "./scope.ts";
 
 /** A client of a stream of logs, which notes when each step has come. */
@@ -13,45 +11,60 @@ export interface Follower {
   ended: Promise<void>;
 }
 
-/** Follows a job as a browser does. Resolves when the stream is open. */
+/** What is read is looked at before the next read, of whichever client. */
+const CHUNK = Buffer.alloc(64 * 1024);
+
+/** Follows a job's event stream. Resolves when it is open. */
 export function followJob(scope: Scope, url: string): Promise<Follower> {
-  return new Promise((resolve, reject) => {
-    const request = get(url, { agent: false }, (response) => {
-      if (response.statusCode === 200) resolve(note(response));
-      else reject(new Error(`The answer was ${response.statusCode}.`));
-    });
-    request.once("error", reject);
-    scope.defer(() => request.destroy());
-  });
+  const { pathname, host } = new URL(url);
+  const request = `GET ${pathname} HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`;
+  return follow(scope, url, request, "HTTP/1.1 200 ");
 }
 
 /** Follows what a socket sends. */
 export function followSocket(scope: Scope, url: string): Promise<Follower> {
+  return follow(scope, url, "", "");
+}
+
+/**
+ * A client of the least effort: 500 of them share a machine with the server that they measure.
+ * Resolves when it is answered as it should be, or connected when nothing is asked.
+ */
+function follow(scope: Scope, url: string, request: string, answer: string): Promise<Follower> {
   return new Promise((resolve, reject) => {
-    const socket = connect(Number(new URL(url).port), "127.0.0.1", () => resolve(note(socket)));
+    const times = new Map<number, number>();
+    const waiting = new Map<number, () => void>();
+    let isOpen = false;
+    let rest = "";
+    function open(text: string): void {
+      isOpen = true;
+      if (text.startsWith(answer)) resolve({ times, arrival, ended });
+      else reject(new Error(`The answer was ${text.split("\r\n")[0]}.`));
+    }
+    function read(length: number): boolean {
+      const now = performance.now();
+      const text = rest + CHUNK.toString("latin1", 0, length);
+      if (!isOpen) open(text);
+      for (const [, digits] of text.matchAll(/"step":(\d+),/g)) {
+        const step = Number(digits);
+        times.set(step, now);
+        waiting.get(step)?.();
+      }
+      rest = text.slice(text.lastIndexOf("\n") + 1);
+      return true;
+    }
+    const arrival = (step: number) =>
+      new Promise<void>((come) => (times.has(step) ? come() : waiting.set(step, come)));
+    const socket = connect(
+      {
+        port: Number(new URL(url).port),
+        host: "127.0.0.1",
+        onread: { buffer: CHUNK, callback: read },
+      },
+      () => (request === "" ? open("") : socket.write(request)),
+    );
+    const ended = new Promise<void>((end) => void socket.once("close", () => end()));
     socket.once("error", reject);
     scope.defer(() => socket.destroy());
   });
-}
-
-function note(stream: Readable): Follower {
-  const times = new Map<number, number>();
-  const waiting = new Map<number, () => void>();
-  let rest = "";
-  stream.on("data", (chunk: Buffer) => {
-    const now = performance.now();
-    const text = rest + chunk.toString("latin1");
-    for (const [, digits] of text.matchAll(/"step":(\d+),/g)) {
-      const step = Number(digits);
-      times.set(step, now);
-      waiting.get(step)?.();
-    }
-    rest = text.slice(text.lastIndexOf("\n") + 1);
-  });
-  return {
-    times,
-    arrival: (step) =>
-      new Promise((resolve) => (times.has(step) ? resolve() : waiting.set(step, resolve))),
-    ended: new Promise((resolve) => void stream.once("close", () => resolve())),
-  };
 }
