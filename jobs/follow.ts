@@ -40,6 +40,11 @@ export async function* followFile(path: string, options: FollowOptions): AsyncGe
         else if (file) file.onTick(resolve);
         else setTimeout(resolve, POLL_MS);
       });
+      // Goes on at once: whether more will come may take a look at the disk.
+      const fresh = signal?.aborted ? undefined : file?.after(position);
+      if (!fresh?.length) continue;
+      position += fresh.length;
+      yield fresh;
     }
   } finally {
     signal?.removeEventListener("abort", abort);

@@ -7,14 +7,18 @@ import { READ_ITSELF } from "./file.ts";
  * is written to reach a reader within 300 ms, on a busy machine too.
  */
 export const POLL_MS = 200;
-/** How much of a file's end is kept for those who follow it. */
+/** How much of what is new is kept for those who follow. */
 const KEPT_BYTES = 64 * 1024;
+const NOTHING = Buffer.alloc(0);
 
 /** A file that grows, looked at once for all who follow it. */
 export interface GrowingFile {
   /** For what is not kept. */
   handle: FileHandle;
-  /** What is known to come after a position, at its end nothing; undefined when it is not kept. */
+  /**
+   * What the last look found after a position, at its end nothing; undefined when it is not kept.
+   * The same buffer for all who are at the same position.
+   */
   after: (position: number) => Buffer | undefined;
   /** Calls once, when the file has grown or {@link POLL_MS} have passed. */
   onTick: (call: () => void) => void;
@@ -56,19 +60,18 @@ export async function openGrowing(
 
 function createShared(path: string, handle: FileHandle, watching: boolean): Shared {
   const fresh = Buffer.allocUnsafe(KEPT_BYTES);
-  let kept = Buffer.alloc(0);
-  let end = fstatSync(handle.fd).size;
+  let start = fstatSync(handle.fd).size;
+  let kept = NOTHING;
   let calls: (() => void)[] = [];
 
   function look(): void {
-    const { size } = fstatSync(handle.fd);
-    if (size <= end) return;
-    // Of much at once only the end is kept; the rest is for each to read.
-    const from = Math.max(end, size - KEPT_BYTES);
-    const length = readSync(handle.fd, fresh, 0, size - from, from);
-    const before = from > end ? kept.subarray(0, 0) : kept.subarray(length - KEPT_BYTES);
-    kept = Buffer.concat([before, fresh.subarray(0, length)]);
-    end = from + length;
+    const end = start + kept.length;
+    const length = readSync(handle.fd, fresh, 0, KEPT_BYTES, end);
+    if (length === 0) return;
+    // Much at once is for each to read.
+    const isMuch = length === KEPT_BYTES;
+    start = isMuch ? fstatSync(handle.fd).size : end;
+    kept = isMuch ? NOTHING : Buffer.from(fresh.subarray(0, length));
   }
 
   function tick(): void {
@@ -76,8 +79,7 @@ function createShared(path: string, handle: FileHandle, watching: boolean): Shar
       look();
     } catch {
       // Nothing is kept any more, so that each follower meets the error itself.
-      kept = Buffer.alloc(0);
-      end = NaN;
+      start = NaN;
     }
     const now = calls;
     calls = [];
@@ -90,8 +92,9 @@ function createShared(path: string, handle: FileHandle, watching: boolean): Shar
     followers: 0,
     handle,
     after(position) {
-      const start = end - kept.length;
-      return position >= start && position <= end ? kept.subarray(position - start) : undefined;
+      if (position === start) return kept;
+      const isKept = position > start && position <= start + kept.length;
+      return isKept ? kept.subarray(position - start) : undefined;
     },
     onTick: (call) => void calls.push(call),
     async close() {

@@ -66,23 +66,26 @@ export function openLog(path: string): LogWriter {
 
 /** Whole lines of a log. */
 export interface LogLines {
+  /** Of what has just been written, one buffer for all who follow. */
   bytes: Buffer;
   /** Byte offset of the first. */
   offset: number;
 }
 
-/** The lines from a byte offset on, as they are written. */
-export async function* followLines(path: string, options: FollowOptions): AsyncGenerator<LogLines> {
-  let offset = options.from ?? 0;
-  let rest: Buffer = Buffer.alloc(0);
-  for await (const chunk of followFile(path, options)) {
-    rest = rest.length === 0 ? chunk : Buffer.concat([rest, chunk]);
-    const end = rest.lastIndexOf(NEWLINE) + 1;
-    if (end === 0) continue;
-    yield { bytes: rest.subarray(0, end), offset };
+/** Cuts what is read of a log from a byte offset on, chunk after chunk, into whole lines. */
+export function createLineCutter(from = 0): (chunk: Buffer) => LogLines | undefined {
+  let offset = from;
+  let rest: Buffer | undefined;
+  return (chunk) => {
+    const bytes = rest ? Buffer.concat([rest, chunk]) : chunk;
+    const end = bytes.lastIndexOf(NEWLINE) + 1;
+    const isWhole = end === bytes.length;
+    rest = isWhole ? undefined : bytes.subarray(end);
+    if (end === 0) return undefined;
+    const lines = { bytes: isWhole ? bytes : bytes.subarray(0, end), offset };
     offset += end;
-    rest = rest.subarray(end);
-  }
+    return lines;
+  };
 }
 
 /** The records from a byte offset on, as they are written. Lines that do not parse are skipped. */
@@ -90,7 +93,11 @@ export async function* followLog(
   path: string,
   options: FollowOptions,
 ): AsyncGenerator<PlacedRecord[]> {
-  for await (const { bytes, offset } of followLines(path, options)) {
+  const cut = createLineCutter(options.from);
+  for await (const chunk of followFile(path, options)) {
+    const lines = cut(chunk);
+    if (!lines) continue;
+    const { bytes, offset } = lines;
     const records: PlacedRecord[] = [];
     for (let start = 0, end = 0; start < bytes.length; start = end) {
       end = bytes.indexOf(NEWLINE, start) + 1;

@@ -20,24 +20,21 @@ export interface FramePart {
   isLast: boolean;
 }
 
-export async function* framesOfRecords(
-  batches: AsyncIterable<PlacedRecord[]>,
-): AsyncGenerator<FramePart> {
-  for await (const records of batches) {
-    yield {
-      frames: records.map(({ record, offset }) => frameOf(record, offset)).join(""),
-      offset: records.at(-1)?.offset ?? 0,
-      isLast: records.some(({ record }) => isFinalEvent(record)),
-    };
-  }
+/** What was made of lines, for all who follow the same log. */
+const made = new WeakMap<Buffer, FramePart | undefined>();
+
+/** As `toFrames`, once for each buffer. */
+export function sharedFrames(lines: LogLines): FramePart | undefined {
+  if (!made.has(lines.bytes)) made.set(lines.bytes, toFrames(lines));
+  return made.get(lines.bytes);
 }
 
-/** Lines that are no records are skipped. */
-export async function* framesOfLines(batches: AsyncIterable<LogLines>): AsyncGenerator<FramePart> {
-  for await (const lines of batches) {
-    const part = toFrames(lines);
-    if (part) yield part;
-  }
+export function framesOfRecords(records: PlacedRecord[]): FramePart {
+  return {
+    frames: records.map(({ record, offset }) => frameOf(record, offset)).join(""),
+    offset: records.at(-1)?.offset ?? 0,
+    isLast: records.some(({ record }) => isFinalEvent(record)),
+  };
 }
 
 /** @returns nothing for lines of which none is a record */

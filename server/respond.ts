@@ -34,7 +34,13 @@ export function closeSignal(response: ServerResponse): AbortSignal {
 
 /** Writes a chunk and waits until the client can take more. Resolves at once when it is gone. */
 export async function writeChunk(response: ServerResponse, chunk: Buffer | string): Promise<void> {
-  if (response.destroyed || response.write(chunk)) return;
+  if (response.destroyed) return;
+  const { socket } = response;
+  // By itself Node would send it only when all else that is due has been done.
+  socket?.cork();
+  const canTakeMore = response.write(chunk);
+  socket?.uncork();
+  if (canTakeMore) return;
   await new Promise<void>((resolve) => {
     const done = () => {
       response.off("drain", done);

@@ -1,13 +1,14 @@
 import type { ServerResponse } from "node:http";
 import { statSync } from "node:fs";
-import { followLines } from "../../jobs/log.ts";
+import { followFile } from "../../jobs/follow.ts";
+import { createLineCutter } from "../../jobs/log.ts";
 import { isRecordBoundary } from "../../jobs/logTail.ts";
 import { OWNER_GONE, OWNER_SILENT } from "../../jobs/status.ts";
 import { followThinnedLog } from "../../jobs/thin.ts";
 import { END_OF_STREAM, OWNER_BACK } from "../../protocol/event.ts";
 import { HISTORY, RESUME_FROM, THINNED } from "../../protocol/http.ts";
 import type { Exchange, ServerContext } from "../context.ts";
-import { frame, framesOfLines, framesOfRecords } from "../frames.ts";
+import { type FramePart, frame, framesOfRecords, sharedFrames } from "../frames.ts";
 import { queryOf } from "../query.ts";
 import { closeSignal, sendError, writeChunk } from "../respond.ts";
 
@@ -42,22 +43,35 @@ export async function getJobEvents(
   const heartbeat = setInterval(() => response.write(":\n\n"), HEARTBEAT_MS);
   try {
     const signal = closeSignal(response);
-    const tellOfSilence = createSilence(response);
+    const silence = createSilence(response);
     const ended = () => {
       if (hasEnded) return true;
       const { isAbandoned, isSilent } = lookAtOwner(id);
-      tellOfSilence(isSilent);
+      silence.tell(isSilent);
       return isAbandoned;
     };
     const isThinned = query.get(HISTORY) === THINNED && isMuch(path, from);
     const follow = { from, signal, ended, watching };
-    const parts = isThinned
-      ? framesOfRecords(followThinnedLog(path, follow))
-      : framesOfLines(followLines(path, follow));
-    for await (const part of parts) {
+    let isLast = false;
+    const send = async (part: FramePart) => {
+      // That its owner is back comes before what it wrote.
+      if (silence.isTold()) ended();
       await writeChunk(response, part.frames);
-      offset = part.offset;
-      if (part.isLast) break;
+      ({ offset, isLast } = part);
+    };
+    if (isThinned) {
+      for await (const records of followThinnedLog(path, follow)) {
+        await send(framesOfRecords(records));
+        if (isLast) break;
+      }
+    } else {
+      const cut = createLineCutter(from);
+      for await (const chunk of followFile(path, follow)) {
+        const lines = cut(chunk);
+        const part = lines && sharedFrames(lines);
+        if (part) await send(part);
+        if (isLast) break;
+      }
     }
     if (signal.aborted) return;
     if (!jobs.hasEnded(id)) {
@@ -80,20 +94,26 @@ function openStream(response: ServerResponse): void {
   response.write(`retry: ${RETRY_MS}\n\n`);
 }
 
-/**
- * Tells when the job's owner stops reporting, and when it does again. To be called each time before
- * the log is read.
- */
-function createSilence(response: ServerResponse): (isSilentNow: boolean) => void {
+interface Silence {
+  /** To be called with each look at the owner. */
+  tell: (isSilentNow: boolean) => void;
+  isTold: () => boolean;
+}
+
+/** Tells when the job's owner stops reporting, and when it does again. */
+function createSilence(response: ServerResponse): Silence {
   let hasReadLog = false;
-  let wasSilent = false;
-  return (isSilentNow) => {
-    // After what is in the log already, so that the events of before do not come last.
-    const isSilent = hasReadLog && isSilentNow;
-    hasReadLog = true;
-    if (isSilent === wasSilent) return;
-    wasSilent = isSilent;
-    response.write(isSilent ? unrecordedFailure(OWNER_SILENT) : frame(OWNER_BACK, "{}"));
+  let isTold = false;
+  return {
+    tell(isSilentNow) {
+      // After what is in the log already, so that the events of before do not come last.
+      const isSilent = hasReadLog && isSilentNow;
+      hasReadLog = true;
+      if (isSilent === isTold) return;
+      isTold = isSilent;
+      response.write(isSilent ? unrecordedFailure(OWNER_SILENT) : frame(OWNER_BACK, "{}"));
+    },
+    isTold: () => isTold,
   };
 }
 

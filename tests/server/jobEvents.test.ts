@@ -222,10 +222,11 @@ test("a job of another container is followed", async () => {
   ]);
 });
 
+const realNow = performance.now.bind(performance);
+
 /** Sets this process's clock ahead, for leases to stand still for as long. */
 function passTime(ms: number): void {
-  const now = performance.now.bind(performance);
-  const clock = vi.spyOn(performance, "now").mockImplementation(() => now() + ms);
+  const clock = vi.spyOn(performance, "now").mockImplementation(() => realNow() + ms);
   onTestFinished(() => clock.mockRestore());
 }
 
@@ -255,6 +256,20 @@ test("an owner that stops reporting is told after what it wrote, and so is its r
   const all = namesOf(parseFrames(String(await early.all())));
   expect(all.slice(3)).toEqual(["owner.back", "training.log", "training.completed", "end"]);
   expect(namesOf(parseFrames(String(await late.all())))).toEqual(all);
+});
+
+test("that an owner is back comes before what it writes on its return", async () => {
+  const { ask, job } = await startWith([STARTED]);
+  const { renew } = moveToOtherContainer(job);
+  const body = readBody(await ask());
+  await frameCount(body, 1);
+  passTime(SILENCE_MS);
+  await frameCount(body, 2);
+  renew();
+  // What was last seen of the owner does not hold any more.
+  passTime(SILENCE_MS + 1_000);
+  appendRaw(job, `${JSON.stringify({ ...logged(1), time: "t" })}\n`);
+  expect(namesOf(await frameCount(body, 4)).slice(2)).toEqual(["owner.back", "training.log"]);
 });
 
 test("a silent job that is completed after all says so, with no word of a return", async () => {
