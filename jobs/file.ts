@@ -28,8 +28,35 @@ export const APPEND_ITSELF =
  * @throws as `openSync`, and for what is no plain file
  */
 export function openPlain(path: string, flags: number = READ_ITSELF): number {
+  return openWithStats(path, flags).file;
+}
+
+/**
+ * What `use` makes of a plain file of `.kit`, or `otherwise` where there is none or it throws.
+ * @param use also told what the file was before anything of it is read
+ */
+export function usePlain<T>(
+  path: string,
+  otherwise: T,
+  use: (file: number, before: Stats) => T,
+): T {
+  let file: number | undefined;
+  try {
+    const opened = openWithStats(path, READ_ITSELF);
+    file = opened.file;
+    return use(file, opened.stats);
+  } catch {
+    // Missing, not to be read, torn by a crash of the machine, or not ours.
+    return otherwise;
+  } finally {
+    if (file !== undefined) closeSync(file);
+  }
+}
+
+function openWithStats(path: string, flags: number): { file: number; stats: Stats } {
   const file = openSync(path, flags);
-  if (fstatSync(file).isFile()) return file;
+  const stats = fstatSync(file);
+  if (stats.isFile()) return { file, stats };
   closeSync(file);
   throw new KitError("NO_FILE", `${path} is no plain file. Remove it.`);
 }
@@ -51,6 +78,17 @@ export function refuseLink(path: string): void {
     "LINK_IN_KIT",
     `${path} is a symbolic link, which Kit does not follow. Remove it; to keep Kit's files elsewhere, make .kit as a whole a link to a folder that exists.`,
   );
+}
+
+/** Changes with what is in a file, and with which file it is. */
+export function stampOf({ ino, size, mtimeMs }: Stats): string {
+  return `${ino} ${size} ${mtimeMs}`;
+}
+
+/** The stamp of what a path itself names; empty when there is nothing. */
+export function stampAt(path: string): string {
+  const stats = statsOf(path);
+  return stats ? stampOf(stats) : "";
 }
 
 function statsOf(path: string): Stats | undefined {
@@ -92,14 +130,5 @@ export function writeFileAtomically(path: string, content: string, mode = 0o666)
 
 /** The file's JSON, or undefined when it is missing or does not parse. */
 export function readJson(path: string): unknown {
-  let file: number | undefined;
-  try {
-    file = openPlain(path);
-    return JSON.parse(readFileSync(file, "utf8"));
-  } catch {
-    // Missing, torn by a crash of the machine, or not ours: for the caller there is none.
-    return undefined;
-  } finally {
-    if (file !== undefined) closeSync(file);
-  }
+  return usePlain<unknown>(path, undefined, (file) => JSON.parse(readFileSync(file, "utf8")));
 }

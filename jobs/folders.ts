@@ -36,7 +36,7 @@ export function createJobFolders(
       if (!isSame) firstSeen = lastRead;
       time = stats?.mtimeNs;
       const found = stats ? readIds(root) : [];
-      if (found.join() !== ids.join()) ids = found;
+      if (found.length !== ids.length || found.some((id, n) => id !== ids[n])) ids = found;
       return ids;
     },
   };

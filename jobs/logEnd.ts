@@ -1,4 +1,4 @@
-import { lstatSync } from "node:fs";
+import { stampAt } from "./file.ts";
 import { readLastRecord, readLogTail } from "./logTail.ts";
 import { type DerivedStatus, finalStatus } from "./status.ts";
 
@@ -7,6 +7,8 @@ export interface LogEnd {
   hasRecords: boolean;
   /** How the job ended. */
   final?: DerivedStatus;
+  /** The log's stamp from before it was read. */
+  stamp: string;
 }
 
 export interface LogEnds {
@@ -16,30 +18,24 @@ export interface LogEnds {
 
 /** Reads the ends of logs; the log of an unfinished job again only when it has changed. */
 export function createLogEnds(): LogEnds {
-  const seen = new Map<string, { stamp: string; end: LogEnd }>();
+  const seen = new Map<string, LogEnd>();
   return {
     read(path) {
       const known = seen.get(path);
       if (!known) {
         // The log of a finished job is read once, so this is all that most jobs cost.
         const last = readLastRecord(path);
-        const final = last && finalStatus([last]);
-        if (final) return { hasRecords: true, final };
+        const final = last && finalStatus([last.record]);
+        if (final) return { hasRecords: true, final, stamp: last.stamp };
       }
       // Before reading: what is written meanwhile makes another stamp.
-      const stamp = stampOf(path);
-      if (known?.stamp === stamp) return known.end;
+      const stamp = stampAt(path);
+      if (known?.stamp === stamp) return known;
       const records = readLogTail(path);
-      const end = { hasRecords: records.length > 0, final: finalStatus(records) };
-      seen.set(path, { stamp, end });
+      const end = { hasRecords: records.length > 0, final: finalStatus(records), stamp };
+      seen.set(path, end);
       return end;
     },
     forget: (path) => void seen.delete(path),
   };
-}
-
-/** Changes with what is in the file. */
-function stampOf(path: string): string {
-  const stats = lstatSync(path, { throwIfNoEntry: false });
-  return stats ? `${stats.ino} ${stats.size} ${stats.mtimeMs}` : "";
 }

@@ -1,5 +1,5 @@
-import { closeSync, fstatSync, readSync } from "node:fs";
-import { openPlain } from "./file.ts";
+import { fstatSync, readSync } from "node:fs";
+import { stampOf, usePlain } from "./file.ts";
 import { type LogRecord, NEWLINE, parseRecord } from "./log.ts";
 
 /** How much of a log's end is searched first for the event that ended the job. */
@@ -11,8 +11,8 @@ const short = Buffer.allocUnsafe(SHORT_BYTES);
 
 /** The complete records at the end of a log, oldest first; all of them if the log is short. */
 export function readLogTail(path: string): LogRecord[] {
-  return withFile(path, [], (file) => {
-    const { size } = fstatSync(file);
+  // No log yet, or none that can be read: the other jobs are shown all the same.
+  return usePlain<LogRecord[]>(path, [], (file, { size }) => {
     for (let length = TAIL_BYTES; ; length *= 4) {
       const from = Math.max(0, size - length);
       const records = readRecords(file, from, size);
@@ -32,9 +32,15 @@ function readRecords(file: number, from: number, to: number): LogRecord[] {
   return lines.map(parseRecord).filter((record) => record !== undefined);
 }
 
+/** The last record of a log, and the log's stamp from before it was read. */
+export interface LastRecord {
+  record: LogRecord;
+  stamp: string;
+}
+
 /** The last complete line of a log as a record, for as few calls of the system as can be. */
-export function readLastRecord(path: string): LogRecord | undefined {
-  return withFile(path, undefined, (file) => {
+export function readLastRecord(path: string): LastRecord | undefined {
+  return usePlain<LastRecord | undefined>(path, undefined, (file, before) => {
     let from = 0;
     let length = readSync(file, short, 0, SHORT_BYTES, from);
     if (length === SHORT_BYTES) {
@@ -45,28 +51,17 @@ export function readLastRecord(path: string): LogRecord | undefined {
     if (end < 0) return undefined;
     const start = short.subarray(0, end).lastIndexOf(NEWLINE) + 1;
     // Where the line may have begun before what was read, it is not all of it.
-    return start === 0 && from > 0 ? undefined : parseRecord(short.toString("utf8", start, end));
+    if (start === 0 && from > 0) return undefined;
+    const record = parseRecord(short.toString("utf8", start, end));
+    return record && { record, stamp: stampOf(before) };
   });
 }
 
 /** Whether reading can go on at this offset: at the start, or behind a newline of the log. */
 export function isRecordBoundary(path: string, offset: number): boolean {
   if (offset === 0) return true;
-  return withFile(path, false, (file) => {
+  return usePlain(path, false, (file) => {
     const byte = Buffer.alloc(1);
     return readSync(file, byte, 0, 1, offset - 1) === 1 && byte[0] === NEWLINE;
   });
-}
-
-function withFile<T>(path: string, otherwise: T, use: (file: number) => T): T {
-  let file: number | undefined;
-  try {
-    file = openPlain(path);
-    return use(file);
-  } catch {
-    // No log yet, or none that can be read: the other jobs are shown all the same.
-    return otherwise;
-  } finally {
-    if (file !== undefined) closeSync(file);
-  }
 }

@@ -13,6 +13,7 @@ import {
   holdLease,
 } from "./lease.ts";
 import { type LogWriter, openLog } from "./log.ts";
+import { INDEX_LEAST, createListIndex } from "./listIndex.ts";
 import { createLogEnds } from "./logEnd.ts";
 import { createJobFolders } from "./folders.ts";
 import { type DerivedStatus, liveStatus } from "./status.ts";
@@ -68,11 +69,18 @@ export function createJobStore(project: string): JobStore {
   const leases = createLeaseWatch();
   const logEnds = createLogEnds();
   const folders = createJobFolders(root);
+  const index = createListIndex(project);
   /** As they were last seen. */
   const states = new Map<string, JobState>();
-  // A finished job stays as it is, so it is read once.
-  const finished = new Set<string>();
+  // A finished job stays as it is, so it is read once. With the stamps of the logs that say so.
+  const finished = new Map<string, string>();
+  /** Known from the index alone, which does not say why a job failed. */
+  const indexed = new Set<string>();
+  /** How many jobs the index may not have. */
+  let unsaved = 0;
   const held = new Map<string, Lease>();
+  /** Which jobs have a folder, as of the last list. */
+  const present = new Set<string>();
   let listed: readonly string[] | undefined;
   let unfinished: readonly string[] = [];
   let jobs: readonly Job[] = [];
@@ -81,9 +89,12 @@ export function createJobStore(project: string): JobStore {
 
   function get(id: string): JobState | undefined {
     if (!isJobId(id)) return undefined;
-    if (isFolder(root) && isFolder(join(root, id))) return look(id);
-    forget(id);
-    return undefined;
+    if (!isFolder(root) || !isFolder(join(root, id))) {
+      forget(id);
+      return undefined;
+    }
+    if (indexed.delete(id)) finished.delete(id);
+    return look(id);
   }
 
   /** The job's state now; the same object as before when it has not changed. */
@@ -94,9 +105,11 @@ export function createJobStore(project: string): JobStore {
     if (!file) return undefined;
     const { status, error } = statusOf(id);
     if (before?.job.status === status && before.error === error) return before;
-    const state = { job: { id, name: file.name, status, createdAt: file.createdAt }, error };
+    const isSame = before?.job.status === status;
+    const job = isSame ? before.job : { id, name: file.name, status, createdAt: file.createdAt };
+    const state = { job, error };
     states.set(id, state);
-    hasChanged = true;
+    hasChanged ||= !isSame;
     return state;
   }
 
@@ -116,7 +129,8 @@ export function createJobStore(project: string): JobStore {
       if (lease !== "held") end = logEnds.read(path);
     }
     if (!end.final) return liveStatus(end.hasRecords || hasClaimedTurn(directory), lease);
-    finished.add(id);
+    finished.set(id, end.stamp);
+    unsaved++;
     leases.forget(id);
     logEnds.forget(path);
     return end.final;
@@ -142,14 +156,48 @@ export function createJobStore(project: string): JobStore {
   function list(): readonly Job[] {
     const names = readNames();
     const areSame = names === listed;
-    if (!areSame) forgetMissing(names);
-    const candidates = areSame ? unfinished : names;
-    for (const id of candidates) look(id);
-    unfinished = candidates.filter((id) => !finished.has(id));
-    if (!areSame || hasChanged) jobs = names.flatMap((id) => states.get(id)?.job ?? []);
+    if (!areSame) notice(names);
+    for (const id of unfinished) look(id);
+    unfinished = unfinished.filter((id) => !finished.has(id));
+    if (!areSame || hasChanged) jobs = collect(names);
     listed = names;
     hasChanged = false;
+    if (unsaved >= INDEX_LEAST) saveIndex();
     return jobs;
+  }
+
+  /** Sees which jobs came and went. */
+  function notice(names: readonly string[]): void {
+    const came = names.filter((id) => !present.has(id));
+    for (const id of came) present.add(id);
+    if (present.size > names.length) forgetMissing(names);
+    useIndex(came);
+    unfinished = [...new Set([...came, ...unfinished])].filter((id) => present.has(id));
+  }
+
+  function collect(names: readonly string[]): Job[] {
+    const found: Job[] = [];
+    for (const id of names) {
+      const state = states.get(id);
+      if (state) found.push(state.job);
+    }
+    return found;
+  }
+
+  function useIndex(ids: readonly string[]): void {
+    const unknown = ids.filter((id) => !states.has(id));
+    if (unknown.length < INDEX_LEAST) return;
+    for (const { id, name, status, createdAt, log } of index.find(unknown)) {
+      states.set(id, { job: { id, name, status, createdAt } });
+      finished.set(id, log);
+      indexed.add(id);
+    }
+  }
+
+  function saveIndex(): void {
+    const ended = jobs.filter(({ id }) => finished.has(id));
+    index.write(ended.map((job) => ({ ...job, log: finished.get(job.id) ?? "" })));
+    unsaved = 0;
   }
 
   function readNames(): readonly string[] {
@@ -168,15 +216,17 @@ export function createJobStore(project: string): JobStore {
   }
 
   function forgetMissing(names: readonly string[]): void {
-    const present = new Set(names);
-    for (const id of states.keys()) {
-      if (!present.has(id)) forget(id);
+    const remaining = new Set(names);
+    for (const id of present) {
+      if (!remaining.has(id)) forget(id);
     }
   }
 
   function forget(id: string): void {
+    present.delete(id);
     states.delete(id);
     finished.delete(id);
+    indexed.delete(id);
     leases.forget(id);
     logEnds.forget(logPath(id));
     listed = undefined;

@@ -1,4 +1,4 @@
-import { appendFileSync, readFileSync, writeFileSync } from "node:fs";
+import { appendFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
 import { type Owner, describeOwner } from "../jobs/owner.ts";
@@ -40,6 +40,22 @@ export function createJob(project: string, name = "job", events: JobEvent[] = []
   onTestFinished(job.close);
   events.forEach(job.append);
   return job;
+}
+
+/** Makes finished jobs with ids that sort before all others. Returns their folders. */
+export function fillWithJobs(project: string, count: number, end: JobEvent = COMPLETED): string[] {
+  const { job, directory } = createJob(project, "one of many", [STARTED, end]);
+  const read = (name: string) => readFileSync(join(directory, name), "utf8");
+  const [file, log] = [read("job.json"), read("events.ndjson")];
+  rmSync(directory, { recursive: true });
+  return Array.from({ length: count }, (_, n) => {
+    const id = `20260101-000000-000-${n.toString(36).padStart(4, "0")}`;
+    const copy = join(directory, "..", id);
+    mkdirSync(copy);
+    writeFileSync(join(copy, "job.json"), file.replace(job.id, id));
+    writeFileSync(join(copy, "events.ndjson"), log);
+    return copy;
+  });
 }
 
 /** A job whose owner is a process of its own, which does nothing until it is killed. */

@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { writeFileSync } from "node:fs";
+import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { ask } from "../ask.ts";
@@ -23,21 +23,45 @@ export const coldList: Row = {
   work: "`GET /api/jobs`, 10,000 jobs, first",
   baseline: "reading their `job.json` with `readFileSync`",
   async measure(scope) {
-    const figures = await measureCold(scope, scope.pick(JOBS));
-    return [{ ...figures, unit: "ms", goal: ratioAtMost(1.5) }];
+    const cold = fillCold(scope, scope.pick(JOBS));
+    const without = await measureCold(scope, cold, "without the index");
+    const figures = await measureCold(scope, cold);
+    return [
+      { ...figures, unit: "ms", goal: ratioAtMost(1.5) },
+      { part: "without the index", ...without, unit: "ms" },
+    ];
   },
 };
 
-/** The first answer of a new process, against a new process that reads the files. */
-async function measureCold(scope: Scope, count: number) {
+interface ColdProject {
+  project: string;
+  count: number;
+  /** A file that names every `job.json`, one a line. */
+  names: string;
+}
+
+function fillCold(scope: Scope, count: number): ColdProject {
   const project = scope.folder();
   const paths = fillWithJobs(scope, project, count);
   const names = join(project, "paths");
   writeFileSync(names, paths.join("\n"));
+  return { project, count, names };
+}
+
+/**
+ * The first answer of a new process, against a new process that reads the files. Each leaves the
+ * index for the next; the first is not counted.
+ */
+async function measureCold(
+  scope: Scope,
+  { project, count, names }: ColdProject,
+  without?: "without the index",
+) {
   return alternate(
     {
       ours: () =>
         inScope(scope.size, LIMIT_MS, async (inner) => {
+          if (without) rmSync(join(project, ".kit", "jobs-index.json"), { force: true });
           const { url } = await startKitUi(inner, project);
           const { ms, body } = await ask(`${url}api/jobs`);
           expectJobs(body, count);
@@ -132,7 +156,8 @@ export const coldGrowth: Row = {
       tiny: [1, 10],
     });
     const figures: number[] = [];
-    for (const count of counts) figures.push((await measureCold(scope, count)).ours);
+    for (const count of counts)
+      figures.push((await measureCold(scope, fillCold(scope, count))).ours);
     return counts.slice(1).map((count, n) => ({
       part: `${count.toLocaleString("en")} jobs`,
       ours: figures[n + 1] ?? NaN,

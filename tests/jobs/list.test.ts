@@ -1,18 +1,21 @@
-import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
 import { createJobFolders } from "../../jobs/folders.ts";
 import { createJobId } from "../../jobs/id.ts";
+import { INDEX_LEAST } from "../../jobs/listIndex.ts";
 import { type OwnedJob, createJobStore } from "../../jobs/store.ts";
 import { createRandom } from "../faults/random.ts";
-import { COMPLETED, STARTED, appendRaw, createJob, logOf, logged } from "../jobs.ts";
+import { COMPLETED, STARTED, appendRaw, createJob, fillWithJobs, logOf, logged } from "../jobs.ts";
 import { createProject } from "../project.ts";
 
 const CHANGES = 300;
 
-test("after any change the list is what a new reader finds", () => {
+test("after any change the list is what a new reader finds, with an index of any age and without", () => {
   const project = createProject();
   const store = createJobStore(project);
+  const index = join(project, ".kit", "jobs-index.json");
+  fillWithJobs(project, INDEX_LEAST);
   const random = createRandom();
   const jobs: OwnedJob[] = [createJob(project)];
   const below = (count: number) => Math.floor(random() * count);
@@ -48,6 +51,11 @@ test("after any change the list is what a new reader finds", () => {
     const list = store.list();
     expect(list).toEqual(createJobStore(project).list());
     expect(store.list()).toBe(list);
+    const older = readFileSync(index);
+    rmSync(index);
+    expect(list).toEqual(createJobStore(project).list());
+    expect(existsSync(index)).toBe(true);
+    if (below(2) === 0) writeFileSync(index, older);
   }
 });
 
@@ -74,6 +82,19 @@ test("a job is listed as soon as its job.json is written, however late that is",
   expect(store.list()).toEqual([]);
   renameSync(join(directory, "later"), join(directory, "job.json"));
   expect(store.list()).toEqual([job]);
+});
+
+test("a job that went and came back is read anew", () => {
+  const project = createProject();
+  const store = createJobStore(project);
+  const { job, directory } = createJob(project, "job", [STARTED, COMPLETED]);
+  const file = readFileSync(join(directory, "job.json"), "utf8");
+  expect(store.list()[0]?.status).toBe("completed");
+  rmSync(directory, { recursive: true });
+  expect(store.list()).toEqual([]);
+  mkdirSync(directory);
+  writeFileSync(join(directory, "job.json"), file);
+  expect(store.list()).toEqual([{ ...job, status: "failed" }]);
 });
 
 test("a log is read again when it has grown without growing by a record", () => {
