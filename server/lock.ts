@@ -5,8 +5,8 @@ import { setTimeout as delay } from "node:timers/promises";
 import { readJson } from "../jobs/file.ts";
 import { type Owner, describeOwner, ownerState } from "../jobs/owner.ts";
 
-/** Whether a holder in another container still lives cannot be asked; none holds it this long. */
-const FOREIGN_HOLDER_MS = 10_000;
+/** What cannot be asked whether it still lives, in another container or torn, holds it no longer. */
+const LONGEST_HOLD_MS = 10_000;
 
 const POLL_MS = 20;
 
@@ -26,16 +26,22 @@ export async function takeLock(path: string, limitMs: number): Promise<(() => vo
 function tryLock(path: string): (() => void) | undefined {
   const mine = `${path}.${randomUUID()}`;
   mkdirSync(mine, { mode: 0o700 });
-  writeFileSync(join(mine, "owner.json"), JSON.stringify(describeOwner()), { mode: 0o600 });
-  if (moveFolder(mine, path)) return () => rmSync(path, { recursive: true, force: true });
-  const dead = deadHolder(path);
-  // Of two that find the same dead holder only one can move it aside: the name is taken for good.
-  const isFree = dead !== undefined && moveFolder(path, `${path}.dead-${dead}`);
-  if (isFree && moveFolder(mine, path)) {
-    return () => rmSync(path, { recursive: true, force: true });
+  try {
+    writeFileSync(join(mine, "owner.json"), JSON.stringify(describeOwner()), { mode: 0o600 });
+    if (moveFolder(mine, path)) return () => remove(path);
+    // Of two that find the same dead holder only one can move it aside: its name is then taken.
+    const aside = nameIfDead(path);
+    if (!aside || !moveFolder(path, aside)) return undefined;
+    if (moveFolder(mine, path)) return () => [path, aside].forEach(remove);
+    remove(aside);
+    return undefined;
+  } finally {
+    remove(mine);
   }
-  rmSync(mine, { recursive: true, force: true });
-  return undefined;
+}
+
+function remove(folder: string): void {
+  rmSync(folder, { recursive: true, force: true });
 }
 
 /** @returns false where there is one with something in it, or none to move */
@@ -51,16 +57,13 @@ function moveFolder(from: string, to: string): boolean {
   }
 }
 
-/** A name for the holder, when it is gone. */
-function deadHolder(path: string): string | undefined {
+/** Where to move a lock whose holder is gone; undefined while it is held. */
+function nameIfDead(path: string): string | undefined {
+  const stats = statSync(path, { throwIfNoEntry: false });
+  if (!stats) return undefined;
   const owner = readJson(join(path, "owner.json")) as Owner | undefined;
-  if (!owner) return undefined;
-  const state = ownerState(owner);
-  const isGone = state === "gone" || (state === "unknown" && ageOf(path) > FOREIGN_HOLDER_MS);
-  return isGone ? `${owner.pid}-${owner.startTime ?? owner.host}` : undefined;
-}
-
-function ageOf(path: string): number {
-  const stat = statSync(path, { throwIfNoEntry: false });
-  return stat ? Date.now() - stat.mtimeMs : 0;
+  const state = owner ? ownerState(owner) : "unknown";
+  const isOld = Date.now() - stats.mtimeMs > LONGEST_HOLD_MS;
+  const isDead = state === "gone" || (state === "unknown" && isOld);
+  return isDead ? `${path}.dead-${stats.ino}-${Math.round(stats.mtimeMs)}` : undefined;
 }

@@ -10,7 +10,7 @@ import { isGroupGone, signalGroup } from "./group.ts";
 import { takeLock } from "./lock.ts";
 
 /** How long a run may take to end its job after it was asked to; so all of it is gone within 10 s. */
-const GRACE_MS = 7_500;
+const GRACE_MS = 7_000;
 /** How long the system may take to end a killed process. */
 const KILL_MS = 1_000;
 /** How long another server may take to launch a run. */
@@ -56,8 +56,10 @@ export function createRunner(options: {
   watching?: boolean;
   /** Called once the run that was ended is gone. */
   onGone?: (owner: Owner) => void;
+  /** Whether a process that cannot be seen from here, as in another container, is at work on a job. */
+  isAtWork?: (owner: Owner) => boolean;
 }): Runner {
-  const { graceMs = GRACE_MS, watching, onGone } = options;
+  const { graceMs = GRACE_MS, watching, onGone, isAtWork = () => false } = options;
   const directory = join(options.project, ".kit", "run");
   const outputPath = join(directory, "output.log");
   const recordPath = join(directory, "run.json");
@@ -67,7 +69,7 @@ export function createRunner(options: {
 
   function inFlight(): RunProcess | undefined {
     if (running?.hasEnded()) running = undefined;
-    const last = running ?? readRecord(recordPath);
+    const last = running ?? readRecord(recordPath, isAtWork);
     if (!last?.hasEnded()) running = last;
     return running;
   }
@@ -88,7 +90,12 @@ export function createRunner(options: {
   async function launchAlone(): Promise<RunProcess> {
     makeDirectory(directory);
     const release = await takeLock(join(directory, "launch.lock"), LAUNCH_MS);
-    if (!release) throw inFlightError();
+    if (!release) {
+      throw new KitError(
+        "RUN_IN_FLIGHT",
+        `Another kit ui has been starting a run for ${LAUNCH_MS / 1_000} s. Try again; if this stays, remove ${directory}/launch.lock.`,
+      );
+    }
     try {
       if (inFlight()) throw inFlightError();
       return await launch();
@@ -142,15 +149,14 @@ export function createRunner(options: {
     },
     async last(id) {
       await settled();
-      const found = running ?? readRecord(recordPath);
+      const found = running ?? readRecord(recordPath, isAtWork);
       return id !== "" && found?.id === id ? asRun(found) : undefined;
     },
     async close() {
       isClosed = true;
       const found = await settled();
       if (!found?.isOurs()) return false;
-      await endProcess(found, graceMs);
-      onGone?.(found.owner);
+      await endProcess(found, graceMs, () => onGone?.(found.owner));
       return true;
     },
   };
@@ -186,6 +192,8 @@ async function spawnKit(kit: string[], project: string, output: number): Promise
   };
 }
 
+const UUID = /^[0-9a-f-]{36}$/;
+
 interface RunRecord {
   id: string;
   owner: Owner;
@@ -193,25 +201,39 @@ interface RunRecord {
 }
 
 /** The last run, as the server that launched it recorded it: one before this, or beside it. */
-function readRecord(recordPath: string): RunProcess | undefined {
+function readRecord(
+  recordPath: string,
+  isAtWork: (owner: Owner) => boolean,
+): RunProcess | undefined {
   if (!isFolder(dirname(recordPath))) return undefined;
   const record = readJson(recordPath) as Partial<RunRecord> | null | undefined;
   if (!record?.owner || !record.server) return undefined;
   const { id = "", owner, server } = record;
   return {
-    id,
+    // It becomes a header.
+    id: UUID.test(id) ? id : "",
     owner,
-    hasEnded: () => ownerState(owner) !== "alive",
+    hasEnded() {
+      const state = ownerState(owner);
+      return state === "gone" || (state === "unknown" && !isAtWork(owner));
+    },
     isOurs: () => ownerState(server) === "gone",
   };
 }
 
-async function endProcess({ owner, hasEnded }: RunProcess, graceMs: number): Promise<void> {
+async function endProcess(
+  { owner, hasEnded }: RunProcess,
+  graceMs: number,
+  onGone: () => void,
+): Promise<void> {
   signalGroup(owner.pid, "SIGTERM");
   await waitUntil(hasEnded, graceMs);
   // Also what the run has left behind in its group.
   signalGroup(owner.pid, "SIGKILL");
-  await waitUntil(() => hasEnded() && isGroupGone(owner.pid), KILL_MS);
+  await waitUntil(hasEnded, KILL_MS);
+  // At once: until its job says how it ended, it looks like one that has crashed.
+  onGone();
+  await waitUntil(() => isGroupGone(owner.pid), KILL_MS);
 }
 
 async function waitUntil(isTrue: () => boolean, limitMs: number): Promise<void> {

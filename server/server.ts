@@ -26,6 +26,7 @@ import {
 import { type ListenOptions, listen } from "./listen.ts";
 import { createManifestReader } from "./manifest.ts";
 import { createOwnerWatch } from "./owners.ts";
+import { unfinishedJobsOf } from "./ownedJobs.ts";
 import { sendError } from "./respond.ts";
 import { route } from "./router.ts";
 import { createRunner } from "./run.ts";
@@ -46,7 +47,7 @@ export interface UiServerOptions extends ListenOptions {
   token?: string;
   /** How long loading the project may take. Default 30 s. */
   manifestLimitMs?: number;
-  /** How long a run may take to end once it was asked to. Default 7.5 s. */
+  /** How long a run may take to end once it was asked to. Default 7 s. */
   graceMs?: number;
   /** False: files are only polled, not watched. For tests. */
   watching?: boolean;
@@ -68,7 +69,8 @@ export async function startUiServer(options: UiServerOptions): Promise<UiServer>
   const lookAtOwner = createOwnerWatch(jobs);
   const manifests = createManifestReader({ project, kit, limitMs });
   const onGone = (owner: Owner) => cancelJobOf(owner, jobs);
-  const runner = createRunner({ project, kit, graceMs, watching, onGone });
+  const isAtWork = (owner: Owner) => unfinishedJobsOf(owner, jobs).length > 0;
+  const runner = createRunner({ project, kit, graceMs, watching, onGone, isAtWork });
   const limits = { ...LIMITS, ...options.limits };
   const admitStream = createStreamLimit(limits);
   const context: ServerContext = {

@@ -46,6 +46,27 @@ test("a dead holder's is taken over, each time", async () => {
   }
 });
 
+test("nothing is left of a lock that was taken over", async () => {
+  leaveLockOf(DEAD);
+  (await takeLock(path, 0))?.();
+  expect(readdirSync(folder)).toEqual([]);
+});
+
+test("a torn lock, as a crash of the machine leaves it, is believed for a while only", async () => {
+  mkdirSync(path);
+  writeFileSync(join(path, "owner.json"), "");
+  expect(await takeLock(path, 0)).toBeUndefined();
+  const aMinuteAgo = Date.now() / 1000 - 60;
+  utimesSync(path, aMinuteAgo, aMinuteAgo);
+  expect(await takeLock(path, 0)).toBeDefined();
+});
+
+test("a file in the lock's place is told, and leaves nothing behind", async () => {
+  writeFileSync(path, "");
+  await expect(takeLock(path, 0)).rejects.toThrow(/ENOTDIR/);
+  expect(readdirSync(folder)).toEqual(["launch.lock"]);
+});
+
 test("a holder in another container is believed for a while only", async () => {
   leaveLockOf({ ...describeOwner(), host: "another" });
   expect(await takeLock(path, 0)).toBeUndefined();

@@ -1,4 +1,5 @@
-import { readFileSync, readdirSync } from "node:fs";
+import { randomUUID } from "node:crypto";
+import { mkdirSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { type Owner, describeOwner, ownerState } from "../../jobs/owner.ts";
@@ -141,6 +142,36 @@ test("of two servers that are asked at the same moment one launches, and both ha
   expect(ids[1]).toBe(ids[0]);
   await Promise.all(runners.map((runner) => runner.close()));
   expect(readdirSync(join(project, ".kit", "run")).sort()).toEqual(["output.log", "run.json"]);
+});
+
+test("a run of another container is in flight for as long as it is at work on a job", async () => {
+  const project = createProject();
+  const foreign = { ...describeOwner(), bootId: "another", pid: 999_999 };
+  mkdirSync(join(project, ".kit", "run"), { recursive: true });
+  const path = join(project, ".kit", "run", "run.json");
+  const id = randomUUID();
+  writeFileSync(path, JSON.stringify({ id, owner: foreign, server: foreign }));
+  let isAtWork = true;
+  const kit = standIn(project, "");
+  const runner = createRunner({ project, kit, isAtWork: () => isAtWork });
+  await expect(runner.start()).rejects.toMatchObject({ code: "RUN_IN_FLIGHT" });
+  expect((await runner.current())?.id).toBe(id);
+  isAtWork = false;
+  expect(await runner.current()).toBeUndefined();
+  expect((await runner.start()).id).not.toBe(id);
+  await runner.close();
+});
+
+test("an id that no server has written is none", async () => {
+  const project = createProject();
+  const { url } = await startServer({ project });
+  mkdirSync(join(project, ".kit", "run"), { recursive: true });
+  const record = { id: "a\nb", owner: describeOwner(), server: describeOwner() };
+  writeFileSync(join(project, ".kit", "run", "run.json"), JSON.stringify(record));
+  const answer = await fetch(`${url}api/train`);
+  expect(answer.status).toBe(200);
+  expect(answer.headers.get("Kit-Run") ?? "").toBe("");
+  await answer.body?.cancel();
 });
 
 test("after a run has ended the next click starts one, with an output of its own", async () => {

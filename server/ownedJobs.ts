@@ -1,0 +1,13 @@
+import { dirname } from "node:path";
+import { isDeepStrictEqual } from "node:util";
+import { leaseOwner } from "../jobs/lease.ts";
+import type { Owner } from "../jobs/owner.ts";
+import type { JobStore } from "../jobs/store.ts";
+import { isFinal } from "../protocol/job.ts";
+
+/** The ids of the jobs that a process owns and still works on, as far as others can tell. */
+export function unfinishedJobsOf(owner: Owner, jobs: JobStore): string[] {
+  const unfinished = jobs.list().filter(({ status }) => !isFinal(status));
+  const ids = unfinished.map(({ id }) => id);
+  return ids.filter((id) => isDeepStrictEqual(leaseOwner(dirname(jobs.logPath(id))), owner));
+}
