@@ -22,13 +22,18 @@ const WATCH = `
 
 let browser: Promise<Browser> | undefined;
 
-/** Opens a page with no cache and in a process of its own; it is closed at the end. */
-export async function openPage({ defer }: Scope): Promise<Watched> {
-  browser ??= chromium.launch({
+function launch(): Promise<Browser> {
+  return chromium.launch({
     executablePath: process.env.CHROMIUM_PATH ?? "/usr/bin/chromium",
     args: ["--no-sandbox", "--disable-background-networking"],
   });
-  const context = await (await browser).newContext({ viewport: { width: 1280, height: 800 } });
+}
+
+/** Opens a page with no cache and in a process of its own; it is closed at the end. */
+export async function openPage({ defer }: Scope): Promise<Watched> {
+  // One that has crashed fails its own row only.
+  if (!(await browser?.catch(() => undefined))?.isConnected()) browser = launch();
+  const context = await (await browser!).newContext({ viewport: { width: 1280, height: 800 } });
   defer(() => context.close());
   const page = await context.newPage();
   await page.addInitScript(WATCH);
