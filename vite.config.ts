@@ -8,8 +8,10 @@ export default defineConfig({
   base: "./",
   build: { outDir: "dist/page" },
   test: {
-    // The engine's and the browser's tests each keep both cores busy by themselves.
-    fileParallelism: false,
+    // Most of them wait for processes most of the time.
+    maxWorkers: 2,
+    // What is awaited comes when a busy machine gets round to it.
+    expect: { poll: { timeout: 20_000 } },
     projects: [
       {
         extends: true,
