@@ -68,11 +68,13 @@ function setup(id: string) {
     } else if (job.value && isFinal(job.value.status)) {
       outcome.value = job.value.status;
       connection.value = "ended";
+    } else if (job.value) {
+      // Refused, as when too many streams are open, or ended by mistake: there is more to come.
+      connection.value = "reconnecting";
+      retry = setTimeout(connect, POLL_INTERVAL_MS);
     } else if (connection.value !== "ended") {
-      missing.value = !job.value;
-      if (missing.value) connection.value = "ended";
-      // Refused, as when too many streams are open: the browser has given up, and we have not.
-      else retry = setTimeout(connect, POLL_INTERVAL_MS);
+      missing.value = true;
+      connection.value = "ended";
     }
   }
 

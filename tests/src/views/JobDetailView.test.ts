@@ -236,6 +236,19 @@ describe("the job page", () => {
     expect(page.get(".event-log .aside").text()).toBe("live");
   });
 
+  it("connects again when the stream has ended but the list says that the job goes on", async () => {
+    const { page } = await visitJob();
+    await send(["training.log", { step: 1, loss: 2 }, 10]);
+    await send(["training.failed", { error: "gone" }], ["end", {}]);
+    expect(page.get(".event-log .aside").text()).toBe("reconnecting…");
+    await vi.advanceTimersByTimeAsync(5_000);
+    expect(backend.stream().url).toContain("from=10");
+    backend.stream().connect();
+    await send(["training.log", { step: 2, loss: 1 }, 20]);
+    expect(status(page)).toBe("running");
+    expect(page.get(".event-log .aside").text()).toBe("live");
+  });
+
   it("says so when the project has no such job, with a way home", async () => {
     const { page } = await visit(App, "/jobs/nope");
     expect(page.text()).not.toContain("No job nope");
