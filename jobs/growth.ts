@@ -105,7 +105,8 @@ function createShared(path: string, handle: FileHandle, watching: boolean): Shar
   };
 }
 
-async function openIfThere(path: string): Promise<FileHandle | undefined> {
+/** @returns nothing for what is no plain file, a link to one included */
+export async function openIfThere(path: string): Promise<FileHandle | undefined> {
   let file: FileHandle;
   try {
     file = await open(path, READ_ITSELF);

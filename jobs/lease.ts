@@ -1,10 +1,15 @@
+import { closeSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { readJson, writeFileAtomically } from "./file.ts";
-import { type Owner, type OwnerState, describeOwner, ownerState } from "./owner.ts";
+import { isFolder, openPlain, readJson, writeFileAtomically } from "./file.ts";
+import { type Owner, describeOwner, ownerState } from "./owner.ts";
 
 export const RENEWAL_MS = 5_000;
 /** An owner we cannot see is taken for dead when its lease stood still for this long. */
 export const SILENCE_MS = 60_000;
+/** No owner lives whose lease is not there for this long: each renewal writes it anew. */
+export const MISSING_MS = 2 * RENEWAL_MS;
+/** A reader that looks less often was itself stopped; more than this of it is no owner's silence. */
+export const LOOK_MS = 10_000;
 
 interface LeaseRecord {
   owner: Owner;
@@ -68,25 +73,68 @@ export interface LeaseWatch {
   forget: (id: string) => void;
 }
 
+interface Sight {
+  /** Who holds the lease, or held it last. */
+  owner?: Owner;
+  /** Undefined while there is no lease. */
+  renewal?: number;
+  /** How long it has been like that before this reader's eyes. */
+  stillMs: number;
+  /** When it was looked at last. */
+  at: number;
+}
+
 /** Reads leases over time. What counts is how long this reader, on its own clock, saw no renewal. */
 export function createLeaseWatch(now: () => number = () => performance.now()): LeaseWatch {
-  const seen = new Map<string, { renewal: number; at: number }>();
+  const seen = new Map<string, Sight>();
+
+  function look(id: string, directory: string): Sight {
+    const at = now();
+    const last = seen.get(id);
+    const found = readLease(directory);
+    // Nothing was learnt, and so none of this time counts.
+    if (found === "unreadable" && last?.owner) return { ...last, at };
+    const record = typeof found === "string" ? undefined : found;
+    const isStill = last !== undefined && last.renewal === record?.renewal;
+    return {
+      owner: record?.owner ?? last?.owner,
+      renewal: record?.renewal,
+      stillMs: isStill ? last.stillMs + Math.min(at - last.at, LOOK_MS) : 0,
+      at,
+    };
+  }
+
   return {
     check(id, directory) {
-      const record = readJson(leasePath(directory)) as LeaseRecord | undefined;
-      if (!record?.owner) return "gone";
-      const state: OwnerState = ownerState(record.owner);
-      if (state === "gone") return "gone";
-      const last = seen.get(id);
-      if (last?.renewal !== record.renewal) {
-        seen.set(id, { renewal: record.renewal, at: now() });
-        return "held";
-      }
-      return now() - last.at > SILENCE_MS ? "silent" : "held";
+      const sight = look(id, directory);
+      seen.set(id, sight);
+      const { owner, renewal, stillMs } = sight;
+      if (owner && ownerState(owner) === "gone") return "gone";
+      if (renewal !== undefined) return stillMs > SILENCE_MS ? "silent" : "held";
+      return stillMs > MISSING_MS || !isFolder(directory) ? "gone" : "held";
     },
     forget: (id) => void seen.delete(id),
   };
 }
+
+/** `unreadable`: for a reason that is not the lease's, such as too many open files. */
+function readLease(directory: string): LeaseRecord | "missing" | "unreadable" {
+  let file: number | undefined;
+  try {
+    file = openPlain(leasePath(directory));
+    const record = JSON.parse(readFileSync(file, "utf8")) as Partial<LeaseRecord> | null;
+    const isWhole = record?.owner !== undefined && record.renewal !== undefined;
+    return isWhole ? (record as LeaseRecord) : "missing";
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    return code === undefined || NO_LEASE.has(code) ? "missing" : "unreadable";
+  } finally {
+    if (file !== undefined) closeSync(file);
+  }
+}
+
+/** What is said of a file that is not there, or is none of ours. */
+const NO_LEASE = new Set(["ENOENT", "ENOTDIR", "ELOOP", "NO_FILE"]);
 
 function leasePath(directory: string): string {
   return join(directory, "lease.json");

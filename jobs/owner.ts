@@ -13,7 +13,7 @@ export interface Owner {
   startTime: string | null;
 }
 
-/** `unknown`: the process is on another machine or in another pid namespace. */
+/** `unknown`: the process is on another machine or in another pid namespace, or hidden from us. */
 export type OwnerState = "alive" | "gone" | "unknown";
 
 type System = Pick<Owner, "host" | "bootId" | "pidNamespace">;
@@ -36,25 +36,29 @@ export function describeOwner(pid: number = process.pid): Owner {
 
 export function ownerState(owner: Owner): OwnerState {
   const system = describeSystem();
-  const sameSystem =
-    owner.host === system.host &&
+  const isHere =
     owner.bootId === system.bootId &&
-    owner.pidNamespace === system.pidNamespace;
-  if (!sameSystem) return "unknown";
-  if (!processExists(owner.pid)) return "gone";
+    owner.pidNamespace === system.pidNamespace &&
+    // A machine's name may change with its networks, so it counts only where nothing else tells.
+    (owner.bootId !== null || owner.host === system.host);
+  if (!isHere) return "unknown";
+  const access = accessTo(owner.pid);
+  if (access === "none") return "gone";
   if (owner.startTime === null) return "alive";
   const found = readProcess(owner.pid);
+  // A `/proc` mounted with `hidepid` shows no other user's processes.
+  if (!found && access === "denied") return "unknown";
   const isZombie = found?.state === "Z" || found?.state === "X";
   return found && found.startTime === owner.startTime && !isZombie ? "alive" : "gone";
 }
 
-function processExists(pid: number): boolean {
+/** `denied`: there is such a process, and it belongs to somebody else. */
+function accessTo(pid: number): "granted" | "denied" | "none" {
   try {
     process.kill(pid, 0);
-    return true;
+    return "granted";
   } catch (error) {
-    // EPERM: it exists and belongs to somebody else.
-    return (error as NodeJS.ErrnoException).code === "EPERM";
+    return (error as NodeJS.ErrnoException).code === "EPERM" ? "denied" : "none";
   }
 }
 

@@ -1,7 +1,8 @@
 import { readSync } from "node:fs";
-import { type FileHandle, open } from "node:fs/promises";
+import type { FileHandle } from "node:fs/promises";
 import { type LossPoint, pixelEnds, thin } from "../protocol/curve.ts";
 import type { FollowOptions } from "./follow.ts";
+import { openIfThere } from "./growth.ts";
 import { type LogRecord, type PlacedRecord, followLog, parseRecord } from "./log.ts";
 
 /** How much is looked through in one go, with other work let in between. */
@@ -130,13 +131,4 @@ function readRecord(file: FileHandle, { from, to }: Place): PlacedRecord[] {
   const length = readSync(file.fd, line, 0, line.length, from);
   const record: LogRecord | undefined = parseRecord(line.toString("utf8", 0, length));
   return record ? [{ record, offset: to }] : [];
-}
-
-async function openIfThere(path: string): Promise<FileHandle | undefined> {
-  try {
-    return await open(path, "r");
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
-    throw error;
-  }
 }

@@ -1,5 +1,5 @@
 import type { ServerResponse } from "node:http";
-import { statSync } from "node:fs";
+import { lstatSync } from "node:fs";
 import { followFile } from "../../jobs/follow.ts";
 import { createLineCutter } from "../../jobs/log.ts";
 import { isRecordBoundary } from "../../jobs/logTail.ts";
@@ -134,5 +134,6 @@ function isMuch(path: string, from: number): boolean {
 }
 
 function sizeOf(path: string): number {
-  return statSync(path, { throwIfNoEntry: false })?.size ?? 0;
+  const stats = lstatSync(path, { throwIfNoEntry: false });
+  return stats?.isFile() ? stats.size : 0;
 }

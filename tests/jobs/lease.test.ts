@@ -1,9 +1,16 @@
 import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
-import { RENEWAL_MS, SILENCE_MS, createLeaseWatch, holdLease } from "../../jobs/lease.ts";
+import {
+  LOOK_MS,
+  MISSING_MS,
+  RENEWAL_MS,
+  SILENCE_MS,
+  createLeaseWatch,
+  holdLease,
+} from "../../jobs/lease.ts";
 import { describeOwner } from "../../jobs/owner.ts";
-import { spawnProcess } from "../process.ts";
+import { spawnModule, spawnProcess } from "../process.ts";
 import { createProject } from "../project.ts";
 
 /** A lease of an owner in another container, and a reader whose clock we turn. */
@@ -21,7 +28,14 @@ function foreignLease() {
     watch,
     renew,
     check: () => watch.check("id", directory),
-    pass: (ms: number) => void (now += ms),
+    /** Lets time pass for a reader that looks every now and then. */
+    pass(ms: number) {
+      const end = now + ms;
+      for (now += LOOK_MS; now < end; now += LOOK_MS) watch.check("id", directory);
+      now = end;
+    },
+    /** Lets time pass in which the reader itself stands still. */
+    stop: (ms: number) => void (now += ms),
   };
 }
 
@@ -50,9 +64,26 @@ test("a lease that stands still for 60 s on the reader's clock is silent, and he
 });
 
 test("a reader that looks for the first time gives an old lease 60 s", () => {
-  const { check, pass } = foreignLease();
-  pass(1_000_000);
+  const { check, stop } = foreignLease();
+  stop(1_000_000);
   expect(check()).toBe("held");
+});
+
+test("a reader that was itself stopped does not count that time", () => {
+  const { check, pass, stop, renew } = foreignLease();
+  check();
+  pass(SILENCE_MS - LOOK_MS - 1);
+  expect(check()).toBe("held");
+  stop(1_000_000);
+  expect(check()).toBe("held");
+  pass(1);
+  expect(check()).toBe("held");
+  renew();
+  expect(check()).toBe("held");
+  stop(1_000_000);
+  expect(check()).toBe("held");
+  pass(SILENCE_MS);
+  expect(check()).toBe("silent");
 });
 
 test("a lease that was forgotten is looked at anew", () => {
@@ -74,12 +105,64 @@ test("an owner that is killed on this machine is gone at once", async () => {
   expect(watch.check("id", directory)).toBe("gone");
 });
 
-test.each([undefined, "", "{", "null", "7", "{}"])("a lease file of %j means gone", (content) => {
-  const { directory, check } = foreignLease();
+const NO_LEASES = [undefined, "", "{", "null", "7", "{}"];
+
+test.each(NO_LEASES)("a lease file of %j means gone when no renewal mends it", (content) => {
+  for (const isKnown of [false, true]) {
+    const { directory, check, pass, renew } = foreignLease();
+    const path = join(directory, "lease.json");
+    if (isKnown) check();
+    if (content === undefined) rmSync(path);
+    else writeFileSync(path, content);
+    expect(check()).toBe("held");
+    pass(MISSING_MS);
+    expect(check()).toBe("held");
+    pass(1);
+    expect(check()).toBe("gone");
+    renew();
+    expect(check()).toBe("held");
+  }
+});
+
+test("a lease that is missing for a moment is held, unless its owner is gone", async () => {
+  const directory = createProject();
   const path = join(directory, "lease.json");
-  if (content === undefined) rmSync(path);
-  else writeFileSync(path, content);
+  const sleeper = spawnProcess("sleep", ["60"]);
+  const watch = createLeaseWatch(() => 0);
+  writeFileSync(path, JSON.stringify({ owner: describeOwner(sleeper.pid), renewal: 0 }));
+  expect(watch.check("id", directory)).toBe("held");
+  rmSync(path);
+  expect(watch.check("id", directory)).toBe("held");
+  await sleeper.kill();
+  expect(watch.check("id", directory)).toBe("gone");
+});
+
+test("a lease in a folder that was deleted is gone at once", () => {
+  const { directory, check } = foreignLease();
+  expect(check()).toBe("held");
+  rmSync(directory, { recursive: true });
   expect(check()).toBe("gone");
+});
+
+test("a reader that cannot open a file learns nothing of the owner", async () => {
+  const { directory } = foreignLease();
+  const reader = spawnModule(
+    `const { openSync } = await import("node:fs");
+     const { createLeaseWatch } = await dist("jobs/lease.js");
+     let now = 0;
+     const { check } = createLeaseWatch(() => now);
+     const states = [];
+     const look = (count) => {
+       for (let n = 0; n < count; n++, now += 5_000) states.push(check("id", process.argv[1]));
+     };
+     look(1);
+     try { for (;;) openSync("/dev/null"); } catch (error) { states.push(error.code); }
+     look(30);
+     console.log([...new Set(states)].join(" "));`,
+    [directory],
+    "ulimit -n 64",
+  );
+  expect(await reader.line()).toBe("held EMFILE");
 });
 
 test("holding a lease renews it every few seconds, until it is released", () => {

@@ -6,7 +6,16 @@ import { createJobId } from "../../jobs/id.ts";
 import { INDEX_LEAST } from "../../jobs/listIndex.ts";
 import { type OwnedJob, createJobStore } from "../../jobs/store.ts";
 import { createRandom } from "../faults/random.ts";
-import { COMPLETED, STARTED, appendRaw, createJob, fillWithJobs, logOf, logged } from "../jobs.ts";
+import {
+  COMPLETED,
+  STARTED,
+  appendRaw,
+  createJob,
+  fillWithJobs,
+  leaveJob,
+  logOf,
+  logged,
+} from "../jobs.ts";
 import { createProject } from "../project.ts";
 
 const CHANGES = 300;
@@ -28,7 +37,7 @@ test("after any change the list is what a new reader finds, with an index of any
     () => appendRaw(pick(), "not a record\n"),
     () => appendRaw(pick(), '{"event":"training.failed","data":{"error":"No'),
     () => writeFileSync(join(pick().directory, "artifact"), ""),
-    () => rmSync(join(pick().directory, "lease.json"), { force: true }),
+    () => leaveJob(pick()),
     () => {
       const directory = join(dirname(pick().directory), createJobId());
       mkdirSync(directory);
@@ -94,7 +103,7 @@ test("a job that went and came back is read anew", () => {
   expect(store.list()).toEqual([]);
   mkdirSync(directory);
   writeFileSync(join(directory, "job.json"), file);
-  expect(store.list()).toEqual([{ ...job, status: "failed" }]);
+  expect(store.list()).toEqual([{ ...job, status: "queued" }]);
 });
 
 test("a log is read again when it has grown without growing by a record", () => {

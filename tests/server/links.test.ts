@@ -13,9 +13,10 @@ import { expect, test } from "vitest";
 import { openLog } from "../../jobs/log.ts";
 import { createJobStore } from "../../jobs/store.ts";
 import { describeOwner } from "../../jobs/owner.ts";
-import { CONFIG, createJob, logOf } from "../jobs.ts";
+import { CONFIG, createJob, leaveJob, logOf } from "../jobs.ts";
 import { createTinyProject, runKit } from "../kit.ts";
 import { createProject } from "../project.ts";
+import { HISTORY, THINNED } from "../../protocol/http.ts";
 import { errorOf, openGate, readBody, standIn, startServer } from "../uiServer.ts";
 
 const SECRET = "what is nobody's business";
@@ -44,7 +45,9 @@ async function tellAll(project: string, id: string) {
   const { url } = await startServer({ project });
   const list = await (await fetch(`${url}api/jobs`)).text();
   const events = await fetch(`${url}api/jobs/${id}/events`);
-  const stream = await events.text();
+  const thinned = await fetch(`${url}api/jobs/${id}/events?${HISTORY}=${THINNED}`);
+  expect(thinned.status).toBe(events.status);
+  const stream = (await events.text()) + (await thinned.text());
   const run = await fetch(`${url}api/train`);
   const last = await fetch(`${url}api/train?run=${encodeURIComponent(SECRET)}&from=0`);
   const outputs = (await run.text()) + (await last.text());
@@ -56,9 +59,7 @@ async function tellAll(project: string, id: string) {
 function createProjectWithJob() {
   const project = createProject();
   const job = createJob(project, "ours");
-  job.close();
-  // This process, whose it was, lives on.
-  rmSync(join(job.directory, "lease.json"));
+  leaveJob(job);
   return { project, job, id: job.job.id, log: logOf(job), file: join(job.directory, "job.json") };
 }
 
