@@ -1,13 +1,14 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { closeSync, openSync, rmSync } from "node:fs";
-import { dirname, join } from "node:path";
-import { isFolder, makeDirectory, readJson, writeFileAtomically } from "../jobs/file.ts";
+import { join } from "node:path";
+import { makeDirectory } from "../jobs/file.ts";
 import { followFile } from "../jobs/follow.ts";
 import { type Owner, describeOwner, ownerState } from "../jobs/owner.ts";
 import { KitError, isKitError, messageOf } from "../protocol/error.ts";
 import { isGroupGone, signalGroup } from "./group.ts";
 import { takeLock } from "./lock.ts";
+import { environmentOfRun, readRunRecord, runDirectory, writeRunRecord } from "./runRecord.ts";
 
 /** How long a run may take to end its job after it was asked to; so all of it is gone within 10 s. */
 const GRACE_MS = 7_000;
@@ -60,16 +61,15 @@ export function createRunner(options: {
   isAtWork?: (owner: Owner) => boolean;
 }): Runner {
   const { graceMs = GRACE_MS, watching, onGone, isAtWork = () => false } = options;
-  const directory = join(options.project, ".kit", "run");
+  const directory = runDirectory(options.project);
   const outputPath = join(directory, "output.log");
-  const recordPath = join(directory, "run.json");
   let running: RunProcess | undefined;
   let starting: Promise<RunProcess> | undefined;
   let isClosed = false;
 
   function inFlight(): RunProcess | undefined {
     if (running?.hasEnded()) running = undefined;
-    const last = running ?? readRecord(recordPath, isAtWork);
+    const last = running ?? lastRun(options.project, isAtWork);
     if (!last?.hasEnded()) running = last;
     return running;
   }
@@ -111,8 +111,8 @@ export function createRunner(options: {
     try {
       const child = await spawnKit(options.kit, options.project, output);
       try {
-        const record: RunRecord = { id: child.id, owner: child.owner, server: describeOwner() };
-        writeFileAtomically(recordPath, JSON.stringify(record), OWNER_ONLY);
+        const { id, owner } = child;
+        writeRunRecord(options.project, { id, owner, server: describeOwner() });
       } catch (error) {
         // A later server could not find it.
         signalGroup(child.owner.pid, "SIGKILL");
@@ -149,7 +149,7 @@ export function createRunner(options: {
     },
     async last(id) {
       await settled();
-      const found = running ?? readRecord(recordPath, isAtWork);
+      const found = running ?? lastRun(options.project, isAtWork);
       return id !== "" && found?.id === id ? asRun(found) : undefined;
     },
     async close() {
@@ -168,8 +168,10 @@ function inFlightError(): KitError {
 
 async function spawnKit(kit: string[], project: string, output: number): Promise<RunProcess> {
   const [program = "", ...first] = kit;
+  const id = randomUUID();
   const child: ChildProcess = spawn(program, [...first, "start"], {
     cwd: project,
+    env: environmentOfRun(id),
     // Both to one file, in the order they are written; nobody has to read it for the run to go on.
     stdio: ["ignore", output, output],
     // A group of its own, which outlives this server and can be ended as a whole.
@@ -185,33 +187,20 @@ async function spawnKit(kit: string[], project: string, output: number): Promise
   });
   child.unref();
   return {
-    id: randomUUID(),
+    id,
     owner: describeOwner(child.pid),
     hasEnded: () => hasEnded,
     isOurs: () => true,
   };
 }
 
-const UUID = /^[0-9a-f-]{36}$/;
-
-interface RunRecord {
-  id: string;
-  owner: Owner;
-  server: Owner;
-}
-
-/** The last run, as the server that launched it recorded it: one before this, or beside it. */
-function readRecord(
-  recordPath: string,
-  isAtWork: (owner: Owner) => boolean,
-): RunProcess | undefined {
-  if (!isFolder(dirname(recordPath))) return undefined;
-  const record = readJson(recordPath) as Partial<RunRecord> | null | undefined;
-  if (!record?.owner || !record.server) return undefined;
-  const { id = "", owner, server } = record;
+/** The last run, as its server or itself recorded it. */
+function lastRun(project: string, isAtWork: (owner: Owner) => boolean): RunProcess | undefined {
+  const record = readRunRecord(project);
+  if (!record) return undefined;
+  const { id, owner, server } = record;
   return {
-    // It becomes a header.
-    id: UUID.test(id) ? id : "",
+    id,
     owner,
     hasEnded() {
       const state = ownerState(owner);

@@ -9,6 +9,7 @@ import { reportError } from "../errors.ts";
 import { describeThrown, loadTrainer, sourcePlace } from "../load.ts";
 import { createProgress } from "../progress.ts";
 import { enterProject } from "../project.ts";
+import { recordOwnRun } from "../../server/runRecord.ts";
 
 const EXIT_FAILED = 1;
 const EXIT_CODES = {
@@ -23,6 +24,7 @@ export async function start(
 ): Promise<void> {
   const early = exitOnSignals();
   const project = enterProject(options.project);
+  recordOwnRun(project);
   const bundle = await ensureBundle(project, entry);
   const trainer = await loadOrExplain(bundle);
   if (!trainer) throw new KitError("NO_TRAINER", NO_TRAINER);

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { mkdirSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { type Owner, describeOwner, ownerState } from "../../jobs/owner.ts";
@@ -160,6 +160,20 @@ test("a run of another container is in flight for as long as it is at work on a 
   expect(await runner.current()).toBeUndefined();
   expect((await runner.start()).id).not.toBe(id);
   await runner.close();
+});
+
+test("a run records itself, for a server that is killed before it could", async () => {
+  const project = createProject({
+    "src/kit/index.ts": "await new Promise((go) => setTimeout(go, 60_000));",
+  });
+  const { url } = await startServer({ project });
+  const body = readBody(await fetch(`${url}api/train`, { method: "POST" }));
+  const path = join(project, ".kit", "run", "run.json");
+  const byServer = readFileSync(path, "utf8");
+  rmSync(path);
+  await expect.poll(() => existsSync(path)).toBe(true);
+  expect(JSON.parse(readFileSync(path, "utf8"))).toEqual(JSON.parse(byServer));
+  await body.cancel();
 });
 
 test("an id that no server has written is none", async () => {
