@@ -4,7 +4,13 @@ const EXIT_FAILED = 1;
 const EXIT_WRONG_USE = 2;
 
 /** Errors of how the command was called, not of what it did. */
-const WRONG_USE = new Set(["PROJECT_NOT_FOUND", "ENTRY_NOT_FOUND", "INVALID_NAME", "INVALID_HOST"]);
+const WRONG_USE = new Set([
+  "PROJECT_NOT_FOUND",
+  "ENTRY_NOT_FOUND",
+  "INVALID_NAME",
+  "INVALID_HOST",
+  "INVALID_TOKEN",
+]);
 
 /** Prints one line that says what to do, the stack only for `DEBUG=kit`. Returns the exit code. */
 export function reportError(error: unknown): number {

@@ -2,6 +2,7 @@ import { once } from "node:events";
 import type { Server as HttpServer } from "node:http";
 import { type AddressInfo, type Server, createServer } from "node:net";
 import { KitError, messageOf } from "../protocol/error.ts";
+import { isLocalhost } from "./guard/host.ts";
 
 export const DEFAULT_PORT = 4747;
 /** How many ports after the default are tried. */
@@ -11,7 +12,6 @@ const LAST_PORT = 65_535;
 const ANY_PORT_TRIES = 20;
 
 /** Where `localhost` leads: a browser may try either first. */
-const LOCALHOST = "localhost";
 const LOCALHOST_IPV4 = "127.0.0.1";
 const LOCALHOST_IPV6 = "::1";
 
@@ -46,7 +46,7 @@ export async function listen(server: HttpServer, options: ListenOptions): Promis
 }
 
 async function listenOn(server: HttpServer, host: string, port: number): Promise<Listening> {
-  if (host !== LOCALHOST) return listening(server, await bind(server, host, port));
+  if (!isLocalhost(host)) return listening(server, await bind(server, host, port));
   for (let tries = port === 0 ? ANY_PORT_TRIES : 1; ; tries--) {
     const one = listening(server, await bind(server, LOCALHOST_IPV4, port));
     try {

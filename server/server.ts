@@ -99,13 +99,19 @@ export async function startUiServer(options: UiServerOptions): Promise<UiServer>
     await route(context, assets, { request, response });
   }
 
-  const onRequest = inTurn((request, response) => {
+  function onTurn(request: IncomingMessage, response: ServerResponse): void {
     unanswered.add(response);
     response.once("close", () => unanswered.delete(response));
     answer(request, response).catch((error: unknown) => {
       if (response.headersSent) response.destroy();
       else sendError(response, 500, messageOf(error));
     });
+  }
+
+  const onRequest = inTurn(onTurn, (_, response) => {
+    setSecurityHeaders(response);
+    response.setHeader("Connection", "close");
+    sendError(response, 429, "Too many requests at once. Wait for their answers, then send more.");
   });
 
   const server = createServer(serverOptions(limits), onRequest);

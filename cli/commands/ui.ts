@@ -8,8 +8,12 @@ import { PACKAGE } from "../package.ts";
 import { enterProject } from "../project.ts";
 
 const TOKEN_VARIABLE = "KIT_UI_TOKEN";
-/** Addresses that lead here under the name that every browser knows. */
-const LOCALHOST = ["127.0.0.1", "[::1]", "0.0.0.0", "[::]"];
+/** Shorter ones could be guessed. */
+const TOKEN_LENGTH = 16;
+/** All addresses of this machine, which lead nowhere themselves. */
+const ANY_ADDRESS = ["0.0.0.0", "[::]"];
+/** Leads there and nowhere else; `localhost` may also lead to `::1`, which another could have. */
+const LOOPBACK = "127.0.0.1";
 
 export interface UiOptions {
   port?: number;
@@ -46,15 +50,25 @@ export async function ui(options: UiOptions): Promise<void> {
   if (options.open) await openBrowser(url.href);
 }
 
-/** Needed where others than this machine's users can reach the page. */
+/**
+ * Needed where others than this machine's users can reach the page, and where it was asked for.
+ * @throws KitError `INVALID_TOKEN`
+ */
 function chooseToken({ host, token }: UiOptions): string | undefined {
   const fixed = process.env[TOKEN_VARIABLE];
   // No subprocess gets it.
   delete process.env[TOKEN_VARIABLE];
-  if (isLoopback(host)) return undefined;
-  if (token) return fixed || createToken();
-  console.error(`kit: without a token, whoever reaches ${host} can run this project's code.`);
-  return undefined;
+  if (!token) {
+    if (isLoopback(host)) return undefined;
+    console.error(`kit: without a token, whoever reaches ${host} can run this project's code.`);
+    return undefined;
+  }
+  if (!fixed) return isLoopback(host) ? undefined : createToken();
+  if (fixed.length >= TOKEN_LENGTH) return fixed;
+  throw new KitError(
+    "INVALID_TOKEN",
+    `KIT_UI_TOKEN takes ${TOKEN_LENGTH} characters or more. Make one with: export KIT_UI_TOKEN=$(node -p "crypto.randomUUID()")`,
+  );
 }
 
 /**
@@ -70,7 +84,7 @@ function nameOf(host: string): string {
   }
   // As a browser reads it: 0 is 0.0.0.0.
   const { hostname } = new URL(`http://${written}`);
-  return LOCALHOST.includes(hostname) ? "localhost" : hostname;
+  return ANY_ADDRESS.includes(hostname) ? LOOPBACK : hostname;
 }
 
 /** @throws KitError `INVALID_HOST` */

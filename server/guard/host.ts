@@ -10,7 +10,7 @@ const NAME = String.raw`[a-z0-9](?:[a-z0-9_-]*[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9_
 const HOST = new RegExp(String.raw`^(?:(${NAME})|\[([0-9a-f:.]+)\])(?::(\d{1,5}))?$`);
 
 const LONGEST_NAME = 253;
-const LOOPBACK_NAMES = new Set(["localhost", "127.0.0.1", "::1"]);
+const LOOPBACK_ADDRESSES = new Set(["127.0.0.1", "::1"]);
 
 /** Undefined for what is no `host[:port]`. */
 export function parseHost(header: string): Host | undefined {
@@ -21,9 +21,14 @@ export function parseHost(header: string): Host | undefined {
   return { name: name.replace(/\.$/, ""), port };
 }
 
+/** Whether a name leads to this machine by way of either loopback address. */
+export function isLocalhost(name: string): boolean {
+  return /^(.+\.)?localhost\.?$/i.test(name);
+}
+
 /** Whether an address to listen on is reached from this machine alone. */
 export function isLoopback(address: string): boolean {
-  return address === "localhost" || address === "::1" || /^127\.\d+\.\d+\.\d+$/.test(address);
+  return isLocalhost(address) || address === "::1" || /^127\.\d+\.\d+\.\d+$/.test(address);
 }
 
 /** Which names a request may come under. */
@@ -38,7 +43,7 @@ export interface HostPolicy {
 
 /** A name that leads elsewhere may be made to lead here (DNS rebinding), so only known ones count. */
 export function isAllowedHost(name: string, policy: HostPolicy): boolean {
-  if (LOOPBACK_NAMES.has(name) || name.endsWith(".localhost")) return true;
+  if (LOOPBACK_ADDRESSES.has(name) || isLocalhost(name)) return true;
   const { boundTo, machine, added } = policy;
   if ([boundTo, ...added].some((known) => sameName(known, name))) return true;
   if (isLoopback(boundTo)) return false;

@@ -42,15 +42,19 @@ export function createTokenGate(token: string): TokenGate {
   }
 
   return {
-    async admit({ url = "", headers }) {
+    async admit({ method, url = "", headers }) {
       const name = cookieName(headers.host);
       const cookies = cookiesNamed(name, headers.cookie);
-      if (cookies.some((value) => isSame(value, secret))) return { state: "admitted" };
-      const shown = new URLSearchParams(url.split("?", 2)[1]).get(TOKEN_PARAMETER);
-      if (shown !== null && isSame(shown, token)) {
+      const isKnown = cookies.some((value) => isSame(value, secret));
+      const [path, query] = url.split("?", 2);
+      const shown = new URLSearchParams(query).get(TOKEN_PARAMETER);
+      // Also who is known already: no token, not even one of before, stays in the address bar.
+      const toPage = isKnown && method === "GET" && path === "/";
+      if (shown !== null && (toPage || isSame(shown, token))) {
         // Without a path it is sent to this page's folder only, also behind a proxy's prefix.
         return { state: "welcome", cookie: `${name}=${secret}; HttpOnly; SameSite=Strict` };
       }
+      if (isKnown) return { state: "admitted" };
       // A wrong cookie is a guess too: it is made from the token alone.
       if (shown !== null || cookies.length > 0) return refuseLate();
       return { state: "refused", isBusy: false };

@@ -1,8 +1,12 @@
-import { describe, expect, it } from "vitest";
+import { once } from "node:events";
+import { createServer } from "node:net";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { createTinyProject, runKit, startKit, tinySource } from "../kit.ts";
 
 /** Where more than this machine's users could reach it; nothing in these tests comes from outside. */
 const OPEN_TO_ALL = ["ui", "--port", "0", "--no-open", "--host", "0.0.0.0"];
+
+const FIXED = "a-token-of-its-own";
 
 /** Follows a link as a browser does, with the cookie that it is given. */
 async function followLink(link: string): Promise<Response> {
@@ -17,7 +21,7 @@ describe("kit ui on an address that others can reach", () => {
     const { printed } = startKit(createTinyProject(), OPEN_TO_ALL);
     const line = await printed(/\n/);
     const link = /http:\S+/.exec(line)?.[0] ?? "";
-    expect(link).toMatch(/^http:\/\/localhost:\d+\/\?token=[\w-]{32}$/);
+    expect(link).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/\?token=[\w-]{32}$/);
     expect(line).not.toContain("0.0.0.0");
     expect((await fetch(new URL("/", link))).status).toBe(401);
     const page = await followLink(link);
@@ -29,9 +33,9 @@ describe("kit ui on an address that others can reach", () => {
   it("takes its token from KIT_UI_TOKEN, which no run gets to see", async () => {
     const before = `console.log("token seen:", process.env.KIT_UI_TOKEN);`;
     const project = createTinyProject(tinySource({ before }));
-    const { printed } = startKit(project, OPEN_TO_ALL, { KIT_UI_TOKEN: "a fixed one" });
+    const { printed } = startKit(project, OPEN_TO_ALL, { KIT_UI_TOKEN: FIXED });
     const link = /http:\S+/.exec(await printed(/\n/))?.[0] ?? "";
-    expect(new URL(link).searchParams.get("token")).toBe("a fixed one");
+    expect(new URL(link).searchParams.get("token")).toBe(FIXED);
     const { headers } = await fetch(link, { redirect: "manual" });
     const cookie = headers.get("set-cookie")?.split(";")[0] ?? "";
     const train = new URL("/api/train", link);
@@ -44,7 +48,7 @@ describe("kit ui on an address that others can reach", () => {
     const all = await printed(/http:\S+ [\s\S]*whoever reaches/);
     expect(all).toContain("whoever reaches 0.0.0.0 can run this project's code");
     const url = /http:\S+/.exec(all)?.[0] ?? "";
-    expect(url).toMatch(/^http:\/\/localhost:\d+\/$/);
+    expect(url).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/$/);
     expect((await fetch(url)).status).toBe(200);
   });
 
@@ -52,7 +56,7 @@ describe("kit ui on an address that others can reach", () => {
     const options = ["ui", "--port", "0", "--no-open", "--host", host];
     const { printed } = startKit(createTinyProject(), options);
     const link = /http:\S+/.exec(await printed(/\n/))?.[0] ?? "";
-    expect(link).toMatch(/^http:\/\/localhost:\d+\/\?token=[\w-]{32}$/);
+    expect(link).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/\?token=[\w-]{32}$/);
     expect((await followLink(link)).status).toBe(200);
   });
 
@@ -72,10 +76,55 @@ describe("kit ui on an address that others can reach", () => {
   });
 
   it("wants no token on this machine's own address", async () => {
-    const { printed } = startKit(createTinyProject(), ["ui", "--port", "0", "--no-open"], {
-      KIT_UI_TOKEN: "unused",
-    });
+    const { printed } = startKit(createTinyProject(), ["ui", "--port", "0", "--no-open"]);
     const url = /http:\S+/.exec(await printed(/\n/))?.[0] ?? "";
     expect((await fetch(url)).status).toBe(200);
   });
+
+  it.each(["localhost", "127.0.0.1"])(
+    "asks for KIT_UI_TOKEN on this machine's own address too: %s",
+    async (host) => {
+      const options = ["ui", "--port", "0", "--no-open", "--host", host];
+      const { printed } = startKit(createTinyProject(), options, { KIT_UI_TOKEN: FIXED });
+      const link = /http:\S+/.exec(await printed(/\n/))?.[0] ?? "";
+      expect(link).toMatch(new RegExp(`^http://${host}:\\d+/\\?token=${FIXED}$`));
+      expect((await fetch(new URL("/", link))).status).toBe(401);
+      expect((await followLink(link)).status).toBe(200);
+    },
+  );
+
+  it.each([["localhost"], ["0.0.0.0"]])(
+    "a KIT_UI_TOKEN that could be guessed is wrong use, and says how to make one: %s",
+    async (host) => {
+      const options = ["ui", "--no-open", "--port", "0", "--host", host];
+      const { child, ended } = startKit(createTinyProject(), options, {
+        KIT_UI_TOKEN: "fifteen letters",
+      });
+      onTestFinished(() => void child.kill());
+      expect(await ended).toEqual({
+        code: 2,
+        stdout: "",
+        stderr:
+          'kit: KIT_UI_TOKEN takes 16 characters or more. Make one with: export KIT_UI_TOKEN=$(node -p "crypto.randomUUID()")\n',
+      });
+    },
+  );
+
+  it.each(["0.0.0.0", "::", "127.0.0.1", "::1", "localhost", "LOCALHOST", "kit.localhost."])(
+    "prints a link that leads to nobody else on this machine: %s",
+    async (host) => {
+      const options = ["ui", "--port", "0", "--no-open", "--host", host];
+      const { printed } = startKit(createTinyProject(), options);
+      const link = /http:\S+/.exec(await printed(/\n/))?.[0] ?? "";
+      const { hostname, port } = new URL(link);
+      const leadsTo = /localhost/.test(hostname)
+        ? ["127.0.0.1", "::1"]
+        : [hostname.replace(/^\[|\]$/g, "")];
+      for (const address of leadsTo) {
+        const other = createServer().listen({ host: address, port: Number(port) });
+        onTestFinished(() => void other.close());
+        await expect(once(other, "listening")).rejects.toMatchObject({ code: "EADDRINUSE" });
+      }
+    },
+  );
 });

@@ -18,7 +18,7 @@ test("kit ui --port 4000 --host 0.0.0.0 in a container trains and streams outsid
     options: ["--host", "0.0.0.0"],
     within: enter,
   });
-  expect(kit.url).toMatch(/^http:\/\/localhost:4000\/\?token=[\w-]{32}$/);
+  expect(kit.url).toMatch(/^http:\/\/127\.0\.0\.1:4000\/\?token=[\w-]{32}$/);
   const link = new URL(kit.url);
 
   // As a container's engine publishes it, under another number.
@@ -27,6 +27,11 @@ test("kit ui --port 4000 --host 0.0.0.0 in a container trains and streams outsid
   const page = await openPage(link.href);
   expect(page.url()).toBe(`${link.origin}/#/`);
   await train(page);
+
+  // An editor forwards it to its own localhost.
+  const named = new URL(link);
+  named.hostname = "localhost";
+  expect((await openPage(named.href)).url()).toBe(`${named.origin}/#/`);
 
   const other = new URL(kit.url);
   other.hostname = address;

@@ -52,8 +52,9 @@ test("behind nginx a name that is not allowed is told what to do", async () => {
 });
 
 test("behind nginx the token's cookie goes to the path alone", async () => {
-  const options = ["--host", "0.0.0.0", "--allowed-host", "hub.example"];
-  const kit = await startKitUi(createTinyProject(), 0, { options });
+  const options = ["--allowed-host", "hub.example"];
+  const env = { KIT_UI_TOKEN: "a-token-that-is-asked-for" };
+  const kit = await startKitUi(createTinyProject(), 0, { options, env });
   const url = await proxy(kit);
   const page = await openPage(url + new URL(kit.url).search);
   await expect.poll(() => runButton(page).innerText()).toBe("Run training: tiny");

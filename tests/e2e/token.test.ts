@@ -63,7 +63,7 @@ test("the token is nowhere but in the printed link, and the cookie outlives a re
 test("who has no token, or one of before, sees a page that says where it is", async () => {
   const project = createTinyProject();
   const first = await startKitUi(project, 0, OPEN_TO_ALL);
-  const url = `http://localhost:${first.port}/`;
+  const url = new URL("/", first.url).href;
   const page = await openPage(url);
   const text = () => page.locator("body").innerText();
   expect(await text()).toContain("Open the address that kit ui printed");
@@ -78,6 +78,19 @@ test("who has no token, or one of before, sees a page that says where it is", as
   await expect.poll(() => runButton(page).innerText()).toBe("Run training: tiny");
 });
 
+test("a link that is opened again leaves no token in the address bar, nor one of before", async () => {
+  const kit = await startKitUi(createTinyProject(), 0, OPEN_TO_ALL);
+  const page = await openPage(kit.url);
+  const [cookie] = await page.context().cookies();
+  for (const link of [kit.url, kit.url.replace(TOKEN, "one-of-before")]) {
+    await page.goto("about:blank");
+    await page.goto(link);
+    expect(page.url()).toBe(`http://127.0.0.1:${kit.port}/#/`);
+    await expect.poll(() => runButton(page).innerText()).toBe("Run training: tiny");
+    expect(await page.context().cookies()).toEqual([cookie]);
+  }
+});
+
 test("a link with the token on another site opens the page, and back leads there again", async () => {
   const kit = await startKitUi(createTinyProject(), 0, OPEN_TO_ALL);
   const site = createServer((_, response) => {
@@ -89,7 +102,7 @@ test("a link with the token on another site opens the page, and back leads there
   const page = await openPage(`http://other.example:${(site.address() as AddressInfo).port}/`);
   await page.getByRole("link", { name: "Kit" }).click();
   await expect.poll(() => runButton(page).innerText()).toBe("Run training: tiny");
-  expect(page.url()).toBe(`http://localhost:${kit.port}/#/`);
+  expect(page.url()).toBe(`http://127.0.0.1:${kit.port}/#/`);
   expect(await page.evaluate("document.referrer")).not.toContain(TOKEN);
   await page.goBack();
   await page.getByRole("link", { name: "Kit" }).waitFor();

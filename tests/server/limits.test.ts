@@ -175,6 +175,16 @@ test("requests on one connection are answered in turn", async () => {
   expect(statusesIn(await closed())).toEqual([200, 404, 200, 400, 204]);
 });
 
+test("requests too many to wait on one connection are 429 after those that could, which ends it", async () => {
+  const { port } = await startServer();
+  const { socket, closed } = await openRaw(port);
+  socket.write(asBytes("/").repeat(100));
+  const answer = await closed();
+  expect(statusesIn(answer)).toEqual([...Array.from({ length: 33 }, () => 200), 429]);
+  expect(answer).toMatch(/^Connection: close\r$/m);
+  expect(answer).toContain("Wait for their answers, then send more.");
+});
+
 test("streams that wait for their turn on a connection end with it, and are not many", async () => {
   const { port, url, events } = await startWithJob({ streams: 2 });
   const { socket, until } = await openRaw(port);
@@ -192,7 +202,7 @@ test("streams that wait for their turn on a connection end with it, and are not 
   await expect.poll(both, SOON).toEqual([200, 200]);
 
   const greedy = await openRaw(port);
-  greedy.socket.write(asBytes(`/${events}`).repeat(100));
+  greedy.socket.write(asBytes(`/${events}`).repeat(200));
   await greedy.closed();
 });
 

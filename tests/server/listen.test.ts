@@ -99,9 +99,9 @@ test("closing ends what is connected on either loopback address, and frees both"
 test("a port that is busy on the other loopback address is taken", async () => {
   const port = await takePort("::1");
   const server = httpServer();
-  await expect(listen(server, { host: "localhost", port })).rejects.toMatchObject({
-    code: "PORT_TAKEN",
-  });
+  for (const host of ["localhost", "LOCALHOST", "localhost.", "kit.localhost"]) {
+    await expect(listen(server, { host, port })).rejects.toMatchObject({ code: "PORT_TAKEN" });
+  }
   expect(server.listening).toBe(false);
   const next = await listen(server, { host: "localhost", firstPort: port });
   onTestFinished(next.close);

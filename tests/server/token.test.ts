@@ -26,6 +26,17 @@ test("the link leads to the page, and its cookie opens every route", async () =>
   }
 });
 
+test("the link leads to the page for who is known already, and so does one of before", async () => {
+  const { url } = await startServer({ token: TOKEN });
+  const cookie = await cookieOf(await ask(url + LINK));
+  for (const link of [LINK, "?token=one-of-before"]) {
+    const again = await ask(url + link, { cookie });
+    expect([again.status, again.headers.get("location")]).toEqual([303, "./"]);
+    expect(await cookieOf(again)).toBe(cookie);
+  }
+  expect((await ask(`${url}api/jobs?token=one-of-before`, { cookie })).status).toBe(200);
+});
+
 test("a link on another site leads to the page as well", async () => {
   const { port } = await startServer({ token: TOKEN });
   const { status, headers, body } = await askRaw(port, `/${LINK}`, "GET", {
