@@ -97,16 +97,12 @@ describe("kit ui on an address that others can reach", () => {
     "a KIT_UI_TOKEN that could be guessed is wrong use, and says how to make one: %s",
     async (host) => {
       const options = ["ui", "--no-open", "--port", "0", "--host", host];
-      const { child, ended } = startKit(createTinyProject(), options, {
-        KIT_UI_TOKEN: "fifteen letters",
-      });
-      onTestFinished(() => void child.kill());
-      expect(await ended).toEqual({
-        code: 2,
-        stdout: "",
-        stderr:
-          'kit: KIT_UI_TOKEN takes 16 characters or more. Make one with: export KIT_UI_TOKEN=$(node -p "crypto.randomUUID()")\n',
-      });
+      const env = { KIT_UI_TOKEN: "fifteen letters" };
+      const { ended, printed } = startKit(createTinyProject(), options, env);
+      const said =
+        'kit: KIT_UI_TOKEN takes 16 characters or more. Make one with: export KIT_UI_TOKEN=$(node -p "crypto.randomUUID()")\n';
+      expect(await printed(/\n/)).toBe(said);
+      expect(await ended).toEqual({ code: 2, stdout: "", stderr: said });
     },
   );
 
