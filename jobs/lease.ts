@@ -70,6 +70,8 @@ export type LeaseState = "held" | "gone" | "silent";
 
 export interface LeaseWatch {
   check: (id: string, directory: string) => LeaseState;
+  /** For as long as it holds, each check answers as the last one did. */
+  hold: (isHeld: boolean) => void;
   forget: (id: string) => void;
 }
 
@@ -84,9 +86,14 @@ interface Sight {
   at: number;
 }
 
+interface Seen extends Sight {
+  state: LeaseState;
+}
+
 /** Reads leases over time. What counts is how long this reader, on its own clock, saw no renewal. */
 export function createLeaseWatch(now: () => number = () => performance.now()): LeaseWatch {
-  const seen = new Map<string, Sight>();
+  const seen = new Map<string, Seen>();
+  let isHeld = false;
 
   function look(id: string, directory: string): Sight {
     const at = now();
@@ -106,15 +113,21 @@ export function createLeaseWatch(now: () => number = () => performance.now()): L
 
   return {
     check(id, directory) {
+      if (isHeld) return seen.get(id)?.state ?? "held";
       const sight = look(id, directory);
-      seen.set(id, sight);
-      const { owner, renewal, stillMs } = sight;
-      if (owner && ownerState(owner) === "gone") return "gone";
-      if (renewal !== undefined) return stillMs > SILENCE_MS ? "silent" : "held";
-      return stillMs > MISSING_MS || !isFolder(directory) ? "gone" : "held";
+      const state = judge(sight, directory);
+      seen.set(id, { ...sight, state });
+      return state;
     },
+    hold: (nowHeld) => void (isHeld = nowHeld),
     forget: (id) => void seen.delete(id),
   };
+}
+
+function judge({ owner, renewal, stillMs }: Sight, directory: string): LeaseState {
+  if (owner && ownerState(owner) === "gone") return "gone";
+  if (renewal !== undefined) return stillMs > SILENCE_MS ? "silent" : "held";
+  return stillMs > MISSING_MS || !isFolder(directory) ? "gone" : "held";
 }
 
 /** `unreadable`: for a reason that is not the lease's, such as too many open files. */

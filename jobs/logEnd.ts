@@ -33,7 +33,8 @@ export function createLogEnds(): LogEnds {
       if (known?.stamp === stamp) return known;
       const records = readLogTail(path);
       const end = { hasRecords: records.length > 0, final: finalStatus(records), stamp };
-      seen.set(path, end);
+      // Nothing may also mean that it could not be read.
+      if (end.hasRecords) seen.set(path, end);
       return end;
     },
     forget: (path) => void seen.delete(path),

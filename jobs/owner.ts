@@ -42,23 +42,22 @@ export function ownerState(owner: Owner): OwnerState {
     // A machine's name may change with its networks, so it counts only where nothing else tells.
     (owner.bootId !== null || owner.host === system.host);
   if (!isHere) return "unknown";
-  const access = accessTo(owner.pid);
-  if (access === "none") return "gone";
+  if (!processExists(owner.pid)) return "gone";
   if (owner.startTime === null) return "alive";
   const found = readProcess(owner.pid);
-  // A `/proc` mounted with `hidepid` shows no other user's processes.
-  if (!found && access === "denied") return "unknown";
-  const isZombie = found?.state === "Z" || found?.state === "X";
-  return found && found.startTime === owner.startTime && !isZombie ? "alive" : "gone";
+  // Hidden, as where `/proc` is mounted with `hidepid`, or we have too many files open.
+  if (!found) return "unknown";
+  const isZombie = found.state === "Z" || found.state === "X";
+  return found.startTime === owner.startTime && !isZombie ? "alive" : "gone";
 }
 
-/** `denied`: there is such a process, and it belongs to somebody else. */
-function accessTo(pid: number): "granted" | "denied" | "none" {
+function processExists(pid: number): boolean {
   try {
     process.kill(pid, 0);
-    return "granted";
+    return true;
   } catch (error) {
-    return (error as NodeJS.ErrnoException).code === "EPERM" ? "denied" : "none";
+    // EPERM: it exists and belongs to somebody else.
+    return (error as NodeJS.ErrnoException).code === "EPERM";
   }
 }
 

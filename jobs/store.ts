@@ -57,6 +57,8 @@ export interface JobStore {
   isAbandoned: (id: string) => boolean;
   /** Whether the owner of an unfinished job has stopped reporting; it may come back. */
   isSilent: (id: string) => boolean;
+  /** For as long as it holds, every owner counts as it was last seen. */
+  holdOwners: (isHeld: boolean) => void;
   /** Makes a job that this store created `running`, or `queued` again, in the eyes of all others. */
   claimTurn: (id: string, hasTurn: boolean) => void;
   /** Where the job's events are, whether or not it exists. */
@@ -124,7 +126,7 @@ export function createJobStore(project: string): JobStore {
     let end = logEnds.read(path);
     let lease: LeaseState = "held";
     if (!end.final) {
-      lease = leases.check(id, directory);
+      lease = checkLease(id);
       // The owner may have written its last event and ended between the two reads.
       if (lease !== "held") end = logEnds.read(path);
     }
@@ -136,12 +138,8 @@ export function createJobStore(project: string): JobStore {
     return end.final;
   }
 
-  function isAbandoned(id: string): boolean {
-    return leases.check(id, join(root, id)) === "gone";
-  }
-
-  function isSilent(id: string): boolean {
-    return leases.check(id, join(root, id)) === "silent";
+  function checkLease(id: string): LeaseState {
+    return leases.check(id, join(root, id));
   }
 
   function hasEnded(id: string): boolean {
@@ -236,8 +234,9 @@ export function createJobStore(project: string): JobStore {
     get,
     list,
     hasEnded,
-    isAbandoned,
-    isSilent,
+    isAbandoned: (id) => checkLease(id) === "gone",
+    isSilent: (id) => checkLease(id) === "silent",
+    holdOwners: leases.hold,
     logPath,
     claimTurn(id, hasTurn) {
       try {

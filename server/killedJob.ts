@@ -10,17 +10,23 @@ import type { JobStore } from "../jobs/store.ts";
 export function cancelJobOf(owner: Owner, jobs: JobStore): void {
   // Nobody but a job's owner may write its log for as long as it lives.
   if (ownerState(owner) !== "gone") return;
-  for (const { id } of jobs.list()) {
-    const path = jobs.logPath(id);
-    if (jobs.hasEnded(id) || !isDeepStrictEqual(leaseOwner(dirname(path)), owner)) continue;
-    const log = openLog(path);
-    try {
-      log.append({ event: "training.cancelled", data: { step: lastStep(path) } });
-    } catch {
-      // A full disk: the job shows as failed, its process gone, which is as true.
-    } finally {
-      log.close();
+  try {
+    for (const { id } of jobs.list()) {
+      const path = jobs.logPath(id);
+      const isTheirs = isDeepStrictEqual(leaseOwner(dirname(path)), owner);
+      if (isTheirs && !jobs.hasEnded(id)) cancel(path);
     }
+  } catch {
+    // A full disk, say: the job shows as failed, its process gone, which is as true.
+  }
+}
+
+function cancel(path: string): void {
+  const log = openLog(path);
+  try {
+    log.append({ event: "training.cancelled", data: { step: lastStep(path) } });
+  } finally {
+    log.close();
   }
 }
 

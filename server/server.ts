@@ -125,8 +125,11 @@ export async function startUiServer(options: UiServerOptions): Promise<UiServer>
 
   async function end(): Promise<void> {
     manifests.close();
+    // Who watches a run that has to be killed is told what its log then says, no guess of before.
+    jobs.holdOwners(true);
+    const hadRun = await runner.close().finally(() => jobs.holdOwners(false));
     // It goes on answering meanwhile: who watches sees how the run ends.
-    if (await runner.close()) await lastWords();
+    if (hadRun) await lastWords();
     await listening.close();
   }
 

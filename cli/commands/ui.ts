@@ -41,7 +41,7 @@ export async function ui(options: UiOptions): Promise<void> {
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
     process.on(signal, () => {
       // Connections of the closed server may linger; nothing here waits for them.
-      void server.close().then(() => process.exit());
+      void server.close().finally(() => process.exit());
     });
   }
   url.port = String(server.port);

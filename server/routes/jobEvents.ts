@@ -74,7 +74,7 @@ export async function getJobEvents(
       }
     }
     if (signal.aborted) return;
-    if (!jobs.hasEnded(id)) {
+    if (!isLast && !jobs.hasEnded(id)) {
       // The owner could not write this itself.
       await writeChunk(response, unrecordedFailure(OWNER_GONE));
     }

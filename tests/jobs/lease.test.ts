@@ -29,7 +29,7 @@ function foreignLease() {
     renew,
     check: () => watch.check("id", directory),
     /** Lets time pass for a reader that looks every now and then. */
-    pass(ms: number) {
+    pass: (ms: number) => {
       const end = now + ms;
       for (now += LOOK_MS; now < end; now += LOOK_MS) watch.check("id", directory);
       now = end;
@@ -144,10 +144,14 @@ test("a lease in a folder that was deleted is gone at once", () => {
   expect(check()).toBe("gone");
 });
 
-test("a reader that cannot open a file learns nothing of the owner", async () => {
-  const { directory } = foreignLease();
-  const reader = spawnModule(
-    `const { openSync } = await import("node:fs");
+test.each([{}, { pidNamespace: "pid:[1]" }])(
+  "a reader that cannot open a file learns nothing of the owner: %o",
+  async (elsewhere) => {
+    const directory = createProject();
+    const lease = { owner: { ...describeOwner(), ...elsewhere }, renewal: 0 };
+    writeFileSync(join(directory, "lease.json"), JSON.stringify(lease));
+    const reader = spawnModule(
+      `const { openSync } = await import("node:fs");
      const { createLeaseWatch } = await dist("jobs/lease.js");
      let now = 0;
      const { check } = createLeaseWatch(() => now);
@@ -159,11 +163,12 @@ test("a reader that cannot open a file learns nothing of the owner", async () =>
      try { for (;;) openSync("/dev/null"); } catch (error) { states.push(error.code); }
      look(30);
      console.log([...new Set(states)].join(" "));`,
-    [directory],
-    "ulimit -n 64",
-  );
-  expect(await reader.line()).toBe("held EMFILE");
-});
+      [directory],
+      "ulimit -n 64",
+    );
+    expect(await reader.line()).toBe("held EMFILE");
+  },
+);
 
 test("holding a lease renews it every few seconds, until it is released", () => {
   vi.useFakeTimers();

@@ -1,7 +1,7 @@
 import { readFileSync, readdirSync, readlinkSync, rmSync } from "node:fs";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { createJobStore } from "../../jobs/store.ts";
-import { SILENCE_MS } from "../../jobs/lease.ts";
+import { LOOK_MS, SILENCE_MS } from "../../jobs/lease.ts";
 import { OWNER_GONE, OWNER_SILENT } from "../../jobs/status.ts";
 import type { JobEvent } from "../../protocol/event.ts";
 import type { Job } from "../../protocol/job.ts";
@@ -224,10 +224,18 @@ test("a job of another container is followed", async () => {
 
 const realNow = performance.now.bind(performance);
 
-/** Sets this process's clock ahead, for leases to stand still for as long. */
-function passTime(ms: number): void {
+/** Sets this process's clock ahead. */
+function setClock(ms: number): void {
   const clock = vi.spyOn(performance, "now").mockImplementation(() => realNow() + ms);
   onTestFinished(() => clock.mockRestore());
+}
+
+/** Lets leases stand still for over a minute while a server looks at them now and then. */
+async function passMinute(url: string): Promise<void> {
+  for (let passed = 0; passed <= SILENCE_MS; passed += LOOK_MS / 2) {
+    setClock(passed);
+    await (await fetch(`${url}api/jobs`)).text();
+  }
 }
 
 test("an owner that stops reporting is told after what it wrote, and so is its return", async () => {
@@ -239,7 +247,7 @@ test("an owner that stops reporting is told after what it wrote, and so is its r
   };
   const early = readBody(await ask());
   await frameCount(early, 2);
-  passTime(SILENCE_MS);
+  await passMinute(url);
   const silent = { event: "training.failed", data: JSON.stringify({ error: OWNER_SILENT }) };
   expect((await frameCount(early, 3))[2]).toEqual(silent);
   expect(await status()).toBe("failed");
@@ -259,25 +267,25 @@ test("an owner that stops reporting is told after what it wrote, and so is its r
 });
 
 test("that an owner is back comes before what it writes on its return", async () => {
-  const { ask, job } = await startWith([STARTED]);
+  const { ask, job, url } = await startWith([STARTED]);
   const { renew } = moveToOtherContainer(job);
   const body = readBody(await ask());
   await frameCount(body, 1);
-  passTime(SILENCE_MS);
+  await passMinute(url);
   await frameCount(body, 2);
   renew();
   // What was last seen of the owner does not hold any more.
-  passTime(SILENCE_MS + 1_000);
+  setClock(SILENCE_MS + 1_000);
   appendRaw(job, `${JSON.stringify({ ...logged(1), time: "t" })}\n`);
   expect(namesOf(await frameCount(body, 4)).slice(2)).toEqual(["owner.back", "training.log"]);
 });
 
 test("a silent job that is completed after all says so, with no word of a return", async () => {
-  const { ask, job } = await startWith([STARTED]);
+  const { ask, job, url } = await startWith([STARTED]);
   moveToOtherContainer(job);
   const body = readBody(await ask());
   await frameCount(body, 1);
-  passTime(SILENCE_MS);
+  await passMinute(url);
   await frameCount(body, 2);
   appendRaw(job, `${JSON.stringify({ ...COMPLETED, time: "t" })}\n`);
   expect(namesOf(parseFrames(String(await body.all())))).toEqual([

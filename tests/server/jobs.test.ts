@@ -1,6 +1,7 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
+import { describeOwner } from "../../jobs/owner.ts";
 import { COMPLETED, STARTED, createJob } from "../jobs.ts";
 import { createProject } from "../project.ts";
 import { errorOf, startServer } from "../uiServer.ts";
@@ -24,6 +25,8 @@ test("the list holds each job's four fields, newest first", async () => {
   const jobFile = JSON.stringify({ ...old, config: {} });
   const { job } = createJob(project, "new", [STARTED, COMPLETED]);
   createProjectFile(project, `.kit/jobs/${old.id}/job.json`, jobFile);
+  const lease = { owner: { ...describeOwner(), startTime: "1" }, renewal: 0 };
+  createProjectFile(project, `.kit/jobs/${old.id}/lease.json`, JSON.stringify(lease));
   const { jobs } = (await (await fetch(`${url}api/jobs`)).json()) as { jobs: unknown[] };
   expect(jobs).toEqual([{ ...job, status: "completed" }, old]);
 });

@@ -68,7 +68,7 @@ test("a file in the lock's place is told, and leaves nothing behind", async () =
 });
 
 test("a holder in another container is believed for a while only", async () => {
-  leaveLockOf({ ...describeOwner(), host: "another" });
+  leaveLockOf({ ...describeOwner(), pidNamespace: "pid:[1]" });
   expect(await takeLock(path, 0)).toBeUndefined();
   const aMinuteAgo = Date.now() / 1000 - 60;
   utimesSync(path, aMinuteAgo, aMinuteAgo);

@@ -1,17 +1,34 @@
 import { randomUUID } from "node:crypto";
-import { existsSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { type Owner, describeOwner, ownerState } from "../../jobs/owner.ts";
 import { createJobStore } from "../../jobs/store.ts";
-import { ROUTES, RUN_HEADER } from "../../protocol/http.ts";
+import { type JobsResponse, ROUTES, RUN_HEADER } from "../../protocol/http.ts";
 import { createRunner } from "../../server/run.ts";
 import { createForeignJob } from "../jobs.ts";
 import { isRunning, processesIn, spawnModule } from "../process.ts";
 import { createProject } from "../project.ts";
-import { errorOf, openGate, readBody, standIn, startServer } from "../uiServer.ts";
+import { errorOf, openGate, parseFrames, readBody, standIn, startServer } from "../uiServer.ts";
 
 const DIST_STORE = join(import.meta.dirname, "../../dist/jobs/store.js");
+
+/** A run that tells the id of its job and hears no signal. */
+const DEAF = `
+  const { createJobStore } = await import(${JSON.stringify(DIST_STORE)});
+  const job = createJobStore(process.cwd()).create("deaf", {});
+  job.append({ event: "training.log", data: { step: 7 } });
+  process.on("SIGTERM", () => undefined);
+  writeSync(1, job.job.id);
+  await gate("never");`;
 
 /** A server whose `kit` is a script of the test. */
 async function startWith(code: string, options: { graceMs?: number } = {}) {
@@ -272,15 +289,7 @@ test("who names a run that is not the last gets the run in flight from its first
 
 test("closing cancels the job of a run that had to be killed, and no other", async () => {
   const project = createProject();
-  const kit = standIn(
-    project,
-    `const { createJobStore } = await import(${JSON.stringify(DIST_STORE)});
-     const job = createJobStore(process.cwd()).create("deaf", {});
-     job.append({ event: "training.log", data: { step: 7 } });
-     process.on("SIGTERM", () => undefined);
-     writeSync(1, job.job.id);
-     await gate("never");`,
-  );
+  const kit = standIn(project, DEAF);
   const { close, url } = await startServer({ project, kit, graceMs: 100 });
   const { id: other } = await createForeignJob(project, []);
   const body = readBody(await fetch(`${url}api/train`, { method: "POST" }));
@@ -292,6 +301,47 @@ test("closing cancels the job of a run that had to be killed, and no other", asy
     /"event":"training.cancelled",.*"data":\{"step":7\}\}\n$/,
   );
   expect(jobs.get(other)?.job.status).toBe("queued");
+});
+
+test("who follows the job of a run that had to be killed is told what its log says", async () => {
+  for (let round = 0; round < 5; round++) {
+    const project = createProject();
+    const kit = standIn(project, DEAF);
+    // A look at the owner each moment, so that one comes when it is gone and nothing is written.
+    const { close, url } = await startServer({ project, kit, graceMs: 50 + 10 * round });
+    const output = readBody(await fetch(`${url}api/train`, { method: "POST" }));
+    const id = await output.until((text) => text.length > 0);
+    const stream = readBody(await fetch(`${url}api/jobs/${id}/events`));
+    let isOver = false;
+    const listed = new Set<string>();
+    const watch = async () => {
+      while (!isOver) {
+        const { jobs } = (await (await fetch(`${url}api/jobs`)).json()) as JobsResponse;
+        for (const { status } of jobs) listed.add(status);
+      }
+    };
+    const watching = watch().catch(() => undefined);
+    const closed = close();
+    const frames = parseFrames(String(await stream.all()));
+    await closed;
+    isOver = true;
+    await watching;
+    expect(frames.map(({ event }) => event)).toEqual(["training.log", "end"]);
+    expect([...listed]).not.toContain("failed");
+  }
+});
+
+test("a log that cannot be written keeps no server from closing", async () => {
+  const project = createProject();
+  const kit = standIn(project, DEAF);
+  const { close, url } = await startServer({ project, kit, graceMs: 50 });
+  const output = readBody(await fetch(`${url}api/train`, { method: "POST" }));
+  const id = await output.until((text) => text.length > 0);
+  const log = createJobStore(project).logPath(id);
+  rmSync(log);
+  symlinkSync(log, log);
+  await close();
+  expect(createJobStore(project).get(id)?.job.status).toBe("failed");
 });
 
 test("who reads a run's output when the server closes reads its last word", async () => {
