@@ -11,7 +11,7 @@ import { openPage, runButton, useBrowser } from "../e2e/browser.ts";
 import { type KitUi, startKitUi } from "../e2e/kitUi.ts";
 import { createTinyProject, tinySource } from "../kit.ts";
 import { processesIn } from "../process.ts";
-import { readBody } from "../uiServer.ts";
+import { parseFrames, readBody } from "../uiServer.ts";
 import { LONGER, reportFault } from "./table.ts";
 
 useBrowser();
@@ -302,14 +302,19 @@ async function endRun({ signal, source, ready, isInherited }: Ending): Promise<s
     await kill(ui);
     ui = await startKitUi(project);
   }
+  const [job] = createJobStore(project).list();
+  const stream = readBody(await fetch(`${ui.url}${ROUTES.jobEvents(job?.id ?? "")}`));
   const before = performance.now();
   ui.process.kill(signal);
+  const frames = stream.all().then((bytes) => parseFrames(String(bytes)));
   await once(ui.process, "exit");
   const elapsed = performance.now() - before;
   const wrong: string[] = [];
   if (elapsed > LIMIT_MS) wrong.push(`took ${elapsed} ms`);
   const left = processesIn(project);
   if (left.length > 0) wrong.push(`left ${left.join(", ")}`);
+  const told = (await frames).map(({ event }) => event);
+  if (told.at(-1) !== "end" || told.includes("training.failed")) wrong.push(told.join(" "));
   const jobs = createJobStore(project).list();
   if (jobs.length !== 1 || jobs[0]?.status !== "cancelled") wrong.push(JSON.stringify(jobs));
   return wrong;
