@@ -1,21 +1,15 @@
-import { dirname } from "node:path";
-import { isDeepStrictEqual } from "node:util";
-import { leaseOwner } from "../jobs/lease.ts";
 import { openLog } from "../jobs/log.ts";
 import { readLogTail } from "../jobs/logTail.ts";
 import { type Owner, ownerState } from "../jobs/owner.ts";
 import type { JobStore } from "../jobs/store.ts";
+import { unfinishedJobsOf } from "./ownedJobs.ts";
 
 /** Says in a job's log that it was cancelled, for an owner that was killed and cannot. */
 export function cancelJobOf(owner: Owner, jobs: JobStore): void {
   // Nobody but a job's owner may write its log for as long as it lives.
   if (ownerState(owner) !== "gone") return;
   try {
-    for (const { id } of jobs.list()) {
-      const path = jobs.logPath(id);
-      const isTheirs = isDeepStrictEqual(leaseOwner(dirname(path)), owner);
-      if (isTheirs && !jobs.hasEnded(id)) cancel(path);
-    }
+    for (const id of unfinishedJobsOf(owner, jobs)) cancel(jobs.logPath(id));
   } catch {
     // A full disk, say: the job shows as failed, its process gone, which is as true.
   }

@@ -3,11 +3,10 @@ import { isDeepStrictEqual } from "node:util";
 import { leaseOwner } from "../jobs/lease.ts";
 import type { Owner } from "../jobs/owner.ts";
 import type { JobStore } from "../jobs/store.ts";
-import { isFinal } from "../protocol/job.ts";
 
-/** The ids of the jobs that a process owns and still works on, as far as others can tell. */
+/** The ids of the jobs that a process owns and whose logs do not say how they ended. */
 export function unfinishedJobsOf(owner: Owner, jobs: JobStore): string[] {
-  const unfinished = jobs.list().filter(({ status }) => !isFinal(status));
+  const unfinished = jobs.list().filter(({ id }) => !jobs.hasEnded(id));
   const ids = unfinished.map(({ id }) => id);
   return ids.filter((id) => isDeepStrictEqual(leaseOwner(dirname(jobs.logPath(id))), owner));
 }

@@ -69,7 +69,7 @@ export async function startUiServer(options: UiServerOptions): Promise<UiServer>
   const lookAtOwner = createOwnerWatch(jobs);
   const manifests = createManifestReader({ project, kit, limitMs });
   const onGone = (owner: Owner) => cancelJobOf(owner, jobs);
-  const isAtWork = (owner: Owner) => unfinishedJobsOf(owner, jobs).length > 0;
+  const isAtWork = (owner: Owner) => unfinishedJobsOf(owner, jobs).some((id) => !jobs.isSilent(id));
   const runner = createRunner({ project, kit, graceMs, watching, onGone, isAtWork });
   const limits = { ...LIMITS, ...options.limits };
   const admitStream = createStreamLimit(limits);
