@@ -4,6 +4,9 @@ import type { Artifact, EventData, JobEvent } from "../protocol/event.ts";
 
 const MINUTE_S = 60;
 const HOUR_S = 3_600;
+const DAY_S = 86_400;
+/** Characters of the longest duration, but for those of 100 days and more. */
+const DURATION_WIDTH = "59m 59s".length;
 
 export interface ProgressOptions {
   config: TrainConfig;
@@ -22,42 +25,46 @@ export interface ProgressOptions {
 export function createProgress(options: ProgressOptions) {
   const { config, project, directory, now = () => performance.now() } = options;
   let startedAt = now();
-  /** The first log event: compiling comes before it, so the pace is measured from there. */
+  /** The first log: compiling comes before it, so the pace is measured from there. */
   let first: { step: number; at: number } | undefined;
   let last: Artifact | undefined;
 
   function startLines(data: EventData["training.started"]): string {
-    const { model, parameters, rows, tokens, maxSteps, epochs } = data;
+    const { model, parameters, rows, cut, format, tokens, maxSteps, epochs } = data;
     const { lora, batchSize } = config;
     const of = lora ? ` of an adapter (LoRA, r ${lora.r}, alpha ${lora.alpha})` : "";
     const passes =
       epochs === undefined
         ? ""
         : `, ${count(epochs)} ${epochs === 1 ? "pass" : "passes"} over the data`;
+    const ofFormat = format === undefined ? "" : ` of ${format}`;
+    const inTokens = tokens === undefined ? "" : `, ${count(tokens)} tokens`;
     return withDetails(`training ${shown(model)}`, {
       parameters: count(parameters) + of,
-      data: `${shown(config.dataset.path)}, ${count(rows)} rows${tokens === undefined ? "" : `, ${count(tokens)} tokens`}`,
+      data: `${shown(config.dataset.path)}, ${count(rows)} rows${ofFormat}${inTokens}`,
+      ...(cut ? { cut: `${count(cut)} rows longer than maxLength or the model's context` } : {}),
       steps: `${count(maxSteps)} of ${count(batchSize)} rows${passes}`,
     });
   }
 
   function logLine(data: EventData["training.log"]): string {
     const { maxSteps } = config;
-    const parts = [
-      `step ${String(data.step).padStart(String(maxSteps).length)}/${maxSteps}`,
-      `loss ${formatLoss(data.loss)}`,
-      `${count(Math.round(data.tokensPerSecond ?? 0)).padStart(6)} tokens/s`,
-    ];
+    const step = `step ${String(data.step).padStart(String(maxSteps).length)}/${maxSteps}`;
+    const parts = [step, `loss ${formatLoss(data.loss)}`];
     const left = secondsLeft(data.step);
-    if (left !== undefined) parts.push(`${formatDuration(left)} left`);
-    return parts.join("  ");
+    if (left !== undefined) {
+      parts.push(`${count(Math.round(data.tokensPerSecond ?? 0)).padStart(6)} tokens/s`);
+      parts.push(`${formatDuration(left).padStart(DURATION_WIDTH)} left`);
+    }
+    return parts.join("  ").trimEnd();
   }
 
+  /** Undefined until there is a pace to go by. */
   function secondsLeft(step: number): number | undefined {
     first ??= { step, at: now() };
-    if (step >= config.maxSteps) return 0;
     if (step <= first.step) return undefined;
-    return ((now() - first.at) / 1000 / (step - first.step)) * (config.maxSteps - step);
+    const secondsPerStep = (now() - first.at) / 1000 / (step - first.step);
+    return secondsPerStep * Math.max(0, config.maxSteps - step);
   }
 
   /** How a job ended, where its last artifact lies, and how to use that. */
@@ -116,7 +123,9 @@ function formatDuration(seconds: number): string {
   const twoDigits = (value: number) => String(value).padStart(2, "0");
   const minutes = Math.floor(whole / MINUTE_S);
   if (whole < HOUR_S) return `${minutes}m ${twoDigits(whole % MINUTE_S)}s`;
-  return `${Math.floor(whole / HOUR_S)}h ${twoDigits(minutes % MINUTE_S)}m`;
+  const hours = Math.floor(whole / HOUR_S);
+  if (whole < DAY_S) return `${hours}h ${twoDigits(minutes % MINUTE_S)}m`;
+  return `${Math.floor(whole / DAY_S)}d ${twoDigits(hours % 24)}h`;
 }
 
 function count(value: number): string {

@@ -1,6 +1,9 @@
 import type { ChatMessage } from "../protocol/engine.ts";
 import { encode, SPECIALS, specialText } from "./tokenizer.ts";
 
+/** What a bare prompt is to a model: a user's message, or the start of a text. */
+export type PromptStyle = "message" | "text";
+
 /** Tokens, and which of them are learned. */
 export interface Example {
   tokens: number[];

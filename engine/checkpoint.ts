@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { LoraConfig, ModelShape } from "../protocol/engine.ts";
-import type { PromptStyle } from "./dataset.ts";
+import type { PromptStyle } from "./chat.ts";
 import { writeDirectory } from "./directory.ts";
 import { EngineError } from "./error.ts";
 import { adapterShapes, mergeAdapter } from "./lora.ts";

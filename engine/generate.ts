@@ -1,6 +1,5 @@
 import type { InferRequest, InferResult, ModelShape } from "../protocol/engine.ts";
-import { openConversation, openDocument } from "./chat.ts";
-import type { PromptStyle } from "./dataset.ts";
+import { openConversation, openDocument, type PromptStyle } from "./chat.ts";
 import type { Decoder } from "./decoder.ts";
 import { EngineError } from "./error.ts";
 import type { Params } from "./model.ts";

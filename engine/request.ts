@@ -1,6 +1,6 @@
 import { inspect } from "node:util";
 import type { InferRequest } from "../protocol/engine.ts";
-import { isChatMessage } from "./dataset.ts";
+import { isChatMessage } from "./row.ts";
 import { EngineError } from "./error.ts";
 
 const OPTIONS = ["messages", "prompt", "maxTokens", "temperature", "topP", "seed", "signal"];

@@ -1,6 +1,5 @@
 import type { ModelShape } from "../protocol/engine.ts";
-import { CHAT_TEMPLATE } from "./chat.ts";
-import type { PromptStyle } from "./dataset.ts";
+import { CHAT_TEMPLATE, type PromptStyle } from "./chat.ts";
 import { BYTES, SPECIALS, specialText } from "./tokenizer.ts";
 
 /** `tokenizer.json` of Hugging Face's tokenizers: byte-level BPE without a merge, and the specials. */

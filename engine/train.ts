@@ -14,6 +14,9 @@ import { learningRate } from "./schedule.ts";
 import { trainerState } from "./trainerState.ts";
 import { randomWeights, weightShapes } from "./weights.ts";
 
+/** Logged whatever `loggingSteps` says: one that compiles, and one that shows how fast it is. */
+const FIRST_STEPS = 2;
+
 /**
  * Trains on this thread; needs a started backend.
  * @param directory the job's; artifacts go to `artifacts/` in it
@@ -46,6 +49,8 @@ export async function train(
       model: source.name,
       parameters,
       rows: dataset.rows,
+      cut: dataset.cut,
+      format: dataset.format,
       tokens: dataset.examples.reduce((sum, { tokens }) => sum + tokens.length - 1, 0),
       maxSteps,
       epochs: epochsAt(maxSteps),
@@ -74,7 +79,7 @@ export async function train(
     progress.add({ ...result, tokens: batch.size });
     tokens += batch.size;
     const last = step === maxSteps;
-    if (step === 1 || last || step % config.loggingSteps === 0) {
+    if (step <= FIRST_STEPS || last || step % config.loggingSteps === 0) {
       const log = progress.log({ step, learningRate: rate, epoch: epochsAt(step) });
       logs.push(log);
       onEvent({ event: "training.log", data: log });

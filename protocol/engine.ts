@@ -44,7 +44,7 @@ export interface TrainConfig {
   weightDecay: number;
   /** The gradient's global L2 norm is clipped to this. */
   maxGradNorm: number;
-  /** Steps between two `training.log` events. */
+  /** Steps between two `training.log` events; the first two steps and the last are always logged. */
   loggingSteps: number;
   /** Steps between two checkpoints; the last step is always saved. */
   saveSteps: number;

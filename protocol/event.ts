@@ -17,6 +17,10 @@ export interface EventData {
     parameters: number;
     /** Rows of the dataset, a count. */
     rows: number;
+    /** Rows that are longer than a row may be and lost their end, a count. */
+    cut?: number;
+    /** The names that rows have: `{prompt, completion}`, or of several kinds `{messages} | {text}`. */
+    format?: string;
     /** Tokens of one pass over the dataset, padding left out. */
     tokens?: number;
     maxSteps: number;

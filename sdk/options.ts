@@ -37,7 +37,7 @@ export interface TrainerOptions {
   weightDecay?: number;
   /** The gradient's global L2 norm is clipped to this. Default 1. */
   maxGradNorm?: number;
-  /** Steps between two log events. Default 5. */
+  /** Steps between two log events; the first two and the last are always logged. Default 5. */
   loggingSteps?: number;
   /** Steps between two checkpoints; the last step is always saved. Default 100. */
   saveSteps?: number;

@@ -54,9 +54,10 @@ function createTold(changes: Partial<TrainConfig> = {}) {
 }
 
 it("says what it trains, on what, and how much of it, aligned", () => {
-  expect(createTold()(0).started({ tokens: 81_204, epochs: 8 })).toBe(`training kit/nano
+  expect(createTold()(0).started({ tokens: 81_204, epochs: 8, format: "{text}", cut: 0 }))
+    .toBe(`training kit/nano
   parameters  117,000
-  data        data/train.jsonl, 4,000 rows, 81,204 tokens
+  data        data/train.jsonl, 4,000 rows of {text}, 81,204 tokens
   steps       1,000 of 32 rows, 8 passes over the data`);
 });
 
@@ -71,28 +72,46 @@ it("says what an adapter is trained on, and leaves out what an engine does not t
   steps       1,000 of 32 rows`);
 });
 
-it("estimates the time left from the first log on, so that compiling does not count", () => {
+it("tells of rows that are cut, which would otherwise be missed in silence", () => {
+  expect(createTold()(0).started({ cut: 1_200 })).toContain(
+    "\n  cut         1,200 rows longer than maxLength or the model's context\n",
+  );
+});
+
+it("estimates the time left from the first log on, and the speed with it, so that compiling does not count", () => {
   const at = createTold({ maxSteps: 100 });
   at(0).started();
   const log = (step: number) => ({ step, loss: 1.23456, tokensPerSecond: 1234.5 });
-  expect(at(60).log(log(1))).toBe("step   1/100  loss 1.2346    1,235 tokens/s");
-  expect(at(64).log(log(5))).toBe("step   5/100  loss 1.2346    1,235 tokens/s  1m 35s left");
-  expect(at(79).log(log(20))).toBe("step  20/100  loss 1.2346    1,235 tokens/s  1m 20s left");
-  expect(at(159).log(log(100))).toBe("step 100/100  loss 1.2346    1,235 tokens/s  0s left");
+  expect(at(60).log(log(1))).toBe("step   1/100  loss 1.2346");
+  expect(at(64).log(log(5))).toBe("step   5/100  loss 1.2346    1,235 tokens/s   1m 35s left");
+  expect(at(79).log(log(20))).toBe("step  20/100  loss 1.2346    1,235 tokens/s   1m 20s left");
+  expect(at(159).log(log(100))).toBe("step 100/100  loss 1.2346    1,235 tokens/s       0s left");
 });
 
-it("shows hours when there are some", () => {
-  const at = createTold({ maxSteps: 10_001 });
+it.each([
+  [10_001, "  2h 46m left"],
+  [1_000_002, " 11d 13h left"],
+])("shows hours and days when there are some: %i steps of a second", (maxSteps, left) => {
+  const at = createTold({ maxSteps });
   at(0).started();
   at(0).log({ step: 1 });
-  expect(at(1).log({ step: 2 })).toContain("  2h 46m left");
+  expect(at(1).log({ step: 2 })).toContain(left);
+});
+
+it("claims no speed of a run that is over with its first step", () => {
+  const at = createTold({ maxSteps: 1 });
+  at(0).started();
+  expect(at(3).log({ step: 1, loss: 5.5, tokensPerSecond: 16 })).toBe("step 1/1  loss 5.5000");
 });
 
 it("has a word for a loss that is missing or not finite", () => {
   const at = createTold({ maxSteps: 2 });
   at(0).started();
-  expect(at(1).log({ step: 1 })).toBe("step 1/2  loss n/a           0 tokens/s");
-  expect(at(1).log({ step: 1, loss: null })).toContain("loss n/a ");
+  expect(at(1).log({ step: 1 })).toBe("step 1/2  loss n/a");
+  expect(at(1).log({ step: 1, loss: null })).toBe("step 1/2  loss n/a");
+  expect(at(2).log({ step: 2, loss: null })).toBe(
+    "step 2/2  loss n/a           0 tokens/s       0s left",
+  );
 });
 
 it("gives no time left, and no nonsense, when steps go back", () => {

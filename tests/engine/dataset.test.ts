@@ -17,8 +17,9 @@ test("a prompt with its completion is a conversation of two messages", () => {
     { role: "user", content: "a" },
     { role: "assistant", content: "b" },
   ];
-  const path = scratchFile("train.jsonl", jsonl([{ messages }, { prompt: "a", completion: "b" }]));
-  const { examples } = readDataset(path, 64);
+  const path = scratchFile("train.jsonl", jsonl([{ prompt: "a", completion: "b" }, { messages }]));
+  const { examples, format } = readDataset(path, 64);
+  expect(format).toBe("{messages} | {prompt, completion}");
   expect(examples[0]).toEqual(examples[1]);
   expect(examples[0]?.learned).toEqual([0, 0, 0, 0, 0, 1, 1]);
 });
@@ -35,8 +36,8 @@ test("all of a text is learned, and bare prompts then mean texts", () => {
 test("a text that is too long is cut into pieces that miss no token", () => {
   const text = "The quick brown fox jumps over the lazy dog";
   const path = scratchFile("train.jsonl", jsonl([{ text }]));
-  const { rows, examples } = readDataset(path, 16);
-  expect(rows).toBe(1);
+  const { rows, cut, examples } = readDataset(path, 16);
+  expect({ rows, cut }).toEqual({ rows: 1, cut: 0 });
   expect(examples.every(({ tokens }) => tokens.length <= 16)).toBe(true);
   const learned = examples.flatMap(({ tokens, learned }) => tokens.filter((_, i) => learned[i]));
   expect(decode(learned)).toBe(text);
@@ -49,8 +50,8 @@ test("a conversation that is too long loses its end, or is left out when no answ
     "train.jsonl",
     jsonl([long, { prompt: "p", completion: "c".repeat(50) }]),
   );
-  const { rows, examples } = readDataset(path, 20);
-  expect(rows).toBe(1);
+  const { rows, cut, examples } = readDataset(path, 20);
+  expect({ rows, cut }).toEqual({ rows: 1, cut: 2 });
   expect(examples.map(({ tokens }) => tokens.length)).toEqual([20]);
 });
 

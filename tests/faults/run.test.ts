@@ -74,8 +74,8 @@ function printedBy(project: string): string {
 /** How many steps are not there, and how many are there again. */
 function compareSteps(steps: number[]): { lost: number; doubled: number } {
   const different = new Set(steps);
-  // The first step is logged, and then every tenth.
-  const wanted = 1 + (steps.at(-1) ?? 0) / LOGGING_STEPS;
+  // The first two steps are logged, and then every tenth.
+  const wanted = 2 + (steps.at(-1) ?? 0) / LOGGING_STEPS;
   return { lost: wanted - different.size, doubled: steps.length - different.size };
 }
 
