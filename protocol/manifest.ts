@@ -10,6 +10,10 @@ export function isManifestMessage(value: unknown): value is ManifestMessage {
   return typeof error === "string" || trainer === null || typeof trainer?.name === "string";
 }
 
+/** The document's text for a bundle that loads but exposes no trainer. */
+export const NO_TRAINER =
+  "No trainer in src/kit/index.ts yet. Add createTrainer(...) and pass it to createKit.";
+
 /** Node's exit code when the event loop is empty and a top-level await has not settled. */
 const UNSETTLED_AWAIT = 13;
 

@@ -1,10 +1,10 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { JobStore } from "../jobs/store.ts";
 import type { JobsAnswer } from "./jobsAnswer.ts";
-import type { StreamLimit } from "./limits.ts";
+import type { StreamLimit } from "./http/limits.ts";
 import type { ManifestReader } from "./manifest.ts";
 import type { OwnerLook } from "./owners.ts";
-import type { Runner } from "./run.ts";
+import type { Runner } from "./run/runner.ts";
 
 /** What the routes work with. */
 export interface ServerContext {

@@ -6,7 +6,7 @@ import {
   describeEarlyExit,
   isManifestMessage,
 } from "../protocol/manifest.ts";
-import { signalGroup } from "./group.ts";
+import { signalGroup } from "./processGroup.ts";
 
 const LIMIT_MS = 30_000;
 /** Each is a process that builds. Some, so that one that hangs does not keep the next waiting. */
@@ -23,60 +23,25 @@ export interface ManifestReader {
   close: () => void;
 }
 
-export function createManifestReader(options: {
+export interface ManifestReaderOptions {
+  /** Absolute path of the project. */
   project: string;
+  /** How to call the `kit` command: Node, its script, and first arguments. */
   kit: string[];
+  /** How long building and loading may take. Default 30 s. */
   limitMs?: number;
-}): ManifestReader {
-  const { project, kit, limitMs = LIMIT_MS } = options;
-  const [execPath = "", script = "", ...first] = kit;
-  const pids = new Set<number>();
+}
 
-  /** What the subprocess says; resolves when it and all that it started have been ended. */
-  function ask(): Promise<ManifestMessage> {
-    return new Promise((resolve) => {
-      const child = fork(script, [...first, "manifest"], {
-        execPath,
-        cwd: project,
-        // What the project prints while it is loaded is nobody's.
-        stdio: ["ignore", "ignore", "ignore", "ipc"],
-        detached: true,
-      });
-      const { pid = 0 } = child;
-      pids.add(pid);
-      let answer: ManifestMessage | undefined;
-      const timer = setTimeout(() => {
-        conclude({
-          error: `src/kit/index.ts did not finish loading within ${limitMs / 1000} s. Look for a loop or a wait that does not end, in it or in what it imports.`,
-        });
-      }, limitMs);
-      const conclude = (message: ManifestMessage) => {
-        answer ??= message;
-        signalGroup(pid, "SIGKILL");
-      };
-      const settle = (message: ManifestMessage) => {
-        clearTimeout(timer);
-        conclude(message);
-        pids.delete(pid);
-        resolve(answer ?? message);
-      };
-      child.on("message", (message) => {
-        if (isManifestMessage(message)) conclude(message);
-      });
-      child.once("error", (error) => settle({ error: `Cannot run kit: ${error.message}.` }));
-      child.once("exit", (code, signal) => settle({ error: describeEarlyExit(code, signal) }));
-    });
-  }
-
+export function createManifestReader(options: ManifestReaderOptions): ManifestReader {
+  const closing = new AbortController();
   let asking = 0;
   let shared: Promise<ManifestMessage> | undefined;
   let beginShared: (() => void) | undefined;
-  let isClosed = false;
 
   async function begin(): Promise<ManifestMessage> {
-    if (isClosed) return { error: "kit ui is ending. Start it again." };
+    if (closing.signal.aborted) return { error: "kit ui is ending. Start it again." };
     asking++;
-    const message = await ask();
+    const message = await ask(options, closing.signal);
     asking--;
     beginShared?.();
     return message;
@@ -99,9 +64,44 @@ export function createManifestReader(options: {
       if ("error" in message) throw new KitError("MANIFEST_FAILED", message.error);
       return message;
     },
-    close() {
-      isClosed = true;
-      for (const pid of pids) signalGroup(pid, "SIGKILL");
-    },
+    close: () => closing.abort(),
   };
+}
+
+/** What the subprocess says; resolves when it and all that it started have been ended. */
+function ask(options: ManifestReaderOptions, signal: AbortSignal): Promise<ManifestMessage> {
+  const { project, kit, limitMs = LIMIT_MS } = options;
+  const [execPath = "", script = "", ...first] = kit;
+  return new Promise((resolve) => {
+    const child = fork(script, [...first, "manifest"], {
+      execPath,
+      cwd: project,
+      // What the project prints while it is loaded is nobody's.
+      stdio: ["ignore", "ignore", "ignore", "ipc"],
+      detached: true,
+    });
+    const end = () => signalGroup(child.pid ?? 0, "SIGKILL");
+    let answer: ManifestMessage | undefined;
+    const conclude = (message: ManifestMessage) => {
+      answer ??= message;
+      end();
+    };
+    const timer = setTimeout(() => {
+      conclude({
+        error: `src/kit/index.ts did not finish loading within ${limitMs / 1000} s. Look for a loop or a wait that does not end, in it or in what it imports.`,
+      });
+    }, limitMs);
+    const settle = (message: ManifestMessage) => {
+      clearTimeout(timer);
+      signal.removeEventListener("abort", end);
+      conclude(message);
+      resolve(answer ?? message);
+    };
+    signal.addEventListener("abort", end);
+    child.on("message", (message) => {
+      if (isManifestMessage(message)) conclude(message);
+    });
+    child.once("error", (error) => settle({ error: `Cannot run kit: ${error.message}.` }));
+    child.once("exit", (code, name) => settle({ error: describeEarlyExit(code, name) }));
+  });
 }

@@ -1,35 +1,21 @@
-import { once } from "node:events";
-import { type IncomingMessage, type ServerResponse, createServer } from "node:http";
 import { hostname } from "node:os";
 import { setTimeout as delay } from "node:timers/promises";
 import type { Owner } from "../jobs/owner.ts";
 import { createJobStore } from "../jobs/store.ts";
-import { messageOf } from "../protocol/error.ts";
 import { loadAssets } from "./assets.ts";
 import type { ServerContext } from "./context.ts";
-import { answerClientErrors } from "./clientError.ts";
 import { createGuard } from "./guard/guard.ts";
 import { createTokenGate } from "./guard/token.ts";
-import { setSecurityHeaders } from "./headers.ts";
-import { inTurn } from "./inTurn.ts";
+import { createLimitedServer } from "./http/limitedServer.ts";
+import { LIMITS, type Limits, createStreamLimit, limitBody } from "./http/limits.ts";
+import { type ListenOptions, listen } from "./http/listen.ts";
 import { cancelJobOf } from "./killedJob.ts";
 import { createJobsAnswer } from "./jobsAnswer.ts";
-import {
-  LIMITS,
-  type Limits,
-  createStreamLimit,
-  limitBody,
-  limitConnections,
-  refuseForNow,
-  serverOptions,
-} from "./limits.ts";
-import { type ListenOptions, listen } from "./listen.ts";
 import { createManifestReader } from "./manifest.ts";
 import { createOwnerWatch } from "./owners.ts";
 import { unfinishedJobsOf } from "./ownedJobs.ts";
-import { sendError } from "./respond.ts";
 import { route } from "./router.ts";
-import { createRunner } from "./run.ts";
+import { createRunner } from "./run/runner.ts";
 
 /** How long those who watch may take to read how a run has ended. */
 const LAST_WORDS_MS = 1_000;
@@ -87,40 +73,10 @@ export async function startUiServer(options: UiServerOptions): Promise<UiServer>
   const { token } = options;
   const gate = token === undefined ? undefined : createTokenGate(token);
   const guard = createGuard(policy, gate);
-  const unanswered = new Set<ServerResponse>();
-
-  async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    setSecurityHeaders(response);
-    if (isTooMany(request.socket)) {
-      response.setHeader("Connection", "close");
-      return refuseForNow(response, `${limits.connections} connections are open.`);
-    }
+  const { server, allAnswered } = createLimitedServer(limits, async (request, response) => {
     if (!(await guard(request, response)) || !limitBody(request, response, limits)) return;
     await route(context, assets, { request, response });
-  }
-
-  function onTurn(request: IncomingMessage, response: ServerResponse): void {
-    unanswered.add(response);
-    response.once("close", () => unanswered.delete(response));
-    answer(request, response).catch((error: unknown) => {
-      if (response.headersSent) response.destroy();
-      else sendError(response, 500, messageOf(error));
-    });
-  }
-
-  const onRequest = inTurn(onTurn, (_, response) => {
-    setSecurityHeaders(response);
-    response.setHeader("Connection", "close");
-    sendError(response, 429, "Too many requests at once. Wait for their answers, then send more.");
   });
-
-  const server = createServer(serverOptions(limits), onRequest);
-  // What a client expects before it sends its body is an answer, which needs no body.
-  server.on("checkContinue", onRequest).on("checkExpectation", onRequest);
-  const isTooMany = limitConnections(server, limits);
-  answerClientErrors(server, (socket) =>
-    [...unanswered].some((response) => response.socket === socket),
-  );
   const listening = await listen(server, options);
 
   async function end(): Promise<void> {
@@ -129,13 +85,10 @@ export async function startUiServer(options: UiServerOptions): Promise<UiServer>
     jobs.holdOwners(true);
     const hadRun = await runner.close().finally(() => jobs.holdOwners(false));
     // It goes on answering meanwhile: who watches sees how the run ends.
-    if (hadRun) await lastWords();
+    if (hadRun) {
+      await Promise.race([allAnswered(), delay(LAST_WORDS_MS, undefined, { ref: false })]);
+    }
     await listening.close();
-  }
-
-  async function lastWords(): Promise<void> {
-    const all = [...unanswered].map((response) => once(response, "close"));
-    await Promise.race([Promise.allSettled(all), delay(LAST_WORDS_MS, undefined, { ref: false })]);
   }
 
   let closing: Promise<void> | undefined;

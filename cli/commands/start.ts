@@ -1,7 +1,6 @@
 import { KitError, isKitError } from "../../protocol/error.ts";
 import { type FinalEvent, isFinalEvent } from "../../protocol/event.ts";
-import { describeEarlyExit } from "../../protocol/manifest.ts";
-import { NO_TRAINER } from "../../protocol/texts.ts";
+import { NO_TRAINER, describeEarlyExit } from "../../protocol/manifest.ts";
 import type { ObservableTrainer, Trainer } from "../../sdk/trainer.ts";
 import { OBSERVE } from "../../sdk/trainer.ts";
 import { ensureBundle, showPath } from "../bundle.ts";
@@ -9,7 +8,7 @@ import { reportError } from "../errors.ts";
 import { describeThrown, loadTrainer, sourcePlace } from "../load.ts";
 import { createProgress } from "../progress.ts";
 import { enterProject } from "../project.ts";
-import { recordOwnRun } from "../../server/runRecord.ts";
+import { recordOwnRun } from "../../server/run/record.ts";
 
 const EXIT_FAILED = 1;
 const EXIT_CODES = {

@@ -4,7 +4,7 @@ import { RESUME_FROM, RESUME_RUN, RUN_HEADER } from "../../protocol/http.ts";
 import type { Route } from "../context.ts";
 import { queryOf } from "../query.ts";
 import { closeSignal, sendError, writeChunk } from "../respond.ts";
-import type { Run } from "../run.ts";
+import type { Run } from "../run/runner.ts";
 
 /** `POST /api/train`: launches `kit start` and streams what it prints. */
 export const postTrain: Route = async ({ runner, admitStream }, { response }) => {

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { LIMITS } from "../../server/limits.ts";
+import { LIMITS } from "../../server/http/limits.ts";
 import { COMPLETED, STARTED, createJob } from "../jobs.ts";
 import { createProject } from "../project.ts";
 import { openGate, readBody, standIn, startServer } from "../uiServer.ts";

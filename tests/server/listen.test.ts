@@ -3,7 +3,7 @@ import { createServer as createHttpServer } from "node:http";
 import { type AddressInfo, createConnection, createServer } from "node:net";
 import { networkInterfaces } from "node:os";
 import { expect, onTestFinished, test, vi } from "vitest";
-import { listen } from "../../server/listen.ts";
+import { listen } from "../../server/http/listen.ts";
 import { createJob } from "../jobs.ts";
 import { createProject } from "../project.ts";
 import { startServer } from "../uiServer.ts";

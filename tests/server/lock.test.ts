@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { describeOwner } from "../../jobs/owner.ts";
-import { takeLock } from "../../server/lock.ts";
+import { takeLock } from "../../server/run/lock.ts";
 
 let folder: string;
 let path: string;

@@ -13,7 +13,7 @@ import { expect, test } from "vitest";
 import { type Owner, describeOwner, ownerState } from "../../jobs/owner.ts";
 import { createJobStore } from "../../jobs/store.ts";
 import { type JobsResponse, ROUTES, RUN_HEADER } from "../../protocol/http.ts";
-import { createRunner } from "../../server/run.ts";
+import { createRunner } from "../../server/run/runner.ts";
 import { createForeignJob } from "../jobs.ts";
 import { isRunning, processesIn, spawnModule } from "../process.ts";
 import { createProject } from "../project.ts";

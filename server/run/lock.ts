@@ -2,8 +2,8 @@ import { randomUUID } from "node:crypto";
 import { mkdirSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { readJson } from "../jobs/file.ts";
-import { type Owner, describeOwner, ownerState } from "../jobs/owner.ts";
+import { readJson } from "../../jobs/file.ts";
+import { type Owner, describeOwner, ownerState } from "../../jobs/owner.ts";
 
 /** What cannot be asked whether it still lives, in another container or torn, holds it no longer. */
 const LONGEST_HOLD_MS = 10_000;

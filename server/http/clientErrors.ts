@@ -1,6 +1,6 @@
 import { STATUS_CODES, type Server } from "node:http";
 import type { Duplex } from "node:stream";
-import { SECURITY_HEADERS } from "./headers.ts";
+import { SECURITY_HEADERS } from "../headers.ts";
 
 const MALFORMED = 400;
 

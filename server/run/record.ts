@@ -1,6 +1,6 @@
 import { join } from "node:path";
-import { isFolder, readJson, writeFileAtomically } from "../jobs/file.ts";
-import { type Owner, describeOwner } from "../jobs/owner.ts";
+import { isFolder, readJson, writeFileAtomically } from "../../jobs/file.ts";
+import { type Owner, describeOwner } from "../../jobs/owner.ts";
 
 const OWNER_ONLY = 0o600;
 const UUID = /^[0-9a-f-]{36}$/;
@@ -17,6 +17,11 @@ export interface RunRecord {
 
 export function runDirectory(project: string): string {
   return join(project, ".kit", "run");
+}
+
+/** What the last run has printed. */
+export function outputPath(project: string): string {
+  return join(runDirectory(project), "output.log");
 }
 
 export function readRunRecord(project: string): RunRecord | undefined {

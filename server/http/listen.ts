@@ -1,8 +1,8 @@
 import { once } from "node:events";
 import type { Server as HttpServer } from "node:http";
 import { type AddressInfo, type Server, createServer } from "node:net";
-import { KitError, messageOf } from "../protocol/error.ts";
-import { isLocalhost } from "./guard/host.ts";
+import { KitError, messageOf } from "../../protocol/error.ts";
+import { isLocalhost } from "../guard/host.ts";
 
 export const DEFAULT_PORT = 4747;
 /** How many ports after the default are tried. */

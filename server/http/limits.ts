@@ -1,6 +1,6 @@
-import type { IncomingMessage, Server, ServerOptions, ServerResponse } from "node:http";
+import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
-import { sendError } from "./respond.ts";
+import { sendError } from "../respond.ts";
 
 /** How much, how many and how long, so that nothing that is sent can use up this process. */
 export interface Limits {
@@ -40,33 +40,20 @@ export const LIMITS: Limits = {
 const CONNECTIONS_TOLD = 100;
 const RETRY_AFTER_S = 5;
 
-/** Options of `createServer`. */
-export function serverOptions(limits: Limits): ServerOptions {
-  return {
-    maxHeaderSize: limits.headerBytes,
-    headersTimeout: limits.headersMs,
-    requestTimeout: limits.requestMs,
-    keepAliveTimeout: limits.idleMs,
-    connectionsCheckingInterval: limits.checkMs,
-    // The guard looks at it, and says what is wrong.
-    requireHostHeader: false,
-  };
-}
-
 /**
  * Counts those of all addresses that the server answers on; `maxConnections` is for one.
  * @returns whether a connection is one too many
  */
-export function limitConnections(server: Server, limits: Limits): (socket: Socket) => boolean {
+export function limitConnections(
+  server: Server,
+  { connections }: Limits,
+): (socket: Socket) => boolean {
   const tooMany = new WeakSet<Socket>();
   let open = 0;
-  // One that is left out could be the one that tells of another site; their size is limited.
-  server.maxHeadersCount = 0;
-  server.timeout = limits.stalledMs;
   server.prependListener("connection", (socket: Socket) => {
-    if (++open > limits.connections) tooMany.add(socket);
+    if (++open > connections) tooMany.add(socket);
     socket.once("close", () => open--);
-    if (open > limits.connections + CONNECTIONS_TOLD) socket.destroy();
+    if (open > connections + CONNECTIONS_TOLD) socket.destroy();
   });
   return (socket) => tooMany.has(socket);
 }

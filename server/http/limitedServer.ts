@@ -1,0 +1,71 @@
+import { once } from "node:events";
+import { type RequestListener, type Server, type ServerResponse, createServer } from "node:http";
+import { messageOf } from "../../protocol/error.ts";
+import { setSecurityHeaders } from "../headers.ts";
+import { sendError } from "../respond.ts";
+import { answerClientErrors } from "./clientErrors.ts";
+import { inTurn } from "./inTurn.ts";
+import { type Limits, limitConnections, refuseForNow } from "./limits.ts";
+
+export interface LimitedServer {
+  server: Server;
+  /** Resolves when every request that is being answered has its answer. */
+  allAnswered: () => Promise<void>;
+}
+
+/** A server, not yet listening, that nothing that is sent to it can use up or bring down. */
+export function createLimitedServer(
+  limits: Limits,
+  answer: (...exchange: Parameters<RequestListener>) => Promise<void>,
+): LimitedServer {
+  const unanswered = new Set<ServerResponse>();
+
+  const onTurn: RequestListener = (request, response) => {
+    unanswered.add(response);
+    response.once("close", () => unanswered.delete(response));
+    setSecurityHeaders(response);
+    if (isTooMany(request.socket)) {
+      response.setHeader("Connection", "close");
+      return refuseForNow(response, `${limits.connections} connections are open.`);
+    }
+    answer(request, response).catch((error: unknown) => {
+      if (response.headersSent) response.destroy();
+      else sendError(response, 500, messageOf(error));
+    });
+  };
+
+  const onRequest = inTurn(onTurn, (_, response) => {
+    setSecurityHeaders(response);
+    response.setHeader("Connection", "close");
+    sendError(response, 429, "Too many requests at once. Wait for their answers, then send more.");
+  });
+
+  const server = createServer(
+    {
+      maxHeaderSize: limits.headerBytes,
+      headersTimeout: limits.headersMs,
+      requestTimeout: limits.requestMs,
+      keepAliveTimeout: limits.idleMs,
+      connectionsCheckingInterval: limits.checkMs,
+      // The guard looks at it, and says what is wrong.
+      requireHostHeader: false,
+    },
+    onRequest,
+  );
+  // One that is left out could be the one that tells of another site; their size is limited.
+  server.maxHeadersCount = 0;
+  server.timeout = limits.stalledMs;
+  // What a client expects before it sends its body is an answer, which needs no body.
+  server.on("checkContinue", onRequest).on("checkExpectation", onRequest);
+  const isTooMany = limitConnections(server, limits);
+  answerClientErrors(server, (socket) =>
+    [...unanswered].some((response) => response.socket === socket),
+  );
+
+  return {
+    server,
+    async allAnswered() {
+      await Promise.allSettled([...unanswered].map((response) => once(response, "close")));
+    },
+  };
+}

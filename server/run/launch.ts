@@ -1,0 +1,67 @@
+import { closeSync, openSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { makeDirectory } from "../../jobs/file.ts";
+import { describeOwner } from "../../jobs/owner.ts";
+import { KitError } from "../../protocol/error.ts";
+import { signalGroup } from "../processGroup.ts";
+import { takeLock } from "./lock.ts";
+import { type RunProcess, spawnRun } from "./process.ts";
+import { outputPath, runDirectory, writeRunRecord } from "./record.ts";
+
+/** How long another server may take to launch a run. */
+const LAUNCH_MS = 5_000;
+const OWNER_ONLY = 0o600;
+
+export interface LaunchOptions {
+  project: string;
+  /** How to call the `kit` command: a program and its first arguments. */
+  kit: string[];
+  isInFlight: () => boolean;
+}
+
+/**
+ * Launches a run. Two servers of one project may be asked at the same moment: one of them does.
+ * @throws KitError `RUN_IN_FLIGHT`
+ */
+export async function launchRun(options: LaunchOptions): Promise<RunProcess> {
+  const directory = runDirectory(options.project);
+  makeDirectory(directory);
+  const release = await takeLock(join(directory, "launch.lock"), LAUNCH_MS);
+  if (!release) {
+    throw new KitError(
+      "RUN_IN_FLIGHT",
+      `Another kit ui has been starting a run for ${LAUNCH_MS / 1_000} s. Try again; if this stays, remove ${directory}/launch.lock.`,
+    );
+  }
+  try {
+    if (options.isInFlight()) throw inFlightError();
+    return await launch(options);
+  } finally {
+    release();
+  }
+}
+
+export function inFlightError(): KitError {
+  return new KitError("RUN_IN_FLIGHT", "A run is in flight. Wait until it has ended.");
+}
+
+async function launch({ project, kit }: LaunchOptions): Promise<RunProcess> {
+  const path = outputPath(project);
+  // A new file: whoever still reads the last run's output keeps the old one.
+  rmSync(path, { force: true });
+  const output = openSync(path, "ax", OWNER_ONLY);
+  try {
+    const run = await spawnRun(kit, project, output);
+    const { id, owner } = run;
+    try {
+      writeRunRecord(project, { id, owner, server: describeOwner() });
+    } catch (error) {
+      // A later server could not find it.
+      signalGroup(owner.pid, "SIGKILL");
+      throw error;
+    }
+    return run;
+  } finally {
+    closeSync(output);
+  }
+}

@@ -1,0 +1,99 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { randomUUID } from "node:crypto";
+import { type Owner, describeOwner, ownerState } from "../../jobs/owner.ts";
+import { isGroupGone, signalGroup } from "../processGroup.ts";
+import { environmentOfRun, readRunRecord } from "./record.ts";
+
+/** How long the system may take to end a killed process. */
+const KILL_MS = 1_000;
+const EXIT_POLL_MS = 50;
+
+/** A `kit start` subprocess and all that it has started. */
+export interface RunProcess {
+  id: string;
+  owner: Owner;
+  hasEnded: () => boolean;
+  /** Whether it ends with this server. */
+  isOurs: () => boolean;
+}
+
+/** @param output the open file to which all it prints goes */
+export async function spawnRun(
+  kit: string[],
+  project: string,
+  output: number,
+): Promise<RunProcess> {
+  const [program = "", ...first] = kit;
+  const id = randomUUID();
+  const child: ChildProcess = spawn(program, [...first, "start"], {
+    cwd: project,
+    env: environmentOfRun(id),
+    // Both to one file, in the order they are written; nobody has to read it for the run to go on.
+    stdio: ["ignore", output, output],
+    // A group of its own, which outlives this server and can be ended as a whole.
+    detached: true,
+  });
+  let hasEnded = false;
+  child.once("exit", () => {
+    hasEnded = true;
+  });
+  await new Promise<void>((resolve, reject) => {
+    child.once("spawn", resolve);
+    child.once("error", reject);
+  });
+  child.unref();
+  return {
+    id,
+    owner: describeOwner(child.pid),
+    hasEnded: () => hasEnded,
+    isOurs: () => true,
+  };
+}
+
+/**
+ * The last run, as its server or itself recorded it.
+ * @param isAtWork whether a process that cannot be seen from here, as in another container, works
+ */
+export function recordedRun(
+  project: string,
+  isAtWork: (owner: Owner) => boolean,
+): RunProcess | undefined {
+  const record = readRunRecord(project);
+  if (!record) return undefined;
+  const { id, owner, server } = record;
+  return {
+    id,
+    owner,
+    hasEnded() {
+      const state = ownerState(owner);
+      return state === "gone" || (state === "unknown" && !isAtWork(owner));
+    },
+    isOurs: () => ownerState(server) === "gone",
+  };
+}
+
+/**
+ * Asks a run to end, and kills it and what it has left behind after the grace.
+ * @param onGone called once it is gone, before the rest of its group is
+ */
+export async function endRun(
+  { owner, hasEnded }: RunProcess,
+  graceMs: number,
+  onGone: () => void,
+): Promise<void> {
+  signalGroup(owner.pid, "SIGTERM");
+  await waitUntil(hasEnded, graceMs);
+  // Also what the run has left behind in its group.
+  signalGroup(owner.pid, "SIGKILL");
+  await waitUntil(hasEnded, KILL_MS);
+  // At once: until its job says how it ended, it looks like one that has crashed.
+  onGone();
+  await waitUntil(() => isGroupGone(owner.pid), KILL_MS);
+}
+
+async function waitUntil(isTrue: () => boolean, limitMs: number): Promise<void> {
+  const deadline = performance.now() + limitMs;
+  while (!isTrue() && performance.now() < deadline) {
+    await new Promise((resolve) => setTimeout(resolve, EXIT_POLL_MS));
+  }
+}

@@ -1,0 +1,109 @@
+import { followFile } from "../../jobs/follow.ts";
+import type { Owner } from "../../jobs/owner.ts";
+import { KitError, isKitError, messageOf } from "../../protocol/error.ts";
+import { inFlightError, launchRun } from "./launch.ts";
+import { type RunProcess, endRun, recordedRun } from "./process.ts";
+import { outputPath, runDirectory } from "./record.ts";
+
+/** How long a run may take to end its job after it was asked to; so all of it is gone within 10 s. */
+const GRACE_MS = 7_000;
+
+/** One `kit start` subprocess that this server, or one before it, launched. */
+export interface Run {
+  /** Told apart from every other run of the project; empty for one of an older `kit ui`. */
+  id: string;
+  /** All it printed, from this byte on, and what it prints until it ends. */
+  output: (signal: AbortSignal, from?: number) => AsyncGenerator<Buffer>;
+}
+
+export interface Runner {
+  /** @throws KitError `RUN_IN_FLIGHT`, `CLOSED`, or `CANNOT_START` saying why */
+  start: () => Promise<Run>;
+  /** The run in flight. */
+  current: () => Promise<Run | undefined>;
+  /** The run with this id, also when it has ended, as long as it is the last. */
+  last: (id: string) => Promise<Run | undefined>;
+  /**
+   * Starts nothing more and ends the run in flight: asks first, kills after a grace. Idempotent.
+   * @returns whether there was a run to end
+   */
+  close: () => Promise<boolean>;
+}
+
+export interface RunnerOptions {
+  /** Absolute path of the project. */
+  project: string;
+  /** How to call the `kit` command: a program and its first arguments. */
+  kit: string[];
+  graceMs?: number;
+  /** False: the output is only polled, not watched. */
+  watching?: boolean;
+  /** Called once the run that was ended is gone. */
+  onGone?: (owner: Owner) => void;
+  /** Whether a process that cannot be seen from here, as in another container, is at work on a job. */
+  isAtWork?: (owner: Owner) => boolean;
+}
+
+/** Launches the project's runs, one at a time, and finds the one that an earlier server launched. */
+export function createRunner(options: RunnerOptions): Runner {
+  const { project, kit, graceMs = GRACE_MS, watching, onGone, isAtWork = () => false } = options;
+  let running: RunProcess | undefined;
+  let starting: Promise<RunProcess> | undefined;
+  let isClosed = false;
+
+  function inFlight(): RunProcess | undefined {
+    if (running?.hasEnded()) running = undefined;
+    const last = running ?? recordedRun(project, isAtWork);
+    if (!last?.hasEnded()) running = last;
+    return running;
+  }
+
+  async function settled(): Promise<RunProcess | undefined> {
+    // A start that fails is told to who asked for it.
+    await starting?.catch(() => undefined);
+    return inFlight();
+  }
+
+  function asRun({ id, hasEnded }: RunProcess): Run {
+    const output: Run["output"] = (signal, from) =>
+      followFile(outputPath(project), { signal, from, watching, ended: hasEnded });
+    return { id, output };
+  }
+
+  return {
+    async start() {
+      if (isClosed) throw new KitError("CLOSED", "kit ui is ending. Start it again to train.");
+      if (starting || inFlight()) throw inFlightError();
+      starting = launchRun({ project, kit, isInFlight: () => inFlight() !== undefined });
+      try {
+        running = await starting;
+        return asRun(running);
+      } catch (error) {
+        if (isKitError(error)) throw error;
+        throw new KitError(
+          "CANNOT_START",
+          `Cannot start a run in ${runDirectory(project)}: ${messageOf(error)}. Make the folder writable, or free disk space.`,
+          { cause: error },
+        );
+      } finally {
+        starting = undefined;
+      }
+    },
+    async current() {
+      const found = await settled();
+      return found && asRun(found);
+    },
+    async last(id) {
+      await settled();
+      const found = running ?? recordedRun(project, isAtWork);
+      return id !== "" && found?.id === id ? asRun(found) : undefined;
+    },
+    async close() {
+      isClosed = true;
+      const found = await settled();
+      if (!found?.isOurs()) return false;
+      await endRun(found, graceMs, () => onGone?.(found.owner));
+      return true;
+    },
+  };
+}
