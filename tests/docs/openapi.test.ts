@@ -9,7 +9,7 @@ import { ROUTE_TABLE } from "../../server/router.ts";
 import { STARTED, createJob } from "../jobs.ts";
 import { createTinyProject } from "../kit.ts";
 import { createProject } from "../project.ts";
-import { asBytes, openRaw } from "../server/raw.ts";
+import { asBytes, openRaw } from "../rawHttp.ts";
 import { type RawAnswer, askRaw, openGate, standIn, startServer } from "../uiServer.ts";
 import {
   ANYWHERE,

@@ -1,6 +1,6 @@
 import { createConnection } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
-import { statusesIn } from "../server/raw.ts";
+import { statusesIn } from "../rawHttp.ts";
 
 /** What became of requests, in counts. */
 export interface RequestCounts {

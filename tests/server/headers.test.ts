@@ -4,7 +4,7 @@ import { afterAll, expect, test } from "vitest";
 import { createJob } from "../jobs.ts";
 import { createProject } from "../project.ts";
 import { type TestServer, standIn, startServer } from "../uiServer.ts";
-import { asBytes, askAlone, openRaw, statusesIn } from "./raw.ts";
+import { asBytes, askAlone, openRaw, statusesIn } from "../rawHttp.ts";
 
 let answers = 0;
 afterAll(() => console.log(`headers: ${answers} answers looked at`));

@@ -1,9 +1,9 @@
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { isRunning } from "../process.ts";
 import { createProject } from "../project.ts";
-import { errorOf, standIn, startServer } from "../uiServer.ts";
+import { errorOf, openGate, standIn, startServer } from "../uiServer.ts";
 
 const TRAINER = `
   import { createKit, createTrainer } from "kit";
@@ -173,4 +173,20 @@ test("closing the server ends a project that is being read", async () => {
   const pid = Number(readFileSync(join(project, "pid"), "utf8"));
   await expect.poll(() => isRunning(pid)).toBe(false);
   await answer;
+});
+
+test("manifests that are asked for at once are read by few processes", async () => {
+  const project = createProject();
+  const code = `writeFileSync("read-" + process.pid, ""); await gate("go");
+    process.send({ trainer: { name: existsSync("late") ? "late" : "early" } });`;
+  const { url } = await startServer({ project, kit: standIn(project, code) });
+  const read = () => readdirSync(project).filter((name) => name.startsWith("read-")).length;
+  const ask = async () => (await fetch(`${url}api/manifest`)).json();
+  const asked = Array.from({ length: 50 }, ask);
+  await expect.poll(read, { timeout: 10_000 }).toBe(4);
+  openGate(project, "late");
+  openGate(project, "go");
+  const answers = (await Promise.all(asked)) as { trainer: { name: string } }[];
+  expect(answers).toHaveLength(50);
+  expect(read()).toBeLessThanOrEqual(8);
 });

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { askRaw, startServer } from "../uiServer.ts";
+import { askRaw, startServer } from "../../uiServer.ts";
 
 const TOKEN = "correct horse";
 const LINK = `?token=${encodeURIComponent(TOKEN)}`;

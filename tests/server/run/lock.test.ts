@@ -2,8 +2,8 @@ import { mkdirSync, mkdtempSync, readdirSync, rmSync, utimesSync, writeFileSync 
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { describeOwner } from "../../jobs/owner.ts";
-import { takeLock } from "../../server/run/lock.ts";
+import { describeOwner } from "../../../jobs/owner.ts";
+import { takeLock } from "../../../server/run/lock.ts";
 
 let folder: string;
 let path: string;

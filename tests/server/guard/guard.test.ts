@@ -1,7 +1,7 @@
 import { hostname } from "node:os";
 import { connect } from "node:net";
 import { expect, test } from "vitest";
-import { startServer } from "../uiServer.ts";
+import { startServer } from "../../uiServer.ts";
 
 /** What the table counts, for the record of a run. */
 const count = { cases: 0, refusals: 0 };

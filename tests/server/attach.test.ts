@@ -1,0 +1,77 @@
+import { expect, test } from "vitest";
+import { ROUTES, RUN_HEADER } from "../../protocol/http.ts";
+import { openGate, readBody, standIn, startServer } from "../uiServer.ts";
+import { attach, startWith } from "./standInRun.ts";
+
+test("without a run in flight there is nothing to attach to", async () => {
+  const { train, url } = await startWith(`writeSync(1, "done");`);
+  expect((await attach(url)).status).toBe(204);
+  await (await train()).text();
+  const after = await attach(url);
+  expect(after.status).toBe(204);
+  expect(await after.text()).toBe("");
+});
+
+test("a client that goes away does not stop the run, and another sees it from the first byte", async () => {
+  const { project, train, url } = await startWith(
+    `writeSync(1, "first "); await gate("go"); writeSync(1, "second"); await gate("end");`,
+  );
+  const tab = readBody(await train());
+  await tab.until((text) => text === "first ");
+  await tab.cancel();
+  openGate(project, "go");
+  const other = readBody(await attach(url));
+  expect(await other.until((text) => text.endsWith("second"))).toBe("first second");
+  openGate(project, "end");
+  expect(String(await other.all())).toBe("first second");
+});
+
+test("a client that does not read slows neither the run nor another client", async () => {
+  const { train, url, project } = await startWith(
+    `for (let n = 0; n < 20; n++) writeSync(1, Buffer.alloc(1_000_000, "x")); await gate("go");`,
+  );
+  const stalled = readBody(await train());
+  const other = readBody(await attach(url));
+  openGate(project, "go");
+  expect(await other.all()).toHaveLength(20_000_000);
+  await stalled.cancel();
+});
+
+test("who names the run it has seen a part of gets the rest, also when the run has ended", async () => {
+  const { project, train, url } = await startWith(
+    `writeSync(1, "é first "); await gate("go"); writeSync(1, "second");`,
+  );
+  const response = await train();
+  const run = response.headers.get(RUN_HEADER) ?? "";
+  const tab = readBody(response);
+  const seen = await tab.until((text) => text.endsWith("first "));
+  await tab.cancel();
+  const rest = (from: number) => fetch(`${url}${ROUTES.restOfTrain(run, from)}`);
+  const live = await rest(Buffer.byteLength(seen));
+  expect(live.headers.get(RUN_HEADER)).toBe(run);
+  openGate(project, "go");
+  expect(await live.text()).toBe("second");
+  expect(await (await rest(Buffer.byteLength(seen))).text()).toBe("second");
+  expect(await (await rest(0)).text()).toBe("é first second");
+  expect(await (await rest(10_000)).text()).toBe("");
+  // A server that comes later knows the last run as well.
+  const next = await startServer({ project, kit: standIn(project, "") });
+  const later = await fetch(`${next.url}${ROUTES.restOfTrain(run, 3)}`);
+  expect(await later.text()).toBe("first second");
+  expect((await attach(url)).status).toBe(204);
+});
+
+test("who names a run that is not the last gets the run in flight from its first byte, or nothing", async () => {
+  const { project, train, url } = await startWith(`writeSync(1, "out"); await gate("go");`);
+  const rest = () => fetch(`${url}${ROUTES.restOfTrain(run, 2)}`);
+  let run = "another";
+  expect((await rest()).status).toBe(204);
+  const first = await train();
+  const body = readBody(await rest());
+  expect(await body.until((text) => text.length > 0)).toBe("out");
+  openGate(project, "go");
+  await first.text();
+  expect((await rest()).status).toBe(204);
+  run = "";
+  expect((await rest()).status).toBe(204);
+});

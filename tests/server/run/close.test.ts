@@ -1,0 +1,136 @@
+import { readFileSync, rmSync, symlinkSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { type Owner, ownerState } from "../../../jobs/owner.ts";
+import { createJobStore } from "../../../jobs/store.ts";
+import { type JobsResponse } from "../../../protocol/http.ts";
+import { createRunner } from "../../../server/run/runner.ts";
+import { createForeignJob } from "../../jobs.ts";
+import { isRunning } from "../../process.ts";
+import { createProject } from "../../project.ts";
+import { parseFrames, readBody, standIn, startServer } from "../../uiServer.ts";
+import { attach, outputLog, pidIn, postTrain, startWith, recordPath } from "../standInRun.ts";
+
+const DIST_STORE = join(import.meta.dirname, "../../../dist/jobs/store.js");
+
+/** A run that tells the id of its job and hears no signal. */
+const DEAF = `
+  const { createJobStore } = await import(${JSON.stringify(DIST_STORE)});
+  const job = createJobStore(process.cwd()).create("deaf", {});
+  job.append({ event: "training.log", data: { step: 7 } });
+  process.on("SIGTERM", () => undefined);
+  writeSync(1, job.job.id);
+  await gate("never");`;
+
+test("closing asks a run to end, lets it say its last words, and starts nothing more", async () => {
+  const { train, url, close, project } = await startWith(
+    `process.on("SIGTERM", () => { writeSync(1, "cancelled"); process.exit(); });
+     writeSync(1, "running "); await gate("never");`,
+    { graceMs: 60_000 },
+  );
+  const body = readBody(await train());
+  await body.until((text) => text === "running ");
+  await Promise.all([close(), close()]);
+  expect(String(outputLog(project))).toBe("running cancelled");
+  await expect(attach(url)).rejects.toThrow();
+});
+
+test("who reads a run's output when the server closes reads its last word", async () => {
+  const { train, close } = await startWith(
+    `process.on("SIGTERM", () => { writeSync(1, "x".repeat(3_000_000) + "cancelled"); process.exit(); });
+     writeSync(1, "running "); await gate("never");`,
+  );
+  const body = readBody(await train());
+  await body.until((text) => text === "running ");
+  const closed = close();
+  expect(String(await body.all())).toMatch(/xcancelled$/);
+  await closed;
+});
+
+test("closing ends all that a run has started, also what ignores being asked", async () => {
+  const { project, train, close } = await startWith(
+    `import { spawn } from "node:child_process";
+     process.on("SIGTERM", () => writeSync(1, "no"));
+     const child = spawn("sh", ["-c", "trap '' TERM; echo; sleep 600"], { stdio: ["ignore", "pipe", "ignore"] });
+     child.stdout.once("data", () => {
+       writeFileSync("pid", String(process.pid));
+       writeFileSync("child", String(child.pid));
+       writeSync(1, "ready");
+     });`,
+    { graceMs: 100 },
+  );
+  await readBody(await train()).until((text) => text === "ready");
+  const pids = [pidIn(project, "pid"), pidIn(project, "child")];
+  expect(pids.map(isRunning)).toEqual([true, true]);
+  await close();
+  await expect.poll(() => pids.map(isRunning)).toEqual([false, false]);
+});
+
+test("closing while a run is being launched ends that run, and nothing else", async () => {
+  const project = createProject();
+  const runner = createRunner({ project, kit: standIn(project, `await gate("never");`) });
+  const started = runner.start();
+  await runner.close();
+  await started;
+  const path = recordPath(project);
+  const { owner } = JSON.parse(readFileSync(path, "utf8")) as { owner: Owner };
+  expect(ownerState(owner)).toBe("gone");
+  await expect(runner.start()).rejects.toMatchObject({ code: "CLOSED" });
+});
+
+test("closing cancels the job of a run that had to be killed, and no other", async () => {
+  const project = createProject();
+  const kit = standIn(project, DEAF);
+  const { close, url } = await startServer({ project, kit, graceMs: 100 });
+  const { id: other } = await createForeignJob(project, []);
+  const body = readBody(await postTrain(url));
+  const id = await body.until((text) => text.length > 0);
+  await close();
+  const jobs = createJobStore(project);
+  expect(jobs.get(id)).toEqual({ job: expect.objectContaining({ status: "cancelled" }) });
+  expect(readFileSync(jobs.logPath(id), "utf8")).toMatch(
+    /"event":"training.cancelled",.*"data":\{"step":7\}\}\n$/,
+  );
+  expect(jobs.get(other)?.job.status).toBe("queued");
+});
+
+test("who follows the job of a run that had to be killed is told what its log says", async () => {
+  for (let round = 0; round < 5; round++) {
+    const project = createProject();
+    const kit = standIn(project, DEAF);
+    // A look at the owner each moment, so that one comes when it is gone and nothing is written.
+    const { close, url } = await startServer({ project, kit, graceMs: 50 + 10 * round });
+    const output = readBody(await postTrain(url));
+    const id = await output.until((text) => text.length > 0);
+    const stream = readBody(await fetch(`${url}api/jobs/${id}/events`));
+    let isOver = false;
+    const listed = new Set<string>();
+    const watch = async () => {
+      while (!isOver) {
+        const { jobs } = (await (await fetch(`${url}api/jobs`)).json()) as JobsResponse;
+        for (const { status } of jobs) listed.add(status);
+      }
+    };
+    const watching = watch().catch(() => undefined);
+    const closed = close();
+    const frames = parseFrames(String(await stream.all()));
+    await closed;
+    isOver = true;
+    await watching;
+    expect(frames.map(({ event }) => event)).toEqual(["training.log", "end"]);
+    expect([...listed]).not.toContain("failed");
+  }
+});
+
+test("a log that cannot be written keeps no server from closing", async () => {
+  const project = createProject();
+  const kit = standIn(project, DEAF);
+  const { close, url } = await startServer({ project, kit, graceMs: 50 });
+  const output = readBody(await postTrain(url));
+  const id = await output.until((text) => text.length > 0);
+  const log = createJobStore(project).logPath(id);
+  rmSync(log);
+  symlinkSync(log, log);
+  await close();
+  expect(createJobStore(project).get(id)?.job.status).toBe("failed");
+});

@@ -1,0 +1,75 @@
+import { randomUUID } from "node:crypto";
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { describeOwner } from "../../../jobs/owner.ts";
+import { createRunner } from "../../../server/run/runner.ts";
+import { createProject } from "../../project.ts";
+import { readBody, standIn, startServer } from "../../uiServer.ts";
+import { attach, postTrain, recordPath } from "../standInRun.ts";
+
+test("a run records itself, for a server that is killed before it could", async () => {
+  const project = createProject({
+    "src/kit/index.ts": "await new Promise((go) => setTimeout(go, 60_000));",
+  });
+  const { url } = await startServer({ project });
+  const body = readBody(await postTrain(url));
+  const path = recordPath(project);
+  const byServer = readFileSync(path, "utf8");
+  rmSync(path);
+  await expect.poll(() => existsSync(path)).toBe(true);
+  expect(JSON.parse(readFileSync(path, "utf8"))).toEqual(JSON.parse(byServer));
+  await body.cancel();
+});
+
+test("an id that no server has written is none", async () => {
+  const project = createProject();
+  const { url } = await startServer({ project });
+  mkdirSync(join(project, ".kit", "run"), { recursive: true });
+  const record = { id: "a\nb", owner: describeOwner(), server: describeOwner() };
+  writeFileSync(recordPath(project), JSON.stringify(record));
+  const answer = await attach(url);
+  expect(answer.status).toBe(200);
+  expect(answer.headers.get("Kit-Run") ?? "").toBe("");
+  await answer.body?.cancel();
+});
+
+test("a run of another container is in flight for as long as it is at work on a job", async () => {
+  const project = createProject();
+  const foreign = { ...describeOwner(), bootId: "another", pid: 999_999 };
+  mkdirSync(join(project, ".kit", "run"), { recursive: true });
+  const path = recordPath(project);
+  const id = randomUUID();
+  writeFileSync(path, JSON.stringify({ id, owner: foreign, server: foreign }));
+  let isAtWork = true;
+  const kit = standIn(project, "");
+  const runner = createRunner({ project, kit, isAtWork: () => isAtWork });
+  await expect(runner.start()).rejects.toMatchObject({ code: "RUN_IN_FLIGHT" });
+  expect((await runner.current())?.id).toBe(id);
+  isAtWork = false;
+  expect(await runner.current()).toBeUndefined();
+  expect((await runner.start()).id).not.toBe(id);
+  await runner.close();
+});
+
+test.each([
+  ["another boot", { bootId: "another" }],
+  ["a process that ended and whose pid is taken again", { startTime: "1" }],
+  ["every process of the machine", { pid: -1 }],
+])("a record left by %s is no run in flight", async (_, owner) => {
+  const project = createProject();
+  const record = { owner: { ...describeOwner(), ...owner }, server: describeOwner() };
+  const { url } = await startServer({
+    project: createProject({ ".kit/run/run.json": JSON.stringify(record) }),
+    kit: standIn(project, ""),
+  });
+  expect((await attach(url)).status).toBe(204);
+});
+
+test.each(["", "{", "null", "7", '{"owner":null}', '{"owner":{"pid":1}}'])(
+  "a record of %j is no run in flight",
+  async (content) => {
+    const { url } = await startServer({ project: createProject({ ".kit/run/run.json": content }) });
+    expect((await attach(url)).status).toBe(204);
+  },
+);
