@@ -2,7 +2,6 @@ import { closeSync, fstatSync, readSync, writeSync } from "node:fs";
 import { KitError } from "../protocol/error.ts";
 import type { JobEvent } from "../protocol/event.ts";
 import { APPEND_ITSELF, openPlain } from "./file.ts";
-import { type FollowOptions, followFile } from "./follow.ts";
 
 export const NEWLINE = 0x0a;
 
@@ -86,26 +85,6 @@ export function createLineCutter(from = 0): (chunk: Buffer) => LogLines | undefi
     offset += end;
     return lines;
   };
-}
-
-/** The records from a byte offset on, as they are written. Lines that do not parse are skipped. */
-export async function* followLog(
-  path: string,
-  options: FollowOptions,
-): AsyncGenerator<PlacedRecord[]> {
-  const cut = createLineCutter(options.from);
-  for await (const chunk of followFile(path, options)) {
-    const lines = cut(chunk);
-    if (!lines) continue;
-    const { bytes, offset } = lines;
-    const records: PlacedRecord[] = [];
-    for (let start = 0, end = 0; start < bytes.length; start = end) {
-      end = bytes.indexOf(NEWLINE, start) + 1;
-      const record = parseRecord(bytes.toString("utf8", start, end - 1));
-      if (record) records.push({ record, offset: offset + end });
-    }
-    if (records.length > 0) yield records;
-  }
 }
 
 export function parseRecord(line: string): LogRecord | undefined {

@@ -3,7 +3,7 @@ import type { FileHandle } from "node:fs/promises";
 import { type LossPoint, pixelEnds, thin } from "../protocol/curve.ts";
 import type { FollowOptions } from "./follow.ts";
 import { openIfThere } from "./growth.ts";
-import { type LogRecord, type PlacedRecord, followLog, parseRecord } from "./log.ts";
+import { type LogRecord, type PlacedRecord, parseRecord } from "./log.ts";
 
 /** How much is looked through in one go, with other work let in between. */
 const CHUNK_BYTES = 256 * 1024;
@@ -29,28 +29,25 @@ interface Place {
 interface Log extends Place, LossPoint {}
 
 /**
- * As `followLog`, but of the records that are in the log already only those that a page shows, as
- * `HISTORY` in the protocol says. Yields once they are all known.
+ * The records that are in a log from a byte offset on, but only those that a page shows, as `HISTORY`
+ * in the protocol says. Yields once they are all known.
  */
-export async function* followThinnedLog(
+export async function* readThinnedLog(
   path: string,
-  options: FollowOptions,
+  { from = 0, signal }: Pick<FollowOptions, "from" | "signal">,
 ): AsyncGenerator<PlacedRecord[]> {
-  let from = options.from ?? 0;
   const file = await openIfThere(path);
   try {
-    const places = file ? await findShown(file, from, options.signal) : [];
+    const places = file ? await findShown(file, from, signal) : [];
     for (let next = 0; file && next < places.length; next += RECORDS_AT_ONCE) {
       const records = places
         .slice(next, next + RECORDS_AT_ONCE)
         .flatMap((place) => readRecord(file, place));
-      from = records.at(-1)?.offset ?? from;
       if (records.length > 0) yield records;
     }
   } finally {
     await file?.close();
   }
-  yield* followLog(path, { ...options, from });
 }
 
 /** The places of the records to show, in the log's order. */

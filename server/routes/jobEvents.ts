@@ -4,7 +4,7 @@ import { followFile } from "../../jobs/follow.ts";
 import { createLineCutter } from "../../jobs/log.ts";
 import { isRecordBoundary } from "../../jobs/logTail.ts";
 import { OWNER_GONE, OWNER_SILENT } from "../../jobs/status.ts";
-import { followThinnedLog } from "../../jobs/thin.ts";
+import { readThinnedLog } from "../../jobs/thin.ts";
 import { END_OF_STREAM, OWNER_BACK } from "../../protocol/event.ts";
 import { HISTORY, RESUME_FROM, THINNED } from "../../protocol/http.ts";
 import type { Exchange, ServerContext } from "../context.ts";
@@ -50,8 +50,6 @@ export async function getJobEvents(
       silence.tell(isSilent);
       return isAbandoned;
     };
-    const isThinned = query.get(HISTORY) === THINNED && isMuch(path, from);
-    const follow = { from, signal, ended, watching };
     let isLast = false;
     const send = async (part: FramePart) => {
       // That its owner is back comes before what it wrote.
@@ -59,14 +57,15 @@ export async function getJobEvents(
       await writeChunk(response, part.frames);
       ({ offset, isLast } = part);
     };
-    if (isThinned) {
-      for await (const records of followThinnedLog(path, follow)) {
+    if (query.get(HISTORY) === THINNED && isMuch(path, from)) {
+      for await (const records of readThinnedLog(path, { from, signal })) {
         await send(framesOfRecords(records));
         if (isLast) break;
       }
-    } else {
-      const cut = createLineCutter(from);
-      for await (const chunk of followFile(path, follow)) {
+    }
+    if (!isLast) {
+      const cut = createLineCutter(offset);
+      for await (const chunk of followFile(path, { from: offset, signal, ended, watching })) {
         const lines = cut(chunk);
         const part = lines && sharedFrames(lines);
         if (part) await send(part);

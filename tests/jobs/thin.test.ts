@@ -2,7 +2,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { type PlacedRecord, openLog } from "../../jobs/log.ts";
-import { followThinnedLog } from "../../jobs/thin.ts";
+import { readThinnedLog } from "../../jobs/thin.ts";
 import { lossPath } from "../../src/components/lossPath.ts";
 import { createRandom } from "../faults/random.ts";
 import { STARTED, logged, recordEnds } from "../jobs.ts";
@@ -22,7 +22,7 @@ function line(event: string, data: unknown): string {
 
 async function readThinned(path: string, from = 0): Promise<PlacedRecord[]> {
   const records: PlacedRecord[] = [];
-  for await (const batch of followThinnedLog(path, { from, ended: () => true })) {
+  for await (const batch of readThinnedLog(path, { from })) {
     records.push(...batch);
   }
   return records;
@@ -117,32 +117,12 @@ test("offsets are behind the records' newlines, also behind lines of several chu
   expect((await readThinned(path, ends[1])).map(({ offset }) => offset)).toEqual(ends.slice(2));
 });
 
-test("what is written after the history is whole, each record once", async () => {
-  const path = logFile([]);
-  const log = openLog(path);
-  const append = (from: number) => {
-    for (let step = from; step < from + 4_000; step++) log.append(logged(step, 1));
-  };
-  append(0);
-  const seen: unknown[] = [];
-  let ended = false;
-  for await (const records of followThinnedLog(path, { ended: () => ended })) {
-    seen.push(...dataOf(records).map(({ step }) => step));
-    if (seen.at(-1) !== 3_999) continue;
-    append(4_000);
-    ended = true;
-  }
-  log.close();
-  expect(seen.length).toBeLessThan(4_000 + 2_000);
-  expect(seen.slice(-4_001)).toEqual(Array.from({ length: 4_001 }, (_, index) => 3_999 + index));
-});
-
-test("a log that is not there yet is awaited, and who has gone is sent nothing", async () => {
+test("of a log that is not there there is nothing, and who has gone is sent nothing", async () => {
   const path = join(createProject(), "events.ndjson");
   expect(await readThinned(path)).toEqual([]);
   const log = openLog(path);
   log.append(STARTED);
   log.close();
-  const gone = followThinnedLog(path, { ended: () => false, signal: AbortSignal.abort() });
+  const gone = readThinnedLog(path, { signal: AbortSignal.abort() });
   expect((await gone.next()).done).toBe(true);
 });

@@ -1,11 +1,14 @@
 import { expect, test } from "vitest";
 import { parseRecord } from "../../jobs/log.ts";
-import { STREAMED_EVENTS } from "../../protocol/event.ts";
+import { STREAMED_EVENTS, isFinalEvent } from "../../protocol/event.ts";
 import { toFrames } from "../../server/frames.ts";
 import { createRandom } from "../faults/random.ts";
 import { parseFrames } from "../uiServer.ts";
 
 const TIMES = 2_000;
+/** Every so often there is more than becomes text at once. */
+const MANY_EVERY = 50;
+const MANY_LINES = 1_000;
 
 const LINES = [
   '{"event":"training.started","time":"2026-01-01T00:00:00.000Z","data":{"model":"é 日 \\u2028"}}',
@@ -15,6 +18,7 @@ const LINES = [
   '{"event":"training.log","time":"2026-01-01T00:00:00.000Z","data":{}}',
   '{"event":"training.log","time":"2026-01-01T00:00:00.000Z","data":{"step":1e999}}',
   '{"event":"training.log","time":"2026-01-01T00:00:00.000Z","data":{"note":"\\"}}","step":3}}',
+  '{"event":"training.log","time":"2026","data":{"step":3}}',
   '{"event":"training.log"}',
   '{ "event": "training.log", "data": { "step": 4 } }',
   '{"event":"checkpoint.saved","time":"","data":{"step":5,"kind":"model","path":"artifacts"}}',
@@ -25,28 +29,34 @@ const LINES = [
   "",
   "null",
 ];
+const LONG = `{"event":"training.failed","time":"","data":{"error":"${"é".repeat(40_000)}"}}`;
 
 /** What the lines come to when each is parsed. */
 function parsed(bytes: Buffer, offset: number) {
   const frames: { id: string; event: string; data: unknown }[] = [];
   let last: number | undefined;
+  let isLast = false;
   for (let start = 0, end = 0; start < bytes.length; start = end) {
     end = bytes.indexOf("\n", start) + 1;
     const record = parseRecord(bytes.toString("utf8", start, end - 1));
     if (!record) continue;
     last = offset + end;
+    isLast ||= isFinalEvent(record);
     if (!STREAMED_EVENTS.includes(record.event as never)) continue;
     const data: unknown = JSON.parse(JSON.stringify(record.data ?? {}));
     frames.push({ id: String(last), event: record.event, data });
   }
-  return { frames, last };
+  return { frames, last, isLast };
 }
 
 test("what is sent is what parsing each line would give, whole or harmed", () => {
   const random = createRandom();
   const below = (count: number) => Math.floor(random() * count);
   for (let n = 0; n < TIMES; n++) {
-    const lines = Array.from({ length: 1 + below(8) }, () => LINES[below(LINES.length)]);
+    const isMuch = n % MANY_EVERY === 0;
+    const count = 1 + below(isMuch ? MANY_LINES : 8);
+    const lines = Array.from({ length: count }, () => LINES[below(LINES.length)]);
+    if (isMuch) lines.splice(below(count), 0, LONG);
     const bytes = Buffer.from(`${lines.join("\n")}\n`);
     // The last newline stays: only whole lines are sent.
     if (n % 2 === 0 && bytes.length > 1) {
@@ -56,12 +66,13 @@ test("what is sent is what parsing each line would give, whole or harmed", () =>
     const offset = below(1_000);
     const part = toFrames({ bytes, offset });
     const wanted = parsed(bytes, offset);
-    const frames = parseFrames(part?.frames ?? "").map((frame) => ({
+    const frames = parseFrames(part?.frames.toString() ?? "").map((frame) => ({
       ...frame,
       data: JSON.parse(frame.data ?? "") as unknown,
     }));
     expect(JSON.stringify(frames)).toBe(JSON.stringify(wanted.frames));
     expect(part?.offset).toBe(wanted.last);
+    expect(part?.isLast ?? false).toBe(wanted.isLast);
   }
 });
 

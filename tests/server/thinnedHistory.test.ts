@@ -1,19 +1,19 @@
 import { expect, test } from "vitest";
 import { ROUTES } from "../../protocol/http.ts";
 import { COMPLETED, STARTED, appendRaw, createJob, logOf, logged, recordEnds } from "../jobs.ts";
-import { type Frame, parseFrames, startServer } from "../uiServer.ts";
+import { type Frame, parseFrames, readBody, startServer } from "../uiServer.ts";
 
 const LOGS = 30_000;
 
-/** A server, a finished job of many logs, and two ways to ask for its events. */
-async function startWithLongJob() {
+/** A server, a job of many logs, and the ways to ask for its events once it has completed. */
+async function startWithLongJob(isCompleted = true) {
   const { url, project } = await startServer();
   const job = createJob(project, "long", [STARTED]);
   const lines = Array.from({ length: LOGS }, (_, step) =>
     JSON.stringify({ ...logged(step, step === 12_345 ? 9 : 1), time: "t" }),
   );
   appendRaw(job, `${lines.join("\n")}\n`);
-  job.append(COMPLETED);
+  if (isCompleted) job.append(COMPLETED);
   const ask = async (path: string, lastEventId?: string) => {
     const headers: Record<string, string> =
       lastEventId === undefined ? {} : { "Last-Event-ID": lastEventId };
@@ -21,6 +21,8 @@ async function startWithLongJob() {
   };
   const { id } = job.job;
   return {
+    job,
+    live: async () => readBody(await fetch(`${url}${ROUTES.jobEvents(id)}`)),
     ends: recordEnds(logOf(job)),
     whole: (lastEventId?: string) => ask(`api/jobs/${id}/events`, lastEventId),
     thinned: (lastEventId?: string) => ask(ROUTES.jobEvents(id), lastEventId),
@@ -59,4 +61,15 @@ test("who has missed much gets that thinned too, and nothing twice", async () =>
     expect(idsOf(rest).slice(0, 1)).toEqual([ends[101]]);
     expect(idsOf(rest.slice(-52))).toEqual([...ends.slice(-51), ends.at(-1)]);
   }
+});
+
+test("what is written after a thinned history is whole, each event once", async () => {
+  const { job, ends, live } = await startWithLongJob(false);
+  const stream = await live();
+  await stream.until((text) => text.includes(`id: ${ends.at(-1)}\n`));
+  for (let step = LOGS; step < LOGS + 4_000; step++) job.append(logged(step, 1));
+  job.append(COMPLETED);
+  const frames = parseFrames((await stream.all()).toString());
+  expect(frames.length).toBeLessThan(4_000 + 4_000);
+  expect(idsOf(frames.slice(0, -1)).slice(-4_002)).toEqual(recordEnds(logOf(job)).slice(-4_002));
 });
