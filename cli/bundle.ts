@@ -1,12 +1,12 @@
 import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
-import { createRequire } from "node:module";
 import { dirname, join, parse, relative, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { BuildFailure, Plugin } from "esbuild";
 import { isPlainFile, makeDirectory, refuseLink, writeFileAtomically } from "../jobs/file.ts";
 import { KitError, isKitError, messageOf } from "../protocol/error.ts";
-import { PACKAGE } from "./package.ts";
+import { installedKit, wrongKit } from "./packages/installedKit.ts";
+import { PACKAGE } from "./packages/own.ts";
 
 export const DEFAULT_ENTRY = "src/kit/index.ts";
 const NODE_TARGET = "node20.19";
@@ -21,7 +21,7 @@ export async function ensureBundle(project: string, entry?: string): Promise<str
 /**
  * Bundles the project's own code; packages stay imports.
  * @returns the bundle's absolute path
- * @throws KitError `ENTRY_NOT_FOUND`, `BUILD_FAILED` (file, line and column), `CANNOT_WRITE`
+ * @throws KitError `ENTRY_NOT_FOUND`, `BUILD_FAILED` (file, line and column), `WRONG_KIT`, `CANNOT_WRITE`
  */
 export async function buildBundle(project: string, entry = DEFAULT_ENTRY): Promise<string> {
   const entryPath = resolve(project, entry);
@@ -59,30 +59,29 @@ async function bundle(project: string, entryPath: string, outfile: string): Prom
       platform: "node",
       target: NODE_TARGET,
       packages: "external",
-      plugins: [kitImport(entryPath)],
+      plugins: [kitImport(project, entryPath)],
       sourcemap: "inline",
       logLevel: "silent",
       write: false,
     });
     return result.outputFiles[0]?.text ?? "";
   } catch (error) {
+    const thrown: unknown = (error as Partial<BuildFailure>).errors?.[0]?.detail;
+    if (isKitError(thrown)) throw thrown;
     throw new KitError("BUILD_FAILED", describeFailure(error), { cause: error });
   }
 }
 
 /** `kit` is the project's own copy, or this package where the project has none installed. */
-function kitImport(entryPath: string): Plugin {
+function kitImport(project: string, entryPath: string): Plugin {
   return {
     name: "kit-import",
     setup(build) {
       build.onResolve({ filter: /^kit$/ }, () => {
-        try {
-          createRequire(entryPath).resolve("kit");
-          return { path: "kit", external: true };
-        } catch {
-          // Not installed in the project.
-          return { path: pathToFileURL(PACKAGE.sdk).href, external: true };
-        }
+        const found = installedKit(entryPath);
+        if (found === "another package") throw wrongKit(project);
+        const path = found === "kit" ? "kit" : pathToFileURL(PACKAGE.sdk).href;
+        return { path, external: true };
       });
     },
   };

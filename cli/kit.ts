@@ -1,8 +1,8 @@
 #!/usr/bin/env node
 import { Command, CommanderError, InvalidArgumentError } from "commander";
-import { reportError } from "./errors.ts";
 import type { UiOptions } from "./commands/ui.ts";
-import { packageVersion } from "./package.ts";
+import { reportError } from "./errors.ts";
+import { packageVersion } from "./packages/own.ts";
 
 const EXIT_WRONG_USE = 2;
 const LAST_PORT = 65_535;

@@ -1,8 +1,9 @@
 import { basename, relative, resolve } from "node:path";
 import { KitError, messageOf } from "../../protocol/error.ts";
-import { readManifest } from "../init/manifest.ts";
-import { type PackageManager, findInstallation, runKit } from "../init/packageManager.ts";
 import { type Report, type Values, copyTemplate } from "../init/template.ts";
+import { type PackageManager, findInstallation, runKit } from "../packages/manager.ts";
+import { readManifest } from "../packages/manifest.ts";
+import { shellWord } from "../shell.ts";
 
 /** What npm takes as a package's name. */
 const PACKAGE_NAME = /^(@[a-z0-9~-][a-z0-9._~-]*\/)?[a-z0-9~-][a-z0-9._~-]*$/;
@@ -67,5 +68,5 @@ function enterFolder(project: string): string {
   const folder = relative(process.cwd(), project);
   if (folder === "") return "";
   const path = folder.startsWith("..") ? project : folder;
-  return `cd ${/^[\w./-]+$/.test(path) ? path : `'${path.replaceAll("'", String.raw`'\''`)}'`} && `;
+  return `cd ${shellWord(path)} && `;
 }

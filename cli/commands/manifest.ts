@@ -1,8 +1,9 @@
 import { messageOf } from "../../protocol/error.ts";
 import type { ManifestMessage } from "../../protocol/manifest.ts";
 import { buildBundle } from "../bundle.ts";
-import { describeThrown, loadTrainer } from "../load.ts";
+import { loadTrainer } from "../load.ts";
 import { enterProject } from "../project.ts";
+import { describeThrown } from "../thrown.ts";
 
 /** Builds and loads the project, and tells the server that spawned this process what it exposes. */
 export async function manifest(options: { project: string }): Promise<void> {

@@ -5,9 +5,10 @@ import type { ObservableTrainer, Trainer } from "../../sdk/trainer.ts";
 import { OBSERVE } from "../../sdk/trainer.ts";
 import { ensureBundle, showPath } from "../bundle.ts";
 import { reportError } from "../errors.ts";
-import { describeThrown, loadTrainer, sourcePlace } from "../load.ts";
+import { loadTrainer } from "../load.ts";
 import { createProgress } from "../progress.ts";
 import { enterProject } from "../project.ts";
+import { describeThrown, sourcePlace } from "../thrown.ts";
 import { recordOwnRun } from "../../server/run/record.ts";
 
 const EXIT_FAILED = 1;

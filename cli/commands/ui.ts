@@ -4,7 +4,7 @@ import { isLoopback, parseHost } from "../../server/guard/host.ts";
 import { TOKEN_PARAMETER, createToken } from "../../server/guard/token.ts";
 import { startUiServer } from "../../server/server.ts";
 import { openBrowser } from "../browser.ts";
-import { PACKAGE } from "../package.ts";
+import { PACKAGE } from "../packages/own.ts";
 import { enterProject } from "../project.ts";
 
 const TOKEN_VARIABLE = "KIT_UI_TOKEN";

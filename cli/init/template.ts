@@ -8,11 +8,11 @@ import {
 } from "node:fs";
 import { dirname, join } from "node:path";
 import { makeDirectory, writeFileAtomically } from "../../jobs/file.ts";
-import { PACKAGE } from "../package.ts";
-import { kitDependency } from "./kitDependency.ts";
-import type { Manifest } from "./manifest.ts";
+import { kitDependency } from "../packages/kitDependency.ts";
+import type { Installation, PackageManager } from "../packages/manager.ts";
+import type { Manifest } from "../packages/manifest.ts";
+import { PACKAGE } from "../packages/own.ts";
 import { type Merged, mergeGitignore, mergeManifest, mergeSetting } from "./merge.ts";
-import type { Installation, PackageManager } from "./packageManager.ts";
 
 const TEMPLATE = join(PACKAGE.templates, "quickstart");
 const MANIFEST = "package.json";

@@ -366,8 +366,7 @@ describe("kit build", () => {
 
   it("imports the kit that the project has installed", async () => {
     const project = createTinyProject(undefined, {
-      "node_modules/kit/package.json": `{"name":"kit","exports":"./index.js"}`,
-      "node_modules/kit/index.js": "",
+      "node_modules/kit/package.json": `{"name":"kit","bin":{"kit":"dist/cli/kit.js"}}`,
     });
     await runKit(project, ["build"]);
     const bundle = readFileSync(join(project, ".kit/build/index.mjs"), "utf8");

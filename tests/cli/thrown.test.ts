@@ -1,7 +1,6 @@
 import { expect, test } from "vitest";
 import { createProject } from "../project.ts";
 import { runKit } from "../kit.ts";
-import { spawnModule } from "../process.ts";
 
 test.each([
   ["throw null", "The project's code threw null. Throw an Error, which tells where it comes from."],
@@ -39,16 +38,16 @@ test("a bundle of a Kit that has moved says to build again", async () => {
   expect(stderr).toMatch(/^kit: The bundle was built by a Kit that is no longer .* Run kit build/);
 });
 
-test("a process whose thread is in a loop is ended by its watchdog, with a sentence", async () => {
-  const { child, line } = spawnModule(`
-    const { startWatchdog } = await dist("cli/watchdog.js");
-    startWatchdog(100, "the last words");
-    console.log("looping");
-    for (;;);
-  `);
-  expect(await line()).toBe("looping");
-  const [, signal] = await new Promise<unknown[]>((resolve) =>
-    child.once("exit", (...ended) => resolve(ended)),
-  );
-  expect(signal).toBe("SIGKILL");
-});
+test.each([
+  ["npm install", { "package-lock.json": "{}" }],
+  ["pnpm add", { "pnpm-lock.yaml": "" }],
+  ["yarn add", { "package.json": `{"packageManager":"yarn@4.1.0"}` }],
+  ["bun add", { "bun.lock": "" }],
+])(
+  "a package that is missing is installed by the project's own manager: %s",
+  async (words, files) => {
+    const project = createProject({ "src/kit/index.ts": `import "@a/b/c.js";`, ...files });
+    const { stderr } = await runKit(project, ["start"]);
+    expect(stderr).toBe(`kit: The package @a/b is not installed. Install it with: ${words} @a/b\n`);
+  },
+);

@@ -14,7 +14,7 @@ export const PACKAGE = {
   sdk: join(root, "dist", "sdk", "index.js"),
   templates: join(root, "templates"),
   /** The script that runs now, to be run again as a subprocess. */
-  cli: fileURLToPath(new URL("./kit.js", import.meta.url)),
+  cli: fileURLToPath(new URL("../kit.js", import.meta.url)),
 };
 
 export function packageVersion(): string {

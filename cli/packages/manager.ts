@@ -1,13 +1,22 @@
 import { readdirSync } from "node:fs";
 import { dirname } from "node:path";
+import { shellWord } from "../shell.ts";
 import { readManifest } from "./manifest.ts";
 
-/** The files that only one package manager writes, and how it runs a command that is installed. */
+/** The files that only one package manager writes, how it adds a package and runs what is installed. */
 const KNOWN = {
-  npm: { files: ["package-lock.json", "npm-shrinkwrap.json"], run: "npx --no" },
-  pnpm: { files: ["pnpm-lock.yaml", "pnpm-workspace.yaml"], run: "pnpm exec" },
-  yarn: { files: ["yarn.lock"], run: "yarn run" },
-  bun: { files: ["bun.lock", "bun.lockb"], run: "bun run" },
+  npm: {
+    files: ["package-lock.json", "npm-shrinkwrap.json"],
+    add: "npm install",
+    run: "npx --no",
+  },
+  pnpm: {
+    files: ["pnpm-lock.yaml", "pnpm-workspace.yaml"],
+    add: "pnpm add",
+    run: "pnpm exec",
+  },
+  yarn: { files: ["yarn.lock"], add: "yarn add", run: "yarn run" },
+  bun: { files: ["bun.lock", "bun.lockb"], add: "bun add", run: "bun run" },
 } as const;
 
 export type PackageManager = keyof typeof KNOWN;
@@ -39,6 +48,11 @@ export function findInstallation(
 /** The shell's words to run an installed `kit`; none of them fetches a package. */
 export function runKit(manager: PackageManager): string {
   return `${KNOWN[manager].run} kit`;
+}
+
+/** The shell's words to install a package into a project. */
+export function addPackage(project: string, name: string): string {
+  return `${KNOWN[findInstallation(project).manager].add} ${shellWord(name)}`;
 }
 
 function packageManagerOf(folder: string): PackageManager | undefined {

@@ -1,0 +1,57 @@
+import { join, relative } from "node:path";
+import { fileURLToPath } from "node:url";
+import { inspect } from "node:util";
+import { isKitError } from "../protocol/error.ts";
+import { installedKit, wrongKit } from "./packages/installedKit.ts";
+import { addPackage } from "./packages/manager.ts";
+
+/** A thrown value in one sentence, with its place in the project's sources where the stack has it. */
+export function describeThrown(error: unknown): string {
+  if (!(error instanceof Error)) {
+    return `The project's code threw ${inspect(error)}. Throw an Error, which tells where it comes from.`;
+  }
+  if (isKitError(error)) return withPlace(error.message, error);
+  if (isWrongKit(error)) return wrongKit(process.cwd()).message;
+  const missing = missingPackage(error);
+  if (missing === "kit") {
+    return "The bundle was built by a Kit that is no longer where it was. Run kit build, or reload the page.";
+  }
+  if (missing) {
+    return `The package ${missing} is not installed. Install it with: ${addPackage(process.cwd(), missing)}`;
+  }
+  const message = error.message.replace(/'file:[^']*sdk\/index\.js'/, "'kit'");
+  return withPlace(`${error.name}: ${message || "an error without a message"}`, error);
+}
+
+/** The name of a package that an import did not find; `kit` for a path to a Kit that has moved. */
+function missingPackage(error: Error): string | undefined {
+  if ((error as NodeJS.ErrnoException).code !== "ERR_MODULE_NOT_FOUND") return undefined;
+  if (/'[^']*dist[\\/]sdk[\\/]index\.js'/.test(error.message)) return "kit";
+  return /^Cannot find package '((?!\/|\w:)[^']+)'/.exec(error.message)?.[1];
+}
+
+/** Whether a bundle does not fit what is installed as `kit`, because that is another package. */
+function isWrongKit(error: Error): boolean {
+  const isLinking = error instanceof SyntaxError || "code" in error;
+  if (!isLinking || !/['"/\\]kit['"/\\]/.test(error.message)) return false;
+  return installedKit(join(process.cwd(), "package.json")) === "another package";
+}
+
+function withPlace(text: string, error: Error): string {
+  const place = sourcePlace(error);
+  return place ? `${text} (${place})` : text;
+}
+
+/** The first place in the project's own sources that the stack names: `src/kit/trainer.ts:3:9`. */
+export function sourcePlace(error: Error): string | undefined {
+  for (const line of error.stack?.split("\n") ?? []) {
+    const found = /\(?((?:file:\/\/)?\/[^()]*?):(\d+):(\d+)\)?$/.exec(line.trim());
+    if (!found) continue;
+    const [, place = "", row, column] = found;
+    const path = place.startsWith("file:") ? fileURLToPath(place) : place;
+    const local = relative(process.cwd(), path);
+    const isOwn = !local.startsWith("..") && !/^(node_modules|\.kit)\b/.test(local);
+    if (isOwn) return `${local}:${row}:${column}`;
+  }
+  return undefined;
+}
