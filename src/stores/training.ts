@@ -1,25 +1,18 @@
 import { defineStore } from "pinia";
 import { computed, ref, shallowRef } from "vue";
-import { fetchManifest } from "../api/manifest.ts";
 import { RequestError, sentence } from "../api/request.ts";
-import { type Bookmark, type RunOutput, attachToRun, startRun } from "../api/train.ts";
-import { createFrame } from "./frame.ts";
-import { createOutput, NO_OUTPUT } from "./output.ts";
-
-export type ManifestState =
-  | { state: "loading" }
-  | { state: "found"; name: string }
-  | { state: "empty" }
-  | { state: "failed"; error: string };
+import { type RunOutput, attachToRun, startRun } from "../api/train.ts";
+import { useManifest } from "./manifest.ts";
+import { NO_OUTPUT } from "./output.ts";
+import { createTranscript } from "./transcript.ts";
 
 const REATTACH_INTERVAL_MS = 3_000;
-/** Output is taken in for so long at a stretch, so many bytes at a time: all else goes on. */
-const STRETCH_MS = 10;
-const PART_BYTES = 64 * 1024;
+/** The HTTP status where too many are reading already; some will end. */
+const TOO_MANY = 429;
 
-/** The trainer of the project, and the run that this page started or found in flight. */
+/** The run that this page started or found in flight. */
 export const useTraining = defineStore("training", () => {
-  const manifest = shallowRef<ManifestState>({ state: "loading" });
+  const project = useManifest();
   const inFlight = ref(false);
   const output = shallowRef(NO_OUTPUT);
   /** What went wrong between the page and the run. */
@@ -27,34 +20,9 @@ export const useTraining = defineStore("training", () => {
   /** False until the first answer about a run in flight, so that no click comes too early. */
   const checked = ref(false);
   const canStart = computed(
-    () => manifest.value.state === "found" && checked.value && !inFlight.value,
+    () => project.manifest.state === "found" && checked.value && !inFlight.value,
   );
-  let manifestRead: Promise<void> | undefined;
-  let screen = createOutput();
-  let bookmark: Bookmark = { run: "", bytes: 0 };
-  let decoder = createDecoder();
-  const frame = createFrame(flush);
-
-  function flush(): void {
-    output.value = screen.view();
-  }
-
-  async function readManifest(): Promise<void> {
-    try {
-      const { trainer } = await fetchManifest();
-      manifest.value = trainer ? { state: "found", name: trainer.name } : { state: "empty" };
-    } catch (cause) {
-      const unreachable = cause instanceof RequestError && cause.code === "unreachable";
-      const error = sentence(cause) + (unreachable ? " Then reload the page." : "");
-      manifest.value = { state: "failed", error };
-    }
-  }
-
-  /** Reads the manifest once a load of the page, and looks for a run in flight. */
-  async function open(): Promise<void> {
-    manifestRead ??= readManifest();
-    await Promise.all([manifestRead, attach()]);
-  }
+  const transcript = createTranscript((read) => (output.value = read));
 
   async function start(): Promise<void> {
     if (!canStart.value) return;
@@ -63,15 +31,19 @@ export const useTraining = defineStore("training", () => {
     try {
       await follow(await startRun());
     } catch (cause) {
-      notice.value = sentence(cause);
+      const refusal = sentence(cause);
+      notice.value = refusal;
       // What stands in the way may be a run of another tab: it is shown here as well.
       const other = await findRun();
       if (other) await follow(other);
+      // It has ended.
+      if (other && notice.value === refusal) notice.value = "";
     } finally {
       inFlight.value = false;
     }
   }
 
+  /** Shows a run in flight, if there is one. */
   async function attach(): Promise<void> {
     if (inFlight.value) return;
     const found = await findRun();
@@ -95,74 +67,13 @@ export const useTraining = defineStore("training", () => {
   async function follow(first: RunOutput): Promise<void> {
     let found: RunOutput | null = first;
     while (found) {
-      openAt(found);
-      const end = await drain(found.bytes);
+      const end = await transcript.read(found);
       if (end === "ended") return;
-      if (end === "hidden") await shown();
       found = await reattach(end === "lost");
       notice.value = found
         ? ""
         : "The connection was lost before the run ended. Its whole output is in .kit/run/output.log.";
     }
-  }
-
-  /** Begins anew, unless this is the rest of what is shown. */
-  function openAt({ run, from }: RunOutput): void {
-    if (from > 0) return;
-    bookmark = { run, bytes: 0 };
-    decoder = createDecoder();
-    screen = createOutput();
-    output.value = NO_OUTPUT;
-  }
-
-  /**
-   * Reads to the output's end, or until the connection breaks or the tab is hidden: it then gives
-   * its connection back, of which a browser has few.
-   */
-  async function drain(bytes: ReadableStream<Uint8Array>): Promise<"ended" | "lost" | "hidden"> {
-    const reader = bytes.getReader();
-    let isHidden = false;
-    const giveBack = () => {
-      if (!document.hidden) return;
-      isHidden = true;
-      void reader.cancel().catch(() => undefined);
-    };
-    document.addEventListener("visibilitychange", giveBack);
-    giveBack();
-    const takeIn = createIntake();
-    try {
-      for (;;) {
-        const { done, value } = await reader.read();
-        if (isHidden) return "hidden";
-        if (value) await takeIn(value);
-        if (!done) continue;
-        // The end of the output is the end of its last character, whole or not.
-        screen.write(decoder.decode());
-        return "ended";
-      }
-    } catch {
-      return isHidden ? "hidden" : "lost";
-    } finally {
-      document.removeEventListener("visibilitychange", giveBack);
-      frame.cancel();
-      flush();
-    }
-  }
-
-  /** Writes bytes to the screen as they come, and lets the page do other things in between. */
-  function createIntake(): (bytes: Uint8Array) => Promise<void> {
-    let stretchEnd = performance.now() + STRETCH_MS;
-    return async (bytes) => {
-      for (let at = 0; at < bytes.length; at += PART_BYTES) {
-        const part = bytes.subarray(at, at + PART_BYTES);
-        screen.write(decoder.decode(part, { stream: true }));
-        bookmark.bytes += part.length;
-        frame.request();
-        if (performance.now() < stretchEnd || document.hidden) continue;
-        await new Promise((resolve) => setTimeout(resolve));
-        stretchEnd = performance.now() + STRETCH_MS;
-      }
-    };
   }
 
   async function reattach(isLost: boolean): Promise<RunOutput | null> {
@@ -172,7 +83,7 @@ export const useTraining = defineStore("training", () => {
         await new Promise((resolve) => setTimeout(resolve, REATTACH_INTERVAL_MS));
       }
       try {
-        return await attachToRun(bookmark);
+        return await attachToRun(transcript.bookmark());
       } catch (error) {
         const status = (error instanceof RequestError && error.status) || 500;
         if (status < 500 && status !== TOO_MANY) return null;
@@ -181,26 +92,5 @@ export const useTraining = defineStore("training", () => {
     }
   }
 
-  return { manifest, inFlight, output, notice, canStart, open, start };
+  return { inFlight, output, notice, canStart, attach, start };
 });
-
-/** A byte order mark is output like any other. */
-function createDecoder(): TextDecoder {
-  return new TextDecoder("utf-8", { ignoreBOM: true });
-}
-
-/** The HTTP status where too many are reading already; some will end. */
-const TOO_MANY = 429;
-
-/** Resolves when the tab is visible. */
-function shown(): Promise<void> {
-  return new Promise((resolve) => {
-    const look = () => {
-      if (document.hidden) return;
-      document.removeEventListener("visibilitychange", look);
-      resolve();
-    };
-    document.addEventListener("visibilitychange", look);
-    look();
-  });
-}

@@ -207,6 +207,7 @@ describe("a run", () => {
     expect(isDisabled(page)).toBe(true);
     other.end();
     await settle();
+    expect(page.find(".run-training [role=alert]").exists()).toBe(false);
     expect(isDisabled(page)).toBe(false);
   });
 
