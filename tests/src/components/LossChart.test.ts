@@ -25,6 +25,16 @@ it("says what it shows in words", () => {
   );
 });
 
+it("tells the highest, last and lowest loss and the steps in plain text beside it", () => {
+  const chart = mount(LossChart, { props: { points, logged: true } });
+  expect(chart.findAll(".figures div").map((figure) => figure.text())).toEqual([
+    "max4.25",
+    "last1",
+    "min0.1235",
+  ]);
+  expect(chart.findAll(".steps span").map((step) => step.text())).toEqual(["step 10", "30"]);
+});
+
 it("reads so until a training.log event has come", () => {
   const chart = mount(LossChart, { props: { points: [], logged: false } });
   expect(chart.get(".slot").text()).toBe("No training.log events yet.");
