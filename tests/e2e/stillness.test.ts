@@ -1,0 +1,78 @@
+import type { Page } from "playwright-core";
+import { expect, test } from "vitest";
+import { COMPLETED, STARTED, createJob, logged } from "../jobs.ts";
+import { createTinyProject, ENDLESS, tinySource } from "../kit.ts";
+import { openPage, runButton, useBrowser } from "./browser.ts";
+import { startKitUi } from "./kitUi.ts";
+
+useBrowser();
+
+const WIDTHS = [1280, 360];
+
+test.each(WIDTHS)("nothing moves at home while a run streams, at %i px", async (width) => {
+  const project = createTinyProject(tinySource({ options: ENDLESS }));
+  const { url } = await startKitUi(project);
+  const page = await openPage(url);
+  await page.setViewportSize({ width, height: 800 });
+  await expect.poll(() => runButton(page).isEnabled()).toBe(true);
+  await page.getByText("No jobs yet.").waitFor();
+  const shifts = await recordShifts(page);
+  await runButton(page).click();
+  await page.getByText(/step +500\//).waitFor();
+  await page.locator("tbody tr").waitFor();
+  expect(await shifts()).toEqual([]);
+});
+
+test.each(WIDTHS)("nothing moves while a job goes its way, at %i px", async (width) => {
+  const project = createTinyProject();
+  const { job, append } = createJob(project, "waits");
+  const { url } = await startKitUi(project);
+  const page = await openPage(`${url}#/jobs/${job.id}`);
+  await page.setViewportSize({ width, height: 800 });
+  await page.getByText("queued").waitFor();
+  await page.getByText("live", { exact: true }).waitFor();
+  const shifts = await recordShifts(page);
+  append(STARTED);
+  await page.getByText("running").waitFor();
+  for (const [step, loss] of [8, 0.00123456, 12_345_678, 4].entries()) {
+    append(logged(step, loss));
+    await page.getByText(`[log] step=${step} `).waitFor();
+  }
+  append(COMPLETED);
+  await page.getByText("artifacts: ").waitFor();
+  expect(await shifts()).toEqual([]);
+});
+
+test("a log that is followed stays at its end when the window narrows", async () => {
+  const project = createTinyProject();
+  const losses = Array.from({ length: 50 }, (_, step) => logged(step));
+  const { job } = createJob(project, "done", [STARTED, ...losses, COMPLETED]);
+  const { url } = await startKitUi(project);
+  const page = await openPage(`${url}#/jobs/${job.id}`);
+  await page.getByText("[log] step=49 ").waitFor();
+  const left = () => page.evaluate<number>(UNSEEN);
+  await page.setViewportSize({ width: 1280, height: 500 });
+  await expect.poll(left).toBeLessThan(2);
+  await page.setViewportSize({ width: 200, height: 500 });
+  await expect.poll(left).toBeLessThan(2);
+});
+
+/** How far a log is from its end, in CSS pixels. */
+const UNSEEN = `(({ scrollHeight, scrollTop, clientHeight }) =>
+  scrollHeight - scrollTop - clientHeight)(document.querySelector("pre"))`;
+
+/** Two frames: the second comes after the shifts of what was there before the first were told. */
+const FRAMES = "new Promise((go) => requestAnimationFrame(() => requestAnimationFrame(go)))";
+
+/** Layout shifts from now on that the user has not caused, as Chromium reports them. */
+async function recordShifts(page: Page): Promise<() => Promise<string[]>> {
+  await page.evaluate(`${FRAMES}.then(() => {
+    window.shifts = [];
+    const describe = ({ node, previousRect: { x, y }, currentRect }) =>
+      [node?.outerHTML?.slice(0, 80), x, y, "to", currentRect.x, currentRect.y].join(" ");
+    new PerformanceObserver((list) => {
+      for (const { sources } of list.getEntries()) shifts.push(sources.map(describe).join());
+    }).observe({ type: "layout-shift" });
+  })`);
+  return () => page.evaluate<string[]>(`${FRAMES}.then(() => shifts)`);
+}
