@@ -129,5 +129,6 @@ function formatDuration(seconds: number): string {
 }
 
 function count(value: number): string {
-  return value.toLocaleString("en", { maximumFractionDigits: 1 });
+  const digits = value < 1 ? { maximumSignificantDigits: 1 } : { maximumFractionDigits: 1 };
+  return value.toLocaleString("en", digits);
 }

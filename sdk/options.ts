@@ -48,6 +48,11 @@ export interface TrainerOptions {
   abortSignal?: AbortSignal;
 }
 
+const line = v.pipe(
+  v.string("a text"),
+  v.regex(/^\P{Cc}*[^\s\p{Cc}]\P{Cc}*$/u, "a line of text that is not empty"),
+);
+
 const text = v.pipe(v.string("a text"), v.regex(/\S/, "a text that is not empty"));
 
 function wholeNumber(least: number) {
@@ -110,7 +115,7 @@ const callbacks = v.strictObject(
 
 const optionsSchema = v.strictObject(
   {
-    name: text,
+    name: line,
     model: v.optional(
       v.lazy((input) => (typeof input === "object" ? modelShape : modelName)),
       "kit/nano",

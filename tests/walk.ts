@@ -76,7 +76,7 @@ export async function walk(
     return {
       init: initSeconds,
       install: installSeconds,
-      types,
+      ...(types !== undefined && { types }),
       "first answer": page.seconds,
       training,
     };

@@ -1,5 +1,5 @@
 import { basename, relative, resolve } from "node:path";
-import { KitError, messageOf } from "../../protocol/error.ts";
+import { KitError, isKitError, messageOf } from "../../protocol/error.ts";
 import { type Report, type Values, copyTemplate } from "../init/template.ts";
 import { type PackageManager, findInstallation, runKit } from "../packages/manager.ts";
 import { readManifest } from "../packages/manifest.ts";
@@ -32,6 +32,7 @@ function write(project: string, values: Values): Report {
   try {
     return copyTemplate(project, values);
   } catch (error) {
+    if (isKitError(error)) throw error;
     throw new KitError(
       "CANNOT_WRITE",
       `Cannot write into ${project}: ${messageOf(error)}. Make the folder writable, or name another.`,

@@ -13,7 +13,8 @@ export interface Merged {
 /** Adds scripts and dependencies in the file's own indentation and line ends, as npm does. */
 export function mergeManifest(text: string, ours: string): Merged {
   const manifest = parseManifest(text);
-  if (!manifest) return { text, added: [], kept: ["not a JSON object"] };
+  if (!manifest)
+    return { text, added: [], kept: ["not a JSON object; mend it, then run kit init again"] };
   const template = JSON.parse(ours) as Manifest;
   const added: string[] = [];
   const kept = [template.name, undefined].includes(manifest.name) ? [] : ["name"];

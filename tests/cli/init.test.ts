@@ -86,6 +86,10 @@ describe("kit init", () => {
     expect(stderr).toMatch(
       /^kit: Cannot write into \S+taken: .*\. Make the folder writable, or name another\.\n$/,
     );
+    symlinkSync("nowhere", join(project, "dangling"));
+    const dangling = await runKit(project, ["init", "dangling"]);
+    expect(dangling).toMatchObject({ code: 1, stdout: "" });
+    expect(dangling.stderr).toMatch(/^kit: \S+dangling is a symbolic link, .*[^.]\.\n$/);
   });
 
   it("makes a project that type-checks against kit's own types", async () => {

@@ -89,11 +89,13 @@ it("takes a dependency of either kind for one that is there", async () => {
   );
 });
 
-it.each([`{"name": `, "[]", `{"scripts":[]}`, ""])(
+it.each([`{"name": `, `{\n  // mine\n  "name": "a"\n}`, "[]", `{"scripts":[]}`, ""])(
   "leaves alone a package.json that is none: %j",
   async (text) => {
     const project = createProject({ "package.json": text });
-    expect(await initIn(project)).toContain("left alone: package.json (not a JSON object)");
+    expect(await initIn(project)).toContain(
+      "left alone: package.json (not a JSON object; mend it, then run kit init again)\n",
+    );
     expect(read(project, "package.json")).toBe(text);
   },
 );

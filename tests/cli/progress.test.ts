@@ -73,8 +73,8 @@ it("says what an adapter is trained on, and leaves out what an engine does not t
 });
 
 it("tells of rows that are cut, which would otherwise be missed in silence", () => {
-  expect(createTold()(0).started({ cut: 1_200 })).toContain(
-    "\n  cut         1,200 rows longer than maxLength or the model's context\n",
+  expect(createTold()(0).started({ cut: 1_200, epochs: 0.024 })).toContain(
+    "\n  cut         1,200 rows longer than maxLength or the model's context\n  steps       1,000 of 32 rows, 0.02 passes over the data",
   );
 });
 

@@ -19,7 +19,8 @@ export async function printHeldOut(step: number, infer: Infer): Promise<void> {
 
   const answers = [];
   for (const { prompt, completion } of rows) {
-    const { text } = await infer({ prompt });
+    // Enough for the right answer; a model that has learned little would not stop by itself.
+    const { text } = await infer({ prompt, maxTokens: 1 + 2 * Buffer.byteLength(completion) });
     answers.push({ prompt, completion, text, right: text === completion });
   }
 
