@@ -13,6 +13,8 @@ export interface Watched {
   heap: () => Promise<number>;
 }
 
+const VIEWPORT = { width: 1280, height: 800 };
+
 /** Runs in the page before its own code. */
 const WATCH = `
   globalThis.longTasks = [];
@@ -20,20 +22,22 @@ const WATCH = `
     for (const { duration } of list.getEntries()) globalThis.longTasks.push(duration);
   }).observe({ entryTypes: ["longtask"] });`;
 
+/** Of all rows. One that has crashed fails its own row only. */
 let browser: Promise<Browser> | undefined;
 
 function launch(): Promise<Browser> {
-  return chromium.launch({
+  const launched = chromium.launch({
     executablePath: process.env.CHROMIUM_PATH ?? "/usr/bin/chromium",
     args: ["--no-sandbox", "--disable-background-networking"],
   });
+  const forget = () => (browser = undefined);
+  launched.then((running) => running.once("disconnected", forget), forget);
+  return launched;
 }
 
 /** Opens a page with no cache and in a process of its own; it is closed at the end. */
 export async function openPage({ defer }: Scope): Promise<Watched> {
-  // One that has crashed fails its own row only.
-  if (!(await browser?.catch(() => undefined))?.isConnected()) browser = launch();
-  const context = await (await browser!).newContext({ viewport: { width: 1280, height: 800 } });
+  const context = await (await (browser ??= launch())).newContext({ viewport: VIEWPORT });
   defer(() => context.close());
   const page = await context.newPage();
   await page.addInitScript(WATCH);
@@ -42,8 +46,7 @@ export async function openPage({ defer }: Scope): Promise<Watched> {
 
 /** Ends the Chromium of all pages. */
 export async function closeBrowser(): Promise<void> {
-  const started = await browser?.catch(() => undefined);
-  await started?.close();
+  await (await browser)?.close();
 }
 
 async function watch(page: Page, session: CDPSession): Promise<Watched> {

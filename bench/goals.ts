@@ -1,28 +1,34 @@
+import { type Unit, show } from "./figure.ts";
+
 /** What a line's figures have to hold. */
 export interface Goal {
-  text: string;
+  /** @param unit of the line */
+  text: (unit: Unit) => string;
   isMet: (ours: number, baseline: number) => boolean;
 }
 
 export function ratioAtMost(most: number): Goal {
-  return { text: `≤ ${most} ×`, isMet: (ours, baseline) => ours <= most * baseline };
+  return { text: () => `≤ ${most} ×`, isMet: (ours, baseline) => ours <= most * baseline };
 }
 
 export function ratioAtLeast(least: number): Goal {
-  return { text: `≥ ${least} ×`, isMet: (ours, baseline) => ours >= least * baseline };
+  return { text: () => `≥ ${least} ×`, isMet: (ours, baseline) => ours >= least * baseline };
 }
 
 /** In the line's unit. */
 export function atMost(most: number): Goal {
-  return { text: `≤ ${most}`, isMet: (ours) => ours <= most };
+  return { text: (unit) => `≤ ${show(most, unit)}`, isMet: (ours) => ours <= most };
 }
 
 /** In the line's unit. */
 export function atLeast(least: number): Goal {
-  return { text: `≥ ${least}`, isMet: (ours) => ours >= least };
+  return { text: (unit) => `≥ ${show(least, unit)}`, isMet: (ours) => ours >= least };
 }
 
 /** The difference, in the line's unit. */
 export function moreAtMost(most: number): Goal {
-  return { text: `≤ ${most} more`, isMet: (ours, baseline) => ours - baseline <= most };
+  return {
+    text: (unit) => `≤ ${show(most, unit)} more`,
+    isMet: (ours, baseline) => ours - baseline <= most,
+  };
 }

@@ -1,10 +1,20 @@
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import {
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type OwnedJob, createJobStore } from "../jobs/store.ts";
 import type { TrainConfig } from "../protocol/engine.ts";
 import type { JobEvent } from "../protocol/event.ts";
 import type { Scope } from "./scope.ts";
 
+const NAME = "date-normalizer";
 const CONFIG: TrainConfig = {
   model: "kit/nano",
   dataset: { type: "jsonl", path: "/data/train.jsonl" },
@@ -45,32 +55,67 @@ export function logged(step: number): JobEvent {
 
 /** A job of this process, given up at the end. */
 export function ownJob({ defer }: Scope, project: string, events: JobEvent[] = []): OwnedJob {
-  const job = createJobStore(project).create("date-normalizer", CONFIG);
+  const job = createJobStore(project).create(NAME, CONFIG);
   defer(job.close);
   events.forEach(job.append);
   return job;
 }
 
+/** Folders of finished jobs that no row has at the moment, by how many jobs there are in each. */
+const spare = new Map<number, string[]>();
+let spareRoot: string | undefined;
+
 /**
- * Fills a project with finished jobs: one that the store makes, and copies of its files under
- * other ids.
+ * Fills a project with finished jobs. Making thousands takes seconds, so their folder goes from row
+ * to row.
  * @returns the paths of their `job.json`
  */
 export function fillWithJobs(scope: Scope, project: string, count: number): string[] {
+  const folder = join(project, ".kit", "jobs");
+  const made = spare.get(count)?.pop();
+  if (made) {
+    mkdirSync(join(project, ".kit"));
+    renameSync(made, folder);
+  } else {
+    makeJobs(project, count);
+  }
+  const ids = readdirSync(folder).sort();
+  scope.defer(() => {
+    const own = new Set(ids);
+    const added = readdirSync(folder).filter((id) => !own.has(id));
+    for (const id of added) rmSync(join(folder, id), { recursive: true });
+    keepSpare(folder, count);
+  });
+  return ids.map((id) => join(folder, id, "job.json"));
+}
+
+function keepSpare(folder: string, count: number): void {
+  spareRoot ??= mkdtempSync(join(tmpdir(), "kit-bench-"));
+  const kept = spare.get(count) ?? [];
+  const place = join(spareRoot, `${count}-${kept.length}`);
+  renameSync(folder, place);
+  spare.set(count, [...kept, place]);
+}
+
+/** To be called after the last row. */
+export function removeSpareJobs(): void {
+  if (spareRoot) rmSync(spareRoot, { recursive: true });
+}
+
+/** One job that the store makes, and copies of its files under other ids. */
+function makeJobs(project: string, count: number): void {
+  const { job, directory, append, close } = createJobStore(project).create(NAME, CONFIG);
   const steps = Array.from({ length: 40 }, (_, n) => logged(n * 10));
-  const { job, directory, close } = ownJob(scope, project, [STARTED, ...steps, COMPLETED]);
+  [STARTED, ...steps, COMPLETED].forEach(append);
   close();
-  const paths = [join(directory, "job.json")];
   const read = (name: string) => readFileSync(join(directory, name), "utf8");
   const [file, lease, log] = [read("job.json"), read("lease.json"), read("events.ndjson")];
   for (let n = 1; n < count; n++) {
     const id = `20260101-000000-000-${n.toString(36).padStart(4, "0")}`;
-    const copy = join(project, ".kit", "jobs", id);
+    const copy = join(directory, "..", id);
     mkdirSync(copy);
     writeFileSync(join(copy, "job.json"), file.replaceAll(job.id, id));
     writeFileSync(join(copy, "lease.json"), lease);
     writeFileSync(join(copy, "events.ndjson"), log);
-    paths.push(join(copy, "job.json"));
   }
-  return paths;
 }

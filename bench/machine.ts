@@ -1,16 +1,22 @@
 import { existsSync, readFileSync } from "node:fs";
 import { cpus, loadavg, release, totalmem, type } from "node:os";
 
-/** The machine in a line: processor, cores, memory, system, Node, how busy it has been of late. */
+/** Processor, cores, memory, system, kernel and Node. */
 export function describeMachine(): string {
   const processors = cpus();
   const model = processors[0]?.model.trim() || "unknown processor";
   const memory = Math.round(totalmem() / 2 ** 30);
-  return `${model}, ${processors.length} cores, ${memory} GiB of memory, ${systemName()}, Node ${process.versions.node}, load ${loadavg()[0]?.toFixed(1)}`;
+  const kernel = `kernel ${type()} ${release()}`;
+  return `${model}, ${processors.length} cores, ${memory} GiB of memory, ${systemName()}, ${kernel}, Node ${process.versions.node}`;
+}
+
+/** How many processes ran or waited for a core, on average in the last minute. */
+export function load(): string {
+  return (loadavg()[0] ?? NaN).toFixed(1);
 }
 
 function systemName(): string {
   const path = "/etc/os-release";
   const known = existsSync(path) ? /^PRETTY_NAME="(.*)"$/m.exec(readFileSync(path, "utf8")) : null;
-  return `${known ? `${known[1]} on ` : ""}${type()} ${release()}`;
+  return known?.[1] ?? "unknown system";
 }

@@ -15,7 +15,7 @@ export interface Scope {
   /** A new empty folder, its absolute path without symbolic links. */
   folder: () => string;
   /** A subprocess with its output as a pipe, killed at the end. */
-  start: (program: string, args: string[], options?: { cwd?: string }) => ChildProcess;
+  start: (program: string, args: string[]) => ChildProcess;
 }
 
 /** Runs a row's work and undoes what it made, also when it fails or takes longer than it may. */
@@ -49,8 +49,8 @@ function createScope(size: Size, undos: (() => unknown)[]): Scope {
       defer(() => rmSync(path, { recursive: true, force: true, maxRetries: 5 }));
       return path;
     },
-    start(program, args, options) {
-      const child = spawn(program, args, { ...options, stdio: ["ignore", "pipe", "inherit"] });
+    start(program, args) {
+      const child = spawn(program, args, { stdio: ["ignore", "pipe", "inherit"] });
       const exit = once(child, "exit");
       defer(async () => {
         child.kill("SIGKILL");

@@ -1,5 +1,4 @@
 import type { ChildProcess } from "node:child_process";
-import { once } from "node:events";
 import { CLI, program } from "./places.ts";
 import type { Scope } from "./scope.ts";
 
@@ -26,12 +25,14 @@ export function startBareFollow(scope: Scope, path: string): Promise<StartedServ
   return started(scope.start(process.execPath, [program("bareFollow"), path]));
 }
 
-async function started(child: ChildProcess): Promise<StartedServer> {
-  let printed = "";
-  for (;;) {
-    const [chunk] = (await once(child.stdout!, "data")) as [Buffer];
-    printed += chunk.toString();
-    const url = /http:\/\/\S+(?=\s)/.exec(printed)?.[0];
-    if (url) return { child, url };
-  }
+function started(child: ChildProcess): Promise<StartedServer> {
+  return new Promise((resolve, reject) => {
+    let printed = "";
+    child.stdout?.on("data", (chunk: Buffer) => {
+      printed += chunk.toString();
+      const url = /http:\/\/\S+(?=\s)/.exec(printed)?.[0];
+      if (url) resolve({ child, url });
+    });
+    child.once("close", (code) => reject(new Error(`The server ended with ${code}: ${printed}`)));
+  });
 }

@@ -20,24 +20,35 @@ export async function time(work: () => unknown): Promise<number> {
   return performance.now() - start;
 }
 
-/** Ours and the baseline in turn, so that what else the machine does meets both. */
-export interface Pair {
-  /** Returns the figure of one run. */
-  ours: () => number | Promise<number>;
-  baseline: () => number | Promise<number>;
+/** One run of ours and one of the baseline, each with what it has measured. */
+export interface Pair<T> {
+  ours: () => T | Promise<T>;
+  baseline: () => T | Promise<T>;
 }
 
-/** The median of each, of at least seven runs after one that is not counted; a single run counts. */
-export async function alternate(
-  { ours, baseline }: Pair,
+/**
+ * Runs both in turn, so that what else the machine does meets both.
+ * @returns what each run has measured, after one of each that is not counted; a single run counts
+ */
+export async function inTurn<T>(
+  { ours, baseline }: Pair<T>,
   runs = LEAST_RUNS,
-): Promise<{ ours: number; baseline: number }> {
-  const samples = { ours: [] as number[], baseline: [] as number[] };
+): Promise<{ ours: T[]; baseline: T[] }> {
+  const measured = { ours: [] as T[], baseline: [] as T[] };
   for (let run = runs > 1 ? 0 : 1; run <= runs; run++) {
-    const figures = { ours: await ours(), baseline: await baseline() };
+    const [one, other] = [await ours(), await baseline()];
     if (run === 0) continue;
-    samples.ours.push(figures.ours);
-    samples.baseline.push(figures.baseline);
+    measured.ours.push(one);
+    measured.baseline.push(other);
   }
-  return { ours: median(samples.ours), baseline: median(samples.baseline) };
+  return measured;
+}
+
+/** The median of each, as measured by `inTurn`. */
+export async function alternate(
+  pair: Pair<number>,
+  runs?: number,
+): Promise<{ ours: number; baseline: number }> {
+  const { ours, baseline } = await inTurn(pair, runs);
+  return { ours: median(ours), baseline: median(baseline) };
 }

@@ -1,4 +1,5 @@
-import type { Measured, Row, Unit } from "./row.ts";
+import { show } from "./figure.ts";
+import type { Measured, Row } from "./row.ts";
 
 /** What became of a row: its lines, or why there are none. */
 export interface Outcome {
@@ -9,40 +10,43 @@ export interface Outcome {
 
 const HEAD = ["#", "Work", "Ours", "Baseline", "", "Ratio", "Goal", ""];
 
-/** A Markdown table. A goal that is missed has a cross. */
+/** A Markdown table. Its last column says whether the goal is met. */
 export function formatTable(outcomes: Outcome[]): string {
   const rows = [HEAD, ...outcomes.flatMap(cellsOf)];
-  const widths = HEAD.map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
+  const widths = HEAD.map((_, column) =>
+    Math.max(3, ...rows.map((row) => row[column]?.length ?? 0)),
+  );
   const line = (row: string[]) =>
     `| ${row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join(" | ")} |`;
-  const rule = line(widths.map((width) => "-".repeat(Math.max(width, 1))));
+  const rule = line(widths.map((width) => "-".repeat(width)));
   const [head = "", ...body] = rows.map(line);
   return [head, rule, ...body].join("\n");
 }
 
 function cellsOf({ row, lines, error }: Outcome): string[][] {
-  const number = String(row.number);
   if (error !== undefined) {
-    return [[number, row.work, `failed: ${error.replaceAll(/\s+/g, " ")}`, "", "", "", "", "✗"]];
+    const why = error.replaceAll(/\s+/g, " ");
+    return [[String(row.number), row.work, `failed: ${why}`, "", "", "", "", "✗ failed"]];
   }
-  return lines.map(({ part, ours, baseline, unit, goal }) => [
-    number,
-    part === undefined ? row.work : `${row.work}: ${part}`,
-    show(ours, unit),
-    baseline === undefined ? "–" : show(baseline, unit),
-    row.baseline,
-    baseline === undefined ? "" : showNumber(ours / baseline),
-    goal?.text ?? "",
-    goal === undefined ? "" : goal.isMet(ours, baseline ?? NaN) ? "✓" : "✗",
-  ]);
+  return lines.map((line) => [String(row.number), workOf(row, line), ...figuresOf(row, line)]);
 }
 
-function show(value: number, unit: Unit): string {
-  return `${showNumber(value)} ${unit}`.trim();
+function workOf({ work }: Row, { part, oneRunOf }: Measured): string {
+  const whole = part === undefined ? work : `${work}: ${part}`;
+  return oneRunOf === undefined ? whole : `${whole} (one run of ${oneRunOf})`;
 }
 
-/** Three digits that count. */
-function showNumber(value: number): string {
-  if (!Number.isFinite(value)) return String(value);
-  return value >= 100 ? Math.round(value).toLocaleString("en") : String(+value.toPrecision(3));
+function figuresOf(row: Row, { ours, baseline, against, unit, goal }: Measured): string[] {
+  const comparison =
+    baseline === undefined
+      ? ["–", "", ""]
+      : [show(baseline, unit), against ?? row.baseline ?? "", ratio(ours, baseline)];
+  const isMet = goal?.isMet(ours, baseline ?? NaN);
+  const mark = isMet === undefined ? "" : isMet ? "✓" : "✗ missed";
+  return [show(ours, unit), ...comparison, goal?.text(unit) ?? "", mark];
+}
+
+/** Nothing where the baseline is 0. */
+function ratio(ours: number, baseline: number): string {
+  return baseline === 0 ? "" : show(ours / baseline);
 }

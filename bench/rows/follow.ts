@@ -5,13 +5,16 @@ import { type Follower, followJob, followSocket } from "../follow.ts";
 import { atMost, ratioAtMost } from "../goals.ts";
 import { COMPLETED, STARTED, logged, ownJob } from "../jobs.ts";
 import type { Row } from "../row.ts";
-import type { Scope } from "../scope.ts";
+import { type Scope, inScope } from "../scope.ts";
 import { startBareFollow, startKitUi } from "../server.ts";
-import { median, percentile } from "../statistics.ts";
+import { inTurn, median, percentile } from "../statistics.ts";
 
 const GAP_MS = 20;
 /** 20 events a second. */
 const EVENT_MS = 50;
+/** Of a run. */
+const EVENTS = { full: 40, quick: 20, tiny: 5 };
+const LIMIT_MS = 60_000;
 
 export const latency: Row = {
   number: 7,
@@ -64,23 +67,39 @@ export const clients: Row = {
   baseline: "one client",
   async measure(scope) {
     const count = scope.pick({ full: 500, quick: 100, tiny: 3 });
-    const many = await measureClients(scope, count);
-    const one = await measureClients(scope, 1);
+    const follow = (clients: number) => () =>
+      inScope(scope.size, LIMIT_MS, (inner) => measureClients(inner, clients));
+    const { ours, baseline } = await inTurn(
+      { ours: follow(count), baseline: follow(1) },
+      scope.pick({ full: 7, quick: 3, tiny: 1 }),
+    );
+    const p99 = (runs: Followed[]) => median(runs.map(({ p99 }) => p99));
+    const memory = (runs: Followed[]) => Math.max(...runs.map(({ memory }) => memory));
+    const incomplete = Math.max(...ours.map(({ incomplete }) => incomplete));
     return [
-      { part: "p99", ours: many.p99, baseline: one.p99, unit: "ms", goal: atMost(250) },
+      { part: "p99", ours: p99(ours), baseline: p99(baseline), unit: "ms", goal: atMost(250) },
       {
         part: "memory of the server at most",
-        ours: many.memory,
-        baseline: one.memory,
+        ours: memory(ours),
+        baseline: memory(baseline),
         unit: "MB",
         goal: atMost(150),
       },
-      { part: "clients that lack an event", ours: many.incomplete, unit: "", goal: atMost(0) },
+      { part: "clients that lack an event", ours: incomplete, unit: "", goal: atMost(0) },
     ];
   },
 };
 
-async function measureClients(scope: Scope, count: number) {
+interface Followed {
+  /** From appending an event to its frame, of all clients, in milliseconds. */
+  p99: number;
+  /** The most that the server has had, in MB. */
+  memory: number;
+  /** Clients that lack an event. */
+  incomplete: number;
+}
+
+async function measureClients(scope: Scope, count: number): Promise<Followed> {
   const project = scope.folder();
   const job = ownJob(scope, project, [STARTED]);
   const { url, child } = await startKitUi(scope, project);
@@ -88,8 +107,7 @@ async function measureClients(scope: Scope, count: number) {
   const opening = Array.from({ length: count }, () => followJob(scope, address));
   const followers = await Promise.all(opening);
   const appended: number[] = [];
-  const events = scope.pick({ full: 200, quick: 60, tiny: 5 });
-  for (let step = 0; step < events; step++) {
+  for (let step = 0; step < scope.pick(EVENTS); step++) {
     appended.push(performance.now());
     job.append(logged(step));
     await delay(EVENT_MS);
@@ -102,11 +120,10 @@ async function measureClients(scope: Scope, count: number) {
   return {
     p99: percentile(times, 0.99),
     memory: peakMemory(child.pid),
-    incomplete: followers.filter(({ times }) => times.size < events).length,
+    incomplete: followers.filter(({ times }) => times.size < appended.length).length,
   };
 }
 
-/** The most that a process has had in memory, in MB. */
 function peakMemory(pid: number | undefined): number {
   const [, kib] = /^VmHWM:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, "utf8")) ?? [];
   return (Number(kib) * 1024) / 1e6;

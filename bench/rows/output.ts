@@ -1,13 +1,16 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { openPage } from "../browser.ts";
+import { type Watched, openPage } from "../browser.ts";
 import { atLeast, atMost, moreAtMost } from "../goals.ts";
 import type { Row } from "../row.ts";
-import type { Scope } from "../scope.ts";
+import { type Scope, inScope } from "../scope.ts";
 import { startKitUi } from "../server.ts";
+import { inTurn, median } from "../statistics.ts";
 
 const MEGABYTES = { full: 100, quick: 20, tiny: 1 };
 const FEW_MEGABYTES = { full: 1, quick: 1, tiny: 0.1 };
+const RUNS = { full: 7, quick: 3, tiny: 1 };
+const LIMIT_MS = 60_000;
 const LAST_LINE = "the last line";
 /** Looks at the last blocks only: it is asked in every frame. */
 const LAST_LINE_IS_SHOWN = `
@@ -19,30 +22,52 @@ export const flood: Row = {
   work: "Run training box taking 100 MB of output",
   baseline: "1 MB",
   async measure(scope) {
-    const ours = await takeOutput(scope, scope.pick(MEGABYTES));
-    const baseline = await takeOutput(scope, scope.pick(FEW_MEGABYTES));
+    const { ours, baseline } = await inTurn(
+      {
+        ours: await startFlood(scope, scope.pick(MEGABYTES)),
+        baseline: await startFlood(scope, scope.pick(FEW_MEGABYTES)),
+      },
+      scope.pick(RUNS),
+    );
     const figures = (key: "answer" | "heap" | "shown") => ({
-      ours: ours[key],
-      baseline: baseline[key],
+      ours: median(ours.map((run) => run[key])),
+      baseline: median(baseline.map((run) => run[key])),
     });
+    const told = Math.min(...ours.map((run) => run.told));
     return [
       { part: "slowest answer of the page", ...figures("answer"), unit: "ms", goal: atMost(100) },
       { part: "heap", ...figures("heap"), unit: "MB", goal: moreAtMost(20) },
       { part: "latest output to its last line", ...figures("shown"), unit: "ms" },
-      { part: "says what was dropped (1: it does)", ours: ours.told, unit: "", goal: atLeast(1) },
+      { part: "says what was dropped (1: yes)", ours: told, unit: "", goal: atLeast(1) },
     ];
   },
 };
 
-/** Runs a trainer that prints so much, and watches the page the while. */
-async function takeOutput(scope: Scope, megabytes: number) {
+/** A project whose trainer prints so much; returns what runs it and watches a new page the while. */
+async function startFlood(scope: Scope, megabytes: number): Promise<() => Promise<Taken>> {
   const project = scope.folder();
   writeProject(project, megabytes * 1e6);
   const { url } = await startKitUi(scope, project);
-  const { page, until, heap } = await openPage(scope);
+  return () =>
+    inScope(scope.size, LIMIT_MS, async (inner) => takeOutput(await openPage(inner), url));
+}
+
+interface Taken {
+  /** The page's slowest answer, in milliseconds. */
+  answer: number;
+  /** In MB. */
+  heap: number;
+  /** From the click to the last line, in milliseconds. */
+  shown: number;
+  /** 1 when the page says what it has dropped. */
+  told: number;
+}
+
+async function takeOutput({ page, until, heap }: Watched, url: string): Promise<Taken> {
   await page.goto(url);
   const button = page.getByRole("button", { name: "Run training: flood" });
-  await button.and(page.locator(":enabled")).waitFor();
+  const enabled = button.and(page.locator(":enabled"));
+  await enabled.waitFor();
   // A task of the page's own after the other: the longest wait is the slowest answer.
   await page.evaluate(`
     globalThis.slowest = 0;
@@ -57,7 +82,10 @@ async function takeOutput(scope: Scope, megabytes: number) {
   await until(LAST_LINE_IS_SHOWN);
   const shown = performance.now() - start;
   const told = await page.getByText("characters are not shown here").count();
-  return { answer: await page.evaluate<number>("slowest"), heap: await heap(), shown, told };
+  const taken = { answer: await page.evaluate<number>("slowest"), heap: await heap(), shown, told };
+  // The next run begins when this one has ended.
+  await enabled.waitFor();
+  return taken;
 }
 
 function writeProject(project: string, bytes: number): void {

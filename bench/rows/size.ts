@@ -1,6 +1,7 @@
-import { execFileSync } from "node:child_process";
+import { execFile } from "node:child_process";
 import { lstatSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { promisify } from "node:util";
 import { brotliCompressSync } from "node:zlib";
 import { atMost } from "../goals.ts";
 import { ROOT } from "../places.ts";
@@ -20,7 +21,6 @@ const ENV = Object.fromEntries(
 export const pageSize: Row = {
   number: 14,
   work: "page's JavaScript and CSS, brotli",
-  baseline: "–",
   measure() {
     const assets = join(ROOT, "dist", "page", "assets");
     const files = readdirSync(assets).filter((name) => /\.(js|css)$/.test(name));
@@ -33,23 +33,22 @@ export const pageSize: Row = {
 export const installSize: Row = {
   number: 15,
   work: "production install of the packed package",
-  baseline: "–",
-  measure({ folder }) {
+  async measure({ folder }) {
     const project = folder();
     writeFileSync(join(project, "package.json"), '{"private":true}\n');
     const pack = ["pack", "--ignore-scripts", "--json", "--pack-destination", project];
-    const [packed] = JSON.parse(npm(ROOT, ...pack)) as { filename: string }[];
+    const [packed] = JSON.parse(await npm(ROOT, ...pack)) as { filename: string }[];
     const options = ["--omit=dev", "--ignore-scripts", "--no-audit", "--no-fund"];
-    npm(project, "install", "--prefer-offline", ...options, `./${packed?.filename}`);
+    await npm(project, "install", "--prefer-offline", ...options, `./${packed?.filename}`);
     const modules = join(project, "node_modules");
     const lock = readFileSync(join(modules, ".package-lock.json"), "utf8");
     const { packages } = JSON.parse(lock) as { packages: Record<string, Package> };
     const scripts = Object.values(packages).filter(({ hasInstallScript }) => hasInstallScript);
-    return Promise.resolve([
+    return [
       { part: "size", ours: sizeOf(modules) / MEGA, unit: "MB", goal: atMost(18) },
       { part: "packages", ours: Object.keys(packages).length, unit: "", goal: atMost(22) },
       { part: "packages with an install script", ours: scripts.length, unit: "" },
-    ]);
+    ];
   },
 };
 
@@ -57,14 +56,11 @@ interface Package {
   hasInstallScript?: boolean;
 }
 
-function npm(cwd: string, ...args: string[]): string {
+/** What npm prints. */
+async function npm(cwd: string, ...args: string[]): Promise<string> {
   const [program = "", ...first] = NPM;
-  return execFileSync(program, [...first, ...args], {
-    cwd,
-    env: ENV,
-    encoding: "utf8",
-    stdio: ["ignore", "pipe", "inherit"],
-  });
+  const { stdout } = await promisify(execFile)(program, [...first, ...args], { cwd, env: ENV });
+  return stdout;
 }
 
 /** What all files below a folder hold, in bytes. */

@@ -2,10 +2,9 @@ import { spawnSync } from "node:child_process";
 import { ratioAtMost } from "../goals.ts";
 import { CLI } from "../places.ts";
 import type { Row } from "../row.ts";
-import { inScope } from "../scope.ts";
+import { type Scope, inScope } from "../scope.ts";
 import { type StartedServer, startBareServer, startKitUi } from "../server.ts";
 import { alternate, time } from "../statistics.ts";
-import type { Scope } from "../scope.ts";
 
 const RUNS = { full: 21, quick: 9, tiny: 1 };
 const LIMIT_MS = 30_000;

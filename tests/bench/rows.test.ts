@@ -2,9 +2,9 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import { expect, it, onTestFinished } from "vitest";
-import { ROWS } from "../bench/rows.ts";
+import { ROWS } from "../../bench/rows.ts";
 
-const SCRIPT = fileURLToPath(new URL("../scripts/bench.mjs", import.meta.url));
+const SCRIPT = fileURLToPath(new URL("../../scripts/bench.mjs", import.meta.url));
 const LIMIT_MS = 180_000;
 
 it("every row of the benchmark works and reports a number", { timeout: LIMIT_MS }, async () => {

@@ -1,0 +1,8 @@
+export type Unit = "ms" | "MB" | "MB/s" | "kB" | "%" | "tokens/s" | "frames/s" | "";
+
+/** A figure of the table with three digits that count, and its unit. */
+export function show(value: number, unit: Unit = ""): string {
+  const number =
+    value >= 100 ? Math.round(value).toLocaleString("en") : String(+value.toPrecision(3));
+  return `${number} ${unit}`.trim();
+}

@@ -1,0 +1,36 @@
+import { expect, it } from "vitest";
+import { alternate, inTurn, median, percentile } from "../../bench/statistics.ts";
+
+it("a percentile lies between the two nearest samples, in whatever order they come", () => {
+  expect(median([3, 1, 2])).toBe(2);
+  expect(median([4, 1, 3, 2])).toBe(2.5);
+  expect(percentile([30, 10, 20], 0.99)).toBeCloseTo(29.8);
+  expect(percentile([5], 0.99)).toBe(5);
+});
+
+/** Counts its runs. */
+function counter(name: string, runs: string[]) {
+  return () => runs.push(name);
+}
+
+it("ours and the baseline run in turn, at least seven times after one that is not counted", async () => {
+  const runs: string[] = [];
+  const pair = { ours: counter("ours", runs), baseline: counter("baseline", runs) };
+  const { ours, baseline } = await inTurn(pair);
+  expect(runs).toEqual(Array.from({ length: 8 }, () => ["ours", "baseline"]).flat());
+  expect(ours).toEqual([3, 5, 7, 9, 11, 13, 15]);
+  expect(baseline).toEqual([4, 6, 8, 10, 12, 14, 16]);
+});
+
+it("a single run counts", async () => {
+  expect(await inTurn({ ours: () => "a", baseline: () => "b" }, 1)).toEqual({
+    ours: ["a"],
+    baseline: ["b"],
+  });
+});
+
+it("the figures are the medians", async () => {
+  const samples = [100, 3, 1, 2];
+  const pair = { ours: () => samples.shift() ?? NaN, baseline: () => 7 };
+  expect(await alternate(pair, 3)).toEqual({ ours: 2, baseline: 7 });
+});
