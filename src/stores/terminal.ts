@@ -1,4 +1,4 @@
-import { classesOf, restyle, type TextStyle } from "./textStyle.ts";
+import { createRendition } from "./rendition.ts";
 
 /** A stretch of text in one style. */
 export interface Piece {
@@ -7,6 +7,8 @@ export interface Piece {
   style: string;
 }
 
+/** The cursor stops here, in columns, unless text goes on. */
+const WIDTH = 120;
 /** A line is given out in parts of this length, in characters, as if it began anew. */
 const LONGEST_LINE = 16_000;
 /** A sequence that is longer is none. */
@@ -21,13 +23,13 @@ const SEQUENCE =
 const BEGUN_SEQUENCE = /\x1b(?:\[[0-?]*[ -/]*|([\]PX^_])[^\x07\x1b\n]*|[ -/]*)$/y;
 
 /**
- * Shows text as a terminal does that scrolls only: what comes after a carriage return or a
- * backspace overwrites, the end of a line can be erased, colours and styles apply. All else that
- * moves the cursor or is not for the eye is dropped.
+ * Shows text as a terminal does that scrolls only: within the last line the cursor moves, what
+ * comes overwrites and erases, colours and styles apply. What would move it to another line or is
+ * not for the eye is dropped.
  * @param emit takes the lines as they are completed, in order
  */
 export function createTerminal(emit: (piece: Piece) => void) {
-  let textStyle: TextStyle = {};
+  const rendition = createRendition();
   let style = "";
   /** The line the cursor is in. */
   let line: Piece[] = [];
@@ -54,7 +56,7 @@ export function createTerminal(emit: (piece: Piece) => void) {
   function obey(text: string, at: number): number {
     const control = text[at];
     if (control === "\r") column = 0;
-    else if (control === "\b") column = Math.max(0, (column ?? intoCells().length) - 1);
+    else if (control === "\b") move("D", 1);
     else if (control === "\x1b") return obeySequence(text, at);
     return at + 1;
   }
@@ -65,9 +67,12 @@ export function createTerminal(emit: (piece: Piece) => void) {
     if (sequence) {
       const [, parameters = "", letter] = sequence;
       if (letter === "m" && /^[\d;:]*$/.test(parameters)) {
-        textStyle = restyle(textStyle, parameters);
-        style = classesOf(textStyle);
-      } else if (letter === "K") erase(parameters);
+        rendition.change(parameters);
+        style = rendition.classes();
+      } else if (letter === "K" || (letter === "J" && !Number(parameters))) erase(parameters);
+      else if (letter === "C" || letter === "D" || letter === "G") {
+        move(letter, Number(parameters) || 1);
+      }
       return SEQUENCE.lastIndex;
     }
     BEGUN_SEQUENCE.lastIndex = at;
@@ -79,6 +84,14 @@ export function createTerminal(emit: (piece: Piece) => void) {
       return at + 1;
     }
     return text.length;
+  }
+
+  /** By so many columns, or to one counted from 1. */
+  function move(letter: "C" | "D" | "G", count: number): void {
+    const { length } = intoCells();
+    const from = column ?? length;
+    const to = { C: from + count, D: from - count, G: count - 1 }[letter];
+    column = Math.max(0, Math.min(to, Math.max(length, WIDTH - 1)));
   }
 
   function print(text: string): void {
@@ -119,7 +132,7 @@ export function createTerminal(emit: (piece: Piece) => void) {
   function erase(parameters: string): void {
     const row = intoCells();
     column ??= row.length;
-    if (parameters === "1") row.fill({ text: " ", style: "" }, 0, column);
+    if (parameters === "1") row.fill({ text: " ", style: "" }, 0, column + 1);
     else row.length = parameters === "2" ? 0 : Math.min(column, row.length);
   }
 

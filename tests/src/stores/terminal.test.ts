@@ -30,13 +30,19 @@ describe("a terminal", () => {
     ["a backspace", "abc\b\bX\b\b\b\bY", "YXc"],
     ["an erased end", "100 of 200\r7\u001b[K", "7"],
     ["an erased line", "100 %\u001b[2K\rdone", "done"],
-    ["an erased beginning", "abcdef\b\b\b\u001b[1Kx", "   xef"],
+    ["an erased beginning", "abcdef\b\b\b\u001b[1K", "    ef"],
+    ["all behind the cursor", "100 of 200\r7\u001b[J", "7"],
+    ["a column by its number", "one two\u001b[5Gten\u001b[G1", "1ne ten"],
+    ["columns to the left", "abcd\u001b[2DX\u001b[99DY", "YbXd"],
+    ["columns to the right", "abcd\r\u001b[CX\u001b[4CY", "aXcd  Y"],
+    ["the last column of a window", "\u001b[999CX", `${" ".repeat(119)}X`],
+    ["what readline clears", "10 %\u001b[2K\u001b[1G20 %", "20 %"],
   ])("overwrites: %s", (_, written, expected) => {
     expect(text(written)).toBe(expected);
   });
 
   it.each([
-    ["cursor movement", "a\u001b[2Ab\u001b[10;20Hc\u001b[?25ld", "abcd"],
+    ["a move to another line", "a\u001b[2Ab\u001b[10;20Hc\u001b[?25ld\u001b[2Je", "abcde"],
     ["a title", "a\u001b]0;training 10 %\u0007b", "ab"],
     ["a title with the other end", "a\u001b]0;training\u001b\\b", "ab"],
     ["a link's address", "\u001b]8;;https://example.org\u0007here\u001b]8;;\u0007", "here"],

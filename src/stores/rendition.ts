@@ -1,5 +1,5 @@
 /** How a terminal shows text, as the sequences "select graphic rendition" leave it. */
-export interface TextStyle {
+interface TextStyle {
   colour?: Colour;
   /** Of the background. */
   ground?: Colour;
@@ -38,11 +38,44 @@ COLOURS.forEach((colour, index) => {
   CHANGES[40 + index] = CHANGES[100 + index] = { ground: colour };
 });
 
+const MOST_KNOWN = 1_000;
 /** Less of a difference between red, green and blue is grey. Of 255. */
 const GREY_BELOW = 48;
 
-/** The style after a sequence with these parameters, such as `1;31`. Pure. */
-export function restyle(style: TextStyle, parameters: string): TextStyle {
+/** A style with what follows from it. */
+interface Rendition {
+  style: TextStyle;
+  /** Of its text; empty for plain text. */
+  classes: string;
+  /** The same for equal styles. */
+  key: string;
+}
+
+/**
+ * Keeps the style of the moment. A flood of output has few styles and a sequence or more a line:
+ * what a sequence led to once is not worked out again.
+ */
+export function createRendition() {
+  let now: Rendition = { style: {}, classes: "", key: "" };
+  const known = new Map<string, Rendition>();
+
+  /** @param parameters of a sequence, such as `1;31` */
+  function change(parameters: string): void {
+    const way = `${now.key} ${parameters}`;
+    const next = known.get(way) ?? rendition(restyle(now.style, parameters));
+    if (known.size === MOST_KNOWN) known.clear();
+    known.set(way, next);
+    now = next;
+  }
+
+  return { change, classes: () => now.classes };
+}
+
+function rendition(style: TextStyle): Rendition {
+  return { style, classes: classesOf(style), key: JSON.stringify(style) };
+}
+
+function restyle(style: TextStyle, parameters: string): TextStyle {
   const codes = parameters.split(";");
   for (let at = 0; at < codes.length; at++) {
     // Details are of the code before them by colons, or by semicolons as most write it.
@@ -62,8 +95,7 @@ export function restyle(style: TextStyle, parameters: string): TextStyle {
   return style;
 }
 
-/** The classes of text in this style; empty for plain text. */
-export function classesOf(style: TextStyle): string {
+function classesOf(style: TextStyle): string {
   const text = style.colour ?? (style.dim ? "black" : "");
   const ground = style.inverse ? text || "white" : style.ground;
   // On a ground, text has the one colour that is legible on all of them.
