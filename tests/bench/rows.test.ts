@@ -10,11 +10,12 @@ const LIMIT_MS = 180_000;
 it("every row of the benchmark works and reports a number", { timeout: LIMIT_MS }, async () => {
   const child = spawn(process.execPath, [SCRIPT, "--tiny"], { stdio: ["ignore", "pipe", "pipe"] });
   onTestFinished(() => void child.kill("SIGKILL"));
-  let printed = "";
-  child.stdout.on("data", (chunk) => (printed += String(chunk)));
-  child.stderr.resume();
-  await once(child, "close");
-  const lines = printed.split("\n").filter((line) => /^\| \d/.test(line));
+  const printed = { out: "", error: "" };
+  child.stdout.on("data", (chunk) => (printed.out += String(chunk)));
+  child.stderr.on("data", (chunk) => (printed.error += String(chunk)));
+  const [code] = (await once(child, "close")) as [number | null];
+  expect(code, printed.error).toBe(0);
+  const lines = printed.out.split("\n").filter((line) => /^\| \d/.test(line));
   const cells = lines.map((line) =>
     line.split(" | ").map((cell) => cell.replace(/^\| /, "").trim()),
   );
