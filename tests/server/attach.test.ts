@@ -54,6 +54,8 @@ test("who names the run it has seen a part of gets the rest, also when the run h
   expect(await (await rest(Buffer.byteLength(seen))).text()).toBe("second");
   expect(await (await rest(0)).text()).toBe("é first second");
   expect(await (await rest(10_000)).text()).toBe("");
+  const unsaid = await fetch(`${url}${ROUTES.train}?run=${run}`);
+  expect(await unsaid.text()).toBe("é first second");
   // A server that comes later knows the last run as well.
   const next = await startServer({ project, kit: standIn(project, "") });
   const later = await fetch(`${next.url}${ROUTES.restOfTrain(run, 3)}`);

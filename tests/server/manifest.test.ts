@@ -1,9 +1,9 @@
 import { existsSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { isRunning } from "../process.ts";
+import { isRunning, processesIn } from "../process.ts";
 import { createProject } from "../project.ts";
-import { errorOf, openGate, standIn, startServer } from "../uiServer.ts";
+import { errorOf, openGate, readBody, standIn, startServer } from "../uiServer.ts";
 
 const TRAINER = `
   import { createKit, createTrainer } from "kit";
@@ -98,13 +98,12 @@ test.each([
   ],
 ])("%s that never ends is ended after the limit", async (_, code) => {
   const limit = { manifestLimitMs: 1_500 };
-  const pid = 'import { writeFileSync } from "node:fs"; writeFileSync("pid", String(process.pid));';
-  const project = createProject({ "src/kit/index.ts": `${pid}\n${code}` });
+  const project = createProject({ "src/kit/index.ts": code });
   const { url } = await startServer({ project, ...limit });
   const response = await fetch(`${url}api/manifest`);
   expect(response.status).toBe(422);
   expect(await errorOf(response)).toMatch(/did not finish loading within 1\.5 s\. Look for a loop/);
-  expect(isRunning(Number(readFileSync(join(project, "pid"), "utf8")))).toBe(false);
+  expect(processesIn(project)).toEqual([]);
 });
 
 test("a project that prints a lot while it is loaded is read all the same", async () => {
@@ -173,6 +172,27 @@ test("closing the server ends a project that is being read", async () => {
   const pid = Number(readFileSync(join(project, "pid"), "utf8"));
   await expect.poll(() => isRunning(pid)).toBe(false);
   await answer;
+});
+
+test("while the server closes, its run ends in peace and no project is read", async () => {
+  const project = createProject();
+  const code = `
+    if (process.argv[2] === "manifest") writeFileSync("read", "");
+    process.on("SIGTERM", () => writeSync(1, "asked"));
+    writeSync(1, "running ");
+    await gate("end");
+    process.exit();`;
+  const { url, close } = await startServer({ project, kit: standIn(project, code) });
+  const output = readBody(await fetch(`${url}api/train`, { method: "POST" }));
+  await output.until((text) => text === "running ");
+  const closed = close();
+  await output.until((text) => text.endsWith("asked"));
+  const response = await fetch(`${url}api/manifest`);
+  expect(response.status).toBe(422);
+  expect(await errorOf(response)).toBe("kit ui is ending. Start it again.");
+  expect(existsSync(join(project, "read"))).toBe(false);
+  openGate(project, "end");
+  await closed;
 });
 
 test("manifests that are asked for at once are read by few processes", async () => {

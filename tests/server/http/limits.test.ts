@@ -1,8 +1,9 @@
 import { once } from "node:events";
-import { existsSync } from "node:fs";
+import { existsSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { LIMITS } from "../../../server/http/limits.ts";
+import { takeLock } from "../../../server/run/lock.ts";
 import { COMPLETED, STARTED, createJob } from "../../jobs.ts";
 import { createProject } from "../../project.ts";
 import { openGate, readBody, standIn, startServer } from "../../uiServer.ts";
@@ -130,6 +131,32 @@ test("one stream too many is 429 with what to do, and let in when another has en
   await first?.body?.cancel();
   const again = () => fetch(`${url}${events}`).then(({ status }) => status);
   await expect.poll(again, SOON).toBe(200);
+});
+
+test("who goes away before the answer begins takes no stream's place", async () => {
+  const project = createProject();
+  const kit = standIn(project, `writeSync(1, "ours"); await gate("end");`);
+  const { url, port } = await startServer({ project, kit, limits: { streams: 2 } });
+  mkdirSync(join(project, ".kit", "run"), { recursive: true });
+  const release = await takeLock(join(project, ".kit", "run", "launch.lock"), 0);
+  const started = fetch(`${url}api/train`, { method: "POST" });
+  // By the time the server answers another, it has seen what came before.
+  const settled = () => fetch(`${url}api/jobs`);
+  await settled();
+  // Asks while the run is being launched, and has to wait for that.
+  const { socket } = await openRaw(port);
+  await new Promise((resolve) => socket.write(asBytes("/api/train"), resolve));
+  await settled();
+  socket.destroy();
+  await settled();
+  release?.();
+  const first = readBody(await started);
+  await first.until((text) => text === "ours");
+  const second = await fetch(`${url}api/train`);
+  expect(second.status).toBe(200);
+  await second.body?.cancel();
+  openGate(project, "end");
+  await first.all();
 });
 
 test("a run that could not be shown is not started", async () => {

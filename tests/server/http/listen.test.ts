@@ -3,7 +3,7 @@ import { createServer as createHttpServer } from "node:http";
 import { type AddressInfo, createConnection, createServer } from "node:net";
 import { networkInterfaces } from "node:os";
 import { expect, onTestFinished, test, vi } from "vitest";
-import { listen } from "../../../server/http/listen.ts";
+import { DEFAULT_PORT, listen } from "../../../server/http/listen.ts";
 import { createJob } from "../../jobs.ts";
 import { createProject } from "../../project.ts";
 import { startServer } from "../../uiServer.ts";
@@ -55,10 +55,15 @@ test("port 0 asks the system for a free one", async () => {
 });
 
 test("an address that is not of this machine is an error that says what to do", async () => {
-  await expect(listen(httpServer(), { host: "192.0.2.1", port: 0 })).rejects.toMatchObject({
-    code: "CANNOT_LISTEN",
-    message: expect.stringMatching(/^Cannot listen on 192\.0\.2\.1 port 0: .*--host/),
-  });
+  for (const [port, tried] of [
+    [0, 0],
+    [undefined, DEFAULT_PORT],
+  ]) {
+    await expect(listen(httpServer(), { host: "192.0.2.1", port })).rejects.toMatchObject({
+      code: "CANNOT_LISTEN",
+      message: expect.stringMatching(`^Cannot listen on 192\\.0\\.2\\.1 port ${tried}: .*--host`),
+    });
+  }
 });
 
 test("only this machine reaches the server", async () => {

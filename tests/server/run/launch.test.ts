@@ -1,6 +1,7 @@
-import { readdirSync } from "node:fs";
+import { mkdirSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { takeLock } from "../../../server/run/lock.ts";
 import { createRunner } from "../../../server/run/runner.ts";
 import { isRunning, spawnModule } from "../../process.ts";
 import { createProject } from "../../project.ts";
@@ -45,6 +46,20 @@ test("of two servers that are asked at the same moment one launches, and both ha
   expect(ids[1]).toBe(ids[0]);
   await Promise.all(runners.map((runner) => runner.close()));
   expect(readdirSync(join(project, ".kit", "run")).sort()).toEqual(["output.log", "run.json"]);
+});
+
+test("a launch that another server does not finish is told, and who asked for its output is answered", async () => {
+  const { project, url, train } = await startWith("");
+  mkdirSync(join(project, ".kit", "run"), { recursive: true });
+  const release = await takeLock(join(project, ".kit", "run", "launch.lock"), 0);
+  const [refused, none] = await Promise.all([train(), attach(url)]);
+  expect(refused.status).toBe(409);
+  expect(await errorOf(refused)).toMatch(
+    /^Another kit ui has been starting a run for 5 s\..*remove/,
+  );
+  expect(none.status).toBe(204);
+  release?.();
+  expect((await train()).status).toBe(200);
 });
 
 const SERVER_OF_ITS_OWN = `

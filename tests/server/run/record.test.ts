@@ -1,9 +1,17 @@
 import { randomUUID } from "node:crypto";
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import {
+  appendFileSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { describeOwner } from "../../../jobs/owner.ts";
+import { type Owner, describeOwner } from "../../../jobs/owner.ts";
 import { createRunner } from "../../../server/run/runner.ts";
+import { createJob, logOf, moveToOtherContainer } from "../../jobs.ts";
 import { createProject } from "../../project.ts";
 import { readBody, standIn, startServer } from "../../uiServer.ts";
 import { attach, postTrain, recordPath } from "../standInRun.ts";
@@ -50,6 +58,24 @@ test("a run of another container is in flight for as long as it is at work on a 
   expect(await runner.current()).toBeUndefined();
   expect((await runner.start()).id).not.toBe(id);
   await runner.close();
+});
+
+test("what a run of another container has launched is shown until its job has ended", async () => {
+  const project = createProject();
+  const job = createJob(project);
+  moveToOtherContainer(job);
+  const { owner } = JSON.parse(readFileSync(join(job.directory, "lease.json"), "utf8")) as {
+    owner: Owner;
+  };
+  mkdirSync(join(project, ".kit", "run"));
+  writeFileSync(recordPath(project), JSON.stringify({ id: randomUUID(), owner, server: owner }));
+  const { url } = await startServer({ project, kit: standIn(project, "") });
+  const shown = await attach(url);
+  expect(shown.status).toBe(200);
+  expect((await postTrain(url)).status).toBe(409);
+  appendFileSync(logOf(job), '{"event":"training.completed","data":{"artifacts":[]}}\n');
+  expect(await shown.text()).toBe("");
+  expect((await postTrain(url)).status).toBe(200);
 });
 
 test.each([
