@@ -1,4 +1,4 @@
-import { readFileSync, readdirSync, renameSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, readdirSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { numpy as np } from "@jax-js/jax";
 import { beforeAll, expect, test } from "vitest";
@@ -149,6 +149,16 @@ test("a directory that is no checkpoint, or another kind of model's, is a clear 
   expect(() => readCheckpoint(path)).toThrow(/holds another kind of model/);
   writeFileSync(join(path, "config.json"), "{");
   expect(() => readCheckpoint(path)).toThrow(/config\.json is not valid JSON/);
+});
+
+test("a checkpoint's file that cannot be read, or an adapter of another kind, is a clear error", () => {
+  const path = scratchDirectory();
+  mkdirSync(join(path, "config.json"));
+  expect(() => readCheckpoint(path)).toThrow(/^Cannot read .*config\.json: .* Make it readable/);
+  writeFileSync(join(path, "adapter_config.json"), '{"peft_type":"IA3"}');
+  expect(() => readCheckpoint(path)).toThrow(
+    /adapter_config\.json is not an adapter that Kit saved/,
+  );
 });
 
 test("weights of another shape are named", () => {

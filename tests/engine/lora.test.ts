@@ -44,8 +44,12 @@ test("an adapter on a checkpoint leaves it as it was, and answers with it", asyn
   expect(artifactNames(third.directory)).toEqual(["base", "step-3", "step-6"]);
 });
 
-test("a target that does not exist is an error that names those that do", async () => {
-  await expect(run(tinyConfig({ lora: { ...LORA, targetModules: ["qproj"] } }))).rejects.toThrow(
+test.each([
+  [
+    ["qproj"],
     'lora.targetModules has "qproj": use some of q_proj, k_proj, v_proj, o_proj, gate_proj, up_proj, down_proj.',
-  );
+  ],
+  [[], "lora.targetModules is empty: name some of q_proj, "],
+])("targets of %j are an error that names those there are", async (targetModules, message) => {
+  await expect(run(tinyConfig({ lora: { ...LORA, targetModules } }))).rejects.toThrow(message);
 });
