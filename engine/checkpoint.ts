@@ -1,12 +1,13 @@
-import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { LoraConfig, ModelShape } from "../protocol/engine.ts";
+import { adapterConfig, adapterOf, fromPeftNames, toPeftNames } from "./adapterConfig.ts";
 import type { PromptStyle } from "./chat.ts";
+import { readJson, readWeights } from "./checkpointFile.ts";
 import { writeDirectory } from "./directory.ts";
 import { EngineError } from "./error.ts";
 import { adapterShapes, mergeAdapter } from "./lora.ts";
 import { generationConfig, modelConfig, shapeOf } from "./modelConfig.ts";
-import { readSafetensors, writeSafetensors } from "./safetensors.ts";
+import { writeSafetensors } from "./safetensors.ts";
 import { tokenizerConfig, tokenizerJson } from "./tokenizerFiles.ts";
 import { weightShapes, type Weights } from "./weights.ts";
 
@@ -25,8 +26,6 @@ export interface CheckpointNotes {
   state?: object;
 }
 
-const PEFT_PREFIX = "base_model.model.";
-
 /** Saves a whole model in Hugging Face's layout. */
 export function saveModel(path: string, weights: Weights, notes: CheckpointNotes): void {
   writeDirectory(path, {
@@ -43,23 +42,9 @@ export function saveAdapter(
   adapter: Weights,
   { lora, base, ...notes }: CheckpointNotes & { lora: LoraConfig; base: string },
 ): void {
-  const named = Object.entries(adapter).map(([name, tensor]) => [PEFT_PREFIX + name, tensor]);
   writeDirectory(path, {
-    "adapter_config.json": json({
-      peft_type: "LORA",
-      task_type: "CAUSAL_LM",
-      base_model_name_or_path: base,
-      r: lora.r,
-      lora_alpha: lora.alpha,
-      lora_dropout: 0,
-      target_modules: lora.targetModules,
-      bias: "none",
-      fan_in_fan_out: false,
-      init_lora_weights: true,
-      inference_mode: true,
-      modules_to_save: null,
-    }),
-    "adapter_model.safetensors": writeSafetensors(Object.fromEntries(named) as Weights),
+    "adapter_config.json": json(adapterConfig(lora, base)),
+    "adapter_model.safetensors": writeSafetensors(toPeftNames(adapter)),
     ...companions(notes),
   });
 }
@@ -97,27 +82,17 @@ export function isAdapter(path: string): boolean {
 }
 
 function readAdapter(path: string, config: Record<string, unknown>): Checkpoint {
-  const { base_model_name_or_path: basePath, r, lora_alpha: alpha, target_modules } = config;
-  if (
-    typeof basePath !== "string" ||
-    typeof r !== "number" ||
-    typeof alpha !== "number" ||
-    !Array.isArray(target_modules)
-  ) {
+  const saved = adapterOf(config);
+  if (!saved) {
     throw new EngineError(
       "CHECKPOINT_INVALID",
       `${join(path, "adapter_config.json")} is not an adapter that Kit saved: use one that is.`,
     );
   }
-  const base = readBase(path, basePath);
-  const lora = { r, alpha, targetModules: target_modules as string[] };
-  const expected = Object.entries(adapterShapes(lora, base.shape));
-  const adapter = readWeights(
-    join(path, "adapter_model.safetensors"),
-    Object.fromEntries(expected.map(([name, shape]) => [PEFT_PREFIX + name, shape])),
-  );
-  const named = Object.entries(adapter).map(([name, t]) => [name.slice(PEFT_PREFIX.length), t]);
-  const weights = mergeAdapter(base.weights, Object.fromEntries(named) as Weights, lora);
+  const base = readBase(path, saved.base);
+  const shapes = toPeftNames(adapterShapes(saved.lora, base.shape));
+  const adapter = fromPeftNames(readWeights(join(path, "adapter_model.safetensors"), shapes));
+  const weights = mergeAdapter(base.weights, adapter, saved.lora);
   return { ...base, weights, promptStyle: readPromptStyle(path) };
 }
 
@@ -132,62 +107,9 @@ function readBase(path: string, recorded: string): Checkpoint {
   );
 }
 
-function readWeights(file: string, expected: Record<string, number[]>): Weights {
-  const weights = readSafetensors(read(file), file);
-  for (const [name, shape] of Object.entries(expected)) {
-    const found = weights[name]?.shape.join(" × ") ?? "missing";
-    if (found !== shape.join(" × ")) {
-      throw new EngineError(
-        "CHECKPOINT_INVALID",
-        `${file}: ${name} is ${found}, not ${shape.join(" × ")}: use a checkpoint that Kit saved.`,
-      );
-    }
-  }
-  return Object.fromEntries(Object.keys(expected).map((name) => [name, weights[name]])) as Weights;
-}
-
 function readPromptStyle(path: string): PromptStyle {
   const config = readJson(join(path, "tokenizer_config.json"), "optional");
   return config?.["prompt_style"] === "text" ? "text" : "message";
-}
-
-function readJson(file: string): Record<string, unknown>;
-function readJson(file: string, optional: "optional"): Record<string, unknown> | null;
-function readJson(file: string, optional?: "optional"): Record<string, unknown> | null {
-  const text = optional ? readIfThere(file) : read(file);
-  if (text === null) return null;
-  try {
-    return JSON.parse(text.toString("utf8")) as Record<string, unknown>;
-  } catch (cause) {
-    throw new EngineError(
-      "CHECKPOINT_INVALID",
-      `${file} is not valid JSON: use a checkpoint that Kit saved.`,
-      { cause },
-    );
-  }
-}
-
-function read(file: string): Buffer {
-  const content = readIfThere(file);
-  if (content) return content;
-  throw new EngineError(
-    "CHECKPOINT_INVALID",
-    `There is no ${file}: use the directory of a checkpoint that Kit saved.`,
-  );
-}
-
-function readIfThere(file: string): Buffer | null {
-  try {
-    return readFileSync(file);
-  } catch (cause) {
-    const { code, message } = cause as NodeJS.ErrnoException;
-    if (code === "ENOENT" || code === "ENOTDIR") return null;
-    throw new EngineError(
-      "CHECKPOINT_INVALID",
-      `Cannot read ${file}: ${message}. Make it readable.`,
-      { cause },
-    );
-  }
 }
 
 function json(value: object): string {

@@ -3,8 +3,10 @@ import type { Engine, TrainConfig } from "../protocol/engine.ts";
 import { KitError, isKitError, messageOf } from "../protocol/error.ts";
 import { type Artifact, type EngineEvent, type JobEvent, isFinalEvent } from "../protocol/event.ts";
 import type { Job, JobStatus } from "../protocol/job.ts";
-import { type TrainerCallbacks, callLast, createCallbackQueue } from "./callbacks.ts";
+import { callLast, createCallbackQueue } from "./callbackQueue.ts";
+import type { TrainerCallbacks } from "./callbacks.ts";
 import { createCheckpoints } from "./checkpoints.ts";
+import { queueCallback } from "./eventCallbacks.ts";
 
 /** A message longer than this is cut in the log, so that a record stays a line of at most 64 KiB. */
 const LONGEST_ERROR = 8_000;
@@ -66,42 +68,10 @@ export async function runJob(options: RunOptions): Promise<RunResult> {
   function handle(event: EngineEvent): void {
     // The log first: what a callback has seen is on disk.
     record(event);
+    if (event.event !== "training.started") step = event.data.step;
+    if (event.event === "checkpoint.saved") artifacts.push(event.data);
     const job = jobAs("running");
-    switch (event.event) {
-      case "training.started":
-        return calls.add("onStarted", () => callbacks.onStarted?.({ job }));
-      case "training.log": {
-        const { data } = event;
-        step = data.step;
-        return calls.add("onLog", () =>
-          callbacks.onLog?.({
-            job,
-            step: data.step,
-            loss: data.loss ?? NaN,
-            learningRate: data.learningRate ?? NaN,
-            gradNorm: data.gradNorm ?? NaN,
-            epoch: data.epoch ?? NaN,
-            tokensPerSecond: data.tokensPerSecond ?? NaN,
-          }),
-        );
-      }
-      case "checkpoint.saved": {
-        const artifact = event.data;
-        step = artifact.step;
-        artifacts.push(artifact);
-        const savedSoFar = [...artifacts];
-        return calls.add("onCheckpoint", async () => {
-          const { infer, close } = checkpoints.open(artifact);
-          await callbacks.onCheckpoint?.({
-            job,
-            step: artifact.step,
-            artifacts: savedSoFar,
-            infer,
-          });
-          await close();
-        });
-      }
-    }
+    queueCallback(event, { job, callbacks, calls, checkpoints, artifacts: [...artifacts] });
   }
 
   async function finish(): Promise<RunResult> {

@@ -5,7 +5,8 @@ import type { TrainConfig } from "../protocol/engine.ts";
 import { KitError } from "../protocol/error.ts";
 import { type Artifact, type JobEvent, isFinalEvent } from "../protocol/event.ts";
 import type { Job } from "../protocol/job.ts";
-import { type TrainerOptions, checkOptions, resolveConfig } from "./options.ts";
+import { resolveConfig } from "./config.ts";
+import { type TrainerOptions, checkOptions } from "./options.ts";
 import { type RunResult, runJob } from "./run.ts";
 
 /** Kit's own door to a trainer's events, by a key that every copy of Kit shares. */

@@ -2,7 +2,8 @@ import { readdirSync } from "node:fs";
 import { afterEach, describe, expect, it } from "vitest";
 import type { KitError } from "../../protocol/error.ts";
 import { createKit } from "../../sdk/kit.ts";
-import { checkOptions, resolveConfig } from "../../sdk/options.ts";
+import { resolveConfig } from "../../sdk/config.ts";
+import { checkOptions } from "../../sdk/options.ts";
 import { createTrainer } from "../../sdk/trainer.ts";
 import { createProject } from "../project.ts";
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { callWithin } from "../../sdk/callbacks.ts";
+import { callWithin } from "../../sdk/callbackQueue.ts";
 
 describe("a callback", () => {
   it("that is not done within the limit is given up", async () => {

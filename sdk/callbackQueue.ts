@@ -1,0 +1,71 @@
+import { KitError, messageOf } from "../protocol/error.ts";
+import type { TrainerCallbacks } from "./callbacks.ts";
+
+/** How long a callback may take. */
+const CALLBACK_LIMIT_MS = 3_600_000;
+
+/** Calls callbacks one after another. The first that fails stops the rest. */
+export interface CallbackQueue {
+  add: (name: keyof TrainerCallbacks, call: () => unknown) => void;
+  /** Resolves when all added so far are done; rejects with the first failure. */
+  drain: () => Promise<void>;
+  /** Calls nothing more. */
+  stop: () => void;
+}
+
+export function createCallbackQueue(
+  onError: (error: unknown) => void,
+  limitMs = CALLBACK_LIMIT_MS,
+): CallbackQueue {
+  let isStopped = false;
+  let last: Promise<void> = Promise.resolve();
+  return {
+    add(name, call) {
+      last = last.then(() => (isStopped ? undefined : callWithin(limitMs, name, call)));
+      last.catch((error: unknown) => {
+        isStopped = true;
+        onError(error);
+      });
+    },
+    drain: () => last,
+    stop() {
+      isStopped = true;
+    },
+  };
+}
+
+/** The job has ended already, so a callback that throws now can only be told of. */
+export async function callLast(
+  name: keyof TrainerCallbacks,
+  call: () => unknown,
+  limitMs = CALLBACK_LIMIT_MS,
+): Promise<void> {
+  try {
+    await callWithin(limitMs, name, call);
+  } catch (error) {
+    process.emitWarning(`${name} failed: ${messageOf(error)}`, "KitWarning");
+  }
+}
+
+/** @throws KitError `CALLBACK_STUCK` after the limit, or when nothing is left that could end the wait */
+export async function callWithin(
+  limitMs: number,
+  name: string,
+  call: () => unknown,
+): Promise<void> {
+  let giveUp = () => {};
+  const stuck = new Promise<never>((_, reject) => {
+    giveUp = () => {
+      const message = `${name} never returned. Look for a promise in it that does not settle.`;
+      reject(new KitError("CALLBACK_STUCK", message));
+    };
+  });
+  const timer = setTimeout(giveUp, limitMs).unref();
+  process.once("beforeExit", giveUp);
+  try {
+    await Promise.race([call(), stuck]);
+  } finally {
+    clearTimeout(timer);
+    process.off("beforeExit", giveUp);
+  }
+}
