@@ -14,7 +14,7 @@ import { type Outcome, formatTable } from "./table.ts";
 /** A row that takes longer hangs. */
 const ROW_LIMIT_MS = 240_000;
 /** Tiny figures mean nothing, so its rows need not have the machine to themselves. */
-const ROWS_AT_ONCE = { full: 1, quick: 1, tiny: 4 };
+const ROWS_AT_ONCE = { full: 1, quick: 1, tiny: 2 };
 
 const { values } = parseArgs({
   options: {
