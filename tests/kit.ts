@@ -69,7 +69,10 @@ export function runKit(cwd: string, args: string[], env?: NodeJS.ProcessEnv): Pr
   return startKit(cwd, args, env).ended;
 }
 
-const ROWS = Array.from({ length: 8 }, (_, row) => ({ prompt: `${row}`, completion: `${row}` }));
+/** Eight rows of a dataset. */
+export const TINY_DATA = Array.from({ length: 8 }, (_, row) =>
+  JSON.stringify({ prompt: `${row}`, completion: `${row}` }),
+).join("\n");
 
 /** A project whose training takes about a second, most of it compiling. */
 export function createTinyProject(
@@ -78,7 +81,7 @@ export function createTinyProject(
 ): string {
   return createProject({
     "src/kit/index.ts": source,
-    "data.jsonl": ROWS.map((row) => JSON.stringify(row)).join("\n"),
+    "data.jsonl": TINY_DATA,
     ...files,
   });
 }

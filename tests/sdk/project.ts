@@ -2,15 +2,14 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { type Trainer, type TrainerOptions, createTrainer } from "kit";
 import { onTestFinished } from "vitest";
+import { TINY_DATA } from "../kit.ts";
 import { createProject } from "../project.ts";
 
-const ROWS = Array.from({ length: 8 }, (_, row) => ({ prompt: `${row}`, completion: `${row}` }));
 const home = process.cwd();
 
 /** A project with a small dataset, which is the current directory until the test has finished. */
 export function enterProject(files: Record<string, string> = {}): string {
-  const data = ROWS.map((row) => JSON.stringify(row)).join("\n");
-  const project = createProject({ "data.jsonl": data, ...files });
+  const project = createProject({ "data.jsonl": TINY_DATA, ...files });
   process.chdir(project);
   onTestFinished(() => process.chdir(home));
   return project;

@@ -2,6 +2,7 @@ import type { VueWrapper } from "@vue/test-utils";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import App from "../../../src/App.vue";
 import { createBackend, createOutput, json, settle, visit } from "../backend.ts";
+import { hide, setHidden } from "../visibility.ts";
 
 const REATTACH_MS = 3_000;
 
@@ -33,16 +34,6 @@ function nextRun() {
   const run = createOutput();
   backend.on("POST api/train", () => run.response());
   return run;
-}
-
-function setHidden(hidden: boolean): void {
-  Object.defineProperty(document, "hidden", { value: hidden, configurable: true });
-}
-
-async function hide(hidden: boolean): Promise<void> {
-  setHidden(hidden);
-  document.dispatchEvent(new Event("visibilitychange"));
-  await settle();
 }
 
 describe("the label of the Run training action", () => {

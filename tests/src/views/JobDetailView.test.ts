@@ -2,6 +2,7 @@ import type { VueWrapper } from "@vue/test-utils";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import App from "../../../src/App.vue";
 import { createAnswer, createBackend, job, json, settle, visit } from "../backend.ts";
+import { hide, setHidden } from "../visibility.ts";
 
 let backend: ReturnType<typeof createBackend>;
 
@@ -29,16 +30,6 @@ async function visitJob(id = "a") {
 
 async function send(...frames: [event: string, data: unknown, id?: number][]): Promise<void> {
   for (const frame of frames) backend.stream().send(...frame);
-  await settle();
-}
-
-function setHidden(hidden: boolean): void {
-  Object.defineProperty(document, "hidden", { value: hidden, configurable: true });
-}
-
-async function hide(hidden: boolean): Promise<void> {
-  setHidden(hidden);
-  document.dispatchEvent(new Event("visibilitychange"));
   await settle();
 }
 
