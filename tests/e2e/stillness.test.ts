@@ -43,6 +43,17 @@ test.each(WIDTHS)("nothing moves while a job goes its way, at %i px", async (wid
   expect(await shifts()).toEqual([]);
 });
 
+test("what moves on its own is still for who wants less motion", async () => {
+  const { url } = await startKitUi(createTinyProject(tinySource({ options: ENDLESS })));
+  const page = await openPage(url);
+  await expect.poll(() => runButton(page).isEnabled()).toBe(true);
+  await runButton(page).click();
+  const animations = () => page.evaluate("document.getAnimations().length");
+  await expect.poll(animations).toBe(1);
+  await page.emulateMedia({ reducedMotion: "reduce" });
+  await expect.poll(animations).toBe(0);
+});
+
 test("a log that is followed stays at its end when the window narrows", async () => {
   const project = createTinyProject();
   const losses = Array.from({ length: 50 }, (_, step) => logged(step));
