@@ -8,7 +8,7 @@ import { KitError, isKitError, messageOf } from "../protocol/error.ts";
 import { installedKit, wrongKit } from "./packages/installedKit.ts";
 import { PACKAGE } from "./packages/own.ts";
 
-export const DEFAULT_ENTRY = "src/kit/index.ts";
+const DEFAULT_ENTRY = "src/kit/index.ts";
 const NODE_TARGET = "node20.19";
 
 /** The bundle that exists, or a new one. A named entry is always built. */

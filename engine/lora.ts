@@ -14,7 +14,7 @@ import {
 /**
  * @throws EngineError `CONFIG_INVALID` naming a target that does not exist, and those that do
  */
-export function assertTargets(targets: string[]): asserts targets is Projection[] {
+function assertTargets(targets: string[]): asserts targets is Projection[] {
   const names = Object.keys(PROJECTIONS).join(", ");
   if (targets.length === 0) {
     throw new EngineError("CONFIG_INVALID", `lora.targetModules is empty: name some of ${names}.`);

@@ -37,7 +37,7 @@ export function take(params: Params, name: string): np.Array {
   return array.ref;
 }
 
-export function plainLinear(params: Params): Linear {
+function plainLinear(params: Params): Linear {
   return (x, name) => np.dot(x, take(params, `${name}.weight`).transpose());
 }
 

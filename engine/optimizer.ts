@@ -28,7 +28,7 @@ export function zeroMoments(params: Params): Moments {
 }
 
 /** L2 norm of all gradients together, a scalar. Does not consume them. */
-export function globalNorm(gradients: Params): np.Array {
+function globalNorm(gradients: Params): np.Array {
   const squares = Object.values(gradients).map((g) => g.ref.mul(g.ref).sum());
   return np.sqrt(squares.reduce((sum, square) => sum.add(square)));
 }

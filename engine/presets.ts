@@ -47,7 +47,7 @@ export function resolveModel(model: string | ModelShape): ModelSource {
 const CHECKPOINT_MARKS = ["config.json", "adapter_config.json"];
 
 /** @throws EngineError `MODEL_INVALID` naming the wrong size */
-export function assertShape(shape: ModelShape): void {
+function assertShape(shape: ModelShape): void {
   for (const key of ["layers", "heads", "width", "context"] as const) {
     if (!Number.isInteger(shape[key]) || shape[key] < 1) {
       throw new EngineError(

@@ -26,6 +26,11 @@ export function run(program, ...args) {
   return status ?? 1;
 }
 
+/** Runs tests. Returns the exit code. */
+export function runVitest(...args) {
+  return run(process.execPath, join("node_modules", "vitest", "vitest.mjs"), "run", ...args);
+}
+
 /** The npm that called this script, which need not be on the PATH. */
 function npmProgram() {
   return process.env.npm_execpath ? process.execPath : "npm";

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { findPrograms } from "./debian.mjs";
 import { faultTable } from "./faultTable.mjs";
-import { run, setUp } from "./setup.mjs";
+import { run, runVitest, setUp } from "./setup.mjs";
 
 const CHECKS = {
   format: ["npm", "run", "--silent", "format:check"],
@@ -33,9 +33,8 @@ function runTests() {
   const folder = mkdtempSync(join(tmpdir(), "kit-test-"));
   const report = join(folder, "report.json");
   const reporters = ["--reporter=default", "--reporter=json", `--outputFile.json=${report}`];
-  const vitest = join("node_modules", "vitest", "vitest.mjs");
   process.env.KIT_FAULT_ROWS = join(folder, "faults.ndjson");
-  const exitCode = run(process.execPath, vitest, "run", ...reporters, ...process.argv.slice(2));
+  const exitCode = runVitest(...reporters, ...process.argv.slice(2));
   console.log(faultTable(process.env.KIT_FAULT_ROWS));
   if (existsSync(report)) {
     const { numPassedTests, numFailedTests } = JSON.parse(readFileSync(report, "utf8"));

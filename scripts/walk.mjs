@@ -1,7 +1,6 @@
 // `npm run walk`: from the packed package to a trained model, step by step as a first-time user, timed.
 // With names, a short training by each: `npm run nodes`, `npm run managers`.
-import { join } from "node:path";
-import { run, setUp } from "./setup.mjs";
+import { runVitest, setUp } from "./setup.mjs";
 
 const SHORT_STEPS = "20";
 const names = process.argv.slice(2);
@@ -10,5 +9,4 @@ setUp();
 process.env.KIT_WALK = names.join(" ") || "npm";
 // 0: as many as the quickstart has.
 process.env.KIT_WALK_STEPS = names.length > 0 ? SHORT_STEPS : "0";
-const vitest = join("node_modules", "vitest", "vitest.mjs");
-process.exitCode = run(process.execPath, vitest, "run", "tests/walk.test.ts");
+process.exitCode = runVitest("tests/walk.test.ts");

@@ -1,7 +1,6 @@
 import { inspect } from "node:util";
 import * as v from "valibot";
-import { type ModelSource, resolveModel } from "../engine/presets.ts";
-import { PROJECTIONS } from "../engine/weights.ts";
+import { type ModelSource, PROJECTIONS, resolveModel } from "../engine/index.ts";
 import type { LoraConfig, ModelShape } from "../protocol/engine.ts";
 import { KitError, messageOf } from "../protocol/error.ts";
 import type { TrainerCallbacks } from "./callbacks.ts";
