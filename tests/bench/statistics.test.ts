@@ -22,11 +22,10 @@ it("ours and the baseline run in turn, at least seven times after one that is no
   expect(baseline).toEqual([4, 6, 8, 10, 12, 14, 16]);
 });
 
-it("a single run counts", async () => {
-  expect(await inTurn({ ours: () => "a", baseline: () => "b" }, 1)).toEqual({
-    ours: ["a"],
-    baseline: ["b"],
-  });
+it("a single run counts, and there is no other", async () => {
+  const runs: string[] = [];
+  const pair = { ours: counter("ours", runs), baseline: counter("baseline", runs) };
+  expect(await inTurn(pair, 1)).toEqual({ ours: [1], baseline: [2] });
 });
 
 it("the figures are the medians", async () => {

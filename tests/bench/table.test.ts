@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { atMost, moreAtMost, ratioAtLeast, ratioAtMost } from "../../bench/goals.ts";
+import { atLeast, atMost, moreAtMost, ratioAtLeast, ratioAtMost } from "../../bench/goals.ts";
 import type { Measured, Row } from "../../bench/row.ts";
 import { formatTable } from "../../bench/table.ts";
 
@@ -54,12 +54,16 @@ it.each([
   expect(cellsOf({ ours: 1, baseline: 1, unit: "MB", goal })[6]).toBe(text);
 });
 
-it("a goal that is missed is told in a word", () => {
-  expect(cellsOf({ ours: 101, unit: "ms", goal: atMost(100) })[7]).toBe("✗ missed");
-  expect(cellsOf({ ours: 16, baseline: 10, unit: "ms", goal: ratioAtMost(1.5) })[7]).toBe(
-    "✗ missed",
-  );
-  expect(cellsOf({ ours: 12, baseline: 10, unit: "ms", goal: moreAtMost(1) })[7]).toBe("✗ missed");
+it.each([
+  { goal: atMost(100), met: [100, 200], missed: [101, 200] },
+  { goal: atLeast(100), met: [100, 200], missed: [99, 1] },
+  { goal: moreAtMost(10), met: [110, 100], missed: [111, 100] },
+  { goal: ratioAtMost(1.5), met: [15, 10], missed: [16, 10] },
+  { goal: ratioAtLeast(0.5), met: [5, 10], missed: [4, 10] },
+])("a goal is met at its limit, and one that is missed is told in a word: %#", (example) => {
+  const mark = ([ours = NaN, baseline]: number[]) =>
+    cellsOf({ ours, baseline, unit: "ms", goal: example.goal })[7];
+  expect([mark(example.met), mark(example.missed)]).toEqual(["✓", "✗ missed"]);
 });
 
 it("there is no ratio to nothing, and no mark without a goal", () => {
