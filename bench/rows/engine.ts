@@ -6,10 +6,10 @@ import type { Row } from "../row.ts";
 import type { Scope } from "../scope.ts";
 
 const TINY = { layers: 1, heads: 2, width: 16, context: 64 };
-const SMALL: EngineSizes = { model: "kit/small", rows: 8, length: 96, steps: 6, runs: 11 };
+const SMALL: EngineSizes = { model: "kit/small", rows: 8, length: 96, steps: 6, runs: 7 };
 const TRAIN: Record<Scope["size"], EngineSizes> = {
   full: SMALL,
-  quick: { ...SMALL, steps: 3, runs: 7 },
+  quick: { ...SMALL, steps: 3 },
   tiny: { model: TINY, rows: 2, length: 16, steps: 1, runs: 1 },
 };
 const MEGA = 1e6;
