@@ -19,7 +19,7 @@ export const NO_OUTPUT: Output = { blocks: [], dropped: 0 };
 /** What is shown of an output, in characters. A piece counts as some, for it costs as much. */
 export const OUTPUT_LIMIT = 500_000;
 const PIECE_COST = 100;
-/** A block is full with so many lines, as `styles.css` knows, or characters. */
+/** A block is full with so many lines, as `logBox.css` knows, or characters. */
 const BLOCK_LINES = 100;
 const BLOCK_SIZE = 16_000;
 
