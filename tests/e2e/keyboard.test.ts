@@ -35,6 +35,7 @@ test("the keyboard reaches everything, its mark is seen, and a refreshed list ke
   expect((await focused()).text).toBe(last.job.name);
   await page.keyboard.press("Enter");
   await page.getByText(last.job.id).waitFor();
+  expect(await page.evaluate("document.activeElement.localName")).toBe("main");
   await page.keyboard.press("Tab");
   expect(await page.evaluate("document.activeElement.ariaLabel")).toBe("Event log, last 50 lines");
 }, 60_000);
