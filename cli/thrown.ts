@@ -23,9 +23,17 @@ export function describeThrown(error: unknown): string {
   return withPlace(`${error.name}: ${message || "an error without a message"}`, error);
 }
 
+/** Node's, or that of Yarn's Plug'n'Play, which goes by properties of its own. */
+interface ResolutionError extends NodeJS.ErrnoException {
+  pnpCode?: string;
+  data?: { dependencyName?: string };
+}
+
 /** The name of a package that an import did not find; `kit` for a path to a Kit that has moved. */
 function missingPackage(error: Error): string | undefined {
-  if ((error as NodeJS.ErrnoException).code !== "ERR_MODULE_NOT_FOUND") return undefined;
+  const { code, pnpCode, data } = error as ResolutionError;
+  if (pnpCode === "UNDECLARED_DEPENDENCY") return data?.dependencyName;
+  if (code !== "ERR_MODULE_NOT_FOUND") return undefined;
   if (/'[^']*dist[\\/]sdk[\\/]index\.js'/.test(error.message)) return "kit";
   return /^Cannot find package '((?!\/|\w:)[^']+)'/.exec(error.message)?.[1];
 }

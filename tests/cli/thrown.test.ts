@@ -14,6 +14,10 @@ test.each([
     "The package not-there is not installed. Install it with: npm install not-there",
   ],
   [
+    `throw Object.assign(new Error("Yarn's"), { pnpCode: "UNDECLARED_DEPENDENCY", data: { dependencyName: "not-there" } });`,
+    "The package not-there is not installed. Install it with: npm install not-there",
+  ],
+  [
     `import { nope } from "kit"; nope();`,
     "SyntaxError: The requested module 'kit' does not provide an export named 'nope'",
   ],
