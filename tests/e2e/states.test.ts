@@ -70,6 +70,14 @@ async function reloadWithoutAnswers(page: Page): Promise<() => Promise<void>> {
   };
 }
 
+/** The status in the tab's title, and an icon of that name that the server has. */
+async function expectInTab(page: Page, status: string): Promise<void> {
+  expect(await page.title()).toMatch(new RegExp(`^${status} · `));
+  const icon = await page.evaluate<string>("document.querySelector('link[rel=icon]').href");
+  expect(icon).toContain(`/${status}-`);
+  expect((await page.request.get(icon)).headers()["content-type"]).toContain("image/svg+xml");
+}
+
 describe("axe-core finds nothing, and nothing reaches beyond the window", () => {
   test("at home before, while and after a run is started", async () => {
     const project = createTinyProject(tinySource({ before: COLOURS, options: ENDLESS }));
@@ -105,6 +113,7 @@ describe("axe-core finds nothing, and nothing reaches beyond the window", () => 
     await page.reload();
     await page.getByText(/step +100\//).waitFor();
     await page.locator("tbody tr").waitFor();
+    await expectInTab(page, "running");
     await inspect(page, "home-running");
 
     process.kill("SIGKILL");
@@ -150,6 +159,7 @@ describe("axe-core finds nothing, and nothing reaches beyond the window", () => 
       await page.goto(`${url}#/jobs/${job.id}`);
       await page.getByRole("status").getByText(status).waitFor();
       if (status !== "queued") await page.getByText("[started]").waitFor();
+      await expectInTab(page, status);
       await inspect(page, `job-${status}`);
     }
     await page.goto(`${url}#/jobs/20200101-000000-000-aaaa`);
