@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { type Trainer, type TrainerOptions, createTrainer } from "kit";
 import { onTestFinished } from "vitest";
+import { createJobStore } from "../../jobs/store.ts";
 import { TINY_DATA } from "../kit.ts";
 import { createProject } from "../project.ts";
 
@@ -41,4 +42,22 @@ export function readEvents(project: string, jobId: string): LoggedEvent[] {
     .split("\n")
     .filter((line) => line !== "")
     .map((line) => JSON.parse(line) as LoggedEvent);
+}
+
+/** More steps than a test waits for. */
+export const ENDLESS = { maxSteps: 1_000_000, saveSteps: 1_000_000, loggingSteps: 10 };
+
+export function statusOf(project: string, jobId: string) {
+  return createJobStore(project).get(jobId);
+}
+
+export function jobsOf(project: string) {
+  return createJobStore(project).list();
+}
+
+/** A function to be a callback, and a promise of its first call's argument. */
+export function awaited<T>() {
+  let resolveCall: ((context: T) => void) | undefined;
+  const call = new Promise<T>((resolve) => (resolveCall = resolve));
+  return { call, callback: (context: T) => resolveCall?.(context) };
 }

@@ -1,0 +1,116 @@
+import { describe, expect, it } from "vitest";
+import { createJobStore } from "../../jobs/store.ts";
+import { createTinyProject, runKit, tinySource } from "../kit.ts";
+
+function jobsOf(project: string) {
+  return createJobStore(project).list();
+}
+
+describe("wrong input is one line without a stack, and exit code 1", () => {
+  const kit = `import { createKit, createTrainer } from "kit";\n`;
+  it.each<[string, string, RegExp]>([
+    [
+      "a syntax error",
+      "const one = 1;\nconst two = ;\n",
+      /^src\/kit\/index\.ts:2:13: Unexpected ";"$/,
+    ],
+    ["a file that is not there", `import "./none";`, /^src\/kit\/index\.ts:1:8: Could not resolve/],
+    [
+      "a package that is not there",
+      `import "no-such-package-at-all";`,
+      /^The package no-such-package-at-all is not installed\. Install it with: npm install no-such/,
+    ],
+    [
+      "an import that throws",
+      `interface Typed { a: string }\n\nexport const typed: Typed = { a: "a" };\nthrow new TypeError("no such thing");`,
+      /^TypeError: no such thing \(src\/kit\/index\.ts:4:7\)$/,
+    ],
+    [
+      "an import that throws no error",
+      `throw "only text";`,
+      /^The project's code threw 'only text'\. Throw an Error/,
+    ],
+    [
+      "an import that throws later",
+      `setTimeout(() => { throw new Error("later"); }); await new Promise(() => setInterval(() => {}, 1000));`,
+      /^Error: later \(src\/kit\/index\.ts:1:26\)$/,
+    ],
+    [
+      "an import that exits",
+      `process.exit(0);`,
+      /^src\/kit\/index\.ts ended the process \(exit code 0\) while it was loaded\. Remove/,
+    ],
+    [
+      "an import that never returns",
+      `await new Promise(() => {});`,
+      /^src\/kit\/index\.ts never finished loading: a top-level await/,
+    ],
+    [
+      "nothing exposed",
+      `${kit}export default createKit({});`,
+      /^No trainer in src\/kit\/index\.ts yet\. Add createTrainer\(\.\.\.\) and pass it to createKit\.$/,
+    ],
+    ["no createKit", `export default 1;`, /^No trainer in src\/kit\/index\.ts yet\./],
+    [
+      "a wrong option",
+      `${kit}const dataset = { type: "jsonl", path: "data.jsonl" };\ncreateTrainer({ name: "a", dataset, maxSteps: -1 });`,
+      /^createTrainer: "maxSteps" must be a whole number of at least 1, but is -1\. \(src\/kit\/index\.ts:3:1\)$/,
+    ],
+  ])("for %s", async (_, source, message) => {
+    const { code, stdout, stderr } = await runKit(createTinyProject(source), ["start"]);
+    expect(stderr).toMatch(/^kit: [^\n]+\n$/);
+    expect(stderr.slice("kit: ".length, -1)).toMatch(message);
+    expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
+  });
+
+  it.each<[string, string | null, RegExp]>([
+    [
+      "missing",
+      null,
+      /^failed: Cannot read the dataset \S+data\.jsonl: there is no such file\. Check dataset\.path/,
+    ],
+    ["empty", "", /^failed: \S+data\.jsonl has no rows: write one of .*$/],
+    [
+      "wrong in one line",
+      '{"text":"a"}\n{"text":1}',
+      /^failed: \S+data\.jsonl:2: "text" is not a text/,
+    ],
+  ])("for a dataset that is %s: the job has failed", async (_, data, message) => {
+    const source = tinySource();
+    const project = createTinyProject(
+      data === null ? source.replace("data.jsonl", "none/data.jsonl") : source,
+      data === null ? {} : { "data.jsonl": data },
+    );
+    const { code, stdout, stderr } = await runKit(project, ["start"]);
+    expect(stderr).toMatch(/^[^\n]+\n$/);
+    expect(stderr.slice(0, -1)).toMatch(message);
+    expect(stdout).toMatch(/^job \S+ tiny\n$/);
+    expect(code).toBe(1);
+    expect(jobsOf(project)).toMatchObject([{ status: "failed" }]);
+  });
+
+  it("for a folder that cannot be written", async () => {
+    const project = createTinyProject(undefined, { ".kit": "a file" });
+    for (const command of ["build", "start"]) {
+      const { code, stderr } = await runKit(project, [command]);
+      expect(code).toBe(1);
+      expect(stderr).toMatch(
+        /^kit: Cannot write \S+index\.mjs: ENOTDIR: .*\. Make the folder writable, or free disk space\.\n$/,
+      );
+    }
+    const noJobs = createTinyProject(undefined, { ".kit/jobs": "a file" });
+    const { code, stderr } = await runKit(noJobs, ["start"]);
+    expect(code).toBe(1);
+    expect(stderr).toMatch(
+      /^kit: Cannot create a job in \S+jobs: .*\. Make the folder writable.*\n$/,
+    );
+  });
+
+  it("with the stack for DEBUG=kit", async () => {
+    const project = createTinyProject(`throw new TypeError("no such thing");`);
+    const { stderr } = await runKit(project, ["start"], { DEBUG: "kit" });
+    expect(stderr).toMatch(/^kit: TypeError: no such thing/);
+    expect(stderr).toContain("\n    at ");
+    expect(stderr).toContain("src/kit/index.ts:1:7");
+  });
+});

@@ -1,0 +1,157 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import type { TrainerOptions } from "kit";
+import { describe, expect, it, vi } from "vitest";
+import { createTinyTrainer, enterProject, jobsOf, readEvents, statusOf } from "./project.ts";
+
+type Callbacks = NonNullable<TrainerOptions["callbacks"]>;
+
+describe("callbacks", () => {
+  it("are called in order, with what the log holds already", async () => {
+    const project = enterProject();
+    const calls: [name: string, context: Record<string, unknown>][] = [];
+    const unseen: string[] = [];
+    const see = (name: string, event: string) => (context: { job: { id: string } }) => {
+      calls.push([name, context]);
+      const { step } = context as { step?: number };
+      const isLogged = readEvents(project, context.job.id).some(
+        (logged) => logged.event === event && (step === undefined || logged.data.step === step),
+      );
+      if (!isLogged) unseen.push(name);
+    };
+    const trainer = createTinyTrainer({
+      callbacks: {
+        onStarted: see("onStarted", "training.started"),
+        onLog: see("onLog", "training.log"),
+        onCheckpoint(context) {
+          see("onCheckpoint", "checkpoint.saved")(context);
+          const path = join(project, ".kit/jobs", context.job.id, context.artifacts.at(-1)!.path);
+          if (!existsSync(join(path, "model.safetensors"))) unseen.push(path);
+        },
+        onCompleted: ({ job, artifacts }) => void calls.push(["onCompleted", { job, artifacts }]),
+        onFailed: see("onFailed", "training.failed"),
+        onCancelled: see("onCancelled", "training.cancelled"),
+      },
+    });
+    const { jobId } = await trainer.start();
+    const { job, artifacts } = await trainer.wait();
+
+    expect(unseen).toEqual([]);
+    expect(calls.map(([name, { step }]) => (step ? `${name} ${step as number}` : name))).toEqual([
+      "onStarted",
+      "onLog 1",
+      "onLog 2",
+      "onCheckpoint 2",
+      "onLog 3",
+      "onLog 4",
+      "onCheckpoint 4",
+      "onCompleted",
+    ]);
+    const [saved, result] = [2, 4].map((step) => ({
+      step,
+      kind: "model",
+      path: `artifacts/step-${step}`,
+    }));
+    expect(artifacts).toEqual([saved, result]);
+    const running = { id: jobId, name: "tiny", status: "running", createdAt: job.createdAt };
+    expect(calls[0]).toEqual(["onStarted", { job: running }]);
+    expect(calls[1]).toEqual([
+      "onLog",
+      {
+        job: running,
+        step: 1,
+        loss: expect.any(Number),
+        learningRate: expect.closeTo(0.004 / 20),
+        gradNorm: expect.any(Number),
+        epoch: 0.25,
+        tokensPerSecond: expect.any(Number),
+      },
+    ]);
+    expect(calls[3]?.[1]).toMatchObject({ job: running, artifacts: [saved] });
+    expect(calls[6]?.[1]).toMatchObject({ artifacts: [saved, result] });
+    expect(calls[7]?.[1]).toEqual({ job: { ...running, status: "completed" }, artifacts });
+  });
+
+  it("wait for the one before, while training goes on", async () => {
+    const project = enterProject();
+    const trainingIsDone = () => {
+      const events = readEvents(project, jobId).map(({ event }) => event);
+      return events.filter((event) => event === "checkpoint.saved").length === 2;
+    };
+    const order: string[] = [];
+    const trainer = createTinyTrainer({
+      callbacks: {
+        async onStarted() {
+          await vi.waitUntil(trainingIsDone, { timeout: 20_000 });
+          order.push("onStarted");
+        },
+        onLog: ({ step }) => void order.push(`onLog ${step}`),
+      },
+    });
+    const { jobId } = await trainer.start();
+    await trainer.wait();
+    expect(order).toEqual(["onStarted", "onLog 1", "onLog 2", "onLog 3", "onLog 4"]);
+  });
+
+  const broken = (message: string) => () => {
+    throw new Error(message);
+  };
+  const rejecting = (message: string) => () => Promise.reject(new Error(message));
+  const names = ["onStarted", "onLog", "onCheckpoint", "onCompleted"] as const;
+  it.each(names.flatMap((name) => [broken, rejecting].map((how) => [name, how] as const)))(
+    "fail the job when %s fails (%o)",
+    async (name, how) => {
+      const project = enterProject();
+      const onFailed = vi.fn();
+      const later = vi.fn();
+      const after = Object.fromEntries(names.slice(names.indexOf(name)).map((n) => [n, later]));
+      const callbacks: Callbacks = { ...after, [name]: how(`no ${name}`), onFailed };
+      const trainer = createTinyTrainer({ callbacks });
+      await expect(trainer.wait()).rejects.toThrow(`no ${name}`);
+      const { jobId } = await trainer.start();
+      expect(readEvents(project, jobId).at(-1)).toMatchObject({
+        event: "training.failed",
+        data: { error: `no ${name}` },
+      });
+      expect(onFailed).toHaveBeenCalledOnce();
+      // An onLog may stand between the failing callback and those after it, but none follows.
+      expect(later).not.toHaveBeenCalled();
+    },
+  );
+
+  it("fail the job with words even when what they throw has none", async () => {
+    const project = enterProject();
+    const trainer = createTinyTrainer({
+      callbacks: {
+        onStarted() {
+          // eslint-disable-next-line @typescript-eslint/only-throw-error -- what is tested
+          throw undefined;
+        },
+      },
+    });
+    await expect(trainer.wait()).rejects.toThrow("undefined");
+    const empty = createTinyTrainer({ callbacks: { onStarted: rejecting("") } });
+    await expect(empty.wait()).rejects.toThrow();
+    const { jobId } = await empty.start();
+    expect(statusOf(project, jobId)?.error).toBe("Error without a message");
+  });
+
+  it("change nothing by failing when the job has ended already", async () => {
+    const project = enterProject();
+    const warnings = vi.spyOn(process, "emitWarning").mockImplementation(() => {});
+    const failed = createTinyTrainer({
+      model: "./none",
+      callbacks: { onFailed: rejecting("no onFailed") },
+    });
+    const cancelled = createTinyTrainer({ callbacks: { onCancelled: broken("no onCancelled") } });
+    await cancelled.cancel();
+    await expect(failed.wait()).rejects.toThrow("No checkpoint");
+    expect((await cancelled.wait()).job.status).toBe("cancelled");
+    expect(jobsOf(project).map(({ status }) => status)).toEqual(["cancelled", "failed"]);
+    expect(warnings.mock.calls.map(([text]) => text)).toEqual([
+      "onFailed failed: no onFailed",
+      "onCancelled failed: no onCancelled",
+    ]);
+    warnings.mockRestore();
+  });
+});
