@@ -23,4 +23,9 @@ export interface Exchange {
   response: ServerResponse;
 }
 
-export type Route = (context: ServerContext, exchange: Exchange) => void | Promise<void>;
+/** Answers a request; `id` is the segment of the path for which `{id}` stands, if there is one. */
+export type Route = (
+  context: ServerContext,
+  exchange: Exchange,
+  id: string,
+) => void | Promise<void>;

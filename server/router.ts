@@ -1,16 +1,14 @@
 import { ROUTES } from "../protocol/http.ts";
 import type { Assets } from "./assets.ts";
-import type { Exchange, ServerContext } from "./context.ts";
+import type { Exchange, Route, ServerContext } from "./context.ts";
 import { sendError } from "./respond.ts";
 import { getJobEvents } from "./routes/jobEvents.ts";
 import { getJobs } from "./routes/jobs.ts";
 import { getManifest } from "./routes/manifest.ts";
 import { getTrain, postTrain } from "./routes/train.ts";
 
-type Answer = (context: ServerContext, exchange: Exchange, id: string) => void | Promise<void>;
-
 /** Who answers, by method and path. `{id}` stands for one segment of the path, which is passed on. */
-export const ROUTE_TABLE: Record<string, Answer> = {
+export const ROUTE_TABLE: Record<string, Route> = {
   [`GET /${ROUTES.manifest}`]: getManifest,
   [`POST /${ROUTES.train}`]: postTrain,
   [`GET /${ROUTES.train}`]: getTrain,

@@ -2,21 +2,14 @@ import { expect, it } from "vitest";
 import { createProgress } from "../../cli/progress.ts";
 import type { TrainConfig } from "../../protocol/engine.ts";
 import type { Artifact, EventData } from "../../protocol/event.ts";
+import { CONFIG as LEAST } from "../jobs.ts";
 
 const CONFIG: TrainConfig = {
-  model: "kit/nano",
+  ...LEAST,
   dataset: { type: "jsonl", path: "/home/me/dates/data/train.jsonl" },
-  lora: null,
   maxSteps: 1000,
   batchSize: 32,
-  maxLength: null,
-  learningRate: 0.004,
-  warmupSteps: 20,
-  weightDecay: 0.01,
-  maxGradNorm: 1,
-  loggingSteps: 5,
   saveSteps: 100,
-  seed: 42,
 };
 const ARTIFACT: Artifact = { step: 1, kind: "model", path: "artifacts/step-1" };
 

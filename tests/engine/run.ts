@@ -2,6 +2,7 @@ import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import type { TrainConfig, TrainOptions } from "../../protocol/engine.ts";
 import type { Artifact, EngineEvent, EventData, EventName } from "../../protocol/event.ts";
+import { CONFIG } from "../jobs.ts";
 import { createEngine } from "./built.ts";
 import { jsonl, scratchDirectory, scratchFile } from "./scratch.ts";
 
@@ -14,17 +15,14 @@ export const ROWS = Array.from({ length: 16 }, (_, i) => ({
 /** A complete config of a run that takes about a second. */
 export function tinyConfig(config: Partial<TrainConfig> = {}): TrainConfig {
   return {
+    ...CONFIG,
     model: { layers: 1, heads: 2, width: 16, context: 48 },
     dataset: { type: "jsonl", path: scratchFile("train.jsonl", jsonl(ROWS)) },
-    lora: null,
     maxSteps: 6,
     batchSize: 4,
-    maxLength: null,
     learningRate: 1e-2,
     warmupSteps: 2,
     weightDecay: 0.01,
-    maxGradNorm: 1,
-    loggingSteps: 1,
     saveSteps: 3,
     seed: 0,
     ...config,
