@@ -94,6 +94,14 @@ describe("a terminal", () => {
     },
   );
 
+  it("gives text after the same sequence the style that it leads to from the one before", () => {
+    expect(shown("\u001b[31m\u001b[1ma\u001b[0m\u001b[1mb\u001b[0m\u001b[31m\u001b[1mc")).toEqual([
+      ["a", "red bold"],
+      ["b", "bold"],
+      ["c", "red bold"],
+    ]);
+  });
+
   it("keeps a style over lines until it is taken back", () => {
     expect(shown("a\u001b[32mb\nc\n\u001b[0md")).toEqual(["a", ["b\nc\n", "green"], "d"]);
   });
