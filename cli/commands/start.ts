@@ -1,15 +1,14 @@
 import { KitError, isKitError } from "../../protocol/error.ts";
 import { type FinalEvent, isFinalEvent } from "../../protocol/event.ts";
 import { NO_TRAINER, describeEarlyExit } from "../../protocol/manifest.ts";
-import type { ObservableTrainer, Trainer } from "../../sdk/trainer.ts";
-import { OBSERVE } from "../../sdk/trainer.ts";
+import { OBSERVE, type ObservableTrainer, type Trainer } from "../../sdk/trainer.ts";
+import { recordOwnRun } from "../../server/run/record.ts";
 import { ensureBundle, showPath } from "../bundle.ts";
 import { reportError } from "../errors.ts";
 import { loadTrainer } from "../load.ts";
 import { createProgress } from "../progress.ts";
 import { enterProject } from "../project.ts";
 import { describeThrown, sourcePlace } from "../thrown.ts";
-import { recordOwnRun } from "../../server/run/record.ts";
 
 const EXIT_FAILED = 1;
 const EXIT_CODES = {
