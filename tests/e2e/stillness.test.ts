@@ -18,7 +18,7 @@ test.each(WIDTHS)("nothing moves at home while a run streams, at %i px", async (
   await page.getByText("No jobs yet.").waitFor();
   const shifts = await recordShifts(page);
   await runButton(page).click();
-  await page.getByText(/step +500\//).waitFor();
+  await page.getByText(/step +100\//).waitFor();
   await page.locator("tbody tr").waitFor();
   expect(await shifts()).toEqual([]);
 });
