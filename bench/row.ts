@@ -2,7 +2,7 @@ import type { Unit } from "./figure.ts";
 import type { Goal } from "./goals.ts";
 import type { Scope } from "./scope.ts";
 
-/** `full` is what the goals are for, `quick` a look of a minute or two, `tiny` whether it works. */
+/** `full` is what the goals are for, `quick` a look of a few minutes, `tiny` whether it works. */
 export type Size = "full" | "quick" | "tiny";
 
 /** A line of the table. */
