@@ -43,7 +43,8 @@ export function createProgress(options: ProgressOptions) {
       parameters: count(parameters) + of,
       data: `${shown(config.dataset.path)}, ${count(rows)} rows${ofFormat}${inTokens}`,
       ...(cut ? { cut: `${count(cut)} rows longer than maxLength or the model's context` } : {}),
-      steps: `${count(maxSteps)} of ${count(batchSize)} rows${passes}`,
+      // Minutes may pass in silence before it.
+      steps: `${count(maxSteps)} of ${count(batchSize)} rows${passes}; the first compiles the model`,
     });
   }
 

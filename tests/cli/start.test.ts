@@ -24,7 +24,7 @@ describe("kit start", () => {
       "training llama-8x1",
       "  parameters  3,160",
       "  data        data.jsonl, 8 rows of \\{prompt, completion\\}, 48 tokens",
-      "  steps       4 of 2 rows, 1 pass over the data",
+      "  steps       4 of 2 rows, 1 pass over the data; the first compiles the model",
       step(1),
       step(2) + pace,
       `checkpoint ${directory}/artifacts/step-2`,
