@@ -2,14 +2,13 @@ import { once } from "node:events";
 import { readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, test } from "vitest";
 import { createJobStore } from "../../jobs/store.ts";
 import { startKitUi } from "../e2e/kitUi.ts";
-import { createTinyProject, tinySource } from "../kit.ts";
-import { processesIn } from "../process.ts";
 import { createProject } from "../project.ts";
 import { openRaw, statusesIn } from "../rawHttp.ts";
 import { readBody } from "../uiServer.ts";
+import { compareSteps, createRunProject, endless, startRun, stepsIn } from "./endlessRun.ts";
 import { createRandom } from "./random.ts";
 import { type RequestCounts, createVisitor } from "./requests.ts";
 import { LONGER } from "./table.ts";
@@ -71,11 +70,6 @@ function createProbe() {
   };
 }
 
-/** The steps that `kit start` has printed. */
-function stepsIn(output: string): number[] {
-  return [...output.matchAll(/^step +(\d+)\//gm)].map(([, step]) => Number(step));
-}
-
 /** Sends a request's head a byte at a time. Resolves with the answer when it is cut off. */
 async function sendSlowly(port: number): Promise<string> {
   const { socket, closed } = await openRaw(port);
@@ -92,14 +86,10 @@ test(
   "20,000 malformed, slow, huge, pipelined and aborted requests do no harm to kit ui or its run",
   async () => {
     const random = createRandom();
-    const options = "maxSteps: 1_000_000, saveSteps: 1_000_000, loggingSteps: 10,";
-    const project = createTinyProject(tinySource({ options }));
-    onTestFinished(() => {
-      for (const pid of processesIn(project)) process.kill(Number(pid), "SIGKILL");
-    });
+    const project = createRunProject(endless());
     const probe = createProbe();
     const ui = await startKitUi(project, 0, { env: probe.env });
-    const output = readBody(await fetch(`${ui.url}api/train`, { method: "POST" }));
+    const output = readBody(await startRun(ui.url));
     await output.until((text) => text.includes("step "));
     const [job] = createJobStore(project).list();
     const counts: RequestCounts = { requests: SLOW_CLIENTS, byClass: {}, aborted: 0 };
@@ -129,9 +119,7 @@ test(
     const seen = await output.until((text) => stepsIn(text).length >= steps + 20);
     const printed = readFileSync(join(project, ".kit", "run", "output.log"), "utf8");
     expect(printed.startsWith(seen)).toBe(true);
-    const found = stepsIn(seen);
-    // The first two steps are logged, and then every tenth.
-    expect(found).toEqual(found.map((_, n) => (n < 2 ? n + 1 : (n - 1) * 10)));
+    expect(compareSteps(stepsIn(seen))).toEqual({ lost: 0, doubled: 0 });
     expect(createJobStore(project).list()).toMatchObject([{ id: job?.id, status: "running" }]);
 
     const crashes = ui.process.exitCode === null ? 0 : 1;
@@ -146,7 +134,7 @@ test(
       `abuse: ${requests} requests, ${classes.join(", ")}, ${aborted} aborted or cut off, ` +
         `${byClass["5xx"] ?? 0} 5xx, ${crashes} crashes; heap ${whole(before.heap)} to ` +
         `${whole(after.heap)} MiB, RSS ${whole(before.rss)} to ${whole(after.rss)} MiB, descriptors ` +
-        `${before.descriptors} to ${after.descriptors}; the run logged ${found.length} times meanwhile`,
+        `${before.descriptors} to ${after.descriptors}; the run logged ${stepsIn(seen).length} times meanwhile`,
     );
     expect({ crashes, stderr, serverErrors: byClass["5xx"] ?? 0 }).toEqual({
       crashes: 0,
