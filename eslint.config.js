@@ -61,7 +61,7 @@ const packages = [
 ];
 
 export default defineConfig(
-  { ignores: ["dist", "quickstart", "templates", "tests/fixtures", "coverage"] },
+  { ignores: ["dist", "quickstart", "templates"] },
   {
     files: ["**/*.{ts,vue}"],
     extends: [tseslint.configs.recommendedTypeChecked, vue.configs["flat/recommended"]],
