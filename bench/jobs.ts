@@ -9,7 +9,7 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type OwnedJob, createJobStore } from "../jobs/store.ts";
+import { type OwnedJob, createOwnedJob } from "../jobs/ownedJob.ts";
 import type { TrainConfig } from "../protocol/engine.ts";
 import type { JobEvent } from "../protocol/event.ts";
 import type { Scope } from "./scope.ts";
@@ -55,7 +55,7 @@ export function logged(step: number): JobEvent {
 
 /** A job of this process, given up at the end. */
 export function ownJob({ defer }: Scope, project: string, events: JobEvent[] = []): OwnedJob {
-  const job = createJobStore(project).create(NAME, CONFIG);
+  const job = createOwnedJob(project, NAME, CONFIG);
   defer(job.close);
   events.forEach(job.append);
   return job;
@@ -104,7 +104,7 @@ export function removeSpareJobs(): void {
 
 /** One job that the store makes, and copies of its files under other ids. */
 function makeJobs(project: string, count: number): void {
-  const { job, directory, append, close } = createJobStore(project).create(NAME, CONFIG);
+  const { job, directory, append, close } = createOwnedJob(project, NAME, CONFIG);
   const steps = Array.from({ length: 40 }, (_, n) => logged(n * 10));
   [STARTED, ...steps, COMPLETED].forEach(append);
   close();

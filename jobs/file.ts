@@ -91,7 +91,8 @@ export function stampAt(path: string): string {
   return stats ? stampOf(stats) : "";
 }
 
-function statsOf(path: string): Stats | undefined {
+/** What a path itself names; undefined when there is nothing. */
+export function statsOf(path: string): Stats | undefined {
   try {
     return lstatSync(path, { throwIfNoEntry: false });
   } catch {

@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { type Job, isFinal, isJobStatus } from "../protocol/job.ts";
 import { readJson, stampAt, writeFileAtomically } from "./file.ts";
+import { jobsPath } from "./paths.ts";
 
 /** So many jobs are worth the index; fewer are read from their own files in no time. */
 export const INDEX_LEAST = 100;
@@ -20,7 +21,7 @@ export interface ListIndex {
 
 /** @param project the project's folder */
 export function createListIndex(project: string): ListIndex {
-  const root = join(project, ".kit", "jobs");
+  const root = jobsPath(project);
   const path = join(project, ".kit", "jobs-index.json");
   return {
     find(ids) {

@@ -1,4 +1,4 @@
-import { stampAt } from "./file.ts";
+import { stampOf, statsOf } from "./file.ts";
 import { readLastRecord, readLogTail } from "./logTail.ts";
 import { type DerivedStatus, finalStatus } from "./status.ts";
 
@@ -29,12 +29,14 @@ export function createLogEnds(): LogEnds {
         if (final) return { hasRecords: true, final, stamp: last.stamp };
       }
       // Before reading: what is written meanwhile makes another stamp.
-      const stamp = stampAt(path);
+      const stats = statsOf(path);
+      const stamp = stats ? stampOf(stats) : "";
       if (known?.stamp === stamp) return known;
-      const records = readLogTail(path);
+      const isEmpty = stats?.size === 0;
+      const records = isEmpty ? [] : readLogTail(path);
       const end = { hasRecords: records.length > 0, final: finalStatus(records), stamp };
-      // Nothing may also mean that it could not be read.
-      if (end.hasRecords) seen.set(path, end);
+      // Else nothing may also mean that it could not be read.
+      if (end.hasRecords || isEmpty) seen.set(path, end);
       return end;
     },
     forget: (path) => void seen.delete(path),

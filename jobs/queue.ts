@@ -1,9 +1,12 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { Job } from "../protocol/job.ts";
 import { isFinal } from "../protocol/job.ts";
+import type { OwnedJob } from "./ownedJob.ts";
 import type { JobStore } from "./store.ts";
 
 const POLL_MS = 1_000;
+
+type Jobs = Pick<JobStore, "list">;
 
 /**
  * Resolves when the job may train: one job of a project trains at a time, first come first served.
@@ -11,15 +14,15 @@ const POLL_MS = 1_000;
  * @throws the signal's reason when it is aborted first
  */
 export async function waitForTurn(
-  store: JobStore,
-  id: string,
+  store: Jobs,
+  owned: OwnedJob,
   signal: AbortSignal,
   onWait: (before: Job) => void = () => {},
 ): Promise<void> {
   signal.throwIfAborted();
   let told: string | undefined;
   for (;;) {
-    const before = tryTurn(store, id);
+    const before = tryTurn(store, owned);
     if (!before) return;
     if (before.id !== told) onWait(before);
     told = before.id;
@@ -37,17 +40,18 @@ export async function waitForTurn(
  * the other's claim or comes too late to be overlooked, and both may step back, never both go on.
  * @returns the job that goes before this one, or undefined when this one may train
  */
-function tryTurn(store: JobStore, id: string): Job | undefined {
+function tryTurn(store: Jobs, owned: OwnedJob): Job | undefined {
+  const { id } = owned.job;
   const early = findBefore(store, id);
   if (early) return early;
-  store.claimTurn(id, true);
+  owned.claimTurn(true);
   const meanwhile = findBefore(store, id);
-  if (meanwhile) store.claimTurn(id, false);
+  if (meanwhile) owned.claimTurn(false);
   return meanwhile;
 }
 
 /** The job that trains, or else the next that will. */
-function findBefore(store: JobStore, id: string): Job | undefined {
+function findBefore(store: Jobs, id: string): Job | undefined {
   const before = store.list().filter((other) => goesBefore(other, id));
   return before.find(({ status }) => status === "running") ?? before.at(-1);
 }

@@ -1,7 +1,6 @@
 import { FINAL_STATUS, isFinalEvent } from "../protocol/event.ts";
 import type { JobStatus } from "../protocol/job.ts";
-import type { LeaseState } from "./lease.ts";
-import { SILENCE_MS } from "./lease.ts";
+import { type LeaseState, SILENCE_MS } from "./leaseWatch.ts";
 import type { LogRecord } from "./log.ts";
 
 export const OWNER_GONE =

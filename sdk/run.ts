@@ -1,4 +1,4 @@
-import type { OwnedJob } from "../jobs/store.ts";
+import type { OwnedJob } from "../jobs/ownedJob.ts";
 import type { Engine, TrainConfig } from "../protocol/engine.ts";
 import { KitError, isKitError, messageOf } from "../protocol/error.ts";
 import { type Artifact, type EngineEvent, type JobEvent, isFinalEvent } from "../protocol/event.ts";

@@ -1,5 +1,6 @@
 import { createEngine } from "../engine/index.ts";
 import { waitForTurn } from "../jobs/queue.ts";
+import { createOwnedJob } from "../jobs/ownedJob.ts";
 import { createJobStore } from "../jobs/store.ts";
 import type { TrainConfig } from "../protocol/engine.ts";
 import { KitError } from "../protocol/error.ts";
@@ -72,9 +73,8 @@ export function createTrainer(options: TrainerOptions): Trainer {
 
   function begin(): { created: Created; ended: Promise<RunResult> } {
     const project = process.cwd();
-    const store = createJobStore(project);
     const config = resolveConfig(checked, project);
-    const owned = store.create(checked.name, config);
+    const owned = createOwnedJob(project, checked.name, config);
     const { job, directory } = owned;
     const created = { job, config, directory, fail: (error: unknown) => failure.abort(error) };
     for (const observer of observers) observer.onCreated?.(created);
@@ -84,7 +84,7 @@ export function createTrainer(options: TrainerOptions): Trainer {
       engine: createEngine(),
       callbacks: checked.callbacks,
       turn: (signal) =>
-        waitForTurn(store, job.id, signal, (before) => {
+        waitForTurn(createJobStore(project), owned, signal, (before) => {
           for (const observer of observers) observer.onWait?.(before);
         }),
       cancel: cancellation.signal,

@@ -3,14 +3,12 @@ import type { JobStore } from "../jobs/store.ts";
 import type { JobsAnswer } from "./jobsAnswer.ts";
 import type { StreamLimit } from "./http/limits.ts";
 import type { ManifestReader } from "./manifest.ts";
-import type { OwnerLook } from "./owners.ts";
 import type { Runner } from "./run/runner.ts";
 
 /** What the routes work with. */
 export interface ServerContext {
   jobs: JobStore;
   jobsAnswer: () => JobsAnswer;
-  lookAtOwner: (id: string) => OwnerLook;
   manifests: ManifestReader;
   runner: Runner;
   admitStream: StreamLimit;

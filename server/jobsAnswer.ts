@@ -3,12 +3,18 @@ import type { JobStore } from "../jobs/store.ts";
 import type { Job } from "../protocol/job.ts";
 
 /** How many jobs are turned to bytes again when one of them has changed. */
-const BLOCK_JOBS = 100;
+const BLOCK_JOBS = 50;
+
+const HEAD = Buffer.from('{"jobs":[');
+const TAIL = Buffer.from("]}");
 
 /** The body of `GET /api/jobs`, and a tag that is another when the body is. */
 export interface JobsAnswer {
   etag: string;
-  body: Buffer;
+  /** One after the other; never joined, which would take longer than all the rest. */
+  parts: readonly Buffer[];
+  /** Of all parts. */
+  bytes: number;
 }
 
 interface Block {
@@ -17,7 +23,7 @@ interface Block {
 }
 
 /** Keeps the jobs list as the bytes that are sent, and makes anew only those that have changed. */
-export function createJobsAnswer(store: JobStore): () => JobsAnswer {
+export function createJobsAnswer(store: Pick<JobStore, "list">): () => JobsAnswer {
   const server = randomBytes(9).toString("base64url");
   let version = 0;
   let listed: readonly Job[] | undefined;
@@ -29,7 +35,9 @@ export function createJobsAnswer(store: JobStore): () => JobsAnswer {
     if (jobs === listed) return answer;
     listed = jobs;
     blocks = renew(blocks, jobs);
-    answer = { etag: `"${server}-${version++}"`, body: join(blocks) };
+    const parts = [HEAD, ...blocks.map(({ bytes }) => bytes).reverse(), TAIL];
+    const bytes = parts.reduce((sum, { length }) => sum + length, 0);
+    answer = { etag: `"${server}-${version++}"`, parts, bytes };
     return answer;
   };
 }
@@ -38,16 +46,19 @@ function renew(blocks: Block[], jobs: readonly Job[]): Block[] {
   const count = Math.ceil(jobs.length / BLOCK_JOBS);
   return Array.from({ length: count }, (_, place) => {
     const end = jobs.length - place * BLOCK_JOBS;
-    const part = jobs.slice(Math.max(0, end - BLOCK_JOBS), end);
+    const start = Math.max(0, end - BLOCK_JOBS);
     const known = blocks[place];
-    const isSame =
-      known?.jobs.length === part.length && part.every((job, n) => job === known.jobs[n]);
-    return isSame ? known : { jobs: part, bytes: Buffer.from(JSON.stringify(part).slice(1, -1)) };
+    if (known?.jobs.length === end - start && isAt(known.jobs, jobs, start)) return known;
+    const part = jobs.slice(start, end);
+    return { jobs: part, bytes: toBytes(part, place === 0) };
   });
 }
 
-function join(blocks: Block[]): Buffer {
-  const comma = Buffer.from(",");
-  const parts = blocks.toReversed().flatMap(({ bytes }) => [comma, bytes]);
-  return Buffer.concat([Buffer.from('{"jobs":['), ...parts.slice(1), Buffer.from("]}")]);
+function isAt(part: readonly Job[], jobs: readonly Job[], start: number): boolean {
+  return part.every((job, n) => job === jobs[start + n]);
+}
+
+/** @param isLast whether no older jobs follow */
+function toBytes(jobs: readonly Job[], isLast: boolean): Buffer {
+  return Buffer.from(`${JSON.stringify(jobs).slice(1, -1)}${isLast ? "" : ","}`);
 }

@@ -12,13 +12,14 @@ import { type ListenOptions, listen } from "./http/listen.ts";
 import { cancelJobOf } from "./killedJob.ts";
 import { createJobsAnswer } from "./jobsAnswer.ts";
 import { createManifestReader } from "./manifest.ts";
-import { createOwnerWatch } from "./owners.ts";
 import { unfinishedJobsOf } from "./ownedJobs.ts";
 import { route } from "./router.ts";
 import { createRunner } from "./run/runner.ts";
 
 /** How long those who watch may take to read how a run has ended. */
 const LAST_WORDS_MS = 1_000;
+/** What was seen of the owner of a job holds this long, for all who watch. */
+const OWNERS_FRESH_MS = 100;
 
 export interface UiServerOptions extends ListenOptions {
   /** Absolute path of the project. */
@@ -50,19 +51,18 @@ export interface UiServer {
 /** Starts the backend of `kit ui`; it resolves when it answers. */
 export async function startUiServer(options: UiServerOptions): Promise<UiServer> {
   const { project, kit, page, manifestLimitMs: limitMs, graceMs, watching = true } = options;
-  const jobs = createJobStore(project);
+  const jobs = createJobStore(project, { ownersFreshMs: OWNERS_FRESH_MS, watching });
   const jobsAnswer = createJobsAnswer(jobs);
-  const lookAtOwner = createOwnerWatch(jobs);
   const manifests = createManifestReader({ project, kit, limitMs });
   const onGone = (owner: Owner) => cancelJobOf(owner, jobs);
-  const isAtWork = (owner: Owner) => unfinishedJobsOf(owner, jobs).some((id) => !jobs.isSilent(id));
+  const isAtWork = (owner: Owner) =>
+    unfinishedJobsOf(owner, jobs).some((id) => jobs.leaseOf(id) !== "silent");
   const runner = createRunner({ project, kit, graceMs, watching, onGone, isAtWork });
   const limits = { ...LIMITS, ...options.limits };
   const admitStream = createStreamLimit(limits);
   const context: ServerContext = {
     jobs,
     jobsAnswer,
-    lookAtOwner,
     manifests,
     runner,
     admitStream,
@@ -89,6 +89,7 @@ export async function startUiServer(options: UiServerOptions): Promise<UiServer>
       await Promise.race([allAnswered(), delay(LAST_WORDS_MS, undefined, { ref: false })]);
     }
     await listening.close();
+    jobs.close();
   }
 
   let closing: Promise<void> | undefined;

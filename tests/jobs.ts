@@ -2,7 +2,7 @@ import { appendFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
 import { type Owner, describeOwner } from "../jobs/owner.ts";
-import { type OwnedJob, createJobStore } from "../jobs/store.ts";
+import { type OwnedJob, createOwnedJob } from "../jobs/ownedJob.ts";
 import type { TrainConfig } from "../protocol/engine.ts";
 import type { JobEvent } from "../protocol/event.ts";
 import { type Spawned, spawnModule } from "./process.ts";
@@ -36,7 +36,7 @@ export function logged(step: number, loss: number | null = 1 / step): JobEvent {
 
 /** A job that this process owns, until the test has finished. */
 export function createJob(project: string, name = "job", events: JobEvent[] = []): OwnedJob {
-  const job = createJobStore(project).create(name, CONFIG);
+  const job = createOwnedJob(project, name, CONFIG);
   onTestFinished(job.close);
   events.forEach(job.append);
   return job;
@@ -64,9 +64,9 @@ export async function createForeignJob(
   events: JobEvent[] = [],
 ): Promise<{ id: string; owner: Spawned }> {
   const owner = spawnModule(
-    `const { createJobStore } = await dist("jobs/store.js");
+    `const { createOwnedJob } = await dist("jobs/ownedJob.js");
      const [project, config, events] = process.argv.slice(1);
-     const job = createJobStore(project).create("foreign", JSON.parse(config));
+     const job = createOwnedJob(project, "foreign", JSON.parse(config));
      for (const event of JSON.parse(events)) job.append(event);
      console.log(job.job.id);
      setInterval(() => {}, 1000);`,

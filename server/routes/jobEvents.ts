@@ -19,7 +19,7 @@ const MISSED_WHOLE_BYTES = 1024 * 1024;
 
 /** `GET /api/jobs/:id/events`: the job's events from `Last-Event-ID` on, as they are written. */
 export async function getJobEvents(
-  { jobs, lookAtOwner, admitStream, watching }: ServerContext,
+  { jobs, admitStream, watching }: ServerContext,
   { request, response }: Exchange,
   id: string,
 ): Promise<void> {
@@ -46,9 +46,9 @@ export async function getJobEvents(
     const silence = createSilence(response);
     const ended = () => {
       if (hasEnded) return true;
-      const { isAbandoned, isSilent } = lookAtOwner(id);
-      silence.tell(isSilent);
-      return isAbandoned;
+      const lease = jobs.leaseOf(id);
+      silence.tell(lease === "silent");
+      return lease === "gone";
     };
     let isLast = false;
     const send = async (part: FramePart) => {

@@ -14,11 +14,11 @@ import { LONGER } from "./table.ts";
 
 /** Runs a job as the SDK does, with an engine that only talks, and prints what a callback sees. */
 const OWNER = `
-const [{ createJobStore }, { runJob }, { writeSync }] = await Promise.all([
-  dist("jobs/store.js"), dist("sdk/run.js"), import("node:fs"),
+const [{ createOwnedJob }, { runJob }, { writeSync }] = await Promise.all([
+  dist("jobs/ownedJob.js"), dist("sdk/run.js"), import("node:fs"),
 ]);
 const [project, config] = process.argv.slice(1);
-const job = createJobStore(project).create("killed", JSON.parse(config));
+const job = createOwnedJob(project, "killed", JSON.parse(config));
 writeSync(1, job.job.id + "\\n");
 await runJob({
   job,
@@ -68,7 +68,7 @@ test(
           );
           continue;
         }
-        const ended = () => store.isAbandoned(id);
+        const ended = () => store.leaseOf(id) === "gone";
         const reading = collectSteps(store.logPath(id), ended);
         const seen: number[] = [];
         const most = random() * MOST_LINES;
@@ -94,7 +94,7 @@ test(
         );
       }
       const next = createJob(project, "next");
-      await waitForTurn(store, next.job.id, AbortSignal.timeout(10_000));
+      await waitForTurn(store, next, AbortSignal.timeout(10_000));
       next.append(STARTED);
       next.append(COMPLETED);
       harm.also(store.get(next.job.id)?.job.status, "completed");

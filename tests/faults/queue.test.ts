@@ -1,9 +1,9 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { onTestFinished, test } from "vitest";
+import { test } from "vitest";
 import { waitForTurn } from "../../jobs/queue.ts";
 import { createJobStore } from "../../jobs/store.ts";
-import { CONFIG, STARTED, createForeignJob } from "../jobs.ts";
+import { STARTED, createForeignJob, createJob } from "../jobs.ts";
 import { type Command, createTinyProject, runKit, startKit, tinySource } from "../kit.ts";
 import { createProject } from "../project.ts";
 import { createHarm } from "./harm.ts";
@@ -92,8 +92,7 @@ test(
         const project = createProject();
         const { owner } = await createForeignJob(project, [STARTED]);
         const store = createJobStore(project);
-        const job = store.create("next", CONFIG);
-        onTestFinished(job.close);
+        const job = createJob(project, "next");
         let isDead = false;
         let looks = 0;
         const list = () => {
@@ -103,7 +102,7 @@ test(
         let turn: Promise<void> | undefined;
         await new Promise<void>((resolve) => {
           const waits = () => resolve();
-          turn = waitForTurn({ ...store, list }, job.job.id, new AbortController().signal, waits);
+          turn = waitForTurn({ list }, job, new AbortController().signal, waits);
         });
         await owner.kill();
         isDead = true;

@@ -40,9 +40,9 @@ function compare(seen: Frame[], wanted: Frame[]): { lost: number; doubled: numbe
 /** A process that appends events of many sizes to a job of its own, until it is told to end. */
 async function startWriter(project: string, seed: number) {
   const writer = spawnModule(
-    `const { createJobStore } = await dist("jobs/store.js");
+    `const { createOwnedJob } = await dist("jobs/ownedJob.js");
      const [project, config, seed] = process.argv.slice(1);
-     const job = createJobStore(project).create("written", JSON.parse(config));
+     const job = createOwnedJob(project, "written", JSON.parse(config));
      job.append(${JSON.stringify(STARTED)});
      console.log(job.job.id);
      let step = 0;

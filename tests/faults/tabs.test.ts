@@ -19,13 +19,12 @@ const BUTTON = ".run-training button";
 /** A process that runs this many jobs at once and logs a step of each now and then. */
 async function startJobs(project: string, count: number) {
   const owner = spawnModule(
-    `const { createJobStore } = await dist("jobs/store.js");
+    `const { createOwnedJob } = await dist("jobs/ownedJob.js");
      const { setTimeout: delay } = await import("node:timers/promises");
      const [project, config, count] = process.argv.slice(1);
-     const store = createJobStore(project);
      const jobs = [];
      for (let n = 0; n < Number(count); n++) {
-       jobs.push(store.create("job " + n, JSON.parse(config)));
+       jobs.push(createOwnedJob(project, "job " + n, JSON.parse(config)));
        // Ids of the same millisecond are in no order.
        await delay(2);
      }

@@ -1,14 +1,8 @@
 import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
-import {
-  LOOK_MS,
-  MISSING_MS,
-  RENEWAL_MS,
-  SILENCE_MS,
-  createLeaseWatch,
-  holdLease,
-} from "../../jobs/lease.ts";
+import { RENEWAL_MS, holdLease } from "../../jobs/lease.ts";
+import { LOOK_MS, MISSING_MS, SILENCE_MS, createLeaseWatch } from "../../jobs/leaseWatch.ts";
 import { describeOwner } from "../../jobs/owner.ts";
 import { spawnModule, spawnProcess } from "../process.ts";
 import { createProject } from "../project.ts";
@@ -22,16 +16,16 @@ function foreignLease() {
   const renew = () =>
     writeFileSync(join(directory, "lease.json"), JSON.stringify({ owner, renewal: renewal++ }));
   renew();
-  const watch = createLeaseWatch(() => now);
+  const watch = createLeaseWatch(0, () => now);
   return {
     directory,
     watch,
     renew,
-    check: () => watch.check("id", directory),
+    check: () => watch.look("id", directory).lease,
     /** Lets time pass for a reader that looks every now and then. */
     pass: (ms: number) => {
       const end = now + ms;
-      for (now += LOOK_MS; now < end; now += LOOK_MS) watch.check("id", directory);
+      for (now += LOOK_MS; now < end; now += LOOK_MS) watch.look("id", directory);
       now = end;
     },
     /** Lets time pass in which the reader itself stands still. */
@@ -99,10 +93,10 @@ test("an owner that is killed on this machine is gone at once", async () => {
   const sleeper = spawnProcess("sleep", ["60"]);
   const lease = { owner: describeOwner(sleeper.pid), renewal: 0 };
   writeFileSync(join(directory, "lease.json"), JSON.stringify(lease));
-  const watch = createLeaseWatch(() => 0);
-  expect(watch.check("id", directory)).toBe("held");
+  const watch = createLeaseWatch(0, () => 0);
+  expect(watch.look("id", directory).lease).toBe("held");
   await sleeper.kill();
-  expect(watch.check("id", directory)).toBe("gone");
+  expect(watch.look("id", directory).lease).toBe("gone");
 });
 
 const NO_LEASES = [undefined, "", "{", "null", "7", "{}"];
@@ -128,13 +122,13 @@ test("a lease that is missing for a moment is held, unless its owner is gone", a
   const directory = createProject();
   const path = join(directory, "lease.json");
   const sleeper = spawnProcess("sleep", ["60"]);
-  const watch = createLeaseWatch(() => 0);
+  const watch = createLeaseWatch(0, () => 0);
   writeFileSync(path, JSON.stringify({ owner: describeOwner(sleeper.pid), renewal: 0 }));
-  expect(watch.check("id", directory)).toBe("held");
+  expect(watch.look("id", directory).lease).toBe("held");
   rmSync(path);
-  expect(watch.check("id", directory)).toBe("held");
+  expect(watch.look("id", directory).lease).toBe("held");
   await sleeper.kill();
-  expect(watch.check("id", directory)).toBe("gone");
+  expect(watch.look("id", directory).lease).toBe("gone");
 });
 
 test("a lease in a folder that was deleted is gone at once", () => {
@@ -152,12 +146,12 @@ test.each([{}, { pidNamespace: "pid:[1]" }])(
     writeFileSync(join(directory, "lease.json"), JSON.stringify(lease));
     const reader = spawnModule(
       `const { openSync } = await import("node:fs");
-     const { createLeaseWatch } = await dist("jobs/lease.js");
+     const { createLeaseWatch } = await dist("jobs/leaseWatch.js");
      let now = 0;
-     const { check } = createLeaseWatch(() => now);
+     const watch = createLeaseWatch(0, () => now);
      const states = [];
      const look = (count) => {
-       for (let n = 0; n < count; n++, now += 5_000) states.push(check("id", process.argv[1]));
+       for (let n = 0; n < count; n++, now += 5_000) states.push(watch.look("id", process.argv[1]).lease);
      };
      look(1);
      try { for (;;) openSync("/dev/null"); } catch (error) { states.push(error.code); }

@@ -1,10 +1,10 @@
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
-import { createJobFolders } from "../../jobs/folders.ts";
 import { createJobId } from "../../jobs/id.ts";
 import { INDEX_LEAST } from "../../jobs/listIndex.ts";
-import { type OwnedJob, createJobStore } from "../../jobs/store.ts";
+import type { OwnedJob } from "../../jobs/ownedJob.ts";
+import { createJobStore } from "../../jobs/store.ts";
 import { createRandom } from "../faults/random.ts";
 import {
   COMPLETED,
@@ -117,20 +117,4 @@ test("a log is read again when it has grown without growing by a record", () => 
   appendRaw(job, "\n");
   expect(store.list()[0]?.status).toBe("completed");
   expect(readFileSync(logOf(job)).length).toBeGreaterThan(bytes.length);
-});
-
-test("the folder of all jobs is read again until its time can be relied on, and now and then", () => {
-  const root = createProject();
-  let now = 0;
-  const folders = createJobFolders(root, () => now);
-  const ids = ["20260101-000000-001-aaaa", "20260101-000000-002-aaaa"];
-  expect(folders.read()).toEqual([]);
-  mkdirSync(join(root, ids[0]!));
-  expect(folders.read()).toEqual([ids[0]]);
-  now += 2_001;
-  const known = folders.read();
-  mkdirSync(join(root, ids[1]!));
-  expect(folders.read()).toEqual([ids[1], ids[0]]);
-  rmSync(join(root, ids[1]!), { recursive: true });
-  expect(folders.read()).toEqual(known);
 });

@@ -1,9 +1,9 @@
 import { renameSync } from "node:fs";
 import { join } from "node:path";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, test } from "vitest";
 import { waitForTurn } from "../../jobs/queue.ts";
 import { createJobStore } from "../../jobs/store.ts";
-import { COMPLETED, CONFIG, STARTED, createForeignJob, createJob } from "../jobs.ts";
+import { COMPLETED, STARTED, createForeignJob, createJob } from "../jobs.ts";
 import { createProject } from "../project.ts";
 
 const never = new AbortController().signal;
@@ -11,15 +11,14 @@ const never = new AbortController().signal;
 /** A job, and how its owner waits for its turn and begins. */
 function enter(project: string, name: string) {
   const store = createJobStore(project);
-  const job = store.create(name, CONFIG);
-  onTestFinished(job.close);
+  const job = createJob(project, name);
   const { id } = job.job;
   return {
     job,
     store,
     status: () => store.get(id)?.job.status,
     turn: async (signal = never) => {
-      await waitForTurn(store, id, signal);
+      await waitForTurn(store, job, signal);
       job.append(STARTED);
     },
   };
@@ -77,7 +76,7 @@ test("a job waits for a later one that trains already", async () => {
 test("a job that has its turn runs, before its first event", async () => {
   const { job, store, status } = enter(createProject(), "first");
   expect(status()).toBe("queued");
-  await waitForTurn(store, job.job.id, never);
+  await waitForTurn(store, job, never);
   expect(status()).toBe("running");
 });
 
@@ -96,7 +95,7 @@ async function enterLate(project: string) {
 
 test("a job that comes late to the disk waits for one that has its turn already", async () => {
   const { early, late, comeToDisk } = await enterLate(createProject());
-  await waitForTurn(late.store, late.job.job.id, never);
+  await waitForTurn(late.store, late.job, never);
   comeToDisk();
   const turn = early.turn();
   expect([early.status(), late.status()]).toEqual(["queued", "running"]);
@@ -107,11 +106,11 @@ test("a job that comes late to the disk waits for one that has its turn already"
 test("a job steps back when an earlier one comes to the disk while it claims its turn", async () => {
   const { early, late, comeToDisk } = await enterLate(createProject());
   const claims: boolean[] = [];
-  const claimTurn = (id: string, hasTurn: boolean) => {
-    late.store.claimTurn(id, hasTurn);
+  const claimTurn = (hasTurn: boolean) => {
+    late.job.claimTurn(hasTurn);
     if (claims.push(hasTurn) === 1) comeToDisk();
   };
-  const turn = waitForTurn({ ...late.store, claimTurn }, late.job.job.id, never);
+  const turn = waitForTurn(late.store, { ...late.job, claimTurn }, never);
   expect(claims).toEqual([true, false]);
   expect(late.status()).toBe("queued");
   early.job.append(COMPLETED);

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { isJobId } from "../../jobs/id.ts";
 import { OWNER_GONE } from "../../jobs/status.ts";
+import { createOwnedJob } from "../../jobs/ownedJob.ts";
 import { createJobStore } from "../../jobs/store.ts";
 import type { JobEvent } from "../../protocol/event.ts";
 import {
@@ -142,10 +143,10 @@ test.each([
   const store = createJobStore(project);
   const { id, owner } = await createForeignJob(project, events);
   expect(store.get(id)?.job.status).toBe(status);
-  expect(store.isAbandoned(id)).toBe(false);
+  expect(store.leaseOf(id)).toBe("held");
   await owner.kill();
   expect(store.get(id)).toMatchObject({ job: { status: "failed" }, error: OWNER_GONE });
-  expect(store.isAbandoned(id)).toBe(true);
+  expect(store.leaseOf(id)).toBe("gone");
   expect(store.hasEnded(id)).toBe(false);
 });
 
@@ -180,7 +181,7 @@ test.each(["../..", "..", "", ".", "nothing", "20260101-000000-000-aaaa"])(
 
 test("a folder that cannot be written is told in a sentence", () => {
   const project = createProject({ ".kit": "a file, where a folder should be" });
-  const create = () => createJobStore(project).create("job", CONFIG);
+  const create = () => createOwnedJob(project, "job", CONFIG);
   expect(create).toThrow(expect.objectContaining({ name: "KitError", code: "CANNOT_WRITE" }));
   expect(create).toThrow(/Cannot create a job in .*\.kit\/jobs: .*Make the folder writable/);
 });
@@ -194,7 +195,7 @@ test("a job that could not be created is not listed, and leaves nothing behind",
   const project = createProject();
   const store = createJobStore(project);
   const unwritable = { ...CONFIG, seed: 1n as unknown as number };
-  expect(() => store.create("job", unwritable)).toThrow(/Cannot create a job/);
+  expect(() => createOwnedJob(project, "job", unwritable)).toThrow(/Cannot create a job/);
   expect(store.list()).toEqual([]);
   expect(readdirSync(join(project, ".kit", "jobs"))).toEqual([]);
 });

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { TrainerOptions } from "kit";
 import { describe, expect, it, vi } from "vitest";
-import { createJobStore } from "../../jobs/store.ts";
+import { createOwnedJob } from "../../jobs/ownedJob.ts";
 import {
   ENDLESS,
   awaited,
@@ -153,8 +153,7 @@ it("a log that can no longer be written fails the job with where and why", async
   const project = enterProject();
   const broken = Object.assign(new Error("no space left on device"), { code: "ENOSPC" });
   const { runJob } = await import("../../sdk/run.ts");
-  const store = createJobStore(project);
-  const owned = store.create("tiny", {} as never);
+  const owned = createOwnedJob(project, "tiny", {} as never);
   const result = await runJob({
     job: {
       ...owned,

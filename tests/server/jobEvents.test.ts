@@ -1,7 +1,7 @@
 import { readFileSync, readdirSync, readlinkSync, rmSync } from "node:fs";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { createJobStore } from "../../jobs/store.ts";
-import { LOOK_MS, SILENCE_MS } from "../../jobs/lease.ts";
+import { LOOK_MS, SILENCE_MS } from "../../jobs/leaseWatch.ts";
 import { OWNER_GONE, OWNER_SILENT } from "../../jobs/status.ts";
 import type { JobEvent } from "../../protocol/event.ts";
 import type { Job } from "../../protocol/job.ts";

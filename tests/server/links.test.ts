@@ -11,6 +11,7 @@ import {
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { openLog } from "../../jobs/log.ts";
+import { createOwnedJob } from "../../jobs/ownedJob.ts";
 import { createJobStore } from "../../jobs/store.ts";
 import { describeOwner } from "../../jobs/owner.ts";
 import { CONFIG, createJob, leaveJob, logOf } from "../jobs.ts";
@@ -219,5 +220,5 @@ test(".kit itself may be a link to a folder on another disk", async () => {
 test("a .kit that leads nowhere is told", () => {
   const project = createProject();
   symlinkSync("/nowhere/at/all", join(project, ".kit"));
-  expect(() => createJobStore(project).create("job", CONFIG)).toThrow("to a folder that exists");
+  expect(() => createOwnedJob(project, "job", CONFIG)).toThrow("to a folder that exists");
 });

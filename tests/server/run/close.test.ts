@@ -11,12 +11,12 @@ import { createProject } from "../../project.ts";
 import { parseFrames, readBody, standIn, startServer } from "../../uiServer.ts";
 import { attach, outputLog, pidIn, postTrain, startWith, recordPath } from "../standInRun.ts";
 
-const DIST_STORE = join(import.meta.dirname, "../../../dist/jobs/store.js");
+const DIST_JOB = join(import.meta.dirname, "../../../dist/jobs/ownedJob.js");
 
 /** A run that tells the id of its job and hears no signal. */
 const DEAF = `
-  const { createJobStore } = await import(${JSON.stringify(DIST_STORE)});
-  const job = createJobStore(process.cwd()).create("deaf", {});
+  const { createOwnedJob } = await import(${JSON.stringify(DIST_JOB)});
+  const job = createOwnedJob(process.cwd(), "deaf", {});
   job.append({ event: "training.log", data: { step: 7 } });
   process.on("SIGTERM", () => undefined);
   writeSync(1, job.job.id);
