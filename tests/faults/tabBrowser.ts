@@ -16,7 +16,9 @@ export async function startTabBrowser(): Promise<(url: string) => Promise<Page>>
     program,
     [
       ...["--headless=new", "--no-sandbox", "--disable-quic", "--disable-background-networking"],
-      ...["--no-first-run", "--remote-debugging-port=0", `--user-data-dir=${profile}`],
+      // No tab of its own, which a connection may meet half begun.
+      ...["--no-first-run", "--no-startup-window"],
+      ...["--remote-debugging-port=0", `--user-data-dir=${profile}`],
     ],
     // A group of its own, for its processes write to the profile until they are gone.
     { stdio: ["ignore", "ignore", "pipe"], detached: true },
