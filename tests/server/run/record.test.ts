@@ -12,19 +12,22 @@ import { expect, test } from "vitest";
 import { type Owner, describeOwner } from "../../../jobs/owner.ts";
 import { createRunner } from "../../../server/run/runner.ts";
 import { createJob, logOf, moveToOtherContainer } from "../../jobs.ts";
+import { CLI } from "../../kit.ts";
 import { createProject } from "../../project.ts";
-import { readBody, standIn, startServer } from "../../uiServer.ts";
+import { openGate, readBody, standIn, startServer } from "../../uiServer.ts";
 import { attach, postTrain, recordPath } from "../standInRun.ts";
 
 test("a run records itself, for a server that is killed before it could", async () => {
   const project = createProject({
     "src/kit/index.ts": "await new Promise((go) => setTimeout(go, 60_000));",
   });
-  const { url } = await startServer({ project });
+  const kit = standIn(project, `await gate("go"); await import(${JSON.stringify(CLI)});`);
+  const { url } = await startServer({ project, kit });
   const body = readBody(await postTrain(url));
   const path = recordPath(project);
   const byServer = readFileSync(path, "utf8");
   rmSync(path);
+  openGate(project, "go");
   await expect.poll(() => existsSync(path)).toBe(true);
   expect(JSON.parse(readFileSync(path, "utf8"))).toEqual(JSON.parse(byServer));
   await body.cancel();
