@@ -1,16 +1,13 @@
-import { existsSync } from "node:fs";
 import { TOKEN_PARAMETER } from "../server/guard/token.ts";
-
-/** Marks of a container that Docker and Podman leave. */
-const CONTAINER_MARKS = ["/.dockerenv", "/run/.containerenv"];
 
 /** Opens a page where somebody can see it; where nobody can, or it fails, nothing happens. */
 export async function openBrowser(url: string): Promise<void> {
   // Whoever else uses this machine could read it among the browser's arguments.
   if (new URL(url).searchParams.has(TOKEN_PARAMETER)) return;
-  const inContainer = CONTAINER_MARKS.some((path) => existsSync(path));
-  if (inContainer || !hasBrowser(process.env, process.platform)) return;
+  if (!hasBrowser(process.env, process.platform)) return;
   try {
+    const { default: isInsideContainer } = await import("is-inside-container");
+    if (isInsideContainer()) return;
     const { default: open } = await import("open");
     const child = await open(url);
     // No program to open it with: the URL is printed anyway.

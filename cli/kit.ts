@@ -118,6 +118,9 @@ function parsePort(value: string): number {
   throw new InvalidArgumentError(`It must be a whole number from 0 to ${LAST_PORT}.`);
 }
 
+// Whoever reads what is printed may leave, as `head` does; what was begun goes on.
+for (const stream of [process.stdout, process.stderr]) stream.on("error", () => undefined);
+
 try {
   await program.parseAsync();
 } catch (error) {

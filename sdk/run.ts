@@ -8,7 +8,7 @@ import type { TrainerCallbacks } from "./callbacks.ts";
 import { createCheckpoints } from "./checkpoints.ts";
 import { queueCallback } from "./eventCallbacks.ts";
 
-/** A message longer than this is cut in the log, so that a record stays a line of at most 64 KiB. */
+/** A message longer than this is cut in the log, so that its record stays short enough for one write. */
 const LONGEST_ERROR = 8_000;
 
 /** How a job ended: `error` is there when it failed. */

@@ -27,9 +27,6 @@ export async function start(
   const bundle = await ensureBundle(project, entry);
   const trainer = await loadOrExplain(bundle);
   if (!trainer) throw new KitError("NO_TRAINER", NO_TRAINER);
-  // Whoever reads the output may leave; the training goes on, and its log has all of it.
-  process.stdout.on("error", () => undefined);
-  process.stderr.on("error", () => undefined);
   const end = printEvents(trainer, project);
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
     process.on(signal, () => {

@@ -12,10 +12,11 @@ const NONE = Object.fromEntries([...SIGNS, ...DISPLAYS].map((name) => [name, und
 
 /** Makes a process find that it is in a container, or that it is not, wherever the tests are. */
 function marked(inContainer: boolean): string {
-  return `import fs from "node:fs"; import { syncBuiltinESMExports } from "node:module";
-    const real = fs.existsSync;
-    fs.existsSync = (path) => path === "/.dockerenv" ? ${inContainer} : real(path);
-    syncBuiltinESMExports();`;
+  return `import fs from "node:fs";
+    const { statSync, readFileSync } = fs;
+    fs.statSync = (path, ...rest) => statSync(
+      /^\\/(\\.dockerenv|run\\/\\.containerenv)$/.test(path) ? ${inContainer ? '"/"' : '"/nowhere"'} : path, ...rest);
+    fs.readFileSync = (path, ...rest) => path === "/proc/self/cgroup" ? "" : readFileSync(path, ...rest);`;
 }
 
 /** An environment in which the program that opens a page writes down its address instead. */

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { hasBrowser } from "../../cli/browser.ts";
 import { loadTrainer } from "../../cli/load.ts";
 import { createProject } from "../project.ts";
-import { runKit } from "../kit.ts";
+import { runKit, startKit } from "../kit.ts";
 
 describe("kit", () => {
   it("--help lists the commands, and only those for people", async () => {
@@ -30,6 +30,12 @@ describe("kit", () => {
       }
     },
   );
+
+  it("--help to a reader that has left is no error", async () => {
+    const { child, ended } = startKit("/", ["--help"]);
+    child.stdout.destroy();
+    expect(await ended).toMatchObject({ code: 0, stderr: "" });
+  });
 
   it("--version prints the package's", async () => {
     expect((await runKit("/", ["--version"])).stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
