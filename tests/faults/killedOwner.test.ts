@@ -17,6 +17,8 @@ const OWNER = `
 const [{ createOwnedJob }, { runJob }, { writeSync }] = await Promise.all([
   dist("jobs/ownedJob.js"), dist("sdk/run.js"), import("node:fs"),
 ]);
+// It would go on for ever if the tests ended before they could kill it.
+process.stdin.once("end", () => process.exit()).resume().unref();
 const [project, config] = process.argv.slice(1);
 const job = createOwnedJob(project, "killed", JSON.parse(config));
 writeSync(1, job.job.id + "\\n");
