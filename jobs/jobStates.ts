@@ -1,4 +1,3 @@
-import { join } from "node:path";
 import type { Job } from "../protocol/job.ts";
 import { readJobFile } from "./jobFile.ts";
 import type { LeaseWatch } from "./leaseWatch.ts";
@@ -45,7 +44,7 @@ export function createJobStates(root: string, leases: LeaseWatch): JobStates {
     const known = all.get(id);
     if (known?.ended !== undefined) return known.state;
     const before = known?.state;
-    const directory = join(root, id);
+    const directory = `${root}/${id}`;
     const file = before?.job ?? readJobFile(directory);
     if (!file) return undefined;
     const { status, error, ended } = statusOf(id, directory);
@@ -86,7 +85,7 @@ export function createJobStates(root: string, leases: LeaseWatch): JobStates {
     forget(id) {
       all.delete(id);
       leases.forget(id);
-      logEnds.forget(logPath(join(root, id)));
+      logEnds.forget(logPath(`${root}/${id}`));
     },
   };
 }

@@ -7,5 +7,5 @@ export function jobsPath(project: string): string {
 
 /** Where a job's events are, whether or not there are any. */
 export function logPath(directory: string): string {
-  return join(directory, "events.ndjson");
+  return `${directory}/events.ndjson`;
 }

@@ -48,8 +48,8 @@ export function createJobStore(
   const folders = createJobFolders(root, watching);
   const index = createListIndex(project);
   const listed = createJobList();
-  /** Those in the list, or yet to come into it, that have to be looked at each time. */
-  const unfinished = new Set<string>();
+  /** Those that have to be looked at each time, as they are in the list if they are. */
+  const unfinished = new Map<string, Job | undefined>();
   /** How many jobs the index may not have. */
   let unsaved = 0;
   const directoryOf = (id: string) => join(root, id);
@@ -62,7 +62,7 @@ export function createJobStore(
     }
     if (states.isIndexed(id)) {
       states.doubt(id);
-      unfinished.add(id);
+      unfinished.set(id, undefined);
     }
     return states.look(id);
   }
@@ -70,11 +70,12 @@ export function createJobStore(
   function list(): readonly Job[] {
     const { came, went } = findChanges();
     for (const id of went) forget(id);
-    for (const id of came) unfinished.add(id);
+    for (const id of came) unfinished.set(id, undefined);
     useIndex(came);
-    for (const id of unfinished) {
-      const state = states.look(id);
-      if (state) listed.put(state.job);
+    for (const [id, known] of unfinished) {
+      const job = states.look(id)?.job;
+      if (job && job !== known) listed.put(job);
+      unfinished.set(id, job);
       if (states.endOf(id) === undefined) continue;
       unfinished.delete(id);
       if (!states.isIndexed(id)) unsaved++;

@@ -2,8 +2,8 @@ import { randomBytes } from "node:crypto";
 import type { JobStore } from "../jobs/store.ts";
 import type { Job } from "../protocol/job.ts";
 
-/** How many jobs are turned to bytes again when one of them has changed. */
-const BLOCK_JOBS = 50;
+/** So many jobs are turned to bytes again when one of them has changed. Each block is a write. */
+const BLOCK_JOBS = 250;
 
 const HEAD = Buffer.from('{"jobs":[');
 const TAIL = Buffer.from("]}");
