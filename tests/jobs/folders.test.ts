@@ -1,17 +1,9 @@
-import {
-  mkdirSync,
-  readFileSync,
-  readdirSync,
-  readlinkSync,
-  rmSync,
-  rmdirSync,
-  statSync,
-  watch,
-} from "node:fs";
+import { mkdirSync, readdirSync, rmSync, rmdirSync, watch } from "node:fs";
 import { rename } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { createJobFolders } from "../../jobs/folders.ts";
+import { isWatched } from "../process.ts";
 import { createProject } from "../project.ts";
 
 vi.mock("node:fs", { spy: true });
@@ -153,20 +145,6 @@ test("a folder that is deleted, made again or replaced is watched anew", async (
   await told(root, () => make(6));
   expect(look()).toEqual({ came: [idOf(6)], went: [], reads: 0 });
 });
-
-/** Whether this process has the system watch a folder. */
-function isWatched(folder: string): boolean {
-  const inode = `ino:${statSync(folder).ino.toString(16)} `;
-  return readdirSync("/proc/self/fd").some((file) => {
-    try {
-      if (readlinkSync(`/proc/self/fd/${file}`) !== "anon_inode:inotify") return false;
-      return readFileSync(`/proc/self/fdinfo/${file}`, "utf8").includes(inode);
-    } catch {
-      // Closed meanwhile.
-      return false;
-    }
-  });
-}
 
 test("the folder is watched where that is wanted only, and until it is closed", () => {
   const { root, folders, look } = createFolders(true);

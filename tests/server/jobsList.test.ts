@@ -6,6 +6,7 @@ import { createJobStore } from "../../jobs/store.ts";
 import type { Job } from "../../protocol/job.ts";
 import { createRandom } from "../faults/random.ts";
 import { COMPLETED, STARTED, createForeignJob, createJob, fillWithJobs } from "../jobs.ts";
+import { isWatched } from "../process.ts";
 import { createProject } from "../project.ts";
 import { type TestServer, parseFrames, readBody, startServer } from "../uiServer.ts";
 
@@ -111,6 +112,15 @@ test("a burst of jobs is in the next list, also when it goes", async () => {
   expect(await poll()).toEqual([known]);
   rmSync(dirname(burst[0] ?? ""), { recursive: true });
   expect(await poll()).toEqual([]);
+});
+
+test("a server has the folder of jobs watched until it is closed", async () => {
+  const server = await startServer();
+  const root = dirname(createJob(server.project).directory);
+  await createPoll(server)();
+  expect(isWatched(root)).toBe(true);
+  await server.close();
+  expect(isWatched(root)).toBe(false);
 });
 
 test("a list and a stream see an owner as it was last seen for 100 ms, but the log as it is", async () => {
