@@ -8,6 +8,13 @@ import { startKitUi } from "./kitUi.ts";
 useBrowser();
 
 const WIDTHS = [1280, 360];
+/** Steps and losses that grow by a digit and more. */
+const LOGS = [
+  [9, 8],
+  [10, 0.00123456],
+  [999, 12_345_678],
+  [1_000, 4],
+] as const;
 
 test.each(WIDTHS)("nothing moves at home while a run streams, at %i px", async (width) => {
   const project = createTinyProject(tinySource({ options: ENDLESS }));
@@ -34,7 +41,7 @@ test.each(WIDTHS)("nothing moves while a job goes its way, at %i px", async (wid
   const shifts = await recordShifts(page);
   append(STARTED);
   await page.getByText("running").waitFor();
-  for (const [step, loss] of [8, 0.00123456, 12_345_678, 4].entries()) {
+  for (const [step, loss] of LOGS) {
     append(logged(step, loss));
     await page.getByText(`[log] step=${step} `).waitFor();
   }
