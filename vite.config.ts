@@ -12,6 +12,8 @@ export default defineConfig({
     maxWorkers: 2,
     // What is awaited comes when a busy machine gets round to it.
     expect: { poll: { timeout: 20_000 } },
+    testTimeout: 60_000,
+    hookTimeout: 60_000,
     projects: [
       {
         extends: true,
@@ -20,8 +22,6 @@ export default defineConfig({
           include: ["tests/**/*.test.ts"],
           exclude: ["tests/src/**"],
           environment: "node",
-          testTimeout: 60_000,
-          hookTimeout: 60_000,
         },
       },
       {

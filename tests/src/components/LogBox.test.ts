@@ -22,6 +22,11 @@ function mountBox(blocks: number) {
       height = count * 20;
       return box.setProps(props(count));
     },
+    /** As a narrower window does. */
+    wrapTo: (lines: number) => {
+      height = lines * 20;
+      return box.get("pre").trigger("scroll");
+    },
     scrollTo: (top: number) => {
       pre.scrollTop = top;
       return box.get("pre").trigger("scroll");
@@ -49,7 +54,8 @@ it("follows the latest text", async () => {
 });
 
 it("stays where the reader scrolled up to, and follows again from the end", async () => {
-  const box = mountBox(20);
+  const box = mountBox(10);
+  await box.grow(20);
   await box.scrollTo(120);
   await box.grow(30);
   expect(box.pre.scrollTop).toBe(120);
@@ -57,4 +63,11 @@ it("stays where the reader scrolled up to, and follows again from the end", asyn
   await box.scrollTo(500);
   await box.grow(40);
   expect(box.pre.scrollTop).toBe(800);
+});
+
+it("follows on when a narrower window has moved the end", async () => {
+  const box = mountBox(20);
+  await box.wrapTo(40);
+  await box.grow(50);
+  expect(box.pre.scrollTop).toBe(1_000);
 });
