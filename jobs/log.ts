@@ -4,6 +4,8 @@ import type { JobEvent } from "../protocol/event.ts";
 import { APPEND_ITSELF, openPlain } from "./file.ts";
 
 export const NEWLINE = 0x0a;
+/** A number as `JSON.stringify` writes it, for a regular expression; no exponent that could overflow. */
+export const NUMBER = String.raw`-?(?:0|[1-9]\d*)(?:\.\d+)?(?:e[-+]?\d{1,2})?`;
 
 /** One event as a line of the log. */
 export interface LogRecord {

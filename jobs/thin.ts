@@ -3,7 +3,7 @@ import type { FileHandle } from "node:fs/promises";
 import { type LossPoint, pixelEnds, thin } from "../protocol/curve.ts";
 import type { FollowOptions } from "./follow.ts";
 import { openIfThere } from "./growth.ts";
-import { type LogRecord, type PlacedRecord, parseRecord } from "./log.ts";
+import { type LogRecord, NUMBER, type PlacedRecord, parseRecord } from "./log.ts";
 
 /** How much is looked through in one go, with other work let in between. */
 const CHUNK_BYTES = 256 * 1024;
@@ -11,7 +11,6 @@ const CHUNK_BYTES = 256 * 1024;
 const LAST_LOGS = 50;
 const RECORDS_AT_ONCE = 64;
 
-const NUMBER = String.raw`-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?`;
 /** A log as `openLog` writes it, whole; found without the cost of parsing a million of them. */
 const PLAIN_LOG = new RegExp(
   String.raw`\{"event":"training\.log","time":"[^"\\\n]*","data":\{` +

@@ -2,16 +2,17 @@ import {
   type LogLines,
   type LogRecord,
   NEWLINE,
+  NUMBER,
   type PlacedRecord,
   parseRecord,
 } from "../jobs/log.ts";
 import { STREAMED_EVENTS, isFinalEvent } from "../protocol/event.ts";
 
-const NUMBER = String.raw`(?:null|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:e[-+]?\d{1,2})?)`;
+const VALUE = `(?:null|${NUMBER})`;
 /** A log as `openLog` writes it, whole: it goes on as it is, without the cost of parsing it. */
 const PLAIN_LOG = new RegExp(
   String.raw`\{"event":"training\.log","time":"[\w:.-]{24}","data":` +
-    String.raw`\{"[a-zA-Z]+":${NUMBER}(?:,"[a-zA-Z]+":${NUMBER})*\}\}\n`,
+    String.raw`\{"[a-zA-Z]+":${VALUE}(?:,"[a-zA-Z]+":${VALUE})*\}\}\n`,
   "y",
 );
 /** Where its data begins, and what is behind it. */
