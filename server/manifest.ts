@@ -101,7 +101,11 @@ function ask(options: ManifestReaderOptions, signal: AbortSignal): Promise<Manif
     child.on("message", (message) => {
       if (isManifestMessage(message)) conclude(message);
     });
-    child.once("error", (error) => settle({ error: `Cannot run kit: ${error.message}.` }));
+    child.once("error", ({ message }) =>
+      settle({
+        error: `Cannot run kit: ${message}. Start kit ui again; if this stays, install Kit again.`,
+      }),
+    );
     child.once("exit", (code, name) => settle({ error: describeEarlyExit(code, name) }));
   });
 }

@@ -4,11 +4,16 @@ import { fileURLToPath } from "node:url";
 import ts from "typescript";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
-const FOLDERS = ["protocol", "jobs", "engine", "sdk", "server", "cli"];
+const FOLDERS = ["protocol", "jobs", "engine", "sdk", "server", "cli", "src/api", "src/stores"];
 const CLASSES = new Set(["KitError", "EngineError"]);
+/** What `kit --help` and a wrong use of it say. */
+const COMMANDS = "cli/kit.ts";
+/** Text of several words that begins and ends as a sentence does. */
+const SENTENCE = /^(?:[A-Z]|createTrainer|kit ui |src\/kit\/)\S* .* .*(?:[.?!]|with: \$\{.*\})$/s;
 
 /** A sentence that the code can say, under a code or an HTTP status. */
 export interface Said {
+  /** Empty for one that stands in the code by itself. */
   key: string;
   /** What it says; anything stands where the code fills something in. */
   pattern: RegExp;
@@ -16,7 +21,7 @@ export interface Said {
   place: string;
 }
 
-/** Every error that the product's code makes with a code of its own, and every one it answers by HTTP. */
+/** Every error that the product's code makes with a code of its own, every one it answers by HTTP, every other sentence. */
 export function findErrors(): Said[] {
   const files = FOLDERS.flatMap((folder) =>
     readdirSync(join(ROOT, folder), { recursive: true, encoding: "utf8" })
@@ -31,13 +36,17 @@ export function findErrors(): Said[] {
       true,
     );
     const found: Said[] = [];
+    const keyed = new Set<ts.Node | undefined>();
+    const add = (node: ts.Node, key: string, message: ts.Expression | undefined) => {
+      const { line } = source.getLineAndCharacterOfPosition(node.getStart());
+      found.push({ key, pattern: patternOf(message), place: `${file}:${line + 1}` });
+    };
     const visit = (node: ts.Node) => {
-      const pair = errorOf(node);
-      if (pair) {
-        const { line } = source.getLineAndCharacterOfPosition(node.getStart());
-        const [key, message] = pair;
-        found.push({ key: key.text, pattern: patternOf(message), place: `${file}:${line + 1}` });
-      }
+      const [key, message] = errorOf(node) ?? [];
+      if (key) {
+        add(node, key.text, message);
+        keyed.add(message);
+      } else if (isSentence(node) && !keyed.has(node)) add(node, "", node);
       ts.forEachChild(node, visit);
     };
     visit(source);
@@ -57,6 +66,11 @@ function errorOf(node: ts.Node): [Key, ts.Expression | undefined] | undefined {
     const [, status, message] = node.arguments;
     if (status && ts.isNumericLiteral(status)) return [status, message];
   }
+  if (ts.isPropertyAssignment(node)) {
+    const status = ts.isComputedPropertyName(node.name) ? valueOf(node.name.expression) : node.name;
+    if (status && ts.isNumericLiteral(status) && /^[45]\d\d$/.test(status.text))
+      return [status, node.initializer];
+  }
   if (ts.isObjectLiteralExpression(node)) {
     const code = property(node, "code");
     if (code && ts.isStringLiteral(code)) return [code, property(node, "message")];
@@ -64,6 +78,12 @@ function errorOf(node: ts.Node): [Key, ts.Expression | undefined] | undefined {
     if (status && ts.isNumericLiteral(status)) return [status, property(node, "error")];
   }
   return undefined;
+}
+
+function isSentence(node: ts.Node): node is ts.Expression {
+  if (node.getSourceFile().fileName === COMMANDS) return false;
+  const isText = ts.isStringLiteralLike(node) || ts.isTemplateExpression(node);
+  return isText && SENTENCE.test(node.getText().slice(1, -1));
 }
 
 function property(node: ts.ObjectLiteralExpression, name: string): ts.Expression | undefined {
@@ -82,10 +102,10 @@ function patternOf(message: ts.Expression | undefined): RegExp {
 }
 
 /** What a constant of the same file is declared with. */
-function valueOf(name: ts.Identifier): ts.Expression | undefined {
+function valueOf(name: ts.Expression): ts.Expression | undefined {
   let value: ts.Expression | undefined;
   const visit = (node: ts.Node) => {
-    if (ts.isVariableDeclaration(node) && node.name.getText() === name.text) {
+    if (ts.isVariableDeclaration(node) && node.name.getText() === name.getText()) {
       value = node.initializer;
     }
     ts.forEachChild(node, visit);
