@@ -23,7 +23,7 @@ const program = new Command("kit")
 
 program
   .command("init")
-  .description("create a project that trains at once: a date normaliser")
+  .description("create a project that trains at once: a date normalizer")
   .argument("[dir]", "folder of the project", ".")
   .option("--name <name>", "name of the project (default: the folder's name)")
   .addHelpText(
