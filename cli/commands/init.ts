@@ -1,7 +1,9 @@
-import { basename, relative, resolve } from "node:path";
+import { lstatSync, statSync } from "node:fs";
+import { basename, join, relative, resolve } from "node:path";
 import { KitError, isKitError, messageOf } from "../../protocol/error.ts";
-import { type Report, type Values, copyTemplate } from "../init/template.ts";
-import { type PackageManager, findInstallation, runKit } from "../packages/manager.ts";
+import { type Values, runScript } from "../init/content.ts";
+import { type Report, copyTemplate } from "../init/template.ts";
+import { findInstallation } from "../packages/manager.ts";
 import { readManifest } from "../packages/manifest.ts";
 import { shellWord } from "../shell.ts";
 
@@ -13,7 +15,7 @@ const RESERVED_NAMES = new Set(["kit", "node_modules"]);
 
 /**
  * Makes a project of a folder, which may have a project in it already.
- * @throws KitError `INVALID_NAME` or `CANNOT_WRITE`
+ * @throws KitError `INVALID_NAME`, `INVALID_MANIFEST` or `CANNOT_WRITE`
  */
 export function init(directory: string, options: { name?: string }): void {
   const project = resolve(directory);
@@ -21,15 +23,26 @@ export function init(directory: string, options: { name?: string }): void {
   if (options.name !== undefined) checkName(options.name);
   const installation = findInstallation(project);
   const { manager } = installation;
-  const { added, kept } = write(project, { name, ...installation });
-  console.log(`created a Kit project in ${project}`);
-  if (added.length > 0) console.log(`added to: ${added.join(", ")}`);
-  if (kept.length > 0) console.log(`left alone: ${kept.join(", ")}`);
-  console.log(`next: ${enterFolder(project)}${manager} install && ${openPage(project, manager)}`);
+  print(project, write(project, { name, ...installation }));
+  const openPage = runScript(project, manager, "ui");
+  console.log(`next: ${enterFolder(project)}${manager} install && ${openPage}`);
+}
+
+/** A folder that had nothing needs no list. */
+function print(project: string, { created, added, kept }: Report): void {
+  const lists = { created, "added to": added, "left alone": kept };
+  const isNew = created.includes("package.json") && added.length + kept.length === 0;
+  if (isNew) console.log(`created a Kit project in ${project}`);
+  else if (created.length + added.length > 0) console.log(`added Kit to ${project}`);
+  else console.log(`nothing to add to ${project}`);
+  for (const [what, files] of Object.entries(lists)) {
+    if (!isNew && files.length > 0) console.log(`${what}: ${files.join(", ")}`);
+  }
 }
 
 function write(project: string, values: Values): Report {
   try {
+    checkFolder(project);
     return copyTemplate(project, values);
   } catch (error) {
     if (isKitError(error)) throw error;
@@ -39,6 +52,21 @@ function write(project: string, values: Values): Report {
       { cause: error },
     );
   }
+}
+
+/** Before anything is written: what cannot become a project is left as it was. */
+function checkFolder(project: string): void {
+  const folder = statSync(project, { throwIfNoEntry: false });
+  if (!folder) return;
+  if (!folder.isDirectory()) {
+    throw new KitError("CANNOT_WRITE", `${project} is a file. Name a folder, or a new one.`);
+  }
+  const manifest = join(project, "package.json");
+  if (!lstatSync(manifest, { throwIfNoEntry: false }) || readManifest(project)) return;
+  throw new KitError(
+    "INVALID_MANIFEST",
+    `${manifest} is not a JSON object that npm can read. Mend package.json, then run kit init again.`,
+  );
 }
 
 function checkName(name: string): void {
@@ -56,12 +84,6 @@ function packageName(folder: string): string {
     .replace(/[^a-z0-9-_.]+/g, "-")
     .replace(/^[-_.]+|-+$/g, "");
   return name === "" || RESERVED_NAMES.has(name) ? "kit-project" : name;
-}
-
-/** The project's own script, unless it had another of that name. */
-function openPage(project: string, manager: PackageManager): string {
-  const hasScript = readManifest(project)?.scripts?.ui === "kit ui";
-  return hasScript ? `${manager} run ui` : `${runKit(manager)} ui`;
 }
 
 /** The shell's words to enter a folder, as short as they are clear. */

@@ -13,8 +13,8 @@ export interface Merged {
 /** Adds scripts and dependencies in the file's own indentation and line ends, as npm does. */
 export function mergeManifest(text: string, ours: string): Merged {
   const manifest = parseManifest(text);
-  if (!manifest)
-    return { text, added: [], kept: ["not a JSON object; mend it, then run kit init again"] };
+  // Refused before anything was written.
+  if (!manifest) return { text, added: [], kept: [] };
   const template = JSON.parse(ours) as Manifest;
   const added: string[] = [];
   const kept = [template.name, undefined].includes(manifest.name) ? [] : ["name"];
@@ -39,6 +39,11 @@ export function mergeGitignore(text: string, ours: string): Merged {
   const lineEnd = lineEndOf(text);
   const start = added.length === 0 || text === "" || text.endsWith("\n") ? text : text + lineEnd;
   return { text: start + added.map((line) => line + lineEnd).join(""), added, kept: [] };
+}
+
+/** Adds nothing: says what the manifest does not get where the settings are not the template's. */
+export function keepTsconfig(text: string, ours: string): Merged {
+  return { text, added: [], kept: text === ours ? [] : ["no typecheck script added"] };
 }
 
 /** Adds a setting of one line and those indented below it, unless there is one of that name. */

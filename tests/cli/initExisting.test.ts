@@ -1,4 +1,4 @@
-import { existsSync, lstatSync, mkdirSync, readFileSync, symlinkSync } from "node:fs";
+import { existsSync, lstatSync, mkdirSync, readFileSync, readdirSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { runKit } from "../kit.ts";
@@ -40,25 +40,45 @@ it("adds what is missing, overwrites nothing and says both", async () => {
       .sort();
   expect(listOf("added to")).toEqual([
     ".gitignore (.kit/)",
-    "package.json (scripts.ui, scripts.train, scripts.typecheck, dependencies.kit, devDependencies.@types/node, devDependencies.typescript)",
+    "package.json (scripts.ui, scripts.train, dependencies.kit, devDependencies.@types/node)",
   ]);
   expect(listOf("left alone")).toEqual([
     "README.md",
     "data/train.jsonl",
     "package.json (scripts.build)",
     "src/kit/index.ts",
-    "tsconfig.json",
+    "tsconfig.json (no typecheck script added)",
   ]);
+  expect(listOf("created")).toEqual([
+    "data/generate.mjs",
+    "data/heldout.jsonl",
+    "src/kit/evaluate.ts",
+    "src/kit/trainer.ts",
+  ]);
+  expect(stdout.split("\n")[0]).toBe(`added Kit to ${project}`);
 });
 
-it("changes nothing the second time", async () => {
-  const project = createProject({ "package.json": `{"name":"mine"}` });
+it.each([
+  ["a new project", {}],
+  ["one that was there", { "package.json": `{"name":"mine"}` }],
+])("changes nothing the second time, and says so: %s", async (_, existing) => {
+  const project = createProject(existing);
   await initIn(project);
   const files = ["package.json", ".gitignore"];
   const before = files.map((file) => read(project, file));
   const stdout = await initIn(project);
   expect(files.map((file) => read(project, file))).toEqual(before);
-  expect(stdout).not.toContain("added to");
+  expect(stdout).toBe(`nothing to add to ${project}\nnext: npm install && npm run ui\n`);
+});
+
+it("tells in its README how to build where the script of that name is another's", async () => {
+  const manifest = JSON.stringify({ scripts: { build: "vite build", train: "kit start" } });
+  const project = createProject({ "package.json": manifest });
+  await initIn(project);
+  const readme = read(project, "README.md");
+  expect(readme).toContain("run `npx --no kit build` first");
+  expect(readme).toContain("`npm run train`");
+  expect(readme).not.toContain("npm run build");
 });
 
 it.each([
@@ -90,12 +110,15 @@ it("takes a dependency of either kind for one that is there", async () => {
 });
 
 it.each([`{"name": `, `{\n  // mine\n  "name": "a"\n}`, "[]", `{"scripts":[]}`, ""])(
-  "leaves alone a package.json that is none: %j",
+  "writes nothing beside a package.json that is none: %j",
   async (text) => {
     const project = createProject({ "package.json": text });
-    expect(await initIn(project)).toContain(
-      "left alone: package.json (not a JSON object; mend it, then run kit init again)\n",
-    );
+    expect(await runKit(project, ["init"])).toEqual({
+      code: 1,
+      stdout: "",
+      stderr: `kit: ${project}/package.json is not a JSON object that npm can read. Mend package.json, then run kit init again.\n`,
+    });
+    expect(readdirSync(project)).toEqual(["package.json"]);
     expect(read(project, "package.json")).toBe(text);
   },
 );

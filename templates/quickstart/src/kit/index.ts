@@ -1,4 +1,4 @@
 import { createKit } from "kit";
-import { trainer } from "./trainer";
+import { trainer } from "./trainer.js";
 
 export default createKit({ trainer });

@@ -1,5 +1,5 @@
 import { createTrainer } from "kit";
-import { printHeldOut } from "./evaluate";
+import { printHeldOut } from "./evaluate.js";
 
 export const trainer = createTrainer({
   name: "date-normalizer",
