@@ -1,5 +1,5 @@
 import { existsSync, lstatSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { NPM, type Packed, ROOT, createFolder, pack, run } from "./packed.ts";
 
@@ -28,7 +28,9 @@ it("the package holds what runs, and nothing else", () => {
     /^dist\/[\w/-]+\.(js|d\.ts)$/.test(path) ||
     /^dist\/page\/(index\.html|assets\/[\w.-]+)$/.test(path) ||
     /^templates\/quickstart\//.test(path) ||
-    ["package.json", "README.md", "LICENSE"].includes(path);
+    /^docs\/[\w-]+\.(md|png|json)$/.test(path) ||
+    /^(README|CHANGELOG|CONTRIBUTING|SECURITY)\.md$/.test(path) ||
+    ["package.json", "LICENSE"].includes(path);
   expect(paths.filter((path) => !isExpected(path))).toEqual([]);
   expect(paths).toEqual(
     expect.arrayContaining([
@@ -43,6 +45,21 @@ it("the package holds what runs, and nothing else", () => {
     ]),
   );
   expect(paths.filter((path) => /\.kit|node_modules|test/.test(path))).toEqual([]);
+});
+
+it("what its documentation links to is in the package", () => {
+  const paths = packed.files.map(({ path }) => path);
+  // CONTRIBUTING.md is about a clone.
+  const pages = paths.filter((path) => /^(docs\/[\w-]+|README|CHANGELOG|SECURITY)\.md$/.test(path));
+  const links = pages.flatMap((page) => {
+    const text = readFileSync(join(ROOT, page), "utf8");
+    const targets = [...text.matchAll(/\]\(([^)#]+)(#[^)]*)?\)/g)].map(([, target = ""]) => target);
+    return targets
+      .filter((target) => !/^https?:/.test(target))
+      .map((target) => join(dirname(page), target));
+  });
+  expect(links).toContain("docs/trainer.md");
+  expect(links.filter((link) => !paths.includes(link))).toEqual([]);
 });
 
 it("it installs at most 22 packages and 18 MB, without a compiler or a download of their own", () => {
@@ -61,9 +78,7 @@ it("it installs at most 22 packages and 18 MB, without a compiler or a download 
 it("npx kit init adds a project to the folder where it is installed, or makes another", async () => {
   const before = readManifest(folder);
   const output = await run(folder, [...NPM, "exec", "--", "kit", "init"]);
-  expect(output).toContain(
-    `created a Kit project in ${folder}\nadded to: package.json (scripts.ui`,
-  );
+  expect(output).toContain("\nadded to: package.json (scripts.ui");
   expect(output).toContain("\nnext: npm install && npm run ui\n");
   expect(readManifest(folder)).toMatchObject(before);
   expect(readFileSync(join(folder, ".gitignore"), "utf8")).toContain(".kit/");
