@@ -8,7 +8,7 @@ import { createProject } from "./project.ts";
 const RUN_LIMIT_MS = 300_000;
 
 test(
-  "the quickstart, as it is, normalises at least 90 % of the held-out dates exactly",
+  "the quickstart, as it is, normalizes at least 90 % of the held-out dates exactly",
   async () => {
     const project = createProject();
     await runKit(project, ["init", "."]);
