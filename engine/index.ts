@@ -2,9 +2,9 @@ import type { Engine } from "../protocol/engine.ts";
 import { createInferThread } from "./inferThread.ts";
 import { trainOnThread } from "./trainThread.ts";
 
-export { resolveModel, type ModelSource } from "./presets.ts";
+export { resolveModel, type ModelSource, type PresetName } from "./presets.ts";
 export { assertRequest } from "./request.ts";
-export { PROJECTIONS } from "./weights.ts";
+export { PROJECTIONS, type Projection } from "./weights.ts";
 
 /**
  * The embedded engine: gradient descent in WebAssembly, on threads of its own. Errors it can

@@ -9,6 +9,8 @@ export const PRESETS = {
   "kit/small": { width: 96, layers: 3, heads: 4, context: 256 },
 } as const satisfies Record<string, ModelShape>;
 
+export type PresetName = keyof typeof PRESETS;
+
 /** What a config's `model` stands for. */
 export type ModelSource =
   | { kind: "shape"; name: string; shape: ModelShape }

@@ -1,11 +1,30 @@
 import { inspect } from "node:util";
 import * as v from "valibot";
-import { type ModelSource, PROJECTIONS, resolveModel } from "../engine/index.ts";
-import type { LoraConfig, ModelShape } from "../protocol/engine.ts";
+import {
+  type ModelSource,
+  PROJECTIONS,
+  type PresetName,
+  type Projection,
+  resolveModel,
+} from "../engine/index.ts";
+import type { ModelShape } from "../protocol/engine.ts";
 import { KitError, messageOf } from "../protocol/error.ts";
 import type { TrainerCallbacks } from "./callbacks.ts";
 import { isPath } from "./config.ts";
 import { describeIssue, optionsSchema } from "./optionsSchema.ts";
+
+/** Relative to the project, or absolute; on Windows with its drive. */
+type CheckpointPath = `.${string}` | `/${string}` | `${string}:${"/" | "\\"}${string}`;
+
+/** Low-rank adaptation, with PEFT's names: the base model is frozen, an adapter is trained. */
+export interface LoraConfig {
+  /** Rank of the update. */
+  r: number;
+  /** The update is scaled by `alpha / r`. */
+  alpha: number;
+  /** Llama's projection names. Default `["q_proj", "v_proj"]`. */
+  targetModules?: Projection[];
+}
 
 /** What `createTrainer` takes. Names follow Hugging Face's `TrainingArguments`. */
 export interface TrainerOptions {
@@ -13,16 +32,16 @@ export interface TrainerOptions {
   name: string;
   /**
    * `"kit/nano"` or `"kit/small"`, sizes of your own, or the path of a checkpoint directory
-   * (beginning with `.` or `/`) to go on from. Default `"kit/nano"`.
+   * (beginning with `.` or `/`) to go on from, also as `./${path}`. Default `"kit/nano"`.
    */
-  model?: string | ModelShape;
+  model?: PresetName | CheckpointPath | ModelShape;
   dataset: {
     type: "jsonl";
     /** Relative to the project. One `{"messages"}`, `{"prompt","completion"}` or `{"text"}` a line. */
     path: string;
   };
   /** Trains an adapter and leaves the model as it is. Default: the whole model is trained. */
-  lora?: Omit<LoraConfig, "targetModules"> & Partial<Pick<LoraConfig, "targetModules">>;
+  lora?: LoraConfig;
   /** Default 400. */
   maxSteps?: number;
   /** Rows a step. Default 32. */

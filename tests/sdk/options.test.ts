@@ -78,7 +78,8 @@ describe("createTrainer's options", () => {
   });
 
   it("take a model's path relative to the project", () => {
-    const at = (model: string) => resolveConfig(checkOptions({ ...least, model }), "/p").model;
+    const at = (model: TrainerOptions["model"]) =>
+      resolveConfig(checkOptions({ ...least, model }), "/p").model;
     expect(at("./base")).toBe("/p/base");
     expect(at("/models/base")).toBe("/models/base");
   });

@@ -5,7 +5,7 @@ const trainer = (options: string) => `
 import { createTrainer } from "kit";
 createTrainer({ name: "tiny", dataset: { type: "jsonl", path: "data.jsonl" }, ${options} });`;
 const whole = (body: string) => `
-import { createKit, createTrainer, loadModel } from "kit";
+import { type TrainerOptions, createKit, createTrainer, loadModel } from "kit";
 ${body}
 void [createKit, createTrainer, loadModel];
 export {};`;
@@ -37,6 +37,9 @@ const trainer = createTrainer({
   },
 });
 createKit({ trainer });
+const model = (model: TrainerOptions["model"]) => model;
+const path: string = process.cwd();
+[model("kit/small"), model("../base"), model("/base"), model("C:\\\\base"), model(\`./\${path}\`)];
 const { jobId } = await trainer.start();
 sure<typeof jobId, string>(true);`);
 
@@ -60,7 +63,17 @@ const WRONG: [string, string, RegExp][] = [
   [
     "one target that is no list",
     trainer('lora: { r: 8, alpha: 1, targetModules: "q_proj" }'),
-    /^Type 'string' is not assignable to type 'string\[\]'\.$/,
+    /^Type 'string' is not assignable to type '\(.*"q_proj".*\)\[\]'\.$/,
+  ],
+  [
+    "a misspelt target",
+    trainer('lora: { r: 8, alpha: 1, targetModules: ["q_proj", "qproj"] }'),
+    /^Type '"qproj"' is not assignable to type '.*"q_proj".*'\. Did you mean '"q_proj"'\?$/,
+  ],
+  [
+    "a misspelt model",
+    trainer('model: "kit/nanoo"'),
+    /^Type '"kit\/nanoo"' is not assignable to type '.*"kit\/nano" \| "kit\/small".*'\./,
   ],
   [
     "no name",
