@@ -8,7 +8,7 @@ import { KitError, isKitError, messageOf } from "../protocol/error.ts";
 import { installedKit, wrongKit } from "./packages/installedKit.ts";
 import { PACKAGE } from "./packages/own.ts";
 
-const DEFAULT_ENTRY = "src/kit/index.ts";
+export const DEFAULT_ENTRY = "src/kit/index.ts";
 const NODE_TARGET = "node20.19";
 
 /** The bundle that exists, or a new one. A named entry is always built. */
@@ -23,9 +23,16 @@ export async function ensureBundle(project: string, entry?: string): Promise<str
  * @returns the bundle's absolute path
  * @throws KitError `ENTRY_NOT_FOUND`, `BUILD_FAILED` (file, line and column), `WRONG_KIT`, `CANNOT_WRITE`
  */
-export async function buildBundle(project: string, entry = DEFAULT_ENTRY): Promise<string> {
+export async function buildBundle(project: string, named?: string): Promise<string> {
+  const entry = named ?? DEFAULT_ENTRY;
   const entryPath = resolve(project, entry);
   if (!existsSync(entryPath)) {
+    if (named !== undefined) {
+      throw new KitError(
+        "ENTRY_NOT_FOUND",
+        `There is no ${entry} in ${project}. Check the name of the file to build.`,
+      );
+    }
     throw new KitError(
       "ENTRY_NOT_FOUND",
       `There is no ${entry} in ${project}. Create a project with "kit init", or name another folder with --project.`,

@@ -3,6 +3,7 @@ import { pathToFileURL } from "node:url";
 import { KitError } from "../protocol/error.ts";
 import { isKit } from "../sdk/kit.ts";
 import type { Trainer } from "../sdk/trainer.ts";
+import { DEFAULT_ENTRY } from "./bundle.ts";
 import { describeThrown } from "./thrown.ts";
 import { startWatchdog } from "./watchdog.ts";
 
@@ -12,12 +13,17 @@ const WATCHDOG_SLACK_MS = 1_000;
 
 /**
  * Imports a bundle, which runs the project's code.
+ * @param entry its source, as errors name it
  * @returns the trainer it exposes, or null
  * @throws KitError `IMPORT_FAILED` saying where in the project's sources, or `IMPORT_STUCK`
  */
-export async function loadTrainer(bundle: string, limitMs = LIMIT_MS): Promise<Trainer | null> {
+export async function loadTrainer(
+  bundle: string,
+  entry = DEFAULT_ENTRY,
+  limitMs = LIMIT_MS,
+): Promise<Trainer | null> {
   process.setSourceMapsEnabled(true);
-  const stuck = `src/kit/index.ts did not finish loading within ${limitMs / 1000} s. Look for a loop or a top-level await that does not end, in it or in what it imports.`;
+  const stuck = `${entry} did not finish loading within ${limitMs / 1000} s. Look for a loop or a top-level await that does not end, in it or in what it imports.`;
   const watchdog = startWatchdog(limitMs + WATCHDOG_SLACK_MS, `kit: ${stuck}`);
   let module: Record<string, unknown> | undefined;
   try {

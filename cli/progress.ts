@@ -44,7 +44,7 @@ export function createProgress(options: ProgressOptions) {
       data: `${shown(config.dataset.path)}, ${count(rows)} rows${ofFormat}${inTokens}`,
       ...(cut ? { cut: `${count(cut)} rows longer than maxLength or the model's context` } : {}),
       // Minutes may pass in silence before it.
-      steps: `${count(maxSteps)} of ${count(batchSize)} rows${passes}; the first compiles the model`,
+      steps: `${count(maxSteps)} with ${count(batchSize)} rows each${passes}; the first compiles the model`,
     });
   }
 
@@ -79,6 +79,11 @@ export function createProgress(options: ProgressOptions) {
     });
   }
 
+  function failedLines(error: string): string {
+    const failed = `failed: ${error}`;
+    return last ? withDetails(failed, { checkpoint: `${directory}/${last.path}` }) : failed;
+  }
+
   /** A path as it is seen from the project; any other name as it is. */
   function shown(name: string): string {
     if (!isAbsolute(name)) return name;
@@ -100,7 +105,7 @@ export function createProgress(options: ProgressOptions) {
         case "training.completed":
           return endLines(`completed in ${formatDuration((now() - startedAt) / 1000)}`);
         case "training.failed":
-          return `failed: ${event.data.error}`;
+          return failedLines(event.data.error);
         case "training.cancelled":
           return endLines(`cancelled at step ${event.data.step}`);
       }

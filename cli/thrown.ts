@@ -1,15 +1,12 @@
-import { join, relative } from "node:path";
-import { fileURLToPath } from "node:url";
-import { inspect } from "node:util";
+import { join } from "node:path";
 import { isKitError } from "../protocol/error.ts";
+import { asError, withPlace } from "../sdk/thrown.ts";
 import { installedKit, wrongKit } from "./packages/installedKit.ts";
 import { addPackage } from "./packages/manager.ts";
 
 /** A thrown value in one sentence, with its place in the project's sources where the stack has it. */
 export function describeThrown(error: unknown): string {
-  if (!(error instanceof Error)) {
-    return `The project's code threw ${inspect(error)}. Throw an Error, which tells where it comes from.`;
-  }
+  if (!(error instanceof Error)) return asError(error).message;
   if (isKitError(error)) return withPlace(error.message, error);
   if (isWrongKit(error)) return wrongKit(process.cwd()).message;
   const missing = missingPackage(error);
@@ -45,21 +42,18 @@ function isWrongKit(error: Error): boolean {
   return installedKit(join(process.cwd(), "package.json")) === "another package";
 }
 
-function withPlace(text: string, error: Error): string {
-  const place = sourcePlace(error);
-  return place ? `${text} (${place})` : text;
-}
-
-/** The first place in the project's own sources that the stack names: `src/kit/trainer.ts:3:9`. */
-export function sourcePlace(error: Error): string | undefined {
-  for (const line of error.stack?.split("\n") ?? []) {
-    const found = /\(?((?:file:\/\/)?\/[^()]*?):(\d+):(\d+)\)?$/.exec(line.trim());
-    if (!found) continue;
-    const [, place = "", row, column] = found;
-    const path = place.startsWith("file:") ? fileURLToPath(place) : place;
-    const local = relative(process.cwd(), path);
-    const isOwn = !local.startsWith("..") && !/^(node_modules|\.kit)\b/.test(local);
-    if (isOwn) return `${local}:${row}:${column}`;
-  }
-  return undefined;
+/** Calls back with what the project's code throws, or rejects, where nothing catches it. */
+export function onUncaught(handle: (thrown: unknown) => void): { stop: () => void } {
+  const onRejection = (reason: unknown) => {
+    // Code that listens itself has seen to its rejections.
+    if (process.listenerCount("unhandledRejection") === 1) handle(reason);
+  };
+  process.on("uncaughtException", handle);
+  process.on("unhandledRejection", onRejection);
+  return {
+    stop() {
+      process.off("uncaughtException", handle);
+      process.off("unhandledRejection", onRejection);
+    },
+  };
 }

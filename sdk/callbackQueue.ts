@@ -1,5 +1,6 @@
 import { KitError, messageOf } from "../protocol/error.ts";
 import type { TrainerCallbacks } from "./callbacks.ts";
+import { asError, withPlace } from "./thrown.ts";
 
 /** How long a callback may take. */
 const CALLBACK_LIMIT_MS = 3_600_000;
@@ -42,8 +43,10 @@ export async function callLast(
 ): Promise<void> {
   try {
     await callWithin(limitMs, name, call);
-  } catch (error) {
-    process.emitWarning(`${name} failed: ${messageOf(error)}`, "KitWarning");
+  } catch (thrown) {
+    const error = asError(thrown);
+    // At once: a warning of Node's would come after the exit of kit start.
+    process.stderr.write(`kit: ${name} failed: ${withPlace(messageOf(error), error)}\n`);
   }
 }
 

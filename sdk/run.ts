@@ -7,6 +7,7 @@ import { callLast, createCallbackQueue } from "./callbackQueue.ts";
 import type { TrainerCallbacks } from "./callbacks.ts";
 import { createCheckpoints } from "./checkpoints.ts";
 import { queueCallback } from "./eventCallbacks.ts";
+import { asError } from "./thrown.ts";
 
 /** A message longer than this is cut in the log, so that its record stays short enough for one write. */
 const LONGEST_ERROR = 8_000;
@@ -149,8 +150,4 @@ function orAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
     signal.addEventListener("abort", abort, { once: true });
     work.then(resolve, reject);
   });
-}
-
-function asError(value: unknown): Error {
-  return value instanceof Error ? value : new Error(String(value));
 }

@@ -9,6 +9,7 @@ import type { Job } from "../protocol/job.ts";
 import { resolveConfig } from "./config.ts";
 import { type TrainerOptions, checkOptions } from "./options.ts";
 import { type RunResult, runJob } from "./run.ts";
+import { asError } from "./thrown.ts";
 
 /** Kit's own door to a trainer's events, by a key that every copy of Kit shares. */
 export const OBSERVE = Symbol.for("kit.trainer.observe");
@@ -76,7 +77,12 @@ export function createTrainer(options: TrainerOptions): Trainer {
     const config = resolveConfig(checked, project);
     const owned = createOwnedJob(project, checked.name, config);
     const { job, directory } = owned;
-    const created = { job, config, directory, fail: (error: unknown) => failure.abort(error) };
+    const created = {
+      job,
+      config,
+      directory,
+      fail: (error: unknown) => failure.abort(asError(error)),
+    };
     for (const observer of observers) observer.onCreated?.(created);
     const ended = runJob({
       job: owned,

@@ -3,7 +3,7 @@ import type { ManifestMessage } from "../../protocol/manifest.ts";
 import { buildBundle } from "../bundle.ts";
 import { loadTrainer } from "../load.ts";
 import { enterProject } from "../project.ts";
-import { describeThrown } from "../thrown.ts";
+import { describeThrown, onUncaught } from "../thrown.ts";
 
 /** Builds and loads the project, and tells the server that spawned this process what it exposes. */
 export async function manifest(options: { project: string }): Promise<void> {
@@ -11,7 +11,7 @@ export async function manifest(options: { project: string }): Promise<void> {
   process.once("disconnect", () => process.exit());
   // Waiting for that alone keeps nothing alive: an await that cannot settle ends the process.
   process.channel?.unref();
-  process.once("uncaughtException", (error) => tell({ error: describeThrown(error) }));
+  onUncaught((thrown) => tell({ error: describeThrown(thrown) }));
   try {
     const bundle = await buildBundle(enterProject(options.project));
     const trainer = await loadTrainer(bundle);

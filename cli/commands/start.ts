@@ -1,14 +1,15 @@
 import { KitError, isKitError } from "../../protocol/error.ts";
 import { type FinalEvent, isFinalEvent } from "../../protocol/event.ts";
 import { NO_TRAINER, describeEarlyExit } from "../../protocol/manifest.ts";
+import { sourcePlace } from "../../sdk/thrown.ts";
 import { OBSERVE, type ObservableTrainer, type Trainer } from "../../sdk/trainer.ts";
 import { recordOwnRun } from "../../server/run/record.ts";
-import { ensureBundle, showPath } from "../bundle.ts";
+import { DEFAULT_ENTRY, ensureBundle, showPath } from "../bundle.ts";
 import { reportError } from "../errors.ts";
 import { loadTrainer } from "../load.ts";
 import { createProgress } from "../progress.ts";
 import { enterProject } from "../project.ts";
-import { describeThrown, sourcePlace } from "../thrown.ts";
+import { describeThrown, onUncaught } from "../thrown.ts";
 
 const EXIT_FAILED = 1;
 const EXIT_CODES = {
@@ -21,12 +22,14 @@ export async function start(
   entry: string | undefined,
   options: { project: string },
 ): Promise<void> {
-  const early = exitOnSignals();
+  const name = entry ?? DEFAULT_ENTRY;
+  const explain = (code: number) => explainExit(name, code);
+  const early = exitOnSignals(explain);
   const project = enterProject(options.project);
   recordOwnRun(project);
   const bundle = await ensureBundle(project, entry);
-  const trainer = await loadOrExplain(bundle);
-  if (!trainer) throw new KitError("NO_TRAINER", NO_TRAINER);
+  const trainer = await loadOrExplain(bundle, name, explain);
+  if (!trainer) throw new KitError("NO_TRAINER", withEntry(name, NO_TRAINER));
   const end = printEvents(trainer, project);
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
     process.on(signal, () => {
@@ -44,9 +47,9 @@ export async function start(
  * Until there is a job to cancel. Not SIGINT: by itself it ends the process with 130, also one
  * whose only thread is in a loop of the project's code, where no handler would be called.
  */
-function exitOnSignals(): { stop: () => void } {
+function exitOnSignals(explain: (code: number) => void): { stop: () => void } {
   const exit = () => {
-    process.off("exit", explainExit);
+    process.off("exit", explain);
     process.exit(EXIT_CODES["training.cancelled"]);
   };
   const signals = ["SIGTERM", "SIGHUP"] as const;
@@ -55,25 +58,34 @@ function exitOnSignals(): { stop: () => void } {
 }
 
 /** Loading runs the project's code, which may end this process before it is done. */
-async function loadOrExplain(bundle: string): Promise<Trainer | null> {
-  const crash = (error: unknown) => {
-    process.off("exit", explainExit);
-    process.exit(reportError(new Error(describeThrown(error), { cause: error })));
-  };
-  process.once("exit", explainExit);
-  process.once("uncaughtException", crash);
+async function loadOrExplain(
+  bundle: string,
+  entry: string,
+  explain: (code: number) => void,
+): Promise<Trainer | null> {
+  const uncaught = onUncaught((thrown) => {
+    process.off("exit", explain);
+    process.exit(reportError(new Error(describeThrown(thrown), { cause: thrown })));
+  });
+  process.once("exit", explain);
   try {
-    return await loadTrainer(bundle);
+    return await loadTrainer(bundle, entry);
   } finally {
-    process.off("exit", explainExit);
-    process.off("uncaughtException", crash);
+    process.off("exit", explain);
+    uncaught.stop();
   }
 }
 
-function explainExit(code: number): void {
+function explainExit(entry: string, code: number): void {
   // Node sets the code of an unsettled await aside from the one it passes.
-  console.error(`kit: ${describeEarlyExit(Number(process.exitCode ?? code))}`);
+  const why = describeEarlyExit(Number(process.exitCode ?? code));
+  console.error(`kit: ${withEntry(entry, why)}`);
   process.exitCode = EXIT_FAILED;
+}
+
+/** A sentence about the project's usual entry, told of the one that is trained. */
+function withEntry(entry: string, sentence: string): string {
+  return sentence.replace(DEFAULT_ENTRY, () => entry);
 }
 
 interface End {
@@ -89,7 +101,7 @@ function printEvents(trainer: Trainer, project: string): End {
       progress = createProgress({ config, project, directory: showPath(project, directory) });
       console.log(`job ${job.id} ${job.name}`);
       // What the project's code throws outside of its callbacks ends the job, not only the process.
-      process.on("uncaughtException", fail);
+      onUncaught(fail);
     },
     onWait: ({ id, name }) => console.log(`waiting for job ${id} ${name}`),
     onEvent(event) {

@@ -51,7 +51,7 @@ it("says what it trains, on what, and how much of it, aligned", () => {
     .toBe(`training kit/nano
   parameters  117,000
   data        data/train.jsonl, 4,000 rows of {text}, 81,204 tokens
-  steps       1,000 of 32 rows, 8 passes over the data; the first compiles the model`);
+  steps       1,000 with 32 rows each, 8 passes over the data; the first compiles the model`);
 });
 
 it("says what an adapter is trained on, and leaves out what an engine does not tell", () => {
@@ -62,12 +62,12 @@ it("says what an adapter is trained on, and leaves out what an engine does not t
     .toBe(`training .kit/jobs/a/artifacts/step-4
   parameters  117,000 of an adapter (LoRA, r 8, alpha 16)
   data        /data/train.jsonl, 4,000 rows
-  steps       1,000 of 32 rows; the first compiles the model`);
+  steps       1,000 with 32 rows each; the first compiles the model`);
 });
 
 it("tells of rows that are cut, which would otherwise be missed in silence", () => {
   expect(createTold()(0).started({ cut: 1_200, epochs: 0.024 })).toContain(
-    "\n  cut         1,200 rows longer than maxLength or the model's context\n  steps       1,000 of 32 rows, 0.02 passes over the data; the first compiles the model",
+    "\n  cut         1,200 rows longer than maxLength or the model's context\n  steps       1,000 with 32 rows each, 0.02 passes over the data; the first compiles the model",
   );
 });
 
@@ -126,16 +126,15 @@ it("says at the end where the last artifact lies and how to use it, and counts n
   expect(at(565).completed()).toContain("= AutoPeftModelForCausalLM.from_pretrained(");
 });
 
-it("says of a cancelled job what it left, and of a failed one why", () => {
+it("says of a cancelled job what it left, and of a failed one that and why", () => {
   const at = createTold();
   const cancel = () =>
     at(0)
       .progress.text({ event: "training.cancelled", data: { step: 3 } })
       .split("\n")[0];
-  expect(cancel()).toBe("cancelled at step 3");
+  const fail = () => at(0).progress.text({ event: "training.failed", data: { error: "no" } });
+  expect([cancel(), fail()]).toEqual(["cancelled at step 3", "failed: no"]);
   at(0).saved(ARTIFACT);
   expect(cancel()).toBe("cancelled at step 3: d/artifacts/step-1");
-  expect(at(0).progress.text({ event: "training.failed", data: { error: "no" } })).toBe(
-    "failed: no",
-  );
+  expect(fail()).toBe("failed: no\n  checkpoint  d/artifacts/step-1");
 });

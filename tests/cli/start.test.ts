@@ -24,7 +24,7 @@ describe("kit start", () => {
       "training llama-8x1",
       "  parameters  3,160",
       "  data        data.jsonl, 8 rows of \\{prompt, completion\\}, 48 tokens",
-      "  steps       4 of 2 rows, 1 pass over the data; the first compiles the model",
+      "  steps       4 with 2 rows each, 1 pass over the data; the first compiles the model",
       step(1),
       step(2) + pace,
       `checkpoint ${directory}/artifacts/step-2`,
@@ -116,7 +116,9 @@ export function own({ room }: Place): never {\n  throw new Error("no room left: 
     const project = createTinyProject(tinySource({ options, before }), { "src/kit/own.ts": own });
     expect(await runKit(project, ["start"])).toMatchObject({
       code: 1,
-      stderr: "failed: no room left: 0\n  at src/kit/own.ts:6:9\n",
+      stderr: expect.stringMatching(
+        /^failed: no room left: 0\n {2}checkpoint {2}\.kit\/jobs\/\S+\/artifacts\/step-\d\n {2}at src\/kit\/own\.ts:6:9\n$/,
+      ),
     });
     expect(jobsOf(project)).toMatchObject([{ status: "failed" }]);
     const { stderr } = await runKit(project, ["start"], { DEBUG: "kit" });
@@ -127,8 +129,8 @@ export function own({ room }: Place): never {\n  throw new Error("no room left: 
     const options = `callbacks: { onLog: () => new Promise(() => {}) },`;
     const project = createTinyProject(tinySource({ options }));
     const { code, stderr } = await runKit(project, ["start"]);
-    expect(stderr).toBe(
-      "failed: onLog never returned. Look for a promise in it that does not settle.\n",
+    expect(stderr).toMatch(
+      /^failed: onLog never returned\. Look for a promise in it that does not settle\.\n {2}checkpoint /,
     );
     expect(code).toBe(1);
     expect(jobsOf(project)).toMatchObject([{ status: "failed" }]);

@@ -63,6 +63,20 @@ describe("wrong input is one line without a stack, and exit code 1", () => {
     expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
   });
 
+  it.each([
+    ["nothing exposed", "export default 1;", 1, "No trainer in src/kit/long.ts yet."],
+    ["an exit", "process.exit(0);", 1, "src/kit/long.ts ended the process (exit code 0)"],
+    ["a stuck await", "await new Promise(() => {});", 1, "src/kit/long.ts never finished loading"],
+    ["no file", null, 2, "There is no src/kit/long.ts in "],
+  ])("of the entry that was named: %s", async (_, source, exit, sentence) => {
+    const files = source === null ? undefined : { "src/kit/long.ts": source };
+    const project = createTinyProject(undefined, files);
+    const { code, stderr } = await runKit(project, ["start", "src/kit/long.ts"]);
+    expect(stderr.slice(0, `kit: ${sentence}`.length)).toBe(`kit: ${sentence}`);
+    expect(stderr).not.toMatch(/index\.ts|kit init/);
+    expect(code).toBe(exit);
+  });
+
   it.each<[string, string | null, RegExp]>([
     [
       "missing",

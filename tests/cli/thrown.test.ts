@@ -1,6 +1,7 @@
+import { join } from "node:path";
 import { expect, test } from "vitest";
 import { createProject } from "../project.ts";
-import { runKit } from "../kit.ts";
+import { ENDLESS, createTinyProject, runKit, tinySource } from "../kit.ts";
 
 test.each([
   ["throw null", "The project's code threw null. Throw an Error, which tells where it comes from."],
@@ -25,6 +26,10 @@ test.each([
     `Promise.reject(new Error("later")); await new Promise(() => setTimeout(() => {}, 60_000));`,
     "Error: later (src/kit/index.ts:1:16)",
   ],
+  [
+    `Promise.reject("later"); await new Promise(() => setTimeout(() => {}, 60_000));`,
+    "The project's code threw 'later'. Throw an Error, which tells where it comes from.",
+  ],
 ])(
   "what a project throws while it is loaded is told in one sentence: %s",
   async (code, sentence) => {
@@ -33,6 +38,54 @@ test.each([
     expect(stderr).toBe(`kit: ${sentence}\n`);
   },
 );
+
+test("a place is found whatever the project's folder is called", async () => {
+  const parent = createProject({
+    "my app (copy)/src/kit/index.ts": `new (class A { constructor() { throw new Error("no"); } })();`,
+    "my app (copy)/src/kit/plain.ts": `await 0; throw new Error("no");`,
+  });
+  const project = join(parent, "my app (copy)");
+  const inCall = await runKit(project, ["start"]);
+  expect(inCall.stderr).toBe("kit: Error: no (src/kit/index.ts:1:38)\n");
+  const atTop = await runKit(project, ["start", "src/kit/plain.ts"]);
+  expect(atTop.stderr).toBe("kit: Error: no (src/kit/plain.ts:1:16)\n");
+});
+
+test.each([
+  ["throw undefined", "onLog() { throw undefined; }", "undefined"],
+  ["a rejection", `onLog: () => Promise.reject({ status: 500 })`, "{ status: 500 }"],
+  ["a rejection aside", `onLog() { void Promise.reject("text"); }`, "'text'"],
+  ["a throw aside", `onLog() { setTimeout(() => { throw undefined; }); }`, "undefined"],
+])(
+  "what is thrown in a run and is no error is told as while loading: %s",
+  async (_, callback, what) => {
+    const options = `${ENDLESS} callbacks: { ${callback} },`;
+    const { code, stderr } = await runKit(createTinyProject(tinySource({ options })), ["start"]);
+    const told = `failed: The project's code threw ${what}. Throw an Error, which tells where it comes from.\n`;
+    expect({ code, stderr }).toEqual({ code: 1, stderr: told });
+  },
+);
+
+test("a rejection that the project's code listens for does not end its job", async () => {
+  const before = `process.on("unhandledRejection", (reason) => console.log("seen", reason));`;
+  const options = `callbacks: { onStarted() { void Promise.reject("text"); } },`;
+  const { code, stdout } = await runKit(createTinyProject(tinySource({ before, options })), [
+    "start",
+  ]);
+  expect(code).toBe(0);
+  expect(stdout).toContain("\nseen text\n");
+});
+
+test.each([
+  ["onFailed", `onStarted() { throw new Error("first"); },`, 1],
+  ["onCancelled", `onStarted() { process.kill(process.pid, "SIGINT"); },`, 130],
+])("what the last callback throws is told in one line: %s", async (name, end, exit) => {
+  const options = `${ENDLESS} callbacks: { ${end} ${name}() { throw new TypeError("second"); } },`;
+  const { code, stderr } = await runKit(createTinyProject(tinySource({ options })), ["start"]);
+  expect(code).toBe(exit);
+  const line = new RegExp(`^kit: ${name} failed: second \\(src/kit/index\\.ts:\\d+:\\d+\\)$`, "m");
+  expect(stderr).toMatch(line);
+});
 
 test("a bundle of a Kit that has moved says to build again", async () => {
   const code = `import "file:///nowhere/kit/dist/sdk/index.js";`;

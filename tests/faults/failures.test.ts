@@ -26,7 +26,12 @@ async function expectFailure(
 ): Promise<void> {
   const { code, stdout, stderr } = await runKit(project, ["start"], env);
   harm.status(code, 1);
-  harm.also(stderr, expect.stringMatching(/^failed: [^\n]+\n( {2}at src\/kit\/index\.ts:\S+\n)?$/));
+  harm.also(
+    stderr,
+    expect.stringMatching(
+      /^failed: [^\n]+\n( {2}checkpoint {2}\S+\n)?( {2}at src\/kit\/index\.ts:\S+\n)?$/,
+    ),
+  );
   const told = /^failed: (.*)\n/.exec(stderr)?.[1] ?? "";
   harm.also(told, expect.stringMatching(sentence));
   const [, id = ""] = /^job (\S+)/.exec(stdout) ?? [];

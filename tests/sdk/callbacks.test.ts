@@ -129,7 +129,7 @@ describe("callbacks", () => {
         },
       },
     });
-    await expect(trainer.wait()).rejects.toThrow("undefined");
+    await expect(trainer.wait()).rejects.toThrow("The project's code threw undefined.");
     const empty = createTinyTrainer({ callbacks: { onStarted: rejecting("") } });
     await expect(empty.wait()).rejects.toThrow();
     const { jobId } = await empty.start();
@@ -138,7 +138,7 @@ describe("callbacks", () => {
 
   it("change nothing by failing when the job has ended already", async () => {
     const project = enterProject();
-    const warnings = vi.spyOn(process, "emitWarning").mockImplementation(() => {});
+    const told = vi.spyOn(process.stderr, "write").mockReturnValue(true);
     const failed = createTinyTrainer({
       model: "./none",
       callbacks: { onFailed: rejecting("no onFailed") },
@@ -148,10 +148,10 @@ describe("callbacks", () => {
     await expect(failed.wait()).rejects.toThrow("No checkpoint");
     expect((await cancelled.wait()).job.status).toBe("cancelled");
     expect(jobsOf(project).map(({ status }) => status)).toEqual(["cancelled", "failed"]);
-    expect(warnings.mock.calls.map(([text]) => text)).toEqual([
-      "onFailed failed: no onFailed",
-      "onCancelled failed: no onCancelled",
+    expect(told.mock.calls.map(([text]) => String(text))).toEqual([
+      expect.stringMatching(/^kit: onFailed failed: no onFailed/),
+      expect.stringMatching(/^kit: onCancelled failed: no onCancelled/),
     ]);
-    warnings.mockRestore();
+    told.mockRestore();
   });
 });

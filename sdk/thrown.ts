@@ -1,0 +1,32 @@
+import { relative } from "node:path";
+import { fileURLToPath } from "node:url";
+import { inspect } from "node:util";
+
+/** What was thrown, or in its stead an error that says what it was. */
+export function asError(thrown: unknown): Error {
+  if (thrown instanceof Error) return thrown;
+  return new Error(
+    `The project's code threw ${inspect(thrown)}. Throw an Error, which tells where it comes from.`,
+  );
+}
+
+export function withPlace(text: string, error: Error): string {
+  const place = sourcePlace(error);
+  return place ? `${text} (${place})` : text;
+}
+
+/** The first place in the project's own sources that the stack names: `src/kit/trainer.ts:3:9`. */
+export function sourcePlace(error: Error): string | undefined {
+  for (const line of error.stack?.split("\n") ?? []) {
+    const found = /(?:^at (?:async )?|\()((?:file:\/\/)?\/[^<>]*):(\d+):(\d+)\)?$/.exec(
+      line.trim(),
+    );
+    if (!found) continue;
+    const [, place = "", row, column] = found;
+    const path = place.startsWith("file:") ? fileURLToPath(place) : place;
+    const local = relative(process.cwd(), path);
+    const isOwn = !local.startsWith("..") && !/^(node_modules|\.kit)\b/.test(local);
+    if (isOwn) return `${local}:${row}:${column}`;
+  }
+  return undefined;
+}
