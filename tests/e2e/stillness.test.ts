@@ -4,6 +4,7 @@ import { COMPLETED, STARTED, createJob, logged } from "../jobs.ts";
 import { createTinyProject, ENDLESS, tinySource } from "../kit.ts";
 import { openPage, runButton, useBrowser } from "./browser.ts";
 import { startKitUi } from "./kitUi.ts";
+import { LONG_ERROR } from "./statuses.ts";
 
 useBrowser();
 
@@ -50,6 +51,30 @@ test.each(WIDTHS)("nothing moves while a job goes its way, at %i px", async (wid
   expect(await shifts()).toEqual([]);
 });
 
+test.each([
+  [1280, "short", "Out of memory."],
+  [1280, "long", LONG_ERROR],
+  [360, "short", "Out of memory."],
+  [360, "long", LONG_ERROR],
+])("nothing moves when a job fails, at %i px with a %s error", async (width, _, error) => {
+  const project = createTinyProject();
+  const { job, append } = createJob(project, "fails", [STARTED, logged(1)]);
+  const { url } = await startKitUi(project);
+  const page = await openPage(`${url}#/jobs/${job.id}`);
+  await page.setViewportSize({ width, height: 800 });
+  await page.getByText("[log] step=1 ").waitFor();
+  await page.getByText("live", { exact: true }).waitFor();
+  const shifts = await recordShifts(page);
+  append({ event: "training.failed", data: { error } });
+  const failure = page.locator(".failure");
+  await failure.waitFor();
+  expect(await shifts()).toEqual([]);
+  // All of it can be read.
+  await failure.focus();
+  await page.keyboard.press("End");
+  await expect.poll(() => failure.evaluate(UNSEEN)).toBeLessThan(2);
+});
+
 test("what moves on its own is still for who wants less motion", async () => {
   const { url } = await startKitUi(createTinyProject(tinySource({ options: ENDLESS })));
   const page = await openPage(url);
@@ -68,16 +93,16 @@ test("a log that is followed stays at its end when the window narrows", async ()
   const { url } = await startKitUi(project);
   const page = await openPage(`${url}#/jobs/${job.id}`);
   await page.getByText("[log] step=49 ").waitFor();
-  const left = () => page.evaluate<number>(UNSEEN);
+  const left = () => page.locator("pre").evaluate(UNSEEN);
   await page.setViewportSize({ width: 1280, height: 500 });
   await expect.poll(left).toBeLessThan(2);
   await page.setViewportSize({ width: 200, height: 500 });
   await expect.poll(left).toBeLessThan(2);
 });
 
-/** How far a log is from its end, in CSS pixels. */
-const UNSEEN = `(({ scrollHeight, scrollTop, clientHeight }) =>
-  scrollHeight - scrollTop - clientHeight)(document.querySelector("pre"))`;
+/** How far a box is from its end, in CSS pixels. */
+const UNSEEN = (box: { scrollHeight: number; scrollTop: number; clientHeight: number }) =>
+  box.scrollHeight - box.scrollTop - box.clientHeight;
 
 /** Two frames: the second comes after the shifts of what was there before the first were told. */
 const FRAMES = "new Promise((go) => requestAnimationFrame(() => requestAnimationFrame(go)))";
