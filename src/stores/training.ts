@@ -14,6 +14,8 @@ const TOO_MANY = 429;
 export const useTraining = defineStore("training", () => {
   const project = useManifest();
   const inFlight = ref(false);
+  /** Whether the latest run was seen to its end. */
+  const hasEnded = ref(false);
   const output = shallowRef(NO_OUTPUT);
   /** What went wrong between the page and the run. */
   const notice = ref("");
@@ -66,9 +68,11 @@ export const useTraining = defineStore("training", () => {
   /** Shows a run's output to its end, through lost connections and while the tab is hidden. */
   async function follow(first: RunOutput): Promise<void> {
     let found: RunOutput | null = first;
+    hasEnded.value = false;
     while (found) {
       const end = await transcript.read(found);
-      if (end === "ended") return;
+      hasEnded.value = end === "ended";
+      if (hasEnded.value) return;
       found = await reattach(end === "lost");
       notice.value = found
         ? ""
@@ -92,5 +96,5 @@ export const useTraining = defineStore("training", () => {
     }
   }
 
-  return { inFlight, output, notice, canStart, attach, start };
+  return { inFlight, hasEnded, output, notice, canStart, attach, start };
 });

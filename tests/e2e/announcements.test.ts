@@ -2,7 +2,7 @@ import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
 import { COMPLETED, STARTED, createJob, logged } from "../jobs.ts";
 import { createTinyProject } from "../kit.ts";
-import { openPage, runButton, useBrowser } from "./browser.ts";
+import { openPage, reloadWithoutAnswers, runButton, useBrowser } from "./browser.ts";
 import { startKitUi } from "./kitUi.ts";
 
 useBrowser();
@@ -51,5 +51,17 @@ test("home announces that a run begins and ends, and no line of its output", asy
   await runButton(page).click();
   await page.getByText("completed in").waitFor();
   await expect.poll(() => runButton(page).isEnabled()).toBe(true);
-  expect(await announced()).toEqual(["run in flight"]);
+  await expect.poll(announced).toEqual(["run in flight", "run ended"]);
+});
+
+test("home announces once what is wrong with the project", async () => {
+  const { url } = await startKitUi(createTinyProject('throw new Error("no such thing");'));
+  const page = await openPage(url);
+  const answer = await reloadWithoutAnswers(page);
+  await page.getByText("Reading src/kit/index.ts…").waitFor();
+  const announced = await listen(page);
+  await answer();
+  const wrong = /^Couldn't read manifest: Error: no such thing/;
+  await runButton(page).getByText(wrong).waitFor();
+  expect(await announced()).toEqual([expect.stringMatching(wrong)]);
 });

@@ -38,6 +38,21 @@ export async function openPage(url: string): Promise<Page> {
   return page;
 }
 
+/** Loads the page anew and holds back what it asks for, until the returned function is called. */
+export async function reloadWithoutAnswers(page: Page): Promise<() => Promise<void>> {
+  let answer!: () => void;
+  const answered = new Promise<void>((resolve) => (answer = resolve));
+  await page.route("**/api/**", async (route) => {
+    await answered;
+    await route.continue();
+  });
+  await page.reload();
+  return async () => {
+    answer();
+    await page.unrouteAll({ behavior: "wait" });
+  };
+}
+
 /** The button of the Run training panel, by any of its labels. */
 export function runButton(page: Page) {
   return page.getByRole("button", { name: /^(Run training: |No trainer in |Couldn't read )/ });

@@ -118,6 +118,6 @@ test("the error of a project that does not load is shown as text", async () => {
   const thrown = `throw new Error(${JSON.stringify(ALL)});`;
   const { url } = await startKitUi(createTinyProject(thrown));
   const page = await openWatched(url);
-  await page.getByText("Couldn't read manifest").waitFor();
+  await runButton(page).getByText("Couldn't read manifest").waitFor();
   await inspect(page, "manifest");
 });

@@ -40,6 +40,27 @@ test("the keyboard reaches everything, its mark is seen, and a refreshed list ke
   expect(await page.evaluate("document.activeElement.ariaLabel")).toBe("Event log, last 50 lines");
 }, 60_000);
 
+test("the Run training button has the focus again after the run it started, unless that went on", async () => {
+  const { url } = await startKitUi(createTinyProject());
+  const page = await openPage(url);
+  const focused = () => page.evaluate<string>("document.activeElement.className.split(' ')[0]");
+  const run = async () => {
+    await expect.poll(() => runButton(page).isEnabled()).toBe(true);
+    await runButton(page).focus();
+    await page.keyboard.press("Enter");
+    await page.getByText("run in flight").waitFor();
+  };
+  await run();
+  await page.getByText("run ended").waitFor();
+  await expect.poll(focused).toBe("run");
+  await run();
+  await page.keyboard.press("Tab");
+  expect(await focused()).toBe("log-box");
+  await page.getByText("run ended").waitFor();
+  await expect.poll(() => runButton(page).isEnabled()).toBe(true);
+  expect(await focused()).toBe("log-box");
+});
+
 const DESCRIBE_FOCUS = `(({ outlineStyle, outlineWidth }) => ({
   text: document.activeElement.innerText.trim(),
   outline: outlineStyle + " " + outlineWidth,

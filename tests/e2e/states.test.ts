@@ -6,7 +6,7 @@ import type { Page } from "playwright-core";
 import { describe, expect, test } from "vitest";
 import { fillWithJobs } from "../jobs.ts";
 import { createTinyProject, ENDLESS, tinySource } from "../kit.ts";
-import { openPage, runButton, useBrowser } from "./browser.ts";
+import { openPage, reloadWithoutAnswers, runButton, useBrowser } from "./browser.ts";
 import { startKitUi } from "./kitUi.ts";
 import { LONG_ERROR, createJobs } from "./statuses.ts";
 
@@ -55,27 +55,18 @@ async function findBarriers(page: Page): Promise<string[]> {
   );
 }
 
-/** Loads the page anew and holds back what it asks for, until the returned function is called. */
-async function reloadWithoutAnswers(page: Page): Promise<() => Promise<void>> {
-  let answer!: () => void;
-  const answered = new Promise<void>((resolve) => (answer = resolve));
-  await page.route("**/api/**", async (route) => {
-    await answered;
-    await route.continue();
-  });
-  await page.reload();
-  return async () => {
-    answer();
-    await page.unrouteAll({ behavior: "wait" });
-  };
-}
-
-/** The status in the tab's title, and an icon of that name that the server has. */
+/** The status in the tab's title, and an icon of that name that the server has, in its colour. */
 async function expectInTab(page: Page, status: string): Promise<void> {
+  await page.emulateMedia({ colorScheme: "light" });
   expect(await page.title()).toMatch(new RegExp(`^${status} · `));
   const icon = await page.evaluate<string>("document.querySelector('link[rel=icon]').href");
   expect(icon).toContain(`/${status}-`);
-  expect((await page.request.get(icon)).headers()["content-type"]).toContain("image/svg+xml");
+  const answer = await page.request.get(icon);
+  expect(answer.headers()["content-type"]).toContain("image/svg+xml");
+  const [, ...rgb] = /rect.* fill="#(..)(..)(..)"/.exec(await answer.text()) ?? [];
+  const colour = `rgb(${rgb.map((part) => parseInt(part, 16)).join(", ")})`;
+  const badge = `getComputedStyle(document.querySelector(".status-badge.status-${status}")).color`;
+  expect(await page.evaluate(badge)).toBe(colour);
 }
 
 describe("axe-core finds nothing, and nothing reaches beyond the window", () => {
@@ -127,14 +118,14 @@ describe("axe-core finds nothing, and nothing reaches beyond the window", () => 
     createJobs(project);
     const { url } = await startKitUi(project);
     const page = await openPage(url);
-    await page.getByText("No trainer in src/kit/index.ts yet.").waitFor();
+    await runButton(page).getByText("No trainer in src/kit/index.ts yet.").waitFor();
     await expect.poll(() => page.locator("tbody tr").count()).toBe(5);
     await inspect(page, "home-list");
 
     const source = `throw new Error(${JSON.stringify(LONG_ERROR)});`;
     writeFileSync(join(project, "src/kit/index.ts"), source);
     await page.reload();
-    await page.getByText("Couldn't read manifest:").waitFor();
+    await runButton(page).getByText("Couldn't read manifest:").waitFor();
     await expect.poll(() => page.locator("tbody tr").count()).toBe(5);
     await inspect(page, "home-failed");
 
