@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import App from "../../../src/App.vue";
-import { createBackend, job, settle, visit } from "../backend.ts";
+import { createBackend, createOutput, job, settle, visit } from "../backend.ts";
 
 let backend: ReturnType<typeof createBackend>;
 
@@ -37,4 +37,17 @@ it("tells in the tab how the job at work does, and between runs how the last one
   await router.push("/");
   await settle();
   expect(tab()).toEqual(["cancelled · Kit", "cancelled"]);
+});
+
+it("tells in the tab of a run that the list does not tell of yet", async () => {
+  backend.jobs(job("a", "failed"));
+  const run = createOutput();
+  backend.on("GET api/train", () => run.response());
+  await visit(App);
+  expect(tab()).toEqual(["running · Kit", "running"]);
+  backend.jobs(job("b", "completed"), job("a", "failed"));
+  await vi.advanceTimersByTimeAsync(5_000);
+  run.end();
+  await settle();
+  expect(tab()).toEqual(["completed · Kit", "completed"]);
 });
