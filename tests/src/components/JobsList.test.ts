@@ -52,6 +52,7 @@ describe("the jobs list", () => {
     const { page, router } = await visitList();
     const link = page.get("td a");
     expect(link.text()).toBe("name of a/b c");
+    expect(link.attributes("title")).toBe("name of a/b c");
     await link.trigger("click");
     await settle();
     expect(router.currentRoute.value.params).toEqual({ id: "a/b c" });

@@ -45,6 +45,7 @@ describe("the job page", () => {
     const { page } = await visitJob("b");
     expect(status(page)).toBe("queued");
     expect(page.get("h1").text()).toBe("name of b");
+    expect(page.get("h1").attributes("title")).toBe("name of b");
     expect(page.get(".slot").text()).toBe("No training.log events yet.");
   });
 
