@@ -121,7 +121,9 @@ test.each(WAYS)(
         harm.status({ moment, ...found }, { moment, ...EXPECTED[moment] });
         harm.also(
           stderr,
-          moment === "after failed" ? expect.stringMatching(/^failed: no\n( {2}at \S+\n)?$/) : "",
+          moment === "after failed"
+            ? expect.stringMatching(/^failed: no\n( {2}checkpoint {2}\S+\n)?( {2}at \S+\n)?$/)
+            : "",
         );
         const damaged = damagedArtifacts(project, id);
         harm.row.lost += damaged.length;
