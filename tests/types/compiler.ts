@@ -13,6 +13,27 @@ const OPTIONS: ts.CompilerOptions = {
   noEmit: true,
 };
 
+/** What an editor offers where the source has a `|`. */
+export function completions(source: string): string[] {
+  const path = join(FOLDER, "completed.ts");
+  const text = source.replace("|", "");
+  const service = ts.createLanguageService({
+    getCompilationSettings: () => OPTIONS,
+    getScriptFileNames: () => [path],
+    getScriptVersion: () => "1",
+    getScriptSnapshot(name) {
+      const content = name === path ? text : ts.sys.readFile(name);
+      return content === undefined ? undefined : ts.ScriptSnapshot.fromString(content);
+    },
+    getCurrentDirectory: () => FOLDER,
+    getDefaultLibFileName: ts.getDefaultLibFilePath,
+    fileExists: (name) => name === path || ts.sys.fileExists(name),
+    readFile: (name) => ts.sys.readFile(name),
+  });
+  const found = service.getCompletionsAtPosition(path, source.indexOf("|"), {});
+  return found?.entries.map(({ name }) => name) ?? [];
+}
+
 /** What the compiler says of each source, as an editor shows it; `kit` is the built package. */
 export function compile(sources: string[]): string[][] {
   const files = new Map(sources.map((text, i) => [join(FOLDER, `source${i}.ts`), text]));

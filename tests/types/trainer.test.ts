@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { compile } from "./compiler.ts";
+import { compile, completions } from "./compiler.ts";
 
 const trainer = (options: string) => `
 import { createTrainer } from "kit";
@@ -146,4 +146,15 @@ test("what is wrong is one error that names it", () => {
   WRONG.forEach(([name, , message], i) => {
     expect(ofWrong[i], name).toEqual([expect.stringMatching(message)]);
   });
+});
+
+test.each([
+  ["models", 'model: "|"', ["kit/nano", "kit/small"]],
+  [
+    "an adapter's targets",
+    'lora: { r: 8, alpha: 1, targetModules: ["|"] }',
+    ["down_proj", "gate_proj", "k_proj", "o_proj", "q_proj", "up_proj", "v_proj"],
+  ],
+])("an editor offers the names of %s", (_, options, names) => {
+  expect(completions(trainer(options)).sort()).toEqual(names);
 });
