@@ -13,8 +13,8 @@ import type { TrainerCallbacks } from "./callbacks.ts";
 import { isPath } from "./config.ts";
 import { describeIssue, optionsSchema } from "./optionsSchema.ts";
 
-/** Relative to the project, or absolute; on Windows with its drive. */
-type CheckpointPath = `.${string}` | `/${string}` | `${string}:${"/" | "\\"}${string}`;
+/** Any text, but an editor goes on offering what it stands beside. */
+type OtherText = string & Record<never, never>;
 
 /** Low-rank adaptation, with PEFT's names: the base model is frozen, an adapter is trained. */
 export interface LoraConfig {
@@ -32,9 +32,9 @@ export interface TrainerOptions {
   name: string;
   /**
    * `"kit/nano"` or `"kit/small"`, sizes of your own, or the path of a checkpoint directory
-   * (beginning with `.` or `/`) to go on from, also as `./${path}`. Default `"kit/nano"`.
+   * (beginning with `.` or `/`) to go on from. Default `"kit/nano"`.
    */
-  model?: PresetName | CheckpointPath | ModelShape;
+  model?: PresetName | OtherText | ModelShape;
   dataset: {
     type: "jsonl";
     /** Relative to the project. One `{"messages"}`, `{"prompt","completion"}` or `{"text"}` a line. */

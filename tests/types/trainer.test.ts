@@ -39,7 +39,7 @@ const trainer = createTrainer({
 createKit({ trainer });
 const model = (model: TrainerOptions["model"]) => model;
 const path: string = process.cwd();
-[model("kit/small"), model("../base"), model("/base"), model("C:\\\\base"), model(\`./\${path}\`)];
+[model("kit/small"), model("../base"), model("/base"), model(path)];
 const { jobId } = await trainer.start();
 sure<typeof jobId, string>(true);`);
 
@@ -69,11 +69,6 @@ const WRONG: [string, string, RegExp][] = [
     "a misspelt target",
     trainer('lora: { r: 8, alpha: 1, targetModules: ["q_proj", "qproj"] }'),
     /^Type '"qproj"' is not assignable to type '.*"q_proj".*'\. Did you mean '"q_proj"'\?$/,
-  ],
-  [
-    "a misspelt model",
-    trainer('model: "kit/nanoo"'),
-    /^Type '"kit\/nanoo"' is not assignable to type '.*"kit\/nano" \| "kit\/small".*'\./,
   ],
   [
     "no name",
