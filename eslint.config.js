@@ -7,12 +7,13 @@ import tseslint from "typescript-eslint";
 /** Which folders each folder may import: data flows one way. */
 const ARROWS = {
   protocol: [],
-  jobs: ["protocol"],
-  engine: ["protocol"],
+  disk: ["protocol"],
   src: ["protocol"],
-  sdk: ["protocol", "engine", "jobs"],
-  server: ["protocol", "jobs"],
-  cli: ["protocol", "jobs", "sdk", "server"],
+  engines: ["protocol", "disk"],
+  jobs: ["protocol", "disk"],
+  sdk: ["protocol", "engines", "jobs"],
+  server: ["protocol", "disk", "jobs"],
+  cli: ["protocol", "disk", "jobs", "sdk", "server"],
 };
 
 const HOUSE = Object.keys(ARROWS);

@@ -10,7 +10,7 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type OwnedJob, createOwnedJob } from "../jobs/ownedJob.ts";
-import type { TrainConfig } from "../protocol/engine.ts";
+import type { TrainConfig } from "../protocol/trainConfig.ts";
 import type { JobEvent } from "../protocol/event.ts";
 import type { Scope } from "./scope.ts";
 

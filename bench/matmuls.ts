@@ -1,7 +1,7 @@
 import { blockUntilReady, jit, numpy as np } from "@jax-js/jax";
-import { createRandom } from "../engine/random.ts";
-import { weightShapes } from "../engine/weights.ts";
-import type { ModelShape } from "../protocol/engine.ts";
+import { createRandom } from "../engines/llama/random.ts";
+import { weightShapes } from "../engines/llama/weights.ts";
+import type { ModelShape } from "../protocol/trainConfig.ts";
 
 const SEED = 1;
 

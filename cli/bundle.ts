@@ -3,7 +3,7 @@ import { existsSync } from "node:fs";
 import { dirname, join, parse, relative, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { BuildFailure, Plugin } from "esbuild";
-import { isPlainFile, makeDirectory, refuseLink, writeFileAtomically } from "../jobs/file.ts";
+import { isPlainFile, makeDirectory, refuseLink, writeFileAtomically } from "../disk/file.ts";
 import { KitError, isKitError, messageOf } from "../protocol/error.ts";
 import { installedKit, wrongKit } from "./packages/installedKit.ts";
 import { PACKAGE } from "./packages/own.ts";

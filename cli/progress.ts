@@ -1,5 +1,5 @@
 import { isAbsolute, relative } from "node:path";
-import type { TrainConfig } from "../protocol/engine.ts";
+import type { TrainConfig } from "../protocol/trainConfig.ts";
 import type { Artifact, EventData, JobEvent } from "../protocol/event.ts";
 
 const MINUTE_S = 60;

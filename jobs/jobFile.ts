@@ -1,6 +1,6 @@
 import { join } from "node:path";
-import type { TrainConfig } from "../protocol/engine.ts";
-import { readJson, writeFileAtomically } from "./file.ts";
+import type { TrainConfig } from "../protocol/trainConfig.ts";
+import { readJson, writeFileAtomically } from "../disk/file.ts";
 
 /** `job.json`: what is written once when a job is made. */
 export interface JobFile {

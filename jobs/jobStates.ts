@@ -1,7 +1,7 @@
 import type { Job } from "../protocol/job.ts";
 import { readJobFile } from "./jobFile.ts";
 import type { LeaseWatch } from "./leaseWatch.ts";
-import type { IndexedJob } from "./listIndex.ts";
+import type { IndexedJob } from "./list/listIndex.ts";
 import { createLogEnds } from "./logEnd.ts";
 import { logPath } from "./paths.ts";
 import { type DerivedStatus, liveStatus } from "./status.ts";

@@ -1,7 +1,7 @@
 import { closeSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { openPlain, readJson, writeFileAtomically } from "./file.ts";
-import { type Owner, describeOwner } from "./owner.ts";
+import { openPlain, readJson, writeFileAtomically } from "../disk/file.ts";
+import { type Owner, describeOwner } from "../disk/owner.ts";
 
 export const RENEWAL_MS = 5_000;
 

@@ -1,6 +1,6 @@
-import { isFolder } from "./file.ts";
+import { isFolder } from "../disk/file.ts";
 import { RENEWAL_MS, readLease } from "./lease.ts";
-import { type Owner, ownerState } from "./owner.ts";
+import { type Owner, ownerState } from "../disk/owner.ts";
 
 /** An owner we cannot see is taken for dead when its lease stood still for this long. */
 export const SILENCE_MS = 60_000;

@@ -1,7 +1,7 @@
 import { closeSync, fstatSync, readSync, writeSync } from "node:fs";
 import { KitError } from "../protocol/error.ts";
 import type { JobEvent } from "../protocol/event.ts";
-import { APPEND_ITSELF, openPlain } from "./file.ts";
+import { APPEND_ITSELF, openPlain } from "../disk/file.ts";
 
 export const NEWLINE = 0x0a;
 /** A number as `JSON.stringify` writes it, for a regular expression; no exponent that could overflow. */

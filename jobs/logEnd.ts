@@ -1,4 +1,4 @@
-import { stampOf, statsOf } from "./file.ts";
+import { stampOf, statsOf } from "../disk/file.ts";
 import { readLastRecord, readLogTail } from "./logTail.ts";
 import { type DerivedStatus, finalStatus } from "./status.ts";
 

@@ -1,5 +1,5 @@
 import { fstatSync, readSync } from "node:fs";
-import { stampOf, usePlain } from "./file.ts";
+import { stampOf, usePlain } from "../disk/file.ts";
 import { type LogRecord, NEWLINE, parseRecord } from "./log.ts";
 
 /** How much of a log's end is searched first for the event that ended the job. */

@@ -1,9 +1,9 @@
 import { mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import type { TrainConfig } from "../protocol/engine.ts";
+import type { TrainConfig } from "../protocol/trainConfig.ts";
 import { KitError, isKitError, messageOf } from "../protocol/error.ts";
 import type { Job } from "../protocol/job.ts";
-import { makeDirectory } from "./file.ts";
+import { makeDirectory } from "../disk/file.ts";
 import { createJobId } from "./id.ts";
 import { writeJobFile } from "./jobFile.ts";
 import { type Lease, holdLease } from "./lease.ts";

@@ -1,13 +1,13 @@
 import { join } from "node:path";
 import { KitError, isKitError, messageOf } from "../protocol/error.ts";
 import type { Job } from "../protocol/job.ts";
-import { isFolder } from "./file.ts";
-import { type FolderChanges, createJobFolders } from "./folders.ts";
+import { isFolder } from "../disk/file.ts";
+import { type FolderChanges, createJobFolders } from "./list/folders.ts";
 import { isJobId } from "./id.ts";
-import { createJobList } from "./jobList.ts";
+import { createJobList } from "./list/jobList.ts";
 import { type JobState, createJobStates } from "./jobStates.ts";
 import { type LeaseState, createLeaseWatch } from "./leaseWatch.ts";
-import { INDEX_LEAST, type IndexedJob, createListIndex } from "./listIndex.ts";
+import { INDEX_LEAST, type IndexedJob, createListIndex } from "./list/listIndex.ts";
 import { jobsPath, logPath } from "./paths.ts";
 
 export interface JobStoreOptions {

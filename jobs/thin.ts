@@ -1,8 +1,8 @@
 import { readSync } from "node:fs";
 import type { FileHandle } from "node:fs/promises";
 import { type LossPoint, pixelEnds, thin } from "../protocol/curve.ts";
-import type { FollowOptions } from "./follow.ts";
-import { openIfThere } from "./growth.ts";
+import type { FollowOptions } from "../disk/follow.ts";
+import { openIfThere } from "../disk/growth.ts";
 import { type LogRecord, NUMBER, type PlacedRecord, parseRecord } from "./log.ts";
 
 /** How much is looked through in one go, with other work let in between. */

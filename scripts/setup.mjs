@@ -8,7 +8,7 @@ import { fileURLToPath } from "node:url";
 const LEAST_NODE = [20, 19];
 
 const SOURCES = [
-  ...["protocol", "jobs", "engine", "sdk", "server", "cli", "src"],
+  ...["protocol", "disk", "jobs", "engines", "sdk", "server", "cli", "src"],
   ...["index.html", "vite.config.ts", "tsconfig.json", "tsconfig.build.json", "package-lock.json"],
 ];
 

@@ -1,4 +1,4 @@
-import type { InferRequest, InferResult } from "../protocol/engine.ts";
+import type { InferRequest, InferResult } from "../protocol/infer.ts";
 import type { Artifact } from "../protocol/event.ts";
 import type { Job } from "../protocol/job.ts";
 

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { assertRequest } from "../engine/index.ts";
+import { assertRequest } from "../engines/embedded/index.ts";
 import type { Engine, LoadedModel } from "../protocol/engine.ts";
 import type { Artifact } from "../protocol/event.ts";
 import type { Infer } from "./callbacks.ts";

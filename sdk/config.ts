@@ -1,5 +1,5 @@
 import { isAbsolute, resolve } from "node:path";
-import type { TrainConfig } from "../protocol/engine.ts";
+import type { TrainConfig } from "../protocol/trainConfig.ts";
 import type { CheckedOptions } from "./options.ts";
 
 /** The config of a job, with paths made absolute against the project. */

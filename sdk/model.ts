@@ -1,6 +1,6 @@
 import { resolve } from "node:path";
 import { inspect } from "node:util";
-import { createEngine } from "../engine/index.ts";
+import { createEngine } from "../engines/embedded/index.ts";
 import type { LoadedModel } from "../protocol/engine.ts";
 import { KitError } from "../protocol/error.ts";
 

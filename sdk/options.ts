@@ -6,8 +6,8 @@ import {
   type PresetName,
   type Projection,
   resolveModel,
-} from "../engine/index.ts";
-import type { ModelShape } from "../protocol/engine.ts";
+} from "../engines/embedded/index.ts";
+import type { ModelShape } from "../protocol/trainConfig.ts";
 import { KitError, messageOf } from "../protocol/error.ts";
 import type { TrainerCallbacks } from "./callbacks.ts";
 import { isPath } from "./config.ts";

@@ -1,14 +1,14 @@
-import { createEngine } from "../engine/index.ts";
+import { createEngine } from "../engines/embedded/index.ts";
 import { waitForTurn } from "../jobs/queue.ts";
 import { createOwnedJob } from "../jobs/ownedJob.ts";
 import { createJobStore } from "../jobs/store.ts";
-import type { TrainConfig } from "../protocol/engine.ts";
+import type { TrainConfig } from "../protocol/trainConfig.ts";
 import { KitError } from "../protocol/error.ts";
 import { type Artifact, type JobEvent, isFinalEvent } from "../protocol/event.ts";
 import type { Job } from "../protocol/job.ts";
 import { resolveConfig } from "./config.ts";
 import { type TrainerOptions, checkOptions } from "./options.ts";
-import { type RunResult, runJob } from "./run.ts";
+import { type RunResult, runJob } from "./runJob.ts";
 import { asError } from "./thrown.ts";
 
 /** Kit's own door to a trainer's events, by a key that every copy of Kit shares. */

@@ -1,6 +1,6 @@
 import { openLog } from "../jobs/log.ts";
 import { readLogTail } from "../jobs/logTail.ts";
-import { type Owner, ownerState } from "../jobs/owner.ts";
+import { type Owner, ownerState } from "../disk/owner.ts";
 import type { JobStore } from "../jobs/store.ts";
 import { unfinishedJobsOf } from "./ownedJobs.ts";
 

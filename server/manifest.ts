@@ -1,11 +1,8 @@
 import { fork } from "node:child_process";
 import { KitError } from "../protocol/error.ts";
 import type { Manifest } from "../protocol/http.ts";
-import {
-  type ManifestMessage,
-  describeEarlyExit,
-  isManifestMessage,
-} from "../protocol/manifest.ts";
+import { describeEarlyExit } from "../protocol/earlyExit.ts";
+import { type ManifestMessage, isManifestMessage } from "../protocol/manifest.ts";
 import { signalGroup } from "./processGroup.ts";
 
 const LIMIT_MS = 30_000;

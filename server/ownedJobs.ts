@@ -1,7 +1,7 @@
 import { dirname } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { leaseOwner } from "../jobs/lease.ts";
-import type { Owner } from "../jobs/owner.ts";
+import type { Owner } from "../disk/owner.ts";
 import type { JobStore } from "../jobs/store.ts";
 
 /** The ids of the jobs that a process owns and whose logs do not say how they ended. */

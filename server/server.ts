@@ -1,6 +1,6 @@
 import { hostname } from "node:os";
 import { setTimeout as delay } from "node:timers/promises";
-import type { Owner } from "../jobs/owner.ts";
+import type { Owner } from "../disk/owner.ts";
 import { createJobStore } from "../jobs/store.ts";
 import { loadAssets } from "./assets.ts";
 import type { ServerContext } from "./context.ts";

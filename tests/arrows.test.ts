@@ -9,12 +9,13 @@ const ROOT = fileURLToPath(new URL("..", import.meta.url));
 /** The arrows of the design, written down a second time: what each folder may import. */
 const MAY_IMPORT: Record<string, string[]> = {
   protocol: [],
-  jobs: ["protocol"],
-  engine: ["protocol"],
+  disk: ["protocol"],
   src: ["protocol"],
-  sdk: ["protocol", "engine", "jobs"],
-  server: ["protocol", "jobs"],
-  cli: ["protocol", "jobs", "sdk", "server"],
+  engines: ["protocol", "disk"],
+  jobs: ["protocol", "disk"],
+  sdk: ["protocol", "engines", "jobs"],
+  server: ["protocol", "disk", "jobs"],
+  cli: ["protocol", "disk", "jobs", "sdk", "server"],
 };
 const HOUSE = Object.keys(MAY_IMPORT);
 const RUNS_IN_BROWSER = ["protocol", "src"];

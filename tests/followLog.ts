@@ -1,4 +1,4 @@
-import { type FollowOptions, followFile } from "../jobs/follow.ts";
+import { type FollowOptions, followFile } from "../disk/follow.ts";
 import { NEWLINE, type PlacedRecord, createLineCutter, parseRecord } from "../jobs/log.ts";
 
 /** The records from a byte offset on, as they are written. Lines that do not parse are skipped. */

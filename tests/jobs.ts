@@ -1,9 +1,9 @@
 import { appendFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
-import { type Owner, describeOwner } from "../jobs/owner.ts";
+import { type Owner, describeOwner } from "../disk/owner.ts";
 import { type OwnedJob, createOwnedJob } from "../jobs/ownedJob.ts";
-import type { TrainConfig } from "../protocol/engine.ts";
+import type { TrainConfig } from "../protocol/trainConfig.ts";
 import type { JobEvent } from "../protocol/event.ts";
 import { type Spawned, spawnModule } from "./process.ts";
 

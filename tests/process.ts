@@ -4,7 +4,7 @@ import { readFileSync, readdirSync, readlinkSync, statSync } from "node:fs";
 import { createInterface } from "node:readline";
 import { pathToFileURL } from "node:url";
 import { onTestFinished } from "vitest";
-import { describeOwner } from "../jobs/owner.ts";
+import { describeOwner } from "../disk/owner.ts";
 
 /** A subprocess that is killed when the test has finished, and what it says line by line. */
 export interface Spawned {

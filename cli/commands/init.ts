@@ -4,7 +4,7 @@ import { KitError, isKitError, messageOf } from "../../protocol/error.ts";
 import { type Values, runScript } from "../init/content.ts";
 import { type Report, copyTemplate } from "../init/template.ts";
 import { findInstallation } from "../packages/manager.ts";
-import { readManifest } from "../packages/manifest.ts";
+import { readManifest } from "../packages/packageJson.ts";
 import { shellWord } from "../shell.ts";
 
 /** What npm takes as a package's name. */

@@ -1,6 +1,7 @@
 import { KitError, isKitError } from "../../protocol/error.ts";
 import { type FinalEvent, isFinalEvent } from "../../protocol/event.ts";
-import { NO_TRAINER, describeEarlyExit } from "../../protocol/manifest.ts";
+import { describeEarlyExit } from "../../protocol/earlyExit.ts";
+import { NO_TRAINER } from "../../protocol/manifest.ts";
 import { sourcePlace } from "../../sdk/thrown.ts";
 import { OBSERVE, type ObservableTrainer, type Trainer } from "../../sdk/trainer.ts";
 import { recordOwnRun } from "../../server/run/record.ts";

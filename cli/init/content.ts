@@ -2,7 +2,7 @@ import { existsSync, readFileSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { kitDependency } from "../packages/kitDependency.ts";
 import { type Installation, type PackageManager, runKit } from "../packages/manager.ts";
-import { type Manifest, readManifest } from "../packages/manifest.ts";
+import { type Manifest, readManifest } from "../packages/packageJson.ts";
 import { PACKAGE } from "../packages/own.ts";
 
 const TEMPLATE = join(PACKAGE.templates, "quickstart");

@@ -1,4 +1,4 @@
-import { type Manifest, SECTIONS, parseManifest } from "../packages/manifest.ts";
+import { type Manifest, SECTIONS, parseManifest } from "../packages/packageJson.ts";
 
 /** A file of the project with what it lacked of the template's. */
 export interface Merged {

@@ -1,6 +1,6 @@
 import { existsSync, realpathSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { makeDirectory, writeFileAtomically } from "../../jobs/file.ts";
+import { makeDirectory, writeFileAtomically } from "../../disk/file.ts";
 import { MANIFEST, TSCONFIG, type Values, filesFor, readText } from "./content.ts";
 import { type Merged, keepTsconfig, mergeGitignore, mergeManifest, mergeSetting } from "./merge.ts";
 

@@ -1,7 +1,7 @@
 import { realpathSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join, relative, resolve, sep } from "node:path";
-import { readManifest } from "./manifest.ts";
+import { readManifest } from "./packageJson.ts";
 import { PACKAGE } from "./own.ts";
 
 /** What names a file or a folder, as npm, pnpm, yarn or bun write it. */

@@ -1,7 +1,7 @@
 import { readdirSync } from "node:fs";
 import { dirname } from "node:path";
 import { shellWord } from "../shell.ts";
-import { readManifest } from "./manifest.ts";
+import { readManifest } from "./packageJson.ts";
 
 /** The files that only one package manager writes, how it adds a package and runs what is installed. */
 const KNOWN = {

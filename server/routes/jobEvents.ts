@@ -1,6 +1,6 @@
 import type { ServerResponse } from "node:http";
 import { lstatSync } from "node:fs";
-import { followFile } from "../../jobs/follow.ts";
+import { followFile } from "../../disk/follow.ts";
 import { createLineCutter } from "../../jobs/log.ts";
 import { isRecordBoundary } from "../../jobs/logTail.ts";
 import { OWNER_GONE, OWNER_SILENT } from "../../jobs/status.ts";

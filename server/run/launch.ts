@@ -1,10 +1,10 @@
 import { closeSync, openSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { makeDirectory } from "../../jobs/file.ts";
-import { describeOwner } from "../../jobs/owner.ts";
+import { makeDirectory } from "../../disk/file.ts";
+import { describeOwner } from "../../disk/owner.ts";
 import { KitError } from "../../protocol/error.ts";
 import { signalGroup } from "../processGroup.ts";
-import { takeLock } from "./lock.ts";
+import { takeLock } from "../../disk/lock.ts";
 import { type RunProcess, spawnRun } from "./process.ts";
 import { outputPath, runDirectory, writeRunRecord } from "./record.ts";
 

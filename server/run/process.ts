@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
-import { type Owner, describeOwner, ownerState } from "../../jobs/owner.ts";
+import { type Owner, describeOwner, ownerState } from "../../disk/owner.ts";
 import { isGroupGone, signalGroup } from "../processGroup.ts";
 import { environmentOfRun, readRunRecord } from "./record.ts";
 

@@ -1,6 +1,6 @@
 import { join } from "node:path";
-import { isFolder, readJson, writeFileAtomically } from "../../jobs/file.ts";
-import { type Owner, describeOwner } from "../../jobs/owner.ts";
+import { isFolder, readJson, writeFileAtomically } from "../../disk/file.ts";
+import { type Owner, describeOwner } from "../../disk/owner.ts";
 
 const OWNER_ONLY = 0o600;
 const UUID = /^[0-9a-f-]{36}$/;

@@ -1,5 +1,5 @@
-import { followFile } from "../../jobs/follow.ts";
-import type { Owner } from "../../jobs/owner.ts";
+import { followFile } from "../../disk/follow.ts";
+import type { Owner } from "../../disk/owner.ts";
 import { KitError, isKitError, messageOf } from "../../protocol/error.ts";
 import { inFlightError, launchRun } from "./launch.ts";
 import { type RunProcess, endRun, recordedRun } from "./process.ts";

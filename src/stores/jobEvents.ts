@@ -2,8 +2,8 @@ import { defineStore, getActivePinia } from "pinia";
 import { computed, onScopeDispose, ref, shallowRef } from "vue";
 import { isFinal, type JobStatus } from "../../protocol/job.ts";
 import { openJobStream } from "../api/jobStream.ts";
-import { createFrame } from "./frame.ts";
-import { advance, NO_PROGRESS, type StreamHappening } from "./jobProgress.ts";
+import { createFrame } from "../animationFrame.ts";
+import { advance, NO_PROGRESS, type StreamHappening } from "../jobView.ts";
 import { POLL_INTERVAL_MS, useJobs } from "./jobs.ts";
 
 /**

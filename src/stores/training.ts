@@ -3,8 +3,8 @@ import { computed, ref, shallowRef } from "vue";
 import { RequestError, sentence } from "../api/request.ts";
 import { type RunOutput, attachToRun, startRun } from "../api/train.ts";
 import { useManifest } from "./manifest.ts";
-import { NO_OUTPUT } from "./output.ts";
-import { createTranscript } from "./transcript.ts";
+import { NO_OUTPUT } from "../terminal/output.ts";
+import { createTranscript } from "../terminal/transcript.ts";
 
 const REATTACH_INTERVAL_MS = 3_000;
 /** The HTTP status where too many are reading already; some will end. */

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { createProgress } from "../../cli/progress.ts";
-import type { TrainConfig } from "../../protocol/engine.ts";
+import type { TrainConfig } from "../../protocol/trainConfig.ts";
 import type { Artifact, EventData } from "../../protocol/event.ts";
 import { CONFIG as LEAST } from "../jobs.ts";
 

@@ -4,7 +4,7 @@ import { fileURLToPath } from "node:url";
 import ts from "typescript";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
-const FOLDERS = ["protocol", "jobs", "engine", "sdk", "server", "cli", "src/api", "src/stores"];
+const FOLDERS = ["protocol", "disk", "jobs", "engines", "sdk", "server", "cli", "src"];
 const CLASSES = new Set(["KitError", "EngineError"]);
 /** What `kit --help` and a wrong use of it say. */
 const COMMANDS = "cli/kit.ts";
@@ -17,7 +17,7 @@ export interface Said {
   key: string;
   /** What it says; anything stands where the code fills something in. */
   pattern: RegExp;
-  /** `engine/train.ts:97` */
+  /** `engines/embedded/train/train.ts:97` */
   place: string;
 }
 

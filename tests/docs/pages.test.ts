@@ -11,7 +11,7 @@ import {
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { expect, test } from "vitest";
-import { parseRow } from "../../engine/row.ts";
+import { parseRow } from "../../engines/dataset/row.ts";
 import { createJobStore } from "../../jobs/store.ts";
 import { CLI, createTinyProject, startKit } from "../kit.ts";
 import { createProject } from "../project.ts";

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { readCheckpoint } from "../../engine/checkpoint.ts";
+import { readCheckpoint } from "../../engines/checkpoint/checkpoint.ts";
 import { createJobStore } from "../../jobs/store.ts";
 import { parseFrames, readBody, startServer } from "../uiServer.ts";
 import { createTinyProject, startKit, tinySource } from "../kit.ts";

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { createJobStore } from "../../jobs/store.ts";
 import type { Engine } from "../../protocol/engine.ts";
-import { runJob } from "../../sdk/run.ts";
+import { runJob } from "../../sdk/runJob.ts";
 import { unmountAfterTest } from "../disk.ts";
 import { CONFIG, STARTED, createJob } from "../jobs.ts";
 import { ENDLESS, createTinyProject, runKit, startKit, tinySource } from "../kit.ts";

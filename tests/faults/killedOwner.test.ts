@@ -15,7 +15,7 @@ import { LONGER } from "./table.ts";
 /** Runs a job as the SDK does, with an engine that only talks, and prints what a callback sees. */
 const OWNER = `
 const [{ createOwnedJob }, { runJob }, { writeSync }] = await Promise.all([
-  dist("jobs/ownedJob.js"), dist("sdk/run.js"), import("node:fs"),
+  dist("jobs/ownedJob.js"), dist("sdk/runJob.js"), import("node:fs"),
 ]);
 // It would go on for ever if the tests ended before they could kill it.
 process.stdin.once("end", () => process.exit()).resume().unref();

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { RENEWAL_MS, holdLease } from "../../jobs/lease.ts";
 import { LOOK_MS, MISSING_MS, SILENCE_MS, createLeaseWatch } from "../../jobs/leaseWatch.ts";
-import { describeOwner } from "../../jobs/owner.ts";
+import { describeOwner } from "../../disk/owner.ts";
 import { spawnModule, spawnProcess } from "../process.ts";
 import { createProject } from "../project.ts";
 

@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
-import { describeOwner } from "../../jobs/owner.ts";
+import { describeOwner } from "../../disk/owner.ts";
 import { COMPLETED, STARTED, createJob } from "../jobs.ts";
 import { createProject } from "../project.ts";
 import { errorOf, startServer } from "../uiServer.ts";

@@ -13,7 +13,7 @@ import { expect, test } from "vitest";
 import { openLog } from "../../jobs/log.ts";
 import { createOwnedJob } from "../../jobs/ownedJob.ts";
 import { createJobStore } from "../../jobs/store.ts";
-import { describeOwner } from "../../jobs/owner.ts";
+import { describeOwner } from "../../disk/owner.ts";
 import { CONFIG, createJob, leaveJob, logOf } from "../jobs.ts";
 import { createTinyProject, runKit } from "../kit.ts";
 import { createProject } from "../project.ts";

@@ -3,7 +3,7 @@ import { existsSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { LIMITS } from "../../../server/http/limits.ts";
-import { takeLock } from "../../../server/run/lock.ts";
+import { takeLock } from "../../../disk/lock.ts";
 import { COMPLETED, STARTED, createJob } from "../../jobs.ts";
 import { createProject } from "../../project.ts";
 import { openGate, readBody, standIn, startServer } from "../../uiServer.ts";

@@ -1,7 +1,7 @@
 import { readFileSync, rmSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { type Owner, ownerState } from "../../../jobs/owner.ts";
+import { type Owner, ownerState } from "../../../disk/owner.ts";
 import { createJobStore } from "../../../jobs/store.ts";
 import { type JobsResponse } from "../../../protocol/http.ts";
 import { createRunner } from "../../../server/run/runner.ts";

@@ -1,7 +1,7 @@
 import { mkdirSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { takeLock } from "../../../server/run/lock.ts";
+import { takeLock } from "../../../disk/lock.ts";
 import { createRunner } from "../../../server/run/runner.ts";
 import { isRunning, spawnModule } from "../../process.ts";
 import { createProject } from "../../project.ts";

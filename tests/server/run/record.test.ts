@@ -9,7 +9,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { type Owner, describeOwner } from "../../../jobs/owner.ts";
+import { type Owner, describeOwner } from "../../../disk/owner.ts";
 import { createRunner } from "../../../server/run/runner.ts";
 import { createJob, logOf, moveToOtherContainer } from "../../jobs.ts";
 import { CLI } from "../../kit.ts";

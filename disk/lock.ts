@@ -1,0 +1,69 @@
+import { randomUUID } from "node:crypto";
+import { mkdirSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { readJson } from "./file.ts";
+import { type Owner, describeOwner, ownerState } from "./owner.ts";
+
+/** What cannot be asked whether it still lives, in another container or torn, holds it no longer. */
+const LONGEST_HOLD_MS = 10_000;
+
+const POLL_MS = 20;
+
+/**
+ * Takes a lock among processes: a folder that names its holder. A dead holder's is taken over.
+ * @returns gives it back; undefined when another has held it all the time
+ */
+export async function takeLock(path: string, limitMs: number): Promise<(() => void) | undefined> {
+  const deadline = performance.now() + limitMs;
+  for (;;) {
+    const release = tryLock(path);
+    if (release || performance.now() > deadline) return release;
+    await delay(POLL_MS);
+  }
+}
+
+function tryLock(path: string): (() => void) | undefined {
+  const mine = `${path}.${randomUUID()}`;
+  mkdirSync(mine, { mode: 0o700 });
+  try {
+    writeFileSync(join(mine, "owner.json"), JSON.stringify(describeOwner()), { mode: 0o600 });
+    if (moveFolder(mine, path)) return () => remove(path);
+    // Of two that find the same dead holder only one can move it aside: its name is then taken.
+    const aside = nameIfDead(path);
+    if (!aside || !moveFolder(path, aside)) return undefined;
+    if (moveFolder(mine, path)) return () => [path, aside].forEach(remove);
+    remove(aside);
+    return undefined;
+  } finally {
+    remove(mine);
+  }
+}
+
+function remove(folder: string): void {
+  rmSync(folder, { recursive: true, force: true });
+}
+
+/** @returns false where there is one with something in it, or none to move */
+function moveFolder(from: string, to: string): boolean {
+  try {
+    renameSync(from, to);
+    return true;
+  } catch (error) {
+    const { code = "" } = error as NodeJS.ErrnoException;
+    // EPERM: as Windows says it.
+    if (["ENOTEMPTY", "EEXIST", "ENOENT", "EPERM"].includes(code)) return false;
+    throw error;
+  }
+}
+
+/** Where to move a lock whose holder is gone; undefined while it is held. */
+function nameIfDead(path: string): string | undefined {
+  const stats = statSync(path, { throwIfNoEntry: false });
+  if (!stats) return undefined;
+  const owner = readJson(join(path, "owner.json")) as Owner | undefined;
+  const state = owner ? ownerState(owner) : "unknown";
+  const isOld = Date.now() - stats.mtimeMs > LONGEST_HOLD_MS;
+  const isDead = state === "gone" || (state === "unknown" && isOld);
+  return isDead ? `${path}.dead-${stats.ino}-${Math.round(stats.mtimeMs)}` : undefined;
+}

@@ -1,0 +1,47 @@
+import type { LoraConfig } from "../../protocol/trainConfig.ts";
+
+/**
+ * `adapter_config.json`, as PEFT reads it.
+ * @param base path of the model that the adapter belongs to
+ */
+export function adapterConfig({ r, alpha, targetModules }: LoraConfig, base: string) {
+  return {
+    peft_type: "LORA",
+    task_type: "CAUSAL_LM",
+    base_model_name_or_path: base,
+    r,
+    lora_alpha: alpha,
+    lora_dropout: 0,
+    target_modules: targetModules,
+    bias: "none",
+    fan_in_fan_out: false,
+    init_lora_weights: true,
+    inference_mode: true,
+    modules_to_save: null,
+  };
+}
+
+/** The adapter that an `adapter_config.json` describes, or null if it is none of this engine. */
+export function adapterOf(
+  config: Record<string, unknown>,
+): { lora: LoraConfig; base: string } | null {
+  const { base_model_name_or_path: base, r, lora_alpha: alpha, target_modules } = config;
+  if (typeof base !== "string" || typeof r !== "number" || typeof alpha !== "number") return null;
+  if (!Array.isArray(target_modules)) return null;
+  return { base, lora: { r, alpha, targetModules: target_modules as string[] } };
+}
+
+const PREFIX = "base_model.model.";
+
+/** The names that PEFT gives an adapter's tensors. */
+export function toPeftNames<T>(byName: Record<string, T>): Record<string, T> {
+  return renamed(byName, (name) => PREFIX + name);
+}
+
+export function fromPeftNames<T>(byName: Record<string, T>): Record<string, T> {
+  return renamed(byName, (name) => name.slice(PREFIX.length));
+}
+
+function renamed<T>(byName: Record<string, T>, rename: (name: string) => string) {
+  return Object.fromEntries(Object.entries(byName).map(([name, value]) => [rename(name), value]));
+}

@@ -1,0 +1,117 @@
+import { join } from "node:path";
+import type { LoraConfig, ModelShape } from "../../protocol/trainConfig.ts";
+import { adapterConfig, adapterOf, fromPeftNames, toPeftNames } from "./adapterConfig.ts";
+import type { PromptStyle } from "../llama/chat.ts";
+import { readJson, readWeights } from "./checkpointFile.ts";
+import { writeDirectory } from "./directory.ts";
+import { EngineError } from "../error.ts";
+import { adapterShapes, mergeAdapter } from "../llama/adapter.ts";
+import { generationConfig, modelConfig, shapeOf } from "./modelConfig.ts";
+import { writeSafetensors } from "./safetensors.ts";
+import { tokenizerConfig, tokenizerJson } from "./tokenizerFiles.ts";
+import { weightShapes, type Weights } from "../llama/weights.ts";
+
+/** A model that was saved; an adapter is merged into its base. */
+export interface Checkpoint {
+  shape: ModelShape;
+  weights: Weights;
+  promptStyle: PromptStyle;
+}
+
+/** What every saved directory has besides its weights. */
+export interface CheckpointNotes {
+  shape: ModelShape;
+  promptStyle: PromptStyle;
+  /** `trainer_state.json`; absent for a base that was never trained. */
+  state?: object;
+}
+
+/** Saves a whole model in Hugging Face's layout. */
+export function saveModel(path: string, weights: Weights, notes: CheckpointNotes): void {
+  writeDirectory(path, {
+    "config.json": json(modelConfig(notes.shape)),
+    "generation_config.json": json(generationConfig()),
+    "model.safetensors": writeSafetensors(weights),
+    ...companions(notes),
+  });
+}
+
+/** Saves an adapter in PEFT's layout. @param base absolute path of the model it belongs to */
+export function saveAdapter(
+  path: string,
+  adapter: Weights,
+  { lora, base, ...notes }: CheckpointNotes & { lora: LoraConfig; base: string },
+): void {
+  writeDirectory(path, {
+    "adapter_config.json": json(adapterConfig(lora, base)),
+    "adapter_model.safetensors": writeSafetensors(toPeftNames(adapter)),
+    ...companions(notes),
+  });
+}
+
+function companions({ shape, promptStyle, state }: CheckpointNotes): Record<string, string> {
+  return {
+    "tokenizer.json": json(tokenizerJson()),
+    "tokenizer_config.json": json(tokenizerConfig(shape, promptStyle)),
+    ...(state && { "trainer_state.json": json(state) }),
+  };
+}
+
+/**
+ * Reads a model's directory, or an adapter's with its base.
+ * @throws EngineError `CHECKPOINT_INVALID` when a file is missing, damaged or of another model
+ */
+export function readCheckpoint(path: string): Checkpoint {
+  const adapter = readJson(join(path, "adapter_config.json"), "optional");
+  if (adapter) return readAdapter(path, adapter);
+  const config = readJson(join(path, "config.json"));
+  const shape = shapeOf(config);
+  if (!shape) {
+    throw new EngineError(
+      "CHECKPOINT_INVALID",
+      `${path} holds another kind of model: use a checkpoint that Kit saved.`,
+    );
+  }
+  const weights = readWeights(join(path, "model.safetensors"), weightShapes(shape));
+  return { shape, weights, promptStyle: readPromptStyle(path) };
+}
+
+/** Whether a directory holds an adapter, which no other adapter can have as its base. */
+export function isAdapter(path: string): boolean {
+  return readJson(join(path, "adapter_config.json"), "optional") !== null;
+}
+
+function readAdapter(path: string, config: Record<string, unknown>): Checkpoint {
+  const saved = adapterOf(config);
+  if (!saved) {
+    throw new EngineError(
+      "CHECKPOINT_INVALID",
+      `${join(path, "adapter_config.json")} is not an adapter that Kit saved: use one that is.`,
+    );
+  }
+  const base = readBase(path, saved.base);
+  const shapes = toPeftNames(adapterShapes(saved.lora, base.shape));
+  const adapter = fromPeftNames(readWeights(join(path, "adapter_model.safetensors"), shapes));
+  const weights = mergeAdapter(base.weights, adapter, saved.lora);
+  return { ...base, weights, promptStyle: readPromptStyle(path) };
+}
+
+/** A base that was saved beside the adapter is found there too, should the project have moved. */
+export const BASE_DIRECTORY = "base";
+
+function readBase(path: string, recorded: string): Checkpoint {
+  const beside = join(path, "..", BASE_DIRECTORY);
+  const moved = !readJson(join(recorded, "config.json"), "optional");
+  return readCheckpoint(
+    moved && readJson(join(beside, "config.json"), "optional") ? beside : recorded,
+  );
+}
+
+function readPromptStyle(path: string): PromptStyle {
+  const config = readJson(join(path, "tokenizer_config.json"), "optional");
+  return config?.["prompt_style"] === "text" ? "text" : "message";
+}
+
+function json(value: object): string {
+  return `${JSON.stringify(value, null, 2)}\n`;
+}

@@ -1,0 +1,53 @@
+import { mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
+import { messageOf } from "../../protocol/error.ts";
+import { EngineError } from "../error.ts";
+
+/** Where a job's artifacts are, in its directory. */
+export const ARTIFACTS = "artifacts";
+
+const PARTIAL = ".partial";
+
+/**
+ * Writes a directory under another name and renames it, so that it is never seen half-written.
+ * @throws EngineError `CHECKPOINT_UNWRITABLE`
+ */
+export function writeDirectory(path: string, files: Record<string, string | Uint8Array>): void {
+  const partial = join(dirname(path), `.${basename(path)}${PARTIAL}`);
+  try {
+    mkdirSync(dirname(path), { recursive: true });
+    rmSync(partial, { recursive: true, force: true });
+    mkdirSync(partial);
+    for (const [name, content] of Object.entries(files)) {
+      writeFileSync(join(partial, name), content);
+    }
+    rmSync(path, { recursive: true, force: true });
+    renameSync(partial, path);
+  } catch (cause) {
+    throw new EngineError(
+      "CHECKPOINT_UNWRITABLE",
+      `Cannot save ${path}: ${messageOf(cause)}. Make the folder writable, or free disk space.`,
+      { cause },
+    );
+  }
+}
+
+/** Removes what an interrupted `writeDirectory` left in `parent`, where that can be done. */
+export function removePartial(parent: string): void {
+  let names: string[];
+  try {
+    names = readdirSync(parent);
+  } catch {
+    // Nothing was written yet.
+    return;
+  }
+  for (const name of names) {
+    if (name.startsWith(".") && name.endsWith(PARTIAL)) {
+      try {
+        rmSync(join(parent, name), { recursive: true, force: true });
+      } catch {
+        // Its name tells that it is no artifact.
+      }
+    }
+  }
+}

@@ -1,0 +1,67 @@
+import type { ModelShape } from "../../protocol/trainConfig.ts";
+import { NORM_EPSILON, ropeTheta } from "../llama/constants.ts";
+import { SPECIALS, VOCABULARY } from "../llama/tokenizer.ts";
+import { feedForwardWidth } from "../llama/weights.ts";
+
+/** `config.json`, as `transformers` reads it for a LlamaForCausalLM. */
+export function modelConfig({ layers, heads, width, context }: ModelShape) {
+  return {
+    architectures: ["LlamaForCausalLM"],
+    model_type: "llama",
+    vocab_size: VOCABULARY,
+    hidden_size: width,
+    intermediate_size: feedForwardWidth(width),
+    num_hidden_layers: layers,
+    num_attention_heads: heads,
+    num_key_value_heads: heads,
+    head_dim: width / heads,
+    max_position_embeddings: context,
+    hidden_act: "silu",
+    rms_norm_eps: NORM_EPSILON,
+    rope_theta: ropeTheta(context),
+    rope_scaling: null,
+    attention_bias: false,
+    attention_dropout: 0,
+    mlp_bias: false,
+    tie_word_embeddings: true,
+    bos_token_id: SPECIALS.bos,
+    eos_token_id: SPECIALS.eos,
+    pad_token_id: SPECIALS.pad,
+    use_cache: true,
+    torch_dtype: "float32",
+  };
+}
+
+/** `generation_config.json`: greedy, to the end of the answer. */
+export function generationConfig() {
+  return {
+    bos_token_id: SPECIALS.bos,
+    eos_token_id: SPECIALS.eos,
+    pad_token_id: SPECIALS.pad,
+    do_sample: false,
+  };
+}
+
+/** The shape that a `config.json` describes, or null if it is not a model of this engine. */
+export function shapeOf(config: Record<string, unknown>): ModelShape | null {
+  const shape = {
+    layers: config["num_hidden_layers"],
+    heads: config["num_attention_heads"],
+    width: config["hidden_size"],
+    context: config["max_position_embeddings"],
+  };
+  if (Object.values(shape).some((size) => !Number.isInteger(size))) return null;
+  const own: Record<string, unknown> = modelConfig(shape as ModelShape);
+  return DECISIVE.every((key) => config[key] === own[key]) ? (shape as ModelShape) : null;
+}
+
+/** What must be as this engine writes it for the weights to mean the same. */
+const DECISIVE = [
+  "model_type",
+  "vocab_size",
+  "intermediate_size",
+  "num_key_value_heads",
+  "rms_norm_eps",
+  "rope_theta",
+  "tie_word_embeddings",
+];

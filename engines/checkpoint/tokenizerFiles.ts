@@ -1,0 +1,81 @@
+import type { ModelShape } from "../../protocol/trainConfig.ts";
+import { CHAT_TEMPLATE, type PromptStyle } from "../llama/chat.ts";
+import { BYTES, SPECIALS, specialText } from "../llama/tokenizer.ts";
+
+/** `tokenizer.json` of Hugging Face's tokenizers: byte-level BPE without a merge, and the specials. */
+export function tokenizerJson() {
+  const bos = { SpecialToken: { id: specialText("bos"), type_id: 0 } };
+  const sequence = (id: string, type: number) => ({ Sequence: { id, type_id: type } });
+  return {
+    version: "1.0",
+    truncation: null,
+    padding: null,
+    added_tokens: (Object.keys(SPECIALS) as (keyof typeof SPECIALS)[]).map((name) => ({
+      id: SPECIALS[name],
+      content: specialText(name),
+      single_word: false,
+      lstrip: false,
+      rstrip: false,
+      normalized: false,
+      special: true,
+    })),
+    normalizer: null,
+    pre_tokenizer: {
+      type: "ByteLevel",
+      add_prefix_space: false,
+      trim_offsets: true,
+      use_regex: false,
+    },
+    post_processor: {
+      type: "TemplateProcessing",
+      single: [bos, sequence("A", 0)],
+      pair: [bos, sequence("A", 0), sequence("B", 1)],
+      special_tokens: {
+        [specialText("bos")]: {
+          id: specialText("bos"),
+          ids: [SPECIALS.bos],
+          tokens: [specialText("bos")],
+        },
+      },
+    },
+    decoder: { type: "ByteLevel", add_prefix_space: false, trim_offsets: true, use_regex: false },
+    model: {
+      type: "BPE",
+      dropout: null,
+      unk_token: null,
+      continuing_subword_prefix: null,
+      end_of_word_suffix: null,
+      fuse_unk: false,
+      byte_fallback: false,
+      vocab: Object.fromEntries(byteCharacters().map((character, byte) => [character, byte])),
+      merges: [],
+    },
+  };
+}
+
+/** `tokenizer_config.json`; `prompt_style` is ours: what a bare prompt is to this model. */
+export function tokenizerConfig({ context }: ModelShape, promptStyle: PromptStyle) {
+  return {
+    tokenizer_class: "PreTrainedTokenizerFast",
+    bos_token: specialText("bos"),
+    eos_token: specialText("eos"),
+    pad_token: specialText("pad"),
+    clean_up_tokenization_spaces: false,
+    model_max_length: context,
+    model_input_names: ["input_ids", "attention_mask"],
+    chat_template: CHAT_TEMPLATE,
+    prompt_style: promptStyle,
+  };
+}
+
+/**
+ * The character that stands for each byte in byte-level vocabularies: itself where Latin-1 shows
+ * it, otherwise the next one from U+0100 on.
+ */
+export function byteCharacters(): string[] {
+  let hidden = 0;
+  return Array.from({ length: BYTES }, (_, byte) => {
+    const shown = (byte >= 0x21 && byte <= 0x7e) || (byte >= 0xa1 && byte !== 0xad && byte <= 0xff);
+    return String.fromCodePoint(shown ? byte : 0x100 + hidden++);
+  });
+}

@@ -1,0 +1,72 @@
+import type { ChatMessage } from "../../protocol/infer.ts";
+import { conversation, document, type Example } from "../llama/chat.ts";
+import { EngineError } from "../error.ts";
+
+/** A row of a dataset as the file has it. */
+export type Row =
+  | { messages: ChatMessage[] }
+  | { prompt: string; completion: string }
+  | { text: string };
+
+/** For people: what a line may be. */
+export const EXPECTED_ROW =
+  'one of {"messages":[{"role":"user","content":"…"},{"role":"assistant","content":"…"}]}, {"prompt":"…","completion":"…"} or {"text":"…"}';
+
+/** @throws EngineError `DATASET_INVALID`, its message beginning with `where` */
+export function parseRow(text: string, where: string): Row {
+  const fail = (problem: string, cause?: unknown): never => {
+    throw new EngineError("DATASET_INVALID", `${where}: ${problem}; expected ${EXPECTED_ROW}.`, {
+      cause,
+    });
+  };
+  let row: unknown;
+  try {
+    row = JSON.parse(text);
+  } catch (cause) {
+    return fail("not valid JSON", cause);
+  }
+  if (typeof row !== "object" || row === null || Array.isArray(row))
+    return fail("not a JSON object");
+  if ("messages" in row) {
+    if (!Array.isArray(row.messages) || row.messages.length === 0) {
+      return fail('"messages" is not a list of messages');
+    }
+    const wrong = row.messages.findIndex((message) => !isChatMessage(message));
+    if (wrong !== -1) {
+      return fail(
+        `messages[${wrong}] needs a "role" (system, user or assistant) and a "content" text`,
+      );
+    }
+    const messages = row.messages as ChatMessage[];
+    if (!messages.some(({ role }) => role === "assistant"))
+      return fail('no message of the "assistant" to learn');
+    return { messages };
+  }
+  if ("prompt" in row || "completion" in row) {
+    const { prompt, completion } = row as { prompt?: unknown; completion?: unknown };
+    if (typeof prompt !== "string") return fail('"prompt" is not a text');
+    if (typeof completion !== "string") return fail('"completion" is not a text');
+    return { prompt, completion };
+  }
+  if ("text" in row) {
+    return typeof row.text === "string" ? { text: row.text } : fail('"text" is not a text');
+  }
+  return fail('no "messages", "prompt" or "text"');
+}
+
+export function isChatMessage(value: unknown): value is ChatMessage {
+  if (typeof value !== "object" || value === null) return false;
+  const { role, content } = value as { role?: unknown; content?: unknown };
+  const known = role === "system" || role === "user" || role === "assistant";
+  return known && typeof content === "string";
+}
+
+/** A row as the model sees it, however long. */
+export function exampleOf(row: Row): Example {
+  if ("text" in row) return document(row.text);
+  if ("messages" in row) return conversation(row.messages);
+  return conversation([
+    { role: "user", content: row.prompt },
+    { role: "assistant", content: row.completion },
+  ]);
+}

@@ -1,0 +1,62 @@
+import type { InferRequest, InferResult } from "../../protocol/infer.ts";
+import type { TrainConfig } from "../../protocol/trainConfig.ts";
+import type { Artifact, EngineEvent } from "../../protocol/event.ts";
+import { EngineError, type EngineErrorCode } from "../error.ts";
+
+/** What a training thread is started with. */
+export interface TrainJob {
+  config: TrainConfig;
+  directory: string;
+}
+
+/** What a training thread tells; the last message is `done` or `failed`. */
+export type TrainMessage =
+  | { type: "event"; event: EngineEvent }
+  | { type: "done"; artifacts: Artifact[] }
+  | { type: "failed"; failure: Failure };
+
+/** What the answering thread is asked; each but `cancel` is answered under its `id`. */
+export type Question =
+  | { type: "load"; id: number; model: number; directory: string }
+  | { type: "infer"; id: number; model: number; request: InferRequest }
+  | { type: "cancel"; id: number }
+  | { type: "unload"; id: number; model: number };
+
+export type Answer =
+  | { id: number; ok: true; result: InferResult | null }
+  | { id: number; ok: false; failure: Failure };
+
+/** An error that crosses threads. */
+export interface Failure {
+  code: EngineErrorCode;
+  message: string;
+  stack: string | undefined;
+}
+
+export function toFailure(error: unknown): Failure {
+  if (error instanceof EngineError) {
+    return { code: error.code, message: error.message, stack: error.stack };
+  }
+  const { message, stack } = error instanceof Error ? error : new Error(String(error));
+  if (isOutOfMemory(error)) return { code: "OUT_OF_MEMORY", message: OUT_OF_MEMORY, stack };
+  return {
+    code: "WORKER_FAILED",
+    message: `The engine failed: ${message}. Run again with DEBUG=kit to see where.`,
+    stack,
+  };
+}
+
+export function fromFailure({ code, message, stack }: Failure): EngineError {
+  return new EngineError(code, message, { cause: stack });
+}
+
+const OUT_OF_MEMORY = "The engine ran out of memory: use a smaller batchSize, maxLength or model.";
+
+function isOutOfMemory(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  const { code } = error as NodeJS.ErrnoException;
+  return (
+    code === "ERR_WORKER_OUT_OF_MEMORY" ||
+    (error instanceof RangeError && /memory|allocation|array length/i.test(error.message))
+  );
+}

@@ -1,0 +1,61 @@
+import type { EventData } from "../../../protocol/event.ts";
+
+type Log = EventData["training.log"];
+
+/** Gathers steps until they are logged. */
+export interface Progress {
+  add: (step: { loss: number; gradNorm: number; tokens: number }) => void;
+  /**
+   * What happened since the log before: the loss is the mean of the steps, the gradient's norm the
+   * last step's.
+   */
+  log: (at: { step: number; learningRate: number; epoch: number }) => Log;
+}
+
+/** @param now milliseconds, of a clock that never goes back */
+export function createProgress(now: () => number = () => performance.now()): Progress {
+  let since = now();
+  let losses: number[] = [];
+  let tokens = 0;
+  let gradNorm = 0;
+
+  function add(step: { loss: number; gradNorm: number; tokens: number }) {
+    losses.push(step.loss);
+    gradNorm = step.gradNorm;
+    tokens += step.tokens;
+  }
+
+  function log({
+    step,
+    learningRate,
+    epoch,
+  }: {
+    step: number;
+    learningRate: number;
+    epoch: number;
+  }) {
+    const seconds = (now() - since) / 1000;
+    const loss = losses.reduce((sum, value) => sum + value, 0) / losses.length;
+    const entry: Log = {
+      step,
+      loss: rounded(loss),
+      learningRate: rounded(learningRate) ?? 0,
+      gradNorm: rounded(gradNorm),
+      epoch: rounded(epoch) ?? 0,
+      tokensPerSecond: Math.round(tokens / Math.max(seconds, 0.001)),
+    };
+    since = now();
+    losses = [];
+    tokens = 0;
+    return entry;
+  }
+
+  return { add, log };
+}
+
+/** float32 holds no more digits. */
+const DIGITS = 7;
+
+function rounded(value: number): number | null {
+  return Number.isFinite(value) ? Number(value.toPrecision(DIGITS)) : null;
+}

@@ -1,0 +1,128 @@
+import { join } from "node:path";
+import type { ModelShape, TrainConfig } from "../../../protocol/trainConfig.ts";
+import type { Artifact, EngineEvent, EventData } from "../../../protocol/event.ts";
+import { batches, rowLength } from "./batch.ts";
+import {
+  BASE_DIRECTORY,
+  isAdapter,
+  readCheckpoint,
+  saveAdapter,
+  saveModel,
+} from "../../checkpoint/checkpoint.ts";
+import { readDataset } from "../../dataset/dataset.ts";
+import { ARTIFACTS } from "../../checkpoint/directory.ts";
+import { EngineError } from "../../error.ts";
+import { createLearner } from "./learner.ts";
+import { randomAdapter } from "../../llama/adapter.ts";
+import { resolveModel, type ModelSource } from "../../llama/presets.ts";
+import { createProgress } from "./stepLog.ts";
+import { learningRate } from "./schedule.ts";
+import { trainerState } from "./trainerState.ts";
+import { randomWeights, weightShapes } from "../../llama/weights.ts";
+
+/** Logged whatever `loggingSteps` says: one that compiles, and one that shows how fast it is. */
+const FIRST_STEPS = 2;
+
+/**
+ * Trains on this thread; needs a started backend.
+ * @param directory the job's; artifacts go to `artifacts/` in it
+ */
+export async function train(
+  config: TrainConfig,
+  directory: string,
+  onEvent: (event: EngineEvent) => void,
+): Promise<Artifact[]> {
+  const source = resolveModel(config.model);
+  const { shape, weights } = startingPoint(source, config.seed);
+  const dataset = readDataset(config.dataset.path, longestRow(config, shape.context));
+  const { lora, batchSize, maxSteps } = config;
+  const notes = { shape, promptStyle: dataset.promptStyle };
+  const adapter = lora && randomAdapter(lora, shape, config.seed);
+  const ownBase = join(directory, ARTIFACTS, BASE_DIRECTORY);
+  const base =
+    source.kind === "checkpoint" && !isAdapter(source.directory) ? source.directory : ownBase;
+  if (lora && base === ownBase) saveModel(base, weights, notes);
+
+  const length = rowLength(dataset.examples);
+  const trainable = adapter ?? weights;
+  const sizes = { shape, rows: batchSize, length, lora };
+  const learner = createLearner(trainable, adapter ? weights : {}, sizes, config);
+  const parameters = Object.values(trainable).reduce((sum, { data }) => sum + data.length, 0);
+  const epochsAt = (step: number) => (step * batchSize) / dataset.examples.length;
+  onEvent({
+    event: "training.started",
+    data: {
+      model: source.name,
+      parameters,
+      rows: dataset.rows,
+      cut: dataset.cut,
+      format: dataset.format,
+      tokens: dataset.examples.reduce((sum, { tokens }) => sum + tokens.length - 1, 0),
+      maxSteps,
+      epochs: epochsAt(maxSteps),
+    },
+  });
+
+  async function save(step: number): Promise<Artifact> {
+    const path = `${ARTIFACTS}/step-${step}`;
+    const at = { step, epoch: epochsAt(step), epochs: epochsAt(maxSteps), tokens };
+    const state = trainerState(config, logs, at);
+    const saved = await learner.weights();
+    if (lora) saveAdapter(join(directory, path), saved, { ...notes, state, lora, base });
+    else saveModel(join(directory, path), saved, { ...notes, state });
+    return { step, kind: lora ? "adapter" : "model", path };
+  }
+
+  const artifacts: Artifact[] = [];
+  const logs: EventData["training.log"][] = [];
+  const progress = createProgress();
+  const feed = batches(dataset.examples, batchSize, config.seed);
+  let tokens = 0;
+  for (let step = 1; step <= maxSteps; step++) {
+    const batch = feed.next().value;
+    const rate = learningRate(step, { ...config, peak: config.learningRate });
+    const result = await learner.learn(batch, step, rate);
+    progress.add({ ...result, tokens: batch.size });
+    tokens += batch.size;
+    const last = step === maxSteps;
+    if (step <= FIRST_STEPS || last || step % config.loggingSteps === 0) {
+      const log = progress.log({ step, learningRate: rate, epoch: epochsAt(step) });
+      logs.push(log);
+      onEvent({ event: "training.log", data: log });
+    }
+    if (last || step % config.saveSteps === 0) {
+      const artifact = await save(step);
+      artifacts.push(artifact);
+      onEvent({ event: "checkpoint.saved", data: artifact });
+    }
+  }
+  return artifacts;
+}
+
+function startingPoint(source: ModelSource, seed: number) {
+  if (source.kind === "checkpoint") return readCheckpoint(source.directory);
+  assertTrainable(source.shape);
+  return { shape: source.shape, weights: randomWeights(source.shape, seed) };
+}
+
+/** WebAssembly has 4 GiB: a parameter, its gradient and its two running means take 16 bytes. */
+const MOST_PARAMETERS = 2 ** 32 / 16;
+
+function assertTrainable(shape: ModelShape): void {
+  const sizes = Object.values(weightShapes(shape)).map((sizes) => sizes.reduce((a, b) => a * b));
+  const parameters = sizes.reduce((sum, size) => sum + size);
+  if (parameters < MOST_PARAMETERS) return;
+  throw new EngineError(
+    "MODEL_INVALID",
+    `The model has ${Math.round(parameters / 1e6)} million parameters, and ${Math.floor(MOST_PARAMETERS / 1e6)} million fit in memory: lower its width or layers.`,
+  );
+}
+
+function longestRow({ maxLength }: TrainConfig, context: number): number {
+  if (maxLength === null) return context;
+  if (maxLength <= context) return maxLength;
+  throw new EngineError(
+    "CONFIG_INVALID",
+    `maxLength (${maxLength}) exceeds the model's context of ${context} tokens: lower it or use a model with a longer context.`,
+  );
+}

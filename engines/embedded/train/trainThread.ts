@@ -1,0 +1,61 @@
+import { join } from "node:path";
+import { Worker } from "node:worker_threads";
+import type { TrainOptions } from "../../../protocol/engine.ts";
+import type { Artifact } from "../../../protocol/event.ts";
+import { ARTIFACTS, removePartial } from "../../checkpoint/directory.ts";
+import { EngineError } from "../../error.ts";
+import { fromFailure, toFailure, type TrainJob, type TrainMessage } from "../messages.ts";
+
+/** Trains on a thread of its own, which has ended when this settles. */
+export async function trainOnThread(options: TrainOptions): Promise<Artifact[]> {
+  const { config, directory, signal } = options;
+  signal.throwIfAborted();
+  const worker = new Worker(new URL("./trainWorker.js", import.meta.url), {
+    // The process's own flags, such as --input-type or --import, are not meant for this thread.
+    execArgv: [],
+    workerData: { config, directory } satisfies TrainJob,
+  });
+  try {
+    return await outcome(worker, options);
+  } finally {
+    // Ends a step, or a compilation, in its midst: nothing is lost, for checkpoints are renamed.
+    await worker.terminate();
+    removePartial(join(directory, ARTIFACTS));
+  }
+}
+
+function outcome(worker: Worker, { signal, onEvent }: TrainOptions): Promise<Artifact[]> {
+  return new Promise((resolve, reject) => {
+    let settled = false;
+    const settle = (end: () => void) => {
+      if (settled) return;
+      settled = true;
+      signal.removeEventListener("abort", onAbort);
+      end();
+    };
+    const onAbort = () => settle(() => reject(signal.reason as Error));
+    signal.addEventListener("abort", onAbort);
+    worker.on("message", (message: TrainMessage) => {
+      if (settled) return;
+      if (message.type === "done") settle(() => resolve(message.artifacts));
+      else if (message.type === "failed") settle(() => reject(fromFailure(message.failure)));
+      else {
+        try {
+          onEvent(message.event);
+        } catch (error) {
+          const reason = error instanceof Error ? error : new Error(String(error));
+          settle(() => reject(reason));
+        }
+      }
+    });
+    worker.on("error", (error) => settle(() => reject(fromFailure(toFailure(error)))));
+    worker.on("exit", (code) => settle(() => reject(threadEnded(code))));
+  });
+}
+
+export function threadEnded(code: number): EngineError {
+  return new EngineError(
+    "WORKER_FAILED",
+    `The engine's thread ended by itself with code ${code}: try again.`,
+  );
+}

@@ -1,0 +1,16 @@
+import { parentPort, workerData } from "node:worker_threads";
+import { startBackend } from "../model/backend.ts";
+import { toFailure, type TrainJob, type TrainMessage } from "../messages.ts";
+import { train } from "./train.ts";
+
+/** Trains what its data says, and tells its parent. */
+const { config, directory } = workerData as TrainJob;
+const send = (message: TrainMessage) => parentPort?.postMessage(message);
+
+try {
+  await startBackend();
+  const artifacts = await train(config, directory, (event) => send({ type: "event", event }));
+  send({ type: "done", artifacts });
+} catch (error) {
+  send({ type: "failed", failure: toFailure(error) });
+}

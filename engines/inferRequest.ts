@@ -1,0 +1,46 @@
+import { inspect } from "node:util";
+import type { InferRequest } from "../protocol/infer.ts";
+import { isChatMessage } from "./dataset/row.ts";
+import { EngineError } from "./error.ts";
+
+const OPTIONS = ["messages", "prompt", "maxTokens", "temperature", "topP", "seed", "signal"];
+
+/**
+ * Checks what a program has passed to `infer`.
+ * @throws EngineError `REQUEST_INVALID` saying what was expected
+ */
+export function assertRequest(request: unknown): asserts request is InferRequest {
+  if (typeof request !== "object" || request === null) {
+    throw problem(`takes { prompt } or { messages }, not ${inspect(request)}`);
+  }
+  const { temperature = 0, topP = 1, seed = 0, ...rest } = request as Record<string, unknown>;
+  const unknown = Object.keys(rest).find((key) => !OPTIONS.includes(key));
+  if (unknown !== undefined) {
+    throw problem(`does not know the option "${unknown}". It takes ${OPTIONS.join(", ")}`);
+  }
+  const { messages, prompt, maxTokens, signal } = rest;
+  const isConversation =
+    Array.isArray(messages) && messages.length > 0 && messages.every(isChatMessage);
+  if (!("messages" in rest ? isConversation : typeof prompt === "string")) {
+    throw problem(
+      'needs messages or a prompt: a list of { role: "system", "user" or "assistant", content: a text }, or a text',
+    );
+  }
+  if (!isFinite(temperature) || temperature < 0) throw problem("needs a temperature of 0 or more");
+  if (!isFinite(topP) || topP <= 0 || topP > 1) throw problem("needs a topP above 0, up to 1");
+  if (!isFinite(seed)) throw problem("needs a finite number as seed");
+  if (maxTokens !== undefined && !(Number.isSafeInteger(maxTokens) && Number(maxTokens) > 0)) {
+    throw problem("needs a positive whole number of maxTokens");
+  }
+  if (signal !== undefined && !(signal instanceof AbortSignal)) {
+    throw problem("needs an AbortSignal as its signal");
+  }
+}
+
+function isFinite(value: unknown): value is number {
+  return Number.isFinite(value);
+}
+
+function problem(text: string): EngineError {
+  return new EngineError("REQUEST_INVALID", `infer ${text}.`);
+}

@@ -1,0 +1,81 @@
+import type { LoraConfig, ModelShape } from "../../protocol/trainConfig.ts";
+import { EngineError } from "../error.ts";
+import { createRandom } from "./random.ts";
+import {
+  PROJECTIONS,
+  projectionName,
+  projectionShape,
+  type Projection,
+  type Weights,
+} from "./weights.ts";
+
+/**
+ * @throws EngineError `CONFIG_INVALID` naming a target that does not exist, and those that do
+ */
+function assertTargets(targets: string[]): asserts targets is Projection[] {
+  const names = Object.keys(PROJECTIONS).join(", ");
+  if (targets.length === 0) {
+    throw new EngineError("CONFIG_INVALID", `lora.targetModules is empty: name some of ${names}.`);
+  }
+  const unknown = targets.find((target) => !Object.hasOwn(PROJECTIONS, target));
+  if (unknown !== undefined) {
+    throw new EngineError(
+      "CONFIG_INVALID",
+      `lora.targetModules has "${unknown}": use some of ${names}.`,
+    );
+  }
+}
+
+/** Dimensions of an adapter's tensors, [r, in] and [out, r], by projection name and PEFT's suffix. */
+export function adapterShapes(lora: LoraConfig, shape: ModelShape): Record<string, number[]> {
+  assertTargets(lora.targetModules);
+  const shapes: Record<string, number[]> = {};
+  for (let layer = 0; layer < shape.layers; layer++) {
+    for (const target of new Set(lora.targetModules)) {
+      const [rows, columns] = projectionShape(target, shape);
+      shapes[`${projectionName(layer, target)}.lora_A.weight`] = [lora.r, columns];
+      shapes[`${projectionName(layer, target)}.lora_B.weight`] = [rows, lora.r];
+    }
+  }
+  return shapes;
+}
+
+/** A new adapter changes nothing: A is uniform within ±1/√in, B is 0. */
+export function randomAdapter(lora: LoraConfig, shape: ModelShape, seed: number): Weights {
+  const weights: Weights = {};
+  for (const [name, dimensions] of Object.entries(adapterShapes(lora, shape))) {
+    const [rows = 0, columns = 0] = dimensions;
+    const data = new Float32Array(rows * columns);
+    if (name.endsWith("lora_A.weight")) {
+      const random = createRandom(seed, name);
+      const bound = 1 / Math.sqrt(columns);
+      for (let i = 0; i < data.length; i++) data[i] = (2 * random.uniform() - 1) * bound;
+    }
+    weights[name] = { shape: dimensions, data };
+  }
+  return weights;
+}
+
+/** The base with the adapter's updates added in, W + α/r · B·A; new tensors where they differ. */
+export function mergeAdapter(base: Weights, adapter: Weights, { r, alpha }: LoraConfig): Weights {
+  const merged = { ...base };
+  for (const [name, a] of Object.entries(adapter)) {
+    if (!name.endsWith(".lora_A.weight")) continue;
+    const target = name.replace(".lora_A.weight", ".weight");
+    const b = adapter[name.replace("lora_A", "lora_B")];
+    const tensor = base[target];
+    if (!b || !tensor) throw new Error(`the adapter's ${name} has no counterpart`);
+    const [rows = 0, columns = 0] = tensor.shape;
+    const data = tensor.data.slice();
+    for (let row = 0; row < rows; row++) {
+      for (let rank = 0; rank < r; rank++) {
+        const factor = ((b.data[row * r + rank] ?? 0) * alpha) / r;
+        for (let column = 0; column < columns; column++) {
+          data[row * columns + column]! += factor * (a.data[rank * columns + column] ?? 0);
+        }
+      }
+    }
+    merged[target] = { shape: tensor.shape, data };
+  }
+  return merged;
+}

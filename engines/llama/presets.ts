@@ -1,0 +1,77 @@
+import { existsSync } from "node:fs";
+import { isAbsolute, join } from "node:path";
+import type { ModelShape } from "../../protocol/trainConfig.ts";
+import { EngineError } from "../error.ts";
+
+/** Named shapes that start from random weights. */
+export const PRESETS = {
+  "kit/nano": { width: 64, layers: 2, heads: 4, context: 256 },
+  "kit/small": { width: 96, layers: 3, heads: 4, context: 256 },
+} as const satisfies Record<string, ModelShape>;
+
+export type PresetName = keyof typeof PRESETS;
+
+/** What a config's `model` stands for. */
+export type ModelSource =
+  | { kind: "shape"; name: string; shape: ModelShape }
+  | { kind: "checkpoint"; name: string; directory: string };
+
+/**
+ * Resolves a preset's name, a shape, or the absolute path of a checkpoint directory.
+ * @throws EngineError `MODEL_UNKNOWN` for a name or path that does not exist, `MODEL_INVALID` for a wrong shape
+ */
+export function resolveModel(model: string | ModelShape): ModelSource {
+  if (typeof model !== "string") {
+    assertShape(model);
+    const { layers, heads, width, context } = model;
+    const name = `llama-${width}x${layers}`;
+    return { kind: "shape", name, shape: { layers, heads, width, context } };
+  }
+  if (Object.hasOwn(PRESETS, model)) {
+    return { kind: "shape", name: model, shape: PRESETS[model as keyof typeof PRESETS] };
+  }
+  if (!isAbsolute(model)) {
+    const names = Object.keys(PRESETS).join(", ");
+    throw new EngineError(
+      "MODEL_UNKNOWN",
+      `Unknown model "${model}": use ${names}, a shape { layers, heads, width, context }, or the path of a checkpoint directory.`,
+    );
+  }
+  if (!CHECKPOINT_MARKS.some((file) => existsSync(join(model, file)))) {
+    throw new EngineError(
+      "MODEL_UNKNOWN",
+      `No checkpoint at ${model}: expected a directory with ${CHECKPOINT_MARKS.join(" or ")}.`,
+    );
+  }
+  return { kind: "checkpoint", name: model, directory: model };
+}
+
+const CHECKPOINT_MARKS = ["config.json", "adapter_config.json"];
+
+/** @throws EngineError `MODEL_INVALID` naming the wrong size */
+function assertShape(shape: ModelShape): void {
+  for (const key of ["layers", "heads", "width", "context"] as const) {
+    if (!Number.isInteger(shape[key]) || shape[key] < 1) {
+      throw new EngineError(
+        "MODEL_INVALID",
+        `model.${key} must be a positive whole number, not ${String(shape[key])}.`,
+      );
+    }
+  }
+  const { heads, width, context } = shape;
+  if (width % (2 * heads) !== 0) {
+    throw new EngineError(
+      "MODEL_INVALID",
+      `model.width (${width}) must be a multiple of twice model.heads (2 × ${heads}): each head needs an even size.`,
+    );
+  }
+  if (context < SHORTEST_CONTEXT) {
+    throw new EngineError(
+      "MODEL_INVALID",
+      `model.context must be at least ${SHORTEST_CONTEXT} tokens, not ${context}.`,
+    );
+  }
+}
+
+/** A row needs its start, a token to read and a token to learn. */
+const SHORTEST_CONTEXT = 8;

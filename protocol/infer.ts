@@ -1,0 +1,25 @@
+export interface ChatMessage {
+  role: "system" | "user" | "assistant";
+  content: string;
+}
+
+/** What to continue: a conversation or a bare text, and how to choose its tokens. */
+export type InferRequest = ({ messages: ChatMessage[] } | { prompt: string }) & {
+  /** Most tokens to generate. Default: what is left of the model's context. */
+  maxTokens?: number;
+  /** 0, the default, always takes the likeliest token. */
+  temperature?: number;
+  /** Sample among the likeliest tokens that together hold this much probability. Default 1. */
+  topP?: number;
+  /** Seed of the sampling. Default 0. */
+  seed?: number;
+  signal?: AbortSignal;
+};
+
+export interface InferResult {
+  text: string;
+  /** `stop`: the model ended its answer; `length`: `maxTokens` or the context ran out. */
+  finishReason: "stop" | "length";
+  /** Generated tokens, a count. */
+  tokens: number;
+}

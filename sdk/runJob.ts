@@ -1,0 +1,154 @@
+import type { OwnedJob } from "../jobs/ownedJob.ts";
+import type { Engine } from "../protocol/engine.ts";
+import type { TrainConfig } from "../protocol/trainConfig.ts";
+import { KitError, isKitError, messageOf } from "../protocol/error.ts";
+import { type Artifact, type EngineEvent, type JobEvent, isFinalEvent } from "../protocol/event.ts";
+import type { Job, JobStatus } from "../protocol/job.ts";
+import { callLast, createCallbackQueue } from "./callbackQueue.ts";
+import type { TrainerCallbacks } from "./callbacks.ts";
+import { createCheckpoints } from "./checkpoints.ts";
+import { queueCallback } from "./eventCallbacks.ts";
+import { asError } from "./thrown.ts";
+
+/** A message longer than this is cut in the log, so that its record stays short enough for one write. */
+const LONGEST_ERROR = 8_000;
+
+/** How a job ended: `error` is there when it failed. */
+export interface RunResult {
+  job: Job;
+  artifacts: Artifact[];
+  error?: Error;
+}
+
+export interface RunOptions {
+  job: OwnedJob;
+  config: TrainConfig;
+  engine: Engine;
+  callbacks: TrainerCallbacks;
+  /** Resolves when the job may train. */
+  turn: (signal: AbortSignal) => Promise<void>;
+  /** Aborting cancels the job. */
+  cancel: AbortSignal;
+  /** Aborting fails the job with the reason. What comes first, this or the cancel, decides. */
+  failure: AbortController;
+  /** Sees each event once it is in the log. */
+  onEvent: (event: JobEvent) => void;
+  /** How long a callback may take. Default: an hour. */
+  callbackLimitMs?: number;
+}
+
+/** Drives one job from its place in the queue to its last event. Never rejects. */
+export async function runJob(options: RunOptions): Promise<RunResult> {
+  const { job: owned, config, engine, callbacks, cancel, failure, onEvent } = options;
+  const { callbackLimitMs } = options;
+  const signal = AbortSignal.any([cancel, failure.signal]);
+  const fail = (error: unknown) => failure.abort(asError(error));
+  const calls = createCallbackQueue(fail, callbackLimitMs);
+  const checkpoints = createCheckpoints(engine, owned.directory, signal);
+  const artifacts: Artifact[] = [];
+  let step = 0;
+  let hasEnded = false;
+
+  const jobAs = (status: JobStatus): Job => ({ ...owned.job, status });
+  const isCancelled = () => cancel.aborted && signal.reason === cancel.reason;
+
+  function record(event: JobEvent): void {
+    try {
+      owned.append(event);
+    } catch (error) {
+      if (isKitError(error)) throw error;
+      throw new KitError(
+        "CANNOT_WRITE",
+        `Cannot write the job's log in ${owned.directory}: ${messageOf(error)}. Make the folder writable, or free disk space.`,
+        { cause: error },
+      );
+    }
+    hasEnded ||= isFinalEvent(event);
+    onEvent(event);
+  }
+
+  function handle(event: EngineEvent): void {
+    // The log first: what a callback has seen is on disk.
+    record(event);
+    if (event.event !== "training.started") step = event.data.step;
+    if (event.event === "checkpoint.saved") artifacts.push(event.data);
+    const job = jobAs("running");
+    queueCallback(event, { job, callbacks, calls, checkpoints, artifacts: [...artifacts] });
+  }
+
+  async function finish(): Promise<RunResult> {
+    try {
+      await options.turn(signal);
+      await engine.train({
+        config,
+        directory: owned.directory,
+        signal,
+        onEvent: (event) => {
+          try {
+            handle(event);
+          } catch (error) {
+            // The log cannot be written: there is no use in training on.
+            fail(error);
+          }
+        },
+      });
+      calls.add("onCompleted", () =>
+        callbacks.onCompleted?.({ job: jobAs("completed"), artifacts }),
+      );
+      await orAborted(calls.drain(), signal);
+      record({ event: "training.completed", data: { artifacts } });
+      return { job: jobAs("completed"), artifacts };
+    } catch (thrown) {
+      calls.stop();
+      if (!isCancelled()) return endAsFailed(asError(signal.aborted ? signal.reason : thrown));
+      record({ event: "training.cancelled", data: { step } });
+      const job = jobAs("cancelled");
+      await callLast("onCancelled", () => callbacks.onCancelled?.({ job }), callbackLimitMs);
+      return { job, artifacts };
+    }
+  }
+
+  async function endAsFailed(error: Error): Promise<RunResult> {
+    const message = error.message || `${error.name} without a message`;
+    try {
+      record({ event: "training.failed", data: { error: message.slice(0, LONGEST_ERROR) } });
+    } catch {
+      // Nothing can be written any more: who waits for the job is told.
+      hasEnded = true;
+    }
+    const job = jobAs("failed");
+    await callLast("onFailed", () => callbacks.onFailed?.({ job, error }), callbackLimitMs);
+    return { job, artifacts, error };
+  }
+
+  /** The project's code ends the process: what is not written now is never written. */
+  function onExit(code: number): void {
+    if (hasEnded) return;
+    const error = `The process ended with exit code ${code} before the job did. Remove the process.exit() from the callbacks, and from what they call.`;
+    try {
+      if (isCancelled()) record({ event: "training.cancelled", data: { step } });
+      else record({ event: "training.failed", data: { error } });
+    } catch {
+      // Others see that the owner is gone.
+    }
+  }
+
+  process.once("exit", onExit);
+  try {
+    return await finish().catch((error: unknown) => endAsFailed(asError(error)));
+  } finally {
+    process.off("exit", onExit);
+    await checkpoints.close();
+    owned.close();
+  }
+}
+
+/** What `work` resolves with, or a rejection as soon as the signal is aborted. */
+function orAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const abort = () => reject(asError(signal.reason));
+    if (signal.aborted) abort();
+    signal.addEventListener("abort", abort, { once: true });
+    work.then(resolve, reject);
+  });
+}

@@ -1,0 +1,85 @@
+import { appendFileSync, renameSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { followFile } from "../../disk/follow.ts";
+import { createProject } from "../project.ts";
+
+/** Collects what a follower gets until the test says that no more will come. */
+function follow(path: string, from = 0, watching = true) {
+  let isOver = false;
+  const chunks: Buffer[] = [];
+  const waiting: { length: number; resolve: () => void }[] = [];
+  const length = () => Buffer.concat(chunks).length;
+  const all = (async () => {
+    for await (const chunk of followFile(path, { from, ended: () => isOver, watching })) {
+      chunks.push(chunk);
+      for (const { length: wanted, resolve } of waiting) if (length() >= wanted) resolve();
+    }
+    return Buffer.concat(chunks).toString();
+  })();
+  return {
+    seen: (wanted: number) =>
+      new Promise<void>((resolve) => {
+        if (length() >= wanted) resolve();
+        else waiting.push({ length: wanted, resolve });
+      }),
+    end() {
+      isOver = true;
+      return all;
+    },
+  };
+}
+
+test.each([true, false])(
+  "all who follow a file get all of it, wherever they begin (watching: %s)",
+  async (watching) => {
+    const path = join(createProject({ log: "0123456789" }), "log");
+    const followers = [0, 5, 10].map((from) => follow(path, from, watching));
+    await followers[0]?.seen(10);
+    let text = "0123456789";
+    for (const length of [1, 1_000, 300_000, 7]) {
+      const more = "x".repeat(length);
+      appendFileSync(path, more);
+      text += more;
+      await Promise.all(followers.map((follower, n) => follower.seen(text.length - n * 5)));
+    }
+    followers.push(follow(path, 3, watching));
+    const got = await Promise.all(followers.map((follower) => follower.end()));
+    expect(got).toEqual([0, 5, 10, 3].map((from) => text.slice(from)));
+  },
+);
+
+test("who follows a file that is replaced goes on with it, and who comes later has the new one", async () => {
+  const path = join(createProject({ log: "old" }), "log");
+  const first = follow(path);
+  await first.seen(3);
+  renameSync(path, `${path}.old`);
+  writeFileSync(path, "new file");
+  const second = follow(path);
+  await second.seen(8);
+  appendFileSync(`${path}.old`, " still");
+  appendFileSync(path, " grows");
+  await Promise.all([first.seen(9), second.seen(14)]);
+  expect(await first.end()).toBe("old still");
+  expect(await second.end()).toBe("new file grows");
+});
+
+test("a follower that leaves takes nothing from the others", async () => {
+  const path = join(createProject({ log: "a" }), "log");
+  const leaving = new AbortController();
+  const stays = follow(path);
+  const left = (async () => {
+    const chunks: string[] = [];
+    const options = { ended: () => false, signal: leaving.signal };
+    for await (const chunk of followFile(path, options)) chunks.push(String(chunk));
+    return chunks.join("");
+  })();
+  await stays.seen(1);
+  appendFileSync(path, "b");
+  await stays.seen(2);
+  leaving.abort();
+  expect("ab".startsWith(await left)).toBe(true);
+  appendFileSync(path, "c");
+  await stays.seen(3);
+  expect(await stays.end()).toBe("abc");
+});

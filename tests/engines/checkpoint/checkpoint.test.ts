@@ -1,0 +1,236 @@
+import { mkdirSync, readFileSync, readdirSync, renameSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { numpy as np } from "@jax-js/jax";
+import { beforeAll, expect, test } from "vitest";
+import { causalAttention } from "../../../engines/embedded/model/attention.ts";
+import { startBackend } from "../../../engines/embedded/model/backend.ts";
+import { readCheckpoint, saveAdapter, saveModel } from "../../../engines/checkpoint/checkpoint.ts";
+import { createDecoder } from "../../../engines/embedded/infer/decoder.ts";
+import { createLoss } from "../../../engines/embedded/train/learner.ts";
+import { randomAdapter } from "../../../engines/llama/adapter.ts";
+import { adaptedLinear } from "../../../engines/embedded/model/lora.ts";
+import { forward, toParams } from "../../../engines/embedded/model/model.ts";
+import { readSafetensors, writeSafetensors } from "../../../engines/checkpoint/safetensors.ts";
+import { VOCABULARY } from "../../../engines/llama/tokenizer.ts";
+import type { Weights } from "../../../engines/llama/weights.ts";
+import { referenceLogits, tensorReader } from "../embedded/llama.ts";
+import { scratchDirectory } from "../embedded/scratch.ts";
+import { TINY, tinyTokens, tinyWeights } from "../embedded/tiny.ts";
+
+beforeAll(startBackend);
+
+const NOTES = { shape: TINY, promptStyle: "message" } as const;
+const LORA = { r: 2, alpha: 6, targetModules: ["q_proj", "down_proj"] };
+
+function logitsOf(weights: Weights, tokens: Int32Array<ArrayBuffer>): Float32Array {
+  const attend = causalAttention(TINY, 1, tokens.length);
+  return forward(toParams(weights), np.array(tokens), TINY, attend).dataSync() as Float32Array;
+}
+
+function difference(a: ArrayLike<number>, b: ArrayLike<number>): number {
+  expect(a.length).toBe(b.length);
+  return Array.from(a, (value, i) => Math.abs(value - (b[i] ?? NaN))).reduce((x, y) =>
+    Math.max(x, y),
+  );
+}
+
+test("a saved and reloaded model gives identical logits", () => {
+  const path = join(scratchDirectory(), "step-1");
+  const weights = tinyWeights();
+  saveModel(path, weights, NOTES);
+  const loaded = readCheckpoint(path);
+  expect(loaded).toMatchObject(NOTES);
+  expect(logitsOf(loaded.weights, tinyTokens(9))).toEqual(logitsOf(weights, tinyTokens(9)));
+});
+
+test("the saved files mean, to Llama's definition in transformers, the same model", () => {
+  const path = join(scratchDirectory(), "step-1");
+  saveModel(path, tinyWeights(), NOTES);
+  const tokens = tinyTokens(9);
+  const expected = referenceLogits(path, [...tokens]).flat();
+  expect(Math.max(...expected) - Math.min(...expected)).toBeGreaterThan(0.5);
+  expect(difference(logitsOf(tinyWeights(), tokens), expected)).toBeLessThan(1e-4);
+});
+
+test("reading with a cache gives the logits of reading all at once", () => {
+  const decoder = createDecoder(TINY);
+  const tokens = tinyTokens(TINY.context);
+  const all = logitsOf(tinyWeights(), tokens);
+  const at = (i: number) => all.subarray((i - 1) * VOCABULARY, i * VOCABULARY);
+  const reading = decoder(toParams(tinyWeights()));
+  // Over one chunk and into a second, one by one, and a chunk that reaches past the context.
+  expect(difference(reading.read(tokens.subarray(0, 35)), at(35))).toBeLessThan(1e-4);
+  for (const i of [35, 36]) {
+    expect(difference(reading.read(tokens.subarray(i, i + 1)), at(i + 1))).toBeLessThan(1e-4);
+  }
+  expect(difference(reading.read(tokens.subarray(37)), at(TINY.context))).toBeLessThan(1e-4);
+  reading.dispose();
+});
+
+test("the directory has what transformers looks for", () => {
+  const path = join(scratchDirectory(), "step-1");
+  saveModel(path, tinyWeights(), { ...NOTES, state: { global_step: 1 } });
+  expect(readdirSync(path).toSorted()).toEqual([
+    "config.json",
+    "generation_config.json",
+    "model.safetensors",
+    "tokenizer.json",
+    "tokenizer_config.json",
+    "trainer_state.json",
+  ]);
+  const config: unknown = JSON.parse(readFileSync(join(path, "config.json"), "utf8"));
+  expect(config).toMatchObject({
+    architectures: ["LlamaForCausalLM"],
+    model_type: "llama",
+    hidden_size: 8,
+    num_hidden_layers: 2,
+    num_attention_heads: 2,
+    num_key_value_heads: 2,
+    head_dim: 4,
+    intermediate_size: 32,
+    max_position_embeddings: 48,
+    vocab_size: 264,
+    tie_word_embeddings: true,
+    eos_token_id: 258,
+  });
+});
+
+test("the safetensors header is JSON padded to 8 bytes, with PyTorch's mark and Llama's names", () => {
+  const file = writeSafetensors(tinyWeights());
+  const length = Number(file.readBigUInt64LE());
+  expect(length % 8).toBe(0);
+  const header = JSON.parse(file.subarray(8, 8 + length).toString()) as Record<
+    string,
+    { dtype: string; shape: number[]; data_offsets: [number, number] }
+  >;
+  const { __metadata__: metadata, ...entries } = header;
+  expect(metadata).toEqual({ format: "pt" });
+  const block = (layer: number) =>
+    [
+      ...["input_layernorm", "post_attention_layernorm"],
+      ...["q", "k", "v", "o"].map((name) => `self_attn.${name}_proj`),
+      ...["gate", "up", "down"].map((name) => `mlp.${name}_proj`),
+    ].map((name) => `model.layers.${layer}.${name}.weight`);
+  expect(Object.keys(entries).toSorted()).toEqual(
+    ["model.embed_tokens.weight", "model.norm.weight", ...block(0), ...block(1)].toSorted(),
+  );
+  expect(entries["model.layers.1.mlp.down_proj.weight"]).toMatchObject({
+    dtype: "F32",
+    shape: [8, 32],
+  });
+  // The data follows without a gap or an overlap.
+  let end = 0;
+  for (const { shape, data_offsets } of Object.values(entries)) {
+    const bytes = shape.reduce((product, size) => product * size) * 4;
+    expect(data_offsets).toEqual([end, end + bytes]);
+    end += bytes;
+  }
+  expect(file.length).toBe(8 + length + end);
+  expect(readSafetensors(file, "model.safetensors")).toEqual(tinyWeights());
+});
+
+test.each([
+  ["cut off", (file: Buffer) => file.subarray(0, -4), /is cut off at/],
+  ["cut off in its header", (file: Buffer) => file.subarray(0, 40), /is cut off/],
+  ["empty", () => Buffer.alloc(0), /is not a safetensors file/],
+  ["of another kind", () => Buffer.from("version https://git-lfs"), /is not a safetensors file/],
+])("a weights file that is %s is a clear error", (_, damage, message) => {
+  const path = join(scratchDirectory(), "step-1");
+  saveModel(path, tinyWeights(), NOTES);
+  const file = join(path, "model.safetensors");
+  writeFileSync(file, damage(readFileSync(file)));
+  expect(() => readCheckpoint(path)).toThrow(message);
+});
+
+test("a directory that is no checkpoint, or another kind of model's, is a clear error", () => {
+  const path = scratchDirectory();
+  expect(() => readCheckpoint(path)).toThrow(/There is no .*config\.json: use the directory/);
+  writeFileSync(join(path, "config.json"), '{"model_type":"gpt2"}');
+  expect(() => readCheckpoint(path)).toThrow(/holds another kind of model/);
+  writeFileSync(join(path, "config.json"), "{");
+  expect(() => readCheckpoint(path)).toThrow(/config\.json is not valid JSON/);
+});
+
+test("a checkpoint's file that cannot be read, or an adapter of another kind, is a clear error", () => {
+  const path = scratchDirectory();
+  mkdirSync(join(path, "config.json"));
+  expect(() => readCheckpoint(path)).toThrow(/^Cannot read .*config\.json: .* Make it readable/);
+  writeFileSync(join(path, "adapter_config.json"), '{"peft_type":"IA3"}');
+  expect(() => readCheckpoint(path)).toThrow(
+    /adapter_config\.json is not an adapter that Kit saved/,
+  );
+});
+
+test("weights of another shape are named", () => {
+  const path = join(scratchDirectory(), "step-1");
+  const weights = tinyWeights();
+  weights["model.norm.weight"] = { shape: [9], data: new Float32Array(9) };
+  saveModel(path, weights, NOTES);
+  expect(() => readCheckpoint(path)).toThrow(/model\.norm\.weight is 9, not 8/);
+});
+
+test("an adapter is in PEFT's layout and reloads, merged, to what was trained", () => {
+  const directory = scratchDirectory();
+  const base = tinyWeights();
+  saveModel(join(directory, "base"), base, NOTES);
+  const adapter = randomAdapter(LORA, TINY, 1);
+  for (const { data } of Object.values(adapter)) data.forEach((_, i) => (data[i] = Math.sin(i)));
+  const path = join(directory, "step-1");
+  saveAdapter(path, adapter, { ...NOTES, lora: LORA, base: join(directory, "base") });
+
+  const config: unknown = JSON.parse(readFileSync(join(path, "adapter_config.json"), "utf8"));
+  expect(config).toMatchObject({
+    peft_type: "LORA",
+    task_type: "CAUSAL_LM",
+    base_model_name_or_path: join(directory, "base"),
+    r: 2,
+    lora_alpha: 6,
+    target_modules: ["q_proj", "down_proj"],
+  });
+  const tensor = tensorReader(readFileSync(join(path, "adapter_model.safetensors")));
+  const name = "base_model.model.model.layers.0.mlp.down_proj";
+  expect(tensor(`${name}.lora_A.weight`)).toHaveLength(2);
+  expect(tensor(`${name}.lora_B.weight`)).toHaveLength(8);
+
+  const tokens = tinyTokens(9);
+  const linear = adaptedLinear(toParams(base), toParams(adapter), LORA);
+  const attend = causalAttention(TINY, 1, tokens.length);
+  const trained = forward(
+    toParams(base),
+    np.array(tokens),
+    TINY,
+    attend,
+    linear,
+  ).dataSync() as Float32Array;
+  const reloaded = logitsOf(readCheckpoint(path).weights, tokens);
+  expect(difference(reloaded, trained)).toBeLessThan(1e-4);
+  expect(difference(reloaded, logitsOf(base, tokens))).toBeGreaterThan(0.01);
+
+  // The project moves: the base that was saved beside it is still found.
+  const moved = `${directory}-moved`;
+  renameSync(directory, moved);
+  expect(logitsOf(readCheckpoint(join(moved, "step-1")).weights, tokens)).toEqual(reloaded);
+  renameSync(moved, directory);
+});
+
+test("a new adapter changes nothing", () => {
+  const adapter = randomAdapter(LORA, TINY, 1);
+  const batch = {
+    tokens: tinyTokens(6),
+    targets: tinyTokens(6, 2),
+    learned: new Float32Array(6).fill(1),
+  };
+  const arrays = () => ({
+    tokens: np.array(batch.tokens),
+    targets: np.array(batch.targets),
+    learned: np.array(batch.learned),
+  });
+  const sizes = { shape: TINY, rows: 1, length: 6 };
+  const plain = createLoss({ ...sizes, lora: null })(toParams(tinyWeights()), {}, arrays()).item();
+  const adapted = createLoss({ ...sizes, lora: LORA })(
+    toParams(adapter),
+    toParams(tinyWeights()),
+    arrays(),
+  );
+  expect(adapted.item()).toBeCloseTo(plain, 5);
+});

@@ -1,0 +1,236 @@
+import { execFile } from "node:child_process";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { numpy as np } from "@jax-js/jax";
+import { expect, test } from "vitest";
+import type { LoadedModel } from "../../../../protocol/engine.ts";
+import type { InferResult } from "../../../../protocol/infer.ts";
+import type { EngineEvent } from "../../../../protocol/event.ts";
+import { causalAttention } from "../../../../engines/embedded/model/attention.ts";
+import { startBackend } from "../../../../engines/embedded/model/backend.ts";
+import { openConversation } from "../../../../engines/llama/chat.ts";
+import { readCheckpoint, saveModel } from "../../../../engines/checkpoint/checkpoint.ts";
+import { forward, toParams } from "../../../../engines/embedded/model/model.ts";
+import { decode, SPECIALS, VOCABULARY } from "../../../../engines/llama/tokenizer.ts";
+import { createEngine } from "../built.ts";
+import { jsonl, scratchDirectory, scratchFile } from "../scratch.ts";
+import { ROWS, run, tinyConfig } from "../run.ts";
+import { TINY, tinyWeights } from "../tiny.ts";
+
+const LEARNING = { maxSteps: 150, batchSize: 16, loggingSteps: 50, saveSteps: 150 };
+
+function ask(content: string) {
+  return { messages: [{ role: "user" as const, content }] };
+}
+
+function randomModel(): string {
+  const path = join(scratchDirectory(), "model");
+  saveModel(path, tinyWeights(), { shape: TINY, promptStyle: "message" });
+  return path;
+}
+
+test("a trained model answers what it has learned, as a conversation and as a bare prompt", async () => {
+  const { directory } = await run(tinyConfig(LEARNING));
+  const model = await createEngine().load(join(directory, "artifacts/step-150"));
+  const answers: string[] = [];
+  for (const { prompt } of ROWS) answers.push((await model.infer(ask(prompt))).text);
+  expect(answers).toEqual(ROWS.map(({ completion }) => completion));
+  expect(await model.infer({ prompt: "1+2" })).toEqual({
+    text: "3",
+    finishReason: "stop",
+    tokens: 1,
+  });
+  await model.close();
+});
+
+test("a model that has learned texts continues a bare prompt", async () => {
+  const path = scratchFile("train.jsonl", jsonl([{ text: "abcdefgh" }]));
+  const dataset = { type: "jsonl", path } as const;
+  const { directory } = await run(
+    tinyConfig({ ...LEARNING, maxSteps: 60, saveSteps: 60, dataset }),
+  );
+  const model = await createEngine().load(join(directory, "artifacts/step-60"));
+  expect(await model.infer({ prompt: "abcd" })).toMatchObject({
+    text: "efgh",
+    finishReason: "stop",
+  });
+  await model.close();
+});
+
+test("greedy text is the same with the cache and without", async () => {
+  await startBackend();
+  const directory = randomModel();
+  const { weights } = readCheckpoint(directory);
+  const params = toParams(weights);
+  const tokens = openConversation(ask("a question").messages);
+  const written: number[] = [];
+  for (let i = 0; i < 20; i++) {
+    const all = Int32Array.from([...tokens, ...written]);
+    const logits = forward(params, np.array(all), TINY, causalAttention(TINY, 1, all.length));
+    const last = [...(logits.dataSync() as Float32Array).slice(-VOCABULARY)];
+    const allowed = last.map((logit, id) => (id < 256 || id === SPECIALS.eos ? logit : -Infinity));
+    const next = allowed.indexOf(Math.max(...allowed));
+    if (next === SPECIALS.eos) break;
+    written.push(next);
+  }
+  expect(written.length).toBeGreaterThan(5);
+  const model = await createEngine().load(directory);
+  const { text } = await model.infer({ ...ask("a question"), maxTokens: 20 });
+  expect(text).toBe(decode(written));
+  await model.close();
+});
+
+test("an answer is made of bytes alone, even of a model that prefers other ids", async () => {
+  const weights = tinyWeights();
+  const embedding = weights["model.embed_tokens.weight"]?.data.fill(0);
+  const row = Float32Array.from({ length: TINY.width }, (_, i) => i + 1);
+  // Whatever the sign of the last state, an id that is no byte has the highest score.
+  embedding?.set(row, SPECIALS.assistant * TINY.width);
+  embedding?.set(row, SPECIALS.user * TINY.width);
+  embedding?.set(
+    row.map((value) => -value),
+    SPECIALS.system * TINY.width,
+  );
+  const path = join(scratchDirectory(), "model");
+  saveModel(path, weights, { shape: TINY, promptStyle: "message" });
+  const model = await createEngine().load(path);
+  const { text, tokens } = await model.infer({ ...ask("q"), maxTokens: 1 });
+  expect({ text, tokens }).toEqual({ text: "\u0000", tokens: 1 });
+  await model.close();
+});
+
+test("sampling is decided by its seed", async () => {
+  const model = await createEngine().load(randomModel());
+  const text = async (seed: number) =>
+    (await model.infer({ ...ask("q"), temperature: 1, seed, maxTokens: 12 })).text;
+  const first = await text(1);
+  expect(await text(1)).toBe(first);
+  expect(await text(2)).not.toBe(first);
+  await model.close();
+});
+
+test("generating ends at maxTokens, or where the context ends", async () => {
+  const model = await createEngine().load(randomModel());
+  const request = { ...ask("q"), temperature: 5, seed: 3 };
+  expect(await model.infer({ ...request, maxTokens: 2 })).toMatchObject({
+    finishReason: "length",
+    tokens: 2,
+  });
+  // The prompt is bos, user, q, eos, assistant.
+  const { finishReason, tokens } = await model.infer(request);
+  expect(finishReason === "stop" ? tokens < 43 : tokens === 43).toBe(true);
+  await model.close();
+});
+
+test.each([
+  [{ messages: [] }, /infer needs messages or a prompt/],
+  [{ messages: [{ role: "bot", content: "x" }] }, /infer needs messages or a prompt/],
+  [{ prompt: "x", temperature: -1 }, /infer needs a temperature of 0 or more/],
+  [{ prompt: "x", topP: 0 }, /infer needs a topP above 0/],
+  [{ prompt: "x", maxTokens: 0.5 }, /infer needs a positive whole number of maxTokens/],
+  [{ messages: "x" }, /infer needs messages or a prompt/],
+  [{ prompt: [{ role: "user", content: "x" }] }, /infer needs messages or a prompt/],
+  [{ prompt: "x", temperature: "hot" }, /infer needs a temperature of 0 or more/],
+  [{ prompt: "x", seed: {} }, /infer needs a finite number as seed/],
+  [{ prompt: "x", signal: {} }, /infer needs an AbortSignal as its signal/],
+  [{ prompt: "x", onToken() {} }, /infer does not know the option "onToken"\. It takes messages,/],
+  [undefined, /infer takes \{ prompt \} or \{ messages \}, not undefined\./],
+  ["x", /infer takes \{ prompt \} or \{ messages \}, not 'x'\./],
+  [{ prompt: "x".repeat(48) }, /The prompt has 52 tokens, and the model's context is 48/],
+])("a wrong request is a clear error: %j", async (request, message) => {
+  const model = await createEngine().load(randomModel());
+  await expect(model.infer(request as never)).rejects.toThrow(message);
+  await model.close();
+});
+
+test("loading what is no checkpoint is a clear error, and another load then works", async () => {
+  const engine = createEngine();
+  await expect(engine.load(scratchDirectory())).rejects.toMatchObject({
+    code: "CHECKPOINT_INVALID",
+    message: expect.stringContaining("use the directory of a checkpoint"),
+  });
+  const model = await engine.load(randomModel());
+  await model.close();
+  await model.close();
+  await expect(model.infer({ prompt: "x" })).rejects.toThrow("The model was closed");
+});
+
+test("a request that is aborted rejects with the reason, and the others are answered", async () => {
+  const model = await createEngine().load(randomModel());
+  const reason = new Error("too slow");
+  const controller = new AbortController();
+  const request = { ...ask("q"), temperature: 5, maxTokens: 8 };
+  const expected = await model.infer(request);
+  const aborted = model.infer({ ...request, signal: controller.signal });
+  const next = model.infer(request);
+  controller.abort(reason);
+  await expect(aborted).rejects.toBe(reason);
+  await expect(model.infer({ ...request, signal: AbortSignal.abort(reason) })).rejects.toBe(reason);
+  expect(await next).toEqual(expected);
+  await model.close();
+});
+
+test("a checkpoint answers while training goes on", async () => {
+  const engine = createEngine();
+  const directory = scratchDirectory();
+  const controller = new AbortController();
+  const order: string[] = [];
+  let answer: Promise<InferResult> | undefined;
+  let steps = 0;
+  const training = engine.train({
+    config: tinyConfig({ maxSteps: 1_000_000, saveSteps: 5, loggingSteps: 1 }),
+    directory,
+    signal: controller.signal,
+    onEvent: (event: EngineEvent) => {
+      if (event.event === "training.log") steps++;
+      if (event.event !== "checkpoint.saved" || answer) return;
+      const before = steps;
+      answer = engine.load(join(directory, event.data.path)).then(async (model: LoadedModel) => {
+        const result = await model.infer({ ...ask("1+1"), maxTokens: 4 });
+        await model.close();
+        order.push(steps > before ? "trained meanwhile" : "stood still");
+        controller.abort(new Error("seen enough"));
+        return result;
+      });
+    },
+  });
+  await expect(training).rejects.toThrow("seen enough");
+  expect((await answer)?.tokens).toBeGreaterThanOrEqual(0);
+  expect(order).toEqual(["trained meanwhile"]);
+});
+
+test("a process that has trained and answered ends by itself", async () => {
+  const script = `
+    const { createEngine } = await import(${JSON.stringify(new URL("../../../../dist/engines/embedded/index.js", import.meta.url).href)});
+    const engine = createEngine();
+    const [config, directory] = JSON.parse(process.argv[1]);
+    const signal = new AbortController().signal;
+    await engine.train({ config, directory, signal, onEvent() {} });
+    const model = await engine.load(directory + "/artifacts/step-6");
+    await model.infer({ prompt: "1+1", maxTokens: 2 });
+    console.log("answered");
+  `;
+  const data = JSON.stringify([tinyConfig(), scratchDirectory()]);
+  const args = ["--input-type=module", "--eval", script, data];
+  const { stdout } = await promisify(execFile)(process.execPath, args, { timeout: 20_000 });
+  expect(stdout).toBe("answered\n");
+});
+
+test("importing the engine loads no numerical library, which is the threads' matter", async () => {
+  const script = `
+    await import(${JSON.stringify(new URL("../../../../dist/engines/embedded/index.js", import.meta.url).href)});
+    console.log(process.getActiveResourcesInfo().includes("Worker"));
+  `;
+  const args = ["--input-type=module", "--eval", script];
+  const deny = ["--import", "data:text/javascript," + encodeURIComponent(DENY_JAX)];
+  const { stdout } = await promisify(execFile)(process.execPath, [...deny, ...args]);
+  expect(stdout).toBe("false\n");
+});
+
+/** Makes any import of jax fail. */
+const DENY_JAX = `
+  import { register } from "node:module";
+  register("data:text/javascript," + encodeURIComponent(
+    "export const resolve = (name, context, next) => { if (name.startsWith('@jax-js')) throw new Error('jax was imported'); return next(name, context); }"
+  ));
+`;

@@ -1,0 +1,34 @@
+import { expect, test } from "vitest";
+import { EngineError } from "../../../engines/error.ts";
+import { fromFailure, toFailure } from "../../../engines/embedded/messages.ts";
+
+test("an error of the engine comes through a thread with its code and message", () => {
+  const error = fromFailure(structuredClone(toFailure(new EngineError("MODEL_UNKNOWN", "No."))));
+  expect(error).toBeInstanceOf(EngineError);
+  expect(error).toMatchObject({ code: "MODEL_UNKNOWN", message: "No." });
+});
+
+test.each([
+  Object.assign(new Error("Worker terminated due to reaching memory limit"), {
+    code: "ERR_WORKER_OUT_OF_MEMORY",
+  }),
+  new RangeError("WebAssembly.Memory.grow(): Maximum memory size exceeded"),
+  new RangeError("Array buffer allocation failed"),
+])("running out of memory says what to make smaller: %s", (error) => {
+  expect(toFailure(error)).toMatchObject({
+    code: "OUT_OF_MEMORY",
+    message: expect.stringContaining("use a smaller batchSize, maxLength or model"),
+  });
+});
+
+test("an unforeseen error keeps its message and its stack", () => {
+  const error = new TypeError("x is not a function");
+  expect(toFailure(error)).toEqual({
+    code: "WORKER_FAILED",
+    message: "The engine failed: x is not a function. Run again with DEBUG=kit to see where.",
+    stack: error.stack,
+  });
+  expect(toFailure("thrown text").message).toBe(
+    "The engine failed: thrown text. Run again with DEBUG=kit to see where.",
+  );
+});

@@ -1,0 +1,46 @@
+import { expect, test } from "vitest";
+import { batches, rowLength } from "../../../../engines/embedded/train/batch.ts";
+import type { Example } from "../../../../engines/llama/chat.ts";
+import { SPECIALS } from "../../../../engines/llama/tokenizer.ts";
+
+const EXAMPLES: Example[] = Array.from({ length: 7 }, (_, i) => ({
+  tokens: [SPECIALS.bos, ...Array.from({ length: i + 1 }, () => i), SPECIALS.eos],
+  learned: [0, ...Array.from({ length: i + 1 }, () => 0), 1],
+}));
+
+/** Which examples the first `count` batches hold, in order. */
+function order(seed: number, count: number, rows: number): number[] {
+  const feed = batches(EXAMPLES, rows, seed);
+  const length = rowLength(EXAMPLES);
+  return Array.from({ length: count }, () => feed.next().value.tokens).flatMap((tokens) =>
+    Array.from({ length: rows }, (_, row) => tokens[row * length + 1] ?? -1),
+  );
+}
+
+test("every pass has each row once, in an order of its own that the seed decides", () => {
+  const rows = order(1, 7, 2);
+  const passes = [rows.slice(0, 7), rows.slice(7)];
+  for (const pass of passes) expect(pass.toSorted()).toEqual([0, 1, 2, 3, 4, 5, 6]);
+  expect(passes[0]).not.toEqual(passes[1]);
+  expect(order(1, 7, 2)).toEqual(rows);
+  expect(order(2, 7, 2)).not.toEqual(rows);
+});
+
+test("fewer rows than a batch holds are taken again", () => {
+  expect(order(1, 1, 14).toSorted()).toEqual([0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6]);
+});
+
+test("each token's target is the next one, and padding is never learned", () => {
+  const { tokens, targets, learned, size } = batches(EXAMPLES.slice(0, 2), 2, 0).next().value;
+  expect(rowLength(EXAMPLES.slice(0, 2))).toBe(4);
+  const row = tokens.indexOf(1) > 4 ? 0 : 4;
+  expect([...tokens.subarray(row, row + 4)]).toEqual([SPECIALS.bos, 0, SPECIALS.pad, SPECIALS.pad]);
+  expect([...targets.subarray(row, row + 4)]).toEqual([
+    0,
+    SPECIALS.eos,
+    SPECIALS.pad,
+    SPECIALS.pad,
+  ]);
+  expect([...learned.subarray(row, row + 4)]).toEqual([0, 1, 0, 0]);
+  expect(size).toBe(5);
+});

@@ -1,0 +1,39 @@
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { PRESETS, resolveModel } from "../../../engines/llama/presets.ts";
+import { scratchDirectory } from "../embedded/scratch.ts";
+
+test("a preset's name stands for its shape", () => {
+  expect(resolveModel("kit/nano")).toMatchObject({
+    kind: "shape",
+    name: "kit/nano",
+    shape: { width: 64, layers: 2, heads: 4 },
+  });
+  expect(PRESETS["kit/small"]).toMatchObject({ width: 96, layers: 3, heads: 4 });
+});
+
+test("an unknown name is an error that names those that exist", () => {
+  expect(() => resolveModel("kit/huge")).toThrow(
+    'Unknown model "kit/huge": use kit/nano, kit/small, a shape { layers, heads, width, context }, or the path of a checkpoint directory.',
+  );
+});
+
+test("a path must lead to a checkpoint", () => {
+  const directory = scratchDirectory();
+  expect(() => resolveModel(directory)).toThrow(/No checkpoint at .*config\.json/);
+  mkdirSync(join(directory, "config.json"));
+  expect(resolveModel(directory)).toEqual({ kind: "checkpoint", name: directory, directory });
+});
+
+test.each([
+  [{ layers: 0, heads: 2, width: 8, context: 16 }, /model\.layers must be a positive whole number/],
+  [
+    { layers: 1, heads: 1.5, width: 8, context: 16 },
+    /model\.heads must be a positive whole number/,
+  ],
+  [{ layers: 1, heads: 4, width: 12, context: 16 }, /model\.width \(12\) must be a multiple of/],
+  [{ layers: 1, heads: 2, width: 8, context: 4 }, /model\.context must be at least 8/],
+])("a shape that cannot be is refused: %j", (shape, message) => {
+  expect(() => resolveModel(shape)).toThrow(message);
+});

@@ -1,0 +1,139 @@
+import { execFileSync } from "node:child_process";
+import {
+  appendFileSync,
+  mkdirSync,
+  readFileSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { basename, join } from "node:path";
+import { expect, test } from "vitest";
+import { INDEX_LEAST, type IndexedJob } from "../../../jobs/list/listIndex.ts";
+import { createJobStore } from "../../../jobs/store.ts";
+import type { JobEvent } from "../../../protocol/event.ts";
+import { fillWithJobs } from "../../jobs.ts";
+import { createProject } from "../../project.ts";
+
+const FAILED: JobEvent = { event: "training.failed", data: { error: "The dataset is empty." } };
+
+/** A project of many finished jobs, listed once. */
+function createListed(end?: JobEvent) {
+  const project = createProject();
+  const folders = fillWithJobs(project, INDEX_LEAST, end);
+  const list = () => createJobStore(project).list();
+  const before = list();
+  const path = join(project, ".kit", "jobs-index.json");
+  const read = () => JSON.parse(readFileSync(path, "utf8")) as IndexedJob[];
+  const rename = (name: string) =>
+    writeFileSync(path, JSON.stringify(read().map((entry) => ({ ...entry, name }))));
+  return { project, path, folders, before, list, read, rename };
+}
+
+test("a project of few jobs has no index", () => {
+  const project = createProject();
+  fillWithJobs(project, INDEX_LEAST - 1);
+  createJobStore(project).list();
+  expect(readdirSync(join(project, ".kit"))).toEqual(["jobs"]);
+});
+
+test("what the index has is not read again", () => {
+  const { before, list, read, rename } = createListed();
+  expect(read().map(({ id }) => id)).toEqual(before.map(({ id }) => id));
+  rename("from the index");
+  expect(list()).toEqual(before.map((job) => ({ ...job, name: "from the index" })));
+});
+
+test("a list of finished jobs is the same array with an index as without, for as long as it is", () => {
+  const { project } = createListed();
+  const store = createJobStore(project);
+  const list = store.list();
+  expect(store.list()).toBe(list);
+});
+
+test("a failed job from the index says why, and its place in the list stays as it is", () => {
+  const { project, folders, read } = createListed(FAILED);
+  expect(JSON.stringify(read())).not.toContain("dataset");
+  const store = createJobStore(project);
+  const list = store.list();
+  expect(store.get(basename(folders[7]!))?.error).toBe("The dataset is empty.");
+  expect(store.list()).toBe(list);
+});
+
+const CHANGES: Record<string, (folder: string) => void> = {
+  "its log grows by another end": (folder) =>
+    appendFileSync(join(folder, "events.ndjson"), `${JSON.stringify(FAILED)}\n`),
+  "its log is cut": (folder) => writeFileSync(join(folder, "events.ndjson"), ""),
+  "its log is gone": (folder) => rmSync(join(folder, "events.ndjson")),
+  "its log is a link": (folder) => replaceByLink(join(folder, "events.ndjson")),
+  "its folder is gone": (folder) => rmSync(folder, { recursive: true }),
+  "its folder is a link": replaceByLink,
+};
+
+/** The file or folder is elsewhere, and a link in its place. */
+function replaceByLink(path: string): void {
+  const elsewhere = join(createProject(), "moved");
+  renameSync(path, elsewhere);
+  symlinkSync(elsewhere, path);
+}
+
+test("of a job whose log or folder has changed the index counts no more", () => {
+  const { path, folders, before, list } = createListed();
+  const index = readFileSync(path);
+  let last = before;
+  for (const [n, [name, change]] of Object.entries(CHANGES).entries()) {
+    change(folders[n]!);
+    const withIndex = list();
+    rmSync(path);
+    expect(withIndex, name).toEqual(list());
+    expect(withIndex, name).not.toEqual(last);
+    last = withIndex;
+    writeFileSync(path, index);
+  }
+});
+
+const ELSE: Record<string, (path: string) => void> = {
+  missing: (path) => rmSync(path),
+  empty: (path) => writeFileSync(path, ""),
+  torn: (path) => writeFileSync(path, readFileSync(path).subarray(0, -100)),
+  "no list": (path) => writeFileSync(path, '{"jobs":[]}'),
+  "a list of something else": (path) =>
+    writeFileSync(path, '[null,7,"x",[],{},{"id":1},{"id":"20260101-000000-000-0007"}]'),
+  "a link": replaceByLink,
+  "a pipe": (path) => {
+    rmSync(path);
+    execFileSync("mkfifo", [path]);
+  },
+};
+
+test("an index that is none is not used, and is made anew", () => {
+  const { path, before, list, read } = createListed();
+  const index = read();
+  for (const [name, change] of Object.entries(ELSE)) {
+    change(path);
+    expect(list(), name).toEqual(before);
+    expect(read(), name).toEqual(index);
+  }
+});
+
+test("entries of other jobs and of no finished job are ignored, and so is what an entry has too much", () => {
+  const { path, before, list, read } = createListed();
+  const [first, second, ...others] = read().map((entry) => ({ ...entry, secret: "leaks" }));
+  const foreign = { ...first, id: "20270101-000000-000-zzzz" };
+  const broken = [
+    { ...first, status: "running" },
+    { ...second, name: 7 },
+  ];
+  writeFileSync(path, JSON.stringify([foreign, ...broken, ...others]));
+  expect(list()).toEqual(before);
+});
+
+test("where no index can be written, the list is the same", () => {
+  const { project, path, before, list } = createListed();
+  rmSync(path);
+  mkdirSync(join(path, "in the way"), { recursive: true });
+  expect(list()).toEqual(before);
+  expect(readdirSync(join(project, ".kit")).sort()).toEqual(["jobs", "jobs-index.json"]);
+});

@@ -1,0 +1,115 @@
+import { describe, expect, it } from "vitest";
+import { createTerminal, type Piece } from "../../../src/terminal/terminal.ts";
+
+/** What a terminal shows, neighbours of one style joined: text, or text with its classes. */
+function shown(...chunks: string[]): (string | [text: string, style: string])[] {
+  const pieces: Piece[] = [];
+  const terminal = createTerminal((piece) => pieces.push({ ...piece }));
+  chunks.forEach(terminal.write);
+  const joined: Piece[] = [];
+  for (const piece of [...pieces, ...terminal.unfinished()]) {
+    const last = joined.at(-1);
+    if (last?.style === piece.style) last.text += piece.text;
+    else joined.push({ ...piece });
+  }
+  return joined.map(({ text, style }) => (style ? [text, style] : text));
+}
+
+const text = (...chunks: string[]) =>
+  shown(...chunks)
+    .map((piece) => (typeof piece === "string" ? piece : piece[0]))
+    .join("");
+
+describe("a terminal", () => {
+  it.each([
+    ["a progress line", "10 %\r20 %\r100 %\ndone", "100 %\ndone"],
+    ["a shorter text over a longer one", "100 of 200\r7", "700 of 200"],
+    ["a line's end of Windows", "a  b\r\n\tc\r\n", "a  b\n\tc\n"],
+    ["a return at the end", "step 2\r", "step 2"],
+    ["letters of two halves", "🤖🤖🤖\rab", "ab🤖"],
+    ["a backspace", "abc\b\bX\b\b\b\bY", "YXc"],
+    ["an erased end", "100 of 200\r7\u001b[K", "7"],
+    ["an erased line", "100 %\u001b[2K\rdone", "done"],
+    ["an erased beginning", "abcdef\b\b\b\u001b[1K", "    ef"],
+    ["all behind the cursor", "100 of 200\r7\u001b[J", "7"],
+    ["a column by its number", "one two\u001b[5Gten\u001b[G1", "1ne ten"],
+    ["columns to the left", "abcd\u001b[2DX\u001b[99DY", "YbXd"],
+    ["columns to the right", "abcd\r\u001b[CX\u001b[4CY", "aXcd  Y"],
+    ["the last column of a window", "\u001b[999CX", `${" ".repeat(119)}X`],
+    ["what readline clears", "10 %\u001b[2K\u001b[1G20 %", "20 %"],
+  ])("overwrites: %s", (_, written, expected) => {
+    expect(text(written)).toBe(expected);
+  });
+
+  it.each([
+    ["a move to another line", "a\u001b[2Ab\u001b[10;20Hc\u001b[?25ld\u001b[2Je", "abcde"],
+    ["a title", "a\u001b]0;training 10 %\u0007b", "ab"],
+    ["a title with the other end", "a\u001b]0;training\u001b\\b", "ab"],
+    ["a link's address", "\u001b]8;;https://example.org\u0007here\u001b]8;;\u0007", "here"],
+    ["a title that never ends", "a\u001b]0;title\nb", "a\nb"],
+    ["bells and nulls", "a\u0007\u0000\u007fb", "ab"],
+    ["letters of other sets", "a\u001b(Bb\u001b=c\u001b7d", "abcd"],
+    ["what is no sequence", "a\u001b[31\nb", "a[31\nb"],
+    ["a sequence that does not end", `a\u001b[${"1".repeat(300)}`, `a[${"1".repeat(300)}`],
+  ])("drops %s", (_, written, expected) => {
+    expect(text(written)).toBe(expected);
+  });
+
+  it("shows the same however the text comes apart", () => {
+    const whole =
+      "\u001b[1;31mred\u001b[0m plain\r\n10 %\r\u001b[38;5;208m20\u001b[m %\u001b[K\n" +
+      "\u001b]0;a title\u001b\\after\u001b[2Jend\u001b]0;b\u0007\u001b[4munder";
+    const expected = shown(whole);
+    for (let cut = 1; cut < whole.length; cut++) {
+      expect(shown(whole.slice(0, cut), whole.slice(cut))).toEqual(expected);
+    }
+    expect(shown(...whole)).toEqual(expected);
+  });
+
+  it.each([
+    ["31", "red"],
+    ["91", "red"],
+    ["41", "ground red"],
+    ["1;4;9;3", "bold italic underline struck"],
+    ["2", "black"],
+    ["7", "ground white"],
+    ["31;7", "ground red"],
+    ["37;41", "ground red"],
+    ["38;5;9", "red"],
+    ["38;5;208", "yellow"],
+    ["38;5;240", "black"],
+    ["38;2;120;30;200", "magenta"],
+    ["38;2;120;30;200;1", "magenta bold"],
+    ["38:2::0:200:210", "cyan"],
+    ["48;5;27", "ground blue"],
+    ["4:3", "underline"],
+  ])("gives text after %s the classes %s", (parameters, style) => {
+    expect(shown(`\u001b[${parameters}mx`)).toEqual([["x", style]]);
+  });
+
+  it.each(["0", "", "1;0", "31;39", "41;49", "1;2;22", "3;4;7;9;23;24;27;29", "38;5", "58;5;1;0"])(
+    "gives text after %s none",
+    (parameters) => {
+      expect(shown(`\u001b[${parameters}mx`)).toEqual(["x"]);
+    },
+  );
+
+  it("gives text after the same sequence the style that it leads to from the one before", () => {
+    expect(shown("\u001b[31m\u001b[1ma\u001b[0m\u001b[1mb\u001b[0m\u001b[31m\u001b[1mc")).toEqual([
+      ["a", "red bold"],
+      ["b", "bold"],
+      ["c", "red bold"],
+    ]);
+  });
+
+  it("keeps a style over lines until it is taken back", () => {
+    expect(shown("a\u001b[32mb\nc\n\u001b[0md")).toEqual(["a", ["b\nc\n", "green"], "d"]);
+  });
+
+  it("overwrites with the style of the moment and leaves the rest its own", () => {
+    expect(shown("\u001b[31mabcd\r\u001b[32mXY")).toEqual([
+      ["XY", "green"],
+      ["cd", "red"],
+    ]);
+  });
+});
