@@ -77,6 +77,7 @@ export default defineConfig(
     rules: {
       "import-x/no-restricted-paths": ["error", { zones: HOUSE.flatMap(arrow) }],
       "@typescript-eslint/consistent-type-imports": "error",
+      "@typescript-eslint/no-unused-vars": ["error", { ignoreRestSiblings: true }],
       "@typescript-eslint/switch-exhaustiveness-check": "error",
       "@typescript-eslint/only-throw-error": "error",
       "@typescript-eslint/restrict-template-expressions": ["error", { allowNumber: true }],

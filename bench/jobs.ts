@@ -18,6 +18,7 @@ const NAME = "date-normalizer";
 const CONFIG: TrainConfig = {
   model: "kit/nano",
   dataset: { type: "jsonl", path: "/data/train.jsonl" },
+  engine: { name: "embedded" },
   lora: null,
   maxSteps: 400,
   batchSize: 8,

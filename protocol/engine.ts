@@ -1,6 +1,6 @@
-import type { Artifact, EngineEvent } from "./event.ts";
+import type { EngineEvent } from "./event.ts";
 import type { InferRequest, InferResult } from "./infer.ts";
-import type { TrainConfig } from "./trainConfig.ts";
+import type { AskedConfig, TrainConfig } from "./trainConfig.ts";
 
 /** A saved model, loaded to answer. */
 export interface LoadedModel {
@@ -10,6 +10,7 @@ export interface LoadedModel {
 }
 
 export interface TrainOptions {
+  /** As `prepare` returned it, with absolute paths. */
   config: TrainConfig;
   /** Absolute path of the job's directory; artifacts go to `artifacts/` in it. */
   directory: string;
@@ -19,13 +20,27 @@ export interface TrainOptions {
   onEvent: (event: EngineEvent) => void;
 }
 
-/** What trains. The embedded engine is the first; others can stand beside it. */
+/**
+ * What trains. Each engine passes the tests of `tests/engines/contract.ts`.
+ * Its caller checks what it reports: an engine may be another program.
+ */
 export interface Engine {
+  /** Shown in errors and in a job's record. */
+  readonly name: string;
   /**
-   * Trains a model and resolves with what was saved, oldest first.
-   * @throws an error whose message says what to do, when the config or the dataset is wrong
+   * Checks a run and fills in its defaults, when `createTrainer` is called: at once, without
+   * loading anything heavy or touching the disk.
+   * @throws KitError whose message begins with the option that is wrong
    */
-  train: (options: TrainOptions) => Promise<Artifact[]>;
-  /** Loads a saved artifact; does not disturb a training that goes on. */
+  prepare: (asked: AskedConfig) => TrainConfig;
+  /**
+   * Trains a model; resolves when its last checkpoint is saved.
+   * @throws KitError whose message says what to do when the config or the dataset is wrong
+   */
+  train: (options: TrainOptions) => Promise<void>;
+  /**
+   * Loads a saved artifact; does not disturb a training that goes on.
+   * @throws KitError `CHECKPOINT_INVALID`
+   */
   load: (directory: string) => Promise<LoadedModel>;
 }

@@ -3,6 +3,13 @@ export interface ChatMessage {
   content: string;
 }
 
+export function isChatMessage(value: unknown): value is ChatMessage {
+  if (typeof value !== "object" || value === null) return false;
+  const { role, content } = value as { role?: unknown; content?: unknown };
+  const known = role === "system" || role === "user" || role === "assistant";
+  return known && typeof content === "string";
+}
+
 /** What to continue: a conversation or a bare text, and how to choose its tokens. */
 export type InferRequest = ({ messages: ChatMessage[] } | { prompt: string }) & {
   /** Most tokens to generate. Default: what is left of the model's context. */

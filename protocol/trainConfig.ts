@@ -20,32 +20,62 @@ export interface LoraConfig {
   targetModules: string[];
 }
 
-/** A run with every default filled in; plain data, written to the job as it is. */
-export interface TrainConfig {
-  /** A preset's name, a shape, or the absolute path of a checkpoint directory. */
-  model: string | ModelShape;
-  dataset: {
-    type: "jsonl";
-    /** Absolute. */
-    path: string;
-  };
-  lora: LoraConfig | null;
+export interface DatasetConfig {
+  type: "jsonl";
+  /** Relative to the project; absolute once the job exists. */
+  path: string;
+}
+
+/** How to train, by the names of Hugging Face's `TrainingArguments`. */
+export interface TrainingArguments {
+  /** Optimizer steps. Default 400. */
   maxSteps: number;
-  /** Rows a step. */
+  /** Rows a step. Default 32. */
   batchSize: number;
-  /** Longest row in tokens; null means the model's context. */
-  maxLength: number | null;
-  /** Peak of the schedule: linear warm-up, then cosine to a tenth of it. */
+  /** Peak of the schedule: linear warm-up, then cosine to a tenth of it. Default 0.004. */
   learningRate: number;
+  /** Default 20. */
   warmupSteps: number;
-  /** Decoupled, as in AdamW. */
+  /** Decoupled, as in AdamW. Default 0.01. */
   weightDecay: number;
-  /** The gradient's global L2 norm is clipped to this. */
+  /** The gradient's global L2 norm is clipped to this. Default 1. */
   maxGradNorm: number;
-  /** Steps between two `training.log` events; the first two steps and the last are always logged. */
+  /** Steps between two `training.log` events; the first two and the last are always logged. Default 5. */
   loggingSteps: number;
-  /** Steps between two checkpoints; the last step is always saved. */
+  /** Steps between two checkpoints; the last step is always saved. Default 100. */
   saveSteps: number;
-  /** Decides the initial weights and the order of the rows: the same seed, the same losses. */
+  /** Decides the initial weights and the order of the rows: the same seed, the same losses. Default 42. */
   seed: number;
+}
+
+/** A run as a project asks for it. The engine fills in what is absent. */
+export interface AskedConfig extends Partial<TrainingArguments> {
+  /** A preset's name, a shape, or the path of a checkpoint directory. */
+  model?: string | ModelShape;
+  dataset: DatasetConfig;
+  /** Trains an adapter and leaves the model as it is. Default: the whole model is trained. */
+  lora?: Omit<LoraConfig, "targetModules"> & Partial<LoraConfig>;
+  /** Longest row in tokens; what is longer is cut. Default: the model's context. */
+  maxLength?: number;
+}
+
+/** An engine's name, and settings of its own that a job's record should show. */
+export interface EngineSettings {
+  name: string;
+  [setting: string]: string | number | boolean | null;
+}
+
+/** A run with every default filled in; plain data, written to the job as it is. */
+export interface TrainConfig extends TrainingArguments {
+  engine: EngineSettings;
+  model: string | ModelShape;
+  dataset: DatasetConfig;
+  lora: LoraConfig | null;
+  /** Null means the model's context. */
+  maxLength: number | null;
+}
+
+/** Whether a model is named by where its checkpoint lies: the name begins with `.` or is absolute. */
+export function isModelPath(model: string): boolean {
+  return /^(\.|[\\/]|[A-Za-z]:[\\/])/.test(model);
 }

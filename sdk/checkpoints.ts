@@ -1,8 +1,8 @@
 import { join } from "node:path";
-import { assertRequest } from "../engines/embedded/index.ts";
 import type { Engine, LoadedModel } from "../protocol/engine.ts";
 import type { Artifact } from "../protocol/event.ts";
 import type { Infer } from "./callbacks.ts";
+import { guardModel } from "./loadedModel.ts";
 
 /** A job's checkpoints, to be asked. Each is loaded when it is first asked, and only then. */
 export interface Checkpoints {
@@ -13,7 +13,7 @@ export interface Checkpoints {
 
 /** @param signal ends what is being answered when the job ends early */
 export function createCheckpoints(
-  engine: Engine,
+  engine: Pick<Engine, "load">,
   directory: string,
   signal: AbortSignal,
 ): Checkpoints {
@@ -30,9 +30,8 @@ export function createCheckpoints(
       let model: Promise<LoadedModel> | undefined;
       return {
         async infer(request) {
-          assertRequest(request);
           if (!model) {
-            model = engine.load(join(directory, path));
+            model = engine.load(join(directory, path)).then(guardModel);
             loaded.add(model);
           }
           const { infer } = await model;

@@ -3,7 +3,7 @@ export { type Kit, createKit } from "./kit.ts";
 export { loadModel } from "./model.ts";
 export type { LoraConfig, TrainerOptions } from "./options.ts";
 export { type Trainer, createTrainer } from "./trainer.ts";
-export type { LoadedModel } from "../protocol/engine.ts";
+export type { Engine, LoadedModel, TrainOptions } from "../protocol/engine.ts";
 export type { ChatMessage, InferRequest, InferResult } from "../protocol/infer.ts";
 export type { ModelShape } from "../protocol/trainConfig.ts";
 export type { Artifact } from "../protocol/event.ts";

@@ -1,16 +1,9 @@
-import { inspect } from "node:util";
 import * as v from "valibot";
-import {
-  type ModelSource,
-  PROJECTIONS,
-  type PresetName,
-  type Projection,
-  resolveModel,
-} from "../engines/embedded/index.ts";
-import type { ModelShape } from "../protocol/trainConfig.ts";
+import type { Engine } from "../protocol/engine.ts";
 import { KitError, messageOf } from "../protocol/error.ts";
+import type { AskedConfig, ModelShape, TrainConfig } from "../protocol/trainConfig.ts";
 import type { TrainerCallbacks } from "./callbacks.ts";
-import { isPath } from "./config.ts";
+import { type PresetName, type Projection, createDefaultEngine } from "./engine.ts";
 import { describeIssue, optionsSchema } from "./optionsSchema.ts";
 
 /** Any text, but an editor goes on offering what it stands beside. */
@@ -27,7 +20,7 @@ export interface LoraConfig {
 }
 
 /** What `createTrainer` takes. Names follow Hugging Face's `TrainingArguments`. */
-export interface TrainerOptions {
+export interface TrainerOptions extends AskedConfig {
   /** Shown in the page and on its button. */
   name: string;
   /**
@@ -35,78 +28,38 @@ export interface TrainerOptions {
    * (beginning with `.` or `/`) to go on from. Default `"kit/nano"`.
    */
   model?: PresetName | OtherText | ModelShape;
-  dataset: {
-    type: "jsonl";
-    /** Relative to the project. One `{"messages"}`, `{"prompt","completion"}` or `{"text"}` a line. */
-    path: string;
-  };
-  /** Trains an adapter and leaves the model as it is. Default: the whole model is trained. */
+  /** What trains. Default: the embedded engine, which needs nothing but npm. */
+  engine?: Engine;
   lora?: LoraConfig;
-  /** Default 400. */
-  maxSteps?: number;
-  /** Rows a step. Default 32. */
-  batchSize?: number;
-  /** Longest row in tokens; what is longer is cut. Default: the model's context. */
-  maxLength?: number;
-  /** Peak of the schedule: linear warm-up, then cosine to a tenth of it. Default 0.004. */
-  learningRate?: number;
-  /** Default 20. */
-  warmupSteps?: number;
-  /** Decoupled, as in AdamW. Default 0.01. */
-  weightDecay?: number;
-  /** The gradient's global L2 norm is clipped to this. Default 1. */
-  maxGradNorm?: number;
-  /** Steps between two log events; the first two and the last are always logged. Default 5. */
-  loggingSteps?: number;
-  /** Steps between two checkpoints; the last step is always saved. Default 100. */
-  saveSteps?: number;
-  /** The same seed gives the same losses. Default 42. */
-  seed?: number;
   callbacks?: TrainerCallbacks;
   /** Aborting it cancels the job. */
   abortSignal?: AbortSignal;
 }
 
-/** The options, checked and with their defaults. */
-export type CheckedOptions = Omit<v.InferOutput<typeof optionsSchema>, "callbacks"> & {
+/** The options, checked, and the run that the engine has made of them. */
+export interface CheckedOptions {
+  name: string;
+  engine: Engine;
+  /** Its paths are as the project wrote them. */
+  config: TrainConfig;
   callbacks: TrainerCallbacks;
-};
+  abortSignal: AbortSignal | undefined;
+}
 
 /** @throws KitError `INVALID_OPTION` naming the option, what was expected and what was found */
 export function checkOptions(options: TrainerOptions): CheckedOptions {
   const result = v.safeParse(optionsSchema, options, { abortEarly: true });
   if (!result.success) throw new KitError("INVALID_OPTION", describeIssue(result.issues[0]));
-  checkFit(result.output);
-  return { ...result.output, callbacks: options.callbacks ?? {} };
+  const { name, engine: _engine, callbacks: _callbacks, abortSignal, ...asked } = result.output;
+  // As given, not as parsed: both may be objects whose methods need their `this`.
+  const { engine = createDefaultEngine(), callbacks = {} } = options;
+  return { name, engine, config: prepare(engine, asked), callbacks, abortSignal };
 }
 
-/** What the single options cannot tell: whether they fit the model. */
-function checkFit({ model, maxLength, lora }: v.InferOutput<typeof optionsSchema>): void {
-  const wrong = lora?.targetModules.find((name) => !Object.hasOwn(PROJECTIONS, name));
-  if (wrong !== undefined) {
-    const known = Object.keys(PROJECTIONS).join(", ");
-    fail(`"lora.targetModules" must name some of ${known}, but has ${inspect(wrong)}.`);
-  }
-  // What a path leads to is on disk, and is looked at when the job starts.
-  if (typeof model === "string" && isPath(model)) return;
-  const source = resolveOrFail(model);
-  if (source.kind !== "shape" || maxLength === undefined) return;
-  const { context } = source.shape;
-  if (maxLength > context) {
-    fail(
-      `"maxLength" must be at most the model's context of ${context} tokens, but is ${maxLength}.`,
-    );
-  }
-}
-
-function resolveOrFail(model: string | ModelShape): ModelSource {
+function prepare(engine: Engine, asked: AskedConfig): TrainConfig {
   try {
-    return resolveModel(model);
+    return engine.prepare(asked);
   } catch (error) {
-    return fail(messageOf(error), error);
+    throw new KitError("INVALID_OPTION", `createTrainer: ${messageOf(error)}`, { cause: error });
   }
-}
-
-function fail(problem: string, cause?: unknown): never {
-  throw new KitError("INVALID_OPTION", `createTrainer: ${problem}`, { cause });
 }

@@ -1,5 +1,6 @@
 import { inspect } from "node:util";
 import * as v from "valibot";
+import type { TrainingArguments } from "../protocol/trainConfig.ts";
 
 const line = v.pipe(v.string("a text"), v.regex(/^.*\S.*$/, "a line of text that is not empty"));
 
@@ -45,7 +46,6 @@ const lora = v.strictObject(
     alpha: positive(),
     targetModules: v.optional(
       v.pipe(v.array(text, "a list of names"), v.nonEmpty("a list of at least one name")),
-      ["q_proj", "v_proj"],
     ),
   },
   "{ r, alpha, targetModules? }",
@@ -63,26 +63,36 @@ const callbacks = v.strictObject(
   "an object of functions",
 );
 
-/** What each option of `createTrainer` must be, in words too, and its default. */
+const method = v.function("a function");
+
+const engine = v.looseObject(
+  { name: line, prepare: method, train: method, load: method },
+  "an engine: { name, prepare, train, load }",
+);
+
+/** How to train; the compiler asks for each of `TrainingArguments`. */
+const trainingArguments = {
+  maxSteps: v.optional(wholeNumber(1)),
+  batchSize: v.optional(wholeNumber(1)),
+  learningRate: v.optional(positive()),
+  warmupSteps: v.optional(wholeNumber(0)),
+  weightDecay: v.optional(notNegative()),
+  maxGradNorm: v.optional(positive()),
+  loggingSteps: v.optional(wholeNumber(1)),
+  saveSteps: v.optional(wholeNumber(1)),
+  seed: v.optional(wholeNumber(0)),
+} satisfies Record<keyof TrainingArguments, v.GenericSchema>;
+
+/** The form of each option of `createTrainer`, in words too. Whether it fits the model, the engine knows. */
 export const optionsSchema = v.strictObject(
   {
     name: line,
-    model: v.optional(
-      v.lazy((input) => (typeof input === "object" ? modelShape : modelName)),
-      "kit/nano",
-    ),
+    model: v.optional(v.lazy((input) => (typeof input === "object" ? modelShape : modelName))),
     dataset,
+    engine: v.optional(engine),
     lora: v.optional(lora),
-    maxSteps: v.optional(wholeNumber(1), 400),
-    batchSize: v.optional(wholeNumber(1), 32),
     maxLength: v.optional(wholeNumber(2)),
-    learningRate: v.optional(positive(), 4e-3),
-    warmupSteps: v.optional(wholeNumber(0), 20),
-    weightDecay: v.optional(notNegative(), 0.01),
-    maxGradNorm: v.optional(positive(), 1),
-    loggingSteps: v.optional(wholeNumber(1), 5),
-    saveSteps: v.optional(wholeNumber(1), 100),
-    seed: v.optional(wholeNumber(0), 42),
+    ...trainingArguments,
     callbacks: v.optional(callbacks),
     abortSignal: v.optional(v.instance(AbortSignal, "an AbortSignal")),
   },

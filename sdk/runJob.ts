@@ -1,6 +1,7 @@
 import type { OwnedJob } from "../jobs/ownedJob.ts";
 import type { Engine } from "../protocol/engine.ts";
 import type { TrainConfig } from "../protocol/trainConfig.ts";
+import { asEngineEvent } from "../protocol/engineReport.ts";
 import { KitError, isKitError, messageOf } from "../protocol/error.ts";
 import { type Artifact, type EngineEvent, type JobEvent, isFinalEvent } from "../protocol/event.ts";
 import type { Job, JobStatus } from "../protocol/job.ts";
@@ -23,7 +24,7 @@ export interface RunResult {
 export interface RunOptions {
   job: OwnedJob;
   config: TrainConfig;
-  engine: Engine;
+  engine: Pick<Engine, "train" | "load">;
   callbacks: TrainerCallbacks;
   /** Resolves when the job may train. */
   turn: (signal: AbortSignal) => Promise<void>;
@@ -83,11 +84,11 @@ export async function runJob(options: RunOptions): Promise<RunResult> {
         config,
         directory: owned.directory,
         signal,
-        onEvent: (event) => {
+        onEvent: (reported: unknown) => {
           try {
-            handle(event);
+            handle(asEngineEvent(reported));
           } catch (error) {
-            // The log cannot be written: there is no use in training on.
+            // Nothing that follows could be trusted, or kept where the log cannot be written.
             fail(error);
           }
         },

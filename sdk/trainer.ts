@@ -1,4 +1,3 @@
-import { createEngine } from "../engines/embedded/index.ts";
 import { waitForTurn } from "../jobs/queue.ts";
 import { createOwnedJob } from "../jobs/ownedJob.ts";
 import { createJobStore } from "../jobs/store.ts";
@@ -74,7 +73,7 @@ export function createTrainer(options: TrainerOptions): Trainer {
 
   function begin(): { created: Created; ended: Promise<RunResult> } {
     const project = process.cwd();
-    const config = resolveConfig(checked, project);
+    const config = resolveConfig(checked.config, project);
     const owned = createOwnedJob(project, checked.name, config);
     const { job, directory } = owned;
     const created = {
@@ -87,7 +86,7 @@ export function createTrainer(options: TrainerOptions): Trainer {
     const ended = runJob({
       job: owned,
       config,
-      engine: createEngine(),
+      engine: checked.engine,
       callbacks: checked.callbacks,
       turn: (signal) =>
         waitForTurn(createJobStore(project), owned, signal, (before) => {

@@ -8,6 +8,7 @@ import type { JobEvent } from "../protocol/event.ts";
 import { type Spawned, spawnModule } from "./process.ts";
 
 export const CONFIG: TrainConfig = {
+  engine: { name: "embedded" },
   model: "kit/nano",
   dataset: { type: "jsonl", path: "/data/train.jsonl" },
   lora: null,

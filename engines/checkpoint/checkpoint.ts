@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { join } from "node:path";
 import type { LoraConfig, ModelShape } from "../../protocol/trainConfig.ts";
 import { adapterConfig, adapterOf, fromPeftNames, toPeftNames } from "./adapterConfig.ts";
@@ -74,6 +75,17 @@ export function readCheckpoint(path: string): Checkpoint {
   }
   const weights = readWeights(join(path, "model.safetensors"), weightShapes(shape));
   return { shape, weights, promptStyle: readPromptStyle(path) };
+}
+
+const CHECKPOINT_MARKS = ["config.json", "adapter_config.json"];
+
+/** @throws EngineError `MODEL_UNKNOWN` when a model's path leads to no checkpoint */
+export function assertCheckpoint(path: string): void {
+  if (CHECKPOINT_MARKS.some((file) => existsSync(join(path, file)))) return;
+  throw new EngineError(
+    "MODEL_UNKNOWN",
+    `No checkpoint at ${path}: expected a directory with ${CHECKPOINT_MARKS.join(" or ")}.`,
+  );
 }
 
 /** Whether a directory holds an adapter, which no other adapter can have as its base. */

@@ -1,4 +1,4 @@
-import type { ChatMessage } from "../../protocol/infer.ts";
+import { type ChatMessage, isChatMessage } from "../../protocol/infer.ts";
 import { conversation, document, type Example } from "../llama/chat.ts";
 import { EngineError } from "../error.ts";
 
@@ -52,13 +52,6 @@ export function parseRow(text: string, where: string): Row {
     return typeof row.text === "string" ? { text: row.text } : fail('"text" is not a text');
   }
   return fail('no "messages", "prompt" or "text"');
-}
-
-export function isChatMessage(value: unknown): value is ChatMessage {
-  if (typeof value !== "object" || value === null) return false;
-  const { role, content } = value as { role?: unknown; content?: unknown };
-  const known = role === "system" || role === "user" || role === "assistant";
-  return known && typeof content === "string";
 }
 
 /** A row as the model sees it, however long. */

@@ -1,16 +1,13 @@
 import type { Engine } from "../../protocol/engine.ts";
 import { createInferThread } from "./infer/inferThread.ts";
+import { prepare } from "./prepare.ts";
 import { trainOnThread } from "./train/trainThread.ts";
-
-export { resolveModel, type ModelSource, type PresetName } from "../llama/presets.ts";
-export { assertRequest } from "../inferRequest.ts";
-export { PROJECTIONS, type Projection } from "../llama/weights.ts";
 
 /**
  * The embedded engine: gradient descent in WebAssembly, on threads of its own. Errors it can
  * foresee are `EngineError`s.
  */
-export function createEngine(): Engine {
+export function createEmbeddedEngine(): Engine {
   const { load } = createInferThread();
-  return { train: trainOnThread, load };
+  return { name: "embedded", prepare, train: trainOnThread, load };
 }

@@ -1,6 +1,6 @@
 import type { InferRequest, InferResult } from "../../protocol/infer.ts";
 import type { TrainConfig } from "../../protocol/trainConfig.ts";
-import type { Artifact, EngineEvent } from "../../protocol/event.ts";
+import type { EngineEvent } from "../../protocol/event.ts";
 import { EngineError, type EngineErrorCode } from "../error.ts";
 
 /** What a training thread is started with. */
@@ -12,7 +12,7 @@ export interface TrainJob {
 /** What a training thread tells; the last message is `done` or `failed`. */
 export type TrainMessage =
   | { type: "event"; event: EngineEvent }
-  | { type: "done"; artifacts: Artifact[] }
+  | { type: "done" }
   | { type: "failed"; failure: Failure };
 
 /** What the answering thread is asked; each but `cancel` is answered under its `id`. */

@@ -12,18 +12,14 @@ import {
 /**
  * @throws EngineError `CONFIG_INVALID` naming a target that does not exist, and those that do
  */
-function assertTargets(targets: string[]): asserts targets is Projection[] {
-  const names = Object.keys(PROJECTIONS).join(", ");
-  if (targets.length === 0) {
-    throw new EngineError("CONFIG_INVALID", `lora.targetModules is empty: name some of ${names}.`);
-  }
+export function assertTargets(targets: string[]): asserts targets is Projection[] {
   const unknown = targets.find((target) => !Object.hasOwn(PROJECTIONS, target));
-  if (unknown !== undefined) {
-    throw new EngineError(
-      "CONFIG_INVALID",
-      `lora.targetModules has "${unknown}": use some of ${names}.`,
-    );
-  }
+  if (targets.length > 0 && unknown === undefined) return;
+  const found = unknown === undefined ? "is empty" : `has "${unknown}"`;
+  throw new EngineError(
+    "CONFIG_INVALID",
+    `"lora.targetModules" must name some of ${Object.keys(PROJECTIONS).join(", ")}, but ${found}.`,
+  );
 }
 
 /** Dimensions of an adapter's tensors, [r, in] and [out, r], by projection name and PEFT's suffix. */

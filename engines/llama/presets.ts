@@ -1,6 +1,4 @@
-import { existsSync } from "node:fs";
-import { isAbsolute, join } from "node:path";
-import type { ModelShape } from "../../protocol/trainConfig.ts";
+import { type ModelShape, isModelPath } from "../../protocol/trainConfig.ts";
 import { EngineError } from "../error.ts";
 
 /** Named shapes that start from random weights. */
@@ -17,8 +15,8 @@ export type ModelSource =
   | { kind: "checkpoint"; name: string; directory: string };
 
 /**
- * Resolves a preset's name, a shape, or the absolute path of a checkpoint directory.
- * @throws EngineError `MODEL_UNKNOWN` for a name or path that does not exist, `MODEL_INVALID` for a wrong shape
+ * Resolves a preset's name, a shape, or the path of a checkpoint directory. Reads nothing.
+ * @throws EngineError `MODEL_UNKNOWN` for a name that does not exist, `MODEL_INVALID` for a wrong shape
  */
 export function resolveModel(model: string | ModelShape): ModelSource {
   if (typeof model !== "string") {
@@ -30,23 +28,13 @@ export function resolveModel(model: string | ModelShape): ModelSource {
   if (Object.hasOwn(PRESETS, model)) {
     return { kind: "shape", name: model, shape: PRESETS[model as keyof typeof PRESETS] };
   }
-  if (!isAbsolute(model)) {
-    const names = Object.keys(PRESETS).join(", ");
-    throw new EngineError(
-      "MODEL_UNKNOWN",
-      `Unknown model "${model}": use ${names}, a shape { layers, heads, width, context }, or the path of a checkpoint directory.`,
-    );
-  }
-  if (!CHECKPOINT_MARKS.some((file) => existsSync(join(model, file)))) {
-    throw new EngineError(
-      "MODEL_UNKNOWN",
-      `No checkpoint at ${model}: expected a directory with ${CHECKPOINT_MARKS.join(" or ")}.`,
-    );
-  }
-  return { kind: "checkpoint", name: model, directory: model };
+  if (isModelPath(model)) return { kind: "checkpoint", name: model, directory: model };
+  const names = Object.keys(PRESETS).join(", ");
+  throw new EngineError(
+    "MODEL_UNKNOWN",
+    `Unknown model "${model}": use ${names}, a shape { layers, heads, width, context }, or the path of a checkpoint directory.`,
+  );
 }
-
-const CHECKPOINT_MARKS = ["config.json", "adapter_config.json"];
 
 /** @throws EngineError `MODEL_INVALID` naming the wrong size */
 function assertShape(shape: ModelShape): void {

@@ -34,13 +34,30 @@ test("trainer.md has all options of a trainer, with their defaults", () => {
   // @ts-expect-error: what it lists is what is asked for
   const known = namesIn(() => createTrainer({ name: "a", dataset: DATASET, nothing: 1 }));
   expect(rows.flatMap(([name]) => codeIn(name)).toSorted()).toEqual(known.toSorted());
-  const defaults = checkOptions({ name: "a", dataset: DATASET });
+  const { config: defaults } = checkOptions({ name: "a", dataset: DATASET });
   for (const [name, value] of rows) {
     const key = codeIn(name)[0] as keyof typeof defaults;
-    if (["name", "dataset", "callbacks"].includes(key)) continue;
+    if (["name", "dataset", "engine", "callbacks", "abortSignal"].includes(key)) continue;
     const [shown] = codeIn(value);
-    expect(shown === undefined ? undefined : JSON.parse(shown), key).toEqual(defaults[key]);
+    expect(shown === undefined ? undefined : JSON.parse(shown), key).toEqual(
+      defaults[key] ?? undefined,
+    );
   }
+});
+
+test("an option's doc comment states its real default", () => {
+  const { config } = checkOptions({ name: "a", dataset: DATASET, lora: { r: 1, alpha: 1 } });
+  const defaults: Record<string, unknown> = { ...config, ...config.lora };
+  const source = read("protocol/trainConfig.ts") + read("sdk/options.ts");
+  const comments = [...source.matchAll(/\/\*\*((?:(?!\*\/)[\s\S])*)\*\/\s+(\w+)\??:/g)];
+  const stated = comments.flatMap(([, comment = "", name = ""]) => {
+    const value = /Default (?:`(.*)`|([\d.]+))\./.exec(comment);
+    return value ? [[name, JSON.parse(value[1] ?? value[2] ?? "") as unknown]] : [];
+  });
+  expect(stated.map(([name]) => name)).toEqual(
+    expect.arrayContaining(["maxSteps", "learningRate", "seed", "model", "targetModules"]),
+  );
+  for (const [name, value] of stated) expect(defaults[String(name)], String(name)).toEqual(value);
 });
 
 test("callbacks.md has all callbacks", () => {

@@ -104,7 +104,7 @@ test("a loss that is no number and steps that go back are logged and streamed as
       train({ onEvent }) {
         onEvent(STARTED as never);
         for (const data of logs) onEvent({ event: "training.log", data });
-        return Promise.resolve([]);
+        return Promise.resolve();
       },
     },
   });

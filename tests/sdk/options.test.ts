@@ -34,7 +34,8 @@ describe("createTrainer's options", () => {
   });
 
   it("have a default for all but a name and a dataset", () => {
-    expect(resolveConfig(checkOptions(least), "/project")).toEqual({
+    expect(resolveConfig(checkOptions(least).config, "/project")).toEqual({
+      engine: { name: "embedded" },
       model: "kit/nano",
       dataset: { type: "jsonl", path: "/project/data.jsonl" },
       lora: null,
@@ -65,12 +66,12 @@ describe("createTrainer's options", () => {
       saveSteps: 2,
       seed: 0,
     };
-    expect(resolveConfig(checkOptions({ ...least, ...given }), "/p")).toMatchObject(given);
+    expect(resolveConfig(checkOptions({ ...least, ...given }).config, "/p")).toMatchObject(given);
   });
 
   it("adapt the query and value projections when lora names no modules", () => {
-    const options = checkOptions({ ...least, lora: { r: 4, alpha: 8 } });
-    expect(resolveConfig(options, "/p").lora).toEqual({
+    const { config } = checkOptions({ ...least, lora: { r: 4, alpha: 8 } });
+    expect(resolveConfig(config, "/p").lora).toEqual({
       r: 4,
       alpha: 8,
       targetModules: ["q_proj", "v_proj"],
@@ -79,7 +80,7 @@ describe("createTrainer's options", () => {
 
   it("take a model's path relative to the project", () => {
     const at = (model: TrainerOptions["model"]) =>
-      resolveConfig(checkOptions({ ...least, model }), "/p").model;
+      resolveConfig(checkOptions({ ...least, model }).config, "/p").model;
     expect(at("./base")).toBe("/p/base");
     expect(at("/models/base")).toBe("/models/base");
   });
@@ -101,7 +102,7 @@ describe("createTrainer's options", () => {
     [{ lora: { r: 1, alpha: -1 } }, '"lora.alpha" must be a number greater than 0, but is -1.'],
     [
       { lora: { r: 1, alpha: 1, targetModules: ["q_proj", "query"] } },
-      "\"lora.targetModules\" must name some of q_proj, k_proj, v_proj, o_proj, gate_proj, up_proj, down_proj, but has 'query'.",
+      '"lora.targetModules" must name some of q_proj, k_proj, v_proj, o_proj, gate_proj, up_proj, down_proj, but has "query".',
     ],
     [
       { maxLength: 300 },
@@ -125,6 +126,11 @@ describe("createTrainer's options", () => {
     [{ saveSteps: null }, '"saveSteps" must be a whole number of at least 1, but is null.'],
     [{ seed: 0.5 }, '"seed" must be a whole number of at least 0, but is 0.5.'],
     [{ callbacks: { onLog: "log" } }, "\"callbacks.onLog\" must be a function, but is 'log'."],
+    [
+      { engine: "python" },
+      "\"engine\" must be an engine: { name, prepare, train, load }, but is 'python'.",
+    ],
+    [{ engine: { name: "mine" } }, 'createTrainer needs the option "engine.prepare".'],
     [{ abortSignal: {} }, '"abortSignal" must be an AbortSignal, but is {}.'],
     [{ model: null }, "a model's name or { layers, heads, width, context }, but is null."],
     [{ model: 3 }, '"model" must be a text, but is 3.'],
@@ -152,7 +158,10 @@ describe("createTrainer's options", () => {
   });
 
   it.each([
-    [{ epochs: 3 }, 'the option "epochs". It takes name, model, dataset, lora, maxSteps,'],
+    [
+      { epochs: 3 },
+      'the option "epochs". It takes name, model, dataset, engine, lora, maxLength, maxSteps,',
+    ],
     [
       { callbacks: { onLogs: () => {} } },
       'the option "callbacks.onLogs". "callbacks" takes onStarted, onLog, onCheckpoint,',

@@ -164,8 +164,11 @@ it("a log that can no longer be written fails the job with where and why", async
     config: {} as never,
     engine: {
       train: ({ onEvent }) => {
-        onEvent({ event: "checkpoint.saved", data: { step: 1, kind: "model", path: "a" } });
-        return Promise.resolve([]);
+        onEvent({
+          event: "checkpoint.saved",
+          data: { step: 1, kind: "model", path: "artifacts/a" },
+        });
+        return Promise.resolve();
       },
       load: () => Promise.reject(new Error("unused")),
     },

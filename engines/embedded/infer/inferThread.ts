@@ -3,7 +3,6 @@ import type { LoadedModel } from "../../../protocol/engine.ts";
 import type { InferRequest, InferResult } from "../../../protocol/infer.ts";
 import { EngineError } from "../../error.ts";
 import { fromFailure, toFailure, type Answer, type Question } from "../messages.ts";
-import { assertRequest } from "../../inferRequest.ts";
 import { threadEnded } from "../train/trainThread.ts";
 
 type Pending = { resolve: (result: InferResult | null) => void; reject: (error: Error) => void };
@@ -80,7 +79,6 @@ export function createInferThread({ idleMs = 30_000 } = {}) {
     }
 
     async function infer(asked: InferRequest): Promise<InferResult> {
-      assertRequest(asked);
       const { signal, ...request } = asked;
       signal?.throwIfAborted();
       if (!open.has(model)) {

@@ -4,12 +4,14 @@ import type { Artifact, EngineEvent, EventData } from "../../../protocol/event.t
 import { batches, rowLength } from "./batch.ts";
 import {
   BASE_DIRECTORY,
+  assertCheckpoint,
   isAdapter,
   readCheckpoint,
   saveAdapter,
   saveModel,
 } from "../../checkpoint/checkpoint.ts";
 import { readDataset } from "../../dataset/dataset.ts";
+import { rowLimit } from "../../dataset/rowLimit.ts";
 import { ARTIFACTS } from "../../checkpoint/directory.ts";
 import { EngineError } from "../../error.ts";
 import { createLearner } from "./learner.ts";
@@ -31,10 +33,10 @@ export async function train(
   config: TrainConfig,
   directory: string,
   onEvent: (event: EngineEvent) => void,
-): Promise<Artifact[]> {
+): Promise<void> {
   const source = resolveModel(config.model);
   const { shape, weights } = startingPoint(source, config.seed);
-  const dataset = readDataset(config.dataset.path, longestRow(config, shape.context));
+  const dataset = readDataset(config.dataset.path, rowLimit(config.maxLength, shape.context));
   const { lora, batchSize, maxSteps } = config;
   const notes = { shape, promptStyle: dataset.promptStyle };
   const adapter = lora && randomAdapter(lora, shape, config.seed);
@@ -73,7 +75,6 @@ export async function train(
     return { step, kind: lora ? "adapter" : "model", path };
   }
 
-  const artifacts: Artifact[] = [];
   const logs: EventData["training.log"][] = [];
   const progress = createProgress();
   const feed = batches(dataset.examples, batchSize, config.seed);
@@ -91,16 +92,16 @@ export async function train(
       onEvent({ event: "training.log", data: log });
     }
     if (last || step % config.saveSteps === 0) {
-      const artifact = await save(step);
-      artifacts.push(artifact);
-      onEvent({ event: "checkpoint.saved", data: artifact });
+      onEvent({ event: "checkpoint.saved", data: await save(step) });
     }
   }
-  return artifacts;
 }
 
 function startingPoint(source: ModelSource, seed: number) {
-  if (source.kind === "checkpoint") return readCheckpoint(source.directory);
+  if (source.kind === "checkpoint") {
+    assertCheckpoint(source.directory);
+    return readCheckpoint(source.directory);
+  }
   assertTrainable(source.shape);
   return { shape: source.shape, weights: randomWeights(source.shape, seed) };
 }
@@ -115,14 +116,5 @@ function assertTrainable(shape: ModelShape): void {
   throw new EngineError(
     "MODEL_INVALID",
     `The model has ${Math.round(parameters / 1e6)} million parameters, and ${Math.floor(MOST_PARAMETERS / 1e6)} million fit in memory: lower its width or layers.`,
-  );
-}
-
-function longestRow({ maxLength }: TrainConfig, context: number): number {
-  if (maxLength === null) return context;
-  if (maxLength <= context) return maxLength;
-  throw new EngineError(
-    "CONFIG_INVALID",
-    `maxLength (${maxLength}) exceeds the model's context of ${context} tokens: lower it or use a model with a longer context.`,
   );
 }

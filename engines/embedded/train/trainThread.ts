@@ -1,13 +1,12 @@
 import { join } from "node:path";
 import { Worker } from "node:worker_threads";
 import type { TrainOptions } from "../../../protocol/engine.ts";
-import type { Artifact } from "../../../protocol/event.ts";
 import { ARTIFACTS, removePartial } from "../../checkpoint/directory.ts";
 import { EngineError } from "../../error.ts";
 import { fromFailure, toFailure, type TrainJob, type TrainMessage } from "../messages.ts";
 
 /** Trains on a thread of its own, which has ended when this settles. */
-export async function trainOnThread(options: TrainOptions): Promise<Artifact[]> {
+export async function trainOnThread(options: TrainOptions): Promise<void> {
   const { config, directory, signal } = options;
   signal.throwIfAborted();
   const worker = new Worker(new URL("./trainWorker.js", import.meta.url), {
@@ -16,7 +15,7 @@ export async function trainOnThread(options: TrainOptions): Promise<Artifact[]> 
     workerData: { config, directory } satisfies TrainJob,
   });
   try {
-    return await outcome(worker, options);
+    await outcome(worker, options);
   } finally {
     // Ends a step, or a compilation, in its midst: nothing is lost, for checkpoints are renamed.
     await worker.terminate();
@@ -24,7 +23,7 @@ export async function trainOnThread(options: TrainOptions): Promise<Artifact[]> 
   }
 }
 
-function outcome(worker: Worker, { signal, onEvent }: TrainOptions): Promise<Artifact[]> {
+function outcome(worker: Worker, { signal, onEvent }: TrainOptions): Promise<void> {
   return new Promise((resolve, reject) => {
     let settled = false;
     const settle = (end: () => void) => {
@@ -37,7 +36,7 @@ function outcome(worker: Worker, { signal, onEvent }: TrainOptions): Promise<Art
     signal.addEventListener("abort", onAbort);
     worker.on("message", (message: TrainMessage) => {
       if (settled) return;
-      if (message.type === "done") settle(() => resolve(message.artifacts));
+      if (message.type === "done") settle(resolve);
       else if (message.type === "failed") settle(() => reject(fromFailure(message.failure)));
       else {
         try {

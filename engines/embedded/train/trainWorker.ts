@@ -9,8 +9,8 @@ const send = (message: TrainMessage) => parentPort?.postMessage(message);
 
 try {
   await startBackend();
-  const artifacts = await train(config, directory, (event) => send({ type: "event", event }));
-  send({ type: "done", artifacts });
+  await train(config, directory, (event) => send({ type: "event", event }));
+  send({ type: "done" });
 } catch (error) {
   send({ type: "failed", failure: toFailure(error) });
 }

@@ -8,4 +8,4 @@ const built = (await import(
   new URL("../../../dist/engines/embedded/index.js", import.meta.url).href
 )) as typeof source;
 
-export const { createEngine } = built;
+export const { createEmbeddedEngine } = built;

@@ -4,7 +4,7 @@ import type { TrainOptions } from "../../../protocol/engine.ts";
 import type { TrainConfig } from "../../../protocol/trainConfig.ts";
 import type { Artifact, EngineEvent, EventData, EventName } from "../../../protocol/event.ts";
 import { CONFIG } from "../../jobs.ts";
-import { createEngine } from "./built.ts";
+import { createEmbeddedEngine } from "./built.ts";
 import { jsonl, scratchDirectory, scratchFile } from "./scratch.ts";
 
 /** One-digit sums: a task that a tiny model learns in seconds. */
@@ -46,7 +46,7 @@ export async function run(
   directory = scratchDirectory(),
 ): Promise<Run> {
   const events: EngineEvent[] = [];
-  const artifacts = await createEngine().train({
+  await createEmbeddedEngine().train({
     config,
     directory,
     signal,
@@ -55,7 +55,7 @@ export async function run(
       onEvent?.(event);
     },
   });
-  return { directory, events, artifacts };
+  return { directory, events, artifacts: dataOf(events, "checkpoint.saved") };
 }
 
 export function dataOf<Name extends EventName>(

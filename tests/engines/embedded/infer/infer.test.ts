@@ -12,7 +12,7 @@ import { openConversation } from "../../../../engines/llama/chat.ts";
 import { readCheckpoint, saveModel } from "../../../../engines/checkpoint/checkpoint.ts";
 import { forward, toParams } from "../../../../engines/embedded/model/model.ts";
 import { decode, SPECIALS, VOCABULARY } from "../../../../engines/llama/tokenizer.ts";
-import { createEngine } from "../built.ts";
+import { createEmbeddedEngine } from "../built.ts";
 import { jsonl, scratchDirectory, scratchFile } from "../scratch.ts";
 import { ROWS, run, tinyConfig } from "../run.ts";
 import { TINY, tinyWeights } from "../tiny.ts";
@@ -31,7 +31,7 @@ function randomModel(): string {
 
 test("a trained model answers what it has learned, as a conversation and as a bare prompt", async () => {
   const { directory } = await run(tinyConfig(LEARNING));
-  const model = await createEngine().load(join(directory, "artifacts/step-150"));
+  const model = await createEmbeddedEngine().load(join(directory, "artifacts/step-150"));
   const answers: string[] = [];
   for (const { prompt } of ROWS) answers.push((await model.infer(ask(prompt))).text);
   expect(answers).toEqual(ROWS.map(({ completion }) => completion));
@@ -49,7 +49,7 @@ test("a model that has learned texts continues a bare prompt", async () => {
   const { directory } = await run(
     tinyConfig({ ...LEARNING, maxSteps: 60, saveSteps: 60, dataset }),
   );
-  const model = await createEngine().load(join(directory, "artifacts/step-60"));
+  const model = await createEmbeddedEngine().load(join(directory, "artifacts/step-60"));
   expect(await model.infer({ prompt: "abcd" })).toMatchObject({
     text: "efgh",
     finishReason: "stop",
@@ -74,7 +74,7 @@ test("greedy text is the same with the cache and without", async () => {
     written.push(next);
   }
   expect(written.length).toBeGreaterThan(5);
-  const model = await createEngine().load(directory);
+  const model = await createEmbeddedEngine().load(directory);
   const { text } = await model.infer({ ...ask("a question"), maxTokens: 20 });
   expect(text).toBe(decode(written));
   await model.close();
@@ -93,14 +93,14 @@ test("an answer is made of bytes alone, even of a model that prefers other ids",
   );
   const path = join(scratchDirectory(), "model");
   saveModel(path, weights, { shape: TINY, promptStyle: "message" });
-  const model = await createEngine().load(path);
+  const model = await createEmbeddedEngine().load(path);
   const { text, tokens } = await model.infer({ ...ask("q"), maxTokens: 1 });
   expect({ text, tokens }).toEqual({ text: "\u0000", tokens: 1 });
   await model.close();
 });
 
 test("sampling is decided by its seed", async () => {
-  const model = await createEngine().load(randomModel());
+  const model = await createEmbeddedEngine().load(randomModel());
   const text = async (seed: number) =>
     (await model.infer({ ...ask("q"), temperature: 1, seed, maxTokens: 12 })).text;
   const first = await text(1);
@@ -110,7 +110,7 @@ test("sampling is decided by its seed", async () => {
 });
 
 test("generating ends at maxTokens, or where the context ends", async () => {
-  const model = await createEngine().load(randomModel());
+  const model = await createEmbeddedEngine().load(randomModel());
   const request = { ...ask("q"), temperature: 5, seed: 3 };
   expect(await model.infer({ ...request, maxTokens: 2 })).toMatchObject({
     finishReason: "length",
@@ -122,29 +122,16 @@ test("generating ends at maxTokens, or where the context ends", async () => {
   await model.close();
 });
 
-test.each([
-  [{ messages: [] }, /infer needs messages or a prompt/],
-  [{ messages: [{ role: "bot", content: "x" }] }, /infer needs messages or a prompt/],
-  [{ prompt: "x", temperature: -1 }, /infer needs a temperature of 0 or more/],
-  [{ prompt: "x", topP: 0 }, /infer needs a topP above 0/],
-  [{ prompt: "x", maxTokens: 0.5 }, /infer needs a positive whole number of maxTokens/],
-  [{ messages: "x" }, /infer needs messages or a prompt/],
-  [{ prompt: [{ role: "user", content: "x" }] }, /infer needs messages or a prompt/],
-  [{ prompt: "x", temperature: "hot" }, /infer needs a temperature of 0 or more/],
-  [{ prompt: "x", seed: {} }, /infer needs a finite number as seed/],
-  [{ prompt: "x", signal: {} }, /infer needs an AbortSignal as its signal/],
-  [{ prompt: "x", onToken() {} }, /infer does not know the option "onToken"\. It takes messages,/],
-  [undefined, /infer takes \{ prompt \} or \{ messages \}, not undefined\./],
-  ["x", /infer takes \{ prompt \} or \{ messages \}, not 'x'\./],
-  [{ prompt: "x".repeat(48) }, /The prompt has 52 tokens, and the model's context is 48/],
-])("a wrong request is a clear error: %j", async (request, message) => {
-  const model = await createEngine().load(randomModel());
-  await expect(model.infer(request as never)).rejects.toThrow(message);
+test("a prompt that is longer than the context is a clear error", async () => {
+  const model = await createEmbeddedEngine().load(randomModel());
+  await expect(model.infer({ prompt: "x".repeat(48) })).rejects.toThrow(
+    /The prompt has 52 tokens, and the model's context is 48/,
+  );
   await model.close();
 });
 
 test("loading what is no checkpoint is a clear error, and another load then works", async () => {
-  const engine = createEngine();
+  const engine = createEmbeddedEngine();
   await expect(engine.load(scratchDirectory())).rejects.toMatchObject({
     code: "CHECKPOINT_INVALID",
     message: expect.stringContaining("use the directory of a checkpoint"),
@@ -156,7 +143,7 @@ test("loading what is no checkpoint is a clear error, and another load then work
 });
 
 test("a request that is aborted rejects with the reason, and the others are answered", async () => {
-  const model = await createEngine().load(randomModel());
+  const model = await createEmbeddedEngine().load(randomModel());
   const reason = new Error("too slow");
   const controller = new AbortController();
   const request = { ...ask("q"), temperature: 5, maxTokens: 8 };
@@ -171,7 +158,7 @@ test("a request that is aborted rejects with the reason, and the others are answ
 });
 
 test("a checkpoint answers while training goes on", async () => {
-  const engine = createEngine();
+  const engine = createEmbeddedEngine();
   const directory = scratchDirectory();
   const controller = new AbortController();
   const order: string[] = [];
@@ -201,8 +188,8 @@ test("a checkpoint answers while training goes on", async () => {
 
 test("a process that has trained and answered ends by itself", async () => {
   const script = `
-    const { createEngine } = await import(${JSON.stringify(new URL("../../../../dist/engines/embedded/index.js", import.meta.url).href)});
-    const engine = createEngine();
+    const { createEmbeddedEngine } = await import(${JSON.stringify(new URL("../../../../dist/engines/embedded/index.js", import.meta.url).href)});
+    const engine = createEmbeddedEngine();
     const [config, directory] = JSON.parse(process.argv[1]);
     const signal = new AbortController().signal;
     await engine.train({ config, directory, signal, onEvent() {} });

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { createEngine } from "../built.ts";
+import { createEmbeddedEngine } from "../built.ts";
 import { tensorReader } from "../llama.ts";
 import { artifactNames, losses, run, tinyConfig } from "../run.ts";
 
@@ -35,7 +35,7 @@ test("an adapter on a checkpoint leaves it as it was, and answers with it", asyn
     readFileSync(join(directory, "artifacts/step-6/adapter_config.json"), "utf8"),
   );
   expect(config).toMatchObject({ base_model_name_or_path: model });
-  const loaded = await createEngine().load(join(directory, "artifacts/step-6"));
+  const loaded = await createEmbeddedEngine().load(join(directory, "artifacts/step-6"));
   expect(await loaded.infer({ prompt: "2+3" })).toMatchObject({ text: "5", finishReason: "stop" });
   await loaded.close();
 
@@ -47,9 +47,9 @@ test("an adapter on a checkpoint leaves it as it was, and answers with it", asyn
 test.each([
   [
     ["qproj"],
-    'lora.targetModules has "qproj": use some of q_proj, k_proj, v_proj, o_proj, gate_proj, up_proj, down_proj.',
+    '"lora.targetModules" must name some of q_proj, k_proj, v_proj, o_proj, gate_proj, up_proj, down_proj, but has "qproj".',
   ],
-  [[], "lora.targetModules is empty: name some of q_proj, "],
+  [[], "down_proj, but is empty."],
 ])("targets of %j are an error that names those there are", async (targetModules, message) => {
   await expect(run(tinyConfig({ lora: { ...LORA, targetModules } }))).rejects.toThrow(message);
 });

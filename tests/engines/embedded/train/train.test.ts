@@ -139,7 +139,9 @@ test("a wrong config is one clear error, with its code, and leaves nothing", asy
   });
   await expect(failing({ maxLength: 49 })).rejects.toMatchObject({
     code: "CONFIG_INVALID",
-    message: expect.stringContaining("maxLength (49) exceeds the model's context of 48 tokens"),
+    message: expect.stringContaining(
+      '"maxLength" must be at most the model\'s context of 48 tokens, but is 49.',
+    ),
   });
   const path = scratchFile("bad.jsonl", `${jsonl([{ text: "a" }])}{"prompt":`);
   await expect(failing({ dataset: { type: "jsonl", path } })).rejects.toMatchObject({

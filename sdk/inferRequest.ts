@@ -1,13 +1,12 @@
 import { inspect } from "node:util";
-import type { InferRequest } from "../protocol/infer.ts";
-import { isChatMessage } from "./dataset/row.ts";
-import { EngineError } from "./error.ts";
+import { KitError } from "../protocol/error.ts";
+import { type InferRequest, isChatMessage } from "../protocol/infer.ts";
 
 const OPTIONS = ["messages", "prompt", "maxTokens", "temperature", "topP", "seed", "signal"];
 
 /**
  * Checks what a program has passed to `infer`.
- * @throws EngineError `REQUEST_INVALID` saying what was expected
+ * @throws KitError `REQUEST_INVALID` saying what was expected
  */
 export function assertRequest(request: unknown): asserts request is InferRequest {
   if (typeof request !== "object" || request === null) {
@@ -41,6 +40,6 @@ function isFinite(value: unknown): value is number {
   return Number.isFinite(value);
 }
 
-function problem(text: string): EngineError {
-  return new EngineError("REQUEST_INVALID", `infer ${text}.`);
+function problem(text: string): KitError {
+  return new KitError("REQUEST_INVALID", `infer ${text}.`);
 }

@@ -1,0 +1,17 @@
+import type { AskedConfig, TrainConfig } from "../../protocol/trainConfig.ts";
+import { rowLimit } from "../dataset/rowLimit.ts";
+import { withDefaults } from "../defaults.ts";
+import { assertTargets } from "../llama/adapter.ts";
+import { resolveModel } from "../llama/presets.ts";
+
+/**
+ * Checks a run as far as its options tell; a checkpoint on disk is checked when training starts.
+ * @throws EngineError `MODEL_UNKNOWN`, `MODEL_INVALID`, `CONFIG_INVALID`
+ */
+export function prepare(asked: AskedConfig): TrainConfig {
+  const config = withDefaults(asked, { name: "embedded" });
+  const source = resolveModel(config.model);
+  if (config.lora) assertTargets(config.lora.targetModules);
+  if (source.kind === "shape") rowLimit(config.maxLength, source.shape.context);
+  return config;
+}

@@ -1,0 +1,92 @@
+import { KitError } from "./error.ts";
+import type { EngineEvent, EventData } from "./event.ts";
+import type { InferResult } from "./infer.ts";
+
+type Check = (value: unknown) => boolean;
+type Fields<T> = { [Name in keyof T]-?: Check };
+
+const isText: Check = (value) => typeof value === "string";
+const isCount: Check = (value) => Number.isSafeInteger(value) && Number(value) >= 0;
+const isNumber: Check = (value) => typeof value === "number";
+
+function optional(check: Check): Check {
+  return (value) => value === undefined || check(value);
+}
+
+/** A number, or null for one that is not finite. */
+const isMeasured = optional((value) => value === null || isNumber(value));
+
+/** Inside the job's directory, whatever the engine claims. */
+const isArtifactPath: Check = (value) =>
+  typeof value === "string" &&
+  /^artifacts(\/[^/\\]+)+$/.test(value) &&
+  !value.split("/").some((segment) => segment === "." || segment === "..");
+
+const EVENTS: { [Name in EngineEvent["event"]]: Fields<EventData[Name]> } = {
+  "training.started": {
+    model: isText,
+    parameters: isCount,
+    rows: isCount,
+    cut: optional(isCount),
+    format: optional(isText),
+    tokens: optional(isCount),
+    maxSteps: isCount,
+    epochs: optional(isNumber),
+  },
+  "training.log": {
+    step: isCount,
+    loss: isMeasured,
+    learningRate: optional(isNumber),
+    gradNorm: isMeasured,
+    epoch: optional(isNumber),
+    tokensPerSecond: optional(isNumber),
+  },
+  "checkpoint.saved": {
+    step: isCount,
+    kind: (value) => value === "model" || value === "adapter",
+    path: isArtifactPath,
+  },
+};
+
+const RESULT: Fields<InferResult> = {
+  text: isText,
+  finishReason: (value) => value === "stop" || value === "length",
+  tokens: isCount,
+};
+
+/**
+ * An engine's report as an event of a job. Pure.
+ * @throws KitError `ENGINE_REPORT_INVALID`
+ */
+export function asEngineEvent(reported: unknown): EngineEvent {
+  const { event, data } = isRecord(reported) ? reported : {};
+  const isKnown = typeof event === "string" && Object.hasOwn(EVENTS, event);
+  if (isKnown && fits(data, EVENTS[event as EngineEvent["event"]])) return reported as EngineEvent;
+  throw invalid("reported", reported, "an event of a job");
+}
+
+/** @throws KitError `ENGINE_REPORT_INVALID` */
+export function asInferResult(answered: unknown): InferResult {
+  if (fits(answered, RESULT)) return answered as InferResult;
+  throw invalid("answered", answered, "an answer");
+}
+
+function fits(value: unknown, fields: Record<string, Check>): boolean {
+  if (!isRecord(value)) return false;
+  return Object.entries(fields).every(([name, check]) => check(value[name]));
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null;
+}
+
+/** Long enough to recognise the report by. */
+const SHOWN_LENGTH = 200;
+
+function invalid(verb: string, found: unknown, expected: string): KitError {
+  const text = String(JSON.stringify(found)).slice(0, SHOWN_LENGTH);
+  return new KitError(
+    "ENGINE_REPORT_INVALID",
+    `The engine ${verb} ${text}, which is not ${expected}. Use versions of Kit and of the engine that fit each other.`,
+  );
+}

@@ -1,0 +1,53 @@
+import { expect, test } from "vitest";
+import type { LoadedModel } from "../../protocol/engine.ts";
+import type { InferRequest } from "../../protocol/infer.ts";
+import { guardModel } from "../../sdk/loadedModel.ts";
+
+const ANSWER = { text: "yes", finishReason: "stop", tokens: 1 } as const;
+
+/** A model that answers this, with the requests that reach it. */
+function modelThatAnswers(answer: unknown): { model: LoadedModel; asked: InferRequest[] } {
+  const asked: InferRequest[] = [];
+  const infer = (request: InferRequest) => {
+    asked.push(request);
+    return Promise.resolve(answer as typeof ANSWER);
+  };
+  return { model: guardModel({ infer, close: () => Promise.resolve() }), asked };
+}
+
+test("a right request and its answer pass as they are", async () => {
+  const { model, asked } = modelThatAnswers(ANSWER);
+  const request = { prompt: "x", maxTokens: 1, topP: 0.5, seed: 7, temperature: 1 };
+  expect(await model.infer(request)).toBe(ANSWER);
+  expect(asked).toEqual([request]);
+});
+
+test.each([
+  [{ messages: [] }, /infer needs messages or a prompt/],
+  [{ messages: [{ role: "bot", content: "x" }] }, /infer needs messages or a prompt/],
+  [{ prompt: "x", temperature: -1 }, /infer needs a temperature of 0 or more/],
+  [{ prompt: "x", topP: 0 }, /infer needs a topP above 0/],
+  [{ prompt: "x", maxTokens: 0.5 }, /infer needs a positive whole number of maxTokens/],
+  [{ messages: "x" }, /infer needs messages or a prompt/],
+  [{ prompt: [{ role: "user", content: "x" }] }, /infer needs messages or a prompt/],
+  [{ prompt: "x", temperature: "hot" }, /infer needs a temperature of 0 or more/],
+  [{ prompt: "x", seed: {} }, /infer needs a finite number as seed/],
+  [{ prompt: "x", signal: {} }, /infer needs an AbortSignal as its signal/],
+  [{ prompt: "x", onToken() {} }, /infer does not know the option "onToken"\. It takes messages,/],
+  [undefined, /infer takes \{ prompt \} or \{ messages \}, not undefined\./],
+  ["x", /infer takes \{ prompt \} or \{ messages \}, not 'x'\./],
+])("a wrong request is a clear error and reaches no engine: %j", async (request, message) => {
+  const { model, asked } = modelThatAnswers(ANSWER);
+  await expect(model.infer(request as never)).rejects.toThrow(message);
+  expect(asked).toEqual([]);
+});
+
+test.each([undefined, "yes", {}, { ...ANSWER, tokens: -1 }, { ...ANSWER, finishReason: "done" }])(
+  "an answer that is none is an error that names the engine: %j",
+  async (answer) => {
+    await expect(modelThatAnswers(answer).model.infer({ prompt: "x" })).rejects.toMatchObject({
+      code: "ENGINE_REPORT_INVALID",
+      message: expect.stringMatching(/^The engine answered .*, which is not an answer\. Use/),
+    });
+  },
+);
