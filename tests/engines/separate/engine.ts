@@ -1,0 +1,103 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+import type { Engine, LoadedModel, TrainOptions } from "../../../protocol/engine.ts";
+import type { EngineEvent } from "../../../protocol/event.ts";
+import type { InferRequest, InferResult } from "../../../protocol/infer.ts";
+import { rowLimit } from "../../../engines/dataset/rowLimit.ts";
+import { withDefaults } from "../../../engines/defaults.ts";
+import { EngineError, type EngineErrorCode } from "../../../engines/error.ts";
+import { resolveModel } from "../../../engines/llama/presets.ts";
+
+const PROGRAM = fileURLToPath(new URL("program.mjs", import.meta.url));
+
+/** A line that the program prints; `done` and `failed` are its last. */
+type Report =
+  | { type: "event"; event: EngineEvent }
+  | { type: "answer"; result: InferResult }
+  | { type: "done" }
+  | { type: "failed"; code: EngineErrorCode; message: string };
+
+/**
+ * A second engine, which is another program: it speaks in lines of JSON and trains a Llama without
+ * its blocks, by Adam. Small enough to read, real enough to hold the contract.
+ */
+export function createSeparateEngine(): Engine {
+  return { name: "separate", prepare, train, load };
+}
+
+const prepare: Engine["prepare"] = (asked) => {
+  const config = withDefaults(asked, { name: "separate" });
+  const source = resolveModel(config.model);
+  if (config.lora) {
+    throw new EngineError(
+      "CONFIG_INVALID",
+      '"lora.targetModules" must name some of none: this engine trains whole models.',
+    );
+  }
+  if (source.kind === "shape") rowLimit(config.maxLength, source.shape.context);
+  return config;
+};
+
+async function train({ config, directory, signal, onEvent }: TrainOptions): Promise<void> {
+  signal.throwIfAborted();
+  const program = start({ type: "train", config, directory });
+  const kill = () => program.kill("SIGKILL");
+  signal.addEventListener("abort", kill);
+  try {
+    for await (const report of reportsOf(program)) {
+      // Lines that were printed before the kill may still come.
+      signal.throwIfAborted();
+      if (report.type === "event") onEvent(report.event);
+      else if (report.type === "done") return;
+    }
+    signal.throwIfAborted();
+    throw new EngineError("WORKER_FAILED", "The program ended by itself: try again.");
+  } finally {
+    signal.removeEventListener("abort", kill);
+    kill();
+  }
+}
+
+async function load(directory: string): Promise<LoadedModel> {
+  const program = start({ type: "load", directory });
+  const reports = reportsOf(program);
+  await reports.next();
+  let queue: Promise<unknown> = Promise.resolve();
+  return {
+    infer({ signal, ...request }: InferRequest): Promise<InferResult> {
+      const answer = queue.then(async () => {
+        signal?.throwIfAborted();
+        program.stdin?.write(`${JSON.stringify(request)}\n`);
+        const { value } = await reports.next();
+        return (value as Extract<Report, { type: "answer" }>).result;
+      });
+      queue = answer.catch(() => undefined);
+      const aborted = once(signal ?? new EventTarget(), "abort").then(() => {
+        throw signal?.reason as Error;
+      });
+      return Promise.race([answer, aborted]);
+    },
+    async close() {
+      if (program.exitCode !== null || program.signalCode !== null) return;
+      program.kill();
+      await once(program, "exit");
+    },
+  };
+}
+
+function start(job: object): ChildProcess {
+  const program = spawn(process.execPath, [PROGRAM], { stdio: ["pipe", "pipe", "inherit"] });
+  program.stdin?.write(`${JSON.stringify(job)}\n`);
+  return program;
+}
+
+async function* reportsOf(program: ChildProcess): AsyncGenerator<Report> {
+  if (!program.stdout) return;
+  for await (const line of createInterface(program.stdout)) {
+    const report = JSON.parse(line) as Report;
+    if (report.type === "failed") throw new EngineError(report.code, report.message);
+    yield report;
+  }
+}

@@ -1,0 +1,135 @@
+// The other side of `engine.ts`: one line of JSON in, lines of JSON out. Runs from dist/.
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+
+const dist = (path) => import(new URL(`../../../dist/engines/${path}`, import.meta.url).href);
+const { readCheckpoint, saveModel } = await dist("checkpoint/checkpoint.js");
+const { readRows } = await dist("dataset/rows.js");
+const { openConversation, openDocument, spansOf } = await dist("llama/chat.js");
+const { resolveModel } = await dist("llama/presets.js");
+const { createRandom } = await dist("llama/random.js");
+const { SPECIALS, VOCABULARY, decode } = await dist("llama/tokenizer.js");
+const { EMBEDDING, randomWeights } = await dist("llama/weights.js");
+
+const tell = (report) => process.stdout.write(`${JSON.stringify(report)}\n`);
+const lines = createInterface(process.stdin)[Symbol.asyncIterator]();
+const job = JSON.parse((await lines.next()).value);
+
+try {
+  await (job.type === "train" ? train(job) : answer(job));
+} catch ({ code = "WORKER_FAILED", message }) {
+  tell({ type: "failed", code, message });
+}
+
+function train({ config, directory }) {
+  const { maxSteps, batchSize, loggingSteps, saveSteps, seed } = config;
+  const source = resolveModel(config.model);
+  const start =
+    source.kind === "shape"
+      ? { shape: source.shape, weights: randomWeights(source.shape, seed) }
+      : readCheckpoint(source.directory);
+  const pairs = [...readRows(config.dataset.path)].map(toPairs);
+  const embedding = start.weights[EMBEDDING].data;
+  const event = (name, data) => tell({ type: "event", event: { event: name, data } });
+  event("training.started", {
+    model: source.name,
+    parameters: embedding.length,
+    rows: pairs.length,
+    maxSteps,
+  });
+  const random = createRandom(seed, "order");
+  const adam = createAdam(embedding, config);
+  for (let step = 1; step <= maxSteps; step++) {
+    const rows = Array.from({ length: batchSize }, () =>
+      pairs.at(Math.floor(random.uniform() * pairs.length)),
+    );
+    const { loss, gradient } = lossOf(embedding, start.shape.width, rows.flat());
+    const gradNorm = Math.hypot(...gradient);
+    if (!Number.isFinite(loss + gradNorm)) {
+      throw Object.assign(new Error(`The training diverged at step ${step}.`), {
+        code: "DIVERGED",
+      });
+    }
+    adam(gradient, step);
+    const isLast = step === maxSteps;
+    if (step <= 2 || isLast || step % loggingSteps === 0) {
+      event("training.log", { step, loss, gradNorm, learningRate: config.learningRate });
+    }
+    if (!isLast && step % saveSteps !== 0) continue;
+    const path = `artifacts/step-${step}`;
+    saveModel(join(directory, path), start.weights, { ...start, promptStyle: "message" });
+    event("checkpoint.saved", { step, kind: "model", path });
+  }
+  tell({ type: "done" });
+}
+
+/** Each learned token of a row, after the one before it. */
+function toPairs(row) {
+  const tokens = spansOf(row).flatMap(({ tokens, isLearned }) =>
+    Array.from(tokens, (token) => ({ token, isLearned })),
+  );
+  return tokens
+    .map(({ token, isLearned }, i) => ({ from: tokens[i - 1]?.token, token, isLearned }))
+    .filter(({ isLearned }) => isLearned);
+}
+
+/** Tied embeddings and nothing between: the logits after a token are its row's products with all. */
+function logitsAfter(embedding, width, token) {
+  const row = embedding.subarray(token * width, (token + 1) * width);
+  return Float64Array.from({ length: VOCABULARY }, (_, id) =>
+    row.reduce((sum, value, i) => sum + value * embedding[id * width + i], 0),
+  );
+}
+
+function lossOf(embedding, width, pairs) {
+  const gradient = new Float64Array(embedding.length);
+  let loss = 0;
+  for (const { from, token } of pairs) {
+    const logits = logitsAfter(embedding, width, from);
+    const highest = logits.reduce((most, logit) => Math.max(most, logit));
+    const total = logits.reduce((sum, logit) => sum + Math.exp(logit - highest), 0);
+    loss += (highest + Math.log(total) - logits[token]) / pairs.length;
+    logits.forEach((logit, id) => {
+      const slope = Math.exp(logit - highest) / total - (id === token ? 1 : 0);
+      for (let i = 0; i < width; i++) {
+        gradient[id * width + i] += (slope * embedding[from * width + i]) / pairs.length;
+        gradient[from * width + i] += (slope * embedding[id * width + i]) / pairs.length;
+      }
+    });
+  }
+  return { loss, gradient };
+}
+
+function createAdam(values, { learningRate }) {
+  const first = new Float64Array(values.length);
+  const second = new Float64Array(values.length);
+  return (gradient, step) => {
+    gradient.forEach((slope, i) => {
+      first[i] = 0.9 * first[i] + 0.1 * slope;
+      second[i] = 0.95 * second[i] + 0.05 * slope ** 2;
+      const spread = Math.sqrt(second[i] / (1 - 0.95 ** step)) + 1e-8;
+      values[i] -= (learningRate * (first[i] / (1 - 0.9 ** step))) / spread;
+    });
+  };
+}
+
+async function answer({ directory }) {
+  const { shape, weights } = readCheckpoint(directory);
+  tell({ type: "event" });
+  for await (const line of lines) {
+    const { messages, prompt, maxTokens = shape.context } = JSON.parse(line);
+    const opened = messages ? openConversation(messages) : openDocument(prompt);
+    const tokens = [];
+    let last = opened.at(-1);
+    while (tokens.length < maxTokens && last !== SPECIALS.eos) {
+      const logits = logitsAfter(weights[EMBEDDING].data, shape.width, last);
+      last = logits.indexOf(logits.reduce((most, logit) => Math.max(most, logit)));
+      tokens.push(last);
+    }
+    const finishReason = last === SPECIALS.eos ? "stop" : "length";
+    tell({
+      type: "answer",
+      result: { text: decode(tokens), finishReason, tokens: tokens.length },
+    });
+  }
+}
