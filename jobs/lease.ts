@@ -1,4 +1,4 @@
-import { closeSync, readFileSync } from "node:fs";
+import { closeSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { openPlain, readJson, writeFileAtomically } from "../disk/file.ts";
 import { type Owner, describeOwner } from "../disk/owner.ts";
@@ -18,7 +18,7 @@ export interface LeaseRecord {
 export interface Lease {
   /** Tells the jobs that wait whether this one takes its turn. */
   claimTurn: (hasTurn: boolean) => void;
-  /** Stops renewing. Idempotent. */
+  /** Stops renewing, and removes the file: its process may live on. Idempotent. */
   release: () => void;
 }
 
@@ -27,6 +27,7 @@ export function holdLease(directory: string): Lease {
   const owner = describeOwner();
   let renewal = 0;
   let hasTurn = false;
+  let isReleased = false;
   const renew = () => {
     const record: LeaseRecord = { owner, renewal: renewal++, hasTurn };
     writeFileAtomically(path, JSON.stringify(record));
@@ -45,7 +46,16 @@ export function holdLease(directory: string): Lease {
       hasTurn = claimed;
       renew();
     },
-    release: () => clearInterval(timer),
+    release() {
+      if (isReleased) return;
+      isReleased = true;
+      clearInterval(timer);
+      try {
+        rmSync(path, { force: true });
+      } catch {
+        // A folder that became read-only: readers ask whether the process lives.
+      }
+    },
   };
 }
 
