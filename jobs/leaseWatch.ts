@@ -32,6 +32,7 @@ interface Seen extends OwnerSight {
   owner?: Owner;
   /** Undefined while there is no lease. */
   renewal?: number;
+  isReleased: boolean;
   /** In bytes; a log that grows is a sign of life, too. */
   logSize?: number;
   /** How long it has been like that before this reader's eyes. */
@@ -68,6 +69,7 @@ export function createLeaseWatch(
       renewal: record?.renewal,
       logSize,
       hasTurn: record?.hasTurn === true,
+      isReleased: record?.isReleased === true,
       stillMs: last && isStill && !isAlive ? last.stillMs + Math.min(at - last.at, LOOK_MS) : 0,
       at,
     };
@@ -93,7 +95,9 @@ function isProvenAlive(owner: Owner): boolean {
   return owner.startTime !== null && ownerState(owner) === "alive";
 }
 
-function judge({ owner, renewal, stillMs }: Omit<Seen, "lease">, directory: string): LeaseState {
+function judge(seen: Omit<Seen, "lease">, directory: string): LeaseState {
+  const { owner, renewal, isReleased, stillMs } = seen;
+  if (isReleased) return "gone";
   if (owner && ownerState(owner) === "gone") return "gone";
   if (renewal !== undefined) return stillMs > SILENCE_MS ? "silent" : "held";
   return stillMs > MISSING_MS || !isFolder(directory) ? "gone" : "held";

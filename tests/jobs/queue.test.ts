@@ -79,8 +79,6 @@ test.each(["stopped", "in a folder that was renamed"])(
 );
 
 test("a job that its owner gave up without a last event holds up none, though its process lives", async () => {
-  vi.useFakeTimers({ toFake: ["performance"] });
-  onTestFinished(() => void vi.useRealTimers());
   const project = createProject();
   const first = enter(project, "first");
   await first.turn();
@@ -88,11 +86,6 @@ test("a job that its owner gave up without a last event holds up none, though it
   const second = enter(project, "second");
   expect(second.store.get(first.job.job.id)?.job.status).toBe("running");
   first.job.close();
-  second.store.list();
-  for (let n = 0; n < 2; n++) {
-    vi.advanceTimersByTime(LOOK_MS);
-    second.store.list();
-  }
   await second.turn();
   expect(second.store.get(first.job.job.id)?.error).toBe(OWNER_GONE);
 });
