@@ -18,6 +18,8 @@ import { KitError } from "../protocol/error.ts";
 
 /** Opens for reading what a path itself names, and waits for nobody at the other end of a pipe. */
 export const READ_ITSELF = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
+/** Opens for writing over what is there. */
+export const WRITE_ITSELF = constants.O_WRONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 /** Opens for appending and reading, and makes the file if there is none. */
 export const APPEND_ITSELF =
   constants.O_RDWR | constants.O_APPEND | constants.O_CREAT | constants.O_NOFOLLOW;

@@ -10,6 +10,7 @@ export type EngineErrorCode =
   | "CHECKPOINT_UNWRITABLE"
   | "REQUEST_INVALID"
   | "OUT_OF_MEMORY"
+  | "DIVERGED"
   | "WORKER_FAILED";
 
 /** Kit's error with the codes that an engine uses. */

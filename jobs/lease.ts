@@ -1,6 +1,6 @@
-import { closeSync, readFileSync } from "node:fs";
+import { closeSync, readFileSync, writeSync } from "node:fs";
 import { join } from "node:path";
-import { openPlain, readJson, writeFileAtomically } from "../disk/file.ts";
+import { WRITE_ITSELF, openPlain, readJson, writeFileAtomically } from "../disk/file.ts";
 import { type Owner, describeOwner } from "../disk/owner.ts";
 
 export const RENEWAL_MS = 5_000;
@@ -12,24 +12,28 @@ export interface LeaseRecord {
   renewal: number;
   /** Whether the job has claimed its turn to train. */
   hasTurn?: boolean;
+  /** Its owner gave the job up, and may live on. */
+  isReleased?: boolean;
 }
 
 /** Shows that a job's owner is alive, for as long as it is held. */
 export interface Lease {
   /** Tells the jobs that wait whether this one takes its turn. */
   claimTurn: (hasTurn: boolean) => void;
-  /** Stops renewing. Idempotent. */
+  /** Stops renewing, and says so. Idempotent. */
   release: () => void;
 }
 
 export function holdLease(directory: string): Lease {
   const path = leasePath(directory);
   const owner = describeOwner();
-  let renewal = 0;
+  let renewal = -1;
   let hasTurn = false;
+  let isReleased = false;
+  const recordNow = (): LeaseRecord => ({ owner, renewal, hasTurn });
   const renew = () => {
-    const record: LeaseRecord = { owner, renewal: renewal++, hasTurn };
-    writeFileAtomically(path, JSON.stringify(record));
+    renewal++;
+    writeFileAtomically(path, JSON.stringify(recordNow()));
   };
   renew();
   const timer = setInterval(() => {
@@ -45,8 +49,27 @@ export function holdLease(directory: string): Lease {
       hasTurn = claimed;
       renew();
     },
-    release: () => clearInterval(timer),
+    release() {
+      if (isReleased) return;
+      isReleased = true;
+      clearInterval(timer);
+      try {
+        sayReleased(path, recordNow());
+      } catch {
+        // A deleted job, or a folder that became read-only: readers ask whether the process lives.
+      }
+    },
   };
+}
+
+/** In its place, which a full disk has room for. What it says is longer, so nothing is cut off. */
+function sayReleased(path: string, record: LeaseRecord): void {
+  const file = openPlain(path, WRITE_ITSELF);
+  try {
+    writeSync(file, JSON.stringify({ ...record, isReleased: true } satisfies LeaseRecord), 0);
+  } finally {
+    closeSync(file);
+  }
 }
 
 /** Who holds the lease, or held it last. */

@@ -25,16 +25,22 @@ export interface OwnedJob {
   close: () => void;
 }
 
+/** How many ids are tried. A second is next to never needed. */
+const MOST_IDS = 100;
+
 /**
  * Makes a job in a project, which is `queued`.
+ * @param newId makes the job's id from when it is created
  * @throws KitError `CANNOT_WRITE` when the project's folder cannot be written
  */
-export function createOwnedJob(project: string, name: string, config: TrainConfig): OwnedJob {
+export function createOwnedJob(
+  project: string,
+  name: string,
+  config: TrainConfig,
+  newId = createJobId,
+): OwnedJob {
   const root = jobsPath(project);
-  const now = new Date();
-  const id = createJobId(now);
-  const directory = join(root, id);
-  const createdAt = now.toISOString();
+  const { id, directory, createdAt } = orCannotCreate(root, () => makeFolder(root, newId));
   let log: LogWriter | undefined;
   let lease: Lease | undefined;
   const close = () => {
@@ -49,8 +55,6 @@ export function createOwnedJob(project: string, name: string, config: TrainConfi
     }
   };
   try {
-    makeDirectory(root);
-    mkdirSync(directory);
     const { append } = (log = openLog(logPath(directory)));
     lease = holdLease(directory);
     // Last, because the job is there for others as soon as this file is.
@@ -60,9 +64,36 @@ export function createOwnedJob(project: string, name: string, config: TrainConfi
   } catch (error) {
     close();
     remove(directory);
-    if (isKitError(error)) throw error;
-    throw cannotWrite(`Cannot create a job in ${root}`, error);
+    throw cannotCreate(root, error);
   }
+}
+
+/** A folder that this call has made: one that is there already is another job's. */
+function makeFolder(root: string, newId: (now: Date) => string) {
+  makeDirectory(root);
+  for (let left = MOST_IDS; ; left--) {
+    const now = new Date();
+    const id = newId(now);
+    const directory = join(root, id);
+    try {
+      mkdirSync(directory);
+      return { id, directory, createdAt: now.toISOString() };
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== "EEXIST" || left === 1) throw error;
+    }
+  }
+}
+
+function orCannotCreate<T>(root: string, create: () => T): T {
+  try {
+    return create();
+  } catch (error) {
+    throw cannotCreate(root, error);
+  }
+}
+
+function cannotCreate(root: string, error: unknown): KitError {
+  return isKitError(error) ? error : cannotWrite(`Cannot create a job in ${root}`, error);
 }
 
 function cannotWrite(what: string, cause: unknown): KitError {

@@ -1,6 +1,6 @@
 import type { JobStatus } from "./job.ts";
 
-/** A set of files that a job leaves, in Hugging Face's layout. */
+/** A set of files that a job leaves, as its events name it. */
 export interface Artifact {
   /** The last of a job is its result. */
   step: number;

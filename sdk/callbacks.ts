@@ -1,6 +1,6 @@
 import type { InferRequest, InferResult } from "../protocol/infer.ts";
-import type { Artifact } from "../protocol/event.ts";
 import type { Job } from "../protocol/job.ts";
+import type { Artifact } from "./artifact.ts";
 
 export type Infer = (request: InferRequest) => Promise<InferResult>;
 

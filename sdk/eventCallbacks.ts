@@ -1,5 +1,6 @@
-import type { Artifact, EngineEvent } from "../protocol/event.ts";
+import type { EngineEvent } from "../protocol/event.ts";
 import type { Job } from "../protocol/job.ts";
+import type { Artifact } from "./artifact.ts";
 import type { CallbackQueue } from "./callbackQueue.ts";
 import type { TrainerCallbacks } from "./callbacks.ts";
 import type { Checkpoints } from "./checkpoints.ts";

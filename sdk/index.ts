@@ -1,3 +1,4 @@
+export type { Artifact } from "./artifact.ts";
 export type { CheckpointContext, Infer, LogContext, TrainerCallbacks } from "./callbacks.ts";
 export { type Kit, createKit } from "./kit.ts";
 export { loadModel } from "./model.ts";
@@ -6,5 +7,4 @@ export { type Trainer, createTrainer } from "./trainer.ts";
 export type { Engine, LoadedModel, TrainOptions } from "../protocol/engine.ts";
 export type { ChatMessage, InferRequest, InferResult } from "../protocol/infer.ts";
 export type { ModelShape } from "../protocol/trainConfig.ts";
-export type { Artifact } from "../protocol/event.ts";
 export type { Job, JobStatus } from "../protocol/job.ts";

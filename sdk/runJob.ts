@@ -3,8 +3,14 @@ import type { Engine } from "../protocol/engine.ts";
 import type { TrainConfig } from "../protocol/trainConfig.ts";
 import { asEngineEvent } from "../protocol/engineReport.ts";
 import { KitError, isKitError, messageOf } from "../protocol/error.ts";
-import { type Artifact, type EngineEvent, type JobEvent, isFinalEvent } from "../protocol/event.ts";
+import {
+  type EngineEvent,
+  type EventData,
+  type JobEvent,
+  isFinalEvent,
+} from "../protocol/event.ts";
 import type { Job, JobStatus } from "../protocol/job.ts";
+import { type Artifact, locateArtifact } from "./artifact.ts";
 import { callLast, createCallbackQueue } from "./callbackQueue.ts";
 import type { TrainerCallbacks } from "./callbacks.ts";
 import { createCheckpoints } from "./checkpoints.ts";
@@ -46,6 +52,7 @@ export async function runJob(options: RunOptions): Promise<RunResult> {
   const fail = (error: unknown) => failure.abort(asError(error));
   const calls = createCallbackQueue(fail, callbackLimitMs);
   const checkpoints = createCheckpoints(engine, owned.directory, signal);
+  const saved: EventData["checkpoint.saved"][] = [];
   const artifacts: Artifact[] = [];
   let step = 0;
   let hasEnded = false;
@@ -72,7 +79,10 @@ export async function runJob(options: RunOptions): Promise<RunResult> {
     // The log first: what a callback has seen is on disk.
     record(event);
     if (event.event !== "training.started") step = event.data.step;
-    if (event.event === "checkpoint.saved") artifacts.push(event.data);
+    if (event.event === "checkpoint.saved") {
+      saved.push(event.data);
+      artifacts.push(locateArtifact(event.data, owned.directory));
+    }
     const job = jobAs("running");
     queueCallback(event, { job, callbacks, calls, checkpoints, artifacts: [...artifacts] });
   }
@@ -97,7 +107,7 @@ export async function runJob(options: RunOptions): Promise<RunResult> {
         callbacks.onCompleted?.({ job: jobAs("completed"), artifacts }),
       );
       await orAborted(calls.drain(), signal);
-      record({ event: "training.completed", data: { artifacts } });
+      record({ event: "training.completed", data: { artifacts: saved } });
       return { job: jobAs("completed"), artifacts };
     } catch (thrown) {
       calls.stop();

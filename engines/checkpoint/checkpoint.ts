@@ -27,27 +27,31 @@ export interface CheckpointNotes {
   state?: object;
 }
 
-/** Saves a whole model in Hugging Face's layout. */
+/** Saves a whole model. */
 export function saveModel(path: string, weights: Weights, notes: CheckpointNotes): void {
-  writeDirectory(path, {
+  writeDirectory(path, modelFiles(weights, notes));
+}
+
+/** A whole model in Hugging Face's layout. */
+export function modelFiles(weights: Weights, notes: CheckpointNotes) {
+  return {
     "config.json": json(modelConfig(notes.shape)),
     "generation_config.json": json(generationConfig()),
     "model.safetensors": writeSafetensors(weights),
     ...companions(notes),
-  });
+  };
 }
 
-/** Saves an adapter in PEFT's layout. @param base absolute path of the model it belongs to */
-export function saveAdapter(
-  path: string,
+/** An adapter in PEFT's layout. @param base absolute path of the model it belongs to */
+export function adapterFiles(
   adapter: Weights,
   { lora, base, ...notes }: CheckpointNotes & { lora: LoraConfig; base: string },
-): void {
-  writeDirectory(path, {
+) {
+  return {
     "adapter_config.json": json(adapterConfig(lora, base)),
     "adapter_model.safetensors": writeSafetensors(toPeftNames(adapter)),
     ...companions(notes),
-  });
+  };
 }
 
 function companions({ shape, promptStyle, state }: CheckpointNotes): Record<string, string> {

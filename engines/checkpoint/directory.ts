@@ -12,17 +12,37 @@ const PARTIAL = ".partial";
  * Writes a directory under another name and renames it, so that it is never seen half-written.
  * @throws EngineError `CHECKPOINT_UNWRITABLE`
  */
-export function writeDirectory(path: string, files: Record<string, string | Uint8Array>): void {
+export function writeDirectory(path: string, files: Files): void {
+  stageDirectory(path, files)();
+}
+
+type Files = Record<string, string | Uint8Array>;
+
+/**
+ * Writes a directory under another name, which `removePartial` takes for an interrupted one.
+ * @returns gives it its own name
+ * @throws EngineError `CHECKPOINT_UNWRITABLE`, as does what it returns
+ */
+export function stageDirectory(path: string, files: Files): () => void {
   const partial = join(dirname(path), `.${basename(path)}${PARTIAL}`);
-  try {
+  orUnwritable(path, () => {
     mkdirSync(dirname(path), { recursive: true });
     rmSync(partial, { recursive: true, force: true });
     mkdirSync(partial);
     for (const [name, content] of Object.entries(files)) {
       writeFileSync(join(partial, name), content);
     }
-    rmSync(path, { recursive: true, force: true });
-    renameSync(partial, path);
+  });
+  return () =>
+    orUnwritable(path, () => {
+      rmSync(path, { recursive: true, force: true });
+      renameSync(partial, path);
+    });
+}
+
+function orUnwritable(path: string, write: () => void): void {
+  try {
+    write();
   } catch (cause) {
     throw new EngineError(
       "CHECKPOINT_UNWRITABLE",

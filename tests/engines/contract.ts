@@ -88,7 +88,9 @@ export function describeEngine(name: string, createEngine: () => Engine): void {
       });
       ({ directory } = first);
       expect(first.error).toBeUndefined();
-      expect(first.events.map(({ event, data }) => [event, "step" in data ? data.step : 0])).toEqual([
+      expect(
+        first.events.map(({ event, data }) => [event, "step" in data ? data.step : 0]),
+      ).toEqual([
         ["training.started", 0],
         ["training.log", 1],
         ["training.log", 2],
@@ -121,7 +123,8 @@ export function describeEngine(name: string, createEngine: () => Engine): void {
     });
 
     it("has the same losses for the same seed, and others for another", async () => {
-      const lossesOf = async (seed: number) => logsOf((await run({ seed })).events).map(({ loss }) => loss);
+      const lossesOf = async (seed: number) =>
+        logsOf((await run({ seed })).events).map(({ loss }) => loss);
       const first = await lossesOf(1);
       expect(await lossesOf(1)).toEqual(first);
       expect(await lossesOf(2)).not.toEqual(first);

@@ -1,4 +1,4 @@
-import { readFileSync, rmSync, writeFileSync } from "node:fs";
+import { appendFileSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { RENEWAL_MS, holdLease } from "../../jobs/lease.ts";
@@ -55,6 +55,38 @@ test("a lease that stands still for 60 s on the reader's clock is silent, and he
   expect(check()).toBe("held");
   pass(60_001);
   expect(check()).toBe("silent");
+});
+
+test("an owner that is proven to be alive holds its lease, however long it stands still", async () => {
+  const { directory, check, pass } = foreignLease();
+  const path = join(directory, "lease.json");
+  const sleeper = spawnProcess("sleep", ["60"]);
+  const owner = describeOwner(sleeper.pid);
+  writeFileSync(path, JSON.stringify({ owner, renewal: 0 }));
+  check();
+  pass(10 * SILENCE_MS);
+  expect(check()).toBe("held");
+  // Without its start time, the pid may be another process's.
+  writeFileSync(path, JSON.stringify({ owner: { ...owner, startTime: null }, renewal: 0 }));
+  pass(SILENCE_MS + 1);
+  expect(check()).toBe("silent");
+  await sleeper.kill();
+  expect(check()).toBe("gone");
+});
+
+test("a log that grows is a sign of life, too", () => {
+  const { directory, check, pass } = foreignLease();
+  const grow = () => appendFileSync(join(directory, "events.ndjson"), "{}\n");
+  check();
+  for (let n = 0; n < 3; n++) {
+    pass(SILENCE_MS);
+    grow();
+    expect(check()).toBe("held");
+  }
+  pass(SILENCE_MS + 1);
+  expect(check()).toBe("silent");
+  grow();
+  expect(check()).toBe("held");
 });
 
 test("a reader that looks for the first time gives an old lease 60 s", () => {

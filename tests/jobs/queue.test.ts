@@ -1,7 +1,9 @@
-import { renameSync } from "node:fs";
+import { renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
+import { LOOK_MS, SILENCE_MS } from "../../jobs/leaseWatch.ts";
 import { waitForTurn } from "../../jobs/queue.ts";
+import { OWNER_GONE } from "../../jobs/status.ts";
 import { createJobStore } from "../../jobs/store.ts";
 import { COMPLETED, STARTED, createForeignJob, createJob } from "../jobs.ts";
 import { createProject } from "../project.ts";
@@ -48,6 +50,44 @@ test("jobs train one after another, first come first served", async () => {
   second.job.append({ event: "training.cancelled", data: { step: 1 } });
   await thirdTurn;
   expect(statuses()).toEqual(["completed", "cancelled", "running"]);
+});
+
+test.each(["stopped", "in a folder that was renamed"])(
+  "a job waits for one whose owner is %s for ten minutes, and alive",
+  async (what) => {
+    vi.useFakeTimers({ toFake: ["performance"] });
+    onTestFinished(() => void vi.useRealTimers());
+    let project = createProject();
+    const { id, owner } = await createForeignJob(project, [STARTED]);
+    if (what === "stopped") owner.child.kill("SIGSTOP");
+    else renameSync(project, (project += "-renamed"));
+    onTestFinished(() => rmSync(project, { recursive: true, force: true }));
+    await nextMillisecond();
+    const { job, store, status } = enter(project, "next");
+    for (let passed = 0; passed < 10 * SILENCE_MS; passed += LOOK_MS) {
+      store.list();
+      vi.advanceTimersByTime(LOOK_MS);
+    }
+    expect(store.get(id)).toEqual({ job: expect.objectContaining({ status: "running" }) });
+    const waited: string[] = [];
+    const turn = waitForTurn(store, job, never, (before) => void waited.push(before.id));
+    expect([waited, status()]).toEqual([[id], "queued"]);
+    await owner.kill();
+    await turn;
+    expect(status()).toBe("running");
+  },
+);
+
+test("a job that its owner gave up without a last event holds up none, though its process lives", async () => {
+  const project = createProject();
+  const first = enter(project, "first");
+  await first.turn();
+  await nextMillisecond();
+  const second = enter(project, "second");
+  expect(second.store.get(first.job.job.id)?.job.status).toBe("running");
+  first.job.close();
+  await second.turn();
+  expect(second.store.get(first.job.job.id)?.error).toBe(OWNER_GONE);
 });
 
 test("a job goes on when the owner of the one before it is killed", async () => {

@@ -1,6 +1,6 @@
 import { mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { isJobId } from "../../jobs/id.ts";
 import { OWNER_GONE } from "../../jobs/status.ts";
 import { createOwnedJob } from "../../jobs/ownedJob.ts";
@@ -178,6 +178,25 @@ test.each(["../..", "..", "", ".", "nothing", "20260101-000000-000-aaaa"])(
     expect(createJobStore(project).get(id)).toBeUndefined();
   },
 );
+
+test("an id that another job has is left alone, and the next one is taken", () => {
+  const project = createProject();
+  const { job: first, directory } = createJob(project, "first", [STARTED, COMPLETED]);
+  writeFileSync(join(directory, "checkpoint"), "weights");
+  const files = () =>
+    readdirSync(directory).map((name) => readFileSync(join(directory, name), "utf8"));
+  const before = files();
+  const ids = [first.id, first.id, "20260101-000000-000-aaaa"];
+  const second = createOwnedJob(project, "second", CONFIG, () => ids.shift() ?? "");
+  onTestFinished(second.close);
+  expect(second.job.id).toBe("20260101-000000-000-aaaa");
+  expect(files()).toEqual(before);
+  expect(createJobStore(project).list()).toEqual([{ ...first, status: "completed" }, second.job]);
+
+  const create = () => createOwnedJob(project, "third", CONFIG, () => first.id);
+  expect(create).toThrow(/^Cannot create a job in .*: EEXIST/);
+  expect(files()).toEqual(before);
+});
 
 test("a folder that cannot be written is told in a sentence", () => {
   const project = createProject({ ".kit": "a file, where a folder should be" });

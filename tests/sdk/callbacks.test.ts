@@ -25,8 +25,8 @@ describe("callbacks", () => {
         onLog: see("onLog", "training.log"),
         onCheckpoint(context) {
           see("onCheckpoint", "checkpoint.saved")(context);
-          const path = join(project, ".kit/jobs", context.job.id, context.artifacts.at(-1)!.path);
-          if (!existsSync(join(path, "model.safetensors"))) unseen.push(path);
+          const { directory } = context.artifacts.at(-1)!;
+          if (!existsSync(join(directory, "model.safetensors"))) unseen.push(directory);
         },
         onCompleted: ({ job, artifacts }) => void calls.push(["onCompleted", { job, artifacts }]),
         onFailed: see("onFailed", "training.failed"),
@@ -51,6 +51,7 @@ describe("callbacks", () => {
       step,
       kind: "model",
       path: `artifacts/step-${step}`,
+      directory: join(project, ".kit/jobs", jobId, `artifacts/step-${step}`),
     }));
     expect(artifacts).toEqual([saved, result]);
     const running = { id: jobId, name: "tiny", status: "running", createdAt: job.createdAt };

@@ -1,11 +1,10 @@
-import { join } from "node:path";
 import { loadModel } from "kit";
 import { describe, expect, it } from "vitest";
 import { createTinyTrainer, enterProject } from "./project.ts";
 
 describe("infer", () => {
   it("answers from the checkpoint, during its callback and after it", async () => {
-    const project = enterProject();
+    enterProject();
     const answers: string[] = [];
     let keep: ((request: { prompt: string; maxTokens: number }) => Promise<{ text: string }>)[] =
       [];
@@ -21,11 +20,10 @@ describe("infer", () => {
         },
       },
     });
-    const { jobId } = await trainer.start();
     const { artifacts } = await trainer.wait();
     const expected: string[] = [];
-    for (const { path } of artifacts) {
-      const model = await loadModel(join(project, ".kit/jobs", jobId, path));
+    for (const { directory } of artifacts) {
+      const model = await loadModel(directory);
       expected.push((await model.infer(request)).text);
       await model.close();
     }

@@ -143,10 +143,15 @@ it("the same seed gives the same losses, another seed others", async () => {
 });
 
 it("an adapter is trained with lora, and names its base", async () => {
-  enterProject();
+  const project = enterProject();
   const trainer = createTinyTrainer({ maxSteps: 1, lora: { r: 2, alpha: 4 } });
-  const { artifacts } = await trainer.wait();
-  expect(artifacts).toEqual([{ step: 1, kind: "adapter", path: "artifacts/step-1" }]);
+  const { job, artifacts } = await trainer.wait();
+  const directory = join(project, ".kit/jobs", job.id, "artifacts/step-1");
+  const saved = { step: 1, kind: "adapter", path: "artifacts/step-1" };
+  expect(artifacts).toEqual([{ ...saved, directory }]);
+  // What others read is the same wherever the project lies.
+  const [, , checkpoint, completed] = readEvents(project, job.id);
+  expect([checkpoint?.data, completed?.data]).toEqual([saved, { artifacts: [saved] }]);
 });
 
 it("a log that can no longer be written fails the job with where and why", async () => {

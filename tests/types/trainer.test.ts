@@ -30,6 +30,7 @@ const trainer = createTrainer({
       sure<typeof text, string>(true);
       sure<typeof finishReason, "stop" | "length">(true);
       sure<(typeof artifacts)[0]["kind"], "model" | "adapter">(true);
+      sure<(typeof artifacts)[0]["directory"], string>(true);
     },
     onFailed: ({ error }) => sure<typeof error, Error>(true),
     // As short as people write it, whatever it returns.

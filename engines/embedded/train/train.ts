@@ -4,15 +4,17 @@ import type { Artifact, EngineEvent, EventData } from "../../../protocol/event.t
 import { batches, rowLength } from "./batch.ts";
 import {
   BASE_DIRECTORY,
+  adapterFiles,
   assertCheckpoint,
   isAdapter,
+  modelFiles,
   readCheckpoint,
-  saveAdapter,
   saveModel,
 } from "../../checkpoint/checkpoint.ts";
 import { readDataset } from "../../dataset/dataset.ts";
 import { rowLimit } from "../../dataset/rowLimit.ts";
-import { ARTIFACTS } from "../../checkpoint/directory.ts";
+import { ARTIFACTS, stageDirectory } from "../../checkpoint/directory.ts";
+import { assertFinite } from "./divergence.ts";
 import { EngineError } from "../../error.ts";
 import { createLearner } from "./learner.ts";
 import { randomAdapter } from "../../llama/adapter.ts";
@@ -65,24 +67,37 @@ export async function train(
     },
   });
 
-  async function save(step: number): Promise<Artifact> {
+  /** Writes a checkpoint without showing it; what it returns shows it. */
+  async function stage(step: number): Promise<() => void> {
     const path = `${ARTIFACTS}/step-${step}`;
     const at = { step, epoch: epochsAt(step), epochs: epochsAt(maxSteps), tokens };
     const state = trainerState(config, logs, at);
     const saved = await learner.weights();
-    if (lora) saveAdapter(join(directory, path), saved, { ...notes, state, lora, base });
-    else saveModel(join(directory, path), saved, { ...notes, state });
-    return { step, kind: lora ? "adapter" : "model", path };
+    const files = lora
+      ? adapterFiles(saved, { ...notes, state, lora, base })
+      : modelFiles(saved, { ...notes, state });
+    const show = stageDirectory(join(directory, path), files);
+    return () => {
+      show();
+      const artifact: Artifact = { step, kind: lora ? "adapter" : "model", path };
+      onEvent({ event: "checkpoint.saved", data: artifact });
+    };
   }
 
   const logs: EventData["training.log"][] = [];
   const progress = createProgress();
   const feed = batches(dataset.examples, batchSize, config.seed);
+  const peak = config.learningRate;
   let tokens = 0;
+  // Shown once the loss of its weights is known, which is the next step's, to be finite.
+  let showStaged: (() => void) | undefined;
   for (let step = 1; step <= maxSteps; step++) {
     const batch = feed.next().value;
-    const rate = learningRate(step, { ...config, peak: config.learningRate });
+    const rate = learningRate(step, { ...config, peak });
     const result = await learner.learn(batch, step, rate);
+    assertFinite(`at step ${step}`, result, peak);
+    showStaged?.();
+    showStaged = undefined;
     progress.add({ ...result, tokens: batch.size });
     tokens += batch.size;
     const last = step === maxSteps;
@@ -91,10 +106,12 @@ export async function train(
       logs.push(log);
       onEvent({ event: "training.log", data: log });
     }
-    if (last || step % config.saveSteps === 0) {
-      onEvent({ event: "checkpoint.saved", data: await save(step) });
-    }
+    if (last || step % config.saveSteps === 0) showStaged = await stage(step);
   }
+  // A step that learns nothing: it only tells the loss of the last weights.
+  const result = await learner.learn(feed.next().value, maxSteps + 1, 0);
+  assertFinite(`after step ${maxSteps}`, result, peak);
+  showStaged?.();
 }
 
 function startingPoint(source: ModelSource, seed: number) {

@@ -4,7 +4,8 @@ import { numpy as np } from "@jax-js/jax";
 import { beforeAll, expect, test } from "vitest";
 import { causalAttention } from "../../../engines/embedded/model/attention.ts";
 import { startBackend } from "../../../engines/embedded/model/backend.ts";
-import { readCheckpoint, saveAdapter, saveModel } from "../../../engines/checkpoint/checkpoint.ts";
+import { adapterFiles, readCheckpoint, saveModel } from "../../../engines/checkpoint/checkpoint.ts";
+import { writeDirectory } from "../../../engines/checkpoint/directory.ts";
 import { createDecoder } from "../../../engines/embedded/infer/decoder.ts";
 import { createLoss } from "../../../engines/embedded/train/learner.ts";
 import { randomAdapter } from "../../../engines/llama/adapter.ts";
@@ -176,7 +177,10 @@ test("an adapter is in PEFT's layout and reloads, merged, to what was trained", 
   const adapter = randomAdapter(LORA, TINY, 1);
   for (const { data } of Object.values(adapter)) data.forEach((_, i) => (data[i] = Math.sin(i)));
   const path = join(directory, "step-1");
-  saveAdapter(path, adapter, { ...NOTES, lora: LORA, base: join(directory, "base") });
+  writeDirectory(
+    path,
+    adapterFiles(adapter, { ...NOTES, lora: LORA, base: join(directory, "base") }),
+  );
 
   const config: unknown = JSON.parse(readFileSync(join(path, "adapter_config.json"), "utf8"));
   expect(config).toMatchObject({

@@ -1,6 +1,9 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { assertFinite } from "../../../../engines/embedded/train/divergence.ts";
+import type { EngineEvent } from "../../../../protocol/event.ts";
+import type { TrainConfig } from "../../../../protocol/trainConfig.ts";
 import { artifactNames, dataOf, losses, run, tinyConfig } from "../run.ts";
 import { jsonl, scratchDirectory, scratchFile } from "../scratch.ts";
 
@@ -99,12 +102,60 @@ test("the loss falls on a task that can be learned", async () => {
   expect(rest.at(-1)).toBeLessThan(0.8);
 });
 
-test("a training that has diverged goes on, and its numbers are null", async () => {
-  const { events, artifacts } = await run(tinyConfig({ learningRate: 1e30, warmupSteps: 0 }));
-  expect(losses({ events }).at(-1)).toBeNull();
-  expect(dataOf(events, "training.log")).toHaveLength(6);
-  expect(dataOf(events, "training.log").at(-1)?.gradNorm).toBeNull();
-  expect(artifacts.at(-1)?.step).toBe(6);
+/** What a run says and leaves whose learning rate rises until it breaks the weights. */
+async function diverge(config: Partial<TrainConfig>) {
+  const directory = scratchDirectory();
+  const events: string[] = [];
+  const onEvent = ({ event, data }: EngineEvent) =>
+    void events.push("step" in data ? `${event} ${data.step}` : event);
+  const rising = tinyConfig({ maxSteps: 60, learningRate: 20, warmupSteps: 20, ...config });
+  const error = await run(rising, { onEvent }, directory).then(
+    () => undefined,
+    (thrown: unknown) => thrown as Error,
+  );
+  const [, step] = /diverged at step (\d+):/.exec(error?.message ?? "") ?? [];
+  return { error, step: Number(step), events, artifacts: artifactNames(directory) };
+}
+
+test("a training that diverges fails at that step, and keeps the checkpoints of before", async () => {
+  const { error, step, events, artifacts } = await diverge({ saveSteps: 1 });
+  expect(error).toMatchObject({ name: "KitError", code: "DIVERGED" });
+  expect(error?.message).toMatch(
+    /^The training diverged at step \d+: the (loss|gradient norm) is not finite, with a learningRate of 20\. Try a learningRate of 2 or less, or more warmupSteps\.$/,
+  );
+  expect(step).toBeGreaterThan(2);
+  // The weights that the step before it left are the broken ones.
+  const good = Array.from({ length: step - 2 }, (_, n) => n + 1);
+  expect(artifacts).toEqual(good.map((n) => `step-${n}`));
+  expect(events).toEqual([
+    "training.started",
+    ...good.flatMap((n) => [`training.log ${n}`, `checkpoint.saved ${n}`]),
+    `training.log ${step - 1}`,
+  ]);
+});
+
+test("a training that diverges between two logs fails at that step", async () => {
+  const { step, events } = await diverge({ loggingSteps: 100 });
+  expect(step).toBeGreaterThan(2);
+  expect(step).toBeLessThan(60);
+  expect(events).toEqual(["training.started", "training.log 1", "training.log 2"]);
+});
+
+test("a training whose last step breaks the weights fails, and saves nothing of them", async () => {
+  const last = { maxSteps: 1, learningRate: 1e9, warmupSteps: 0 };
+  const { error, events, artifacts } = await diverge(last);
+  expect(error?.message).toContain("diverged after step 1:");
+  expect(events).toEqual(["training.started", "training.log 1"]);
+  expect(artifacts).toEqual([]);
+});
+
+test.each([
+  [{ loss: NaN, gradNorm: NaN }, "the loss is not finite"],
+  [{ loss: 1, gradNorm: Infinity }, "the gradient norm is not finite"],
+])("%o: %s", (result, what) => {
+  expect(() => assertFinite("at step 7", result, 0.3)).toThrow(
+    `The training diverged at step 7: ${what}, with a learningRate of 0.3. Try a learningRate of 0.03 or less, or more warmupSteps.`,
+  );
 });
 
 test("training goes on from a checkpoint", async () => {
