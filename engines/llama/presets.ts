@@ -49,7 +49,7 @@ export function resolveModel(model: string | ModelShape): ModelSource {
 const CHECKPOINT_MARKS = ["config.json", "adapter_config.json"];
 
 /** @throws EngineError `MODEL_INVALID` naming the wrong size */
-function assertShape(shape: ModelShape): void {
+export function assertShape(shape: ModelShape): void {
   for (const key of ["layers", "heads", "width", "context"] as const) {
     if (!Number.isInteger(shape[key]) || shape[key] < 1) {
       throw new EngineError(
