@@ -50,7 +50,8 @@ export function createOwnedJob(project: string, name: string, config: TrainConfi
   };
   try {
     makeDirectory(root);
-    mkdirSync(directory);
+    // Others may read what it leaves, and change nothing.
+    mkdirSync(directory, 0o755);
     const { append } = (log = openLog(logPath(directory)));
     lease = holdLease(directory);
     // Last, because the job is there for others as soon as this file is.
