@@ -9,6 +9,8 @@ import { installedKit, wrongKit } from "./packages/installedKit.ts";
 import { PACKAGE } from "./packages/own.ts";
 
 export const DEFAULT_ENTRY = "src/kit/index.ts";
+/** It is executed, so nobody else writes it, whatever the umask. */
+const READABLE = 0o644;
 const NODE_TARGET = "node20.19";
 
 /** The bundle that exists, or a new one. A named entry is always built. */
@@ -42,7 +44,7 @@ export async function buildBundle(project: string, named?: string): Promise<stri
   const code = await bundle(project, entryPath, path);
   try {
     makeDirectory(dirname(path));
-    writeFileAtomically(path, code);
+    writeFileAtomically(path, code, READABLE);
   } catch (error) {
     if (isKitError(error)) throw error;
     throw new KitError(

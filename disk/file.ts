@@ -20,6 +20,9 @@ import { KitError } from "../protocol/error.ts";
 export const READ_ITSELF = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 /** Opens for writing over what is there. */
 export const WRITE_ITSELF = constants.O_WRONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
+/** What is in `.kit` is for its user to read, and the bundle too is for nobody else to write. */
+const OWNER_ONLY = 0o600;
+const OWNER_WRITES = 0o755;
 /** Opens for appending and reading, and makes the file if there is none. */
 export const APPEND_ITSELF =
   constants.O_RDWR | constants.O_APPEND | constants.O_CREAT | constants.O_NOFOLLOW;
@@ -56,7 +59,7 @@ export function usePlain<T>(
 }
 
 function openWithStats(path: string, flags: number): { file: number; stats: Stats } {
-  const file = openSync(path, flags);
+  const file = openSync(path, flags, OWNER_ONLY);
   const stats = fstatSync(file);
   if (stats.isFile()) return { file, stats };
   closeSync(file);
@@ -104,12 +107,13 @@ export function statsOf(path: string): Stats | undefined {
 }
 
 /**
- * As `mkdir -p`. Node's own never returns where the system answers ENOENT, as in `/proc`.
+ * As `mkdir -p`, for nobody else to write, whatever the umask. Node's own never returns where the
+ * system answers ENOENT, as in `/proc`.
  * @throws KitError `LINK_IN_KIT`
  */
 export function makeDirectory(path: string): void {
   try {
-    mkdirSync(path);
+    mkdirSync(path, OWNER_WRITES);
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === "EEXIST") return refuseLink(path);
@@ -119,8 +123,11 @@ export function makeDirectory(path: string): void {
   }
 }
 
-/** Writes the whole file or nothing: a reader never sees half of it. */
-export function writeFileAtomically(path: string, content: string, mode = 0o666): void {
+/**
+ * Writes the whole file or nothing: a reader never sees half of it.
+ * @param mode who may read and write it, where the umask lets them; default: its user alone
+ */
+export function writeFileAtomically(path: string, content: string, mode = OWNER_ONLY): void {
   const temporary = `${path}.${randomBytes(6).toString("hex")}.tmp`;
   try {
     writeFileSync(temporary, content, { mode, flag: "wx" });

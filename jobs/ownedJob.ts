@@ -25,6 +25,7 @@ export interface OwnedJob {
   close: () => void;
 }
 
+const OTHERS_READ_FOLDER = 0o755;
 /** How many ids are tried. A second is next to never needed. */
 const MOST_IDS = 100;
 
@@ -76,7 +77,8 @@ function makeFolder(root: string, newId: (now: Date) => string) {
     const id = newId(now);
     const directory = join(root, id);
     try {
-      mkdirSync(directory);
+      // Others may read what it leaves, and change nothing.
+      mkdirSync(directory, OTHERS_READ_FOLDER);
       return { id, directory, createdAt: now.toISOString() };
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== "EEXIST" || left === 1) throw error;

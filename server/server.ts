@@ -7,7 +7,13 @@ import type { ServerContext } from "./context.ts";
 import { createGuard } from "./guard/guard.ts";
 import { createTokenGate } from "./guard/token.ts";
 import { createLimitedServer } from "./http/limitedServer.ts";
-import { LIMITS, type Limits, createStreamLimit, limitBody } from "./http/limits.ts";
+import {
+  LIMITS,
+  type Limits,
+  createConnectionLimit,
+  createStreamLimit,
+  limitBody,
+} from "./http/limits.ts";
 import { type ListenOptions, listen } from "./http/listen.ts";
 import { cancelJobOf } from "./killedJob.ts";
 import { createJobsAnswer } from "./jobsAnswer.ts";
@@ -71,12 +77,17 @@ export async function startUiServer(options: UiServerOptions): Promise<UiServer>
   const assets = loadAssets(page);
   const policy = { boundTo: options.host, machine: hostname(), added: options.allowedHosts ?? [] };
   const { token } = options;
-  const gate = token === undefined ? undefined : createTokenGate(token);
+  const connections = createConnectionLimit(limits, token !== undefined);
+  const gate = token === undefined ? undefined : createTokenGate(token, connections.trust);
   const guard = createGuard(policy, gate);
-  const { server, allAnswered } = createLimitedServer(limits, async (request, response) => {
-    if (!(await guard(request, response)) || !limitBody(request, response, limits)) return;
-    await route(context, assets, { request, response });
-  });
+  const { server, allAnswered } = createLimitedServer(
+    limits,
+    connections,
+    async (request, response) => {
+      if (!(await guard(request, response)) || !limitBody(request, response, limits)) return;
+      await route(context, assets, { request, response });
+    },
+  );
   const listening = await listen(server, options);
 
   async function end(): Promise<void> {

@@ -1,17 +1,17 @@
 import { isIPv6 } from "node:net";
+import { networkInterfaces } from "node:os";
 import { KitError } from "../../protocol/error.ts";
 import { isLoopback, parseHost } from "../../server/guard/host.ts";
 import { TOKEN_PARAMETER, createToken } from "../../server/guard/token.ts";
 import { startUiServer } from "../../server/server.ts";
 import { openBrowser } from "../browser.ts";
+import { isAnyAddress, networkAddresses } from "../networkAddresses.ts";
 import { PACKAGE } from "../packages/own.ts";
 import { enterProject } from "../project.ts";
 
 const TOKEN_VARIABLE = "KIT_UI_TOKEN";
 /** Shorter ones could be guessed. */
 const TOKEN_LENGTH = 16;
-/** All addresses of this machine, which lead nowhere themselves. */
-const ANY_ADDRESS = ["0.0.0.0", "[::]"];
 /** Leads there and nowhere else; `localhost` may also lead to `::1`, which another could have. */
 const LOOPBACK = "127.0.0.1";
 
@@ -26,7 +26,9 @@ export interface UiOptions {
 
 export async function ui(options: UiOptions): Promise<void> {
   const project = enterProject(options.project);
-  const url = new URL(`http://${nameOf(options.host)}/`);
+  const hostname = hostnameOf(options.host);
+  // All addresses of this machine lead nowhere themselves.
+  const url = new URL(`http://${isAnyAddress(hostname) ? LOOPBACK : hostname}/`);
   const allowedHosts = options.allowedHost?.map(nameToAllow);
   const token = chooseToken(options);
   const server = await startUiServer({
@@ -47,6 +49,11 @@ export async function ui(options: UiOptions): Promise<void> {
   url.port = String(server.port);
   if (token !== undefined) url.searchParams.set(TOKEN_PARAMETER, token);
   console.log(`kit ui  ${url.href}  ${project}  stop with Ctrl-C`);
+  for (const address of networkAddresses(hostname, networkInterfaces())) {
+    const there = new URL(url);
+    there.hostname = address;
+    console.log(`        ${there.href}  from other machines`);
+  }
   if (options.open) await openBrowser(url.href);
 }
 
@@ -72,19 +79,17 @@ function chooseToken({ host, token }: UiOptions): string | undefined {
 }
 
 /**
- * The name under which this machine reaches what listens on an address.
+ * An address to listen on as a URL writes it: 0 is 0.0.0.0.
  * @throws KitError `INVALID_HOST`
  */
-function nameOf(host: string): string {
+function hostnameOf(host: string): string {
   // Of an address with a zone, the part that a URL can hold.
   const [address = ""] = host.split("%");
   const written = isIPv6(address) ? `[${address}]` : address;
   if (parseHost(written)?.port !== "" || !URL.canParse(`http://${written}`)) {
     throw new KitError("INVALID_HOST", `--host takes an address or a name, not "${host}".`);
   }
-  // As a browser reads it: 0 is 0.0.0.0.
-  const { hostname } = new URL(`http://${written}`);
-  return ANY_ADDRESS.includes(hostname) ? LOOPBACK : hostname;
+  return new URL(`http://${written}`).hostname;
 }
 
 /** @throws KitError `INVALID_HOST` */

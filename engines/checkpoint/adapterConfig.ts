@@ -1,4 +1,5 @@
 import type { LoraConfig } from "../../protocol/trainConfig.ts";
+import { PROJECTIONS, type Projection } from "../llama/weights.ts";
 
 /**
  * `adapter_config.json`, as PEFT reads it.
@@ -27,8 +28,14 @@ export function adapterOf(
 ): { lora: LoraConfig; base: string } | null {
   const { base_model_name_or_path: base, r, lora_alpha: alpha, target_modules } = config;
   if (typeof base !== "string" || typeof r !== "number" || typeof alpha !== "number") return null;
-  if (!Array.isArray(target_modules)) return null;
-  return { base, lora: { r, alpha, targetModules: target_modules as string[] } };
+  if (!Number.isInteger(r) || r < 1 || !Number.isFinite(alpha)) return null;
+  if (!Array.isArray(target_modules) || target_modules.length === 0) return null;
+  if (!target_modules.every(isProjection)) return null;
+  return { base, lora: { r, alpha, targetModules: target_modules } };
+}
+
+function isProjection(target: unknown): target is Projection {
+  return typeof target === "string" && Object.hasOwn(PROJECTIONS, target);
 }
 
 const PREFIX = "base_model.model.";

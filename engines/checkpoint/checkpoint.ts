@@ -1,5 +1,6 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
+import { messageOf } from "../../protocol/error.ts";
 import type { LoraConfig, ModelShape } from "../../protocol/trainConfig.ts";
 import { adapterConfig, adapterOf, fromPeftNames, toPeftNames } from "./adapterConfig.ts";
 import type { PromptStyle } from "../llama/chat.ts";
@@ -7,10 +8,11 @@ import { readJson, readWeights } from "./checkpointFile.ts";
 import { writeDirectory } from "./directory.ts";
 import { EngineError } from "../error.ts";
 import { adapterShapes, mergeAdapter } from "../llama/adapter.ts";
+import { assertShape } from "../llama/presets.ts";
 import { generationConfig, modelConfig, shapeOf } from "./modelConfig.ts";
 import { writeSafetensors } from "./safetensors.ts";
 import { tokenizerConfig, tokenizerJson } from "./tokenizerFiles.ts";
-import { weightShapes, type Weights } from "../llama/weights.ts";
+import { countOf, weightCounts, weightShapes, type Weights } from "../llama/weights.ts";
 
 /** A model that was saved; an adapter is merged into its base. */
 export interface Checkpoint {
@@ -77,7 +79,10 @@ export function readCheckpoint(path: string): Checkpoint {
       `${path} holds another kind of model: use a checkpoint that Kit saved.`,
     );
   }
-  const weights = readWeights(join(path, "model.safetensors"), weightShapes(shape));
+  assertPossible(path, shape);
+  const weights = readWeights(join(path, "model.safetensors"), weightCounts(shape), () =>
+    weightShapes(shape),
+  );
   return { shape, weights, promptStyle: readPromptStyle(path) };
 }
 
@@ -89,6 +94,31 @@ export function assertCheckpoint(path: string): void {
   throw new EngineError(
     "MODEL_UNKNOWN",
     `No checkpoint at ${path}: expected a directory with ${CHECKPOINT_MARKS.join(" or ")}.`,
+  );
+}
+
+/** What WebAssembly can address. */
+const MEMORY_GIB = 4;
+const FLOAT_BYTES = 4;
+
+/** Refuses a model that nothing could hold, before it is looked for. */
+function assertPossible(path: string, shape: ModelShape): void {
+  const config = join(path, "config.json");
+  try {
+    assertShape(shape);
+  } catch (cause) {
+    throw new EngineError(
+      "CHECKPOINT_INVALID",
+      `${config}: ${messageOf(cause)} Use a checkpoint that Kit saved.`,
+      { cause },
+    );
+  }
+  const keysAndValues = 2 * shape.layers * shape.width * shape.context;
+  const bytes = (weightCounts(shape).numbers + keysAndValues) * FLOAT_BYTES;
+  if (bytes <= MEMORY_GIB * 2 ** 30) return;
+  throw new EngineError(
+    "CHECKPOINT_INVALID",
+    `${config} describes a model that takes ${Math.ceil(bytes / 2 ** 30)} GiB, and ${MEMORY_GIB} GiB fit in memory: use a smaller one.`,
   );
 }
 
@@ -107,7 +137,8 @@ function readAdapter(path: string, config: Record<string, unknown>): Checkpoint 
   }
   const base = readBase(path, saved.base);
   const shapes = toPeftNames(adapterShapes(saved.lora, base.shape));
-  const adapter = fromPeftNames(readWeights(join(path, "adapter_model.safetensors"), shapes));
+  const file = join(path, "adapter_model.safetensors");
+  const adapter = fromPeftNames(readWeights(file, countOf(shapes), () => shapes));
   const weights = mergeAdapter(base.weights, adapter, saved.lora);
   return { ...base, weights, promptStyle: readPromptStyle(path) };
 }
@@ -118,8 +149,11 @@ export const BASE_DIRECTORY = "base";
 function readBase(path: string, recorded: string): Checkpoint {
   const beside = join(path, "..", BASE_DIRECTORY);
   const moved = !readJson(join(recorded, "config.json"), "optional");
-  return readCheckpoint(
-    moved && readJson(join(beside, "config.json"), "optional") ? beside : recorded,
+  const base = moved && readJson(join(beside, "config.json"), "optional") ? beside : recorded;
+  if (!isAdapter(base)) return readCheckpoint(base);
+  throw new EngineError(
+    "CHECKPOINT_INVALID",
+    `${path} names the adapter ${base} as its base: use an adapter that Kit saved, whose base is a whole model.`,
   );
 }
 

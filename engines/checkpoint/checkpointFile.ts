@@ -1,65 +1,71 @@
-import { readFileSync } from "node:fs";
 import { EngineError } from "../error.ts";
-import { readSafetensors } from "./safetensors.ts";
-import type { Weights } from "../llama/weights.ts";
+import type { WeightCounts, Weights } from "../llama/weights.ts";
+import { type OpenFile, isObject, readWhole, usePlain, usePlainIfThere } from "./plainFile.ts";
+import { useSafetensors } from "./safetensors.ts";
+
+/** A configuration takes a few KiB, that of a tokenizer with many specials less than one MiB. */
+const MOST_JSON_BYTES = 4 * 2 ** 20;
+const FLOAT_BYTES = 4;
+/** A tensor's name, type, dimensions and place, as short as they can be written. */
+const LEAST_ENTRY_BYTES = 50;
 
 /**
  * Reads tensors by their names and dimensions; the file may have others too.
+ * @param counts how many there are, so that none is listed where the file cannot hold them
  * @throws EngineError `CHECKPOINT_INVALID` when one is missing or has another shape
  */
-export function readWeights(file: string, expected: Record<string, number[]>): Weights {
-  const weights = readSafetensors(read(file), file);
-  for (const [name, shape] of Object.entries(expected)) {
-    const found = weights[name]?.shape.join(" × ") ?? "missing";
-    if (found !== shape.join(" × ")) {
-      throw new EngineError(
-        "CHECKPOINT_INVALID",
-        `${file}: ${name} is ${found}, not ${shape.join(" × ")}: use a checkpoint that Kit saved.`,
+export function readWeights(
+  path: string,
+  counts: WeightCounts,
+  shapes: () => Record<string, number[]>,
+): Weights {
+  const invalid = (problem: string) =>
+    new EngineError("CHECKPOINT_INVALID", `${path}${problem}: use a checkpoint that Kit saved.`);
+  return useSafetensors(path, ({ size, headerBytes, entries, read }) => {
+    const { tensors, numbers } = counts;
+    if (numbers * FLOAT_BYTES > size || tensors * LEAST_ENTRY_BYTES > headerBytes) {
+      throw invalid(
+        ` cannot hold the ${tensors} tensors of ${numbers * FLOAT_BYTES} bytes that its config claims`,
       );
     }
-  }
-  return Object.fromEntries(Object.keys(expected).map((name) => [name, weights[name]])) as Weights;
+    const found = entries(tensors);
+    const expected = Object.entries(shapes());
+    for (const [name, shape] of expected) {
+      const dimensions = found.get(name)?.shape.join(" × ") ?? "missing";
+      if (dimensions !== shape.join(" × ")) {
+        throw invalid(`: ${name} is ${dimensions}, not ${shape.join(" × ")}`);
+      }
+    }
+    return Object.fromEntries(expected.map(([name]) => [name, read(name, found.get(name)!)]));
+  });
 }
 
 /**
  * Reads a JSON file; an optional one that is not there is null.
  * @throws EngineError `CHECKPOINT_INVALID` when it is missing or damaged
  */
-export function readJson(file: string): Record<string, unknown>;
-export function readJson(file: string, optional: "optional"): Record<string, unknown> | null;
-export function readJson(file: string, optional?: "optional"): Record<string, unknown> | null {
-  const text = optional ? readIfThere(file) : read(file);
-  if (text === null) return null;
-  try {
-    return JSON.parse(text.toString("utf8")) as Record<string, unknown>;
-  } catch (cause) {
-    throw new EngineError(
-      "CHECKPOINT_INVALID",
-      `${file} is not valid JSON: use a checkpoint that Kit saved.`,
-      { cause },
-    );
-  }
-}
+export function readJson(path: string): Record<string, unknown>;
+export function readJson(path: string, optional: "optional"): Record<string, unknown> | null;
+export function readJson(path: string, optional?: "optional"): Record<string, unknown> | null {
+  return optional ? usePlainIfThere(path, parse) : usePlain(path, parse);
 
-function read(file: string): Buffer {
-  const content = readIfThere(file);
-  if (content) return content;
-  throw new EngineError(
-    "CHECKPOINT_INVALID",
-    `There is no ${file}: use the directory of a checkpoint that Kit saved.`,
-  );
-}
-
-function readIfThere(file: string): Buffer | null {
-  try {
-    return readFileSync(file);
-  } catch (cause) {
-    const { code, message } = cause as NodeJS.ErrnoException;
-    if (code === "ENOENT" || code === "ENOTDIR") return null;
-    throw new EngineError(
-      "CHECKPOINT_INVALID",
-      `Cannot read ${file}: ${message}. Make it readable.`,
-      { cause },
-    );
+  function parse({ file, size }: OpenFile): Record<string, unknown> {
+    const invalid = (problem: string, cause?: unknown) =>
+      new EngineError(
+        "CHECKPOINT_INVALID",
+        `${path} ${problem}: use a checkpoint that Kit saved.`,
+        { cause },
+      );
+    if (size > MOST_JSON_BYTES) throw invalid(`has more than ${MOST_JSON_BYTES / 2 ** 20} MiB`);
+    const bytes = Buffer.alloc(size);
+    let value: unknown;
+    try {
+      readWhole(file, bytes, 0);
+      value = JSON.parse(bytes.toString());
+    } catch (cause) {
+      throw invalid("is not valid JSON", cause);
+    }
+    if (isObject(value)) return value;
+    throw invalid("is not a JSON object");
   }
 }

@@ -8,6 +8,10 @@ export const ARTIFACTS = "artifacts";
 
 const PARTIAL = ".partial";
 
+/** Others may load a model, where the umask lets them, and nobody else changes it. */
+const OTHERS_READ = 0o644;
+const OTHERS_READ_FOLDER = 0o755;
+
 /**
  * Writes a directory under another name and renames it, so that it is never seen half-written.
  * @throws EngineError `CHECKPOINT_UNWRITABLE`
@@ -26,11 +30,11 @@ type Files = Record<string, string | Uint8Array>;
 export function stageDirectory(path: string, files: Files): () => void {
   const partial = join(dirname(path), `.${basename(path)}${PARTIAL}`);
   orUnwritable(path, () => {
-    mkdirSync(dirname(path), { recursive: true });
+    mkdirSync(dirname(path), { recursive: true, mode: OTHERS_READ_FOLDER });
     rmSync(partial, { recursive: true, force: true });
-    mkdirSync(partial);
+    mkdirSync(partial, OTHERS_READ_FOLDER);
     for (const [name, content] of Object.entries(files)) {
-      writeFileSync(join(partial, name), content);
+      writeFileSync(join(partial, name), content, { mode: OTHERS_READ });
     }
   });
   return () =>

@@ -1,6 +1,10 @@
 import { EngineError } from "../error.ts";
 import type { Tensor, Weights } from "../llama/weights.ts";
+import { isObject, readWhole, usePlain } from "./plainFile.ts";
 
+/** A header has about 130 bytes for each tensor, and notes of its writer. */
+const MOST_ENTRY_BYTES = 1024;
+const MOST_NOTE_BYTES = 64 * 1024;
 const LENGTH_BYTES = 8;
 const ALIGNMENT = 8;
 const FLOAT_BYTES = 4;
@@ -24,39 +28,85 @@ export function writeSafetensors(weights: Weights): Buffer {
   return Buffer.concat([length, json, Buffer.alloc(padding, " "), ...data]);
 }
 
+/** The tensors of a file, still in it. */
+export interface SafetensorsFile {
+  size: number;
+  headerBytes: number;
+  /**
+   * @param tensors how many are expected
+   * @throws EngineError `CHECKPOINT_INVALID` where the header is damaged, far longer than these need or not float32, or the data not what it says
+   */
+  entries: (tensors: number) => Map<string, Entry>;
+  /** @throws EngineError `CHECKPOINT_INVALID` when it is cut off or not finite */
+  read: (name: string, entry: Entry) => Tensor;
+}
+
 /**
- * @param file names the source in errors
- * @throws EngineError `CHECKPOINT_INVALID` when it is cut off, or has a tensor that is not float32
+ * What `use` makes of a safetensors file, of which only what is asked for is read.
+ * @throws EngineError `CHECKPOINT_INVALID` when it is none, cut off or damaged
  */
-export function readSafetensors(bytes: Uint8Array, file: string): Weights {
+export function useSafetensors<T>(path: string, use: (file: SafetensorsFile) => T): T {
   const invalid = (problem: string, cause?: unknown) =>
-    new EngineError("CHECKPOINT_INVALID", `${file} ${problem}: use a checkpoint that Kit saved.`, {
+    new EngineError("CHECKPOINT_INVALID", `${path} ${problem}: use a checkpoint that Kit saved.`, {
       cause,
     });
-  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  if (bytes.length < LENGTH_BYTES) throw invalid("is not a safetensors file");
-  const start = LENGTH_BYTES + Number(view.getBigUint64(0, true));
-  if (start > bytes.length) throw invalid("is not a safetensors file, or is cut off");
-  let header: Record<string, unknown>;
-  try {
-    const json = new TextDecoder().decode(bytes.subarray(LENGTH_BYTES, start));
-    header = JSON.parse(json) as Record<string, unknown>;
-  } catch (cause) {
-    throw invalid("has a damaged header", cause);
-  }
-  const weights: Weights = {};
-  for (const [name, entry] of Object.entries(header)) {
-    if (name === "__metadata__") continue;
-    if (!isEntry(entry)) throw invalid(`has a damaged entry for ${name}`);
-    if (entry.dtype !== "F32") throw invalid(`stores ${name} as ${entry.dtype}, not F32`);
-    const [from, to] = entry.data_offsets;
-    const size = entry.shape.reduce((product, length) => product * length, 1);
-    if (to - from !== size * FLOAT_BYTES || start + to > bytes.length) {
-      throw invalid(`is cut off at ${name}`);
+  return usePlain(path, ({ file, size }) => {
+    const length = Buffer.alloc(LENGTH_BYTES);
+    if (!readWhole(file, length, 0)) throw invalid("is not a safetensors file");
+    const headerBytes = Number(length.readBigUInt64LE());
+    const start = LENGTH_BYTES + headerBytes;
+    if (start > size) throw invalid("is not a safetensors file, or is cut off");
+
+    function entries(tensors: number): Map<string, Entry> {
+      if (headerBytes > MOST_NOTE_BYTES + tensors * MOST_ENTRY_BYTES) {
+        throw invalid(`has a header of ${headerBytes} bytes, too long for ${tensors} tensors`);
+      }
+      const bytes = Buffer.alloc(headerBytes);
+      if (!readWhole(file, bytes, LENGTH_BYTES)) throw invalid("is cut off in its header");
+      let header: unknown;
+      try {
+        header = JSON.parse(bytes.toString());
+      } catch (cause) {
+        throw invalid("has a damaged header", cause);
+      }
+      if (!isObject(header)) throw invalid("has a damaged header");
+      const found = new Map<string, Entry>();
+      for (const [name, entry] of Object.entries(header)) {
+        if (name === "__metadata__") continue;
+        if (!isEntry(entry)) throw invalid(`has a damaged entry for ${name}`);
+        if (entry.dtype !== "F32") throw invalid(`stores ${name} as ${entry.dtype}, not F32`);
+        const [from, to] = entry.data_offsets;
+        if (to - from !== bytesOf(entry.shape) || start + to > size) {
+          throw invalid(`is cut off at ${name}`);
+        }
+        found.set(name, entry);
+      }
+      assertTiled(found);
+      return found;
     }
-    weights[name] = { shape: entry.shape, data: toFloats(bytes, start + from, size) };
-  }
-  return weights;
+
+    /** As the format wants it: the tensors lie one behind the other, to the end of the file. */
+    function assertTiled(found: Map<string, Entry>): void {
+      let end = 0;
+      const inOrder = [...found].toSorted(
+        ([, { data_offsets: a }], [, { data_offsets: b }]) => a[0] - b[0] || a[1] - b[1],
+      );
+      for (const [name, { data_offsets: offsets }] of inOrder) {
+        if (offsets[0] !== end) throw invalid(`has a gap or an overlap at ${name}`);
+        end = offsets[1];
+      }
+      if (start + end !== size) throw invalid("has a gap or an overlap at its end");
+    }
+
+    function read(name: string, { shape, data_offsets: [from, to] }: Entry): Tensor {
+      const data = new Float32Array((to - from) / FLOAT_BYTES);
+      if (!readWhole(file, toBytes(data), start + from)) throw invalid(`is cut off at ${name}`);
+      if (!areFinite(data)) throw invalid(`has numbers that are not finite in ${name}`);
+      return { shape, data };
+    }
+
+    return use({ size, headerBytes, entries, read });
+  });
 }
 
 interface Entry {
@@ -66,21 +116,26 @@ interface Entry {
 }
 
 function isEntry(value: unknown): value is Entry {
-  if (typeof value !== "object" || value === null) return false;
-  const { dtype, shape, data_offsets: offsets } = value as Partial<Record<keyof Entry, unknown>>;
-  const sizes = (list: unknown) =>
-    Array.isArray(list) && list.every((size) => Number.isInteger(size) && size >= 0);
-  return typeof dtype === "string" && sizes(shape) && sizes(offsets);
+  if (!isObject(value)) return false;
+  const { dtype, shape, data_offsets: offsets } = value;
+  return typeof dtype === "string" && isSizes(shape) && isSizes(offsets) && offsets.length === 2;
+}
+
+function isSizes(value: unknown): value is number[] {
+  return Array.isArray(value) && value.every((size) => Number.isSafeInteger(size) && size >= 0);
+}
+
+/** A loop, because `every` takes ten times as long for millions of numbers. */
+function areFinite(data: Tensor["data"]): boolean {
+  for (let i = 0; i < data.length; i++) if (!Number.isFinite(data[i])) return false;
+  return true;
+}
+
+function bytesOf(shape: number[]): number {
+  return shape.reduce((product, length) => product * length, FLOAT_BYTES);
 }
 
 /** Every platform that Node runs on with WebAssembly is little-endian, as the format is. */
 function toBytes(data: Tensor["data"]): Uint8Array {
   return new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
-}
-
-function toFloats(bytes: Uint8Array, start: number, size: number): Tensor["data"] {
-  // A copy, because the data need not be aligned.
-  const copy = new Uint8Array(size * FLOAT_BYTES);
-  copy.set(bytes.subarray(start, start + copy.length));
-  return new Float32Array(copy.buffer);
 }

@@ -37,7 +37,7 @@ export function resolveModel(model: string | ModelShape): ModelSource {
 }
 
 /** @throws EngineError `MODEL_INVALID` naming the wrong size */
-function assertShape(shape: ModelShape): void {
+export function assertShape(shape: ModelShape): void {
   for (const key of ["layers", "heads", "width", "context"] as const) {
     if (!Number.isInteger(shape[key]) || shape[key] < 1) {
       throw new EngineError(

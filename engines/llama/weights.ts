@@ -65,6 +65,26 @@ export function weightShapes(shape: ModelShape): Record<string, number[]> {
   return shapes;
 }
 
+export interface WeightCounts {
+  tensors: number;
+  /** In all tensors together. */
+  numbers: number;
+}
+
+/** How much a model of this shape has; lists nothing, because a shape may claim a billion layers. */
+export function weightCounts(shape: ModelShape): WeightCounts {
+  const none = countOf(weightShapes({ ...shape, layers: 0 }));
+  const one = countOf(weightShapes({ ...shape, layers: 1 }));
+  const all = (key: keyof WeightCounts) => none[key] + shape.layers * (one[key] - none[key]);
+  return { tensors: all("tensors"), numbers: all("numbers") };
+}
+
+/** How much tensors of these dimensions hold. */
+export function countOf(shapes: Record<string, number[]>): WeightCounts {
+  const sizes = Object.values(shapes).map((sizes) => sizes.reduce((a, b) => a * b));
+  return { tensors: sizes.length, numbers: sizes.reduce((sum, size) => sum + size, 0) };
+}
+
 const EMBEDDING_DEVIATION = 0.2;
 
 /**

@@ -1,5 +1,6 @@
 import { createHmac, randomBytes, timingSafeEqual } from "node:crypto";
 import type { IncomingMessage } from "node:http";
+import type { Socket } from "node:net";
 import { parseHost } from "./host.ts";
 
 const TOKEN_BYTES = 24;
@@ -25,8 +26,11 @@ export function createToken(): string {
   return randomBytes(TOKEN_BYTES).toString("base64url");
 }
 
-/** Lets in who shows the token, in the URL once, then by a cookie made from it. */
-export function createTokenGate(token: string): TokenGate {
+/**
+ * Lets in who shows the token, in the URL once, then by a cookie made from it.
+ * @param onShown called with the connection of each request that shows either
+ */
+export function createTokenGate(token: string, onShown?: (socket: Socket) => void): TokenGate {
   // Not the token itself, so that a cookie that leaks is no link to be sent around.
   const secret = createHmac("sha256", token).update("kit ui cookie").digest("base64url");
   let waiting = 0;
@@ -42,7 +46,7 @@ export function createTokenGate(token: string): TokenGate {
   }
 
   return {
-    async admit({ method, url = "", headers }) {
+    async admit({ method, url = "", headers, socket }) {
       const name = cookieName(headers.host);
       const cookies = cookiesNamed(name, headers.cookie);
       const isKnown = cookies.some((value) => isSame(value, secret));
@@ -50,7 +54,9 @@ export function createTokenGate(token: string): TokenGate {
       const shown = new URLSearchParams(query).get(TOKEN_PARAMETER);
       // Also who is known already: no token, not even one of before, stays in the address bar.
       const toPage = isKnown && method === "GET" && path === "/";
-      if (shown !== null && (toPage || isSame(shown, token))) {
+      const isRight = shown !== null && isSame(shown, token);
+      if (isKnown || isRight) onShown?.(socket);
+      if (isRight || (shown !== null && toPage)) {
         // Without a path it is sent to this page's folder only, also behind a proxy's prefix.
         return { state: "welcome", cookie: `${name}=${secret}; HttpOnly; SameSite=Strict` };
       }

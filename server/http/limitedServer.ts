@@ -5,7 +5,7 @@ import { setSecurityHeaders } from "../headers.ts";
 import { sendError } from "../respond.ts";
 import { answerClientErrors } from "./clientErrors.ts";
 import { inTurn } from "./inTurn.ts";
-import { type Limits, limitConnections, refuseForNow } from "./limits.ts";
+import { type ConnectionLimit, type Limits, refuseForNow } from "./limits.ts";
 
 export interface LimitedServer {
   server: Server;
@@ -16,6 +16,7 @@ export interface LimitedServer {
 /** A server, not yet listening, that nothing that is sent to it can use up or bring down. */
 export function createLimitedServer(
   limits: Limits,
+  connections: ConnectionLimit,
   answer: (...exchange: Parameters<RequestListener>) => Promise<void>,
 ): LimitedServer {
   const unanswered = new Set<ServerResponse>();
@@ -24,7 +25,7 @@ export function createLimitedServer(
     unanswered.add(response);
     response.once("close", () => unanswered.delete(response));
     setSecurityHeaders(response);
-    if (isTooMany(request.socket)) {
+    if (connections.isTooMany(request.socket)) {
       response.setHeader("Connection", "close");
       return refuseForNow(response, `${limits.connections} connections are open.`);
     }
@@ -57,7 +58,7 @@ export function createLimitedServer(
   server.timeout = limits.stalledMs;
   // What a client expects before it sends its body is an answer, which needs no body.
   server.on("checkContinue", onRequest).on("checkExpectation", onRequest);
-  const isTooMany = limitConnections(server, limits);
+  connections.watch(server);
   answerClientErrors(server, (socket) =>
     [...unanswered].some((response) => response.socket === socket),
   );

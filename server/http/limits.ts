@@ -20,6 +20,8 @@ export interface Limits {
   checkMs: number;
   /** A browser has six to a server; this is for many people, and keeps file descriptors in reserve. */
   connections: number;
+  /** How many of them may belong to clients that have not shown the token, where one is wanted. */
+  strangers: number;
   /** Each reads a file for as long as it lasts. Leaves room for what is answered at once. */
   streams: number;
 }
@@ -33,6 +35,7 @@ export const LIMITS: Limits = {
   stalledMs: 120_000,
   checkMs: 5_000,
   connections: 1_000,
+  strangers: 500,
   streams: 600,
 };
 
@@ -40,22 +43,53 @@ export const LIMITS: Limits = {
 const CONNECTIONS_TOLD = 100;
 const RETRY_AFTER_S = 5;
 
+/** Which connections there may be. */
+export interface ConnectionLimit {
+  /** Counts those of all addresses that the server answers on; `maxConnections` is for one. */
+  watch: (server: Server) => void;
+  isTooMany: (socket: Socket) => boolean;
+  /** Counts a connection as one of a client that has shown the token. */
+  trust: (socket: Socket) => void;
+}
+
 /**
- * Counts those of all addresses that the server answers on; `maxConnections` is for one.
- * @returns whether a connection is one too many
+ * Where a token is wanted, strangers have a part of the connections only. One stranger too many
+ * closes the oldest of them, because who sends the token sends it at once, and who only holds
+ * connections does not. Addresses say nothing: behind a tunnel all clients have the same.
  */
-export function limitConnections(
-  server: Server,
-  { connections }: Limits,
-): (socket: Socket) => boolean {
+export function createConnectionLimit(limits: Limits, wantsToken: boolean): ConnectionLimit {
   const tooMany = new WeakSet<Socket>();
-  let open = 0;
-  server.prependListener("connection", (socket: Socket) => {
-    if (++open > connections) tooMany.add(socket);
-    socket.once("close", () => open--);
-    if (open > connections + CONNECTIONS_TOLD) socket.destroy();
-  });
-  return (socket) => tooMany.has(socket);
+  const open = new Set<Socket>();
+  /** Oldest first. */
+  const strangers = new Set<Socket>();
+
+  function leave(socket: Socket): void {
+    open.delete(socket);
+    strangers.delete(socket);
+  }
+
+  function closeOldest(): void {
+    const [oldest] = strangers;
+    if (!oldest) return;
+    // Its event comes too late for those that connect in the same turn.
+    leave(oldest);
+    oldest.destroy();
+  }
+
+  return {
+    watch(server) {
+      server.prependListener("connection", (socket: Socket) => {
+        open.add(socket);
+        socket.once("close", () => leave(socket));
+        if (wantsToken) strangers.add(socket);
+        if (strangers.size > limits.strangers) closeOldest();
+        if (open.size > limits.connections) tooMany.add(socket);
+        if (open.size > limits.connections + CONNECTIONS_TOLD) socket.destroy();
+      });
+    },
+    isTooMany: (socket) => tooMany.has(socket),
+    trust: (socket) => void strangers.delete(socket),
+  };
 }
 
 /** Lets a response that goes on for long begin, or answers 429. */

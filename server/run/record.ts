@@ -2,7 +2,6 @@ import { join } from "node:path";
 import { isFolder, readJson, writeFileAtomically } from "../../disk/file.ts";
 import { type Owner, describeOwner } from "../../disk/owner.ts";
 
-const OWNER_ONLY = 0o600;
 const UUID = /^[0-9a-f-]{36}$/;
 /** Tells a run which one it is. */
 const RUN_VARIABLE = "KIT_RUN";
@@ -35,7 +34,7 @@ export function readRunRecord(project: string): RunRecord | undefined {
 }
 
 export function writeRunRecord(project: string, record: RunRecord): void {
-  writeFileAtomically(join(runDirectory(project), "run.json"), JSON.stringify(record), OWNER_ONLY);
+  writeFileAtomically(join(runDirectory(project), "run.json"), JSON.stringify(record));
 }
 
 /** The environment of a run: ours, and what it needs to record itself. */

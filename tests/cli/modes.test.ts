@@ -1,10 +1,10 @@
 import { readFileSync, readdirSync, statSync } from "node:fs";
-import { join } from "node:path";
+import { join, relative } from "node:path";
 import { expect, test } from "vitest";
 import { startKitUi } from "../e2e/kitUi.ts";
 import { createTinyProject, tinySource } from "../kit.ts";
 
-test("what a run prints and its record are the user's alone, and no file holds the token", async () => {
+test("what a run leaves is the user's alone to write, all but bundle and models theirs alone to read, and no file holds the token", async () => {
   const TOKEN = "a-token-of-its-own";
   // Whatever the run is given is what it can print.
   const before = "console.log(JSON.stringify(process.env));";
@@ -20,14 +20,29 @@ test("what a run prints and its record are the user's alone, and no file holds t
   expect(await train.text()).toContain("completed");
 
   const kit = join(project, ".kit");
-  const run = readdirSync(join(kit, "run"), { withFileTypes: true });
-  const modes = run
-    .filter((entry) => entry.isFile())
-    .map(({ name }) => [name, (statSync(join(kit, "run", name)).mode & 0o777).toString(8)]);
-  expect(modes).toEqual([
-    ["output.log", "600"],
-    ["run.json", "600"],
+  const entries = readdirSync(kit, { recursive: true, withFileTypes: true });
+  const modes = entries.map((entry) => {
+    const path = join(entry.parentPath, entry.name);
+    return [relative(kit, path), (statSync(path).mode & 0o777).toString(8)] as const;
+  });
+  modes.push([".", (statSync(kit).mode & 0o777).toString(8)]);
+  const having = (mode: string) =>
+    modes
+      .filter(([, found]) => found === mode)
+      .map(([path]) => path.replace(/^jobs.[^/]+/, "jobs/<id>"))
+      .toSorted();
+  const isSaved = (path: string) => path.startsWith("jobs/<id>/artifacts/step-");
+  const [folders, readable] = [having("755"), having("644")];
+  expect(folders.filter((path) => !isSaved(path))).toEqual(
+    [".", "build", "jobs", "jobs/<id>", "jobs/<id>/artifacts", "run"].toSorted(),
+  );
+  expect(readable.filter((path) => !isSaved(path))).toEqual(["build/index.mjs"]);
+  expect(readable.some(isSaved)).toBe(true);
+  expect(having("600")).toEqual([
+    ...["events.ndjson", "job.json", "lease.json"].map((name) => `jobs/<id>/${name}`),
+    ...["run/output.log", "run/run.json"],
   ]);
+  expect(folders.length + readable.length + having("600").length).toBe(modes.length);
   const secret = cookie.split("=")[1] ?? "";
   expect(secret.length).toBeGreaterThan(20);
   for (const entry of readdirSync(kit, { recursive: true, withFileTypes: true })) {

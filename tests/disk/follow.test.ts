@@ -83,3 +83,20 @@ test("a follower that leaves takes nothing from the others", async () => {
   await stays.seen(3);
   expect(await stays.end()).toBe("abc");
 });
+
+test.each(["first", "second"])(
+  "what is written until the writer has ended is read, when the %s look says so",
+  async (look) => {
+    const path = join(createProject({ log: "a" }), "log");
+    let looks = 0;
+    const ended = () => {
+      if (++looks < (look === "first" ? 1 : 2)) return false;
+      // The writer's last act, just before it is found to have ended.
+      appendFileSync(path, "last words");
+      return true;
+    };
+    const chunks: Buffer[] = [];
+    for await (const chunk of followFile(path, { ended })) chunks.push(chunk);
+    expect(Buffer.concat(chunks).toString()).toBe("alast words");
+  },
+);

@@ -22,7 +22,7 @@ import { resolveModel, type ModelSource } from "../../llama/presets.ts";
 import { createProgress } from "./stepLog.ts";
 import { learningRate } from "./schedule.ts";
 import { trainerState } from "./trainerState.ts";
-import { randomWeights, weightShapes } from "../../llama/weights.ts";
+import { randomWeights, weightCounts } from "../../llama/weights.ts";
 
 /** Logged whatever `loggingSteps` says: one that compiles, and one that shows how fast it is. */
 const FIRST_STEPS = 2;
@@ -127,8 +127,7 @@ function startingPoint(source: ModelSource, seed: number) {
 const MOST_PARAMETERS = 2 ** 32 / 16;
 
 function assertTrainable(shape: ModelShape): void {
-  const sizes = Object.values(weightShapes(shape)).map((sizes) => sizes.reduce((a, b) => a * b));
-  const parameters = sizes.reduce((sum, size) => sum + size);
+  const { numbers: parameters } = weightCounts(shape);
   if (parameters < MOST_PARAMETERS) return;
   throw new EngineError(
     "MODEL_INVALID",

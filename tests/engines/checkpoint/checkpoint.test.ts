@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, readdirSync, renameSync, writeFileSync } from "node:fs";
+import { readFileSync, readdirSync, renameSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { numpy as np } from "@jax-js/jax";
 import { beforeAll, expect, test } from "vitest";
@@ -11,11 +11,12 @@ import { createLoss } from "../../../engines/embedded/train/learner.ts";
 import { randomAdapter } from "../../../engines/llama/adapter.ts";
 import { adaptedLinear } from "../../../engines/embedded/model/lora.ts";
 import { forward, toParams } from "../../../engines/embedded/model/model.ts";
-import { readSafetensors, writeSafetensors } from "../../../engines/checkpoint/safetensors.ts";
+import { writeSafetensors } from "../../../engines/checkpoint/safetensors.ts";
 import { VOCABULARY } from "../../../engines/llama/tokenizer.ts";
 import type { Weights } from "../../../engines/llama/weights.ts";
 import { referenceLogits, tensorReader } from "../embedded/llama.ts";
-import { scratchDirectory } from "../embedded/scratch.ts";
+import { readAll } from "./readAll.ts";
+import { scratchDirectory, scratchFile } from "../embedded/scratch.ts";
 import { TINY, tinyTokens, tinyWeights } from "../embedded/tiny.ts";
 
 beforeAll(startBackend);
@@ -127,7 +128,7 @@ test("the safetensors header is JSON padded to 8 bytes, with PyTorch's mark and 
     end += bytes;
   }
   expect(file.length).toBe(8 + length + end);
-  expect(readSafetensors(file, "model.safetensors")).toEqual(tinyWeights());
+  expect(readAll(scratchFile("model.safetensors", file))).toEqual(tinyWeights());
 });
 
 test.each([
@@ -154,7 +155,7 @@ test("a directory that is no checkpoint, or another kind of model's, is a clear 
 
 test("a checkpoint's file that cannot be read, or an adapter of another kind, is a clear error", () => {
   const path = scratchDirectory();
-  mkdirSync(join(path, "config.json"));
+  symlinkSync("config.json", join(path, "config.json"));
   expect(() => readCheckpoint(path)).toThrow(/^Cannot read .*config\.json: .* Make it readable/);
   writeFileSync(join(path, "adapter_config.json"), '{"peft_type":"IA3"}');
   expect(() => readCheckpoint(path)).toThrow(

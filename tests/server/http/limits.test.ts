@@ -192,3 +192,28 @@ test("one connection too many is 429, more than that are closed, and closing one
   for (const { socket: one } of [first, ...told]) one.destroy();
   await expect.poll(async () => statusesIn(await askAlone(port, "/")), SOON).toEqual([200]);
 });
+
+test("slow connections without the token keep nobody out who has shown it", async () => {
+  const token = "correct horse";
+  const limits = { connections: 8, strangers: 4 };
+  const project = createProject();
+  const job = createJob(project, "job", [STARTED]);
+  const { port } = await startServer({ project, token, limits });
+  const flood = async () => {
+    // More than are told that they are too many.
+    const all = await Promise.all(Array.from({ length: 120 }, () => openRaw(port)));
+    for (const { socket } of all) socket.write("GET / HTTP/1.1\r\nHost: loc");
+  };
+  await flood();
+  const link = await askAlone(port, `/?token=${encodeURIComponent(token)}`);
+  expect(statusesIn(link)).toEqual([303]);
+  const [, cookie = ""] = /^Set-Cookie: ([^;]+)/m.exec(link) ?? [];
+  const { socket, until } = await openRaw(port);
+  socket.write(asBytes(`/api/jobs/${job.job.id}/events`, [`Cookie: ${cookie}`]));
+  await until(/training\.started/);
+  await flood();
+  // The stream of who is known goes on, and another of theirs gets in.
+  expect(statusesIn(await askAlone(port, "/api/jobs", [`Cookie: ${cookie}`]))).toEqual([200]);
+  job.append(COMPLETED);
+  await until(/event: end\n/);
+});

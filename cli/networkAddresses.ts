@@ -1,0 +1,31 @@
+import type { NetworkInterfaceInfo } from "node:os";
+
+/** Addresses to listen on that stand for all of this machine's, as a URL writes them. */
+const ANY_IPV4 = "0.0.0.0";
+const ANY_IPV6 = "[::]";
+
+export function isAnyAddress(hostname: string): boolean {
+  return hostname === ANY_IPV4 || hostname === ANY_IPV6;
+}
+
+/**
+ * The host names for a URL under which other machines reach what listens on all addresses.
+ * @param interfaces as `os.networkInterfaces()` gives them
+ */
+export function networkAddresses(
+  hostname: string,
+  interfaces: NodeJS.Dict<NetworkInterfaceInfo[]>,
+): string[] {
+  if (!isAnyAddress(hostname)) return [];
+  return Object.values(interfaces)
+    .flatMap((addresses = []) => addresses)
+    .filter(({ internal }) => !internal)
+    .filter(({ family }) => family === "IPv4" || hostname === ANY_IPV6)
+    .filter(({ address }) => !isLinkLocal(address))
+    .map(({ address, family }) => (family === "IPv6" ? `[${address}]` : address));
+}
+
+/** Such an IPv6 address needs a zone, which a URL cannot hold. */
+function isLinkLocal(address: string): boolean {
+  return /^fe[89ab]/i.test(address);
+}

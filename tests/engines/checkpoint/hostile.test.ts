@@ -1,0 +1,177 @@
+import { execFileSync } from "node:child_process";
+import { mkdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { readCheckpoint, saveAdapter, saveModel } from "../../../engines/checkpoint/checkpoint.ts";
+import { EngineError } from "../../../engines/error.ts";
+import { randomAdapter } from "../../../engines/llama/adapter.ts";
+import { scratchDirectory } from "../embedded/scratch.ts";
+import { TINY, tinyWeights } from "../embedded/tiny.ts";
+
+const NOTES = { shape: TINY, promptStyle: "message" } as const;
+const LORA = { r: 2, alpha: 6, targetModules: ["q_proj"] };
+/** Far more than a sentence needs; each of these models claims gigabytes. */
+const LITTLE_MEMORY = 200 * 2 ** 20;
+
+type Entries = Record<string, { dtype: string; shape: number[]; data_offsets: [number, number] }>;
+
+function savedModel(): string {
+  const path = join(scratchDirectory(), "step-1");
+  saveModel(path, tinyWeights(), NOTES);
+  return path;
+}
+
+function savedAdapter(base: string): string {
+  const path = join(scratchDirectory(), "step-1");
+  saveAdapter(path, randomAdapter(LORA, TINY, 1), { ...NOTES, lora: LORA, base });
+  return path;
+}
+
+function edit(path: string, name: string, changes: object): void {
+  const file = join(path, name);
+  const config = JSON.parse(readFileSync(file, "utf8")) as object;
+  writeFileSync(file, JSON.stringify({ ...config, ...changes }));
+}
+
+function editHeader(path: string, change: (entries: Entries) => void): void {
+  const file = join(path, "model.safetensors");
+  const bytes = readFileSync(file);
+  const end = 8 + Number(bytes.readBigUInt64LE());
+  const entries = JSON.parse(bytes.subarray(8, end).toString()) as Entries;
+  change(entries);
+  const header = Buffer.from(JSON.stringify(entries));
+  const length = Buffer.alloc(8);
+  length.writeBigUInt64LE(BigInt(header.length));
+  writeFileSync(file, Buffer.concat([length, header, bytes.subarray(end)]));
+}
+
+function problemOf(path: string): string {
+  const before = process.memoryUsage().rss;
+  try {
+    readCheckpoint(path);
+  } catch (error) {
+    expect(error).toBeInstanceOf(EngineError);
+    expect(process.memoryUsage().rss - before).toBeLessThan(LITTLE_MEMORY);
+    const { code, message } = error as EngineError;
+    expect(code).toBe("CHECKPOINT_INVALID");
+    expect(message).toMatch(/^.+[^.]: [^:]+\.$|^.+\. Use [^.]+\.$/);
+    return message;
+  }
+  return "none";
+}
+
+test.each([
+  [{ num_hidden_layers: 1e5 }, "cannot hold the 900002 tensors"],
+  [{ num_hidden_layers: 1e7 }, "fit in memory"],
+  [{ num_hidden_layers: 1e9 }, /takes \d+ GiB, and 4 GiB fit in memory/],
+  [{ num_hidden_layers: 1e300 }, "fit in memory"],
+  [{ num_hidden_layers: 3 }, "cannot hold the 29 tensors"],
+  [{ num_hidden_layers: -2 }, "model.layers must be a positive whole number, not -2."],
+  [{ num_hidden_layers: 1.5 }, "holds another kind of model"],
+  [
+    { num_attention_heads: 3, num_key_value_heads: 3 },
+    "model.width (8) must be a multiple of twice model.heads (2 × 3)",
+  ],
+  [{ num_attention_heads: 0, num_key_value_heads: 0 }, "model.heads must be a positive"],
+  [{ max_position_embeddings: 0, rope_theta: 100 }, "model.context must be a positive"],
+  [{ max_position_embeddings: 1e10, rope_theta: 5e9 }, "4 GiB fit in memory"],
+])("a config.json with %j is one sentence before memory is taken", (changes, problem) => {
+  const path = savedModel();
+  edit(path, "config.json", changes);
+  expect(problemOf(path)).toMatch(problem);
+});
+
+test.each(["null", "7", "[]", '"text"'])("a config that is %s is one sentence", (text) => {
+  const model = savedModel();
+  const adapter = savedAdapter(model);
+  for (const [path, name] of [
+    [savedModel(), "config.json"],
+    [savedModel(), "tokenizer_config.json"],
+    [adapter, "adapter_config.json"],
+  ] as const) {
+    writeFileSync(join(path, name), text);
+    expect(problemOf(path)).toMatch(`${name} is not a JSON object`);
+  }
+});
+
+test.each(["config.json", "tokenizer_config.json", "model.safetensors"])(
+  "a pipe, a folder or a huge file in the place of %s keeps nobody waiting",
+  (name) => {
+    const path = savedModel();
+    const file = join(path, name);
+    truncateSync(file, 2 ** 40);
+    expect(problemOf(path)).toContain(file);
+    rmSync(file);
+    execFileSync("mkfifo", [file]);
+    expect(problemOf(path)).toMatch(`${name} is no plain file`);
+    rmSync(file);
+    mkdirSync(file);
+    expect(problemOf(path)).toMatch(`${name} is no plain file`);
+  },
+);
+
+test.each<[string, (entries: Entries) => void, string]>([
+  [
+    "3,000 others",
+    (entries) => {
+      for (let n = 0; n < 3_000; n++) {
+        entries[`model.layers.${n}.empty`] = { dtype: "F32", shape: [0], data_offsets: [0, 0] };
+      }
+    },
+    "too long for 20 tensors",
+  ],
+  [
+    "two tensors in one place",
+    (entries) => {
+      const norm = entries["model.layers.0.input_layernorm.weight"]!;
+      norm.data_offsets = entries["model.norm.weight"]!.data_offsets;
+    },
+    "has a gap or an overlap at model.layers",
+  ],
+  [
+    "a gap between its tensors",
+    (entries) => delete entries["model.layers.0.input_layernorm.weight"],
+    "has a gap or an overlap at model.layers.0.post_attention_layernorm.weight",
+  ],
+  [
+    "less than the file holds",
+    (entries) => delete entries[Object.keys(entries).at(-1) ?? ""],
+    "has a gap or an overlap at its end",
+  ],
+])("a header that names %s is one sentence", (_, change, problem) => {
+  const path = savedModel();
+  editHeader(path, change);
+  expect(problemOf(path)).toMatch(problem);
+});
+
+test.each([NaN, Infinity, -Infinity])("weights that are %s are refused by name", (value) => {
+  const path = join(scratchDirectory(), "step-1");
+  const weights = tinyWeights();
+  weights["model.norm.weight"]!.data[7] = value;
+  saveModel(path, weights, NOTES);
+  expect(problemOf(path)).toMatch("has numbers that are not finite in model.norm.weight");
+});
+
+test("an adapter that names itself as its base, or one that names it, is one sentence", () => {
+  const one = savedAdapter(savedModel());
+  const other = savedAdapter(one);
+  expect(problemOf(other)).toMatch(`names the adapter ${one} as its base`);
+  edit(one, "adapter_config.json", { base_model_name_or_path: one });
+  expect(problemOf(one)).toMatch(`names the adapter ${one} as its base`);
+  edit(one, "adapter_config.json", { base_model_name_or_path: other });
+  expect(problemOf(one)).toMatch(`names the adapter ${other} as its base`);
+});
+
+test.each([
+  [{ r: 0 }, "is not an adapter that Kit saved"],
+  [{ r: -1 }, "is not an adapter that Kit saved"],
+  [{ r: 1e12 }, "cannot hold the 4 tensors"],
+  [{ lora_alpha: null }, "is not an adapter that Kit saved"],
+  [{ target_modules: [] }, "is not an adapter that Kit saved"],
+  [{ target_modules: ["__proto__"] }, "is not an adapter that Kit saved"],
+  [{ target_modules: [null] }, "is not an adapter that Kit saved"],
+])("an adapter_config.json with %j is one sentence", (changes, problem) => {
+  const path = savedAdapter(savedModel());
+  edit(path, "adapter_config.json", changes);
+  expect(problemOf(path)).toMatch(problem);
+});

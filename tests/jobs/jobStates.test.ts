@@ -1,0 +1,30 @@
+import { dirname } from "node:path";
+import { expect, test } from "vitest";
+import type { JobEvent } from "../../protocol/event.ts";
+import { createJobStates } from "../../jobs/jobStates.ts";
+import { type LeaseState, createLeaseWatch } from "../../jobs/leaseWatch.ts";
+import { COMPLETED, STARTED, createJob } from "../jobs.ts";
+import { createProject } from "../project.ts";
+
+const FAILED: JobEvent = { event: "training.failed", data: { error: "No rows." } };
+
+test.each<[LeaseState, JobEvent, string]>([
+  ["gone", COMPLETED, "completed"],
+  ["gone", FAILED, "failed"],
+  ["silent", COMPLETED, "completed"],
+])(
+  "an owner that is %s has its last word, though it said it after the log was read: %j",
+  (lease, event, status) => {
+    const { job, directory, append } = createJob(createProject(), "job", [STARTED]);
+    const leases = createLeaseWatch();
+    const look = () => {
+      // Between the look at the log and the one at the lease.
+      append(event);
+      return { lease, hasTurn: true };
+    };
+    const states = createJobStates(dirname(directory), { ...leases, look });
+    const state = states.look(job.id);
+    expect(state?.job.status).toBe(status);
+    expect(state?.error).toBe(event === FAILED ? "No rows." : undefined);
+  },
+);
