@@ -30,12 +30,13 @@ export type Answer =
 export interface Failure {
   code: EngineErrorCode;
   message: string;
-  stack: string | undefined;
+  /** Of what the engine did not foresee. */
+  stack?: string | undefined;
 }
 
 export function toFailure(error: unknown): Failure {
   if (error instanceof EngineError) {
-    return { code: error.code, message: error.message, stack: error.stack };
+    return { code: error.code, message: error.message };
   }
   const { message, stack } = error instanceof Error ? error : new Error(String(error));
   if (isOutOfMemory(error)) return { code: "OUT_OF_MEMORY", message: OUT_OF_MEMORY, stack };
@@ -47,7 +48,7 @@ export function toFailure(error: unknown): Failure {
 }
 
 export function fromFailure({ code, message, stack }: Failure): EngineError {
-  return new EngineError(code, message, { cause: stack });
+  return new EngineError(code, message, stack === undefined ? undefined : { cause: stack });
 }
 
 const OUT_OF_MEMORY = "The engine ran out of memory: use a smaller batchSize, maxLength or model.";
