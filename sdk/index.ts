@@ -4,6 +4,7 @@ export { loadModel } from "./model.ts";
 export type { LoraConfig, TrainerOptions } from "./options.ts";
 export { type Trainer, createTrainer } from "./trainer.ts";
 export type { LoadedModel } from "../protocol/engine.ts";
+export { KitError } from "../protocol/error.ts";
 export type { ChatMessage, InferRequest, InferResult } from "../protocol/infer.ts";
 export type { ModelShape } from "../protocol/trainConfig.ts";
 export type { Artifact } from "../protocol/event.ts";

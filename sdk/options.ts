@@ -1,12 +1,7 @@
 import { inspect } from "node:util";
 import * as v from "valibot";
-import {
-  type ModelSource,
-  PROJECTIONS,
-  type PresetName,
-  type Projection,
-  resolveModel,
-} from "../engines/embedded/index.ts";
+import { type ModelSource, PROJECTIONS, resolveModel } from "../engines/embedded/index.ts";
+import type { PresetName, Projection } from "../protocol/modelNames.ts";
 import type { ModelShape } from "../protocol/trainConfig.ts";
 import { KitError, messageOf } from "../protocol/error.ts";
 import type { TrainerCallbacks } from "./callbacks.ts";

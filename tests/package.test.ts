@@ -1,4 +1,12 @@
-import { existsSync, lstatSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { dirname, join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { NPM, type Packed, ROOT, createFolder, pack, run } from "./packed.ts";
@@ -120,6 +128,26 @@ export default kit;
   const output = await run(folder, [...NPM, "exec", "--", "kit", "start", "check.ts"]);
   expect(output).toMatch(/^job \S+ tiny\n/);
   expect(output).toMatch(/\ncompleted in /);
+});
+
+it("its types compile with TypeScript 5.4, libraries checked too, and hold nothing of an engine", async () => {
+  const own = join(folder, "older");
+  mkdirSync(own);
+  writeFileSync(join(own, "package.json"), `{"private":true,"type":"module"}\n`);
+  const install = ["install", "--ignore-scripts", "--no-audit", "--no-fund", "--prefer-offline"];
+  await run(own, [...NPM, ...install, "typescript@5.4.5", "@types/node@20"]);
+  const source = `import * as kit from "kit";
+export const all: typeof kit = kit;
+export const trainer = kit.createTrainer({ name: "a", dataset: { type: "jsonl", path: "a" } });
+`;
+  writeFileSync(join(own, "check.ts"), source);
+  const output = await run(own, [
+    ...[process.execPath, "node_modules/typescript/bin/tsc", "--listFiles", "--noEmit", "--strict"],
+    ...["--module", "nodenext", "--target", "es2022", "--lib", "es2023", "--types", "node"],
+    "check.ts",
+  ]);
+  const read = [...output.matchAll(/\/kit\/dist\/(\w+)\/\S+/g)].map(([, part]) => part);
+  expect(new Set(read)).toEqual(new Set(["sdk", "protocol"]));
 });
 
 interface Installed {

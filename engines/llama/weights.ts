@@ -1,6 +1,9 @@
+import { PROJECTIONS, type Projection } from "../../protocol/modelNames.ts";
 import type { ModelShape } from "../../protocol/trainConfig.ts";
 import { createRandom } from "./random.ts";
 import { VOCABULARY } from "./tokenizer.ts";
+
+export { PROJECTIONS, type Projection };
 
 /** A dense tensor on the JavaScript side, row-major. */
 export interface Tensor {
@@ -13,19 +16,6 @@ export type Weights = Record<string, Tensor>;
 
 export const EMBEDDING = "model.embed_tokens.weight";
 export const FINAL_NORM = "model.norm.weight";
-
-/** The linear maps of a block, by the names that LoRA's `targetModules` uses. */
-export const PROJECTIONS = {
-  q_proj: "self_attn",
-  k_proj: "self_attn",
-  v_proj: "self_attn",
-  o_proj: "self_attn",
-  gate_proj: "mlp",
-  up_proj: "mlp",
-  down_proj: "mlp",
-} as const;
-
-export type Projection = keyof typeof PROJECTIONS;
 
 /** A projection's name without `.weight`. */
 export function projectionName(layer: number, projection: Projection): string {

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { loadModel } from "kit";
+import { KitError, loadModel } from "kit";
 import { describe, expect, it } from "vitest";
 import { createTinyTrainer, enterProject } from "./project.ts";
 
@@ -74,6 +74,7 @@ describe("loadModel", () => {
 describe("a wrong argument is one clear sentence", () => {
   it.each([
     [undefined, "infer takes { prompt } or { messages }, not undefined."],
+    [{ prompt: "1", messages: [] }, "infer takes messages or a prompt, not both."],
     [{ prompt: "1", signal: "soon" }, "infer needs an AbortSignal as its signal."],
   ])("of a checkpoint's infer: %o", async (request, message) => {
     enterProject();
@@ -81,7 +82,9 @@ describe("a wrong argument is one clear sentence", () => {
       maxSteps: 1,
       callbacks: { onCheckpoint: async ({ infer }) => void (await infer(request as never)) },
     });
-    await expect(trainer.wait()).rejects.toMatchObject({ name: "KitError", message });
+    const failed = trainer.wait();
+    await expect(failed).rejects.toMatchObject({ name: "KitError", message });
+    await expect(failed).rejects.toBeInstanceOf(KitError);
   });
 
   it("of loadModel", async () => {
