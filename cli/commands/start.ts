@@ -28,7 +28,7 @@ export async function start(
   const early = exitOnSignals(explain);
   const project = enterProject(options.project);
   recordOwnRun(project);
-  const bundle = await ensureBundle(project, entry);
+  const bundle = await ensureBundle(project, entry, (stale) => console.error(`kit: ${stale}`));
   const trainer = await loadOrExplain(bundle, name, explain);
   if (!trainer) throw new KitError("NO_TRAINER", withEntry(name, NO_TRAINER));
   const end = printEvents(trainer, project);
