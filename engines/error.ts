@@ -10,7 +10,8 @@ export type EngineErrorCode =
   | "CHECKPOINT_UNWRITABLE"
   | "REQUEST_INVALID"
   | "OUT_OF_MEMORY"
-  | "WORKER_FAILED";
+  | "WORKER_FAILED"
+  | "KIT_BUNDLED";
 
 /** Kit's error with the codes that an engine uses. */
 export class EngineError extends KitError {
