@@ -5,6 +5,7 @@ import { pathToFileURL } from "node:url";
 import type { BuildFailure, Plugin } from "esbuild";
 import { isPlainFile, makeDirectory, refuseLink, writeFileAtomically } from "../disk/file.ts";
 import { KitError, isKitError, messageOf } from "../protocol/error.ts";
+import { changedInputs, withInputs } from "./bundleInputs.ts";
 import { installedKit, wrongKit } from "./packages/installedKit.ts";
 import { PACKAGE } from "./packages/own.ts";
 
@@ -13,11 +14,27 @@ export const DEFAULT_ENTRY = "src/kit/index.ts";
 const READABLE = 0o644;
 const NODE_TARGET = "node20.19";
 
-/** The bundle that exists, or a new one. A named entry is always built. */
-export async function ensureBundle(project: string, entry?: string): Promise<string> {
+/**
+ * The bundle that exists, or a new one. A named entry is always built.
+ * @param onStale gets a sentence when the bundle that exists is not of the files as they are now
+ */
+export async function ensureBundle(
+  project: string,
+  entry: string | undefined,
+  onStale: (sentence: string) => void,
+): Promise<string> {
   const path = bundlePath(project, DEFAULT_ENTRY);
   refuseLink(dirname(path));
-  return entry === undefined && isPlainFile(path) ? path : buildBundle(project, entry);
+  if (entry !== undefined || !isPlainFile(path)) return buildBundle(project, entry);
+  const [changed, ...others] = changedInputs(path, project);
+  if (changed !== undefined) onStale(describeStale(project, changed, others.length));
+  return path;
+}
+
+function describeStale(project: string, changed: string, others: number): string {
+  const more = others === 0 ? "" : ` and ${others} more`;
+  const verb = existsSync(join(project, changed)) ? "changed" : "was removed";
+  return `${changed}${more} ${verb} after the last build, which is what runs now. Run kit build to train the files as they are.`;
 }
 
 /**
@@ -72,8 +89,10 @@ async function bundle(project: string, entryPath: string, outfile: string): Prom
       sourcemap: "inline",
       logLevel: "silent",
       write: false,
+      metafile: true,
     });
-    return result.outputFiles[0]?.text ?? "";
+    const code = result.outputFiles[0]?.text ?? "";
+    return withInputs(code, project, Object.keys(result.metafile.inputs));
   } catch (error) {
     const thrown: unknown = (error as Partial<BuildFailure>).errors?.[0]?.detail;
     if (isKitError(thrown)) throw thrown;

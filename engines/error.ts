@@ -11,7 +11,8 @@ export type EngineErrorCode =
   | "REQUEST_INVALID"
   | "OUT_OF_MEMORY"
   | "DIVERGED"
-  | "WORKER_FAILED";
+  | "WORKER_FAILED"
+  | "KIT_BUNDLED";
 
 /** Kit's error with the codes that an engine uses. */
 export class EngineError extends KitError {

@@ -11,7 +11,10 @@ export function isChatMessage(value: unknown): value is ChatMessage {
 }
 
 /** What to continue: a conversation or a bare text, and how to choose its tokens. */
-export type InferRequest = ({ messages: ChatMessage[] } | { prompt: string }) & {
+export type InferRequest = (
+  | { messages: ChatMessage[]; prompt?: undefined }
+  | { prompt: string; messages?: undefined }
+) & {
   /** Most tokens to generate. Default: what is left of the model's context. */
   maxTokens?: number;
   /** 0, the default, always takes the likeliest token. */

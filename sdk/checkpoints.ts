@@ -2,7 +2,9 @@ import { join } from "node:path";
 import type { Engine, LoadedModel } from "../protocol/engine.ts";
 import type { Artifact } from "../protocol/event.ts";
 import type { Infer } from "./callbacks.ts";
+import { assertRequest } from "./inferRequest.ts";
 import { guardModel } from "./loadedModel.ts";
+import { atCaller } from "./thrown.ts";
 
 /** A job's checkpoints, to be asked. Each is loaded when it is first asked, and only then. */
 export interface Checkpoints {
@@ -29,14 +31,17 @@ export function createCheckpoints(
     open({ path }) {
       let model: Promise<LoadedModel> | undefined;
       return {
-        async infer(request) {
-          if (!model) {
-            model = engine.load(join(directory, path)).then(guardModel);
-            loaded.add(model);
-          }
-          const { infer } = await model;
-          const signals = request.signal ? [request.signal, signal] : [signal];
-          return infer({ ...request, signal: AbortSignal.any(signals) });
+        infer: function infer(request) {
+          return atCaller(infer, async () => {
+            assertRequest(request);
+            if (!model) {
+              model = engine.load(join(directory, path)).then(guardModel);
+              loaded.add(model);
+            }
+            const { infer: answer } = await model;
+            const signals = request.signal ? [request.signal, signal] : [signal];
+            return answer({ ...request, signal: AbortSignal.any(signals) });
+          });
         },
         async close() {
           const last = model;

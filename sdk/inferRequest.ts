@@ -18,9 +18,12 @@ export function assertRequest(request: unknown): asserts request is InferRequest
     throw problem(`does not know the option "${unknown}". It takes ${OPTIONS.join(", ")}`);
   }
   const { messages, prompt, maxTokens, signal } = rest;
+  if (messages !== undefined && prompt !== undefined) {
+    throw problem("takes messages or a prompt, not both");
+  }
   const isConversation =
     Array.isArray(messages) && messages.length > 0 && messages.every(isChatMessage);
-  if (!("messages" in rest ? isConversation : typeof prompt === "string")) {
+  if (!(messages !== undefined ? isConversation : typeof prompt === "string")) {
     throw problem(
       'needs messages or a prompt: a list of { role: "system", "user" or "assistant", content: a text }, or a text',
     );

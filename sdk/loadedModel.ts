@@ -1,14 +1,15 @@
 import type { LoadedModel } from "../protocol/engine.ts";
 import { asInferResult } from "../protocol/engineReport.ts";
+import type { Infer } from "./callbacks.ts";
 import { assertRequest } from "./inferRequest.ts";
+import { atCaller } from "./thrown.ts";
 
 /** A model that an engine has loaded, with requests and answers checked at the boundary. */
-export function guardModel({ infer, close }: LoadedModel): LoadedModel {
-  return {
-    async infer(request) {
+export function guardModel({ infer: answer, close }: LoadedModel): LoadedModel {
+  const infer: Infer = (request) =>
+    atCaller(infer, async () => {
       assertRequest(request);
-      return asInferResult(await infer(request));
-    },
-    close,
-  };
+      return asInferResult(await answer(request));
+    });
+  return { infer, close };
 }

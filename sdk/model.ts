@@ -3,22 +3,27 @@ import { inspect } from "node:util";
 import type { Engine, LoadedModel } from "../protocol/engine.ts";
 import { KitError } from "../protocol/error.ts";
 import { createDefaultEngine } from "./engine.ts";
+import { findArtifact } from "./findArtifact.ts";
 import { guardModel } from "./loadedModel.ts";
+import { atCaller } from "./thrown.ts";
 
 /**
  * Loads a checkpoint to ask it, after its job or outside of any:
- * `await loadModel(".kit/jobs/<id>/artifacts/step-400")`. Close it when done.
+ * `await loadModel(".kit/jobs/<id>/artifacts/step-400")`; of a job's directory, the last that it
+ * has saved. Close it when done.
  * @throws KitError `CHECKPOINT_INVALID` when the directory holds no checkpoint
  */
-export async function loadModel(
+export function loadModel(
   directory: string,
   { engine = createDefaultEngine() }: { engine?: Engine } = {},
 ): Promise<LoadedModel> {
-  if (typeof directory !== "string") {
-    throw new KitError(
-      "INVALID_OPTION",
-      `loadModel takes the path of a checkpoint's directory, not ${inspect(directory)}.`,
-    );
-  }
-  return guardModel(await engine.load(resolve(directory)));
+  return atCaller(loadModel, async () => {
+    if (typeof directory !== "string") {
+      throw new KitError(
+        "INVALID_OPTION",
+        `loadModel takes the path of a checkpoint's directory, not ${inspect(directory)}.`,
+      );
+    }
+    return guardModel(await engine.load(findArtifact(resolve(directory))));
+  });
 }

@@ -1,9 +1,10 @@
 import * as v from "valibot";
 import type { Engine } from "../protocol/engine.ts";
+import type { PresetName, Projection } from "../protocol/modelNames.ts";
 import { KitError, messageOf } from "../protocol/error.ts";
 import type { AskedConfig, ModelShape, TrainConfig } from "../protocol/trainConfig.ts";
 import type { TrainerCallbacks } from "./callbacks.ts";
-import { type PresetName, type Projection, createDefaultEngine } from "./engine.ts";
+import { createDefaultEngine } from "./engine.ts";
 import { describeIssue, optionsSchema } from "./optionsSchema.ts";
 
 /** Any text, but an editor goes on offering what it stands beside. */

@@ -1,6 +1,7 @@
 import { relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { inspect } from "node:util";
+import { isKitError } from "../protocol/error.ts";
 
 /** What was thrown, or in its stead an error that says what it was. */
 export function asError(thrown: unknown): Error {
@@ -8,6 +9,25 @@ export function asError(thrown: unknown): Error {
   return new Error(
     `The project's code threw ${inspect(thrown)}. Throw an Error, which tells where it comes from.`,
   );
+}
+
+/**
+ * Does what the project's code has called for. An error of Kit's then has the stack of that call:
+ * where Kit noticed, on another thread or after a wait, leads nowhere.
+ * @param called the function that the project's code has called, which calls this at once
+ */
+export async function atCaller<T>(called: object, work: () => Promise<T>): Promise<T> {
+  const call: { stack?: string } = {};
+  Error.captureStackTrace(call, called as () => unknown);
+  try {
+    return await work();
+  } catch (error) {
+    if (isKitError(error)) {
+      const frames = call.stack?.split("\n").filter((line) => /^\s+at /.test(line)) ?? [];
+      error.stack = [`${error.name}: ${error.message}`, ...frames].join("\n");
+    }
+    throw error;
+  }
 }
 
 export function withPlace(text: string, error: Error): string {

@@ -1,4 +1,12 @@
-import { existsSync, lstatSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { dirname, join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { NPM, type Packed, ROOT, createFolder, pack, run } from "./packed.ts";
@@ -28,7 +36,7 @@ it("the package holds what runs, and nothing else", () => {
     /^dist\/[\w/-]+\.(js|d\.ts)$/.test(path) ||
     /^dist\/page\/(index\.html|assets\/[\w.-]+)$/.test(path) ||
     /^templates\/quickstart\//.test(path) ||
-    /^docs\/[\w-]+\.(md|png|json)$/.test(path) ||
+    /^docs\/[\w-]+\.(md|json)$/.test(path) ||
     /^(README|CHANGELOG|CONTRIBUTING|SECURITY)\.md$/.test(path) ||
     ["package.json", "LICENSE"].includes(path);
   expect(paths.filter((path) => !isExpected(path))).toEqual([]);
@@ -52,7 +60,7 @@ it("what its documentation links to is in the package", () => {
   // CONTRIBUTING.md is about a clone.
   const pages = paths.filter((path) => /^(docs\/[\w-]+|README|CHANGELOG|SECURITY)\.md$/.test(path));
   const links = pages.flatMap((page) => {
-    const text = readFileSync(join(ROOT, page), "utf8");
+    const text = readFileSync(join(folder, "node_modules", "kit", page), "utf8");
     const targets = [...text.matchAll(/\]\(([^)#]+)(#[^)]*)?\)/g)].map(([, target = ""]) => target);
     return targets
       .filter((target) => !/^https?:/.test(target))
@@ -60,6 +68,21 @@ it("what its documentation links to is in the package", () => {
   });
   expect(links).toContain("docs/trainer.md");
   expect(links.filter((link) => !paths.includes(link))).toEqual([]);
+});
+
+it("its pages go without the pictures that they have in a clone", () => {
+  const installed = join(folder, "node_modules", "kit");
+  for (const page of ["README.md", "docs/page.md"]) {
+    const ours = readFileSync(join(ROOT, page), "utf8");
+    expect(ours).toMatch(/!\[.*\]\(.*\.png\)/);
+    expect(readFileSync(join(installed, page), "utf8")).not.toMatch(/!\[|\.png/);
+    expect(readFileSync(join(folder, "clone", page), "utf8")).toBe(ours);
+  }
+  const { scripts } = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8")) as {
+    scripts: Record<string, string>;
+  };
+  expect(scripts.prepack).toMatch(/ && node scripts\/pictures\.mjs out$/);
+  expect(scripts.postpack).toBe("node scripts/pictures.mjs back");
 });
 
 it("it installs at most 22 packages and 18 MB, without a compiler or a download of their own", () => {
@@ -120,6 +143,26 @@ export default kit;
   const output = await run(folder, [...NPM, "exec", "--", "kit", "start", "check.ts"]);
   expect(output).toMatch(/^job \S+ tiny\n/);
   expect(output).toMatch(/\ncompleted in /);
+});
+
+it("its types compile with TypeScript 5.4, libraries checked too, and hold nothing of an engine", async () => {
+  const own = join(folder, "older");
+  mkdirSync(own);
+  writeFileSync(join(own, "package.json"), `{"private":true,"type":"module"}\n`);
+  const install = ["install", "--ignore-scripts", "--no-audit", "--no-fund", "--prefer-offline"];
+  await run(own, [...NPM, ...install, "typescript@5.4.5", "@types/node@20"]);
+  const source = `import * as kit from "kit";
+export const all: typeof kit = kit;
+export const trainer = kit.createTrainer({ name: "a", dataset: { type: "jsonl", path: "a" } });
+`;
+  writeFileSync(join(own, "check.ts"), source);
+  const output = await run(own, [
+    ...[process.execPath, "node_modules/typescript/bin/tsc", "--listFiles", "--noEmit", "--strict"],
+    ...["--module", "nodenext", "--target", "es2022", "--lib", "es2023", "--types", "node"],
+    "check.ts",
+  ]);
+  const read = [...output.matchAll(/\/kit\/dist\/(\w+)\/\S+/g)].map(([, part]) => part);
+  expect(new Set(read)).toEqual(new Set(["sdk", "protocol"]));
 });
 
 interface Installed {

@@ -1,4 +1,4 @@
-import { KitError, isKitError } from "../../protocol/error.ts";
+import { KitError } from "../../protocol/error.ts";
 import { type FinalEvent, isFinalEvent } from "../../protocol/event.ts";
 import { describeEarlyExit } from "../../protocol/earlyExit.ts";
 import { NO_TRAINER } from "../../protocol/manifest.ts";
@@ -28,7 +28,7 @@ export async function start(
   const early = exitOnSignals(explain);
   const project = enterProject(options.project);
   recordOwnRun(project);
-  const bundle = await ensureBundle(project, entry);
+  const bundle = await ensureBundle(project, entry, (stale) => console.error(`kit: ${stale}`));
   const trainer = await loadOrExplain(bundle, name, explain);
   if (!trainer) throw new KitError("NO_TRAINER", withEntry(name, NO_TRAINER));
   const end = printEvents(trainer, project);
@@ -123,7 +123,7 @@ async function exitCodeOf(trainer: Trainer, end: End): Promise<number> {
     await trainer.wait();
   } catch (error) {
     if (end.event !== "training.failed") return reportError(error);
-    const place = error instanceof Error && !isKitError(error) && sourcePlace(error);
+    const place = error instanceof Error && sourcePlace(error);
     if (place) console.error(`  at ${place}`);
     if (process.env.DEBUG === "kit") console.error(error);
   }

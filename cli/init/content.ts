@@ -14,10 +14,13 @@ const RENAMED: Record<string, string> = { gitignore: ".gitignore" };
 
 /** What a package manager needs in a folder that is a project of its own, whatever is above it. */
 const OWN_FILES: Partial<Record<PackageManager, Record<string, string>>> = {
-  // esbuild's install script only checks its binary; pnpm fails on one that nobody has judged.
+  // pnpm fails on an install script that nobody has judged.
   pnpm: { "pnpm-workspace.yaml": "allowBuilds:\n  esbuild: false\n" },
   yarn: { "yarn.lock": "" },
 };
+
+/** esbuild's install script only checks its binary; npm warns of one that nobody has judged. */
+const ALLOW_SCRIPTS = { esbuild: false };
 
 export interface Values extends Installation {
   /** The package's name. */
@@ -41,13 +44,18 @@ export function filesFor(project: string, values: Values): Record<string, string
   const isOwn = isNew || shownBy === undefined || shownBy === project;
   const files = isOwn ? { ...OWN_FILES[manager] } : {};
   for (const file of listFiles(TEMPLATE)) {
-    files[RENAMED[file] ?? file] = fillIn(file, project, values);
+    files[RENAMED[file] ?? file] = fillIn(file, project, values, isOwn);
   }
   return files;
 }
 
-function fillIn(file: string, project: string, { name, manager }: Values): string {
-  if (file === MANIFEST) return `${JSON.stringify(manifestFor(project, name), null, 2)}\n`;
+function fillIn(file: string, project: string, { name, manager }: Values, isOwn: boolean): string {
+  if (file === MANIFEST) {
+    const manifest = manifestFor(project, name);
+    // npm reads it of the folder alone that it installs.
+    if (isOwn && manager === "npm") manifest.allowScripts = ALLOW_SCRIPTS;
+    return `${JSON.stringify(manifest, null, 2)}\n`;
+  }
   const content = readTemplate(file);
   if (file !== "README.md") return content;
   return content

@@ -29,6 +29,13 @@ export function mergeManifest(text: string, ours: string): Merged {
       }
     }
   }
+  for (const [name, value] of Object.entries(template.allowScripts ?? {})) {
+    // Judged already, as a whole or one version of it.
+    const judged = Object.keys(manifest.allowScripts ?? {});
+    if (judged.some((key) => key === name || key.startsWith(`${name}@`))) continue;
+    manifest.allowScripts = { ...manifest.allowScripts, [name]: value };
+    added.push(`allowScripts.${name}`);
+  }
   return { text: added.length > 0 ? formatLike(text, manifest) : text, added, kept };
 }
 

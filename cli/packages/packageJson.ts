@@ -8,6 +8,8 @@ export interface Manifest {
   scripts?: Record<string, string>;
   dependencies?: Record<string, string>;
   devDependencies?: Record<string, string>;
+  /** npm's: which packages may run their install scripts, by name or `name@version`. */
+  allowScripts?: Record<string, boolean>;
 }
 
 export const SECTIONS = ["scripts", "dependencies", "devDependencies"] as const;
@@ -25,7 +27,8 @@ export function readManifest(folder: string): Manifest | undefined {
 export function parseManifest(text: string): Manifest | undefined {
   try {
     const value: unknown = JSON.parse(text.replace(/^\uFEFF/, ""));
-    const isManifest = isObject(value) && SECTIONS.every((name) => isObject(value[name] ?? {}));
+    const isManifest =
+      isObject(value) && [...SECTIONS, "allowScripts"].every((name) => isObject(value[name] ?? {}));
     return isManifest ? value : undefined;
   } catch {
     // For its owner to mend.

@@ -1,5 +1,6 @@
+import type { Projection } from "../../protocol/modelNames.ts";
 import type { LoraConfig } from "../../protocol/trainConfig.ts";
-import { PROJECTIONS, type Projection } from "../llama/weights.ts";
+import { PROJECTIONS } from "../llama/weights.ts";
 
 /**
  * `adapter_config.json`, as PEFT reads it.

@@ -84,12 +84,17 @@ function* lines(path: string): Generator<{ text: string; number: number }> {
   }
 }
 
+const PROBLEMS: Record<string, string> = {
+  ENOENT: "there is no such file",
+  EISDIR: "it is a folder, not a file",
+};
+
 function readFile(path: string): Buffer {
   try {
     return readFileSync(path);
   } catch (cause) {
     const { code, message } = cause as NodeJS.ErrnoException;
-    const why = code === "ENOENT" ? "there is no such file" : message;
+    const why = PROBLEMS[code ?? ""] ?? message;
     throw new EngineError(
       "DATASET_UNREADABLE",
       `Cannot read the dataset ${path}: ${why}. Check dataset.path, which is relative to the project.`,

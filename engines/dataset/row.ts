@@ -44,6 +44,8 @@ export function parseRow(text: string, where: string): Row {
   }
   if ("prompt" in row || "completion" in row) {
     const { prompt, completion } = row as { prompt?: unknown; completion?: unknown };
+    if (prompt === undefined) return fail('a "completion" without a "prompt"');
+    if (completion === undefined) return fail('a "prompt" without a "completion"');
     if (typeof prompt !== "string") return fail('"prompt" is not a text');
     if (typeof completion !== "string") return fail('"completion" is not a text');
     return { prompt, completion };

@@ -1,3 +1,4 @@
+import type { Worker } from "node:worker_threads";
 import type { InferRequest, InferResult } from "../../protocol/infer.ts";
 import type { TrainConfig } from "../../protocol/trainConfig.ts";
 import type { EngineEvent } from "../../protocol/event.ts";
@@ -30,14 +31,16 @@ export type Answer =
 export interface Failure {
   code: EngineErrorCode;
   message: string;
-  stack: string | undefined;
+  /** Of what the engine did not foresee. */
+  stack?: string | undefined;
 }
 
 export function toFailure(error: unknown): Failure {
   if (error instanceof EngineError) {
-    return { code: error.code, message: error.message, stack: error.stack };
+    return { code: error.code, message: error.message };
   }
   const { message, stack } = error instanceof Error ? error : new Error(String(error));
+  if (isBundled(error)) return { code: "KIT_BUNDLED", message: BUNDLED };
   if (isOutOfMemory(error)) return { code: "OUT_OF_MEMORY", message: OUT_OF_MEMORY, stack };
   return {
     code: "WORKER_FAILED",
@@ -46,8 +49,29 @@ export function toFailure(error: unknown): Failure {
   };
 }
 
+/** @throws EngineError `KIT_BUNDLED` */
+export function startThread(start: () => Worker): Worker {
+  try {
+    return start();
+  } catch (error) {
+    throw fromFailure(toFailure(error));
+  }
+}
+
 export function fromFailure({ code, message, stack }: Failure): EngineError {
-  return new EngineError(code, message, { cause: stack });
+  return new EngineError(code, message, stack === undefined ? undefined : { cause: stack });
+}
+
+const BUNDLED =
+  "Kit cannot run from within a bundle, where the files of its threads are missing. Keep kit external: with esbuild, add --external:kit.";
+
+/** Whether a thread's file is not beside the code that starts it, or that has no place (CommonJS). */
+function isBundled(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  const { code = "", input = "" } = error as NodeJS.ErrnoException & { input?: string };
+  if (code === "ERR_INVALID_URL") return input.endsWith("Worker.js");
+  const isMissing = ["MODULE_NOT_FOUND", "ERR_MODULE_NOT_FOUND"].includes(code);
+  return isMissing && /^Cannot find module '[^']*(train|infer)Worker\.js'/.test(error.message);
 }
 
 const OUT_OF_MEMORY = "The engine ran out of memory: use a smaller batchSize, maxLength or model.";

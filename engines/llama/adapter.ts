@@ -1,13 +1,8 @@
+import type { Projection } from "../../protocol/modelNames.ts";
 import type { LoraConfig, ModelShape } from "../../protocol/trainConfig.ts";
 import { EngineError } from "../error.ts";
 import { createRandom } from "./random.ts";
-import {
-  PROJECTIONS,
-  projectionName,
-  projectionShape,
-  type Projection,
-  type Weights,
-} from "./weights.ts";
+import { PROJECTIONS, projectionName, projectionShape, type Weights } from "./weights.ts";
 
 /**
  * @throws EngineError `CONFIG_INVALID` naming a target that does not exist, and those that do

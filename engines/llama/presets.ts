@@ -1,3 +1,4 @@
+import type { PresetName } from "../../protocol/modelNames.ts";
 import { type ModelShape, isModelPath } from "../../protocol/trainConfig.ts";
 import { EngineError } from "../error.ts";
 
@@ -5,9 +6,7 @@ import { EngineError } from "../error.ts";
 export const PRESETS = {
   "kit/nano": { width: 64, layers: 2, heads: 4, context: 256 },
   "kit/small": { width: 96, layers: 3, heads: 4, context: 256 },
-} as const satisfies Record<string, ModelShape>;
-
-export type PresetName = keyof typeof PRESETS;
+} as const satisfies Record<PresetName, ModelShape>;
 
 /** What a config's `model` stands for. */
 export type ModelSource =

@@ -1,3 +1,4 @@
+import type { Projection } from "../../protocol/modelNames.ts";
 import type { ModelShape } from "../../protocol/trainConfig.ts";
 import { createRandom } from "./random.ts";
 import { VOCABULARY } from "./tokenizer.ts";
@@ -14,7 +15,7 @@ export type Weights = Record<string, Tensor>;
 export const EMBEDDING = "model.embed_tokens.weight";
 export const FINAL_NORM = "model.norm.weight";
 
-/** The linear maps of a block, by the names that LoRA's `targetModules` uses. */
+/** Which part of a block has each projection. */
 export const PROJECTIONS = {
   q_proj: "self_attn",
   k_proj: "self_attn",
@@ -23,9 +24,7 @@ export const PROJECTIONS = {
   gate_proj: "mlp",
   up_proj: "mlp",
   down_proj: "mlp",
-} as const;
-
-export type Projection = keyof typeof PROJECTIONS;
+} as const satisfies Record<Projection, "self_attn" | "mlp">;
 
 /** A projection's name without `.weight`. */
 export function projectionName(layer: number, projection: Projection): string {

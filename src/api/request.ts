@@ -25,7 +25,7 @@ export async function request(path: string, init?: RequestInit): Promise<Respons
   } catch (cause) {
     throw new RequestError(
       "unreachable",
-      "Kit does not answer. Check that `kit ui` is still running.",
+      "Kit does not answer. Check that kit ui is still running.",
       { cause },
     );
   }

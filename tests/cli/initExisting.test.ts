@@ -40,7 +40,7 @@ it("adds what is missing, overwrites nothing and says both", async () => {
       .sort();
   expect(listOf("added to")).toEqual([
     ".gitignore (.kit/)",
-    "package.json (scripts.ui, scripts.train, dependencies.kit, devDependencies.@types/node)",
+    "package.json (scripts.ui, scripts.train, dependencies.kit, devDependencies.@types/node, allowScripts.esbuild)",
   ]);
   expect(listOf("left alone")).toEqual([
     "README.md",

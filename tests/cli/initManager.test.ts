@@ -82,6 +82,22 @@ it("lets pnpm install without judging esbuild's script, in a workspace file that
   expect(readFileSync(join(kept, "pnpm-workspace.yaml"), "utf8")).toBe(other);
 });
 
+it("lets npm install without a warning of esbuild's script, unless the project has judged it", async () => {
+  const manifest = (project: string) =>
+    JSON.parse(readFileSync(join(project, "package.json"), "utf8")) as Record<string, unknown>;
+  const root = createProject({
+    "package-lock.json": "{}",
+    "package.json": `{"allowScripts":{"esbuild@0.28.2":true}}`,
+    "member/package.json": "{}",
+  });
+  await nextSteps(root, AGENTS.npm, "demo");
+  expect(manifest(join(root, "demo")).allowScripts).toEqual({ esbuild: false });
+  await nextSteps(root, AGENTS.npm);
+  expect(manifest(root).allowScripts).toEqual({ "esbuild@0.28.2": true });
+  await nextSteps(root, AGENTS.npm, "member");
+  expect(manifest(join(root, "member")).allowScripts).toBeUndefined();
+});
+
 it("makes a new folder a project of its own, and leaves a workspace's member in it", async () => {
   const root = createProject({
     "yarn.lock": "",

@@ -1,4 +1,4 @@
-import { writeFileSync } from "node:fs";
+import { rmSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { createJobStore } from "../../jobs/store.ts";
@@ -9,6 +9,9 @@ function jobsOf(project: string) {
 }
 
 const index = (project: string) => join(project, "src/kit/index.ts");
+
+const stale = (what: string) =>
+  `kit: ${what} after the last build, which is what runs now. Run kit build to train the files as they are.\n`;
 
 describe("kit start", () => {
   it("trains and prints plain lines", async () => {
@@ -42,11 +45,54 @@ describe("kit start", () => {
 
   it("trains what was built before, and builds when nothing was", async () => {
     const project = createTinyProject(tinySource({ name: "old", options: "maxSteps: 1," }));
-    expect((await runKit(project, ["start"])).stdout).toContain(" old\n");
+    expect(await runKit(project, ["start"])).toMatchObject({
+      stdout: expect.stringContaining(" old\n"),
+      stderr: "",
+    });
     writeFileSync(index(project), tinySource({ name: "new", options: "maxSteps: 1," }));
-    expect((await runKit(project, ["start"])).stdout).toContain(" old\n");
+    expect(await runKit(project, ["start"])).toMatchObject({
+      stdout: expect.stringContaining(" old\n"),
+      stderr: stale("src/kit/index.ts changed"),
+    });
     expect((await runKit(project, ["build"])).stdout).toBe("built .kit/build/index.mjs\n");
-    expect((await runKit(project, ["start"])).stdout).toContain(" new\n");
+    expect(await runKit(project, ["start"])).toMatchObject({
+      stdout: expect.stringContaining(" new\n"),
+      stderr: "",
+    });
+  });
+
+  it("says which file is not the one that was built, by content and not by time", async () => {
+    const [entry, level, rows] = ["src/kit/index.ts", "src/kit/level.ts", "shared/rows.json"];
+    const before = `import { Level } from "./level"; import rows from "../../shared/rows.json";
+console.log(Level.High, rows.length); process.exit();`;
+    const files = { [level]: "export enum Level { High = 7 }", [rows]: "[]" };
+    const project = createTinyProject(tinySource({ before }), files);
+    const told = async () => (await runKit(project, ["start"])).stderr.split("\n")[0];
+    const none =
+      "kit: src/kit/index.ts ended the process (exit code 0) while it was loaded. Remove the process.exit() from it or from what it imports.";
+    expect((await runKit(project, ["build"])).code).toBe(0);
+    expect(await told()).toBe(none);
+
+    // Another time, the same content.
+    utimesSync(join(project, level), new Date(), new Date(Date.now() + 3_600_000));
+    expect(await told()).toBe(none);
+    // Another content, an older time; of an enum only the value is in the bundle.
+    writeFileSync(join(project, level), "export enum Level { High = 8 }");
+    utimesSync(join(project, level), new Date(0), new Date(0));
+    expect(`${await told()}\n`).toBe(stale("src/kit/level.ts changed"));
+    writeFileSync(join(project, level), files[level]!);
+    expect(await told()).toBe(none);
+
+    rmSync(join(project, rows));
+    expect(`${await told()}\n`).toBe(stale("shared/rows.json was removed"));
+    writeFileSync(join(project, entry), "");
+    expect(`${await told()}\n`).toMatch(/^kit: \S+ and 1 more \S+/);
+  });
+
+  it("says nothing of a bundle that does not name its files", async () => {
+    const project = createTinyProject("", { ".kit/build/index.mjs": "process.exit(3);" });
+    const { stderr } = await runKit(project, ["start"]);
+    expect(stderr).toMatch(/^kit: src\/kit\/index\.ts ended the process/);
   });
 
   it("builds an entry that is named, whatever was built before", async () => {

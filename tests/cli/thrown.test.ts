@@ -1,5 +1,9 @@
+import { execFile } from "node:child_process";
+import { mkdirSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
+import { promisify } from "node:util";
 import { expect, test } from "vitest";
+import { ROOT } from "../packed.ts";
 import { createProject } from "../project.ts";
 import { ENDLESS, createTinyProject, runKit, tinySource } from "../kit.ts";
 
@@ -65,6 +69,66 @@ test.each([
     expect({ code, stderr }).toEqual({ code: 1, stderr: told });
   },
 );
+
+test.each([
+  ["infer", "infer({ prompt: `1`, temperature: -1 })", "infer needs a temperature of 0 or more."],
+  [
+    "infer, later",
+    "new Promise((go) => setTimeout(go)).then(() => infer({ prompt: `1`, maxTokens: 0 }))",
+    "infer needs a positive whole number of maxTokens.",
+  ],
+  [
+    "infer, on its thread",
+    "infer({ prompt: `1`.repeat(99) })",
+    "The prompt has 103 tokens, and the model's context is 32: shorten it.",
+  ],
+  [
+    "loadModel",
+    "loadModel(`nowhere`)",
+    /^There is no \S+\/nowhere\/config\.json: use the directory of a checkpoint that Kit saved\.$/,
+  ],
+])(
+  "what Kit refuses in a callback is placed where it was called: %s",
+  async (_, call, sentence) => {
+    const before = `import { loadModel } from "kit"; void loadModel;`;
+    const options = `maxSteps: 1, callbacks: { onCheckpoint: async ({ infer }) => {
+      void infer;
+      await ${call};
+    } },`;
+    const source = tinySource({ before, options });
+    const { code, stderr } = await runKit(createTinyProject(source), ["start"]);
+    const [failed = "", checkpoint, place] = stderr.split("\n");
+    expect(code).toBe(1);
+    expect(failed.replace("failed: ", "")).toEqual(
+      typeof sentence === "string" ? sentence : expect.stringMatching(sentence),
+    );
+    expect(checkpoint).toMatch(/^ {2}checkpoint /);
+    const line = source.split("\n").findIndex((text) => text.includes(call)) + 1;
+    expect(place).toMatch(new RegExp(`^  at src/kit/index\\.ts:${line}:\\d+$`));
+  },
+);
+
+test("a program that does not catch an error of Kit's sees its own line, and none of Kit's", async () => {
+  const project = createProject({
+    "ask.mjs": `import { loadModel } from "kit";
+
+async function ask() {
+  await new Promise((go) => setTimeout(go));
+  await loadModel("nowhere");
+}
+await ask();
+`,
+  });
+  mkdirSync(join(project, "node_modules"));
+  symlinkSync(ROOT, join(project, "node_modules/kit"));
+  const run = promisify(execFile)(process.execPath, ["ask.mjs"], { cwd: project });
+  const { stderr } = (await run.catch((error: unknown) => error)) as { stderr: string };
+  const at = stderr.split("\n").filter((line) => /^\s+at /.test(line));
+  expect(stderr).toContain("There is no ");
+  expect(at[0]).toMatch(/at ask \(file:\S+\/ask\.mjs:5:9\)$/);
+  expect(stderr).not.toMatch(/\/dist\//);
+  expect(stderr.trim().split("\n").length).toBeLessThan(16);
+});
 
 test("a rejection that the project's code listens for does not end its job", async () => {
   const before = `process.on("unhandledRejection", (reason) => console.log("seen", reason));`;

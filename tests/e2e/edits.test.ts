@@ -17,7 +17,7 @@ async function clickAndWait(page: Page): Promise<string | undefined> {
   // Disabled from the click to the end of the run.
   await expect.poll(() => runButton(page).isEnabled(), { timeout: 30_000 }).toBe(true);
   expect(await output.innerText()).toMatch(/\ncompleted in /);
-  return /^job \S+ (\S+)/.exec(await output.innerText())?.[1];
+  return /^job \S+ (\S+)/m.exec(await output.innerText())?.[1];
 }
 
 test("an edit between two clicks changes nothing; a reload takes it up, and so does kit build", async () => {

@@ -172,7 +172,7 @@ export function describeEngine(name: string, createEngine: () => Engine): void {
     it("answers from a checkpoint, while another training goes on too", async () => {
       const { engine, directory } = await run();
       const abort = new AbortController();
-      const begun = Promise.withResolvers?.() ?? withResolvers();
+      const begun = withResolvers();
       const other = run(
         { maxSteps: 1_000_000, saveSteps: 1_000_000 },
         { signal: abort.signal, onEvent: () => begun.resolve(undefined) },

@@ -1,4 +1,5 @@
-import { loadModel } from "kit";
+import { join } from "node:path";
+import { KitError, loadModel } from "kit";
 import { describe, expect, it } from "vitest";
 import { createTinyTrainer, enterProject } from "./project.ts";
 
@@ -42,9 +43,37 @@ describe("infer", () => {
   });
 });
 
+describe("loadModel", () => {
+  it("loads the last checkpoint of a job's folder, and of its artifacts", async () => {
+    const project = enterProject();
+    const trainer = createTinyTrainer({ maxSteps: 12, learningRate: 0.1 });
+    const { job, artifacts } = await trainer.wait();
+    expect(artifacts.map(({ step }) => step)).toEqual([2, 4, 6, 8, 10, 12]);
+    const directory = join(project, ".kit/jobs", job.id);
+    const answers: string[] = [];
+    for (const path of ["artifacts/step-12", "", "artifacts", "artifacts/step-8"]) {
+      const model = await loadModel(join(directory, path));
+      answers.push((await model.infer({ prompt: "1", maxTokens: 8 })).text);
+      await model.close();
+    }
+    const [last, ofJob, ofArtifacts, earlier] = answers;
+    expect({ ofJob, ofArtifacts }).toEqual({ ofJob: last, ofArtifacts: last });
+    expect(earlier).not.toBe(last);
+  });
+
+  it("says of a job without a checkpoint that it has none", async () => {
+    const directory = enterProject({ "job.json": "{}" });
+    await expect(loadModel(directory)).rejects.toMatchObject({
+      code: "CHECKPOINT_INVALID",
+      message: `The job in ${directory} has saved no checkpoint. Wait for its first, or load another job's.`,
+    });
+  });
+});
+
 describe("a wrong argument is one clear sentence", () => {
   it.each([
     [undefined, "infer takes { prompt } or { messages }, not undefined."],
+    [{ prompt: "1", messages: [] }, "infer takes messages or a prompt, not both."],
     [{ prompt: "1", signal: "soon" }, "infer needs an AbortSignal as its signal."],
   ])("of a checkpoint's infer: %o", async (request, message) => {
     enterProject();
@@ -52,7 +81,9 @@ describe("a wrong argument is one clear sentence", () => {
       maxSteps: 1,
       callbacks: { onCheckpoint: async ({ infer }) => void (await infer(request as never)) },
     });
-    await expect(trainer.wait()).rejects.toMatchObject({ name: "KitError", message });
+    const failed = trainer.wait();
+    await expect(failed).rejects.toMatchObject({ name: "KitError", message });
+    await expect(failed).rejects.toBeInstanceOf(KitError);
   });
 
   it("of loadModel", async () => {

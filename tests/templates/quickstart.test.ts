@@ -152,7 +152,7 @@ describe("the quickstart's evaluation", () => {
     vi.spyOn(console, "log").mockImplementation((line: string) => void lines.push(line));
     process.chdir(QUICKSTART);
     await printHeldOut(100, (request) => {
-      const prompt = "prompt" in request ? request.prompt : "";
+      const { prompt = "" } = request;
       asked.push(prompt);
       const text = answer(rows.get(prompt)!);
       return Promise.resolve({ text, finishReason: "stop", tokens: text.length });

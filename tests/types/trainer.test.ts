@@ -5,9 +5,9 @@ const trainer = (options: string) => `
 import { createTrainer } from "kit";
 createTrainer({ name: "tiny", dataset: { type: "jsonl", path: "data.jsonl" }, ${options} });`;
 const whole = (body: string) => `
-import { type TrainerOptions, createKit, createTrainer, loadModel } from "kit";
+import { KitError, type TrainerOptions, createKit, createTrainer, loadModel } from "kit";
 ${body}
-void [createKit, createTrainer, loadModel];
+void [KitError, createKit, createTrainer, loadModel];
 export {};`;
 
 const RIGHT = whole(`
@@ -32,7 +32,10 @@ const trainer = createTrainer({
       sure<(typeof artifacts)[0]["kind"], "model" | "adapter">(true);
       sure<(typeof artifacts)[0]["directory"], string>(true);
     },
-    onFailed: ({ error }) => sure<typeof error, Error>(true),
+    onFailed: ({ error }) => {
+      sure<typeof error, Error>(true);
+      if (error instanceof KitError) sure<typeof error.code, string>(true);
+    },
     // As short as people write it, whatever it returns.
     onCancelled: ({ job }) => [].push(job.id as never),
   },
@@ -110,6 +113,13 @@ const WRONG: [string, string, RegExp][] = [
     "infer without a prompt",
     trainer(
       "callbacks: { onCheckpoint: async ({ infer }) => void (await infer({ maxTokens: 3 })) }",
+    ),
+    /is not assignable to parameter of type 'InferRequest'/,
+  ],
+  [
+    "infer with a prompt and messages",
+    trainer(
+      'callbacks: { onCheckpoint: async ({ infer }) => void (await infer({ prompt: "1", messages: [] })) }',
     ),
     /is not assignable to parameter of type 'InferRequest'/,
   ],

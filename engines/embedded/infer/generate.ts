@@ -66,7 +66,7 @@ function answers(logits: Float32Array): Float32Array {
 }
 
 function promptTokens(request: InferRequest, style: PromptStyle): number[] {
-  if ("messages" in request) return openConversation(request.messages);
+  if (request.messages) return openConversation(request.messages);
   if (style === "text") return openDocument(request.prompt);
   return openConversation([{ role: "user", content: request.prompt }]);
 }

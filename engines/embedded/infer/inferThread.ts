@@ -2,7 +2,7 @@ import { Worker } from "node:worker_threads";
 import type { LoadedModel } from "../../../protocol/engine.ts";
 import type { InferRequest, InferResult } from "../../../protocol/infer.ts";
 import { EngineError } from "../../error.ts";
-import { fromFailure, toFailure, type Answer, type Question } from "../messages.ts";
+import { fromFailure, startThread, toFailure, type Answer, type Question } from "../messages.ts";
 import { threadEnded } from "../train/trainThread.ts";
 
 type Pending = { resolve: (result: InferResult | null) => void; reject: (error: Error) => void };
@@ -20,7 +20,9 @@ export function createInferThread({ idleMs = 30_000 } = {}) {
   let count = 0;
 
   function start(): Worker {
-    const started = new Worker(new URL("./inferWorker.js", import.meta.url), { execArgv: [] });
+    const started = startThread(
+      () => new Worker(new URL("./inferWorker.js", import.meta.url), { execArgv: [] }),
+    );
     const end = (error: Error) => {
       if (worker !== started) return;
       worker = null;

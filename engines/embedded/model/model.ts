@@ -1,3 +1,4 @@
+import type { Projection } from "../../../protocol/modelNames.ts";
 import { nn, numpy as np } from "@jax-js/jax";
 import type { ModelShape } from "../../../protocol/trainConfig.ts";
 import { NORM_EPSILON } from "../../llama/constants.ts";
@@ -7,7 +8,6 @@ import {
   FINAL_NORM,
   normName,
   projectionName,
-  type Projection,
   type Weights,
 } from "../../llama/weights.ts";
 

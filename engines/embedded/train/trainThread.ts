@@ -3,17 +3,26 @@ import { Worker } from "node:worker_threads";
 import type { TrainOptions } from "../../../protocol/engine.ts";
 import { ARTIFACTS, removePartial } from "../../checkpoint/directory.ts";
 import { EngineError } from "../../error.ts";
-import { fromFailure, toFailure, type TrainJob, type TrainMessage } from "../messages.ts";
+import {
+  fromFailure,
+  startThread,
+  toFailure,
+  type TrainJob,
+  type TrainMessage,
+} from "../messages.ts";
 
 /** Trains on a thread of its own, which has ended when this settles. */
 export async function trainOnThread(options: TrainOptions): Promise<void> {
   const { config, directory, signal } = options;
   signal.throwIfAborted();
-  const worker = new Worker(new URL("./trainWorker.js", import.meta.url), {
-    // The process's own flags, such as --input-type or --import, are not meant for this thread.
-    execArgv: [],
-    workerData: { config, directory } satisfies TrainJob,
-  });
+  const worker = startThread(
+    () =>
+      new Worker(new URL("./trainWorker.js", import.meta.url), {
+        // The process's own flags, such as --input-type or --import, are not meant for this thread.
+        execArgv: [],
+        workerData: { config, directory } satisfies TrainJob,
+      }),
+  );
   try {
     await outcome(worker, options);
   } finally {

@@ -2,7 +2,8 @@ import { execFileSync } from "node:child_process";
 import { mkdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { readCheckpoint, saveAdapter, saveModel } from "../../../engines/checkpoint/checkpoint.ts";
+import { adapterFiles, readCheckpoint, saveModel } from "../../../engines/checkpoint/checkpoint.ts";
+import { writeDirectory } from "../../../engines/checkpoint/directory.ts";
 import { EngineError } from "../../../engines/error.ts";
 import { randomAdapter } from "../../../engines/llama/adapter.ts";
 import { scratchDirectory } from "../embedded/scratch.ts";
@@ -23,7 +24,7 @@ function savedModel(): string {
 
 function savedAdapter(base: string): string {
   const path = join(scratchDirectory(), "step-1");
-  saveAdapter(path, randomAdapter(LORA, TINY, 1), { ...NOTES, lora: LORA, base });
+  writeDirectory(path, adapterFiles(randomAdapter(LORA, TINY, 1), { ...NOTES, lora: LORA, base }));
   return path;
 }
 

@@ -66,8 +66,10 @@ test.each([
   ["{oops", /train\.jsonl:3: not valid JSON; expected one of \{"messages"/],
   ["[1]", /train\.jsonl:3: not a JSON object/],
   ["{}", /train\.jsonl:3: no "messages", "prompt" or "text"/],
-  ['{"prompt":"a"}', /train\.jsonl:3: "completion" is not a text/],
-  ['{"completion":"a"}', /train\.jsonl:3: "prompt" is not a text/],
+  ['{"prompt":"a"}', /train\.jsonl:3: a "prompt" without a "completion"; expected/],
+  ['{"completion":"a"}', /train\.jsonl:3: a "completion" without a "prompt"; expected/],
+  ['{"prompt":"a","completion":null}', /train\.jsonl:3: "completion" is not a text/],
+  ['{"prompt":1,"completion":"a"}', /train\.jsonl:3: "prompt" is not a text/],
   ['{"text":7}', /train\.jsonl:3: "text" is not a text/],
   ['{"messages":[]}', /train\.jsonl:3: "messages" is not a list of messages/],
   [
@@ -91,7 +93,9 @@ test("a missing file, a directory and a file without rows are clear errors", () 
   expect(() => readDataset(join(directory, "no.jsonl"), 64)).toThrow(
     /Cannot read the dataset .*no\.jsonl: there is no such file/,
   );
-  expect(() => readDataset(directory, 64)).toThrow(/Cannot read the dataset/);
+  expect(() => readDataset(directory, 64)).toThrow(
+    /Cannot read the dataset .*: it is a folder, not a file\. Check dataset\.path/,
+  );
   expect(() => readDataset(scratchFile("empty.jsonl", "\n \r\n"), 64)).toThrow(
     /empty\.jsonl has no rows/,
   );

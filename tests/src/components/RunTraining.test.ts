@@ -64,7 +64,7 @@ describe("the label of the Run training action", () => {
     backend.on("GET api/manifest", () => Promise.reject(new TypeError("fetch failed")));
     const { page } = await visit(App);
     expect(button(page).text()).toBe(
-      "Couldn't read manifest: Kit does not answer. Check that `kit ui` is still running. Then reload the page.",
+      "Couldn't read manifest: Kit does not answer. Check that kit ui is still running. Then reload the page.",
     );
   });
 

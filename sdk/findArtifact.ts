@@ -1,0 +1,31 @@
+import { existsSync, readdirSync } from "node:fs";
+import { basename, join } from "node:path";
+import { KitError } from "../protocol/error.ts";
+
+const ARTIFACTS = "artifacts";
+
+/**
+ * The directory of a checkpoint: of a job's, or of its `artifacts`, the last that was saved in it.
+ * @throws KitError `CHECKPOINT_INVALID` for a job that has saved none
+ */
+export function findArtifact(directory: string): string {
+  const isJob = existsSync(join(directory, "job.json"));
+  if (!isJob && basename(directory) !== ARTIFACTS) return directory;
+  const parent = isJob ? join(directory, ARTIFACTS) : directory;
+  const last = stepsIn(parent).at(-1);
+  if (last !== undefined) return join(parent, `step-${last}`);
+  if (!isJob) return directory;
+  throw new KitError(
+    "CHECKPOINT_INVALID",
+    `The job in ${directory} has saved no checkpoint. Wait for its first, or load another job's.`,
+  );
+}
+
+/** In ascending order. */
+function stepsIn(directory: string): number[] {
+  if (!existsSync(directory)) return [];
+  return readdirSync(directory)
+    .flatMap((name) => /^step-(\d+)$/.exec(name)?.[1] ?? [])
+    .map(Number)
+    .toSorted((a, b) => a - b);
+}
