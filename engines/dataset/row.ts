@@ -1,5 +1,4 @@
 import type { ChatMessage } from "../../protocol/infer.ts";
-import { conversation, document, type Example } from "../llama/chat.ts";
 import { EngineError } from "../error.ts";
 
 /** A row of a dataset as the file has it. */
@@ -59,14 +58,4 @@ export function isChatMessage(value: unknown): value is ChatMessage {
   const { role, content } = value as { role?: unknown; content?: unknown };
   const known = role === "system" || role === "user" || role === "assistant";
   return known && typeof content === "string";
-}
-
-/** A row as the model sees it, however long. */
-export function exampleOf(row: Row): Example {
-  if ("text" in row) return document(row.text);
-  if ("messages" in row) return conversation(row.messages);
-  return conversation([
-    { role: "user", content: row.prompt },
-    { role: "assistant", content: row.completion },
-  ]);
 }

@@ -24,7 +24,8 @@ export async function trainOnThread(options: TrainOptions): Promise<Artifact[]> 
   }
 }
 
-function outcome(worker: Worker, { signal, onEvent }: TrainOptions): Promise<Artifact[]> {
+function outcome(worker: Worker, options: TrainOptions): Promise<Artifact[]> {
+  const { signal, onEvent, onNote } = options;
   return new Promise((resolve, reject) => {
     let settled = false;
     const settle = (end: () => void) => {
@@ -41,7 +42,8 @@ function outcome(worker: Worker, { signal, onEvent }: TrainOptions): Promise<Art
       else if (message.type === "failed") settle(() => reject(fromFailure(message.failure)));
       else {
         try {
-          onEvent(message.event);
+          if (message.type === "note") onNote?.(message.text);
+          else onEvent(message.event);
         } catch (error) {
           const reason = error instanceof Error ? error : new Error(String(error));
           settle(() => reject(reason));

@@ -9,7 +9,10 @@ const send = (message: TrainMessage) => parentPort?.postMessage(message);
 
 try {
   await startBackend();
-  const artifacts = await train(config, directory, (event) => send({ type: "event", event }));
+  const artifacts = await train(config, directory, {
+    onEvent: (event) => send({ type: "event", event }),
+    onNote: (text) => send({ type: "note", text }),
+  });
   send({ type: "done", artifacts });
 } catch (error) {
   send({ type: "failed", failure: toFailure(error) });
