@@ -36,7 +36,7 @@ export function* readLines<T>(
         if (rest > LONGEST_LINE_BYTES) {
           throw new EngineError(
             "DATASET_INVALID",
-            `${where}: a row of more than ${LONGEST_LINE_MIB} MiB: split it into several rows.`,
+            `${where}: a row of more than ${LONGEST_LINE_MIB} MiB: write it as several rows.`,
           );
         }
         // Doubled for a long line, and small again behind it.

@@ -122,7 +122,7 @@ test("a row of more than 64 MiB is refused in a sentence that names it, without 
   const path = scratchFile("train.jsonl", `${ROW}\n`);
   truncateSync(path, 3e9);
   expect(() => readDataset(path, 64)).toThrow(
-    /train\.jsonl:2: a row of more than 64 MiB: split it into several rows\.$/,
+    /train\.jsonl:2: a row of more than 64 MiB: write it as several rows\.$/,
   );
 });
 
