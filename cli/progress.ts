@@ -30,7 +30,7 @@ export function createProgress(options: ProgressOptions) {
   let last: Artifact | undefined;
 
   function startLines(data: EventData["training.started"]): string {
-    const { model, parameters, rows, cut, format, tokens, maxSteps, epochs } = data;
+    const { model, parameters, rows, format, tokens, maxSteps, epochs } = data;
     const { lora, batchSize } = config;
     const of = lora ? ` of an adapter (LoRA, r ${lora.r}, alpha ${lora.alpha})` : "";
     const passes =
@@ -39,13 +39,13 @@ export function createProgress(options: ProgressOptions) {
         : `, ${count(epochs)} ${epochs === 1 ? "pass" : "passes"} over the data`;
     const ofFormat = format === undefined ? "" : ` of ${format}`;
     const inTokens = tokens === undefined ? "" : `, ${count(tokens)} tokens`;
-    return withDetails(`training ${shown(model)}`, {
+    const started = withDetails(`training ${shown(model)}`, {
       parameters: count(parameters) + of,
       data: `${shown(config.dataset.path)}, ${count(rows)} rows${ofFormat}${inTokens}`,
-      ...(cut ? { cut: `${count(cut)} rows longer than maxLength or the model's context` } : {}),
       // Minutes may pass in silence before it.
       steps: `${count(maxSteps)} with ${count(batchSize)} rows each${passes}; the first compiles the model`,
     });
+    return [started, ...lossLines(data)].join("\n");
   }
 
   function logLine(data: EventData["training.log"]): string {
@@ -111,6 +111,20 @@ export function createProgress(options: ProgressOptions) {
       }
     },
   };
+}
+
+/** What of the data is not trained on. */
+function lossLines(data: EventData["training.started"]): string[] {
+  const { rows, cut = 0, leftOut = 0, maxLength, keepLeftOut } = data;
+  if (cut + leftOut === 0) return [];
+  const limit =
+    maxLength === undefined ? "maxLength or the model's context" : `${count(maxLength)} tokens`;
+  const of = `of ${count(rows + leftOut)} rows`;
+  const counts = leftOut
+    ? `${count(leftOut)} ${of} left out: no answer fits ${limit}${cut ? `; ${count(cut)} cut` : ""}`
+    : `${count(cut)} ${of} cut to ${limit}`;
+  const warning = `warning: ${counts}`;
+  return [keepLeftOut ? `${warning}\n  to keep them: ${keepLeftOut}` : warning];
 }
 
 function withDetails(line: string, details: Record<string, string>): string {

@@ -138,7 +138,34 @@ export function writeFileAtomically(path: string, content: string, mode = OWNER_
   }
 }
 
-/** The file's JSON, or undefined when it is missing or does not parse. */
-export function readJson(path: string): unknown {
-  return usePlain<unknown>(path, undefined, (file) => JSON.parse(readFileSync(file, "utf8")));
+/** A file of Kit's with more in it is none. */
+const MOST_JSON_BYTES = 1024 * 1024;
+
+/** What a file says, and its stamp from before it was read. */
+export interface StampedJson {
+  /** Undefined when it is longer than `most` bytes or does not parse. */
+  value: unknown;
+  stamp: string;
+}
+
+/** Undefined when there is no such file, or it cannot be read. */
+export function readStampedJson(path: string, most = MOST_JSON_BYTES): StampedJson | undefined {
+  return usePlain<StampedJson | undefined>(path, undefined, (file, stats) => {
+    const text = stats.size > most ? "" : readFileSync(file, "utf8");
+    return { value: parseJson(text), stamp: stampOf(stats) };
+  });
+}
+
+/** The file's JSON, or undefined when it is missing, longer than `most` bytes or does not parse. */
+export function readJson(path: string, most?: number): unknown {
+  return readStampedJson(path, most)?.value;
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    // Torn by a crash of the machine, or not ours.
+    return undefined;
+  }
 }

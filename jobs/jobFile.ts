@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import type { TrainConfig } from "../protocol/trainConfig.ts";
-import { readJson, writeFileAtomically } from "../disk/file.ts";
+import { readStampedJson, stampAt, writeFileAtomically } from "../disk/file.ts";
 
 /** `job.json`: what is written once when a job is made. */
 export interface JobFile {
@@ -14,10 +14,27 @@ export function writeJobFile(directory: string, file: JobFile): void {
   writeFileAtomically(pathIn(directory), `${JSON.stringify(file, null, 2)}\n`);
 }
 
-/** Undefined when it is missing or no job's. */
-export function readJobFile(directory: string): JobFile | undefined {
-  const file = readJson(pathIn(directory));
-  return isJobFile(file) ? file : undefined;
+export interface JobFiles {
+  /** Undefined when it is missing or no job's. One that is no job's is read again once it changes. */
+  read: (directory: string) => JobFile | undefined;
+  forget: (directory: string) => void;
+}
+
+export function createJobFiles(): JobFiles {
+  /** The stamps of files that were read and are no job's. */
+  const useless = new Map<string, string>();
+  return {
+    read(directory) {
+      const path = pathIn(directory);
+      const known = useless.get(directory);
+      if (known !== undefined && known === stampAt(path)) return undefined;
+      const { value, stamp } = readStampedJson(path) ?? {};
+      if (isJobFile(value)) return value;
+      if (stamp !== undefined) useless.set(directory, stamp);
+      return undefined;
+    },
+    forget: (directory) => void useless.delete(directory),
+  };
 }
 
 function isJobFile(value: unknown): value is JobFile {

@@ -1,5 +1,5 @@
 import type { Job } from "../protocol/job.ts";
-import { readJobFile } from "./jobFile.ts";
+import { createJobFiles } from "./jobFile.ts";
 import type { LeaseWatch } from "./leaseWatch.ts";
 import type { IndexedJob } from "./list/listIndex.ts";
 import { createLogEnds } from "./logEnd.ts";
@@ -38,6 +38,7 @@ export interface JobStates {
 /** @param root the folder of all jobs */
 export function createJobStates(root: string, leases: LeaseWatch): JobStates {
   const all = new Map<string, Known>();
+  const files = createJobFiles();
   const logEnds = createLogEnds();
 
   function look(id: string): JobState | undefined {
@@ -45,7 +46,7 @@ export function createJobStates(root: string, leases: LeaseWatch): JobStates {
     if (known?.ended !== undefined) return known.state;
     const before = known?.state;
     const directory = `${root}/${id}`;
-    const file = before?.job ?? readJobFile(directory);
+    const file = before?.job ?? files.read(directory);
     if (!file) return undefined;
     const { status, error, ended } = statusOf(id, directory);
     const isSame = before?.job.status === status;
@@ -85,6 +86,7 @@ export function createJobStates(root: string, leases: LeaseWatch): JobStates {
     forget(id) {
       all.delete(id);
       leases.forget(id);
+      files.forget(`${root}/${id}`);
       logEnds.forget(logPath(`${root}/${id}`));
     },
   };

@@ -4,6 +4,8 @@ import type { JobEvent } from "../protocol/event.ts";
 import { APPEND_ITSELF, openPlain } from "../disk/file.ts";
 
 export const NEWLINE = 0x0a;
+/** A record is far shorter, 64 KiB at most; a longer line is none, and is passed over unread. */
+export const LONGEST_LINE_BYTES = 4 * 1024 * 1024;
 /** A number as `JSON.stringify` writes it, for a regular expression; no exponent that could overflow. */
 export const NUMBER = String.raw`-?(?:0|[1-9]\d*)(?:\.\d+)?(?:e[-+]?\d{1,2})?`;
 
@@ -73,18 +75,44 @@ export interface LogLines {
   offset: number;
 }
 
-/** Cuts what is read of a log from a byte offset on, chunk after chunk, into whole lines. */
+/**
+ * Cuts what is read of a log from a byte offset on, chunk after chunk, into whole lines. Passes over
+ * a line of several chunks that is longer than {@link LONGEST_LINE_BYTES}. Keeps nothing of a chunk.
+ */
 export function createLineCutter(from = 0): (chunk: Buffer) => LogLines | undefined {
   let offset = from;
-  let rest: Buffer | undefined;
-  return (chunk) => {
-    const bytes = rest ? Buffer.concat([rest, chunk]) : chunk;
-    const end = bytes.lastIndexOf(NEWLINE) + 1;
-    const isWhole = end === bytes.length;
-    rest = isWhole ? undefined : bytes.subarray(end);
-    if (end === 0) return undefined;
-    const lines = { bytes: isWhole ? bytes : bytes.subarray(0, end), offset };
-    offset += end;
+  /** The start of a line, and how long it is. */
+  let rest: Buffer[] = [];
+  let length = 0;
+  let isPassingOver = false;
+
+  function passOver(chunk: Buffer): Buffer {
+    const newline = chunk.indexOf(NEWLINE);
+    const passed = newline === -1 ? chunk.length : newline + 1;
+    isPassingOver = newline === -1;
+    offset += passed;
+    return chunk.subarray(passed);
+  }
+
+  return (next) => {
+    const chunk = isPassingOver ? passOver(next) : next;
+    const end = chunk.lastIndexOf(NEWLINE) + 1;
+    const isWhole = end === chunk.length;
+    let lines: LogLines | undefined;
+    if (end > 0) {
+      const whole = isWhole ? chunk : chunk.subarray(0, end);
+      lines = { bytes: length > 0 ? Buffer.concat([...rest, whole]) : whole, offset };
+      offset += lines.bytes.length;
+      [rest, length] = [[], 0];
+    }
+    if (isWhole) return lines;
+    rest.push(Buffer.from(chunk.subarray(end)));
+    length += chunk.length - end;
+    if (length > LONGEST_LINE_BYTES) {
+      isPassingOver = true;
+      offset += length;
+      [rest, length] = [[], 0];
+    }
     return lines;
   };
 }

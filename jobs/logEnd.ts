@@ -1,5 +1,5 @@
 import { stampOf, statsOf } from "../disk/file.ts";
-import { readLastRecord, readLogTail } from "./logTail.ts";
+import { readLastRecord, tryLogTail } from "./logTail.ts";
 import { type DerivedStatus, finalStatus } from "./status.ts";
 
 /** What a log says of its job. */
@@ -32,11 +32,11 @@ export function createLogEnds(): LogEnds {
       const stats = statsOf(path);
       const stamp = stats ? stampOf(stats) : "";
       if (known?.stamp === stamp) return known;
-      const isEmpty = stats?.size === 0;
-      const records = isEmpty ? [] : readLogTail(path);
+      const tail = tryLogTail(path);
+      const records = tail ?? [];
       const end = { hasRecords: records.length > 0, final: finalStatus(records), stamp };
-      // Else nothing may also mean that it could not be read.
-      if (end.hasRecords || isEmpty) seen.set(path, end);
+      // Also one in which there is nothing of use.
+      if (tail) seen.set(path, end);
       return end;
     },
     forget: (path) => void seen.delete(path),

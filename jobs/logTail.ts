@@ -1,6 +1,6 @@
 import { fstatSync, readSync } from "node:fs";
 import { stampOf, usePlain } from "../disk/file.ts";
-import { type LogRecord, NEWLINE, parseRecord } from "./log.ts";
+import { LONGEST_LINE_BYTES, type LogRecord, NEWLINE, parseRecord } from "./log.ts";
 
 /** How much of a log's end is searched first for the event that ended the job. */
 const TAIL_BYTES = 256 * 1024;
@@ -12,12 +12,17 @@ const short = Buffer.allocUnsafe(SHORT_BYTES);
 /** The complete records at the end of a log, oldest first; all of them if the log is short. */
 export function readLogTail(path: string): LogRecord[] {
   // No log yet, or none that can be read: the other jobs are shown all the same.
-  return usePlain<LogRecord[]>(path, [], (file, { size }) => {
+  return tryLogTail(path) ?? [];
+}
+
+/** As {@link readLogTail}; undefined for no log yet, or none that can be read. */
+export function tryLogTail(path: string): LogRecord[] | undefined {
+  return usePlain<LogRecord[] | undefined>(path, undefined, (file, { size }) => {
     for (let length = TAIL_BYTES; ; length *= 4) {
       const from = Math.max(0, size - length);
       const records = readRecords(file, from, size);
       // One long line can fill the tail.
-      if (records.length > 0 || from === 0) return records;
+      if (records.length > 0 || from === 0 || length > LONGEST_LINE_BYTES) return records;
     }
   });
 }

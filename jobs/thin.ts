@@ -3,7 +3,7 @@ import type { FileHandle } from "node:fs/promises";
 import { type LossPoint, pixelEnds, thin } from "../protocol/curve.ts";
 import type { FollowOptions } from "../disk/follow.ts";
 import { openIfThere } from "../disk/growth.ts";
-import { type LogRecord, NUMBER, type PlacedRecord, parseRecord } from "./log.ts";
+import { type LogRecord, NUMBER, type PlacedRecord, createLineCutter, parseRecord } from "./log.ts";
 
 /** How much is looked through in one go, with other work let in between. */
 const CHUNK_BYTES = 256 * 1024;
@@ -100,25 +100,14 @@ async function* linesOf(
 ): AsyncGenerator<{ text: string; offset: number }> {
   const { size } = await file.stat();
   const chunk = Buffer.allocUnsafe(CHUNK_BYTES);
-  let rest = "";
+  const cut = createLineCutter(from);
   for (let position = from; position < size && !signal?.aborted;) {
-    const { bytesRead } = await file.read(
-      chunk,
-      0,
-      Math.min(CHUNK_BYTES, size - position),
-      position,
-    );
+    const most = Math.min(CHUNK_BYTES, size - position);
+    const { bytesRead } = await file.read(chunk, 0, most, position);
     if (bytesRead === 0) return;
-    const text = chunk.toString("latin1", 0, bytesRead);
-    const end = text.lastIndexOf("\n") + 1;
-    const offset = position - rest.length;
     position += bytesRead;
-    if (end === 0) {
-      rest += text;
-      continue;
-    }
-    yield { text: rest + text.slice(0, end), offset };
-    rest = text.slice(end);
+    const lines = cut(chunk.subarray(0, bytesRead));
+    if (lines) yield { text: lines.bytes.toString("latin1"), offset: lines.offset };
   }
 }
 

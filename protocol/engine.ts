@@ -18,6 +18,8 @@ export interface TrainOptions {
   signal: AbortSignal;
   /** Takes each event as it happens, in order. A checkpoint is complete on disk before its event. */
   onEvent: (event: EngineEvent) => void;
+  /** Takes a line for people on what takes long, such as reading the data. No part of the log. */
+  onNote?: (text: string) => void;
 }
 
 /**

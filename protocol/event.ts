@@ -15,10 +15,16 @@ export interface EventData {
     model: string;
     /** Trainable parameters, a count. */
     parameters: number;
-    /** Rows of the dataset, a count. */
+    /** Rows of the dataset with something to learn, a count. */
     rows: number;
     /** Rows that are longer than a row may be and lost their end, a count. */
     cut?: number;
+    /** Rows that are not trained on, because no answer fits; a count. */
+    leftOut?: number;
+    /** Tokens that a row may have. */
+    maxLength?: number;
+    /** What to set so that no row is left out, when more than a tenth is: `maxLength: 600`. */
+    keepLeftOut?: string;
     /** The names that rows have: `{prompt, completion}`, or of several kinds `{messages} | {text}`. */
     format?: string;
     /** Tokens of one pass over the dataset, padding left out. */

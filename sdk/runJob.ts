@@ -40,6 +40,8 @@ export interface RunOptions {
   failure: AbortController;
   /** Sees each event once it is in the log. */
   onEvent: (event: JobEvent) => void;
+  /** As the engine's. */
+  onNote?: (text: string) => void;
   /** How long a callback may take. Default: an hour. */
   callbackLimitMs?: number;
 }
@@ -47,7 +49,7 @@ export interface RunOptions {
 /** Drives one job from its place in the queue to its last event. Never rejects. */
 export async function runJob(options: RunOptions): Promise<RunResult> {
   const { job: owned, config, engine, callbacks, cancel, failure, onEvent } = options;
-  const { callbackLimitMs } = options;
+  const { onNote, callbackLimitMs } = options;
   const signal = AbortSignal.any([cancel, failure.signal]);
   const fail = (error: unknown) => failure.abort(asError(error));
   const calls = createCallbackQueue(fail, callbackLimitMs);
@@ -102,6 +104,7 @@ export async function runJob(options: RunOptions): Promise<RunResult> {
             fail(error);
           }
         },
+        onNote,
       });
       calls.add("onCompleted", () =>
         callbacks.onCompleted?.({ job: jobAs("completed"), artifacts }),

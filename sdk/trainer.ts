@@ -51,6 +51,8 @@ export interface Observer {
   onWait?: (before: Job) => void;
   /** Sees each event once it is in the log, before the callbacks. */
   onEvent?: (event: JobEvent) => void;
+  /** Sees what takes long, in a line for people. */
+  onNote?: (text: string) => void;
 }
 
 /**
@@ -98,6 +100,9 @@ export function createTrainer(options: TrainerOptions): Trainer {
       onEvent(event) {
         isOver ||= isFinalEvent(event);
         for (const observer of observers) observer.onEvent?.(event);
+      },
+      onNote(text) {
+        for (const observer of observers) observer.onNote?.(text);
       },
     });
     return { created, ended };

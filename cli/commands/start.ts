@@ -105,6 +105,7 @@ function printEvents(trainer: Trainer, project: string): End {
       onUncaught(fail);
     },
     onWait: ({ id, name }) => console.log(`waiting for job ${id} ${name}`),
+    onNote: (text) => console.log(text),
     onEvent(event) {
       if (isFinalEvent(event)) {
         end.event = event.event;

@@ -1,5 +1,4 @@
 import { type ChatMessage, isChatMessage } from "../../protocol/infer.ts";
-import { conversation, document, type Example } from "../llama/chat.ts";
 import { EngineError } from "../error.ts";
 
 /** A row of a dataset as the file has it. */
@@ -54,14 +53,4 @@ export function parseRow(text: string, where: string): Row {
     return typeof row.text === "string" ? { text: row.text } : fail('"text" is not a text');
   }
   return fail('no "messages", "prompt" or "text"');
-}
-
-/** A row as the model sees it, however long. */
-export function exampleOf(row: Row): Example {
-  if ("text" in row) return document(row.text);
-  if ("messages" in row) return conversation(row.messages);
-  return conversation([
-    { role: "user", content: row.prompt },
-    { role: "assistant", content: row.completion },
-  ]);
 }

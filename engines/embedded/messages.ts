@@ -13,6 +13,7 @@ export interface TrainJob {
 /** What a training thread tells; the last message is `done` or `failed`. */
 export type TrainMessage =
   | { type: "event"; event: EngineEvent }
+  | { type: "note"; text: string }
   | { type: "done" }
   | { type: "failed"; failure: Failure };
 

@@ -1,39 +1,66 @@
 import type { ChatMessage } from "../../protocol/infer.ts";
+import type { Row } from "../dataset/row.ts";
 import { encode, SPECIALS, specialText } from "./tokenizer.ts";
 
 /** What a bare prompt is to a model: a user's message, or the start of a text. */
 export type PromptStyle = "message" | "text";
 
-/** Tokens, and which of them are learned. */
-export interface Example {
-  tokens: number[];
-  /** As long as `tokens`: 1 where a token is learned from those before it. */
-  learned: number[];
+/** Tokens that are all learned from those before them, or none of them. */
+export interface Span {
+  tokens: Uint8Array | Uint16Array;
+  isLearned: boolean;
 }
 
 /**
  * A conversation as the model sees it: `<|bos|>`, then each message as its role's token, its bytes
  * and `<|eos|>`. Only what the assistant says, with its `<|eos|>`, is learned.
  */
-export function conversation(messages: ChatMessage[]): Example {
-  const example: Example = { tokens: [SPECIALS.bos], learned: [0] };
-  for (const { role, content } of messages) {
-    const answer = [...encode(content), SPECIALS.eos];
-    example.tokens.push(SPECIALS[role], ...answer);
-    example.learned.push(0, ...answer.map(() => (role === "assistant" ? 1 : 0)));
-  }
-  return example;
+export function conversation(messages: readonly ChatMessage[]): Span[] {
+  const spans = messages.flatMap(({ role, content }): Span[] => {
+    const isLearned = role === "assistant";
+    return [
+      special(role),
+      { tokens: encode(content), isLearned },
+      { ...special("eos"), isLearned },
+    ];
+  });
+  return [special("bos"), ...spans];
 }
 
 /** A text as the model sees it, all of it learned. */
-export function document(text: string): Example {
-  const bytes = [...encode(text), SPECIALS.eos];
-  return { tokens: [SPECIALS.bos, ...bytes], learned: [0, ...bytes.map(() => 1)] };
+export function document(text: string): Span[] {
+  return [
+    special("bos"),
+    { tokens: encode(text), isLearned: true },
+    { ...special("eos"), isLearned: true },
+  ];
 }
+
+/** A row as the model sees it, however long. */
+export function spansOf(row: Row): Span[] {
+  if ("text" in row) return document(row.text);
+  if ("messages" in row) return conversation(row.messages);
+  return conversation([
+    { role: "user", content: row.prompt },
+    { role: "assistant", content: row.completion },
+  ]);
+}
+
+function special(name: keyof typeof SPECIAL_TOKENS): Span {
+  return { tokens: SPECIAL_TOKENS[name], isLearned: false };
+}
+
+const SPECIAL_TOKENS = {
+  bos: Uint16Array.of(SPECIALS.bos),
+  eos: Uint16Array.of(SPECIALS.eos),
+  system: Uint16Array.of(SPECIALS.system),
+  user: Uint16Array.of(SPECIALS.user),
+  assistant: Uint16Array.of(SPECIALS.assistant),
+} as const;
 
 /** What the model continues with the assistant's next words; a last message of its own is continued. */
 export function openConversation(messages: ChatMessage[]): number[] {
-  const { tokens } = conversation(messages);
+  const tokens = conversation(messages).flatMap(({ tokens }) => [...tokens]);
   if (messages.at(-1)?.role === "assistant") return tokens.slice(0, -1);
   return [...tokens, SPECIALS.assistant];
 }

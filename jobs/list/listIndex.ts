@@ -6,6 +6,9 @@ import { jobsPath } from "../paths.ts";
 /** So many jobs are worth the index; fewer are read from their own files in no time. */
 export const INDEX_LEAST = 100;
 
+/** Of the index: those of half a million jobs. */
+const MOST_BYTES = 128 * 1024 * 1024;
+
 /** A finished job, and the stamp of the log that says so. Its `job.json` is written only once. */
 export interface IndexedJob extends Job {
   log: string;
@@ -45,7 +48,7 @@ export function createListIndex(project: string): ListIndex {
 }
 
 function readEntries(path: string): IndexedJob[] {
-  const content = readJson(path);
+  const content = readJson(path, MOST_BYTES);
   return Array.isArray(content) ? content.filter(isIndexedJob) : [];
 }
 

@@ -65,10 +65,25 @@ it("says what an adapter is trained on, and leaves out what an engine does not t
   steps       1,000 with 32 rows each; the first compiles the model`);
 });
 
-it("tells of rows that are cut, which would otherwise be missed in silence", () => {
-  expect(createTold()(0).started({ cut: 1_200, epochs: 0.024 })).toContain(
-    "\n  cut         1,200 rows longer than maxLength or the model's context\n  steps       1,000 with 32 rows each, 0.02 passes over the data; the first compiles the model",
+it("warns of rows that are left out or cut, which would otherwise be missed in silence", () => {
+  const warned = (more: Partial<EventData["training.started"]>) => {
+    const [, warning] = createTold()(0).started(more).split("the first compiles the model\n");
+    return warning;
+  };
+  expect(warned({ rows: 9, cut: 1, leftOut: 11, maxLength: 256, keepLeftOut: "maxLength: 600" }))
+    .toBe(`warning: 11 of 20 rows left out: no answer fits 256 tokens; 1 cut
+  to keep them: maxLength: 600`);
+  expect(warned({ rows: 3999, cut: 0, leftOut: 1, maxLength: 64 })).toBe(
+    "warning: 1 of 4,000 rows left out: no answer fits 64 tokens",
   );
+  expect(warned({ rows: 4000, cut: 1200, leftOut: 0, maxLength: 64 })).toBe(
+    "warning: 1,200 of 4,000 rows cut to 64 tokens",
+  );
+  // As a job of before says it.
+  expect(warned({ rows: 4000, cut: 1200 })).toBe(
+    "warning: 1,200 of 4,000 rows cut to maxLength or the model's context",
+  );
+  expect(warned({ rows: 4000, cut: 0, leftOut: 0, maxLength: 64 })).toBeUndefined();
 });
 
 it("estimates the time left from the first log on, and the speed with it, so that compiling does not count", () => {

@@ -141,6 +141,24 @@ console.log(Level.High, rows.length); process.exit();`;
     expect(stdout).toContain("\nmine 1\n");
   });
 
+  it("says that it reads a large dataset, and which rows it leaves out, before it trains", async () => {
+    const rows = Array.from({ length: 20 }, (_, n) =>
+      JSON.stringify({ prompt: "p".repeat(30 * n), completion: "the answer to it" }),
+    );
+    const project = createTinyProject(
+      tinySource({
+        options: "maxSteps: 1, model: { layers: 1, heads: 1, width: 8, context: 256 },",
+      }),
+      { "data.jsonl": [" ".repeat(17e6), ...rows].join("\n") },
+    );
+    const { stdout } = await runKit(project, ["start"]);
+    expect(stdout).toMatch(/^job .*\nreading the dataset, 17 MB\ntraining llama-8x1\n/);
+    expect(stdout).toContain(`
+warning: 11 of 20 rows left out: no answer fits 256 tokens; 1 cut
+  to keep them: model: { layers: 1, heads: 1, width: 8, context: 591 }
+step 1/1 `);
+  });
+
   it("goes on when nobody reads its output any more", async () => {
     const project = createTinyProject();
     const { child, printed } = startKit(project, ["start"]);

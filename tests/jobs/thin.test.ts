@@ -1,4 +1,4 @@
-import { writeFileSync } from "node:fs";
+import { appendFileSync, statSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { type PlacedRecord, openLog } from "../../jobs/log.ts";
@@ -115,6 +115,15 @@ test("offsets are behind the records' newlines, also behind lines of several chu
   const ends = recordEnds(path);
   expect((await readThinned(path)).map(({ offset }) => offset)).toEqual(ends);
   expect((await readThinned(path, ends[1])).map(({ offset }) => offset)).toEqual(ends.slice(2));
+});
+
+test("a line of 600 MB is passed over", async () => {
+  const path = logFile([line("training.log", { step: 1, loss: 1 })]);
+  truncateSync(path, 6e8);
+  appendFileSync(path, `\n${line("training.log", { step: 2, loss: 1 })}\n`);
+  const records = await readThinned(path);
+  expect(dataOf(records)).toEqual([1, 2].map((step) => ({ step, loss: 1 })));
+  expect(records.at(-1)?.offset).toBe(statSync(path).size);
 });
 
 test("of a log that is not there there is nothing, and who has gone is sent nothing", async () => {

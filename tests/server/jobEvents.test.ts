@@ -1,4 +1,4 @@
-import { readFileSync, readdirSync, readlinkSync, rmSync } from "node:fs";
+import { readFileSync, readdirSync, readlinkSync, rmSync, statSync, truncateSync } from "node:fs";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { createJobStore } from "../../jobs/store.ts";
 import { LOOK_MS, SILENCE_MS } from "../../jobs/leaseWatch.ts";
@@ -51,6 +51,18 @@ function namesOf(frames: Frame[]): (string | undefined)[] {
 async function frameCount(body: ReturnType<typeof readBody>, count: number): Promise<Frame[]> {
   return parseFrames(await body.until((text) => parseFrames(text).length >= count));
 }
+
+test("a line of 600 MB is passed over, and the events behind it are sent", async () => {
+  const { frames, job } = await startWith([STARTED, logged(1)]);
+  truncateSync(logOf(job), 6e8);
+  appendRaw(job, "\n");
+  job.append(COMPLETED);
+  const sent = await frames();
+  expect(namesOf(sent)).toEqual([
+    ...["training.started", "training.log", "training.completed", "end"],
+  ]);
+  expect(sent.at(-1)?.id).toBe(String(statSync(logOf(job)).size));
+});
 
 test("a finished job's events are frames with id, event and data, and end closes them", async () => {
   const { frames, job } = await startWith(FINISHED);

@@ -1,4 +1,4 @@
-import type { Example } from "../../llama/chat.ts";
+import type { Examples } from "../../llama/examples.ts";
 import { createRandom } from "../../llama/random.ts";
 import { SPECIALS } from "../../llama/tokenizer.ts";
 
@@ -20,8 +20,7 @@ const LANES = 4;
  * Length of every row: the longest example's, without the last token, which is only predicted; up
  * to a multiple of 4.
  */
-export function rowLength(examples: Example[]): number {
-  const longest = examples.reduce((most, { tokens }) => Math.max(most, tokens.length), 0);
+export function rowLength({ longest }: Examples): number {
   return Math.ceil((longest - 1) / LANES) * LANES;
 }
 
@@ -29,7 +28,7 @@ export function rowLength(examples: Example[]): number {
  * Endless batches of `rows` examples: pass after pass over all of them, each in an order of its own
  * that the seed decides. A batch may span two passes.
  */
-export function* batches(examples: Example[], rows: number, seed: number): Generator<Batch, never> {
+export function* batches(examples: Examples, rows: number, seed: number): Generator<Batch, never> {
   const length = rowLength(examples);
   const order = passes(examples.length, seed);
   for (;;) {
@@ -40,12 +39,10 @@ export function* batches(examples: Example[], rows: number, seed: number): Gener
       size: 0,
     };
     for (let row = 0; row < rows; row++) {
-      const example = examples[order.next().value];
-      if (!example) throw new Error("a pass named an example that does not exist");
-      const { tokens, learned } = example;
-      batch.tokens.set(tokens.slice(0, -1), row * length);
-      batch.targets.set(tokens.slice(1), row * length);
-      batch.learned.set(learned.slice(1), row * length);
+      const { tokens, learned } = examples.at(order.next().value);
+      batch.tokens.set(tokens.subarray(0, -1), row * length);
+      batch.targets.set(tokens.subarray(1), row * length);
+      batch.learned.set(learned.subarray(1), row * length);
       batch.size += tokens.length - 1;
     }
     yield batch;
@@ -55,7 +52,7 @@ export function* batches(examples: Example[], rows: number, seed: number): Gener
 /** Indices below `count`, shuffled anew for each pass. */
 function* passes(count: number, seed: number): Generator<number, never> {
   const random = createRandom(seed, "order");
-  const order = Array.from({ length: count }, (_, i) => i);
+  const order = new Uint32Array(count).map((_, i) => i);
   for (;;) {
     for (let i = count - 1; i > 0; i--) {
       const j = Math.floor(random.uniform() * (i + 1));

@@ -1,6 +1,7 @@
 import { join } from "node:path";
+import type { TrainOptions } from "../../../protocol/engine.ts";
 import type { ModelShape, TrainConfig } from "../../../protocol/trainConfig.ts";
-import type { Artifact, EngineEvent, EventData } from "../../../protocol/event.ts";
+import type { Artifact, EventData } from "../../../protocol/event.ts";
 import { batches, rowLength } from "./batch.ts";
 import {
   BASE_DIRECTORY,
@@ -11,13 +12,14 @@ import {
   readCheckpoint,
   saveModel,
 } from "../../checkpoint/checkpoint.ts";
-import { readDataset } from "../../dataset/dataset.ts";
 import { rowLimit } from "../../dataset/rowLimit.ts";
 import { ARTIFACTS, stageDirectory } from "../../checkpoint/directory.ts";
 import { assertFinite } from "./divergence.ts";
+import { keepLeftOut } from "../../dataset/leftOut.ts";
 import { EngineError } from "../../error.ts";
 import { createLearner } from "./learner.ts";
 import { randomAdapter } from "../../llama/adapter.ts";
+import { readDataset } from "../../llama/dataset.ts";
 import { resolveModel, type ModelSource } from "../../llama/presets.ts";
 import { createProgress } from "./stepLog.ts";
 import { learningRate } from "./schedule.ts";
@@ -34,11 +36,12 @@ const FIRST_STEPS = 2;
 export async function train(
   config: TrainConfig,
   directory: string,
-  onEvent: (event: EngineEvent) => void,
+  { onEvent, onNote }: Pick<TrainOptions, "onEvent" | "onNote">,
 ): Promise<void> {
   const source = resolveModel(config.model);
   const { shape, weights } = startingPoint(source, config.seed);
-  const dataset = readDataset(config.dataset.path, rowLimit(config.maxLength, shape.context));
+  const longest = rowLimit(config.maxLength, shape.context);
+  const dataset = readDataset(config.dataset.path, longest, { onNote });
   const { lora, batchSize, maxSteps } = config;
   const notes = { shape, promptStyle: dataset.promptStyle };
   const adapter = lora && randomAdapter(lora, shape, config.seed);
@@ -60,8 +63,16 @@ export async function train(
       parameters,
       rows: dataset.rows,
       cut: dataset.cut,
+      leftOut: dataset.leftOut,
+      maxLength: longest,
+      keepLeftOut: keepLeftOut({
+        ...dataset,
+        maxLength: config.maxLength,
+        context: shape.context,
+        shape: source.kind === "shape" ? shape : undefined,
+      }),
       format: dataset.format,
-      tokens: dataset.examples.reduce((sum, { tokens }) => sum + tokens.length - 1, 0),
+      tokens: dataset.examples.predicted,
       maxSteps,
       epochs: epochsAt(maxSteps),
     },

@@ -32,7 +32,8 @@ export async function trainOnThread(options: TrainOptions): Promise<void> {
   }
 }
 
-function outcome(worker: Worker, { signal, onEvent }: TrainOptions): Promise<void> {
+function outcome(worker: Worker, options: TrainOptions): Promise<void> {
+  const { signal, onEvent, onNote } = options;
   return new Promise((resolve, reject) => {
     let settled = false;
     const settle = (end: () => void) => {
@@ -49,7 +50,8 @@ function outcome(worker: Worker, { signal, onEvent }: TrainOptions): Promise<voi
       else if (message.type === "failed") settle(() => reject(fromFailure(message.failure)));
       else {
         try {
-          onEvent(message.event);
+          if (message.type === "note") onNote?.(message.text);
+          else onEvent(message.event);
         } catch (error) {
           const reason = error instanceof Error ? error : new Error(String(error));
           settle(() => reject(reason));

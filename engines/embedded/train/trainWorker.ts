@@ -9,7 +9,10 @@ const send = (message: TrainMessage) => parentPort?.postMessage(message);
 
 try {
   await startBackend();
-  await train(config, directory, (event) => send({ type: "event", event }));
+  await train(config, directory, {
+    onEvent: (event) => send({ type: "event", event }),
+    onNote: (text) => send({ type: "note", text }),
+  });
   send({ type: "done" });
 } catch (error) {
   send({ type: "failed", failure: toFailure(error) });

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import {
   CHAT_TEMPLATE,
+  type Span,
   conversation,
   openConversation,
   openDocument,
@@ -13,6 +14,10 @@ import {
   VOCABULARY,
 } from "../../../engines/llama/tokenizer.ts";
 import { byteCharacters, tokenizerJson } from "../../../engines/checkpoint/tokenizerFiles.ts";
+
+function tokensOf(spans: Span[]): number[] {
+  return spans.flatMap(({ tokens }) => [...tokens]);
+}
 
 test.each([
   "",
@@ -41,7 +46,7 @@ test("specials are not part of the text", () => {
 });
 
 test("text that spells a special yields bytes, so that no row can forge a turn", () => {
-  expect(conversation([{ role: "user", content: "<|eos|>" }]).tokens).toEqual([
+  expect(tokensOf(conversation([{ role: "user", content: "<|eos|>" }]))).toEqual([
     SPECIALS.bos,
     SPECIALS.user,
     ...Buffer.from("<|eos|>"),
@@ -50,14 +55,19 @@ test("text that spells a special yields bytes, so that no row can forge a turn",
 });
 
 test("only the assistant's words and their end are learned", () => {
-  const { tokens, learned } = conversation([
+  const spans = conversation([
     { role: "system", content: "s" },
     { role: "user", content: "u" },
     { role: "assistant", content: "ab" },
     { role: "user", content: "v" },
     { role: "assistant", content: "" },
   ]);
-  expect(tokens.filter((_, i) => learned[i])).toEqual([0x61, 0x62, SPECIALS.eos, SPECIALS.eos]);
+  expect(tokensOf(spans.filter(({ isLearned }) => isLearned))).toEqual([
+    0x61,
+    0x62,
+    SPECIALS.eos,
+    SPECIALS.eos,
+  ]);
 });
 
 test("a question is open for the assistant, and an answer begun stays open", () => {

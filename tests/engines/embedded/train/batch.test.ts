@@ -1,12 +1,23 @@
 import { expect, test } from "vitest";
 import { batches, rowLength } from "../../../../engines/embedded/train/batch.ts";
-import type { Example } from "../../../../engines/llama/chat.ts";
+import { createExamples } from "../../../../engines/llama/examples.ts";
 import { SPECIALS } from "../../../../engines/llama/tokenizer.ts";
 
-const EXAMPLES: Example[] = Array.from({ length: 7 }, (_, i) => ({
-  tokens: [SPECIALS.bos, ...Array.from({ length: i + 1 }, () => i), SPECIALS.eos],
-  learned: [0, ...Array.from({ length: i + 1 }, () => 0), 1],
-}));
+/** The start, 1 to `count` times its index, and an end that is learned. */
+function examplesOf(count: number) {
+  const examples = createExamples();
+  for (let i = 0; i < count; i++) {
+    const read = [SPECIALS.bos, ...Array.from({ length: i + 1 }, () => i)];
+    const spans = [
+      { tokens: Uint16Array.from(read), isLearned: false },
+      { tokens: Uint16Array.of(SPECIALS.eos), isLearned: true },
+    ];
+    examples.addStart(spans, Infinity);
+  }
+  return examples;
+}
+
+const EXAMPLES = examplesOf(7);
 
 /** Which examples the first `count` batches hold, in order. */
 function order(seed: number, count: number, rows: number): number[] {
@@ -31,8 +42,8 @@ test("fewer rows than a batch holds are taken again", () => {
 });
 
 test("each token's target is the next one, and padding is never learned", () => {
-  const { tokens, targets, learned, size } = batches(EXAMPLES.slice(0, 2), 2, 0).next().value;
-  expect(rowLength(EXAMPLES.slice(0, 2))).toBe(4);
+  const { tokens, targets, learned, size } = batches(examplesOf(2), 2, 0).next().value;
+  expect(rowLength(examplesOf(2))).toBe(4);
   const row = tokens.indexOf(1) > 4 ? 0 : 4;
   expect([...tokens.subarray(row, row + 4)]).toEqual([SPECIALS.bos, 0, SPECIALS.pad, SPECIALS.pad]);
   expect([...targets.subarray(row, row + 4)]).toEqual([

@@ -27,6 +27,8 @@ test("a run tells its start, its steps and its checkpoints, in order", async () 
     parameters: 7600,
     rows: 16,
     cut: 0,
+    leftOut: 0,
+    maxLength: 48,
     format: "{prompt, completion}",
     tokens: expect.any(Number),
     maxSteps: 7,

@@ -1,11 +1,20 @@
+import { truncateSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { readDataset } from "../../../engines/dataset/dataset.ts";
+import { type Dataset, readDataset } from "../../../engines/llama/dataset.ts";
 import { EngineError } from "../../../engines/error.ts";
 import { decode, SPECIALS } from "../../../engines/llama/tokenizer.ts";
+import { spawnModule } from "../../process.ts";
 import { jsonl, scratchDirectory, scratchFile } from "../embedded/scratch.ts";
 
 const ROW = '{"prompt":"a","completion":"b"}';
+
+function examplesOf({ examples }: Dataset): { tokens: number[]; learned: number[] }[] {
+  return Array.from({ length: examples.length }, (_, n) => {
+    const { tokens, learned } = examples.at(n);
+    return { tokens: [...tokens], learned: [...learned] };
+  });
+}
 
 test("a byte order mark, CRLF, blank lines and a missing last newline are accepted", () => {
   const path = scratchFile("train.jsonl", `\uFEFF${ROW}\r\n\r\n  \n${ROW}\n\n${ROW}`);
@@ -18,26 +27,28 @@ test("a prompt with its completion is a conversation of two messages", () => {
     { role: "assistant", content: "b" },
   ];
   const path = scratchFile("train.jsonl", jsonl([{ prompt: "a", completion: "b" }, { messages }]));
-  const { examples, format } = readDataset(path, 64);
-  expect(format).toBe("{messages} | {prompt, completion}");
+  const dataset = readDataset(path, 64);
+  const examples = examplesOf(dataset);
+  expect(dataset.format).toBe("{messages} | {prompt, completion}");
   expect(examples[0]).toEqual(examples[1]);
   expect(examples[0]?.learned).toEqual([0, 0, 0, 0, 0, 1, 1]);
 });
 
 test("all of a text is learned, and bare prompts then mean texts", () => {
   const path = scratchFile("train.jsonl", jsonl([{ text: "abc" }]));
-  const { examples, promptStyle } = readDataset(path, 64);
-  expect(examples).toEqual([
+  const dataset = readDataset(path, 64);
+  expect(examplesOf(dataset)).toEqual([
     { tokens: [SPECIALS.bos, 97, 98, 99, SPECIALS.eos], learned: [0, 1, 1, 1, 1] },
   ]);
-  expect(promptStyle).toBe("text");
+  expect(dataset.promptStyle).toBe("text");
 });
 
 test("a text that is too long is cut into pieces that miss no token", () => {
   const text = "The quick brown fox jumps over the lazy dog";
   const path = scratchFile("train.jsonl", jsonl([{ text }]));
-  const { rows, cut, examples } = readDataset(path, 16);
-  expect({ rows, cut }).toEqual({ rows: 1, cut: 0 });
+  const dataset = readDataset(path, 16);
+  const examples = examplesOf(dataset);
+  expect(dataset).toMatchObject({ rows: 1, cut: 0, leftOut: 0 });
   expect(examples.every(({ tokens }) => tokens.length <= 16)).toBe(true);
   const learned = examples.flatMap(({ tokens, learned }) => tokens.filter((_, i) => learned[i]));
   expect(decode(learned)).toBe(text);
@@ -50,9 +61,9 @@ test("a conversation that is too long loses its end, or is left out when no answ
     "train.jsonl",
     jsonl([long, { prompt: "p", completion: "c".repeat(50) }]),
   );
-  const { rows, cut, examples } = readDataset(path, 20);
-  expect({ rows, cut }).toEqual({ rows: 1, cut: 2 });
-  expect(examples.map(({ tokens }) => tokens.length)).toEqual([20]);
+  const dataset = readDataset(path, 20);
+  expect(dataset).toMatchObject({ rows: 1, cut: 1, leftOut: 1, needed: 57 });
+  expect(examplesOf(dataset).map(({ tokens }) => tokens.length)).toEqual([20]);
 });
 
 test("no answer within maxLength in any row is an error that says so", () => {
@@ -99,4 +110,51 @@ test("a missing file, a directory and a file without rows are clear errors", () 
   expect(() => readDataset(scratchFile("empty.jsonl", "\n \r\n"), 64)).toThrow(
     /empty\.jsonl has no rows/,
   );
+});
+
+test("rows that lie across the parts of a large file are read as they are", () => {
+  const texts = Array.from({ length: 300 }, (_, n) => `${n}`.repeat(4_000));
+  const path = scratchFile("train.jsonl", jsonl(texts.map((text) => ({ text }))));
+  const { examples, rows } = readDataset(path, 20_000);
+  expect(rows).toBe(300);
+  texts.forEach((text, n) => {
+    expect(decode(examples.at(n).tokens) === text).toBe(true);
+  });
+});
+
+test("a row of more than 64 MiB is refused in a sentence that names it, without reading all of it", () => {
+  const path = scratchFile("train.jsonl", `${ROW}\n`);
+  truncateSync(path, 3e9);
+  expect(() => readDataset(path, 64)).toThrow(
+    /train\.jsonl:2: a row of more than 64 MiB: write it as several rows\.$/,
+  );
+});
+
+test("a dataset that does not fit in memory is one sentence, before the system ends the process", () => {
+  const path = scratchFile("train.jsonl", `${ROW}\n${ROW}`);
+  expect(() => readDataset(path, 64, { free: () => 1e6 })).toThrow(
+    /train\.jsonl does not fit in memory, which is full after 1 rows: use a smaller file/,
+  );
+});
+
+test.each([
+  [
+    "many rows",
+    400_000,
+    () => ({ prompt: "the sum of 1 and 2", completion: "it is 3, of course" }),
+  ],
+  ["one row", 1, () => ({ text: "0123456789 ".repeat(3e6) })],
+])("a dataset takes at most 6 times its size in memory: %s", async (_, count, row) => {
+  const line = `${JSON.stringify(row())}\n`;
+  const path = scratchFile("train.jsonl", line.repeat(count));
+  const { line: said } = spawnModule(
+    `const { readDataset } = await dist("engines/llama/dataset.js");
+     const before = process.resourceUsage().maxRSS;
+     const { rows } = readDataset(process.argv[1], 256);
+     console.log(rows, process.resourceUsage().maxRSS - before);`,
+    [path],
+  );
+  const [rows, kibibytes] = (await said()).split(" ").map(Number);
+  expect(rows).toBe(count);
+  expect((kibibytes! * 1024) / (line.length * count)).toBeLessThan(6);
 });

@@ -1,0 +1,33 @@
+/** Reading a smaller file takes about a second. */
+const LARGE_BYTES = 16e6;
+/** Between two notes, in ms. */
+const NOTE_EVERY_MS = 10_000;
+
+/**
+ * Notes for people on a dataset that takes long to read: at once for a large file, and then how far
+ * it is.
+ * @param now milliseconds, of a clock that never goes back
+ * @returns to be called now and then
+ */
+export function createReadingNotes(
+  note: (text: string) => void,
+  now: () => number = () => performance.now(),
+): (rows: number, bytes: number, fileBytes: number) => void {
+  let notedAt = now();
+  let isFirst = true;
+  return (rows, bytes, fileBytes) => {
+    const at = now();
+    const isLarge = isFirst && fileBytes >= LARGE_BYTES;
+    isFirst = false;
+    if (!isLarge && at - notedAt < NOTE_EVERY_MS) return;
+    notedAt = at;
+    if (isLarge) return note(`reading the dataset, ${megabytes(fileBytes)}`);
+    // A pipe has no size.
+    const of = fileBytes >= bytes ? ` of ${megabytes(fileBytes)}` : "";
+    note(`reading the dataset: ${rows.toLocaleString("en")} rows, ${megabytes(bytes)}${of}`);
+  };
+}
+
+function megabytes(bytes: number): string {
+  return `${Math.round(bytes / 1e6).toLocaleString("en")} MB`;
+}

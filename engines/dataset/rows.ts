@@ -1,0 +1,21 @@
+import { EngineError } from "../error.ts";
+import { type OnRead, readLines } from "./lines.ts";
+import { EXPECTED_ROW, type Row, parseRow } from "./row.ts";
+
+/**
+ * The rows of a JSONL file, one at a time, each checked; for every engine.
+ * @throws EngineError `DATASET_UNREADABLE` without a file, `DATASET_INVALID` with file and line
+ */
+export function* readRows(path: string, onRead?: OnRead): Generator<Row> {
+  let isEmpty = true;
+  for (const row of readLines(path, parseRow, onRead)) {
+    isEmpty = false;
+    yield row;
+  }
+  if (isEmpty) {
+    throw new EngineError(
+      "DATASET_INVALID",
+      `${path} has no rows: write ${EXPECTED_ROW} on each line.`,
+    );
+  }
+}

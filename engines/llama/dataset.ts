@@ -1,0 +1,97 @@
+import { readRows } from "../dataset/rows.ts";
+import { createReadingNotes } from "../dataset/reading.ts";
+import { EngineError } from "../error.ts";
+import { freeMemory } from "../memory.ts";
+import { type PromptStyle, type Span, spansOf } from "./chat.ts";
+import { type Examples, createExamples } from "./examples.ts";
+
+export interface Dataset {
+  /** Lines with something to learn, a count. */
+  rows: number;
+  /** Of these, lines that lost their end to `maxLength`; a count. */
+  cut: number;
+  /** Lines that are not trained on, because no answer begins within `maxLength`; a count. */
+  leftOut: number;
+  /** Tokens of the longest line that is left out; 0 without one. */
+  needed: number;
+  /** The names that rows have: `{prompt, completion}`, or of several kinds `{messages} | {text}`. */
+  format: string;
+  /** What is trained on: a row each, or more where a long text was cut. */
+  examples: Examples;
+  /** As in most rows. */
+  promptStyle: PromptStyle;
+}
+
+export interface ReadOptions {
+  /** Takes what is going on, for people. */
+  onNote?: (text: string) => void;
+  /** Bytes of memory that are left. For tests. */
+  free?: () => number;
+}
+
+/** What the rest of a run takes, roughly. */
+const RESERVE_BYTES = 128 * 2 ** 20;
+
+/**
+ * Reads a JSONL file. A conversation that is longer than `maxLength` tokens loses its end, and is
+ * left out if no answer remains; a text is cut into pieces.
+ * @throws EngineError `DATASET_UNREADABLE` without a file, `DATASET_INVALID` with file and line,
+ * `OUT_OF_MEMORY`
+ */
+export function readDataset(
+  path: string,
+  maxLength: number,
+  { onNote = () => {}, free = freeMemory }: ReadOptions = {},
+): Dataset {
+  const counts = { read: 0, texts: 0, cut: 0, leftOut: 0, needed: 0 };
+  const examples = createExamples(() => {
+    if (free() < RESERVE_BYTES) throw tooLarge(path, counts.read);
+  });
+  const formats = new Set<string>();
+  const note = createReadingNotes(onNote);
+  for (const row of readRows(path, (bytes, size) => note(counts.read, bytes, size))) {
+    const spans = spansOf(row);
+    counts.read++;
+    formats.add(`{${Object.keys(row).join(", ")}}`);
+    if ("text" in row) {
+      counts.texts++;
+      examples.addPieces(spans, maxLength);
+      continue;
+    }
+    const length = lengthOf(spans);
+    const firstLearned = spans.findIndex(({ isLearned }) => isLearned);
+    if (lengthOf(spans.slice(0, firstLearned)) >= maxLength) {
+      counts.leftOut++;
+      counts.needed = Math.max(counts.needed, length);
+      continue;
+    }
+    if (length > maxLength) counts.cut++;
+    examples.addStart(spans, maxLength);
+  }
+  if (examples.length === 0) {
+    throw new EngineError(
+      "DATASET_INVALID",
+      `No row of ${path} has an answer within ${maxLength} tokens: shorten the prompts or raise maxLength.`,
+    );
+  }
+  return {
+    rows: counts.read - counts.leftOut,
+    cut: counts.cut,
+    leftOut: counts.leftOut,
+    needed: counts.needed,
+    format: [...formats].sort().join(" | "),
+    examples,
+    promptStyle: counts.texts * 2 > counts.read ? "text" : "message",
+  };
+}
+
+function lengthOf(spans: readonly Span[]): number {
+  return spans.reduce((sum, { tokens }) => sum + tokens.length, 0);
+}
+
+function tooLarge(path: string, rows: number): EngineError {
+  return new EngineError(
+    "OUT_OF_MEMORY",
+    `The dataset ${path} does not fit in memory, which is full after ${rows} rows: use a smaller file or a machine with more memory.`,
+  );
+}
