@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { type Owner, describeOwner, ownerState } from "../../disk/owner.ts";
 import { isGroupGone, signalGroup } from "../processGroup.ts";
+import { inColour } from "./colour.ts";
 import { environmentOfRun, readRunRecord } from "./record.ts";
 
 /** How long the system may take to end a killed process. */
@@ -27,7 +28,7 @@ export async function spawnRun(
   const id = randomUUID();
   const child: ChildProcess = spawn(program, [...first, "start"], {
     cwd: project,
-    env: environmentOfRun(id),
+    env: inColour(environmentOfRun(id)),
     // Both to one file, in the order they are written; nobody has to read it for the run to go on.
     stdio: ["ignore", output, output],
     // A group of its own, which outlives this server and can be ended as a whole.
