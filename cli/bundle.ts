@@ -5,6 +5,7 @@ import { pathToFileURL } from "node:url";
 import type { BuildFailure, Plugin } from "esbuild";
 import { isPlainFile, makeDirectory, refuseLink, writeFileAtomically } from "../disk/file.ts";
 import { KitError, isKitError, messageOf } from "../protocol/error.ts";
+import { buildOnce } from "./esbuild.ts";
 import { installedKit, wrongKit } from "./packages/installedKit.ts";
 import { PACKAGE } from "./packages/own.ts";
 
@@ -55,9 +56,8 @@ export async function buildBundle(project: string, named?: string): Promise<stri
 }
 
 async function bundle(project: string, entryPath: string, outfile: string): Promise<string> {
-  const { build } = await import("esbuild");
   try {
-    const result = await build({
+    const result = await buildOnce({
       absWorkingDir: project,
       entryPoints: [entryPath],
       outfile,
@@ -71,7 +71,7 @@ async function bundle(project: string, entryPath: string, outfile: string): Prom
       logLevel: "silent",
       write: false,
     });
-    return result.outputFiles[0]?.text ?? "";
+    return result.outputFiles?.[0]?.text ?? "";
   } catch (error) {
     const thrown: unknown = (error as Partial<BuildFailure>).errors?.[0]?.detail;
     if (isKitError(thrown)) throw thrown;

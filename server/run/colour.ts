@@ -5,8 +5,12 @@
 export function inColour(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const isDecided = env.FORCE_COLOR !== undefined || env.NO_COLOR || env.NODE_DISABLE_COLORS;
   if (isDecided) return env;
-  // Node warns of a variable that FORCE_COLOR overrides, be it empty.
-  const { NO_COLOR: _no, NODE_DISABLE_COLORS: _disable, ...rest } = env;
-  // 16 colours, all that the page has.
-  return { ...rest, FORCE_COLOR: "1" };
+  return {
+    ...env,
+    // 16 colours, all that the page has.
+    FORCE_COLOR: "1",
+    // Node warns of a variable that FORCE_COLOR overrides, be it empty.
+    NO_COLOR: undefined,
+    NODE_DISABLE_COLORS: undefined,
+  };
 }

@@ -4,7 +4,7 @@ import { outputLog, startWith } from "../standInRun.ts";
 /** As in a terminal, `console.log` colours what is no text, where it may. */
 const PROGRAM = `console.log({ is: true });`;
 
-async function printedIn(env: Record<string, string>): Promise<string> {
+async function printedIn(env: NodeJS.ProcessEnv): Promise<string> {
   for (const name of ["FORCE_COLOR", "NO_COLOR", "NODE_DISABLE_COLORS"]) {
     vi.stubEnv(name, env[name]);
   }
