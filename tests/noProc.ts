@@ -10,7 +10,10 @@ export function withoutProc({ ps }: { ps: boolean }): string[] {
   const folder = createProject();
   const [bin, root] = [join(folder, "bin"), join(folder, "root")];
   for (const made of [bin, root]) mkdirSync(made);
-  writeFileSync(join(bin, "ps"), `#!/bin/sh\n${ps ? `exec chroot ${root} ps "$@"` : "exit 1"}\n`);
+  writeFileSync(
+    join(bin, "ps"),
+    `#!/bin/sh\n${ps ? `exec chroot ${root} /bin/ps "$@"` : "exit 1"}\n`,
+  );
   chmodSync(join(bin, "ps"), 0o755);
   const hide = `mount --rbind / ${root} && mount -t tmpfs none /proc && PATH=${bin}:$PATH exec "$@"`;
   return ["unshare", "--mount", "sh", "-c", hide, "sh"];
