@@ -40,7 +40,8 @@ test("what a run has printed is never what the next one prints", async () => {
   const runner = createRunner({ project, kit: standIn(project, code) });
   const first = await runner.start();
   const { signal } = new AbortController();
-  for await (const _ of (await first.output(signal)) ?? []);
+  const output = await first.output(signal);
+  while ((await output?.next())?.done === false);
   const last = await runner.last(first.id);
   await runner.start();
   expect(await last?.output(signal)).toBeUndefined();
