@@ -6,6 +6,7 @@ import type { BuildFailure, Plugin } from "esbuild";
 import { isPlainFile, makeDirectory, refuseLink, writeFileAtomically } from "../disk/file.ts";
 import { KitError, isKitError, messageOf } from "../protocol/error.ts";
 import { changedInputs, withInputs } from "./bundleInputs.ts";
+import { buildOnce } from "./esbuild.ts";
 import { installedKit, wrongKit } from "./packages/installedKit.ts";
 import { PACKAGE } from "./packages/own.ts";
 
@@ -74,9 +75,8 @@ export async function buildBundle(project: string, named?: string): Promise<stri
 }
 
 async function bundle(project: string, entryPath: string, outfile: string): Promise<string> {
-  const { build } = await import("esbuild");
   try {
-    const result = await build({
+    const result = await buildOnce({
       absWorkingDir: project,
       entryPoints: [entryPath],
       outfile,
@@ -91,8 +91,8 @@ async function bundle(project: string, entryPath: string, outfile: string): Prom
       write: false,
       metafile: true,
     });
-    const code = result.outputFiles[0]?.text ?? "";
-    return withInputs(code, project, Object.keys(result.metafile.inputs));
+    const code = result.outputFiles?.[0]?.text ?? "";
+    return withInputs(code, project, Object.keys(result.metafile?.inputs ?? {}));
   } catch (error) {
     const thrown: unknown = (error as Partial<BuildFailure>).errors?.[0]?.detail;
     if (isKitError(thrown)) throw thrown;

@@ -2,10 +2,13 @@
 import { Command, CommanderError, InvalidArgumentError } from "commander";
 import type { UiOptions } from "./commands/ui.ts";
 import { reportError } from "./errors.ts";
+import { keepHangupIgnored } from "./hangup.ts";
 import { packageVersion } from "./packages/own.ts";
 
 const EXIT_WRONG_USE = 2;
 const LAST_PORT = 65_535;
+
+keepHangupIgnored();
 
 // What a command does is imported when it runs: `kit --help` loads none of it.
 const program = new Command("kit")

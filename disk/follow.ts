@@ -12,11 +12,18 @@ export interface FollowOptions {
   watching?: boolean;
 }
 
-/** The bytes of a file as they are written, from `from` until `ended` or `signal`. */
-export async function* followFile(path: string, options: FollowOptions): AsyncGenerator<Buffer> {
+/**
+ * The bytes of a file as they are written, from `from` until `ended` or `signal`.
+ * @param opened the file, where it is open already; it is left when this has ended
+ */
+export async function* followFile(
+  path: string,
+  options: FollowOptions,
+  opened?: GrowingFile,
+): AsyncGenerator<Buffer> {
   const { signal, ended, watching = true } = options;
   let position = options.from ?? 0;
-  let file: GrowingFile | undefined;
+  let file = opened;
   let wake: (() => void) | undefined;
   const abort = () => wake?.();
   signal?.addEventListener("abort", abort);

@@ -1,3 +1,4 @@
+import { execFileSync } from "node:child_process";
 import { readFileSync, readlinkSync } from "node:fs";
 import { hostname } from "node:os";
 
@@ -9,16 +10,33 @@ export interface Owner {
   bootId: string | null;
   /** Linux's pid namespace: a pid means nothing in another. Null elsewhere. */
   pidNamespace: string | null;
-  /** Linux's start time of the process, in clock ticks since boot: tells a reused pid. Null elsewhere. */
+  /**
+   * When the process started, which tells a reused pid: in Linux's clock ticks since boot, elsewhere
+   * as `ps` says it. Null where neither can be had.
+   */
   startTime: string | null;
 }
 
-/** `unknown`: the process is on another machine or in another pid namespace, or hidden from us. */
+/**
+ * `unknown`: the process is on another machine or in another pid namespace, or hidden from us, or
+ * nothing proves that what has its pid is it.
+ */
 export type OwnerState = "alive" | "gone" | "unknown";
 
 type System = Pick<Owner, "host" | "bootId" | "pidNamespace">;
 
+interface Seen {
+  state: string;
+  startTime: string;
+}
+
+/** What `ps` says counts this long: each time costs a process. */
+const PS_FRESH_MS = 1_000;
+const PS_LIMIT_MS = 2_000;
+
 let here: System | undefined;
+let ownStart: string | null | undefined;
+const seenByPs = new Map<number, { seen: Seen | null; at: number }>();
 
 /** Where this process runs, which stays as it is for as long as it does. */
 function describeSystem(): System {
@@ -31,19 +49,19 @@ function describeSystem(): System {
 }
 
 export function describeOwner(pid: number = process.pid): Owner {
-  return { ...describeSystem(), pid, startTime: readProcess(pid)?.startTime ?? null };
+  if (pid !== process.pid) return { ...describeSystem(), pid, startTime: startOf(pid) };
+  ownStart ??= startOf(pid);
+  return { ...describeSystem(), pid, startTime: ownStart };
+}
+
+function startOf(pid: number): string | null {
+  return readProcess(pid, 0)?.startTime ?? null;
 }
 
 export function ownerState(owner: Owner): OwnerState {
-  const system = describeSystem();
-  const isHere =
-    owner.bootId === system.bootId &&
-    owner.pidNamespace === system.pidNamespace &&
-    // A machine's name may change with its networks, so it counts only where nothing else tells.
-    (owner.bootId !== null || owner.host === system.host);
-  if (!isHere) return "unknown";
+  if (!isHere(owner)) return "unknown";
   if (!processExists(owner.pid)) return "gone";
-  if (owner.startTime === null) return "alive";
+  if (owner.startTime === null) return "unknown";
   const found = readProcess(owner.pid);
   // Hidden, as where `/proc` is mounted with `hidepid`, or we have too many files open.
   if (!found) return "unknown";
@@ -51,7 +69,29 @@ export function ownerState(owner: Owner): OwnerState {
   return found.startTime === owner.startTime && !isZombie ? "alive" : "gone";
 }
 
-function processExists(pid: number): boolean {
+/**
+ * Whether the pid of an owner that was alive a moment ago still is no stranger's: the owner's own,
+ * also when it has just ended, or nobody's. No system gives away a pid whose group still lives.
+ */
+export function keepsPid(owner: Owner): boolean {
+  if (!isHere(owner)) return false;
+  if (!processExists(owner.pid)) return true;
+  return owner.startTime !== null && readProcess(owner.pid, 0)?.startTime === owner.startTime;
+}
+
+function isHere(owner: Owner): boolean {
+  const system = describeSystem();
+  return (
+    owner.bootId === system.bootId &&
+    owner.pidNamespace === system.pidNamespace &&
+    // A machine's name may change with its networks, so it counts only where nothing else tells.
+    (owner.bootId !== null || owner.host === system.host)
+  );
+}
+
+export function processExists(pid: number): boolean {
+  // To the system, these are groups of processes.
+  if (!Number.isInteger(pid) || pid <= 0) return false;
   try {
     process.kill(pid, 0);
     return true;
@@ -61,7 +101,33 @@ function processExists(pid: number): boolean {
   }
 }
 
-function readProcess(pid: number): { state: string; startTime: string } | null {
+function readProcess(pid: number, freshMs = PS_FRESH_MS): Seen | null {
+  return describeSystem().bootId === null ? askPs(pid, freshMs) : readProc(pid);
+}
+
+/** As where there is no `/proc`, on macOS. */
+function askPs(pid: number, freshMs: number): Seen | null {
+  const at = performance.now();
+  const last = seenByPs.get(pid);
+  if (last && at - last.at < freshMs) return last.seen;
+  for (const [other, old] of seenByPs) if (at - old.at > PS_FRESH_MS) seenByPs.delete(other);
+  const columns = ["-o", "stat=", "-o", "lstart=", "-p", String(pid)];
+  const line = orNull(() =>
+    execFileSync("ps", columns, {
+      encoding: "utf8",
+      // One way to write a time, for all who compare it.
+      env: { ...process.env, LC_ALL: "C", TZ: "UTC" },
+      stdio: ["ignore", "pipe", "ignore"],
+      timeout: PS_LIMIT_MS,
+    }),
+  );
+  const [stat = "", ...start] = line?.trim().split(/\s+/) ?? [];
+  const seen = start.length > 0 ? { state: stat.charAt(0), startTime: start.join(" ") } : null;
+  seenByPs.set(pid, { seen, at });
+  return seen;
+}
+
+function readProc(pid: number): Seen | null {
   const stat = orNull(() => readFileSync(`/proc/${pid}/stat`, "utf8"));
   if (stat === null) return null;
   // The second field, the command in brackets, may itself hold spaces and brackets.

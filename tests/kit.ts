@@ -33,7 +33,8 @@ export function startKit(
   const [program = "", ...rest] = [...within, process.execPath, CLI, ...args];
   const child = spawn(program, rest, {
     cwd,
-    env: { ...process.env, ...env },
+    // Not as under the `nohup` that these tests may run under.
+    env: { ...process.env, _: undefined, ...env },
     stdio: ["ignore", "pipe", "pipe"],
   });
   const out = { stdout: "", stderr: "" };

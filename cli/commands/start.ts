@@ -7,6 +7,7 @@ import { OBSERVE, type ObservableTrainer, type Trainer } from "../../sdk/trainer
 import { recordOwnRun } from "../../server/run/record.ts";
 import { DEFAULT_ENTRY, ensureBundle, showPath } from "../bundle.ts";
 import { reportError } from "../errors.ts";
+import { endingSignals } from "../hangup.ts";
 import { loadTrainer } from "../load.ts";
 import { createProgress } from "../progress.ts";
 import { enterProject } from "../project.ts";
@@ -32,7 +33,7 @@ export async function start(
   const trainer = await loadOrExplain(bundle, name, explain);
   if (!trainer) throw new KitError("NO_TRAINER", withEntry(name, NO_TRAINER));
   const end = printEvents(trainer, project);
-  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
+  for (const signal of endingSignals()) {
     process.on(signal, () => {
       // Only a last callback is waited for, and not by who asks again.
       if (end.event) process.exit(EXIT_CODES[end.event]);
@@ -53,7 +54,7 @@ function exitOnSignals(explain: (code: number) => void): { stop: () => void } {
     process.off("exit", explain);
     process.exit(EXIT_CODES["training.cancelled"]);
   };
-  const signals = ["SIGTERM", "SIGHUP"] as const;
+  const signals = endingSignals().filter((signal) => signal !== "SIGINT");
   for (const signal of signals) process.on(signal, exit);
   return { stop: () => signals.forEach((signal) => process.off(signal, exit)) };
 }

@@ -6,6 +6,7 @@ import { TOKEN_PARAMETER, createToken } from "../../server/guard/token.ts";
 import { startUiServer } from "../../server/server.ts";
 import { openBrowser } from "../browser.ts";
 import { isAnyAddress, networkAddresses } from "../networkAddresses.ts";
+import { endingSignals } from "../hangup.ts";
 import { PACKAGE } from "../packages/own.ts";
 import { enterProject } from "../project.ts";
 
@@ -40,7 +41,7 @@ export async function ui(options: UiOptions): Promise<void> {
     allowedHosts,
     token,
   });
-  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
+  for (const signal of endingSignals()) {
     process.on(signal, () => {
       // Connections of the closed server may linger; nothing here waits for them.
       void server.close().finally(() => process.exit());

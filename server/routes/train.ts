@@ -6,6 +6,10 @@ import { queryOf } from "../query.ts";
 import { closeSignal, sendError, writeChunk } from "../respond.ts";
 import type { Run } from "../run/runner.ts";
 
+const MOST_TRIES = 3;
+
+type Output = Awaited<ReturnType<Run["output"]>>;
+
 /** `POST /api/train`: launches `kit start` and streams what it prints. */
 export const postTrain: Route = async ({ runner, admitStream }, { response }) => {
   // Before anything is started that could then not be shown.
@@ -18,7 +22,7 @@ export const postTrain: Route = async ({ runner, admitStream }, { response }) =>
     sendError(response, isInFlight ? 409 : 500, messageOf(error));
     return;
   }
-  await streamOutput(run, response);
+  await streamOutput(run, response, await run.output(closeSignal(response)));
 };
 
 /**
@@ -27,21 +31,30 @@ export const postTrain: Route = async ({ runner, admitStream }, { response }) =>
  */
 export const getTrain: Route = async ({ runner, admitStream }, { request, response }) => {
   const query = queryOf(request);
-  const watched = await runner.last(query.get(RESUME_RUN) ?? "");
-  const run = watched ?? (await runner.current());
-  if (!run) {
-    response.writeHead(204, { "Cache-Control": "no-store" }).end();
-    return;
+  let output: Output;
+  let run: Run | undefined;
+  let isAdmitted = false;
+  // Again where another run begins meanwhile.
+  for (let tries = 0; !output && tries < MOST_TRIES; tries++) {
+    const watched = await runner.last(query.get(RESUME_RUN) ?? "");
+    run = watched ?? (await runner.current());
+    if (!run) {
+      response.writeHead(204, { "Cache-Control": "no-store" }).end();
+      return;
+    }
+    isAdmitted ||= admitStream(response);
+    if (!isAdmitted) return;
+    const from = watched ? byteOf(query.get(RESUME_FROM)) : 0;
+    output = await run.output(closeSignal(response), from);
   }
-  if (!admitStream(response)) return;
-  await streamOutput(run, response, watched ? byteOf(query.get(RESUME_FROM)) : 0);
+  if (run) await streamOutput(run, response, output);
 };
 
 function byteOf(text: string | null): number {
   return text !== null && /^\d{1,15}$/.test(text) ? Number(text) : 0;
 }
 
-async function streamOutput(run: Run, response: ServerResponse, from?: number): Promise<void> {
+async function streamOutput(run: Run, response: ServerResponse, output: Output): Promise<void> {
   response.writeHead(200, {
     "Content-Type": "text/plain; charset=utf-8",
     "Cache-Control": "no-store, no-transform",
@@ -53,7 +66,7 @@ async function streamOutput(run: Run, response: ServerResponse, from?: number): 
   response.on("timeout", () => {
     if (response.writableLength > 0) response.destroy();
   });
-  for await (const chunk of run.output(closeSignal(response), from)) {
+  for await (const chunk of output ?? []) {
     await writeChunk(response, chunk);
   }
   response.end();

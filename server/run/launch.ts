@@ -1,4 +1,5 @@
-import { closeSync, openSync, rmSync } from "node:fs";
+import { randomUUID } from "node:crypto";
+import { closeSync, openSync, readdirSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { makeDirectory } from "../../disk/file.ts";
 import { describeOwner } from "../../disk/owner.ts";
@@ -6,11 +7,12 @@ import { KitError } from "../../protocol/error.ts";
 import { signalGroup } from "../processGroup.ts";
 import { takeLock } from "../../disk/lock.ts";
 import { type RunProcess, spawnRun } from "./process.ts";
-import { outputPath, runDirectory, writeRunRecord } from "./record.ts";
+import { newOutputPath, outputPath, runDirectory, writeRunRecord } from "./record.ts";
 
 /** How long another server may take to launch a run. */
 const LAUNCH_MS = 5_000;
 const OWNER_ONLY = 0o600;
+const LEFT_OUTPUT = /^output\.[0-9a-f-]{36}\.log$/;
 
 export interface LaunchOptions {
   project: string;
@@ -46,21 +48,30 @@ export function inFlightError(): KitError {
 }
 
 async function launch({ project, kit }: LaunchOptions): Promise<RunProcess> {
-  const path = outputPath(project);
-  // A new file: whoever still reads the last run's output keeps the old one.
-  rmSync(path, { force: true });
+  const directory = runDirectory(project);
+  for (const name of readdirSync(directory)) {
+    // Left by a server that was killed while it launched a run.
+    if (LEFT_OUTPUT.test(name)) rmSync(join(directory, name), { force: true });
+  }
+  const id = randomUUID();
+  const path = newOutputPath(project, id);
   const output = openSync(path, "ax", OWNER_ONLY);
   try {
-    const run = await spawnRun(kit, project, output);
-    const { id, owner } = run;
+    const run = await spawnRun(kit, project, id, output);
     try {
-      writeRunRecord(project, { id, owner, server: describeOwner() });
+      writeRunRecord(project, { id, owner: run.owner, server: describeOwner() });
+      // Only now, so that under the id of the last run there is never the output of this one. Who
+      // still reads the last one's keeps the old file.
+      renameSync(path, outputPath(project));
     } catch (error) {
       // A later server could not find it.
-      signalGroup(owner.pid, "SIGKILL");
+      signalGroup(run.owner.pid, "SIGKILL");
       throw error;
     }
     return run;
+  } catch (error) {
+    rmSync(path, { force: true });
+    throw error;
   } finally {
     closeSync(output);
   }

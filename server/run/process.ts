@@ -1,8 +1,14 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import { randomUUID } from "node:crypto";
-import { type Owner, describeOwner, ownerState } from "../../disk/owner.ts";
+import {
+  type Owner,
+  describeOwner,
+  keepsPid,
+  ownerState,
+  processExists,
+} from "../../disk/owner.ts";
 import { isGroupGone, signalGroup } from "../processGroup.ts";
-import { environmentOfRun, readRunRecord } from "./record.ts";
+import { inColour } from "./colour.ts";
+import { environmentOfRun, holdClaim, isClaimed, readRunRecord } from "./record.ts";
 
 /** How long the system may take to end a killed process. */
 const KILL_MS = 1_000;
@@ -15,38 +21,48 @@ export interface RunProcess {
   hasEnded: () => boolean;
   /** Whether it ends with this server. */
   isOurs: () => boolean;
+  /** Whether its pid is still no stranger's, so that a signal to its group reaches it alone. */
+  keepsPid: () => boolean;
 }
 
 /** @param output the open file to which all it prints goes */
 export async function spawnRun(
   kit: string[],
   project: string,
+  id: string,
   output: number,
 ): Promise<RunProcess> {
   const [program = "", ...first] = kit;
-  const id = randomUUID();
   const child: ChildProcess = spawn(program, [...first, "start"], {
     cwd: project,
-    env: environmentOfRun(id),
+    env: inColour(environmentOfRun(id)),
     // Both to one file, in the order they are written; nobody has to read it for the run to go on.
     stdio: ["ignore", output, output],
     // A group of its own, which outlives this server and can be ended as a whole.
     detached: true,
   });
   let hasEnded = false;
+  const endClaim = holdClaim(project, id);
   child.once("exit", () => {
     hasEnded = true;
+    endClaim();
   });
   await new Promise<void>((resolve, reject) => {
     child.once("spawn", resolve);
-    child.once("error", reject);
+    child.once("error", (error) => {
+      endClaim();
+      reject(error);
+    });
   });
   child.unref();
+  const owner = describeOwner(child.pid);
   return {
     id,
-    owner: describeOwner(child.pid),
+    owner,
     hasEnded: () => hasEnded,
     isOurs: () => true,
+    // Until its end is heard of, the system keeps it for us.
+    keepsPid: () => !hasEnded || !processExists(owner.pid),
   };
 }
 
@@ -66,9 +82,11 @@ export function recordedRun(
     owner,
     hasEnded() {
       const state = ownerState(owner);
-      return state === "gone" || (state === "unknown" && !isAtWork(owner));
+      const claims = () => isClaimed(project) || isAtWork(owner);
+      return state === "gone" || (state === "unknown" && !claims());
     },
-    isOurs: () => ownerState(server) === "gone",
+    isOurs: () => ownerState(server) === "gone" && ownerState(owner) === "alive",
+    keepsPid: () => keepsPid(owner),
   };
 }
 
@@ -77,14 +95,14 @@ export function recordedRun(
  * @param onGone called once it is gone, before the rest of its group is
  */
 export async function endRun(
-  { owner, hasEnded }: RunProcess,
+  { owner, hasEnded, keepsPid: isItsPid }: RunProcess,
   graceMs: number,
   onGone: () => void,
 ): Promise<void> {
-  signalGroup(owner.pid, "SIGTERM");
+  if (isItsPid()) signalGroup(owner.pid, "SIGTERM");
   await waitUntil(hasEnded, graceMs);
   // Also what the run has left behind in its group.
-  signalGroup(owner.pid, "SIGKILL");
+  if (isItsPid()) signalGroup(owner.pid, "SIGKILL");
   await waitUntil(hasEnded, KILL_MS);
   // At once: until its job says how it ended, it looks like one that has crashed.
   onGone();

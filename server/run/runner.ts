@@ -1,9 +1,9 @@
-import { followFile } from "../../disk/follow.ts";
 import type { Owner } from "../../disk/owner.ts";
 import { KitError, isKitError, messageOf } from "../../protocol/error.ts";
 import { inFlightError, launchRun } from "./launch.ts";
 import { type RunProcess, endRun, recordedRun } from "./process.ts";
-import { outputPath, runDirectory } from "./record.ts";
+import { openOutput } from "./output.ts";
+import { runDirectory } from "./record.ts";
 
 /** How long a run may take to end its job after it was asked to; so all of it is gone within 10 s. */
 const GRACE_MS = 7_000;
@@ -12,8 +12,11 @@ const GRACE_MS = 7_000;
 export interface Run {
   /** Told apart from every other run of the project; empty for one of an older `kit ui`. */
   id: string;
-  /** All it printed, from this byte on, and what it prints until it ends. */
-  output: (signal: AbortSignal, from?: number) => AsyncGenerator<Buffer>;
+  /**
+   * All it printed, from this byte on, and what it prints until it ends; undefined when another run
+   * has followed. To be read, for it has the file open.
+   */
+  output: (signal: AbortSignal, from?: number) => Promise<AsyncGenerator<Buffer> | undefined>;
 }
 
 export interface Runner {
@@ -66,7 +69,7 @@ export function createRunner(options: RunnerOptions): Runner {
 
   function asRun({ id, hasEnded }: RunProcess): Run {
     const output: Run["output"] = (signal, from) =>
-      followFile(outputPath(project), { signal, from, watching, ended: hasEnded });
+      openOutput(project, id, { signal, from, watching, ended: hasEnded });
     return { id, output };
   }
 

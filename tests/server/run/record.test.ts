@@ -15,7 +15,7 @@ import { createJob, logOf, moveToOtherContainer } from "../../jobs.ts";
 import { CLI } from "../../kit.ts";
 import { createProject } from "../../project.ts";
 import { openGate, readBody, standIn, startServer } from "../../uiServer.ts";
-import { attach, postTrain, recordPath } from "../standInRun.ts";
+import { ageRecord, attach, postTrain, recordPath } from "../standInRun.ts";
 
 test("a run records itself, for a server that is killed before it could", async () => {
   const project = createProject({
@@ -52,6 +52,7 @@ test("a run of another container is in flight for as long as it is at work on a 
   const path = recordPath(project);
   const id = randomUUID();
   writeFileSync(path, JSON.stringify({ id, owner: foreign, server: foreign }));
+  ageRecord(project);
   let isAtWork = true;
   const kit = standIn(project, "");
   const runner = createRunner({ project, kit, isAtWork: () => isAtWork });
@@ -72,6 +73,7 @@ test("what a run of another container has launched is shown until its job has en
   };
   mkdirSync(join(project, ".kit", "run"));
   writeFileSync(recordPath(project), JSON.stringify({ id: randomUUID(), owner, server: owner }));
+  ageRecord(project);
   const { url } = await startServer({ project, kit: standIn(project, "") });
   const shown = await attach(url);
   expect(shown.status).toBe(200);
@@ -86,12 +88,10 @@ test.each([
   ["a process that ended and whose pid is taken again", { startTime: "1" }],
   ["every process of the machine", { pid: -1 }],
 ])("a record left by %s is no run in flight", async (_, owner) => {
-  const project = createProject();
   const record = { owner: { ...describeOwner(), ...owner }, server: describeOwner() };
-  const { url } = await startServer({
-    project: createProject({ ".kit/run/run.json": JSON.stringify(record) }),
-    kit: standIn(project, ""),
-  });
+  const project = createProject({ ".kit/run/run.json": JSON.stringify(record) });
+  ageRecord(project);
+  const { url } = await startServer({ project, kit: standIn(project, "") });
   expect((await attach(url)).status).toBe(204);
 });
 

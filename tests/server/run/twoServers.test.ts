@@ -1,0 +1,72 @@
+import { expect, test } from "vitest";
+import { RUN_HEADER, ROUTES } from "../../../protocol/http.ts";
+import { createRunner } from "../../../server/run/runner.ts";
+import { spawnProcess } from "../../process.ts";
+import { createProject } from "../../project.ts";
+import { standIn } from "../../uiServer.ts";
+import { ageRecord, postTrain, startWith } from "../standInRun.ts";
+
+const SERVER = `
+  const { startUiServer } = await import(process.argv[1]);
+  const [project, page, ...kit] = process.argv.slice(2);
+  const { port } = await startUiServer({ project, page, kit, host: "127.0.0.1", port: 0 });
+  console.log(port);`;
+
+/** A server in a pid namespace of its own, as in a container. */
+async function serveInContainer(project: string, kit: string[]): Promise<string> {
+  const page = createProject({ "index.html": "" });
+  const dist = new URL("../../../dist/server/server.js", import.meta.url).href;
+  const node = [process.execPath, "--input-type=module", "-e", SERVER, dist, project, page];
+  const namespace = ["--pid", "--fork", "--kill-child", "--mount-proc"];
+  const server = spawnProcess("unshare", [...namespace, ...node, ...kit]);
+  return `http://127.0.0.1:${await server.line()}/`;
+}
+
+test("of two servers in two containers one has a run, also while that still loads", async () => {
+  const project = createProject();
+  const kit = standIn(project, `writeSync(1, "loading"); await gate("never");`);
+  const [one, other] = [await serveInContainer(project, kit), await serveInContainer(project, kit)];
+  expect((await postTrain(one)).status).toBe(200);
+  expect((await postTrain(other)).status).toBe(409);
+  // It shows again that it is alive.
+  ageRecord(project);
+  await expect.poll(async () => (await fetch(`${other}api/train`)).status).toBe(200);
+  expect((await postTrain(other)).status).toBe(409);
+});
+
+test("what a run has printed is never what the next one prints", async () => {
+  const project = createProject();
+  const code = `const { randomUUID } = await import("node:crypto"); writeSync(1, randomUUID());`;
+  const runner = createRunner({ project, kit: standIn(project, code) });
+  const first = await runner.start();
+  const { signal } = new AbortController();
+  const output = await first.output(signal);
+  while ((await output?.next())?.done === false);
+  const last = await runner.last(first.id);
+  await runner.start();
+  expect(await last?.output(signal)).toBeUndefined();
+  await runner.close();
+});
+
+test("who reads the last run while the next is launched gets all of it, or the next", async () => {
+  const { train, url } = await startWith(`writeSync(1, process.pid + ".");`);
+  const printed = new Map<string, string>();
+  const read = async (id: string) => {
+    const answer = await fetch(`${url}${ROUTES.restOfTrain(id, 0)}`);
+    if (answer.status !== 200) return;
+    const run = answer.headers.get(RUN_HEADER) ?? "";
+    const text = await answer.text();
+    expect(text).toBe(printed.get(run) ?? text);
+    expect(text).not.toBe("");
+  };
+  let id = "";
+  for (let launch = 0; launch < 5; launch++) {
+    let isLaunching = true;
+    const launched = train().finally(() => (isLaunching = false));
+    while (isLaunching) await Promise.all([read(id), read(id), read(id)]);
+    const answer = await launched;
+    id = answer.headers.get(RUN_HEADER) ?? "";
+    printed.set(id, await answer.text());
+  }
+  expect(printed.size).toBe(5);
+});
