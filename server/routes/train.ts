@@ -1,6 +1,6 @@
 import type { ServerResponse } from "node:http";
 import { isKitError, messageOf } from "../../protocol/error.ts";
-import { RESUME_FROM, RESUME_RUN, RUN_HEADER } from "../../protocol/http.ts";
+import { RESUME_FROM, RESUME_RUN, RUN_HEADER, RUN_STATUS_HEADER } from "../../protocol/http.ts";
 import type { Route } from "../context.ts";
 import { queryOf } from "../query.ts";
 import { closeSignal, sendError, writeChunk } from "../respond.ts";
@@ -22,19 +22,19 @@ export const postTrain: Route = async ({ runner, admitStream }, { response }) =>
 };
 
 /**
- * `GET /api/train`: what the run in flight has printed and prints; 204 when there is none. Who has
- * seen a part of the last run, and names it, gets the rest of it, in flight or not.
+ * `GET /api/train`: what the run in flight has printed and prints, or else what the last one has
+ * printed; 204 when there was none. Who has seen a part of it, and names it, gets the rest.
  */
 export const getTrain: Route = async ({ runner, admitStream }, { request, response }) => {
   const query = queryOf(request);
-  const watched = await runner.last(query.get(RESUME_RUN) ?? "");
-  const run = watched ?? (await runner.current());
+  const run = await runner.last();
   if (!run) {
     response.writeHead(204, { "Cache-Control": "no-store" }).end();
     return;
   }
   if (!admitStream(response)) return;
-  await streamOutput(run, response, watched ? byteOf(query.get(RESUME_FROM)) : 0);
+  const isKnown = run.id !== "" && run.id === query.get(RESUME_RUN);
+  await streamOutput(run, response, isKnown ? byteOf(query.get(RESUME_FROM)) : 0);
 };
 
 function byteOf(text: string | null): number {
@@ -47,6 +47,7 @@ async function streamOutput(run: Run, response: ServerResponse, from?: number): 
     "Cache-Control": "no-store, no-transform",
     "X-Accel-Buffering": "no",
     [RUN_HEADER]: run.id,
+    [RUN_STATUS_HEADER]: run.status(),
   });
   response.flushHeaders();
   // A run may print nothing for long; only a client that leaves something lying has stalled.
