@@ -1,6 +1,7 @@
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import type { TrainConfig } from "../protocol/trainConfig.ts";
 import { readJson, writeFileAtomically } from "../disk/file.ts";
+import { timeOfJobId } from "./id.ts";
 
 /** `job.json`: what is written once when a job is made. */
 export interface JobFile {
@@ -14,10 +15,18 @@ export function writeJobFile(directory: string, file: JobFile): void {
   writeFileAtomically(pathIn(directory), `${JSON.stringify(file, null, 2)}\n`);
 }
 
-/** Undefined when it is missing or no job's. */
+/** Undefined when it is missing or no job's. Where it holds no time, the folder's name tells it. */
 export function readJobFile(directory: string): JobFile | undefined {
   const file = readJson(pathIn(directory));
-  return isJobFile(file) ? file : undefined;
+  if (!isJobFile(file)) return undefined;
+  if (isTime(file.createdAt)) return file;
+  const createdAt = timeOfJobId(basename(directory))?.toISOString() ?? file.createdAt;
+  return { ...file, createdAt };
+}
+
+/** Whether it is an ISO 8601 time, which every browser reads the same. */
+export function isTime(text: string): boolean {
+  return /^\d{4}-\d\d-\d\dT/.test(text) && !Number.isNaN(Date.parse(text));
 }
 
 function isJobFile(value: unknown): value is JobFile {

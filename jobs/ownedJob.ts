@@ -1,10 +1,10 @@
-import { mkdirSync, rmSync } from "node:fs";
+import { mkdirSync, readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import type { TrainConfig } from "../protocol/trainConfig.ts";
 import { KitError, isKitError, messageOf } from "../protocol/error.ts";
 import type { Job } from "../protocol/job.ts";
 import { makeDirectory } from "../disk/file.ts";
-import { createJobId } from "./id.ts";
+import { createJobId, isJobId } from "./id.ts";
 import { writeJobFile } from "./jobFile.ts";
 import { type Lease, holdLease } from "./lease.ts";
 import { type LogWriter, openLog } from "./log.ts";
@@ -32,7 +32,7 @@ export interface OwnedJob {
 export function createOwnedJob(project: string, name: string, config: TrainConfig): OwnedJob {
   const root = jobsPath(project);
   const now = new Date();
-  const id = createJobId(now);
+  const id = createJobId(now, newestId(root));
   const directory = join(root, id);
   const createdAt = now.toISOString();
   let log: LogWriter | undefined;
@@ -62,6 +62,15 @@ export function createOwnedJob(project: string, name: string, config: TrainConfi
     remove(directory);
     if (isKitError(error)) throw error;
     throw cannotWrite(`Cannot create a job in ${root}`, error);
+  }
+}
+
+function newestId(root: string): string | undefined {
+  try {
+    return readdirSync(root).filter(isJobId).sort().at(-1);
+  } catch {
+    // It is the first job, or the folder cannot be read, which is told as the job is made.
+    return undefined;
   }
 }
 
