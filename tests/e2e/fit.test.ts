@@ -1,10 +1,8 @@
-import { mkdirSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
 import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
-import { describeOwner } from "../../disk/owner.ts";
 import { createTinyProject } from "../kit.ts";
 import { openPage, useBrowser } from "./browser.ts";
+import { leaveRun } from "./endedRun.ts";
 import { startKitUi } from "./kitUi.ts";
 import { createJobs } from "./statuses.ts";
 
@@ -20,17 +18,6 @@ const SIZES = [
 /** As wide as `kit start` prints at most, and as a step's line is at most. */
 const LINE = "x".repeat(68);
 const STEP = "step  100/1000 loss 10.235 12.3k tok/s 45m 27s left";
-
-/** Leaves a run that has ended with this output. */
-function leaveRun(project: string, output: string): void {
-  const folder = join(project, ".kit", "run");
-  const id = "00000000-0000-4000-8000-000000000000";
-  const owner = { ...describeOwner(), startTime: "1" };
-  mkdirSync(folder, { recursive: true });
-  writeFileSync(join(folder, "output.log"), output);
-  writeFileSync(join(folder, "run.json"), JSON.stringify({ id, owner, server: owner }));
-  writeFileSync(join(folder, "end.json"), JSON.stringify({ id, status: "failed" }));
-}
 
 /** How far the page itself would scroll, in CSS pixels. */
 const PAGE_SCROLLS = "document.documentElement.scrollHeight - innerHeight";
