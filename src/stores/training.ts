@@ -11,7 +11,7 @@ const REATTACH_INTERVAL_MS = 3_000;
 /** The HTTP status where too many are reading already; some will end. */
 const TOO_MANY = 429;
 
-const LOST = "The connection was lost. The run's whole output is in .kit/run/output.log.";
+const LOST = "The connection to the run was lost. Its whole output is in .kit/run/output.log.";
 
 /** The project's last run, as far as this page has started or found it. */
 export const useTraining = defineStore("training", () => {
