@@ -5,8 +5,9 @@ import type { Artifact, EventData, JobEvent } from "../protocol/event.ts";
 const MINUTE_S = 60;
 const HOUR_S = 3_600;
 const DAY_S = 86_400;
-/** Characters of the longest duration, but for those of 100 days and more. */
-const DURATION_WIDTH = "59m 59s".length;
+/** Characters of a loss below 100, and of a speed. */
+const LOSS_WIDTH = "1.2346".length;
+const SPEED_WIDTH = "12.3k".length;
 
 export interface ProgressOptions {
   config: TrainConfig;
@@ -33,17 +34,15 @@ export function createProgress(options: ProgressOptions) {
     const { model, parameters, rows, format, tokens, maxSteps, epochs } = data;
     const { lora, batchSize } = config;
     const of = lora ? ` of an adapter (LoRA, r ${lora.r}, alpha ${lora.alpha})` : "";
-    const passes =
-      epochs === undefined
-        ? ""
-        : `, ${count(epochs)} ${epochs === 1 ? "pass" : "passes"} over the data`;
     const ofFormat = format === undefined ? "" : ` of ${format}`;
-    const inTokens = tokens === undefined ? "" : `, ${count(tokens)} tokens`;
     const started = withDetails(`training ${shown(model)}`, {
       parameters: count(parameters) + of,
-      data: `${shown(config.dataset.path)}, ${count(rows)} rows${ofFormat}${inTokens}`,
+      data: shown(config.dataset.path),
+      rows: count(rows) + ofFormat,
+      ...(tokens === undefined ? {} : { tokens: count(tokens) }),
       // Minutes may pass in silence before it.
-      steps: `${count(maxSteps)} with ${count(batchSize)} rows each${passes}; the first compiles the model`,
+      steps: `${count(maxSteps)} with ${count(batchSize)} rows each; the first compiles the model`,
+      ...(epochs === undefined ? {} : { passes: `${count(epochs)} over the data` }),
     });
     return [started, ...lossLines(data)].join("\n");
   }
@@ -54,10 +53,10 @@ export function createProgress(options: ProgressOptions) {
     const parts = [step, `loss ${formatLoss(data.loss)}`];
     const left = secondsLeft(data.step);
     if (left !== undefined) {
-      parts.push(`${count(Math.round(data.tokensPerSecond ?? 0)).padStart(6)} tokens/s`);
-      parts.push(`${formatDuration(left).padStart(DURATION_WIDTH)} left`);
+      parts.push(`${formatSpeed(data.tokensPerSecond ?? 0)} tok/s`);
+      parts.push(`${formatDuration(left)} left`);
     }
-    return parts.join("  ").trimEnd();
+    return parts.join(" ").trimEnd();
   }
 
   /** Undefined until there is a pace to go by. */
@@ -73,9 +72,10 @@ export function createProgress(options: ProgressOptions) {
     if (!last) return how;
     const path = `${directory}/${last.path}`;
     const python = last.kind === "adapter" ? "AutoPeftModelForCausalLM" : "AutoModelForCausalLM";
-    return withDetails(`${how}: ${path}`, {
-      TypeScript: `const model = await loadModel("${path}"); // from "kit"`,
-      Python: `model = ${python}.from_pretrained("${path}")`,
+    return withDetails(how, {
+      path,
+      TypeScript: `const model = await loadModel(path); // from "kit"`,
+      Python: `model = ${python}.from_pretrained(path)`,
     });
   }
 
@@ -134,7 +134,14 @@ function withDetails(line: string, details: Record<string, string>): string {
 }
 
 function formatLoss(loss: number | null | undefined): string {
-  return (typeof loss === "number" ? loss.toFixed(4) : "n/a").padEnd(7);
+  const text = typeof loss === "number" ? loss.toFixed(loss < 10 ? 4 : 3) : "n/a";
+  return text.padEnd(LOSS_WIDTH);
+}
+
+function formatSpeed(tokensPerSecond: number): string {
+  const whole = Math.round(tokensPerSecond);
+  const text = whole < 10_000 ? count(whole) : `${count(whole / 1000)}k`;
+  return text.padStart(SPEED_WIDTH);
 }
 
 function formatDuration(seconds: number): string {

@@ -2,12 +2,28 @@ import { randomInt } from "node:crypto";
 
 const SUFFIX_LETTERS = "abcdefghijkmnpqrstuvwxyz23456789";
 const ID = /^\d{8}-\d{6}-\d{3}-[a-z0-9]{4}$/;
+const PARTS = /^(\d{4})(\d\d)(\d\d)-(\d\d)(\d\d)(\d\d)-(\d{3})-/;
+/** More than four digits of a year would not sort. */
+const LAST_MS = Date.parse("9999-12-31T23:59:59.999Z");
 
-/** An id that sorts by creation time, in UTC to the millisecond: `20261121-095830-123-k3f9`. */
-export function createJobId(now: Date = new Date()): string {
-  const [date = "", time = ""] = now.toISOString().replace(/[-:Z]/g, "").split("T");
+/**
+ * An id that sorts by creation time, in UTC to the millisecond: `20261121-095830-123-k3f9`.
+ * @param newest the project's newest id: where the clock has gone back, the next one still sorts
+ * after it
+ */
+export function createJobId(now: Date = new Date(), newest = ""): string {
+  const next = (timeOfJobId(newest)?.getTime() ?? 0) + 1;
+  const at = new Date(next <= LAST_MS ? Math.max(now.getTime(), next) : now);
+  const [date = "", time = ""] = at.toISOString().replace(/[-:Z]/g, "").split("T");
   const suffix = Array.from({ length: 4 }, () => SUFFIX_LETTERS[randomInt(SUFFIX_LETTERS.length)]);
   return `${date}-${time.replace(".", "-")}-${suffix.join("")}`;
+}
+
+/** When a job was made, as its id says; undefined where that is no time. */
+export function timeOfJobId(id: string): Date | undefined {
+  const [, year, month, day, hour, minute, second, millisecond] = PARTS.exec(id) ?? [];
+  const time = new Date(`${year}-${month}-${day}T${hour}:${minute}:${second}.${millisecond}Z`);
+  return Number.isNaN(time.getTime()) ? undefined : time;
 }
 
 /** Holds for ids of our making only, which are safe as a file name. */

@@ -1,6 +1,7 @@
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import type { TrainConfig } from "../protocol/trainConfig.ts";
 import { readStampedJson, stampAt, writeFileAtomically } from "../disk/file.ts";
+import { timeOfJobId } from "./id.ts";
 
 /** `job.json`: what is written once when a job is made. */
 export interface JobFile {
@@ -29,12 +30,24 @@ export function createJobFiles(): JobFiles {
       const known = useless.get(directory);
       if (known !== undefined && known === stampAt(path)) return undefined;
       const { value, stamp } = readStampedJson(path) ?? {};
-      if (isJobFile(value)) return value;
+      if (isJobFile(value)) return withTime(value, directory);
       if (stamp !== undefined) useless.set(directory, stamp);
       return undefined;
     },
     forget: (directory) => void useless.delete(directory),
   };
+}
+
+/** Where the file holds no time, the folder's name tells it. */
+function withTime(file: JobFile, directory: string): JobFile {
+  if (isTime(file.createdAt)) return file;
+  const createdAt = timeOfJobId(basename(directory))?.toISOString() ?? file.createdAt;
+  return { ...file, createdAt };
+}
+
+/** Whether it is an ISO 8601 time, which every browser reads the same. */
+export function isTime(text: string): boolean {
+  return /^\d{4}-\d\d-\d\dT/.test(text) && !Number.isNaN(Date.parse(text));
 }
 
 function isJobFile(value: unknown): value is JobFile {

@@ -1,10 +1,10 @@
-import { mkdirSync, rmSync } from "node:fs";
+import { mkdirSync, readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import type { TrainConfig } from "../protocol/trainConfig.ts";
 import { KitError, isKitError, messageOf } from "../protocol/error.ts";
 import type { Job } from "../protocol/job.ts";
 import { makeDirectory } from "../disk/file.ts";
-import { createJobId } from "./id.ts";
+import { createJobId, isJobId } from "./id.ts";
 import { writeJobFile } from "./jobFile.ts";
 import { type Lease, holdLease } from "./lease.ts";
 import { type LogWriter, openLog } from "./log.ts";
@@ -31,14 +31,14 @@ const MOST_IDS = 100;
 
 /**
  * Makes a job in a project, which is `queued`.
- * @param newId makes the job's id from when it is created
+ * @param newId makes the job's id from when it is created and the newest of the project
  * @throws KitError `CANNOT_WRITE` when the project's folder cannot be written
  */
 export function createOwnedJob(
   project: string,
   name: string,
   config: TrainConfig,
-  newId = createJobId,
+  newId: typeof createJobId = createJobId,
 ): OwnedJob {
   const root = jobsPath(project);
   const { id, directory, createdAt } = orCannotCreate(root, () => makeFolder(root, newId));
@@ -70,11 +70,11 @@ export function createOwnedJob(
 }
 
 /** A folder that this call has made: one that is there already is another job's. */
-function makeFolder(root: string, newId: (now: Date) => string) {
+function makeFolder(root: string, newId: typeof createJobId) {
   makeDirectory(root);
   for (let left = MOST_IDS; ; left--) {
     const now = new Date();
-    const id = newId(now);
+    const id = newId(now, newestId(root));
     const directory = join(root, id);
     try {
       // Others may read what it leaves, and change nothing.
@@ -96,6 +96,15 @@ function orCannotCreate<T>(root: string, create: () => T): T {
 
 function cannotCreate(root: string, error: unknown): KitError {
   return isKitError(error) ? error : cannotWrite(`Cannot create a job in ${root}`, error);
+}
+
+function newestId(root: string): string | undefined {
+  try {
+    return readdirSync(root).filter(isJobId).sort().at(-1);
+  } catch {
+    // It is the first job, or the folder cannot be read, which is told as the job is made.
+    return undefined;
+  }
 }
 
 function cannotWrite(what: string, cause: unknown): KitError {

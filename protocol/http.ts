@@ -30,11 +30,23 @@ export const THINNED = "thinned";
 export const RUN_HEADER = "Kit-Run";
 export const RESUME_RUN = "run";
 
+/** In this header they say how that run stands as the answer begins. */
+export const RUN_STATUS_HEADER = "Kit-Run-Status";
+
+/** How a run ends: as its job does, and `failed` if it ends before it has a job. */
+export const RUN_ENDS = ["completed", "failed", "cancelled"] as const;
+
+export type RunEnd = (typeof RUN_ENDS)[number];
+
+export function isRunEnd(value: unknown): value is RunEnd {
+  return RUN_ENDS.includes(value as RunEnd);
+}
+
 /** Paths relative to the page, without a leading slash, so that they hold behind a path prefix. */
 export const ROUTES = {
   manifest: "api/manifest",
   train: "api/train",
-  /** What a run has printed from this byte on, also when it has ended meanwhile. */
+  /** What a run has printed from this byte on. */
   restOfTrain: (run: string, from: number) =>
     `api/train?${RESUME_RUN}=${encodeURIComponent(run)}&${RESUME_FROM}=${from}`,
   jobs: "api/jobs",

@@ -1,9 +1,11 @@
 import { KitError } from "../../protocol/error.ts";
-import { type FinalEvent, isFinalEvent } from "../../protocol/event.ts";
+import { FINAL_STATUS, type FinalEvent, isFinalEvent } from "../../protocol/event.ts";
 import { describeEarlyExit } from "../../protocol/earlyExit.ts";
 import { NO_TRAINER } from "../../protocol/manifest.ts";
 import { sourcePlace } from "../../sdk/thrown.ts";
 import { OBSERVE, type ObservableTrainer, type Trainer } from "../../sdk/trainer.ts";
+import type { RunEnd } from "../../protocol/http.ts";
+import { writeRunEnd } from "../../server/run/end.ts";
 import { recordOwnRun } from "../../server/run/record.ts";
 import { DEFAULT_ENTRY, ensureBundle, showPath } from "../bundle.ts";
 import { reportError } from "../errors.ts";
@@ -28,11 +30,11 @@ export async function start(
   const explain = (code: number) => explainExit(name, code);
   const early = exitOnSignals(explain);
   const project = enterProject(options.project);
-  recordOwnRun(project);
+  const recordEnd = endRecorder(project);
   const bundle = await ensureBundle(project, entry, (stale) => console.error(`kit: ${stale}`));
   const trainer = await loadOrExplain(bundle, name, explain);
   if (!trainer) throw new KitError("NO_TRAINER", withEntry(name, NO_TRAINER));
-  const end = printEvents(trainer, project);
+  const end = printEvents(trainer, project, recordEnd);
   for (const signal of endingSignals()) {
     process.on(signal, () => {
       // Only a last callback is waited for, and not by who asks again.
@@ -43,6 +45,21 @@ export async function start(
   early.stop();
   // Whatever the project's code leaves open does not keep a finished job's process alive.
   process.exit(await exitCodeOf(trainer, end));
+}
+
+/** Tells the page how this run ended, if it is one of the page's: by its job, or else by its exit. */
+function endRecorder(project: string): (status: RunEnd) => void {
+  const run = recordOwnRun(project);
+  if (run === undefined) return () => undefined;
+  let isRecorded = false;
+  const record = (status: RunEnd) => {
+    isRecorded = true;
+    writeRunEnd(project, run, status);
+  };
+  process.on("exit", (code) => {
+    if (!isRecorded) record(code === EXIT_CODES["training.cancelled"] ? "cancelled" : "failed");
+  });
+  return record;
 }
 
 /**
@@ -95,7 +112,7 @@ interface End {
   event?: FinalEvent["event"];
 }
 
-function printEvents(trainer: Trainer, project: string): End {
+function printEvents(trainer: Trainer, project: string, recordEnd: (status: RunEnd) => void): End {
   const end: End = {};
   let progress: ReturnType<typeof createProgress> | undefined;
   (trainer as ObservableTrainer)[OBSERVE]({
@@ -110,6 +127,7 @@ function printEvents(trainer: Trainer, project: string): End {
     onEvent(event) {
       if (isFinalEvent(event)) {
         end.event = event.event;
+        recordEnd(FINAL_STATUS[event.event]);
         // Also where the project's code ends the process with a code of its own.
         process.exitCode = EXIT_CODES[event.event];
       }

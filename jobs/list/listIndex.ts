@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { type Job, isFinal, isJobStatus } from "../../protocol/job.ts";
 import { readJson, stampAt, writeFileAtomically } from "../../disk/file.ts";
+import { isTime } from "../jobFile.ts";
 import { jobsPath } from "../paths.ts";
 
 /** So many jobs are worth the index; fewer are read from their own files in no time. */
@@ -58,6 +59,7 @@ function isIndexedJob(value: unknown): value is IndexedJob {
     typeof id === "string" &&
     typeof name === "string" &&
     typeof createdAt === "string" &&
+    isTime(createdAt) &&
     typeof log === "string" &&
     isJobStatus(status) &&
     isFinal(status)

@@ -1,6 +1,6 @@
 import type { ServerResponse } from "node:http";
 import { isKitError, messageOf } from "../../protocol/error.ts";
-import { RESUME_FROM, RESUME_RUN, RUN_HEADER } from "../../protocol/http.ts";
+import { RESUME_FROM, RESUME_RUN, RUN_HEADER, RUN_STATUS_HEADER } from "../../protocol/http.ts";
 import type { Route } from "../context.ts";
 import { queryOf } from "../query.ts";
 import { closeSignal, sendError, writeChunk } from "../respond.ts";
@@ -26,28 +26,26 @@ export const postTrain: Route = async ({ runner, admitStream }, { response }) =>
 };
 
 /**
- * `GET /api/train`: what the run in flight has printed and prints; 204 when there is none. Who has
- * seen a part of the last run, and names it, gets the rest of it, in flight or not.
+ * `GET /api/train`: what the run in flight has printed and prints, or else what the last one has
+ * printed; 204 when there was none. Who has seen a part of it, and names it, gets the rest.
  */
 export const getTrain: Route = async ({ runner, admitStream }, { request, response }) => {
   const query = queryOf(request);
-  let output: Output;
-  let run: Run | undefined;
   let isAdmitted = false;
   // Again where another run begins meanwhile.
-  for (let tries = 0; !output && tries < MOST_TRIES; tries++) {
-    const watched = await runner.last(query.get(RESUME_RUN) ?? "");
-    run = watched ?? (await runner.current());
+  for (let tries = 1; tries <= MOST_TRIES; tries++) {
+    const run = await runner.last();
     if (!run) {
       response.writeHead(204, { "Cache-Control": "no-store" }).end();
       return;
     }
     isAdmitted ||= admitStream(response);
     if (!isAdmitted) return;
-    const from = watched ? byteOf(query.get(RESUME_FROM)) : 0;
-    output = await run.output(closeSignal(response), from);
+    const isKnown = run.id !== "" && run.id === query.get(RESUME_RUN);
+    const from = isKnown ? byteOf(query.get(RESUME_FROM)) : 0;
+    const output = await run.output(closeSignal(response), from);
+    if (output || tries === MOST_TRIES) return streamOutput(run, response, output);
   }
-  if (run) await streamOutput(run, response, output);
 };
 
 function byteOf(text: string | null): number {
@@ -60,6 +58,7 @@ async function streamOutput(run: Run, response: ServerResponse, output: Output):
     "Cache-Control": "no-store, no-transform",
     "X-Accel-Buffering": "no",
     [RUN_HEADER]: run.id,
+    [RUN_STATUS_HEADER]: run.status(),
   });
   response.flushHeaders();
   // A run may print nothing for long; only a client that leaves something lying has stalled.

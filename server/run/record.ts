@@ -85,16 +85,21 @@ export function environmentOfRun(id: string): NodeJS.ProcessEnv {
   return { ...process.env, [RUN_VARIABLE]: JSON.stringify({ id, server: describeOwner() }) };
 }
 
-/** Called by a run itself, for its server may have died before it could record what it launched. */
-export function recordOwnRun(project: string): void {
+/**
+ * Called by a run itself, for its server may have died before it could record what it launched.
+ * @returns the run's id; undefined where no server launched it
+ */
+export function recordOwnRun(project: string): string | undefined {
   const text = process.env[RUN_VARIABLE];
   delete process.env[RUN_VARIABLE];
-  if (!text) return;
+  if (!text) return undefined;
   try {
     const { id, server } = JSON.parse(text) as Pick<RunRecord, "id" | "server">;
     process.once("exit", holdClaim(project, id));
     writeRunRecord(project, { id, server, owner: describeOwner() });
+    return id;
   } catch {
     // The server has recorded it, or tells that it could not.
+    return undefined;
   }
 }

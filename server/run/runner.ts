@@ -1,9 +1,12 @@
+import { isPlainFile } from "../../disk/file.ts";
 import type { Owner } from "../../disk/owner.ts";
 import { KitError, isKitError, messageOf } from "../../protocol/error.ts";
+import type { RunEnd } from "../../protocol/http.ts";
+import { readRunEnd, writeRunEnd } from "./end.ts";
 import { inFlightError, launchRun } from "./launch.ts";
 import { type RunProcess, endRun, recordedRun } from "./process.ts";
 import { openOutput } from "./output.ts";
-import { runDirectory } from "./record.ts";
+import { outputPath, runDirectory } from "./record.ts";
 
 /** How long a run may take to end its job after it was asked to; so all of it is gone within 10 s. */
 const GRACE_MS = 7_000;
@@ -17,15 +20,14 @@ export interface Run {
    * has followed. To be read, for it has the file open.
    */
   output: (signal: AbortSignal, from?: number) => Promise<AsyncGenerator<Buffer> | undefined>;
+  status: () => "running" | RunEnd;
 }
 
 export interface Runner {
   /** @throws KitError `RUN_IN_FLIGHT`, `CLOSED`, or `CANNOT_START` saying why */
   start: () => Promise<Run>;
-  /** The run in flight. */
-  current: () => Promise<Run | undefined>;
-  /** The run with this id, also when it has ended, as long as it is the last. */
-  last: (id: string) => Promise<Run | undefined>;
+  /** The run in flight, or else the last one, as long as its output is there. */
+  last: () => Promise<Run | undefined>;
   /**
    * Starts nothing more and ends the run in flight: asks first, kills after a grace. Idempotent.
    * @returns whether there was a run to end
@@ -70,7 +72,8 @@ export function createRunner(options: RunnerOptions): Runner {
   function asRun({ id, hasEnded }: RunProcess): Run {
     const output: Run["output"] = (signal, from) =>
       openOutput(project, id, { signal, from, watching, ended: hasEnded });
-    return { id, output };
+    const status = () => (hasEnded() ? (readRunEnd(project, id) ?? "failed") : "running");
+    return { id, output, status };
   }
 
   return {
@@ -92,20 +95,22 @@ export function createRunner(options: RunnerOptions): Runner {
         starting = undefined;
       }
     },
-    async current() {
-      const found = await settled();
-      return found && asRun(found);
-    },
-    async last(id) {
-      await settled();
-      const found = running ?? recordedRun(project, isAtWork);
-      return id !== "" && found?.id === id ? asRun(found) : undefined;
+    async last() {
+      const current = await settled();
+      if (current) return asRun(current);
+      const ended = recordedRun(project, isAtWork);
+      return ended && isPlainFile(outputPath(project)) ? asRun(ended) : undefined;
     },
     async close() {
       isClosed = true;
       const found = await settled();
       if (!found?.isOurs()) return false;
-      await endRun(found, graceMs, () => onGone?.(found.owner));
+      const { id, owner } = found;
+      await endRun(found, graceMs, () => {
+        // Killed, it could not say so itself.
+        if (!readRunEnd(project, id)) writeRunEnd(project, id, "cancelled");
+        onGone?.(owner);
+      });
       return true;
     },
   };

@@ -1,10 +1,18 @@
-import { ROUTES, RUN_HEADER } from "../../protocol/http.ts";
+import {
+  isRunEnd,
+  ROUTES,
+  RUN_HEADER,
+  RUN_STATUS_HEADER,
+  type RunEnd,
+} from "../../protocol/http.ts";
 import { request } from "./request.ts";
 
-/** What a run prints, as it prints it. */
+/** What a run has printed, and prints until it ends. */
 export interface RunOutput {
   /** Which run it is; empty when the server does not say. */
   run: string;
+  /** How it ended; undefined if it was in flight when this answer began. */
+  end: RunEnd | undefined;
   /** How many bytes of it come before these. */
   from: number;
   bytes: ReadableStream<Uint8Array>;
@@ -29,8 +37,8 @@ export async function startRun(): Promise<RunOutput> {
 }
 
 /**
- * The rest of the bookmarked run's output, even if that run has ended, as long as it is the last
- * one; otherwise that of the run in flight from its first byte, or null when there is none.
+ * The rest of the bookmarked run's output, as long as it is the last one; otherwise the output of
+ * the last one from its first byte, or null when there was none. A run in flight is the last one.
  * @throws {RequestError}
  */
 export async function attachToRun(bookmark?: Bookmark): Promise<RunOutput | null> {
@@ -41,8 +49,10 @@ export async function attachToRun(bookmark?: Bookmark): Promise<RunOutput | null
 
 function outputOf(response: Response, bookmark?: Bookmark): RunOutput {
   const run = response.headers.get(RUN_HEADER) ?? "";
+  const status = response.headers.get(RUN_STATUS_HEADER);
   return {
     run,
+    end: isRunEnd(status) ? status : undefined,
     from: run && run === bookmark?.run ? bookmark.bytes : 0,
     bytes: response.body ?? new Blob([]).stream(),
   };

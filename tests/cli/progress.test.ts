@@ -13,13 +13,17 @@ const CONFIG: TrainConfig = {
 };
 const ARTIFACT: Artifact = { step: 1, kind: "model", path: "artifacts/step-1" };
 
-function createTold(changes: Partial<TrainConfig> = {}) {
+/** Characters of a line in the page's box, at 1280 and at 390 pixels; tests/e2e/fit.test.ts holds them. */
+const BOX_WIDTH = 68;
+const PHONE_WIDTH = 51;
+
+function createTold(changes: Partial<TrainConfig> = {}, directory = "d") {
   let seconds = 0;
   const config = { ...CONFIG, ...changes };
   const progress = createProgress({
     config,
     project: "/home/me/dates",
-    directory: "d",
+    directory,
     now: () => seconds * 1000,
   });
   const at = (time: number) => {
@@ -50,8 +54,11 @@ it("says what it trains, on what, and how much of it, aligned", () => {
   expect(createTold()(0).started({ tokens: 81_204, epochs: 8, format: "{text}", cut: 0 }))
     .toBe(`training kit/nano
   parameters  117,000
-  data        data/train.jsonl, 4,000 rows of {text}, 81,204 tokens
-  steps       1,000 with 32 rows each, 8 passes over the data; the first compiles the model`);
+  data        data/train.jsonl
+  rows        4,000 of {text}
+  tokens      81,204
+  steps       1,000 with 32 rows each; the first compiles the model
+  passes      8 over the data`);
 });
 
 it("says what an adapter is trained on, and leaves out what an engine does not tell", () => {
@@ -61,7 +68,8 @@ it("says what an adapter is trained on, and leaves out what an engine does not t
   expect(createTold({ lora, dataset })(0).started({ model }))
     .toBe(`training .kit/jobs/a/artifacts/step-4
   parameters  117,000 of an adapter (LoRA, r 8, alpha 16)
-  data        /data/train.jsonl, 4,000 rows
+  data        /data/train.jsonl
+  rows        4,000
   steps       1,000 with 32 rows each; the first compiles the model`);
 });
 
@@ -90,14 +98,32 @@ it("estimates the time left from the first log on, and the speed with it, so tha
   const at = createTold({ maxSteps: 100 });
   at(0).started();
   const log = (step: number) => ({ step, loss: 1.23456, tokensPerSecond: 1234.5 });
-  expect(at(60).log(log(1))).toBe("step   1/100  loss 1.2346");
-  expect(at(64).log(log(5))).toBe("step   5/100  loss 1.2346    1,235 tokens/s   1m 35s left");
-  expect(at(79).log(log(20))).toBe("step  20/100  loss 1.2346    1,235 tokens/s   1m 20s left");
-  expect(at(159).log(log(100))).toBe("step 100/100  loss 1.2346    1,235 tokens/s       0s left");
+  expect(at(60).log(log(1))).toBe("step   1/100 loss 1.2346");
+  expect(at(64).log(log(5))).toBe("step   5/100 loss 1.2346 1,235 tok/s 1m 35s left");
+  expect(at(79).log(log(20))).toBe("step  20/100 loss 1.2346 1,235 tok/s 1m 20s left");
+  expect(at(159).log(log(100))).toBe("step 100/100 loss 1.2346 1,235 tok/s 0s left");
+});
+
+it("keeps each line of a usual job within the box of the page, and a step's within a phone's", () => {
+  const directory = ".kit/jobs/20261121-095830-123-k3f9";
+  const at = createTold({ lora: { r: 8, alpha: 16, targetModules: ["q_proj"] } }, directory);
+  const saved = { ...ARTIFACT, kind: "adapter", path: "artifacts/step-1000" } as const;
+  const model = `${directory}/${saved.path}`;
+  const step = { loss: 10.23456, tokensPerSecond: 12_345.6 };
+  const text = [
+    at(0).started({ model, format: "{prompt, completion}", tokens: 812_040, epochs: 8 }),
+    at(1).saved(saved),
+    at(565).completed(),
+  ].join("\n");
+  for (const line of text.split("\n")) expect(line.length, line).toBeLessThanOrEqual(BOX_WIDTH);
+  at(0).log({ step: 1, ...step });
+  const line = at(300).log({ step: 100, ...step });
+  expect(line).toBe("step  100/1000 loss 10.235 12.3k tok/s 45m 27s left");
+  expect(line.length).toBeLessThanOrEqual(PHONE_WIDTH);
 });
 
 it.each([
-  [10_001, "  2h 46m left"],
+  [10_001, " 2h 46m left"],
   [1_000_002, " 11d 13h left"],
 ])("shows hours and days when there are some: %i steps of a second", (maxSteps, left) => {
   const at = createTold({ maxSteps });
@@ -109,17 +135,15 @@ it.each([
 it("claims no speed of a run that is over with its first step", () => {
   const at = createTold({ maxSteps: 1 });
   at(0).started();
-  expect(at(3).log({ step: 1, loss: 5.5, tokensPerSecond: 16 })).toBe("step 1/1  loss 5.5000");
+  expect(at(3).log({ step: 1, loss: 5.5, tokensPerSecond: 16 })).toBe("step 1/1 loss 5.5000");
 });
 
 it("has a word for a loss that is missing or not finite", () => {
   const at = createTold({ maxSteps: 2 });
   at(0).started();
-  expect(at(1).log({ step: 1 })).toBe("step 1/2  loss n/a");
-  expect(at(1).log({ step: 1, loss: null })).toBe("step 1/2  loss n/a");
-  expect(at(2).log({ step: 2, loss: null })).toBe(
-    "step 2/2  loss n/a           0 tokens/s       0s left",
-  );
+  expect(at(1).log({ step: 1 })).toBe("step 1/2 loss n/a");
+  expect(at(1).log({ step: 1, loss: null })).toBe("step 1/2 loss n/a");
+  expect(at(2).log({ step: 2, loss: null })).toBe("step 2/2 loss n/a        0 tok/s 0s left");
 });
 
 it("gives no time left, and no nonsense, when steps go back", () => {
@@ -134,9 +158,10 @@ it("says at the end where the last artifact lies and how to use it, and counts n
   at(500).started();
   expect(at(565).completed()).toBe("completed in 1m 05s");
   expect(at(500).saved(ARTIFACT)).toBe("checkpoint d/artifacts/step-1");
-  expect(at(565).completed()).toBe(`completed in 1m 05s: d/artifacts/step-1
-  TypeScript  const model = await loadModel("d/artifacts/step-1"); // from "kit"
-  Python      model = AutoModelForCausalLM.from_pretrained("d/artifacts/step-1")`);
+  expect(at(565).completed()).toBe(`completed in 1m 05s
+  path        d/artifacts/step-1
+  TypeScript  const model = await loadModel(path); // from "kit"
+  Python      model = AutoModelForCausalLM.from_pretrained(path)`);
   at(565).saved({ ...ARTIFACT, kind: "adapter" });
   expect(at(565).completed()).toContain("= AutoPeftModelForCausalLM.from_pretrained(");
 });
@@ -146,10 +171,10 @@ it("says of a cancelled job what it left, and of a failed one that and why", () 
   const cancel = () =>
     at(0)
       .progress.text({ event: "training.cancelled", data: { step: 3 } })
-      .split("\n")[0];
+      .split("\n  TypeScript")[0];
   const fail = () => at(0).progress.text({ event: "training.failed", data: { error: "no" } });
   expect([cancel(), fail()]).toEqual(["cancelled at step 3", "failed: no"]);
   at(0).saved(ARTIFACT);
-  expect(cancel()).toBe("cancelled at step 3: d/artifacts/step-1");
+  expect(cancel()).toBe("cancelled at step 3\n  path        d/artifacts/step-1");
   expect(fail()).toBe("failed: no\n  checkpoint  d/artifacts/step-1");
 });

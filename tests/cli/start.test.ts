@@ -19,24 +19,28 @@ describe("kit start", () => {
     const { code, stdout, stderr } = await runKit(project, ["start"]);
     const [job] = jobsOf(project);
     const directory = `.kit/jobs/${job?.id}`;
-    const step = (n: number) => `step ${n}/4  loss 5\\.\\d{4}`;
-    const pace = " +[\\d,]+ tokens/s +\\d+s left";
+    const step = (n: number) => `step ${n}/4 loss 5\\.\\d{4}`;
+    const pace = " +[\\d,.]+k? tok/s \\d+s left";
     const last = `${directory}/artifacts/step-4`;
     const lines = [
       `job ${job?.id} tiny`,
       "training llama-8x1",
       "  parameters  3,160",
-      "  data        data.jsonl, 8 rows of \\{prompt, completion\\}, 48 tokens",
-      "  steps       4 with 2 rows each, 1 pass over the data; the first compiles the model",
+      "  data        data.jsonl",
+      "  rows        8 of \\{prompt, completion\\}",
+      "  tokens      48",
+      "  steps       4 with 2 rows each; the first compiles the model",
+      "  passes      1 over the data",
       step(1),
       step(2) + pace,
       `checkpoint ${directory}/artifacts/step-2`,
       step(3) + pace,
       step(4) + pace,
       `checkpoint ${last}`,
-      `completed in \\d+s: ${last}`,
-      `  TypeScript  const model = await loadModel\\("${last}"\\); // from "kit"`,
-      `  Python      model = AutoModelForCausalLM\\.from_pretrained\\("${last}"\\)`,
+      "completed in \\d+s",
+      `  path        ${last}`,
+      `  TypeScript  const model = await loadModel\\(path\\); // from "kit"`,
+      "  Python      model = AutoModelForCausalLM\\.from_pretrained\\(path\\)",
     ];
     expect(stdout).toMatch(new RegExp(`^${lines.join("\n")}\n$`));
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });

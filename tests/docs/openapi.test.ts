@@ -189,11 +189,13 @@ test("the page and its files are answered as the reference says", async () => {
 test("a run is answered as the reference says, from the manifest to the end of its events", async () => {
   const { port, project } = await startServer({ project: createTinyProject() });
   expect((await ask(port, "GET /api/manifest")).status).toBe(200);
+  expect((await ask(port, "GET /api/train")).status).toBe(204);
   const { headers } = await ask(port, "POST /api/train");
   await ask(port, "GET /api/train", {
     target: `/api/train?run=${String(headers["kit-run"])}&from=4`,
   });
-  expect((await ask(port, "GET /api/train")).status).toBe(204);
+  const { headers: ended } = await ask(port, "GET /api/train");
+  expect(ended["kit-run-status"]).toBe("completed");
 
   const { headers: list } = await ask(port, "GET /api/jobs");
   await ask(port, "GET /api/jobs", { headers: { "if-none-match": String(list["etag"]) } });

@@ -7,6 +7,7 @@ import { describe, expect, test } from "vitest";
 import { fillWithJobs } from "../jobs.ts";
 import { createTinyProject, ENDLESS, tinySource } from "../kit.ts";
 import { openPage, reloadWithoutAnswers, runButton, useBrowser } from "./browser.ts";
+import { leaveRun } from "./endedRun.ts";
 import { startKitUi } from "./kitUi.ts";
 import { LONG_ERROR, createJobs } from "./statuses.ts";
 
@@ -113,11 +114,13 @@ describe("axe-core finds nothing, and nothing reaches beyond the window", () => 
     await inspect(page, "home-unreachable");
   }, 120_000);
 
-  test("at home with jobs: no trainer, a broken one, more jobs than anyone reads", async () => {
+  test("at home with jobs and a run that has ended: no trainer, a broken one, more jobs than anyone reads", async () => {
     const project = createTinyProject("export default 1;");
     createJobs(project);
+    leaveRun(project, `failed: ${LONG_ERROR}\n`);
     const { url } = await startKitUi(project);
     const page = await openPage(url);
+    await page.getByText("run ended: failed").waitFor();
     await runButton(page).getByText("No trainer in src/kit/index.ts yet.").waitFor();
     await expect.poll(() => page.locator("tbody tr").count()).toBe(5);
     await inspect(page, "home-list");

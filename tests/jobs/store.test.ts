@@ -1,6 +1,6 @@
 import { mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { isJobId } from "../../jobs/id.ts";
 import { OWNER_GONE } from "../../jobs/status.ts";
 import { createOwnedJob } from "../../jobs/ownedJob.ts";
@@ -49,6 +49,30 @@ test("the list is newest first", () => {
   const listed = createJobStore(project).list();
   expect(listed.map(({ id }) => id)).toEqual([job.id, ids[2], ids[0], ids[1]]);
 });
+
+test("a job that is made after the clock was set back is first in the list", () => {
+  const project = createProject();
+  vi.useFakeTimers({ toFake: ["Date"], now: new Date("2026-06-01T12:00:00.000Z") });
+  onTestFinished(() => void vi.useRealTimers());
+  createJob(project, "before");
+  vi.setSystemTime(new Date("2026-06-01T11:00:00.000Z"));
+  createJob(project, "after");
+  const jobs = createJobStore(project).list();
+  expect(jobs.map(({ name }) => name)).toEqual(["after", "before"]);
+  expect(jobs[0]?.createdAt).toBe("2026-06-01T11:00:00.000Z");
+});
+
+test.each(["", "yesterday", "2026-99-99T00:00:00.000Z"])(
+  "a job whose createdAt is %j was made when its id says so",
+  (createdAt) => {
+    const project = createProject();
+    const { job, directory } = createJob(project);
+    const path = join(directory, "job.json");
+    const file = JSON.parse(readFileSync(path, "utf8")) as object;
+    writeFileSync(path, JSON.stringify({ ...file, createdAt }));
+    expect(createJobStore(project).list()[0]?.createdAt).toBe(job.createdAt);
+  },
+);
 
 test("a project without jobs has an empty list", () => {
   expect(createJobStore(createProject()).list()).toEqual([]);

@@ -1,15 +1,42 @@
+import { rmSync } from "node:fs";
+import { join } from "node:path";
 import { expect, test } from "vitest";
-import { ROUTES, RUN_HEADER } from "../../protocol/http.ts";
+import { ROUTES, RUN_HEADER, RUN_STATUS_HEADER } from "../../protocol/http.ts";
 import { openGate, readBody, standIn, startServer } from "../uiServer.ts";
-import { attach, startWith } from "./standInRun.ts";
+import { attach, postTrain, startWith } from "./standInRun.ts";
 
-test("without a run in flight there is nothing to attach to", async () => {
-  const { train, url } = await startWith(`writeSync(1, "done");`);
-  expect((await attach(url)).status).toBe(204);
-  await (await train()).text();
+test("before the first run there is nothing to attach to", async () => {
+  const { url } = await startWith("");
+  const none = await attach(url);
+  expect(none.status).toBe(204);
+  expect(await none.text()).toBe("");
+});
+
+test("the last run's output is there until the next run, also for a server that comes later", async () => {
+  const { project, train, url, close } = await startWith(
+    `writeSync(1, "first"); await gate("go");`,
+  );
+  const first = await train();
+  const run = first.headers.get(RUN_HEADER);
+  expect(first.headers.get(RUN_STATUS_HEADER)).toBe("running");
+  openGate(project, "go");
+  await first.text();
   const after = await attach(url);
-  expect(after.status).toBe(204);
-  expect(await after.text()).toBe("");
+  expect(after.headers.get(RUN_HEADER)).toBe(run);
+  expect(await after.text()).toBe("first");
+  await close();
+  const kit = standIn(project, `writeSync(1, "second");`);
+  const next = await startServer({ project, kit });
+  expect(await (await attach(next.url)).text()).toBe("first");
+  await (await postTrain(next.url)).text();
+  expect(await (await attach(next.url)).text()).toBe("second");
+});
+
+test("a run whose output was removed is no last run", async () => {
+  const { project, train, url } = await startWith("");
+  await (await train()).text();
+  rmSync(join(project, ".kit", "run", "output.log"));
+  expect((await attach(url)).status).toBe(204);
 });
 
 test("a client that goes away does not stop the run, and another sees it from the first byte", async () => {
@@ -60,10 +87,9 @@ test("who names the run it has seen a part of gets the rest, also when the run h
   const next = await startServer({ project, kit: standIn(project, "") });
   const later = await fetch(`${next.url}${ROUTES.restOfTrain(run, 3)}`);
   expect(await later.text()).toBe("first second");
-  expect((await attach(url)).status).toBe(204);
 });
 
-test("who names a run that is not the last gets the run in flight from its first byte, or nothing", async () => {
+test("who names a run that is not the last gets the last one from its first byte, in flight or not", async () => {
   const { project, train, url } = await startWith(`writeSync(1, "out"); await gate("go");`);
   const rest = () => fetch(`${url}${ROUTES.restOfTrain(run, 2)}`);
   let run = "another";
@@ -73,7 +99,7 @@ test("who names a run that is not the last gets the run in flight from its first
   expect(await body.until((text) => text.length > 0)).toBe("out");
   openGate(project, "go");
   await first.text();
-  expect((await rest()).status).toBe(204);
+  expect(await (await rest()).text()).toBe("out");
   run = "";
-  expect((await rest()).status).toBe(204);
+  expect(await (await rest()).text()).toBe("out");
 });

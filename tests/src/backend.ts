@@ -3,7 +3,7 @@ import { createPinia, setActivePinia } from "pinia";
 import { afterEach, vi } from "vitest";
 import type { Component } from "vue";
 import { createMemoryHistory, type Router } from "vue-router";
-import { RUN_HEADER } from "../../protocol/http.ts";
+import { RUN_HEADER, RUN_STATUS_HEADER, type RunEnd } from "../../protocol/http.ts";
 import type { Job, JobStatus } from "../../protocol/job.ts";
 import { createPageRouter } from "../../src/router.ts";
 
@@ -111,9 +111,12 @@ export function createOutput() {
   });
   return {
     /** By a server that tells of which run it is, if one is named. */
-    response: (run?: string) =>
+    response: (run?: string, status: RunEnd | "running" = "running") =>
       new Response(body, {
-        headers: { "content-type": "text/plain", ...(run && { [RUN_HEADER]: run }) },
+        headers: {
+          "content-type": "text/plain",
+          ...(run && { [RUN_HEADER]: run, [RUN_STATUS_HEADER]: status }),
+        },
       }),
     isCancelled: () => isCancelled,
     write: (text: string | Uint8Array) =>

@@ -41,11 +41,15 @@ test("of two servers that are asked at the same moment one launches, and both ha
   expect(starts).toContainEqual(
     expect.objectContaining({ reason: expect.objectContaining({ code: "RUN_IN_FLIGHT" }) }),
   );
-  const ids = await Promise.all(runners.map(async (runner) => (await runner.current())?.id));
+  const ids = await Promise.all(runners.map(async (runner) => (await runner.last())?.id));
   expect(ids[0]).toMatch(/./);
   expect(ids[1]).toBe(ids[0]);
   await Promise.all(runners.map((runner) => runner.close()));
-  expect(readdirSync(join(project, ".kit", "run")).sort()).toEqual(["output.log", "run.json"]);
+  expect(readdirSync(join(project, ".kit", "run")).sort()).toEqual([
+    "end.json",
+    "output.log",
+    "run.json",
+  ]);
 });
 
 test("a launch that another server does not finish is told, and who asked for its output is answered", async () => {

@@ -57,9 +57,9 @@ test("a run of another container is in flight for as long as it is at work on a 
   const kit = standIn(project, "");
   const runner = createRunner({ project, kit, isAtWork: () => isAtWork });
   await expect(runner.start()).rejects.toMatchObject({ code: "RUN_IN_FLIGHT" });
-  expect((await runner.current())?.id).toBe(id);
+  expect((await runner.last())?.id).toBe(id);
   isAtWork = false;
-  expect(await runner.current()).toBeUndefined();
+  expect(await runner.last()).toBeUndefined();
   expect((await runner.start()).id).not.toBe(id);
   await runner.close();
 });

@@ -38,6 +38,12 @@ describe("the jobs list", () => {
     ]);
   });
 
+  it("leaves a creation time out that is none", async () => {
+    backend.jobs({ ...job("a"), createdAt: "no time" });
+    const { page } = await visitList();
+    expect(page.get("td.created").text()).toBe("");
+  });
+
   it.each(["queued", "running", "completed", "failed", "cancelled"] as const)(
     "gives the cell of a %s job a class for its colour",
     async (status) => {

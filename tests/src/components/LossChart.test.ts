@@ -25,13 +25,13 @@ it("says what it shows in words", () => {
   );
 });
 
-it("tells the highest, last and lowest loss and the steps in plain text beside it", () => {
+it("has its scale beside it, the highest loss at the top and the lowest at the foot, and the last elsewhere", () => {
   const chart = mount(LossChart, { props: { points, logged: true } });
   expect(chart.findAll(".figures div").map((figure) => figure.text())).toEqual([
     "max4.25",
-    "last1",
     "min0.1235",
   ]);
+  expect(chart.get(".panel-head .aside").text()).toBe("last 1");
   expect(chart.findAll(".steps span").map((step) => step.text())).toEqual(["step 10", "30"]);
 });
 

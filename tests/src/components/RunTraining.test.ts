@@ -1,5 +1,6 @@
 import type { VueWrapper } from "@vue/test-utils";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import type { RunEnd } from "../../../protocol/http.ts";
 import App from "../../../src/App.vue";
 import { createBackend, createOutput, json, settle, visit } from "../backend.ts";
 import { hide, setHidden } from "../visibility.ts";
@@ -275,6 +276,121 @@ describe("a run", () => {
   });
 });
 
+describe("a run that has ended", () => {
+  const standing = (page: VueWrapper) => page.get(".run-training [role=status]");
+
+  /** The last run's whole output, as a server answers that has it. */
+  function lastRun(status: RunEnd, path = "GET api/train", run = "r1") {
+    const last = createOutput();
+    backend.on(path, () => last.response(run, status));
+    return last;
+  }
+
+  it.each(["completed", "failed", "cancelled"] as const)(
+    "is there when the page is loaded, and that it is %s, in that status's colour",
+    async (status) => {
+      const last = lastRun(status);
+      last.write("all of it");
+      last.end();
+      const { page } = await visit(App);
+      expect(output(page)).toBe("all of it");
+      expect(standing(page).text()).toBe(`run ended: ${status}`);
+      expect(standing(page).classes()).toContain(`status-${status}`);
+      expect(isDisabled(page)).toBe(false);
+    },
+  );
+
+  it("is shown before another can be started, so that their outputs don't mix", async () => {
+    const last = lastRun("failed");
+    const { page } = await visit(App);
+    last.write("one ");
+    await settle();
+    expect(isDisabled(page)).toBe(true);
+    expect(standing(page).text()).toBe("");
+    last.end();
+    await settle();
+    expect(isDisabled(page)).toBe(false);
+  });
+
+  it("gives way to the next one", async () => {
+    const last = lastRun("failed");
+    last.write("last");
+    last.end();
+    const { page } = await visit(App);
+    const run = createOutput();
+    backend.on("POST api/train", () => run.response("r2"));
+    await click(page);
+    run.write("next");
+    await settle();
+    expect(output(page)).toBe("next");
+    expect(standing(page).text()).toBe("run in flight");
+    expect(standing(page).classes()).not.toContain("status-failed");
+  });
+
+  it("while it was watched says how as well", async () => {
+    const run = createOutput();
+    backend.on("POST api/train", () => run.response("r1"));
+    const { page } = await visit(App);
+    await click(page);
+    run.write("failed: no");
+    lastRun("failed", "GET api/train?run=r1&from=10").end();
+    run.end();
+    await settle();
+    expect(standing(page).text()).toBe("run ended: failed");
+    expect(output(page)).toBe("failed: no");
+    expect(isDisabled(page)).toBe(false);
+  });
+
+  it("as the server did is not said to be anything else", async () => {
+    const run = createOutput();
+    backend.on("POST api/train", () => run.response("r1"));
+    const { page } = await visit(App);
+    await click(page);
+    run.end();
+    await settle();
+    expect(standing(page).text()).toBe("run ended");
+    expect(isDisabled(page)).toBe(false);
+  });
+
+  it("is not read again at each visit of Home", async () => {
+    const last = lastRun("completed");
+    last.write("last");
+    last.end();
+    const { page, router } = await visit(App);
+    const again = lastRun("completed", "GET api/train?run=r1&from=4");
+    await router.push("/jobs/a");
+    await settle();
+    await router.push("/");
+    await settle();
+    expect(again.isCancelled()).toBe(true);
+    expect(output(page)).toBe("last");
+    expect(standing(page).text()).toBe("run ended: completed");
+  });
+
+  it("and whose connection is lost says how it ended and where its output is", async () => {
+    const last = lastRun("completed");
+    const { page } = await visit(App);
+    last.write("one ");
+    await settle();
+    last.breakOff();
+    await settle();
+    expect(notice(page)).toContain(".kit/run/output.log");
+    expect(standing(page).text()).toBe("run ended: completed");
+    expect(isDisabled(page)).toBe(false);
+  });
+
+  it("leaves the sentence of a refused start in its place", async () => {
+    const last = lastRun("failed");
+    last.end();
+    const { page } = await visit(App);
+    lastRun("failed", "GET api/train?run=r1&from=0");
+    backend.on("POST api/train", () => json({ error: "kit start cannot be found." }, 500));
+    await click(page);
+    expect(notice(page)).toBe("kit start cannot be found.");
+    expect(standing(page).text()).toBe("run ended: failed");
+  });
+});
+
 describe("a run in a tab that is hidden", () => {
   const REST = "GET api/train?run=r1&from=6";
 
@@ -364,14 +480,14 @@ describe("a run in a tab that is hidden", () => {
     expect(output(page)).toBe("all of it");
   });
 
-  it("is shown whole, once, when a click meets it again", async () => {
+  it("has its rest shown, once, when a click meets it again", async () => {
     const { page } = await hideRun();
     backend.on(REST, () => json({ error: "Gone." }, 404));
     await hide(false);
     const again = createOutput();
     backend.on("POST api/train", () => json({ error: "A run is in flight." }, 409));
-    backend.on("GET api/train", () => again.response("r1"));
-    again.write("step é, step");
+    backend.on(REST, () => again.response("r1"));
+    again.write(new TextEncoder().encode("é, step").subarray(1));
     await click(page);
     expect(output(page)).toBe("step é, step");
   });

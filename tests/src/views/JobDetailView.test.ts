@@ -142,6 +142,16 @@ describe("the job page", () => {
     expect(lines(page).slice(-2)).toEqual(["[stream error]", "[log] step=2 loss=3"]);
   });
 
+  it("says of a job without an event whether one may come", async () => {
+    const { page } = await visitJob("b");
+    const placeholder = () => page.get(".event-log pre").attributes("data-placeholder");
+    expect(placeholder()).toBe("No events yet.");
+    backend.jobs(job("b", "cancelled"));
+    await send(["end", {}]);
+    await settle();
+    expect(placeholder()).toBe("No events.");
+  });
+
   it("doubles nothing when a reconnection replays from the beginning", async () => {
     const { page } = await visitJob();
     const frames: Parameters<typeof send> = [

@@ -1,0 +1,14 @@
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describeOwner } from "../../disk/owner.ts";
+
+/** Leaves a run that has ended with this output. */
+export function leaveRun(project: string, output: string): void {
+  const folder = join(project, ".kit", "run");
+  const id = "00000000-0000-4000-8000-000000000000";
+  const owner = { ...describeOwner(), startTime: "1" };
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(join(folder, "output.log"), output);
+  writeFileSync(join(folder, "run.json"), JSON.stringify({ id, owner, server: owner }));
+  writeFileSync(join(folder, "end.json"), JSON.stringify({ id, status: "failed" }));
+}

@@ -1,0 +1,76 @@
+import type { Page } from "playwright-core";
+import { expect, test } from "vitest";
+import { createTinyProject } from "../kit.ts";
+import { openPage, useBrowser } from "./browser.ts";
+import { leaveRun } from "./endedRun.ts";
+import { startKitUi } from "./kitUi.ts";
+import { createJobs } from "./statuses.ts";
+
+useBrowser();
+
+const SIZES = [
+  [1280, 640],
+  [1280, 800],
+  [1366, 768],
+  [1440, 900],
+] as const;
+
+/** As wide as `kit start` prints at most, and as a step's line is at most. */
+const LINE = "x".repeat(68);
+const STEP = "step  100/1000 loss 10.235 12.3k tok/s 45m 27s left";
+
+/** How far the page itself would scroll, in CSS pixels. */
+const PAGE_SCROLLS = "document.documentElement.scrollHeight - innerHeight";
+
+/** The lines that a text takes in the box. */
+const LINES_OF = `(text) => {
+  const box = document.querySelector("pre");
+  const walker = document.createTreeWalker(box, NodeFilter.SHOW_TEXT);
+  while (walker.nextNode()) {
+    const at = walker.currentNode.data.indexOf(text);
+    if (at < 0) continue;
+    const range = document.createRange();
+    range.setStart(walker.currentNode, at);
+    range.setEnd(walker.currentNode, at + text.length);
+    return new Set([...range.getClientRects()].map(({ top }) => top)).size;
+  }
+}`;
+
+function linesOf(page: Page, text: string): Promise<number> {
+  return page.evaluate<number>(`(${LINES_OF})(${JSON.stringify(text)})`);
+}
+
+test("on a laptop's window nothing scrolls but the boxes, and what Kit prints fits them", async () => {
+  const project = createTinyProject();
+  const jobs = createJobs(project);
+  leaveRun(project, `${LINE}\n${STEP}\n`.repeat(50));
+  const { url } = await startKitUi(project);
+  const page = await openPage(url);
+  await page.getByText("run ended: failed").waitFor();
+  await page.locator("tbody tr").first().waitFor();
+  for (const [width, height] of SIZES) {
+    await page.setViewportSize({ width, height });
+    expect(await page.evaluate(PAGE_SCROLLS), `home ${width}×${height}`).toBe(0);
+    expect(await linesOf(page, LINE), `${width}`).toBe(1);
+  }
+  await page.setViewportSize({ width: 390, height: 844 });
+  expect(await linesOf(page, STEP)).toBe(1);
+
+  for (const [status, { job }] of Object.entries(jobs)) {
+    await page.goto(`${url}#/jobs/${job.id}`);
+    await page.getByRole("status").getByText(status).waitFor();
+    if (status !== "queued") await page.getByText("[started]").waitFor();
+    for (const [width, height] of SIZES) {
+      await page.setViewportSize({ width, height });
+      expect(await page.evaluate(PAGE_SCROLLS), `${status} ${width}×${height}`).toBe(0);
+    }
+  }
+  await page.setViewportSize({ width: 1280, height: 800 });
+  await page.goto(`${url}#/jobs/${jobs.completed.job.id}`);
+  await page.getByText("artifacts: 2").waitFor();
+  expect(await linesOf(page, '[checkpoint] {"step":3')).toBe(1);
+
+  await page.getByRole("link", { name: "Jobs", exact: true }).click();
+  await page.getByText("run ended: failed").waitFor();
+  expect(await page.getByRole("link", { name: "Jobs", exact: true }).count()).toBe(0);
+}, 60_000);
