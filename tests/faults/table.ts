@@ -12,15 +12,15 @@ export interface FaultRow {
 /** Faults are made this many times more in the long version, `npm run faults`. */
 export const LONGER = process.env.KIT_FAULTS === "long" ? 10 : 1;
 
-/** What `npm test` makes once, the long version makes this many times for each tenth of it. */
-const CONFIDENCE = 5;
+/** The short version makes only one in so many of them. */
+const SAMPLED = 5;
 
 /**
- * How often to repeat what happens at random, where more of the same only makes it surer.
- * @param times how often it takes to be sure; the long version makes as many times more as of others
+ * How often to make a fault that is repeated only to be surer: one that comes at random, say.
+ * @param times in a tenth of the long version
  */
 export function repeated(times: number): number {
-  return LONGER > 1 ? times * LONGER : times / CONFIDENCE;
+  return LONGER > 1 ? times * LONGER : times / SAMPLED;
 }
 
 /** Adds a row to the table that is printed after the tests. */
