@@ -1,5 +1,6 @@
 import vue from "@vitejs/plugin-vue";
 import { defineConfig } from "vitest/config";
+import { LongestFirst } from "./tests/longestFirst.ts";
 
 export default defineConfig({
   // Without what Vue carries for components that are not `<script setup>`.
@@ -8,8 +9,9 @@ export default defineConfig({
   base: "./",
   build: { outDir: "dist/page" },
   test: {
-    // Most of them wait for processes most of the time.
-    maxWorkers: 2,
+    // More than there are cores: most tests wait for processes most of the time.
+    maxWorkers: 3,
+    sequence: { sequencer: LongestFirst },
     // What is awaited comes when a busy machine gets round to it.
     expect: { poll: { timeout: 20_000 } },
     testTimeout: 60_000,
@@ -22,6 +24,7 @@ export default defineConfig({
           include: ["tests/**/*.test.ts"],
           exclude: ["tests/src/**"],
           environment: "node",
+          globalSetup: "scripts/freshBuild.mjs",
         },
       },
       {

@@ -1,29 +1,34 @@
 // Brings a clone to where Kit runs: dependencies, build, quickstart. What is up to date is left alone.
-import { spawnSync } from "node:child_process";
-import { createHash } from "node:crypto";
-import { existsSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
-import { dirname, join } from "node:path";
-import { fileURLToPath } from "node:url";
+import { spawn, spawnSync } from "node:child_process";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { buildStale } from "./build.mjs";
+import { ROOT, STAMPS, digest } from "./files.mjs";
+
+export { ROOT } from "./files.mjs";
 
 const LEAST_NODE = [20, 19];
-
-const SOURCES = [
-  ...["protocol", "disk", "jobs", "engines", "sdk", "server", "cli", "src"],
-  ...["index.html", "vite.config.ts", "tsconfig.json", "tsconfig.build.json", "package-lock.json"],
-];
-
-export const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
 
 export const CLI = join(ROOT, "dist", "cli", "kit.js");
 
 /** Runs a command in the clone's folder; its output goes to the terminal. Returns its exit code. */
-export function run(program, ...args) {
-  const isNpm = program === "npm";
-  const { status } = spawnSync(isNpm ? npmProgram() : program, isNpm ? npmArgs(args) : args, {
-    cwd: ROOT,
-    stdio: "inherit",
+export function run(...command) {
+  const [program, ...args] = resolveNpm(command);
+  return spawnSync(program, args, { cwd: ROOT, stdio: "inherit" }).status ?? 1;
+}
+
+/** The same while something else goes on. Resolves with the exit code and what it printed. */
+export function runAside(...command) {
+  const [program, ...args] = resolveNpm(command);
+  return new Promise((resolve) => {
+    const child = spawn(program, args, { cwd: ROOT, stdio: ["ignore", "pipe", "pipe"] });
+    let output = "";
+    for (const stream of [child.stdout, child.stderr]) {
+      stream.setEncoding("utf8").on("data", (text) => (output += text));
+    }
+    child.once("error", (error) => resolve({ code: 1, output: `${error.message}\n` }));
+    child.once("close", (code) => resolve({ code: code ?? 1, output }));
   });
-  return status ?? 1;
 }
 
 /** Runs tests. Returns the exit code. */
@@ -32,12 +37,9 @@ export function runVitest(...args) {
 }
 
 /** The npm that called this script, which need not be on the PATH. */
-function npmProgram() {
-  return process.env.npm_execpath ? process.execPath : "npm";
-}
-
-function npmArgs(args) {
-  return process.env.npm_execpath ? [process.env.npm_execpath, ...args] : args;
+function resolveNpm([program, ...args]) {
+  if (program !== "npm" || !process.env.npm_execpath) return [program, ...args];
+  return [process.execPath, process.env.npm_execpath, ...args];
 }
 
 function need(what, exitCode) {
@@ -49,13 +51,13 @@ function need(what, exitCode) {
 /** Dependencies and build. */
 export function setUp() {
   checkNode();
-  unlessDone("dependencies", "node_modules", ["package-lock.json"], () => {
-    need("npm ci", run("npm", "ci", "--no-audit", "--no-fund", "--loglevel=error"));
-  });
-  unlessDone("build", "dist", SOURCES, () => {
-    rmSync(join(ROOT, "dist"), { recursive: true, force: true });
-    need("the build", run("npm", "run", "--silent", "build"));
-  });
+  installDependencies();
+  try {
+    buildStale();
+  } catch (error) {
+    console.error(`kit: ${error.message}`);
+    process.exit(1);
+  }
 }
 
 /** A project to try Kit on, made by `kit init`. Returns its folder. */
@@ -78,40 +80,14 @@ function checkNode() {
   process.exit(1);
 }
 
-/** Does a step unless its result is there and was made from the same files. */
-function unlessDone(step, result, sources, work) {
-  const stamp = join(ROOT, "node_modules", ".cache", "kit", step);
-  const wanted = digest(sources);
-  const isDone = existsSync(join(ROOT, result)) && existsSync(stamp);
-  if (isDone && readFileSync(stamp, "utf8") === wanted) return;
-  console.log(`kit: setting up the ${step} …`);
-  work();
-  mkdirSync(dirname(stamp), { recursive: true });
+/** Unless they are there and come from the same lock file. */
+function installDependencies() {
+  const stamp = join(STAMPS, "dependencies");
+  const wanted = digest(["package-lock.json"]);
+  const isDone = existsSync(stamp) && readFileSync(stamp, "utf8") === wanted;
+  if (isDone) return;
+  console.log("kit: setting up the dependencies …");
+  need("npm ci", run("npm", "ci", "--no-audit", "--no-fund", "--loglevel=error"));
+  mkdirSync(STAMPS, { recursive: true });
   writeFileSync(stamp, wanted);
-}
-
-function digest(sources) {
-  const hash = createHash("sha256");
-  for (const path of sources.flatMap(listFiles)) {
-    hash
-      .update(path)
-      .update("\0")
-      .update(readFileSync(join(ROOT, path)))
-      .update("\0");
-  }
-  return hash.digest("hex");
-}
-
-function listFiles(path) {
-  const found = readdirOrNull(join(ROOT, path));
-  return found ? found.sort().flatMap((name) => listFiles(join(path, name))) : [path];
-}
-
-function readdirOrNull(path) {
-  try {
-    return readdirSync(path);
-  } catch {
-    // A file.
-    return null;
-  }
 }

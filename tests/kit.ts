@@ -1,5 +1,7 @@
 import { type ChildProcessByStdio, spawn } from "node:child_process";
 import { once } from "node:events";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
 import type { Readable } from "node:stream";
 import { fileURLToPath } from "node:url";
 import { onTestFinished } from "vitest";
@@ -108,3 +110,14 @@ export default createKit({
 
 /** Options of a training that goes on until it is ended. */
 export const ENDLESS = "maxSteps: 1_000_000, saveSteps: 1_000_000, loggingSteps: 50,";
+
+/** Source before a trainer, for callbacks that wait at the `gate` until the test opens it. */
+export const GATED = `import { existsSync } from "node:fs";
+const gate = async () => {
+  while (!existsSync("open")) await new Promise((resolve) => setTimeout(resolve, 20));
+};
+`;
+
+export function openGate(project: string): void {
+  writeFileSync(join(project, "open"), "");
+}

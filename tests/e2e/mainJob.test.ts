@@ -1,27 +1,44 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { runKit } from "../kit.ts";
+import { GATED, createTinyProject, openGate, runKit, tinySource } from "../kit.ts";
 import { createProject } from "../project.ts";
 import { curve, logLines, openPage, runButton, useBrowser } from "./browser.ts";
 import { startKitUi } from "./kitUi.ts";
 
 useBrowser();
 
-/** The quickstart as `kit init` writes it, but for the length of its run. */
-async function createQuickstart(steps: number, saveSteps: number): Promise<string> {
+const STEPS = 24;
+const SAVE_STEPS = STEPS / 2;
+/** Held-out dates to ask for at a checkpoint. */
+const ASKED = 5;
+
+/** The quickstart as `kit init` writes it, but for its length, and it waits at the first checkpoint. */
+async function createQuickstart(): Promise<string> {
   const project = createProject();
   expect((await runKit(project, ["init", "."])).code).toBe(0);
-  const trainer = join(project, "src", "kit", "trainer.ts");
-  const source = readFileSync(trainer, "utf8");
-  const shorter = source.replace(/maxSteps: \d+/, `maxSteps: ${steps}, saveSteps: ${saveSteps}`);
-  expect(shorter).not.toBe(source);
-  writeFileSync(trainer, shorter);
+  edit(project, "trainer.ts", [
+    [/maxSteps: \d+/, `maxSteps: ${STEPS}, saveSteps: ${SAVE_STEPS}, loggingSteps: 2`],
+    [/(?=printHeldOut\(step)/, "gate().then(() => "],
+    [/(?<=printHeldOut\(step.*?\))/, ")"],
+    [/^/, GATED],
+  ]);
+  edit(project, "evaluate.ts", [[/(?<=ASKED = )\d+/, String(ASKED)]]);
   return project;
 }
 
+function edit(project: string, file: string, changes: [RegExp, string][]): void {
+  const path = join(project, "src", "kit", file);
+  let source = readFileSync(path, "utf8");
+  for (const [pattern, text] of changes) {
+    expect(source).toMatch(pattern);
+    source = source.replace(pattern, text);
+  }
+  writeFileSync(path, source);
+}
+
 test("a click trains the quickstart for real: output, list, live curve, completed job, reload", async () => {
-  const project = await createQuickstart(80, 40);
+  const project = await createQuickstart();
   const { url } = await startKitUi(project);
   const page = await openPage(url);
   const button = runButton(page);
@@ -43,6 +60,7 @@ test("a click trains the quickstart for real: output, list, live curve, complete
   expect(new URL(page.url()).hash).toBe(`#/jobs/${id}`);
   await expect.poll(async () => (await curve(page)).length, { timeout: 30_000 }).toBeGreaterThan(3);
   expect(await page.locator(".outcome").innerText()).toBe("running");
+  openGate(project);
 
   await page.getByText("artifacts: 2").waitFor({ timeout: 60_000 });
   expect(await page.locator(".outcome").innerText()).toMatch(/^completed\s+artifacts: 2$/);
@@ -52,14 +70,14 @@ test("a click trains the quickstart for real: output, list, live curve, complete
   expect(losses.at(-1)).toBeGreaterThan(100);
   const lines = await logLines(page);
   expect(lines[0]).toMatch(/^\[started\] \{"model":"kit\/nano",/);
-  expect(lines).toContainEqual(expect.stringMatching(/^\[log\] step=80 loss=\d/));
-  expect(lines.at(-1)).toMatch(/^\[checkpoint\] \{.*"artifacts\/step-80"/);
+  expect(lines).toContainEqual(expect.stringMatching(/^\[log\] step=24 loss=\d/));
+  expect(lines.at(-1)).toMatch(/^\[checkpoint\] \{.*"artifacts\/step-24"/);
 
   await page.getByRole("link", { name: "Kit" }).click();
   await expect.poll(() => row.locator("td").first().innerText()).toBe("completed");
   await expect.poll(() => button.isEnabled()).toBe(true);
   const printed = await output.textContent();
-  expect(printed).toMatch(/held-out {2}step=40 {2}exact-match=/);
+  expect(printed).toMatch(/held-out {2}step=12 {2}exact-match=/);
   expect(printed).toBe(readFileSync(join(project, ".kit/run/output.log"), "utf8"));
   // The box follows its output to the end.
   const hidden = await page.evaluate<number>(
@@ -76,7 +94,8 @@ test("a click trains the quickstart for real: output, list, live curve, complete
 }, 120_000);
 
 test("the output box is attached to a run in flight after a reload, from its first line", async () => {
-  const project = await createQuickstart(60, 60);
+  const options = "callbacks: { onCheckpoint: gate },";
+  const project = createTinyProject(tinySource({ before: GATED, options }));
   const { url } = await startKitUi(project);
   const page = await openPage(url);
   const output = page.getByLabel("Output of kit start");
@@ -85,10 +104,9 @@ test("the output box is attached to a run in flight after a reload, from its fir
 
   await page.reload();
 
-  await expect
-    .poll(() => output.innerText())
-    .toMatch(/^job \S+ date-normalizer\ntraining kit\/nano/);
+  await expect.poll(() => output.innerText()).toMatch(/^job \S+ tiny\ntraining llama-8x1/);
   expect(await runButton(page).isDisabled()).toBe(true);
+  openGate(project);
   await expect.poll(() => output.innerText(), { timeout: 60_000 }).toMatch(/\ncompleted in /);
   await expect.poll(() => runButton(page).isEnabled()).toBe(true);
 }, 120_000);

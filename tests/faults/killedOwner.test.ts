@@ -10,7 +10,7 @@ import { spawnModule } from "../process.ts";
 import { createProject } from "../project.ts";
 import { createHarm } from "./harm.ts";
 import { createRandom } from "./random.ts";
-import { LONGER } from "./table.ts";
+import { LONGER, repeated } from "./table.ts";
 
 /** Runs a job as the SDK does, with an engine that only talks, and prints what a callback sees. */
 const OWNER = `
@@ -45,13 +45,14 @@ await runJob({
 const LANES = 4;
 const MOST_LINES = 60;
 const BOOT_MS = 150;
+const KILLS = repeated(200);
 
 test(
   "an owner that is killed at any instant has logged all that a callback had seen",
   async () => {
     const harm = createHarm("owner killed at random instants, log read meanwhile");
     const random = createRandom();
-    const kills = Array.from({ length: 200 * LONGER }, (_, n) => n).values();
+    const kills = Array.from({ length: KILLS }, (_, n) => n).values();
     const lane = async () => {
       const project = createProject();
       const store = createJobStore(project);
@@ -102,10 +103,10 @@ test(
       harm.also(store.get(next.job.id)?.job.status, "completed");
     };
     await Promise.all(Array.from({ length: LANES }, lane));
-    expect(harm.row.times).toBe(200 * LONGER);
+    expect(harm.row.times).toBe(KILLS);
     harm.expectNone();
   },
-  // Two hundred processes are started, on a machine that may be busy.
+  // So many processes are started, on a machine that may be busy.
   180_000 * LONGER,
 );
 

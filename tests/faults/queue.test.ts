@@ -1,19 +1,21 @@
-import { readFileSync, writeFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "vitest";
 import { waitForTurn } from "../../jobs/queue.ts";
 import { createJobStore } from "../../jobs/store.ts";
 import { STARTED, createForeignJob, createJob } from "../jobs.ts";
-import { type Command, createTinyProject, runKit, startKit, tinySource } from "../kit.ts";
+import {
+  type Command,
+  GATED,
+  createTinyProject,
+  openGate,
+  runKit,
+  startKit,
+  tinySource,
+} from "../kit.ts";
 import { createProject } from "../project.ts";
 import { createHarm } from "./harm.ts";
-import { LONGER } from "./table.ts";
-
-/** Jobs that end only when the test opens the gate. */
-const GATED = `import { existsSync } from "node:fs";
-const gate = async () => {
-  while (!existsSync("open")) await new Promise((resolve) => setTimeout(resolve, 20));
-};`;
+import { LONGER, repeated } from "./table.ts";
 
 async function createGatedProject(): Promise<string> {
   const options = "callbacks: { onStarted: gate },";
@@ -21,8 +23,6 @@ async function createGatedProject(): Promise<string> {
   await runKit(project, ["build"]);
   return project;
 }
-
-const openGate = (project: string) => writeFileSync(join(project, "open"), "");
 
 interface Started extends Command {
   id: string;
@@ -88,7 +88,7 @@ test(
   async () => {
     const harm = createHarm("first of the queue killed with -9");
     await Promise.all(
-      Array.from({ length: 5 * LONGER }, async () => {
+      Array.from({ length: repeated(5) }, async () => {
         const project = createProject();
         const { owner } = await createForeignJob(project, [STARTED]);
         const store = createJobStore(project);

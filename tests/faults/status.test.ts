@@ -14,7 +14,7 @@ import { isRunning, spawnProcess } from "../process.ts";
 import { createProject } from "../project.ts";
 import { parseFrames, readBody, startServer } from "../uiServer.ts";
 import { createHarm } from "./harm.ts";
-import { LONGER } from "./table.ts";
+import { LONGER, repeated } from "./table.ts";
 
 const SILENCE_MS = 60_000;
 const THREE_MINUTES_MS = 180_000;
@@ -70,7 +70,7 @@ test(
     const harm = createHarm("owner killed with -9");
     const server = await startServer();
     const histories = [[], [STARTED], [STARTED, logged(1)], [STARTED, logged(1), logged(2)]];
-    const all = Array.from({ length: 5 * LONGER }, () => histories).flat();
+    const all = Array.from({ length: repeated(5) }, () => histories).flat();
     for (let at = 0; at < all.length; at += 4) {
       await Promise.all(
         all.slice(at, at + 4).map(async (events) => {

@@ -12,7 +12,7 @@ import { spawnModule } from "../process.ts";
 import { createProject } from "../project.ts";
 import { type Frame, openGate, parseFrames, standIn, startServer } from "../uiServer.ts";
 import { createRandom } from "./random.ts";
-import { LONGER, reportFault } from "./table.ts";
+import { LONGER, repeated, reportFault } from "./table.ts";
 
 /** What the log holds, as the frames that it should become. */
 function framesOf(log: string): Frame[] {
@@ -105,8 +105,8 @@ function createClient() {
 test(
   "cutting the connection at random bytes and killing kit ui loses and doubles no event",
   async () => {
-    const CUTS = 500 * LONGER;
-    const CUTS_A_SERVER = 125;
+    const CUTS = repeated(500);
+    const CUTS_A_SERVER = Math.min(CUTS / 4, 125);
     const MOST_BYTES = 6_000;
     const random = createRandom();
     const project = createProject();
@@ -199,7 +199,7 @@ async function readUntil(response: IncomingMessage, isEnough: (text: string) => 
 }
 
 test("nginx passes on each event, and each thing that a run prints, as it is written", async () => {
-  const EVENTS = 50 * LONGER;
+  const EVENTS = repeated(50);
   const project = createProject();
   const kit = standIn(
     project,

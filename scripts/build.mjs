@@ -1,0 +1,92 @@
+// `npm run build`: makes `dist/`, or a part of it. Scripts and tests build only what is stale.
+import { spawnSync } from "node:child_process";
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { dirname, join, relative } from "node:path";
+import { fileURLToPath } from "node:url";
+import { ROOT, STAMPS, digest, listFiles } from "./files.mjs";
+
+const PAGE = join("dist", "page");
+
+/** What a part is made from, by which program, and the folder and the files that it is. */
+const PARTS = {
+  node: {
+    sources: [
+      ...["protocol", "disk", "jobs", "engines", "sdk", "server", "cli"],
+      ...["tsconfig.json", "tsconfig.build.json", "package-lock.json"],
+    ],
+    command: (outDir) => ["typescript/bin/tsc", "-p", "tsconfig.build.json", "--outDir", outDir],
+    folder: "dist",
+    has: (file) => !file.startsWith(PAGE),
+  },
+  page: {
+    sources: ["protocol", "src", "index.html", "vite.config.ts", "package-lock.json"],
+    command: (outDir) => ["vite/bin/vite.js", "build", "--logLevel", "warn", "--outDir", outDir],
+    folder: PAGE,
+    has: () => true,
+  },
+};
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  const names = process.argv.slice(2);
+  for (const name of names.length > 0 ? names : Object.keys(PARTS)) build(name);
+}
+
+/**
+ * Builds each part that is not what its sources make, whoever has changed either.
+ * @throws when it can't be built
+ */
+export function buildStale() {
+  for (const name of Object.keys(PARTS)) {
+    const stamp = stampOf(name);
+    if (existsSync(stamp) && readFileSync(stamp, "utf8") === state(name)) continue;
+    console.log(`kit: building dist/ (${name}) …`);
+    build(name);
+  }
+}
+
+function build(name) {
+  const { sources, command } = PARTS[name];
+  const built = join(STAMPS, `${name}-${process.pid}`);
+  const madeFrom = digest(sources);
+  rmSync(stampOf(name), { force: true });
+  try {
+    const [program, ...args] = command(built);
+    const words = [join(ROOT, "node_modules", program), ...args];
+    const { status } = spawnSync(process.execPath, words, { cwd: ROOT, stdio: "inherit" });
+    if (status !== 0) {
+      throw new Error("The build failed, see above. Mend it and run the command again.");
+    }
+    replace(name, built);
+  } finally {
+    rmSync(built, { recursive: true, force: true });
+  }
+  // Sources that changed meanwhile are not what it was made from.
+  writeFileSync(stampOf(name), state(name, madeFrom));
+}
+
+/** File by file, so that what runs from `dist/` meanwhile finds each of them, old or new. */
+function replace(name, built) {
+  const { folder } = PARTS[name];
+  const paths = listFiles(relative(ROOT, built)).map((file) => {
+    const path = join(folder, relative(built, join(ROOT, file)));
+    mkdirSync(dirname(join(ROOT, path)), { recursive: true });
+    renameSync(join(ROOT, file), join(ROOT, path));
+    return path;
+  });
+  // What was made from modules that are gone.
+  const left = filesOf(name).filter((file) => !paths.includes(file));
+  for (const file of left) rmSync(join(ROOT, file));
+}
+
+function filesOf(name) {
+  const { folder, has } = PARTS[name];
+  return existsSync(join(ROOT, folder)) ? listFiles(folder).filter(has) : [];
+}
+
+function state(name, madeFrom = digest(PARTS[name].sources)) {
+  return `${madeFrom} ${digest(filesOf(name))}`;
+}
+
+function stampOf(name) {
+  return join(STAMPS, `build-${name}`);
+}

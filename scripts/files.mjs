@@ -1,0 +1,37 @@
+import { createHash } from "node:crypto";
+import { readFileSync, readdirSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+export const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
+
+/** Where it is kept what a step was done with. */
+export const STAMPS = join(ROOT, "node_modules", ".cache", "kit");
+
+/** Of the names and contents of files and folders of the clone. */
+export function digest(paths) {
+  const hash = createHash("sha256");
+  for (const path of paths.flatMap(listFiles)) {
+    hash
+      .update(path)
+      .update("\0")
+      .update(readFileSync(join(ROOT, path)))
+      .update("\0");
+  }
+  return hash.digest("hex");
+}
+
+/** A path itself, or all files below it. */
+export function listFiles(path) {
+  const found = readdirOrNull(join(ROOT, path));
+  return found ? found.sort().flatMap((name) => listFiles(join(path, name))) : [path];
+}
+
+function readdirOrNull(path) {
+  try {
+    return readdirSync(path);
+  } catch {
+    // A file.
+    return null;
+  }
+}

@@ -1,0 +1,101 @@
+import { createHash } from "node:crypto";
+import { cpSync, existsSync, mkdirSync, readFileSync, readdirSync } from "node:fs";
+import { symlinkSync, writeFileSync } from "node:fs";
+import { spawnSync } from "node:child_process";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { ROOT } from "./packed.ts";
+import { createProject } from "./project.ts";
+
+const LIMIT_MS = 120_000;
+
+/** It passes on a build of sources that say so. */
+const TEST = `import { execFileSync } from "node:child_process";
+import { expect, test } from "vitest";
+test("the command says what its source says", () => {
+  const said = execFileSync(process.execPath, ["dist/cli/kit.js"], { encoding: "utf8" });
+  expect(said).toBe(process.env.WANTED + "\\n");
+});`;
+
+const says = (word: string) => `console.log("${word}");\n`;
+
+/** A clone with Kit's own scripts and settings, and as little else as they can do with. */
+function createClone(): string {
+  const checks = ["lint", "types", "format:check", "unused"].map((name) => [name, "exit 0"]);
+  const scripts = { ...Object.fromEntries(checks), package: "echo too large; exit 1" };
+  const clone = createProject({
+    "package.json": JSON.stringify({ name: "clone", type: "module", scripts }),
+    "index.html": '<script type="module" src="/src/main.ts"></script>',
+    "src/main.ts": says("page"),
+    "cli/kit.ts": says("new"),
+    "tests/kit.test.ts": TEST,
+    // Whatever lies there, of modules that are there no more too.
+    "dist/cli/kit.js": says("old"),
+    "dist/cli/gone.js": says("gone"),
+  });
+  for (const name of [
+    ...["package-lock.json", "tsconfig.json", "tsconfig.build.json", "vite.config.ts"],
+    ...["scripts", "tests/longestFirst.ts"],
+  ]) {
+    cpSync(join(ROOT, name), join(clone, name), { recursive: true });
+  }
+  for (const name of ["protocol", "disk", "jobs", "engines", "sdk", "server"]) {
+    mkdirSync(join(clone, name));
+  }
+  const modules = join(clone, "node_modules");
+  mkdirSync(join(modules, ".cache", "kit"), { recursive: true });
+  for (const name of readdirSync(join(ROOT, "node_modules"))) {
+    if (/^\.(cache|vite)/.test(name)) continue;
+    symlinkSync(join(ROOT, "node_modules", name), join(modules, name));
+  }
+  // So that they count as installed.
+  const lock = createHash("sha256").update("package-lock.json\0");
+  lock.update(readFileSync(join(clone, "package-lock.json"))).update("\0");
+  writeFileSync(join(modules, ".cache", "kit", "dependencies"), lock.digest("hex"));
+  return clone;
+}
+
+function run(clone: string, wanted: string, ...args: string[]) {
+  const env = { ...process.env, WANTED: wanted, NODE_ENV: undefined, VITEST: undefined };
+  const { status, stdout, stderr } = spawnSync(process.execPath, args, {
+    cwd: clone,
+    env,
+    encoding: "utf8",
+  });
+  return { status, printed: stdout + stderr };
+}
+
+const VITEST = ["node_modules/vitest/vitest.mjs", "run", "tests/kit.test.ts"];
+
+test(
+  "no test runs on a stale build, by npm test or by vitest alone, and npm test says what it does",
+  () => {
+    const clone = createClone();
+    const all = run(clone, "new", "scripts/test.mjs", "tests/kit.test.ts");
+    const minutes = /npm test +# .*about (\d+) minutes/.exec(
+      readFileSync(join(ROOT, "README.md"), "utf8"),
+    )?.[1];
+    const lines = all.printed.trim().split("\n");
+    expect(lines[0]).toContain(`about ${minutes} minutes`);
+    const stages = lines.filter((line) => /^kit: \d of 3: /.test(line));
+    expect(stages, all.printed).toHaveLength(3);
+    expect(all.printed).toContain("too large\n✗ package\n");
+    expect(lines.at(-1)).toBe("5 passed, 1 failed");
+    expect(all.status).toBe(1);
+    expect(existsSync(join(clone, "dist/cli/gone.js"))).toBe(false);
+
+    // One part by its sources; the other is not what was built, though its sources are as they were.
+    writeFileSync(join(clone, "cli/kit.ts"), says("newer"));
+    writeFileSync(join(clone, "dist/page/index.html"), "old");
+    const edited = run(clone, "newer", ...VITEST);
+    expect(edited.status, edited.printed).toBe(0);
+    expect(readFileSync(join(clone, "dist/page/index.html"), "utf8")).toContain("<script");
+
+    writeFileSync(join(clone, "cli/kit.ts"), "const wrong: string = 1;\n");
+    const broken = run(clone, "newer", ...VITEST);
+    expect(broken.status).toBe(1);
+    expect(broken.printed).toContain("The build failed");
+    expect(broken.printed).not.toMatch(/Tests .*passed/);
+  },
+  LIMIT_MS,
+);
