@@ -42,7 +42,7 @@ test("what a run has printed is never what the next one prints", async () => {
   const { signal } = new AbortController();
   const output = await first.output(signal);
   while ((await output?.next())?.done === false);
-  const last = await runner.last(first.id);
+  const last = await runner.last();
   await runner.start();
   expect(await last?.output(signal)).toBeUndefined();
   await runner.close();
