@@ -76,7 +76,7 @@ describe("axe-core finds nothing, and nothing reaches beyond the window", () => 
     const { url, process } = await startKitUi(project);
     const page = await openPage(url);
     const answer = await reloadWithoutAnswers(page);
-    await page.getByText("Reading jobs…").waitFor();
+    await page.getByText("Loading jobs…").waitFor();
     await inspect(page, "home-loading");
 
     await answer();
@@ -110,7 +110,7 @@ describe("axe-core finds nothing, and nothing reaches beyond the window", () => 
 
     process.kill("SIGKILL");
     await page.getByText("Couldn't read the jobs:").waitFor({ timeout: 15_000 });
-    await page.getByText("The connection was lost.").waitFor();
+    await page.getByText("Connection lost.").waitFor();
     await inspect(page, "home-unreachable");
   }, 120_000);
 
@@ -145,7 +145,7 @@ describe("axe-core finds nothing, and nothing reaches beyond the window", () => 
     const { url, process } = await startKitUi(project);
     const page = await openPage(`${url}#/jobs/${jobs.running.job.id}`);
     const answer = await reloadWithoutAnswers(page);
-    await page.getByText("reading status…").waitFor();
+    await page.getByText("loading status…").waitFor();
     await inspect(page, "job-loading");
     await answer();
 

@@ -149,10 +149,10 @@ describe("the jobs list", () => {
   });
 
   it.each([
-    ["no connection", () => Promise.reject(new TypeError("fetch failed")), "does not answer"],
-    ["an answer that is no JSON", () => new Response("<html>"), "not understood"],
-    ["a list that is not the contract's", () => json([job("a")]), "not understood"],
-    ["a job of unknown shape", () => json({ jobs: [{ id: 1 }] }), "not understood"],
+    ["no connection", () => Promise.reject(new TypeError("fetch failed")), "isn't responding"],
+    ["an answer that is no JSON", () => new Response("<html>"), "unexpected response"],
+    ["a list that is not the contract's", () => json([job("a")]), "unexpected response"],
+    ["a job of unknown shape", () => json({ jobs: [{ id: 1 }] }), "unexpected response"],
     ["a proxy's error", () => new Response("<p>", { status: 502 }), "answered 502"],
   ])("says in a sentence what is wrong: %s", async (_, answer, words) => {
     backend.on("GET api/jobs", answer);

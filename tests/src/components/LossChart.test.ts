@@ -21,7 +21,7 @@ it("draws one path in an SVG of 640 × 200", () => {
 it("says what it shows in words", () => {
   const chart = mount(LossChart, { props: { points, logged: true } });
   expect(chart.get("[role=img]").attributes("aria-label")).toBe(
-    "Loss by step: between 0.1235 and 4.25 from step 10 to step 30, 1 at last.",
+    "Loss from step 10 to step 30: between 0.1235 and 4.25, last 1.",
   );
 });
 

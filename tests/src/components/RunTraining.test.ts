@@ -65,7 +65,7 @@ describe("the label of the Run training action", () => {
     backend.on("GET api/manifest", () => Promise.reject(new TypeError("fetch failed")));
     const { page } = await visit(App);
     expect(button(page).text()).toBe(
-      "Couldn't read manifest: Kit does not answer. Check that kit ui is still running. Then reload the page.",
+      "Couldn't read manifest: Kit isn't responding. Check that kit ui is still running. Then reload the page.",
     );
   });
 
@@ -168,7 +168,7 @@ describe("a run", () => {
     run.write("0123456789\n".repeat(400_000));
     await settle();
     expect(page.get(".run-training .notice").text()).toMatch(
-      /^The first 3,9\d\d,\d{3} characters are not shown here;/,
+      /^The first 3,9\d\d,\d{3} characters are not shown\./,
     );
   });
 
@@ -238,7 +238,7 @@ describe("a run", () => {
     backend.on("GET api/train", () => Promise.reject(new TypeError("fetch failed")));
     run.breakOff();
     await settle();
-    expect(notice(page)).toContain("The connection was lost.");
+    expect(notice(page)).toContain("Connection lost.");
     expect(output(page)).toBe("one ");
     expect(isDisabled(page)).toBe(true);
     await vi.advanceTimersByTimeAsync(2 * REATTACH_MS);
@@ -447,7 +447,7 @@ describe("a run in a tab that is hidden", () => {
   it("is tried for again when the server does not answer as the tab is shown", async () => {
     const { page } = await hideRun();
     await hide(false);
-    expect(notice(page)).toContain("trying to reach it again");
+    expect(notice(page)).toContain("Reconnecting…");
     const rest = createOutput();
     backend.on(REST, () => rest.response("r1"));
     await vi.advanceTimersByTimeAsync(REATTACH_MS);
@@ -459,7 +459,7 @@ describe("a run in a tab that is hidden", () => {
     const { page } = await hideRun();
     backend.on(REST, () => json({ error: "600 streams are open." }, 429));
     await hide(false);
-    expect(notice(page)).toContain("trying to reach it again");
+    expect(notice(page)).toContain("Reconnecting…");
     backend.on(REST, () => createOutput().response("r1"));
     await vi.advanceTimersByTimeAsync(REATTACH_MS);
     await settle();
