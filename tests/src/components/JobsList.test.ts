@@ -153,7 +153,7 @@ describe("the jobs list", () => {
     ["an answer that is no JSON", () => new Response("<html>"), "unexpected response"],
     ["a list that is not the contract's", () => json([job("a")]), "unexpected response"],
     ["a job of unknown shape", () => json({ jobs: [{ id: 1 }] }), "unexpected response"],
-    ["a proxy's error", () => new Response("<p>", { status: 502 }), "answered 502"],
+    ["a proxy's error", () => new Response("<p>", { status: 502 }), "responded with 502"],
   ])("says in a sentence what is wrong: %s", async (_, answer, words) => {
     backend.on("GET api/jobs", answer);
     const { page } = await visitList();
