@@ -11,7 +11,7 @@ const REATTACH_INTERVAL_MS = 3_000;
 /** The HTTP status when too many clients read the output. Retrying helps: some will leave. */
 const TOO_MANY = 429;
 
-const LOST = "Lost the connection to the run. Its full output is in .kit/run/output.log.";
+const LOST = "Lost the connection to the run. Its whole output is in .kit/run/output.log.";
 
 /** The project's last run, started by this page or found by it. */
 export const useTraining = defineStore("training", () => {

@@ -67,7 +67,7 @@ describe("a job's view", () => {
     expect(view.logged).toBe(true);
   });
 
-  it("keeps a bounded curve however long it goes on, with every spike", () => {
+  it("keeps a bounded curve, with every spike, however long the job", () => {
     let view = EMPTY_JOB_VIEW;
     for (let step = 0; step < 100_000; step += 1_000) {
       const frames = Array.from({ length: 1_000 }, (_, index) => log(step + index, 1));
@@ -79,7 +79,7 @@ describe("a job's view", () => {
     expect(view.points.at(-1)).toEqual({ step: 99_999, loss: 1 });
   });
 
-  it("takes a record once, whatever is replayed", () => {
+  it("applies a record once, whatever is replayed", () => {
     const first = [frame("training.started", {}, 10), log(1, 4, 20), log(2, 3, 30)];
     const view = advance(after(...first), [...first, log(3, 2, 40)]);
     expect(view.points.map(({ step }) => step)).toEqual([1, 2, 3]);
@@ -91,26 +91,26 @@ describe("a job's view", () => {
     expect(advance(after(...first), [first[0]!]).status).toBe("failed");
   });
 
-  it("takes a final event that has no record of its own and so repeats the last id", () => {
+  it("applies a final event without a record, which repeats the last id", () => {
     const view = after(log(1, 4, 20), frame("training.failed", { error: "gone" }, 20));
     expect(view).toMatchObject({ status: "failed", error: "gone" });
   });
 
-  it("takes back a failure that the server presumed when the owner is back", () => {
+  it("withdraws a presumed failure when the owner is back", () => {
     const silent = frame("training.failed", { error: "silent" }, 20);
     const before = after(frame("training.started", {}, 10), log(1, 4, 20));
     const failed = advance(before, [silent]);
     expect(failed).toMatchObject({ status: "failed", error: "silent" });
     const back = advance(failed, ["owner back"]);
     expect(back).toEqual(before);
-    // Told twice, as after a reconnection, it is still taken back as a whole.
+    // Presumed twice, as after a reconnection, it is still withdrawn as a whole.
     expect(advance(failed, [silent, "owner back"])).toEqual(before);
     expect(advance(EMPTY_JOB_VIEW, [frame("training.failed", {}), "owner back"])).toEqual(
       EMPTY_JOB_VIEW,
     );
   });
 
-  it("lets the job's own end outrank what was presumed, before and after", () => {
+  it("lets the job's own end outrank a presumed failure, before and after it", () => {
     const silent = frame("training.failed", { error: "silent" }, 20);
     const completed = frame("training.completed", { artifacts: [1] }, 30);
     for (const order of [
@@ -130,7 +130,7 @@ describe("a job's view", () => {
     }
   });
 
-  it("takes events without an id", () => {
+  it("accepts events without an id", () => {
     expect(after(log(1, 4), log(2, 3)).points).toHaveLength(2);
   });
 
@@ -143,7 +143,7 @@ describe("a job's view", () => {
     expect(after(frame("training.failed", data)).error).toBe(message);
   });
 
-  it("survives data that is not what it should be", () => {
+  it("survives malformed data", () => {
     const names = ["training.started", "training.log", "checkpoint.saved", "training.completed"];
     const bad = ["", "{", "null", "[]", '"text"', "7"];
     const frames = names.flatMap((name) =>
