@@ -22,7 +22,7 @@ function watchFor(token: string, page: Page): () => Promise<string[]> {
     const headers = [response.request().allHeaders(), response.allHeaders()];
     all.push(Promise.all(headers).then((both) => JSON.stringify([response.url(), both])));
   });
-  return async () => (await Promise.all(all)).filter((told) => told.includes(token));
+  return async () => (await Promise.all(all)).filter((message) => message.includes(token));
 }
 
 /** The contents of all files in a project's `.kit`. */
@@ -39,14 +39,14 @@ test("the token is nowhere but in the printed link, and the cookie outlives a re
   const forward = await forwardPort({ host: "127.0.0.1", port: kit.port });
   const url = `http://localhost:${forward}/`;
   const page = await openPage(url);
-  const told = watchFor(TOKEN, page);
+  const leaks = watchFor(TOKEN, page);
   const link = `${url}?token=${TOKEN}`;
   await page.goto(link);
   expect(page.url()).toBe(`${url}#/`);
   await train(page);
   expect(await page.content()).not.toContain(TOKEN);
   expect(await page.evaluate("document.referrer + document.cookie")).toBe("");
-  expect(await told()).toEqual([expect.stringContaining(JSON.stringify(link))]);
+  expect(await leaks()).toEqual([expect.stringContaining(JSON.stringify(link))]);
 
   kit.process.kill("SIGTERM");
   const { stdout, stderr } = await kit.ended;

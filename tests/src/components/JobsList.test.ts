@@ -188,12 +188,12 @@ describe("a long list of jobs", () => {
     vi.stubGlobal(
       "IntersectionObserver",
       class {
-        private readonly tell: (entries: unknown[]) => void;
-        constructor(tell: (entries: unknown[]) => void) {
-          this.tell = tell;
+        private readonly notify: (entries: unknown[]) => void;
+        constructor(notify: (entries: unknown[]) => void) {
+          this.notify = notify;
         }
         observe(group: Element): void {
-          observers.set(group, this.tell);
+          observers.set(group, this.notify);
         }
         disconnect(): void {}
       },

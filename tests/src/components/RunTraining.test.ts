@@ -258,7 +258,7 @@ describe("a run", () => {
 
   it.each([
     ["there is none in flight any more", () => new Response(null, { status: 204 })],
-    ["the server can't tell", () => json({ error: "No such route." }, 404)],
+    ["the server can't say", () => json({ error: "No such route." }, 404)],
   ])("that was lost says where its output is when %s", async (_, answer) => {
     const run = nextRun();
     const { page } = await visit(App);
