@@ -47,6 +47,14 @@ const FIND_OVERFLOW = `
     .filter((element) => element.getBoundingClientRect().right > innerWidth)
     .map((element) => element.outerHTML.slice(0, 100))`;
 
+/** How far right of the heading the text about the status starts, in CSS pixels. */
+const STATUS_OFFSET = `(() => {
+  const text = document.createRange();
+  text.selectNodeContents(document.querySelector(".outcome .aside"));
+  const heading = document.querySelector("h1").getBoundingClientRect();
+  return text.getBoundingClientRect().left - heading.left;
+})()`;
+
 async function findBarriers(page: Page): Promise<string[]> {
   // Through the debugger, since the page's policy refuses a test's script.
   await page.evaluate(`window.axe ?? (() => { ${AXE} })()`);
@@ -147,6 +155,7 @@ describe("axe-core finds nothing, and nothing reaches beyond the window", () => 
     const answer = await reloadWithoutAnswers(page);
     await page.getByText("loading status…").waitFor();
     await inspect(page, "job-loading");
+    expect(await page.evaluate(STATUS_OFFSET)).toBe(0);
     await answer();
 
     for (const [status, { job }] of Object.entries(jobs)) {

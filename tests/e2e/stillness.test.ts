@@ -57,7 +57,7 @@ test.each([
   [360, "short", "Out of memory."],
   [360, "long", LONG_ERROR],
 ])(
-  "a failure is told whole, and a short one moves nothing, at %i px with a %s error",
+  "a failure is shown whole, and a short one moves nothing, at %i px with a %s error",
   async (width, _, error) => {
     const project = createTinyProject();
     const { job, append } = createJob(project, "fails", [STARTED, logged(1)]);
