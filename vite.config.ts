@@ -3,11 +3,12 @@ import { defineConfig } from "vitest/config";
 import { LongestFirst } from "./tests/longestFirst.ts";
 
 export default defineConfig({
-  // Without what Vue carries for components that are not `<script setup>`.
+  // Every component is `<script setup>`.
   plugins: [vue({ features: { optionsAPI: false } })],
   // Relative, so that the page works behind any path prefix.
   base: "./",
-  build: { outDir: "dist/page" },
+  // One script, so nothing to preload.
+  build: { outDir: "dist/page", modulePreload: { polyfill: false } },
   test: {
     // More than there are cores: most tests wait for processes most of the time.
     maxWorkers: 3,

@@ -1,19 +1,19 @@
-/** A logged loss; both numbers are finite. */
+/** A logged loss. Both numbers are finite. */
 export interface LossPoint {
   step: number;
   loss: number;
 }
 
-/** The chart, in its own units, which are CSS pixels where there is room. */
+/** The chart's size in its own units, which are CSS pixels if there is room. */
 export const CHART = { width: 640, height: 200 } as const;
 
 /**
- * A curve is thinned to at least this many columns: a quarter to half a pixel each, so that a chart
- * drawn from what is left differs by less than a pixel.
+ * Thinning keeps at least this many columns. Each is a quarter to half a pixel wide, so that the
+ * thinned chart differs from the whole one by less than a pixel.
  */
 const FINE_COLUMNS = 4 * CHART.width;
 const MOST_THINNED = 8 * FINE_COLUMNS;
-/** A curve that is thinned as it grows has never more points. */
+/** A curve that is thinned as it grows never has more points. */
 export const MOST_POINTS = 12 * FINE_COLUMNS;
 
 export interface CurveExtent {
@@ -26,7 +26,7 @@ interface Range {
   max: number;
 }
 
-/** Lowest and highest step and loss; undefined without points. Pure. */
+/** The lowest and highest step and loss; undefined without points. Pure. */
 export function extentOf(points: readonly LossPoint[]): CurveExtent | undefined {
   if (!points.length) return undefined;
   const steps = { min: Infinity, max: -Infinity };
@@ -38,31 +38,30 @@ export function extentOf(points: readonly LossPoint[]): CurveExtent | undefined 
   return { steps, losses };
 }
 
-/** Where `value` lies in the range, from 0 to 1; in the middle of a range without extent. */
+/** The place of `value` in the range, from 0 to 1; the middle if the range is a single value. */
 export function share(value: number, { min, max }: Range): number {
-  // Halves, because the difference of two finite numbers can be infinite.
+  // Halved, because the difference of two finite numbers can be infinite.
   return min === max ? 0.5 : (value / 2 - min / 2) / (max / 2 - min / 2);
 }
 
-/** What a chart needs: of the points that follow each other in one of its pixel columns, the ends. */
+/** The points that a chart needs: `ends` of each of its pixel columns. Pure. */
 export function pixelEnds<P extends LossPoint>(points: readonly P[]): P[] {
   const extent = extentOf(points);
   return extent ? ends(points, ({ step }) => pixel(step, extent)) : [];
 }
 
 /**
- * Makes a curve smaller that has more than `MOST_POINTS`; returns any other as it is. Columns are
- * powers of two wide and begin at multiples of it: those of a longer curve hold those of a shorter
- * one whole, so a curve that is thinned again and again as it grows comes to what it comes to when
- * it is thinned once at its end. Pure.
+ * Thins a curve that has more than `MOST_POINTS`; returns any other unchanged. A column's width is a
+ * power of two and its start a multiple of that, so a longer curve's columns contain a shorter one's
+ * whole: thinning a curve repeatedly as it grows gives the same points as thinning it once. Pure.
  */
 export function thin<P extends LossPoint>(points: readonly P[]): readonly P[] {
   if (points.length <= MOST_POINTS) return points;
   const { steps } = extentOf(points)!;
   const width = 2 ** Math.ceil(Math.log2((steps.max / 2 - steps.min / 2) / (FINE_COLUMNS / 2)));
-  // No width when all steps are equal.
+  // The width is 0 if all steps are equal.
   let thinned = ends(points, ({ step }) => (width ? Math.floor(step / width) : 0));
-  // Only of steps that go back thousands of times: then the neighbours in time make a column.
+  // Only steps that go back thousands of times come here. Columns are then neighbours in time.
   while (thinned.length > MOST_THINNED) thinned = ends(thinned, (_, index) => index >> 3);
   return thinned;
 }
@@ -72,8 +71,8 @@ function pixel(step: number, { steps }: CurveExtent): number {
 }
 
 /**
- * Of the points that follow each other in a column: the first, the lowest, the highest and the
- * last, and where steps go back within it the leftmost and the rightmost.
+ * Of each run of consecutive points in one column: the first, lowest, highest and last, and if steps
+ * go back within it, the leftmost and rightmost.
  */
 function ends<P extends LossPoint>(
   points: readonly P[],

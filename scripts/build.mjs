@@ -52,7 +52,9 @@ function build(name) {
   try {
     const [program, ...args] = command(built);
     const words = [join(ROOT, "node_modules", program), ...args];
-    const { status } = spawnSync(process.execPath, words, { cwd: ROOT, stdio: "inherit" });
+    // Under vitest, NODE_ENV is "test", for which Vite would build Vue's development version.
+    const env = { ...process.env, NODE_ENV: "production" };
+    const { status } = spawnSync(process.execPath, words, { cwd: ROOT, env, stdio: "inherit" });
     if (status !== 0) {
       throw new Error("The build failed, see above. Mend it and run the command again.");
     }

@@ -1,4 +1,4 @@
-/** For tools that do not read `.vue` files, as the linter; vue-tsc knows each component's own type. */
+/** For tools that don't read `.vue` files, such as the linter. vue-tsc infers the real types. */
 declare module "*.vue" {
   import type { DefineComponent } from "vue";
   const component: DefineComponent;

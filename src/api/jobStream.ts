@@ -1,32 +1,32 @@
 import {
+  type StreamedEventName,
   END_OF_STREAM,
   OWNER_BACK,
   STREAMED_EVENTS,
-  type StreamedEventName,
 } from "../../protocol/event.ts";
 import { ROUTES } from "../../protocol/http.ts";
 
-/** One frame of a job's event stream, as it came. */
+/** One frame of a job's event stream, as received. */
 export interface StreamFrame {
   event: StreamedEventName;
-  /** JSON if all is well. */
+  /** JSON, unless the record is damaged. */
   data: string;
-  /** Byte offset after the record in the job's log; a frame without its own repeats the last. */
+  /** Byte offset after the record in the job's log. A frame without an id repeats the last one. */
   id: string;
 }
 
 export interface JobStreamListener {
   onOpen: () => void;
   onFrame: (frame: StreamFrame) => void;
-  /** The job's owner, taken for failed, reports again. */
+  /** The job's owner, presumed dead, reports again. */
   onOwnerBack: () => void;
-  /** `closed`: the browser has given up; otherwise it connects again by itself. */
+  /** `closed`: the browser has given up. Otherwise it reconnects by itself. */
   onError: (closed: boolean) => void;
-  /** The job is over and every event of it has been sent. */
+  /** The job is over and all its events have been sent. */
   onEnd: () => void;
 }
 
-/** Follows a job's events, after the one with the id `from`, until `end` or until closed. */
+/** Follows a job's events after the one with the id `from`, until `end` or until closed. */
 export function openJobStream(
   id: string,
   from: number | undefined,

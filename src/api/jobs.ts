@@ -2,22 +2,22 @@ import { type JobsResponse, ROUTES } from "../../protocol/http.ts";
 import { type Job, isJobStatus } from "../../protocol/job.ts";
 import { isRecord, readJson, request } from "./request.ts";
 
-/** Without a limit, one answer that never comes would stop the poll for good. */
-const ANSWER_LIMIT_MS = 20_000;
+/** Without a limit, one request that hangs would stop the poll for good. */
+const TIMEOUT_MS = 20_000;
 
-/** The last answer that had a tag. */
+/** The last response that had a tag. */
 let known: { etag: string; jobs: Job[] } | undefined;
 
 /**
- * The project's jobs: the same object as the last time where the server says that nothing changed.
+ * The project's jobs: the same array as last time if the server says that nothing changed.
  * @throws {RequestError}
  */
 export async function fetchJobs(): Promise<Job[]> {
-  const signal = AbortSignal.timeout(ANSWER_LIMIT_MS);
+  const signal = AbortSignal.timeout(TIMEOUT_MS);
   const response = await request(ROUTES.jobs, { signal });
   const etag = response.headers.get("etag");
   if (etag && etag === known?.etag) {
-    // What the browser has kept is not read again.
+    // The browser's cached body would parse to the same jobs.
     void response.body?.cancel();
     return known.jobs;
   }

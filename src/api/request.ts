@@ -1,6 +1,6 @@
-/** What the page says when a request fails; `message` is a whole sentence for the reader. */
+/** A failed request. `message` is a whole sentence for the page to show. */
 export class RequestError extends Error {
-  /** `unreachable`: no answer; `refused`: an answer that is an error; `unreadable`: not the contract. */
+  /** `unreachable`: no response; `refused`: an error; `unreadable`: a response that breaks the contract. */
   readonly code: "unreachable" | "refused" | "unreadable";
   /** The HTTP status of a refusal. */
   readonly status: number | undefined;
@@ -17,7 +17,7 @@ export class RequestError extends Error {
   }
 }
 
-/** @throws {RequestError} when there is no answer, or one that is not 2xx */
+/** @throws {RequestError} without a response, or with one that is not 2xx */
 export async function request(path: string, init?: RequestInit): Promise<Response> {
   let response: Response;
   try {
@@ -25,7 +25,7 @@ export async function request(path: string, init?: RequestInit): Promise<Respons
   } catch (cause) {
     throw new RequestError(
       "unreachable",
-      "Kit does not answer. Check that kit ui is still running.",
+      "Kit isn't responding. Check that kit ui is still running.",
       { cause },
     );
   }
@@ -34,8 +34,7 @@ export async function request(path: string, init?: RequestInit): Promise<Respons
 }
 
 /**
- * The JSON of an answer to `path`. Its shape is checked, so that what enters the page is what the
- * contract says.
+ * The JSON of a response from `path`, checked against the contract before it enters the page.
  * @throws {RequestError}
  */
 export async function readJson<T>(
@@ -60,31 +59,31 @@ export function isRecord(value: unknown): value is Record<string, unknown> {
 function unreadable(path: string, cause?: unknown): RequestError {
   return new RequestError(
     "unreadable",
-    `Kit's answer to ${path} was not understood. Reload the page.`,
+    `Kit sent an unexpected response to ${path}. Reload the page.`,
     { cause },
   );
 }
 
 async function refusal(response: Response): Promise<string> {
-  const status = `Kit answered ${response.status} ${response.statusText}`.trim();
+  const status = `Kit responded with ${response.status} ${response.statusText}`.trim();
   let text: string;
   try {
     text = await response.text();
   } catch {
-    // The status alone still says more than the lost body's error would.
+    // The status says more than the error of a lost body would.
     return `${status}.`;
   }
   try {
     const body: unknown = JSON.parse(text);
     if (isRecord(body) && typeof body.error === "string") return body.error;
   } catch {
-    // Not Kit's own answer, perhaps a proxy's: shown below as far as it is plain text.
+    // Not Kit's own response, perhaps a proxy's. Shown below if it is plain text.
   }
   const plain = response.headers.get("content-type")?.startsWith("text/plain") && text.trim();
   return plain ? `${status}: ${plain}` : `${status}.`;
 }
 
-/** What to tell the reader about something thrown. */
+/** The sentence to show for something thrown. */
 export function sentence(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }

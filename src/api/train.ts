@@ -1,19 +1,19 @@
 import {
+  type RunEnd,
   isRunEnd,
   ROUTES,
   RUN_HEADER,
   RUN_STATUS_HEADER,
-  type RunEnd,
 } from "../../protocol/http.ts";
 import { request } from "./request.ts";
 
-/** What a run has printed, and prints until it ends. */
+/** A run's output so far, then live until it ends. */
 export interface RunOutput {
-  /** Which run it is; empty when the server does not say. */
+  /** The run's id; empty if the server sends none. */
   run: string;
-  /** How it ended; undefined if it was in flight when this answer began. */
+  /** How it ended; undefined if it was in flight when this response began. */
   end: RunEnd | undefined;
-  /** How many bytes of it come before these. */
+  /** A count: the bytes before these. */
   from: number;
   bytes: ReadableStream<Uint8Array>;
 }
@@ -25,26 +25,26 @@ export interface Bookmark {
   bytes: number;
 }
 
-/** JupyterHub's proxy passes on at once what is asked for like this; any other answer it holds back. */
-const AS_IT_COMES = { headers: { Accept: "text/event-stream" } };
+/** JupyterHub's proxy buffers every response except to requests with this header. */
+const UNBUFFERED = { headers: { Accept: "text/event-stream" } };
 
 /**
  * Starts a run.
  * @throws {RequestError} status 409 while another run is in flight
  */
 export async function startRun(): Promise<RunOutput> {
-  return outputOf(await request(ROUTES.train, { method: "POST", ...AS_IT_COMES }));
+  return outputOf(await request(ROUTES.train, { method: "POST", ...UNBUFFERED }));
 }
 
 /**
- * The rest of the bookmarked run's output, as long as it is the last one; otherwise the output of
- * the last one from its first byte, or null when there was none. A run in flight is the last one.
+ * The rest of the bookmarked run's output if that is still the last run; otherwise the last run's
+ * output from its first byte, or undefined before the first run. A run in flight is the last one.
  * @throws {RequestError}
  */
-export async function attachToRun(bookmark?: Bookmark): Promise<RunOutput | null> {
+export async function attachToRun(bookmark?: Bookmark): Promise<RunOutput | undefined> {
   const path = bookmark?.run ? ROUTES.restOfTrain(bookmark.run, bookmark.bytes) : ROUTES.train;
-  const response = await request(path, AS_IT_COMES);
-  return response.status === 204 ? null : outputOf(response, bookmark);
+  const response = await request(path, UNBUFFERED);
+  return response.status === 204 ? undefined : outputOf(response, bookmark);
 }
 
 function outputOf(response: Response, bookmark?: Bookmark): RunOutput {

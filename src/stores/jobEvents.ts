@@ -1,63 +1,61 @@
 import { defineStore, getActivePinia } from "pinia";
 import { computed, onScopeDispose, ref, shallowRef } from "vue";
-import { isFinal, type JobStatus } from "../../protocol/job.ts";
+import { type JobStatus, isFinal } from "../../protocol/job.ts";
 import { openJobStream } from "../api/jobStream.ts";
-import { createFrame } from "../animationFrame.ts";
-import { advance, NO_PROGRESS, type StreamHappening } from "../jobView.ts";
+import { createRepaint } from "../browser/repaint.ts";
+import { type StreamHappening, advance, EMPTY_JOB_VIEW } from "../job/jobView.ts";
 import { POLL_INTERVAL_MS, useJobs } from "./jobs.ts";
 
-/**
- * `paused`: the tab is hidden and has given its connection back, of which a browser has few.
- */
+/** `paused`: a hidden tab closes its connection, because a browser allows few of them. */
 export type Connection = "connecting" | "open" | "reconnecting" | "paused" | "ended";
 
 export type JobEvents = ReturnType<typeof useJobEvents>;
 
-/** One job, followed through its stream. Opened when its page is entered, disposed when left. */
+/** One job, followed through its stream from opening its page to leaving it. */
 export function useJobEvents(id: string) {
   return defineStore(`jobEvents/${id}`, () => setup(id))();
 }
 
-/** Closes the stream and forgets the job, so that the next visit starts from nothing. */
+/** Closes the stream and forgets the job, so that the next visit starts afresh. */
 export function disposeJobEvents(store: JobEvents): void {
   store.$dispose();
-  // Pinia would fill the next store of this name with what it finds here.
+  // Pinia would restore the next store of this name from this state.
   delete getActivePinia()?.state.value[store.$id];
 }
 
 function setup(id: string) {
   const jobs = useJobs();
   const job = computed(() => jobs.find(id));
-  const progress = shallowRef(NO_PROGRESS);
+  const view = shallowRef(EMPTY_JOB_VIEW);
   const connection = ref<Connection>("connecting");
-  /** What the list says once the stream has nothing more to tell. */
+  /** The list's final status, read after the stream has ended. */
   const outcome = ref<JobStatus>();
   const status = computed(() => {
-    // Nothing comes over a paused stream, but the list is still read.
+    // While the stream is paused, only the list is up to date.
     const listed = connection.value === "paused" ? job.value?.status : undefined;
-    return outcome.value ?? listed ?? progress.value.status ?? job.value?.status;
+    return outcome.value ?? listed ?? view.value.status ?? job.value?.status;
   });
-  /** The project has no such job. */
+  /** Whether the project lacks this job. */
   const missing = ref(false);
 
   const pending: StreamHappening[] = [];
-  const frame = createFrame(flush);
+  const repaint = createRepaint(flush);
   let stream: { close: () => void } | undefined;
   let stopPolling: (() => void) | undefined;
   let retry: ReturnType<typeof setTimeout> | undefined;
   let disposed = false;
 
   function flush(): void {
-    frame.cancel();
-    if (pending.length) progress.value = advance(progress.value, pending.splice(0));
+    repaint.cancel();
+    if (pending.length) view.value = advance(view.value, pending.splice(0));
   }
 
   function happen(happening: StreamHappening): void {
     pending.push(happening);
-    frame.request();
+    repaint.request();
   }
 
-  /** The list knows what the stream does not send: that a job was cancelled, or never was. */
+  /** Asks the list, since the stream sends neither a cancellation nor that a job is unknown. */
   async function settle(): Promise<void> {
     await jobs.refresh();
     if (disposed) return;
@@ -69,7 +67,7 @@ function setup(id: string) {
       outcome.value = job.value.status;
       connection.value = "ended";
     } else if (job.value) {
-      // Refused, as when too many streams are open, or ended by mistake: there is more to come.
+      // The stream was refused, as when too many are open, or ended early.
       connection.value = "reconnecting";
       retry = setTimeout(connect, POLL_INTERVAL_MS);
     } else if (connection.value !== "ended") {
@@ -79,7 +77,7 @@ function setup(id: string) {
   }
 
   function connect(): void {
-    const { offset } = progress.value;
+    const { offset } = view.value;
     connection.value = "connecting";
     stream = openJobStream(id, offset < 0 ? undefined : offset, {
       onOpen() {
@@ -89,7 +87,7 @@ function setup(id: string) {
       onFrame: happen,
       onOwnerBack() {
         happen("owner back");
-        // What the job goes back to may be known from the list alone.
+        // Only the list may know the status before the presumed failure.
         void jobs.refresh();
       },
       onError(closed) {
@@ -137,7 +135,7 @@ function setup(id: string) {
     document.removeEventListener("visibilitychange", onVisibility);
     stopPolling?.();
     stream?.close();
-    frame.cancel();
+    repaint.cancel();
     clearTimeout(retry);
   });
 
@@ -146,11 +144,11 @@ function setup(id: string) {
     status,
     connection,
     missing,
-    lines: computed(() => progress.value.lines),
-    points: computed(() => progress.value.points),
-    logged: computed(() => progress.value.logged),
-    artifacts: computed(() => progress.value.artifacts),
-    error: computed(() => (status.value === "failed" ? progress.value.error : "")),
+    lines: computed(() => view.value.lines),
+    points: computed(() => view.value.points),
+    logged: computed(() => view.value.logged),
+    artifacts: computed(() => view.value.artifacts),
+    error: computed(() => (status.value === "failed" ? view.value.error : "")),
     open,
   };
 }

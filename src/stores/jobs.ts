@@ -8,9 +8,9 @@ export const POLL_INTERVAL_MS = 5_000;
 
 /** The project's jobs, in the backend's order. */
 export const useJobs = defineStore("jobs", () => {
-  /** Undefined until the first answer; the last good answer ever after. */
+  /** The last good response; undefined before the first. */
   const jobs = shallowRef<readonly Job[]>();
-  /** Why the latest read failed; empty when it did not. */
+  /** Why the latest read failed; empty if it succeeded. */
   const error = ref("");
   let reading: Promise<void> | undefined;
 
@@ -23,7 +23,7 @@ export const useJobs = defineStore("jobs", () => {
     }
   }
 
-  /** Reads the list with a request sent from now on, after the one in flight if there is one. */
+  /** Reads the list with a new request, after the one in flight if there is one. */
   function refresh(): Promise<void> {
     const mine: Promise<void> = (reading ? reading.then(read) : read()).finally(() => {
       if (reading === mine) reading = undefined;
@@ -32,7 +32,7 @@ export const useJobs = defineStore("jobs", () => {
     return mine;
   }
 
-  /** Reads now and then every 5 seconds, one request at a time, until the returned stop. */
+  /** Reads the list now and every 5 seconds, one request at a time, until the returned stop. */
   function poll(): () => void {
     if (!reading) void refresh();
     const timer = setInterval(() => {

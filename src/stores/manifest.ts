@@ -9,15 +9,15 @@ export type ManifestState =
   | { state: "empty" }
   | { state: "failed"; error: string };
 
-/** What the project exposes, as it was when the page was loaded. */
+/** The project's manifest as of the page load. */
 export const useManifest = defineStore("manifest", () => {
   const manifest = shallowRef<ManifestState>({ state: "loading" });
-  let isAsked = false;
+  let hasRead = false;
 
-  /** Once a load of the page. */
+  /** Reads it once per page load. */
   async function read(): Promise<void> {
-    if (isAsked) return;
-    isAsked = true;
+    if (hasRead) return;
+    hasRead = true;
     try {
       const { trainer } = await fetchManifest();
       manifest.value = trainer ? { state: "found", name: trainer.name } : { state: "empty" };

@@ -8,22 +8,22 @@ import { NO_OUTPUT } from "../terminal/output.ts";
 import { createTranscript } from "../terminal/transcript.ts";
 
 const REATTACH_INTERVAL_MS = 3_000;
-/** The HTTP status where too many are reading already; some will end. */
+/** The HTTP status when too many clients read the output. Retrying helps: some will leave. */
 const TOO_MANY = 429;
 
-const LOST = "The connection to the run was lost. Its whole output is in .kit/run/output.log.";
+const LOST = "Lost the connection to the run. Its whole output is in .kit/run/output.log.";
 
-/** The project's last run, as far as this page has started or found it. */
+/** The project's last run, started by this page or found by it. */
 export const useTraining = defineStore("training", () => {
   const project = useManifest();
   const inFlight = ref(false);
-  /** Whether the run that is shown has ended, and how if the server says so. */
+  /** Whether the run shown has ended, and how, if the server knows. */
   const hasEnded = ref(false);
   const end = ref<RunEnd>();
   const output = shallowRef(NO_OUTPUT);
-  /** What went wrong between the page and the run. */
+  /** The sentence about a problem between the page and the run. */
   const notice = ref("");
-  /** False until the last run is known and shown, so that no click comes too early. */
+  /** Whether the last run is known and shown. Until then, a click would be too early. */
   const checked = ref(false);
   const canStart = computed(
     () => project.manifest.state === "found" && checked.value && !inFlight.value,
@@ -39,11 +39,10 @@ export const useTraining = defineStore("training", () => {
     } catch (cause) {
       const refusal = sentence(cause);
       notice.value = refusal;
-      // What stands in the way may be a run of another tab: it is shown here as well.
+      // The server may have refused because of another tab's run. Show that one.
       const other = await findRun();
       if (!other || other.end) return void other?.bytes.cancel();
       await follow(other);
-      // It has ended.
       if (notice.value === refusal) notice.value = "";
     } finally {
       inFlight.value = false;
@@ -69,14 +68,14 @@ export const useTraining = defineStore("training", () => {
     }
   }
 
-  /** Null when there was no run, or no saying; then the manifest or the next click says why. */
-  function findRun(): Promise<RunOutput | null> {
-    return attachToRun(transcript.bookmark()).catch(() => null);
+  /** Undefined without a run, or on an error, which the manifest or the next click will show. */
+  function findRun(): Promise<RunOutput | undefined> {
+    return attachToRun(transcript.bookmark()).catch(() => undefined);
   }
 
-  /** Shows a run's output to its end, through lost connections and while the tab is hidden. */
+  /** Shows a run's output to its end, across lost connections and hidden tabs. */
   async function follow(first: RunOutput): Promise<void> {
-    let found: RunOutput | null = first;
+    let found: RunOutput | undefined = first;
     hasEnded.value = false;
     while (found) {
       const reading = await transcript.read(found);
@@ -85,8 +84,8 @@ export const useTraining = defineStore("training", () => {
         notice.value = found ? "" : LOST;
         continue;
       }
-      // An answer that began while the run was in flight cannot say how it ended: the next one does.
-      const next: RunOutput | null = found.run && !found.end ? await findRun() : null;
+      // A response that began while the run was in flight can't say how it ended. The next one can.
+      const next: RunOutput | undefined = found.run && !found.end ? await findRun() : undefined;
       if (!next) {
         hasEnded.value = true;
         end.value = found.end;
@@ -96,17 +95,17 @@ export const useTraining = defineStore("training", () => {
     }
   }
 
-  async function reattach(isLost: boolean): Promise<RunOutput | null> {
+  async function reattach(isLost: boolean): Promise<RunOutput | undefined> {
     for (;;) {
       if (isLost) {
-        notice.value = "The connection was lost. The run goes on; trying to reach it again…";
+        notice.value = "Connection lost. The run continues. Reconnecting…";
         await new Promise((resolve) => setTimeout(resolve, REATTACH_INTERVAL_MS));
       }
       try {
         return await attachToRun(transcript.bookmark());
       } catch (error) {
         const status = (error instanceof RequestError && error.status) || 500;
-        if (status < 500 && status !== TOO_MANY) return null;
+        if (status < 500 && status !== TOO_MANY) return undefined;
         isLost = true;
       }
     }

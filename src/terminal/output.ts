@@ -1,13 +1,13 @@
-import { createTerminal, type Piece } from "./terminal.ts";
+import { type Piece, createTerminal } from "./terminal.ts";
 
-/** A stretch of output that ends at a line's end, but for the last and very long lines. */
+/** A stretch of output that ends with a line, except for the last block and very long lines. */
 export interface OutputBlock {
-  /** Stays the same while blocks before it are dropped. */
+  /** Stable while earlier blocks are dropped. */
   id: number;
   pieces: readonly Piece[];
 }
 
-/** What a run has printed, in blocks so that showing more of it costs only the last block. */
+/** A run's output in blocks, so that showing more of it only costs the last block. */
 export interface Output {
   blocks: readonly OutputBlock[];
   /** Characters dropped from the beginning. */
@@ -16,10 +16,10 @@ export interface Output {
 
 export const NO_OUTPUT: Output = { blocks: [], dropped: 0 };
 
-/** What is shown of an output, in characters. A piece counts as some, for it costs as much. */
+/** How much of an output is kept, in characters. Each piece costs this many more. */
 export const OUTPUT_LIMIT = 500_000;
 const PIECE_COST = 100;
-/** A block is full with so many lines, as `logBox.css` knows, or characters. */
+/** A block is full at this many lines (`logBox.css` assumes the same) or characters. */
 const BLOCK_LINES = 100;
 const BLOCK_SIZE = 16_000;
 
@@ -29,7 +29,7 @@ interface Stretch {
   cost: number;
 }
 
-/** The last of what is written to a terminal. */
+/** Keeps the last part of a terminal's output. */
 export function createOutput() {
   let full: Stretch[] = [];
   let open: Piece[] = [];
@@ -71,7 +71,7 @@ export function createOutput() {
     if (first) full = full.slice(first);
   }
 
-  /** As it stands. What has not changed since the last time is the same object. */
+  /** The output so far. Unchanged blocks keep their identity. */
   function view(): Output {
     const rest = [...open.map((piece) => ({ ...piece })), ...terminal.unfinished()];
     const blocks = full.map(({ block }) => block);
@@ -81,7 +81,7 @@ export function createOutput() {
   return { write: terminal.write, view };
 }
 
-/** The end of the line that begins here, or of as much of it as a block takes. */
+/** The end of the line that starts here, or of the part of it that fits a block. */
 function endOfPart(text: string, start: number): number {
   const newline = text.indexOf("\n", start) + 1;
   if (newline > 0 && newline - start <= BLOCK_SIZE) return newline;

@@ -1,7 +1,7 @@
-/** How a terminal shows text, as the sequences "select graphic rendition" leave it. */
+/** A terminal's text style, as set by "select graphic rendition" sequences. */
 interface TextStyle {
   colour?: Colour;
-  /** Of the background. */
+  /** The background's colour. */
   ground?: Colour;
   bold?: boolean;
   dim?: boolean;
@@ -16,7 +16,7 @@ type Colour = (typeof COLOURS)[number];
 
 const DECORATIONS = ["bold", "italic", "underline", "struck"] as const;
 
-/** What single codes change. */
+/** The change that each single code makes. */
 const CHANGES: Record<number, TextStyle> = {
   1: { bold: true },
   2: { dim: true },
@@ -39,27 +39,27 @@ COLOURS.forEach((colour, index) => {
 });
 
 const MOST_KNOWN = 1_000;
-/** Less of a difference between red, green and blue is grey. Of 255. */
+/** A smaller difference between red, green and blue, of 255, is grey. */
 const GREY_BELOW = 48;
 
-/** A style with what follows from it. */
+/** A style and what derives from it. */
 interface Rendition {
   style: TextStyle;
-  /** Of its text; empty for plain text. */
+  /** CSS classes; empty for plain text. */
   classes: string;
-  /** The same for equal styles. */
+  /** Equal for equal styles. */
   key: string;
 }
 
 /**
- * Keeps the style of the moment. A flood of output has few styles and a sequence or more a line:
- * what a sequence led to once is not worked out again.
+ * Keeps the current style. Caches where each sequence leads, because a flood of output repeats a
+ * few styles on every line.
  */
 export function createRendition() {
   let now: Rendition = { style: {}, classes: "", key: "" };
   const known = new Map<string, Rendition>();
 
-  /** @param parameters of a sequence, such as `1;31` */
+  /** @param parameters a sequence's, such as `1;31` */
   function change(parameters: string): void {
     const way = `${now.key} ${parameters}`;
     const next = known.get(way) ?? rendition(restyle(now.style, parameters));
@@ -78,7 +78,7 @@ function rendition(style: TextStyle): Rendition {
 function restyle(style: TextStyle, parameters: string): TextStyle {
   const codes = parameters.split(";");
   for (let at = 0; at < codes.length; at++) {
-    // Details are of the code before them by colons, or by semicolons as most write it.
+    // Details follow their code after colons or, as most programs write it, semicolons.
     let [code = 0, ...details] = codes[at]!.split(":").map(Number);
     if (code === 38 || code === 48) {
       if (!details.length) {
@@ -98,15 +98,15 @@ function restyle(style: TextStyle, parameters: string): TextStyle {
 function classesOf(style: TextStyle): string {
   const text = style.colour ?? (style.dim ? "black" : "");
   const ground = style.inverse ? text || "white" : style.ground;
-  // On a ground, text has the one colour that is legible on all of them.
+  // Text on a ground has one colour, legible on every ground.
   let classes = ground ? `ground ${ground}` : text;
   for (const name of DECORATIONS) if (style[name]) classes += ` ${name}`;
   return classes.trim();
 }
 
-/** The nearest of the colours that are legible in light and dark: `5;<n>` or `2;<r>;<g>;<b>`. */
+/** The nearest of our colours, legible in light and dark, to `5;<n>` or `2;<r>;<g>;<b>`. */
 function colourOf([kind, ...values]: number[]): Colour | undefined {
-  // A colour space may come before the three.
+  // A colour space may precede the three values.
   if (kind === 2) return nearest(values.slice(-3));
   const [index = NaN] = values;
   if (kind !== 5 || !(index < 256)) return undefined;

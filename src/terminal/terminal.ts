@@ -3,39 +3,39 @@ import { createRendition } from "./rendition.ts";
 /** A stretch of text in one style. */
 export interface Piece {
   text: string;
-  /** Classes; empty for plain text. */
+  /** CSS classes; empty for plain text. */
   style: string;
 }
 
-/** The cursor stops here, in columns, unless text goes on. */
+/** The cursor moves no further than this column unless the text does. */
 const WIDTH = 120;
-/** A line is given out in parts of this length, in characters, as if it began anew. */
+/** A longer line, in characters, is emitted in parts. */
 const LONGEST_LINE = 16_000;
-/** A sequence that is longer is none. */
+/** Anything longer isn't a sequence. */
 const LONGEST_SEQUENCE = 256;
 
-/** All but tab and newline. */
+/** Control characters except tab and newline. */
 const CONTROL = /[\0-\x08\x0b-\x1f\x7f]/g;
-/** With what it asks for: parameters and a letter. A title or the like ends at a line's end too. */
+/** Captures parameters and letter. A string such as a title also ends at the end of the line. */
 const SEQUENCE =
   /\x1b(?:\[([0-?]*)[ -/]*([@-~])|[\]PX^_][^\x07\x1b\n]*(?:\x07|(?=[\x1b\n]))|[ -/]*[0-OQ-WYZ\\`-~])/y;
-/** At the end of what has come so far. */
+/** A sequence cut off by the end of a chunk. */
 const BEGUN_SEQUENCE = /\x1b(?:\[[0-?]*[ -/]*|([\]PX^_])[^\x07\x1b\n]*|[ -/]*)$/y;
 
 /**
- * Shows text as a terminal does that scrolls only: within the last line the cursor moves, what
- * comes overwrites and erases, colours and styles apply. What would move it to another line or is
- * not for the eye is dropped.
- * @param emit takes the lines as they are completed, in order
+ * Renders text like a terminal that only scrolls: within the last line, sequences move the cursor,
+ * erase and set styles, and text overwrites. It drops sequences that move the cursor to another line
+ * or show nothing.
+ * @param emit receives completed lines in order
  */
 export function createTerminal(emit: (piece: Piece) => void) {
   const rendition = createRendition();
   let style = "";
-  /** The line the cursor is in. */
+  /** The cursor's line. */
   let line: Piece[] = [];
-  /** The same by character, once the cursor has gone back in it. */
+  /** The same line by character, once the cursor has moved in it. */
   let cells: Piece[] | undefined;
-  /** Where the cursor is; undefined behind the last character of a line without cells. */
+  /** The cursor's column; undefined after the last character of a line without cells. */
   let column: number | undefined;
   let length = 0;
   let begun = "";
@@ -52,7 +52,7 @@ export function createTerminal(emit: (piece: Piece) => void) {
     }
   }
 
-  /** Obeys the control character at this index, and returns the index behind what belongs to it. */
+  /** Obeys the control character at this index and returns the index after its sequence. */
   function obey(text: string, at: number): number {
     const control = text[at];
     if (control === "\r") column = 0;
@@ -77,7 +77,7 @@ export function createTerminal(emit: (piece: Piece) => void) {
     }
     BEGUN_SEQUENCE.lastIndex = at;
     const found = BEGUN_SEQUENCE.exec(text);
-    // What a title says does not matter, however long it is.
+    // A title is dropped, so only its start has to be kept.
     if (found) begun = found[1] ? `\x1b${found[1]}` : found[0];
     if (!found || begun.length > LONGEST_SEQUENCE) {
       begun = "";
@@ -86,7 +86,7 @@ export function createTerminal(emit: (piece: Piece) => void) {
     return text.length;
   }
 
-  /** By so many columns, or to one counted from 1. */
+  /** `C` and `D` move right and left by `count` columns, `G` to that column, from 1. */
   function move(letter: "C" | "D" | "G", count: number): void {
     const { length } = intoCells();
     const from = column ?? length;
@@ -128,7 +128,7 @@ export function createTerminal(emit: (piece: Piece) => void) {
     return cells;
   }
 
-  /** From the cursor on, up to the cursor, or all of the line. */
+  /** Erases from the cursor on, up to the cursor (`1`) or the whole line (`2`). */
   function erase(parameters: string): void {
     const row = intoCells();
     column ??= row.length;
@@ -146,7 +146,7 @@ export function createTerminal(emit: (piece: Piece) => void) {
     cells = column = undefined;
   }
 
-  /** The line that has not been completed. */
+  /** The last line, still incomplete. */
   function unfinished(): Piece[] {
     const pieces: Piece[] = [];
     for (const piece of cells ?? line) join(pieces, piece);
@@ -156,7 +156,7 @@ export function createTerminal(emit: (piece: Piece) => void) {
   return { write, unfinished };
 }
 
-/** Adds a piece behind others, to the last of them if it is of the same style. */
+/** Appends a piece, merged into the last one if their styles match. */
 function join(pieces: Piece[], { text, style }: Piece): void {
   const last = pieces.at(-1);
   if (last?.style === style) last.text += text;

@@ -1,47 +1,47 @@
 import type { Bookmark, RunOutput } from "../api/train.ts";
-import { createFrame } from "../animationFrame.ts";
-import { createOutput, NO_OUTPUT, type Output } from "./output.ts";
+import { createRepaint } from "../browser/repaint.ts";
+import { type Output, createOutput, NO_OUTPUT } from "./output.ts";
 
-/** Output is taken in for so long at a stretch, so many bytes at a time: all else goes on. */
+/** Output is processed this many bytes at a time, yielding after this long to keep the page responsive. */
 const STRETCH_MS = 10;
 const PART_BYTES = 64 * 1024;
 
-/** `lost`: the connection broke. `hidden`: the tab was hidden meanwhile; it is shown again. */
+/** `lost`: the connection broke. `hidden`: the tab was hidden and is visible again. */
 export type ReadingEnd = "ended" | "lost" | "hidden";
 
 /**
- * What this page has read of a run's output, over one connection or several.
- * @param show takes it as it stands, once a frame
+ * A run's output as read by this page, over one or several connections.
+ * @param show receives the output so far, once per repaint
  */
 export function createTranscript(show: (output: Output) => void) {
   let screen = createOutput();
   let decoder = createDecoder();
   let bookmark: Bookmark = { run: "", bytes: 0 };
-  const frame = createFrame(flush);
+  const repaint = createRepaint(flush);
 
   function flush(): void {
-    frame.cancel();
+    repaint.cancel();
     show(screen.view());
   }
 
   /**
-   * Reads to the output's end, or until the connection breaks or the tab is hidden: it then gives
-   * its connection back, of which a browser has few.
+   * Reads until the output ends, the connection breaks or the tab is hidden. A hidden tab closes its
+   * connection, because a browser allows few of them.
    */
   async function read({ run, from, bytes }: RunOutput): Promise<ReadingEnd> {
     if (from === 0) begin(run);
     const reader = bytes.getReader();
     let isHidden = false;
-    const giveBack = () => {
+    const closeIfHidden = () => {
       if (!document.hidden) return;
       isHidden = true;
       void reader.cancel().catch(() => undefined);
     };
-    document.addEventListener("visibilitychange", giveBack);
-    giveBack();
+    document.addEventListener("visibilitychange", closeIfHidden);
+    closeIfHidden();
     const isWhole = await drain(reader);
-    document.removeEventListener("visibilitychange", giveBack);
-    // The end of the output is the end of its last character, whole or not.
+    document.removeEventListener("visibilitychange", closeIfHidden);
+    // Flush an incomplete last character.
     if (isWhole && !isHidden) screen.write(decoder.decode());
     flush();
     if (!isHidden) return isWhole ? "ended" : "lost";
@@ -49,7 +49,7 @@ export function createTranscript(show: (output: Output) => void) {
     return "hidden";
   }
 
-  /** Anew: these are not the rest of what is shown. */
+  /** Starts over: another run, or the same one from its first byte. */
   function begin(run: string): void {
     screen = createOutput();
     decoder = createDecoder();
@@ -57,7 +57,7 @@ export function createTranscript(show: (output: Output) => void) {
     show(NO_OUTPUT);
   }
 
-  /** @returns whether its end has come, and not the connection's alone */
+  /** @returns false if the connection broke before the end */
   async function drain(reader: ReadableStreamDefaultReader<Uint8Array>): Promise<boolean> {
     const takeIn = createIntake();
     try {
@@ -71,7 +71,7 @@ export function createTranscript(show: (output: Output) => void) {
     }
   }
 
-  /** Writes bytes to the screen as they come, and lets the page do other things in between. */
+  /** Writes bytes to the screen, yielding to the page in between. */
   function createIntake(): (bytes: Uint8Array) => Promise<void> {
     let stretchEnd = performance.now() + STRETCH_MS;
     return async (bytes) => {
@@ -79,7 +79,7 @@ export function createTranscript(show: (output: Output) => void) {
         const part = bytes.subarray(at, at + PART_BYTES);
         screen.write(decoder.decode(part, { stream: true }));
         bookmark.bytes += part.length;
-        frame.request();
+        repaint.request();
         if (performance.now() < stretchEnd || document.hidden) continue;
         await new Promise((resolve) => setTimeout(resolve));
         stretchEnd = performance.now() + STRETCH_MS;
@@ -90,20 +90,20 @@ export function createTranscript(show: (output: Output) => void) {
   return { read, bookmark: () => bookmark };
 }
 
-/** A byte order mark is output like any other. */
+/** Keeps a byte order mark, which is output like any other. */
 function createDecoder(): TextDecoder {
   return new TextDecoder("utf-8", { ignoreBOM: true });
 }
 
-/** Resolves when the tab is visible. */
+/** Resolves once the tab is visible. */
 function shown(): Promise<void> {
   return new Promise((resolve) => {
-    const look = () => {
+    const check = () => {
       if (document.hidden) return;
-      document.removeEventListener("visibilitychange", look);
+      document.removeEventListener("visibilitychange", check);
       resolve();
     };
-    document.addEventListener("visibilitychange", look);
-    look();
+    document.addEventListener("visibilitychange", check);
+    check();
   });
 }

@@ -7,7 +7,7 @@ import { startKitUi } from "./kitUi.ts";
 
 useBrowser();
 
-/** What a screen reader is told from now on: the texts of live regions, each time one changes. */
+/** Records what a screen reader announces: the text of each live region that changes. */
 async function listen(page: Page): Promise<() => Promise<string[]>> {
   await page.evaluate(`{
     window.announced = [];
@@ -19,7 +19,7 @@ async function listen(page: Page): Promise<() => Promise<string[]>> {
       }
     }).observe(document, { subtree: true, childList: true, characterData: true });
   }`);
-  // One that falls silent says nothing.
+  // An emptied region announces nothing.
   return () => page.evaluate<string[]>("announced.filter(Boolean)");
 }
 
@@ -54,7 +54,7 @@ test("home announces that a run begins and ends, and no line of its output", asy
   await expect.poll(announced).toEqual(["run in flight", "run ended: completed"]);
 });
 
-test("home announces once what is wrong with the project", async () => {
+test("home announces a problem with the project once", async () => {
   const { url } = await startKitUi(createTinyProject('throw new Error("no such thing");'));
   const page = await openPage(url);
   const answer = await reloadWithoutAnswers(page);

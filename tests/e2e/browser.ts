@@ -19,14 +19,14 @@ export function useBrowser(): void {
   afterAll(() => browser.close());
 }
 
-/** A page of its own, in which any error that the page itself makes fails the test. */
+/** Opens a page in its own context. Any error of the page fails the test. */
 export async function openPage(url: string): Promise<Page> {
   const context = await browser.newContext({ viewport: { width: 1280, height: 800 } });
   const page = await context.newPage();
   const errors: string[] = [];
   page.on("pageerror", (error) => errors.push(String(error)));
   page.on("console", (message) => {
-    // Of the page that is shown; a site in a test frames ours on purpose.
+    // Only our page's: a site in a test frames ours on purpose.
     const isOurs = message.location().url.startsWith(url);
     if (isOurs && /Content.Security.Policy/i.test(message.text())) errors.push(message.text());
   });
@@ -38,7 +38,7 @@ export async function openPage(url: string): Promise<Page> {
   return page;
 }
 
-/** Loads the page anew and holds back what it asks for, until the returned function is called. */
+/** Reloads the page and holds back all responses until the returned function is called. */
 export async function reloadWithoutAnswers(page: Page): Promise<() => Promise<void>> {
   let answer!: () => void;
   const answered = new Promise<void>((resolve) => (answer = resolve));
@@ -53,12 +53,12 @@ export async function reloadWithoutAnswers(page: Page): Promise<() => Promise<vo
   };
 }
 
-/** The button of the Run training panel, by any of its labels. */
+/** The Run training panel's button, by any of its labels. */
 export function runButton(page: Page) {
   return page.getByRole("button", { name: /^(Run training: |No trainer in |Couldn't read )/ });
 }
 
-/** Runs a tiny project from its home page, and follows the job on its own page to its end. */
+/** Runs a tiny project from Home, and follows its job on the job's page to the end. */
 export async function train(page: Page): Promise<void> {
   await runButton(page).click();
   await page.locator("tbody tr").first().click();

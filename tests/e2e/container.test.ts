@@ -9,7 +9,7 @@ import { startKitUi } from "./kitUi.ts";
 
 useBrowser();
 
-/** A port of a container, which no other program of this machine can have. */
+/** Free: each container has its own ports. */
 const PORT = 4000;
 
 test("kit ui --port 4000 --host 0.0.0.0 in a container trains and streams outside of it", async () => {
@@ -40,7 +40,7 @@ test("kit ui --port 4000 --host 0.0.0.0 in a container trains and streams outsid
   expect(await direct.locator("tbody tr").first().innerText()).toContain("completed");
 });
 
-test("kit ui --port 4000 in a container without IPv6 is reached by a forward alone", async () => {
+test("kit ui --port 4000 in a container without IPv6 can only be reached through a forward", async () => {
   const container = await createContainer();
   withoutIpv6(container);
   const { url } = await startKitUi(createTinyProject(), PORT, { within: container.enter });

@@ -9,7 +9,7 @@ import { createTinyProject, runKit, tinySource } from "../kit.ts";
 
 useBrowser();
 
-/** Clicks, waits for the end of the run, and returns the name of the job it made. */
+/** Clicks, waits for the end of the run and returns the name of its job. */
 async function clickAndWait(page: Page): Promise<string | undefined> {
   const output = page.getByLabel("Output of kit start");
   await expect.poll(() => runButton(page).isEnabled()).toBe(true);
@@ -39,7 +39,7 @@ test("an edit between two clicks changes nothing; a reload takes it up, and so d
   expect(await clickAndWait(page)).toBe("three");
 }, 90_000);
 
-test("a project that cannot be read says why on the button, and works once it is mended", async () => {
+test("the button says why a project cannot be read, and works once the project is fixed", async () => {
   const project = createTinyProject(tinySource({ name: "mended" }));
   const entry = join(project, "src/kit/index.ts");
   const { url } = await startKitUi(project);
@@ -73,7 +73,7 @@ test("a project that cannot be read says why on the button, and works once it is
   await expect.poll(() => runButton(page).isEnabled()).toBe(true);
 }, 60_000);
 
-test("a folder without a project says so and how to make one", async () => {
+test("in a folder without a project, the page says how to create one", async () => {
   const { url } = await startKitUi(createProject());
   const page = await openPage(url);
   await expect
@@ -99,7 +99,7 @@ test("a job that fails shows its error in the output, the list and its page", as
   await page.getByText("No training.log events yet.").waitFor();
 }, 30_000);
 
-test("an unknown job says that there is none", async () => {
+test("the page of an unknown job says that there is no such job", async () => {
   const { url } = await startKitUi(createTinyProject());
   const page = await openPage(`${url}#/jobs/20200101-000000-000-aaaa`);
   await page.getByText("No job 20200101-000000-000-aaaa in this project.").waitFor();

@@ -2,7 +2,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describeOwner } from "../../disk/owner.ts";
 
-/** Leaves a run that has ended with this output. */
+/** Leaves an ended run with this output. */
 export function leaveRun(project: string, output: string): void {
   const folder = join(project, ".kit", "run");
   const id = "00000000-0000-4000-8000-000000000000";

@@ -15,14 +15,14 @@ const SIZES = [
   [1440, 900],
 ] as const;
 
-/** As wide as `kit start` prints at most, and as a step's line is at most. */
+/** As wide as the widest line of `kit start`, and as the widest line of a step. */
 const LINE = "x".repeat(68);
 const STEP = "step  100/1000 loss 10.235 12.3k tok/s 45m 27s left";
 
 /** How far the page itself would scroll, in CSS pixels. */
 const PAGE_SCROLLS = "document.documentElement.scrollHeight - innerHeight";
 
-/** The lines that a text takes in the box. */
+/** How many lines a text takes in the box. */
 const LINES_OF = `(text) => {
   const box = document.querySelector("pre");
   const walker = document.createTreeWalker(box, NodeFilter.SHOW_TEXT);

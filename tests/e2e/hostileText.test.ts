@@ -8,7 +8,7 @@ import { startKitUi } from "./kitUi.ts";
 
 useBrowser();
 
-/** A folder to look at the pages; none is written without it. */
+/** The folder for screenshots; none are taken without it. */
 const { KIT_SCREENSHOTS } = process.env;
 
 const RIGHT_TO_LEFT = "\u202eevil\u202b\u2067";
@@ -19,14 +19,14 @@ const LONG = "w".repeat(100_000);
 const HOSTILE = [RIGHT_TO_LEFT, HTML, ANSI, "\u0000\u0007\b\ufeff", LONG];
 const ALL = HOSTILE.join(" ");
 
-/** What the page could be made to hold, and how far it reaches beyond the window. */
-const LOOK = `({
+/** Traces of an attack in the page, and how far the page extends beyond the window. */
+const TRACES = `({
   hacked: window.hacked,
   violations: window.violations,
   made: document.querySelectorAll("img, b, iframe, script:not([src]), [style], [onerror]").length,
   links: [...document.querySelectorAll("a")].filter((a) => !a.href.startsWith(location.origin)).length,
   beyond: Math.max(0, document.documentElement.scrollWidth - innerWidth),
-  // However long a name is, what follows it can be reached.
+  // A long name must not push everything else out of reach.
   isShort: Math.max(0, ...[...document.querySelectorAll("h1, tr, .run:not(.run-failed)")]
     .map((element) => element.offsetHeight)) < 300,
 })`;
@@ -52,11 +52,11 @@ async function inspect(page: Page, name: string): Promise<void> {
     await page.setViewportSize({ width, height: 800 });
     if (KIT_SCREENSHOTS)
       await page.screenshot({ path: join(KIT_SCREENSHOTS, `${name}-${width}.png`) });
-    expect(await page.evaluate(LOOK), `${name} ${width}`).toEqual(UNHARMED);
+    expect(await page.evaluate(TRACES), `${name} ${width}`).toEqual(UNHARMED);
   }
 }
 
-/** A page that reports what its policy forbids from the first byte on. */
+/** A page that records violations of its policy from the first byte on. */
 async function openWatched(url: string): Promise<Page> {
   const page = await openPage(url);
   await page.addInitScript(`window.violations = [];
@@ -105,7 +105,7 @@ test("names, errors, output and events are shown as text, and break neither layo
   await inspect(page, "missing");
   expect(await readForward(page, ".missing h1")).toBe(true);
 
-  // What stands before it in the queue makes way.
+  // End the job ahead of it in the queue.
   running.append({ event: "training.failed", data: { error: ALL } });
   running.close();
   await page.goto(`${url}#/`);

@@ -8,7 +8,7 @@ import { createJobs } from "./statuses.ts";
 
 useBrowser();
 
-test("the keyboard reaches everything, its mark is seen, and a refreshed list keeps it", async () => {
+test("the keyboard reaches everything, focus is visible, and a refreshed list keeps it", async () => {
   const project = createTinyProject();
   const jobs = Object.values(createJobs(project));
   const { url } = await startKitUi(project);
@@ -23,11 +23,11 @@ test("the keyboard reaches everything, its mark is seen, and a refreshed list ke
     expect(outline, text).toMatch(/solid 2px/);
     reached.push(text);
   }
-  // Those of one millisecond are in any order.
+  // Jobs created in the same millisecond are in any order.
   const names = await page.locator("tbody a").allInnerTexts();
   expect(reached).toEqual(["Kit", "Run training: tiny", "", ...names]);
 
-  // Newer and older rows come and go around the one that has the focus.
+  // Newer and older rows come and go around the focused one.
   const last = jobs.find(({ job }) => job.name === names.at(-1))!;
   createJob(project, "newer");
   rmSync(jobs.find((job) => job !== last)!.directory, { recursive: true });
@@ -40,7 +40,7 @@ test("the keyboard reaches everything, its mark is seen, and a refreshed list ke
   expect(await page.evaluate("document.activeElement.ariaLabel")).toBe("Event log, last 50 lines");
 }, 60_000);
 
-test("the Run training button has the focus again after the run it started, unless that went on", async () => {
+test("the Run training button regains the focus after its run, unless the focus has moved on", async () => {
   const { url } = await startKitUi(createTinyProject());
   const page = await openPage(url);
   const focused = () => page.evaluate<string>("document.activeElement.className.split(' ')[0]");

@@ -4,23 +4,23 @@ import { type Ended, startKit } from "../kit.ts";
 
 /** A real `kit ui` on a project. */
 export interface KitUi {
-  /** As it was printed, with the token if there is one. */
+  /** As printed, with the token if there is one. */
   url: string;
   port: number;
   process: ChildProcess;
-  /** All that it printed, once it has ended. */
+  /** Everything it printed, once it has ended. */
   ended: Promise<Ended>;
 }
 
 export interface KitUiOptions {
-  /** More of them than `--no-open` and `--port`. */
+  /** In addition to `--no-open` and `--port`. */
   options?: string[];
   env?: NodeJS.ProcessEnv;
-  /** A program and its arguments that turn into `kit ui`. */
+  /** A program and its arguments that execute `kit ui`. */
   within?: string[];
 }
 
-/** Starts one on a free port; it and its run are ended with the test. */
+/** Starts `kit ui` on a free port. The end of the test ends it and its run. */
 export async function startKitUi(
   project: string,
   port = 0,

@@ -13,7 +13,7 @@ const SAVE_STEPS = STEPS / 2;
 /** Held-out dates to ask for at a checkpoint. */
 const ASKED = 5;
 
-/** The quickstart as `kit init` writes it, but for its length, and it waits at the first checkpoint. */
+/** The quickstart as `kit init` writes it, but shorter, and waiting at the first checkpoint. */
 async function createQuickstart(): Promise<string> {
   const project = createProject();
   expect((await runKit(project, ["init", "."])).code).toBe(0);
@@ -55,7 +55,7 @@ test("a click trains the quickstart for real: output, list, live curve, complete
   expect(await page.locator("th").allInnerTexts()).toEqual(["Status", "Name", "Created", "ID"]);
   const id = await row.locator("td").nth(3).innerText();
 
-  // The row, not only its link.
+  // Anywhere in the row, not only on its link.
   await row.locator("td").nth(2).click();
   expect(new URL(page.url()).hash).toBe(`#/jobs/${id}`);
   await expect.poll(async () => (await curve(page)).length, { timeout: 30_000 }).toBeGreaterThan(3);

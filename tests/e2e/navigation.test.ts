@@ -7,7 +7,7 @@ import { createTinyProject, startKit, tinySource } from "../kit.ts";
 
 useBrowser();
 
-/** Options of a job that trains five steps and is then held open. */
+/** Options of a job that trains five steps and then waits. */
 const HELD = `maxSteps: 5, saveSteps: 5, callbacks: {
   onCompleted: () => new Promise(() => setInterval(() => {}, 1_000)),
 }`;
@@ -35,7 +35,7 @@ test("going from job to job, and away and back, leaks no stream and mixes no eve
   await rows.first().waitFor();
   const runningId = await rows.first().locator("td").nth(3).innerText();
 
-  // A second job beside it, which waits for its turn.
+  // A second job, which waits for its turn.
   startKit(project, ["start"]);
   await expect.poll(() => rows.count(), { timeout: 15_000 }).toBe(2);
   const queuedId = await rows.first().locator("td").nth(3).innerText();
@@ -56,7 +56,7 @@ test("going from job to job, and away and back, leaks no stream and mixes no eve
   }
 }, 60_000);
 
-test("a lost stream is told, taken up again where it was, and doubles nothing", async () => {
+test("a lost stream is shown, resumes where it broke off, and repeats nothing", async () => {
   const project = createTinyProject(tinySource({ options: HELD }));
   const first = await startKitUi(project);
   const page = await openPage(first.url);

@@ -21,7 +21,7 @@ async function startSite(html: string): Promise<number> {
   return (server.address() as AddressInfo).port;
 }
 
-/** What a page of another site may try; it says in its title when it has tried all. */
+/** A foreign page's attempts. Its title says when it has tried all of them. */
 function attack(kit: string): string {
   return `<!doctype html><iframe name="framed" src="${kit}"></iframe><iframe name="into"></iframe>
 <form method="post" target="into" action="${kit}api/train"></form><script type="module">
@@ -65,7 +65,7 @@ test.each(["evil.example", "localhost"])(
   30_000,
 );
 
-test("a name that was made to lead here is refused, and told how to be let in", async () => {
+test("a foreign name that resolves to this machine is refused, with the option that allows it", async () => {
   const { port } = await startKitUi(createTinyProject());
   const page = await openPage(`http://rebound.example:${port}/`);
   expect(await page.locator("body").innerText()).toContain("--allowed-host rebound.example");

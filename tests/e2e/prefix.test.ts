@@ -8,7 +8,7 @@ import { type KitUi, startKitUi } from "./kitUi.ts";
 
 useBrowser();
 
-/** Puts nginx in front as the document says; it passes names on as JupyterHub's proxy does. */
+/** Puts nginx in front as the docs say. It passes names on like JupyterHub's proxy. */
 async function proxy({ port }: KitUi): Promise<string> {
   const [location = ""] = snippets("nginx");
   const there = "http://127.0.0.1:4000/";
@@ -40,13 +40,13 @@ test("behind nginx under a path the whole page works, and streams", async () => 
   expect(await page.locator(".outcome").innerText()).toBe("running");
   await page.reload();
   await page.getByText(/\[log\] step=50 loss=/).waitFor({ timeout: 20_000 });
-  // The answers that JupyterHub's proxy passes on as they come, which nginx does with all.
+  // JupyterHub's proxy streams only these responses; nginx streams all of them.
   expect(new Set(accepted)).toEqual(new Set(["text/event-stream"]));
   expect(asked.length).toBeGreaterThan(5);
   expect(asked.filter((one) => !one.startsWith(url))).toEqual([]);
 });
 
-test("behind nginx a name that is not allowed is told what to do", async () => {
+test("behind nginx a refused name comes with the option that allows it", async () => {
   const page = await openPage(await proxy(await startKitUi(createTinyProject())));
   expect(await page.locator("body").innerText()).toContain("kit ui --allowed-host hub.example");
 });

@@ -14,7 +14,7 @@ import { LONG_ERROR, createJobs } from "./statuses.ts";
 useBrowser();
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
-/** A folder to look at the page of each state; none is written without it. */
+/** The folder for screenshots of each state; none are taken without it. */
 const { KIT_SCREENSHOTS } = process.env;
 
 /** Prints each colour as text and as ground, plain, bright, bold, faint, italic and reversed. */
@@ -23,7 +23,7 @@ const COLOURS = `for (const style of [0, 1, 2, 3, 7]) {
   console.log(text.map((code) => "\\x1b[" + style + ";" + code + "m " + code + " \\x1b[0m").join(""));
 }`;
 
-/** What everyone needs of a state, at all widths and in both themes. */
+/** Checks a state at all widths and in both themes. */
 async function inspect(page: Page, state: string): Promise<void> {
   for (const width of [2560, 1280, 360]) {
     await page.setViewportSize({ width, height: 800 });
@@ -31,7 +31,7 @@ async function inspect(page: Page, state: string): Promise<void> {
       await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
       const name = `${state}-${width}-${colorScheme}`;
       if (KIT_SCREENSHOTS) await page.screenshot({ path: join(KIT_SCREENSHOTS, `${name}.png`) });
-      // What can be wrong for somebody hangs on the width or on the theme, not on both.
+      // A barrier depends on the width or on the theme, not on both.
       if (name.endsWith("1280-light") || name.endsWith("360-dark")) {
         expect(await findBarriers(page), name).toEqual([]);
       }
@@ -47,8 +47,16 @@ const FIND_OVERFLOW = `
     .filter((element) => element.getBoundingClientRect().right > innerWidth)
     .map((element) => element.outerHTML.slice(0, 100))`;
 
+/** How far right of the heading the text about the status starts, in CSS pixels. */
+const STATUS_OFFSET = `(() => {
+  const text = document.createRange();
+  text.selectNodeContents(document.querySelector(".outcome .aside"));
+  const heading = document.querySelector("h1").getBoundingClientRect();
+  return text.getBoundingClientRect().left - heading.left;
+})()`;
+
 async function findBarriers(page: Page): Promise<string[]> {
-  // By the browser's debugger: the page's policy lets no script of a test in.
+  // Through the debugger, since the page's policy refuses a test's script.
   await page.evaluate(`window.axe ?? (() => { ${AXE} })()`);
   const { violations } = await page.evaluate<AxeResults>("axe.run()");
   return violations.flatMap(({ id, nodes }) =>
@@ -56,7 +64,7 @@ async function findBarriers(page: Page): Promise<string[]> {
   );
 }
 
-/** The status in the tab's title, and an icon of that name that the server has, in its colour. */
+/** Expects the status in the tab's title, and its icon, served, in the status's colour. */
 async function expectInTab(page: Page, status: string): Promise<void> {
   await page.emulateMedia({ colorScheme: "light" });
   expect(await page.title()).toMatch(new RegExp(`^${status} · `));
@@ -76,7 +84,7 @@ describe("axe-core finds nothing, and nothing reaches beyond the window", () => 
     const { url, process } = await startKitUi(project);
     const page = await openPage(url);
     const answer = await reloadWithoutAnswers(page);
-    await page.getByText("Reading jobs…").waitFor();
+    await page.getByText("Loading jobs…").waitFor();
     await inspect(page, "home-loading");
 
     await answer();
@@ -84,7 +92,7 @@ describe("axe-core finds nothing, and nothing reaches beyond the window", () => 
     await expect.poll(() => runButton(page).isEnabled()).toBe(true);
     await inspect(page, "home-empty");
 
-    // Nowhere to write the output to.
+    // A file in place of the folder for the output.
     const folder = join(project, ".kit/run");
     rmSync(folder, { recursive: true, force: true });
     writeFileSync(folder, "");
@@ -110,11 +118,11 @@ describe("axe-core finds nothing, and nothing reaches beyond the window", () => 
 
     process.kill("SIGKILL");
     await page.getByText("Couldn't read the jobs:").waitFor({ timeout: 15_000 });
-    await page.getByText("The connection was lost.").waitFor();
+    await page.getByText("Connection lost.").waitFor();
     await inspect(page, "home-unreachable");
   }, 120_000);
 
-  test("at home with jobs and a run that has ended: no trainer, a broken one, more jobs than anyone reads", async () => {
+  test("at home with jobs and a run that has ended: no trainer, a broken one, a thousand jobs", async () => {
     const project = createTinyProject("export default 1;");
     createJobs(project);
     leaveRun(project, `failed: ${LONG_ERROR}\n`);
@@ -145,8 +153,9 @@ describe("axe-core finds nothing, and nothing reaches beyond the window", () => 
     const { url, process } = await startKitUi(project);
     const page = await openPage(`${url}#/jobs/${jobs.running.job.id}`);
     const answer = await reloadWithoutAnswers(page);
-    await page.getByText("reading status…").waitFor();
+    await page.getByText("loading status…").waitFor();
     await inspect(page, "job-loading");
+    expect(await page.evaluate(STATUS_OFFSET)).toBe(0);
     await answer();
 
     for (const [status, { job }] of Object.entries(jobs)) {

@@ -31,7 +31,7 @@ test.each(WIDTHS)("nothing moves at home while a run streams, at %i px", async (
   expect(await shifts()).toEqual([]);
 });
 
-test.each(WIDTHS)("nothing moves while a job goes its way, at %i px", async (width) => {
+test.each(WIDTHS)("nothing moves on a job's page while the job runs, at %i px", async (width) => {
   const project = createTinyProject();
   const { job, append } = createJob(project, "waits");
   const { url } = await startKitUi(project);
@@ -57,7 +57,7 @@ test.each([
   [360, "short", "Out of memory."],
   [360, "long", LONG_ERROR],
 ])(
-  "a failure is told whole, and a short one moves nothing, at %i px with a %s error",
+  "a failure is shown whole, and a short one moves nothing, at %i px with a %s error",
   async (width, _, error) => {
     const project = createTinyProject();
     const { job, append } = createJob(project, "fails", [STARTED, logged(1)]);
@@ -78,7 +78,7 @@ test.each([
   },
 );
 
-test("what moves on its own is still for who wants less motion", async () => {
+test("animations stop for readers who prefer reduced motion", async () => {
   const { url } = await startKitUi(createTinyProject(tinySource({ options: ENDLESS })));
   const page = await openPage(url);
   await expect.poll(() => runButton(page).isEnabled()).toBe(true);
@@ -103,14 +103,14 @@ test("a log that is followed stays at its end when the window narrows", async ()
   await expect.poll(left).toBeLessThan(2);
 });
 
-/** How far a box is from its end, in CSS pixels. */
+/** The distance of a box from its end, in CSS pixels. */
 const UNSEEN = (box: { scrollHeight: number; scrollTop: number; clientHeight: number }) =>
   box.scrollHeight - box.scrollTop - box.clientHeight;
 
-/** Two frames: the second comes after the shifts of what was there before the first were told. */
+/** Two repaints: by the second, all shifts before the first have been reported. */
 const FRAMES = "new Promise((go) => requestAnimationFrame(() => requestAnimationFrame(go)))";
 
-/** Layout shifts from now on that the user has not caused, as Chromium reports them. */
+/** Records layout shifts that the user has not caused, as Chromium reports them. */
 async function recordShifts(page: Page): Promise<() => Promise<string[]>> {
   await page.evaluate(`${FRAMES}.then(() => {
     window.shifts = [];

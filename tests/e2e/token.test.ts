@@ -15,17 +15,17 @@ useBrowser();
 const TOKEN = "a-token-that-stands-out";
 const OPEN_TO_ALL = { options: ["--host", "0.0.0.0"], env: { KIT_UI_TOKEN: TOKEN, DEBUG: "kit" } };
 
-/** Notes what a page's browser asks and is told; returns what of it holds the token. */
+/** Records a page's requests and responses; returns those that contain the token. */
 function watchFor(token: string, page: Page): () => Promise<string[]> {
   const all: Promise<string>[] = [];
   page.on("response", (response) => {
     const headers = [response.request().allHeaders(), response.allHeaders()];
     all.push(Promise.all(headers).then((both) => JSON.stringify([response.url(), both])));
   });
-  return async () => (await Promise.all(all)).filter((told) => told.includes(token));
+  return async () => (await Promise.all(all)).filter((message) => message.includes(token));
 }
 
-/** All that a project's `.kit` holds. */
+/** The contents of all files in a project's `.kit`. */
 function filesOf(project: string): string[] {
   const folder = join(project, ".kit");
   return readdirSync(folder, { recursive: true, withFileTypes: true })
@@ -39,14 +39,14 @@ test("the token is nowhere but in the printed link, and the cookie outlives a re
   const forward = await forwardPort({ host: "127.0.0.1", port: kit.port });
   const url = `http://localhost:${forward}/`;
   const page = await openPage(url);
-  const told = watchFor(TOKEN, page);
+  const leaks = watchFor(TOKEN, page);
   const link = `${url}?token=${TOKEN}`;
   await page.goto(link);
   expect(page.url()).toBe(`${url}#/`);
   await train(page);
   expect(await page.content()).not.toContain(TOKEN);
   expect(await page.evaluate("document.referrer + document.cookie")).toBe("");
-  expect(await told()).toEqual([expect.stringContaining(JSON.stringify(link))]);
+  expect(await leaks()).toEqual([expect.stringContaining(JSON.stringify(link))]);
 
   kit.process.kill("SIGTERM");
   const { stdout, stderr } = await kit.ended;
@@ -61,7 +61,7 @@ test("the token is nowhere but in the printed link, and the cookie outlives a re
   await expect.poll(() => runButton(page).innerText()).toBe("Run training: tiny");
 });
 
-test("who has no token, or one of before, sees a page that says where it is", async () => {
+test("without a token, or with an old one, a page says where to find it", async () => {
   const project = createTinyProject();
   const first = await startKitUi(project, 0, OPEN_TO_ALL);
   const url = new URL("/", first.url).href;
@@ -79,7 +79,7 @@ test("who has no token, or one of before, sees a page that says where it is", as
   await expect.poll(() => runButton(page).innerText()).toBe("Run training: tiny");
 });
 
-test("a link that is opened again leaves no token in the address bar, nor one of before", async () => {
+test("a link opened again leaves no token in the address bar, neither its own nor an old one", async () => {
   const kit = await startKitUi(createTinyProject(), 0, OPEN_TO_ALL);
   const page = await openPage(kit.url);
   const [cookie] = await page.context().cookies();

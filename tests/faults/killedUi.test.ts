@@ -51,7 +51,7 @@ test(
     for (let n = 0; n < KILLS; n++) {
       await kill(ui);
       await moreSteps(project, 5);
-      await page.getByText("The connection was lost. The run goes on").waitFor();
+      await page.getByText("Connection lost. The run continues").waitFor();
       ui = await startKitUi(project, ui.port);
       // Who knows what it has seen gets the rest; who knows nothing gets all of it.
       const from = Buffer.byteLength(seen);

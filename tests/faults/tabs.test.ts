@@ -208,7 +208,7 @@ test(
       await expect
         .poll(notice, EVENTUALLY)
         .toMatch(
-          /^\s*Couldn't read the jobs: Kit does not answer\..*Shown is the last list that came/s,
+          /^\s*Couldn't read the jobs: Kit isn't responding\..*Showing the last list received/s,
         );
       expect(await rows()).toBe(3);
       ui = await startKitUi(project, ui.port);

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { type PlacedRecord, openLog } from "../../jobs/log.ts";
 import { readThinnedLog } from "../../jobs/thin.ts";
-import { lossPath } from "../../src/components/lossPath.ts";
+import { lossPath } from "../../src/job/lossPath.ts";
 import { createRandom } from "../faults/random.ts";
 import { STARTED, logged, recordEnds } from "../jobs.ts";
 import { createProject } from "../project.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import {
-  CHART,
   type LossPoint,
+  CHART,
   MOST_POINTS,
   extentOf,
   pixelEnds,
@@ -25,7 +25,7 @@ const SHAPES: Record<string, Shape> = {
   "gaps that grow": (index, random) => ({ step: index ** 2, loss: random }),
 };
 
-/** Random, with a spike of one point up and one down. */
+/** A random curve with a spike of one point up and one down. */
 function curveOf(shape: Shape, count: number): LossPoint[] {
   const random = createRandom();
   const points = Array.from({ length: count }, (_, index) => shape(index, random()));
@@ -34,7 +34,7 @@ function curveOf(shape: Shape, count: number): LossPoint[] {
   return points;
 }
 
-/** The curve as one comes to it who thins it as it grows. */
+/** The curve as thinned while it grows. */
 function grown(points: LossPoint[]): readonly LossPoint[] {
   let curve: readonly LossPoint[] = [];
   for (let at = 0; at < points.length; at += 5_000) {
@@ -44,7 +44,7 @@ function grown(points: LossPoint[]): readonly LossPoint[] {
   return curve;
 }
 
-/** Lowest and highest loss of each of the chart's columns, on a scale of the steps of `all`. */
+/** The lowest and highest loss in each of the chart's columns, scaled by the steps of `all`. */
 function outline(points: readonly LossPoint[], all: readonly LossPoint[]): [number, number][] {
   const { min, max } = extentOf(all)!.steps;
   const columns = Array.from({ length: CHART.width + 1 }, (): [number, number] => [
@@ -69,7 +69,7 @@ describe.each(Object.entries(SHAPES))("a curve of %s, thinned as it grows", (_, 
     expect(extentOf(pixelEnds(curve))).toEqual(extentOf(points));
   });
 
-  test("has in each pixel column, or beside it, what the whole curve has there", () => {
+  test("keeps the whole curve's extremes in each pixel column, or beside it", () => {
     const points = curveOf(shape, 150_000);
     const whole = outline(points, points);
     const thinned = outline(pixelEnds(grown(points)), points);
@@ -81,26 +81,26 @@ describe.each(Object.entries(SHAPES))("a curve of %s, thinned as it grows", (_, 
   });
 });
 
-test("a curve that is thinned again and again is what it is when thinned once", () => {
+test("thinning a curve repeatedly gives the same points as thinning it once", () => {
   const points = curveOf(SHAPES["one step after the other"]!, 4 * MOST_POINTS);
   const half = points.length / 2;
   const twice = thin([...thin(points.slice(0, half)), ...points.slice(half)]);
   expect(twice).toEqual(thin(points));
 });
 
-test("a short curve is left as it is", () => {
+test("a short curve is unchanged", () => {
   const points = curveOf(SHAPES["one step after the other"]!, MOST_POINTS);
   expect(thin(points)).toBe(points);
 });
 
-test("even steps that go to and fro without end, or stand still, are bounded", () => {
+test("a curve whose steps go back and forth, or stand still, is bounded too", () => {
   const toAndFro = curveOf((index, loss) => ({ step: index % 2 ? 1e6 : index, loss }), 200_000);
   expect(grown(toAndFro)[0]).toBe(toAndFro[0]);
   expect(extentOf(grown(toAndFro))).toEqual(extentOf(toAndFro));
   expect(thin(curveOf((_, loss) => ({ step: 7, loss }), 200_000))).toHaveLength(4);
 });
 
-test("steps whose difference is not finite are thinned too", () => {
+test("a curve whose range of steps is not finite is thinned too", () => {
   const points = curveOf((index, loss) => ({ step: (index / 1e5 - 1) * 1.7e308, loss }), 200_000);
   expect(extentOf(grown(points))).toEqual(extentOf(points));
 });

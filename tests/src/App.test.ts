@@ -26,7 +26,7 @@ it("leads home from a job, and from an address that does not exist", async () =>
   expect(router.currentRoute.value.name).toBe("home");
 });
 
-it("moves the focus to the view that it goes to", async () => {
+it("moves the focus to the new view", async () => {
   const { page } = await visit(App, "/");
   await page.get("td a").trigger("click");
   await settle();

@@ -1,9 +1,9 @@
-import { enableAutoUnmount, flushPromises, mount, type VueWrapper } from "@vue/test-utils";
+import { type VueWrapper, enableAutoUnmount, flushPromises, mount } from "@vue/test-utils";
 import { createPinia, setActivePinia } from "pinia";
 import { afterEach, vi } from "vitest";
 import type { Component } from "vue";
-import { createMemoryHistory, type Router } from "vue-router";
-import { RUN_HEADER, RUN_STATUS_HEADER, type RunEnd } from "../../protocol/http.ts";
+import { type Router, createMemoryHistory } from "vue-router";
+import { type RunEnd, RUN_HEADER, RUN_STATUS_HEADER } from "../../protocol/http.ts";
 import type { Job, JobStatus } from "../../protocol/job.ts";
 import { createPageRouter } from "../../src/router.ts";
 
@@ -44,7 +44,7 @@ export function createBackend() {
     on: (request: string, answer: Answer) => (answers[request] = answer),
     count: (request: string) => requests.filter((each) => each === request).length,
     jobs: (...jobs: Job[]) => (answers["GET api/jobs"] = () => json({ jobs })),
-    /** The stream that was opened last. */
+    /** The latest stream. */
     stream: () => streams.at(-1)!,
     openStreams: () => streams.filter(({ readyState }) => readyState !== FakeEventSource.CLOSED),
   };
@@ -69,7 +69,7 @@ class FakeEventSource {
     this.readyState = FakeEventSource.CLOSED;
   }
 
-  /** A frame; without an id of its own it repeats the last, as a browser does. */
+  /** A frame. Without an id it repeats the last one, like a browser. */
   send(event: string, data: unknown, id?: number): void {
     if (id !== undefined) this.lastEventId = String(id);
     const text = typeof data === "string" ? data : JSON.stringify(data);
@@ -110,7 +110,7 @@ export function createOutput() {
     cancel: () => void (isCancelled = true),
   });
   return {
-    /** By a server that tells of which run it is, if one is named. */
+    /** From a server that names the run, if one is given. */
     response: (run?: string, status: RunEnd | "running" = "running") =>
       new Response(body, {
         headers: {
@@ -126,7 +126,7 @@ export function createOutput() {
   };
 }
 
-/** An answer that the test gives later. */
+/** A response that the test sends later. */
 export function createAnswer() {
   let give!: (response: Response) => void;
   const answer = new Promise<Response>((resolve) => (give = resolve));
@@ -142,7 +142,7 @@ export interface Page {
   router: Router;
 }
 
-/** Mounts a component as the page does, at an address. */
+/** Mounts a component at an address, like the page. */
 export async function visit(component: Component, address = "/"): Promise<Page> {
   const pinia = createPinia();
   setActivePinia(pinia);
@@ -156,9 +156,9 @@ export async function visit(component: Component, address = "/"): Promise<Page> 
   return { page, router };
 }
 
-/** Lets answers arrive and a frame be painted. */
+/** Waits until responses have arrived and the page has been repainted. */
 export async function settle(): Promise<void> {
-  // A response's body passes through streams that take several turns.
+  // A response's body takes several turns through its streams.
   for (let turn = 0; turn < 5; turn++) {
     await flushPromises();
     if (vi.isFakeTimers()) await vi.advanceTimersByTimeAsync(20);

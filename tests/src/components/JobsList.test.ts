@@ -38,7 +38,7 @@ describe("the jobs list", () => {
     ]);
   });
 
-  it("leaves a creation time out that is none", async () => {
+  it("shows nothing for an invalid creation time", async () => {
     backend.jobs({ ...job("a"), createdAt: "no time" });
     const { page } = await visitList();
     expect(page.get("td.created").text()).toBe("");
@@ -92,7 +92,7 @@ describe("the jobs list", () => {
     expect(router.currentRoute.value.fullPath).toBe("/");
   });
 
-  it("reads No jobs yet. when there are none, and not before it is known", async () => {
+  it("reads No jobs yet. once it knows that there are none", async () => {
     const answer = createAnswer();
     backend.on("GET api/jobs", answer.promise);
     const { page } = await visitList();
@@ -102,7 +102,7 @@ describe("the jobs list", () => {
     expect(page.get(".empty").text()).toBe("No jobs yet.");
   });
 
-  it("asks at mount, then every 5 seconds, and no more once it is gone", async () => {
+  it("asks at mount, then every 5 seconds, until it is unmounted", async () => {
     const { page } = await visitList();
     expect(backend.count("GET api/jobs")).toBe(1);
     await vi.advanceTimersByTimeAsync(POLL_MS - 500);
@@ -116,7 +116,7 @@ describe("the jobs list", () => {
     expect(backend.count("GET api/jobs")).toBe(3);
   });
 
-  it("shows what a later poll brings", async () => {
+  it("shows the jobs of a later poll", async () => {
     backend.jobs(job("a"));
     const { page } = await visitList();
     backend.jobs(job("b", "queued"), job("a", "completed"));
@@ -149,11 +149,11 @@ describe("the jobs list", () => {
   });
 
   it.each([
-    ["no connection", () => Promise.reject(new TypeError("fetch failed")), "does not answer"],
-    ["an answer that is no JSON", () => new Response("<html>"), "not understood"],
-    ["a list that is not the contract's", () => json([job("a")]), "not understood"],
-    ["a job of unknown shape", () => json({ jobs: [{ id: 1 }] }), "not understood"],
-    ["a proxy's error", () => new Response("<p>", { status: 502 }), "answered 502"],
+    ["no connection", () => Promise.reject(new TypeError("fetch failed")), "isn't responding"],
+    ["a response that isn't JSON", () => new Response("<html>"), "unexpected response"],
+    ["a list that breaks the contract", () => json([job("a")]), "unexpected response"],
+    ["a job of unknown shape", () => json({ jobs: [{ id: 1 }] }), "unexpected response"],
+    ["a proxy's error", () => new Response("<p>", { status: 502 }), "responded with 502"],
   ])("says in a sentence what is wrong: %s", async (_, answer, words) => {
     backend.on("GET api/jobs", answer);
     const { page } = await visitList();
@@ -161,7 +161,7 @@ describe("the jobs list", () => {
     expect(page.text()).not.toContain("No jobs yet.");
   });
 
-  it("takes an answer with the tag of the last one for the last one", async () => {
+  it("keeps its jobs when a response has the last one's tag", async () => {
     const tagged = (name: string) =>
       new Response(JSON.stringify({ jobs: [job("a", "running", name)] }), {
         headers: { etag: '"same"' },
@@ -180,7 +180,7 @@ describe("the jobs list", () => {
 describe("a long list of jobs", () => {
   const COUNT = 170;
 
-  /** Tells the page whether a group of rows is near what is in view. */
+  /** Reports to the page whether a group of rows is near the viewport. */
   let setNear: (group: Element, isNear: boolean) => Promise<void>;
 
   beforeEach(() => {
@@ -188,12 +188,12 @@ describe("a long list of jobs", () => {
     vi.stubGlobal(
       "IntersectionObserver",
       class {
-        private readonly tell: (entries: unknown[]) => void;
-        constructor(tell: (entries: unknown[]) => void) {
-          this.tell = tell;
+        private readonly notify: (entries: unknown[]) => void;
+        constructor(notify: (entries: unknown[]) => void) {
+          this.notify = notify;
         }
         observe(group: Element): void {
-          observers.set(group, this.tell);
+          observers.set(group, this.notify);
         }
         disconnect(): void {}
       },
@@ -207,7 +207,7 @@ describe("a long list of jobs", () => {
 
   afterEach(() => void vi.unstubAllGlobals());
 
-  it("has rows at its ends and near what is in view, and text to search for the others", async () => {
+  it("has rows at its ends and near the viewport, and searchable text elsewhere", async () => {
     const { page } = await visitList();
     const groups = page.findAll("tbody");
     expect(groups.map((group) => group.findAll("a").length)).toEqual([20, 0, 0, 50]);
@@ -220,14 +220,14 @@ describe("a long list of jobs", () => {
     expect(groups.map((group) => group.findAll("a").length)).toEqual([20, 0, 0, 50]);
   });
 
-  it("tells how many rows there are, and which one each is", async () => {
+  it("gives screen readers the number of rows and each row's place", async () => {
     const { page } = await visitList();
     expect(page.get("table").attributes("aria-rowcount")).toBe(String(COUNT + 1));
     const rows = page.findAll("tr[aria-rowindex]").map((row) => row.attributes("aria-rowindex"));
     expect([rows[0], rows[1], rows.at(-1)]).toEqual(["1", "2", String(COUNT + 1)]);
   });
 
-  it("keeps the rows that have the keyboard, however far they are", async () => {
+  it("keeps the rows with the focus, however far away", async () => {
     const { page } = await visitList();
     const group = page.findAll("tbody")[1]!;
     await setNear(group.element, true);

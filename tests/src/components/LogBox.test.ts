@@ -4,7 +4,7 @@ import LogBox from "../../../src/components/LogBox.vue";
 
 const plain = (text: string) => ({ text, style: "" });
 
-/** Lays a box out, as happy-dom does not: 100 px high, 20 px a block. */
+/** Lays a box out, which happy-dom doesn't: 100 px high, 20 px a block. */
 function mountBox(blocks: number) {
   const props = (count: number) => ({
     label: "Output",
@@ -22,7 +22,7 @@ function mountBox(blocks: number) {
       height = count * 20;
       return box.setProps(props(count));
     },
-    /** As a narrower window does. */
+    /** Moves the end, like a narrower window. */
     wrapTo: (lines: number) => {
       height = lines * 20;
       return box.get("pre").trigger("scroll");
@@ -65,7 +65,7 @@ it("stays where the reader scrolled up to, and follows again from the end", asyn
   expect(box.pre.scrollTop).toBe(800);
 });
 
-it("follows on when a narrower window has moved the end", async () => {
+it("keeps following when a narrower window has moved the end", async () => {
   const box = mountBox(20);
   await box.wrapTo(40);
   await box.grow(50);

@@ -18,14 +18,14 @@ it("draws one path in an SVG of 640 × 200", () => {
   expect(chart.get("path").attributes("d")).toBe("M0 0L320 200L640 157.52");
 });
 
-it("says what it shows in words", () => {
+it("describes the curve in words", () => {
   const chart = mount(LossChart, { props: { points, logged: true } });
   expect(chart.get("[role=img]").attributes("aria-label")).toBe(
-    "Loss by step: between 0.1235 and 4.25 from step 10 to step 30, 1 at last.",
+    "Loss from step 10 to step 30: between 0.1235 and 4.25, last 1.",
   );
 });
 
-it("has its scale beside it, the highest loss at the top and the lowest at the foot, and the last elsewhere", () => {
+it("has the highest loss beside its top, the lowest beside its foot, and the last one elsewhere", () => {
   const chart = mount(LossChart, { props: { points, logged: true } });
   expect(chart.findAll(".figures div").map((figure) => figure.text())).toEqual([
     "max4.25",
@@ -35,13 +35,13 @@ it("has its scale beside it, the highest loss at the top and the lowest at the f
   expect(chart.findAll(".steps span").map((step) => step.text())).toEqual(["step 10", "30"]);
 });
 
-it("reads so until a training.log event has come", () => {
+it("says so until a training.log event has arrived", () => {
   const chart = mount(LossChart, { props: { points: [], logged: false } });
   expect(chart.get(".slot").text()).toBe("No training.log events yet.");
   expect(chart.find("svg").exists()).toBe(false);
 });
 
-it("does not claim that no event has come when none had a loss", () => {
+it("says that no event had a loss, rather than that none arrived", () => {
   const chart = mount(LossChart, { props: { points: [], logged: true } });
   expect(chart.get(".slot").text()).toBe("No training.log event has a numeric loss yet.");
 });

@@ -53,7 +53,7 @@ describe("the label of the Run training action", () => {
     expect(isDisabled(page)).toBe(true);
   });
 
-  it("tells the error of a failed build, with all its lines", async () => {
+  it("shows the error of a failed build, with all its lines", async () => {
     const error = 'src/kit/index.ts:4:2: Expected "}"\n\n  4 │ a\n    ╵ ^';
     backend.on("GET api/manifest", () => json({ error }, 422));
     const { page } = await visit(App);
@@ -61,22 +61,22 @@ describe("the label of the Run training action", () => {
     expect(isDisabled(page)).toBe(true);
   });
 
-  it("says what to do when nobody answers", async () => {
+  it("says what to do when Kit isn't responding", async () => {
     backend.on("GET api/manifest", () => Promise.reject(new TypeError("fetch failed")));
     const { page } = await visit(App);
     expect(button(page).text()).toBe(
-      "Couldn't read manifest: Kit does not answer. Check that kit ui is still running. Then reload the page.",
+      "Couldn't read manifest: Kit isn't responding. Check that kit ui is still running. Then reload the page.",
     );
   });
 
-  it("claims nothing and can't be clicked before the manifest has come", async () => {
+  it("claims nothing and can't be clicked before the manifest arrives", async () => {
     backend.on("GET api/manifest", () => new Promise(() => {}));
     const { page } = await visit(App);
     expect(button(page).text()).toBe("Reading src/kit/index.ts…");
     expect(isDisabled(page)).toBe(true);
   });
 
-  it("is read once a load of the page, however often Home is visited", async () => {
+  it("is read once per page load, however often Home is visited", async () => {
     const { router } = await visit(App);
     for (const address of ["/jobs/a", "/", "/jobs/b", "/"]) {
       await router.push(address);
@@ -122,7 +122,7 @@ describe("a run", () => {
     expect(isDisabled(page)).toBe(false);
   });
 
-  it("shows characters whole whose bytes come apart, and a byte order mark as it is", async () => {
+  it("shows a character whole when its bytes arrive apart, and keeps a byte order mark", async () => {
     const run = nextRun();
     const { page } = await visit(App);
     await click(page);
@@ -145,7 +145,7 @@ describe("a run", () => {
     expect(output(page)).toBe("second");
   });
 
-  it("goes on being shown after a visit to a job", async () => {
+  it("is still shown after a visit to a job", async () => {
     const run = nextRun();
     const { page, router } = await visit(App);
     await click(page);
@@ -168,7 +168,7 @@ describe("a run", () => {
     run.write("0123456789\n".repeat(400_000));
     await settle();
     expect(page.get(".run-training .notice").text()).toMatch(
-      /^The first 3,9\d\d,\d{3} characters are not shown here;/,
+      /^The first 3,9\d\d,\d{3} characters are not shown\./,
     );
   });
 
@@ -223,13 +223,13 @@ describe("a run", () => {
     expect(isDisabled(page)).toBe(true);
   });
 
-  it("can be started where nothing can tell of a run in flight", async () => {
+  it("can be started when the server can't say whether one is in flight", async () => {
     backend.on("GET api/train", () => json({ error: "No such route." }, 404));
     const { page } = await visit(App);
     expect(isDisabled(page)).toBe(false);
   });
 
-  it("whose connection is lost is taken up again from its first byte", async () => {
+  it("is shown from its first byte again after a lost connection", async () => {
     const run = nextRun();
     const { page } = await visit(App);
     await click(page);
@@ -238,7 +238,7 @@ describe("a run", () => {
     backend.on("GET api/train", () => Promise.reject(new TypeError("fetch failed")));
     run.breakOff();
     await settle();
-    expect(notice(page)).toContain("The connection was lost.");
+    expect(notice(page)).toContain("Connection lost.");
     expect(output(page)).toBe("one ");
     expect(isDisabled(page)).toBe(true);
     await vi.advanceTimersByTimeAsync(2 * REATTACH_MS);
@@ -258,7 +258,7 @@ describe("a run", () => {
 
   it.each([
     ["there is none in flight any more", () => new Response(null, { status: 204 })],
-    ["the server can't tell", () => json({ error: "No such route." }, 404)],
+    ["the server can't say", () => json({ error: "No such route." }, 404)],
   ])("that was lost says where its output is when %s", async (_, answer) => {
     const run = nextRun();
     const { page } = await visit(App);
@@ -279,7 +279,7 @@ describe("a run", () => {
 describe("a run that has ended", () => {
   const standing = (page: VueWrapper) => page.get(".run-training [role=status]");
 
-  /** The last run's whole output, as a server answers that has it. */
+  /** A server's response with the last run's whole output. */
   function lastRun(status: RunEnd, path = "GET api/train", run = "r1") {
     const last = createOutput();
     backend.on(path, () => last.response(run, status));
@@ -287,7 +287,7 @@ describe("a run that has ended", () => {
   }
 
   it.each(["completed", "failed", "cancelled"] as const)(
-    "is there when the page is loaded, and that it is %s, in that status's colour",
+    "is shown as %s after a page load, in that status's colour",
     async (status) => {
       const last = lastRun(status);
       last.write("all of it");
@@ -327,7 +327,7 @@ describe("a run that has ended", () => {
     expect(standing(page).classes()).not.toContain("status-failed");
   });
 
-  it("while it was watched says how as well", async () => {
+  it("while the page watched it says how as well", async () => {
     const run = createOutput();
     backend.on("POST api/train", () => run.response("r1"));
     const { page } = await visit(App);
@@ -341,7 +341,7 @@ describe("a run that has ended", () => {
     expect(isDisabled(page)).toBe(false);
   });
 
-  it("as the server did is not said to be anything else", async () => {
+  it("has no status when the server doesn't send one", async () => {
     const run = createOutput();
     backend.on("POST api/train", () => run.response("r1"));
     const { page } = await visit(App);
@@ -367,7 +367,7 @@ describe("a run that has ended", () => {
     expect(standing(page).text()).toBe("run ended: completed");
   });
 
-  it("and whose connection is lost says how it ended and where its output is", async () => {
+  it("says how it ended and where its output is after a lost connection", async () => {
     const last = lastRun("completed");
     const { page } = await visit(App);
     last.write("one ");
@@ -394,7 +394,7 @@ describe("a run that has ended", () => {
 describe("a run in a tab that is hidden", () => {
   const REST = "GET api/train?run=r1&from=6";
 
-  /** A run that has printed "step é", and the tab is hidden. */
+  /** A run that has printed "step é" in a tab that is now hidden. */
   async function hideRun() {
     const run = createOutput();
     backend.on("POST api/train", () => run.response("r1"));
@@ -407,7 +407,7 @@ describe("a run in a tab that is hidden", () => {
     return { ...visited, run };
   }
 
-  it("gives its connection back, and shows the rest when it is shown", async () => {
+  it("closes its connection, and shows the rest once the tab is visible", async () => {
     const { page, run } = await hideRun();
     expect(run.isCancelled()).toBe(true);
     expect(isDisabled(page)).toBe(true);
@@ -436,7 +436,7 @@ describe("a run in a tab that is hidden", () => {
     expect(output(page)).toBe("newer");
   });
 
-  it("says where its output is when nobody knows the run any more", async () => {
+  it("says where its output is when the server has forgotten the run", async () => {
     const { page } = await hideRun();
     backend.on(REST, () => new Response(null, { status: 204 }));
     await hide(false);
@@ -444,10 +444,10 @@ describe("a run in a tab that is hidden", () => {
     expect(isDisabled(page)).toBe(false);
   });
 
-  it("is tried for again when the server does not answer as the tab is shown", async () => {
+  it("is retried when the server doesn't respond as the tab becomes visible", async () => {
     const { page } = await hideRun();
     await hide(false);
-    expect(notice(page)).toContain("trying to reach it again");
+    expect(notice(page)).toContain("Reconnecting…");
     const rest = createOutput();
     backend.on(REST, () => rest.response("r1"));
     await vi.advanceTimersByTimeAsync(REATTACH_MS);
@@ -455,11 +455,11 @@ describe("a run in a tab that is hidden", () => {
     expect(page.find(".run-training [role=alert]").exists()).toBe(false);
   });
 
-  it("is tried for again when too many read it already", async () => {
+  it("is retried when too many clients read it already", async () => {
     const { page } = await hideRun();
     backend.on(REST, () => json({ error: "600 streams are open." }, 429));
     await hide(false);
-    expect(notice(page)).toContain("trying to reach it again");
+    expect(notice(page)).toContain("Reconnecting…");
     backend.on(REST, () => createOutput().response("r1"));
     await vi.advanceTimersByTimeAsync(REATTACH_MS);
     await settle();
@@ -480,7 +480,7 @@ describe("a run in a tab that is hidden", () => {
     expect(output(page)).toBe("all of it");
   });
 
-  it("has its rest shown, once, when a click meets it again", async () => {
+  it("shows its rest once when a click finds it still in flight", async () => {
     const { page } = await hideRun();
     backend.on(REST, () => json({ error: "Gone." }, 404));
     await hide(false);

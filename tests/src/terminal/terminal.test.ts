@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { createTerminal, type Piece } from "../../../src/terminal/terminal.ts";
+import { type Piece, createTerminal } from "../../../src/terminal/terminal.ts";
 
-/** What a terminal shows, neighbours of one style joined: text, or text with its classes. */
+/** A terminal's text, adjacent pieces of one style joined: text, or text with its classes. */
 function shown(...chunks: string[]): (string | [text: string, style: string])[] {
   const pieces: Piece[] = [];
   const terminal = createTerminal((piece) => pieces.push({ ...piece }));
@@ -55,7 +55,7 @@ describe("a terminal", () => {
     expect(text(written)).toBe(expected);
   });
 
-  it("shows the same however the text comes apart", () => {
+  it("shows the same however the text is split", () => {
     const whole =
       "\u001b[1;31mred\u001b[0m plain\r\n10 %\r\u001b[38;5;208m20\u001b[m %\u001b[K\n" +
       "\u001b]0;a title\u001b\\after\u001b[2Jend\u001b]0;b\u0007\u001b[4munder";
@@ -88,13 +88,13 @@ describe("a terminal", () => {
   });
 
   it.each(["0", "", "1;0", "31;39", "41;49", "1;2;22", "3;4;7;9;23;24;27;29", "38;5", "58;5;1;0"])(
-    "gives text after %s none",
+    "gives text after %s no classes",
     (parameters) => {
       expect(shown(`\u001b[${parameters}mx`)).toEqual(["x"]);
     },
   );
 
-  it("gives text after the same sequence the style that it leads to from the one before", () => {
+  it("applies the same sequence to different styles", () => {
     expect(shown("\u001b[31m\u001b[1ma\u001b[0m\u001b[1mb\u001b[0m\u001b[31m\u001b[1mc")).toEqual([
       ["a", "red bold"],
       ["b", "bold"],
@@ -102,11 +102,11 @@ describe("a terminal", () => {
     ]);
   });
 
-  it("keeps a style over lines until it is taken back", () => {
+  it("keeps a style across lines until it is reset", () => {
     expect(shown("a\u001b[32mb\nc\n\u001b[0md")).toEqual(["a", ["b\nc\n", "green"], "d"]);
   });
 
-  it("overwrites with the style of the moment and leaves the rest its own", () => {
+  it("overwrites in the current style and leaves the rest in its own", () => {
     expect(shown("\u001b[31mabcd\r\u001b[32mXY")).toEqual([
       ["XY", "green"],
       ["cd", "red"],

@@ -17,7 +17,7 @@ const tab = () => [
   /(\w+)\.svg/.exec(document.querySelector("link")?.href ?? "")?.[1],
 ];
 
-it("tells in the tab how the job at work does, and between runs how the last one ended", async () => {
+it("shows the running job's status in the tab, and the last job's between runs", async () => {
   const { router } = await visit(App);
   expect(tab()).toEqual(["Kit", "none"]);
   for (const [jobs, status] of [
@@ -39,7 +39,7 @@ it("tells in the tab how the job at work does, and between runs how the last one
   expect(tab()).toEqual(["cancelled · Kit", "cancelled"]);
 });
 
-it("tells in the tab of a run that the list does not tell of yet", async () => {
+it("shows a run in the tab before the list has its job", async () => {
   backend.jobs(job("a", "failed"));
   const run = createOutput();
   backend.on("GET api/train", () => run.response());

@@ -41,7 +41,7 @@ describe("the job page", () => {
     ]);
   });
 
-  it("starts from what the jobs list says", async () => {
+  it("starts from the status in the jobs list", async () => {
     const { page } = await visitJob("b");
     expect(status(page)).toBe("queued");
     expect(page.get("h1").text()).toBe("name of b");
@@ -107,7 +107,7 @@ describe("the job page", () => {
     expect(page.get(".steps").text()).toContain("1999");
   });
 
-  it("renders once a frame, however many events a frame brings", async () => {
+  it("renders once per repaint, however many events arrive", async () => {
     const { page } = await visitJob();
     const path = page.vm.$nextTick;
     backend.stream().send("training.log", { step: 1, loss: 4 }, 10);
@@ -117,7 +117,7 @@ describe("the job page", () => {
     expect(page.find(".slot path").exists()).toBe(true);
   });
 
-  it("keeps up in a hidden tab, where no frame is painted", async () => {
+  it("keeps up in a hidden tab, which is never painted", async () => {
     vi.stubGlobal("requestAnimationFrame", () => 1);
     await visitJob("b");
     await send(["training.failed", { error: "x" }, 10]);
@@ -142,7 +142,7 @@ describe("the job page", () => {
     expect(lines(page).slice(-2)).toEqual(["[stream error]", "[log] step=2 loss=3"]);
   });
 
-  it("says of a job without an event whether one may come", async () => {
+  it("says whether a job without events may still get one", async () => {
     const { page } = await visitJob("b");
     const placeholder = () => page.get(".event-log pre").attributes("data-placeholder");
     expect(placeholder()).toBe("No events yet.");
@@ -183,7 +183,7 @@ describe("the job page", () => {
     expect(backend.count("GET api/jobs")).toBe(before + 1);
   });
 
-  it("tries again for the last status when the list fails at end", async () => {
+  it("retries for the final status when the list fails at end", async () => {
     const { page } = await visitJob();
     backend.on("GET api/jobs", () => json({ error: "Busy." }, 503));
     await send(["training.started", {}, 10], ["end", ""]);
@@ -194,7 +194,7 @@ describe("the job page", () => {
     expect(status(page)).toBe("cancelled");
   });
 
-  it("does not let a list that was asked for early undo what an event said since", async () => {
+  it("does not let an older list undo a newer event", async () => {
     const answer = createAnswer();
     backend.on("GET api/jobs", answer.promise);
     const { page } = await visitJob();
@@ -204,7 +204,7 @@ describe("the job page", () => {
     expect(status(page)).toBe("completed");
   });
 
-  it("reads the list anew at end, whatever was asked for before", async () => {
+  it("reads the list again at end, even after a recent request", async () => {
     const answer = createAnswer();
     backend.on("GET api/jobs", answer.promise);
     const { page } = await visitJob();
@@ -215,7 +215,7 @@ describe("the job page", () => {
     expect(status(page)).toBe("cancelled");
   });
 
-  it("is done, not broken, when a finished job's reconnection is turned away", async () => {
+  it("ends without an error when a finished job's reconnection is refused", async () => {
     const { page } = await visitJob();
     backend.jobs(job("a", "completed"));
     backend.stream().fail({ closed: true });
@@ -271,7 +271,7 @@ describe("the job page", () => {
     expect(status(page)).toBe("failed");
   });
 
-  it("tells status and name in the tab's title, and the status in its icon", async () => {
+  it("shows status and name in the tab's title, and the status in its icon", async () => {
     document.head.innerHTML = '<link rel="icon" href="favicon/none.svg" />';
     const icon = () => /(\w+)\.svg/.exec(document.querySelector("link")?.href ?? "")?.[1];
     await visitJob();
@@ -291,7 +291,7 @@ describe("the page of a job whose owner is silent", () => {
     return page;
   }
 
-  it("goes back to running, and tells no error, when the owner is back", async () => {
+  it("goes back to running, without the error, when the owner is back", async () => {
     const page = await visitSilent();
     await send(["owner.back", "{}"]);
     expect(page.get(".outcome").text()).toBe("running");
@@ -299,7 +299,7 @@ describe("the page of a job whose owner is silent", () => {
     expect(backend.openStreams()).toHaveLength(1);
   });
 
-  it("goes back to queued as the list says, when the job had not begun", async () => {
+  it("goes back to queued, as listed, when the job had not started", async () => {
     const { page } = await visitJob("b");
     backend.jobs(job("b", "failed"));
     await send(["training.failed", { error }]);
@@ -308,7 +308,7 @@ describe("the page of a job whose owner is silent", () => {
     expect(page.get(".outcome").text()).toBe("queued");
   });
 
-  it("believes each new connection anew", async () => {
+  it("repeats the presumption only if a new connection does", async () => {
     const page = await visitSilent();
     backend.stream().fail();
     await settle();
@@ -320,7 +320,7 @@ describe("the page of a job whose owner is silent", () => {
     expect(page.get(".outcome").text()).toBe(`failed${error}`);
   });
 
-  it("tells what the list says while the tab is hidden, and no error of before", async () => {
+  it("shows the listed status while the tab is hidden, without an earlier error", async () => {
     const page = await visitSilent();
     await hide(true);
     await vi.advanceTimersByTimeAsync(5_000);
@@ -366,7 +366,7 @@ describe("going from job to job", () => {
     expect(page.get(".outcome").text()).toContain("artifacts: 1");
   });
 
-  it("drops what was still to be rendered of the job that was left", async () => {
+  it("drops pending events of the job that was left", async () => {
     const { page, router } = await visitJob("a");
     backend.stream().send("training.failed", { error: "of a" }, 10);
     backend.stream().send("end", "");
@@ -386,7 +386,7 @@ describe("going from job to job", () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  it("asks no more for a status that fails to come after it is gone", async () => {
+  it("stops retrying for the status once it is unmounted", async () => {
     const answer = createAnswer();
     const { page } = await visitJob("a");
     backend.on("GET api/jobs", answer.promise);
@@ -397,7 +397,7 @@ describe("going from job to job", () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  it("renders nothing of a page that is gone", async () => {
+  it("renders nothing after it is unmounted", async () => {
     const { page } = await visitJob("a");
     const before = vi.getTimerCount();
     backend.stream().send("training.log", { step: 1, loss: 4 }, 10);
@@ -406,7 +406,7 @@ describe("going from job to job", () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  it("gives its stream back while the tab is hidden, and reads the list for its status", async () => {
+  it("closes its stream while the tab is hidden, and reads the list for its status", async () => {
     const { page } = await visitJob();
     await send(["training.started", "{}", 10]);
     await hide(true);
@@ -417,7 +417,7 @@ describe("going from job to job", () => {
     expect(status(page)).toBe("cancelled");
   });
 
-  it("takes its stream up again from where it was when the tab is shown", async () => {
+  it("resumes its stream where it broke off once the tab is visible", async () => {
     const { page } = await visitJob();
     await send(["training.started", "{}", 10], ["training.log", { step: 1, loss: 4 }, 20]);
     await hide(true);
@@ -441,7 +441,7 @@ describe("going from job to job", () => {
     expect(backend.streams.map(({ url }) => url)).toEqual(["api/jobs/a/events?history=thinned"]);
   });
 
-  it("leaves a job that has ended as it is when the tab is hidden and shown", async () => {
+  it("leaves an ended job as it is when the tab is hidden and shown", async () => {
     const { page } = await visitJob();
     backend.jobs(job("a", "completed"));
     await send(["training.completed", { artifacts: [] }, 10], ["end", "{}"]);

@@ -1,9 +1,9 @@
-import { CHART, extentOf, type LossPoint, pixelEnds, share } from "../../protocol/curve.ts";
+import { type LossPoint, CHART, extentOf, pixelEnds, share } from "../../protocol/curve.ts";
 
 /**
- * The SVG path through `points` in their order. At most four of the points that follow each other
- * in one pixel column are drawn, the first, last, lowest and highest, unless steps go back in it:
- * the path stays small and no spike is lost. Pure.
+ * The SVG path through `points`, in order. Of consecutive points in one pixel column it draws the
+ * first, last, lowest and highest (and two more where steps go back), so that the path stays small
+ * and keeps every spike. Pure.
  */
 export function lossPath(points: readonly LossPoint[]): string {
   const extent = extentOf(points);
@@ -13,7 +13,7 @@ export function lossPath(points: readonly LossPoint[]): string {
     const y = (1 - share(loss, extent.losses)) * CHART.height;
     return `${round(x)} ${round(y)}`;
   });
-  // A line needs two ends; a single point becomes a dot through the stroke's round caps.
+  // A single point becomes a line of no length, which the stroke's round caps draw as a dot.
   if (places.length === 1) places.push(...places);
   return `M${places.join("L")}`;
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { lossPath } from "../../../src/components/lossPath.ts";
+import { lossPath } from "../../../src/job/lossPath.ts";
 
 const points = (...pairs: [step: number, loss: number][]) =>
   pairs.map(([step, loss]) => ({ step, loss }));

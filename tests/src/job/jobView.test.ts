@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { MOST_POINTS } from "../../protocol/curve.ts";
-import type { StreamFrame } from "../../src/api/jobStream.ts";
-import { advance, NO_PROGRESS, type StreamHappening } from "../../src/jobView.ts";
+import { MOST_POINTS } from "../../../protocol/curve.ts";
+import type { StreamFrame } from "../../../src/api/jobStream.ts";
+import { type StreamHappening, advance, EMPTY_JOB_VIEW } from "../../../src/job/jobView.ts";
 
 function frame(event: StreamFrame["event"], data: unknown, id: number | "" = ""): StreamFrame {
   const text = typeof data === "string" ? data : JSON.stringify(data);
@@ -11,18 +11,18 @@ function frame(event: StreamFrame["event"], data: unknown, id: number | "" = "")
 const log = (step: number, loss: unknown, id: number | "" = "") =>
   frame("training.log", { step, loss }, id);
 
-const after = (...happenings: StreamHappening[]) => advance(NO_PROGRESS, happenings);
+const after = (...happenings: StreamHappening[]) => advance(EMPTY_JOB_VIEW, happenings);
 
-describe("a job's progress", () => {
+describe("a job's view", () => {
   it("writes a line for a start, a log, a checkpoint and a stream error, and for nothing else", () => {
-    const progress = after(
+    const view = after(
       frame("training.started", '{"model": "kit/nano"}', 10),
       log(1, 2.5, 20),
       frame("checkpoint.saved", '{"step":1}', 30),
       "stream error",
       frame("training.completed", { artifacts: [] }, 40),
     );
-    expect(progress.lines).toEqual([
+    expect(view.lines).toEqual([
       '[started] {"model": "kit/nano"}',
       "[log] step=1 loss=2.5",
       '[checkpoint] {"step":1}',
@@ -46,44 +46,44 @@ describe("a job's progress", () => {
   });
 
   it("counts data of several lines as several lines", () => {
-    const progress = after(...Array<StreamHappening>(60).fill(frame("training.started", "a\nb")));
-    expect(progress.lines).toHaveLength(50);
-    expect(progress.lines.slice(-2)).toEqual(["[started] a", "b"]);
+    const view = after(...Array<StreamHappening>(60).fill(frame("training.started", "a\nb")));
+    expect(view.lines).toHaveLength(50);
+    expect(view.lines.slice(-2)).toEqual(["[started] a", "b"]);
   });
 
   it("charts only a numeric, finite loss and shows any other as n/a", () => {
-    const progress = after(
+    const view = after(
       log(1, 0),
       log(2, null),
       log(3, "1"),
       frame("training.log", '{"step":4,"loss":1e999}'),
       frame("training.log", { step: 5 }),
     );
-    expect(progress.points).toEqual([{ step: 1, loss: 0 }]);
-    expect(progress.lines).toEqual([
+    expect(view.points).toEqual([{ step: 1, loss: 0 }]);
+    expect(view.lines).toEqual([
       "[log] step=1 loss=0",
       ...[2, 3, 4, 5].map((step) => `[log] step=${step} loss=n/a`),
     ]);
-    expect(progress.logged).toBe(true);
+    expect(view.logged).toBe(true);
   });
 
-  it("keeps a bounded curve however long it goes on, with every spike", () => {
-    let progress = NO_PROGRESS;
+  it("keeps a bounded curve, with every spike, however long the job", () => {
+    let view = EMPTY_JOB_VIEW;
     for (let step = 0; step < 100_000; step += 1_000) {
       const frames = Array.from({ length: 1_000 }, (_, index) => log(step + index, 1));
       frames[7] = log(step + 7, step === 5_000 ? 9 : 1);
-      progress = advance(progress, frames);
-      expect(progress.points.length).toBeLessThanOrEqual(MOST_POINTS);
+      view = advance(view, frames);
+      expect(view.points.length).toBeLessThanOrEqual(MOST_POINTS);
     }
-    expect(progress.points).toContainEqual({ step: 5_007, loss: 9 });
-    expect(progress.points.at(-1)).toEqual({ step: 99_999, loss: 1 });
+    expect(view.points).toContainEqual({ step: 5_007, loss: 9 });
+    expect(view.points.at(-1)).toEqual({ step: 99_999, loss: 1 });
   });
 
-  it("takes a record once, whatever is replayed", () => {
+  it("applies a record once, whatever is replayed", () => {
     const first = [frame("training.started", {}, 10), log(1, 4, 20), log(2, 3, 30)];
-    const progress = advance(after(...first), [...first, log(3, 2, 40)]);
-    expect(progress.points.map(({ step }) => step)).toEqual([1, 2, 3]);
-    expect(progress.lines).toHaveLength(4);
+    const view = advance(after(...first), [...first, log(3, 2, 40)]);
+    expect(view.points.map(({ step }) => step)).toEqual([1, 2, 3]);
+    expect(view.lines).toHaveLength(4);
   });
 
   it("does not go back to running when the start of a finished job is replayed", () => {
@@ -91,24 +91,26 @@ describe("a job's progress", () => {
     expect(advance(after(...first), [first[0]!]).status).toBe("failed");
   });
 
-  it("takes a final event that has no record of its own and so repeats the last id", () => {
-    const progress = after(log(1, 4, 20), frame("training.failed", { error: "gone" }, 20));
-    expect(progress).toMatchObject({ status: "failed", error: "gone" });
+  it("applies a final event without a record, which repeats the last id", () => {
+    const view = after(log(1, 4, 20), frame("training.failed", { error: "gone" }, 20));
+    expect(view).toMatchObject({ status: "failed", error: "gone" });
   });
 
-  it("takes back a failure that the server presumed when the owner is back", () => {
+  it("withdraws a presumed failure when the owner is back", () => {
     const silent = frame("training.failed", { error: "silent" }, 20);
     const before = after(frame("training.started", {}, 10), log(1, 4, 20));
     const failed = advance(before, [silent]);
     expect(failed).toMatchObject({ status: "failed", error: "silent" });
     const back = advance(failed, ["owner back"]);
     expect(back).toEqual(before);
-    // Told twice, as after a reconnection, it is still taken back as a whole.
+    // Presumed twice, as after a reconnection, it is still withdrawn as a whole.
     expect(advance(failed, [silent, "owner back"])).toEqual(before);
-    expect(advance(NO_PROGRESS, [frame("training.failed", {}), "owner back"])).toEqual(NO_PROGRESS);
+    expect(advance(EMPTY_JOB_VIEW, [frame("training.failed", {}), "owner back"])).toEqual(
+      EMPTY_JOB_VIEW,
+    );
   });
 
-  it("lets the job's own end outrank what was presumed, before and after", () => {
+  it("lets the job's own end outrank a presumed failure, before and after it", () => {
     const silent = frame("training.failed", { error: "silent" }, 20);
     const completed = frame("training.completed", { artifacts: [1] }, 30);
     for (const order of [
@@ -128,7 +130,7 @@ describe("a job's progress", () => {
     }
   });
 
-  it("takes events without an id", () => {
+  it("accepts events without an id", () => {
     expect(after(log(1, 4), log(2, 3)).points).toHaveLength(2);
   });
 
@@ -141,16 +143,16 @@ describe("a job's progress", () => {
     expect(after(frame("training.failed", data)).error).toBe(message);
   });
 
-  it("survives data that is not what it should be", () => {
+  it("survives malformed data", () => {
     const names = ["training.started", "training.log", "checkpoint.saved", "training.completed"];
     const bad = ["", "{", "null", "[]", '"text"', "7"];
     const frames = names.flatMap((name) =>
       bad.map((data) => frame(name as StreamFrame["event"], data)),
     );
-    const progress = after(...frames);
-    expect(progress.points).toEqual([]);
-    expect(progress.artifacts).toBeUndefined();
-    expect(progress.lines).toContain("[log] step=n/a loss=n/a");
-    expect(progress.status).toBe("completed");
+    const view = after(...frames);
+    expect(view.points).toEqual([]);
+    expect(view.artifacts).toBeUndefined();
+    expect(view.lines).toContain("[log] step=n/a loss=n/a");
+    expect(view.status).toBe("completed");
   });
 });

@@ -1,0 +1,147 @@
+import { type LossPoint, thin } from "../../protocol/curve.ts";
+import { FINAL_STATUS, isFinalEvent } from "../../protocol/event.ts";
+import { type JobStatus, isFinal } from "../../protocol/job.ts";
+import type { StreamFrame } from "../api/jobStream.ts";
+import { isRecord } from "../api/request.ts";
+
+/** A job as its page shows it, derived from the job's stream. */
+export interface JobView {
+  /** Undefined until an event sets it. */
+  status: JobStatus | undefined;
+  /**
+   * Set while the server presumes that the job failed, with no event of the job to prove it: its
+   * owner is gone, or silent and may come back.
+   */
+  presumed: { before: JobStatus | undefined } | undefined;
+  /** The event log's last lines, oldest first. */
+  lines: readonly string[];
+  /** The loss curve, thinned if it is long. */
+  points: readonly LossPoint[];
+  /** Whether a `training.log` event has arrived, with or without a loss. */
+  logged: boolean;
+  /** A count, once the job has completed. */
+  artifacts: number | undefined;
+  /** Why the job failed. */
+  error: string;
+  /** Offset of the last record seen. A record at or before it is a replay. */
+  offset: number;
+}
+
+export const EMPTY_JOB_VIEW: JobView = {
+  status: undefined,
+  presumed: undefined,
+  lines: [],
+  points: [],
+  logged: false,
+  artifacts: undefined,
+  error: "",
+  offset: -1,
+};
+
+export const EVENT_LOG_LINES = 50;
+
+/**
+ * Something that happened on the stream. `owner back` withdraws a presumed failure: the owner reports
+ * again, or a new connection will repeat the presumption if it still holds.
+ */
+export type StreamHappening = StreamFrame | "stream error" | "owner back";
+
+/** The view after `happenings`, oldest first. Pure. */
+export function advance(before: JobView, happenings: readonly StreamHappening[]): JobView {
+  const after = { ...before };
+  const lines: string[] = [];
+  const points: LossPoint[] = [];
+  for (const happening of happenings) {
+    if (happening === "stream error") lines.push("[stream error]");
+    else if (happening === "owner back") revive(after);
+    else apply(happening, after, lines, points);
+  }
+  if (lines.length) {
+    const split = lines.slice(-EVENT_LOG_LINES).flatMap((line) => line.split("\n"));
+    after.lines = [...before.lines, ...split].slice(-EVENT_LOG_LINES);
+  }
+  if (points.length) after.points = thin(before.points.concat(points));
+  return after;
+}
+
+function apply(frame: StreamFrame, view: JobView, lines: string[], points: LossPoint[]): void {
+  const offset = offsetOf(frame);
+  const data = parse(frame.data);
+  const isNew = offset > view.offset;
+  if (frame.event === "training.failed" && !isNew) return presume(data, frame, view);
+  // A final event may be applied twice: the second time changes nothing.
+  if (offset <= view.offset && !isFinalEvent(frame)) return;
+  if (isNew) view.offset = offset;
+  if (isFinalEvent(frame)) revive(view);
+  switch (frame.event) {
+    case "training.started":
+      revive(view);
+      view.status = "running";
+      lines.push(`[started] ${frame.data}`);
+      break;
+    case "training.log": {
+      const step = numberIn(data, "step");
+      const loss = numberIn(data, "loss");
+      view.logged = true;
+      lines.push(`[log] step=${step ?? "n/a"} loss=${loss ?? "n/a"}`);
+      if (step !== undefined && loss !== undefined) points.push({ step, loss });
+      break;
+    }
+    case "checkpoint.saved":
+      lines.push(`[checkpoint] ${frame.data}`);
+      break;
+    case "training.completed":
+      view.status = FINAL_STATUS[frame.event];
+      if (Array.isArray(data.artifacts)) view.artifacts = data.artifacts.length;
+      break;
+    case "training.failed":
+      fail(data, frame, view);
+      break;
+  }
+}
+
+/** Applies the server's own verdict, which has no record and so no offset. */
+function presume(data: Record<string, unknown>, frame: StreamFrame, view: JobView): void {
+  const { status, presumed } = view;
+  // The job's own events outrank it.
+  if (!presumed && status && isFinal(status)) return;
+  view.presumed = presumed ?? { before: status };
+  fail(data, frame, view);
+}
+
+function revive(view: JobView): void {
+  if (!view.presumed) return;
+  view.status = view.presumed.before;
+  view.error = "";
+  view.presumed = undefined;
+}
+
+function fail(data: Record<string, unknown>, frame: StreamFrame, view: JobView): void {
+  view.status = FINAL_STATUS["training.failed"];
+  view.error = messageIn(data) ?? frame.data;
+}
+
+/** NaN if the frame has none, so that every comparison is false. */
+function offsetOf({ id }: StreamFrame): number {
+  return /^\d+$/.test(id) ? Number(id) : NaN;
+}
+
+function parse(text: string): Record<string, unknown> {
+  try {
+    const value: unknown = JSON.parse(text);
+    return isRecord(value) ? value : {};
+  } catch {
+    // The event still counts, and the event log shows its raw text.
+    return {};
+  }
+}
+
+function numberIn(data: Record<string, unknown>, key: string): number | undefined {
+  const value = data[key];
+  return typeof value === "number" && Number.isFinite(value) ? value : undefined;
+}
+
+function messageIn({ error, message }: Record<string, unknown>): string | undefined {
+  const found = isRecord(error) ? error.message : (error ?? message);
+  return typeof found === "string" ? found : undefined;
+}

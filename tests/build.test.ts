@@ -1,0 +1,12 @@
+import { readFileSync, readdirSync } from "node:fs";
+import { expect, test } from "vitest";
+
+const ASSETS = new URL("../dist/page/assets/", import.meta.url);
+
+test("the page has Vue's production version, even when vitest builds it", () => {
+  const scripts = readdirSync(ASSETS).filter((name) => name.endsWith(".js"));
+  expect(scripts).toHaveLength(1);
+  for (const name of scripts) {
+    expect(readFileSync(new URL(name, ASSETS), "utf8").includes("[Vue warn]")).toBe(false);
+  }
+});
