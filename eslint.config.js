@@ -27,6 +27,12 @@ function arrow(folder) {
   }));
 }
 
+/** Names of types come first in a list. The order of the imports themselves is free. */
+const TYPES_FIRST = {
+  groups: [["builtin", "external", "internal", "parent", "sibling", "index", "object", "unknown"]],
+  named: { enabled: true, types: "types-first" },
+};
+
 const BROWSER_FILES = ["protocol/**/*.ts", "src/**/*.{ts,vue}"];
 const NODE_MODULE = `^(node:.+|(${builtinModules.join("|")}))$`;
 const RUNS_IN_BROWSER = "This folder also runs in a browser.";
@@ -76,6 +82,7 @@ export default defineConfig(
     },
     rules: {
       "import-x/no-restricted-paths": ["error", { zones: HOUSE.flatMap(arrow) }],
+      "import-x/order": ["error", TYPES_FIRST],
       "@typescript-eslint/consistent-type-imports": "error",
       "@typescript-eslint/no-unused-vars": ["error", { ignoreRestSiblings: true }],
       "@typescript-eslint/switch-exhaustiveness-check": "error",

@@ -1,6 +1,6 @@
 import { inspect } from "node:util";
 import { KitError } from "../protocol/error.ts";
-import { OBSERVE, type Trainer } from "./trainer.ts";
+import { type Trainer, OBSERVE } from "./trainer.ts";
 
 const BRAND = Symbol.for("kit.project");
 

@@ -1,4 +1,4 @@
-import { createRouter, createWebHashHistory, type Router, type RouterHistory } from "vue-router";
+import { type Router, type RouterHistory, createRouter, createWebHashHistory } from "vue-router";
 import HomeView from "./views/HomeView.vue";
 import JobDetailView from "./views/JobDetailView.vue";
 

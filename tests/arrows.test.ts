@@ -25,7 +25,7 @@ const eslint = new ESLint({
   cwd: ROOT,
   overrideConfig: { languageOptions: { parserOptions: { project: null } } },
   ruleFilter: ({ ruleId }) =>
-    /^(import-x\/no-restricted-paths|no-restricted-imports|no-restricted-syntax|@typescript-eslint\/consistent-type-imports)$/.test(
+    /^(import-x\/no-restricted-paths|import-x\/order|no-restricted-imports|no-restricted-syntax|@typescript-eslint\/consistent-type-imports)$/.test(
       ruleId,
     ),
 });
@@ -109,4 +109,12 @@ describe("what also runs in a browser imports nothing of Node", () => {
   it.each(HOUSE.filter((folder) => !RUNS_IN_BROWSER.includes(folder)))("%s may", async (folder) => {
     for (const [, code] of KINDS) expect(await complaints(folder, code("node:fs"))).toEqual([]);
   });
+});
+
+it.each(["import", "export"])("names of types come first in an %s", async (kind) => {
+  const list = (names: string) => `${kind} { ${names} } from "./other.ts";`;
+  expect(await complaints("jobs", list("a, type B, c"))).toEqual([
+    expect.stringContaining("`B` type"),
+  ]);
+  expect(await complaints("jobs", list("type B, c, a"))).toEqual([]);
 });

@@ -12,7 +12,7 @@ import { assertShape } from "../llama/presets.ts";
 import { generationConfig, modelConfig, shapeOf } from "./modelConfig.ts";
 import { writeSafetensors } from "./safetensors.ts";
 import { tokenizerConfig, tokenizerJson } from "./tokenizerFiles.ts";
-import { countOf, weightCounts, weightShapes, type Weights } from "../llama/weights.ts";
+import { type Weights, countOf, weightCounts, weightShapes } from "../llama/weights.ts";
 
 /** A model that was saved; an adapter is merged into its base. */
 export interface Checkpoint {

@@ -1,6 +1,6 @@
 import { EngineError } from "../error.ts";
 import { type OnRead, readLines } from "./lines.ts";
-import { EXPECTED_ROW, type Row, parseRow } from "./row.ts";
+import { type Row, EXPECTED_ROW, parseRow } from "./row.ts";
 
 /**
  * The rows of a JSONL file, one at a time, each checked; for every engine.

@@ -2,7 +2,7 @@ import type { Worker } from "node:worker_threads";
 import type { InferRequest, InferResult } from "../../protocol/infer.ts";
 import type { TrainConfig } from "../../protocol/trainConfig.ts";
 import type { EngineEvent } from "../../protocol/event.ts";
-import { EngineError, type EngineErrorCode } from "../error.ts";
+import { type EngineErrorCode, EngineError } from "../error.ts";
 
 /** What a training thread is started with. */
 export interface TrainJob {

@@ -2,7 +2,7 @@ import type { Projection } from "../../protocol/modelNames.ts";
 import type { LoraConfig, ModelShape } from "../../protocol/trainConfig.ts";
 import { EngineError } from "../error.ts";
 import { createRandom } from "./random.ts";
-import { PROJECTIONS, projectionName, projectionShape, type Weights } from "./weights.ts";
+import { type Weights, PROJECTIONS, projectionName, projectionShape } from "./weights.ts";
 
 /**
  * @throws EngineError `CONFIG_INVALID` naming a target that does not exist, and those that do

@@ -1,8 +1,8 @@
 import {
+  type StreamedEventName,
   END_OF_STREAM,
   OWNER_BACK,
   STREAMED_EVENTS,
-  type StreamedEventName,
 } from "../../protocol/event.ts";
 import { ROUTES } from "../../protocol/http.ts";
 

@@ -1,9 +1,9 @@
 import {
+  type RunEnd,
   isRunEnd,
   ROUTES,
   RUN_HEADER,
   RUN_STATUS_HEADER,
-  type RunEnd,
 } from "../../protocol/http.ts";
 import { request } from "./request.ts";
 

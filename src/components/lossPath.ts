@@ -1,4 +1,4 @@
-import { CHART, extentOf, type LossPoint, pixelEnds, share } from "../../protocol/curve.ts";
+import { type LossPoint, CHART, extentOf, pixelEnds, share } from "../../protocol/curve.ts";
 
 /**
  * The SVG path through `points` in their order. At most four of the points that follow each other

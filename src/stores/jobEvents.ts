@@ -1,9 +1,9 @@
 import { defineStore, getActivePinia } from "pinia";
 import { computed, onScopeDispose, ref, shallowRef } from "vue";
-import { isFinal, type JobStatus } from "../../protocol/job.ts";
+import { type JobStatus, isFinal } from "../../protocol/job.ts";
 import { openJobStream } from "../api/jobStream.ts";
 import { createFrame } from "../animationFrame.ts";
-import { advance, NO_PROGRESS, type StreamHappening } from "../jobView.ts";
+import { type StreamHappening, advance, NO_PROGRESS } from "../jobView.ts";
 import { POLL_INTERVAL_MS, useJobs } from "./jobs.ts";
 
 /**

@@ -1,4 +1,4 @@
-import { createTerminal, type Piece } from "./terminal.ts";
+import { type Piece, createTerminal } from "./terminal.ts";
 
 /** A stretch of output that ends at a line's end, but for the last and very long lines. */
 export interface OutputBlock {

@@ -1,6 +1,6 @@
 import type { Bookmark, RunOutput } from "../api/train.ts";
 import { createFrame } from "../animationFrame.ts";
-import { createOutput, NO_OUTPUT, type Output } from "./output.ts";
+import { type Output, createOutput, NO_OUTPUT } from "./output.ts";
 
 /** Output is taken in for so long at a stretch, so many bytes at a time: all else goes on. */
 const STRETCH_MS = 10;

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import {
-  CHART,
   type LossPoint,
+  CHART,
   MOST_POINTS,
   extentOf,
   pixelEnds,

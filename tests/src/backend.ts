@@ -1,9 +1,9 @@
-import { enableAutoUnmount, flushPromises, mount, type VueWrapper } from "@vue/test-utils";
+import { type VueWrapper, enableAutoUnmount, flushPromises, mount } from "@vue/test-utils";
 import { createPinia, setActivePinia } from "pinia";
 import { afterEach, vi } from "vitest";
 import type { Component } from "vue";
-import { createMemoryHistory, type Router } from "vue-router";
-import { RUN_HEADER, RUN_STATUS_HEADER, type RunEnd } from "../../protocol/http.ts";
+import { type Router, createMemoryHistory } from "vue-router";
+import { type RunEnd, RUN_HEADER, RUN_STATUS_HEADER } from "../../protocol/http.ts";
 import type { Job, JobStatus } from "../../protocol/job.ts";
 import { createPageRouter } from "../../src/router.ts";
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { MOST_POINTS } from "../../protocol/curve.ts";
 import type { StreamFrame } from "../../src/api/jobStream.ts";
-import { advance, NO_PROGRESS, type StreamHappening } from "../../src/jobView.ts";
+import { type StreamHappening, advance, NO_PROGRESS } from "../../src/jobView.ts";
 
 function frame(event: StreamFrame["event"], data: unknown, id: number | "" = ""): StreamFrame {
   const text = typeof data === "string" ? data : JSON.stringify(data);

@@ -7,7 +7,7 @@ import type { EngineEvent } from "../../../protocol/event.ts";
 import type { InferRequest, InferResult } from "../../../protocol/infer.ts";
 import { rowLimit } from "../../../engines/dataset/rowLimit.ts";
 import { withDefaults } from "../../../engines/defaults.ts";
-import { EngineError, type EngineErrorCode } from "../../../engines/error.ts";
+import { type EngineErrorCode, EngineError } from "../../../engines/error.ts";
 import { resolveModel } from "../../../engines/llama/presets.ts";
 
 const PROGRAM = fileURLToPath(new URL("program.mjs", import.meta.url));

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { createOutput, OUTPUT_LIMIT, type Output } from "../../../src/terminal/output.ts";
+import { type Output, createOutput, OUTPUT_LIMIT } from "../../../src/terminal/output.ts";
 
 const LONE_SURROGATE = /\p{Surrogate}/u;
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { createTerminal, type Piece } from "../../../src/terminal/terminal.ts";
+import { type Piece, createTerminal } from "../../../src/terminal/terminal.ts";
 
 /** What a terminal shows, neighbours of one style joined: text, or text with its classes. */
 function shown(...chunks: string[]): (string | [text: string, style: string])[] {
