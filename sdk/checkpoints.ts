@@ -15,7 +15,7 @@ export interface Checkpoints {
 
 /** @param signal ends what is being answered when the job ends early */
 export function createCheckpoints(
-  engine: Pick<Engine, "load">,
+  engine: Pick<Engine, "name" | "load">,
   directory: string,
   signal: AbortSignal,
 ): Checkpoints {
@@ -35,7 +35,9 @@ export function createCheckpoints(
           return atCaller(infer, async () => {
             assertRequest(request);
             if (!model) {
-              model = engine.load(join(directory, path)).then(guardModel);
+              model = engine
+                .load(join(directory, path))
+                .then((opened) => guardModel(engine.name, opened));
               loaded.add(model);
             }
             const { infer: answer } = await model;

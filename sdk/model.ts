@@ -24,6 +24,6 @@ export function loadModel(
         `loadModel takes the path of a checkpoint's directory, not ${inspect(directory)}.`,
       );
     }
-    return guardModel(await engine.load(findArtifact(resolve(directory))));
+    return guardModel(engine.name, await engine.load(findArtifact(resolve(directory))));
   });
 }

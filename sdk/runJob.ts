@@ -30,7 +30,7 @@ export interface RunResult {
 export interface RunOptions {
   job: OwnedJob;
   config: TrainConfig;
-  engine: Pick<Engine, "train" | "load">;
+  engine: Pick<Engine, "name" | "train" | "load">;
   callbacks: TrainerCallbacks;
   /** Resolves when the job may train. */
   turn: (signal: AbortSignal) => Promise<void>;
@@ -98,7 +98,7 @@ export async function runJob(options: RunOptions): Promise<RunResult> {
         signal,
         onEvent: (reported: unknown) => {
           try {
-            handle(asEngineEvent(reported));
+            handle(asEngineEvent(engine.name, reported));
           } catch (error) {
             // Nothing that follows could be trusted, or kept where the log cannot be written.
             fail(error);

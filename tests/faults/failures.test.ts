@@ -202,6 +202,7 @@ test("onFailed hears of a failure that the log could not take", async () => {
     },
     config: CONFIG,
     engine: {
+      name: "mine",
       load: () => Promise.reject(new Error("unused")),
       train: () => Promise.reject(new Error("the cause")),
     },

@@ -168,6 +168,7 @@ it("a log that can no longer be written fails the job with where and why", async
     },
     config: {} as never,
     engine: {
+      name: "mine",
       train: ({ onEvent }) => {
         onEvent({
           event: "checkpoint.saved",

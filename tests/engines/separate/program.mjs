@@ -19,6 +19,8 @@ try {
   await (job.type === "train" ? train(job) : answer(job));
 } catch ({ code = "WORKER_FAILED", message }) {
   tell({ type: "failed", code, message });
+} finally {
+  process.stdin.destroy();
 }
 
 function train({ config, directory }) {
@@ -45,12 +47,11 @@ function train({ config, directory }) {
     );
     const { loss, gradient } = lossOf(embedding, start.shape.width, rows.flat());
     const gradNorm = Math.hypot(...gradient);
-    if (!Number.isFinite(loss + gradNorm)) {
-      throw Object.assign(new Error(`The training diverged at step ${step}.`), {
-        code: "DIVERGED",
-      });
-    }
     adam(gradient, step);
+    if (!Number.isFinite(loss + gradNorm) || !embedding.every(Number.isFinite)) {
+      const message = `The training diverged at step ${step}. Lower the learningRate.`;
+      throw Object.assign(new Error(message), { code: "DIVERGED" });
+    }
     const isLast = step === maxSteps;
     if (step <= 2 || isLast || step % loggingSteps === 0) {
       event("training.log", { step, loss, gradNorm, learningRate: config.learningRate });
