@@ -33,6 +33,22 @@ const TYPES_FIRST = {
   named: { enabled: true, types: "types-first" },
 };
 
+/** The rooms of engines/ that every engine may use; each other folder there is an engine. */
+const SHARED_ROOMS = ["checkpoint", "dataset", "llama"];
+
+const ROOMS = [
+  {
+    target: ["./engines/*.ts", ...SHARED_ROOMS.map((room) => `./engines/${room}/**`)],
+    from: `./engines/!(${SHARED_ROOMS.join("|")})/**`,
+    message: "A room that engines share may not import one of them.",
+  },
+  {
+    target: "./sdk/!(engine).ts",
+    from: "./engines",
+    message: "sdk/ imports engines in sdk/engine.ts alone.",
+  },
+];
+
 const BROWSER_FILES = ["protocol/**/*.ts", "src/**/*.{ts,vue}"];
 const NODE_MODULE = `^(node:.+|(${builtinModules.join("|")}))$`;
 const RUNS_IN_BROWSER = "This folder also runs in a browser.";
@@ -81,7 +97,7 @@ export default defineConfig(
       },
     },
     rules: {
-      "import-x/no-restricted-paths": ["error", { zones: HOUSE.flatMap(arrow) }],
+      "import-x/no-restricted-paths": ["error", { zones: [...HOUSE.flatMap(arrow), ...ROOMS] }],
       "import-x/order": ["error", TYPES_FIRST],
       "@typescript-eslint/consistent-type-imports": "error",
       "@typescript-eslint/no-unused-vars": ["error", { ignoreRestSiblings: true }],

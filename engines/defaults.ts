@@ -8,7 +8,7 @@ import type {
 const MODEL = "kit/nano";
 const TARGET_MODULES = ["q_proj", "v_proj"];
 
-/** Found for small models that start from random weights. */
+/** Good for small models that start from random weights. */
 const ARGUMENTS: TrainingArguments = {
   maxSteps: 400,
   batchSize: 32,

@@ -14,7 +14,7 @@ import { type Artifact, locateArtifact } from "./artifact.ts";
 import { callLast, createCallbackQueue } from "./callbackQueue.ts";
 import type { TrainerCallbacks } from "./callbacks.ts";
 import { createCheckpoints } from "./checkpoints.ts";
-import { queueCallback } from "./eventCallbacks.ts";
+import { callbackOf } from "./eventCallbacks.ts";
 import { asError } from "./thrown.ts";
 
 /** A message longer than this is cut in the log, so that its record stays short enough for one write. */
@@ -86,7 +86,9 @@ export async function runJob(options: RunOptions): Promise<RunResult> {
       artifacts.push(locateArtifact(event.data, owned.directory));
     }
     const job = jobAs("running");
-    queueCallback(event, { job, callbacks, calls, checkpoints, artifacts: [...artifacts] });
+    const run = { job, callbacks, checkpoints, artifacts: [...artifacts] };
+    const { name, call } = callbackOf(event, run);
+    calls.add(name, call);
   }
 
   async function finish(): Promise<RunResult> {

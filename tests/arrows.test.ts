@@ -51,6 +51,9 @@ const KINDS: [kind: string, code: (module: string) => string][] = [
   ["import()", (module) => `await import("${module}");`],
 ];
 
+/** The file of a folder that may use all of its arrows. */
+const ALLOWED_IN: Record<string, string> = { sdk: "engine.ts" };
+
 const pairs = HOUSE.flatMap((from) =>
   HOUSE.filter((to) => to !== from).map((to) => [from, to] as const),
 );
@@ -71,7 +74,7 @@ describe("a folder imports only where its arrows point", () => {
     "%s may import %s",
     async (from, to) => {
       for (const [kind, code] of KINDS) {
-        expect(await complaints(from, code(moduleOf(to))), kind).toEqual([]);
+        expect(await complaints(from, code(moduleOf(to)), ALLOWED_IN[from]), kind).toEqual([]);
       }
     },
   );
@@ -108,6 +111,40 @@ describe("what also runs in a browser imports nothing of Node", () => {
 
   it.each(HOUSE.filter((folder) => !RUNS_IN_BROWSER.includes(folder)))("%s may", async (folder) => {
     for (const [, code] of KINDS) expect(await complaints(folder, code("node:fs"))).toEqual([]);
+  });
+});
+
+describe("an engine is a folder beside the rooms that engines share", () => {
+  const ENGINE = "engines/embedded/index.ts";
+  const places: [folder: string, file: string, up: string][] = [
+    ["engines", "new.ts", "./embedded/index.ts"],
+    ["engines/checkpoint", "new.ts", "../embedded/index.ts"],
+    ["engines/dataset", "new.ts", "../embedded/index.ts"],
+    ["engines/llama", "new.ts", "../embedded/index.ts"],
+  ];
+  it.each(places)(`%s/%s may not import ${ENGINE}`, async (folder, file, path) => {
+    for (const [kind, code] of KINDS) {
+      const found = await complaints(folder, code(path), file);
+      expect(found, kind).toEqual([expect.stringContaining("may not import one of them")]);
+    }
+  });
+
+  it("an engine may import itself and the rooms", async () => {
+    for (const path of ["./prepare.ts", "../memory.ts", "../llama/chat.ts", "../dataset/row.ts"]) {
+      for (const [kind, code] of KINDS) {
+        expect(await complaints("engines/embedded", code(path)), kind).toEqual([]);
+      }
+    }
+  });
+
+  it("sdk imports engines in sdk/engine.ts alone", async () => {
+    for (const [kind, code] of KINDS) {
+      const path = `../${ENGINE}`;
+      expect(await complaints("sdk", code(path), "engine.ts"), kind).toEqual([]);
+      expect(await complaints("sdk", code(path)), kind).toEqual([
+        expect.stringContaining("sdk/engine.ts alone"),
+      ]);
+    }
   });
 });
 

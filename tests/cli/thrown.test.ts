@@ -85,7 +85,7 @@ test.each([
   [
     "loadModel",
     "loadModel(`nowhere`)",
-    /^There is no \S+\/nowhere\/config\.json: use the directory of a checkpoint that Kit saved\.$/,
+    /^There is no \S+\/nowhere\/config\.json\. Use the directory of a checkpoint that Kit saved\.$/,
   ],
 ])(
   "what Kit refuses in a callback is placed where it was called: %s",

@@ -97,7 +97,7 @@ export function describeEngine(name: string, createEngine: () => Engine): void {
     });
 
     it.each([
-      [{ model: "kit/huge" }, /^Unknown model "kit\/huge": use kit\/nano, kit\/small, /],
+      [{ model: "kit/huge" }, /^Unknown model "kit\/huge"\. Use kit\/nano, kit\/small, /],
       [{ model: { ...SHAPE, heads: 3 } }, /^model\.width \(16\) must be a multiple of twice/],
       [{ maxLength: 49 }, /^"maxLength" must be at most the model's context of 48 tokens, but/],
       [

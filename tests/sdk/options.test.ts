@@ -142,7 +142,7 @@ describe("createTrainer's options", () => {
       { model: { layers: 1, heads: 3, width: 8, context: 32 } },
       "model.width (8) must be a multiple of twice model.heads",
     ],
-    [{ model: "kit/huge" }, 'Unknown model "kit/huge": use kit/nano, kit/small,'],
+    [{ model: "kit/huge" }, 'Unknown model "kit/huge". Use kit/nano, kit/small,'],
   ])("say what is wrong with %j", (options, message) => {
     const error = problemWith(options);
     expect(error.message).toContain(message);

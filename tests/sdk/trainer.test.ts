@@ -54,10 +54,15 @@ describe("start", () => {
 describe("a job fails with a message that says what to do", () => {
   it.each<[string, string | null, Partial<TrainerOptions>, RegExp]>([
     ["the dataset is missing", null, {}, /Cannot read the dataset .*rows\.jsonl: there is no such/],
-    ["the dataset is empty", "\n\n", {}, /rows\.jsonl has no rows: write one of/],
-    ["a line is not JSON", '{"text":"a"}\n{oops\n', {}, /rows\.jsonl:2: not valid JSON; expected/],
+    ["the dataset is empty", "\n\n", {}, /rows\.jsonl has no rows\. Write one of/],
+    ["a line is not JSON", '{"text":"a"}\n{oops\n', {}, /rows\.jsonl:2: not valid JSON\. Write/],
     ["a line has no known key", '\n\n{"texts":"a"}', {}, /rows\.jsonl:3: no "messages", "prompt"/],
-    ["the model's path is wrong", "", { model: "./none" }, /No checkpoint at \/.*\/none: expected/],
+    [
+      "the model's path is wrong",
+      "",
+      { model: "./none" },
+      /There is no checkpoint at \/.*\/none\. Name a directory/,
+    ],
   ])("when %s", async (_, data, options, message) => {
     const project = enterProject(data === null ? {} : { "rows.jsonl": data });
     const dataset = { type: "jsonl", path: "rows.jsonl" } as const;

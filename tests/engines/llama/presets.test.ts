@@ -15,13 +15,13 @@ test("a preset's name stands for its shape", () => {
 
 test("an unknown name is an error that names those that exist", () => {
   expect(() => resolveModel("kit/huge")).toThrow(
-    'Unknown model "kit/huge": use kit/nano, kit/small, a shape { layers, heads, width, context }, or the path of a checkpoint directory.',
+    'Unknown model "kit/huge". Use kit/nano, kit/small, a shape { layers, heads, width, context }, or the path of a checkpoint directory.',
   );
 });
 
 test("a path must lead to a checkpoint", () => {
   const directory = scratchDirectory();
-  expect(() => resolveModel(directory)).toThrow(/No checkpoint at .*config\.json/);
+  expect(() => resolveModel(directory)).toThrow(/There is no checkpoint at .*config\.json/);
   mkdirSync(join(directory, "config.json"));
   expect(resolveModel(directory)).toEqual({ kind: "checkpoint", name: directory, directory });
 });
