@@ -35,5 +35,6 @@ export function withDefaults(asked: AskedConfig, engine: EngineSettings): TrainC
     dataset,
     lora: lora ? { targetModules: TARGET_MODULES, ...lora } : null,
     maxLength,
-  };
+    // An option that is missing here would be accepted and lost.
+  } satisfies Record<keyof AskedConfig | keyof TrainConfig, unknown>;
 }

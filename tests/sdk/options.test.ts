@@ -1,11 +1,9 @@
 import { readdirSync } from "node:fs";
-import type { InferInput } from "valibot";
-import { afterEach, describe, expect, expectTypeOf, it } from "vitest";
+import { afterEach, describe, expect, it } from "vitest";
 import type { KitError } from "../../protocol/error.ts";
 import { createKit } from "../../sdk/kit.ts";
 import { resolveConfig } from "../../sdk/config.ts";
 import { type TrainerOptions, checkOptions } from "../../sdk/options.ts";
-import type { optionsSchema } from "../../sdk/optionsSchema.ts";
 import { createTrainer } from "../../sdk/trainer.ts";
 import { createProject } from "../project.ts";
 
@@ -29,10 +27,6 @@ function problemOf(call: () => unknown): KitError {
 }
 
 describe("createTrainer's options", () => {
-  it("have a type each, and a check", () => {
-    expectTypeOf<keyof TrainerOptions>().toEqualTypeOf<keyof InferInput<typeof optionsSchema>>();
-  });
-
   it("have a default for all but a name and a dataset", () => {
     expect(resolveConfig(checkOptions(least).config, "/project")).toEqual({
       engine: { name: "embedded" },
