@@ -4,7 +4,7 @@ import vue from "eslint-plugin-vue";
 import { defineConfig } from "eslint/config";
 import tseslint from "typescript-eslint";
 
-/** Which folders each folder may import: data flows one way. */
+/** The folders that each folder may import: data flows one way. */
 const ARROWS = {
   protocol: [],
   disk: ["protocol"],

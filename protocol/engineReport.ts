@@ -16,7 +16,7 @@ function optional(check: Check): Check {
 /** A number, or null for one that is not finite. */
 const isMeasured = optional((value) => value === null || isNumber(value));
 
-/** Inside the job's directory, whatever the engine claims. */
+/** Inside the job's directory. */
 const isArtifactPath: Check = (value) =>
   typeof value === "string" &&
   /^artifacts(\/[^/\\]+)+$/.test(value) &&
@@ -87,7 +87,7 @@ function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null;
 }
 
-/** Long enough to recognise the report by. */
+/** Enough characters to recognise the report. */
 const SHOWN_LENGTH = 200;
 
 function invalid(report: string, found: unknown, expected: string): KitError {

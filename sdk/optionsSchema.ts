@@ -102,7 +102,7 @@ export const optionsSchema = v.strictObject(
 /** The options that have options of their own. */
 const NESTED: Record<string, { entries: object }> = { model: modelShape, dataset, lora, callbacks };
 
-/** One sentence: the option, what was expected and what was found. */
+/** Names the option, the expected value and the actual one. */
 export function describeIssue(issue: v.InferIssue<typeof optionsSchema>): string {
   const path = v.getDotPath(issue);
   const option = path ? `"${path}"` : "its argument";

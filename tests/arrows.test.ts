@@ -6,7 +6,7 @@ import { describe, expect, it } from "vitest";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 
-/** The arrows of the design, written down a second time: what each folder may import. */
+/** The arrows of the design, a second time: the folders that each folder may import. */
 const MAY_IMPORT: Record<string, string[]> = {
   protocol: [],
   disk: ["protocol"],
@@ -30,7 +30,7 @@ const eslint = new ESLint({
     ),
 });
 
-/** What the linter says of a file in a folder with this code. */
+/** The linter's messages for a file of this code in a folder. */
 async function complaints(folder: string, code: string, file = "new.ts"): Promise<string[]> {
   const [result] = await eslint.lintText(code, { filePath: join(ROOT, folder, file) });
   return (result?.messages ?? []).map(({ message }) => message);

@@ -34,7 +34,7 @@ function curveOf(shape: Shape, count: number): LossPoint[] {
   return points;
 }
 
-/** The curve as one comes to it who thins it as it grows. */
+/** The curve, thinned as it grows. */
 function grown(points: LossPoint[]): readonly LossPoint[] {
   let curve: readonly LossPoint[] = [];
   for (let at = 0; at < points.length; at += 5_000) {

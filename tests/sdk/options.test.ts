@@ -12,7 +12,7 @@ const home = process.cwd();
 
 afterEach(() => process.chdir(home));
 
-/** What is thrown for the least options and these, which TypeScript would not let through. */
+/** The error of the least options with these, which TypeScript would refuse. */
 function problemWith(options: Record<string, unknown>): KitError {
   return problemOf(() => createTrainer({ ...least, ...options }));
 }
