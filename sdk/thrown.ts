@@ -7,7 +7,7 @@ import { isKitError } from "../protocol/error.ts";
 export function asError(thrown: unknown): Error {
   if (thrown instanceof Error) return thrown;
   return new Error(
-    `The project's code threw ${inspect(thrown)}. Throw an Error, which tells where it comes from.`,
+    `The project's code threw ${inspect(thrown)}. Throw an Error, which has a stack.`,
   );
 }
 

@@ -77,7 +77,7 @@ const WRONG: [string, string, RegExp][] = [
   [
     "a misspelt target",
     trainer('lora: { r: 8, alpha: 1, targetModules: ["q_proj", "qproj"] }'),
-    /^Type '"qproj"' is not assignable to type '.*"q_proj".*'\. Did you mean '"q_proj"'\?$/,
+    /^Type '"qproj"' is not assignable to type 'Projection'\. Did you mean '"q_proj"'\?$/,
   ],
   [
     "no name",

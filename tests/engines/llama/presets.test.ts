@@ -1,6 +1,7 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { assertCheckpoint } from "../../../engines/checkpoint/checkpoint.ts";
 import { PRESETS, resolveModel } from "../../../engines/llama/presets.ts";
 import { scratchDirectory } from "../embedded/scratch.ts";
 
@@ -19,11 +20,12 @@ test("an unknown name is an error that names those that exist", () => {
   );
 });
 
-test("a path must lead to a checkpoint", () => {
+test("a path stands for a checkpoint, which is not read yet", () => {
   const directory = scratchDirectory();
-  expect(() => resolveModel(directory)).toThrow(/There is no checkpoint at .*config\.json/);
-  mkdirSync(join(directory, "config.json"));
   expect(resolveModel(directory)).toEqual({ kind: "checkpoint", name: directory, directory });
+  expect(() => assertCheckpoint(directory)).toThrow(/There is no checkpoint at .*config\.json/);
+  mkdirSync(join(directory, "config.json"));
+  expect(() => assertCheckpoint(directory)).not.toThrow();
 });
 
 test.each([
