@@ -11,7 +11,9 @@ import { jsonl, scratchDirectory, scratchFile } from "./embedded/scratch.ts";
 const SHAPE = { layers: 1, heads: 2, width: 16, context: 48 };
 const ROWS = Array.from({ length: 8 }, (_, i) => ({ prompt: `${i}`, completion: `${i % 2}` }));
 const QUESTION = { messages: [{ role: "user" as const, content: "1" }], maxTokens: 4 };
-const ENDLESS = { maxSteps: 1_000_000, saveSteps: 1_000_000 };
+const NEVER = 1_000_000;
+/** Silent after its second step. */
+const ENDLESS = { maxSteps: NEVER, saveSteps: NEVER, loggingSteps: NEVER };
 
 /** Enough to learn which of two answers to give. */
 const STEPS = 42;
@@ -192,8 +194,9 @@ export function describeEngine(name: string, createEngine: () => Engine): void {
       }
     });
 
-    it("answers from a checkpoint, also while another training goes on", async () => {
+    it("answers from a checkpoint while another training goes on, which ends when it is aborted", async () => {
       const abort = new AbortController();
+      const reason = new Error("answered");
       const begun = withResolvers();
       const { signal } = abort;
       const other = run(ENDLESS, { signal, onEvent: () => begun.resolve(undefined) });
@@ -202,8 +205,8 @@ export function describeEngine(name: string, createEngine: () => Engine): void {
       const answer = asInferResult(name, await model.infer(QUESTION));
       expect(await model.infer(QUESTION)).toEqual(answer);
       expect(answer.tokens).toBeLessThanOrEqual(QUESTION.maxTokens);
-      abort.abort(new Error("answered"));
-      await other;
+      abort.abort(reason);
+      expect((await other).error).toBe(reason);
       await model.close();
       await model.close();
     });
