@@ -4,7 +4,7 @@ import vue from "eslint-plugin-vue";
 import { defineConfig } from "eslint/config";
 import tseslint from "typescript-eslint";
 
-/** Which folders each folder may import: data flows one way. */
+/** The folders that each folder may import: data flows one way. */
 const ARROWS = {
   protocol: [],
   disk: ["protocol"],
@@ -26,6 +26,28 @@ function arrow(folder) {
     message: `${folder}/ may import only ${ARROWS[folder].join(", ") || "itself"}.`,
   }));
 }
+
+/** Names of types come first in a list. The order of the imports themselves is free. */
+const TYPES_FIRST = {
+  groups: [["builtin", "external", "internal", "parent", "sibling", "index", "object", "unknown"]],
+  named: { enabled: true, types: "types-first" },
+};
+
+/** The rooms of engines/ that every engine may use; each other folder there is an engine. */
+const SHARED_ROOMS = ["checkpoint", "dataset", "llama"];
+
+const ROOMS = [
+  {
+    target: ["./engines/*.ts", ...SHARED_ROOMS.map((room) => `./engines/${room}/**`)],
+    from: `./engines/!(${SHARED_ROOMS.join("|")})/**`,
+    message: "A room that engines share may not import one of them.",
+  },
+  {
+    target: "./sdk/!(engine).ts",
+    from: "./engines",
+    message: "sdk/ imports engines in sdk/engine.ts alone.",
+  },
+];
 
 const BROWSER_FILES = ["protocol/**/*.ts", "src/**/*.{ts,vue}"];
 const NODE_MODULE = `^(node:.+|(${builtinModules.join("|")}))$`;
@@ -75,7 +97,8 @@ export default defineConfig(
       },
     },
     rules: {
-      "import-x/no-restricted-paths": ["error", { zones: HOUSE.flatMap(arrow) }],
+      "import-x/no-restricted-paths": ["error", { zones: [...HOUSE.flatMap(arrow), ...ROOMS] }],
+      "import-x/order": ["error", TYPES_FIRST],
       "@typescript-eslint/consistent-type-imports": "error",
       "@typescript-eslint/no-unused-vars": ["error", { ignoreRestSiblings: true }],
       "@typescript-eslint/switch-exhaustiveness-check": "error",

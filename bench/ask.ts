@@ -1,4 +1,4 @@
-import { Agent, type IncomingHttpHeaders, get } from "node:http";
+import { type IncomingHttpHeaders, Agent, get } from "node:http";
 
 export interface Answer {
   status: number;

@@ -9,28 +9,16 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { withDefaults } from "../engines/defaults.ts";
 import { type OwnedJob, createOwnedJob } from "../jobs/ownedJob.ts";
-import type { TrainConfig } from "../protocol/trainConfig.ts";
 import type { JobEvent } from "../protocol/event.ts";
 import type { Scope } from "./scope.ts";
 
 const NAME = "date-normalizer";
-const CONFIG: TrainConfig = {
-  model: "kit/nano",
-  dataset: { type: "jsonl", path: "/data/train.jsonl" },
-  engine: { name: "embedded" },
-  lora: null,
-  maxSteps: 400,
-  batchSize: 8,
-  maxLength: null,
-  learningRate: 0.001,
-  warmupSteps: 20,
-  weightDecay: 0,
-  maxGradNorm: 1,
-  loggingSteps: 10,
-  saveSteps: 100,
-  seed: 1,
-};
+const CONFIG = withDefaults(
+  { dataset: { type: "jsonl", path: "/data/train.jsonl" }, batchSize: 8, loggingSteps: 10 },
+  { name: "embedded" },
+);
 
 export const STARTED: JobEvent = {
   event: "training.started",

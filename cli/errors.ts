@@ -1,10 +1,11 @@
+import type { ErrorCode } from "../protocol/errorCode.ts";
 import { isKitError, messageOf } from "../protocol/error.ts";
 
 const EXIT_FAILED = 1;
 const EXIT_WRONG_USE = 2;
 
 /** Errors of how the command was called, not of what it did. */
-const WRONG_USE = new Set([
+const WRONG_USE = new Set<ErrorCode>([
   "PROJECT_NOT_FOUND",
   "ENTRY_NOT_FOUND",
   "INVALID_NAME",

@@ -8,7 +8,7 @@ import type {
 const MODEL = "kit/nano";
 const TARGET_MODULES = ["q_proj", "v_proj"];
 
-/** Found for small models that start from random weights. */
+/** Good for small models that start from random weights. */
 const ARGUMENTS: TrainingArguments = {
   maxSteps: 400,
   batchSize: 32,
@@ -35,5 +35,6 @@ export function withDefaults(asked: AskedConfig, engine: EngineSettings): TrainC
     dataset,
     lora: lora ? { targetModules: TARGET_MODULES, ...lora } : null,
     maxLength,
-  };
+    // An option that is missing here would be accepted and lost.
+  } satisfies Record<keyof AskedConfig | keyof TrainConfig, unknown>;
 }

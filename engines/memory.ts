@@ -2,9 +2,9 @@ import { freemem, totalmem } from "node:os";
 
 /** Bytes that this process can still take before the system ends it. */
 export function freeMemory(): number {
-  // What a container may have; far more than there is where nothing limits it.
+  // The limit of a container; far above the total without one.
   const limit = Math.min(totalmem(), process.constrainedMemory() || Infinity);
   const room = limit - process.memoryUsage.rss();
-  // Elsewhere it leaves out what the system would give back when asked.
+  // Elsewhere, freemem() omits memory that the system would free on demand.
   return process.platform === "linux" ? Math.min(room, freemem()) : room;
 }

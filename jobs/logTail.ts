@@ -1,6 +1,6 @@
 import { fstatSync, readSync } from "node:fs";
 import { stampOf, usePlain } from "../disk/file.ts";
-import { LONGEST_LINE_BYTES, type LogRecord, NEWLINE, parseRecord } from "./log.ts";
+import { type LogRecord, LONGEST_LINE_BYTES, NEWLINE, parseRecord } from "./log.ts";
 
 /** How much of a log's end is searched first for the event that ended the job. */
 const TAIL_BYTES = 256 * 1024;

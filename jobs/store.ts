@@ -7,7 +7,7 @@ import { isJobId } from "./id.ts";
 import { createJobList } from "./list/jobList.ts";
 import { type JobState, createJobStates } from "./jobStates.ts";
 import { type LeaseState, createLeaseWatch } from "./leaseWatch.ts";
-import { INDEX_LEAST, type IndexedJob, createListIndex } from "./list/listIndex.ts";
+import { type IndexedJob, INDEX_LEAST, createListIndex } from "./list/listIndex.ts";
 import { jobsPath, logPath } from "./paths.ts";
 
 export interface JobStoreOptions {

@@ -3,7 +3,7 @@ import type { FileHandle } from "node:fs/promises";
 import { type LossPoint, pixelEnds, thin } from "../protocol/curve.ts";
 import type { FollowOptions } from "../disk/follow.ts";
 import { openIfThere } from "../disk/growth.ts";
-import { type LogRecord, NUMBER, type PlacedRecord, createLineCutter, parseRecord } from "./log.ts";
+import { type LogRecord, type PlacedRecord, NUMBER, createLineCutter, parseRecord } from "./log.ts";
 
 /** How much is looked through in one go, with other work let in between. */
 const CHUNK_BYTES = 256 * 1024;

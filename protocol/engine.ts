@@ -2,10 +2,10 @@ import type { EngineEvent } from "./event.ts";
 import type { InferRequest, InferResult } from "./infer.ts";
 import type { AskedConfig, TrainConfig } from "./trainConfig.ts";
 
-/** A saved model, loaded to answer. */
+/** A saved model, ready to answer. */
 export interface LoadedModel {
   infer: (request: InferRequest) => Promise<InferResult>;
-  /** Frees what the model holds. Idempotent. */
+  /** Frees the memory of the model. Idempotent. */
   close: () => Promise<void>;
 }
 
@@ -18,13 +18,13 @@ export interface TrainOptions {
   signal: AbortSignal;
   /** Takes each event as it happens, in order. A checkpoint is complete on disk before its event. */
   onEvent: (event: EngineEvent) => void;
-  /** Takes a line for people on what takes long, such as reading the data. No part of the log. */
+  /** Takes a line for people on a slow step, such as reading the data. Not part of the log. */
   onNote?: (text: string) => void;
 }
 
 /**
- * What trains. Each engine passes the tests of `tests/engines/contract.ts`.
- * Its caller checks what it reports: an engine may be another program.
+ * Trains models and answers from them. Every engine passes the tests of `tests/engines/contract.ts`.
+ * Its caller checks its reports, because an engine may be another program.
  */
 export interface Engine {
   /** Shown in errors and in a job's record. */
@@ -32,7 +32,7 @@ export interface Engine {
   /**
    * Checks a run and fills in its defaults, when `createTrainer` is called: at once, without
    * loading anything heavy or touching the disk.
-   * @throws KitError whose message begins with the option that is wrong
+   * @throws KitError that names the wrong option
    */
   prepare: (asked: AskedConfig) => TrainConfig;
   /**
@@ -41,7 +41,7 @@ export interface Engine {
    */
   train: (options: TrainOptions) => Promise<void>;
   /**
-   * Loads a saved artifact; does not disturb a training that goes on.
+   * Loads a saved artifact; a training in progress goes on undisturbed.
    * @throws KitError `CHECKPOINT_INVALID`
    */
   load: (directory: string) => Promise<LoadedModel>;

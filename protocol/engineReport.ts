@@ -16,7 +16,7 @@ function optional(check: Check): Check {
 /** A number, or null for one that is not finite. */
 const isMeasured = optional((value) => value === null || isNumber(value));
 
-/** Inside the job's directory, whatever the engine claims. */
+/** Inside the job's directory. */
 const isArtifactPath: Check = (value) =>
   typeof value === "string" &&
   /^artifacts(\/[^/\\]+)+$/.test(value) &&
@@ -59,19 +59,23 @@ const RESULT: Fields<InferResult> = {
 
 /**
  * An engine's report as an event of a job. Pure.
+ * @param engine the engine's name
  * @throws KitError `ENGINE_REPORT_INVALID`
  */
-export function asEngineEvent(reported: unknown): EngineEvent {
+export function asEngineEvent(engine: string, reported: unknown): EngineEvent {
   const { event, data } = isRecord(reported) ? reported : {};
   const isKnown = typeof event === "string" && Object.hasOwn(EVENTS, event);
   if (isKnown && fits(data, EVENTS[event as EngineEvent["event"]])) return reported as EngineEvent;
-  throw invalid("reported", reported, "an event of a job");
+  throw invalid(`${engine} reported`, reported, "an event of a job");
 }
 
-/** @throws KitError `ENGINE_REPORT_INVALID` */
-export function asInferResult(answered: unknown): InferResult {
+/**
+ * @param engine the engine's name
+ * @throws KitError `ENGINE_REPORT_INVALID`
+ */
+export function asInferResult(engine: string, answered: unknown): InferResult {
   if (fits(answered, RESULT)) return answered as InferResult;
-  throw invalid("answered", answered, "an answer");
+  throw invalid(`${engine} answered`, answered, "an answer");
 }
 
 function fits(value: unknown, fields: Record<string, Check>): boolean {
@@ -83,13 +87,13 @@ function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null;
 }
 
-/** Long enough to recognise the report by. */
+/** Enough characters to recognise the report. */
 const SHOWN_LENGTH = 200;
 
-function invalid(verb: string, found: unknown, expected: string): KitError {
+function invalid(report: string, found: unknown, expected: string): KitError {
   const text = String(JSON.stringify(found)).slice(0, SHOWN_LENGTH);
   return new KitError(
     "ENGINE_REPORT_INVALID",
-    `The engine ${verb} ${text}, which is not ${expected}. Use versions of Kit and of the engine that fit each other.`,
+    `The engine ${report} ${text}, which is not ${expected}. Use versions of Kit and of the engine that fit each other.`,
   );
 }

@@ -1,10 +1,11 @@
-/** An error that somebody can act on: one sentence that says what to do, and a code for programs. */
+import type { ErrorCode } from "./errorCode.ts";
+
+/** An error that the reader can act on: its message says what to do, its code is for programs. */
 export class KitError extends Error {
   override readonly name = "KitError";
-  /** Stable, for programs: `PROJECT_NOT_FOUND`. */
-  readonly code: string;
+  readonly code: ErrorCode;
 
-  constructor(code: string, message: string, options?: ErrorOptions) {
+  constructor(code: ErrorCode, message: string, options?: ErrorOptions) {
     super(message, options);
     this.code = code;
   }

@@ -1,6 +1,6 @@
 import type { JobStatus } from "./job.ts";
 
-/** A set of files that a job leaves, as its events name it. */
+/** A set of files that a job leaves, as its events describe it. */
 export interface Artifact {
   /** The last of a job is its result. */
   step: number;
@@ -9,7 +9,7 @@ export interface Artifact {
   path: string;
 }
 
-/** What each event of a job carries. */
+/** The data of each event of a job. */
 export interface EventData {
   "training.started": {
     model: string;
@@ -17,17 +17,17 @@ export interface EventData {
     parameters: number;
     /** Rows of the dataset with something to learn, a count. */
     rows: number;
-    /** Rows that are longer than a row may be and lost their end, a count. */
+    /** Rows longer than `maxLength`, which lost their end; a count. */
     cut?: number;
-    /** Rows that are not trained on, because no answer fits; a count. */
+    /** Rows that are left out because no answer fits; a count. */
     leftOut?: number;
-    /** Tokens that a row may have. */
+    /** Longest row in tokens. */
     maxLength?: number;
-    /** What to set so that no row is left out, when more than a tenth is: `maxLength: 600`. */
+    /** The options that would keep every row, when more than a tenth is left out: `maxLength: 600`. */
     keepLeftOut?: string;
-    /** The names that rows have: `{prompt, completion}`, or of several kinds `{messages} | {text}`. */
+    /** The keys of a row: `{prompt, completion}`, or of several kinds `{messages} | {text}`. */
     format?: string;
-    /** Tokens of one pass over the dataset, padding left out. */
+    /** Tokens of one pass over the dataset, without padding. */
     tokens?: number;
     maxSteps: number;
     /** Passes over the dataset in all, a fraction. */
@@ -42,7 +42,7 @@ export interface EventData {
     gradNorm?: number | null;
     /** Passes over the dataset so far, a fraction. */
     epoch?: number;
-    /** Since the log before, padding left out. */
+    /** Since the previous log, without padding. */
     tokensPerSecond?: number;
   };
   "checkpoint.saved": Artifact;
@@ -53,15 +53,15 @@ export interface EventData {
 
 export type EventName = keyof EventData;
 
-/** One event of a job: its name and what it carries. */
+/** One event of a job: its name and its data. */
 export type JobEvent<Name extends EventName = EventName> = {
   [N in Name]: { event: N; data: EventData[N] };
 }[Name];
 
-/** What an engine may report; how a run ended is for its caller to say. */
+/** An event that an engine reports; its caller adds how the job ended. */
 export type EngineEvent = JobEvent<"training.started" | "training.log" | "checkpoint.saved">;
 
-/** The event that ends a job, and the status it leads to. */
+/** An event that ends a job. */
 export type FinalEvent = JobEvent<"training.completed" | "training.failed" | "training.cancelled">;
 
 export const FINAL_STATUS = {
@@ -91,7 +91,7 @@ export type StreamedEventName = (typeof STREAMED_EVENTS)[number];
 export const END_OF_STREAM = "end";
 
 /**
- * The frame after a `training.failed` without an id: the owner, which had stopped reporting, does
- * again. Not of the document; who does not know it ignores it, as the format says.
+ * The frame after a `training.failed` without an id, once the silent owner reports again. It is not in
+ * the document; by the format, a client that does not know it ignores it.
  */
 export const OWNER_BACK = "owner.back";

@@ -10,27 +10,27 @@ export interface JobsResponse {
   jobs: Job[];
 }
 
-/** Every answer that is an error: one sentence that says what to do. */
+/** Every error: a message that says what to do. */
 export interface ErrorResponse {
   error: string;
 }
 
-/** Does what the header `Last-Event-ID` does, which a page cannot send with a stream that it opens. */
+/** The same as the header `Last-Event-ID`, which a page cannot set on a new stream. */
 export const RESUME_FROM = "from";
 
 /**
- * Of a job's events so far, `history=thinned` asks for those that a page shows: per pixel column of
- * the chart the first, lowest, highest and last loss, every event that is not a log, and the last
- * logs whole. What comes after is whole, and so is what a client missed if it is not much.
+ * `history=thinned` asks for a job's past events only as far as a page shows them: the first, lowest,
+ * highest and last loss of each pixel column of the chart, every event but logs, and the last logs.
+ * Later events come unthinned, as do those that a client missed if they are few.
  */
 export const HISTORY = "history";
 export const THINNED = "thinned";
 
-/** The answers of `api/train` name their run in this header; asked back, it is the query `run`. */
+/** Names the run in the answers of `api/train`; the query `run` asks for that run again. */
 export const RUN_HEADER = "Kit-Run";
 export const RESUME_RUN = "run";
 
-/** In this header they say how that run stands as the answer begins. */
+/** How that run stands when the answer begins. */
 export const RUN_STATUS_HEADER = "Kit-Run-Status";
 
 /** How a run ends: as its job does, and `failed` if it ends before it has a job. */
@@ -46,11 +46,11 @@ export function isRunEnd(value: unknown): value is RunEnd {
 export const ROUTES = {
   manifest: "api/manifest",
   train: "api/train",
-  /** What a run has printed from this byte on. */
+  /** A run's output from this byte on. */
   restOfTrain: (run: string, from: number) =>
     `api/train?${RESUME_RUN}=${encodeURIComponent(run)}&${RESUME_FROM}=${from}`,
   jobs: "api/jobs",
-  /** `from`: the id of the last event seen, for a stream that is taken up again. */
+  /** `from`: the id of the last event seen, to resume a stream. */
   jobEvents: (id: string, from?: number) => {
     const resume = from === undefined ? "" : `&${RESUME_FROM}=${from}`;
     return `api/jobs/${encodeURIComponent(id)}/events?${HISTORY}=${THINNED}${resume}`;

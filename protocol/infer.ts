@@ -10,12 +10,12 @@ export function isChatMessage(value: unknown): value is ChatMessage {
   return known && typeof content === "string";
 }
 
-/** What to continue: a conversation or a bare text, and how to choose its tokens. */
+/** A conversation or a bare text to continue, and how to choose the tokens. */
 export type InferRequest = (
   | { messages: ChatMessage[]; prompt?: undefined }
   | { prompt: string; messages?: undefined }
 ) & {
-  /** Most tokens to generate. Default: what is left of the model's context. */
+  /** Most tokens to generate. Default: the rest of the model's context. */
   maxTokens?: number;
   /** 0, the default, always takes the likeliest token. */
   temperature?: number;

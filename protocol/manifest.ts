@@ -1,9 +1,9 @@
 import type { ErrorResponse, Manifest } from "./http.ts";
 
-/** What a `kit manifest` subprocess sends over IPC to the server that spawned it. */
+/** The message that a `kit manifest` subprocess sends to the server over IPC. */
 export type ManifestMessage = Manifest | ErrorResponse;
 
-/** Tells it from what the project's own code may send over the same channel. */
+/** The project's own code may send other messages over the same channel. */
 export function isManifestMessage(value: unknown): value is ManifestMessage {
   if (typeof value !== "object" || value === null) return false;
   const { error, trainer } = value as Partial<Manifest & ErrorResponse>;

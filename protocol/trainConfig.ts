@@ -48,14 +48,14 @@ export interface TrainingArguments {
   seed: number;
 }
 
-/** A run as a project asks for it. The engine fills in what is absent. */
+/** A run as a project asks for it; the engine fills in the defaults. */
 export interface AskedConfig extends Partial<TrainingArguments> {
   /** A preset's name, a shape, or the path of a checkpoint directory. */
   model?: string | ModelShape;
   dataset: DatasetConfig;
   /** Trains an adapter and leaves the model as it is. Default: the whole model is trained. */
   lora?: Omit<LoraConfig, "targetModules"> & Partial<LoraConfig>;
-  /** Longest row in tokens; what is longer is cut. Default: the model's context. */
+  /** Longest row in tokens; a longer one is cut. Default: the model's context. */
   maxLength?: number;
 }
 
@@ -65,7 +65,7 @@ export interface EngineSettings {
   [setting: string]: string | number | boolean | null;
 }
 
-/** A run with every default filled in; plain data, written to the job as it is. */
+/** A run with every default filled in; plain data, written to job.json. */
 export interface TrainConfig extends TrainingArguments {
   engine: EngineSettings;
   model: string | ModelShape;
@@ -75,7 +75,7 @@ export interface TrainConfig extends TrainingArguments {
   maxLength: number | null;
 }
 
-/** Whether a model is named by where its checkpoint lies: the name begins with `.` or is absolute. */
+/** Whether a model's name is the path of a checkpoint: it begins with `.` or is absolute. */
 export function isModelPath(model: string): boolean {
   return /^(\.|[\\/]|[A-Za-z]:[\\/])/.test(model);
 }

@@ -3,7 +3,7 @@ import type { Artifact as SavedArtifact } from "../protocol/event.ts";
 
 /** A set of files that a job leaves, in Hugging Face's layout. */
 export interface Artifact extends SavedArtifact {
-  /** Absolute path of the files; what `loadModel` takes. */
+  /** Absolute path of the files, for `loadModel`. */
   directory: string;
 }
 

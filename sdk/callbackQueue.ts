@@ -5,10 +5,10 @@ import { asError, withPlace } from "./thrown.ts";
 /** How long a callback may take. */
 const CALLBACK_LIMIT_MS = 3_600_000;
 
-/** Calls callbacks one after another. The first that fails stops the rest. */
+/** Calls callbacks one after another; the first error stops the rest. */
 export interface CallbackQueue {
   add: (name: keyof TrainerCallbacks, call: () => unknown) => void;
-  /** Resolves when all added so far are done; rejects with the first failure. */
+  /** Resolves when all callbacks added so far are done; rejects with the first error. */
   drain: () => Promise<void>;
   /** Calls nothing more. */
   stop: () => void;
@@ -35,7 +35,7 @@ export function createCallbackQueue(
   };
 }
 
-/** The job has ended already, so a callback that throws now can only be told of. */
+/** Reports an error instead of throwing it, because the job has already ended. */
 export async function callLast(
   name: keyof TrainerCallbacks,
   call: () => unknown,
@@ -45,12 +45,12 @@ export async function callLast(
     await callWithin(limitMs, name, call);
   } catch (thrown) {
     const error = asError(thrown);
-    // At once: a warning of Node's would come after the exit of kit start.
+    // Not process.emitWarning(), which would print after kit start has exited.
     process.stderr.write(`kit: ${name} failed: ${withPlace(messageOf(error), error)}\n`);
   }
 }
 
-/** @throws KitError `CALLBACK_STUCK` after the limit, or when nothing is left that could end the wait */
+/** @throws KitError `CALLBACK_STUCK` after the limit, or when the event loop is empty */
 export async function callWithin(
   limitMs: number,
   name: string,

@@ -4,7 +4,7 @@ import type { Artifact } from "./artifact.ts";
 
 export type Infer = (request: InferRequest) => Promise<InferResult>;
 
-/** What `onLog` gets. */
+/** The argument of `onLog`. */
 export interface LogContext {
   job: Job;
   step: number;
@@ -18,26 +18,26 @@ export interface LogContext {
   tokensPerSecond: number;
 }
 
-/** What `onCheckpoint` gets. */
+/** The argument of `onCheckpoint`. */
 export interface CheckpointContext {
   job: Job;
   step: number;
   /** Everything saved so far, oldest first; the last is this checkpoint. */
   artifacts: Artifact[];
-  /** Asks this checkpoint, while training goes on. */
+  /** Answers from this checkpoint while training goes on. */
   infer: Infer;
 }
 
 /**
  * Called one after another, in the order of the events; training goes on meanwhile.
- * A promise that one returns is waited for, any other value is not looked at. One that throws, or
- * whose promise rejects, fails the job with its message; so does one that is not done within an hour.
+ * Kit awaits a returned promise and ignores any other value. A callback that throws or rejects fails
+ * the job with its message; so does one that takes more than an hour.
  */
 export interface TrainerCallbacks {
   onStarted?: (context: { job: Job }) => unknown;
   onLog?: (context: LogContext) => unknown;
   onCheckpoint?: (context: CheckpointContext) => unknown;
-  /** The last word before the job counts as completed. */
+  /** The last callback before the job is completed. */
   onCompleted?: (context: { job: Job; artifacts: Artifact[] }) => unknown;
   onFailed?: (context: { job: Job; error: Error }) => unknown;
   onCancelled?: (context: { job: Job }) => unknown;

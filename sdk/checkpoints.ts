@@ -6,16 +6,16 @@ import { assertRequest } from "./inferRequest.ts";
 import { guardModel } from "./loadedModel.ts";
 import { atCaller } from "./thrown.ts";
 
-/** A job's checkpoints, to be asked. Each is loaded when it is first asked, and only then. */
+/** Answers from a job's checkpoints. Each is loaded on its first request. */
 export interface Checkpoints {
-  /** `close` frees the memory after the questions asked so far; asking again loads it anew. */
+  /** `close` frees the memory after the requests so far; another request loads the checkpoint anew. */
   open: (artifact: Artifact) => { infer: Infer; close: () => Promise<void> };
   close: () => Promise<void>;
 }
 
-/** @param signal ends what is being answered when the job ends early */
+/** @param signal aborts open requests when the job ends early */
 export function createCheckpoints(
-  engine: Pick<Engine, "load">,
+  engine: Pick<Engine, "name" | "load">,
   directory: string,
   signal: AbortSignal,
 ): Checkpoints {
@@ -35,7 +35,9 @@ export function createCheckpoints(
           return atCaller(infer, async () => {
             assertRequest(request);
             if (!model) {
-              model = engine.load(join(directory, path)).then(guardModel);
+              model = engine
+                .load(join(directory, path))
+                .then((opened) => guardModel(engine.name, opened));
               loaded.add(model);
             }
             const { infer: answer } = await model;

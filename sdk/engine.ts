@@ -1,7 +1,7 @@
 import { createEmbeddedEngine } from "../engines/embedded/index.ts";
 import type { Engine } from "../protocol/engine.ts";
 
-/** The engine of a trainer, or of a saved model, that names none. */
+/** For a trainer, or a saved model, without an engine of its own. */
 export function createDefaultEngine(): Engine {
   return createEmbeddedEngine();
 }

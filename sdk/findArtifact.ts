@@ -5,7 +5,7 @@ import { KitError } from "../protocol/error.ts";
 const ARTIFACTS = "artifacts";
 
 /**
- * The directory of a checkpoint: of a job's, or of its `artifacts`, the last that was saved in it.
+ * Resolves a job's directory, or its `artifacts`, to the last checkpoint in it; any other stays as it is.
  * @throws KitError `CHECKPOINT_INVALID` for a job that has saved none
  */
 export function findArtifact(directory: string): string {

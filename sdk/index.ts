@@ -6,6 +6,7 @@ export type { LoraConfig, TrainerOptions } from "./options.ts";
 export { type Trainer, createTrainer } from "./trainer.ts";
 export type { Engine, LoadedModel, TrainOptions } from "../protocol/engine.ts";
 export { KitError } from "../protocol/error.ts";
+export type { ErrorCode } from "../protocol/errorCode.ts";
 export type { ChatMessage, InferRequest, InferResult } from "../protocol/infer.ts";
 export type { ModelShape } from "../protocol/trainConfig.ts";
 export type { Job, JobStatus } from "../protocol/job.ts";

@@ -5,8 +5,8 @@ import { type InferRequest, isChatMessage } from "../protocol/infer.ts";
 const OPTIONS = ["messages", "prompt", "maxTokens", "temperature", "topP", "seed", "signal"];
 
 /**
- * Checks what a program has passed to `infer`.
- * @throws KitError `REQUEST_INVALID` saying what was expected
+ * Checks a request that a program passed to `infer`.
+ * @throws KitError `REQUEST_INVALID`
  */
 export function assertRequest(request: unknown): asserts request is InferRequest {
   if (typeof request !== "object" || request === null) {

@@ -1,10 +1,10 @@
 import { inspect } from "node:util";
 import { KitError } from "../protocol/error.ts";
-import { OBSERVE, type Trainer } from "./trainer.ts";
+import { type Trainer, OBSERVE } from "./trainer.ts";
 
 const BRAND = Symbol.for("kit.project");
 
-/** What a project exposes to the `kit` command and to the page. */
+/** The part of a project that the `kit` command and the page use. */
 export interface Kit {
   readonly trainer: Trainer | null;
 }
@@ -44,7 +44,7 @@ export function isKit(value: unknown): value is Kit {
   return typeof value === "object" && value !== null && BRAND in value;
 }
 
-/** By a key that every copy of Kit shares: the command may run from another than the project's. */
+/** By a key that every copy of Kit shares, because the command may run from another copy than the project. */
 function isTrainer(value: unknown): boolean {
   return typeof value === "object" && value !== null && OBSERVE in value;
 }

@@ -4,12 +4,15 @@ import type { Infer } from "./callbacks.ts";
 import { assertRequest } from "./inferRequest.ts";
 import { atCaller } from "./thrown.ts";
 
-/** A model that an engine has loaded, with requests and answers checked at the boundary. */
-export function guardModel({ infer: answer, close }: LoadedModel): LoadedModel {
+/**
+ * A model that an engine has loaded, with requests and answers checked at the boundary.
+ * @param engine the engine's name
+ */
+export function guardModel(engine: string, { infer: answer, close }: LoadedModel): LoadedModel {
   const infer: Infer = (request) =>
     atCaller(infer, async () => {
       assertRequest(request);
-      return asInferResult(await answer(request));
+      return asInferResult(engine, await answer(request));
     });
   return { infer, close };
 }

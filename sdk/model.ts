@@ -8,9 +8,8 @@ import { guardModel } from "./loadedModel.ts";
 import { atCaller } from "./thrown.ts";
 
 /**
- * Loads a checkpoint to ask it, after its job or outside of any:
- * `await loadModel(".kit/jobs/<id>/artifacts/step-400")`; of a job's directory, the last that it
- * has saved. Close it when done.
+ * Loads a checkpoint to answer from: `await loadModel(".kit/jobs/<id>/artifacts/step-400")`.
+ * A job's directory stands for its last checkpoint. Close the model when done.
  * @throws KitError `CHECKPOINT_INVALID` when the directory holds no checkpoint
  */
 export function loadModel(
@@ -24,6 +23,6 @@ export function loadModel(
         `loadModel takes the path of a checkpoint's directory, not ${inspect(directory)}.`,
       );
     }
-    return guardModel(await engine.load(findArtifact(resolve(directory))));
+    return guardModel(engine.name, await engine.load(findArtifact(resolve(directory))));
   });
 }

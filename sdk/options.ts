@@ -7,7 +7,7 @@ import type { TrainerCallbacks } from "./callbacks.ts";
 import { createDefaultEngine } from "./engine.ts";
 import { describeIssue, optionsSchema } from "./optionsSchema.ts";
 
-/** Any text, but an editor goes on offering what it stands beside. */
+/** Any text; unlike `string`, it lets an editor offer the names beside it. */
 type OtherText = string & Record<never, never>;
 
 /** Low-rank adaptation, with PEFT's names: the base model is frozen, an adapter is trained. */
@@ -20,7 +20,7 @@ export interface LoraConfig {
   targetModules?: Projection[];
 }
 
-/** What `createTrainer` takes. Names follow Hugging Face's `TrainingArguments`. */
+/** The options of `createTrainer`. Names follow Hugging Face's `TrainingArguments`. */
 export interface TrainerOptions extends AskedConfig {
   /** Shown in the page and on its button. */
   name: string;
@@ -29,7 +29,7 @@ export interface TrainerOptions extends AskedConfig {
    * (beginning with `.` or `/`) to go on from. Default `"kit/nano"`.
    */
   model?: PresetName | OtherText | ModelShape;
-  /** What trains. Default: the embedded engine, which needs nothing but npm. */
+  /** Default: the embedded engine, which needs nothing but npm. */
   engine?: Engine;
   lora?: LoraConfig;
   callbacks?: TrainerCallbacks;
@@ -37,7 +37,7 @@ export interface TrainerOptions extends AskedConfig {
   abortSignal?: AbortSignal;
 }
 
-/** The options, checked, and the run that the engine has made of them. */
+/** The options, checked, with the config that the engine prepared. */
 export interface CheckedOptions {
   name: string;
   engine: Engine;

@@ -1,6 +1,8 @@
 import { inspect } from "node:util";
 import * as v from "valibot";
-import type { TrainingArguments } from "../protocol/trainConfig.ts";
+import type { DatasetConfig, LoraConfig, ModelShape } from "../protocol/trainConfig.ts";
+import type { TrainerCallbacks } from "./callbacks.ts";
+import type { TrainerOptions } from "./options.ts";
 
 const line = v.pipe(v.string("a text"), v.regex(/^.*\S.*$/, "a line of text that is not empty"));
 
@@ -31,12 +33,15 @@ const modelShape = v.strictObject(
     heads: wholeNumber(1),
     width: wholeNumber(2),
     context: wholeNumber(2),
-  },
+  } satisfies Record<keyof ModelShape, v.GenericSchema>,
   "a model's name or { layers, heads, width, context }",
 );
 
 const dataset = v.strictObject(
-  { type: v.literal("jsonl", '"jsonl"'), path: text },
+  { type: v.literal("jsonl", '"jsonl"'), path: text } satisfies Record<
+    keyof DatasetConfig,
+    v.GenericSchema
+  >,
   '{ type: "jsonl", path }',
 );
 
@@ -47,7 +52,7 @@ const lora = v.strictObject(
     targetModules: v.optional(
       v.pipe(v.array(text, "a list of names"), v.nonEmpty("a list of at least one name")),
     ),
-  },
+  } satisfies Record<keyof LoraConfig, v.GenericSchema>,
   "{ r, alpha, targetModules? }",
 );
 
@@ -59,7 +64,7 @@ const callbacks = v.strictObject(
     onCompleted: callback,
     onFailed: callback,
     onCancelled: callback,
-  },
+  } satisfies Record<keyof TrainerCallbacks, v.GenericSchema>,
   "an object of functions",
 );
 
@@ -70,20 +75,7 @@ const engine = v.looseObject(
   "an engine: { name, prepare, train, load }",
 );
 
-/** How to train; the compiler asks for each of `TrainingArguments`. */
-const trainingArguments = {
-  maxSteps: v.optional(wholeNumber(1)),
-  batchSize: v.optional(wholeNumber(1)),
-  learningRate: v.optional(positive()),
-  warmupSteps: v.optional(wholeNumber(0)),
-  weightDecay: v.optional(notNegative()),
-  maxGradNorm: v.optional(positive()),
-  loggingSteps: v.optional(wholeNumber(1)),
-  saveSteps: v.optional(wholeNumber(1)),
-  seed: v.optional(wholeNumber(0)),
-} satisfies Record<keyof TrainingArguments, v.GenericSchema>;
-
-/** The form of each option of `createTrainer`, in words too. Whether it fits the model, the engine knows. */
+/** The form of each option of `createTrainer`, in words too. The engine checks whether it fits the model. */
 export const optionsSchema = v.strictObject(
   {
     name: line,
@@ -92,17 +84,25 @@ export const optionsSchema = v.strictObject(
     engine: v.optional(engine),
     lora: v.optional(lora),
     maxLength: v.optional(wholeNumber(2)),
-    ...trainingArguments,
+    maxSteps: v.optional(wholeNumber(1)),
+    batchSize: v.optional(wholeNumber(1)),
+    learningRate: v.optional(positive()),
+    warmupSteps: v.optional(wholeNumber(0)),
+    weightDecay: v.optional(notNegative()),
+    maxGradNorm: v.optional(positive()),
+    loggingSteps: v.optional(wholeNumber(1)),
+    saveSteps: v.optional(wholeNumber(1)),
+    seed: v.optional(wholeNumber(0)),
     callbacks: v.optional(callbacks),
     abortSignal: v.optional(v.instance(AbortSignal, "an AbortSignal")),
-  },
+  } satisfies Record<keyof TrainerOptions, v.GenericSchema>,
   "an object of options",
 );
 
 /** The options that have options of their own. */
 const NESTED: Record<string, { entries: object }> = { model: modelShape, dataset, lora, callbacks };
 
-/** One sentence: the option, what was expected and what was found. */
+/** Names the option, the expected value and the actual one. */
 export function describeIssue(issue: v.InferIssue<typeof optionsSchema>): string {
   const path = v.getDotPath(issue);
   const option = path ? `"${path}"` : "its argument";

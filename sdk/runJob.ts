@@ -14,10 +14,10 @@ import { type Artifact, locateArtifact } from "./artifact.ts";
 import { callLast, createCallbackQueue } from "./callbackQueue.ts";
 import type { TrainerCallbacks } from "./callbacks.ts";
 import { createCheckpoints } from "./checkpoints.ts";
-import { queueCallback } from "./eventCallbacks.ts";
+import { callbackOf } from "./eventCallbacks.ts";
 import { asError } from "./thrown.ts";
 
-/** A message longer than this is cut in the log, so that its record stays short enough for one write. */
+/** A longer message is cut in the log, so that its record fits one write. */
 const LONGEST_ERROR = 8_000;
 
 /** How a job ended: `error` is there when it failed. */
@@ -30,13 +30,13 @@ export interface RunResult {
 export interface RunOptions {
   job: OwnedJob;
   config: TrainConfig;
-  engine: Pick<Engine, "train" | "load">;
+  engine: Pick<Engine, "name" | "train" | "load">;
   callbacks: TrainerCallbacks;
   /** Resolves when the job may train. */
   turn: (signal: AbortSignal) => Promise<void>;
   /** Aborting cancels the job. */
   cancel: AbortSignal;
-  /** Aborting fails the job with the reason. What comes first, this or the cancel, decides. */
+  /** Aborting fails the job with the reason, unless `cancel` came first. */
   failure: AbortController;
   /** Sees each event once it is in the log. */
   onEvent: (event: JobEvent) => void;
@@ -86,7 +86,9 @@ export async function runJob(options: RunOptions): Promise<RunResult> {
       artifacts.push(locateArtifact(event.data, owned.directory));
     }
     const job = jobAs("running");
-    queueCallback(event, { job, callbacks, calls, checkpoints, artifacts: [...artifacts] });
+    const run = { job, callbacks, checkpoints, artifacts: [...artifacts] };
+    const { name, call } = callbackOf(event, run);
+    calls.add(name, call);
   }
 
   async function finish(): Promise<RunResult> {
@@ -98,14 +100,16 @@ export async function runJob(options: RunOptions): Promise<RunResult> {
         signal,
         onEvent: (reported: unknown) => {
           try {
-            handle(asEngineEvent(reported));
+            handle(asEngineEvent(engine.name, reported));
           } catch (error) {
-            // Nothing that follows could be trusted, or kept where the log cannot be written.
+            // Later reports could not be trusted, or not be written.
             fail(error);
           }
         },
         onNote,
       });
+      // The engine may end well though its reports could not be used.
+      signal.throwIfAborted();
       calls.add("onCompleted", () =>
         callbacks.onCompleted?.({ job: jobAs("completed"), artifacts }),
       );
@@ -127,7 +131,7 @@ export async function runJob(options: RunOptions): Promise<RunResult> {
     try {
       record({ event: "training.failed", data: { error: message.slice(0, LONGEST_ERROR) } });
     } catch {
-      // Nothing can be written any more: who waits for the job is told.
+      // The log cannot be written any more; wait() still rejects with the error.
       hasEnded = true;
     }
     const job = jobAs("failed");
@@ -135,7 +139,7 @@ export async function runJob(options: RunOptions): Promise<RunResult> {
     return { job, artifacts, error };
   }
 
-  /** The project's code ends the process: what is not written now is never written. */
+  /** The last chance to write how the job ended, when the project's code ends the process. */
   function onExit(code: number): void {
     if (hasEnded) return;
     const error = `The process ended with exit code ${code} before the job did. Remove the process.exit() from the callbacks, and from what they call.`;
@@ -143,7 +147,7 @@ export async function runJob(options: RunOptions): Promise<RunResult> {
       if (isCancelled()) record({ event: "training.cancelled", data: { step } });
       else record({ event: "training.failed", data: { error } });
     } catch {
-      // Others see that the owner is gone.
+      // Readers see that the owner is gone.
     }
   }
 
@@ -157,7 +161,7 @@ export async function runJob(options: RunOptions): Promise<RunResult> {
   }
 }
 
-/** What `work` resolves with, or a rejection as soon as the signal is aborted. */
+/** Settles as `work` does, or rejects as soon as the signal is aborted. */
 function orAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
     const abort = () => reject(asError(signal.reason));

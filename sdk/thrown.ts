@@ -3,18 +3,18 @@ import { fileURLToPath } from "node:url";
 import { inspect } from "node:util";
 import { isKitError } from "../protocol/error.ts";
 
-/** What was thrown, or in its stead an error that says what it was. */
+/** The thrown error, or one that describes a thrown value of another kind. */
 export function asError(thrown: unknown): Error {
   if (thrown instanceof Error) return thrown;
   return new Error(
-    `The project's code threw ${inspect(thrown)}. Throw an Error, which tells where it comes from.`,
+    `The project's code threw ${inspect(thrown)}. Throw an Error, which has a stack.`,
   );
 }
 
 /**
- * Does what the project's code has called for. An error of Kit's then has the stack of that call:
- * where Kit noticed, on another thread or after a wait, leads nowhere.
- * @param called the function that the project's code has called, which calls this at once
+ * Gives an error of Kit's the stack of the call in the project's code. The stack of where Kit noticed,
+ * on another thread or after a wait, leads nowhere.
+ * @param called the function that the project's code called, which calls this at once
  */
 export async function atCaller<T>(called: object, work: () => Promise<T>): Promise<T> {
   const call: { stack?: string } = {};

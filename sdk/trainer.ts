@@ -11,14 +11,14 @@ import { type TrainerOptions, checkOptions } from "./options.ts";
 import { type RunResult, runJob } from "./runJob.ts";
 import { asError } from "./thrown.ts";
 
-/** Kit's own door to a trainer's events, by a key that every copy of Kit shares. */
+/** The key of Kit's own access to a trainer's events, shared by every copy of Kit. */
 export const OBSERVE = Symbol.for("kit.trainer.observe");
 
-/** One training run, to be started once. */
+/** One training run, which starts once. */
 export interface Trainer {
   readonly name: string;
   /**
-   * Creates the job and begins; calling it again returns the same job.
+   * Creates the job and begins; a second call returns the same job.
    * The project is the current directory.
    * @throws KitError `CANNOT_WRITE` when `.kit` cannot be written
    */
@@ -36,7 +36,7 @@ export interface ObservableTrainer extends Trainer {
   [OBSERVE]: (observer: Observer) => void;
 }
 
-/** The job as it is created, and a way to fail it for what happens outside of its callbacks. */
+/** A new job, and a way to fail it for errors outside of its callbacks. */
 export interface Created {
   job: Job;
   config: TrainConfig;
@@ -47,16 +47,16 @@ export interface Created {
 
 export interface Observer {
   onCreated?: (created: Created) => void;
-  /** Sees the job that this one waits for, and each that comes after it. */
+  /** Takes the job that this one waits for, then each further one. */
   onWait?: (before: Job) => void;
-  /** Sees each event once it is in the log, before the callbacks. */
+  /** Takes each event once it is in the log, before the callbacks. */
   onEvent?: (event: JobEvent) => void;
-  /** Sees what takes long, in a line for people. */
+  /** Takes a line for people on a slow step. */
   onNote?: (text: string) => void;
 }
 
 /**
- * Describes a training run. Checks the options at once, and touches nothing on disk.
+ * Describes a training run. Checks the options at once and leaves the disk alone.
  * @throws KitError `INVALID_OPTION` naming the option and what was expected
  */
 export function createTrainer(options: TrainerOptions): Trainer {
@@ -110,7 +110,7 @@ export function createTrainer(options: TrainerOptions): Trainer {
 
   const trainer: ObservableTrainer = {
     name: checked.name,
-    // eslint-disable-next-line @typescript-eslint/require-await -- so that what throws rejects
+    // eslint-disable-next-line @typescript-eslint/require-await -- so that an error rejects
     async start() {
       started ??= begin();
       return { jobId: started.created.job.id };
@@ -122,7 +122,7 @@ export function createTrainer(options: TrainerOptions): Trainer {
       return { job, artifacts };
     },
     async cancel() {
-      // The callback of the job's last event may call this, and is itself waited for.
+      // The callback of the job's last event may call this, and the job's end waits for that callback.
       if (isOver) return;
       cancel();
       await started?.ended;

@@ -1,9 +1,9 @@
 import {
   type LogLines,
   type LogRecord,
+  type PlacedRecord,
   NEWLINE,
   NUMBER,
-  type PlacedRecord,
   parseRecord,
 } from "../jobs/log.ts";
 import { STREAMED_EVENTS, isFinalEvent } from "../protocol/event.ts";

@@ -6,7 +6,7 @@ import { describe, expect, it } from "vitest";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 
-/** The arrows of the design, written down a second time: what each folder may import. */
+/** The arrows of the design, a second time: the folders that each folder may import. */
 const MAY_IMPORT: Record<string, string[]> = {
   protocol: [],
   disk: ["protocol"],
@@ -25,12 +25,12 @@ const eslint = new ESLint({
   cwd: ROOT,
   overrideConfig: { languageOptions: { parserOptions: { project: null } } },
   ruleFilter: ({ ruleId }) =>
-    /^(import-x\/no-restricted-paths|no-restricted-imports|no-restricted-syntax|@typescript-eslint\/consistent-type-imports)$/.test(
+    /^(import-x\/no-restricted-paths|import-x\/order|no-restricted-imports|no-restricted-syntax|@typescript-eslint\/consistent-type-imports)$/.test(
       ruleId,
     ),
 });
 
-/** What the linter says of a file in a folder with this code. */
+/** The linter's messages for a file of this code in a folder. */
 async function complaints(folder: string, code: string, file = "new.ts"): Promise<string[]> {
   const [result] = await eslint.lintText(code, { filePath: join(ROOT, folder, file) });
   return (result?.messages ?? []).map(({ message }) => message);
@@ -50,6 +50,9 @@ const KINDS: [kind: string, code: (module: string) => string][] = [
   ["export from", (module) => `export { x } from "${module}";`],
   ["import()", (module) => `await import("${module}");`],
 ];
+
+/** The file of a folder that may use all of its arrows. */
+const ALLOWED_IN: Record<string, string> = { sdk: "engine.ts" };
 
 const pairs = HOUSE.flatMap((from) =>
   HOUSE.filter((to) => to !== from).map((to) => [from, to] as const),
@@ -71,7 +74,7 @@ describe("a folder imports only where its arrows point", () => {
     "%s may import %s",
     async (from, to) => {
       for (const [kind, code] of KINDS) {
-        expect(await complaints(from, code(moduleOf(to))), kind).toEqual([]);
+        expect(await complaints(from, code(moduleOf(to)), ALLOWED_IN[from]), kind).toEqual([]);
       }
     },
   );
@@ -109,4 +112,46 @@ describe("what also runs in a browser imports nothing of Node", () => {
   it.each(HOUSE.filter((folder) => !RUNS_IN_BROWSER.includes(folder)))("%s may", async (folder) => {
     for (const [, code] of KINDS) expect(await complaints(folder, code("node:fs"))).toEqual([]);
   });
+});
+
+describe("an engine is a folder beside the rooms that engines share", () => {
+  const ENGINE = "engines/embedded/index.ts";
+  const places: [folder: string, file: string, up: string][] = [
+    ["engines", "new.ts", "./embedded/index.ts"],
+    ["engines/checkpoint", "new.ts", "../embedded/index.ts"],
+    ["engines/dataset", "new.ts", "../embedded/index.ts"],
+    ["engines/llama", "new.ts", "../embedded/index.ts"],
+  ];
+  it.each(places)(`%s/%s may not import ${ENGINE}`, async (folder, file, path) => {
+    for (const [kind, code] of KINDS) {
+      const found = await complaints(folder, code(path), file);
+      expect(found, kind).toEqual([expect.stringContaining("may not import one of them")]);
+    }
+  });
+
+  it("an engine may import itself and the rooms", async () => {
+    for (const path of ["./prepare.ts", "../memory.ts", "../llama/chat.ts", "../dataset/row.ts"]) {
+      for (const [kind, code] of KINDS) {
+        expect(await complaints("engines/embedded", code(path)), kind).toEqual([]);
+      }
+    }
+  });
+
+  it("sdk imports engines in sdk/engine.ts alone", async () => {
+    for (const [kind, code] of KINDS) {
+      const path = `../${ENGINE}`;
+      expect(await complaints("sdk", code(path), "engine.ts"), kind).toEqual([]);
+      expect(await complaints("sdk", code(path)), kind).toEqual([
+        expect.stringContaining("sdk/engine.ts alone"),
+      ]);
+    }
+  });
+});
+
+it.each(["import", "export"])("names of types come first in an %s", async (kind) => {
+  const list = (names: string) => `${kind} { ${names} } from "./other.ts";`;
+  expect(await complaints("jobs", list("a, type B, c"))).toEqual([
+    expect.stringContaining("`B` type"),
+  ]);
+  expect(await complaints("jobs", list("type B, c, a"))).toEqual([]);
 });

@@ -1,5 +1,5 @@
 import { type FollowOptions, followFile } from "../disk/follow.ts";
-import { NEWLINE, type PlacedRecord, createLineCutter, parseRecord } from "../jobs/log.ts";
+import { type PlacedRecord, NEWLINE, createLineCutter, parseRecord } from "../jobs/log.ts";
 
 /** The records from a byte offset on, as they are written. Lines that do not parse are skipped. */
 export async function* followLog(

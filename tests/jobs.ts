@@ -2,27 +2,25 @@ import { appendFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
 import { type Owner, describeOwner } from "../disk/owner.ts";
+import { withDefaults } from "../engines/defaults.ts";
 import { type OwnedJob, createOwnedJob } from "../jobs/ownedJob.ts";
-import type { TrainConfig } from "../protocol/trainConfig.ts";
 import type { JobEvent } from "../protocol/event.ts";
 import { type Spawned, spawnModule } from "./process.ts";
 
-export const CONFIG: TrainConfig = {
-  engine: { name: "embedded" },
-  model: "kit/nano",
-  dataset: { type: "jsonl", path: "/data/train.jsonl" },
-  lora: null,
-  maxSteps: 10,
-  batchSize: 1,
-  maxLength: null,
-  learningRate: 0.001,
-  warmupSteps: 0,
-  weightDecay: 0,
-  maxGradNorm: 1,
-  loggingSteps: 1,
-  saveSteps: 10,
-  seed: 1,
-};
+export const CONFIG = withDefaults(
+  {
+    dataset: { type: "jsonl", path: "/data/train.jsonl" },
+    maxSteps: 10,
+    batchSize: 1,
+    learningRate: 0.001,
+    warmupSteps: 0,
+    weightDecay: 0,
+    loggingSteps: 1,
+    saveSteps: 10,
+    seed: 1,
+  },
+  { name: "embedded" },
+);
 
 export const STARTED: JobEvent = {
   event: "training.started",

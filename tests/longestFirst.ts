@@ -1,4 +1,4 @@
-import { BaseSequencer, type TestSpecification } from "vitest/node";
+import { type TestSpecification, BaseSequencer } from "vitest/node";
 
 /** Files of one long test each. The last one to start would run alone. */
 const LONGEST = [

@@ -9,7 +9,7 @@ import {
 } from "node:fs";
 import { dirname, join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { NPM, type Packed, ROOT, createFolder, pack, run } from "./packed.ts";
+import { type Packed, NPM, ROOT, createFolder, pack, run } from "./packed.ts";
 
 /** What somebody who installs Kit agrees to. */
 const MAX_PACKAGES = 22;

@@ -1,9 +1,9 @@
 import { KitError } from "../../protocol/error.ts";
-import { FINAL_STATUS, type FinalEvent, isFinalEvent } from "../../protocol/event.ts";
+import { type FinalEvent, FINAL_STATUS, isFinalEvent } from "../../protocol/event.ts";
 import { describeEarlyExit } from "../../protocol/earlyExit.ts";
 import { NO_TRAINER } from "../../protocol/manifest.ts";
 import { sourcePlace } from "../../sdk/thrown.ts";
-import { OBSERVE, type ObservableTrainer, type Trainer } from "../../sdk/trainer.ts";
+import { type ObservableTrainer, type Trainer, OBSERVE } from "../../sdk/trainer.ts";
 import type { RunEnd } from "../../protocol/http.ts";
 import { writeRunEnd } from "../../server/run/end.ts";
 import { recordOwnRun } from "../../server/run/record.ts";

@@ -1,7 +1,7 @@
 import { existsSync, realpathSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { makeDirectory, writeFileAtomically } from "../../disk/file.ts";
-import { MANIFEST, TSCONFIG, type Values, filesFor, readText } from "./content.ts";
+import { type Values, MANIFEST, TSCONFIG, filesFor, readText } from "./content.ts";
 import { type Merged, keepTsconfig, mergeGitignore, mergeManifest, mergeSetting } from "./merge.ts";
 
 /** How a file that is there already gets what it lacks. */

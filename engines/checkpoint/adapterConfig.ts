@@ -23,15 +23,16 @@ export function adapterConfig({ r, alpha, targetModules }: LoraConfig, base: str
   };
 }
 
-/** The adapter that an `adapter_config.json` describes, or null if it is none of this engine. */
+/** The adapter that an `adapter_config.json` describes, or undefined if it is not one of ours. */
 export function adapterOf(
   config: Record<string, unknown>,
-): { lora: LoraConfig; base: string } | null {
+): { lora: LoraConfig; base: string } | undefined {
   const { base_model_name_or_path: base, r, lora_alpha: alpha, target_modules } = config;
-  if (typeof base !== "string" || typeof r !== "number" || typeof alpha !== "number") return null;
-  if (!Number.isInteger(r) || r < 1 || !Number.isFinite(alpha)) return null;
-  if (!Array.isArray(target_modules) || target_modules.length === 0) return null;
-  if (!target_modules.every(isProjection)) return null;
+  if (typeof base !== "string" || typeof r !== "number" || typeof alpha !== "number")
+    return undefined;
+  if (!Number.isInteger(r) || r < 1 || !Number.isFinite(alpha)) return undefined;
+  if (!Array.isArray(target_modules) || target_modules.length === 0) return undefined;
+  if (!target_modules.every(isProjection)) return undefined;
   return { base, lora: { r, alpha, targetModules: target_modules } };
 }
 

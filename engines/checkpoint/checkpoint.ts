@@ -1,18 +1,17 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { messageOf } from "../../protocol/error.ts";
+import { KitError, messageOf } from "../../protocol/error.ts";
 import type { LoraConfig, ModelShape } from "../../protocol/trainConfig.ts";
 import { adapterConfig, adapterOf, fromPeftNames, toPeftNames } from "./adapterConfig.ts";
 import type { PromptStyle } from "../llama/chat.ts";
 import { readJson, readWeights } from "./checkpointFile.ts";
 import { writeDirectory } from "./directory.ts";
-import { EngineError } from "../error.ts";
 import { adapterShapes, mergeAdapter } from "../llama/adapter.ts";
 import { assertShape } from "../llama/presets.ts";
 import { generationConfig, modelConfig, shapeOf } from "./modelConfig.ts";
 import { writeSafetensors } from "./safetensors.ts";
 import { tokenizerConfig, tokenizerJson } from "./tokenizerFiles.ts";
-import { countOf, weightCounts, weightShapes, type Weights } from "../llama/weights.ts";
+import { type Weights, countOf, weightCounts, weightShapes } from "../llama/weights.ts";
 
 /** A model that was saved; an adapter is merged into its base. */
 export interface Checkpoint {
@@ -21,7 +20,7 @@ export interface Checkpoint {
   promptStyle: PromptStyle;
 }
 
-/** What every saved directory has besides its weights. */
+/** The part of every saved directory besides its weights. */
 export interface CheckpointNotes {
   shape: ModelShape;
   promptStyle: PromptStyle;
@@ -34,7 +33,7 @@ export function saveModel(path: string, weights: Weights, notes: CheckpointNotes
   writeDirectory(path, modelFiles(weights, notes));
 }
 
-/** A whole model in Hugging Face's layout. */
+/** The files of a whole model in Hugging Face's layout, by their names. */
 export function modelFiles(weights: Weights, notes: CheckpointNotes) {
   return {
     "config.json": json(modelConfig(notes.shape)),
@@ -66,7 +65,7 @@ function companions({ shape, promptStyle, state }: CheckpointNotes): Record<stri
 
 /**
  * Reads a model's directory, or an adapter's with its base.
- * @throws EngineError `CHECKPOINT_INVALID` when a file is missing, damaged or of another model
+ * @throws KitError `CHECKPOINT_INVALID` when a file is missing, damaged or of another model
  */
 export function readCheckpoint(path: string): Checkpoint {
   const adapter = readJson(join(path, "adapter_config.json"), "optional");
@@ -74,9 +73,9 @@ export function readCheckpoint(path: string): Checkpoint {
   const config = readJson(join(path, "config.json"));
   const shape = shapeOf(config);
   if (!shape) {
-    throw new EngineError(
+    throw new KitError(
       "CHECKPOINT_INVALID",
-      `${path} holds another kind of model: use a checkpoint that Kit saved.`,
+      `${path} holds another kind of model. Use a checkpoint that Kit saved.`,
     );
   }
   assertPossible(path, shape);
@@ -88,26 +87,26 @@ export function readCheckpoint(path: string): Checkpoint {
 
 const CHECKPOINT_MARKS = ["config.json", "adapter_config.json"];
 
-/** @throws EngineError `MODEL_UNKNOWN` when a model's path leads to no checkpoint */
+/** @throws KitError `MODEL_UNKNOWN` when a model's path leads to no checkpoint */
 export function assertCheckpoint(path: string): void {
   if (CHECKPOINT_MARKS.some((file) => existsSync(join(path, file)))) return;
-  throw new EngineError(
+  throw new KitError(
     "MODEL_UNKNOWN",
-    `No checkpoint at ${path}: expected a directory with ${CHECKPOINT_MARKS.join(" or ")}.`,
+    `There is no checkpoint at ${path}. Name a directory with ${CHECKPOINT_MARKS.join(" or ")}.`,
   );
 }
 
-/** What WebAssembly can address. */
+/** The most that WebAssembly can address. */
 const MEMORY_GIB = 4;
 const FLOAT_BYTES = 4;
 
-/** Refuses a model that nothing could hold, before it is looked for. */
+/** Refuses a model that no memory could hold, before its weights are read. */
 function assertPossible(path: string, shape: ModelShape): void {
   const config = join(path, "config.json");
   try {
     assertShape(shape);
   } catch (cause) {
-    throw new EngineError(
+    throw new KitError(
       "CHECKPOINT_INVALID",
       `${config}: ${messageOf(cause)} Use a checkpoint that Kit saved.`,
       { cause },
@@ -116,23 +115,23 @@ function assertPossible(path: string, shape: ModelShape): void {
   const keysAndValues = 2 * shape.layers * shape.width * shape.context;
   const bytes = (weightCounts(shape).numbers + keysAndValues) * FLOAT_BYTES;
   if (bytes <= MEMORY_GIB * 2 ** 30) return;
-  throw new EngineError(
+  throw new KitError(
     "CHECKPOINT_INVALID",
-    `${config} describes a model that takes ${Math.ceil(bytes / 2 ** 30)} GiB, and ${MEMORY_GIB} GiB fit in memory: use a smaller one.`,
+    `${config} describes a model that takes ${Math.ceil(bytes / 2 ** 30)} GiB, and ${MEMORY_GIB} GiB fit in memory. Use a smaller model.`,
   );
 }
 
 /** Whether a directory holds an adapter, which no other adapter can have as its base. */
 export function isAdapter(path: string): boolean {
-  return readJson(join(path, "adapter_config.json"), "optional") !== null;
+  return readJson(join(path, "adapter_config.json"), "optional") !== undefined;
 }
 
 function readAdapter(path: string, config: Record<string, unknown>): Checkpoint {
   const saved = adapterOf(config);
   if (!saved) {
-    throw new EngineError(
+    throw new KitError(
       "CHECKPOINT_INVALID",
-      `${join(path, "adapter_config.json")} is not an adapter that Kit saved: use one that is.`,
+      `${join(path, "adapter_config.json")} is not an adapter that Kit saved. Use one that Kit saved.`,
     );
   }
   const base = readBase(path, saved.base);
@@ -143,7 +142,7 @@ function readAdapter(path: string, config: Record<string, unknown>): Checkpoint 
   return { ...base, weights, promptStyle: readPromptStyle(path) };
 }
 
-/** A base that was saved beside the adapter is found there too, should the project have moved. */
+/** A base beside its adapter is found there even after the project has moved. */
 export const BASE_DIRECTORY = "base";
 
 function readBase(path: string, recorded: string): Checkpoint {
@@ -151,9 +150,9 @@ function readBase(path: string, recorded: string): Checkpoint {
   const moved = !readJson(join(recorded, "config.json"), "optional");
   const base = moved && readJson(join(beside, "config.json"), "optional") ? beside : recorded;
   if (!isAdapter(base)) return readCheckpoint(base);
-  throw new EngineError(
+  throw new KitError(
     "CHECKPOINT_INVALID",
-    `${path} names the adapter ${base} as its base: use an adapter that Kit saved, whose base is a whole model.`,
+    `${path} names the adapter ${base} as its base. Use an adapter whose base is a whole model.`,
   );
 }
 

@@ -1,4 +1,4 @@
-import { EngineError } from "../error.ts";
+import { KitError } from "../../protocol/error.ts";
 import type { WeightCounts, Weights } from "../llama/weights.ts";
 import { type OpenFile, isObject, readWhole, usePlain, usePlainIfThere } from "./plainFile.ts";
 import { useSafetensors } from "./safetensors.ts";
@@ -11,8 +11,8 @@ const LEAST_ENTRY_BYTES = 50;
 
 /**
  * Reads tensors by their names and dimensions; the file may have others too.
- * @param counts how many there are, so that none is listed where the file cannot hold them
- * @throws EngineError `CHECKPOINT_INVALID` when one is missing or has another shape
+ * @param counts how many there are, so that none is listed when the file cannot hold them
+ * @throws KitError `CHECKPOINT_INVALID` when one is missing or has another shape
  */
 export function readWeights(
   path: string,
@@ -20,7 +20,7 @@ export function readWeights(
   shapes: () => Record<string, number[]>,
 ): Weights {
   const invalid = (problem: string) =>
-    new EngineError("CHECKPOINT_INVALID", `${path}${problem}: use a checkpoint that Kit saved.`);
+    new KitError("CHECKPOINT_INVALID", `${path}${problem}. Use a checkpoint that Kit saved.`);
   return useSafetensors(path, ({ size, headerBytes, entries, read }) => {
     const { tensors, numbers } = counts;
     if (numbers * FLOAT_BYTES > size || tensors * LEAST_ENTRY_BYTES > headerBytes) {
@@ -41,21 +41,19 @@ export function readWeights(
 }
 
 /**
- * Reads a JSON file; an optional one that is not there is null.
- * @throws EngineError `CHECKPOINT_INVALID` when it is missing or damaged
+ * Reads a JSON file; an optional one may be absent.
+ * @throws KitError `CHECKPOINT_INVALID` when it is missing or damaged
  */
 export function readJson(path: string): Record<string, unknown>;
-export function readJson(path: string, optional: "optional"): Record<string, unknown> | null;
-export function readJson(path: string, optional?: "optional"): Record<string, unknown> | null {
+export function readJson(path: string, optional: "optional"): Record<string, unknown> | undefined;
+export function readJson(path: string, optional?: "optional"): Record<string, unknown> | undefined {
   return optional ? usePlainIfThere(path, parse) : usePlain(path, parse);
 
   function parse({ file, size }: OpenFile): Record<string, unknown> {
     const invalid = (problem: string, cause?: unknown) =>
-      new EngineError(
-        "CHECKPOINT_INVALID",
-        `${path} ${problem}: use a checkpoint that Kit saved.`,
-        { cause },
-      );
+      new KitError("CHECKPOINT_INVALID", `${path} ${problem}. Use a checkpoint that Kit saved.`, {
+        cause,
+      });
     if (size > MOST_JSON_BYTES) throw invalid(`has more than ${MOST_JSON_BYTES / 2 ** 20} MiB`);
     const bytes = Buffer.alloc(size);
     let value: unknown;

@@ -1,20 +1,19 @@
 import { mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
-import { messageOf } from "../../protocol/error.ts";
-import { EngineError } from "../error.ts";
+import { KitError, messageOf } from "../../protocol/error.ts";
 
 /** Where a job's artifacts are, in its directory. */
 export const ARTIFACTS = "artifacts";
 
 const PARTIAL = ".partial";
 
-/** Others may load a model, where the umask lets them, and nobody else changes it. */
+/** Other users may load a model, if the umask permits, but not change it. */
 const OTHERS_READ = 0o644;
 const OTHERS_READ_FOLDER = 0o755;
 
 /**
  * Writes a directory under another name and renames it, so that it is never seen half-written.
- * @throws EngineError `CHECKPOINT_UNWRITABLE`
+ * @throws KitError `CHECKPOINT_UNWRITABLE`
  */
 export function writeDirectory(path: string, files: Files): void {
   stageDirectory(path, files)();
@@ -23,9 +22,9 @@ export function writeDirectory(path: string, files: Files): void {
 type Files = Record<string, string | Uint8Array>;
 
 /**
- * Writes a directory under another name, which `removePartial` takes for an interrupted one.
- * @returns gives it its own name
- * @throws EngineError `CHECKPOINT_UNWRITABLE`, as does what it returns
+ * Writes a directory under another name, which `removePartial` removes if nothing else happens.
+ * @returns a function that gives the directory its own name
+ * @throws KitError `CHECKPOINT_UNWRITABLE`, as does the returned function
  */
 export function stageDirectory(path: string, files: Files): () => void {
   const partial = join(dirname(path), `.${basename(path)}${PARTIAL}`);
@@ -48,7 +47,7 @@ function orUnwritable(path: string, write: () => void): void {
   try {
     write();
   } catch (cause) {
-    throw new EngineError(
+    throw new KitError(
       "CHECKPOINT_UNWRITABLE",
       `Cannot save ${path}: ${messageOf(cause)}. Make the folder writable, or free disk space.`,
       { cause },
@@ -56,7 +55,7 @@ function orUnwritable(path: string, write: () => void): void {
   }
 }
 
-/** Removes what an interrupted `writeDirectory` left in `parent`, where that can be done. */
+/** Removes the remains of an interrupted `writeDirectory` from `parent`, as far as it can. */
 export function removePartial(parent: string): void {
   let names: string[];
   try {
@@ -70,7 +69,7 @@ export function removePartial(parent: string): void {
       try {
         rmSync(join(parent, name), { recursive: true, force: true });
       } catch {
-        // Its name tells that it is no artifact.
+        // Its name marks it as partial.
       }
     }
   }

@@ -42,20 +42,20 @@ export function generationConfig() {
   };
 }
 
-/** The shape that a `config.json` describes, or null if it is not a model of this engine. */
-export function shapeOf(config: Record<string, unknown>): ModelShape | null {
+/** The shape that a `config.json` describes, or undefined for another kind of model. */
+export function shapeOf(config: Record<string, unknown>): ModelShape | undefined {
   const shape = {
     layers: config["num_hidden_layers"],
     heads: config["num_attention_heads"],
     width: config["hidden_size"],
     context: config["max_position_embeddings"],
   };
-  if (Object.values(shape).some((size) => !Number.isInteger(size))) return null;
+  if (Object.values(shape).some((size) => !Number.isInteger(size))) return undefined;
   const own: Record<string, unknown> = modelConfig(shape as ModelShape);
-  return DECISIVE.every((key) => config[key] === own[key]) ? (shape as ModelShape) : null;
+  return DECISIVE.every((key) => config[key] === own[key]) ? (shape as ModelShape) : undefined;
 }
 
-/** What must be as this engine writes it for the weights to mean the same. */
+/** The weights mean the same only where these are as we write them. */
 const DECISIVE = [
   "model_type",
   "vocab_size",

@@ -1,6 +1,5 @@
 import { closeSync, constants, fstatSync, openSync, readSync } from "node:fs";
-import { messageOf } from "../../protocol/error.ts";
-import { EngineError } from "../error.ts";
+import { KitError, messageOf } from "../../protocol/error.ts";
 
 /** A file that is open for as long as it is used. */
 export interface OpenFile {
@@ -9,31 +8,31 @@ export interface OpenFile {
 }
 
 /**
- * What `use` makes of a file. A link is followed: model hubs keep their files behind links.
- * @throws EngineError `CHECKPOINT_INVALID` when it is missing, unreadable or no plain file
+ * Opens a file, calls `use` with it and closes it. Follows a link, as model hubs keep their files behind links.
+ * @throws KitError `CHECKPOINT_INVALID` when it is missing, unreadable or not a plain file
  */
 export function usePlain<T>(path: string, use: (file: OpenFile) => T): T {
   const found = usePlainIfThere(path, use);
-  if (found !== null) return found;
-  throw new EngineError(
+  if (found !== undefined) return found;
+  throw new KitError(
     "CHECKPOINT_INVALID",
-    `There is no ${path}: use the directory of a checkpoint that Kit saved.`,
+    `There is no ${path}. Use the directory of a checkpoint that Kit saved.`,
   );
 }
 
-/** As {@link usePlain}, or null where there is no file. */
-export function usePlainIfThere<T>(path: string, use: (file: OpenFile) => T): T | null {
+/** As {@link usePlain}, or undefined without a file. */
+export function usePlainIfThere<T>(path: string, use: (file: OpenFile) => T): T | undefined {
   const file = openIfThere(path);
-  if (file === null) return null;
+  if (file === undefined) return undefined;
   try {
     const stats = fstatSync(file);
     if (stats.isFile()) return use({ file, size: stats.size });
   } finally {
     closeSync(file);
   }
-  throw new EngineError(
+  throw new KitError(
     "CHECKPOINT_INVALID",
-    `${path} is no plain file: use the directory of a checkpoint that Kit saved.`,
+    `${path} is not a plain file. Use the directory of a checkpoint that Kit saved.`,
   );
 }
 
@@ -55,14 +54,14 @@ export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-function openIfThere(path: string): number | null {
+function openIfThere(path: string): number | undefined {
   try {
-    // Waits for nobody at the other end of a pipe.
+    // Does not wait for the other end of a pipe.
     return openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
   } catch (cause) {
     const { code } = cause as NodeJS.ErrnoException;
-    if (code === "ENOENT" || code === "ENOTDIR") return null;
-    throw new EngineError(
+    if (code === "ENOENT" || code === "ENOTDIR") return undefined;
+    throw new KitError(
       "CHECKPOINT_INVALID",
       `Cannot read ${path}: ${messageOf(cause)}. Make it readable.`,
       { cause },

@@ -1,4 +1,4 @@
-import { EngineError } from "../error.ts";
+import { KitError } from "../../protocol/error.ts";
 import type { Tensor, Weights } from "../llama/weights.ts";
 import { isObject, readWhole, usePlain } from "./plainFile.ts";
 
@@ -34,20 +34,21 @@ export interface SafetensorsFile {
   headerBytes: number;
   /**
    * @param tensors how many are expected
-   * @throws EngineError `CHECKPOINT_INVALID` where the header is damaged, far longer than these need or not float32, or the data not what it says
+   * @throws KitError `CHECKPOINT_INVALID` when the header is damaged, far longer than these need or names
+   * another type than float32, or when the data does not match it
    */
   entries: (tensors: number) => Map<string, Entry>;
-  /** @throws EngineError `CHECKPOINT_INVALID` when it is cut off or not finite */
+  /** @throws KitError `CHECKPOINT_INVALID` when it is cut off or not finite */
   read: (name: string, entry: Entry) => Tensor;
 }
 
 /**
- * What `use` makes of a safetensors file, of which only what is asked for is read.
- * @throws EngineError `CHECKPOINT_INVALID` when it is none, cut off or damaged
+ * Opens a safetensors file for `use`, which reads only the tensors that it wants.
+ * @throws KitError `CHECKPOINT_INVALID` when the file has another format, is cut off or damaged
  */
 export function useSafetensors<T>(path: string, use: (file: SafetensorsFile) => T): T {
   const invalid = (problem: string, cause?: unknown) =>
-    new EngineError("CHECKPOINT_INVALID", `${path} ${problem}: use a checkpoint that Kit saved.`, {
+    new KitError("CHECKPOINT_INVALID", `${path} ${problem}. Use a checkpoint that Kit saved.`, {
       cause,
     });
   return usePlain(path, ({ file, size }) => {
@@ -85,7 +86,7 @@ export function useSafetensors<T>(path: string, use: (file: SafetensorsFile) => 
       return found;
     }
 
-    /** As the format wants it: the tensors lie one behind the other, to the end of the file. */
+    /** The format wants the tensors one after another, to the end of the file. */
     function assertTiled(found: Map<string, Entry>): void {
       let end = 0;
       const inOrder = [...found].toSorted(

@@ -1,5 +1,5 @@
 import type { ModelShape } from "../../protocol/trainConfig.ts";
-import { CHAT_TEMPLATE, type PromptStyle } from "../llama/chat.ts";
+import { type PromptStyle, CHAT_TEMPLATE } from "../llama/chat.ts";
 import { BYTES, SPECIALS, specialText } from "../llama/tokenizer.ts";
 
 /** `tokenizer.json` of Hugging Face's tokenizers: byte-level BPE without a merge, and the specials. */

@@ -1,10 +1,10 @@
 import type { ModelShape } from "../../protocol/trainConfig.ts";
 
-/** Of all rows; fewer are an outlier or two. */
+/** A share of all rows; a smaller one is an outlier or two. */
 const MANY = 0.1;
 
 export interface LeftOut {
-  /** Rows that are trained on, and rows that are not because no answer fits; counts. */
+  /** Rows that are trained on, and rows that are left out because no answer fits; counts. */
   rows: number;
   leftOut: number;
   /** Tokens of the longest row that is left out. */
@@ -13,11 +13,11 @@ export interface LeftOut {
   maxLength: number | null;
   /** The model's, in tokens. */
   context: number;
-  /** Of a model that starts from random weights, so that it could have another context. */
+  /** Of a model that starts from random weights, and so could have another context. */
   shape?: ModelShape;
 }
 
-/** What to set so that no row is left out, once many are; undefined otherwise. */
+/** The options that would keep every row, once many are left out; undefined otherwise. */
 export function keepLeftOut(found: LeftOut): string | undefined {
   const { rows, leftOut, needed, maxLength, context, shape } = found;
   if (leftOut <= MANY * (rows + leftOut)) return undefined;

@@ -1,5 +1,5 @@
 import { closeSync, fstatSync, openSync, readSync } from "node:fs";
-import { EngineError } from "../error.ts";
+import { KitError } from "../../protocol/error.ts";
 
 const MEBIBYTE = 2 ** 20;
 const CHUNK_BYTES = MEBIBYTE;
@@ -7,13 +7,12 @@ const CHUNK_BYTES = MEBIBYTE;
 const LONGEST_LINE_MIB = 64;
 const LONGEST_LINE_BYTES = LONGEST_LINE_MIB * MEBIBYTE;
 
-/** Is called whenever more of a file is read, with how much of it is. */
+/** Called after each read of a file, with how much has been read and its size. */
 export type OnRead = (bytes: number, fileBytes: number) => void;
 
 /**
- * What is parsed of the lines of a text file that are not blank, each without the spaces around it.
- * Holds only one of them at once.
- * @throws EngineError `DATASET_UNREADABLE` without a file, `DATASET_INVALID` with file and line
+ * Parses the lines of a text file, trimmed, one at a time; skips blank ones.
+ * @throws KitError `DATASET_UNREADABLE` without a file, `DATASET_INVALID` with file and line
  */
 export function* readLines<T>(
   path: string,
@@ -24,7 +23,7 @@ export function* readLines<T>(
   try {
     const { size } = fstatSync(file);
     let buffer = Buffer.allocUnsafe(CHUNK_BYTES);
-    /** Of the buffer, what is not yet a line: from `start` to `end`. */
+    /** The part of the buffer that is not yet a line: from `start` to `end`. */
     let start = 0;
     let end = 0;
     let read = 0;
@@ -34,12 +33,12 @@ export function* readLines<T>(
       if (newline === -1 && !isOver) {
         const rest = end - start;
         if (rest > LONGEST_LINE_BYTES) {
-          throw new EngineError(
+          throw new KitError(
             "DATASET_INVALID",
-            `${where}: a row of more than ${LONGEST_LINE_MIB} MiB: write it as several rows.`,
+            `${where}: the row has more than ${LONGEST_LINE_MIB} MiB. Write it as several rows.`,
           );
         }
-        // Doubled for a long line, and small again behind it.
+        // Doubles for a long line, and shrinks after it.
         const length = Math.max(CHUNK_BYTES, Math.min(2 * rest, LONGEST_LINE_BYTES + CHUNK_BYTES));
         buffer = moved(buffer, start, end, length);
         const count = readable(path, () => readSync(file, buffer, rest, length - rest, null));
@@ -65,7 +64,7 @@ export function* readLines<T>(
   }
 }
 
-/** A part of a buffer at the start of one of some length, which is the same if it has it. */
+/** Moves a part to the start of a buffer of the given length: the same buffer, if it has it. */
 function moved(
   buffer: Buffer<ArrayBuffer>,
   start: number,
@@ -86,7 +85,7 @@ function decode(bytes: Buffer, where: string): string {
     // Trims a byte order mark, too.
     return decoder.decode(bytes).trim();
   } catch (cause) {
-    throw new EngineError("DATASET_INVALID", `${where}: not UTF-8: save the file as UTF-8.`, {
+    throw new KitError("DATASET_INVALID", `${where}: not UTF-8. Save the file as UTF-8.`, {
       cause,
     });
   }
@@ -103,7 +102,7 @@ function readable<T>(path: string, read: () => T): T {
   } catch (cause) {
     const { code, message } = cause as NodeJS.ErrnoException;
     const why = PROBLEMS[code ?? ""] ?? message;
-    throw new EngineError(
+    throw new KitError(
       "DATASET_UNREADABLE",
       `Cannot read the dataset ${path}: ${why}. Check dataset.path, which is relative to the project.`,
       { cause },

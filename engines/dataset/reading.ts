@@ -4,10 +4,10 @@ const LARGE_BYTES = 16e6;
 const NOTE_EVERY_MS = 10_000;
 
 /**
- * Notes for people on a dataset that takes long to read: at once for a large file, and then how far
- * it is.
+ * Notes for people on a dataset that takes long to read: at once for a large file, and then how much
+ * has been read.
  * @param now milliseconds, of a clock that never goes back
- * @returns to be called now and then
+ * @returns a function to call after each read
  */
 export function createReadingNotes(
   note: (text: string) => void,

@@ -1,5 +1,5 @@
 import { type ChatMessage, isChatMessage } from "../../protocol/infer.ts";
-import { EngineError } from "../error.ts";
+import { KitError } from "../../protocol/error.ts";
 
 /** A row of a dataset as the file has it. */
 export type Row =
@@ -7,14 +7,14 @@ export type Row =
   | { prompt: string; completion: string }
   | { text: string };
 
-/** For people: what a line may be. */
+/** The forms of a line, for people. */
 export const EXPECTED_ROW =
   'one of {"messages":[{"role":"user","content":"…"},{"role":"assistant","content":"…"}]}, {"prompt":"…","completion":"…"} or {"text":"…"}';
 
-/** @throws EngineError `DATASET_INVALID`, its message beginning with `where` */
+/** @throws KitError `DATASET_INVALID`, its message beginning with `where` */
 export function parseRow(text: string, where: string): Row {
   const fail = (problem: string, cause?: unknown): never => {
-    throw new EngineError("DATASET_INVALID", `${where}: ${problem}; expected ${EXPECTED_ROW}.`, {
+    throw new KitError("DATASET_INVALID", `${where}: ${problem}. Write ${EXPECTED_ROW}.`, {
       cause,
     });
   };

@@ -1,14 +1,14 @@
-import { EngineError } from "../error.ts";
+import { KitError } from "../../protocol/error.ts";
 
 /**
  * Longest row that a run takes, in tokens.
  * @param maxLength as asked for; null means the model's context
- * @throws EngineError `CONFIG_INVALID` when it exceeds the context
+ * @throws KitError `CONFIG_INVALID` when it exceeds the context
  */
 export function rowLimit(maxLength: number | null, context: number): number {
   if (maxLength === null) return context;
   if (maxLength <= context) return maxLength;
-  throw new EngineError(
+  throw new KitError(
     "CONFIG_INVALID",
     `"maxLength" must be at most the model's context of ${context} tokens, but is ${maxLength}.`,
   );

@@ -1,10 +1,10 @@
-import { EngineError } from "../error.ts";
+import { KitError } from "../../protocol/error.ts";
 import { type OnRead, readLines } from "./lines.ts";
-import { EXPECTED_ROW, type Row, parseRow } from "./row.ts";
+import { type Row, EXPECTED_ROW, parseRow } from "./row.ts";
 
 /**
  * The rows of a JSONL file, one at a time, each checked; for every engine.
- * @throws EngineError `DATASET_UNREADABLE` without a file, `DATASET_INVALID` with file and line
+ * @throws KitError `DATASET_UNREADABLE` without a file, `DATASET_INVALID` with file and line
  */
 export function* readRows(path: string, onRead?: OnRead): Generator<Row> {
   let isEmpty = true;
@@ -13,9 +13,9 @@ export function* readRows(path: string, onRead?: OnRead): Generator<Row> {
     yield row;
   }
   if (isEmpty) {
-    throw new EngineError(
+    throw new KitError(
       "DATASET_INVALID",
-      `${path} has no rows: write ${EXPECTED_ROW} on each line.`,
+      `${path} has no rows. Write ${EXPECTED_ROW} on each line.`,
     );
   }
 }

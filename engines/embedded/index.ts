@@ -4,8 +4,7 @@ import { prepare } from "./prepare.ts";
 import { trainOnThread } from "./train/trainThread.ts";
 
 /**
- * The embedded engine: gradient descent in WebAssembly, on threads of its own. Errors it can
- * foresee are `EngineError`s.
+ * The embedded engine: gradient descent in WebAssembly, on threads of its own.
  */
 export function createEmbeddedEngine(): Engine {
   const { load } = createInferThread();

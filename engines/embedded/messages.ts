@@ -2,7 +2,8 @@ import type { Worker } from "node:worker_threads";
 import type { InferRequest, InferResult } from "../../protocol/infer.ts";
 import type { TrainConfig } from "../../protocol/trainConfig.ts";
 import type { EngineEvent } from "../../protocol/event.ts";
-import { EngineError, type EngineErrorCode } from "../error.ts";
+import { KitError, isKitError } from "../../protocol/error.ts";
+import type { ErrorCode } from "../../protocol/errorCode.ts";
 
 /** What a training thread is started with. */
 export interface TrainJob {
@@ -10,14 +11,14 @@ export interface TrainJob {
   directory: string;
 }
 
-/** What a training thread tells; the last message is `done` or `failed`. */
+/** A message of the training thread; its last is `done` or `failed`. */
 export type TrainMessage =
   | { type: "event"; event: EngineEvent }
   | { type: "note"; text: string }
   | { type: "done" }
   | { type: "failed"; failure: Failure };
 
-/** What the answering thread is asked; each but `cancel` is answered under its `id`. */
+/** A message to the answering thread, which answers each but `cancel` under its `id`. */
 export type Question =
   | { type: "load"; id: number; model: number; directory: string }
   | { type: "infer"; id: number; model: number; request: InferRequest }
@@ -30,14 +31,14 @@ export type Answer =
 
 /** An error that crosses threads. */
 export interface Failure {
-  code: EngineErrorCode;
+  code: ErrorCode;
   message: string;
-  /** Of what the engine did not foresee. */
+  /** Of an error that the engine did not foresee. */
   stack?: string | undefined;
 }
 
 export function toFailure(error: unknown): Failure {
-  if (error instanceof EngineError) {
+  if (isKitError(error)) {
     return { code: error.code, message: error.message };
   }
   const { message, stack } = error instanceof Error ? error : new Error(String(error));
@@ -50,7 +51,7 @@ export function toFailure(error: unknown): Failure {
   };
 }
 
-/** @throws EngineError `KIT_BUNDLED` */
+/** @throws KitError `KIT_BUNDLED` */
 export function startThread(start: () => Worker): Worker {
   try {
     return start();
@@ -59,14 +60,14 @@ export function startThread(start: () => Worker): Worker {
   }
 }
 
-export function fromFailure({ code, message, stack }: Failure): EngineError {
-  return new EngineError(code, message, stack === undefined ? undefined : { cause: stack });
+export function fromFailure({ code, message, stack }: Failure): KitError {
+  return new KitError(code, message, stack === undefined ? undefined : { cause: stack });
 }
 
 const BUNDLED =
   "Kit cannot run from within a bundle, where the files of its threads are missing. Keep kit external: with esbuild, add --external:kit.";
 
-/** Whether a thread's file is not beside the code that starts it, or that has no place (CommonJS). */
+/** Whether a thread's file is missing beside the code that starts it, or that code has no URL (CommonJS). */
 function isBundled(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   const { code = "", input = "" } = error as NodeJS.ErrnoException & { input?: string };
@@ -75,7 +76,7 @@ function isBundled(error: unknown): boolean {
   return isMissing && /^Cannot find module '[^']*(train|infer)Worker\.js'/.test(error.message);
 }
 
-const OUT_OF_MEMORY = "The engine ran out of memory: use a smaller batchSize, maxLength or model.";
+const OUT_OF_MEMORY = "The engine ran out of memory. Use a smaller batchSize, maxLength or model.";
 
 function isOutOfMemory(error: unknown): boolean {
   if (!(error instanceof Error)) return false;

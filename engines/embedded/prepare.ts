@@ -5,8 +5,8 @@ import { assertTargets } from "../llama/adapter.ts";
 import { resolveModel } from "../llama/presets.ts";
 
 /**
- * Checks a run as far as its options tell; a checkpoint on disk is checked when training starts.
- * @throws EngineError `MODEL_UNKNOWN`, `MODEL_INVALID`, `CONFIG_INVALID`
+ * Checks everything but a checkpoint on disk, which is checked when training starts.
+ * @throws KitError `MODEL_UNKNOWN`, `MODEL_INVALID`, `CONFIG_INVALID`
  */
 export function prepare(asked: AskedConfig): TrainConfig {
   const config = withDefaults(asked, { name: "embedded" });

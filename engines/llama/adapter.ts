@@ -1,17 +1,17 @@
 import type { Projection } from "../../protocol/modelNames.ts";
 import type { LoraConfig, ModelShape } from "../../protocol/trainConfig.ts";
-import { EngineError } from "../error.ts";
+import { KitError } from "../../protocol/error.ts";
 import { createRandom } from "./random.ts";
-import { PROJECTIONS, projectionName, projectionShape, type Weights } from "./weights.ts";
+import { type Weights, PROJECTIONS, projectionName, projectionShape } from "./weights.ts";
 
 /**
- * @throws EngineError `CONFIG_INVALID` naming a target that does not exist, and those that do
+ * @throws KitError `CONFIG_INVALID` naming a target that does not exist, and those that do
  */
 export function assertTargets(targets: string[]): asserts targets is Projection[] {
   const unknown = targets.find((target) => !Object.hasOwn(PROJECTIONS, target));
   if (targets.length > 0 && unknown === undefined) return;
   const found = unknown === undefined ? "is empty" : `has "${unknown}"`;
-  throw new EngineError(
+  throw new KitError(
     "CONFIG_INVALID",
     `"lora.targetModules" must name some of ${Object.keys(PROJECTIONS).join(", ")}, but ${found}.`,
   );

@@ -2,7 +2,7 @@ import type { ChatMessage } from "../../protocol/infer.ts";
 import type { Row } from "../dataset/row.ts";
 import { encode, SPECIALS, specialText } from "./tokenizer.ts";
 
-/** What a bare prompt is to a model: a user's message, or the start of a text. */
+/** How a model reads a bare prompt: as a user's message, or as the start of a text. */
 export type PromptStyle = "message" | "text";
 
 /** Tokens that are all learned from those before them, or none of them. */
@@ -13,7 +13,7 @@ export interface Span {
 
 /**
  * A conversation as the model sees it: `<|bos|>`, then each message as its role's token, its bytes
- * and `<|eos|>`. Only what the assistant says, with its `<|eos|>`, is learned.
+ * and `<|eos|>`. Only the assistant's messages, with their `<|eos|>`, are learned.
  */
 export function conversation(messages: readonly ChatMessage[]): Span[] {
   const spans = messages.flatMap(({ role, content }): Span[] => {
@@ -58,14 +58,14 @@ const SPECIAL_TOKENS = {
   assistant: Uint16Array.of(SPECIALS.assistant),
 } as const;
 
-/** What the model continues with the assistant's next words; a last message of its own is continued. */
+/** The tokens before the assistant's next words; its own last message stays open, to be continued. */
 export function openConversation(messages: ChatMessage[]): number[] {
   const tokens = conversation(messages).flatMap(({ tokens }) => [...tokens]);
   if (messages.at(-1)?.role === "assistant") return tokens.slice(0, -1);
   return [...tokens, SPECIALS.assistant];
 }
 
-/** What the model continues as a text. */
+/** The tokens of a text, open to be continued. */
 export function openDocument(text: string): number[] {
   return [SPECIALS.bos, ...encode(text)];
 }

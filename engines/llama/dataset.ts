@@ -1,6 +1,6 @@
 import { readRows } from "../dataset/rows.ts";
 import { createReadingNotes } from "../dataset/reading.ts";
-import { EngineError } from "../error.ts";
+import { KitError } from "../../protocol/error.ts";
 import { freeMemory } from "../memory.ts";
 import { type PromptStyle, type Span, spansOf } from "./chat.ts";
 import { type Examples, createExamples } from "./examples.ts";
@@ -16,26 +16,26 @@ export interface Dataset {
   needed: number;
   /** The names that rows have: `{prompt, completion}`, or of several kinds `{messages} | {text}`. */
   format: string;
-  /** What is trained on: a row each, or more where a long text was cut. */
+  /** One for each row, or more where a long text was cut. */
   examples: Examples;
   /** As in most rows. */
   promptStyle: PromptStyle;
 }
 
 export interface ReadOptions {
-  /** Takes what is going on, for people. */
+  /** Takes notes for people on how far it is. */
   onNote?: (text: string) => void;
   /** Bytes of memory that are left. For tests. */
   free?: () => number;
 }
 
-/** What the rest of a run takes, roughly. */
+/** Roughly the need of the rest of a run. */
 const RESERVE_BYTES = 128 * 2 ** 20;
 
 /**
  * Reads a JSONL file. A conversation that is longer than `maxLength` tokens loses its end, and is
  * left out if no answer remains; a text is cut into pieces.
- * @throws EngineError `DATASET_UNREADABLE` without a file, `DATASET_INVALID` with file and line,
+ * @throws KitError `DATASET_UNREADABLE` without a file, `DATASET_INVALID` with file and line,
  * `OUT_OF_MEMORY`
  */
 export function readDataset(
@@ -69,9 +69,9 @@ export function readDataset(
     examples.addStart(spans, maxLength);
   }
   if (examples.length === 0) {
-    throw new EngineError(
+    throw new KitError(
       "DATASET_INVALID",
-      `No row of ${path} has an answer within ${maxLength} tokens: shorten the prompts or raise maxLength.`,
+      `No row of ${path} has an answer within ${maxLength} tokens. Shorten the prompts or raise maxLength.`,
     );
   }
   return {
@@ -89,9 +89,9 @@ function lengthOf(spans: readonly Span[]): number {
   return spans.reduce((sum, { tokens }) => sum + tokens.length, 0);
 }
 
-function tooLarge(path: string, rows: number): EngineError {
-  return new EngineError(
+function tooLarge(path: string, rows: number): KitError {
+  return new KitError(
     "OUT_OF_MEMORY",
-    `The dataset ${path} does not fit in memory, which is full after ${rows} rows: use a smaller file or a machine with more memory.`,
+    `The dataset ${path} does not fit in memory, which is full after ${rows} rows. Use a smaller file or a machine with more memory.`,
   );
 }

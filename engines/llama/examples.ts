@@ -7,7 +7,7 @@ export interface Example {
   learned: Uint8Array;
 }
 
-/** What a model is trained on, as flat numbers: a hundred million tokens are no objects. */
+/** The training data, as flat numbers, because a hundred million objects would not fit. */
 export interface Examples {
   /** A count. */
   readonly length: number;
@@ -29,7 +29,7 @@ export interface Examples {
 /** Marks a token that is learned; above every token. */
 const LEARNED = 0x8000;
 
-/** @param beforeGrowing is called before more memory is taken */
+/** @param beforeGrowing called before each growth */
 export function createExamples(beforeGrowing: () => void = () => {}): Examples {
   const tokens = createColumn((length) => new Uint16Array(length), beforeGrowing);
   const starts = createColumn((length) => new Float64Array(length), beforeGrowing);

@@ -1,6 +1,6 @@
 import type { PresetName } from "../../protocol/modelNames.ts";
 import { type ModelShape, isModelPath } from "../../protocol/trainConfig.ts";
-import { EngineError } from "../error.ts";
+import { KitError } from "../../protocol/error.ts";
 
 /** Named shapes that start from random weights. */
 export const PRESETS = {
@@ -8,14 +8,14 @@ export const PRESETS = {
   "kit/small": { width: 96, layers: 3, heads: 4, context: 256 },
 } as const satisfies Record<PresetName, ModelShape>;
 
-/** What a config's `model` stands for. */
+/** Where a model's weights come from. */
 export type ModelSource =
   | { kind: "shape"; name: string; shape: ModelShape }
   | { kind: "checkpoint"; name: string; directory: string };
 
 /**
  * Resolves a preset's name, a shape, or the path of a checkpoint directory. Reads nothing.
- * @throws EngineError `MODEL_UNKNOWN` for a name that does not exist, `MODEL_INVALID` for a wrong shape
+ * @throws KitError `MODEL_UNKNOWN` for a name that does not exist, `MODEL_INVALID` for a wrong shape
  */
 export function resolveModel(model: string | ModelShape): ModelSource {
   if (typeof model !== "string") {
@@ -29,17 +29,17 @@ export function resolveModel(model: string | ModelShape): ModelSource {
   }
   if (isModelPath(model)) return { kind: "checkpoint", name: model, directory: model };
   const names = Object.keys(PRESETS).join(", ");
-  throw new EngineError(
+  throw new KitError(
     "MODEL_UNKNOWN",
-    `Unknown model "${model}": use ${names}, a shape { layers, heads, width, context }, or the path of a checkpoint directory.`,
+    `Unknown model "${model}". Use ${names}, a shape { layers, heads, width, context }, or the path of a checkpoint directory.`,
   );
 }
 
-/** @throws EngineError `MODEL_INVALID` naming the wrong size */
+/** @throws KitError `MODEL_INVALID` naming the wrong size */
 export function assertShape(shape: ModelShape): void {
   for (const key of ["layers", "heads", "width", "context"] as const) {
     if (!Number.isInteger(shape[key]) || shape[key] < 1) {
-      throw new EngineError(
+      throw new KitError(
         "MODEL_INVALID",
         `model.${key} must be a positive whole number, not ${String(shape[key])}.`,
       );
@@ -47,13 +47,13 @@ export function assertShape(shape: ModelShape): void {
   }
   const { heads, width, context } = shape;
   if (width % (2 * heads) !== 0) {
-    throw new EngineError(
+    throw new KitError(
       "MODEL_INVALID",
-      `model.width (${width}) must be a multiple of twice model.heads (2 × ${heads}): each head needs an even size.`,
+      `model.width (${width}) must be a multiple of twice model.heads (2 × ${heads}), because each head needs an even size.`,
     );
   }
   if (context < SHORTEST_CONTEXT) {
-    throw new EngineError(
+    throw new KitError(
       "MODEL_INVALID",
       `model.context must be at least ${SHORTEST_CONTEXT} tokens, not ${context}.`,
     );

@@ -20,14 +20,14 @@ export const VOCABULARY = 264;
 
 const encoder = new TextEncoder();
 
-/** The text's UTF-8 bytes. Text never yields a special, even if it spells one. */
+/** The text's UTF-8 bytes; never a special, even if the text spells one. */
 export function encode(text: string): Uint8Array {
   return encoder.encode(text);
 }
 
 /**
- * The text of the tokens, specials left out. Malformed bytes become U+FFFD; a character that is
- * cut off at the end is left out.
+ * The text of the tokens without the specials. Malformed bytes become U+FFFD; a character that is
+ * cut off at the end is dropped.
  */
 export function decode(tokens: Iterable<number>): string {
   const bytes = Uint8Array.from([...tokens].filter((token) => token < BYTES));

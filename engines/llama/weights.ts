@@ -15,7 +15,7 @@ export type Weights = Record<string, Tensor>;
 export const EMBEDDING = "model.embed_tokens.weight";
 export const FINAL_NORM = "model.norm.weight";
 
-/** Which part of a block has each projection. */
+/** The part of a block that each projection belongs to. */
 export const PROJECTIONS = {
   q_proj: "self_attn",
   k_proj: "self_attn",
@@ -70,7 +70,7 @@ export interface WeightCounts {
   numbers: number;
 }
 
-/** How much a model of this shape has; lists nothing, because a shape may claim a billion layers. */
+/** Counts without listing, because a shape may claim a billion layers. */
 export function weightCounts(shape: ModelShape): WeightCounts {
   const none = countOf(weightShapes({ ...shape, layers: 0 }));
   const one = countOf(weightShapes({ ...shape, layers: 1 }));
@@ -78,7 +78,7 @@ export function weightCounts(shape: ModelShape): WeightCounts {
   return { tensors: all("tensors"), numbers: all("numbers") };
 }
 
-/** How much tensors of these dimensions hold. */
+/** Counts tensors of these dimensions. */
 export function countOf(shapes: Record<string, number[]>): WeightCounts {
   const sizes = Object.values(shapes).map((sizes) => sizes.reduce((a, b) => a * b));
   return { tensors: sizes.length, numbers: sizes.reduce((sum, size) => sum + size, 0) };
@@ -87,8 +87,8 @@ export function countOf(shapes: Record<string, number[]>): WeightCounts {
 const EMBEDDING_DEVIATION = 0.2;
 
 /**
- * Random weights: fan-in scaling (1/√in), and what writes to the residual stream divided by
- * √(2·layers), so that its variance does not grow with depth.
+ * Random weights: fan-in scaling (1/√in); the matrices that write to the residual stream are divided
+ * by √(2·layers), so that its variance does not grow with depth.
  */
 export function randomWeights(shape: ModelShape, seed: number): Weights {
   const residual = 1 / Math.sqrt(2 * shape.layers);

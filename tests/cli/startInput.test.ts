@@ -83,7 +83,7 @@ describe("wrong input is one line without a stack, and exit code 1", () => {
       null,
       /^failed: Cannot read the dataset \S+data\.jsonl: there is no such file\. Check dataset\.path/,
     ],
-    ["empty", "", /^failed: \S+data\.jsonl has no rows: write one of .*$/],
+    ["empty", "", /^failed: \S+data\.jsonl has no rows\. Write one of .*$/],
     [
       "wrong in one line",
       '{"text":"a"}\n{"text":1}',

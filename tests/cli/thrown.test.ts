@@ -8,11 +8,8 @@ import { createProject } from "../project.ts";
 import { ENDLESS, createTinyProject, runKit, tinySource } from "../kit.ts";
 
 test.each([
-  ["throw null", "The project's code threw null. Throw an Error, which tells where it comes from."],
-  [
-    `throw "text"`,
-    "The project's code threw 'text'. Throw an Error, which tells where it comes from.",
-  ],
+  ["throw null", "The project's code threw null. Throw an Error, which has a stack."],
+  [`throw "text"`, "The project's code threw 'text'. Throw an Error, which has a stack."],
   [`throw new Error()`, "Error: an error without a message (src/kit/index.ts:1:7)"],
   [
     `import x from "not-there"; x();`,
@@ -32,7 +29,7 @@ test.each([
   ],
   [
     `Promise.reject("later"); await new Promise(() => setTimeout(() => {}, 60_000));`,
-    "The project's code threw 'later'. Throw an Error, which tells where it comes from.",
+    "The project's code threw 'later'. Throw an Error, which has a stack.",
   ],
 ])(
   "what a project throws while it is loaded is told in one sentence: %s",
@@ -65,7 +62,7 @@ test.each([
   async (_, callback, what) => {
     const options = `${ENDLESS} callbacks: { ${callback} },`;
     const { code, stderr } = await runKit(createTinyProject(tinySource({ options })), ["start"]);
-    const told = `failed: The project's code threw ${what}. Throw an Error, which tells where it comes from.\n`;
+    const told = `failed: The project's code threw ${what}. Throw an Error, which has a stack.\n`;
     expect({ code, stderr }).toEqual({ code: 1, stderr: told });
   },
 );
@@ -85,7 +82,7 @@ test.each([
   [
     "loadModel",
     "loadModel(`nowhere`)",
-    /^There is no \S+\/nowhere\/config\.json: use the directory of a checkpoint that Kit saved\.$/,
+    /^There is no \S+\/nowhere\/config\.json\. Use the directory of a checkpoint that Kit saved\.$/,
   ],
 ])(
   "what Kit refuses in a callback is placed where it was called: %s",

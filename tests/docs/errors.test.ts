@@ -40,6 +40,13 @@ test("every error of the catalogue is in the code", () => {
   expect(stale.map(({ key, message }) => `${key} ${message}`)).toEqual([]);
 });
 
+test("every code of the union is one that an error has", () => {
+  const source = readFileSync(new URL("../../protocol/errorCode.ts", import.meta.url), "utf8");
+  const codes = [...source.matchAll(/\| "([A-Z_]+)"/g)].map(([, code]) => code);
+  const used = new Set(errors.map(({ key }) => key).filter((key) => /^[A-Z]/.test(key)));
+  expect(codes.toSorted()).toEqual([...used].toSorted());
+});
+
 test("every error says what to do, and the catalogue when it comes", () => {
   const silent = rows.filter(
     ({ message }) => ![TELLING, PLACED, POINTING].some((told) => told.test(message)),

@@ -15,7 +15,7 @@ import { parseRow } from "../../engines/dataset/row.ts";
 import { createJobStore } from "../../jobs/store.ts";
 import { CLI, createTinyProject, startKit } from "../kit.ts";
 import { createProject } from "../project.ts";
-import { ROOT, type Snippet, codeIn, readPage, rowsOf, snippetsOf } from "./snippets.ts";
+import { type Snippet, ROOT, codeIn, readPage, rowsOf, snippetsOf } from "./snippets.ts";
 
 const TEMPLATE = join(ROOT, "templates/quickstart");
 const TRAINER = "src/kit/trainer.ts";

@@ -1,6 +1,7 @@
-import { existsSync, readdirSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { asEngineEvent, asInferResult } from "../../protocol/engineReport.ts";
 import type { Engine, TrainOptions } from "../../protocol/engine.ts";
 import type { EngineEvent } from "../../protocol/event.ts";
@@ -10,52 +11,85 @@ import { jsonl, scratchDirectory, scratchFile } from "./embedded/scratch.ts";
 const SHAPE = { layers: 1, heads: 2, width: 16, context: 48 };
 const ROWS = Array.from({ length: 8 }, (_, i) => ({ prompt: `${i}`, completion: `${i % 2}` }));
 const QUESTION = { messages: [{ role: "user" as const, content: "1" }], maxTokens: 4 };
+const NEVER = 1_000_000;
+/** Silent after its second step. */
+const ENDLESS = { maxSteps: NEVER, saveSteps: NEVER, loggingSteps: NEVER };
 
-/** What every engine must hold, by what a trainer can see of it. */
+/** Enough to learn which of two answers to give. */
+const STEPS = 42;
+
+interface Run {
+  directory: string;
+  events: EngineEvent[];
+  /** The files of each checkpoint at the time of its event. */
+  saved: Record<string, string[]>;
+  error: Error | undefined;
+}
+
+/** The tests that every engine passes: all that a trainer relies on. */
 export function describeEngine(name: string, createEngine: () => Engine): void {
+  /** Holds the dataset, and the one whole training that most tests need. */
+  const home = mkdtempSync(join(tmpdir(), "kit-contract-"));
+  const path = join(home, "train.jsonl");
+
   const asked = (more: Partial<AskedConfig> = {}): AskedConfig => ({
     model: SHAPE,
-    dataset: { type: "jsonl", path: scratchFile("train.jsonl", jsonl(ROWS)) },
-    maxSteps: 6,
+    dataset: { type: "jsonl", path },
+    maxSteps: STEPS,
     batchSize: 4,
     learningRate: 0.02,
     warmupSteps: 0,
-    loggingSteps: 4,
-    saveSteps: 3,
+    loggingSteps: 20,
+    saveSteps: 21,
     ...more,
   });
 
-  /** Trains in a directory of its own, and keeps what was reported. */
-  async function run(more?: Partial<AskedConfig>, options: Partial<TrainOptions> = {}) {
+  /** Trains to the end, without `onNote`. */
+  async function run(
+    more: Partial<AskedConfig> = {},
+    {
+      directory = scratchDirectory(),
+      signal = new AbortController().signal,
+      onEvent,
+    }: Partial<TrainOptions> = {},
+  ): Promise<Run> {
     const engine = createEngine();
-    const directory = scratchDirectory();
     const events: EngineEvent[] = [];
-    const signal = options.signal ?? new AbortController().signal;
+    const saved: Run["saved"] = {};
     const ended = engine.train({
       config: engine.prepare(asked(more)),
       directory,
       signal,
-      onEvent(event) {
-        events.push(asEngineEvent(event));
-        options.onEvent?.(event);
+      onEvent(reported) {
+        const event = asEngineEvent(name, reported);
+        events.push(event);
+        if (event.event === "checkpoint.saved") {
+          saved[event.data.path] = readdirSync(join(directory, event.data.path));
+        }
+        onEvent?.(event);
       },
     });
     const error = await ended.then(
       () => undefined,
       (thrown: unknown) => thrown as Error,
     );
-    return { engine, directory, events, error };
+    return { directory, events, saved, error };
   }
 
-  const logsOf = (events: EngineEvent[]) =>
+  const logsOf = ({ events }: Run) =>
     events.filter((event) => event.event === "training.log").map(({ data }) => data);
-  const savedIn = (directory: string) => {
-    const path = join(directory, "artifacts");
-    return existsSync(path) ? readdirSync(path) : [];
-  };
 
   describe(`the ${name} engine`, () => {
-    it("fills in every default, says its name, and keeps what is asked for", () => {
+    let trained: Run;
+    const checkpoint = join(home, `artifacts/step-${STEPS}`);
+
+    beforeAll(async () => {
+      writeFileSync(path, jsonl(ROWS));
+      trained = await run({}, { directory: home });
+    });
+    afterAll(() => rmSync(home, { recursive: true, force: true }));
+
+    it("fills in every default, records its name, and keeps what is asked for", () => {
       const engine = createEngine();
       const dataset = { type: "jsonl", path: "nowhere.jsonl" } as const;
       const config = engine.prepare({ dataset, maxSteps: 7, seed: undefined });
@@ -65,7 +99,7 @@ export function describeEngine(name: string, createEngine: () => Engine): void {
     });
 
     it.each([
-      [{ model: "kit/huge" }, /^Unknown model "kit\/huge": use kit\/nano, kit\/small, /],
+      [{ model: "kit/huge" }, /^Unknown model "kit\/huge"\. Use kit\/nano, kit\/small, /],
       [{ model: { ...SHAPE, heads: 3 } }, /^model\.width \(16\) must be a multiple of twice/],
       [{ maxLength: 49 }, /^"maxLength" must be at most the model's context of 48 tokens, but/],
       [
@@ -78,42 +112,38 @@ export function describeEngine(name: string, createEngine: () => Engine): void {
       expect(prepare).toThrow(expect.objectContaining({ name: "KitError" }) as Error);
     });
 
-    it("reports its start, steps 1, 2, every loggingSteps and the last, and a checkpoint whole on disk", async () => {
-      const seen: string[][] = [];
-      let directory = "";
-      const first = await run(undefined, {
-        onEvent(event) {
-          if (event.event === "checkpoint.saved") seen.push([event.data.path]);
-        },
-      });
-      ({ directory } = first);
-      expect(first.error).toBeUndefined();
-      expect(
-        first.events.map(({ event, data }) => [event, "step" in data ? data.step : 0]),
-      ).toEqual([
+    it("reports its start, steps 1, 2, every loggingSteps and the last, and each checkpoint", () => {
+      const { error, events } = trained;
+      expect(error).toBeUndefined();
+      expect(events.map(({ event, data }) => [event, "step" in data ? data.step : 0])).toEqual([
         ["training.started", 0],
         ["training.log", 1],
         ["training.log", 2],
-        ["checkpoint.saved", 3],
-        ["training.log", 4],
-        ["training.log", 6],
-        ["checkpoint.saved", 6],
+        ["training.log", 20],
+        ["checkpoint.saved", 21],
+        ["training.log", 40],
+        ["training.log", 42],
+        ["checkpoint.saved", 42],
       ]);
-      expect(first.events[0]?.data).toMatchObject({ rows: 8, maxSteps: 6 });
-      expect(seen).toEqual([["artifacts/step-3"], ["artifacts/step-6"]]);
-      for (const [path = ""] of seen) {
-        const files = readdirSync(join(directory, path));
-        expect(files).toEqual(
-          expect.arrayContaining(["config.json", "model.safetensors", "tokenizer.json"]),
-        );
-      }
+      expect(events[0]?.data).toMatchObject({ rows: ROWS.length, maxSteps: STEPS });
     });
 
-    it("learns: the loss falls", async () => {
-      const { events } = await run({ maxSteps: 40, saveSteps: 40 });
-      const losses = logsOf(events).map(({ loss }) => loss ?? NaN);
+    it("has a checkpoint whole on disk before its event", () => {
+      const whole = expect.arrayContaining(["config.json", "model.safetensors", "tokenizer.json"]);
+      expect(trained.saved).toEqual({ "artifacts/step-21": whole, "artifacts/step-42": whole });
+    });
+
+    it("learns: the loss falls", () => {
+      const losses = logsOf(trained).map(({ loss }) => loss ?? NaN);
       expect(losses[0]).toBeGreaterThan(4);
       expect(losses.at(-1)).toBeLessThan(2);
+    });
+
+    it("has the same losses for the same seed, and others for another", async () => {
+      const lossesOf = (some: Run) => logsOf(some).map(({ loss }) => loss);
+      expect(lossesOf(await run())).toEqual(lossesOf(trained));
+      const other = await run({ seed: 1, maxSteps: 1 });
+      expect(lossesOf(other)[0]).not.toEqual(lossesOf(trained)[0]);
     });
 
     it("trains a preset", async () => {
@@ -122,86 +152,82 @@ export function describeEngine(name: string, createEngine: () => Engine): void {
       expect(events[0]?.data).toMatchObject({ model: "kit/nano" });
     });
 
-    it("has the same losses for the same seed, and others for another", async () => {
-      const lossesOf = async (seed: number) =>
-        logsOf((await run({ seed })).events).map(({ loss }) => loss);
-      const first = await lossesOf(1);
-      expect(await lossesOf(1)).toEqual(first);
-      expect(await lossesOf(2)).not.toEqual(first);
-    });
-
     it("names the file and the line of a bad row, before it starts", async () => {
-      const path = scratchFile("bad.jsonl", `${jsonl(ROWS.slice(0, 1))}{"prompt":`);
-      const { events, error, directory } = await run({ dataset: { type: "jsonl", path } });
+      const bad = scratchFile("bad.jsonl", `${jsonl(ROWS.slice(0, 1))}{"prompt":`);
+      const { events, error, directory } = await run({ dataset: { type: "jsonl", path: bad } });
       expect(error).toMatchObject({ name: "KitError", code: "DATASET_INVALID" });
-      expect(error?.message).toContain(`${path}:2: not valid JSON`);
-      expect([events, savedIn(directory)]).toEqual([[], []]);
+      expect(error?.message).toContain(`${bad}:2: not valid JSON`);
+      expect([events, readdirSync(directory)]).toEqual([[], []]);
     });
 
     it("fails where the loss is not finite, and keeps no checkpoint of it", async () => {
-      const { error, directory } = await run({ learningRate: 1e30, maxGradNorm: 1e30 });
+      const beyondFloat32 = { learningRate: 1e39, saveSteps: 1 };
+      const { error, events, directory } = await run(beyondFloat32);
       expect(error).toMatchObject({ name: "KitError", code: "DIVERGED" });
       expect(error?.message).toMatch(/diverged at step \d/);
+      expect(events.map(({ event }) => event)).not.toContain("checkpoint.saved");
       expect(savedIn(directory)).toEqual([]);
     });
 
     it("rejects with the reason when it is aborted before it starts", async () => {
       const reason = new Error("not today");
-      const { events, error } = await run({}, { signal: AbortSignal.abort(reason) });
-      expect([events, error]).toEqual([[], reason]);
+      const { events, error, directory } = await run({}, { signal: AbortSignal.abort(reason) });
+      expect([events, error, readdirSync(directory)]).toEqual([[], reason, []]);
     });
 
-    it("rejects with the reason when it is aborted in the midst, and leaves only whole checkpoints", async () => {
+    it("rejects with the reason when it is aborted, reports no more and leaves whole checkpoints", async () => {
       const abort = new AbortController();
       const reason = new Error("enough");
-      const { events, error, directory } = await run(
-        { maxSteps: 1_000_000, saveSteps: 1 },
-        {
-          signal: abort.signal,
-          onEvent: (event) => event.event === "training.log" && abort.abort(reason),
-        },
+      const isThird = ({ event, data }: EngineEvent) =>
+        event === "checkpoint.saved" && "step" in data && data.step === 3;
+      const { error, events, directory } = await run(
+        { ...ENDLESS, saveSteps: 1 },
+        { signal: abort.signal, onEvent: (event) => isThird(event) && abort.abort(reason) },
       );
       expect(error).toBe(reason);
-      expect(events.at(-1)?.event).toBe("training.log");
-      for (const name of savedIn(directory)) {
+      expect(events.at(-1)).toMatchObject({ event: "checkpoint.saved", data: { step: 3 } });
+      const names = savedIn(directory);
+      expect(names).toEqual(expect.arrayContaining(["step-1", "step-2", "step-3"]));
+      for (const name of names) {
         expect(name).toMatch(/^step-\d+$/);
         expect(readdirSync(join(directory, "artifacts", name))).toContain("model.safetensors");
       }
     });
 
-    it("answers from a checkpoint, while another training goes on too", async () => {
-      const { engine, directory } = await run();
+    it("answers from a checkpoint while another training goes on, which ends when it is aborted", async () => {
       const abort = new AbortController();
+      const reason = new Error("answered");
       const begun = withResolvers();
-      const other = run(
-        { maxSteps: 1_000_000, saveSteps: 1_000_000 },
-        { signal: abort.signal, onEvent: () => begun.resolve(undefined) },
-      );
+      const { signal } = abort;
+      const other = run(ENDLESS, { signal, onEvent: () => begun.resolve(undefined) });
       await begun.promise;
-      const model = await engine.load(join(directory, "artifacts/step-6"));
-      const answer = asInferResult(await model.infer(QUESTION));
+      const model = await createEngine().load(checkpoint);
+      const answer = asInferResult(name, await model.infer(QUESTION));
       expect(await model.infer(QUESTION)).toEqual(answer);
-      expect(answer.tokens).toBeLessThanOrEqual(4);
-      abort.abort(new Error("answered"));
-      await other;
+      expect(answer.tokens).toBeLessThanOrEqual(QUESTION.maxTokens);
+      abort.abort(reason);
+      expect((await other).error).toBe(reason);
       await model.close();
       await model.close();
     });
 
-    it("rejects an answer with the reason when it is aborted", async () => {
-      const { engine, directory } = await run();
-      const model = await engine.load(join(directory, "artifacts/step-3"));
+    it("rejects an answer with the reason when it is aborted, and answers the next", async () => {
+      const model = await createEngine().load(checkpoint);
       const reason = new Error("too slow");
-      const answer = model.infer({ ...QUESTION, signal: AbortSignal.abort(reason) });
-      await expect(answer).rejects.toBe(reason);
+      const abort = new AbortController();
+      const answers = [abort.signal, AbortSignal.abort(reason)].map((signal) =>
+        model.infer({ ...QUESTION, signal }),
+      );
+      abort.abort(reason);
+      for (const answer of answers) await expect(answer).rejects.toBe(reason);
+      asInferResult(name, await model.infer(QUESTION));
       await model.close();
     });
 
     it("goes on from a checkpoint", async () => {
-      const first = await run({ maxSteps: 40, saveSteps: 40 });
-      const second = await run({ model: join(first.directory, "artifacts/step-40"), maxSteps: 1 });
-      const last = logsOf(first.events).at(-1)?.loss ?? NaN;
-      expect(logsOf(second.events)[0]?.loss).toBeLessThan(last + 1);
+      const more = await run({ model: checkpoint, maxSteps: 1 });
+      const last = logsOf(trained).at(-1)?.loss ?? NaN;
+      expect(logsOf(more)[0]?.loss).toBeLessThan(last + 1);
     });
 
     it("refuses a folder without a checkpoint, to answer from and to train", async () => {
@@ -210,9 +236,15 @@ export function describeEngine(name: string, createEngine: () => Engine): void {
         name: "KitError",
         code: "CHECKPOINT_INVALID",
       });
-      expect((await run({ model: folder })).error).toMatchObject({ name: "KitError" });
+      const { error, events } = await run({ model: folder });
+      expect([error, events]).toEqual([expect.objectContaining({ name: "KitError" }), []]);
     });
   });
+}
+
+function savedIn(directory: string): string[] {
+  const path = join(directory, "artifacts");
+  return existsSync(path) ? readdirSync(path) : [];
 }
 
 /** As `Promise.withResolvers`, which Node 20 lacks. */

@@ -90,7 +90,8 @@ test(
         sentence: /^onCheckpoint never returned\. Look for a promise in it that does not settle\.$/,
       },
     ]);
-    const engine: Pick<Engine, "train" | "load"> = {
+    const engine: Pick<Engine, "name" | "train" | "load"> = {
+      name: "mine",
       load: () => Promise.reject(new Error("unused")),
       train({ onEvent }) {
         onEvent(STARTED as never);
@@ -150,7 +151,7 @@ test(
       // A heap that is large enough for the command, and too small for the engine's row.
       const project = createTinyProject(tinySource(), { "data.jsonl": row });
       const sentence =
-        /^The engine ran out of memory: use a smaller batchSize, maxLength or model\.$/;
+        /^The engine ran out of memory\. Use a smaller batchSize, maxLength or model\.$/;
       await expectFailure(harm, project, sentence, { NODE_OPTIONS: "--max-old-space-size=40" });
     }
     harm.expectNone();
@@ -203,6 +204,7 @@ test("onFailed hears of a failure that the log could not take", async () => {
     },
     config: CONFIG,
     engine: {
+      name: "mine",
       load: () => Promise.reject(new Error("unused")),
       train: () => Promise.reject(new Error("the cause")),
     },

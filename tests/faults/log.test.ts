@@ -100,6 +100,7 @@ test("a loss that is no number and steps that go back are logged and streamed as
     onEvent() {},
     callbacks: { onLog: ({ step, loss }) => void seen.push(step, loss) },
     engine: {
+      name: "mine",
       load: () => Promise.reject(new Error("unused")),
       train({ onEvent }) {
         onEvent(STARTED as never);

@@ -14,7 +14,7 @@ test.each([
   ["checkpoint.saved", SAVED],
 ])("an event of a job passes as it is: %s %j", (event, data) => {
   const reported = { event, data };
-  expect(asEngineEvent(reported)).toBe(reported);
+  expect(asEngineEvent("mine", reported)).toBe(reported);
 });
 
 test.each([
@@ -42,11 +42,11 @@ test.each([
     "artifacts\\a",
   ].map((path) => ({ event: "checkpoint.saved", data: { ...SAVED, path } })),
 ])("anything else is refused in one sentence: %j", (reported) => {
-  expect(() => asEngineEvent(reported)).toThrow(
-    /^The engine reported .*, which is not an event of a job\. Use versions of Kit and of the engine that fit each other\.$/,
+  expect(() => asEngineEvent("mine", reported)).toThrow(
+    /^The engine mine reported .*, which is not an event of a job\. Use versions of Kit and of the engine that fit each other\.$/,
   );
 });
 
 test("a long report is cut in the error", () => {
-  expect(() => asEngineEvent("x".repeat(10_000))).toThrow(/^.{1,400}$/);
+  expect(() => asEngineEvent("mine", "x".repeat(10_000))).toThrow(/^.{1,400}$/);
 });

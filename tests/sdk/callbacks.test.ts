@@ -146,7 +146,7 @@ describe("callbacks", () => {
     });
     const cancelled = createTinyTrainer({ callbacks: { onCancelled: broken("no onCancelled") } });
     await cancelled.cancel();
-    await expect(failed.wait()).rejects.toThrow("No checkpoint");
+    await expect(failed.wait()).rejects.toThrow("There is no checkpoint");
     expect((await cancelled.wait()).job.status).toBe("cancelled");
     expect(jobsOf(project).map(({ status }) => status)).toEqual(["cancelled", "failed"]);
     expect(told.mock.calls.map(([text]) => String(text))).toEqual([

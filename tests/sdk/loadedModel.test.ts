@@ -12,7 +12,7 @@ function modelThatAnswers(answer: unknown): { model: LoadedModel; asked: InferRe
     asked.push(request);
     return Promise.resolve(answer as typeof ANSWER);
   };
-  return { model: guardModel({ infer, close: () => Promise.resolve() }), asked };
+  return { model: guardModel("mine", { infer, close: () => Promise.resolve() }), asked };
 }
 
 test("a right request and its answer pass as they are", async () => {
@@ -43,11 +43,11 @@ test.each([
 });
 
 test.each([undefined, "yes", {}, { ...ANSWER, tokens: -1 }, { ...ANSWER, finishReason: "done" }])(
-  "an answer that is none is an error that names the engine: %j",
+  "a wrong answer is an error that names the engine: %j",
   async (answer) => {
     await expect(modelThatAnswers(answer).model.infer({ prompt: "x" })).rejects.toMatchObject({
       code: "ENGINE_REPORT_INVALID",
-      message: expect.stringMatching(/^The engine answered .*, which is not an answer\. Use/),
+      message: expect.stringMatching(/^The engine mine answered .*, which is not an answer\. Use/),
     });
   },
 );

@@ -35,7 +35,7 @@ export interface LoggedEvent {
   data: Record<string, unknown>;
 }
 
-/** What the job's log holds now. */
+/** The events in the job's log now. */
 export function readEvents(project: string, jobId: string): LoggedEvent[] {
   const log = readFileSync(join(project, ".kit", "jobs", jobId, "events.ndjson"), "utf8");
   return log

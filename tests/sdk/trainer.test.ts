@@ -54,10 +54,15 @@ describe("start", () => {
 describe("a job fails with a message that says what to do", () => {
   it.each<[string, string | null, Partial<TrainerOptions>, RegExp]>([
     ["the dataset is missing", null, {}, /Cannot read the dataset .*rows\.jsonl: there is no such/],
-    ["the dataset is empty", "\n\n", {}, /rows\.jsonl has no rows: write one of/],
-    ["a line is not JSON", '{"text":"a"}\n{oops\n', {}, /rows\.jsonl:2: not valid JSON; expected/],
+    ["the dataset is empty", "\n\n", {}, /rows\.jsonl has no rows\. Write one of/],
+    ["a line is not JSON", '{"text":"a"}\n{oops\n', {}, /rows\.jsonl:2: not valid JSON\. Write/],
     ["a line has no known key", '\n\n{"texts":"a"}', {}, /rows\.jsonl:3: no "messages", "prompt"/],
-    ["the model's path is wrong", "", { model: "./none" }, /No checkpoint at \/.*\/none: expected/],
+    [
+      "the model's path is wrong",
+      "",
+      { model: "./none" },
+      /There is no checkpoint at \/.*\/none\. Name a directory/,
+    ],
   ])("when %s", async (_, data, options, message) => {
     const project = enterProject(data === null ? {} : { "rows.jsonl": data });
     const dataset = { type: "jsonl", path: "rows.jsonl" } as const;
@@ -149,7 +154,7 @@ it("an adapter is trained with lora, and names its base", async () => {
   const directory = join(project, ".kit/jobs", job.id, "artifacts/step-1");
   const saved = { step: 1, kind: "adapter", path: "artifacts/step-1" };
   expect(artifacts).toEqual([{ ...saved, directory }]);
-  // What others read is the same wherever the project lies.
+  // Readers get the same wherever the project lies.
   const [, , checkpoint, completed] = readEvents(project, job.id);
   expect([checkpoint?.data, completed?.data]).toEqual([saved, { artifacts: [saved] }]);
 });
@@ -168,6 +173,7 @@ it("a log that can no longer be written fails the job with where and why", async
     },
     config: {} as never,
     engine: {
+      name: "mine",
       train: ({ onEvent }) => {
         onEvent({
           event: "checkpoint.saved",

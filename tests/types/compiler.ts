@@ -13,7 +13,7 @@ const OPTIONS: ts.CompilerOptions = {
   noEmit: true,
 };
 
-/** What an editor offers where the source has a `|`. */
+/** The names that an editor offers where the source has a `|`. */
 export function completions(source: string): string[] {
   const path = join(FOLDER, "completed.ts");
   const text = source.replace("|", "");
@@ -34,7 +34,7 @@ export function completions(source: string): string[] {
   return found?.entries.map(({ name }) => name) ?? [];
 }
 
-/** What the compiler says of each source, as an editor shows it; `kit` is the built package. */
+/** The compiler's errors of each source, as an editor shows them; `kit` is the built package. */
 export function compile(sources: string[]): string[][] {
   const files = new Map(sources.map((text, i) => [join(FOLDER, `source${i}.ts`), text]));
   const host = ts.createCompilerHost(OPTIONS);

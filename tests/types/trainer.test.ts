@@ -5,7 +5,7 @@ const trainer = (options: string) => `
 import { createTrainer } from "kit";
 createTrainer({ name: "tiny", dataset: { type: "jsonl", path: "data.jsonl" }, ${options} });`;
 const whole = (body: string) => `
-import { KitError, type TrainerOptions, createKit, createTrainer, loadModel } from "kit";
+import { type ErrorCode, type TrainerOptions, KitError, createKit, createTrainer, loadModel } from "kit";
 ${body}
 void [KitError, createKit, createTrainer, loadModel];
 export {};`;
@@ -34,7 +34,7 @@ const trainer = createTrainer({
     },
     onFailed: ({ error }) => {
       sure<typeof error, Error>(true);
-      if (error instanceof KitError) sure<typeof error.code, string>(true);
+      if (error instanceof KitError) sure<typeof error.code, ErrorCode>(true);
     },
     // As short as people write it, whatever it returns.
     onCancelled: ({ job }) => [].push(job.id as never),
@@ -54,6 +54,11 @@ const WRONG: [string, string, RegExp][] = [
     /^Object literal may only specify known properties, but 'maxStep' does not exist in type 'TrainerOptions'\. Did you mean to write 'maxSteps'\?$/,
   ],
   [
+    "a misspelt error code",
+    'import { type KitError } from "kit";\nexport const f = (e: KitError) => e.code === "DIVERGE";',
+    /^This comparison appears to be unintentional because the types '.*' and '"DIVERGE"' have no overlap\.$/,
+  ],
+  [
     "a text for a number",
     trainer('maxSteps: "5"'),
     /^Type 'string' is not assignable to type 'number'\.$/,
@@ -67,12 +72,12 @@ const WRONG: [string, string, RegExp][] = [
   [
     "one target that is no list",
     trainer('lora: { r: 8, alpha: 1, targetModules: "q_proj" }'),
-    /^Type 'string' is not assignable to type '\(.*"q_proj".*\)\[\]'\.$/,
+    /^Type 'string' is not assignable to type 'Projection\[\]'\.$/,
   ],
   [
     "a misspelt target",
     trainer('lora: { r: 8, alpha: 1, targetModules: ["q_proj", "qproj"] }'),
-    /^Type '"qproj"' is not assignable to type '.*"q_proj".*'\. Did you mean '"q_proj"'\?$/,
+    /^Type '"qproj"' is not assignable to type 'Projection'\. Did you mean '"q_proj"'\?$/,
   ],
   [
     "no name",

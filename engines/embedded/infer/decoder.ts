@@ -1,7 +1,7 @@
 import { jit, numpy as np, tree } from "@jax-js/jax";
 import type { ModelShape } from "../../../protocol/trainConfig.ts";
 import { cachedAttention, rotations } from "../model/attention.ts";
-import { forward, type Params } from "../model/model.ts";
+import { type Params, forward } from "../model/model.ts";
 import { SPECIALS, VOCABULARY } from "../../llama/tokenizer.ts";
 
 /** Reads tokens one after another, remembering keys and values. */

@@ -1,6 +1,6 @@
 import type { InferRequest, InferResult } from "../../../protocol/infer.ts";
 import type { ModelShape } from "../../../protocol/trainConfig.ts";
-import { openConversation, openDocument, type PromptStyle } from "../../llama/chat.ts";
+import { type PromptStyle, openConversation, openDocument } from "../../llama/chat.ts";
 import type { Decoder } from "./decoder.ts";
 import { EngineError } from "../../error.ts";
 import type { Params } from "../model/model.ts";

@@ -2,7 +2,7 @@ import { Worker } from "node:worker_threads";
 import type { LoadedModel } from "../../../protocol/engine.ts";
 import type { InferRequest, InferResult } from "../../../protocol/infer.ts";
 import { EngineError } from "../../error.ts";
-import { fromFailure, startThread, toFailure, type Answer, type Question } from "../messages.ts";
+import { type Answer, type Question, fromFailure, startThread, toFailure } from "../messages.ts";
 import { threadEnded } from "../train/trainThread.ts";
 
 type Pending = { resolve: (result: InferResult | null) => void; reject: (error: Error) => void };

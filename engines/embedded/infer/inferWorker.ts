@@ -5,9 +5,9 @@ import type { InferResult } from "../../../protocol/infer.ts";
 import type { ModelShape } from "../../../protocol/trainConfig.ts";
 import { startBackend } from "../model/backend.ts";
 import { readCheckpoint } from "../../checkpoint/checkpoint.ts";
-import { createDecoder, type Decoder } from "./decoder.ts";
-import { generate, type Generator } from "./generate.ts";
-import { toFailure, type Answer, type Question } from "../messages.ts";
+import { type Decoder, createDecoder } from "./decoder.ts";
+import { type Generator, generate } from "./generate.ts";
+import { type Answer, type Question, toFailure } from "../messages.ts";
 import { toParams } from "../model/model.ts";
 
 /** Holds models and answers questions about them, one after another. */

@@ -1,6 +1,6 @@
 import { numpy as np } from "@jax-js/jax";
 import type { LoraConfig } from "../../../protocol/trainConfig.ts";
-import { barrier, take, type Linear, type Params } from "./model.ts";
+import { type Linear, type Params, barrier, take } from "./model.ts";
 
 /** The base's maps, each with its adapter's update where it has one. */
 export function adaptedLinear(base: Params, adapter: Params, { r, alpha }: LoraConfig): Linear {

@@ -4,11 +4,11 @@ import type { ModelShape } from "../../../protocol/trainConfig.ts";
 import { NORM_EPSILON } from "../../llama/constants.ts";
 import { VOCABULARY } from "../../llama/tokenizer.ts";
 import {
+  type Weights,
   EMBEDDING,
   FINAL_NORM,
   normName,
   projectionName,
-  type Weights,
 } from "../../llama/weights.ts";
 
 /** Arrays by Llama's names. */

@@ -3,8 +3,8 @@ import type { LoraConfig, ModelShape, TrainConfig } from "../../../protocol/trai
 import { causalAttention } from "../model/attention.ts";
 import type { Batch } from "./batch.ts";
 import { adaptedLinear } from "../model/lora.ts";
-import { forward, lossOf, toParams, type Params } from "../model/model.ts";
-import { adamw, stepScalars, zeroMoments, type Moments, type StepScalars } from "./optimizer.ts";
+import { type Params, forward, lossOf, toParams } from "../model/model.ts";
+import { type Moments, type StepScalars, adamw, stepScalars, zeroMoments } from "./optimizer.ts";
 import type { Weights } from "../../llama/weights.ts";
 
 /** A model in training. */

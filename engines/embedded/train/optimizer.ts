@@ -1,5 +1,5 @@
 import { numpy as np } from "@jax-js/jax";
-import { take, type Params } from "../model/model.ts";
+import { type Params, take } from "../model/model.ts";
 
 const BETA1 = 0.9;
 /** Below the usual 0.999, whose memory of 1,000 steps is longer than most runs here. */

@@ -20,7 +20,7 @@ import { EngineError } from "../../error.ts";
 import { createLearner } from "./learner.ts";
 import { randomAdapter } from "../../llama/adapter.ts";
 import { readDataset } from "../../llama/dataset.ts";
-import { resolveModel, type ModelSource } from "../../llama/presets.ts";
+import { type ModelSource, resolveModel } from "../../llama/presets.ts";
 import { createProgress } from "./stepLog.ts";
 import { learningRate } from "./schedule.ts";
 import { trainerState } from "./trainerState.ts";

@@ -4,11 +4,11 @@ import type { TrainOptions } from "../../../protocol/engine.ts";
 import { ARTIFACTS, removePartial } from "../../checkpoint/directory.ts";
 import { EngineError } from "../../error.ts";
 import {
+  type TrainJob,
+  type TrainMessage,
   fromFailure,
   startThread,
   toFailure,
-  type TrainJob,
-  type TrainMessage,
 } from "../messages.ts";
 
 /** Trains on a thread of its own, which has ended when this settles. */

@@ -1,6 +1,6 @@
 import { parentPort, workerData } from "node:worker_threads";
 import { startBackend } from "../model/backend.ts";
-import { toFailure, type TrainJob, type TrainMessage } from "../messages.ts";
+import { type TrainJob, type TrainMessage, toFailure } from "../messages.ts";
 import { train } from "./train.ts";
 
 /** Trains what its data says, and tells its parent. */

@@ -146,7 +146,7 @@ test.each([
 
 test("a directory that is no checkpoint, or another kind of model's, is a clear error", () => {
   const path = scratchDirectory();
-  expect(() => readCheckpoint(path)).toThrow(/There is no .*config\.json: use the directory/);
+  expect(() => readCheckpoint(path)).toThrow(/There is no .*config\.json\. Use the directory/);
   writeFileSync(join(path, "config.json"), '{"model_type":"gpt2"}');
   expect(() => readCheckpoint(path)).toThrow(/holds another kind of model/);
   writeFileSync(join(path, "config.json"), "{");

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { adapterFiles, readCheckpoint, saveModel } from "../../../engines/checkpoint/checkpoint.ts";
 import { writeDirectory } from "../../../engines/checkpoint/directory.ts";
-import { EngineError } from "../../../engines/error.ts";
+import { KitError } from "../../../protocol/error.ts";
 import { randomAdapter } from "../../../engines/llama/adapter.ts";
 import { scratchDirectory } from "../embedded/scratch.ts";
 import { TINY, tinyWeights } from "../embedded/tiny.ts";
@@ -51,9 +51,9 @@ function problemOf(path: string): string {
   try {
     readCheckpoint(path);
   } catch (error) {
-    expect(error).toBeInstanceOf(EngineError);
+    expect(error).toBeInstanceOf(KitError);
     expect(process.memoryUsage().rss - before).toBeLessThan(LITTLE_MEMORY);
-    const { code, message } = error as EngineError;
+    const { code, message } = error as KitError;
     expect(code).toBe("CHECKPOINT_INVALID");
     expect(message).toMatch(/^.+[^.]: [^:]+\.$|^.+\. Use [^.]+\.$/);
     return message;
@@ -104,10 +104,10 @@ test.each(["config.json", "tokenizer_config.json", "model.safetensors"])(
     expect(problemOf(path)).toContain(file);
     rmSync(file);
     execFileSync("mkfifo", [file]);
-    expect(problemOf(path)).toMatch(`${name} is no plain file`);
+    expect(problemOf(path)).toMatch(`${name} is not a plain file`);
     rmSync(file);
     mkdirSync(file);
-    expect(problemOf(path)).toMatch(`${name} is no plain file`);
+    expect(problemOf(path)).toMatch(`${name} is not a plain file`);
   },
 );
 

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { createReadingNotes } from "../../../engines/dataset/reading.ts";
 
-/** What is noted when 1,000 rows and 1 MB a second are read for some seconds. */
+/** The notes on a file that is read for some seconds, at 1,000 rows and 1 MB a second. */
 function notesOf(seconds: number, fileBytes: number): string[] {
   const notes: string[] = [];
   let now = 0;

@@ -1,10 +1,10 @@
 import { expect, test } from "vitest";
-import { EngineError } from "../../../engines/error.ts";
+import { KitError } from "../../../protocol/error.ts";
 import { fromFailure, toFailure } from "../../../engines/embedded/messages.ts";
 
 test("an error of the engine comes through a thread with its code and message", () => {
-  const error = fromFailure(structuredClone(toFailure(new EngineError("MODEL_UNKNOWN", "No."))));
-  expect(error).toBeInstanceOf(EngineError);
+  const error = fromFailure(structuredClone(toFailure(new KitError("MODEL_UNKNOWN", "No."))));
+  expect(error).toBeInstanceOf(KitError);
   expect(error).toMatchObject({ code: "MODEL_UNKNOWN", message: "No." });
 });
 
@@ -17,7 +17,7 @@ test.each([
 ])("running out of memory says what to make smaller: %s", (error) => {
   expect(toFailure(error)).toMatchObject({
     code: "OUT_OF_MEMORY",
-    message: expect.stringContaining("use a smaller batchSize, maxLength or model"),
+    message: expect.stringContaining("Use a smaller batchSize, maxLength or model"),
   });
 });
 

@@ -1,7 +1,7 @@
 import { type Batch } from "../../../engines/embedded/train/batch.ts";
 import { createRandom } from "../../../engines/llama/random.ts";
 import { VOCABULARY } from "../../../engines/llama/tokenizer.ts";
-import { randomWeights, type Weights } from "../../../engines/llama/weights.ts";
+import { type Weights, randomWeights } from "../../../engines/llama/weights.ts";
 
 /** A model that is small enough to compile at once, yet has every part. */
 export const TINY = { layers: 2, heads: 2, width: 8, context: 48 };

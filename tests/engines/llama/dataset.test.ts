@@ -2,7 +2,7 @@ import { truncateSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { type Dataset, readDataset } from "../../../engines/llama/dataset.ts";
-import { EngineError } from "../../../engines/error.ts";
+import { KitError } from "../../../protocol/error.ts";
 import { decode, SPECIALS } from "../../../engines/llama/tokenizer.ts";
 import { spawnModule } from "../../process.ts";
 import { jsonl, scratchDirectory, scratchFile } from "../embedded/scratch.ts";
@@ -74,11 +74,11 @@ test("no answer within maxLength in any row is an error that says so", () => {
 });
 
 test.each([
-  ["{oops", /train\.jsonl:3: not valid JSON; expected one of \{"messages"/],
+  ["{oops", /train\.jsonl:3: not valid JSON\. Write one of \{"messages"/],
   ["[1]", /train\.jsonl:3: not a JSON object/],
   ["{}", /train\.jsonl:3: no "messages", "prompt" or "text"/],
-  ['{"prompt":"a"}', /train\.jsonl:3: a "prompt" without a "completion"; expected/],
-  ['{"completion":"a"}', /train\.jsonl:3: a "completion" without a "prompt"; expected/],
+  ['{"prompt":"a"}', /train\.jsonl:3: a "prompt" without a "completion"\. Write one/],
+  ['{"completion":"a"}', /train\.jsonl:3: a "completion" without a "prompt"\. Write one/],
   ['{"prompt":"a","completion":null}', /train\.jsonl:3: "completion" is not a text/],
   ['{"prompt":1,"completion":"a"}', /train\.jsonl:3: "prompt" is not a text/],
   ['{"text":7}', /train\.jsonl:3: "text" is not a text/],
@@ -91,7 +91,7 @@ test.each([
 ])("a bad line is named with its file and number: %s", (line, message) => {
   const path = scratchFile("train.jsonl", `${ROW}\r\n\r\n${line}\r\n${ROW}`);
   expect(() => readDataset(path, 64)).toThrow(message);
-  expect(() => readDataset(path, 64)).toThrow(EngineError);
+  expect(() => readDataset(path, 64)).toThrow(KitError);
 });
 
 test("a line that is not UTF-8 is named", () => {
@@ -126,14 +126,14 @@ test("a row of more than 64 MiB is refused in a sentence that names it, without 
   const path = scratchFile("train.jsonl", `${ROW}\n`);
   truncateSync(path, 3e9);
   expect(() => readDataset(path, 64)).toThrow(
-    /train\.jsonl:2: a row of more than 64 MiB: write it as several rows\.$/,
+    /train\.jsonl:2: the row has more than 64 MiB\. Write it as several rows\.$/,
   );
 });
 
 test("a dataset that does not fit in memory is one sentence, before the system ends the process", () => {
   const path = scratchFile("train.jsonl", `${ROW}\n${ROW}`);
   expect(() => readDataset(path, 64, { free: () => 1e6 })).toThrow(
-    /train\.jsonl does not fit in memory, which is full after 1 rows: use a smaller file/,
+    /train\.jsonl does not fit in memory, which is full after 1 rows\. Use a smaller file/,
   );
 });
 

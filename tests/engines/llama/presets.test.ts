@@ -1,6 +1,7 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { assertCheckpoint } from "../../../engines/checkpoint/checkpoint.ts";
 import { PRESETS, resolveModel } from "../../../engines/llama/presets.ts";
 import { scratchDirectory } from "../embedded/scratch.ts";
 
@@ -15,15 +16,16 @@ test("a preset's name stands for its shape", () => {
 
 test("an unknown name is an error that names those that exist", () => {
   expect(() => resolveModel("kit/huge")).toThrow(
-    'Unknown model "kit/huge": use kit/nano, kit/small, a shape { layers, heads, width, context }, or the path of a checkpoint directory.',
+    'Unknown model "kit/huge". Use kit/nano, kit/small, a shape { layers, heads, width, context }, or the path of a checkpoint directory.',
   );
 });
 
-test("a path must lead to a checkpoint", () => {
+test("a path stands for a checkpoint, which is not read yet", () => {
   const directory = scratchDirectory();
-  expect(() => resolveModel(directory)).toThrow(/No checkpoint at .*config\.json/);
-  mkdirSync(join(directory, "config.json"));
   expect(resolveModel(directory)).toEqual({ kind: "checkpoint", name: directory, directory });
+  expect(() => assertCheckpoint(directory)).toThrow(/There is no checkpoint at .*config\.json/);
+  mkdirSync(join(directory, "config.json"));
+  expect(() => assertCheckpoint(directory)).not.toThrow();
 });
 
 test.each([

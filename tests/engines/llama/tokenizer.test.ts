@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import {
-  CHAT_TEMPLATE,
   type Span,
+  CHAT_TEMPLATE,
   conversation,
   openConversation,
   openDocument,

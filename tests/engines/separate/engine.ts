@@ -7,7 +7,8 @@ import type { EngineEvent } from "../../../protocol/event.ts";
 import type { InferRequest, InferResult } from "../../../protocol/infer.ts";
 import { rowLimit } from "../../../engines/dataset/rowLimit.ts";
 import { withDefaults } from "../../../engines/defaults.ts";
-import { EngineError, type EngineErrorCode } from "../../../engines/error.ts";
+import { KitError } from "../../../protocol/error.ts";
+import type { ErrorCode } from "../../../protocol/errorCode.ts";
 import { resolveModel } from "../../../engines/llama/presets.ts";
 
 const PROGRAM = fileURLToPath(new URL("program.mjs", import.meta.url));
@@ -17,7 +18,7 @@ type Report =
   | { type: "event"; event: EngineEvent }
   | { type: "answer"; result: InferResult }
   | { type: "done" }
-  | { type: "failed"; code: EngineErrorCode; message: string };
+  | { type: "failed"; code: ErrorCode; message: string };
 
 /**
  * A second engine, which is another program: it speaks in lines of JSON and trains a Llama without
@@ -31,7 +32,7 @@ const prepare: Engine["prepare"] = (asked) => {
   const config = withDefaults(asked, { name: "separate" });
   const source = resolveModel(config.model);
   if (config.lora) {
-    throw new EngineError(
+    throw new KitError(
       "CONFIG_INVALID",
       '"lora.targetModules" must name some of none: this engine trains whole models.',
     );
@@ -53,7 +54,7 @@ async function train({ config, directory, signal, onEvent }: TrainOptions): Prom
       else if (report.type === "done") return;
     }
     signal.throwIfAborted();
-    throw new EngineError("WORKER_FAILED", "The program ended by itself: try again.");
+    throw new KitError("WORKER_FAILED", "The program ended by itself. Try again.");
   } finally {
     signal.removeEventListener("abort", kill);
     kill();
@@ -97,7 +98,7 @@ async function* reportsOf(program: ChildProcess): AsyncGenerator<Report> {
   if (!program.stdout) return;
   for await (const line of createInterface(program.stdout)) {
     const report = JSON.parse(line) as Report;
-    if (report.type === "failed") throw new EngineError(report.code, report.message);
+    if (report.type === "failed") throw new KitError(report.code, report.message);
     yield report;
   }
 }

@@ -11,14 +11,16 @@ const { createRandom } = await dist("llama/random.js");
 const { SPECIALS, VOCABULARY, decode } = await dist("llama/tokenizer.js");
 const { EMBEDDING, randomWeights } = await dist("llama/weights.js");
 
-const tell = (report) => process.stdout.write(`${JSON.stringify(report)}\n`);
+const report = (message) => process.stdout.write(`${JSON.stringify(message)}\n`);
 const lines = createInterface(process.stdin)[Symbol.asyncIterator]();
 const job = JSON.parse((await lines.next()).value);
 
 try {
   await (job.type === "train" ? train(job) : answer(job));
 } catch ({ code = "WORKER_FAILED", message }) {
-  tell({ type: "failed", code, message });
+  report({ type: "failed", code, message });
+} finally {
+  process.stdin.destroy();
 }
 
 function train({ config, directory }) {
@@ -30,7 +32,7 @@ function train({ config, directory }) {
       : readCheckpoint(source.directory);
   const pairs = [...readRows(config.dataset.path)].map(toPairs);
   const embedding = start.weights[EMBEDDING].data;
-  const event = (name, data) => tell({ type: "event", event: { event: name, data } });
+  const event = (name, data) => report({ type: "event", event: { event: name, data } });
   event("training.started", {
     model: source.name,
     parameters: embedding.length,
@@ -45,12 +47,11 @@ function train({ config, directory }) {
     );
     const { loss, gradient } = lossOf(embedding, start.shape.width, rows.flat());
     const gradNorm = Math.hypot(...gradient);
-    if (!Number.isFinite(loss + gradNorm)) {
-      throw Object.assign(new Error(`The training diverged at step ${step}.`), {
-        code: "DIVERGED",
-      });
-    }
     adam(gradient, step);
+    if (!Number.isFinite(loss + gradNorm) || !embedding.every(Number.isFinite)) {
+      const message = `The training diverged at step ${step}. Lower the learningRate.`;
+      throw Object.assign(new Error(message), { code: "DIVERGED" });
+    }
     const isLast = step === maxSteps;
     if (step <= 2 || isLast || step % loggingSteps === 0) {
       event("training.log", { step, loss, gradNorm, learningRate: config.learningRate });
@@ -60,7 +61,7 @@ function train({ config, directory }) {
     saveModel(join(directory, path), start.weights, { ...start, promptStyle: "message" });
     event("checkpoint.saved", { step, kind: "model", path });
   }
-  tell({ type: "done" });
+  report({ type: "done" });
 }
 
 /** Each learned token of a row, after the one before it. */
@@ -115,7 +116,7 @@ function createAdam(values, { learningRate }) {
 
 async function answer({ directory }) {
   const { shape, weights } = readCheckpoint(directory);
-  tell({ type: "event" });
+  report({ type: "event" });
   for await (const line of lines) {
     const { messages, prompt, maxTokens = shape.context } = JSON.parse(line);
     const opened = messages ? openConversation(messages) : openDocument(prompt);
@@ -127,7 +128,7 @@ async function answer({ directory }) {
       tokens.push(last);
     }
     const finishReason = last === SPECIALS.eos ? "stop" : "length";
-    tell({
+    report({
       type: "answer",
       result: { text: decode(tokens), finishReason, tokens: tokens.length },
     });

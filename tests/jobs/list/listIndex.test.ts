@@ -11,7 +11,7 @@ import {
 } from "node:fs";
 import { basename, join } from "node:path";
 import { expect, test } from "vitest";
-import { INDEX_LEAST, type IndexedJob } from "../../../jobs/list/listIndex.ts";
+import { type IndexedJob, INDEX_LEAST } from "../../../jobs/list/listIndex.ts";
 import { createJobStore } from "../../../jobs/store.ts";
 import type { JobEvent } from "../../../protocol/event.ts";
 import { fillWithJobs } from "../../jobs.ts";

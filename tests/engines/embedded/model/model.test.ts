@@ -4,7 +4,7 @@ import { causalAttention } from "../../../../engines/embedded/model/attention.ts
 import { startBackend } from "../../../../engines/embedded/model/backend.ts";
 import { createLoss, toArrays } from "../../../../engines/embedded/train/learner.ts";
 import { randomAdapter } from "../../../../engines/llama/adapter.ts";
-import { forward, toParams, type Params } from "../../../../engines/embedded/model/model.ts";
+import { type Params, forward, toParams } from "../../../../engines/embedded/model/model.ts";
 import { createRandom } from "../../../../engines/llama/random.ts";
 import { VOCABULARY } from "../../../../engines/llama/tokenizer.ts";
 import type { Weights } from "../../../../engines/llama/weights.ts";

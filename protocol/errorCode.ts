@@ -1,0 +1,47 @@
+/** Every code that a `KitError` can have, each in `docs/errors.md`. Stable: programs depend on them. */
+export type ErrorCode =
+  // A command and its project
+  | "PROJECT_NOT_FOUND"
+  | "ENTRY_NOT_FOUND"
+  | "INVALID_NAME"
+  | "INVALID_MANIFEST"
+  | "BUILD_FAILED"
+  | "IMPORT_FAILED"
+  | "IMPORT_STUCK"
+  | "WRONG_KIT"
+  | "NO_TRAINER"
+  // Options and arguments
+  | "INVALID_OPTION"
+  | "CONFIG_INVALID"
+  | "MODEL_UNKNOWN"
+  | "MODEL_INVALID"
+  | "REQUEST_INVALID"
+  // A dataset and a training
+  | "DATASET_UNREADABLE"
+  | "DATASET_INVALID"
+  | "CALLBACK_STUCK"
+  | "CANCELLED"
+  | "DIVERGED"
+  | "OUT_OF_MEMORY"
+  | "WORKER_FAILED"
+  | "ENGINE_REPORT_INVALID"
+  | "KIT_BUNDLED"
+  // Checkpoints
+  | "CHECKPOINT_INVALID"
+  | "CHECKPOINT_UNWRITABLE"
+  // Files
+  | "CANNOT_READ"
+  | "CANNOT_WRITE"
+  | "LINK_IN_KIT"
+  | "LOG_CLOSED"
+  | "NO_FILE"
+  // `kit ui`
+  | "CANNOT_LISTEN"
+  | "CANNOT_START"
+  | "CLOSED"
+  | "INVALID_HOST"
+  | "INVALID_TOKEN"
+  | "MANIFEST_FAILED"
+  | "PAGE_NOT_BUILT"
+  | "PORT_TAKEN"
+  | "RUN_IN_FLIGHT";
