@@ -8,8 +8,6 @@ export interface FollowOptions {
   signal?: AbortSignal;
   /** Says that no more will be written; the follower then ends at the end of the file. */
   ended: () => boolean;
-  /** Wakes sooner than the poll where the system can. For tests. */
-  watching?: boolean;
 }
 
 /**
@@ -21,7 +19,7 @@ export async function* followFile(
   options: FollowOptions,
   opened?: GrowingFile,
 ): AsyncGenerator<Buffer> {
-  const { signal, ended, watching = true } = options;
+  const { signal, ended } = options;
   let position = options.from ?? 0;
   let file = opened;
   let wake: (() => void) | undefined;
@@ -31,7 +29,7 @@ export async function* followFile(
     while (!signal?.aborted) {
       // Asked before reading: what was written before the end is still read.
       const isOver = ended();
-      file ??= await openGrowing(path, watching);
+      file ??= await openGrowing(path);
       while (file && !signal?.aborted) {
         // What is kept may be older than the answer above.
         const kept = isOver ? undefined : file.after(position);

@@ -1,17 +1,23 @@
 import { appendFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { followFile } from "../../disk/follow.ts";
+import { disableWatch } from "../noWatch.ts";
 import { createProject } from "../project.ts";
 
+vi.mock("node:fs", async (original) => {
+  const fs = await original<typeof import("node:fs")>();
+  return { ...fs, watch: vi.fn(fs.watch) };
+});
+
 /** Collects what a follower gets until the test says that no more will come. */
-function follow(path: string, from = 0, watching = true) {
+function follow(path: string, from = 0) {
   let isOver = false;
   const chunks: Buffer[] = [];
   const waiting: { length: number; resolve: () => void }[] = [];
   const length = () => Buffer.concat(chunks).length;
   const all = (async () => {
-    for await (const chunk of followFile(path, { from, ended: () => isOver, watching })) {
+    for await (const chunk of followFile(path, { from, ended: () => isOver })) {
       chunks.push(chunk);
       for (const { length: wanted, resolve } of waiting) if (length() >= wanted) resolve();
     }
@@ -33,8 +39,9 @@ function follow(path: string, from = 0, watching = true) {
 test.each([true, false])(
   "all who follow a file get all of it, wherever they begin (watching: %s)",
   async (watching) => {
+    if (!watching) disableWatch();
     const path = join(createProject({ log: "0123456789" }), "log");
-    const followers = [0, 5, 10].map((from) => follow(path, from, watching));
+    const followers = [0, 5, 10].map((from) => follow(path, from));
     await followers[0]?.seen(10);
     let text = "0123456789";
     for (const length of [1, 1_000, 300_000, 7]) {
@@ -43,7 +50,7 @@ test.each([true, false])(
       text += more;
       await Promise.all(followers.map((follower, n) => follower.seen(text.length - n * 5)));
     }
-    followers.push(follow(path, 3, watching));
+    followers.push(follow(path, 3));
     const got = await Promise.all(followers.map((follower) => follower.end()));
     expect(got).toEqual([0, 5, 10, 3].map((from) => text.slice(from)));
   },
