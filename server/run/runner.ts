@@ -1,6 +1,7 @@
 import { isPlainFile } from "../../disk/file.ts";
 import type { Owner } from "../../disk/owner.ts";
-import { KitError, isKitError, messageOf } from "../../protocol/error.ts";
+import { unwritable } from "../../protocol/cannotWrite.ts";
+import { KitError, isKitError } from "../../protocol/error.ts";
 import type { RunEnd } from "../../protocol/http.ts";
 import { readRunEnd, writeRunEnd } from "./end.ts";
 import { inFlightError, launchRun } from "./launch.ts";
@@ -84,11 +85,8 @@ export function createRunner(options: RunnerOptions): Runner {
         return asRun(running);
       } catch (error) {
         if (isKitError(error)) throw error;
-        throw new KitError(
-          "CANNOT_START",
-          `Cannot start a run in ${runDirectory(project)}: ${messageOf(error)}. Make the folder writable, or free disk space.`,
-          { cause: error },
-        );
+        const message = unwritable(`start a run in ${runDirectory(project)}`, error);
+        throw new KitError("CANNOT_START", message, { cause: error });
       } finally {
         starting = undefined;
       }
