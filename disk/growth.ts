@@ -34,7 +34,7 @@ interface Shared extends Omit<GrowingFile, "leave"> {
 /** By device and inode: another file may have taken the same path. */
 const growing = new Map<string, Shared>();
 
-/** @returns undefined while there is no plain file at the path */
+/** @returns undefined until a plain file is at the path */
 export async function openGrowing(path: string): Promise<GrowingFile | undefined> {
   const handle = await openIfThere(path);
   if (!handle) return undefined;

@@ -33,7 +33,7 @@ interface Seen {
   hasTurn: boolean;
   /** The lease's holder, or its last one. */
   owner?: Owner;
-  /** Undefined while there is no lease. */
+  /** Undefined while the lease is missing. */
   renewal?: number;
   stamp?: string;
   isReleased: boolean;

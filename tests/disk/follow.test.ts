@@ -56,7 +56,7 @@ test.each([true, false])(
   },
 );
 
-test("who follows a file that is replaced goes on with it, and who comes later has the new one", async () => {
+test("a follower of a replaced file goes on with the old one, and a later follower gets the new one", async () => {
   const path = join(createProject({ log: "old" }), "log");
   const first = follow(path);
   await first.seen(3);
@@ -92,12 +92,12 @@ test("a follower that leaves takes nothing from the others", async () => {
 });
 
 test.each(["first", "second"])(
-  "what is written until the writer has ended is read, when the %s look says so",
-  async (look) => {
+  "a follower reads the writer's last bytes when the %s check finds it ended",
+  async (which) => {
     const path = join(createProject({ log: "a" }), "log");
-    let looks = 0;
+    let checks = 0;
     const ended = () => {
-      if (++looks < (look === "first" ? 1 : 2)) return false;
+      if (++checks < (which === "first" ? 1 : 2)) return false;
       // The writer's last act, just before it is found to have ended.
       appendFileSync(path, "last words");
       return true;

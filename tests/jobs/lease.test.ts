@@ -89,7 +89,7 @@ test("a log that grows is a sign of life, too", () => {
   expect(check()).toBe("held");
 });
 
-test("a reader that looks for the first time gives an old lease 60 s", () => {
+test("a reader's first check gives an old lease 60 s", () => {
   const { check, stop } = foreignLease();
   stop(1_000_000);
   expect(check()).toBe("held");
@@ -112,7 +112,7 @@ test("a reader that was itself stopped does not count that time", () => {
   expect(check()).toBe("silent");
 });
 
-test("a lease that was forgotten is looked at anew", () => {
+test("a forgotten lease is checked anew", () => {
   const { check, pass, watch } = foreignLease();
   check();
   pass(60_001);

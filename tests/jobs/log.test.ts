@@ -130,7 +130,7 @@ test("an event that is written in part is an error, and the next is on a line of
   expect(await readSteps(path)).toEqual([1, 3]);
 });
 
-test("lines that are no records are skipped", async () => {
+test("invalid lines are skipped", async () => {
   const path = logFile();
   const junk = ["", "junk", "null", "[]", "7", '"text"', '{"event":7}', "\0\0", '{"data":{}}'];
   const good = JSON.stringify({ event: "training.log", time: "t", data: { step: 1 } });

@@ -120,7 +120,7 @@ test("a job that has its turn runs, before its first event", async () => {
   expect(status()).toBe("running");
 });
 
-/** Two jobs of which the first created comes to the disk last, when it is told to. */
+/** Two jobs. The earlier one comes to the disk last, when the test calls for it. */
 async function enterLate(project: string) {
   const early = enter(project, "early");
   const jobFile = join(early.job.directory, "job.json");

@@ -41,14 +41,14 @@ test("a project of few jobs has no index", () => {
   expect(readdirSync(join(project, ".kit"))).toEqual(["jobs"]);
 });
 
-test("what the index has is not read again", () => {
+test("jobs in the index are not read again", () => {
   const { before, list, read, rename } = createListed();
   expect(read().map(({ id }) => id)).toEqual(before.map(({ id }) => id));
   rename("from the index");
   expect(list()).toEqual(before.map((job) => ({ ...job, name: "from the index" })));
 });
 
-test("a list of finished jobs is the same array with an index as without, for as long as it is", () => {
+test("a list of finished jobs stays the same array when it comes from the index", () => {
   const { project } = createListed();
   const store = createJobStore(project);
   const list = store.list();
@@ -144,7 +144,7 @@ function replaceByLink(path: string): void {
   symlinkSync(elsewhere, path);
 }
 
-test("of a job whose log or folder has changed the index counts no more", () => {
+test("the index doesn't count for a job whose log or folder has changed", () => {
   const { path, folders, before, list } = createListed();
   const index = readFileSync(path);
   let last = before;
@@ -173,7 +173,7 @@ const ELSE: Record<string, (path: string) => void> = {
   },
 };
 
-test("an index that is none is not used, and is made anew", () => {
+test("an invalid index is not used, and is made anew", () => {
   const { path, before, list, read } = createListed();
   const index = read();
   for (const [name, change] of Object.entries(ELSE)) {
@@ -183,7 +183,7 @@ test("an index that is none is not used, and is made anew", () => {
   }
 });
 
-test("entries of other jobs and of no finished job are ignored, and so is what an entry has too much", () => {
+test("entries of other or unfinished jobs are ignored, and so are an entry's extra fields", () => {
   const { path, before, list, read } = createListed();
   const [first, second, ...others] = read().map((entry) => ({ ...entry, secret: "leaks" }));
   const foreign = { ...first, id: "20270101-000000-000-zzzz" };
@@ -195,7 +195,7 @@ test("entries of other jobs and of no finished job are ignored, and so is what a
   expect(list()).toEqual(before);
 });
 
-test("where no index can be written, the list is the same", () => {
+test("the list is the same when the index can't be written", () => {
   const { project, path, before, list } = createListed();
   rmSync(path);
   mkdirSync(join(path, "in the way"), { recursive: true });
