@@ -1,3 +1,4 @@
+import type fs from "node:fs";
 import { appendFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test, vi } from "vitest";
@@ -6,8 +7,8 @@ import { disableWatch } from "../noWatch.ts";
 import { createProject } from "../project.ts";
 
 vi.mock("node:fs", async (original) => {
-  const fs = await original<typeof import("node:fs")>();
-  return { ...fs, watch: vi.fn(fs.watch) };
+  const actual = await original<typeof fs>();
+  return { ...actual, watch: vi.fn(actual.watch) };
 });
 
 /** Collects what a follower gets until the test says that no more will come. */

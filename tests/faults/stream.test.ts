@@ -1,3 +1,4 @@
+import type fs from "node:fs";
 import { readFileSync } from "node:fs";
 import { type IncomingMessage, get } from "node:http";
 import { once } from "node:events";
@@ -16,8 +17,8 @@ import { createRandom } from "./random.ts";
 import { LONGER, repeated, reportFault } from "./table.ts";
 
 vi.mock("node:fs", async (original) => {
-  const fs = await original<typeof import("node:fs")>();
-  return { ...fs, watch: vi.fn(fs.watch) };
+  const actual = await original<typeof fs>();
+  return { ...actual, watch: vi.fn(actual.watch) };
 });
 
 /** What the log holds, as the frames that it should become. */

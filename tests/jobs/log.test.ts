@@ -1,3 +1,4 @@
+import type fs from "node:fs";
 import { execFileSync } from "node:child_process";
 import { appendFileSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -11,8 +12,8 @@ import { spawnModule } from "../process.ts";
 import { createProject } from "../project.ts";
 
 vi.mock("node:fs", async (original) => {
-  const fs = await original<typeof import("node:fs")>();
-  return { ...fs, watch: vi.fn(fs.watch) };
+  const actual = await original<typeof fs>();
+  return { ...actual, watch: vi.fn(actual.watch) };
 });
 
 function logFile(): string {
