@@ -4,6 +4,7 @@ import { dirname, join, parse, relative, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { BuildFailure, Plugin } from "esbuild";
 import { isPlainFile, makeDirectory, refuseLink, writeFileAtomically } from "../disk/file.ts";
+import { cannotWrite } from "../protocol/cannotWrite.ts";
 import { KitError, isKitError, messageOf } from "../protocol/error.ts";
 import { changedInputs, withInputs } from "./bundleInputs.ts";
 import { buildOnce } from "./esbuild.ts";
@@ -65,11 +66,7 @@ export async function buildBundle(project: string, named?: string): Promise<stri
     writeFileAtomically(path, code, READABLE);
   } catch (error) {
     if (isKitError(error)) throw error;
-    throw new KitError(
-      "CANNOT_WRITE",
-      `Cannot write ${path}: ${messageOf(error)}. Make the folder writable, or free disk space.`,
-      { cause: error },
-    );
+    throw cannotWrite(`write ${path}`, error);
   }
   return path;
 }

@@ -16,29 +16,29 @@ import {
 import { dirname } from "node:path";
 import { KitError } from "../protocol/error.ts";
 
-/** Opens for reading what a path itself names, and waits for nobody at the other end of a pipe. */
+/** Opens a path for reading. Follows no link, and doesn't wait at a pipe. */
 export const READ_ITSELF = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
-/** Opens for writing over what is there. */
+/** Opens an existing file for overwriting. */
 export const WRITE_ITSELF = constants.O_WRONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
-/** What is in `.kit` is for its user to read, and the bundle too is for nobody else to write. */
+/** Files in `.kit` are their user's. Others may read some, such as the bundle, but never write. */
 const OWNER_ONLY = 0o600;
 const OWNER_WRITES = 0o755;
-/** Opens for appending and reading, and makes the file if there is none. */
+/** Opens for appending and reading, and creates a missing file. */
 export const APPEND_ITSELF =
   constants.O_RDWR | constants.O_APPEND | constants.O_CREAT | constants.O_NOFOLLOW;
 
 /**
- * Opens a file of `.kit`. What a symbolic link, a pipe or a device in its place leads to is no file
- * of ours.
- * @throws as `openSync`, and for what is no plain file
+ * Opens a file of `.kit`. Refuses a symbolic link, a pipe or a device in its place, which could lead
+ * anywhere.
+ * @throws as `openSync`, and KitError `NO_FILE` unless it is a plain file
  */
 export function openPlain(path: string, flags: number = READ_ITSELF): number {
   return openWithStats(path, flags).file;
 }
 
 /**
- * What `use` makes of a plain file of `.kit`, or `otherwise` where there is none or it throws.
- * @param use also told what the file was before anything of it is read
+ * Returns what `use` makes of a plain file of `.kit`, or `otherwise` if there is none or `use` throws.
+ * @param use also gets the file's stats from before it is read
  */
 export function usePlain<T>(
   path: string,
@@ -51,7 +51,7 @@ export function usePlain<T>(
     file = opened.file;
     return use(file, opened.stats);
   } catch {
-    // Missing, not to be read, torn by a crash of the machine, or not ours.
+    // Missing, unreadable, torn by a crash of the machine, or not ours.
     return otherwise;
   } finally {
     if (file !== undefined) closeSync(file);
@@ -63,15 +63,15 @@ function openWithStats(path: string, flags: number): { file: number; stats: Stat
   const stats = fstatSync(file);
   if (stats.isFile()) return { file, stats };
   closeSync(file);
-  throw new KitError("NO_FILE", `${path} is no plain file. Remove it.`);
+  throw new KitError("NO_FILE", `${path} is not a plain file. Remove it.`);
 }
 
-/** Whether there is a folder of this name; a link to one is none. */
+/** Whether a folder is there. A link to one doesn't count. */
 export function isFolder(path: string): boolean {
   return statsOf(path)?.isDirectory() ?? false;
 }
 
-/** Whether there is a plain file of this name; a link to one is none. */
+/** Whether a plain file is there. A link to one doesn't count. */
 export function isPlainFile(path: string): boolean {
   return statsOf(path)?.isFile() ?? false;
 }
@@ -85,18 +85,18 @@ export function refuseLink(path: string): void {
   );
 }
 
-/** Changes with what is in a file, and with which file it is. */
+/** Changes when a file is written or replaced. */
 export function stampOf({ ino, size, mtimeMs }: Stats): string {
   return `${ino} ${size} ${mtimeMs}`;
 }
 
-/** The stamp of what a path itself names; empty when there is nothing. */
+/** The stamp of the file, folder or link at a path; empty when there is nothing. */
 export function stampAt(path: string): string {
   const stats = statsOf(path);
   return stats ? stampOf(stats) : "";
 }
 
-/** What a path itself names; undefined when there is nothing. */
+/** The stats of the file, folder or link at a path; undefined when there is nothing. */
 export function statsOf(path: string): Stats | undefined {
   try {
     return lstatSync(path, { throwIfNoEntry: false });
@@ -107,8 +107,8 @@ export function statsOf(path: string): Stats | undefined {
 }
 
 /**
- * As `mkdir -p`, for nobody else to write, whatever the umask. Node's own never returns where the
- * system answers ENOENT, as in `/proc`.
+ * As `mkdir -p`, with folders that only their user can write, whatever the umask. Node's own never
+ * returns where the system answers ENOENT, as in `/proc`.
  * @throws KitError `LINK_IN_KIT`
  */
 export function makeDirectory(path: string): void {
@@ -125,7 +125,7 @@ export function makeDirectory(path: string): void {
 
 /**
  * Writes the whole file or nothing: a reader never sees half of it.
- * @param mode who may read and write it, where the umask lets them; default: its user alone
+ * @param mode permissions before the umask. Default: only its user reads and writes
  */
 export function writeFileAtomically(path: string, content: string, mode = OWNER_ONLY): void {
   const temporary = `${path}.${randomBytes(6).toString("hex")}.tmp`;
@@ -138,17 +138,17 @@ export function writeFileAtomically(path: string, content: string, mode = OWNER_
   }
 }
 
-/** A file of Kit's with more in it is none. */
+/** A longer file isn't Kit's. */
 const MOST_JSON_BYTES = 1024 * 1024;
 
-/** What a file says, and its stamp from before it was read. */
+/** A file's JSON, and its stamp from before it was read. */
 export interface StampedJson {
   /** Undefined when it is longer than `most` bytes or does not parse. */
   value: unknown;
   stamp: string;
 }
 
-/** Undefined when there is no such file, or it cannot be read. */
+/** Undefined when the file is missing or unreadable. */
 export function readStampedJson(path: string, most = MOST_JSON_BYTES): StampedJson | undefined {
   return usePlain<StampedJson | undefined>(path, undefined, (file, stats) => {
     const text = stats.size > most ? "" : readFileSync(file, "utf8");

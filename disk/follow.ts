@@ -6,22 +6,20 @@ export interface FollowOptions {
   /** Byte offset to begin at. */
   from?: number;
   signal?: AbortSignal;
-  /** Says that no more will be written; the follower then ends at the end of the file. */
+  /** Whether the writer has ended. The follower then ends at the end of the file. */
   ended: () => boolean;
-  /** Wakes sooner than the poll where the system can. For tests. */
-  watching?: boolean;
 }
 
 /**
- * The bytes of a file as they are written, from `from` until `ended` or `signal`.
- * @param opened the file, where it is open already; it is left when this has ended
+ * Yields the bytes of a file as they are written, from `from` until `ended` or `signal`.
+ * @param opened the file, if it is open already. The follower leaves it at its end
  */
 export async function* followFile(
   path: string,
   options: FollowOptions,
   opened?: GrowingFile,
 ): AsyncGenerator<Buffer> {
-  const { signal, ended, watching = true } = options;
+  const { signal, ended } = options;
   let position = options.from ?? 0;
   let file = opened;
   let wake: (() => void) | undefined;
@@ -29,11 +27,11 @@ export async function* followFile(
   signal?.addEventListener("abort", abort);
   try {
     while (!signal?.aborted) {
-      // Asked before reading: what was written before the end is still read.
+      // Before reading, so that the writer's last bytes are still read.
       const isOver = ended();
-      file ??= await openGrowing(path, watching);
+      file ??= await openGrowing(path);
       while (file && !signal?.aborted) {
-        // What is kept may be older than the answer above.
+        // The kept bytes may be older than the answer above.
         const kept = isOver ? undefined : file.after(position);
         const chunk = kept ?? (await readAt(file, position));
         if (chunk.length === 0) break;
@@ -47,7 +45,7 @@ export async function* followFile(
         else if (file) file.onTick(resolve);
         else setTimeout(resolve, POLL_MS);
       });
-      // Goes on at once: whether more will come may take a look at the disk.
+      // At once: `ended` may have to read the disk.
       const fresh = signal?.aborted ? undefined : file?.after(position);
       if (!fresh?.length) continue;
       position += fresh.length;

@@ -3,26 +3,26 @@ import { type FileHandle, open } from "node:fs/promises";
 import { READ_ITSELF } from "./file.ts";
 
 /**
- * Correctness rests on this poll: `fs.watch` reports nothing on many mounts. Short enough for what
- * is written to reach a reader within 300 ms, on a busy machine too.
+ * Correctness rests on this poll: `fs.watch` reports nothing on many mounts. Short enough for new
+ * bytes to reach a reader within 300 ms, on a busy machine too.
  */
 export const POLL_MS = 200;
-/** How much of what is new is kept for those who follow. */
+/** The most new bytes that are kept for all followers. */
 const KEPT_BYTES = 64 * 1024;
 const NOTHING = Buffer.alloc(0);
 
-/** A file that grows, looked at once for all who follow it. */
+/** A growing file, read once for all its followers. */
 export interface GrowingFile {
-  /** For what is not kept. */
+  /** Reads the bytes that `after` has not kept. */
   handle: FileHandle;
   /**
-   * What the last look found after a position, at its end nothing; undefined when it is not kept.
-   * The same buffer for all who are at the same position.
+   * The newest bytes behind a position, empty at the end of the file; undefined when they were not
+   * kept. Followers at the same position get the same buffer.
    */
   after: (position: number) => Buffer | undefined;
   /** Calls once, when the file has grown or {@link POLL_MS} have passed. */
   onTick: (call: () => void) => void;
-  /** To be called once by who has opened it. */
+  /** Every opener must call this once. */
   leave: () => Promise<void>;
 }
 
@@ -31,20 +31,17 @@ interface Shared extends Omit<GrowingFile, "leave"> {
   close: () => Promise<void>;
 }
 
-/** By what the file is on its disk: another one may have come to the same path. */
+/** By device and inode: another file may have taken the same path. */
 const growing = new Map<string, Shared>();
 
-/** @returns nothing as long as there is no plain file at the path */
-export async function openGrowing(
-  path: string,
-  watching: boolean,
-): Promise<GrowingFile | undefined> {
+/** @returns undefined until a plain file is at the path */
+export async function openGrowing(path: string): Promise<GrowingFile | undefined> {
   const handle = await openIfThere(path);
   if (!handle) return undefined;
   const { dev, ino } = fstatSync(handle.fd, { bigint: true });
-  const key = `${dev} ${ino} ${watching}`;
+  const key = `${dev} ${ino}`;
   const known = growing.get(key);
-  const shared = known ?? createShared(path, handle, watching);
+  const shared = known ?? createShared(path, handle);
   shared.followers++;
   growing.set(key, shared);
   if (known) await handle.close();
@@ -58,25 +55,25 @@ export async function openGrowing(
   };
 }
 
-function createShared(path: string, handle: FileHandle, watching: boolean): Shared {
+function createShared(path: string, handle: FileHandle): Shared {
   const fresh = Buffer.allocUnsafe(KEPT_BYTES);
   let start = fstatSync(handle.fd).size;
   let kept = NOTHING;
   let calls: (() => void)[] = [];
 
-  function look(): void {
+  function readNew(): void {
     const end = start + kept.length;
     const length = readSync(handle.fd, fresh, 0, KEPT_BYTES, end);
     if (length === 0) return;
-    // Much at once is for each to read.
-    const isMuch = length === KEPT_BYTES;
-    start = isMuch ? fstatSync(handle.fd).size : end;
-    kept = isMuch ? NOTHING : Buffer.from(fresh.subarray(0, length));
+    // Each follower reads a large addition itself.
+    const isLarge = length === KEPT_BYTES;
+    start = isLarge ? fstatSync(handle.fd).size : end;
+    kept = isLarge ? NOTHING : Buffer.from(fresh.subarray(0, length));
   }
 
   function tick(): void {
     try {
-      look();
+      readNew();
     } catch {
       // Nothing is kept any more, so that each follower meets the error itself.
       start = NaN;
@@ -87,7 +84,7 @@ function createShared(path: string, handle: FileHandle, watching: boolean): Shar
   }
 
   const timer = setInterval(tick, POLL_MS);
-  const watcher = watching ? tryWatch(path, tick) : undefined;
+  const watcher = tryWatch(path, tick);
   return {
     followers: 0,
     handle,
@@ -105,13 +102,13 @@ function createShared(path: string, handle: FileHandle, watching: boolean): Shar
   };
 }
 
-/** @returns nothing for what is no plain file, a link to one included */
+/** @returns undefined unless a plain file is there; a link to one doesn't count */
 export async function openIfThere(path: string): Promise<FileHandle | undefined> {
   let file: FileHandle;
   try {
     file = await open(path, READ_ITSELF);
   } catch (error) {
-    // ELOOP: it is a link, and what that leads to is not ours.
+    // ELOOP: a link, which could lead out of `.kit`.
     if (["ENOENT", "ELOOP"].includes((error as NodeJS.ErrnoException).code ?? "")) return undefined;
     throw error;
   }

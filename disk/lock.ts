@@ -5,14 +5,14 @@ import { setTimeout as delay } from "node:timers/promises";
 import { readJson } from "./file.ts";
 import { type Owner, describeOwner, ownerState } from "./owner.ts";
 
-/** What cannot be asked whether it still lives, in another container or torn, holds it no longer. */
+/** A holder that we can't check, in another container or torn, loses the lock after this. */
 const LONGEST_HOLD_MS = 10_000;
 
 const POLL_MS = 20;
 
 /**
- * Takes a lock among processes: a folder that names its holder. A dead holder's is taken over.
- * @returns gives it back; undefined when another has held it all the time
+ * Takes a lock among processes: a folder that names its holder. Takes over a dead holder's lock.
+ * @returns the function that releases it; undefined when another process held it until the limit
  */
 export async function takeLock(path: string, limitMs: number): Promise<(() => void) | undefined> {
   const deadline = performance.now() + limitMs;
@@ -29,7 +29,7 @@ function tryLock(path: string): (() => void) | undefined {
   try {
     writeFileSync(join(mine, "owner.json"), JSON.stringify(describeOwner()), { mode: 0o600 });
     if (moveFolder(mine, path)) return () => remove(path);
-    // Of two that find the same dead holder only one can move it aside: its name is then taken.
+    // Of two processes that find the same dead holder, only one can move it aside to this name.
     const aside = nameIfDead(path);
     if (!aside || !moveFolder(path, aside)) return undefined;
     if (moveFolder(mine, path)) return () => [path, aside].forEach(remove);
@@ -44,20 +44,20 @@ function remove(folder: string): void {
   rmSync(folder, { recursive: true, force: true });
 }
 
-/** @returns false where there is one with something in it, or none to move */
+/** @returns false when the target is not empty, or nothing is there to move */
 function moveFolder(from: string, to: string): boolean {
   try {
     renameSync(from, to);
     return true;
   } catch (error) {
     const { code = "" } = error as NodeJS.ErrnoException;
-    // EPERM: as Windows says it.
+    // EPERM: on Windows.
     if (["ENOTEMPTY", "EEXIST", "ENOENT", "EPERM"].includes(code)) return false;
     throw error;
   }
 }
 
-/** Where to move a lock whose holder is gone; undefined while it is held. */
+/** The path to move a dead holder's lock to; undefined while it is held. */
 function nameIfDead(path: string): string | undefined {
   const stats = statSync(path, { throwIfNoEntry: false });
   if (!stats) return undefined;

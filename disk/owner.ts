@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { readFileSync, readlinkSync } from "node:fs";
 import { hostname } from "node:os";
 
-/** Which process owns a job or a run, told apart across reboots, containers and reused pids. */
+/** The process that owns a job or a run, identified across reboots, containers and reused pids. */
 export interface Owner {
   host: string;
   pid: number;
@@ -11,15 +11,15 @@ export interface Owner {
   /** Linux's pid namespace: a pid means nothing in another. Null elsewhere. */
   pidNamespace: string | null;
   /**
-   * When the process started, which tells a reused pid: in Linux's clock ticks since boot, elsewhere
-   * as `ps` says it. Null where neither can be had.
+   * When the process started, which reveals a reused pid: in Linux's clock ticks since boot, elsewhere
+   * as `ps` prints it. Null where neither is available.
    */
   startTime: string | null;
 }
 
 /**
  * `unknown`: the process is on another machine or in another pid namespace, or hidden from us, or
- * nothing proves that what has its pid is it.
+ * another process may have its pid by now.
  */
 export type OwnerState = "alive" | "gone" | "unknown";
 
@@ -30,7 +30,7 @@ interface Seen {
   startTime: string;
 }
 
-/** What `ps` says counts this long: each time costs a process. */
+/** An answer of `ps` counts this long, because each costs a process. */
 const PS_FRESH_MS = 1_000;
 const PS_LIMIT_MS = 2_000;
 
@@ -38,7 +38,7 @@ let here: System | undefined;
 let ownStart: string | null | undefined;
 const seenByPs = new Map<number, { seen: Seen | null; at: number }>();
 
-/** Where this process runs, which stays as it is for as long as it does. */
+/** The system that this process runs on, which never changes while it runs. */
 function describeSystem(): System {
   here ??= {
     host: hostname(),
@@ -63,15 +63,15 @@ export function ownerState(owner: Owner): OwnerState {
   if (!processExists(owner.pid)) return "gone";
   if (owner.startTime === null) return "unknown";
   const found = readProcess(owner.pid);
-  // Hidden, as where `/proc` is mounted with `hidepid`, or we have too many files open.
+  // Hidden, as when `/proc` is mounted with `hidepid`, or this process has too many files open.
   if (!found) return "unknown";
   const isZombie = found.state === "Z" || found.state === "X";
   return found.startTime === owner.startTime && !isZombie ? "alive" : "gone";
 }
 
 /**
- * Whether the pid of an owner that was alive a moment ago still is no stranger's: the owner's own,
- * also when it has just ended, or nobody's. No system gives away a pid whose group still lives.
+ * Whether no stranger has taken the pid of an owner that was alive a moment ago: the owner has it,
+ * even if it has just ended, or nobody does. No system reuses a pid whose group still lives.
  */
 export function keepsPid(owner: Owner): boolean {
   if (!isHere(owner)) return false;
@@ -84,7 +84,7 @@ function isHere(owner: Owner): boolean {
   return (
     owner.bootId === system.bootId &&
     owner.pidNamespace === system.pidNamespace &&
-    // A machine's name may change with its networks, so it counts only where nothing else tells.
+    // A machine's name may change with its networks, so it counts only without a boot id.
     (owner.bootId !== null || owner.host === system.host)
   );
 }
@@ -105,7 +105,7 @@ function readProcess(pid: number, freshMs = PS_FRESH_MS): Seen | null {
   return describeSystem().bootId === null ? askPs(pid, freshMs) : readProc(pid);
 }
 
-/** As where there is no `/proc`, on macOS. */
+/** Where there is no `/proc`, as on macOS. */
 function askPs(pid: number, freshMs: number): Seen | null {
   const at = performance.now();
   const last = seenByPs.get(pid);
@@ -115,7 +115,7 @@ function askPs(pid: number, freshMs: number): Seen | null {
   const line = orNull(() =>
     execFileSync("ps", columns, {
       encoding: "utf8",
-      // One way to write a time, for all who compare it.
+      // Times of two processes compare only in the same format.
       env: { ...process.env, LC_ALL: "C", TZ: "UTC" },
       stdio: ["ignore", "pipe", "ignore"],
       timeout: PS_LIMIT_MS,

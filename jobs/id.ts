@@ -8,8 +8,7 @@ const LAST_MS = Date.parse("9999-12-31T23:59:59.999Z");
 
 /**
  * An id that sorts by creation time, in UTC to the millisecond: `20261121-095830-123-k3f9`.
- * @param newest the project's newest id: where the clock has gone back, the next one still sorts
- * after it
+ * @param newest the project's newest id. The new one sorts after it even if the clock went back
  */
 export function createJobId(now: Date = new Date(), newest = ""): string {
   const next = (timeOfJobId(newest)?.getTime() ?? 0) + 1;
@@ -19,14 +18,14 @@ export function createJobId(now: Date = new Date(), newest = ""): string {
   return `${date}-${time.replace(".", "-")}-${suffix.join("")}`;
 }
 
-/** When a job was made, as its id says; undefined where that is no time. */
+/** The time in a job's id; undefined when it is invalid. */
 export function timeOfJobId(id: string): Date | undefined {
   const [, year, month, day, hour, minute, second, millisecond] = PARTS.exec(id) ?? [];
   const time = new Date(`${year}-${month}-${day}T${hour}:${minute}:${second}.${millisecond}Z`);
   return Number.isNaN(time.getTime()) ? undefined : time;
 }
 
-/** Holds for ids of our making only, which are safe as a file name. */
+/** Whether Kit made this id, so that it is safe as a file name. */
 export function isJobId(value: string): boolean {
   return ID.test(value);
 }

@@ -3,7 +3,7 @@ import type { TrainConfig } from "../protocol/trainConfig.ts";
 import { readStampedJson, stampAt, writeFileAtomically } from "../disk/file.ts";
 import { timeOfJobId } from "./id.ts";
 
-/** `job.json`: what is written once when a job is made. */
+/** `job.json`, written once when a job is created. */
 export interface JobFile {
   id: string;
   name: string;
@@ -16,36 +16,36 @@ export function writeJobFile(directory: string, file: JobFile): void {
 }
 
 export interface JobFiles {
-  /** Undefined when it is missing or no job's. One that is no job's is read again once it changes. */
+  /** Undefined when the file is missing or invalid. Rereads an invalid file only when it changes. */
   read: (directory: string) => JobFile | undefined;
   forget: (directory: string) => void;
 }
 
 export function createJobFiles(): JobFiles {
-  /** The stamps of files that were read and are no job's. */
-  const useless = new Map<string, string>();
+  /** The stamps of invalid files, by directory. */
+  const invalid = new Map<string, string>();
   return {
     read(directory) {
       const path = pathIn(directory);
-      const known = useless.get(directory);
+      const known = invalid.get(directory);
       if (known !== undefined && known === stampAt(path)) return undefined;
       const { value, stamp } = readStampedJson(path) ?? {};
       if (isJobFile(value)) return withTime(value, directory);
-      if (stamp !== undefined) useless.set(directory, stamp);
+      if (stamp !== undefined) invalid.set(directory, stamp);
       return undefined;
     },
-    forget: (directory) => void useless.delete(directory),
+    forget: (directory) => void invalid.delete(directory),
   };
 }
 
-/** Where the file holds no time, the folder's name tells it. */
+/** Takes a missing time from the folder's name. */
 function withTime(file: JobFile, directory: string): JobFile {
   if (isTime(file.createdAt)) return file;
   const createdAt = timeOfJobId(basename(directory))?.toISOString() ?? file.createdAt;
   return { ...file, createdAt };
 }
 
-/** Whether it is an ISO 8601 time, which every browser reads the same. */
+/** Whether it is an ISO 8601 time, which all browsers read alike. */
 export function isTime(text: string): boolean {
   return /^\d{4}-\d\d-\d\dT/.test(text) && !Number.isNaN(Date.parse(text));
 }

@@ -1,6 +1,6 @@
-import { closeSync, readFileSync, writeSync } from "node:fs";
+import { closeSync, fstatSync, readFileSync, writeSync } from "node:fs";
 import { join } from "node:path";
-import { WRITE_ITSELF, openPlain, readJson, writeFileAtomically } from "../disk/file.ts";
+import { WRITE_ITSELF, openPlain, readJson, stampOf, writeFileAtomically } from "../disk/file.ts";
 import { type Owner, describeOwner } from "../disk/owner.ts";
 
 export const RENEWAL_MS = 5_000;
@@ -12,15 +12,15 @@ export interface LeaseRecord {
   renewal: number;
   /** Whether the job has claimed its turn to train. */
   hasTurn?: boolean;
-  /** Its owner gave the job up, and may live on. */
+  /** The owner gave the job up; its process may live on. */
   isReleased?: boolean;
 }
 
 /** Shows that a job's owner is alive, for as long as it is held. */
 export interface Lease {
-  /** Tells the jobs that wait whether this one takes its turn. */
+  /** Shows waiting jobs whether this one takes its turn. */
   claimTurn: (hasTurn: boolean) => void;
-  /** Stops renewing, and says so. Idempotent. */
+  /** Stops renewing, and records that. Idempotent. */
   release: () => void;
 }
 
@@ -40,7 +40,7 @@ export function holdLease(directory: string): Lease {
     try {
       renew();
     } catch {
-      // A full disk or a deleted job: readers see the lease stand still, which is the truth.
+      // A full disk or a deleted job. Readers then rightly see a lease that stands still.
     }
   }, RENEWAL_MS);
   timer.unref();
@@ -54,16 +54,19 @@ export function holdLease(directory: string): Lease {
       isReleased = true;
       clearInterval(timer);
       try {
-        sayReleased(path, recordNow());
+        markReleased(path, recordNow());
       } catch {
-        // A deleted job, or a folder that became read-only: readers ask whether the process lives.
+        // A deleted job or a read-only folder. Readers then check the process itself.
       }
     },
   };
 }
 
-/** In its place, which a full disk has room for. What it says is longer, so nothing is cut off. */
-function sayReleased(path: string, record: LeaseRecord): void {
+/**
+ * Writes in place, which works on a full disk. The new content is longer than the old, so nothing
+ * of that is left.
+ */
+function markReleased(path: string, record: LeaseRecord): void {
   const file = openPlain(path, WRITE_ITSELF);
   try {
     writeSync(file, JSON.stringify({ ...record, isReleased: true } satisfies LeaseRecord), 0);
@@ -72,19 +75,26 @@ function sayReleased(path: string, record: LeaseRecord): void {
   }
 }
 
-/** Who holds the lease, or held it last. */
+/** The lease's holder, or its last one. */
 export function leaseOwner(directory: string): Owner | undefined {
   return (readJson(leasePath(directory)) as LeaseRecord | undefined)?.owner;
 }
 
+/** A lease and the file's stamp from before it was read. */
+export interface StampedLease {
+  record: LeaseRecord;
+  stamp: string;
+}
+
 /** `unreadable`: for a reason that is not the lease's, such as too many open files. */
-export function readLease(directory: string): LeaseRecord | "missing" | "unreadable" {
+export function readLease(directory: string): StampedLease | "missing" | "unreadable" {
   let file: number | undefined;
   try {
     file = openPlain(leasePath(directory));
+    const stamp = stampOf(fstatSync(file));
     const record = JSON.parse(readFileSync(file, "utf8")) as Partial<LeaseRecord> | null;
     const isWhole = record?.owner !== undefined && record.renewal !== undefined;
-    return isWhole ? (record as LeaseRecord) : "missing";
+    return isWhole ? { record: record as LeaseRecord, stamp } : "missing";
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     return code === undefined || NO_LEASE.has(code) ? "missing" : "unreadable";
@@ -93,9 +103,9 @@ export function readLease(directory: string): LeaseRecord | "missing" | "unreada
   }
 }
 
-/** What is said of a file that is not there, or is none of ours. */
+/** The codes of a missing file, and of one that Kit didn't write. */
 const NO_LEASE = new Set(["ENOENT", "ENOTDIR", "ELOOP", "NO_FILE"]);
 
-function leasePath(directory: string): string {
+export function leasePath(directory: string): string {
   return join(directory, "lease.json");
 }

@@ -1,87 +1,93 @@
 import { isFolder, statsOf } from "../disk/file.ts";
-import { RENEWAL_MS, readLease } from "./lease.ts";
 import { type Owner, ownerState } from "../disk/owner.ts";
+import { RENEWAL_MS, readLease } from "./lease.ts";
 import { logPath } from "./paths.ts";
 
-/** An owner we cannot see is taken for dead when its lease and its log stood still for this long. */
+/** An owner that we can't see counts as dead when its lease and log stood still for this long. */
 export const SILENCE_MS = 60_000;
-/** No owner lives whose lease is not there for this long: each renewal writes it anew. */
+/** An owner is gone when its lease is missing for this long: each renewal writes it anew. */
 export const MISSING_MS = 2 * RENEWAL_MS;
-/** A reader that looks less often was itself stopped; more than this of it is no owner's silence. */
-export const LOOK_MS = 10_000;
+/** The most that one gap between two checks adds to a silence: a longer gap is the reader's own. */
+export const LONGEST_GAP_MS = 10_000;
 
 /** `silent`: out of our sight, and without a sign of life for {@link SILENCE_MS}. */
 export type LeaseState = "held" | "gone" | "silent";
 
-/** What is seen of a job's owner. */
+/** The state of a job's owner. */
 export interface OwnerSight {
   lease: LeaseState;
+  /** The stamp of the lease that proves that its owner is gone for good. */
+  proof?: string;
   /** Whether it has claimed the job's turn to train. */
   hasTurn: boolean;
 }
 
 export interface LeaseWatch {
-  look: (id: string, directory: string) => OwnerSight;
-  /** For as long as it holds, each look sees what the last one did. */
+  check: (id: string, directory: string) => OwnerSight;
+  /** While it holds, each check returns the last result. */
   hold: (isHeld: boolean) => void;
   forget: (id: string) => void;
 }
 
-interface Seen extends OwnerSight {
-  /** Who holds the lease, or held it last. */
+interface Seen {
+  hasTurn: boolean;
+  /** The lease's holder, or its last one. */
   owner?: Owner;
-  /** Undefined while there is no lease. */
+  /** Undefined while the lease is missing. */
   renewal?: number;
+  stamp?: string;
   isReleased: boolean;
-  /** In bytes; a log that grows is a sign of life, too. */
+  /** In bytes. A growing log is a sign of life, too. */
   logSize?: number;
-  /** How long it has been like that before this reader's eyes. */
+  /** How long this reader has seen no change. */
   stillMs: number;
-  /** When it was looked at last. */
+  /** The time of the last check. */
   at: number;
 }
 
 const UNSEEN: OwnerSight = { lease: "held", hasTurn: false };
 
 /**
- * Reads leases over time. An owner that is proven to be alive holds its lease; for any other, what
- * counts is how long this reader, on its own clock, saw no sign of life.
- * @param freshMs how long what was seen counts, for all who look
+ * Reads leases over time. A living owner holds its lease. Any other loses it when this reader, by
+ * its own clock, has seen no sign of life for long enough.
+ * @param freshMs how long a check's result counts for all callers
  */
 export function createLeaseWatch(
   freshMs = 0,
   now: () => number = () => performance.now(),
 ): LeaseWatch {
-  const seen = new Map<string, Seen>();
+  const seen = new Map<string, Seen & OwnerSight>();
   let isHeld = false;
 
-  function see(directory: string, last: Seen | undefined): Omit<Seen, "lease"> {
+  function see(directory: string, last: Seen | undefined): Seen {
     const at = now();
     const found = readLease(directory);
-    // Nothing was learnt, and so none of this time counts.
+    // We learnt nothing, so this time doesn't count.
     if (found === "unreadable" && last?.owner) return { ...last, at };
-    const record = typeof found === "string" ? undefined : found;
+    const { record, stamp } = typeof found === "string" ? {} : found;
     const logSize = statsOf(logPath(directory))?.size;
     const isStill = last?.renewal === record?.renewal && last?.logSize === logSize;
     const isAlive = record !== undefined && isProvenAlive(record.owner);
+    const gapMs = last ? Math.min(at - last.at, LONGEST_GAP_MS) : 0;
     return {
       owner: record?.owner ?? last?.owner,
       renewal: record?.renewal,
+      stamp,
       logSize,
       hasTurn: record?.hasTurn === true,
       isReleased: record?.isReleased === true,
-      stillMs: last && isStill && !isAlive ? last.stillMs + Math.min(at - last.at, LOOK_MS) : 0,
+      stillMs: last && isStill && !isAlive ? last.stillMs + gapMs : 0,
       at,
     };
   }
 
   return {
-    look(id, directory) {
+    check(id, directory) {
       const last = seen.get(id);
       if (isHeld) return last ?? UNSEEN;
       if (last && now() - last.at < freshMs) return last;
       const sight = see(directory, last);
-      const known = { ...sight, lease: judge(sight, directory) };
+      const known = { ...sight, proof: undefined, ...judge(sight, directory) };
       seen.set(id, known);
       return known;
     },
@@ -95,10 +101,12 @@ function isProvenAlive(owner: Owner): boolean {
   return owner.startTime !== null && ownerState(owner) === "alive";
 }
 
-function judge(seen: Omit<Seen, "lease">, directory: string): LeaseState {
-  const { owner, renewal, isReleased, stillMs } = seen;
-  if (isReleased) return "gone";
-  if (owner && ownerState(owner) === "gone") return "gone";
-  if (renewal !== undefined) return stillMs > SILENCE_MS ? "silent" : "held";
-  return stillMs > MISSING_MS || !isFolder(directory) ? "gone" : "held";
+function judge(seen: Seen, directory: string): Pick<OwnerSight, "lease" | "proof"> {
+  const { owner, renewal, stamp, isReleased, stillMs } = seen;
+  if (isReleased || (owner && ownerState(owner) === "gone")) {
+    return { lease: "gone", proof: stamp };
+  }
+  if (renewal !== undefined) return { lease: stillMs > SILENCE_MS ? "silent" : "held" };
+  // A missing lease proves nothing: its owner may write it anew.
+  return { lease: stillMs > MISSING_MS || !isFolder(directory) ? "gone" : "held" };
 }

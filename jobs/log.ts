@@ -4,7 +4,7 @@ import type { JobEvent } from "../protocol/event.ts";
 import { APPEND_ITSELF, openPlain } from "../disk/file.ts";
 
 export const NEWLINE = 0x0a;
-/** A record is far shorter, 64 KiB at most; a longer line is none, and is passed over unread. */
+/** A record has at most 64 KiB. A line longer than this is not one, and is skipped unread. */
 export const LONGEST_LINE_BYTES = 4 * 1024 * 1024;
 /** A number as `JSON.stringify` writes it, for a regular expression; no exponent that could overflow. */
 export const NUMBER = String.raw`-?(?:0|[1-9]\d*)(?:\.\d+)?(?:e[-+]?\d{1,2})?`;
@@ -33,7 +33,7 @@ export interface LogWriter {
   close: () => void;
 }
 
-/** Opens a log for its one writer, who closes a torn last line off before the first event. */
+/** Opens a log for its only writer. A newline ends a torn last line before the first event. */
 export function openLog(path: string): LogWriter {
   const file = openPlain(path, APPEND_ITSELF);
   let isTorn = endsTorn(file);
@@ -48,7 +48,7 @@ export function openLog(path: string): LogWriter {
           `The log ${path} is closed: its job has ended. Start another.`,
         );
       if (fstatSync(file).nlink === 0) {
-        // Writing still succeeds, where nobody will ever read it.
+        // A write would still succeed, but nobody could read it.
         throw new KitError(
           "CANNOT_WRITE",
           `${path} was deleted while its job went on. Start it again.`,
@@ -69,33 +69,33 @@ export function openLog(path: string): LogWriter {
 
 /** Whole lines of a log. */
 export interface LogLines {
-  /** Of what has just been written, one buffer for all who follow. */
+  /** One buffer for all followers of a newly written part. */
   bytes: Buffer;
   /** Byte offset of the first. */
   offset: number;
 }
 
 /**
- * Cuts what is read of a log from a byte offset on, chunk after chunk, into whole lines. Passes over
- * a line of several chunks that is longer than {@link LONGEST_LINE_BYTES}. Keeps nothing of a chunk.
+ * Cuts a log's chunks, read from a byte offset on, into whole lines. Skips a line of several chunks
+ * that is longer than {@link LONGEST_LINE_BYTES}. Keeps no reference to a chunk.
  */
 export function createLineCutter(from = 0): (chunk: Buffer) => LogLines | undefined {
   let offset = from;
   /** The start of a line, and how long it is. */
   let rest: Buffer[] = [];
   let length = 0;
-  let isPassingOver = false;
+  let isSkipping = false;
 
-  function passOver(chunk: Buffer): Buffer {
+  function skip(chunk: Buffer): Buffer {
     const newline = chunk.indexOf(NEWLINE);
-    const passed = newline === -1 ? chunk.length : newline + 1;
-    isPassingOver = newline === -1;
-    offset += passed;
-    return chunk.subarray(passed);
+    const skipped = newline === -1 ? chunk.length : newline + 1;
+    isSkipping = newline === -1;
+    offset += skipped;
+    return chunk.subarray(skipped);
   }
 
   return (next) => {
-    const chunk = isPassingOver ? passOver(next) : next;
+    const chunk = isSkipping ? skip(next) : next;
     const end = chunk.lastIndexOf(NEWLINE) + 1;
     const isWhole = end === chunk.length;
     let lines: LogLines | undefined;
@@ -109,7 +109,7 @@ export function createLineCutter(from = 0): (chunk: Buffer) => LogLines | undefi
     rest.push(Buffer.from(chunk.subarray(end)));
     length += chunk.length - end;
     if (length > LONGEST_LINE_BYTES) {
-      isPassingOver = true;
+      isSkipping = true;
       offset += length;
       [rest, length] = [[], 0];
     }

@@ -2,13 +2,13 @@ import { stampOf, statsOf } from "../disk/file.ts";
 import { readLastRecord, tryLogTail } from "./logTail.ts";
 import { type DerivedStatus, finalStatus } from "./status.ts";
 
-/** What a log says of its job. */
+/** The end of a job's log. */
 export interface LogEnd {
   hasRecords: boolean;
   /** How the job ended. */
   final?: DerivedStatus;
-  /** The log's stamp from before it was read. */
-  stamp: string;
+  /** The log's stamp from before it was read; undefined when it can't be read. */
+  stamp?: string;
 }
 
 export interface LogEnds {
@@ -16,27 +16,27 @@ export interface LogEnds {
   forget: (path: string) => void;
 }
 
-/** Reads the ends of logs; the log of an unfinished job again only when it has changed. */
+/** Reads the ends of logs. Rereads an unfinished job's log only when it has changed. */
 export function createLogEnds(): LogEnds {
   const seen = new Map<string, LogEnd>();
   return {
     read(path) {
       const known = seen.get(path);
       if (!known) {
-        // The log of a finished job is read once, so this is all that most jobs cost.
+        // A finished job's log costs this one read, and most jobs are finished.
         const last = readLastRecord(path);
         const final = last && finalStatus([last.record]);
         if (final) return { hasRecords: true, final, stamp: last.stamp };
       }
-      // Before reading: what is written meanwhile makes another stamp.
+      // Before reading: a write meanwhile changes the stamp.
       const stats = statsOf(path);
       const stamp = stats ? stampOf(stats) : "";
       if (known?.stamp === stamp) return known;
-      const tail = tryLogTail(path);
-      const records = tail ?? [];
+      const records = tryLogTail(path);
+      if (!records) return { hasRecords: false };
       const end = { hasRecords: records.length > 0, final: finalStatus(records), stamp };
-      // Also one in which there is nothing of use.
-      if (tail) seen.set(path, end);
+      // Useless logs too, so that a large one is not read each time.
+      seen.set(path, end);
       return end;
     },
     forget: (path) => void seen.delete(path),

@@ -2,7 +2,7 @@ import { fstatSync, readSync } from "node:fs";
 import { stampOf, usePlain } from "../disk/file.ts";
 import { type LogRecord, LONGEST_LINE_BYTES, NEWLINE, parseRecord } from "./log.ts";
 
-/** How much of a log's end is searched first for the event that ended the job. */
+/** The first search for the event that ended the job reads this much of the log's end. */
 const TAIL_BYTES = 256 * 1024;
 /** The whole log of most jobs. */
 const SHORT_BYTES = 16 * 1024;
@@ -11,11 +11,11 @@ const short = Buffer.allocUnsafe(SHORT_BYTES);
 
 /** The complete records at the end of a log, oldest first; all of them if the log is short. */
 export function readLogTail(path: string): LogRecord[] {
-  // No log yet, or none that can be read: the other jobs are shown all the same.
+  // A missing or unreadable log must not hide the other jobs.
   return tryLogTail(path) ?? [];
 }
 
-/** As {@link readLogTail}; undefined for no log yet, or none that can be read. */
+/** As {@link readLogTail}; undefined when the log is missing or unreadable. */
 export function tryLogTail(path: string): LogRecord[] | undefined {
   return usePlain<LogRecord[] | undefined>(path, undefined, (file, { size }) => {
     for (let length = TAIL_BYTES; ; length *= 4) {
@@ -31,7 +31,7 @@ function readRecords(file: number, from: number, to: number): LogRecord[] {
   const bytes = Buffer.alloc(to - from);
   const read = readSync(file, bytes, 0, bytes.length, from);
   const lines = bytes.toString("utf8", 0, read).split("\n");
-  // What follows the last newline is still being written.
+  // The line behind the last newline is still being written.
   lines.pop();
   if (from > 0) lines.shift();
   return lines.map(parseRecord).filter((record) => record !== undefined);
@@ -43,7 +43,7 @@ export interface LastRecord {
   stamp: string;
 }
 
-/** The last complete line of a log as a record, for as few calls of the system as can be. */
+/** The last complete line of a log as a record, with the fewest system calls. */
 export function readLastRecord(path: string): LastRecord | undefined {
   return usePlain<LastRecord | undefined>(path, undefined, (file, before) => {
     let from = 0;
@@ -55,7 +55,7 @@ export function readLastRecord(path: string): LastRecord | undefined {
     const end = short.subarray(0, length).lastIndexOf(NEWLINE);
     if (end < 0) return undefined;
     const start = short.subarray(0, end).lastIndexOf(NEWLINE) + 1;
-    // Where the line may have begun before what was read, it is not all of it.
+    // The line may have begun before the bytes that were read.
     if (start === 0 && from > 0) return undefined;
     const record = parseRecord(short.toString("utf8", start, end));
     return record && { record, stamp: stampOf(before) };

@@ -1,23 +1,24 @@
 import { mkdirSync, readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import type { TrainConfig } from "../protocol/trainConfig.ts";
-import { KitError, isKitError, messageOf } from "../protocol/error.ts";
-import type { Job } from "../protocol/job.ts";
 import { makeDirectory } from "../disk/file.ts";
+import { cannotWrite } from "../protocol/cannotWrite.ts";
+import { type KitError, isKitError } from "../protocol/error.ts";
+import type { Job } from "../protocol/job.ts";
+import type { TrainConfig } from "../protocol/trainConfig.ts";
 import { createJobId, isJobId } from "./id.ts";
 import { writeJobFile } from "./jobFile.ts";
 import { type Lease, holdLease } from "./lease.ts";
 import { type LogWriter, openLog } from "./log.ts";
 import { jobsPath, logPath } from "./paths.ts";
 
-/** A job that this process owns: it alone writes the log, and its lease shows that it is alive. */
+/** A job that this process owns: only it writes the log, and its lease shows that it is alive. */
 export interface OwnedJob {
   job: Job;
   /** Absolute path of the job's directory. */
   directory: string;
   append: LogWriter["append"];
   /**
-   * Makes the job `running`, or `queued` again, in the eyes of all others.
+   * Makes the job `running`, or `queued` again, for all readers.
    * @throws KitError `CANNOT_WRITE`
    */
   claimTurn: (hasTurn: boolean) => void;
@@ -26,12 +27,12 @@ export interface OwnedJob {
 }
 
 const OTHERS_READ_FOLDER = 0o755;
-/** How many ids are tried. A second is next to never needed. */
+/** How many ids are tried. The first nearly always works. */
 const MOST_IDS = 100;
 
 /**
- * Makes a job in a project, which is `queued`.
- * @param newId makes the job's id from when it is created and the newest of the project
+ * Creates a `queued` job in a project.
+ * @param newId makes the job's id from the time and the project's newest id
  * @throws KitError `CANNOT_WRITE` when the project's folder cannot be written
  */
 export function createOwnedJob(
@@ -52,13 +53,13 @@ export function createOwnedJob(
     try {
       lease?.claimTurn(hasTurn);
     } catch (error) {
-      throw cannotWrite(`Cannot write ${directory}`, error);
+      throw cannotWrite(`write ${directory}`, error);
     }
   };
   try {
     const { append } = (log = openLog(logPath(directory)));
     lease = holdLease(directory);
-    // Last, because the job is there for others as soon as this file is.
+    // Last, because this file makes the job visible to readers.
     writeJobFile(directory, { id, name, createdAt, config });
     const job: Job = { id, name, status: "queued", createdAt };
     return { job, directory, append, claimTurn, close };
@@ -69,7 +70,7 @@ export function createOwnedJob(
   }
 }
 
-/** A folder that this call has made: one that is there already is another job's. */
+/** Makes a folder of its own: an existing one is another job's. */
 function makeFolder(root: string, newId: typeof createJobId) {
   makeDirectory(root);
   for (let left = MOST_IDS; ; left--) {
@@ -77,7 +78,7 @@ function makeFolder(root: string, newId: typeof createJobId) {
     const id = newId(now, newestId(root));
     const directory = join(root, id);
     try {
-      // Others may read what it leaves, and change nothing.
+      // Others may read the folder, but not write in it.
       mkdirSync(directory, OTHERS_READ_FOLDER);
       return { id, directory, createdAt: now.toISOString() };
     } catch (error) {
@@ -95,24 +96,16 @@ function orCannotCreate<T>(root: string, create: () => T): T {
 }
 
 function cannotCreate(root: string, error: unknown): KitError {
-  return isKitError(error) ? error : cannotWrite(`Cannot create a job in ${root}`, error);
+  return isKitError(error) ? error : cannotWrite(`create a job in ${root}`, error);
 }
 
 function newestId(root: string): string | undefined {
   try {
     return readdirSync(root).filter(isJobId).sort().at(-1);
   } catch {
-    // It is the first job, or the folder cannot be read, which is told as the job is made.
+    // This is the first job, or the folder can't be read, which fails the creation next.
     return undefined;
   }
-}
-
-function cannotWrite(what: string, cause: unknown): KitError {
-  return new KitError(
-    "CANNOT_WRITE",
-    `${what}: ${messageOf(cause)}. Make the folder writable, or free disk space.`,
-    { cause },
-  );
 }
 
 function remove(directory: string): void {

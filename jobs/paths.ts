@@ -1,11 +1,11 @@
 import { join } from "node:path";
 
-/** The folder of a project's jobs, in which each has a folder named by its id. */
+/** The folder of a project's jobs. Each job's folder in it is named by the id. */
 export function jobsPath(project: string): string {
   return join(project, ".kit", "jobs");
 }
 
-/** Where a job's events are, whether or not there are any. */
+/** The path of a job's log, whether or not it exists. */
 export function logPath(directory: string): string {
   return `${directory}/events.ndjson`;
 }

@@ -1,6 +1,5 @@
 import { setTimeout as delay } from "node:timers/promises";
-import type { Job } from "../protocol/job.ts";
-import { isFinal } from "../protocol/job.ts";
+import { type Job, isFinal } from "../protocol/job.ts";
 import type { OwnedJob } from "./ownedJob.ts";
 import type { JobStore } from "./store.ts";
 
@@ -10,8 +9,8 @@ type Jobs = Pick<JobStore, "list">;
 
 /**
  * Resolves when the job may train: one job of a project trains at a time, first come first served.
- * @param onWait told of the job that is waited for, and of each that comes after it
- * @throws the signal's reason when it is aborted first
+ * @param onWait called with the job that goes first, and again when another one does
+ * @throws the signal's reason if it is aborted first
  */
 export async function waitForTurn(
   store: Jobs,
@@ -20,12 +19,12 @@ export async function waitForTurn(
   onWait: (before: Job) => void = () => {},
 ): Promise<void> {
   signal.throwIfAborted();
-  let told: string | undefined;
+  let waitedFor: string | undefined;
   for (;;) {
     const before = tryTurn(store, owned);
     if (!before) return;
-    if (before.id !== told) onWait(before);
-    told = before.id;
+    if (before.id !== waitedFor) onWait(before);
+    waitedFor = before.id;
     try {
       await delay(POLL_MS, undefined, { signal });
     } catch {
@@ -36,8 +35,8 @@ export async function waitForTurn(
 }
 
 /**
- * Claims first and looks again, without a lock: of two jobs that come at the same time each sees
- * the other's claim or comes too late to be overlooked, and both may step back, never both go on.
+ * Claims the turn, then checks again. This needs no lock: of two jobs that claim at the same time,
+ * at least one sees the other's claim. Both may step back; never do both go on.
  * @returns the job that goes before this one, or undefined when this one may train
  */
 function tryTurn(store: Jobs, owned: OwnedJob): Job | undefined {
@@ -50,7 +49,7 @@ function tryTurn(store: Jobs, owned: OwnedJob): Job | undefined {
   return meanwhile;
 }
 
-/** The job that trains, or else the next that will. */
+/** The job that trains, or else the next one to train. */
 function findBefore(store: Jobs, id: string): Job | undefined {
   const before = store.list().filter((other) => goesBefore(other, id));
   return before.find(({ status }) => status === "running") ?? before.at(-1);
@@ -58,6 +57,6 @@ function findBefore(store: Jobs, id: string): Job | undefined {
 
 function goesBefore(other: Job, id: string): boolean {
   if (other.id === id || isFinal(other.status)) return false;
-  // A later id that has its turn made its checks before this job was on disk.
+  // A later job that has its turn checked before this job was on disk.
   return other.id < id || other.status === "running";
 }

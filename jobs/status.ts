@@ -7,13 +7,13 @@ export const OWNER_GONE =
   "The process that ran this job ended without finishing it (killed, or out of memory?). Start a new run.";
 export const OWNER_SILENT = `The process that runs this job stopped reporting over ${SILENCE_MS / 1000} seconds ago (suspended, unreachable, or held up by a callback that does not return?). If it is gone for good, start a new run.`;
 
-/** A status and, for a failed job, the sentence that says why. */
+/** A status and, for a failed job, the reason as a sentence. */
 export interface DerivedStatus {
   status: JobStatus;
   error?: string;
 }
 
-/** The status that a log speaks for by itself; undefined while the job is unfinished. */
+/** The status by the log's last final event; undefined while it has none. */
 export function finalStatus(records: LogRecord[]): DerivedStatus | undefined {
   const last = records.filter(isFinalEvent).at(-1);
   if (!last) return undefined;
@@ -22,7 +22,7 @@ export function finalStatus(records: LogRecord[]): DerivedStatus | undefined {
   return { status, error: (last.data as { error?: string } | undefined)?.error };
 }
 
-/** The status of an unfinished job, from whether it has begun and whether its owner is alive. */
+/** The status of a job without a final event. */
 export function liveStatus(hasStarted: boolean, lease: LeaseState): DerivedStatus {
   if (lease === "gone") return { status: "failed", error: OWNER_GONE };
   if (lease === "silent") return { status: "failed", error: OWNER_SILENT };

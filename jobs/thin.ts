@@ -3,33 +3,26 @@ import type { FileHandle } from "node:fs/promises";
 import { type LossPoint, pixelEnds, thin } from "../protocol/curve.ts";
 import type { FollowOptions } from "../disk/follow.ts";
 import { openIfThere } from "../disk/growth.ts";
-import { type LogRecord, type PlacedRecord, NUMBER, createLineCutter, parseRecord } from "./log.ts";
+import { type LogRecord, type PlacedRecord, createLineCutter, parseRecord } from "./log.ts";
 
-/** How much is looked through in one go, with other work let in between. */
+/** How much is parsed at once, before other work gets its turn. */
 const CHUNK_BYTES = 256 * 1024;
-/** How many of the last logs stay whole: as many as the page has lines for. */
+/** The last logs stay whole: as many as the page has lines for. */
 const LAST_LOGS = 50;
 const RECORDS_AT_ONCE = 64;
 
-/** A log as `openLog` writes it, whole; found without the cost of parsing a million of them. */
-const PLAIN_LOG = new RegExp(
-  String.raw`\{"event":"training\.log","time":"[^"\\\n]*","data":\{` +
-    String.raw`"step":(${NUMBER}),"loss":(null|${NUMBER})(?:,"\w+":(?:null|${NUMBER}))*\}\}\n`,
-  "y",
-);
-
-/** Where a record is in the log, in bytes; `to` is behind its newline. */
+/** A record's place in the log, in bytes; `to` is behind its newline. */
 interface Place {
   from: number;
   to: number;
 }
 
-/** A `training.log`; a number that it does not carry is NaN. */
+/** A `training.log`; a number that it lacks is NaN. */
 interface Log extends Place, LossPoint {}
 
 /**
- * The records that are in a log from a byte offset on, but only those that a page shows, as `HISTORY`
- * in the protocol says. Yields once they are all known.
+ * Reads the records from a byte offset on that a page shows, as `HISTORY` in the protocol defines
+ * them. Yields once all are known.
  */
 export async function* readThinnedLog(
   path: string,
@@ -61,21 +54,14 @@ async function findShown(
   for await (const { text, offset } of linesOf(file, from, signal)) {
     const logs: Log[] = [];
     for (let start = 0, end = 0; start < text.length; start = end) {
-      PLAIN_LOG.lastIndex = start;
-      const plain = PLAIN_LOG.exec(text);
-      end = plain ? PLAIN_LOG.lastIndex : text.indexOf("\n", start) + 1;
-      const place = { from: offset + start, to: offset + end, step: NaN, loss: NaN };
-      if (plain) {
-        place.step = Number(plain[1]);
-        place.loss = plain[2] === "null" ? NaN : Number(plain[2]);
-        logs.push(place);
-      } else {
-        const record = parseRecord(text.slice(start, end));
-        if (record?.event === "training.log") logs.push(Object.assign(place, numbersIn(record)));
-        else if (record) others.push(place);
-      }
+      end = text.indexOf("\n", start) + 1;
+      const record = parseRecord(text.slice(start, end));
+      if (!record) continue;
+      const place = placeOf(record, offset + start, offset + end);
+      if (record.event === "training.log") logs.push(place);
+      else others.push(place);
     }
-    // Without a loss it is not on the curve, but tells that there was a log.
+    // Even a log without a loss, which is not on the curve, shows that there was one.
     if (lastLogs.length === 0) others.push(...logs.slice(0, 1));
     lastLogs = lastLogs.concat(logs.slice(-LAST_LOGS)).slice(-LAST_LOGS);
     curve = thin(curve.concat(logs.filter(({ step, loss }) => isFinite(step) && isFinite(loss))));
@@ -84,15 +70,17 @@ async function findShown(
   return [...shown.values()].sort((a, b) => a.from - b.from);
 }
 
-function numbersIn({ data }: LogRecord): LossPoint {
+function placeOf({ data }: LogRecord, from: number, to: number): Log {
   const { step, loss } = (data ?? {}) as Record<string, unknown>;
   return {
+    from,
+    to,
     step: typeof step === "number" ? step : NaN,
     loss: typeof loss === "number" ? loss : NaN,
   };
 }
 
-/** Whole lines and the offset of the first. A character is a byte: what matters here is ASCII. */
+/** Whole lines and the offset of the first. Latin-1, because what matters here is ASCII. */
 async function* linesOf(
   file: FileHandle,
   from: number,

@@ -1,8 +1,9 @@
 import type { OwnedJob } from "../jobs/ownedJob.ts";
+import { cannotWrite } from "../protocol/cannotWrite.ts";
 import type { Engine } from "../protocol/engine.ts";
 import type { TrainConfig } from "../protocol/trainConfig.ts";
 import { asEngineEvent } from "../protocol/engineReport.ts";
-import { KitError, isKitError, messageOf } from "../protocol/error.ts";
+import { isKitError } from "../protocol/error.ts";
 import {
   type EngineEvent,
   type EventData,
@@ -67,11 +68,7 @@ export async function runJob(options: RunOptions): Promise<RunResult> {
       owned.append(event);
     } catch (error) {
       if (isKitError(error)) throw error;
-      throw new KitError(
-        "CANNOT_WRITE",
-        `Cannot write the job's log in ${owned.directory}: ${messageOf(error)}. Make the folder writable, or free disk space.`,
-        { cause: error },
-      );
+      throw cannotWrite(`write the job's log in ${owned.directory}`, error);
     }
     hasEnded ||= isFinalEvent(event);
     onEvent(event);

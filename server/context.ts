@@ -12,8 +12,6 @@ export interface ServerContext {
   manifests: ManifestReader;
   runner: Runner;
   admitStream: StreamLimit;
-  /** False where files are only polled, as on mounts on which the system reports no changes. */
-  watching: boolean;
 }
 
 export interface Exchange {

@@ -3,10 +3,12 @@ import { isDeepStrictEqual } from "node:util";
 import { leaseOwner } from "../jobs/lease.ts";
 import type { Owner } from "../disk/owner.ts";
 import type { JobStore } from "../jobs/store.ts";
+import { isFinal } from "../protocol/job.ts";
 
 /** The ids of the jobs that a process owns and whose logs do not say how they ended. */
 export function unfinishedJobsOf(owner: Owner, jobs: JobStore): string[] {
-  const unfinished = jobs.list().filter(({ id }) => !jobs.hasEnded(id));
-  const ids = unfinished.map(({ id }) => id);
+  // A failed job's log may lack an end: a lost owner fails it, too.
+  const candidates = jobs.list().filter(({ status }) => !isFinal(status) || status === "failed");
+  const ids = candidates.map(({ id }) => id).filter((id) => !jobs.hasEnded(id));
   return ids.filter((id) => isDeepStrictEqual(leaseOwner(dirname(jobs.logPath(id))), owner));
 }

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { readFileSync, readdirSync, readlinkSync, statSync } from "node:fs";
+import { readFileSync, readdirSync, readlinkSync } from "node:fs";
 import { createInterface } from "node:readline";
 import { pathToFileURL } from "node:url";
 import { onTestFinished } from "vitest";
@@ -57,20 +57,6 @@ export function processesIn(directory: string): string[] {
       return readlinkSync(`/proc/${pid}/cwd`) === directory;
     } catch {
       // No process, or one that has ended.
-      return false;
-    }
-  });
-}
-
-/** Whether this process has the system watch a folder. */
-export function isWatched(folder: string): boolean {
-  const inode = `ino:${statSync(folder).ino.toString(16)} `;
-  return readdirSync("/proc/self/fd").some((file) => {
-    try {
-      if (readlinkSync(`/proc/self/fd/${file}`) !== "anon_inode:inotify") return false;
-      return readFileSync(`/proc/self/fdinfo/${file}`, "utf8").includes(inode);
-    } catch {
-      // Closed meanwhile.
       return false;
     }
   });

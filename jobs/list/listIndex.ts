@@ -1,25 +1,24 @@
 import { join } from "node:path";
+import { readJson, writeFileAtomically } from "../../disk/file.ts";
 import { type Job, isFinal, isJobStatus } from "../../protocol/job.ts";
-import { readJson, stampAt, writeFileAtomically } from "../../disk/file.ts";
 import { isTime } from "../jobFile.ts";
+import { type Proof, holds } from "../jobReader.ts";
 import { jobsPath } from "../paths.ts";
 
-/** So many jobs are worth the index; fewer are read from their own files in no time. */
+/** The index pays from this many jobs on. Fewer are quickly read from their own files. */
 export const INDEX_LEAST = 100;
 
-/** Of the index: those of half a million jobs. */
+/** The longest index that is read: that of half a million jobs. */
 const MOST_BYTES = 128 * 1024 * 1024;
 
-/** A finished job, and the stamp of the log that says so. Its `job.json` is written only once. */
-export interface IndexedJob extends Job {
-  log: string;
-}
+/** An ended job and the proof. Its `job.json` is written only once. */
+export interface IndexedJob extends Job, Proof {}
 
-/** `.kit/jobs-index.json`: the finished jobs as they were last read, so as not to read them again. */
+/** `.kit/jobs-index.json`: the ended jobs as they were last read, which spares reading them again. */
 export interface ListIndex {
-  /** Those of some jobs that are in the index and whose logs are as they were. */
+  /** Finds the jobs whose proof still holds. */
   find: (ids: readonly string[]) => IndexedJob[];
-  /** Puts these in place of what the index has. Where that cannot be, it is left as it is. */
+  /** Replaces the index. If it can't be written, it stays as it is. */
   write: (jobs: IndexedJob[]) => void;
 }
 
@@ -34,7 +33,7 @@ export function createListIndex(project: string): ListIndex {
       const found: IndexedJob[] = [];
       for (const id of ids) {
         const entry = known.get(id);
-        if (entry && entry.log === stampAt(`${root}/${id}/events.ndjson`)) found.push(entry);
+        if (entry && holds(entry, `${root}/${id}`)) found.push(entry);
       }
       return found;
     },
@@ -42,7 +41,7 @@ export function createListIndex(project: string): ListIndex {
       try {
         writeFileAtomically(path, JSON.stringify(jobs));
       } catch {
-        // Read-only, or the disk is full: the next reader takes longer, that is all.
+        // A read-only project or a full disk only slows the next reader down.
       }
     },
   };
@@ -54,13 +53,14 @@ function readEntries(path: string): IndexedJob[] {
 }
 
 function isIndexedJob(value: unknown): value is IndexedJob {
-  const { id, name, status, createdAt, log } = (value ?? {}) as Partial<IndexedJob>;
+  const { id, name, status, createdAt, log, lease } = (value ?? {}) as Partial<IndexedJob>;
   return (
     typeof id === "string" &&
     typeof name === "string" &&
     typeof createdAt === "string" &&
     isTime(createdAt) &&
     typeof log === "string" &&
+    (lease === undefined || typeof lease === "string") &&
     isJobStatus(status) &&
     isFinal(status)
   );

@@ -19,7 +19,7 @@ const MISSED_WHOLE_BYTES = 1024 * 1024;
 
 /** `GET /api/jobs/:id/events`: the job's events from `Last-Event-ID` on, as they are written. */
 export async function getJobEvents(
-  { jobs, admitStream, watching }: ServerContext,
+  { jobs, admitStream }: ServerContext,
   { request, response }: Exchange,
   id: string,
 ): Promise<void> {
@@ -65,7 +65,7 @@ export async function getJobEvents(
     }
     if (!isLast) {
       const cut = createLineCutter(offset);
-      for await (const chunk of followFile(path, { from: offset, signal, ended, watching })) {
+      for await (const chunk of followFile(path, { from: offset, signal, ended })) {
         const lines = cut(chunk);
         const part = lines && sharedFrames(lines);
         if (part) await send(part);

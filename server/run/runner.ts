@@ -1,6 +1,7 @@
 import { isPlainFile } from "../../disk/file.ts";
 import type { Owner } from "../../disk/owner.ts";
-import { KitError, isKitError, messageOf } from "../../protocol/error.ts";
+import { unwritable } from "../../protocol/cannotWrite.ts";
+import { KitError, isKitError } from "../../protocol/error.ts";
 import type { RunEnd } from "../../protocol/http.ts";
 import { readRunEnd, writeRunEnd } from "./end.ts";
 import { inFlightError, launchRun } from "./launch.ts";
@@ -41,8 +42,6 @@ export interface RunnerOptions {
   /** How to call the `kit` command: a program and its first arguments. */
   kit: string[];
   graceMs?: number;
-  /** False: the output is only polled, not watched. */
-  watching?: boolean;
   /** Called once the run that was ended is gone. */
   onGone?: (owner: Owner) => void;
   /** Whether a process that cannot be seen from here, as in another container, is at work on a job. */
@@ -51,7 +50,7 @@ export interface RunnerOptions {
 
 /** Launches the project's runs, one at a time, and finds the one that an earlier server launched. */
 export function createRunner(options: RunnerOptions): Runner {
-  const { project, kit, graceMs = GRACE_MS, watching, onGone, isAtWork = () => false } = options;
+  const { project, kit, graceMs = GRACE_MS, onGone, isAtWork = () => false } = options;
   let running: RunProcess | undefined;
   let starting: Promise<RunProcess> | undefined;
   let isClosed = false;
@@ -71,7 +70,7 @@ export function createRunner(options: RunnerOptions): Runner {
 
   function asRun({ id, hasEnded }: RunProcess): Run {
     const output: Run["output"] = (signal, from) =>
-      openOutput(project, id, { signal, from, watching, ended: hasEnded });
+      openOutput(project, id, { signal, from, ended: hasEnded });
     const status = () => (hasEnded() ? (readRunEnd(project, id) ?? "failed") : "running");
     return { id, output, status };
   }
@@ -86,11 +85,8 @@ export function createRunner(options: RunnerOptions): Runner {
         return asRun(running);
       } catch (error) {
         if (isKitError(error)) throw error;
-        throw new KitError(
-          "CANNOT_START",
-          `Cannot start a run in ${runDirectory(project)}: ${messageOf(error)}. Make the folder writable, or free disk space.`,
-          { cause: error },
-        );
+        const message = unwritable(`start a run in ${runDirectory(project)}`, error);
+        throw new KitError("CANNOT_START", message, { cause: error });
       } finally {
         starting = undefined;
       }

@@ -1,17 +1,24 @@
+import type fs from "node:fs";
 import { appendFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { followFile } from "../../disk/follow.ts";
+import { disableWatch } from "../noWatch.ts";
 import { createProject } from "../project.ts";
 
+vi.mock("node:fs", async (original) => {
+  const actual = await original<typeof fs>();
+  return { ...actual, watch: vi.fn(actual.watch) };
+});
+
 /** Collects what a follower gets until the test says that no more will come. */
-function follow(path: string, from = 0, watching = true) {
+function follow(path: string, from = 0) {
   let isOver = false;
   const chunks: Buffer[] = [];
   const waiting: { length: number; resolve: () => void }[] = [];
   const length = () => Buffer.concat(chunks).length;
   const all = (async () => {
-    for await (const chunk of followFile(path, { from, ended: () => isOver, watching })) {
+    for await (const chunk of followFile(path, { from, ended: () => isOver })) {
       chunks.push(chunk);
       for (const { length: wanted, resolve } of waiting) if (length() >= wanted) resolve();
     }
@@ -33,8 +40,9 @@ function follow(path: string, from = 0, watching = true) {
 test.each([true, false])(
   "all who follow a file get all of it, wherever they begin (watching: %s)",
   async (watching) => {
+    if (!watching) disableWatch();
     const path = join(createProject({ log: "0123456789" }), "log");
-    const followers = [0, 5, 10].map((from) => follow(path, from, watching));
+    const followers = [0, 5, 10].map((from) => follow(path, from));
     await followers[0]?.seen(10);
     let text = "0123456789";
     for (const length of [1, 1_000, 300_000, 7]) {
@@ -43,13 +51,13 @@ test.each([true, false])(
       text += more;
       await Promise.all(followers.map((follower, n) => follower.seen(text.length - n * 5)));
     }
-    followers.push(follow(path, 3, watching));
+    followers.push(follow(path, 3));
     const got = await Promise.all(followers.map((follower) => follower.end()));
     expect(got).toEqual([0, 5, 10, 3].map((from) => text.slice(from)));
   },
 );
 
-test("who follows a file that is replaced goes on with it, and who comes later has the new one", async () => {
+test("a follower of a replaced file goes on with the old one, and a later follower gets the new one", async () => {
   const path = join(createProject({ log: "old" }), "log");
   const first = follow(path);
   await first.seen(3);
@@ -85,12 +93,12 @@ test("a follower that leaves takes nothing from the others", async () => {
 });
 
 test.each(["first", "second"])(
-  "what is written until the writer has ended is read, when the %s look says so",
-  async (look) => {
+  "a follower reads the writer's last bytes when the %s check finds it ended",
+  async (which) => {
     const path = join(createProject({ log: "a" }), "log");
-    let looks = 0;
+    let checks = 0;
     const ended = () => {
-      if (++looks < (look === "first" ? 1 : 2)) return false;
+      if (++checks < (which === "first" ? 1 : 2)) return false;
       // The writer's last act, just before it is found to have ended.
       appendFileSync(path, "last words");
       return true;

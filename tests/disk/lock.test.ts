@@ -31,7 +31,7 @@ test("one holds it; the next has it when it is given back", async () => {
   expect(readdirSync(folder)).toEqual([]);
 });
 
-test("of many that want it one has it, also after a dead holder", async () => {
+test("only one of many gets it, even after a dead holder", async () => {
   leaveLockOf(DEAD);
   const taken = await Promise.all(Array.from({ length: 20 }, () => takeLock(path, 0)));
   expect(taken.filter(Boolean)).toHaveLength(1);
@@ -61,7 +61,7 @@ test("a torn lock, as a crash of the machine leaves it, is believed for a while 
   expect(await takeLock(path, 0)).toBeDefined();
 });
 
-test("a file in the lock's place is told, and leaves nothing behind", async () => {
+test("a file in the lock's place fails, and leaves nothing behind", async () => {
   writeFileSync(path, "");
   await expect(takeLock(path, 0)).rejects.toThrow(/ENOTDIR/);
   expect(readdirSync(folder)).toEqual(["launch.lock"]);
@@ -75,6 +75,6 @@ test("a holder in another container is believed for a while only", async () => {
   expect(await takeLock(path, 0)).toBeDefined();
 });
 
-test("a folder that cannot be written is told", async () => {
+test("a missing folder fails", async () => {
   await expect(takeLock(join(folder, "none", "launch.lock"), 0)).rejects.toThrow(/ENOENT/);
 });

@@ -40,7 +40,7 @@ test("ids of one moment differ", () => {
   expect(new Set(ids).size).toBeGreaterThan(10);
 });
 
-test("what we made is a job id", () => {
+test("a created id is a job id", () => {
   expect(isJobId(createJobId())).toBe(true);
 });
 

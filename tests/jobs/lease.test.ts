@@ -2,7 +2,7 @@ import { appendFileSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { RENEWAL_MS, holdLease } from "../../jobs/lease.ts";
-import { LOOK_MS, MISSING_MS, SILENCE_MS, createLeaseWatch } from "../../jobs/leaseWatch.ts";
+import { LONGEST_GAP_MS, MISSING_MS, SILENCE_MS, createLeaseWatch } from "../../jobs/leaseWatch.ts";
 import { describeOwner } from "../../disk/owner.ts";
 import { spawnModule, spawnProcess } from "../process.ts";
 import { createProject } from "../project.ts";
@@ -21,11 +21,11 @@ function foreignLease() {
     directory,
     watch,
     renew,
-    check: () => watch.look("id", directory).lease,
+    check: () => watch.check("id", directory).lease,
     /** Lets time pass for a reader that looks every now and then. */
     pass: (ms: number) => {
       const end = now + ms;
-      for (now += LOOK_MS; now < end; now += LOOK_MS) watch.look("id", directory);
+      for (now += LONGEST_GAP_MS; now < end; now += LONGEST_GAP_MS) watch.check("id", directory);
       now = end;
     },
     /** Lets time pass in which the reader itself stands still. */
@@ -89,7 +89,7 @@ test("a log that grows is a sign of life, too", () => {
   expect(check()).toBe("held");
 });
 
-test("a reader that looks for the first time gives an old lease 60 s", () => {
+test("a reader's first check gives an old lease 60 s", () => {
   const { check, stop } = foreignLease();
   stop(1_000_000);
   expect(check()).toBe("held");
@@ -98,7 +98,7 @@ test("a reader that looks for the first time gives an old lease 60 s", () => {
 test("a reader that was itself stopped does not count that time", () => {
   const { check, pass, stop, renew } = foreignLease();
   check();
-  pass(SILENCE_MS - LOOK_MS - 1);
+  pass(SILENCE_MS - LONGEST_GAP_MS - 1);
   expect(check()).toBe("held");
   stop(1_000_000);
   expect(check()).toBe("held");
@@ -112,7 +112,7 @@ test("a reader that was itself stopped does not count that time", () => {
   expect(check()).toBe("silent");
 });
 
-test("a lease that was forgotten is looked at anew", () => {
+test("a forgotten lease is checked anew", () => {
   const { check, pass, watch } = foreignLease();
   check();
   pass(60_001);
@@ -126,9 +126,9 @@ test("an owner that is killed on this machine is gone at once", async () => {
   const lease = { owner: describeOwner(sleeper.pid), renewal: 0 };
   writeFileSync(join(directory, "lease.json"), JSON.stringify(lease));
   const watch = createLeaseWatch(0, () => 0);
-  expect(watch.look("id", directory).lease).toBe("held");
+  expect(watch.check("id", directory).lease).toBe("held");
   await sleeper.kill();
-  expect(watch.look("id", directory).lease).toBe("gone");
+  expect(watch.check("id", directory).lease).toBe("gone");
 });
 
 const NO_LEASES = [undefined, "", "{", "null", "7", "{}"];
@@ -156,11 +156,11 @@ test("a lease that is missing for a moment is held, unless its owner is gone", a
   const sleeper = spawnProcess("sleep", ["60"]);
   const watch = createLeaseWatch(0, () => 0);
   writeFileSync(path, JSON.stringify({ owner: describeOwner(sleeper.pid), renewal: 0 }));
-  expect(watch.look("id", directory).lease).toBe("held");
+  expect(watch.check("id", directory).lease).toBe("held");
   rmSync(path);
-  expect(watch.look("id", directory).lease).toBe("held");
+  expect(watch.check("id", directory).lease).toBe("held");
   await sleeper.kill();
-  expect(watch.look("id", directory).lease).toBe("gone");
+  expect(watch.check("id", directory).lease).toBe("gone");
 });
 
 test("a lease in a folder that was deleted is gone at once", () => {
@@ -182,12 +182,12 @@ test.each([{}, { pidNamespace: "pid:[1]" }])(
      let now = 0;
      const watch = createLeaseWatch(0, () => now);
      const states = [];
-     const look = (count) => {
-       for (let n = 0; n < count; n++, now += 5_000) states.push(watch.look("id", process.argv[1]).lease);
+     const check = (count) => {
+       for (let n = 0; n < count; n++, now += 5_000) states.push(watch.check("id", process.argv[1]).lease);
      };
-     look(1);
+     check(1);
      try { for (;;) openSync("/dev/null"); } catch (error) { states.push(error.code); }
-     look(30);
+     check(30);
      console.log([...new Set(states)].join(" "));`,
       [directory],
       "ulimit -n 64",

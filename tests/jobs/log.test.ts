@@ -1,13 +1,20 @@
+import type fs from "node:fs";
 import { execFileSync } from "node:child_process";
 import { appendFileSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { type PlacedRecord, openLog } from "../../jobs/log.ts";
 import { isRecordBoundary, readLogTail } from "../../jobs/logTail.ts";
 import { followLog } from "../followLog.ts";
 import { COMPLETED, STARTED, logged, recordEnds } from "../jobs.ts";
+import { disableWatch } from "../noWatch.ts";
 import { spawnModule } from "../process.ts";
 import { createProject } from "../project.ts";
+
+vi.mock("node:fs", async (original) => {
+  const actual = await original<typeof fs>();
+  return { ...actual, watch: vi.fn(actual.watch) };
+});
 
 function logFile(): string {
   return join(createProject(), "events.ndjson");
@@ -124,7 +131,7 @@ test("an event that is written in part is an error, and the next is on a line of
   expect(await readSteps(path)).toEqual([1, 3]);
 });
 
-test("lines that are no records are skipped", async () => {
+test("invalid lines are skipped", async () => {
   const path = logFile();
   const junk = ["", "junk", "null", "[]", "7", '"text"', '{"event":7}', "\0\0", '{"data":{}}'];
   const good = JSON.stringify({ event: "training.log", time: "t", data: { step: 1 } });
@@ -166,10 +173,11 @@ test("a log of many chunks is read whole, letters across chunks included", async
 test.each([{ watching: true }, { watching: false }])(
   "records arrive as they are written, %o",
   async ({ watching }) => {
+    if (!watching) disableWatch();
     const path = logFile();
     const log = openLog(path);
     let ended = false;
-    const records = followLog(path, { ended: () => ended, watching });
+    const records = followLog(path, { ended: () => ended });
     for (let step = 1; step <= 3; step++) {
       log.append(logged(step));
       const { value } = (await records.next()) as IteratorYieldResult<PlacedRecord[]>;
@@ -182,6 +190,7 @@ test.each([{ watching: true }, { watching: false }])(
 );
 
 test("half a line, cut inside a letter, is held back until the rest is written", async () => {
+  disableWatch();
   const path = logFile();
   const line = Buffer.from(`${JSON.stringify({ event: "x", time: "t", data: "é🤖" })}\n`);
   const cut = line.indexOf(Buffer.from("🤖")) + 2;
@@ -192,11 +201,12 @@ test("half a line, cut inside a letter, is held back until the rest is written",
     if (asked++ === 1) appendFileSync(path, line.subarray(cut));
     return asked > 2;
   };
-  const records = await collect(followLog(path, { ended, watching: false }));
+  const records = await collect(followLog(path, { ended }));
   expect(records.map(({ record }) => record.data)).toEqual(["é🤖"]);
 });
 
 test("a follower ends only after the last byte that was there before the end", async () => {
+  disableWatch();
   const path = logFile();
   const log = openLog(path);
   let asked = 0;
@@ -205,7 +215,7 @@ test("a follower ends only after the last byte that was there before the end", a
     if (asked++ === 1) log.append(COMPLETED);
     return asked > 1;
   };
-  const records = await collect(followLog(path, { ended, watching: false }));
+  const records = await collect(followLog(path, { ended }));
   expect(records.map(({ record }) => record.event)).toEqual(["training.completed"]);
   log.close();
 });

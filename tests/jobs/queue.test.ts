@@ -1,7 +1,7 @@
 import { renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
-import { LOOK_MS, SILENCE_MS } from "../../jobs/leaseWatch.ts";
+import { LONGEST_GAP_MS, SILENCE_MS } from "../../jobs/leaseWatch.ts";
 import { waitForTurn } from "../../jobs/queue.ts";
 import { OWNER_GONE } from "../../jobs/status.ts";
 import { createJobStore } from "../../jobs/store.ts";
@@ -64,9 +64,9 @@ test.each(["stopped", "in a folder that was renamed"])(
     onTestFinished(() => rmSync(project, { recursive: true, force: true }));
     await nextMillisecond();
     const { job, store, status } = enter(project, "next");
-    for (let passed = 0; passed < 10 * SILENCE_MS; passed += LOOK_MS) {
+    for (let passed = 0; passed < 10 * SILENCE_MS; passed += LONGEST_GAP_MS) {
       store.list();
-      vi.advanceTimersByTime(LOOK_MS);
+      vi.advanceTimersByTime(LONGEST_GAP_MS);
     }
     expect(store.get(id)).toEqual({ job: expect.objectContaining({ status: "running" }) });
     const waited: string[] = [];
@@ -120,7 +120,7 @@ test("a job that has its turn runs, before its first event", async () => {
   expect(status()).toBe("running");
 });
 
-/** Two jobs of which the first created comes to the disk last, when it is told to. */
+/** Two jobs. The earlier one comes to the disk last, when the test calls for it. */
 async function enterLate(project: string) {
   const early = enter(project, "early");
   const jobFile = join(early.job.directory, "job.json");

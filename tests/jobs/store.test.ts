@@ -96,7 +96,7 @@ test.each([
   expect(store.get(broken.job.id)).toBeUndefined();
 });
 
-test("what is no job is not listed", () => {
+test("only jobs are listed", () => {
   const project = createProject({
     ".kit/jobs/notes.txt": "",
     ".kit/jobs/x/job.json": JSON.stringify({ name: "x", createdAt: "2026-01-01T00:00:00.000Z" }),
@@ -222,14 +222,14 @@ test("an id that another job has is left alone, and the next one is taken", () =
   expect(files()).toEqual(before);
 });
 
-test("a folder that cannot be written is told in a sentence", () => {
+test("an unwritable folder fails with a sentence", () => {
   const project = createProject({ ".kit": "a file, where a folder should be" });
   const create = () => createOwnedJob(project, "job", CONFIG);
   expect(create).toThrow(expect.objectContaining({ name: "KitError", code: "CANNOT_WRITE" }));
   expect(create).toThrow(/Cannot create a job in .*\.kit\/jobs: .*Make the folder writable/);
 });
 
-test("a folder of jobs that cannot be read is told in a sentence", () => {
+test("an unreadable folder of jobs fails with a sentence", () => {
   const project = createProject({ ".kit/jobs": "a file" });
   expect(() => createJobStore(project).list()).toThrow(/^Cannot read .*\.kit\/jobs: /);
 });

@@ -38,7 +38,7 @@ function drawn(data: Data[]): string {
   return lossPath(points as { step: number; loss: number }[]);
 }
 
-test("the curve of what is left is the curve of the whole log, however it is written", async () => {
+test("the thinned log's curve is the whole log's, however its lines are written", async () => {
   const random = createRandom();
   let step = 0;
   const all = Array.from({ length: 25_000 }, (): Data => {
@@ -71,7 +71,7 @@ test("a spike of one step among a million is there, and so are the first and the
   expect(data.at(-1)).toEqual({ step: 1_000_000, loss: 1.27 });
 });
 
-test("every event that is no log is whole, and the last 50 logs are", async () => {
+test("all events but logs stay whole, and so do the last 50 logs", async () => {
   const lines = Array.from({ length: 20_000 }, (_, step) =>
     step % 1_000 === 500
       ? line("checkpoint.saved", { step, path: "größer 🤖" })
@@ -92,7 +92,7 @@ test("every event that is no log is whole, and the last 50 logs are", async () =
   );
 });
 
-test("logs without a loss are not on the curve, but one is kept to tell of them", async () => {
+test("logs without a loss are not on the curve, but one is kept to show that there were some", async () => {
   const lines = Array.from({ length: 5_000 }, (_, step) => line("training.log", { step }));
   const records = await readThinned(logFile(lines));
   expect(dataOf(records)).toEqual(
@@ -100,7 +100,7 @@ test("logs without a loss are not on the curve, but one is kept to tell of them"
   );
 });
 
-test("lines that are no records, and one that is still being written, are not there", async () => {
+test("invalid lines and an unfinished last line are skipped", async () => {
   const good = line("training.log", { step: 1, loss: 1 });
   const bad = [good.slice(0, -1), good.slice(0, -9), "junk", "", "null", good.repeat(2)];
   const path = logFile([...bad, good, ...bad]);
@@ -117,7 +117,7 @@ test("offsets are behind the records' newlines, also behind lines of several chu
   expect((await readThinned(path, ends[1])).map(({ offset }) => offset)).toEqual(ends.slice(2));
 });
 
-test("a line of 600 MB is passed over", async () => {
+test("a line of 600 MB is skipped", async () => {
   const path = logFile([line("training.log", { step: 1, loss: 1 })]);
   truncateSync(path, 6e8);
   appendFileSync(path, `\n${line("training.log", { step: 2, loss: 1 })}\n`);
@@ -126,7 +126,7 @@ test("a line of 600 MB is passed over", async () => {
   expect(records.at(-1)?.offset).toBe(statSync(path).size);
 });
 
-test("of a log that is not there there is nothing, and who has gone is sent nothing", async () => {
+test("a missing log has no records, and an aborted reader gets none", async () => {
   const path = join(createProject(), "events.ndjson");
   expect(await readThinned(path)).toEqual([]);
   const log = openLog(path);

@@ -16,7 +16,7 @@ function bytesRead(act: () => unknown): number {
   return count() - before;
 }
 
-test("a log of 3 GB of nothing costs the first look little, and the next ones nothing until it changes", () => {
+test("an empty log of 3 GB costs the first list little, and the next ones nothing until it changes", () => {
   const project = createProject();
   const good = createJob(project, "good", [STARTED]);
   const bad = createJob(project, "bad");
@@ -40,7 +40,7 @@ test("a job.json of 1 GB is not read, and hides no other job", () => {
   expect(store.list().map(({ name }) => name)).toEqual(["good"]);
 });
 
-test("a job.json that says nothing is read again only when it has changed", () => {
+test("an invalid job.json is read again only when it has changed", () => {
   const project = createProject();
   const path = join(createJob(project, "mended").directory, "job.json");
   const content = readFileSync(path);
@@ -52,7 +52,7 @@ test("a job.json that says nothing is read again only when it has changed", () =
   expect(store.list().map(({ name }) => name)).toEqual(["mended"]);
 });
 
-test("a line that is longer than any record is passed over, and takes no more memory than one", () => {
+test("a line longer than any record is skipped, and takes no more memory than one", () => {
   const chunk = Buffer.alloc(MEGABYTE, "x");
   const cut = createLineCutter();
   const before = process.memoryUsage().arrayBuffers;
@@ -67,7 +67,7 @@ test("a line that is longer than any record is passed over, and takes no more me
   expect(next?.offset).toBe(lines!.offset + 2 * record.length);
 });
 
-test("a last line of 4 MB tells how a job ended all the same", () => {
+test("a last line of 4 MB still shows how a job ended", () => {
   const project = createProject();
   const job = createJob(project, "long", [STARTED]);
   const error = "x".repeat(4 * MEGABYTE);

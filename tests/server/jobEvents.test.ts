@@ -1,7 +1,7 @@
 import { readFileSync, readdirSync, readlinkSync, rmSync, statSync, truncateSync } from "node:fs";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { createJobStore } from "../../jobs/store.ts";
-import { LOOK_MS, SILENCE_MS } from "../../jobs/leaseWatch.ts";
+import { LONGEST_GAP_MS, SILENCE_MS } from "../../jobs/leaseWatch.ts";
 import { OWNER_GONE, OWNER_SILENT } from "../../jobs/status.ts";
 import type { JobEvent } from "../../protocol/event.ts";
 import type { Job } from "../../protocol/job.ts";
@@ -244,7 +244,7 @@ function setClock(ms: number): void {
 
 /** Lets leases stand still for over a minute while a server looks at them now and then. */
 async function passMinute(url: string): Promise<void> {
-  for (let passed = 0; passed <= SILENCE_MS; passed += LOOK_MS / 2) {
+  for (let passed = 0; passed <= SILENCE_MS; passed += LONGEST_GAP_MS / 2) {
     setClock(passed);
     await (await fetch(`${url}api/jobs`)).text();
   }

@@ -1,10 +1,16 @@
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { createJobId } from "../../../jobs/id.ts";
 import { INDEX_LEAST } from "../../../jobs/list/listIndex.ts";
 import type { OwnedJob } from "../../../jobs/ownedJob.ts";
+import { type JobReader, createJobReader } from "../../../jobs/jobReader.ts";
+import { createLeaseWatch } from "../../../jobs/leaseWatch.ts";
+import { createJobList } from "../../../jobs/list/list.ts";
+import { readJobList } from "../../../jobs/list/plainList.ts";
+import { jobsPath } from "../../../jobs/paths.ts";
 import { createJobStore } from "../../../jobs/store.ts";
+import type { Job } from "../../../protocol/job.ts";
 import { createRandom } from "../../faults/random.ts";
 import {
   COMPLETED,
@@ -20,9 +26,15 @@ import { createProject } from "../../project.ts";
 
 const CHANGES = 300;
 
-test("after any change the list is what a new reader finds, with an index of any age and without", () => {
+/** A reader of a project's jobs from their files, with no memory but of their owners. */
+function readerOf(project: string): JobReader {
+  return createJobReader(jobsPath(project), createLeaseWatch());
+}
+
+test("after any change the list is what a plain reader finds, with an index of any age and without", () => {
   const project = createProject();
   const store = createJobStore(project);
+  const plain = () => readJobList(jobsPath(project), readerOf(project));
   const index = join(project, ".kit", "jobs-index.json");
   fillWithJobs(project, INDEX_LEAST);
   const random = createRandom();
@@ -58,6 +70,7 @@ test("after any change the list is what a new reader finds, with an index of any
     store.get(pick().job.id);
     store.hasEnded(pick().job.id);
     const list = store.list();
+    expect(list).toEqual(plain());
     expect(list).toEqual(createJobStore(project).list());
     expect(store.list()).toBe(list);
     const older = readFileSync(index);
@@ -83,38 +96,49 @@ test("a change makes one new object, and leaves those of the other jobs", () => 
   expect(after[1 - place]?.id).toBe(newer.job.id);
 });
 
-test("a job is listed as soon as its job.json is written, however late that is", () => {
-  const project = createProject();
-  const store = createJobStore(project);
-  const { job, directory } = createJob(project);
-  renameSync(join(directory, "job.json"), join(directory, "later"));
-  expect(store.list()).toEqual([]);
-  renameSync(join(directory, "later"), join(directory, "job.json"));
-  expect(store.list()).toEqual([job]);
-});
+/** Each way to list a project's jobs. */
+const WAYS: Record<string, (project: string) => () => readonly Job[]> = {
+  "with the cache": (project) => createJobList(project, readerOf(project)),
+  "without it": (project) => {
+    const reader = readerOf(project);
+    return () => readJobList(jobsPath(project), reader);
+  },
+};
 
-test("a job that went and came back is read anew", () => {
-  const project = createProject();
-  const store = createJobStore(project);
-  const { job, directory } = createJob(project, "job", [STARTED, COMPLETED]);
-  const file = readFileSync(join(directory, "job.json"), "utf8");
-  expect(store.list()[0]?.status).toBe("completed");
-  rmSync(directory, { recursive: true });
-  expect(store.list()).toEqual([]);
-  mkdirSync(directory);
-  writeFileSync(join(directory, "job.json"), file);
-  expect(store.list()).toEqual([{ ...job, status: "queued" }]);
-});
+describe.each(Object.entries(WAYS))("%s", (_, listOf) => {
+  test("a job is listed as soon as its job.json is written, however late that is", () => {
+    const project = createProject();
+    const list = listOf(project);
+    const { job, directory } = createJob(project);
+    renameSync(join(directory, "job.json"), join(directory, "later"));
+    expect(list()).toEqual([]);
+    renameSync(join(directory, "later"), join(directory, "job.json"));
+    expect(list()).toEqual([job]);
+  });
 
-test("a log is read again when it has grown without growing by a record", () => {
-  const project = createProject();
-  const store = createJobStore(project);
-  const job = createJob(project, "job", [STARTED]);
-  expect(store.list()[0]?.status).toBe("running");
-  const bytes = readFileSync(logOf(job));
-  appendRaw(job, '{"event":"training.completed","data":{}}');
-  expect(store.list()[0]?.status).toBe("running");
-  appendRaw(job, "\n");
-  expect(store.list()[0]?.status).toBe("completed");
-  expect(readFileSync(logOf(job)).length).toBeGreaterThan(bytes.length);
+  test("a job that went and came back is read anew", () => {
+    const project = createProject();
+    const list = listOf(project);
+    const { job, directory } = createJob(project, "job", [STARTED, COMPLETED]);
+    const file = readFileSync(join(directory, "job.json"), "utf8");
+    expect(list()[0]?.status).toBe("completed");
+    rmSync(directory, { recursive: true });
+    expect(list()).toEqual([]);
+    mkdirSync(directory);
+    writeFileSync(join(directory, "job.json"), file);
+    expect(list()).toEqual([{ ...job, status: "queued" }]);
+  });
+
+  test("a log is read again when it has grown without growing by a record", () => {
+    const project = createProject();
+    const list = listOf(project);
+    const job = createJob(project, "job", [STARTED]);
+    expect(list()[0]?.status).toBe("running");
+    const bytes = readFileSync(logOf(job));
+    appendRaw(job, '{"event":"training.completed","data":{}}');
+    expect(list()[0]?.status).toBe("running");
+    appendRaw(job, "\n");
+    expect(list()[0]?.status).toBe("completed");
+    expect(readFileSync(logOf(job)).length).toBeGreaterThan(bytes.length);
+  });
 });

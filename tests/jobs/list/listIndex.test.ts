@@ -10,11 +10,13 @@ import {
   writeFileSync,
 } from "node:fs";
 import { basename, join } from "node:path";
-import { expect, test } from "vitest";
-import { type IndexedJob, INDEX_LEAST } from "../../../jobs/list/listIndex.ts";
+import { expect, onTestFinished, test, vi } from "vitest";
+import { describeOwner } from "../../../disk/owner.ts";
+import { LONGEST_GAP_MS, SILENCE_MS } from "../../../jobs/leaseWatch.ts";
+import { INDEX_LEAST, type IndexedJob } from "../../../jobs/list/listIndex.ts";
 import { createJobStore } from "../../../jobs/store.ts";
 import type { JobEvent } from "../../../protocol/event.ts";
-import { fillWithJobs } from "../../jobs.ts";
+import { STARTED, fillWithJobs } from "../../jobs.ts";
 import { createProject } from "../../project.ts";
 
 const FAILED: JobEvent = { event: "training.failed", data: { error: "The dataset is empty." } };
@@ -39,14 +41,14 @@ test("a project of few jobs has no index", () => {
   expect(readdirSync(join(project, ".kit"))).toEqual(["jobs"]);
 });
 
-test("what the index has is not read again", () => {
+test("jobs in the index are not read again", () => {
   const { before, list, read, rename } = createListed();
   expect(read().map(({ id }) => id)).toEqual(before.map(({ id }) => id));
   rename("from the index");
   expect(list()).toEqual(before.map((job) => ({ ...job, name: "from the index" })));
 });
 
-test("a list of finished jobs is the same array with an index as without, for as long as it is", () => {
+test("a list of finished jobs stays the same array when it comes from the index", () => {
   const { project } = createListed();
   const store = createJobStore(project);
   const list = store.list();
@@ -60,6 +62,69 @@ test("a failed job from the index says why, and its place in the list stays as i
   const list = store.list();
   expect(store.get(basename(folders[7]!))?.error).toBe("The dataset is empty.");
   expect(store.list()).toBe(list);
+});
+
+const GONE = { owner: { ...describeOwner(), startTime: "1" }, renewal: 3 };
+
+/** A project of many jobs that began, each with this lease. By default their owners were killed. */
+function createUnfinished(lease: object = GONE) {
+  const project = createProject();
+  const folders = fillWithJobs(project, INDEX_LEAST, STARTED);
+  for (const folder of folders) writeFileSync(join(folder, "lease.json"), JSON.stringify(lease));
+  const path = join(project, ".kit", "jobs-index.json");
+  const read = () => JSON.parse(readFileSync(path, "utf8")) as IndexedJob[];
+  return { project, folders, path, read };
+}
+
+test("the index has killed jobs, too", () => {
+  const { project, path, read } = createUnfinished();
+  const before = createJobStore(project).list();
+  expect(before.map(({ status }) => status)).toEqual(before.map(() => "failed"));
+  const renamed = read().map((entry) => ({ ...entry, name: "from the index" }));
+  writeFileSync(path, JSON.stringify(renamed));
+  const after = createJobStore(project).list();
+  expect(after).toEqual(before.map((job) => ({ ...job, name: "from the index" })));
+});
+
+test("silent owners' jobs are not in the index, and heal", () => {
+  vi.useFakeTimers({ toFake: ["performance"] });
+  onTestFinished(() => void vi.useRealTimers());
+  const silent = { owner: { ...describeOwner(), pidNamespace: "pid:[1]" }, renewal: 3 };
+  const { project, folders } = createUnfinished(silent);
+  const store = createJobStore(project);
+  const status = () => store.list().at(-1)?.status;
+  expect(status()).toBe("running");
+  for (let passed = 0; passed <= SILENCE_MS; passed += LONGEST_GAP_MS) {
+    vi.advanceTimersByTime(LONGEST_GAP_MS);
+    store.list();
+  }
+  expect(status()).toBe("failed");
+  expect(readdirSync(join(project, ".kit"))).toEqual(["jobs"]);
+  writeFileSync(join(folders[0]!, "lease.json"), JSON.stringify({ ...silent, renewal: 4 }));
+  expect(status()).toBe("running");
+});
+
+test.each<[string, string, string]>([
+  [
+    "another process has its lease",
+    "lease.json",
+    JSON.stringify({ ...GONE, owner: describeOwner() }),
+  ],
+  ["its log says how it ended", "events.ndjson", '{"event":"training.cancelled","data":{}}\n'],
+])("the list follows a killed job when %s, with the index and without", (_, name, content) => {
+  const { project, folders } = createUnfinished();
+  const [first = "", second = ""] = folders.map((folder) => join(folder, name));
+  const statuses = (list: readonly { id: string; status: string }[]) =>
+    [first, second].map((path) => list.find(({ id }) => path.includes(id))?.status);
+  const expected = name === "lease.json" ? "running" : "cancelled";
+  const store = createJobStore(project);
+  expect(statuses(store.list())).toEqual(["failed", "failed"]);
+  const other = createJobStore(project);
+  writeFileSync(first, content);
+  expect(statuses(store.list())).toEqual([expected, "failed"]);
+  expect(statuses(other.list())).toEqual([expected, "failed"]);
+  writeFileSync(second, content);
+  expect(statuses(other.list())).toEqual([expected, expected]);
 });
 
 const CHANGES: Record<string, (folder: string) => void> = {
@@ -79,7 +144,7 @@ function replaceByLink(path: string): void {
   symlinkSync(elsewhere, path);
 }
 
-test("of a job whose log or folder has changed the index counts no more", () => {
+test("the index doesn't count for a job whose log or folder has changed", () => {
   const { path, folders, before, list } = createListed();
   const index = readFileSync(path);
   let last = before;
@@ -108,7 +173,7 @@ const ELSE: Record<string, (path: string) => void> = {
   },
 };
 
-test("an index that is none is not used, and is made anew", () => {
+test("an invalid index is not used, and is made anew", () => {
   const { path, before, list, read } = createListed();
   const index = read();
   for (const [name, change] of Object.entries(ELSE)) {
@@ -118,7 +183,7 @@ test("an index that is none is not used, and is made anew", () => {
   }
 });
 
-test("entries of other jobs and of no finished job are ignored, and so is what an entry has too much", () => {
+test("entries of other or unfinished jobs are ignored, and so are an entry's extra fields", () => {
   const { path, before, list, read } = createListed();
   const [first, second, ...others] = read().map((entry) => ({ ...entry, secret: "leaks" }));
   const foreign = { ...first, id: "20270101-000000-000-zzzz" };
@@ -130,7 +195,7 @@ test("entries of other jobs and of no finished job are ignored, and so is what a
   expect(list()).toEqual(before);
 });
 
-test("where no index can be written, the list is the same", () => {
+test("the list is the same when the index can't be written", () => {
   const { project, path, before, list } = createListed();
   rmSync(path);
   mkdirSync(join(path, "in the way"), { recursive: true });

@@ -1,7 +1,7 @@
 import { dirname } from "node:path";
 import { expect, test } from "vitest";
 import type { JobEvent } from "../../protocol/event.ts";
-import { createJobStates } from "../../jobs/jobStates.ts";
+import { createJobReader } from "../../jobs/jobReader.ts";
 import { type LeaseState, createLeaseWatch } from "../../jobs/leaseWatch.ts";
 import { COMPLETED, STARTED, createJob } from "../jobs.ts";
 import { createProject } from "../project.ts";
@@ -17,13 +17,13 @@ test.each<[LeaseState, JobEvent, string]>([
   (lease, event, status) => {
     const { job, directory, append } = createJob(createProject(), "job", [STARTED]);
     const leases = createLeaseWatch();
-    const look = () => {
-      // Between the look at the log and the one at the lease.
+    const check = () => {
+      // Between the readings of the log and the lease.
       append(event);
       return { lease, hasTurn: true };
     };
-    const states = createJobStates(dirname(directory), { ...leases, look });
-    const state = states.look(job.id);
+    const reader = createJobReader(dirname(directory), { ...leases, check });
+    const state = reader.read(job.id);
     expect(state?.job.status).toBe(status);
     expect(state?.error).toBe(event === FAILED ? "No rows." : undefined);
   },
