@@ -45,8 +45,8 @@ describe("kit ui on an address that others can reach", () => {
 
   it("warns of what --no-token means, and asks for none", async () => {
     const { printed } = startKit(createTinyProject(), [...OPEN_TO_ALL, "--no-token"]);
-    const all = await printed(/http:\S+ [\s\S]*whoever reaches/);
-    expect(all).toContain("whoever reaches 0.0.0.0 can run this project's code");
+    const all = await printed(/http:\S+ [\s\S]*anyone who reaches/);
+    expect(all).toContain("anyone who reaches 0.0.0.0 can run this project's code");
     const url = /http:\S+/.exec(all)?.[0] ?? "";
     expect(url).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/$/);
     expect((await fetch(url)).status).toBe(200);
@@ -100,7 +100,7 @@ describe("kit ui on an address that others can reach", () => {
       const env = { KIT_UI_TOKEN: "fifteen letters" };
       const { ended, printed } = startKit(createTinyProject(), options, env);
       const said =
-        'kit: KIT_UI_TOKEN takes 16 characters or more. Make one with: export KIT_UI_TOKEN=$(node -p "crypto.randomUUID()")\n';
+        'kit: KIT_UI_TOKEN needs at least 16 characters. Create one with: export KIT_UI_TOKEN=$(node -p "crypto.randomUUID()")\n';
       expect(await printed(/\n/)).toBe(said);
       expect(await ended).toEqual({ code: 2, stdout: "", stderr: said });
     },
