@@ -1,7 +1,11 @@
 #!/usr/bin/env node
 import { Command, CommanderError, InvalidArgumentError, Option } from "commander";
 import { DEFAULT_PORT, LAST_PORT } from "../protocol/port.ts";
-import type { UiOptions } from "./commands/ui.ts";
+import type { build } from "./commands/build.ts";
+import type { init } from "./commands/init.ts";
+import type { manifest } from "./commands/manifest.ts";
+import type { start } from "./commands/start.ts";
+import type { ui } from "./commands/ui.ts";
 import { reportError } from "./errors.ts";
 import { EXIT_CODE } from "./exitCode.ts";
 import { keepHangupIgnored } from "./hangup.ts";
@@ -36,9 +40,9 @@ program
       "kit init dates --name my-dates": "choose another package name",
     }),
   )
-  .action(async (directory: string, options: { name?: string }) => {
+  .action(async (...input: Parameters<typeof init>) => {
     const { init } = await import("./commands/init.ts");
-    init(directory, options);
+    init(...input);
   });
 
 program
@@ -53,9 +57,9 @@ program
       "kit build src/kit/long.ts": "bundle another file beside the default bundle",
     }),
   )
-  .action(async (entry: string | undefined, options: { project: string }) => {
+  .action(async (...input: Parameters<typeof build>) => {
     const { build } = await import("./commands/build.ts");
-    await build(entry, options);
+    await build(...input);
   });
 
 program
@@ -72,9 +76,9 @@ program
       "kit start --project ../dates | tee run.txt": "train another project and keep its output",
     }),
   )
-  .action(async (entry: string | undefined, options: { project: string }) => {
+  .action(async (...input: Parameters<typeof start>) => {
     const { start } = await import("./commands/start.ts");
-    await start(entry, options);
+    await start(...input);
   });
 
 program
@@ -99,17 +103,17 @@ program
       "kit ui --allowed-host dev.example": "serve behind a proxy under that name",
     }),
   )
-  .action(async (options: UiOptions) => {
+  .action(async (...input: Parameters<typeof ui>) => {
     const { ui } = await import("./commands/ui.ts");
-    await ui(options);
+    await ui(...input);
   });
 
 program
   .command("manifest", { hidden: true })
   .addOption(projectOption())
-  .action(async (options: { project: string }) => {
+  .action(async (...input: Parameters<typeof manifest>) => {
     const { manifest } = await import("./commands/manifest.ts");
-    await manifest(options);
+    await manifest(...input);
   });
 
 function projectOption(): Option {

@@ -1,6 +1,7 @@
 import { inspect } from "node:util";
 import * as v from "valibot";
 import type { TrainingArguments } from "../protocol/trainConfig.ts";
+import type { TrainerCallbacks } from "./callbacks.ts";
 
 const line = v.pipe(v.string("a text"), v.regex(/^.*\S.*$/, "a line of text that is not empty"));
 
@@ -59,7 +60,7 @@ const callbacks = v.strictObject(
     onCompleted: callback,
     onFailed: callback,
     onCancelled: callback,
-  },
+  } satisfies Record<keyof TrainerCallbacks, typeof callback>,
   "an object of functions",
 );
 

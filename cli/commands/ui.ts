@@ -16,7 +16,7 @@ const TOKEN_LENGTH = 16;
 /** Not `localhost`, which may resolve to `::1`, where another server could listen. */
 const LOOPBACK = "127.0.0.1";
 
-export interface UiOptions {
+interface UiOptions {
   port?: number;
   host: string;
   allowedHost?: string[];

@@ -31,7 +31,7 @@ describe("kit ui on an address that others can reach", () => {
   });
 
   it("takes its token from KIT_UI_TOKEN, which no run gets to see", async () => {
-    const before = `console.log("token seen:", process.env.KIT_UI_TOKEN);`;
+    const before = 'console.log("token seen: " + process.env.KIT_UI_TOKEN);';
     const project = createTinyProject(tinySource({ before }));
     const { printed } = startKit(project, OPEN_TO_ALL, { KIT_UI_TOKEN: FIXED });
     const link = /http:\S+/.exec(await printed(/\n/))?.[0] ?? "";
@@ -61,17 +61,17 @@ describe("kit ui on an address that others can reach", () => {
   });
 
   it.each([
-    ["--host", "", "an address or a name"],
-    ["--host", "http://x", "an address or a name"],
-    ["--host", "localhost:80", "an address or a name"],
-    ["--host", "1.2.3.4.5", "an address or a name"],
-    ["--allowed-host", "https://dev.example", "a name such as dev.example"],
-  ])("%s %j is wrong use, and says what it takes", async (option, value, wanted) => {
+    ["--host", "", "an address or a host name"],
+    ["--host", "http://x", "an address or a host name"],
+    ["--host", "localhost:80", "an address or a host name"],
+    ["--host", "1.2.3.4.5", "an address or a host name"],
+    ["--allowed-host", "https://dev.example", "a host name such as dev.example"],
+  ])("%s %j is wrong use: exit code 2 and what to pass", async (option, value, wanted) => {
     const project = createTinyProject();
     const { code, stderr } = await runKit(project, ["ui", "--no-open", option, value]);
     expect({ code, stderr }).toEqual({
       code: 2,
-      stderr: `kit: ${option} takes ${wanted}, not "${value}".\n`,
+      stderr: `kit: ${option} "${value}" is not valid. Pass ${wanted}.\n`,
     });
   });
 
