@@ -5,7 +5,7 @@ import type { Scope } from "./scope.ts";
 
 export type MeasureSize<T> = (scope: Scope, size: number) => Promise<T>;
 
-/** Measures a size for the first row that asks; the next is told the same. */
+/** Measures a size for the first row that asks, and gives later rows the same result. */
 export function onceASize<T>(measure: MeasureSize<T>): MeasureSize<T> {
   const known = new Map<number, Promise<T>>();
   return (scope, size) => {

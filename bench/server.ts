@@ -20,7 +20,7 @@ export function startBareServer(scope: Scope, ...args: string[]): Promise<Starte
   return started(scope.start(process.execPath, [program("bareServer"), ...args]));
 }
 
-/** Sends what is appended to a file to whoever is connected: `programs/bareFollow.ts`. */
+/** Sends the lines appended to a file to each connected client: `programs/bareFollow.ts`. */
 export function startBareFollow(scope: Scope, path: string): Promise<StartedServer> {
   return started(scope.start(process.execPath, [program("bareFollow"), path]));
 }

@@ -1,8 +1,8 @@
 import { TOKEN_PARAMETER } from "../server/guard/token.ts";
 
-/** Opens a page where somebody can see it; where nobody can, or it fails, nothing happens. */
+/** Opens a page in a browser. Does nothing if this machine has no visible browser, or on failure. */
 export async function openBrowser(url: string): Promise<void> {
-  // Whoever else uses this machine could read it among the browser's arguments.
+  // Other users of this machine could read the token in the browser's arguments.
   if (new URL(url).searchParams.has(TOKEN_PARAMETER)) return;
   if (!hasBrowser(process.env, process.platform)) return;
   try {
@@ -10,14 +10,14 @@ export async function openBrowser(url: string): Promise<void> {
     if (isInsideContainer()) return;
     const { default: open } = await import("open");
     const child = await open(url);
-    // No program to open it with: the URL is printed anyway.
+    // Ignore a missing browser: the URL is printed anyway.
     child.once("error", () => undefined);
   } catch {
-    // As above.
+    // The same.
   }
 }
 
-/** Whether a browser on this machine would be seen by who typed the command. */
+/** Whether the user would see a browser that opens on this machine. */
 export function hasBrowser(env: NodeJS.ProcessEnv, platform: NodeJS.Platform): boolean {
   if (env.CI || env.SSH_CONNECTION || env.SSH_TTY) return false;
   if (env.REMOTE_CONTAINERS || env.CODESPACES) return false;

@@ -12,13 +12,13 @@ import { installedKit, wrongKit } from "./packages/installedKit.ts";
 import { PACKAGE } from "./packages/own.ts";
 
 export const DEFAULT_ENTRY = "src/kit/index.ts";
-/** It is executed, so nobody else writes it, whatever the umask. */
+/** The bundle is executed, so only its owner may write it, whatever the umask. */
 const READABLE = 0o644;
 const NODE_TARGET = "node20.19";
 
 /**
- * The bundle that exists, or a new one. A named entry is always built.
- * @param onStale gets a sentence when the bundle that exists is not of the files as they are now
+ * Reuses the default entry's bundle or builds it; always builds a named entry.
+ * @param onStale gets a sentence when the reused bundle lacks the latest edits
  */
 export async function ensureBundle(
   project: string,
@@ -36,11 +36,11 @@ export async function ensureBundle(
 function describeStale(project: string, changed: string, others: number): string {
   const more = others === 0 ? "" : ` and ${others} more`;
   const verb = existsSync(join(project, changed)) ? "changed" : "was removed";
-  return `${changed}${more} ${verb} after the last build, which is what runs now. Run kit build to train the files as they are.`;
+  return `${changed}${more} ${verb} after the last build, and this run uses that build. Run kit build to train your latest edits.`;
 }
 
 /**
- * Bundles the project's own code; packages stay imports.
+ * Bundles the project's own code and leaves packages as imports.
  * @returns the bundle's absolute path
  * @throws KitError `ENTRY_NOT_FOUND`, `BUILD_FAILED` (file, line and column), `WRONG_KIT`, `CANNOT_WRITE`
  */
@@ -97,7 +97,7 @@ async function bundle(project: string, entryPath: string, outfile: string): Prom
   }
 }
 
-/** `kit` is the project's own copy, or this package where the project has none installed. */
+/** Resolves `kit` to the project's own copy, or to this package if the project has none. */
 function kitImport(project: string, entryPath: string): Plugin {
   return {
     name: "kit-import",
@@ -122,7 +122,7 @@ function describeFailure(error: unknown): string {
   return `${place}${text}${others > 0 ? ` (and ${others} more)` : ""}`;
 }
 
-/** An entry that is named gets a file of its own: the page goes on with `src/kit/index.ts`. */
+/** A named entry gets its own bundle, so that the page keeps using `src/kit/index.ts`. */
 function bundlePath(project: string, entry: string): string {
   const path = relative(project, resolve(project, entry));
   const isDefault = path === join(DEFAULT_ENTRY);
@@ -131,7 +131,7 @@ function bundlePath(project: string, entry: string): string {
   return join(project, ".kit", "build", `${name}.mjs`);
 }
 
-/** For people: relative to the project. */
+/** Relative to the project, for display. */
 export function showPath(project: string, path: string): string {
   return relative(project, path) || ".";
 }

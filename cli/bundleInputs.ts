@@ -3,8 +3,8 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 
 /**
- * A comment at the end of a bundle: the files that it was made of, each with a digest of its
- * content. By its content, for what a checkout, a copy or a wrong clock does to a file's time.
+ * Starts the comment at the end of a bundle: its source files with a digest of each one's content.
+ * Not their times, which a checkout, a copy or a wrong clock changes.
  */
 const MARK = "\n//# kitInputs=";
 
@@ -14,14 +14,14 @@ export function withInputs(code: string, project: string, inputs: string[]): str
   return `${code.trimEnd()}${MARK}${JSON.stringify(digests)}\n`;
 }
 
-/** The files that are no longer what a bundle was made of, relative to the project. */
+/** The files that changed since a bundle was built, relative to the project. */
 export function changedInputs(bundle: string, project: string): string[] {
   const code = readFileSync(bundle, "utf8");
   const digests = parse(code.slice(code.lastIndexOf(MARK) + MARK.length));
   return Object.keys(digests).filter((path) => digestOf(join(project, path)) !== digests[path]);
 }
 
-/** Undefined for what cannot be read: one that is gone has changed. */
+/** Undefined if the file can't be read, so that a removed file counts as changed. */
 function digestOf(path: string): string | undefined {
   try {
     return createHash("sha256").update(readFileSync(path)).digest("base64url");
@@ -35,7 +35,7 @@ function parse(text: string): Record<string, unknown> {
     const value: unknown = JSON.parse(text);
     return typeof value === "object" && value !== null ? { ...value } : {};
   } catch {
-    // Of a Kit that noted none.
+    // Built by an older Kit, without this comment.
     return {};
   }
 }

@@ -1,10 +1,8 @@
 import type { ErrorCode } from "../protocol/errorCode.ts";
 import { isKitError, messageOf } from "../protocol/error.ts";
+import { EXIT_CODE } from "./exitCode.ts";
 
-const EXIT_FAILED = 1;
-const EXIT_WRONG_USE = 2;
-
-/** Errors of how the command was called, not of what it did. */
+/** Codes of errors in how the command was called. */
 const WRONG_USE = new Set<ErrorCode>([
   "PROJECT_NOT_FOUND",
   "ENTRY_NOT_FOUND",
@@ -13,9 +11,10 @@ const WRONG_USE = new Set<ErrorCode>([
   "INVALID_TOKEN",
 ]);
 
-/** Prints one line that says what to do, the stack only for `DEBUG=kit`. Returns the exit code. */
+/** Prints the error's sentence, and its stack under `DEBUG=kit`. Returns the exit code. */
 export function reportError(error: unknown): number {
   console.error(`kit: ${messageOf(error)}`);
   if (process.env.DEBUG === "kit") console.error(error);
-  return isKitError(error) && WRONG_USE.has(error.code) ? EXIT_WRONG_USE : EXIT_FAILED;
+  const isWrongUse = isKitError(error) && WRONG_USE.has(error.code);
+  return isWrongUse ? EXIT_CODE.wrongUse : EXIT_CODE.failed;
 }

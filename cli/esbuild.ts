@@ -4,8 +4,8 @@ import { once } from "node:events";
 import type { BuildOptions, BuildResult } from "esbuild";
 
 /**
- * Builds with esbuild and ends its process. Left behind, that would become a child of PID 1, which
- * in a container may be `kit ui`: Node reaps no process that it has not started.
+ * Builds with esbuild, then ends esbuild's process. An orphan would become a child of PID 1, which
+ * may be `kit ui` in a container, and Node doesn't reap processes that it hasn't started.
  */
 export async function buildOnce(options: BuildOptions): Promise<BuildResult> {
   const { build, stop } = await import("esbuild");
@@ -25,7 +25,7 @@ export async function buildOnce(options: BuildOptions): Promise<BuildResult> {
 
 async function untilEnded(child: ChildProcess): Promise<void> {
   if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return;
-  // Nothing else may keep us here until it is gone.
+  // Stay alive until the child has exited.
   child.ref();
   await once(child, "exit");
 }

@@ -6,13 +6,13 @@ const STDIN = 0;
 const STDOUT = 1;
 /** SIGHUP in the masks of `/proc/<pid>/status`. */
 const HANGUP_BIT = 1n;
-/** Passes on to what this process starts that it ignores SIGHUP, as the system itself would. */
+/** Makes subprocesses ignore SIGHUP too, as the system itself would. */
 const VARIABLE = "KIT_HANGUP";
 const IGNORED = "ignored";
 
 /**
- * Keeps SIGHUP ignored where it was when this process was started, as by `nohup`. Node sets it
- * back to ending the process before any script runs, so it has to be found by its traces.
+ * Keeps ignoring SIGHUP if this process was started so, as by `nohup`. Node resets SIGHUP before any
+ * script runs, so we detect the original setting by its traces.
  */
 export function keepHangupIgnored(): void {
   if (!wasHangupIgnored()) return;
@@ -20,10 +20,19 @@ export function keepHangupIgnored(): void {
   process.on("SIGHUP", () => undefined);
 }
 
-/** The signals that ask this process to end. */
-export function endingSignals(): NodeJS.Signals[] {
-  const isIgnored = process.env[VARIABLE] === IGNORED;
-  return isIgnored ? ["SIGINT", "SIGTERM"] : ["SIGINT", "SIGTERM", "SIGHUP"];
+/** Calls back on each signal that asks this process to end, unless the process ignores it. */
+export function onEndingSignal(
+  handle: () => void,
+  signals: NodeJS.Signals[] = ["SIGINT", "SIGTERM", "SIGHUP"],
+): { stop: () => void } {
+  const isHangupIgnored = process.env[VARIABLE] === IGNORED;
+  const heard = signals.filter((signal) => !(isHangupIgnored && signal === "SIGHUP"));
+  for (const signal of heard) process.on(signal, handle);
+  return {
+    stop() {
+      for (const signal of heard) process.off(signal, handle);
+    },
+  };
 }
 
 function wasHangupIgnored(): boolean {
@@ -31,14 +40,14 @@ function wasHangupIgnored(): boolean {
 }
 
 function isUnderNohup(): boolean {
-  // It leaves no output on a terminal.
+  // nohup redirects output away from a terminal.
   if (process.stdout.isTTY || process.stderr.isTTY) return false;
-  // Shells name there what they have started.
+  // Shells put the program's name into `_`.
   if (basename(process.env._ ?? "") === "nohup") return true;
   return isNohupOut() || isUnreadableNull();
 }
 
-/** Where `nohup` sends what would go to a terminal. */
+/** Whether stdout is the file to which `nohup` redirects a terminal's output. */
 function isNohupOut(): boolean {
   const output = tryTo(() => fstatSync(STDOUT));
   return [".", homedir()].some((folder) => {
@@ -47,7 +56,7 @@ function isNohupOut(): boolean {
   });
 }
 
-/** What GNU's `nohup` puts in the place of a terminal to read from: `/dev/null`, only to be written. */
+/** Whether stdin is a write-only `/dev/null`, which GNU's `nohup` puts in place of a terminal. */
 function isUnreadableNull(): boolean {
   const device = tryTo(() => statSync("/dev/null").rdev);
   if (device === undefined || tryTo(() => fstatSync(STDIN).rdev) !== device) return false;
@@ -59,7 +68,7 @@ function isUnreadableNull(): boolean {
   }
 }
 
-/** Whether a process of this session that we descend from ignores it, as a shell under `nohup`. */
+/** Whether an ancestor in this session ignores SIGHUP, such as a shell under `nohup`. */
 function isIgnoredAbove(): boolean {
   const own = readStatus("self");
   for (let at = own; at && at.session === own?.session; at = readStatus(at.parent)) {
@@ -74,7 +83,7 @@ interface Status {
   ignored: bigint;
 }
 
-/** @returns undefined where there is no `/proc`, or no such process */
+/** @returns undefined if there is no `/proc` or no such process */
 function readStatus(pid: string): Status | undefined {
   return tryTo(() => {
     const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
@@ -90,7 +99,7 @@ function tryTo<T>(read: () => T): T | undefined {
   try {
     return read();
   } catch {
-    // Not there, as `/proc` on macOS, or closed.
+    // Missing, as `/proc` is on macOS, or closed.
     return undefined;
   }
 }

@@ -1,16 +1,19 @@
 #!/usr/bin/env node
-import { Command, CommanderError, InvalidArgumentError } from "commander";
-import type { UiOptions } from "./commands/ui.ts";
+import { Command, CommanderError, InvalidArgumentError, Option } from "commander";
+import { DEFAULT_PORT, LAST_PORT } from "../protocol/port.ts";
+import type { build } from "./commands/build.ts";
+import type { init } from "./commands/init.ts";
+import type { manifest } from "./commands/manifest.ts";
+import type { start } from "./commands/start.ts";
+import type { ui } from "./commands/ui.ts";
 import { reportError } from "./errors.ts";
+import { EXIT_CODE } from "./exitCode.ts";
 import { keepHangupIgnored } from "./hangup.ts";
 import { packageVersion } from "./packages/own.ts";
 
-const EXIT_WRONG_USE = 2;
-const LAST_PORT = 65_535;
-
 keepHangupIgnored();
 
-// What a command does is imported when it runs: `kit --help` loads none of it.
+// Each action imports its command when it runs, so that `kit --help` loads none of them.
 const program = new Command("kit")
   .description("Train a model the way you ship your app.")
   .version(packageVersion())
@@ -18,100 +21,108 @@ const program = new Command("kit")
   .addHelpText(
     "after",
     examples({
-      "kit init dates": "make a project, and be told what is next",
-      "kit ui": "open its page, and start runs there",
-      "kit start": "or train in the terminal",
+      "kit init dates": "create a project and print the next step",
+      "kit ui": "open the project's page and start runs there",
+      "kit start": "train in the terminal",
     }),
   );
 
 program
   .command("init")
-  .description("create a project that trains at once: a date normalizer")
-  .argument("[dir]", "folder of the project", ".")
-  .option("--name <name>", "name of the project (default: the folder's name)")
+  .description("create a project that is ready to train: a date normalizer")
+  .argument("[dir]", "project folder", ".")
+  .option("--name <name>", "package name (default: the folder's name)")
   .addHelpText(
     "after",
     examples({
-      "kit init dates": "a new project in dates/",
-      "kit init": "in this folder; what is there is added to, not overwritten",
-      "kit init dates --name my-dates": "with another name in its package.json",
+      "kit init dates": "create a project in dates/",
+      "kit init": "add Kit to the current folder; overwrites nothing",
+      "kit init dates --name my-dates": "choose another package name",
     }),
   )
-  .action(async (directory: string, options: { name?: string }) => {
+  .action(async (...input: Parameters<typeof init>) => {
     const { init } = await import("./commands/init.ts");
-    init(directory, options);
+    init(...input);
   });
 
 program
   .command("build")
   .description("bundle src/kit/index.ts into .kit/build/index.mjs")
-  .argument("[entry]", "file to bundle")
-  .option("--project <dir>", "folder of the project", ".")
+  .argument("[entry]", "bundle this file instead")
+  .addOption(projectOption())
   .addHelpText(
     "after",
     examples({
-      "kit build": "after an edit, for the next kit start",
-      "kit build src/kit/long.ts": "another file, into a bundle of its own",
+      "kit build": "bundle your edits for the next kit start",
+      "kit build src/kit/long.ts": "bundle another file beside the default bundle",
     }),
   )
-  .action(async (entry: string | undefined, options: { project: string }) => {
+  .action(async (...input: Parameters<typeof build>) => {
     const { build } = await import("./commands/build.ts");
-    await build(entry, options);
+    await build(...input);
   });
 
 program
   .command("start")
-  .description("train; reuses .kit/build/index.mjs if it exists, builds it if not")
-  .argument("[entry]", "file to build first and train, instead of src/kit/index.ts")
-  .option("--project <dir>", "folder of the project", ".")
+  .description("train; builds .kit/build/index.mjs only if it is missing")
+  .argument("[entry]", "build and train this file instead of src/kit/index.ts")
+  .addOption(projectOption())
   .addHelpText(
     "after",
     examples({
-      "kit start": "train what was built last",
-      "kit build && kit start": "train what is in src/kit now",
-      "kit start src/kit/long.ts": "build another file and train that",
-      "kit start --project ../dates | tee run.txt": "another project, its lines kept",
+      "kit start": "train the last build",
+      "kit build && kit start": "train your latest edits",
+      "kit start src/kit/long.ts": "build and train another file",
+      "kit start --project ../dates | tee run.txt": "train another project and keep its output",
     }),
   )
-  .action(async (entry: string | undefined, options: { project: string }) => {
+  .action(async (...input: Parameters<typeof start>) => {
     const { start } = await import("./commands/start.ts");
-    await start(entry, options);
+    await start(...input);
   });
 
 program
   .command("ui")
-  .description("open the page to start a run and watch it")
-  .option("-p, --port <n>", "port (default: 4747 or the next free one; 0: any)", parsePort)
+  .description("serve the page that starts runs and shows them live")
+  .option(
+    "-p, --port <n>",
+    `port; 0: any free one (default: ${DEFAULT_PORT} or the next free one)`,
+    parsePort,
+  )
   .option("--host <address>", "address to listen on", "localhost")
-  .option("--allowed-host <name...>", "let the page be asked for under these names too")
-  .option("--no-token", "let in whoever reaches an address that is not this machine's own")
+  .option("--allowed-host <name...>", "also answer to these host names")
+  .option("--no-token", "do not require an access token")
   .option("--no-open", "do not open a browser")
-  .option("--project <dir>", "folder of the project", ".")
+  .addOption(projectOption())
   .addHelpText(
     "after",
     examples({
-      "kit ui": "open the page at http://localhost:4747/",
-      "kit ui --port 0 --no-open": "on any free port, without a browser",
-      "kit ui --host 0.0.0.0": "from other machines; the printed URL holds a token",
-      "kit ui --allowed-host dev.example": "behind a proxy under that name",
+      "kit ui": `open http://localhost:${DEFAULT_PORT}/`,
+      "kit ui --port 0 --no-open": "use any free port and open no browser",
+      "kit ui --host 0.0.0.0": "let other machines in; the printed URL holds a token",
+      "kit ui --allowed-host dev.example": "serve behind a proxy under that name",
     }),
   )
-  .action(async (options: UiOptions) => {
+  .action(async (...input: Parameters<typeof ui>) => {
     const { ui } = await import("./commands/ui.ts");
-    await ui(options);
+    await ui(...input);
   });
 
 program
   .command("manifest", { hidden: true })
-  .option("--project <dir>", "folder of the project", ".")
-  .action(async (options: { project: string }) => {
+  .addOption(projectOption())
+  .action(async (...input: Parameters<typeof manifest>) => {
     const { manifest } = await import("./commands/manifest.ts");
-    await manifest(options);
+    await manifest(...input);
   });
+
+function projectOption(): Option {
+  return new Option("--project <dir>", "project folder").default(".", "the current folder");
+}
 
 function examples(lines: Record<string, string>): string {
   const width = Math.max(...Object.keys(lines).map((line) => line.length));
-  const shown = Object.entries(lines).map(([line, what]) => `  ${line.padEnd(width)}  ${what}`);
+  const shown = Object.entries(lines).map(([line, effect]) => `  ${line.padEnd(width)}  ${effect}`);
   return ["", "Examples:", ...shown].join("\n");
 }
 
@@ -121,15 +132,15 @@ function parsePort(value: string): number {
   throw new InvalidArgumentError(`It must be a whole number from 0 to ${LAST_PORT}.`);
 }
 
-// Whoever reads what is printed may leave, as `head` does; what was begun goes on.
+// Ignore EPIPE: `kit start | head` must not stop the run.
 for (const stream of [process.stdout, process.stderr]) stream.on("error", () => undefined);
 
 try {
   await program.parseAsync();
 } catch (error) {
   if (error instanceof CommanderError) {
-    // Commander has printed it; help and version are no mistakes.
-    process.exitCode = error.exitCode === 0 ? 0 : EXIT_WRONG_USE;
+    // Commander has printed the error. It also throws for --help and --version.
+    process.exitCode = error.exitCode === 0 ? EXIT_CODE.completed : EXIT_CODE.wrongUse;
   } else {
     process.exitCode = reportError(error);
   }

@@ -8,27 +8,27 @@ import { describeThrown } from "./thrown.ts";
 import { startWatchdog } from "./watchdog.ts";
 
 const LIMIT_MS = 30_000;
-/** The watchdog is for a loop, in which no timer of this thread can ring. */
+/** Lets this thread's own timer fire first; the watchdog is for loops that block the thread. */
 const WATCHDOG_SLACK_MS = 1_000;
 
 /**
  * Imports a bundle, which runs the project's code.
- * @param entry its source, as errors name it
- * @returns the trainer it exposes, or null
- * @throws KitError `IMPORT_FAILED` saying where in the project's sources, or `IMPORT_STUCK`
+ * @param entry the bundle's source, as errors name it
+ * @returns the exposed trainer, if any
+ * @throws KitError `IMPORT_FAILED` with the place in the project's sources, or `IMPORT_STUCK`
  */
 export async function loadTrainer(
   bundle: string,
   entry = DEFAULT_ENTRY,
   limitMs = LIMIT_MS,
-): Promise<Trainer | null> {
+): Promise<Trainer | undefined> {
   process.setSourceMapsEnabled(true);
-  const stuck = `${entry} did not finish loading within ${limitMs / 1000} s. Look for a loop or a top-level await that does not end, in it or in what it imports.`;
+  const stuck = `${entry} did not finish loading within ${limitMs / 1000} s. Remove the loop or top-level await that never ends, in this file or its imports.`;
   const watchdog = startWatchdog(limitMs + WATCHDOG_SLACK_MS, `kit: ${stuck}`);
   let module: Record<string, unknown> | undefined;
   try {
     const loading = import(pathToFileURL(bundle).href) as Promise<Record<string, unknown>>;
-    // Nothing else in the process open: Node ends it by itself.
+    // The delay keeps nothing alive: if nothing else is open, Node ends the process.
     module = await Promise.race([loading, delay(limitMs, undefined, { ref: false })]);
   } catch (error) {
     throw new KitError("IMPORT_FAILED", describeThrown(error), { cause: error });
@@ -37,5 +37,5 @@ export async function loadTrainer(
   }
   if (!module) throw new KitError("IMPORT_STUCK", stuck);
   const kit = [module.default, ...Object.values(module)].find(isKit);
-  return kit?.trainer ?? null;
+  return kit?.trainer ?? undefined;
 }

@@ -1,6 +1,6 @@
 import type { NetworkInterfaceInfo } from "node:os";
 
-/** Addresses to listen on that stand for all of this machine's, as a URL writes them. */
+/** The wildcard addresses, as a URL writes them. */
 const ANY_IPV4 = "0.0.0.0";
 const ANY_IPV6 = "[::]";
 
@@ -9,7 +9,7 @@ export function isAnyAddress(hostname: string): boolean {
 }
 
 /**
- * The host names for a URL under which other machines reach what listens on all addresses.
+ * The hosts under which other machines reach a server that listens on a wildcard address.
  * @param interfaces as `os.networkInterfaces()` gives them
  */
 export function networkAddresses(
@@ -25,7 +25,7 @@ export function networkAddresses(
     .map(({ address, family }) => (family === "IPv6" ? `[${address}]` : address));
 }
 
-/** Such an IPv6 address needs a zone, which a URL cannot hold. */
+/** A link-local IPv6 address needs a zone, which a URL cannot hold. */
 function isLinkLocal(address: string): boolean {
   return /^fe[89ab]/i.test(address);
 }

@@ -11,22 +11,22 @@ const SPEED_WIDTH = "12.3k".length;
 
 export interface ProgressOptions {
   config: TrainConfig;
-  /** The folder that paths are shown relative to. */
+  /** Paths are shown relative to this folder. */
   project: string;
-  /** The job's, as it is to be shown. */
+  /** The job's folder, as shown. */
   directory: string;
-  /** Milliseconds, of a clock that never goes back. */
+  /** A monotonic clock, in milliseconds. */
   now?: () => number;
 }
 
 /**
- * Turns a job's events into what `kit start` prints: lines that begin with a word of their own, and
- * details indented below. Pure but for the clock it is given.
+ * Turns a job's events into the output of `kit start`: each line begins with its own keyword, with
+ * details indented below. Pure except for its clock.
  */
 export function createProgress(options: ProgressOptions) {
   const { config, project, directory, now = () => performance.now() } = options;
   let startedAt = now();
-  /** The first log: compiling comes before it, so the pace is measured from there. */
+  /** The pace is measured from the first log on, because the model is compiled before it. */
   let first: { step: number; at: number } | undefined;
   let last: Artifact | undefined;
 
@@ -40,7 +40,7 @@ export function createProgress(options: ProgressOptions) {
       data: shown(config.dataset.path),
       rows: count(rows) + ofFormat,
       ...(tokens === undefined ? {} : { tokens: count(tokens) }),
-      // Minutes may pass in silence before it.
+      // Compiling may take minutes and prints nothing.
       steps: `${count(maxSteps)} with ${count(batchSize)} rows each; the first compiles the model`,
       ...(epochs === undefined ? {} : { passes: `${count(epochs)} over the data` }),
     });
@@ -59,7 +59,7 @@ export function createProgress(options: ProgressOptions) {
     return parts.join(" ").trimEnd();
   }
 
-  /** Undefined until there is a pace to go by. */
+  /** Undefined until the pace is known. */
   function secondsLeft(step: number): number | undefined {
     first ??= { step, at: now() };
     if (step <= first.step) return undefined;
@@ -67,7 +67,7 @@ export function createProgress(options: ProgressOptions) {
     return secondsPerStep * Math.max(0, config.maxSteps - step);
   }
 
-  /** How a job ended, where its last artifact lies, and how to use that. */
+  /** How the job ended, and the path of its last artifact with the code that loads it. */
   function endLines(how: string): string {
     if (!last) return how;
     const path = `${directory}/${last.path}`;
@@ -84,7 +84,7 @@ export function createProgress(options: ProgressOptions) {
     return last ? withDetails(failed, { checkpoint: `${directory}/${last.path}` }) : failed;
   }
 
-  /** A path as it is seen from the project; any other name as it is. */
+  /** Shortens an absolute path inside the project; returns other names unchanged. */
   function shown(name: string): string {
     if (!isAbsolute(name)) return name;
     const local = relative(project, name);
@@ -113,7 +113,7 @@ export function createProgress(options: ProgressOptions) {
   };
 }
 
-/** What of the data is not trained on. */
+/** A warning about rows that are cut or left out. */
 function lossLines(data: EventData["training.started"]): string[] {
   const { rows, cut = 0, leftOut = 0, maxLength, keepLeftOut } = data;
   if (cut + leftOut === 0) return [];

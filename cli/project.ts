@@ -3,7 +3,7 @@ import { resolve } from "node:path";
 import { KitError } from "../protocol/error.ts";
 
 /**
- * Makes a project's folder the current directory: what a trainer reads is relative to it.
+ * Changes to the project's folder, because a trainer's paths are relative to it.
  * @returns its absolute path
  * @throws KitError `PROJECT_NOT_FOUND`
  */

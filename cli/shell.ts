@@ -1,4 +1,4 @@
-/** A word as a shell reads it back, quoted where it has to be. */
+/** Quotes a word for a shell where necessary. */
 export function shellWord(word: string): string {
   return /^[\w@:./-]+$/.test(word) ? word : `'${word.replaceAll("'", String.raw`'\''`)}'`;
 }

@@ -4,14 +4,14 @@ import { asError, withPlace } from "../sdk/thrown.ts";
 import { installedKit, wrongKit } from "./packages/installedKit.ts";
 import { addPackage } from "./packages/manager.ts";
 
-/** A thrown value in one sentence, with its place in the project's sources where the stack has it. */
+/** Describes a thrown value in one sentence, with its place in the project's sources if known. */
 export function describeThrown(error: unknown): string {
   if (!(error instanceof Error)) return asError(error).message;
   if (isKitError(error)) return withPlace(error.message, error);
   if (isWrongKit(error)) return wrongKit(process.cwd()).message;
   const missing = missingPackage(error);
   if (missing === "kit") {
-    return "The bundle was built by a Kit that is no longer where it was. Run kit build, or reload the page.";
+    return "The bundle was built by a Kit that has moved or was removed. Run kit build, or reload the page.";
   }
   if (missing) {
     return `The package ${missing} is not installed. Install it with: ${addPackage(process.cwd(), missing)}`;
@@ -20,13 +20,13 @@ export function describeThrown(error: unknown): string {
   return withPlace(`${error.name}: ${message || "an error without a message"}`, error);
 }
 
-/** Node's, or that of Yarn's Plug'n'Play, which goes by properties of its own. */
+/** From Node, or from Yarn's Plug'n'Play, which has its own properties. */
 interface ResolutionError extends NodeJS.ErrnoException {
   pnpCode?: string;
   data?: { dependencyName?: string };
 }
 
-/** The name of a package that an import did not find; `kit` for a path to a Kit that has moved. */
+/** The name of the package that an import did not find; `kit` for the path of a Kit that has moved. */
 function missingPackage(error: Error): string | undefined {
   const { code, pnpCode, data } = error as ResolutionError;
   if (pnpCode === "UNDECLARED_DEPENDENCY") return data?.dependencyName;
@@ -35,17 +35,17 @@ function missingPackage(error: Error): string | undefined {
   return /^Cannot find package '((?!\/|\w:)[^']+)'/.exec(error.message)?.[1];
 }
 
-/** Whether a bundle does not fit what is installed as `kit`, because that is another package. */
+/** Whether an import failed because another package is installed as `kit`. */
 function isWrongKit(error: Error): boolean {
   const isLinking = error instanceof SyntaxError || "code" in error;
   if (!isLinking || !/['"/\\]kit['"/\\]/.test(error.message)) return false;
   return installedKit(join(process.cwd(), "package.json")) === "another package";
 }
 
-/** Calls back with what the project's code throws, or rejects, where nothing catches it. */
+/** Calls back with the project's uncaught exceptions and unhandled rejections. */
 export function onUncaught(handle: (thrown: unknown) => void): { stop: () => void } {
   const onRejection = (reason: unknown) => {
-    // Code that listens itself has seen to its rejections.
+    // A project with its own listener handles its rejections itself.
     if (process.listenerCount("unhandledRejection") === 1) handle(reason);
   };
   process.on("uncaughtException", handle);

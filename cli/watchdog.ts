@@ -9,7 +9,7 @@ const CODE = `
   }, workerData.limitMs);
 `;
 
-/** Ends this process with a sentence after a limit, even while its own thread is in a loop. */
+/** Prints a sentence and ends this process after a limit, even if its main thread is blocked. */
 export function startWatchdog(limitMs: number, lastWords: string): { stop: () => void } {
   const worker = new Worker(CODE, {
     eval: true,

@@ -1,4 +1,4 @@
-// `npm run bench`: sets up what is missing, bundles `bench/`, which Node 20 cannot run as it is, and runs it.
+// `npm run bench`: sets up missing parts, bundles `bench/` (Node 20 can't run TypeScript) and runs it.
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { findPrograms } from "./debian.mjs";

@@ -1,4 +1,4 @@
-// `npm run build`: makes `dist/`, or a part of it. Scripts and tests build only what is stale.
+// `npm run build`: builds `dist/` or a part of it. Scripts and tests only build stale parts.
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
@@ -7,7 +7,7 @@ import { ROOT, STAMPS, digest, listFiles } from "./files.mjs";
 
 const PAGE = join("dist", "page");
 
-/** What a part is made from, by which program, and the folder and the files that it is. */
+/** For each part: its sources, the program that builds it, its folder and its files. */
 const PARTS = {
   node: {
     sources: [
@@ -32,8 +32,8 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
 }
 
 /**
- * Builds each part that is not what its sources make, whoever has changed either.
- * @throws when it can't be built
+ * Builds each part that differs from its sources.
+ * @throws when a build fails
  */
 export function buildStale() {
   for (const name of Object.keys(PARTS)) {
@@ -56,17 +56,17 @@ function build(name) {
     const env = { ...process.env, NODE_ENV: "production" };
     const { status } = spawnSync(process.execPath, words, { cwd: ROOT, env, stdio: "inherit" });
     if (status !== 0) {
-      throw new Error("The build failed, see above. Mend it and run the command again.");
+      throw new Error("The build failed, see above. Fix the error and run the command again.");
     }
     replace(name, built);
   } finally {
     rmSync(built, { recursive: true, force: true });
   }
-  // Sources that changed meanwhile are not what it was made from.
+  // Stamp the sources as read: they may have changed meanwhile.
   writeFileSync(stampOf(name), state(name, madeFrom));
 }
 
-/** File by file, so that what runs from `dist/` meanwhile finds each of them, old or new. */
+/** Replaces file by file, so that a process running from `dist/` always finds each one. */
 function replace(name, built) {
   const { folder } = PARTS[name];
   const paths = listFiles(relative(ROOT, built)).map((file) => {

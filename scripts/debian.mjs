@@ -16,10 +16,10 @@ const NEEDED = [
   { variable: "CURL_PATH", names: ["curl"], debian: "curl" },
 ];
 
-/** Debian keeps servers where only root's PATH leads. */
+/** On Debian, only root's PATH has the servers. */
 const FOLDERS = [...(process.env.PATH ?? "").split(delimiter), "/usr/sbin"];
 
-/** Installs what is missing and tells the tests where all of it is. */
+/** Installs missing programs and passes their paths to the tests. */
 export function findPrograms() {
   install(NEEDED.filter((program) => !find(program)).map(({ debian }) => debian));
   for (const program of NEEDED) {

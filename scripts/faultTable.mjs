@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from "node:fs";
 
-/** The rows that the fault tests reported, as a Markdown table. */
+/** Formats the fault tests' reported rows as a Markdown table. */
 export function faultTable(path) {
   if (!existsSync(path)) return "";
   const rows = readFileSync(path, "utf8")

@@ -5,10 +5,10 @@ import { fileURLToPath } from "node:url";
 
 export const ROOT = dirname(dirname(fileURLToPath(import.meta.url)));
 
-/** Where it is kept what a step was done with. */
+/** Records the state that each finished step was done with. */
 export const STAMPS = join(ROOT, "node_modules", ".cache", "kit");
 
-/** Of the names and contents of files and folders of the clone. */
+/** A digest of the names and contents of files and folders in the clone. */
 export function digest(paths) {
   const hash = createHash("sha256");
   for (const path of paths.flatMap(listFiles)) {

@@ -1,4 +1,4 @@
-// Before any test, also of `npx vitest` by itself: no test may pass on a build of other sources.
+// Runs before all tests, even under plain `npx vitest`: no test may pass on a stale build.
 import { buildStale } from "./build.mjs";
 
 export function setup(project) {

@@ -1,14 +1,14 @@
-// What npm packs, it takes as it lies there. The pictures would be two thirds of the package, so its
-// pages go without: `out` before packing, `back` after it.
+// The pictures would be two thirds of the package, and npm packs files as they are. So its pages lose
+// their pictures before packing (`out`) and get them back afterwards (`back`).
 import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 
 const PAGES = ["README.md", "docs/page.md"];
 const PICTURE = /^!\[.*\]\(.*\.png\)\n\n/gm;
-/** Outside of what is packed. */
+/** npm does not pack this folder. */
 const KEPT = join("node_modules", ".pictures");
 
-// Also before packing: an earlier one may have been interrupted.
+// Before packing, too: an earlier run may have been interrupted.
 for (const page of PAGES) if (existsSync(join(KEPT, page))) cpSync(join(KEPT, page), page);
 rmSync(KEPT, { recursive: true, force: true });
 

@@ -1,4 +1,4 @@
-// Brings a clone to where Kit runs: dependencies, build, quickstart. What is up to date is left alone.
+// Makes a clone ready to run: dependencies, build, quickstart. Skips parts that are up to date.
 import { spawn, spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -17,7 +17,7 @@ export function run(...command) {
   return spawnSync(program, args, { cwd: ROOT, stdio: "inherit" }).status ?? 1;
 }
 
-/** The same while something else goes on. Resolves with the exit code and what it printed. */
+/** Runs a command in the background. Resolves with its exit code and output. */
 export function runAside(...command) {
   const [program, ...args] = resolveNpm(command);
   return new Promise((resolve) => {
@@ -36,19 +36,19 @@ export function runVitest(...args) {
   return run(process.execPath, join("node_modules", "vitest", "vitest.mjs"), "run", ...args);
 }
 
-/** The npm that called this script, which need not be on the PATH. */
+/** Uses the npm that called this script, which may not be on the PATH. */
 function resolveNpm([program, ...args]) {
   if (program !== "npm" || !process.env.npm_execpath) return [program, ...args];
   return [process.execPath, process.env.npm_execpath, ...args];
 }
 
-function need(what, exitCode) {
+function need(step, exitCode) {
   if (exitCode === 0) return;
-  console.error(`kit: ${what} failed, see above. Mend it and run the command again.`);
+  console.error(`kit: ${step} failed, see above. Fix the error and run the command again.`);
   process.exit(1);
 }
 
-/** Dependencies and build. */
+/** Installs the dependencies and builds. */
 export function setUp() {
   checkNode();
   installDependencies();
@@ -60,10 +60,10 @@ export function setUp() {
   }
 }
 
-/** A project to try Kit on, made by `kit init`. Returns its folder. */
+/** Creates a project with `kit init`. Returns its folder. */
 export function makeQuickstart() {
   const project = join(ROOT, "quickstart");
-  // Written last, so that a copy that was interrupted is completed.
+  // `kit init` writes package.json last, so a missing one means an interrupted copy.
   if (existsSync(join(project, "package.json"))) return project;
   const { status } = spawnSync(process.execPath, [CLI, "init", project], {
     stdio: ["ignore", "ignore", "inherit"],
@@ -76,11 +76,13 @@ function checkNode() {
   const [major, minor] = process.versions.node.split(".").map(Number);
   const isOld = major < LEAST_NODE[0] || (major === LEAST_NODE[0] && minor < LEAST_NODE[1]);
   if (!isOld) return;
-  console.error(`kit: Node ${process.versions.node} is too old; install ${LEAST_NODE.join(".")}+.`);
+  console.error(
+    `kit: Node ${process.versions.node} is too old. Install ${LEAST_NODE.join(".")} or later.`,
+  );
   process.exit(1);
 }
 
-/** Unless they are there and come from the same lock file. */
+/** Skips dependencies that were installed from the same lock file. */
 function installDependencies() {
   const stamp = join(STAMPS, "dependencies");
   const wanted = digest(["package-lock.json"]);

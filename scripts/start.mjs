@@ -1,9 +1,9 @@
-// `npm start`: sets up what is missing, then runs `kit ui` on the quickstart.
+// `npm start`: sets up missing parts, then runs `kit ui` on the quickstart.
 import { CLI, makeQuickstart, setUp } from "./setup.mjs";
 
 setUp();
 const project = makeQuickstart();
 
-// In this process, so that signals reach it as they reach any `kit ui`.
+// In this process, so that signals reach `kit ui` directly.
 process.argv = [process.execPath, CLI, "ui", "--project", project, ...process.argv.slice(2)];
 await import("../dist/cli/kit.js");

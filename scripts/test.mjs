@@ -1,4 +1,4 @@
-// `npm test`: sets up what is missing, then runs every check. The last line counts them.
+// `npm test`: sets up missing parts, then runs every check. The last line counts the results.
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -6,10 +6,10 @@ import { findPrograms } from "./debian.mjs";
 import { faultTable } from "./faultTable.mjs";
 import { runAside, runVitest, setUp } from "./setup.mjs";
 
-/** On two cores that do nothing else; README.md says it too. */
+/** On two idle cores. README.md says it, too. */
 const USUAL_MINUTES = 5;
 
-/** Two rows of them, which take about as long as each other. */
+/** Two rows that run in parallel and take about equally long. */
 const CHECKS = [
   { lint: "lint" },
   { types: "types", format: "format:check", "unused code": "unused", package: "package" },
@@ -18,14 +18,14 @@ const CHECKS = [
 let passed = 0;
 let failed = 0;
 
-console.log(`kit: all of it usually takes about ${USUAL_MINUTES} minutes on two cores.`);
-console.log("kit: 1 of 3: dependencies, the build, and programs that tests need, where missing …");
+console.log(`kit: this usually takes about ${USUAL_MINUTES} minutes on two cores.`);
+console.log("kit: 1 of 3: installing missing dependencies and programs, building …");
 setUp();
 findPrograms();
 const names = CHECKS.flatMap(Object.keys);
-console.log(`kit: 2 of 3: checks of the sources (${names.join(", ")}), half a minute …`);
+console.log(`kit: 2 of 3: checking the sources (${names.join(", ")}), half a minute …`);
 await Promise.all(CHECKS.map(runChecks));
-console.log("kit: 3 of 3: tests; each file says when it is done …");
+console.log("kit: 3 of 3: running the tests; each finished file prints a line …");
 runTests();
 console.log(`${passed} passed, ${failed} failed`);
 process.exitCode = failed > 0 ? 1 : 0;
@@ -33,7 +33,7 @@ process.exitCode = failed > 0 ? 1 : 0;
 async function runChecks(checks) {
   for (const [name, script] of Object.entries(checks)) {
     const { code, output } = await runAside("npm", "run", "--silent", script);
-    // Together, for another row prints meanwhile.
+    // In one call, because the other row prints at the same time.
     console.log(code === 0 ? `✓ ${name}` : `${output}✗ ${name}`);
     if (code === 0) passed++;
     else failed++;
@@ -51,7 +51,7 @@ function runTests() {
     const { numPassedTests, numFailedTests } = JSON.parse(readFileSync(report, "utf8"));
     passed += numPassedTests;
     failed += numFailedTests;
-    // A file that does not load, or an error outside of any test.
+    // A file did not load, or an error was outside of any test.
     if (exitCode !== 0 && numFailedTests === 0) failed++;
   } else {
     failed++;

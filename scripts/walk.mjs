@@ -1,5 +1,5 @@
 // `npm run walk`: from the packed package to a trained model, step by step as a first-time user, timed.
-// With names, a short training by each: `npm run nodes`, `npm run managers`.
+// With names, trains briefly with each: `npm run nodes`, `npm run managers`.
 import { runVitest, setUp } from "./setup.mjs";
 
 const SHORT_STEPS = "20";
@@ -7,6 +7,6 @@ const names = process.argv.slice(2);
 
 setUp();
 process.env.KIT_WALK = names.join(" ") || "npm";
-// 0: as many as the quickstart has.
+// 0: the quickstart's own number.
 process.env.KIT_WALK_STEPS = names.length > 0 ? SHORT_STEPS : "0";
 process.exitCode = runVitest("tests/walk.test.ts");

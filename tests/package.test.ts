@@ -11,7 +11,7 @@ import { dirname, join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { type Packed, NPM, ROOT, createFolder, pack, run } from "./packed.ts";
 
-/** What somebody who installs Kit agrees to. */
+/** The size and packages that installing Kit brings. */
 const MAX_PACKAGES = 22;
 const MAX_BYTES = 18e6;
 

@@ -5,7 +5,7 @@ import { type Spawned, spawnProcess } from "./process.ts";
 /** An interactive shell in a real pseudo-terminal. */
 export interface PseudoTerminal {
   type: (line: string) => void;
-  /** Takes the terminal away, as a lost connection does; resolves when the shell has told its jobs. */
+  /** Takes the terminal away, as a lost connection does; resolves when the shell has signalled its jobs. */
   hangUp: () => Promise<void>;
 }
 

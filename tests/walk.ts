@@ -34,7 +34,7 @@ export interface Row {
 }
 
 /**
- * The first steps of somebody who has a tarball of Kit, and the caches of somebody who never had it.
+ * A first-time user's steps, from a tarball of Kit and with empty caches.
  * @param name a package manager, or a Node that comes with this npm: `node@22`
  * @param folder an empty one
  * @param steps of the training; the quickstart's own number if undefined
@@ -61,7 +61,7 @@ export async function walk(
   const init = `${KIT_OF[manager]?.(tarball)} init demo`;
   const [printed, initSeconds] = await timed(() => shell(empty, init));
   const next = /^next: cd demo && (\w+ install) && (\w+ run ui)$/m.exec(printed);
-  if (!next) throw new Error(`It is not said what is next:\n${printed}`);
+  if (!next) throw new Error(`There is no next step in:\n${printed}`);
   const [, installWords = "", uiWords = ""] = next;
   const demo = join(empty, "demo");
   if (steps) shorten(demo, steps);

@@ -5,24 +5,24 @@ import { loadTrainer } from "../load.ts";
 import { enterProject } from "../project.ts";
 import { describeThrown, onUncaught } from "../thrown.ts";
 
-/** Builds and loads the project, and tells the server that spawned this process what it exposes. */
+/** Builds and loads the project, and sends its manifest to the server that spawned this process. */
 export async function manifest(options: { project: string }): Promise<void> {
-  // The server is gone, and with it who would end what the project's code leaves running.
+  // Without the server, nothing else would end this process if the project's code keeps it alive.
   process.once("disconnect", () => process.exit());
-  // Waiting for that alone keeps nothing alive: an await that cannot settle ends the process.
+  // Don't let the channel keep this process alive: Node ends it when an await can never settle.
   process.channel?.unref();
-  onUncaught((thrown) => tell({ error: describeThrown(thrown) }));
+  onUncaught((thrown) => send({ error: describeThrown(thrown) }));
   try {
     const bundle = await buildBundle(enterProject(options.project));
     const trainer = await loadTrainer(bundle);
-    tell({ trainer: trainer && { name: trainer.name } });
+    send({ trainer: trainer ? { name: trainer.name } : null });
   } catch (error) {
-    tell({ error: messageOf(error) });
+    send({ error: messageOf(error) });
   }
 }
 
-/** Ends the process as soon as the message is out, whatever the project's code left running. */
-function tell(message: ManifestMessage): void {
+/** Sends the message, then ends the process, whatever the project's code left running. */
+function send(message: ManifestMessage): void {
   if (!process.send) {
     console.log(JSON.stringify(message));
     process.exit();

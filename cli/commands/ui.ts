@@ -6,17 +6,17 @@ import { TOKEN_PARAMETER, createToken } from "../../server/guard/token.ts";
 import { startUiServer } from "../../server/server.ts";
 import { openBrowser } from "../browser.ts";
 import { isAnyAddress, networkAddresses } from "../networkAddresses.ts";
-import { endingSignals } from "../hangup.ts";
+import { onEndingSignal } from "../hangup.ts";
 import { PACKAGE } from "../packages/own.ts";
 import { enterProject } from "../project.ts";
 
 const TOKEN_VARIABLE = "KIT_UI_TOKEN";
 /** Shorter ones could be guessed. */
 const TOKEN_LENGTH = 16;
-/** Leads there and nowhere else; `localhost` may also lead to `::1`, which another could have. */
+/** Not `localhost`, which may resolve to `::1`, where another server could listen. */
 const LOOPBACK = "127.0.0.1";
 
-export interface UiOptions {
+interface UiOptions {
   port?: number;
   host: string;
   allowedHost?: string[];
@@ -28,7 +28,7 @@ export interface UiOptions {
 export async function ui(options: UiOptions): Promise<void> {
   const project = enterProject(options.project);
   const hostname = hostnameOf(options.host);
-  // All addresses of this machine lead nowhere themselves.
+  // A browser can't open a wildcard address.
   const url = new URL(`http://${isAnyAddress(hostname) ? LOOPBACK : hostname}/`);
   const allowedHosts = options.allowedHost?.map(nameToAllow);
   const token = chooseToken(options);
@@ -41,12 +41,10 @@ export async function ui(options: UiOptions): Promise<void> {
     allowedHosts,
     token,
   });
-  for (const signal of endingSignals()) {
-    process.on(signal, () => {
-      // Connections of the closed server may linger; nothing here waits for them.
-      void server.close().finally(() => process.exit());
-    });
-  }
+  onEndingSignal(() => {
+    // Exit at once: connections of the closed server may linger.
+    void server.close().finally(() => process.exit());
+  });
   url.port = String(server.port);
   if (token !== undefined) url.searchParams.set(TOKEN_PARAMETER, token);
   console.log(`kit ui  ${url.href}  ${project}  stop with Ctrl-C`);
@@ -59,36 +57,39 @@ export async function ui(options: UiOptions): Promise<void> {
 }
 
 /**
- * Needed where others than this machine's users can reach the page, and where it was asked for.
+ * Other machines need a token, and so does everyone if `KIT_UI_TOKEN` is set.
  * @throws KitError `INVALID_TOKEN`
  */
 function chooseToken({ host, token }: UiOptions): string | undefined {
   const fixed = process.env[TOKEN_VARIABLE];
-  // No subprocess gets it.
+  // Subprocesses must not inherit the token.
   delete process.env[TOKEN_VARIABLE];
   if (!token) {
     if (isLoopback(host)) return undefined;
-    console.error(`kit: without a token, whoever reaches ${host} can run this project's code.`);
+    console.error(`kit: without a token, anyone who reaches ${host} can run this project's code.`);
     return undefined;
   }
   if (!fixed) return isLoopback(host) ? undefined : createToken();
   if (fixed.length >= TOKEN_LENGTH) return fixed;
   throw new KitError(
     "INVALID_TOKEN",
-    `KIT_UI_TOKEN takes ${TOKEN_LENGTH} characters or more. Make one with: export KIT_UI_TOKEN=$(node -p "crypto.randomUUID()")`,
+    `KIT_UI_TOKEN needs at least ${TOKEN_LENGTH} characters. Create one with: export KIT_UI_TOKEN=$(node -p "crypto.randomUUID()")`,
   );
 }
 
 /**
- * An address to listen on as a URL writes it: 0 is 0.0.0.0.
+ * Writes an address as a URL does: 0 becomes 0.0.0.0.
  * @throws KitError `INVALID_HOST`
  */
 function hostnameOf(host: string): string {
-  // Of an address with a zone, the part that a URL can hold.
+  // A URL cannot hold an IPv6 address's zone.
   const [address = ""] = host.split("%");
   const written = isIPv6(address) ? `[${address}]` : address;
   if (parseHost(written)?.port !== "" || !URL.canParse(`http://${written}`)) {
-    throw new KitError("INVALID_HOST", `--host takes an address or a name, not "${host}".`);
+    throw new KitError(
+      "INVALID_HOST",
+      `--host "${host}" is not valid. Pass an address or a host name.`,
+    );
   }
   return new URL(`http://${written}`).hostname;
 }
@@ -99,6 +100,6 @@ function nameToAllow(name: string): string {
   if (host) return host.name;
   throw new KitError(
     "INVALID_HOST",
-    `--allowed-host takes a name such as dev.example, not "${name}".`,
+    `--allowed-host "${name}" is not valid. Pass a host name such as dev.example.`,
   );
 }

@@ -2,24 +2,24 @@ import { existsSync, readFileSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { kitDependency } from "../packages/kitDependency.ts";
 import { type Installation, type PackageManager, runKit } from "../packages/manager.ts";
-import { type Manifest, readManifest } from "../packages/packageJson.ts";
+import { type PackageJson, readPackageJson } from "../packages/packageJson.ts";
 import { PACKAGE } from "../packages/own.ts";
 
 const TEMPLATE = join(PACKAGE.templates, "quickstart");
-export const MANIFEST = "package.json";
+export const PACKAGE_JSON = "package.json";
 export const TSCONFIG = "tsconfig.json";
 
-/** npm leaves `.gitignore` out of a package, so the template has it under another name. */
+/** npm never packs a `.gitignore`, so the template stores it under another name. */
 const RENAMED: Record<string, string> = { gitignore: ".gitignore" };
 
-/** What a package manager needs in a folder that is a project of its own, whatever is above it. */
+/** Files that make a folder a project of its own, independent of the folders above it. */
 const OWN_FILES: Partial<Record<PackageManager, Record<string, string>>> = {
-  // pnpm fails on an install script that nobody has judged.
+  // pnpm fails on an install script that is neither allowed nor denied.
   pnpm: { "pnpm-workspace.yaml": "allowBuilds:\n  esbuild: false\n" },
   yarn: { "yarn.lock": "" },
 };
 
-/** esbuild's install script only checks its binary; npm warns of one that nobody has judged. */
+/** npm warns about undecided install scripts. esbuild works without its own, which checks a binary. */
 const ALLOW_SCRIPTS = { esbuild: false };
 
 export interface Values extends Installation {
@@ -27,20 +27,20 @@ export interface Values extends Installation {
   name: string;
 }
 
-/** The shell's words for what a script of the template's does, also where another has its name. */
+/** The command for a template's script, even if the project has another script of that name. */
 export function runScript(project: string, manager: PackageManager, script: string): string {
-  const ours = templateManifest().scripts?.[script] ?? "";
-  const own = readManifest(project)?.scripts?.[script] ?? ours;
+  const ours = templatePackageJson().scripts?.[script] ?? "";
+  const own = readPackageJson(project)?.scripts?.[script] ?? ours;
   return own === ours
     ? `${manager} run ${script}`
     : `${runKit(manager)}${ours.slice("kit".length)}`;
 }
 
-/** The content of each file, by its path in the project. */
+/** Maps each file's path in the project to its content. */
 export function filesFor(project: string, values: Values): Record<string, string> {
   const { manager, shownBy } = values;
-  const isNew = !existsSync(join(project, MANIFEST));
-  // Else the folder belongs to a workspace that the one above it has.
+  const isNew = !existsSync(join(project, PACKAGE_JSON));
+  // Otherwise the folder belongs to the workspace above it.
   const isOwn = isNew || shownBy === undefined || shownBy === project;
   const files = isOwn ? { ...OWN_FILES[manager] } : {};
   for (const file of listFiles(TEMPLATE)) {
@@ -50,11 +50,11 @@ export function filesFor(project: string, values: Values): Record<string, string
 }
 
 function fillIn(file: string, project: string, { name, manager }: Values, isOwn: boolean): string {
-  if (file === MANIFEST) {
-    const manifest = manifestFor(project, name);
-    // npm reads it of the folder alone that it installs.
-    if (isOwn && manager === "npm") manifest.allowScripts = ALLOW_SCRIPTS;
-    return `${JSON.stringify(manifest, null, 2)}\n`;
+  if (file === PACKAGE_JSON) {
+    const packageJson = packageJsonFor(project, name);
+    // npm reads allowScripts only from the root of an installation.
+    if (isOwn && manager === "npm") packageJson.allowScripts = ALLOW_SCRIPTS;
+    return `${JSON.stringify(packageJson, null, 2)}\n`;
   }
   const content = readTemplate(file);
   if (file !== "README.md") return content;
@@ -63,28 +63,28 @@ function fillIn(file: string, project: string, { name, manager }: Values, isOwn:
     .replace(/\bnpm install/g, `${manager} install`);
 }
 
-function manifestFor(project: string, name: string): Manifest {
-  const template = templateManifest();
+function packageJsonFor(project: string, name: string): PackageJson {
+  const template = templatePackageJson();
   const dependencies = { ...template.dependencies, kit: kitDependency(project) };
-  const manifest = { ...template, name, dependencies };
+  const packageJson = { ...template, name, dependencies };
   const settings = readText(join(project, TSCONFIG));
-  // Theirs may write files, and judge by other rules.
+  // With the project's own settings, tsc may write files or apply other rules.
   if (settings !== undefined && settings !== readTemplate(TSCONFIG)) {
-    delete manifest.scripts?.typecheck;
-    delete manifest.devDependencies?.typescript;
+    delete packageJson.scripts?.typecheck;
+    delete packageJson.devDependencies?.typescript;
   }
-  return manifest;
+  return packageJson;
 }
 
-function templateManifest(): Manifest {
-  return JSON.parse(readTemplate(MANIFEST)) as Manifest;
+function templatePackageJson(): PackageJson {
+  return JSON.parse(readTemplate(PACKAGE_JSON)) as PackageJson;
 }
 
 function readTemplate(file: string): string {
   return readFileSync(join(TEMPLATE, file), "utf8");
 }
 
-/** Folder by folder: Yarn, which has packages in archives, does not list them recursively. */
+/** Recurses by hand: Yarn keeps packages in archives, where Node's recursive option fails. */
 function listFiles(directory: string, folder = ""): string[] {
   return readdirSync(join(directory, folder), { withFileTypes: true }).flatMap((entry) => {
     const path = join(folder, entry.name);
@@ -92,7 +92,7 @@ function listFiles(directory: string, folder = ""): string[] {
   });
 }
 
-/** Returns undefined for what is not a file. */
+/** Returns undefined if the path is not a file. */
 export function readText(path: string): string | undefined {
   const isFile = statSync(path, { throwIfNoEntry: false })?.isFile();
   return isFile ? readFileSync(path, "utf8") : undefined;

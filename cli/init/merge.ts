@@ -1,28 +1,28 @@
-import { type Manifest, SECTIONS, parseManifest } from "../packages/packageJson.ts";
+import { type PackageJson, SECTIONS, parsePackageJson } from "../packages/packageJson.ts";
 
-/** A file of the project with what it lacked of the template's. */
+/** A project's file after adding the template's parts. */
 export interface Merged {
-  /** As it was where there is nothing to add. */
+  /** Unchanged if there is nothing to add. */
   text: string;
-  /** Each part that was missing. */
+  /** The parts that were missing. */
   added: string[];
-  /** Each part that says something else than the template. */
+  /** The parts that differ from the template. */
   kept: string[];
 }
 
 /** Adds scripts and dependencies in the file's own indentation and line ends, as npm does. */
-export function mergeManifest(text: string, ours: string): Merged {
-  const manifest = parseManifest(text);
-  // Refused before anything was written.
-  if (!manifest) return { text, added: [], kept: [] };
-  const template = JSON.parse(ours) as Manifest;
+export function mergePackageJson(text: string, ours: string): Merged {
+  const packageJson = parsePackageJson(text);
+  // `kit init` has refused an invalid one already.
+  if (!packageJson) return { text, added: [], kept: [] };
+  const template = JSON.parse(ours) as PackageJson;
   const added: string[] = [];
-  const kept = [template.name, undefined].includes(manifest.name) ? [] : ["name"];
+  const kept = [template.name, undefined].includes(packageJson.name) ? [] : ["name"];
   for (const section of SECTIONS) {
     for (const [name, value] of Object.entries(template[section] ?? {})) {
-      const existing = findEntry(manifest, section, name);
+      const existing = findEntry(packageJson, section, name);
       if (existing === undefined) {
-        manifest[section] = { ...manifest[section], [name]: value };
+        packageJson[section] = { ...packageJson[section], [name]: value };
         added.push(`${section}.${name}`);
       } else if (existing !== value) {
         kept.push(`${section}.${name}`);
@@ -30,16 +30,16 @@ export function mergeManifest(text: string, ours: string): Merged {
     }
   }
   for (const [name, value] of Object.entries(template.allowScripts ?? {})) {
-    // Judged already, as a whole or one version of it.
-    const judged = Object.keys(manifest.allowScripts ?? {});
+    // The project has decided already, for the package or for one version of it.
+    const judged = Object.keys(packageJson.allowScripts ?? {});
     if (judged.some((key) => key === name || key.startsWith(`${name}@`))) continue;
-    manifest.allowScripts = { ...manifest.allowScripts, [name]: value };
+    packageJson.allowScripts = { ...packageJson.allowScripts, [name]: value };
     added.push(`allowScripts.${name}`);
   }
-  return { text: added.length > 0 ? formatLike(text, manifest) : text, added, kept };
+  return { text: added.length > 0 ? formatLike(text, packageJson) : text, added, kept };
 }
 
-/** Adds lines at the end; `/.kit` leaves out what `.kit/` does. */
+/** Adds missing lines at the end. Treats `/.kit` and `.kit/` as equal. */
 export function mergeGitignore(text: string, ours: string): Merged {
   const present = new Set(linesOf(text).map(withoutSlashes));
   const added = linesOf(ours).filter((line) => !present.has(withoutSlashes(line)));
@@ -48,12 +48,12 @@ export function mergeGitignore(text: string, ours: string): Merged {
   return { text: start + added.map((line) => line + lineEnd).join(""), added, kept: [] };
 }
 
-/** Adds nothing: says what the manifest does not get where the settings are not the template's. */
+/** Leaves the file alone; reports the script that package.json does not get because of it. */
 export function keepTsconfig(text: string, ours: string): Merged {
   return { text, added: [], kept: text === ours ? [] : ["no typecheck script added"] };
 }
 
-/** Adds a setting of one line and those indented below it, unless there is one of that name. */
+/** Adds a setting and the lines indented below it, unless the file has that setting. */
 export function mergeSetting(text: string, ours: string): Merged {
   const [name = ""] = ours.split(":");
   if (text.includes(ours)) return { text, added: [], kept: [] };
@@ -62,9 +62,9 @@ export function mergeSetting(text: string, ours: string): Merged {
   return { text: start + ours, added: [name], kept: [] };
 }
 
-/** A package that is a dependency of either kind is there. */
+/** A package counts as present in either kind of dependencies. */
 function findEntry(
-  { scripts, dependencies, devDependencies }: Manifest,
+  { scripts, dependencies, devDependencies }: PackageJson,
   section: (typeof SECTIONS)[number],
   name: string,
 ): string | undefined {
@@ -73,10 +73,10 @@ function findEntry(
     : (dependencies?.[name] ?? devDependencies?.[name]);
 }
 
-function formatLike(text: string, manifest: Manifest): string {
+function formatLike(text: string, packageJson: PackageJson): string {
   const indent = /^[ \t]+(?=")/m.exec(text)?.[0] ?? "";
   const [end = ""] = /\s*$/.exec(text) ?? [];
-  return JSON.stringify(manifest, null, indent).replaceAll("\n", lineEndOf(text)) + end;
+  return JSON.stringify(packageJson, null, indent).replaceAll("\n", lineEndOf(text)) + end;
 }
 
 function lineEndOf(text: string): string {

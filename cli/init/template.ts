@@ -1,19 +1,25 @@
 import { existsSync, realpathSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { makeDirectory, writeFileAtomically } from "../../disk/file.ts";
-import { type Values, MANIFEST, TSCONFIG, filesFor, readText } from "./content.ts";
-import { type Merged, keepTsconfig, mergeGitignore, mergeManifest, mergeSetting } from "./merge.ts";
+import { PACKAGE_JSON, TSCONFIG, type Values, filesFor, readText } from "./content.ts";
+import {
+  type Merged,
+  keepTsconfig,
+  mergeGitignore,
+  mergePackageJson,
+  mergeSetting,
+} from "./merge.ts";
 
-/** How a file that is there already gets what it lacks. */
+/** How to add the template's parts to an existing file. */
 const MERGES: Record<string, (text: string, ours: string) => Merged> = {
   ".gitignore": mergeGitignore,
-  [MANIFEST]: mergeManifest,
+  [PACKAGE_JSON]: mergePackageJson,
   [TSCONFIG]: keepTsconfig,
   "pnpm-workspace.yaml": mergeSetting,
   "yarn.lock": (text) => ({ text, added: [], kept: [] }),
 };
 
-/** What became of each file; one that is as the template's is in no list. */
+/** The outcome for each file. Files identical to the template's are not listed. */
 export interface Report {
   /** `data/train.jsonl` */
   created: string[];
@@ -23,12 +29,12 @@ export interface Report {
   kept: string[];
 }
 
-/** Copies the quickstart into a folder; what is there already is added to, never overwritten. */
+/** Copies the quickstart into a folder. Adds to existing files and never overwrites. */
 export function copyTemplate(project: string, values: Values): Report {
   const report: Report = { created: [], added: [], kept: [] };
-  const { [MANIFEST]: manifest = "", ...files } = filesFor(project, values);
-  // The manifest is the last: a copy that was interrupted is seen by its absence.
-  for (const [file, content] of Object.entries({ ...files, [MANIFEST]: manifest })) {
+  const { [PACKAGE_JSON]: packageJson = "", ...files } = filesFor(project, values);
+  // package.json comes last: its absence shows that a copy was interrupted.
+  for (const [file, content] of Object.entries({ ...files, [PACKAGE_JSON]: packageJson })) {
     const path = join(project, file);
     if (writeNew(path, content)) {
       report.created.push(file);
@@ -42,9 +48,9 @@ export function copyTemplate(project: string, values: Values): Report {
   return report;
 }
 
-/** Returns whether the file was written: one that exists is not. */
+/** Returns false, and writes nothing, if the file exists. */
 function writeNew(path: string, content: string): boolean {
-  // A link to a folder is as good.
+  // A link to a folder is fine.
   if (!existsSync(dirname(path))) makeDirectory(dirname(path));
   try {
     writeFileSync(path, content, { flag: "wx" });
@@ -55,12 +61,12 @@ function writeNew(path: string, content: string): boolean {
   }
 }
 
-/** Returns undefined for what is not a file to add to. */
+/** Returns undefined if the path can't be merged. */
 function merge(path: string, ours: string, how?: (typeof MERGES)[string]): Merged | undefined {
   const text = readText(path);
   if (!how || text === undefined) return undefined;
   const merged = how(text, ours);
-  // Through a symbolic link, to the file that it names.
+  // Writes through a symbolic link instead of replacing it.
   if (merged.text !== text) writeFileAtomically(realpathSync(path), merged.text);
   return merged;
 }

@@ -7,7 +7,7 @@ import { addPackage } from "./manager.ts";
 /** npm's registry has another package of this name. */
 type Found = "kit" | "another package" | "nothing";
 
-/** What `import … from "kit"` gets in a file. */
+/** Finds the package that `import … from "kit"` in a file resolves to. */
 export function installedKit(file: string): Found {
   try {
     const path = createRequire(file).resolve("kit/package.json");
@@ -25,6 +25,6 @@ export function wrongKit(project: string): KitError {
   const install = addPackage(project, `kit@${kitDependency(project)}`);
   return new KitError(
     "WRONG_KIT",
-    `The package kit installed for ${project} is another of that name. Install this one with: ${install}`,
+    `The package kit installed for ${project} is a different package. Install this one with: ${install}`,
   );
 }

@@ -1,23 +1,23 @@
 import { realpathSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join, relative, resolve, sep } from "node:path";
-import { readManifest } from "./packageJson.ts";
+import { readPackageJson } from "./packageJson.ts";
 import { PACKAGE } from "./own.ts";
 
-/** What names a file or a folder, as npm, pnpm, yarn or bun write it. */
+/** A file or a folder, as npm, pnpm, yarn or bun write it. */
 const PATH = /^(?:(?:file|link|portal):|(?=\.{0,2}\/))(.*)/;
-/** What only a member of the same workspace may say. */
+/** Only members of the same workspace can use these. */
 const WORKSPACE_ONLY = /^(workspace|catalog):/;
 
 /**
- * What a project's `package.json` says to get the Kit that runs, and not another package of that
- * name: what the folder says that it was installed into, else the folder where it lies.
+ * The version or path of `kit` in a new project's `package.json`. It leads to the running Kit, not
+ * to npm's package of that name: copied from the folder that has Kit installed, else Kit's own path.
  */
 export function kitDependency(project: string): string {
   const folders = [...foldersAbove(PACKAGE.root), ...foldersAbove(process.cwd())];
   for (const folder of folders) {
-    const manifest = readManifest(folder);
-    const declared = manifest?.dependencies?.kit ?? manifest?.devDependencies?.kit;
+    const packageJson = readPackageJson(folder);
+    const declared = packageJson?.dependencies?.kit ?? packageJson?.devDependencies?.kit;
     if (!declared || WORKSPACE_ONLY.test(declared) || !isInstalledIn(folder)) continue;
     const path = PATH.exec(declared)?.[1];
     return path === undefined ? declared : pathFrom(project, resolve(folder, path));
@@ -25,13 +25,13 @@ export function kitDependency(project: string): string {
   return pathFrom(project, PACKAGE.root);
 }
 
-/** Whether the Kit that runs is the one that a folder's own code gets. */
+/** Whether code in a folder imports the running Kit. */
 function isInstalledIn(folder: string): boolean {
   try {
     const found = createRequire(join(folder, "package.json")).resolve("kit/package.json");
     return dirname(found) === PACKAGE.root;
   } catch {
-    // None is installed there.
+    // No Kit is installed there.
     return false;
   }
 }
@@ -40,12 +40,12 @@ function pathFrom(project: string, path: string): string {
   return `file:${relative(withoutLinks(project), withoutLinks(path)).split(sep).join("/")}`;
 }
 
-/** A relative path leads elsewhere through a symbolic link. */
+/** A relative path would lead elsewhere through a symbolic link. */
 function withoutLinks(path: string): string {
   try {
     return realpathSync(path);
   } catch {
-    // Gone: the package manager will say so.
+    // The package manager reports a missing folder.
     return path;
   }
 }

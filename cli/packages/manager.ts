@@ -1,9 +1,9 @@
 import { readdirSync } from "node:fs";
 import { dirname } from "node:path";
 import { shellWord } from "../shell.ts";
-import { readManifest } from "./packageJson.ts";
+import { readPackageJson } from "./packageJson.ts";
 
-/** The files that only one package manager writes, how it adds a package and runs what is installed. */
+/** For each package manager: its own files, and its commands to add a package and to run one. */
 const KNOWN = {
   npm: {
     files: ["package-lock.json", "npm-shrinkwrap.json"],
@@ -23,16 +23,17 @@ export type PackageManager = keyof typeof KNOWN;
 
 const NAMES = Object.keys(KNOWN) as PackageManager[];
 
-/** What a project is installed with, and the folder that shows it. */
+/** A project's package manager, and the folder that shows it. */
 export interface Installation {
   manager: PackageManager;
-  /** Undefined where no folder shows it. */
+  /** Undefined if no folder shows it. */
   shownBy?: string;
 }
 
 /**
- * What the project's folder or the nearest above it shows, else what runs this program, else npm.
- * @param userAgent what a package manager tells the programs it runs: `pnpm/10.2.0 npm/? node/…`
+ * Finds the package manager of the project or of the nearest folder above it; falls back to the one
+ * that runs this program, then to npm.
+ * @param userAgent as package managers pass it to programs: `pnpm/10.2.0 npm/? node/…`
  */
 export function findInstallation(
   project: string,
@@ -45,12 +46,12 @@ export function findInstallation(
   }
 }
 
-/** The shell's words to run an installed `kit`; none of them fetches a package. */
+/** The command that runs an installed `kit` and never fetches a package. */
 export function runKit(manager: PackageManager): string {
   return `${KNOWN[manager].run} kit`;
 }
 
-/** The shell's words to install a package into a project. */
+/** The command that installs a package into a project. */
 export function addPackage(project: string, name: string): string {
   return `${KNOWN[findInstallation(project).manager].add} ${shellWord(name)}`;
 }
@@ -58,7 +59,7 @@ export function addPackage(project: string, name: string): string {
 function packageManagerOf(folder: string): PackageManager | undefined {
   const files = filesIn(folder);
   return (
-    nameIn(readManifest(folder)?.packageManager, "@") ??
+    nameIn(readPackageJson(folder)?.packageManager, "@") ??
     NAMES.find((name) => KNOWN[name].files.some((file) => files.includes(file)))
   );
 }
@@ -71,7 +72,7 @@ function filesIn(folder: string): string[] {
   try {
     return readdirSync(folder);
   } catch {
-    // Not made yet, or not for us to read.
+    // The folder does not exist yet, or is not readable.
     return [];
   }
 }

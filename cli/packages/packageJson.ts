@@ -1,37 +1,37 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 
-/** The parts of a `package.json` that matter here. */
-export interface Manifest {
+/** The parts of a `package.json` that `kit init` uses. */
+export interface PackageJson {
   name?: string;
   packageManager?: unknown;
   scripts?: Record<string, string>;
   dependencies?: Record<string, string>;
   devDependencies?: Record<string, string>;
-  /** npm's: which packages may run their install scripts, by name or `name@version`. */
+  /** For npm: whether a package, by name or `name@version`, may run its install script. */
   allowScripts?: Record<string, boolean>;
 }
 
 export const SECTIONS = ["scripts", "dependencies", "devDependencies"] as const;
 
-/** Returns undefined for a folder that has none to read. */
-export function readManifest(folder: string): Manifest | undefined {
+/** Returns undefined if the folder has no valid `package.json`. */
+export function readPackageJson(folder: string): PackageJson | undefined {
   try {
-    return parseManifest(readFileSync(join(folder, "package.json"), "utf8"));
+    return parsePackageJson(readFileSync(join(folder, "package.json"), "utf8"));
   } catch {
-    // None, or not for us.
+    // Missing or unreadable.
     return undefined;
   }
 }
 
-export function parseManifest(text: string): Manifest | undefined {
+export function parsePackageJson(text: string): PackageJson | undefined {
   try {
     const value: unknown = JSON.parse(text.replace(/^\uFEFF/, ""));
-    const isManifest =
+    const isPackageJson =
       isObject(value) && [...SECTIONS, "allowScripts"].every((name) => isObject(value[name] ?? {}));
-    return isManifest ? value : undefined;
+    return isPackageJson ? value : undefined;
   } catch {
-    // For its owner to mend.
+    // Invalid JSON.
     return undefined;
   }
 }

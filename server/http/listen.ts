@@ -2,12 +2,11 @@ import { once } from "node:events";
 import type { Server as HttpServer } from "node:http";
 import { type AddressInfo, type Server, createServer } from "node:net";
 import { KitError, messageOf } from "../../protocol/error.ts";
+import { DEFAULT_PORT, LAST_PORT } from "../../protocol/port.ts";
 import { isLocalhost } from "../guard/host.ts";
 
-export const DEFAULT_PORT = 4747;
 /** How many ports after the default are tried. */
 const PORTS_TRIED = 100;
-const LAST_PORT = 65_535;
 /** How often the system may give a port that is free on one address only. */
 const ANY_PORT_TRIES = 20;
 

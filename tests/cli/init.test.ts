@@ -91,7 +91,7 @@ describe("kit init", () => {
       const { code, stderr } = await runKit(project, ["init", "b", "--name", name]);
       expect(code).toBe(2);
       expect(stderr).toBe(
-        `kit: npm does not take ${JSON.stringify(name)} as a name. Use lowercase letters, digits, dots, dashes or underscores, and not "kit".\n`,
+        `kit: npm does not allow ${JSON.stringify(name)} as a package name. Use lowercase letters, digits, dots, dashes or underscores, but not the name "kit".\n`,
       );
     }
     expect(readdirSync(project)).toEqual(["a"]);
@@ -109,7 +109,7 @@ describe("kit init", () => {
     const project = createProject({ taken: "a file" });
     const { code, stdout, stderr } = await runKit(project, ["init", "taken"]);
     expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
-    expect(stderr).toBe(`kit: ${join(project, "taken")} is a file. Name a folder, or a new one.\n`);
+    expect(stderr).toBe(`kit: ${join(project, "taken")} is a file. Name a folder instead.\n`);
     symlinkSync("nowhere", join(project, "dangling"));
     const dangling = await runKit(project, ["init", "dangling"]);
     expect(dangling).toMatchObject({ code: 1, stdout: "" });
@@ -153,7 +153,7 @@ describe("kit init", () => {
   it("says so, and ends, where the system refuses every folder", async () => {
     const { code, stderr } = await runKit(createProject(), ["init", "/proc/kit"]);
     expect(code).toBe(1);
-    expect(stderr).toMatch(/^kit: Cannot write into \/proc\/kit: .*Make the folder writable/);
+    expect(stderr).toMatch(/^kit: Cannot write to \/proc\/kit: .*Make the folder writable/);
   });
 
   it("writes package.json last, so that an interrupted copy is seen", async () => {

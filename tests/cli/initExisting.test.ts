@@ -116,7 +116,7 @@ it.each([`{"name": `, `{\n  // mine\n  "name": "a"\n}`, "[]", `{"scripts":[]}`, 
     expect(await runKit(project, ["init"])).toEqual({
       code: 1,
       stdout: "",
-      stderr: `kit: ${project}/package.json is not a JSON object that npm can read. Mend package.json, then run kit init again.\n`,
+      stderr: `kit: npm cannot read ${project}/package.json. Fix the file, then run kit init again.\n`,
     });
     expect(readdirSync(project)).toEqual(["package.json"]);
     expect(read(project, "package.json")).toBe(text);

@@ -4,9 +4,9 @@ import { expect, test } from "vitest";
 import { startKitUi } from "../e2e/kitUi.ts";
 import { createTinyProject, tinySource } from "../kit.ts";
 
-test("what a run leaves is the user's alone to write, all but bundle and models theirs alone to read, and no file holds the token", async () => {
+test("only the user can write a run's files and, bundle and models aside, read them; no file holds the token", async () => {
   const TOKEN = "a-token-of-its-own";
-  // Whatever the run is given is what it can print.
+  // The run prints everything it was given.
   const before = "console.log(JSON.stringify(process.env));";
   const project = createTinyProject(tinySource({ before }));
   const { url } = await startKitUi(project, 0, {
@@ -40,7 +40,7 @@ test("what a run leaves is the user's alone to write, all but bundle and models 
   expect(readable.some(isSaved)).toBe(true);
   expect(having("600")).toEqual([
     ...["events.ndjson", "job.json", "lease.json"].map((name) => `jobs/<id>/${name}`),
-    ...["run/output.log", "run/run.json"],
+    ...["run/end.json", "run/output.log", "run/run.json"],
   ]);
   expect(folders.length + readable.length + having("600").length).toBe(modes.length);
   const secret = cookie.split("=")[1] ?? "";

@@ -11,7 +11,7 @@ function jobsOf(project: string) {
 const index = (project: string) => join(project, "src/kit/index.ts");
 
 const stale = (what: string) =>
-  `kit: ${what} after the last build, which is what runs now. Run kit build to train the files as they are.\n`;
+  `kit: ${what} after the last build, and this run uses that build. Run kit build to train your latest edits.\n`;
 
 describe("kit start", () => {
   it("trains and prints plain lines", async () => {

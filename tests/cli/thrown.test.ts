@@ -153,7 +153,7 @@ test("a bundle of a Kit that has moved says to build again", async () => {
   const project = createProject({ "src/kit/index.ts": "", ".kit/build/index.mjs": code });
   const { code: exit, stderr } = await runKit(project, ["start"]);
   expect(exit).toBe(1);
-  expect(stderr).toMatch(/^kit: The bundle was built by a Kit that is no longer .* Run kit build/);
+  expect(stderr).toMatch(/^kit: The bundle was built by a Kit that has moved .* Run kit build,/);
 });
 
 test.each([

@@ -45,8 +45,8 @@ describe("kit ui on an address that others can reach", () => {
 
   it("warns of what --no-token means, and asks for none", async () => {
     const { printed } = startKit(createTinyProject(), [...OPEN_TO_ALL, "--no-token"]);
-    const all = await printed(/http:\S+ [\s\S]*whoever reaches/);
-    expect(all).toContain("whoever reaches 0.0.0.0 can run this project's code");
+    const all = await printed(/http:\S+ [\s\S]*anyone who reaches/);
+    expect(all).toContain("anyone who reaches 0.0.0.0 can run this project's code");
     const url = /http:\S+/.exec(all)?.[0] ?? "";
     expect(url).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/$/);
     expect((await fetch(url)).status).toBe(200);
@@ -61,17 +61,17 @@ describe("kit ui on an address that others can reach", () => {
   });
 
   it.each([
-    ["--host", "", "an address or a name"],
-    ["--host", "http://x", "an address or a name"],
-    ["--host", "localhost:80", "an address or a name"],
-    ["--host", "1.2.3.4.5", "an address or a name"],
-    ["--allowed-host", "https://dev.example", "a name such as dev.example"],
-  ])("%s %j is wrong use, and says what it takes", async (option, value, wanted) => {
+    ["--host", "", "an address or a host name"],
+    ["--host", "http://x", "an address or a host name"],
+    ["--host", "localhost:80", "an address or a host name"],
+    ["--host", "1.2.3.4.5", "an address or a host name"],
+    ["--allowed-host", "https://dev.example", "a host name such as dev.example"],
+  ])("%s %j is wrong use: exit code 2 and what to pass", async (option, value, wanted) => {
     const project = createTinyProject();
     const { code, stderr } = await runKit(project, ["ui", "--no-open", option, value]);
     expect({ code, stderr }).toEqual({
       code: 2,
-      stderr: `kit: ${option} takes ${wanted}, not "${value}".\n`,
+      stderr: `kit: ${option} "${value}" is not valid. Pass ${wanted}.\n`,
     });
   });
 
@@ -100,7 +100,7 @@ describe("kit ui on an address that others can reach", () => {
       const env = { KIT_UI_TOKEN: "fifteen letters" };
       const { ended, printed } = startKit(createTinyProject(), options, env);
       const said =
-        'kit: KIT_UI_TOKEN takes 16 characters or more. Make one with: export KIT_UI_TOKEN=$(node -p "crypto.randomUUID()")\n';
+        'kit: KIT_UI_TOKEN needs at least 16 characters. Create one with: export KIT_UI_TOKEN=$(node -p "crypto.randomUUID()")\n';
       expect(await printed(/\n/)).toBe(said);
       expect(await ended).toEqual({ code: 2, stdout: "", stderr: said });
     },

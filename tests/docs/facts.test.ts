@@ -2,6 +2,8 @@ import { existsSync, readFileSync, readdirSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { createTrainer } from "kit";
 import { expect, test } from "vitest";
+import { EXIT_CODE } from "../../cli/exitCode.ts";
+import { END_OF_STREAM, OWNER_BACK, STREAMED_EVENTS } from "../../protocol/event.ts";
 import { checkOptions } from "../../sdk/options.ts";
 import { runKit } from "../kit.ts";
 import { EVENTS, OPERATIONS, REFERENCE } from "./reference.ts";
@@ -69,13 +71,54 @@ test("callbacks.md has all callbacks", () => {
   expect(rows.flatMap(([name]) => codeIn(name)).toSorted()).toEqual(known.toSorted());
 });
 
-test.each(["init", "build", "start", "ui"])("cli.md has the options of kit %s", async (command) => {
+const COMMANDS = ["init", "build", "start", "ui"];
+
+test.each(COMMANDS)("cli.md has the options of kit %s", async (command) => {
   const { stdout } = await runKit(ROOT, [command, "--help"]);
   const [, usage = ""] = /^Usage: kit \w+ \[options\] ?(.*)$/m.exec(stdout) ?? [];
   const options = [...stdout.matchAll(/^ {2}(-.+?)(?: {2,}|$)/gm)].map(([, option]) => option);
   const heading = `## ${`kit ${command} ${usage}`.trim()}`;
   const shown = rowsOf(readPage("cli.md"), heading).flatMap(([option]) => codeIn(option));
   expect([...shown, "-h, --help"].toSorted()).toEqual(options.toSorted());
+});
+
+test.each(COMMANDS)("cli.md states the default of each option of kit %s", async (command) => {
+  const { stdout } = await runKit(ROOT, [command, "--help"]);
+  const rows = readPage("cli.md")
+    .split("\n")
+    .filter((line) => line.startsWith("| `-"));
+  const defaults = [...stdout.matchAll(/^ {2}(-.+?) {2,}[^]*?(?=\n {2}-|\n\n)/gm)].flatMap(
+    ([text, option = ""]) => {
+      const [, value] = /\(default: ([^)]*)\)/.exec(text.replace(/\s+/g, " ")) ?? [];
+      return value === undefined ? [] : [[option, value.replaceAll('"', "`")]];
+    },
+  );
+  expect(defaults.length).toBeGreaterThan(0);
+  for (const [option, value] of defaults) {
+    const described = rows.filter((row) => codeIn(row)[0] === option);
+    expect(described.length, option).toBeGreaterThan(0);
+    for (const row of described) expect(row, option).toContain(`Default: ${value}`);
+  }
+});
+
+test("cli.md and errors.md have the exit codes", () => {
+  const { completed, failed, wrongUse, cancelled } = EXIT_CODE;
+  const rows = rowsOf(readPage("cli.md"), "## Exit codes").slice(1);
+  expect(rows.map(([code, , meaning = ""]) => [Number(code), meaning.split(",")[0]])).toEqual([
+    [completed, "completed"],
+    [failed, "failed"],
+    [wrongUse, "wrong use"],
+    [cancelled, "cancelled"],
+  ]);
+  expect(readPage("errors.md")).toContain(
+    `Exit codes: ${completed} completed, ${failed} failed, ${wrongUse} wrong use`,
+  );
+  expect(readPage("errors.md")).toContain(`${cancelled} cancelled`);
+});
+
+test("the OpenAPI file has every event that the page gets", () => {
+  const sent = [...STREAMED_EVENTS, OWNER_BACK, END_OF_STREAM];
+  expect(Object.keys(EVENTS).toSorted()).toEqual(sent.toSorted());
 });
 
 test("http.md has the routes and the events of the OpenAPI file", () => {
@@ -103,16 +146,6 @@ test("the picture of the house has the arrows that the lint rule holds", () => {
     [...to.matchAll(/"(\w+)"/g)].map(([, folder]) => `${from} ${folder}`),
   );
   expect(drawn.map(([, from, to]) => `${from} ${to}`).toSorted()).toEqual(allowed.toSorted());
-});
-
-test.each(["docs/how-it-works.md", "CONTRIBUTING.md"])("files that %s names are there", (page) => {
-  const named = codeIn(read(page)).filter((code) =>
-    /^[\w.-]+\/[\w./-]*$|^[\w.]+\.(js|md)$/.test(code),
-  );
-  expect(named.length).toBeGreaterThan(5);
-  for (const path of named.filter((name) => !/^(\.kit|dist)\//.test(name))) {
-    expect(existsSync(join(ROOT, path)), path).toBe(true);
-  }
 });
 
 test("scripts that the documents name are there", () => {

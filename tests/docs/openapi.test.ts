@@ -22,7 +22,7 @@ import {
 
 const ROOT = join(import.meta.dirname, "../..");
 const TOKEN = "correct-horse";
-/** How many wrong tokens wait for their answer before one more is told to come back. */
+/** How many wrong tokens may wait for their answers before the next is refused. */
 const MOST_WAITING = 20;
 
 /** Operations with a status that was answered, and with a query parameter that was looked at. */

@@ -100,7 +100,7 @@ function createBench(project: string, page = addKit(project)) {
         mkdirSync(dirname(join(folder, path)), { recursive: true });
         writeFileSync(join(folder, path), shrink(own(code)));
         if (path !== TRAINER) return;
-        // Stopping early is told as 130.
+        // Stopping early exits with 130.
         expect(await shell("npx kit start src/kit/index.ts || test $? = 130")).toContain("job ");
       } else if (language === "sh") {
         for (const line of code.trim().split("\n")) await runLine(line);

@@ -1,0 +1,10 @@
+/** Shells give a process that SIGINT ended this code. */
+const INTERRUPTED = 130;
+
+/** The exit codes of every command. Only `kit start` is ever cancelled. */
+export const EXIT_CODE = {
+  completed: 0,
+  failed: 1,
+  wrongUse: 2,
+  cancelled: INTERRUPTED,
+} as const;

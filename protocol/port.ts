@@ -1,0 +1,4 @@
+/** `kit ui` tries this port first, then those after it. */
+export const DEFAULT_PORT = 4747;
+
+export const LAST_PORT = 65_535;
