@@ -37,7 +37,7 @@ const growing = new Map<string, Shared>();
 /** @returns nothing as long as there is no plain file at the path */
 export async function openGrowing(
   path: string,
-  watching: boolean,
+  watching = true,
 ): Promise<GrowingFile | undefined> {
   const handle = await openIfThere(path);
   if (!handle) return undefined;

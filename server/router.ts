@@ -6,6 +6,7 @@ import { getJobEvents } from "./routes/jobEvents.ts";
 import { getJobs } from "./routes/jobs.ts";
 import { getManifest } from "./routes/manifest.ts";
 import { getTrain, postTrain } from "./routes/train.ts";
+import { targetOf } from "./target.ts";
 
 /** Who answers, by method and path. `{id}` stands for one segment of the path, which is passed on. */
 export const ROUTE_TABLE: Record<string, Route> = {
@@ -29,7 +30,7 @@ export async function route(
 ): Promise<void> {
   const { request, response } = exchange;
   const method = request.method ?? "GET";
-  const path = (request.url ?? "/").split("?", 1)[0] ?? "/";
+  const { path } = targetOf(request);
   const here = routes.filter(({ pattern }) => pattern.test(path));
   const found = here.find((each) => each.method === method);
   if (found) return found.answer(context, exchange, found.pattern.exec(path)?.[1] ?? "");

@@ -42,8 +42,6 @@ export interface UiServerOptions extends ListenOptions {
   manifestLimitMs?: number;
   /** How long a run may take to end once it was asked to. Default 7 s. */
   graceMs?: number;
-  /** False: files are only polled, not watched. For tests. */
-  watching?: boolean;
   /** Other limits than {@link LIMITS}. For tests. */
   limits?: Partial<Limits>;
 }
@@ -56,14 +54,14 @@ export interface UiServer {
 
 /** Starts the backend of `kit ui`; it resolves when it answers. */
 export async function startUiServer(options: UiServerOptions): Promise<UiServer> {
-  const { project, kit, page, manifestLimitMs: limitMs, graceMs, watching = true } = options;
-  const jobs = createJobStore(project, { ownersFreshMs: OWNERS_FRESH_MS, watching });
+  const { project, kit, page, manifestLimitMs: limitMs, graceMs } = options;
+  const jobs = createJobStore(project, { ownersFreshMs: OWNERS_FRESH_MS });
   const jobsAnswer = createJobsAnswer(jobs);
   const manifests = createManifestReader({ project, kit, limitMs });
   const onGone = (owner: Owner) => cancelJobOf(owner, jobs);
   const isAtWork = (owner: Owner) =>
     unfinishedJobsOf(owner, jobs).some((id) => jobs.leaseOf(id) !== "silent");
-  const runner = createRunner({ project, kit, graceMs, watching, onGone, isAtWork });
+  const runner = createRunner({ project, kit, graceMs, onGone, isAtWork });
   const limits = { ...LIMITS, ...options.limits };
   const admitStream = createStreamLimit(limits);
   const context: ServerContext = {
@@ -72,7 +70,6 @@ export async function startUiServer(options: UiServerOptions): Promise<UiServer>
     manifests,
     runner,
     admitStream,
-    watching,
   };
   const assets = loadAssets(page);
   const policy = { boundTo: options.host, machine: hostname(), added: options.allowedHosts ?? [] };
@@ -100,7 +97,6 @@ export async function startUiServer(options: UiServerOptions): Promise<UiServer>
       await Promise.race([allAnswered(), delay(LAST_WORDS_MS, undefined, { ref: false })]);
     }
     await listening.close();
-    jobs.close();
   }
 
   let closing: Promise<void> | undefined;

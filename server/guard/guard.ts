@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { sendError, sendText } from "../respond.ts";
+import { targetOf } from "../target.ts";
 import { CHECKS } from "./checks.ts";
 import type { HostPolicy } from "./host.ts";
 import type { TokenGate } from "./token.ts";
@@ -62,12 +63,12 @@ function enterPage({ headers }: IncomingMessage, response: ServerResponse): void
 }
 
 function refuse(
-  { url = "" }: IncomingMessage,
+  request: IncomingMessage,
   response: ServerResponse,
   status: number,
   sentence: string,
 ): void {
-  if (url.startsWith("/api/")) return sendError(response, status, sentence);
+  if (targetOf(request).path.startsWith("/api/")) return sendError(response, status, sentence);
   sendText(
     response,
     status,

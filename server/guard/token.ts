@@ -1,6 +1,7 @@
 import { createHmac, randomBytes, timingSafeEqual } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import type { Socket } from "node:net";
+import { targetOf } from "../target.ts";
 import { parseHost } from "./host.ts";
 
 const TOKEN_BYTES = 24;
@@ -46,12 +47,13 @@ export function createTokenGate(token: string, onShown?: (socket: Socket) => voi
   }
 
   return {
-    async admit({ method, url = "", headers, socket }) {
+    async admit(request) {
+      const { method, headers, socket } = request;
       const name = cookieName(headers.host);
       const cookies = cookiesNamed(name, headers.cookie);
       const isKnown = cookies.some((value) => isSame(value, secret));
-      const [path, query] = url.split("?", 2);
-      const shown = new URLSearchParams(query).get(TOKEN_PARAMETER);
+      const { path, query } = targetOf(request);
+      const shown = query.get(TOKEN_PARAMETER);
       // Also who is known already: no token, not even one of before, stays in the address bar.
       const toPage = isKnown && method === "GET" && path === "/";
       const isRight = shown !== null && isSame(shown, token);

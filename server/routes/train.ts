@@ -2,9 +2,9 @@ import type { ServerResponse } from "node:http";
 import { isKitError, messageOf } from "../../protocol/error.ts";
 import { RESUME_FROM, RESUME_RUN, RUN_HEADER, RUN_STATUS_HEADER } from "../../protocol/http.ts";
 import type { Route } from "../context.ts";
-import { queryOf } from "../query.ts";
 import { closeSignal, sendError, writeChunk } from "../respond.ts";
 import type { Run } from "../run/runner.ts";
+import { targetOf } from "../target.ts";
 
 const MOST_TRIES = 3;
 
@@ -30,7 +30,7 @@ export const postTrain: Route = async ({ runner, admitStream }, { response }) =>
  * printed; 204 when there was none. Who has seen a part of it, and names it, gets the rest.
  */
 export const getTrain: Route = async ({ runner, admitStream }, { request, response }) => {
-  const query = queryOf(request);
+  const { query } = targetOf(request);
   let isAdmitted = false;
   // Again where another run begins meanwhile.
   for (let tries = 1; tries <= MOST_TRIES; tries++) {

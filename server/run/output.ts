@@ -11,11 +11,8 @@ export async function openOutput(
   id: string,
   options: FollowOptions,
 ): Promise<AsyncGenerator<Buffer> | undefined> {
-  const { watching = true } = options;
   const path = outputPath(project);
-  const file =
-    (await openGrowing(newOutputPath(project, id), watching)) ??
-    (await openGrowing(path, watching));
+  const file = (await openGrowing(newOutputPath(project, id))) ?? (await openGrowing(path));
   // Asked last: the next run is recorded before its output takes this place.
   if (isLast(project, id)) return followFile(path, options, file);
   await file?.leave();

@@ -41,8 +41,6 @@ export interface RunnerOptions {
   /** How to call the `kit` command: a program and its first arguments. */
   kit: string[];
   graceMs?: number;
-  /** False: the output is only polled, not watched. */
-  watching?: boolean;
   /** Called once the run that was ended is gone. */
   onGone?: (owner: Owner) => void;
   /** Whether a process that cannot be seen from here, as in another container, is at work on a job. */
@@ -51,7 +49,7 @@ export interface RunnerOptions {
 
 /** Launches the project's runs, one at a time, and finds the one that an earlier server launched. */
 export function createRunner(options: RunnerOptions): Runner {
-  const { project, kit, graceMs = GRACE_MS, watching, onGone, isAtWork = () => false } = options;
+  const { project, kit, graceMs = GRACE_MS, onGone, isAtWork = () => false } = options;
   let running: RunProcess | undefined;
   let starting: Promise<RunProcess> | undefined;
   let isClosed = false;
@@ -71,7 +69,7 @@ export function createRunner(options: RunnerOptions): Runner {
 
   function asRun({ id, hasEnded }: RunProcess): Run {
     const output: Run["output"] = (signal, from) =>
-      openOutput(project, id, { signal, from, watching, ended: hasEnded });
+      openOutput(project, id, { signal, from, ended: hasEnded });
     const status = () => (hasEnded() ? (readRunEnd(project, id) ?? "failed") : "running");
     return { id, output, status };
   }

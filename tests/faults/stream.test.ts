@@ -1,8 +1,8 @@
-import { readFileSync } from "node:fs";
+import { readFileSync, watch } from "node:fs";
 import { type IncomingMessage, get } from "node:http";
 import { once } from "node:events";
 import { monitorEventLoopDelay } from "node:perf_hooks";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { isRecordBoundary } from "../../jobs/logTail.ts";
 import { createJobStore } from "../../jobs/store.ts";
 import { type KitUi, startKitUi } from "../e2e/kitUi.ts";
@@ -13,6 +13,11 @@ import { createProject } from "../project.ts";
 import { type Frame, openGate, parseFrames, standIn, startServer } from "../uiServer.ts";
 import { createRandom } from "./random.ts";
 import { LONGER, repeated, reportFault } from "./table.ts";
+
+vi.mock("node:fs", async (importActual) => {
+  const fs = await importActual<typeof import("node:fs")>();
+  return { ...fs, watch: vi.fn(fs.watch) };
+});
 
 /** What the log holds, as the frames that it should become. */
 function framesOf(log: string): Frame[] {
@@ -239,7 +244,11 @@ test("where the system reports no changes of files, an event arrives within 300 
   const LIMIT_MS = 300;
   const EVENTS = 15 * LONGER;
   const random = createRandom();
-  const { url, project } = await startServer({ watching: false });
+  vi.mocked(watch).mockImplementation(() => {
+    throw new Error("no watches");
+  });
+  onTestFinished(() => void vi.mocked(watch).mockReset());
+  const { url, project } = await startServer();
   const job = createJob(project);
   const asked = get(`${url}api/jobs/${job.job.id}/events`, { agent: false });
   onTestFinished(() => void asked.destroy());
@@ -257,6 +266,7 @@ test("where the system reports no changes of files, an event arrives within 300 
     await readUntil(stream, (text) => text.includes("\n\n"));
     delays.push(performance.now() - before);
   }
+  expect(watch).toHaveBeenCalled();
   lateness.disable();
   const late = delays.filter((delay) => delay > LIMIT_MS + lateness.max / 1e6).length;
   reportFault({

@@ -6,7 +6,6 @@ import { createJobStore } from "../../jobs/store.ts";
 import type { Job } from "../../protocol/job.ts";
 import { createRandom } from "../faults/random.ts";
 import { COMPLETED, STARTED, createForeignJob, createJob, fillWithJobs } from "../jobs.ts";
-import { isWatched } from "../process.ts";
 import { createProject } from "../project.ts";
 import { type TestServer, parseFrames, readBody, startServer } from "../uiServer.ts";
 
@@ -28,72 +27,69 @@ function createPoll({ url }: TestServer) {
   };
 }
 
-test.each([true, false])(
-  "whatever is done to the folder of jobs, the next list is what a new reader finds (watching: %s)",
-  async (watching) => {
-    const project = createProject();
-    const poll = createPoll(await startServer({ project, watching }));
-    const root = join(project, ".kit", "jobs");
-    const elsewhere = createProject();
-    const random = createRandom();
-    const below = (count: number) => Math.floor(random() * count);
-    const folders: string[] = [];
-    const away: string[] = [];
-    const take = (from: string[]) => from.splice(below(from.length), 1)[0];
-    const changes: (() => unknown)[] = [
-      () => folders.push(createJob(project, "näme", [STARTED]).directory),
-      () => folders.push(createJob(project, "done", [STARTED, COMPLETED]).directory),
-      () => {
-        const folder = take(folders);
-        if (folder) rmSync(folder, { recursive: true });
-      },
-      () => {
-        const folder = take(folders);
-        if (!folder) return;
-        const renamed = join(root, createJobId());
-        renameSync(folder, renamed);
-        folders.push(renamed);
-      },
-      () => {
-        const folder = take(folders);
-        if (!folder) return;
-        away.push(folder);
-        renameSync(folder, folder.replace(root, elsewhere));
-      },
-      () => {
-        const folder = take(away);
-        if (!folder) return;
-        mkdirSync(root, { recursive: true });
-        renameSync(folder.replace(root, elsewhere), folder);
-        folders.push(folder);
-      },
-      () => {
-        mkdirSync(root, { recursive: true });
-        writeFileSync(join(root, createJobId()), "no folder");
-      },
-      () => mkdirSync(join(root, `folder ${random()}`), { recursive: true }),
-    ];
-    const wholes = [
-      () => rmSync(root, { recursive: true, force: true }),
-      () => {
-        mkdirSync(root, { recursive: true });
-        const copy = createProject();
-        cpSync(root, copy, { recursive: true });
-        rmSync(root, { recursive: true });
-        renameSync(copy, root);
-      },
-    ];
-    for (let n = 0; n < CHANGES; n++) {
-      for (let many = below(4); many > 0; many--) changes[below(changes.length)]?.();
-      if (n % 30 === 29) {
-        const isCopied = below(2) === 1;
-        wholes[Number(isCopied)]?.();
-        if (!isCopied) folders.length = 0;
-      }
-      expect(await poll()).toEqual(createJobStore(project).list());
+test("the list matches a fresh read after any change to the folder of jobs", async () => {
+  const project = createProject();
+  const poll = createPoll(await startServer({ project }));
+  const root = join(project, ".kit", "jobs");
+  const elsewhere = createProject();
+  const random = createRandom();
+  const below = (count: number) => Math.floor(random() * count);
+  const folders: string[] = [];
+  const away: string[] = [];
+  const take = (from: string[]) => from.splice(below(from.length), 1)[0];
+  const changes: (() => unknown)[] = [
+    () => folders.push(createJob(project, "näme", [STARTED]).directory),
+    () => folders.push(createJob(project, "done", [STARTED, COMPLETED]).directory),
+    () => {
+      const folder = take(folders);
+      if (folder) rmSync(folder, { recursive: true });
+    },
+    () => {
+      const folder = take(folders);
+      if (!folder) return;
+      const renamed = join(root, createJobId());
+      renameSync(folder, renamed);
+      folders.push(renamed);
+    },
+    () => {
+      const folder = take(folders);
+      if (!folder) return;
+      away.push(folder);
+      renameSync(folder, folder.replace(root, elsewhere));
+    },
+    () => {
+      const folder = take(away);
+      if (!folder) return;
+      mkdirSync(root, { recursive: true });
+      renameSync(folder.replace(root, elsewhere), folder);
+      folders.push(folder);
+    },
+    () => {
+      mkdirSync(root, { recursive: true });
+      writeFileSync(join(root, createJobId()), "no folder");
+    },
+    () => mkdirSync(join(root, `folder ${random()}`), { recursive: true }),
+  ];
+  const wholes = [
+    () => rmSync(root, { recursive: true, force: true }),
+    () => {
+      mkdirSync(root, { recursive: true });
+      const copy = createProject();
+      cpSync(root, copy, { recursive: true });
+      rmSync(root, { recursive: true });
+      renameSync(copy, root);
+    },
+  ];
+  for (let n = 0; n < CHANGES; n++) {
+    for (let many = below(4); many > 0; many--) changes[below(changes.length)]?.();
+    if (n % 30 === 29) {
+      const isCopied = below(2) === 1;
+      wholes[Number(isCopied)]?.();
+      if (!isCopied) folders.length = 0;
     }
-  },
-);
+    expect(await poll()).toEqual(createJobStore(project).list());
+  }
+});
 
 test("a burst of jobs is in the next list, also when it goes", async () => {
   const server = await startServer();
@@ -112,15 +108,6 @@ test("a burst of jobs is in the next list, also when it goes", async () => {
   expect(await poll()).toEqual([known]);
   rmSync(dirname(burst[0] ?? ""), { recursive: true });
   expect(await poll()).toEqual([]);
-});
-
-test("a server has the folder of jobs watched until it is closed", async () => {
-  const server = await startServer();
-  const root = dirname(createJob(server.project).directory);
-  await createPoll(server)();
-  expect(isWatched(root)).toBe(true);
-  await server.close();
-  expect(isWatched(root)).toBe(false);
 });
 
 test("a list and a stream see an owner as it was last seen for 100 ms, but the log as it is", async () => {

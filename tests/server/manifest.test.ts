@@ -1,6 +1,7 @@
 import { existsSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
+import { createManifestReader } from "../../server/manifest.ts";
 import { isRunning, processesIn } from "../process.ts";
 import { createProject } from "../project.ts";
 import { errorOf, openGate, readBody, standIn, startServer } from "../uiServer.ts";
@@ -195,18 +196,25 @@ test("while the server closes, its run ends in peace and no project is read", as
   await closed;
 });
 
-test("manifests that are asked for at once are read by few processes", async () => {
+test("manifests that are asked for at once are read by four processes at a time", async () => {
   const project = createProject();
   const code = `writeFileSync("read-" + process.pid, ""); await gate("go");
-    process.send({ trainer: { name: existsSync("late") ? "late" : "early" } });`;
-  const { url } = await startServer({ project, kit: standIn(project, code) });
+    process.send({ trainer: { name: "dates" } });`;
+  const reader = createManifestReader({ project, kit: standIn(project, code) });
+  onTestFinished(() => reader.close());
   const read = () => readdirSync(project).filter((name) => name.startsWith("read-")).length;
-  const ask = async () => (await fetch(`${url}api/manifest`)).json();
-  const asked = Array.from({ length: 50 }, ask);
+  const client = new AbortController();
+  const ask = (count: number, { signal } = new AbortController()) =>
+    Array.from({ length: count }, () => reader.read(signal));
+  const first = ask(4);
+  const gone = Promise.allSettled(ask(20, client));
+  const later = ask(4);
   await expect.poll(read, { timeout: 10_000 }).toBe(4);
-  openGate(project, "late");
+  // A client that is gone costs no process.
+  client.abort();
   openGate(project, "go");
-  const answers = (await Promise.all(asked)) as { trainer: { name: string } }[];
-  expect(answers).toHaveLength(50);
-  expect(read()).toBeLessThanOrEqual(8);
+  const manifests = await Promise.all([...first, ...later]);
+  expect(manifests).toEqual(Array.from({ length: 8 }, () => ({ trainer: { name: "dates" } })));
+  expect((await gone).every(({ status }) => status === "rejected")).toBe(true);
+  expect(read()).toBe(8);
 });
