@@ -6,7 +6,7 @@ import { type ManifestMessage, isManifestMessage } from "../protocol/manifest.ts
 import { signalGroup } from "./processGroup.ts";
 
 const LIMIT_MS = 30_000;
-/** Each is a process that builds. More than one, so that a project that hangs does not hold up its mended self. */
+/** Each is a process that builds. Several, so that after a hang a mended project loads at once. */
 const MOST_AT_ONCE = 4;
 
 export interface ManifestReader {
@@ -24,7 +24,7 @@ export interface ManifestReader {
 export interface ManifestReaderOptions {
   /** Absolute path of the project. */
   project: string;
-  /** How to call the `kit` command: Node, its script, and first arguments. */
+  /** The `kit` command: Node, its script, and first arguments. */
   kit: string[];
   /** How long building and loading may take. Default 30 s. */
   limitMs?: number;

@@ -8,7 +8,7 @@ import { getManifest } from "./routes/manifest.ts";
 import { getTrain, postTrain } from "./routes/train.ts";
 import { targetOf } from "./target.ts";
 
-/** Who answers, by method and path. `{id}` stands for one segment of the path, which is passed on. */
+/** By method and path. `{id}` matches one segment of the path, which the route gets. */
 export const ROUTE_TABLE: Record<string, Route> = {
   [`GET /${ROUTES.manifest}`]: getManifest,
   [`POST /${ROUTES.train}`]: postTrain,
@@ -22,7 +22,7 @@ const routes = Object.entries(ROUTE_TABLE).map(([key, answer]) => {
   return { method, pattern: new RegExp(`^${path.replace("{id}", "([^/]+)")}$`), answer };
 });
 
-/** Finds who answers a request. */
+/** Passes a request to its route, or sends one of the page's files. */
 export async function route(
   context: ServerContext,
   assets: Assets,

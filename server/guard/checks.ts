@@ -17,7 +17,7 @@ const METHODS = ["GET", "HEAD", "POST"];
 const checkMethod: Check = ({ method = "" }) => {
   if (METHODS.includes(method)) return undefined;
   const headers = { Allow: METHODS.join(", ") };
-  return { status: 405, error: `Use ${METHODS.join(", ")}; ${method} does nothing here.`, headers };
+  return { status: 405, error: `Use GET, HEAD or POST. ${method} is not supported.`, headers };
 };
 
 const checkTarget: Check = (request) => {
@@ -36,7 +36,7 @@ const checkHostName: Check = ({ headers }, policy) => {
   if (isAllowedHost(name, policy)) return undefined;
   return {
     status: 403,
-    error: `The name ${name} is not known to this server. If it is yours, start it with: kit ui --allowed-host ${name}`,
+    error: `The host name ${name} is not allowed. If it is yours, start the server with: kit ui --allowed-host ${name}`,
   };
 };
 
@@ -53,7 +53,7 @@ const checkFetchSite: Check = (request) => {
   if (isLink) return undefined;
   return {
     status: 403,
-    error: "Another site may not ask this server. Open its page at / instead.",
+    error: "Requests from other sites are refused. Open the page at / instead.",
   };
 };
 
@@ -65,7 +65,7 @@ const checkOrigin: Check = ({ headers }) => {
   if (originHost?.toLowerCase() === host.toLowerCase()) return undefined;
   return {
     status: 403,
-    error: "Another origin may not ask this server. Open its page at / instead.",
+    error: "Requests from other origins are refused. Open the page at / instead.",
   };
 };
 

@@ -79,7 +79,7 @@ test.each([
   socket.write(bytes);
   const answer = await closed();
   expect(statusesIn(answer)).toEqual([408]);
-  expect(answer).toContain("did not come in time");
+  expect(answer).toContain("took too long to arrive");
 });
 
 test("a client that does not finish its body is cut off", async () => {
@@ -125,7 +125,7 @@ test("one stream too many is 429 with what to do, and let in when another has en
   const answer = await askAlone(port, `/${events}`);
   expect(statusesIn(answer)).toEqual([429]);
   expect(answer).toMatch(/^Retry-After: 5\r$/m);
-  expect(answer).toContain("2 streams are open, which is all there can be. Close some tabs");
+  expect(answer).toContain("2 streams are open, the most allowed. Close some tabs");
   // Others are answered all the same.
   expect((await fetch(`${url}api/jobs`)).status).toBe(200);
   await first?.body?.cancel();
