@@ -84,7 +84,7 @@ test(
 );
 
 test(
-  "a job goes on at its first look after the one before it was killed",
+  "a job starts at its first check after the one before it was killed",
   async () => {
     const harm = createHarm("first of the queue killed with -9");
     await Promise.all(
@@ -107,7 +107,7 @@ test(
         await owner.kill();
         isDead = true;
         await turn;
-        // It looks, claims its turn, and looks again.
+        // It checks, claims its turn, and checks again.
         harm.status(looks <= 2, true);
         harm.also(store.get(job.job.id)?.job.status, "running");
       }),

@@ -4,7 +4,7 @@ import { parseFrames } from "../uiServer.ts";
 
 const OFFSET = 100;
 
-/** What is sent for one line of a log, and what it says of the rest. */
+/** The frames for one line of a log. */
 function send(line: string) {
   const bytes = Buffer.from(`${line}\n`);
   const part = sharedFrames({ bytes, offset: OFFSET });

@@ -12,7 +12,7 @@ import { type TestServer, parseFrames, readBody, startServer } from "../uiServer
 const CHANGES = 90;
 const BURST = 1_000;
 
-/** Polls as the page does: what is unchanged is not sent again. */
+/** Polls as the page does, with the last ETag. */
 function createPoll({ url }: TestServer) {
   let jobs: Job[] = [];
   let tag = "";
@@ -110,7 +110,7 @@ test("a burst of jobs is in the next list, also when it goes", async () => {
   expect(await poll()).toEqual([]);
 });
 
-test("a list and a stream see an owner as it was last seen for 100 ms, but the log as it is", async () => {
+test("a list and a stream share an owner's state for 100 ms, but read the log afresh", async () => {
   const server = await startServer();
   const poll = createPoll(server);
   const killed = await createForeignJob(server.project, [STARTED]);

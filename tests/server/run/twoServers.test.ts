@@ -34,7 +34,7 @@ test("of two servers in two containers one has a run, also while that still load
   expect((await postTrain(other)).status).toBe(409);
 });
 
-test("what a run has printed is never what the next one prints", async () => {
+test("a run's output is never that of the next one", async () => {
   const project = createProject();
   const code = `const { randomUUID } = await import("node:crypto"); writeSync(1, randomUUID());`;
   const runner = createRunner({ project, kit: standIn(project, code) });
@@ -48,7 +48,7 @@ test("what a run has printed is never what the next one prints", async () => {
   await runner.close();
 });
 
-test("who reads the last run while the next is launched gets all of it, or the next", async () => {
+test("a client that reads the last run during a launch gets all of it, or the next", async () => {
   const { train, url } = await startWith(`writeSync(1, process.pid + ".");`);
   const printed = new Map<string, string>();
   const read = async (id: string) => {
