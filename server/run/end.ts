@@ -3,8 +3,6 @@ import { readJson, writeFileAtomically } from "../../disk/file.ts";
 import { type RunEnd, isRunEnd } from "../../protocol/http.ts";
 import { runDirectory } from "./record.ts";
 
-const OWNER_ONLY = 0o600;
-
 /** `end.json`. Separate from `run.json`, which the server may write after the run has ended. */
 interface EndRecord {
   id: string;
@@ -20,7 +18,7 @@ export function readRunEnd(project: string, id: string): RunEnd | undefined {
 export function writeRunEnd(project: string, id: string, status: RunEnd): void {
   try {
     const record: EndRecord = { id, status };
-    writeFileAtomically(endPath(project), JSON.stringify(record), OWNER_ONLY);
+    writeFileAtomically(endPath(project), JSON.stringify(record));
   } catch {
     // A full disk, say: the run shows as failed.
   }

@@ -15,7 +15,7 @@ import { createRandom } from "./random.ts";
 import { LONGER, repeated, reportFault } from "./table.ts";
 
 vi.mock("node:fs", async (importActual) => {
-  const fs = await importActual<typeof import("node:fs")>();
+  const fs = await importActual<{ watch: typeof watch }>();
   return { ...fs, watch: vi.fn(fs.watch) };
 });
 
