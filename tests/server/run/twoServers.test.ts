@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { RUN_HEADER, ROUTES } from "../../../protocol/http.ts";
+import { ROUTES, RUN_HEADER, RUN_STATUS_HEADER } from "../../../protocol/http.ts";
 import { createRunner } from "../../../server/run/runner.ts";
 import { spawnProcess } from "../../process.ts";
 import { createProject } from "../../project.ts";
@@ -28,9 +28,14 @@ test("of two servers in two containers one has a run, also while that still load
   const [one, other] = [await serveInContainer(project, kit), await serveInContainer(project, kit)];
   expect((await postTrain(one)).status).toBe(200);
   expect((await postTrain(other)).status).toBe(409);
-  // It shows again that it is alive.
+  // It renews its claim.
   ageRecord(project);
-  await expect.poll(async () => (await fetch(`${other}api/train`)).status).toBe(200);
+  const status = async () => {
+    const { headers, body } = await fetch(`${other}api/train`);
+    await body?.cancel();
+    return headers.get(RUN_STATUS_HEADER);
+  };
+  await expect.poll(status, { timeout: 10_000 }).toBe("running");
   expect((await postTrain(other)).status).toBe(409);
 });
 
