@@ -31,7 +31,7 @@ describe("kit ui on an address that others can reach", () => {
   });
 
   it("takes its token from KIT_UI_TOKEN, which no run gets to see", async () => {
-    const before = `console.log("token seen:", process.env.KIT_UI_TOKEN);`;
+    const before = `console.log("token seen:", String(process.env.KIT_UI_TOKEN));`;
     const project = createTinyProject(tinySource({ before }));
     const { printed } = startKit(project, OPEN_TO_ALL, { KIT_UI_TOKEN: FIXED });
     const link = /http:\S+/.exec(await printed(/\n/))?.[0] ?? "";

@@ -143,11 +143,12 @@ test(
 test(
   "an engine that runs out of memory fails its job, and names the options to lower",
   async () => {
-    const rows = Array.from({ length: 60_000 }, (_, row) => `{"text":"${row}${"y".repeat(400)}"}`);
+    const message = { role: "assistant", content: "y" };
+    const row = JSON.stringify({ messages: Array.from({ length: 400_000 }, () => message) });
     const harm = createHarm("engine out of memory");
     for (let n = 0; n < LONGER; n++) {
-      // A heap that is large enough for the command, and too small for the engine's rows.
-      const project = createTinyProject(tinySource(), { "data.jsonl": rows.join("\n") });
+      // A heap that is large enough for the command, and too small for the engine's row.
+      const project = createTinyProject(tinySource(), { "data.jsonl": row });
       const sentence =
         /^The engine ran out of memory: use a smaller batchSize, maxLength or model\.$/;
       await expectFailure(harm, project, sentence, { NODE_OPTIONS: "--max-old-space-size=40" });

@@ -34,8 +34,8 @@ await runJob({
     load: () => Promise.reject(new Error("unused")),
     async train({ onEvent }) {
       for (let step = 1; ; step++) {
-        const epoch = "x".repeat(step % 7 === 0 ? 60_000 : step % 100);
-        onEvent({ event: "training.log", data: { step, loss: 1, epoch } });
+        const padding = "x".repeat(step % 7 === 0 ? 60_000 : step % 100);
+        onEvent({ event: "training.log", data: { step, loss: 1, padding } });
         await new Promise(setImmediate);
       }
     },

@@ -128,10 +128,10 @@ test("losses that are not numbers and steps that go back are logged and streamed
   harm.also(seen.length, 2 * logs.length);
 
   const project = createTinyProject(tinySource({ options: "learningRate: 1e30, warmupSteps: 0," }));
-  const { code, stdout } = await runKit(project, ["start"]);
-  harm.status(code, 0);
-  harm.also(stdout, expect.stringMatching(/\nstep 4\/4 {2}loss n\/a .*\n/));
-  harm.also(createJobStore(project).list()[0]?.status, "completed");
+  const { code, stderr } = await runKit(project, ["start"]);
+  harm.status(code, 1);
+  harm.also(stderr, expect.stringMatching(/^failed: The training diverged at step 2: /));
+  harm.also(createJobStore(project).list()[0]?.status, "failed");
   harm.expectNone();
 });
 
