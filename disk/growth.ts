@@ -35,10 +35,7 @@ interface Shared extends Omit<GrowingFile, "leave"> {
 const growing = new Map<string, Shared>();
 
 /** @returns nothing as long as there is no plain file at the path */
-export async function openGrowing(
-  path: string,
-  watching = true,
-): Promise<GrowingFile | undefined> {
+export async function openGrowing(path: string, watching = true): Promise<GrowingFile | undefined> {
   const handle = await openIfThere(path);
   if (!handle) return undefined;
   const { dev, ino } = fstatSync(handle.fd, { bigint: true });

@@ -8,8 +8,8 @@ import { createGuard } from "./guard/guard.ts";
 import { createTokenGate } from "./guard/token.ts";
 import { createLimitedServer } from "./http/limitedServer.ts";
 import {
-  LIMITS,
   type Limits,
+  LIMITS,
   createConnectionLimit,
   createStreamLimit,
   limitBody,

@@ -94,9 +94,9 @@ test(
         const store = createJobStore(project);
         const job = createJob(project, "next");
         let isDead = false;
-        let looks = 0;
+        let checks = 0;
         const list = () => {
-          if (isDead) looks++;
+          if (isDead) checks++;
           return store.list();
         };
         let turn: Promise<void> | undefined;
@@ -108,7 +108,7 @@ test(
         isDead = true;
         await turn;
         // It checks, claims its turn, and checks again.
-        harm.status(looks <= 2, true);
+        harm.status(checks <= 2, true);
         harm.also(store.get(job.job.id)?.job.status, "running");
       }),
     );

@@ -21,7 +21,7 @@ const THREE_MINUTES_MS = 180_000;
 const LIMIT_MS = 100_000 + (LONGER > 1 ? 2 * THREE_MINUTES_MS : 0);
 
 /** The reader's clock: turned by the test, but in the long version time really passes. */
-function createClock(): { pass: (ms: number, look: () => unknown) => Promise<void> } {
+function createClock(): { pass: (ms: number, check: () => unknown) => Promise<void> } {
   const LOOK_MS = 5_000;
   if (LONGER === 1) {
     vi.useFakeTimers({ toFake: ["performance"] });
@@ -29,11 +29,11 @@ function createClock(): { pass: (ms: number, look: () => unknown) => Promise<voi
   }
   const wait = async (ms: number) => (LONGER > 1 ? delay(ms) : void vi.advanceTimersByTime(ms));
   return {
-    async pass(ms, look) {
+    async pass(ms, check) {
       for (let left = ms; left > 0; left -= LOOK_MS) {
         await wait(Math.min(left, LOOK_MS));
         // Only time that a reader sees counts.
-        await look();
+        await check();
       }
     },
   };

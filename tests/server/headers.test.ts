@@ -7,7 +7,7 @@ import { type TestServer, standIn, startServer } from "../uiServer.ts";
 import { asBytes, askAlone, openRaw, statusesIn } from "../rawHttp.ts";
 
 let answers = 0;
-afterAll(() => console.log(`headers: ${answers} answers looked at`));
+afterAll(() => console.log(`headers: ${answers} answers checked`));
 
 /** Every answer has these headers, and none that grants access to others. */
 function expectSecure(answer: string, ...statuses: number[]): void {
