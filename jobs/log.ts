@@ -117,6 +117,17 @@ export function createLineCutter(from = 0): (chunk: Buffer) => LogLines | undefi
   };
 }
 
+/** Skips lines that are not records. */
+export function recordsIn({ bytes, offset }: LogLines): PlacedRecord[] {
+  const records: PlacedRecord[] = [];
+  for (let start = 0, end = 0; start < bytes.length; start = end) {
+    end = bytes.indexOf(NEWLINE, start) + 1;
+    const record = parseRecord(bytes.toString("utf8", start, end - 1));
+    if (record) records.push({ record, offset: offset + end });
+  }
+  return records;
+}
+
 export function parseRecord(line: string): LogRecord | undefined {
   try {
     const value: unknown = JSON.parse(line);

@@ -12,10 +12,10 @@ const TYPES: Record<string, string> = {
 
 const INDEX = "/index.html";
 
-/** The page's files, read once: what is not in this map cannot be asked for. */
+/** The page's files, read once. No request reads another file. */
 export interface Assets {
   has: (path: string) => boolean;
-  /** Answers with the file of this path, or returns false. */
+  /** Sends the file at this path, or returns false. */
   serve: (path: string, response: ServerResponse) => boolean;
 }
 
@@ -44,7 +44,7 @@ export function loadAssets(directory: string): Assets {
       response.writeHead(200, {
         "Content-Type": file.type,
         "Content-Length": file.body.length,
-        // All but the index have a hash of their content in their name.
+        // Every name but the index's contains a hash of the content.
         "Cache-Control": file === index ? "no-cache" : "max-age=31536000, immutable",
       });
       response.end(file.body);
@@ -57,7 +57,7 @@ function listFiles(directory: string): string[] {
   try {
     return readdirSync(directory, { recursive: true, encoding: "utf8" });
   } catch {
-    // Not built; told by the missing index.
+    // Not built: the missing index is the error.
     return [];
   }
 }

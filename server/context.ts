@@ -5,7 +5,7 @@ import type { StreamLimit } from "./http/limits.ts";
 import type { ManifestReader } from "./manifest.ts";
 import type { Runner } from "./run/runner.ts";
 
-/** What the routes work with. */
+/** The parts of the server that routes use. */
 export interface ServerContext {
   jobs: JobStore;
   jobsAnswer: () => JobsAnswer;
@@ -19,7 +19,7 @@ export interface Exchange {
   response: ServerResponse;
 }
 
-/** Answers a request; `id` is the segment of the path for which `{id}` stands, if there is one. */
+/** Answers a request. `id` is the path's segment in place of `{id}`, empty where there is none. */
 export type Route = (
   context: ServerContext,
   exchange: Exchange,

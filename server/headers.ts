@@ -8,7 +8,7 @@ const CONTENT_SECURITY_POLICY = [
   "object-src 'none'",
 ].join("; ");
 
-/** On every answer, refusals included. No CORS: there is nobody to share with. */
+/** For every answer, refusals included. No CORS: no other origin needs access. */
 export const SECURITY_HEADERS = {
   "Content-Security-Policy": CONTENT_SECURITY_POLICY,
   "X-Content-Type-Options": "nosniff",

@@ -2,18 +2,18 @@ import { randomBytes } from "node:crypto";
 import type { JobStore } from "../jobs/store.ts";
 import type { Job } from "../protocol/job.ts";
 
-/** So many jobs are turned to bytes again when one of them has changed. Each block is a write. */
+/** When a job changes, its block is serialized again. Each block is a write. */
 const BLOCK_JOBS = 250;
 
 const HEAD = Buffer.from('{"jobs":[');
 const TAIL = Buffer.from("]}");
 
-/** The body of `GET /api/jobs`, and a tag that is another when the body is. */
+/** The body of `GET /api/jobs`, and a tag that changes with it. */
 export interface JobsAnswer {
   etag: string;
-  /** One after the other; never joined, which would take longer than all the rest. */
+  /** In order. Joining them would take longer than all the rest. */
   parts: readonly Buffer[];
-  /** Of all parts. */
+  /** Length of all parts. */
   bytes: number;
 }
 
@@ -22,12 +22,12 @@ interface Block {
   bytes: Buffer;
 }
 
-/** Keeps the jobs list as the bytes that are sent, and makes anew only those that have changed. */
+/** Caches the jobs list as bytes, and serializes only the blocks that have changed. */
 export function createJobsAnswer(store: Pick<JobStore, "list">): () => JobsAnswer {
   const server = randomBytes(9).toString("base64url");
   let version = 0;
   let listed: readonly Job[] | undefined;
-  /** The oldest jobs first, so that a new job leaves the blocks of all others as they are. */
+  /** Oldest jobs first, so that a new job changes only the last block. */
   let blocks: Block[] = [];
   let answer: JobsAnswer;
   return () => {
@@ -58,7 +58,7 @@ function isAt(part: readonly Job[], jobs: readonly Job[], start: number): boolea
   return part.every((job, n) => job === jobs[start + n]);
 }
 
-/** @param isLast whether no older jobs follow */
+/** @param isLast whether this block has the oldest jobs */
 function toBytes(jobs: readonly Job[], isLast: boolean): Buffer {
   return Buffer.from(`${JSON.stringify(jobs).slice(1, -1)}${isLast ? "" : ","}`);
 }

@@ -4,14 +4,14 @@ import { type Owner, ownerState } from "../disk/owner.ts";
 import type { JobStore } from "../jobs/store.ts";
 import { unfinishedJobsOf } from "./ownedJobs.ts";
 
-/** Says in a job's log that it was cancelled, for an owner that was killed and cannot. */
+/** Records that a job was cancelled, for an owner that was killed before it could. */
 export function cancelJobOf(owner: Owner, jobs: JobStore): void {
-  // Nobody but a job's owner may write its log for as long as it lives.
+  // Only a job's owner may write its log, as long as it lives.
   if (ownerState(owner) !== "gone") return;
   try {
     for (const id of unfinishedJobsOf(owner, jobs)) cancel(jobs.logPath(id));
   } catch {
-    // A full disk, say: the job shows as failed, its process gone, which is as true.
+    // A full disk, say: the job then shows as failed because its process is gone, which is as true.
   }
 }
 

@@ -6,24 +6,25 @@ import { type ManifestMessage, isManifestMessage } from "../protocol/manifest.ts
 import { signalGroup } from "./processGroup.ts";
 
 const LIMIT_MS = 30_000;
-/** Each is a process that builds. Some, so that one that hangs does not keep the next waiting. */
+/** Each is a process that builds. Several, so that after a hang a mended project loads at once. */
 const MOST_AT_ONCE = 4;
 
 export interface ManifestReader {
   /**
-   * Builds and loads the project in a subprocess, whose end nothing in the project can prevent.
-   * Where many ask at once, they share one that begins after they have asked.
+   * Builds and loads the project in a subprocess that nothing in the project can keep alive. Waits
+   * its turn while {@link MOST_AT_ONCE} others read.
+   * @param signal aborted when nobody waits for the answer: a read that waits its turn is dropped
    * @throws KitError `MANIFEST_FAILED` with the build's or the import's error
    */
-  read: () => Promise<Manifest>;
-  /** Ends what is being read, and reads nothing more. */
+  read: (signal: AbortSignal) => Promise<Manifest>;
+  /** Kills the subprocesses, and starts no more. */
   close: () => void;
 }
 
 export interface ManifestReaderOptions {
   /** Absolute path of the project. */
   project: string;
-  /** How to call the `kit` command: Node, its script, and first arguments. */
+  /** The `kit` command: Node, its script, and first arguments. */
   kit: string[];
   /** How long building and loading may take. Default 30 s. */
   limitMs?: number;
@@ -31,41 +32,33 @@ export interface ManifestReaderOptions {
 
 export function createManifestReader(options: ManifestReaderOptions): ManifestReader {
   const closing = new AbortController();
-  let asking = 0;
-  let shared: Promise<ManifestMessage> | undefined;
-  let beginShared: (() => void) | undefined;
-
-  async function begin(): Promise<ManifestMessage> {
-    if (closing.signal.aborted) return { error: "kit ui is ending. Start it again." };
-    asking++;
-    const message = await ask(options, closing.signal);
-    asking--;
-    beginShared?.();
-    return message;
-  }
-
-  function askSoon(): Promise<ManifestMessage> {
-    if (asking < MOST_AT_ONCE) return begin();
-    shared ??= new Promise((resolve) => {
-      beginShared = () => {
-        shared = beginShared = undefined;
-        resolve(begin());
-      };
-    });
-    return shared;
-  }
-
+  let reading = 0;
+  const waiting: (() => void)[] = [];
   return {
-    async read() {
-      const message = await askSoon();
-      if ("error" in message) throw new KitError("MANIFEST_FAILED", message.error);
-      return message;
+    async read(signal) {
+      if (reading === MOST_AT_ONCE) await new Promise<void>((begin) => waiting.push(begin));
+      else reading++;
+      try {
+        signal.throwIfAborted();
+        if (closing.signal.aborted) throw failed("kit ui is ending. Start it again.");
+        const message = await ask(options, closing.signal);
+        if ("error" in message) throw failed(message.error);
+        return message;
+      } finally {
+        const next = waiting.shift();
+        if (next) next();
+        else reading--;
+      }
     },
     close: () => closing.abort(),
   };
 }
 
-/** What the subprocess says; resolves when it and all that it started have been ended. */
+function failed(error: string): KitError {
+  return new KitError("MANIFEST_FAILED", error);
+}
+
+/** Resolves with the subprocess's message, once it and all its children have been killed. */
 function ask(options: ManifestReaderOptions, signal: AbortSignal): Promise<ManifestMessage> {
   const { project, kit, limitMs = LIMIT_MS } = options;
   const [execPath = "", script = "", ...first] = kit;
@@ -73,7 +66,7 @@ function ask(options: ManifestReaderOptions, signal: AbortSignal): Promise<Manif
     const child = fork(script, [...first, "manifest"], {
       execPath,
       cwd: project,
-      // What the project prints while it is loaded is nobody's.
+      // Nobody reads what the project prints while it loads.
       stdio: ["ignore", "ignore", "ignore", "ipc"],
       detached: true,
     });

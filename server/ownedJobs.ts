@@ -5,7 +5,7 @@ import type { Owner } from "../disk/owner.ts";
 import type { JobStore } from "../jobs/store.ts";
 import { isFinal } from "../protocol/job.ts";
 
-/** The ids of the jobs that a process owns and whose logs do not say how they ended. */
+/** The ids of the jobs that a process owns and whose logs do not record an end. */
 export function unfinishedJobsOf(owner: Owner, jobs: JobStore): string[] {
   // A failed job's log may lack an end: a lost owner fails it, too.
   const candidates = jobs.list().filter(({ status }) => !isFinal(status) || status === "failed");

@@ -1,6 +1,6 @@
 /** Signals a process group by the id of its leader. */
 export function signalGroup(pid: number, signal: NodeJS.Signals): void {
-  // To the system, 0 is our own group and -1 is every process.
+  // For `kill`, 0 means our own group and -1 every process.
   if (!Number.isInteger(pid) || pid <= 1) return;
   try {
     process.kill(-pid, signal);
@@ -15,7 +15,7 @@ export function isGroupGone(pid: number): boolean {
     process.kill(-pid, 0);
     return false;
   } catch (error) {
-    // EPERM: one is left that has become somebody else's.
+    // EPERM: one is left, which now runs as another user.
     return (error as NodeJS.ErrnoException).code === "ESRCH";
   }
 }

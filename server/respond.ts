@@ -24,7 +24,7 @@ export function sendText(
   response.end(body);
 }
 
-/** Aborted when the client is gone or has its answer. */
+/** Aborted when the client has its answer or is gone. */
 export function closeSignal(response: ServerResponse): AbortSignal {
   const controller = new AbortController();
   if (response.destroyed) controller.abort();
@@ -32,11 +32,11 @@ export function closeSignal(response: ServerResponse): AbortSignal {
   return controller.signal;
 }
 
-/** Writes a chunk and waits until the client can take more. Resolves at once when it is gone. */
+/** Writes a chunk and waits until the client can take more, or is gone. */
 export async function writeChunk(response: ServerResponse, chunk: Buffer | string): Promise<void> {
   if (response.destroyed) return;
   const { socket } = response;
-  // By itself Node would send it only when all else that is due has been done.
+  // Without this, Node would send it only after all other pending work.
   socket?.cork();
   const canTakeMore = response.write(chunk);
   socket?.uncork();

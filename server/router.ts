@@ -6,8 +6,9 @@ import { getJobEvents } from "./routes/jobEvents.ts";
 import { getJobs } from "./routes/jobs.ts";
 import { getManifest } from "./routes/manifest.ts";
 import { getTrain, postTrain } from "./routes/train.ts";
+import { targetOf } from "./target.ts";
 
-/** Who answers, by method and path. `{id}` stands for one segment of the path, which is passed on. */
+/** By method and path. `{id}` matches one segment of the path, which the route gets. */
 export const ROUTE_TABLE: Record<string, Route> = {
   [`GET /${ROUTES.manifest}`]: getManifest,
   [`POST /${ROUTES.train}`]: postTrain,
@@ -21,7 +22,7 @@ const routes = Object.entries(ROUTE_TABLE).map(([key, answer]) => {
   return { method, pattern: new RegExp(`^${path.replace("{id}", "([^/]+)")}$`), answer };
 });
 
-/** Finds who answers a request. */
+/** Passes a request to its route, or sends one of the page's files. */
 export async function route(
   context: ServerContext,
   assets: Assets,
@@ -29,7 +30,7 @@ export async function route(
 ): Promise<void> {
   const { request, response } = exchange;
   const method = request.method ?? "GET";
-  const path = (request.url ?? "/").split("?", 1)[0] ?? "/";
+  const { path } = targetOf(request);
   const here = routes.filter(({ pattern }) => pattern.test(path));
   const found = here.find((each) => each.method === method);
   if (found) return found.answer(context, exchange, found.pattern.exec(path)?.[1] ?? "");

@@ -22,27 +22,27 @@ import { unfinishedJobsOf } from "./ownedJobs.ts";
 import { route } from "./router.ts";
 import { createRunner } from "./run/runner.ts";
 
-/** How long those who watch may take to read how a run has ended. */
+/** How long clients may take to read how a run ended. */
 const LAST_WORDS_MS = 1_000;
-/** What was seen of the owner of a job holds this long, for all who watch. */
+/** For all clients, a job's owner is checked once in this time. */
 const OWNERS_FRESH_MS = 100;
 
 export interface UiServerOptions extends ListenOptions {
   /** Absolute path of the project. */
   project: string;
-  /** How to call the `kit` command: a program and its first arguments. */
+  /** The `kit` command: a program and its first arguments. */
   kit: string[];
   /** Absolute path of the built page. */
   page: string;
-  /** Names under which the page may be asked for, besides those of this machine. */
+  /** Host names to answer to, besides those of this machine. */
   allowedHosts?: string[];
-  /** What whoever asks has to show. Left out: nothing. */
+  /** Access token. Omit to turn authentication off. */
   token?: string;
   /** How long loading the project may take. Default 30 s. */
   manifestLimitMs?: number;
-  /** How long a run may take to end once it was asked to. Default 7 s. */
+  /** How long a run may take to end before it is killed. Default 7 s. */
   graceMs?: number;
-  /** Other limits than {@link LIMITS}. For tests. */
+  /** Overrides {@link LIMITS}. For tests. */
   limits?: Partial<Limits>;
 }
 
@@ -52,7 +52,7 @@ export interface UiServer {
   close: () => Promise<void>;
 }
 
-/** Starts the backend of `kit ui`; it resolves when it answers. */
+/** Starts the backend of `kit ui`. Resolves when it answers requests. */
 export async function startUiServer(options: UiServerOptions): Promise<UiServer> {
   const { project, kit, page, manifestLimitMs: limitMs, graceMs } = options;
   const jobs = createJobStore(project, { ownersFreshMs: OWNERS_FRESH_MS });
@@ -89,10 +89,10 @@ export async function startUiServer(options: UiServerOptions): Promise<UiServer>
 
   async function end(): Promise<void> {
     manifests.close();
-    // Who watches a run that has to be killed is told what its log then says, no guess of before.
+    // Clients that follow the job of a killed run get the end from its log, not a guess made before.
     jobs.holdOwners(true);
     const hadRun = await runner.close().finally(() => jobs.holdOwners(false));
-    // It goes on answering meanwhile: who watches sees how the run ends.
+    // Keeps answering meanwhile, so that clients see how the run ends.
     if (hadRun) {
       await Promise.race([allAnswered(), delay(LAST_WORDS_MS, undefined, { ref: false })]);
     }

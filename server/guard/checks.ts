@@ -1,29 +1,27 @@
 import type { IncomingMessage } from "node:http";
+import { isWellFormed, targetOf } from "../target.ts";
 import { type HostPolicy, isAllowedHost, parseHost } from "./host.ts";
 
-/** Why a request is not let in: a status and a sentence that names the remedy. */
+/** The answer to a request that fails a check: a status and a sentence that names the remedy. */
 export interface Refusal {
   status: number;
   error: string;
   headers?: Record<string, string>;
 }
 
-/** Says why a request is refused, or nothing. */
+/** Returns why a request is refused, or undefined when it passes. */
 export type Check = (request: IncomingMessage, policy: HostPolicy) => Refusal | undefined;
 
 const METHODS = ["GET", "HEAD", "POST"];
 
-/** Visible ASCII from a single slash on, without what starts a fragment or passes for a slash. */
-const TARGET = /^\/(?![/\\])[\x21\x22\x24-\x5b\x5d-\x7e]*$/;
-
 const checkMethod: Check = ({ method = "" }) => {
   if (METHODS.includes(method)) return undefined;
   const headers = { Allow: METHODS.join(", ") };
-  return { status: 405, error: `Use ${METHODS.join(", ")}; ${method} does nothing here.`, headers };
+  return { status: 405, error: `Use GET, HEAD or POST. ${method} is not supported.`, headers };
 };
 
-const checkTarget: Check = ({ url = "" }) => {
-  if (TARGET.test(url) && isPlainPath(pathOf(url))) return undefined;
+const checkTarget: Check = (request) => {
+  if (isWellFormed(request)) return undefined;
   return { status: 400, error: "The request's target is malformed. The page is at /." };
 };
 
@@ -38,27 +36,28 @@ const checkHostName: Check = ({ headers }, policy) => {
   if (isAllowedHost(name, policy)) return undefined;
   return {
     status: 403,
-    error: `The name ${name} is not known to this server. If it is yours, start it with: kit ui --allowed-host ${name}`,
+    error: `The host name ${name} is not allowed. If it is yours, start the server with: kit ui --allowed-host ${name}`,
   };
 };
 
-/** What a browser says of who asks: only this page, the address bar, or a link to the page may. */
-const checkFetchSite: Check = ({ method, url, headers }) => {
+/** Lets in this page, the address bar and links to the page, as the browser reports them. */
+const checkFetchSite: Check = (request) => {
+  const { method, headers } = request;
   const site = headers["sec-fetch-site"];
   if (site === undefined || site === "same-origin" || site === "none") return undefined;
   const isLink =
     method === "GET" &&
-    pathOf(url) === "/" &&
+    targetOf(request).path === "/" &&
     headers["sec-fetch-mode"] === "navigate" &&
     headers["sec-fetch-dest"] === "document";
   if (isLink) return undefined;
   return {
     status: 403,
-    error: "Another site may not ask this server. Open its page at / instead.",
+    error: "Requests from other sites are refused. Open the page at / instead.",
   };
 };
 
-/** For browsers and addresses without `Sec-Fetch-Site`. */
+/** For browsers that send no `Sec-Fetch-Site`, which they omit for plain HTTP to other machines. */
 const checkOrigin: Check = ({ headers }) => {
   const { origin, host = "" } = headers;
   if (headers["sec-fetch-site"] !== undefined || origin === undefined) return undefined;
@@ -66,11 +65,11 @@ const checkOrigin: Check = ({ headers }) => {
   if (originHost?.toLowerCase() === host.toLowerCase()) return undefined;
   return {
     status: 403,
-    error: "Another origin may not ask this server. Open its page at / instead.",
+    error: "Requests from other origins are refused. Open the page at / instead.",
   };
 };
 
-/** In this order: the first that refuses answers. */
+/** In this order: the first refusal is the answer. */
 export const CHECKS: Check[] = [
   checkMethod,
   checkTarget,
@@ -79,21 +78,3 @@ export const CHECKS: Check[] = [
   checkFetchSite,
   checkOrigin,
 ];
-
-function pathOf(url = ""): string {
-  return url.split("?", 1)[0] ?? "";
-}
-
-/** Whether nothing in a path means something else after decoding: no dots, slashes or controls. */
-function isPlainPath(path: string): boolean {
-  let decoded: string;
-  try {
-    decoded = decodeURIComponent(path);
-  } catch {
-    // Not UTF-8, or half an escape.
-    return false;
-  }
-  if (decoded.split("/").length !== path.split("/").length) return false;
-  if (/[\x00-\x1f\x7f\\%]/.test(decoded)) return false;
-  return !decoded.split("/").some((segment) => segment === "." || segment === "..");
-}

@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { sendError, sendText } from "../respond.ts";
+import { targetOf } from "../target.ts";
 import { CHECKS } from "./checks.ts";
 import type { HostPolicy } from "./host.ts";
 import type { TokenGate } from "./token.ts";
@@ -8,10 +9,10 @@ const NO_TOKEN =
   "This page needs its token. Open the address that kit ui printed when it last started, token included; KIT_UI_TOKEN keeps it the same from one start to the next.";
 const BUSY = "Too many wrong tokens at once. Wait a few seconds, then open the address again.";
 
-/** Answers whoever may not come in. Returns whether the request may go on to its route. */
+/** Answers requests that it refuses. Resolves with whether the request may go on to its route. */
 export type Guard = (request: IncomingMessage, response: ServerResponse) => Promise<boolean>;
 
-/** @param gate left out where nobody but this machine's users can reach the server */
+/** @param gate omit to require no token */
 export function createGuard(policy: HostPolicy, gate?: TokenGate): Guard {
   return async (request, response) => {
     for (const check of CHECKS) {
@@ -46,10 +47,10 @@ async function passGate(
   }
 }
 
-/** Goes to the page without the token in its address. */
+/** Redirects to the page without the token in its address. */
 function enterPage({ headers }: IncomingMessage, response: ServerResponse): void {
   if (headers["sec-fetch-site"] === "cross-site" || headers["sec-fetch-site"] === "same-site") {
-    // After a redirect the browser would still think of the site of the link, and keep the cookie.
+    // After a redirect the browser would still count as cross-site, and withhold the cookie.
     sendText(
       response,
       200,
@@ -62,12 +63,12 @@ function enterPage({ headers }: IncomingMessage, response: ServerResponse): void
 }
 
 function refuse(
-  { url = "" }: IncomingMessage,
+  request: IncomingMessage,
   response: ServerResponse,
   status: number,
   sentence: string,
 ): void {
-  if (url.startsWith("/api/")) return sendError(response, status, sentence);
+  if (targetOf(request).path.startsWith("/api/")) return sendError(response, status, sentence);
   sendText(
     response,
     status,

@@ -1,12 +1,13 @@
 import { createHmac, randomBytes, timingSafeEqual } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import type { Socket } from "node:net";
+import { targetOf } from "../target.ts";
 import { parseHost } from "./host.ts";
 
 const TOKEN_BYTES = 24;
-/** One wrong token at a time is answered, each this much later. */
+/** Wrong tokens are answered one at a time, each after this delay. */
 const WRONG_TOKEN_MS = 1_000;
-/** More that wait for their answer are told to come back. */
+/** Any more wrong tokens at once get a 429. */
 const MOST_WAITING = 20;
 
 export const TOKEN_PARAMETER = "token";
@@ -18,7 +19,7 @@ export type Admission =
   | { state: "refused"; isBusy: boolean };
 
 export interface TokenGate {
-  /** Says whether a request may in. A wrong token is answered late, so that guessing is slow. */
+  /** Resolves late for a wrong token, so that guessing is slow. */
   admit: (request: IncomingMessage) => Promise<Admission>;
 }
 
@@ -27,11 +28,11 @@ export function createToken(): string {
 }
 
 /**
- * Lets in who shows the token, in the URL once, then by a cookie made from it.
- * @param onShown called with the connection of each request that shows either
+ * Admits clients that send the token, in the URL once, then as a cookie derived from it.
+ * @param onShown called with the connection of each request that has either
  */
 export function createTokenGate(token: string, onShown?: (socket: Socket) => void): TokenGate {
-  // Not the token itself, so that a cookie that leaks is no link to be sent around.
+  // Derived, so that a leaked cookie does not reveal the link.
   const secret = createHmac("sha256", token).update("kit ui cookie").digest("base64url");
   let waiting = 0;
   let turn: Promise<void> = Promise.resolve();
@@ -46,29 +47,30 @@ export function createTokenGate(token: string, onShown?: (socket: Socket) => voi
   }
 
   return {
-    async admit({ method, url = "", headers, socket }) {
+    async admit(request) {
+      const { method, headers, socket } = request;
       const name = cookieName(headers.host);
       const cookies = cookiesNamed(name, headers.cookie);
       const isKnown = cookies.some((value) => isSame(value, secret));
-      const [path, query] = url.split("?", 2);
-      const shown = new URLSearchParams(query).get(TOKEN_PARAMETER);
-      // Also who is known already: no token, not even one of before, stays in the address bar.
+      const { path, query } = targetOf(request);
+      const shown = query.get(TOKEN_PARAMETER);
+      // Also with the cookie, so that no token, not even an old one, stays in the address bar.
       const toPage = isKnown && method === "GET" && path === "/";
       const isRight = shown !== null && isSame(shown, token);
       if (isKnown || isRight) onShown?.(socket);
       if (isRight || (shown !== null && toPage)) {
-        // Without a path it is sent to this page's folder only, also behind a proxy's prefix.
+        // Without a path, browsers send it to this page's folder only, also behind a proxy's prefix.
         return { state: "welcome", cookie: `${name}=${secret}; HttpOnly; SameSite=Strict` };
       }
       if (isKnown) return { state: "admitted" };
-      // A wrong cookie is a guess too: it is made from the token alone.
+      // A wrong cookie is a guess too: it derives from the token alone.
       if (shown !== null || cookies.length > 0) return refuseLate();
       return { state: "refused", isBusy: false };
     },
   };
 }
 
-/** Browsers share cookies over ports: the port they see tells two servers of one name apart. */
+/** Browsers share cookies across ports, so the name includes the port that the browser sees. */
 function cookieName(host = ""): string {
   return `kit-ui-${parseHost(host)?.port || "default"}`;
 }

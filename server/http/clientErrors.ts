@@ -4,22 +4,22 @@ import { SECURITY_HEADERS } from "../headers.ts";
 
 const MALFORMED = 400;
 
-/** By Node's code of the error. */
+/** By Node's error code. */
 const STATUSES: Record<string, number> = {
   ERR_HTTP_REQUEST_TIMEOUT: 408,
   HPE_HEADER_OVERFLOW: 431,
 };
 
 const SENTENCES: Record<number, string> = {
-  [MALFORMED]: "This is no HTTP request that can be understood. Open the page at / with http.",
-  405: "There is no tunnel here. Open the page at /.",
-  408: "The request did not come in time. Send it again, at once.",
-  431: "The request's head is too long. If a browser sent it, delete its cookies for this name.",
+  [MALFORMED]: "Malformed HTTP request. Open the page at / with http.",
+  405: "This server is not a proxy. Open the page at /.",
+  408: "The request took too long to arrive. Send it again.",
+  431: "The request's headers are too long. If a browser sent them, delete its cookies for this name.",
 };
 
 /**
- * Answers on the bare socket what never becomes a request.
- * @param isAnswering whether a request on this connection waits for its answer, for which ours would be taken
+ * Answers malformed requests, which never reach the request handler, on the bare socket.
+ * @param isAnswering whether a request on this connection awaits an answer, and would take this one for it
  */
 export function answerClientErrors(server: Server, isAnswering: (socket: Duplex) => boolean): void {
   server.on("clientError", (error: NodeJS.ErrnoException, socket) => {
@@ -39,7 +39,7 @@ function answer(socket: Duplex, status: number): void {
     Connection: "close",
   };
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
-  // The client may go away meanwhile.
+  // The client may disconnect meanwhile.
   socket.on("error", () => undefined);
   socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join("")}\r\n${body}`, () =>
     socket.destroy(),

@@ -1,15 +1,15 @@
 import type { RequestListener } from "node:http";
 import type { Socket } from "node:net";
 
-/** Browsers send no request before they have the answer to the last; each that waits takes memory. */
+/** Browsers never pipeline, and each waiting request takes memory. */
 const MOST_WAITING = 32;
-/** More that come before the connection ends are left unread; yet more end it without a word. */
+/** This many more are ignored while the connection ends. After that it is cut. */
 const MOST_LEFT = 100;
 
 /**
- * Answers the requests of a connection one after the other. Node would begin all at once, and not
- * tell those that wait for their turn when their client goes away.
- * @param refuse answers the one too many, and ends the connection
+ * Answers the requests of a connection one after the other. Node would start all of them at once,
+ * and emit no "close" on those in the queue when their client disconnects.
+ * @param refuse answers the first request over the limit, and ends the connection
  */
 export function inTurn(answer: RequestListener, refuse: RequestListener): RequestListener {
   const waiting = new WeakMap<Socket, number>();

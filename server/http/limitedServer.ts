@@ -9,11 +9,11 @@ import { type ConnectionLimit, type Limits, refuseForNow } from "./limits.ts";
 
 export interface LimitedServer {
   server: Server;
-  /** Resolves when every request that is being answered has its answer. */
+  /** Resolves when every request in progress has its answer. */
   allAnswered: () => Promise<void>;
 }
 
-/** A server, not yet listening, that nothing that is sent to it can use up or bring down. */
+/** A server, not yet listening, that no client can exhaust or crash. */
 export function createLimitedServer(
   limits: Limits,
   connections: ConnectionLimit,
@@ -48,15 +48,15 @@ export function createLimitedServer(
       requestTimeout: limits.requestMs,
       keepAliveTimeout: limits.idleMs,
       connectionsCheckingInterval: limits.checkMs,
-      // The guard looks at it, and says what is wrong.
+      // The guard checks it, and says what is wrong.
       requireHostHeader: false,
     },
     onRequest,
   );
-  // One that is left out could be the one that tells of another site; their size is limited.
+  // A dropped header could be the one that reveals another site. Their size is limited instead.
   server.maxHeadersCount = 0;
   server.timeout = limits.stalledMs;
-  // What a client expects before it sends its body is an answer, which needs no body.
+  // With `Expect`, the client sends its body only after our answer. No route needs a body.
   server.on("checkContinue", onRequest).on("checkExpectation", onRequest);
   connections.watch(server);
   answerClientErrors(server, (socket) =>

@@ -2,27 +2,27 @@ import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { sendError } from "../respond.ts";
 
-/** How much, how many and how long, so that nothing that is sent can use up this process. */
+/** Sizes, counts and times, so that no client can exhaust this process. */
 export interface Limits {
-  /** A browser sends about 1 KiB; cookies of other servers on this machine's name add to it. */
+  /** A browser sends about 1 KiB, plus the cookies of other servers under the same host name. */
   headerBytes: number;
-  /** No route reads a body. This much is let pass, for clients that send an empty object. */
+  /** No route reads a body. This much is accepted, for clients that send an empty object. */
   bodyBytes: number;
-  /** The head of a request is small and comes at once. */
+  /** A request's headers are small and arrive together. */
   headersMs: number;
-  /** A whole request comes within this, however slowly it is sent. */
+  /** For the whole request, body included. */
   requestMs: number;
   /** Longer than a browser's poll of 5 s, so that it keeps its connection. */
   idleMs: number;
-  /** A client that takes none of what waits for it is gone, or stuck and may come back. */
+  /** A client that reads nothing for this long is gone, or stuck and free to reconnect. */
   stalledMs: number;
-  /** How often slow connections are looked for. */
+  /** How often slow connections are checked. */
   checkMs: number;
-  /** A browser has six to a server; this is for many people, and keeps file descriptors in reserve. */
+  /** A browser opens six. This serves many people, and keeps file descriptors in reserve. */
   connections: number;
-  /** How many of them may belong to clients that have not shown the token, where one is wanted. */
+  /** The share of connections for clients that have not shown the token, where one is required. */
   strangers: number;
-  /** Each reads a file for as long as it lasts. Leaves room for what is answered at once. */
+  /** Each holds a file open. Leaves connections free for short answers. */
   streams: number;
 }
 
@@ -39,23 +39,23 @@ export const LIMITS: Limits = {
   streams: 600,
 };
 
-/** Connections over the limit that are still told so; any more are closed without a word. */
-const CONNECTIONS_TOLD = 100;
+/** Connections over the limit that get a 429. Any more are closed without an answer. */
+const CONNECTIONS_REFUSED = 100;
 const RETRY_AFTER_S = 5;
 
-/** Which connections there may be. */
+/** Limits the open connections. */
 export interface ConnectionLimit {
-  /** Counts those of all addresses that the server answers on; `maxConnections` is for one. */
+  /** Counts across all the server's addresses. Node's `maxConnections` counts each separately. */
   watch: (server: Server) => void;
   isTooMany: (socket: Socket) => boolean;
-  /** Counts a connection as one of a client that has shown the token. */
+  /** Marks a connection whose client has shown the token. */
   trust: (socket: Socket) => void;
 }
 
 /**
- * Where a token is wanted, strangers have a part of the connections only. One stranger too many
- * closes the oldest of them, because who sends the token sends it at once, and who only holds
- * connections does not. Addresses say nothing: behind a tunnel all clients have the same.
+ * Where a token is required, strangers get only a share of the connections. One stranger too many
+ * closes the oldest: a client with the token sends it at once, an attacker holds connections open.
+ * Addresses are useless for this, because behind a tunnel all clients share one.
  */
 export function createConnectionLimit(limits: Limits, wantsToken: boolean): ConnectionLimit {
   const tooMany = new WeakSet<Socket>();
@@ -71,7 +71,7 @@ export function createConnectionLimit(limits: Limits, wantsToken: boolean): Conn
   function closeOldest(): void {
     const [oldest] = strangers;
     if (!oldest) return;
-    // Its event comes too late for those that connect in the same turn.
+    // "close" fires too late for connections that open in the same tick.
     leave(oldest);
     oldest.destroy();
   }
@@ -84,7 +84,7 @@ export function createConnectionLimit(limits: Limits, wantsToken: boolean): Conn
         if (wantsToken) strangers.add(socket);
         if (strangers.size > limits.strangers) closeOldest();
         if (open.size > limits.connections) tooMany.add(socket);
-        if (open.size > limits.connections + CONNECTIONS_TOLD) socket.destroy();
+        if (open.size > limits.connections + CONNECTIONS_REFUSED) socket.destroy();
       });
     },
     isTooMany: (socket) => tooMany.has(socket),
@@ -92,16 +92,16 @@ export function createConnectionLimit(limits: Limits, wantsToken: boolean): Conn
   };
 }
 
-/** Lets a response that goes on for long begin, or answers 429. */
+/** Admits a long response, or answers 429. */
 export type StreamLimit = (response: ServerResponse) => boolean;
 
 export function createStreamLimit({ streams }: Limits): StreamLimit {
   let open = 0;
   return (response) => {
-    // Gone while it was decided what to answer; it would never close.
+    // The client is gone, so "close" would never fire.
     if (response.destroyed) return false;
     if (open >= streams) {
-      refuseForNow(response, `${streams} streams are open, which is all there can be.`);
+      refuseForNow(response, `${streams} streams are open, the most allowed.`);
       return false;
     }
     open++;
@@ -115,14 +115,14 @@ export function refuseForNow(response: ServerResponse, why: string): void {
   sendError(response, 429, `${why} Close some tabs or clients, then try again.`);
 }
 
-/** Answers 413 to a body that is long or does not say how long it is. Any is read away. */
+/** Answers 413 to a body that is long or does not declare its length. Discards every body. */
 export function limitBody(
   request: IncomingMessage,
   response: ServerResponse,
   { bodyBytes }: Limits,
 ): boolean {
   const { headers } = request;
-  // Cut off while it is still being sent, the client would not see the answer.
+  // A client that is cut off while it sends would not see the answer.
   request.resume();
   const length = Number(headers["content-length"] ?? 0);
   if (length <= bodyBytes && headers["transfer-encoding"] === undefined) return true;

@@ -7,17 +7,17 @@ import { isLocalhost } from "../guard/host.ts";
 
 /** How many ports after the default are tried. */
 const PORTS_TRIED = 100;
-/** How often the system may give a port that is free on one address only. */
+/** The system may pick a port that is free on one address only. */
 const ANY_PORT_TRIES = 20;
 
-/** Where `localhost` leads: a browser may try either first. */
+/** The addresses of `localhost`: a browser may try either first. */
 const LOCALHOST_IPV4 = "127.0.0.1";
 const LOCALHOST_IPV6 = "::1";
 
 export interface ListenOptions {
-  /** An address or name; `localhost` is both loopback addresses, or one where there is no IPv6. */
+  /** An address or name. `localhost` is both loopback addresses, or one without IPv6. */
   host: string;
-  /** Left out: `firstPort` or the next free one. 0: any that is free. */
+  /** 0: any free port. Omit for `firstPort` or the next free one. */
   port?: number;
   /** Default {@link DEFAULT_PORT}. */
   firstPort?: number;
@@ -25,7 +25,7 @@ export interface ListenOptions {
 
 export interface Listening {
   port: number;
-  /** Takes no more connections, ends those there are, and resolves when they are gone. */
+  /** Accepts no more connections, and resolves when the open ones are cut. */
   close: () => Promise<void>;
 }
 
@@ -51,7 +51,7 @@ async function listenOn(server: HttpServer, host: string, port: number): Promise
     try {
       return listening(server, one.port, await listenBeside(server, one.port));
     } catch (error) {
-      // Here is no IPv6: nobody comes that way either.
+      // Without IPv6 here, no client arrives by it either.
       if (!isTaken(error)) return one;
       await one.close();
       if (tries === 1) throw error;
@@ -59,9 +59,9 @@ async function listenOn(server: HttpServer, host: string, port: number): Promise
   }
 }
 
-/** Lets a server answer on the other loopback address too. */
+/** Makes a server answer on the other loopback address too. */
 async function listenBeside(server: HttpServer, port: number): Promise<Server> {
-  // An answer's parts go out at once, as from an HTTP server.
+  // Sends each part of an answer at once, as an HTTP server does.
   const beside = createServer({ noDelay: true }, (socket) => {
     server.emit("connection", socket);
   });

@@ -8,16 +8,17 @@ import { readThinnedLog } from "../../jobs/thin.ts";
 import { END_OF_STREAM, OWNER_BACK } from "../../protocol/event.ts";
 import { HISTORY, RESUME_FROM, THINNED } from "../../protocol/http.ts";
 import type { Exchange, ServerContext } from "../context.ts";
-import { type FramePart, frame, framesOfRecords, sharedFrames } from "../frames.ts";
-import { queryOf } from "../query.ts";
+import { type FramePart, frame, framesOf, sharedFrames } from "../frames.ts";
 import { closeSignal, sendError, writeChunk } from "../respond.ts";
+import { targetOf } from "../target.ts";
+import { createOwnerWatch } from "./ownerWatch.ts";
 
 const RETRY_MS = 2_000;
 const HEARTBEAT_MS = 15_000;
-/** Of what a client missed that has seen some of the log, this much is sent whole in any case. */
+/** A reconnecting client that missed at most this much gets it unthinned. */
 const MISSED_WHOLE_BYTES = 1024 * 1024;
 
-/** `GET /api/jobs/:id/events`: the job's events from `Last-Event-ID` on, as they are written. */
+/** `GET /api/jobs/:id/events`: the job's events after `Last-Event-ID`, as they are written. */
 export async function getJobEvents(
   { jobs, admitStream }: ServerContext,
   { request, response }: Exchange,
@@ -29,12 +30,12 @@ export async function getJobEvents(
   }
   const path = jobs.logPath(id);
   const lastEventId = request.headers["last-event-id"];
-  const query = queryOf(request);
+  const { query } = targetOf(request);
   const from = resumeOffset(path, lastEventId ?? query.get(RESUME_FROM));
   let offset = from;
   const hasEnded = jobs.hasEnded(id);
   if (hasEnded && lastEventId !== undefined && from > 0 && from === sizeOf(path)) {
-    // Read to its end: this stops the browser from connecting again.
+    // The client has read it to its end. A 204 stops the browser from connecting again.
     response.writeHead(204).end();
     return;
   }
@@ -43,23 +44,23 @@ export async function getJobEvents(
   const heartbeat = setInterval(() => response.write(":\n\n"), HEARTBEAT_MS);
   try {
     const signal = closeSignal(response);
-    const silence = createSilence(response);
-    const ended = () => {
-      if (hasEnded) return true;
-      const lease = jobs.leaseOf(id);
-      silence.tell(lease === "silent");
-      return lease === "gone";
-    };
+    const owner = createOwnerWatch(
+      () => jobs.leaseOf(id),
+      (isSilent) =>
+        response.write(isSilent ? unrecordedFailure(OWNER_SILENT) : frame(OWNER_BACK, {})),
+    );
+    const ended = () => hasEnded || owner.check() === "gone";
     let isLast = false;
     const send = async (part: FramePart) => {
-      // That its owner is back comes before what it wrote.
-      if (silence.isTold()) ended();
+      // The owner's return precedes what it then wrote.
+      if (owner.isSilent()) owner.check();
       await writeChunk(response, part.frames);
       ({ offset, isLast } = part);
     };
     if (query.get(HISTORY) === THINNED && isMuch(path, from)) {
       for await (const records of readThinnedLog(path, { from, signal })) {
-        await send(framesOfRecords(records));
+        const part = framesOf(records);
+        if (part) await send(part);
         if (isLast) break;
       }
     }
@@ -74,11 +75,10 @@ export async function getJobEvents(
     }
     if (signal.aborted) return;
     if (!isLast && !jobs.hasEnded(id)) {
-      // The owner could not write this itself.
       await writeChunk(response, unrecordedFailure(OWNER_GONE));
     }
-    // With the id of a last record that is not sent, such as that of a cancelled job.
-    response.end(`id: ${offset}\n${frame(END_OF_STREAM, "{}")}`);
+    // The last record need not have been sent: that of a cancelled job is not.
+    response.end(`id: ${offset}\n${frame(END_OF_STREAM, {})}`);
   } finally {
     clearInterval(heartbeat);
   }
@@ -93,35 +93,12 @@ function openStream(response: ServerResponse): void {
   response.write(`retry: ${RETRY_MS}\n\n`);
 }
 
-interface Silence {
-  /** To be called with each look at the owner. */
-  tell: (isSilentNow: boolean) => void;
-  isTold: () => boolean;
-}
-
-/** Tells when the job's owner stops reporting, and when it does again. */
-function createSilence(response: ServerResponse): Silence {
-  let hasReadLog = false;
-  let isTold = false;
-  return {
-    tell(isSilentNow) {
-      // After what is in the log already, so that the events of before do not come last.
-      const isSilent = hasReadLog && isSilentNow;
-      hasReadLog = true;
-      if (isSilent === isTold) return;
-      isTold = isSilent;
-      response.write(isSilent ? unrecordedFailure(OWNER_SILENT) : frame(OWNER_BACK, "{}"));
-    },
-    isTold: () => isTold,
-  };
-}
-
-/** It has no place in the log, and so no id. */
+/** A failure that its owner could not record: without a place in the log, it has no id. */
 function unrecordedFailure(error: string): string {
-  return frame("training.failed", JSON.stringify({ error }));
+  return frame("training.failed", { error });
 }
 
-/** Where a client that saw this id goes on; the start for an id that is not of this log. */
+/** Where to resume after this id; the start for an id that is not from this log. */
 function resumeOffset(path: string, lastEventId: string | string[] | null): number {
   if (typeof lastEventId !== "string" || !/^\d{1,15}$/.test(lastEventId)) return 0;
   const offset = Number(lastEventId);

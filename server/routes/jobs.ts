@@ -4,7 +4,7 @@ import type { Route } from "../context.ts";
 export const getJobs: Route = ({ jobsAnswer }, { request, response }) => {
   const { etag, parts, bytes } = jobsAnswer();
   const headers = { ETag: etag, "Cache-Control": "no-cache" };
-  // Among others, or marked as weak by a proxy that compresses.
+  // May be one of several, or marked as weak by a proxy that compresses.
   if (request.headers["if-none-match"]?.includes(etag)) {
     response.writeHead(304, headers).end();
     return;
@@ -14,7 +14,7 @@ export const getJobs: Route = ({ jobsAnswer }, { request, response }) => {
     "Content-Type": "application/json; charset=utf-8",
     "Content-Length": bytes,
   });
-  // All in one call of the system.
+  // Sends all parts in one system call.
   response.cork();
   for (const part of parts) response.write(part);
   response.end();

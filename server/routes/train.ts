@@ -2,9 +2,9 @@ import type { ServerResponse } from "node:http";
 import { isKitError, messageOf } from "../../protocol/error.ts";
 import { RESUME_FROM, RESUME_RUN, RUN_HEADER, RUN_STATUS_HEADER } from "../../protocol/http.ts";
 import type { Route } from "../context.ts";
-import { queryOf } from "../query.ts";
 import { closeSignal, sendError, writeChunk } from "../respond.ts";
 import type { Run } from "../run/runner.ts";
+import { targetOf } from "../target.ts";
 
 const MOST_TRIES = 3;
 
@@ -12,7 +12,7 @@ type Output = Awaited<ReturnType<Run["output"]>>;
 
 /** `POST /api/train`: launches `kit start` and streams what it prints. */
 export const postTrain: Route = async ({ runner, admitStream }, { response }) => {
-  // Before anything is started that could then not be shown.
+  // First, so that no run starts whose output could not be shown.
   if (!admitStream(response)) return;
   let run: Run;
   try {
@@ -26,13 +26,13 @@ export const postTrain: Route = async ({ runner, admitStream }, { response }) =>
 };
 
 /**
- * `GET /api/train`: what the run in flight has printed and prints, or else what the last one has
- * printed; 204 when there was none. Who has seen a part of it, and names it, gets the rest.
+ * `GET /api/train`: the output of the run in flight, or else of the last one; 204 when there was
+ * none. A client that names the run gets the rest of its output.
  */
 export const getTrain: Route = async ({ runner, admitStream }, { request, response }) => {
-  const query = queryOf(request);
+  const { query } = targetOf(request);
   let isAdmitted = false;
-  // Again where another run begins meanwhile.
+  // Retries when another run replaces the last one meanwhile.
   for (let tries = 1; tries <= MOST_TRIES; tries++) {
     const run = await runner.last();
     if (!run) {
@@ -61,7 +61,7 @@ async function streamOutput(run: Run, response: ServerResponse, output: Output):
     [RUN_STATUS_HEADER]: run.status(),
   });
   response.flushHeaders();
-  // A run may print nothing for long; only a client that leaves something lying has stalled.
+  // A run may print nothing for long. A client has stalled only if it leaves bytes unread.
   response.on("timeout", () => {
     if (response.writableLength > 0) response.destroy();
   });

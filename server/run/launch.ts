@@ -16,13 +16,13 @@ const LEFT_OUTPUT = /^output\.[0-9a-f-]{36}\.log$/;
 
 export interface LaunchOptions {
   project: string;
-  /** How to call the `kit` command: a program and its first arguments. */
+  /** The `kit` command: a program and its first arguments. */
   kit: string[];
   isInFlight: () => boolean;
 }
 
 /**
- * Launches a run. Two servers of one project may be asked at the same moment: one of them does.
+ * Launches a run. Of several servers of one project, only one launches at a time.
  * @throws KitError `RUN_IN_FLIGHT`
  */
 export async function launchRun(options: LaunchOptions): Promise<RunProcess> {
@@ -50,7 +50,7 @@ export function inFlightError(): KitError {
 async function launch({ project, kit }: LaunchOptions): Promise<RunProcess> {
   const directory = runDirectory(project);
   for (const name of readdirSync(directory)) {
-    // Left by a server that was killed while it launched a run.
+    // Left by a server that was killed during a launch.
     if (LEFT_OUTPUT.test(name)) rmSync(join(directory, name), { force: true });
   }
   const id = randomUUID();
@@ -60,11 +60,11 @@ async function launch({ project, kit }: LaunchOptions): Promise<RunProcess> {
     const run = await spawnRun(kit, project, id, output);
     try {
       writeRunRecord(project, { id, owner: run.owner, server: describeOwner() });
-      // Only now, so that under the id of the last run there is never the output of this one. Who
-      // still reads the last one's keeps the old file.
+      // After the record, so that the last run's id never gets this run's output. Readers of the
+      // last run's output keep the old file open.
       renameSync(path, outputPath(project));
     } catch (error) {
-      // A later server could not find it.
+      // Without a record, no later server could find it.
       signalGroup(run.owner.pid, "SIGKILL");
       throw error;
     }

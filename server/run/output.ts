@@ -3,8 +3,8 @@ import { openGrowing } from "../../disk/growth.ts";
 import { newOutputPath, outputPath, readRunRecord } from "./record.ts";
 
 /**
- * What a run has printed and prints.
- * @returns undefined when another run has followed, and its output is gone
+ * Follows a run's output.
+ * @returns undefined when a later run has replaced it
  */
 export async function openOutput(
   project: string,
@@ -13,7 +13,7 @@ export async function openOutput(
 ): Promise<AsyncGenerator<Buffer> | undefined> {
   const path = outputPath(project);
   const file = (await openGrowing(newOutputPath(project, id))) ?? (await openGrowing(path));
-  // Asked last: the next run is recorded before its output takes this place.
+  // Checked after opening: the next run is recorded before its output takes this path.
   if (isLast(project, id)) return followFile(path, options, file);
   await file?.leave();
   return undefined;

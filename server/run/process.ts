@@ -14,18 +14,18 @@ import { environmentOfRun, holdClaim, isClaimed, readRunRecord } from "./record.
 const KILL_MS = 1_000;
 const EXIT_POLL_MS = 50;
 
-/** A `kit start` subprocess and all that it has started. */
+/** A `kit start` subprocess and its descendants. */
 export interface RunProcess {
   id: string;
   owner: Owner;
   hasEnded: () => boolean;
-  /** Whether it ends with this server. */
+  /** Whether this server ends it on closing. */
   isOurs: () => boolean;
-  /** Whether its pid is still no stranger's, so that a signal to its group reaches it alone. */
+  /** Whether no other process has taken its pid, so that a signal to its group is safe. */
   keepsPid: () => boolean;
 }
 
-/** @param output the open file to which all it prints goes */
+/** @param output the open file for stdout and stderr */
 export async function spawnRun(
   kit: string[],
   project: string,
@@ -36,9 +36,9 @@ export async function spawnRun(
   const child: ChildProcess = spawn(program, [...first, "start"], {
     cwd: project,
     env: inColour(environmentOfRun(id)),
-    // Both to one file, in the order they are written; nobody has to read it for the run to go on.
+    // Both to one file keeps their order, and a file never blocks the run as an unread pipe would.
     stdio: ["ignore", output, output],
-    // A group of its own, which outlives this server and can be ended as a whole.
+    // Its own process group outlives this server, and can be killed as a whole.
     detached: true,
   });
   let hasEnded = false;
@@ -61,14 +61,14 @@ export async function spawnRun(
     owner,
     hasEnded: () => hasEnded,
     isOurs: () => true,
-    // Until its end is heard of, the system keeps it for us.
+    // Until Node reaps the process, the system reserves its pid.
     keepsPid: () => !hasEnded || !processExists(owner.pid),
   };
 }
 
 /**
- * The last run, as its server or itself recorded it.
- * @param isAtWork whether a process that cannot be seen from here, as in another container, works
+ * The last run, as its server or the run itself recorded it.
+ * @param isAtWork whether a process that is invisible from here, as in another container, has a job
  */
 export function recordedRun(
   project: string,
@@ -91,8 +91,8 @@ export function recordedRun(
 }
 
 /**
- * Asks a run to end, and kills it and what it has left behind after the grace.
- * @param onGone called once it is gone, before the rest of its group is
+ * Sends SIGTERM, then SIGKILL after the grace.
+ * @param onGone called once the run is gone, before the rest of its group is
  */
 export async function endRun(
   { owner, hasEnded, keepsPid: isItsPid }: RunProcess,
@@ -101,10 +101,10 @@ export async function endRun(
 ): Promise<void> {
   if (isItsPid()) signalGroup(owner.pid, "SIGTERM");
   await waitUntil(hasEnded, graceMs);
-  // Also what the run has left behind in its group.
+  // Also reaches processes that the run left behind in its group.
   if (isItsPid()) signalGroup(owner.pid, "SIGKILL");
   await waitUntil(hasEnded, KILL_MS);
-  // At once: until its job says how it ended, it looks like one that has crashed.
+  // At once: until its log records an end, the job looks crashed.
   onGone();
   await waitUntil(() => isGroupGone(owner.pid), KILL_MS);
 }

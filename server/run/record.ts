@@ -4,17 +4,17 @@ import { isFolder, readJson, statsOf, writeFileAtomically } from "../../disk/fil
 import { type Owner, describeOwner } from "../../disk/owner.ts";
 
 const UUID = /^[0-9a-f-]{36}$/;
-/** Tells a run which one it is. */
+/** Passes a run its id and server. */
 const RUN_VARIABLE = "KIT_RUN";
 
-/** How often a record is renewed while its run is alive, by its file's time. */
+/** How often the record's modification time is renewed while its run is alive. */
 const RENEWAL_MS = 2_000;
-/** A record that is not renewed for this long claims nothing any more. */
+/** A record that was not renewed for this long no longer claims that its run is alive. */
 const CLAIM_MS = 10_000;
 
-/** The last run of a project, for servers after the one that launched it, or beside it. */
+/** The last run of a project, for servers other than the one that launched it. */
 export interface RunRecord {
-  /** Empty for one of an older `kit ui`. */
+  /** Empty for a run of an older `kit ui`. */
   id: string;
   owner: Owner;
   server: Owner;
@@ -24,12 +24,12 @@ export function runDirectory(project: string): string {
   return join(project, ".kit", "run");
 }
 
-/** What the last run has printed. */
+/** The last run's output. */
 export function outputPath(project: string): string {
   return join(runDirectory(project), "output.log");
 }
 
-/** What a run prints until it is recorded; `outputPath` is still the one before it. */
+/** A run's output until the run is recorded. */
 export function newOutputPath(project: string, id: string): string {
   return join(runDirectory(project), `output.${id}.log`);
 }
@@ -43,7 +43,7 @@ export function readRunRecord(project: string): RunRecord | undefined {
   if (!isFolder(directory)) return undefined;
   const record = readJson(recordPath(project)) as Partial<RunRecord> | null | undefined;
   if (!record?.owner || !record.server) return undefined;
-  // It becomes a header.
+  // The id becomes a header.
   const id = UUID.test(String(record.id)) ? String(record.id) : "";
   return { id, owner: record.owner, server: record.server };
 }
@@ -53,8 +53,8 @@ export function writeRunRecord(project: string, record: RunRecord): void {
 }
 
 /**
- * Shows those who cannot see a run's process, as from another container, that it is alive.
- * @returns shows that it has ended
+ * Shows servers that cannot see a run's process, as in another container, that it is alive.
+ * @returns shows them that it has ended
  */
 export function holdClaim(project: string, id: string): () => void {
   const timer = setInterval(() => setTime(project, id, new Date()), RENEWAL_MS);
@@ -70,7 +70,7 @@ function setTime(project: string, id: string, time: Date): void {
   try {
     lutimesSync(recordPath(project), time, time);
   } catch {
-    // A disk that cannot be written, say: the claim ends, and what can see the run still does.
+    // A read-only disk, say: the claim expires. Servers that can see the process need none.
   }
 }
 
@@ -80,14 +80,14 @@ export function isClaimed(project: string): boolean {
   return stats !== undefined && Math.abs(Date.now() - stats.mtimeMs) < CLAIM_MS;
 }
 
-/** The environment of a run: ours, and what it needs to record itself. */
+/** Our environment, and what a run needs to record itself. */
 export function environmentOfRun(id: string): NodeJS.ProcessEnv {
   return { ...process.env, [RUN_VARIABLE]: JSON.stringify({ id, server: describeOwner() }) };
 }
 
 /**
- * Called by a run itself, for its server may have died before it could record what it launched.
- * @returns the run's id; undefined where no server launched it
+ * Called by the run itself: its server may have died before it could record the launch.
+ * @returns the run's id; undefined when no server launched it
  */
 export function recordOwnRun(project: string): string | undefined {
   const text = process.env[RUN_VARIABLE];
@@ -99,7 +99,7 @@ export function recordOwnRun(project: string): string | undefined {
     writeRunRecord(project, { id, server, owner: describeOwner() });
     return id;
   } catch {
-    // The server has recorded it, or tells that it could not.
+    // The server records the run too, or reports that it could not.
     return undefined;
   }
 }

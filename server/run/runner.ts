@@ -9,16 +9,16 @@ import { type RunProcess, endRun, recordedRun } from "./process.ts";
 import { openOutput } from "./output.ts";
 import { outputPath, runDirectory } from "./record.ts";
 
-/** How long a run may take to end its job after it was asked to; so all of it is gone within 10 s. */
+/** How long a run may take to end its job after SIGTERM, so that all of it is gone within 10 s. */
 const GRACE_MS = 7_000;
 
-/** One `kit start` subprocess that this server, or one before it, launched. */
+/** One `kit start` subprocess that this or an earlier server launched. */
 export interface Run {
-  /** Told apart from every other run of the project; empty for one of an older `kit ui`. */
+  /** Unique in the project; empty for a run of an older `kit ui`. */
   id: string;
   /**
-   * All it printed, from this byte on, and what it prints until it ends; undefined when another run
-   * has followed. To be read, for it has the file open.
+   * Its output from this byte on, until it ends; undefined when a later run has replaced it. Must
+   * be read to its end or until `signal`, because it holds the file open.
    */
   output: (signal: AbortSignal, from?: number) => Promise<AsyncGenerator<Buffer> | undefined>;
   status: () => "running" | RunEnd;
@@ -27,10 +27,10 @@ export interface Run {
 export interface Runner {
   /** @throws KitError `RUN_IN_FLIGHT`, `CLOSED`, or `CANNOT_START` saying why */
   start: () => Promise<Run>;
-  /** The run in flight, or else the last one, as long as its output is there. */
+  /** The run in flight, or else the last one if its output still exists. */
   last: () => Promise<Run | undefined>;
   /**
-   * Starts nothing more and ends the run in flight: asks first, kills after a grace. Idempotent.
+   * Refuses further starts and ends the run in flight, if need be by force. Idempotent.
    * @returns whether there was a run to end
    */
   close: () => Promise<boolean>;
@@ -39,16 +39,16 @@ export interface Runner {
 export interface RunnerOptions {
   /** Absolute path of the project. */
   project: string;
-  /** How to call the `kit` command: a program and its first arguments. */
+  /** The `kit` command: a program and its first arguments. */
   kit: string[];
   graceMs?: number;
-  /** Called once the run that was ended is gone. */
+  /** Called once `close` has ended a run. */
   onGone?: (owner: Owner) => void;
-  /** Whether a process that cannot be seen from here, as in another container, is at work on a job. */
+  /** Whether a process that is invisible from here, as in another container, has a job. */
   isAtWork?: (owner: Owner) => boolean;
 }
 
-/** Launches the project's runs, one at a time, and finds the one that an earlier server launched. */
+/** Launches the project's runs, one at a time, and finds one that another server launched. */
 export function createRunner(options: RunnerOptions): Runner {
   const { project, kit, graceMs = GRACE_MS, onGone, isAtWork = () => false } = options;
   let running: RunProcess | undefined;
@@ -63,7 +63,7 @@ export function createRunner(options: RunnerOptions): Runner {
   }
 
   async function settled(): Promise<RunProcess | undefined> {
-    // A start that fails is told to who asked for it.
+    // The caller of `start` gets its error.
     await starting?.catch(() => undefined);
     return inFlight();
   }
@@ -103,7 +103,7 @@ export function createRunner(options: RunnerOptions): Runner {
       if (!found?.isOurs()) return false;
       const { id, owner } = found;
       await endRun(found, graceMs, () => {
-        // Killed, it could not say so itself.
+        // A killed run could not record its end itself.
         if (!readRunEnd(project, id)) writeRunEnd(project, id, "cancelled");
         onGone?.(owner);
       });

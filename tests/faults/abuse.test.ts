@@ -14,19 +14,19 @@ import { type RequestCounts, createVisitor } from "./requests.ts";
 import { LONGER } from "./table.ts";
 
 const REQUESTS = 20_000 * LONGER;
-/** The first of them bring the process to its working size. */
+/** The first requests bring the process to its working size. */
 const WARM_UP = 5_000;
 const AT_ONCE = 48;
-/** Clients that send a byte now and then for as long as they are let. */
+/** Clients that send a byte now and then until they are cut. */
 const SLOW_CLIENTS = 20;
 const BYTE_MS = 300;
-/** What is held when garbage is collected; a leak of 1 kB a request would be 15 MiB. */
+/** Heap after garbage collection; a leak of 1 kB a request would be 15 MiB. */
 const MOST_HEAP_GROWTH_MIB = 8;
 /** The system gets memory back late. */
 const MOST_GROWTH_MIB = 60;
 const EVENTUALLY = { timeout: 30_000 };
 
-/** Loaded into `kit ui`, so that it tells what it holds when garbage is collected. */
+/** Loaded into `kit ui` to report its heap after garbage collection. */
 const COLLECT = `
 const { writeFileSync } = require("node:fs");
 require("node:v8").setFlagsFromString("--expose-gc");
@@ -101,7 +101,7 @@ test(
         }),
       );
     const settle = async () => {
-      // What the server still reads and writes for clients that have gone ends soon.
+      // The server soon ends its work for clients that have left.
       await delay(500);
       return probe.measure(ui.process.pid ?? 0);
     };
@@ -114,7 +114,7 @@ test(
     const after = await settle();
     counts.byClass["4xx"] = (counts.byClass["4xx"] ?? 0) + slowStatuses.flat().length;
 
-    // The run goes on, and who has watched it all the time has seen all of it.
+    // The run goes on, and its steady reader has seen all of it.
     const steps = stepsIn(await output.until(() => true)).length;
     const seen = await output.until((text) => stepsIn(text).length >= steps + 20);
     const printed = readFileSync(join(project, ".kit", "run", "output.log"), "utf8");

@@ -14,7 +14,7 @@ const MOMENTS = ["before", "during", "in onCompleted", "after failed", "after co
 type Way = (typeof WAYS)[number];
 type Moment = (typeof MOMENTS)[number];
 
-/** A project that is told by its environment how, when and how often it cancels its job. */
+/** A project whose environment says how, when and how often it cancels its job. */
 const BEFORE = `
 const { WAY = "", MOMENT = "", TIMES = "1" } = process.env;
 const controller = new AbortController();
@@ -61,7 +61,7 @@ function createCancelProject(): string {
   return createTinyProject(source);
 }
 
-/** Every folder in a job's artifacts is a whole checkpoint, and those it told of are there. */
+/** Every folder in a job's artifacts is a whole checkpoint, and every reported one exists. */
 function damagedArtifacts(project: string, id: string): string[] {
   const job = join(project, ".kit/jobs", id);
   const folder = join(job, "artifacts");

@@ -26,7 +26,7 @@ const READ_ONLY = "EROFS: read-only file system";
 test.each([
   ["full", fillDisk, NO_ROOM],
   ["read-only", makeReadOnly, READ_ONLY],
-] as const)("where .kit is %s, that is what is said, and the jobs are listed", async (...args) => {
+] as const)("where .kit is %s, the error says so, and the jobs are listed", async (...args) => {
   const [name, breakDisk, cause] = args;
   const harm = createHarm(`.kit on a ${name} disk`);
   const { project, kit, good } = await createProjectOnDisk(tinySource());

@@ -15,7 +15,7 @@ export function endless({ callbacks = "", before = "" } = {}): string {
   return tinySource({ before, options: `${steps} callbacks: { ${callbacks} },` });
 }
 
-/** A project of which nothing goes on running when the test has finished, whatever went wrong. */
+/** A project whose processes are all killed when the test has finished. */
 export function createRunProject(source: string): string {
   const project = createTinyProject(source);
   onTestFinished(() => {
@@ -67,6 +67,6 @@ export function startRun(url: string): Promise<Response> {
   return fetch(`${url}${ROUTES.train}`, { method: "POST" });
 }
 
-// Also what is out of sight, which `innerText` leaves out.
+// Includes hidden text, which `innerText` skips.
 export const outputOf = async (page: Page): Promise<string> =>
   (await page.getByLabel("Output of kit start").textContent()) ?? "";

@@ -17,7 +17,7 @@ type Harm = ReturnType<typeof createHarm>;
 
 const callbacks = (code: string) => `callbacks: { ${code} },`;
 
-/** Trains, and checks that the failure is told once everywhere, in the same words. */
+/** Trains, and checks that the failure is reported once everywhere, in the same words. */
 async function expectFailure(
   harm: Harm,
   project: string,
@@ -67,7 +67,7 @@ async function expectFailures(
 }
 
 test(
-  "a callback that throws fails its job with what it said",
+  "a callback that throws fails its job with its message",
   async () => {
     const names = ["onStarted", "onLog", "onCheckpoint", "onCompleted"];
     const throwing = names.map((name) => ({
@@ -84,7 +84,7 @@ test(
   async () => {
     const harm = createHarm("callback not done within its limit");
     const waits = "() => new Promise(() => {})";
-    await expectFailures(createHarm("callback waits for what never comes"), [
+    await expectFailures(createHarm("callback waits for ever"), [
       {
         source: tinySource({ options: callbacks(`onCheckpoint: ${waits}`) }),
         sentence: /^onCheckpoint never returned\. Look for a promise in it that does not settle\.$/,
@@ -142,7 +142,7 @@ test(
 );
 
 test(
-  "an engine that runs out of memory fails its job, and says what to lower",
+  "an engine that runs out of memory fails its job, and names the options to lower",
   async () => {
     const message = { role: "assistant", content: "y" };
     const row = JSON.stringify({ messages: Array.from({ length: 400_000 }, () => message) });
@@ -218,7 +218,7 @@ test("onFailed hears of a failure that the log could not take", async () => {
   expect(failed).toEqual(["the cause"]);
 });
 
-test("a failure is told once also to who interrupts the last callback", async () => {
+test("a failure is reported once even if the last callback is interrupted", async () => {
   const hangs =
     "onStarted() { throw new Error('no'); }, onFailed: () => new Promise(() => setInterval(() => {}, 1_000))";
   const project = createTinyProject(tinySource({ options: ENDLESS + callbacks(hangs) }));

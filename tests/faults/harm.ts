@@ -7,12 +7,12 @@ export function createHarm(fault: string) {
   const wrong: unknown[] = [];
   return {
     row,
-    /** Counts the fault once, and a wrong status unless what was found is what was expected. */
+    /** Counts the fault once, and a wrong status unless it is the expected one. */
     status(found: unknown, expected: unknown): void {
       row.times++;
       this.also(found, expected);
     },
-    /** Looks once more at a fault that is counted already. */
+    /** Checks a fault again that is counted already. */
     also(found: unknown, expected: unknown): void {
       try {
         expect(found).toEqual(expected);
@@ -21,7 +21,7 @@ export function createHarm(fault: string) {
         wrong.push({ found, expected });
       }
     },
-    /** What should be there once each, in order. */
+    /** Expected once each, in order. */
     events(found: unknown[], expected: unknown[]): void {
       const times = (value: unknown) => found.filter((other) => other === value).length;
       row.lost += expected.filter((value) => times(value) === 0).length;

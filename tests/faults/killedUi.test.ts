@@ -53,7 +53,7 @@ test(
       await moreSteps(project, 5);
       await page.getByText("Connection lost. The run continues").waitFor();
       ui = await startKitUi(project, ui.port);
-      // Who knows what it has seen gets the rest; who knows nothing gets all of it.
+      // A client that sends its position gets the rest, any other the whole.
       const from = Buffer.byteLength(seen);
       const rest = readBody(await fetch(`${ui.url}${ROUTES.restOfTrain(run, from)}`));
       seen += await rest.until((text) => text.endsWith("\n"));
@@ -119,7 +119,7 @@ const ENDINGS: Ending[] = [
   { signal: "SIGINT", source: DEAF, ready: /deaf/, isInherited: true },
 ];
 
-/** Returns what was wrong. */
+/** Returns the faults. */
 async function endRun({ signal, source, ready, isInherited }: Ending): Promise<string[]> {
   const LIMIT_MS = 10_000;
   const project = createRunProject(source);

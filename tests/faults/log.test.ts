@@ -14,7 +14,7 @@ import { createHarm } from "./harm.ts";
 const LONG = "x".repeat(1_000_000);
 const END: JobEvent[] = [logged(2), COMPLETED];
 
-/** What is done to the log between its first two events and its last two, and what is left. */
+/** The damage between the log's first two events and its last two, and the lines that survive. */
 const DAMAGES: [string, (job: ReturnType<typeof createJob>) => void, string[]][] = [
   ["a junk line", (job) => appendRaw(job, "junk\n\0\0\n[]\n{}\n"), []],
   ["a line of 1 MB that is none", (job) => appendRaw(job, `${LONG}\n`), []],
@@ -26,7 +26,7 @@ const DAMAGES: [string, (job: ReturnType<typeof createJob>) => void, string[]][]
   ["a torn line, closed off", (job) => appendRaw(job, `{"event":"training.l\n`), []],
 ];
 
-test("a damaged log loses nothing but what was damaged, and no other job", async () => {
+test("a damaged log loses only its damaged lines, and hides no other job", async () => {
   const harm = createHarm("log or job.json torn, junk, 1 MB, empty, cut off, deleted");
   const server = await startServer();
   const { project } = server;
@@ -82,7 +82,7 @@ test("a job whose folder is deleted ends, and says so", async () => {
   harm.expectNone();
 });
 
-test("a loss that is no number and steps that go back are logged and streamed as they come", async () => {
+test("losses that are not numbers and steps that go back are logged and streamed unchanged", async () => {
   const harm = createHarm("loss NaN, ±Infinity, steps that go back");
   const server = await startServer();
   const job = createJob(server.project, "odd");
@@ -136,7 +136,7 @@ test("a loss that is no number and steps that go back are logged and streamed as
   harm.expectNone();
 });
 
-test("what is left of an unfinished job.json hides no other job", () => {
+test("an unfinished job.json hides no other job", () => {
   const project = createProject();
   const { job } = createJob(project, "good", [STARTED, COMPLETED]);
   const broken = createJob(project, "broken");

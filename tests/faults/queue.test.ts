@@ -84,7 +84,7 @@ test(
 );
 
 test(
-  "a job goes on at its first look after the one before it was killed",
+  "a job starts at its first check after the one before it was killed",
   async () => {
     const harm = createHarm("first of the queue killed with -9");
     await Promise.all(
@@ -94,9 +94,9 @@ test(
         const store = createJobStore(project);
         const job = createJob(project, "next");
         let isDead = false;
-        let looks = 0;
+        let checks = 0;
         const list = () => {
-          if (isDead) looks++;
+          if (isDead) checks++;
           return store.list();
         };
         let turn: Promise<void> | undefined;
@@ -107,8 +107,8 @@ test(
         await owner.kill();
         isDead = true;
         await turn;
-        // It looks, claims its turn, and looks again.
-        harm.status(looks <= 2, true);
+        // It checks, claims its turn, and checks again.
+        harm.status(checks <= 2, true);
         harm.also(store.get(job.job.id)?.job.status, "running");
       }),
     );

@@ -111,7 +111,7 @@ export function createVisitor(port: number, jobId: string, random: () => number)
       const socket = createConnection({ host: "127.0.0.1", port, noDelay: true });
       let text = "";
       socket.setEncoding("latin1");
-      // Of what is left unanswered nothing comes any more.
+      // No more answers come.
       socket.setTimeout(SLOW_MS, () => socket.destroy());
       socket.on("data", (part: string) => {
         text += part;

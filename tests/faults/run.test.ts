@@ -38,7 +38,7 @@ test(
   async () => {
     const READERS = 20;
     const LOGS = 15;
-    // So much output that a reader who does not read it would stop who waits for him.
+    // Enough output that an idle reader would block a writer that waits for it.
     const callbacks = `onLog: () => void process.stdout.write("x".repeat(100_000) + "\\n")`;
     const project = createRunProject(endless({ callbacks }));
     const ui = await startKitUi(project);

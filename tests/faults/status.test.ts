@@ -21,7 +21,7 @@ const THREE_MINUTES_MS = 180_000;
 const LIMIT_MS = 100_000 + (LONGER > 1 ? 2 * THREE_MINUTES_MS : 0);
 
 /** The reader's clock: turned by the test, but in the long version time really passes. */
-function createClock(): { pass: (ms: number, look: () => unknown) => Promise<void> } {
+function createClock(): { pass: (ms: number, check: () => unknown) => Promise<void> } {
   const LOOK_MS = 5_000;
   if (LONGER === 1) {
     vi.useFakeTimers({ toFake: ["performance"] });
@@ -29,11 +29,11 @@ function createClock(): { pass: (ms: number, look: () => unknown) => Promise<voi
   }
   const wait = async (ms: number) => (LONGER > 1 ? delay(ms) : void vi.advanceTimersByTime(ms));
   return {
-    async pass(ms, look) {
+    async pass(ms, check) {
       for (let left = ms; left > 0; left -= LOOK_MS) {
         await wait(Math.min(left, LOOK_MS));
-        // What a reader does not see counts for nothing.
-        await look();
+        // Only time that a reader sees counts.
+        await check();
       }
     },
   };
@@ -65,7 +65,7 @@ async function listJobs(url: string): Promise<Record<string, string>> {
 }
 
 test(
-  "a job whose owner is killed is failed at the next look, and says so",
+  "a job whose owner is killed is failed at the next check, with its reason",
   async () => {
     const harm = createHarm("owner killed with -9");
     const server = await startServer();
@@ -88,7 +88,7 @@ test(
             ),
           );
           harm.also(frames.at(-2)?.data, JSON.stringify({ error: OWNER_GONE }));
-          // Within 100 ms for all who ask the server, so not later than the stream has ended.
+          // The server's answers agree within 100 ms, so by the end of the stream.
           harm.status((await listJobs(server.url))[id], "failed");
         }),
       );
@@ -136,7 +136,7 @@ test(
       harm.also(status(), "running");
     }
     await owner.kill();
-    // Nobody here can tell yet.
+    // The end is not visible from here yet.
     harm.also(status(), "running");
     await pass(SILENCE_MS + 1, status);
     harm.status(status(), "failed");

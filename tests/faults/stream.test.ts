@@ -44,7 +44,7 @@ function compare(seen: Frame[], wanted: Frame[]): { lost: number; doubled: numbe
   return { lost, doubled: seen.length - counts.size + (isSorted ? 0 : 1) };
 }
 
-/** A process that appends events of many sizes to a job of its own, until it is told to end. */
+/** A process that appends events of many sizes to a job of its own, until `end` is called. */
 async function startWriter(project: string, seed: number) {
   const writer = spawnModule(
     `const { createOwnedJob } = await dist("jobs/ownedJob.js");
@@ -253,7 +253,7 @@ test("where the system reports no changes of files, an event arrives within 300 
   onTestFinished(() => void asked.destroy());
   const [stream] = (await once(asked, "response")) as [IncomingMessage];
   await readUntil(stream, (text) => text.includes("retry"));
-  // How late this process itself is: a machine that is busy with others is not the stream's fault.
+  // Lateness of this process itself: a busy machine is not the stream's fault.
   const lateness = monitorEventLoopDelay({ resolution: 5 });
   lateness.enable();
   const delays: number[] = [];
@@ -265,6 +265,7 @@ test("where the system reports no changes of files, an event arrives within 300 
     await readUntil(stream, (text) => text.includes("\n\n"));
     delays.push(performance.now() - before);
   }
+  expect(watch).toHaveBeenCalled();
   lateness.disable();
   const late = delays.filter((delay) => delay > LIMIT_MS + lateness.max / 1e6).length;
   reportFault({

@@ -52,7 +52,7 @@ export async function startTabBrowser(): Promise<(url: string) => Promise<Page>>
   };
 }
 
-/** Puts a tab in front, and looks that it alone is visible. */
+/** Puts a tab in front, and checks that it alone is visible. */
 export async function show(tab: Page, tabs: readonly Page[]): Promise<void> {
   await tab.bringToFront();
   for (const each of tabs) {

@@ -1,6 +1,6 @@
 import { appendFileSync } from "node:fs";
 
-/** What a fault did: how often it was made, and what was wrong afterwards. All counts. */
+/** How often a fault was made, and the harm that it did. All counts. */
 export interface FaultRow {
   fault: string;
   times: number;

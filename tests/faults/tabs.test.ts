@@ -70,7 +70,7 @@ test(
     const openTab = await startTabBrowser();
     const tabs: Page[] = [];
     let shows = 0;
-    const look = async (tab: Page) => {
+    const visit = async (tab: Page) => {
       shows++;
       await show(tab, tabs);
       await expect.poll(() => textIn(tab, CONNECTION), EVENTUALLY).toBe("live");
@@ -83,9 +83,9 @@ test(
     for (const id of ids) {
       const tab = await openTab(`${url}#/jobs/${id}`);
       tabs.push(tab);
-      await look(tab);
+      await visit(tab);
     }
-    for (const tab of againOf(tabs)) await look(tab);
+    for (const tab of againOf(tabs)) await visit(tab);
     const inFront = againOf(tabs).at(-1);
     for (const tab of tabs) {
       const wanted = tab === inFront ? "live" : "paused while hidden";
@@ -130,7 +130,7 @@ test(
     const isDisabled = (tab: Page) => tab.locator(BUTTON).isDisabled();
     await expect.poll(() => isDisabled(tabs[0]!), EVENTUALLY).toBe(false);
     await tabs[0]!.locator(BUTTON).click();
-    const look = async (tab: Page) => {
+    const visit = async (tab: Page) => {
       await show(tab, tabs);
       const before = printed();
       await expect
@@ -146,9 +146,9 @@ test(
     while (tabs.length < TABS) {
       const tab = await openTab(url);
       tabs.push(tab);
-      await look(tab);
+      await visit(tab);
     }
-    for (const tab of againOf(tabs)) await look(tab);
+    for (const tab of againOf(tabs)) await visit(tab);
 
     // The run ends while all but the last are hidden.
     const run = processesIn(project).find((pid) =>

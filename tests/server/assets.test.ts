@@ -17,14 +17,14 @@ test.each([
   expect(body).toBe(PAGE[file]);
 });
 
-test("the index is asked for anew each time, what it names is kept", async () => {
+test("browsers revalidate the index, and keep the files that it names", async () => {
   const { port } = await startServer();
   expect((await askRaw(port, "/")).headers["cache-control"]).toBe("no-cache");
   const script = await askRaw(port, "/assets/app-1a2b.js");
   expect(script.headers["cache-control"]).toContain("immutable");
 });
 
-test("HEAD tells the length and sends nothing", async () => {
+test("HEAD answers with the length and no body", async () => {
   const { port } = await startServer();
   const { status, headers, body } = await askRaw(port, "/", "HEAD");
   expect(status).toBe(200);
@@ -68,7 +68,7 @@ test.each([
   "/index.html%00.js",
   "/%",
   "/%ff",
-])("%s is no target of ours, and leads nowhere", async (target) => {
+])("the target %s leads nowhere", async (target) => {
   const { port } = await startServer();
   const { status, body } = await askRaw(port, target);
   expect(status).toBe(400);
@@ -91,7 +91,7 @@ test.each([
   if (method !== "HEAD") expect(body).toContain('{"error":"Use ');
 });
 
-test("a page that is not built is told in a sentence", () => {
+test("a page that is not built is an error with the next step", () => {
   for (const folder of [createProject(), "/nowhere"]) {
     expect(() => loadAssets(folder)).toThrow(
       expect.objectContaining({ code: "PAGE_NOT_BUILT", message: expect.stringContaining(folder) }),

@@ -32,7 +32,7 @@ test("the last run's output is there until the next run, also for a server that 
   expect(await (await attach(next.url)).text()).toBe("second");
 });
 
-test("a run whose output was removed is no last run", async () => {
+test("a run whose output was removed is not shown", async () => {
   const { project, train, url } = await startWith("");
   await (await train()).text();
   rmSync(join(project, ".kit", "run", "output.log"));
@@ -64,7 +64,7 @@ test("a client that does not read slows neither the run nor another client", asy
   await stalled.cancel();
 });
 
-test("who names the run it has seen a part of gets the rest, also when the run has ended", async () => {
+test("a client that names its run and position gets the rest, also after the run has ended", async () => {
   const { project, train, url } = await startWith(
     `writeSync(1, "é first "); await gate("go"); writeSync(1, "second");`,
   );
@@ -89,7 +89,7 @@ test("who names the run it has seen a part of gets the rest, also when the run h
   expect(await later.text()).toBe("first second");
 });
 
-test("who names a run that is not the last gets the last one from its first byte, in flight or not", async () => {
+test("a client that names an earlier run gets the last one from its first byte, in flight or not", async () => {
   const { project, train, url } = await startWith(`writeSync(1, "out"); await gate("go");`);
   const rest = () => fetch(`${url}${ROUTES.restOfTrain(run, 2)}`);
   let run = "another";

@@ -7,9 +7,9 @@ import { type TestServer, standIn, startServer } from "../uiServer.ts";
 import { asBytes, askAlone, openRaw, statusesIn } from "../rawHttp.ts";
 
 let answers = 0;
-afterAll(() => console.log(`headers: ${answers} answers looked at`));
+afterAll(() => console.log(`headers: ${answers} answers checked`));
 
-/** What every answer has, and that it has none that lets others in. */
+/** Every answer has these headers, and none that grants access to others. */
 function expectSecure(answer: string, ...statuses: number[]): void {
   answers += statuses.length;
   expect(statusesIn(answer)).toEqual(statuses);
@@ -115,7 +115,7 @@ test("a run in flight, and one that cannot be started, have them", async () => {
   expectSecure(await ask("/api/train", [], "POST")(broken), 500);
 });
 
-test("what comes too late, and one stream or connection too many, have them", async () => {
+test("a late request, and one stream or connection too many, have them", async () => {
   const limits = { headersMs: 50, checkMs: 10, streams: 0 };
   const slow = await startServer({ limits });
   createJob(slow.project);
@@ -135,7 +135,7 @@ test("the way in by token has them", async () => {
   expectSecure(await ask("/?token=secret", ["Sec-Fetch-Site: cross-site"])(server), 403);
 });
 
-test("what breaks an answer that has begun only cuts it off", async () => {
+test("an error in an answer that has begun only cuts it off", async () => {
   const project = createProject();
   const { job } = createJob(project);
   const { port } = await startServer({ project });

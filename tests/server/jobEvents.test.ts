@@ -85,7 +85,7 @@ test("a failed job's stream says why, then ends", async () => {
   ]);
 });
 
-test("a cancelled job's stream ends without a word of it, and is not taken up again", async () => {
+test("a cancelled job's stream ends without that event, and is not resumed", async () => {
   const { frames, ask } = await startWith([STARTED, logged(1), CANCELLED]);
   const all = await frames();
   expect(namesOf(all)).toEqual(["training.started", "training.log", "end"]);
@@ -126,7 +126,7 @@ test("resuming from each id gives exactly the rest", async () => {
   }
 });
 
-test("a live job that was read so far goes on with what is new", async () => {
+test("a live job that was read to its end continues with new events", async () => {
   const { ask, job } = await startWith([STARTED, logged(1)]);
   const [, last] = await frameCount(readBody(await ask()), 2);
   const body = readBody(await ask(last?.id));
@@ -242,7 +242,7 @@ function setClock(ms: number): void {
   onTestFinished(() => clock.mockRestore());
 }
 
-/** Lets leases stand still for over a minute while a server looks at them now and then. */
+/** Lets leases stand still for over a minute while a server checks them now and then. */
 async function passMinute(url: string): Promise<void> {
   for (let passed = 0; passed <= SILENCE_MS; passed += LONGEST_GAP_MS / 2) {
     setClock(passed);
@@ -250,7 +250,7 @@ async function passMinute(url: string): Promise<void> {
   }
 }
 
-test("an owner that stops reporting is told after what it wrote, and so is its return", async () => {
+test("an owner's silence is reported after its last event, and so is its return", async () => {
   const { ask, job, url } = await startWith([STARTED, logged(1)]);
   const { renew } = moveToOtherContainer(job);
   const status = async () => {
@@ -263,7 +263,7 @@ test("an owner that stops reporting is told after what it wrote, and so is its r
   const silent = { event: "training.failed", data: JSON.stringify({ error: OWNER_SILENT }) };
   expect((await frameCount(early, 3))[2]).toEqual(silent);
   expect(await status()).toBe("failed");
-  // Who comes now sees it too, and last.
+  // A new client sees it too, and last.
   const late = readBody(await ask());
   expect((await frameCount(late, 3))[2]).toEqual(silent);
 
@@ -278,7 +278,7 @@ test("an owner that stops reporting is told after what it wrote, and so is its r
   expect(namesOf(parseFrames(String(await late.all())))).toEqual(all);
 });
 
-test("that an owner is back comes before what it writes on its return", async () => {
+test("an owner's return is reported before the events that follow it", async () => {
   const { ask, job, url } = await startWith([STARTED]);
   const { renew } = moveToOtherContainer(job);
   const body = readBody(await ask());
@@ -286,13 +286,13 @@ test("that an owner is back comes before what it writes on its return", async ()
   await passMinute(url);
   await frameCount(body, 2);
   renew();
-  // What was last seen of the owner does not hold any more.
+  // The owner's cached state has expired.
   setClock(SILENCE_MS + 1_000);
   appendRaw(job, `${JSON.stringify({ ...logged(1), time: "t" })}\n`);
   expect(namesOf(await frameCount(body, 4)).slice(2)).toEqual(["owner.back", "training.log"]);
 });
 
-test("a silent job that is completed after all says so, with no word of a return", async () => {
+test("a silent job that completes after all reports no return", async () => {
   const { ask, job, url } = await startWith([STARTED]);
   moveToOtherContainer(job);
   const body = readBody(await ask());

@@ -12,7 +12,7 @@ import { type TestServer, parseFrames, readBody, startServer } from "../uiServer
 const CHANGES = 90;
 const BURST = 1_000;
 
-/** Polls as the page does: what is unchanged is not sent again. */
+/** Polls as the page does, with the last ETag. */
 function createPoll({ url }: TestServer) {
   let jobs: Job[] = [];
   let tag = "";
@@ -27,7 +27,7 @@ function createPoll({ url }: TestServer) {
   };
 }
 
-test("whatever is done to the folder of jobs, the next list is what a new reader finds", async () => {
+test("the list matches a fresh read after any change to the folder of jobs", async () => {
   const project = createProject();
   const poll = createPoll(await startServer({ project }));
   const root = join(project, ".kit", "jobs");
@@ -110,7 +110,7 @@ test("a burst of jobs is in the next list, also when it goes", async () => {
   expect(await poll()).toEqual([]);
 });
 
-test("a list and a stream see an owner as it was last seen for 100 ms, but the log as it is", async () => {
+test("a list and a stream share an owner's state for 100 ms, but read the log afresh", async () => {
   const server = await startServer();
   const poll = createPoll(server);
   const killed = await createForeignJob(server.project, [STARTED]);

@@ -20,10 +20,10 @@ import { createProject } from "../project.ts";
 import { HISTORY, THINNED } from "../../protocol/http.ts";
 import { errorOf, openGate, readBody, standIn, startServer } from "../uiServer.ts";
 
-const SECRET = "what is nobody's business";
+const SECRET = "nobody else's business";
 const NOT_FOLLOWED = "is a symbolic link, which Kit does not follow";
 
-/** A project of somebody else's, with a job that tells a secret, and a run's output that does. */
+/** Somebody else's project, with a secret in a job and in a run's output. */
 function createOutside() {
   const outside = createProject();
   const job = createJob(outside, SECRET, [{ event: "training.failed", data: { error: SECRET } }]);
@@ -41,7 +41,7 @@ function replaceByLink(path: string, target: string): void {
   symlinkSync(target, path);
 }
 
-/** All that a server tells of a project's jobs and run. */
+/** All that a server shows of a project's jobs and run. */
 async function tellAll(project: string, id: string) {
   const { url } = await startServer({ project });
   const list = await (await fetch(`${url}api/jobs`)).text();
@@ -64,7 +64,7 @@ function createProjectWithJob() {
   return { project, job, id: job.job.id, log: logOf(job), file: join(job.directory, "job.json") };
 }
 
-test("a job that is a link to a folder elsewhere is no job", async () => {
+test("a job that is a link to a folder elsewhere is not shown", async () => {
   const { job } = createOutside();
   const project = createProject();
   mkdirSync(join(project, ".kit", "jobs"), { recursive: true });
@@ -72,7 +72,7 @@ test("a job that is a link to a folder elsewhere is no job", async () => {
   expect(await tellAll(project, job.job.id)).toMatchObject({ list: '{"jobs":[]}', events: 404 });
 });
 
-test("a job whose job.json is a link is no job", async () => {
+test("a job whose job.json is a link is not shown", async () => {
   const { job } = createOutside();
   const { project, id, file } = createProjectWithJob();
   replaceByLink(file, join(job.directory, "job.json"));
@@ -146,7 +146,7 @@ test("a bundle that is a link is not run, but replaced", async () => {
   expect(readFileSync(join(elsewhere, "index.mjs"), "utf8")).toBe("console.log('planted');");
 });
 
-test("where .kit/run is a link, no run is told of and none is started", async () => {
+test("where .kit/run is a link, no run is shown and none is started", async () => {
   const { run } = createOutside();
   const before = readdirSync(run);
   const { project, id } = createProjectWithJob();
@@ -217,7 +217,7 @@ test(".kit itself may be a link to a folder on another disk", async () => {
   expect(readdirSync(disk).sort()).toEqual(["build", "jobs", "run"]);
 });
 
-test("a .kit that leads nowhere is told", () => {
+test("a .kit that links nowhere is an error with the next step", () => {
   const project = createProject();
   symlinkSync("/nowhere/at/all", join(project, ".kit"));
   expect(() => createOwnedJob(project, "job", CONFIG)).toThrow("to a folder that exists");

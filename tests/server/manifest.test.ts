@@ -1,6 +1,7 @@
 import { existsSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
+import { createManifestReader } from "../../server/manifest.ts";
 import { isRunning, processesIn } from "../process.ts";
 import { createProject } from "../project.ts";
 import { errorOf, openGate, readBody, standIn, startServer } from "../uiServer.ts";
@@ -53,40 +54,40 @@ test.each([
   expect(await response.json()).toEqual({ trainer: null });
 });
 
-test("a folder that is no project is told what to do", async () => {
+test("a folder without a project is an error with the next step", async () => {
   expect(await refusal(undefined)).toMatch(/^There is no src\/kit\/index\.ts in .*"kit init"/);
 });
 
-test("a syntax error is told with file, line and column", async () => {
+test("a syntax error comes with file, line and column", async () => {
   const error = await refusal("const a = 1;\nconst b = ;\n");
   expect(error).toMatch(/^src\/kit\/index\.ts:2:11: /);
   expect(error).not.toContain("\n");
 });
 
-test("an import that is not there is told with its place", async () => {
+test("a missing import comes with its place", async () => {
   expect(await refusal('import "./nothing";')).toMatch(/^src\/kit\/index\.ts:1:8: .*nothing/);
 });
 
-test("an import that throws is told with its message and place", async () => {
+test("an import that throws comes with its message and place", async () => {
   const error = await refusal('export {};\nthrow new Error("no database");');
   expect(error).toMatch(/^Error: no database \(src\/kit\/index\.ts:2:\d+\)$/);
 });
 
-test("a wrong option is told with its name", async () => {
+test("a wrong option comes with its name", async () => {
   expect(await refusal(TRAINER.replace('"dates"', "7"))).toMatch(/"name" must be a text/);
 });
 
-test.each([0, 7])("an import that exits with code %d is told so", async (code) => {
+test.each([0, 7])("an import that exits with code %d is reported", async (code) => {
   const error = await refusal(`process.exit(${code});`);
   expect(error).toContain(`exit code ${code}`);
   expect(error).toContain("process.exit()");
 });
 
-test("an import that is killed is told so", async () => {
+test("an import that is killed is reported", async () => {
   expect(await refusal('process.kill(process.pid, "SIGKILL");')).toMatch(/ended by SIGKILL/);
 });
 
-test("a top-level await that never settles is told so, at once", async () => {
+test("a top-level await that never settles is reported at once", async () => {
   expect(await refusal("await new Promise(() => {}); export {};")).toMatch(/await .*not settle/);
 });
 
@@ -130,14 +131,14 @@ test("timers, servers and processes that a project leaves are gone with the answ
   await expect.poll(() => pids.map(isRunning)).toEqual([false, false]);
 });
 
-test("a project that cannot be ended in peace is read all the same", async () => {
+test("a project that refuses to end is read all the same", async () => {
   const code = `${TRAINER}\nprocess.on("exit", () => { while (true); });`;
   const { response } = await askManifest({ "src/kit/index.ts": code });
   expect(await response.json()).toEqual({ trainer: { name: "dates" } });
 });
 
 test.each(['"ready"', "null", "7", '{ type: "ready" }', "{ trainer: {} }", "{ error: 1 }"])(
-  "what a project itself sends to its parent is no answer: %s",
+  "a message that the project sends to its parent is ignored: %s",
   async (message) => {
     const code = `${TRAINER}\nprocess.send?.(${message});`;
     const { response } = await askManifest({ "src/kit/index.ts": code });
@@ -145,13 +146,13 @@ test.each(['"ready"', "null", "7", '{ type: "ready" }', "{ trainer: {} }", "{ er
   },
 );
 
-test("a project that cannot be written is told so", async () => {
+test("a project that cannot be written is an error with the next step", async () => {
   const { response } = await askManifest({ ".kit": "a file", "src/kit/index.ts": TRAINER });
   expect(response.status).toBe(422);
   expect(await errorOf(response)).toMatch(/^Cannot write .* Make the folder writable/);
 });
 
-test("a kit command that cannot be run is told so", async () => {
+test("a kit command that cannot be run is an error with its path", async () => {
   const error = await refusal("", { kit: ["/nowhere/node", "kit.js"] });
   expect(error).toMatch(/^Cannot run kit: .*\/nowhere\/node/);
 });
@@ -195,18 +196,25 @@ test("while the server closes, its run ends in peace and no project is read", as
   await closed;
 });
 
-test("manifests that are asked for at once are read by few processes", async () => {
+test("manifests that are asked for at once are read by four processes at a time", async () => {
   const project = createProject();
   const code = `writeFileSync("read-" + process.pid, ""); await gate("go");
-    process.send({ trainer: { name: existsSync("late") ? "late" : "early" } });`;
-  const { url } = await startServer({ project, kit: standIn(project, code) });
+    process.send({ trainer: { name: "dates" } });`;
+  const reader = createManifestReader({ project, kit: standIn(project, code) });
+  onTestFinished(() => reader.close());
   const read = () => readdirSync(project).filter((name) => name.startsWith("read-")).length;
-  const ask = async () => (await fetch(`${url}api/manifest`)).json();
-  const asked = Array.from({ length: 50 }, ask);
+  const client = new AbortController();
+  const ask = (count: number, { signal } = new AbortController()) =>
+    Array.from({ length: count }, () => reader.read(signal));
+  const first = ask(4);
+  const gone = Promise.allSettled(ask(20, client));
+  const later = ask(4);
   await expect.poll(read, { timeout: 10_000 }).toBe(4);
-  openGate(project, "late");
+  // A client that is gone costs no process.
+  client.abort();
   openGate(project, "go");
-  const answers = (await Promise.all(asked)) as { trainer: { name: string } }[];
-  expect(answers).toHaveLength(50);
-  expect(read()).toBeLessThanOrEqual(8);
+  const manifests = await Promise.all([...first, ...later]);
+  expect(manifests).toEqual(Array.from({ length: 8 }, () => ({ trainer: { name: "dates" } })));
+  expect((await gone).every(({ status }) => status === "rejected")).toBe(true);
+  expect(read()).toBe(8);
 });

@@ -6,7 +6,7 @@ import { spawnProcess } from "../process.ts";
 /** `kit ui` as a container without an init has it. */
 const AS_PID_1 = ["--pid", "--fork", "--kill-child", "--mount-proc", process.execPath, CLI];
 
-test("kit ui as PID 1 has no dead process left of its manifests and runs", async () => {
+test("kit ui as PID 1 leaves no zombies of its manifests and runs", async () => {
   const project = createTinyProject();
   const container = spawnProcess(
     "unshare",
@@ -14,7 +14,7 @@ test("kit ui as PID 1 has no dead process left of its manifests and runs", async
     project,
   );
   const url = /http:\S+/.exec(await container.line())?.[0] ?? "";
-  // Builds as well: there is no bundle yet.
+  // Also builds, because the bundle is missing.
   const train = await fetch(`${url}api/train`, { method: "POST" });
   expect(await train.text()).toContain("\ncompleted in ");
   const manifests = await Promise.all([1, 2, 3].map(() => fetch(`${url}api/manifest`)));

@@ -32,7 +32,7 @@ async function startWithLongJob(isCompleted = true) {
 
 const idsOf = (frames: Frame[]) => frames.map(({ id }) => Number(id));
 
-test("who asks for a thinned history gets some of the same frames, spike and ends among them", async () => {
+test("a thinned history has some of the same frames, spike and ends among them", async () => {
   const { ends, whole, thinned } = await startWithLongJob();
   const all = await whole();
   expect(all).toHaveLength(ends.length + 1);
@@ -45,7 +45,7 @@ test("who asks for a thinned history gets some of the same frames, spike and end
   expect(some.map(({ data }) => data)).toContain('{"step":12345,"loss":9}');
 });
 
-test("from any id of a thinned history on, a reconnection gets all that is not much", async () => {
+test("a reconnection from any id of a thinned history gets a short rest whole", async () => {
   const { ends, thinned } = await startWithLongJob();
   const some = await thinned();
   for (const id of [some.at(-500)!.id, some.at(-60)!.id, some.at(-3)!.id]) {
@@ -54,7 +54,7 @@ test("from any id of a thinned history on, a reconnection gets all that is not m
   }
 });
 
-test("who has missed much gets that thinned too, and nothing twice", async () => {
+test("a long rest is thinned too, and nothing comes twice", async () => {
   const { ends, thinned, thinnedFrom } = await startWithLongJob();
   for (const rest of [await thinned(String(ends[100])), await thinnedFrom(ends[100]!)]) {
     expect(rest.length).toBeLessThan(4_000);
@@ -63,7 +63,7 @@ test("who has missed much gets that thinned too, and nothing twice", async () =>
   }
 });
 
-test("what is written after a thinned history is whole, each event once", async () => {
+test("events after a thinned history are whole, each once", async () => {
   const { job, ends, live } = await startWithLongJob(false);
   const stream = await live();
   await stream.until((text) => text.includes(`id: ${ends.at(-1)}\n`));

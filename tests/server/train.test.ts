@@ -19,7 +19,7 @@ test.each([
     Buffer.from("é🤖"),
   ],
   [
-    "bytes that are no UTF-8",
+    "bytes that are not UTF-8",
     `writeSync(1, Buffer.from([0xff, 0xc3, 0x28, 0x80]));`,
     Buffer.from([0xff, 0xc3, 0x28, 0x80]),
   ],
@@ -39,7 +39,7 @@ test.each([
     Buffer.alloc(5_000_000, "0123456789abcdef\n"),
   ],
   [
-    "what is printed before a crash",
+    "output before a crash",
     `writeSync(1, "before"); process.kill(process.pid, "SIGKILL");`,
     Buffer.from("before"),
   ],
@@ -84,7 +84,7 @@ test("after a run has ended the next click starts one, with an output of its own
   expect(String(outputLog(project))).toBe("second");
 });
 
-test("the request's body, query and headers reach the run in no way", async () => {
+test("the request's body, query and headers never reach the run", async () => {
   const { url } = await startWith(
     `writeSync(1, JSON.stringify([process.argv.slice(2), process.env.EVIL ?? null]));`,
   );
@@ -123,7 +123,7 @@ test("a kit command that cannot be run is 500 with a sentence", async () => {
   expect((await attach(url)).status).toBe(204);
 });
 
-test("the real command's answer is what it printed, with what a callback printed in it", async () => {
+test("the real command's answer is its output, with that of a callback in it", async () => {
   const project = createProject({
     "src/kit/index.ts": `
       import { createKit, createTrainer } from "kit";

@@ -162,7 +162,7 @@ test("on an address that others reach, addresses and this machine's name are let
   expect((await ask("evil.example")).status).toBe(403);
 });
 
-test("a refused name is told with the option that lets it in", async () => {
+test("a refused host name comes with the option that allows it", async () => {
   const { port } = await startServer();
   const { text } = await send(port, asBytes({ headers: ["Host: dev.example"] }));
   expect(text).toContain("kit ui --allowed-host dev.example");

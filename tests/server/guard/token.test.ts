@@ -26,7 +26,7 @@ test("the link leads to the page, and its cookie opens every route", async () =>
   }
 });
 
-test("the link leads to the page for who is known already, and so does one of before", async () => {
+test("with the cookie, the link and an old link lead to the page", async () => {
   const { url } = await startServer({ token: TOKEN });
   const cookie = await cookieOf(await ask(url + LINK));
   for (const link of [LINK, "?token=one-of-before"]) {
@@ -70,7 +70,7 @@ test("a cookie of another token, of another server or made up is refused", async
   expect((await ask(one.url, { cookie: `kit-ui-${one.port}=${TOKEN}` })).status).toBe(401);
 });
 
-test("the cookies of one name are told apart by the port that the browser sees", async () => {
+test("cookies of one host name differ by the browser's port", async () => {
   const { port } = await startServer({ token: TOKEN });
   const hosts = ["localhost:4000", "localhost:4001", "localhost"];
   const answers = await Promise.all(hosts.map((host) => askRaw(port, `/${LINK}`, "GET", { host })));
@@ -96,7 +96,7 @@ test("the cookie outlives a restart on the same port with the same token", async
   expect((await ask(second.url, { cookie })).status).toBe(200);
 });
 
-test("wrong tokens are answered one after another, late, and too many at once are sent away", async () => {
+test("wrong tokens are answered one after another, late, and too many at once get a 429", async () => {
   const { url } = await startServer({ token: TOKEN });
   const began = performance.now();
   const guesses = Array.from({ length: 30 }, (_, guess) => ask(`${url}?token=${guess}`));
@@ -105,6 +105,6 @@ test("wrong tokens are answered one after another, late, and too many at once ar
   expect(performance.now() - began).toBeGreaterThan(900);
   const away = await Promise.all(guesses.slice(20));
   expect(away.every(({ status }) => status === 429)).toBe(true);
-  // Who has the right one does not wait behind those who guess.
+  // The right token does not wait behind wrong ones.
   expect((await ask(url + LINK)).status).toBe(303);
 });

@@ -13,7 +13,7 @@ test("requests on one connection are answered in turn", async () => {
   expect(statusesIn(await closed())).toEqual([200, 404, 200, 400, 204]);
 });
 
-test("requests too many to wait on one connection are 429 after those that could, which ends it", async () => {
+test("one request too many on a connection is 429 after the others are answered, and ends it", async () => {
   const { port } = await startServer();
   const { socket, closed } = await openRaw(port);
   socket.write(asBytes("/").repeat(100));

@@ -29,7 +29,7 @@ async function startWithJob(limits: Partial<typeof LIMITS> = {}) {
   return { ...server, job, events: `api/jobs/${job.job.id}/events` };
 }
 
-test("a head that is too long is 431 with what to do", async () => {
+test("a head that is too long is 431 with the next step", async () => {
   const { port } = await startServer();
   const most = `Cookie: ${"a".repeat(LIMITS.headerBytes - 200)}`;
   expect(statusesIn(await askAlone(port, "/", [most]))).toEqual([200]);
@@ -38,7 +38,7 @@ test("a head that is too long is 431 with what to do", async () => {
   expect(answer).toContain("delete its cookies");
 });
 
-test("headers too many to be kept are all looked at", async () => {
+test("every header is checked, however many there are", async () => {
   const { port } = await startServer();
   const many = Array.from({ length: 3_000 }, (_, n) => `a${n}:`);
   const answer = await askAlone(port, "/", [...many, "Sec-Fetch-Site: cross-site"]);
@@ -47,7 +47,7 @@ test("headers too many to be kept are all looked at", async () => {
 
 test.each([
   ["a long body", `Content-Length: ${20_000_000}`],
-  ["a body of a length that is not told", "Transfer-Encoding: chunked"],
+  ["a body of undeclared length", "Transfer-Encoding: chunked"],
 ])("%s is 413, and the client that sends all of it sees the answer", async (_, header) => {
   const { port } = await startServer();
   const { socket, until } = await openRaw(port);
@@ -63,7 +63,7 @@ test.each([
   expect(statusesIn(await until(/ 404 /))).toEqual([413, 404]);
 });
 
-test("who asks before sending a body is answered without it", async () => {
+test("a client that expects 100-continue is answered without its body", async () => {
   const { port } = await startServer();
   const long = [`Content-Length: ${10_000_000}`, "Expect: 100-continue"];
   expect(statusesIn(await askAlone(port, "/api/train", long, "POST"))).toEqual([413]);
@@ -73,13 +73,13 @@ test("who asks before sending a body is answered without it", async () => {
 test.each([
   ["says nothing", ""],
   ["does not finish its request's head", "GET / HTTP/1.1\r\nHost: loc"],
-])("a client that %s is told 408", async (_, bytes) => {
+])("a client that %s gets a 408", async (_, bytes) => {
   const { port } = await startServer({ limits: { headersMs: 100, checkMs: 20 } });
   const { socket, closed } = await openRaw(port);
   socket.write(bytes);
   const answer = await closed();
   expect(statusesIn(answer)).toEqual([408]);
-  expect(answer).toContain("did not come in time");
+  expect(answer).toContain("took too long to arrive");
 });
 
 test("a client that does not finish its body is cut off", async () => {
@@ -96,7 +96,7 @@ test("a connection that is not used any more is closed", async () => {
   expect(statusesIn(await closed())).toEqual([200]);
 });
 
-test("a client that takes nothing of what waits for it makes room for another", async () => {
+test("a client that stops reading makes room for another", async () => {
   const { port, url } = await startWithRun(LOUD, { streams: 1, stalledMs: 200 });
   const { socket } = await openRaw(port);
   socket.write(asBytes("/api/train", [], "POST"));
@@ -119,13 +119,13 @@ test("a run that prints nothing for long keeps its readers", async () => {
   expect(String(await body.all())).toBe("done");
 });
 
-test("one stream too many is 429 with what to do, and let in when another has ended", async () => {
+test("one stream too many is 429 with the next step, and admitted when another has ended", async () => {
   const { port, url, events } = await startWithJob({ streams: 2 });
   const [first] = await Promise.all([fetch(`${url}${events}`), fetch(`${url}${events}`)]);
   const answer = await askAlone(port, `/${events}`);
   expect(statusesIn(answer)).toEqual([429]);
   expect(answer).toMatch(/^Retry-After: 5\r$/m);
-  expect(answer).toContain("2 streams are open, which is all there can be. Close some tabs");
+  expect(answer).toContain("2 streams are open, the most allowed. Close some tabs");
   // Others are answered all the same.
   expect((await fetch(`${url}api/jobs`)).status).toBe(200);
   await first?.body?.cancel();
@@ -133,7 +133,7 @@ test("one stream too many is 429 with what to do, and let in when another has en
   await expect.poll(again, SOON).toBe(200);
 });
 
-test("who goes away before the answer begins takes no stream's place", async () => {
+test("a client that leaves before the answer begins takes no stream's place", async () => {
   const project = createProject();
   const kit = standIn(project, `writeSync(1, "ours"); await gate("end");`);
   const { url, port } = await startServer({ project, kit, limits: { streams: 2 } });
@@ -193,14 +193,14 @@ test("one connection too many is 429, more than that are closed, and closing one
   await expect.poll(async () => statusesIn(await askAlone(port, "/")), SOON).toEqual([200]);
 });
 
-test("slow connections without the token keep nobody out who has shown it", async () => {
+test("slow connections without the token keep out no client that has it", async () => {
   const token = "correct horse";
   const limits = { connections: 8, strangers: 4 };
   const project = createProject();
   const job = createJob(project, "job", [STARTED]);
   const { port } = await startServer({ project, token, limits });
   const flood = async () => {
-    // More than are told that they are too many.
+    // More than get a 429.
     const all = await Promise.all(Array.from({ length: 120 }, () => openRaw(port)));
     for (const { socket } of all) socket.write("GET / HTTP/1.1\r\nHost: loc");
   };
@@ -212,7 +212,7 @@ test("slow connections without the token keep nobody out who has shown it", asyn
   socket.write(asBytes(`/api/jobs/${job.job.id}/events`, [`Cookie: ${cookie}`]));
   await until(/training\.started/);
   await flood();
-  // The stream of who is known goes on, and another of theirs gets in.
+  // The stream with the token goes on, and another one with it is admitted.
   expect(statusesIn(await askAlone(port, "/api/jobs", [`Cookie: ${cookie}`]))).toEqual([200]);
   job.append(COMPLETED);
   await until(/event: end\n/);

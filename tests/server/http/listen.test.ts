@@ -24,7 +24,7 @@ function httpServer() {
   return server;
 }
 
-test("without a port the first is taken, and the next free one when it is busy", async () => {
+test("without a port the server takes the first, or the next free one", async () => {
   const busy = await takePort();
   const server = httpServer();
   const { port } = await listen(server, { host: "127.0.0.1", firstPort: busy });
@@ -73,7 +73,7 @@ test("only this machine reaches the server", async () => {
     .flatMap((addresses) => addresses ?? [])
     .filter(({ internal }) => !internal)
     .map(({ address, scopeid }) => (scopeid ? `${address}%${scopeid}` : address));
-  // Another loopback address stands for the rest where there is no network.
+  // Without a network, another loopback address stands for the rest.
   for (const host of [...outside, "127.0.0.2"]) {
     const socket = createConnection({ host, port });
     await expect(once(socket, "connect")).rejects.toThrow();
@@ -87,7 +87,7 @@ test("localhost is both loopback addresses, at one port", async () => {
   }
 });
 
-test("closing ends what is connected on either loopback address, and frees both", async () => {
+test("closing cuts the connections on both loopback addresses, and frees both", async () => {
   const project = createProject();
   const { port, close } = await startServer({ host: "localhost", project });
   const { id } = createJob(project).job;
@@ -142,7 +142,7 @@ test("the most connections are counted over both loopback addresses", async () =
   }
 });
 
-test("closing frees the port, once and for all callers", async () => {
+test("closing twice frees the port, and resolves for both callers", async () => {
   const { port, close } = await startServer();
   await Promise.all([close(), close()]);
   await close();

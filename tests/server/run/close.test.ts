@@ -13,7 +13,7 @@ import { attach, outputLog, pidIn, postTrain, startWith, recordPath } from "../s
 
 const DIST_JOB = join(import.meta.dirname, "../../../dist/jobs/ownedJob.js");
 
-/** A run that tells the id of its job and hears no signal. */
+/** A run that prints the id of its job and ignores signals. */
 const DEAF = `
   const { createOwnedJob } = await import(${JSON.stringify(DIST_JOB)});
   const job = createOwnedJob(process.cwd(), "deaf", {});
@@ -22,7 +22,7 @@ const DEAF = `
   writeSync(1, job.job.id);
   await gate("never");`;
 
-test("closing asks a run to end, lets it say its last words, and starts nothing more", async () => {
+test("closing lets a run end and print its last lines, and starts nothing more", async () => {
   const { train, url, close, project } = await startWith(
     `process.on("SIGTERM", () => { writeSync(1, "cancelled"); process.exit(); });
      writeSync(1, "running "); await gate("never");`,
@@ -35,7 +35,7 @@ test("closing asks a run to end, lets it say its last words, and starts nothing 
   await expect(attach(url)).rejects.toThrow();
 });
 
-test("who reads a run's output when the server closes reads its last word", async () => {
+test("a client that reads a run's output while the server closes gets all of it", async () => {
   const { train, close } = await startWith(
     `process.on("SIGTERM", () => { writeSync(1, "x".repeat(3_000_000) + "cancelled"); process.exit(); });
      writeSync(1, "running "); await gate("never");`,
@@ -47,7 +47,7 @@ test("who reads a run's output when the server closes reads its last word", asyn
   await closed;
 });
 
-test("closing ends all that a run has started, also what ignores being asked", async () => {
+test("closing ends all processes of a run, even those that ignore SIGTERM", async () => {
   const { project, train, close } = await startWith(
     `import { spawn } from "node:child_process";
      process.on("SIGTERM", () => writeSync(1, "no"));
@@ -94,11 +94,11 @@ test("closing cancels the job of a run that had to be killed, and no other", asy
   expect(jobs.get(other)?.job.status).toBe("queued");
 });
 
-test("who follows the job of a run that had to be killed is told what its log says", async () => {
+test("a client that follows the job of a killed run gets the end from its log", async () => {
   for (let round = 0; round < 5; round++) {
     const project = createProject();
     const kit = standIn(project, DEAF);
-    // A look at the owner each moment, so that one comes when it is gone and nothing is written.
+    // Checks the owner so often that one check falls between its end and the log's.
     const { close, url } = await startServer({ project, kit, graceMs: 50 + 10 * round });
     const output = readBody(await postTrain(url));
     const id = await output.until((text) => text.length > 0);

@@ -1,7 +1,7 @@
 import { afterEach, expect, test, vi } from "vitest";
 import { outputLog, startWith } from "../standInRun.ts";
 
-/** As in a terminal, `console.log` colours what is no text, where it may. */
+/** As in a terminal, `console.log` colours values other than strings. */
 const PROGRAM = `console.log({ is: true });`;
 
 async function printedIn(env: NodeJS.ProcessEnv): Promise<string> {
@@ -17,7 +17,7 @@ async function printedIn(env: NodeJS.ProcessEnv): Promise<string> {
 afterEach(() => vi.unstubAllEnvs());
 
 test.each([{}, { NO_COLOR: "" }, { NO_COLOR: "", NODE_DISABLE_COLORS: "" }])(
-  "what a run prints in colour in a terminal comes in colour, and nothing is added: %o",
+  "a run prints in colour as in a terminal, and adds nothing: %o",
   async (env) => {
     expect(await printedIn(env)).toBe("{ is: \x1b[33mtrue\x1b[39m }\n");
   },
@@ -29,6 +29,6 @@ test.each([
   { NODE_DISABLE_COLORS: "1" },
   { FORCE_COLOR: "0" },
   { FORCE_COLOR: "0", NO_COLOR: "1" },
-])("who wants no colours gets none: %o", async (env) => {
+])("colours stay off where the environment says so: %o", async (env) => {
   expect(await printedIn(env)).toBe("{ is: true }\n");
 });

@@ -75,7 +75,7 @@ test.each([
   expect(await endOf(project)).toBe("cancelled");
 });
 
-test("a run that hears nothing and is killed by its server is cancelled", async () => {
+test("a run that ignores SIGTERM and is killed by its server is cancelled", async () => {
   const { train, close, project } = await startWith(
     `process.on("SIGTERM", () => undefined); writeSync(1, "deaf"); await gate("never");`,
     { graceMs: 10 },
@@ -86,7 +86,7 @@ test("a run that hears nothing and is killed by its server is cancelled", async 
   expect(await endOf(project)).toBe("cancelled");
 });
 
-test("how another run ended is not told of the last", async () => {
+test("the end of another run is not reported for the last", async () => {
   const project = createTinyProject();
   const { url } = await startServer({ project });
   await (await postTrain(url)).text();

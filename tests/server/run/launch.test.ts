@@ -52,7 +52,7 @@ test("of two servers that are asked at the same moment one launches, and both ha
   ]);
 });
 
-test("a launch that another server does not finish is told, and who asked for its output is answered", async () => {
+test("a launch that another server does not finish is a 409, and requests for its output are answered", async () => {
   const { project, url, train } = await startWith("");
   mkdirSync(join(project, ".kit", "run"), { recursive: true });
   const release = await takeLock(join(project, ".kit", "run", "launch.lock"), 0);
@@ -95,7 +95,7 @@ test("a run survives a killed server, and the next server attaches to it and end
   expect(isRunning(pidIn(project, "pid"))).toBe(false);
 });
 
-test("a second server beside the first shows its run, and leaves it when it closes", async () => {
+test("a second server beside the first shows its run, and closes without ending it", async () => {
   const project = createProject();
   const page = createProject({ "index.html": "" });
   const code = `writeFileSync("pid", String(process.pid)); writeSync(1, "first"); await gate("never");`;

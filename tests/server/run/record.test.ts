@@ -33,7 +33,7 @@ test("a run records itself, for a server that is killed before it could", async 
   await body.cancel();
 });
 
-test("an id that no server has written is none", async () => {
+test("an id that no server has written is ignored", async () => {
   const project = createProject();
   const { url } = await startServer({ project });
   mkdirSync(join(project, ".kit", "run"), { recursive: true });
@@ -64,7 +64,7 @@ test("a run of another container is in flight for as long as it is at work on a 
   await runner.close();
 });
 
-test("what a run of another container has launched is shown until its job has ended", async () => {
+test("a run of another container is shown until its job has ended", async () => {
   const project = createProject();
   const job = createJob(project);
   moveToOtherContainer(job);
@@ -87,7 +87,7 @@ test.each([
   ["another boot", { bootId: "another" }],
   ["a process that ended and whose pid is taken again", { startTime: "1" }],
   ["every process of the machine", { pid: -1 }],
-])("a record left by %s is no run in flight", async (_, owner) => {
+])("a record left by %s does not count as a run in flight", async (_, owner) => {
   const record = { owner: { ...describeOwner(), ...owner }, server: describeOwner() };
   const project = createProject({ ".kit/run/run.json": JSON.stringify(record) });
   ageRecord(project);
@@ -96,7 +96,7 @@ test.each([
 });
 
 test.each(["", "{", "null", "7", '{"owner":null}', '{"owner":{"pid":1}}'])(
-  "a record of %j is no run in flight",
+  "a record of %j does not count as a run in flight",
   async (content) => {
     const { url } = await startServer({ project: createProject({ ".kit/run/run.json": content }) });
     expect((await attach(url)).status).toBe(204);

@@ -37,23 +37,26 @@ function startStranger(): number {
 }
 
 test.each([
-  ["the start of which nobody wrote down", null, true],
+  ["of unknown start", null, true],
   ["that started at another time", "Thu Jan 1 00:00:00 1970", true],
-  ["that nothing tells of", "Thu Jan 1 00:00:00 1970", false],
-])("without /proc, a process %s is no run, and is left alone", async (_, startTime, ps) => {
-  const elsewhere = { host: hostname(), bootId: null, pidNamespace: null };
-  const owner = { ...elsewhere, pid: startStranger(), startTime };
-  const server = { ...elsewhere, pid: 4_000_000, startTime };
-  const record = JSON.stringify({ id: "", owner, server });
-  const project = createProject({ ".kit/run/run.json": record });
-  ageRecord(project);
-  const { url, close } = await serveWithoutProc(project, ps, `writeSync(1, "ours");`);
-  expect((await attach(url)).status).toBe(204);
-  await close();
-  expect(isRunning(owner.pid)).toBe(true);
-  const next = await serveWithoutProc(project, ps, `writeSync(1, "ours");`);
-  expect(await (await postTrain(next.url)).text()).toBe("ours");
-});
+  ["that ps cannot show", "Thu Jan 1 00:00:00 1970", false],
+])(
+  "without /proc, a process %s is not taken for a run, and is left alone",
+  async (_, startTime, ps) => {
+    const elsewhere = { host: hostname(), bootId: null, pidNamespace: null };
+    const owner = { ...elsewhere, pid: startStranger(), startTime };
+    const server = { ...elsewhere, pid: 4_000_000, startTime };
+    const record = JSON.stringify({ id: "", owner, server });
+    const project = createProject({ ".kit/run/run.json": record });
+    ageRecord(project);
+    const { url, close } = await serveWithoutProc(project, ps, `writeSync(1, "ours");`);
+    expect((await attach(url)).status).toBe(204);
+    await close();
+    expect(isRunning(owner.pid)).toBe(true);
+    const next = await serveWithoutProc(project, ps, `writeSync(1, "ours");`);
+    expect(await (await postTrain(next.url)).text()).toBe("ours");
+  },
+);
 
 const ENDLESS = `writeFileSync("pid", String(process.pid)); writeSync(1, "first"); await gate("never");`;
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { RUN_HEADER, ROUTES } from "../../../protocol/http.ts";
+import { ROUTES, RUN_HEADER, RUN_STATUS_HEADER } from "../../../protocol/http.ts";
 import { createRunner } from "../../../server/run/runner.ts";
 import { spawnProcess } from "../../process.ts";
 import { createProject } from "../../project.ts";
@@ -28,13 +28,18 @@ test("of two servers in two containers one has a run, also while that still load
   const [one, other] = [await serveInContainer(project, kit), await serveInContainer(project, kit)];
   expect((await postTrain(one)).status).toBe(200);
   expect((await postTrain(other)).status).toBe(409);
-  // It shows again that it is alive.
+  // It renews its claim.
   ageRecord(project);
-  await expect.poll(async () => (await fetch(`${other}api/train`)).status).toBe(200);
+  const status = async () => {
+    const { headers, body } = await fetch(`${other}api/train`);
+    await body?.cancel();
+    return headers.get(RUN_STATUS_HEADER);
+  };
+  await expect.poll(status, { timeout: 10_000 }).toBe("running");
   expect((await postTrain(other)).status).toBe(409);
 });
 
-test("what a run has printed is never what the next one prints", async () => {
+test("a run's output is never that of the next one", async () => {
   const project = createProject();
   const code = `const { randomUUID } = await import("node:crypto"); writeSync(1, randomUUID());`;
   const runner = createRunner({ project, kit: standIn(project, code) });
@@ -48,7 +53,7 @@ test("what a run has printed is never what the next one prints", async () => {
   await runner.close();
 });
 
-test("who reads the last run while the next is launched gets all of it, or the next", async () => {
+test("a client that reads the last run during a launch gets all of it, or the next", async () => {
   const { train, url } = await startWith(`writeSync(1, process.pid + ".");`);
   const printed = new Map<string, string>();
   const read = async (id: string) => {

@@ -1,0 +1,29 @@
+import type { LeaseState } from "../../jobs/leaseWatch.ts";
+
+/** Reports to a job's stream when the job's owner falls silent, and when it is back. */
+export interface OwnerWatch {
+  /** Reads the owner's lease, and reports a change since the last check. */
+  check: () => LeaseState;
+  /** As last reported. */
+  isSilent: () => boolean;
+}
+
+export function createOwnerWatch(
+  leaseOf: () => LeaseState,
+  report: (isSilent: boolean) => void,
+): OwnerWatch {
+  // The stream reads the log between two checks, so an event of before never follows the report.
+  let isLogRead = false;
+  let isSilent = false;
+  return {
+    check() {
+      const lease = leaseOf();
+      const isSilentNow = isLogRead && lease === "silent";
+      isLogRead = true;
+      if (isSilentNow !== isSilent) report(isSilentNow);
+      isSilent = isSilentNow;
+      return lease;
+    },
+    isSilent: () => isSilent,
+  };
+}

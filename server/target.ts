@@ -1,0 +1,35 @@
+import type { IncomingMessage } from "node:http";
+
+/** The target of a request: what it asks for. */
+export interface Target {
+  /** As sent, still percent-encoded. */
+  path: string;
+  query: URLSearchParams;
+}
+
+/** Visible ASCII after a single slash, but no fragment and nothing that passes for a slash. */
+const WELL_FORMED = /^\/(?![/\\])[\x21\x22\x24-\x5b\x5d-\x7e]*$/;
+
+export function targetOf({ url = "" }: IncomingMessage): Target {
+  const [path = "", query] = url.split("?", 2);
+  return { path, query: new URLSearchParams(query) };
+}
+
+/** Whether a target's path can only mean itself. No route sees one that fails this. */
+export function isWellFormed(request: IncomingMessage): boolean {
+  return WELL_FORMED.test(request.url ?? "") && isPlainPath(targetOf(request).path);
+}
+
+/** Whether decoding a path adds nothing that changes its meaning: dots, slashes or controls. */
+function isPlainPath(path: string): boolean {
+  let decoded: string;
+  try {
+    decoded = decodeURIComponent(path);
+  } catch {
+    // Not UTF-8, or half an escape.
+    return false;
+  }
+  if (decoded.split("/").length !== path.split("/").length) return false;
+  if (/[\x00-\x1f\x7f\\%]/.test(decoded)) return false;
+  return !decoded.split("/").some((segment) => segment === "." || segment === "..");
+}
