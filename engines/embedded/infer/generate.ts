@@ -3,7 +3,6 @@ import type { ModelShape } from "../../../protocol/trainConfig.ts";
 import { openConversation, openDocument, type PromptStyle } from "../../llama/chat.ts";
 import type { Decoder } from "./decoder.ts";
 import { EngineError } from "../../error.ts";
-import type { Params } from "../model/model.ts";
 import { createRandom } from "../../llama/random.ts";
 import { sample } from "./sampler.ts";
 import { BYTES, decode, SPECIALS } from "../../llama/tokenizer.ts";
@@ -11,7 +10,6 @@ import { BYTES, decode, SPECIALS } from "../../llama/tokenizer.ts";
 /** A model that can be asked. */
 export interface Generator {
   shape: ModelShape;
-  params: Params;
   promptStyle: PromptStyle;
   decoder: Decoder;
 }
@@ -23,7 +21,7 @@ export interface Generator {
  * @throws EngineError `REQUEST_INVALID` for a prompt that leaves no room
  */
 export async function generate(
-  { shape, params, promptStyle, decoder }: Generator,
+  { shape, promptStyle, decoder }: Generator,
   request: InferRequest,
   pause: () => Promise<void>,
 ): Promise<InferResult> {
@@ -38,24 +36,20 @@ export async function generate(
   }
   const limit = Math.min(room, maxTokens ?? room);
   const random = createRandom(seed, "sample");
-  const reading = decoder(params);
+  const reading = decoder();
   const tokens: number[] = [];
-  try {
+  await pause();
+  let logits = reading.read(prompt);
+  for (;;) {
+    const token = sample(answers(logits), { temperature, topP }, random);
+    if (token === SPECIALS.eos)
+      return { text: decode(tokens), finishReason: "stop", tokens: tokens.length };
+    tokens.push(token);
+    if (tokens.length === limit) break;
     await pause();
-    let logits = reading.read(prompt);
-    for (;;) {
-      const token = sample(answers(logits), { temperature, topP }, random);
-      if (token === SPECIALS.eos)
-        return { text: decode(tokens), finishReason: "stop", tokens: tokens.length };
-      tokens.push(token);
-      if (tokens.length === limit) break;
-      await pause();
-      logits = reading.read([token]);
-    }
-    return { text: decode(tokens), finishReason: "length", tokens: tokens.length };
-  } finally {
-    reading.dispose();
+    logits = reading.read([token]);
   }
+  return { text: decode(tokens), finishReason: "length", tokens: tokens.length };
 }
 
 /** An answer is made of bytes and its end; a model that has learned little likes other ids too. */
