@@ -2,6 +2,8 @@ import { EngineError } from "../../error.ts";
 import type { Address } from "./kernels.ts";
 
 const PAGE_BYTES = 65536;
+/** What the kernels keep for themselves from address 0 on, such as a table of logarithms. */
+const STATIC_BYTES = 16384;
 /** Arrays begin on cache lines. */
 const ALIGNMENT = 64;
 /** Left free before the first array and behind each, so that a test can write guard words there. */
@@ -32,7 +34,7 @@ export interface Arena {
 
 export function createArena(): Arena {
   const regions: Region[] = [];
-  let end = GUARD_BYTES;
+  let end = STATIC_BYTES + GUARD_BYTES;
   function bytes(purpose: Purpose, count: number): Address {
     const address = Math.ceil(end / ALIGNMENT) * ALIGNMENT;
     regions.push({ address, bytes: count, purpose });

@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import type { Kernels } from "./kernels.ts";
+import type { Address, Kernels } from "./kernels.ts";
 
 /** A compiled module of the kernels, which all threads of a team share. */
 export interface KernelModule {
@@ -13,8 +13,14 @@ export function compileKernels(simd: Simd = availableSimd()): KernelModule {
 }
 
 export function instantiate({ module }: KernelModule, memory: WebAssembly.Memory): Kernels {
-  const abort = () => {
-    throw new Error("a kernel aborted");
+  const words = new Int32Array(memory.buffer);
+  const env = {
+    memory,
+    sleep: (word: Address, value: number) => Atomics.wait(words, word >>> 2, value),
+    wake: (word: Address) => Atomics.notify(words, word >>> 2),
+    abort() {
+      throw new Error("a kernel aborted");
+    },
   };
-  return new WebAssembly.Instance(module, { env: { memory, abort } }).exports as unknown as Kernels;
+  return new WebAssembly.Instance(module, { env }).exports as unknown as Kernels;
 }

@@ -1,13 +1,23 @@
 // Threads of a team run the same calls in the same order on one shared memory, and meet at barriers.
 // Globals are an instance's own, and so a thread's own.
 
+/**
+ * Sleep and wake by JavaScript's `Atomics`: Node 20 loses the wake-ups of `memory.atomic.notify`,
+ * also where both are WebAssembly's.
+ */
+// @ts-ignore: decorator
+@external("env", "sleep")
+declare function sleep(word: usize, value: i32): void;
+// @ts-ignore: decorator
+@external("env", "wake")
+declare function wake(word: usize): void;
+
 /** Bytes from one shared word to the next, so that no two share a cache line. */
 const LINE: usize = 64;
 /** Operations between two barriers, at most. */
 const OPERATIONS: i32 = 16;
 /** Looks at a barrier before a thread sleeps: some 20 µs, longer than most waits. */
 const SPINS: i32 = 20000;
-const FOREVER: i64 = -1;
 
 /** The control block: how many have arrived, the meeting's number, then a counter an operation. */
 let arrived: usize = 0;
@@ -74,11 +84,11 @@ function open(number: i32): void {
   for (; operation > 0; operation--) atomic.store<i32>(counters + <usize>(operation - 1) * LINE, 0);
   atomic.store<i32>(arrived, 0);
   atomic.store<i32>(meeting, number + 1);
-  if (threads > 1) atomic.notify(meeting, threads);
+  if (threads > 1) wake(meeting);
 }
 
 /** Waits while a word has a value: spins a little, then sleeps. */
 export function wait(word: usize, value: i32): void {
   for (let i = 0; i < SPINS; i++) if (atomic.load<i32>(word) != value) return;
-  while (atomic.load<i32>(word) == value) atomic.wait<i32>(word, value, FOREVER);
+  while (atomic.load<i32>(word) == value) sleep(word, value);
 }
