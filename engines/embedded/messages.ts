@@ -74,7 +74,9 @@ function isBundled(error: unknown): boolean {
   const { code = "", input = "" } = error as NodeJS.ErrnoException & { input?: string };
   if (code === "ERR_INVALID_URL") return input.endsWith("Worker.js");
   const isMissing = ["MODULE_NOT_FOUND", "ERR_MODULE_NOT_FOUND"].includes(code);
-  return isMissing && /^Cannot find module '[^']*(train|infer|helper)Worker\.js'/.test(error.message);
+  return (
+    isMissing && /^Cannot find module '[^']*(train|infer|helper)Worker\.js'/.test(error.message)
+  );
 }
 
 const OUT_OF_MEMORY = "The engine ran out of memory: use a smaller batchSize, maxLength or model.";
