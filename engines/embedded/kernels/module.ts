@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import type { Address, Kernels } from "./kernels.ts";
+import { availableSimd, type Simd } from "./simd.ts";
 
 /** A compiled module of the kernels, which all threads of a team share. */
 export interface KernelModule {

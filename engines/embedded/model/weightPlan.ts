@@ -1,9 +1,9 @@
+import type { Projection } from "../../../protocol/modelNames.ts";
 import {
   EMBEDDING,
   FINAL_NORM,
   normName,
   projectionName,
-  type Projection,
   type Weights,
 } from "../../llama/weights.ts";
 import type { Arena, Purpose } from "../kernels/arena.ts";
