@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import type * as source from "../../../../engines/embedded/train/optimizer.ts";
 import { learningRate } from "../../../../engines/embedded/train/schedule.ts";
 import { builtModule } from "../built.ts";
-import { arena, kernelsOn } from "../kernels/bench.ts";
+import { arena, kernelsOn } from "../kernels/arena.ts";
 
 const { createOptimizer } = await builtModule<typeof source>("train/optimizer.js");
 
