@@ -24,7 +24,7 @@ export function maximum(x: usize, count: i32): f32 {
   let highest: f32 = -Infinity, i = 0;
   if (count >= LANES) {
     let most = v128.load(x);
-    for (i = LANES; i + LANES <= count; i += LANES) most = f32x4.max(most, v128.load(at(x, i)));
+    for (i = LANES; i + LANES <= count; i += LANES) most = f32x4.pmax(most, v128.load(at(x, i)));
     highest = greatest(most);
   }
   for (; i < count; i++) highest = max(highest, load<f32>(at(x, i)));

@@ -56,16 +56,21 @@ export function loadOne(from: usize, half: bool): f32 {
   return half ? reinterpret<f32>(<u32>load<u16>(from) << 16) : load<f32>(from);
 }
 
+/** 1.5 · 2^23: added to a small number, it leaves that number's nearest integer in the lowest bits. */
+// @ts-ignore: decorator
+@inline
+const ROUND: f32 = 12582912;
+
 /**
  * e^x in each lane, within 2 units in the last place: x = n·ln 2 + r, a polynomial in r
- * (Cephes' `expf`), n put into the exponent.
+ * (Cephes' `expf`), n put into the exponent. NaN stays NaN, so that a loss which is none shows.
  */
 // @ts-ignore: decorator
 @inline
 export function exp(x: v128): v128 {
-  // f32x4.max and min hand NaN on, so that a loss which is not a number shows.
-  x = f32x4.max(f32x4.min(x, f32x4.splat(88.0)), f32x4.splat(-87.3));
-  const n = f32x4.nearest(f32x4.mul(x, f32x4.splat(1.44269504088896341)));
+  x = f32x4.pmax(f32x4.pmin(x, f32x4.splat(88.0)), f32x4.splat(-87.3));
+  const bits = fma(x, f32x4.splat(1.44269504088896341), f32x4.splat(ROUND));
+  const n = f32x4.sub(bits, f32x4.splat(ROUND));
   const r = fma(n, f32x4.splat(2.1219444e-4), fma(n, f32x4.splat(-0.693359375), x));
   let y = fma(f32x4.splat(1.9875691500e-4), r, f32x4.splat(1.3981999507e-3));
   y = fma(y, r, f32x4.splat(8.3334519073e-3));
@@ -73,8 +78,7 @@ export function exp(x: v128): v128 {
   y = fma(y, r, f32x4.splat(1.6666665459e-1));
   y = fma(y, r, f32x4.splat(5.0000001201e-1));
   y = fma(y, f32x4.mul(r, r), f32x4.add(r, f32x4.splat(1)));
-  const scale = i32x4.shl(i32x4.add(i32x4.trunc_sat_f32x4_s(n), i32x4.splat(127)), 23);
-  return f32x4.mul(y, scale);
+  return f32x4.mul(y, i32x4.add(i32x4.shl(bits, 23), i32x4.splat(0x3f800000)));
 }
 
 // @ts-ignore: decorator
