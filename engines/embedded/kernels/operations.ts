@@ -62,5 +62,3 @@ export function createProducts({ kernels, count }: Thread) {
 
   return { linear, linearBack, weightBack };
 }
-
-export type Products = ReturnType<typeof createProducts>;

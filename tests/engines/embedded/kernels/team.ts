@@ -35,7 +35,10 @@ export function team() {
   function run(threads: number, calls: Call[]) {
     for (const helper of helpers.slice(0, threads - 1)) helper.postMessage({ threads, calls });
     kernels.join(threads, control, shared, own[0] ?? 0);
-    for (const [name, ...args] of calls) (kernels[name] as (...args: number[]) => void)(...args);
+    for (const [name, ...args] of calls) {
+      const kernel: (...args: number[]) => unknown = kernels[name];
+      kernel(...args);
+    }
     kernels.meet();
   }
 
