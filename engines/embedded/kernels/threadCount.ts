@@ -22,7 +22,7 @@ export function threadCount(
   if (Number.isInteger(count) && count >= 1 && count <= MOST_THREADS) return count;
   throw new EngineError(
     "CONFIG_INVALID",
-    `KIT_THREADS is "${asked}": set it to a whole number from 1 to ${MOST_THREADS}, or leave it unset.`,
+    `KIT_THREADS must be a whole number from 1 to ${MOST_THREADS}, not "${asked}".`,
   );
 }
 
