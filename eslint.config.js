@@ -84,7 +84,7 @@ const packages = [
 ];
 
 export default defineConfig(
-  { ignores: ["dist", "quickstart", "templates"] },
+  { ignores: ["dist", "quickstart", "templates", "engines/embedded/kernels/assembly"] },
   {
     files: ["**/*.{ts,vue}"],
     extends: [tseslint.configs.recommendedTypeChecked, vue.configs["flat/recommended"]],

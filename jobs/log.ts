@@ -6,8 +6,6 @@ import { APPEND_ITSELF, openPlain } from "../disk/file.ts";
 export const NEWLINE = 0x0a;
 /** A record has at most 64 KiB. A line longer than this is not one, and is skipped unread. */
 export const LONGEST_LINE_BYTES = 4 * 1024 * 1024;
-/** A number as `JSON.stringify` writes it, for a regular expression; no exponent that could overflow. */
-export const NUMBER = String.raw`-?(?:0|[1-9]\d*)(?:\.\d+)?(?:e[-+]?\d{1,2})?`;
 
 /** One event as a line of the log. */
 export interface LogRecord {

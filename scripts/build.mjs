@@ -7,20 +7,25 @@ import { ROOT, STAMPS, digest, listFiles } from "./files.mjs";
 
 const PAGE = join("dist", "page");
 
-/** For each part: its sources, the program that builds it, its folder and its files. */
+/** For each part: its sources, the programs that build it, its folder and its files. */
 const PARTS = {
   node: {
     sources: [
       ...["protocol", "disk", "jobs", "engines", "sdk", "server", "cli"],
       ...["tsconfig.json", "tsconfig.build.json", "package-lock.json"],
     ],
-    command: (outDir) => ["typescript/bin/tsc", "-p", "tsconfig.build.json", "--outDir", outDir],
+    commands: (outDir) => [
+      [modulePath("typescript/bin/tsc"), "-p", "tsconfig.build.json", "--outDir", outDir],
+      [join("scripts", "kernels.mjs"), outDir],
+    ],
     folder: "dist",
     has: (file) => !file.startsWith(PAGE),
   },
   page: {
     sources: ["protocol", "src", "index.html", "vite.config.ts", "package-lock.json"],
-    command: (outDir) => ["vite/bin/vite.js", "build", "--logLevel", "warn", "--outDir", outDir],
+    commands: (outDir) => [
+      [modulePath("vite/bin/vite.js"), "build", "--logLevel", "warn", "--outDir", outDir],
+    ],
     folder: PAGE,
     has: () => true,
   },
@@ -45,18 +50,18 @@ export function buildStale() {
 }
 
 function build(name) {
-  const { sources, command } = PARTS[name];
+  const { sources, commands } = PARTS[name];
   const built = join(STAMPS, `${name}-${process.pid}`);
   const madeFrom = digest(sources);
   rmSync(stampOf(name), { force: true });
   try {
-    const [program, ...args] = command(built);
-    const words = [join(ROOT, "node_modules", program), ...args];
     // Under vitest, NODE_ENV is "test", for which Vite would build Vue's development version.
     const env = { ...process.env, NODE_ENV: "production" };
-    const { status } = spawnSync(process.execPath, words, { cwd: ROOT, env, stdio: "inherit" });
-    if (status !== 0) {
-      throw new Error("The build failed, see above. Fix the error and run the command again.");
+    for (const words of commands(built)) {
+      const { status } = spawnSync(process.execPath, words, { cwd: ROOT, env, stdio: "inherit" });
+      if (status !== 0) {
+        throw new Error("The build failed, see above. Fix the error and run the command again.");
+      }
     }
     replace(name, built);
   } finally {
@@ -64,6 +69,10 @@ function build(name) {
   }
   // Stamp the sources as read: they may have changed meanwhile.
   writeFileSync(stampOf(name), state(name, madeFrom));
+}
+
+function modulePath(path) {
+  return join(ROOT, "node_modules", path);
 }
 
 /** Replaces file by file, so that a process running from `dist/` always finds each one. */

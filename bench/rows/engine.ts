@@ -1,7 +1,7 @@
 import { once } from "node:events";
-import { atLeast, ratioAtLeast, ratioAtMost } from "../goals.ts";
+import { ratioAtLeast, ratioAtMost } from "../goals.ts";
 import { program } from "../places.ts";
-import type { EngineSizes } from "../programs/engine.ts";
+import type { EngineSizes } from "../engine.ts";
 import type { Row } from "../row.ts";
 import type { Scope } from "../scope.ts";
 
@@ -20,7 +20,7 @@ type Sample = { resident: number; arrays: number };
 export const train: Row = {
   number: 16,
   work: "training `kit/small`, batch 8, context 96",
-  baseline: "its matmuls alone",
+  baseline: "its products of matrices alone",
   async measure(scope) {
     const figures = await run<Pair>(scope, "train", scope.pick(TRAIN));
     return [{ ...figures, unit: "tokens/s", goal: ratioAtLeast(0.4) }];
@@ -58,22 +58,25 @@ export const memory: Row = {
 export const infer: Row = {
   number: 17,
   work: "`infer` with cache, `kit/small`",
-  baseline: "training's forward pass alone",
+  baseline: "a token's products of matrices alone",
   async measure(scope) {
     const steps = scope.pick({ full: 200, quick: 100, tiny: 4 });
     const figures = await run<Pair>(scope, "infer", { ...scope.pick(TRAIN), steps });
-    return [{ ...figures, unit: "tokens/s", goal: atLeast(500) }];
+    return [{ ...figures, unit: "tokens/s", goal: ratioAtLeast(0.1) }];
   },
 };
 
-/** What `programs/engine.ts` prints. */
-async function run<T>(scope: Scope, mode: string, sizes: EngineSizes): Promise<T> {
-  const child = scope.start(process.execPath, [
-    "--expose-gc",
-    program("engine"),
-    mode,
-    JSON.stringify(sizes),
-  ]);
+/**
+ * What `programs/engine.ts` prints.
+ * @param node the program that runs it
+ */
+export async function run<T>(
+  scope: Scope,
+  mode: string,
+  sizes: EngineSizes,
+  node = process.execPath,
+): Promise<T> {
+  const child = scope.start(node, ["--expose-gc", program("engine"), mode, JSON.stringify(sizes)]);
   let printed = "";
   child.stdout?.on("data", (chunk: Buffer) => (printed += chunk.toString()));
   const [code] = (await once(child, "close")) as [number | null];

@@ -1,7 +1,7 @@
 import { existsSync, realpathSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { makeDirectory, writeFileAtomically } from "../../disk/file.ts";
-import { PACKAGE_JSON, TSCONFIG, type Values, filesFor, readText } from "./content.ts";
+import { type Values, PACKAGE_JSON, TSCONFIG, filesFor, readText } from "./content.ts";
 import {
   type Merged,
   keepTsconfig,

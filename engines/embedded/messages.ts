@@ -1,4 +1,4 @@
-import type { Worker } from "node:worker_threads";
+import type { MessagePort, Worker } from "node:worker_threads";
 import type { InferRequest, InferResult } from "../../protocol/infer.ts";
 import type { TrainConfig } from "../../protocol/trainConfig.ts";
 import type { EngineEvent } from "../../protocol/event.ts";
@@ -9,6 +9,8 @@ import type { ErrorCode } from "../../protocol/errorCode.ts";
 export interface TrainJob {
   config: TrainConfig;
   directory: string;
+  /** One for each helper thread, to invite it. */
+  helpers: MessagePort[];
 }
 
 /** A message of the training thread; its last is `done` or `failed`. */
@@ -73,7 +75,9 @@ function isBundled(error: unknown): boolean {
   const { code = "", input = "" } = error as NodeJS.ErrnoException & { input?: string };
   if (code === "ERR_INVALID_URL") return input.endsWith("Worker.js");
   const isMissing = ["MODULE_NOT_FOUND", "ERR_MODULE_NOT_FOUND"].includes(code);
-  return isMissing && /^Cannot find module '[^']*(train|infer)Worker\.js'/.test(error.message);
+  return (
+    isMissing && /^Cannot find module '[^']*(train|infer|helper)Worker\.js'/.test(error.message)
+  );
 }
 
 const OUT_OF_MEMORY = "The engine ran out of memory. Use a smaller batchSize, maxLength or model.";

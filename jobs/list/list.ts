@@ -2,7 +2,7 @@ import type { Job } from "../../protocol/job.ts";
 import { type JobReader, type ReadJob, holds } from "../jobReader.ts";
 import { jobsPath } from "../paths.ts";
 import { createJobFolders } from "./folders.ts";
-import { INDEX_LEAST, type IndexedJob, createListIndex } from "./listIndex.ts";
+import { type IndexedJob, INDEX_LEAST, createListIndex } from "./listIndex.ts";
 
 /**
  * Returns the list that `readJobList` reads, without reading again what can't have changed. The

@@ -77,7 +77,7 @@ test.each([
   [
     "infer, on its thread",
     "infer({ prompt: `1`.repeat(99) })",
-    "The prompt has 103 tokens, and the model's context is 32: shorten it.",
+    "The prompt has 103 tokens, and the model's context is 32. Shorten it.",
   ],
   [
     "loadModel",

@@ -5,7 +5,7 @@ import ts from "typescript";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const FOLDERS = ["protocol", "disk", "jobs", "engines", "sdk", "server", "cli", "src"];
-const CLASSES = new Set(["KitError", "EngineError"]);
+const CLASSES = new Set(["KitError"]);
 /** What `kit --help` and a wrong use of it say. */
 const COMMANDS = "cli/kit.ts";
 /** Text of several words that begins and ends as a sentence does. */

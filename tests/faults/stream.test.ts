@@ -1,5 +1,5 @@
 import type fs from "node:fs";
-import { readFileSync } from "node:fs";
+import { readFileSync, watch } from "node:fs";
 import { type IncomingMessage, get } from "node:http";
 import { once } from "node:events";
 import { monitorEventLoopDelay } from "node:perf_hooks";

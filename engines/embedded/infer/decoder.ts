@@ -1,8 +1,13 @@
-import { jit, numpy as np, tree } from "@jax-js/jax";
 import type { ModelShape } from "../../../protocol/trainConfig.ts";
-import { cachedAttention, rotations } from "../model/attention.ts";
-import { type Params, forward } from "../model/model.ts";
-import { SPECIALS, VOCABULARY } from "../../llama/tokenizer.ts";
+import { VOCABULARY } from "../../llama/tokenizer.ts";
+import type { Weights } from "../../llama/weights.ts";
+import { type Arena, allocate, createArena } from "../kernels/arena.ts";
+import type { KernelModule } from "../kernels/module.ts";
+import { type Matrix, createProducts } from "../kernels/operations.ts";
+import { type Thread, lead, planTeam } from "../kernels/team.ts";
+import { type Dimensions, dimensionsOf, qkvWidth, rotations } from "../model/dimensions.ts";
+import { rowsAt } from "../model/model.ts";
+import { planWeights, writeTensors } from "../model/weightPlan.ts";
 
 /** Reads tokens one after another, remembering keys and values. */
 export interface Reading {
@@ -11,87 +16,137 @@ export interface Reading {
    * Together they must fit the context.
    */
   read: (tokens: ArrayLike<number>) => Float32Array;
-  dispose: () => void;
 }
 
-/** Starts readings of models of one shape; its compiled steps are shared by all of them. */
-export type Decoder = (params: Params) => Reading;
+/** Starts a reading, which ends the one before: they share their memory. */
+export type Decoder = () => Reading;
 
 /** Tokens of a prompt that one step reads; answers are read token by token. */
-const PROMPT_CHUNK = 32;
+const PROMPT_CHUNK = 64;
 
-export function createDecoder(shape: ModelShape): Decoder {
-  const one = createStep(shape, 1);
-  const many = createStep(shape, PROMPT_CHUNK);
+const ADVICE = "Use a smaller model";
 
-  return function start(params) {
-    let cache = emptyCache(shape);
-    let position = 0;
+export function createDecoder(module: KernelModule, shape: ModelShape, weights: Weights): Decoder {
+  const d = dimensionsOf(shape);
+  const arena = createArena();
+  const team = planTeam(arena, 1);
+  const plan = planDecoder(arena, d);
+  const memory = allocate(arena, ADVICE);
+  writeTensors(memory, plan.weights.tensors, weights);
+  const angles = rotations(d, d.context);
+  new Float32Array(memory.buffer, plan.cosines, angles.cosines.length).set(angles.cosines);
+  new Float32Array(memory.buffer, plan.sines, angles.sines.length).set(angles.sines);
 
+  const chunk = new Int32Array(memory.buffer, plan.tokens, PROMPT_CHUNK);
+  const logits = new Float32Array(memory.buffer, plan.logits, VOCABULARY);
+  const at = { position: 0, count: 0 };
+  const run = lead(team, module, memory, (thread) => [createStep(thread, plan, at)]);
+
+  return function start() {
+    at.position = 0;
     function read(tokens: ArrayLike<number>) {
-      let last: Float32Array = new Float32Array(VOCABULARY);
-      for (let from = 0; from < tokens.length;) {
-        const left = tokens.length - from;
-        const step = left === 1 ? one : many;
-        const count = Math.min(left, step.count);
-        // What pads the chunk is overwritten before anything can attend to it.
-        const chunk = new Int32Array(step.count).fill(SPECIALS.pad);
-        for (let i = 0; i < count; i++) chunk[i] = tokens[from + i] ?? SPECIALS.pad;
-        const result = step.run(params, cache, chunk, position);
-        cache = result.cache;
-        last = result.logits.subarray((count - 1) * VOCABULARY, count * VOCABULARY);
-        from += count;
-        position += count;
+      for (let from = 0; from < tokens.length; from += at.count) {
+        at.count = Math.min(tokens.length - from, PROMPT_CHUNK);
+        for (let i = 0; i < at.count; i++) chunk[i] = tokens[from + i] ?? 0;
+        run(0);
+        at.position += at.count;
       }
-      return last;
+      return Float32Array.from(logits);
     }
-
-    return { read, dispose: () => tree.dispose(cache) };
+    return { read };
   };
 }
 
-/** One compiled step of `count` tokens. It consumes the cache, not the parameters. */
-function createStep(shape: ModelShape, count: number) {
-  const size = shape.width / shape.heads;
-  const compiled = jit(
-    (
-      params: Params,
-      cache: Params,
-      tokens: np.Array,
-      positions: np.Array,
-      cos: np.Array,
-      sin: np.Array,
-    ) => {
-      const next: Params = {};
-      const place = { positions, cos, sin };
-      const attend = cachedAttention(shape, count, place, cache, next);
-      const logits = forward(params, tokens, shape, attend);
-      tree.dispose([params, place]);
-      return { logits, cache: next };
-    },
-  );
-
-  function run(params: Params, cache: Params, tokens: Int32Array<ArrayBuffer>, start: number) {
-    const { cos, sin } = rotations(shape, start, count);
-    const result = compiled(
-      tree.ref(params),
-      cache,
-      np.array(tokens),
-      np.array(Int32Array.from({ length: count }, (_, i) => start + i)),
-      np.array(cos, { shape: [count, size] }),
-      np.array(sin, { shape: [count, size] }),
-    );
-    return { cache: result.cache, logits: result.logits.dataSync() as Float32Array };
-  }
-
-  return { count, run };
+function planDecoder(arena: Arena, d: Dimensions) {
+  const words = (count: number) => arena.words("activations", count);
+  const kv = d.kvHeads * d.size;
+  return {
+    dimensions: d,
+    weights: planWeights(arena, "weights", d),
+    /** Keys and values of each block, [context, kvHeads · size]. */
+    caches: Array.from({ length: d.layers }, () => ({
+      keys: words(d.context * kv),
+      values: words(d.context * kv),
+    })),
+    cosines: words((d.context * d.size) / 2),
+    sines: words((d.context * d.size) / 2),
+    tokens: words(PROMPT_CHUNK),
+    x: words(PROMPT_CHUNK * d.width),
+    h: words(PROMPT_CHUNK * d.width),
+    inverse: words(PROMPT_CHUNK),
+    qkv: words(PROMPT_CHUNK * qkvWidth(d)),
+    scores: words(PROMPT_CHUNK * d.heads * d.context),
+    mixed: words(PROMPT_CHUNK * d.heads * d.size),
+    gateUp: words(PROMPT_CHUNK * 2 * d.hidden),
+    inner: words(PROMPT_CHUNK * d.hidden),
+    logits: words(d.vocabulary),
+  };
 }
 
-function emptyCache({ layers, heads, width, context }: ModelShape): Params {
-  const cache: Params = {};
-  for (let layer = 0; layer < layers; layer++) {
-    cache[`${layer}.k`] = np.zeros([heads, context, width / heads]);
-    cache[`${layer}.v`] = np.zeros([heads, context, width / heads]);
+/** One step of `count` tokens from `position` on; the logits after the last. */
+function createStep(
+  thread: Thread,
+  plan: ReturnType<typeof planDecoder>,
+  at: { position: number; count: number },
+): () => void {
+  const { kernels } = thread;
+  const { meet } = kernels;
+  const { dimensions: d, weights } = plan;
+  const { linear: product } = createProducts(thread);
+  const qkvRow = qkvWidth(d);
+  const kvRow = d.kvHeads * d.size;
+  const keysFrom = plan.qkv + d.heads * d.size * 4;
+
+  /** y = added + x·Wᵀ for every new token; x is read after a meeting. */
+  function linear(w: Matrix, x: number, y: number, added = 0) {
+    if (at.count > 1) return product(at.count, rowsAt(x, w.in), w, rowsAt(y, w.out), added);
+    meet();
+    kernels.vectorProduct(w.out, w.in, w.at, w.half ? 1 : 0, x, added, y);
   }
-  return cache;
+
+  const blocks = weights.blocks.map(({ inputNorm, postNorm, maps }, layer) => {
+    const cache = plan.caches[layer];
+    if (!cache) throw new Error(`the model has no block ${layer}`);
+    const { keys, values } = cache;
+    return () => {
+      const { position, count } = at;
+      kernels.norm(count, d.width, plan.x, inputNorm, plan.h, plan.inverse, d.epsilon);
+      linear(maps.qkv, plan.h, plan.qkv);
+      meet();
+      kernels.rotate(
+        ...([count, count, position, d.heads + d.kvHeads, d.size, plan.qkv, qkvRow] as const),
+        ...([plan.cosines, plan.sines, 1] as const),
+      );
+      meet();
+      const offset = position * kvRow * 4;
+      kernels.copyRows(count, kvRow, keysFrom, qkvRow, keys + offset, kvRow);
+      kernels.copyRows(count, kvRow, keysFrom + kvRow * 4, qkvRow, values + offset, kvRow);
+      meet();
+      kernels.attendCached(
+        ...([count, position, d.heads, d.kvHeads, d.size, qkvRow, d.context] as const),
+        ...([plan.qkv, keys, values, plan.scores, plan.mixed] as const),
+      );
+      linear(maps.o, plan.mixed, plan.x, plan.x);
+      meet();
+      kernels.norm(count, d.width, plan.x, postNorm, plan.h, plan.inverse, d.epsilon);
+      linear(maps.gateUp, plan.h, plan.gateUp);
+      meet();
+      kernels.swiglu(count, d.hidden, plan.gateUp, plan.inner);
+      linear(maps.down, plan.inner, plan.x, plan.x);
+      meet();
+    };
+  });
+
+  return function step() {
+    const { embedding, head, finalNorm } = weights;
+    kernels.embed(at.count, d.width, plan.tokens, embedding.at, embedding.half ? 1 : 0, plan.x);
+    meet();
+    for (const block of blocks) block();
+    const last = plan.x + (at.count - 1) * d.width * 4;
+    kernels.norm(1, d.width, last, finalNorm, plan.h, plan.inverse, d.epsilon);
+    meet();
+    const { at: w, half } = head;
+    kernels.vectorProduct(d.vocabulary, d.width, w, half ? 1 : 0, plan.h, 0, plan.logits);
+    meet();
+  };
 }

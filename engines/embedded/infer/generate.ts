@@ -2,8 +2,7 @@ import type { InferRequest, InferResult } from "../../../protocol/infer.ts";
 import type { ModelShape } from "../../../protocol/trainConfig.ts";
 import { type PromptStyle, openConversation, openDocument } from "../../llama/chat.ts";
 import type { Decoder } from "./decoder.ts";
-import { EngineError } from "../../error.ts";
-import type { Params } from "../model/model.ts";
+import { KitError } from "../../../protocol/error.ts";
 import { createRandom } from "../../llama/random.ts";
 import { sample } from "./sampler.ts";
 import { BYTES, decode, SPECIALS } from "../../llama/tokenizer.ts";
@@ -11,7 +10,6 @@ import { BYTES, decode, SPECIALS } from "../../llama/tokenizer.ts";
 /** A model that can be asked. */
 export interface Generator {
   shape: ModelShape;
-  params: Params;
   promptStyle: PromptStyle;
   decoder: Decoder;
 }
@@ -20,10 +18,10 @@ export interface Generator {
  * Continues a conversation or a text.
  * @param request as `assertRequest` lets it through
  * @param pause is awaited before each token, and may throw to give up
- * @throws EngineError `REQUEST_INVALID` for a prompt that leaves no room
+ * @throws KitError `REQUEST_INVALID` for a prompt that leaves no room
  */
 export async function generate(
-  { shape, params, promptStyle, decoder }: Generator,
+  { shape, promptStyle, decoder }: Generator,
   request: InferRequest,
   pause: () => Promise<void>,
 ): Promise<InferResult> {
@@ -31,31 +29,27 @@ export async function generate(
   const prompt = promptTokens(request, promptStyle);
   const room = shape.context - prompt.length;
   if (room < 1) {
-    throw new EngineError(
+    throw new KitError(
       "REQUEST_INVALID",
-      `The prompt has ${prompt.length} tokens, and the model's context is ${shape.context}: shorten it.`,
+      `The prompt has ${prompt.length} tokens, and the model's context is ${shape.context}. Shorten it.`,
     );
   }
   const limit = Math.min(room, maxTokens ?? room);
   const random = createRandom(seed, "sample");
-  const reading = decoder(params);
+  const reading = decoder();
   const tokens: number[] = [];
-  try {
+  await pause();
+  let logits = reading.read(prompt);
+  for (;;) {
+    const token = sample(answers(logits), { temperature, topP }, random);
+    if (token === SPECIALS.eos)
+      return { text: decode(tokens), finishReason: "stop", tokens: tokens.length };
+    tokens.push(token);
+    if (tokens.length === limit) break;
     await pause();
-    let logits = reading.read(prompt);
-    for (;;) {
-      const token = sample(answers(logits), { temperature, topP }, random);
-      if (token === SPECIALS.eos)
-        return { text: decode(tokens), finishReason: "stop", tokens: tokens.length };
-      tokens.push(token);
-      if (tokens.length === limit) break;
-      await pause();
-      logits = reading.read([token]);
-    }
-    return { text: decode(tokens), finishReason: "length", tokens: tokens.length };
-  } finally {
-    reading.dispose();
+    logits = reading.read([token]);
   }
+  return { text: decode(tokens), finishReason: "length", tokens: tokens.length };
 }
 
 /** An answer is made of bytes and its end; a model that has learned little likes other ids too. */

@@ -1,7 +1,7 @@
 import { Worker } from "node:worker_threads";
 import type { LoadedModel } from "../../../protocol/engine.ts";
 import type { InferRequest, InferResult } from "../../../protocol/infer.ts";
-import { EngineError } from "../../error.ts";
+import { KitError } from "../../../protocol/error.ts";
 import { type Answer, type Question, fromFailure, startThread, toFailure } from "../messages.ts";
 import { threadEnded } from "../train/trainThread.ts";
 
@@ -84,10 +84,10 @@ export function createInferThread({ idleMs = 30_000 } = {}) {
       const { signal, ...request } = asked;
       signal?.throwIfAborted();
       if (!open.has(model)) {
-        throw new EngineError("REQUEST_INVALID", "The model was closed: load it again to use it.");
+        throw new KitError("REQUEST_INVALID", "The model was closed. Load it again to use it.");
       }
       const result = await ask({ type: "infer", model, request }, signal);
-      if (!result) throw new EngineError("WORKER_FAILED", "The engine gave no answer: try again.");
+      if (!result) throw new KitError("WORKER_FAILED", "The engine gave no answer. Try again.");
       return result;
     }
 

@@ -1,20 +1,17 @@
 import { setImmediate } from "node:timers/promises";
 import { parentPort } from "node:worker_threads";
-import { tree } from "@jax-js/jax";
 import type { InferResult } from "../../../protocol/infer.ts";
-import type { ModelShape } from "../../../protocol/trainConfig.ts";
-import { startBackend } from "../model/backend.ts";
 import { readCheckpoint } from "../../checkpoint/checkpoint.ts";
-import { type Decoder, createDecoder } from "./decoder.ts";
+import { type KernelModule, compileKernels } from "../kernels/module.ts";
+import { createDecoder } from "./decoder.ts";
 import { type Generator, generate } from "./generate.ts";
 import { type Answer, type Question, toFailure } from "../messages.ts";
-import { toParams } from "../model/model.ts";
 
 /** Holds models and answers questions about them, one after another. */
 const models = new Map<number, Generator>();
-const decoders = new Map<string, Decoder>();
 const cancelled = new Set<number>();
-let queue = startBackend();
+let kernels: KernelModule | undefined;
+let queue: Promise<void> = Promise.resolve();
 
 parentPort?.on("message", (question: Question) => {
   if (question.type === "cancel") cancelled.add(question.id);
@@ -39,7 +36,6 @@ async function work(question: Exclude<Question, { type: "cancel" }>): Promise<In
       models.set(question.model, load(question.directory));
       return null;
     case "unload":
-      tree.dispose(models.get(question.model)?.params);
       models.delete(question.model);
       return null;
     case "infer": {
@@ -52,15 +48,8 @@ async function work(question: Exclude<Question, { type: "cancel" }>): Promise<In
 
 function load(directory: string): Generator {
   const { shape, weights, promptStyle } = readCheckpoint(directory);
-  return { shape, promptStyle, params: toParams(weights), decoder: decoderFor(shape) };
-}
-
-/** Compiled steps are shared by all models of a shape, such as a job's checkpoints. */
-function decoderFor({ layers, heads, width, context }: ModelShape): Decoder {
-  const key = [layers, heads, width, context].join();
-  const decoder = decoders.get(key) ?? createDecoder({ layers, heads, width, context });
-  decoders.set(key, decoder);
-  return decoder;
+  kernels ??= compileKernels();
+  return { shape, promptStyle, decoder: createDecoder(kernels, shape, weights) };
 }
 
 /** Lets messages in, so that a request can be cancelled while it is answered. */

@@ -13,7 +13,7 @@ export interface Batch {
   size: number;
 }
 
-/** jax multiplies matrices several times faster when their sizes are multiples of this. */
+/** Numbers of a vector: rows of whole ones are read fastest. */
 const LANES = 4;
 
 /**

@@ -1,4 +1,4 @@
-import { EngineError } from "../../error.ts";
+import { KitError } from "../../../protocol/error.ts";
 
 /** What is advised: this share of the learning rate that failed. */
 const LOWER = 0.1;
@@ -6,7 +6,7 @@ const LOWER = 0.1;
 /**
  * @param when such as `at step 3`
  * @param peak the config's learning rate
- * @throws EngineError `DIVERGED` when the loss or the gradient's norm is not finite
+ * @throws KitError `DIVERGED` when the loss or the gradient's norm is not finite
  */
 export function assertFinite(
   when: string,
@@ -16,7 +16,7 @@ export function assertFinite(
   if (Number.isFinite(loss) && Number.isFinite(gradNorm)) return;
   const what = Number.isFinite(loss) ? "gradient norm" : "loss";
   const lower = Number((peak * LOWER).toPrecision(2));
-  throw new EngineError(
+  throw new KitError(
     "DIVERGED",
     `The training diverged ${when}: the ${what} is not finite, with a learningRate of ${peak}. Try a learningRate of ${lower} or less, or more warmupSteps.`,
   );

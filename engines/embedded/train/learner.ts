@@ -1,11 +1,12 @@
-import { jit, numpy as np, tree, valueAndGrad } from "@jax-js/jax";
-import type { LoraConfig, ModelShape, TrainConfig } from "../../../protocol/trainConfig.ts";
-import { causalAttention } from "../model/attention.ts";
-import type { Batch } from "./batch.ts";
-import { adaptedLinear } from "../model/lora.ts";
-import { type Params, forward, lossOf, toParams } from "../model/model.ts";
-import { type Moments, type StepScalars, adamw, stepScalars, zeroMoments } from "./optimizer.ts";
 import type { Weights } from "../../llama/weights.ts";
+import { allocate } from "../kernels/arena.ts";
+import { type KernelModule, compileKernels } from "../kernels/module.ts";
+import { lead } from "../kernels/team.ts";
+import { rotations } from "../model/dimensions.ts";
+import { readTensors, writeTensors } from "../model/weightPlan.ts";
+import type { Batch } from "./batch.ts";
+import { type TrainingPlan, type TrainingSizes, MEMORY_ADVICE } from "./trainingPlan.ts";
+import { OPERATION, trainingProgram } from "./trainingProgram.ts";
 
 /** A model in training. */
 export interface Learner {
@@ -14,90 +15,89 @@ export interface Learner {
    * @param step counted from 1
    * @returns the loss before the step, in nats, and the gradient's norm before clipping
    */
-  learn: (
-    batch: Batch,
-    step: number,
-    learningRate: number,
-  ) => Promise<{ loss: number; gradNorm: number }>;
+  learn: (batch: Batch, step: number, learningRate: number) => { loss: number; gradNorm: number };
+  /** The loss, and the gradients of what is trained by their names; changes nothing. */
+  gradients: (batch: Batch) => { loss: number; gradients: Weights };
   /** What is trained, as it is now. */
-  weights: () => Promise<Weights>;
+  weights: () => Weights;
 }
 
-/** Sizes that are compiled into a step. */
-export interface LearnerShape {
-  shape: ModelShape;
-  rows: number;
-  /** Tokens a row. */
-  length: number;
-  lora: LoraConfig | null;
+/** What a helper thread is given to take part. */
+export interface HelperSeat {
+  memory: WebAssembly.Memory;
+  module: KernelModule;
+  sizes: TrainingSizes;
 }
 
 /**
  * @param trainable the model, or with LoRA the adapter
  * @param frozen with LoRA the base, otherwise empty
+ * @param invite is called once with what helpers need, who may come at any time
+ * @throws KitError `OUT_OF_MEMORY` for what does not fit
  */
 export function createLearner(
   trainable: Weights,
   frozen: Weights,
-  sizes: LearnerShape,
-  options: Pick<TrainConfig, "weightDecay" | "maxGradNorm">,
+  plan: TrainingPlan,
+  {
+    module = compileKernels(),
+    invite,
+  }: { module?: KernelModule; invite?: (seat: HelperSeat) => void } = {},
 ): Learner {
-  const lossAndGradient = valueAndGrad(createLoss(sizes));
-  const base = toParams(frozen);
-  let params = toParams(trainable);
-  let moments = zeroMoments(params);
+  const { model, sizes } = plan;
+  const acts = model.activations;
+  const memory = allocate(plan.arena, MEMORY_ADVICE);
+  writeTensors(memory, plan.tensors, trainable);
+  if (sizes.lora) writeTensors(memory, model.weights.tensors, frozen);
+  const angles = rotations(model.dimensions, sizes.length);
+  floats(acts.cosines, angles.cosines.length).set(angles.cosines);
+  floats(acts.sines, angles.sines.length).set(angles.sines);
 
-  // One graph for all of a step, so that no intermediate result is handed over.
-  const compiled = jit(
-    (params: Params, base: Params, moments: Moments, data: BatchArrays, scalars: StepScalars) => {
-      const [loss, gradients] = lossAndGradient(tree.ref(params), base, data);
-      const result = adamw(params, gradients, moments, scalars, options);
-      tree.dispose([params, gradients, moments, scalars]);
-      return { loss, ...result };
-    },
-  );
+  const n = sizes.rows * sizes.length;
+  const tokens = new Int32Array(memory.buffer, acts.tokens, n);
+  const targets = new Int32Array(memory.buffer, acts.targets, n);
+  const lossWeights = floats(acts.lossWeights, n);
+  const losses = floats(acts.losses, n);
+  const numbers = new Float64Array(memory.buffer, plan.numbers, 3);
+  const run = lead(plan.team, module, memory, trainingProgram(plan));
+  invite?.({ memory, module, sizes });
 
-  async function learn(batch: Batch, step: number, learningRate: number) {
-    const scalars = stepScalars(step, learningRate);
-    const result = compiled(params, tree.ref(base), moments, toArrays(batch), scalars);
-    params = result.params;
-    moments = result.moments;
-    // Waiting in every step keeps the queue of pending work, and with it the memory, flat.
-    return { loss: await number(result.loss), gradNorm: await number(result.gradNorm) };
+  function floats(at: number, count: number): Float32Array {
+    return new Float32Array(memory.buffer, at, count);
   }
 
-  async function weights() {
-    const tensors: Weights = {};
-    for (const [name, array] of Object.entries(params)) {
-      const data = (await array.ref.data()) as Float32Array<ArrayBuffer>;
-      tensors[name] = { shape: array.shape, data };
-    }
-    return tensors;
+  function take({ learned, ...batch }: Batch) {
+    tokens.set(batch.tokens);
+    targets.set(batch.targets);
+    let count = 0;
+    for (const one of learned) count += one;
+    for (let i = 0; i < n; i++) lossWeights[i] = (learned[i] ?? 0) / count;
   }
 
-  return { learn, weights };
-}
+  function loss(): number {
+    let sum = 0;
+    for (const one of losses) sum += one;
+    return sum;
+  }
 
-/** A batch's arrays, each [rows · length]. */
-export type BatchArrays = { tokens: np.Array; targets: np.Array; learned: np.Array };
+  function learn(batch: Batch, step: number, learningRate: number) {
+    take(batch);
+    numbers[0] = step;
+    numbers[1] = learningRate;
+    run(OPERATION.learn);
+    return { loss: loss(), gradNorm: numbers[2] ?? NaN };
+  }
 
-export function toArrays({ tokens, targets, learned }: Batch): BatchArrays {
-  return { tokens: np.array(tokens), targets: np.array(targets), learned: np.array(learned) };
-}
+  function gradients(batch: Batch) {
+    take(batch);
+    run(OPERATION.gradients);
+    return { loss: loss(), gradients: readTensors(memory, gradientTensors(), trainable) };
+  }
 
-/** The loss as a function of what is trained; consumes its arguments. */
-export function createLoss({ shape, rows, length, lora }: LearnerShape) {
-  const attend = causalAttention(shape, rows, length);
-  return (params: Params, base: Params, { tokens, targets, learned }: BatchArrays): np.Array => {
-    const logits = lora
-      ? forward(base, tokens, shape, attend, adaptedLinear(base, params, lora))
-      : forward(params, tokens, shape, attend);
-    tree.dispose([params, base]);
-    return lossOf(logits, targets, learned);
-  };
-}
+  /** Gradients lie as the weights do, group by group. */
+  function gradientTensors(): Record<string, number> {
+    return (model.gradients ?? model.adapterGradients).tensors;
+  }
 
-async function number(scalar: np.Array): Promise<number> {
-  const [value] = (await scalar.data()) as Float32Array;
-  return value ?? NaN;
+  return { learn, gradients, weights: () => readTensors(memory, plan.tensors, trainable) };
 }

@@ -1,72 +1,72 @@
-import { numpy as np } from "@jax-js/jax";
-import { type Params, take } from "../model/model.ts";
+import type { Address } from "../kernels/kernels.ts";
+import { SQUARES_SHARE } from "../kernels/kernels.ts";
+import type { Thread } from "../kernels/team.ts";
+import type { Group } from "../model/weightPlan.ts";
 
 const BETA1 = 0.9;
 /** Below the usual 0.999, whose memory of 1,000 steps is longer than most runs here. */
 const BETA2 = 0.95;
 const EPSILON = 1e-8;
+/** Added to the norm before the division, as `torch.nn.utils.clip_grad_norm_` does. */
+const NORM_EPSILON = 1e-6;
+/** Groups between two meetings: fewer than operations may be. */
+const GROUPS = 12;
+const DOUBLE_BYTES = 8;
 
-/** AdamW's running means of the gradient and of its square. */
-export type Moments = { first: Params; second: Params };
-
-/** Numbers that change from step to step; as arrays, so that they do not recompile it. */
-export type StepScalars = { rate: np.Array; bias1: np.Array; bias2: np.Array };
-
-/** @param step counted from 1 */
-export function stepScalars(step: number, learningRate: number): StepScalars {
-  return {
-    rate: np.array(learningRate),
-    bias1: np.array(1 - BETA1 ** step),
-    bias2: np.array(1 - BETA2 ** step),
-  };
+/** Float64 partial sums that `createOptimizer` wants room for. */
+export function partialCount(groups: Group[]): number {
+  return groups.reduce((sum, { count }) => sum + Math.ceil(count / SQUARES_SHARE), 0);
 }
 
-export function zeroMoments(params: Params): Moments {
-  const zeros = () =>
-    Object.fromEntries(Object.entries(params).map(([name, p]) => [name, np.zeros(p.shape)]));
-  return { first: zeros(), second: zeros() };
-}
-
-/** L2 norm of all gradients together, a scalar. Does not consume them. */
-function globalNorm(gradients: Params): np.Array {
-  const squares = Object.values(gradients).map((g) => g.ref.mul(g.ref).sum());
-  return np.sqrt(squares.reduce((sum, square) => sum.add(square)));
+/** Groups of numbers, each with its gradients and AdamW's running means in the same order. */
+export interface Trained {
+  weights: Group[];
+  gradients: Group[];
+  firstMoments: Group[];
+  secondMoments: Group[];
+  /** Float64 [partialCount]. */
+  partials: Address;
 }
 
 /**
- * One step of AdamW with gradients scaled down to a global norm of `maxGradNorm`. Matrices decay,
- * norms do not. Consumes nothing.
- * @returns `gradNorm` from before clipping
+ * One step of AdamW by all threads, with gradients scaled down to a global norm of `maxGradNorm`.
+ * @returns what takes a step, counted from 1, and answers the norm before clipping
  */
-export function adamw(
-  params: Params,
-  gradients: Params,
-  moments: Moments,
-  { rate, bias1, bias2 }: StepScalars,
+export function createOptimizer(
+  { kernels, memory }: Thread,
+  { weights, gradients, firstMoments, secondMoments, partials }: Trained,
   { weightDecay, maxGradNorm }: { weightDecay: number; maxGradNorm: number },
-): { params: Params; moments: Moments; gradNorm: np.Array } {
-  const gradNorm = globalNorm(gradients);
-  const scale = np.minimum(np.array(maxGradNorm).div(gradNorm.ref.add(1e-6)), 1);
-  const next: { params: Params; moments: Moments } = {
-    params: {},
-    moments: { first: {}, second: {} },
-  };
-  for (const name of Object.keys(params)) {
-    const p = take(params, name);
-    const g = take(gradients, name).mul(scale.ref);
-    const first = take(moments.first, name)
-      .mul(BETA1)
-      .add(g.ref.mul(1 - BETA1));
-    const second = take(moments.second, name)
-      .mul(BETA2)
-      .add(g.ref.mul(g).mul(1 - BETA2));
-    const spread = np.sqrt(second.ref.div(bias2.ref)).add(EPSILON);
-    const direction = first.ref.div(bias1.ref).div(spread);
-    const decay = p.ndim > 1 ? weightDecay : 0;
-    next.params[name] = p.ref.sub(direction.add(p.mul(decay)).mul(rate.ref));
-    next.moments.first[name] = first;
-    next.moments.second[name] = second;
+): (step: number, rate: number) => number {
+  const { meet } = kernels;
+  const sums = new Float64Array(memory.buffer, partials, partialCount(gradients));
+
+  /** The sum of all squares: each part by one thread, then all parts in their order by each. */
+  function globalNorm(): number {
+    let to = partials;
+    gradients.forEach(({ at, count }, i) => {
+      if (i % GROUPS === 0) meet();
+      kernels.squares(count, at, to);
+      to += Math.ceil(count / SQUARES_SHARE) * DOUBLE_BYTES;
+    });
+    meet();
+    let total = 0;
+    for (const sum of sums) total += sum;
+    return Math.sqrt(total);
   }
-  scale.dispose();
-  return { ...next, gradNorm };
+
+  return function optimize(step, rate) {
+    const norm = globalNorm();
+    const scale = Math.min(1, maxGradNorm / (norm + NORM_EPSILON));
+    const [bias1, bias2] = [1 - BETA1 ** step, 1 - BETA2 ** step];
+    weights.forEach(({ at, count, decays }, i) => {
+      const [g, m, v] = [gradients[i]?.at, firstMoments[i]?.at, secondMoments[i]?.at];
+      if (g === undefined || m === undefined || v === undefined) throw new Error("no moments");
+      if (i % GROUPS === GROUPS - 1) meet();
+      const decay = decays ? weightDecay : 0;
+      kernels.setAdamw(scale, rate, decay, BETA1, BETA2, bias1, bias2, EPSILON);
+      kernels.adamw(count, at, g, m, v);
+    });
+    meet();
+    return norm;
+  };
 }

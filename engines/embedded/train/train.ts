@@ -16,33 +16,45 @@ import { rowLimit } from "../../dataset/rowLimit.ts";
 import { ARTIFACTS, stageDirectory } from "../../checkpoint/directory.ts";
 import { assertFinite } from "./divergence.ts";
 import { keepLeftOut } from "../../dataset/leftOut.ts";
-import { EngineError } from "../../error.ts";
-import { createLearner } from "./learner.ts";
+import { KitError } from "../../../protocol/error.ts";
+import { type HelperSeat, createLearner } from "./learner.ts";
 import { randomAdapter } from "../../llama/adapter.ts";
 import { readDataset } from "../../llama/dataset.ts";
 import { type ModelSource, resolveModel } from "../../llama/presets.ts";
 import { createProgress } from "./stepLog.ts";
 import { learningRate } from "./schedule.ts";
 import { trainerState } from "./trainerState.ts";
-import { randomWeights, weightCounts } from "../../llama/weights.ts";
+import { planTraining } from "./trainingPlan.ts";
+import { type Weights, randomWeights, weightCounts } from "../../llama/weights.ts";
 
-/** Logged whatever `loggingSteps` says: one that compiles, and one that shows how fast it is. */
+/** Logged whatever `loggingSteps` says: one that warms up, and one that shows how fast it is. */
 const FIRST_STEPS = 2;
 
+/** The threads of a training. */
+export interface Team {
+  /** At most, this one among them. */
+  threads: number;
+  invite: (seat: HelperSeat) => void;
+}
+
 /**
- * Trains on this thread; needs a started backend.
+ * Trains on this thread, and on those that it invites.
  * @param directory the job's; artifacts go to `artifacts/` in it
  */
-export async function train(
+export function train(
   config: TrainConfig,
   directory: string,
-  { onEvent, onNote }: Pick<TrainOptions, "onEvent" | "onNote">,
-): Promise<void> {
+  { onEvent, onNote, threads, invite }: Pick<TrainOptions, "onEvent" | "onNote"> & Team,
+): void {
   const source = resolveModel(config.model);
-  const { shape, weights } = startingPoint(source, config.seed);
+  const { shape, weights: saved } = startingPoint(source);
   const longest = rowLimit(config.maxLength, shape.context);
   const dataset = readDataset(config.dataset.path, longest, { onNote });
-  const { lora, batchSize, maxSteps } = config;
+  const { lora, batchSize, maxSteps, weightDecay, maxGradNorm } = config;
+  const length = rowLength(dataset.examples);
+  const options = { weightDecay, maxGradNorm };
+  const plan = planTraining({ shape, rows: batchSize, length, lora, threads, options });
+  const weights = saved ?? randomWeights(shape, config.seed);
   const notes = { shape, promptStyle: dataset.promptStyle };
   const adapter = lora && randomAdapter(lora, shape, config.seed);
   const ownBase = join(directory, ARTIFACTS, BASE_DIRECTORY);
@@ -50,10 +62,8 @@ export async function train(
     source.kind === "checkpoint" && !isAdapter(source.directory) ? source.directory : ownBase;
   if (lora && base === ownBase) saveModel(base, weights, notes);
 
-  const length = rowLength(dataset.examples);
   const trainable = adapter ?? weights;
-  const sizes = { shape, rows: batchSize, length, lora };
-  const learner = createLearner(trainable, adapter ? weights : {}, sizes, config);
+  const learner = createLearner(trainable, adapter ? weights : {}, plan, { invite });
   const parameters = Object.values(trainable).reduce((sum, { data }) => sum + data.length, 0);
   const epochsAt = (step: number) => (step * batchSize) / dataset.examples.length;
   onEvent({
@@ -79,11 +89,11 @@ export async function train(
   });
 
   /** Writes a checkpoint without showing it; what it returns shows it. */
-  async function stage(step: number): Promise<() => void> {
+  function stage(step: number): () => void {
     const path = `${ARTIFACTS}/step-${step}`;
     const at = { step, epoch: epochsAt(step), epochs: epochsAt(maxSteps), tokens };
     const state = trainerState(config, logs, at);
-    const saved = await learner.weights();
+    const saved = learner.weights();
     const files = lora
       ? adapterFiles(saved, { ...notes, state, lora, base })
       : modelFiles(saved, { ...notes, state });
@@ -105,7 +115,7 @@ export async function train(
   for (let step = 1; step <= maxSteps; step++) {
     const batch = feed.next().value;
     const rate = learningRate(step, { ...config, peak });
-    const result = await learner.learn(batch, step, rate);
+    const result = learner.learn(batch, step, rate);
     assertFinite(`at step ${step}`, result, peak);
     showStaged?.();
     showStaged = undefined;
@@ -117,21 +127,22 @@ export async function train(
       logs.push(log);
       onEvent({ event: "training.log", data: log });
     }
-    if (last || step % config.saveSteps === 0) showStaged = await stage(step);
+    if (last || step % config.saveSteps === 0) showStaged = stage(step);
   }
   // A step that learns nothing: it only tells the loss of the last weights.
-  const result = await learner.learn(feed.next().value, maxSteps + 1, 0);
+  const result = learner.learn(feed.next().value, maxSteps + 1, 0);
   assertFinite(`after step ${maxSteps}`, result, peak);
   showStaged?.();
 }
 
-function startingPoint(source: ModelSource, seed: number) {
+/** A checkpoint has its weights; those of a shape are made once it is known that they fit. */
+function startingPoint(source: ModelSource): { shape: ModelShape; weights?: Weights } {
   if (source.kind === "checkpoint") {
     assertCheckpoint(source.directory);
     return readCheckpoint(source.directory);
   }
   assertTrainable(source.shape);
-  return { shape: source.shape, weights: randomWeights(source.shape, seed) };
+  return { shape: source.shape };
 }
 
 /** WebAssembly has 4 GiB: a parameter, its gradient and its two running means take 16 bytes. */
@@ -140,8 +151,8 @@ const MOST_PARAMETERS = 2 ** 32 / 16;
 function assertTrainable(shape: ModelShape): void {
   const { numbers: parameters } = weightCounts(shape);
   if (parameters < MOST_PARAMETERS) return;
-  throw new EngineError(
+  throw new KitError(
     "MODEL_INVALID",
-    `The model has ${Math.round(parameters / 1e6)} million parameters, and ${Math.floor(MOST_PARAMETERS / 1e6)} million fit in memory: lower its width or layers.`,
+    `The model has ${Math.round(parameters / 1e6)} million parameters, and ${Math.floor(MOST_PARAMETERS / 1e6)} million fit in memory. Lower its width or layers.`,
   );
 }

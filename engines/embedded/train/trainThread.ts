@@ -1,8 +1,9 @@
 import { join } from "node:path";
-import { Worker } from "node:worker_threads";
+import { type MessagePort, MessageChannel, Worker } from "node:worker_threads";
 import type { TrainOptions } from "../../../protocol/engine.ts";
 import { ARTIFACTS, removePartial } from "../../checkpoint/directory.ts";
-import { EngineError } from "../../error.ts";
+import { KitError } from "../../../protocol/error.ts";
+import { threadCount } from "../kernels/threadCount.ts";
 import {
   type TrainJob,
   type TrainMessage,
@@ -11,28 +12,41 @@ import {
   toFailure,
 } from "../messages.ts";
 
-/** Trains on a thread of its own, which has ended when this settles. */
+/** Trains on threads of its own, which have ended when this settles. */
 export async function trainOnThread(options: TrainOptions): Promise<void> {
   const { config, directory, signal } = options;
   signal.throwIfAborted();
+  const channels = Array.from({ length: threadCount() - 1 }, () => new MessageChannel());
+  const invitations = channels.map(({ port1 }) => port1);
   const worker = startThread(
     () =>
       new Worker(new URL("./trainWorker.js", import.meta.url), {
         // The process's own flags, such as --input-type or --import, are not meant for this thread.
         execArgv: [],
-        workerData: { config, directory } satisfies TrainJob,
+        workerData: { config, directory, helpers: invitations } satisfies TrainJob,
+        transferList: invitations,
       }),
   );
+  const helpers = channels.map(({ port2 }) => startHelper(port2));
   try {
-    await outcome(worker, options);
+    await outcome(worker, helpers, options);
   } finally {
-    // Ends a step, or a compilation, in its midst: nothing is lost, for checkpoints are renamed.
-    await worker.terminate();
+    // Ends a step in its midst: nothing is lost, for checkpoints are renamed.
+    await Promise.all([worker, ...helpers].map((thread) => thread.terminate()));
     removePartial(join(directory, ARTIFACTS));
   }
 }
 
-function outcome(worker: Worker, options: TrainOptions): Promise<void> {
+/** A thread that takes part once it is invited through `port`. */
+function startHelper(port: MessagePort): Worker {
+  const helper = startThread(
+    () => new Worker(new URL("./helperWorker.js", import.meta.url), { execArgv: [] }),
+  );
+  helper.postMessage(port, [port]);
+  return helper;
+}
+
+function outcome(worker: Worker, helpers: Worker[], options: TrainOptions): Promise<void> {
   const { signal, onEvent, onNote } = options;
   return new Promise((resolve, reject) => {
     let settled = false;
@@ -60,12 +74,24 @@ function outcome(worker: Worker, options: TrainOptions): Promise<void> {
     });
     worker.on("error", (error) => settle(() => reject(fromFailure(toFailure(error)))));
     worker.on("exit", (code) => settle(() => reject(threadEnded(code))));
+    for (const helper of helpers) {
+      // The others wait for it at their next meeting, so that they are ended from here.
+      helper.on("error", (error) => settle(() => reject(helperEnded(error.message))));
+      helper.on("exit", (code) => settle(() => reject(helperEnded(`code ${code}`))));
+    }
   });
 }
 
-export function threadEnded(code: number): EngineError {
-  return new EngineError(
+export function threadEnded(code: number): KitError {
+  return new KitError(
     "WORKER_FAILED",
-    `The engine's thread ended by itself with code ${code}: try again.`,
+    `The engine's thread ended by itself with code ${code}. Try again.`,
+  );
+}
+
+function helperEnded(why: string): KitError {
+  return new KitError(
+    "WORKER_FAILED",
+    `A helper thread of the training ended by itself (${why}). Try again, or set KIT_THREADS=1 to train without helpers.`,
   );
 }

@@ -4,8 +4,10 @@ import type * as source from "../../../engines/embedded/index.ts";
  * The engine as it is built: its threads run plain JavaScript. Typed by its source, so that the
  * types can be checked before anything is built.
  */
-const built = (await import(
-  new URL("../../../dist/engines/embedded/index.js", import.meta.url).href
-)) as typeof source;
+export const { createEmbeddedEngine } = await builtModule<typeof source>("index.js");
 
-export const { createEmbeddedEngine } = built;
+/** A module of the embedded engine as it is built, beside the kernels. @param T of its source */
+export async function builtModule<T>(path: string): Promise<T> {
+  const url = new URL(`../../../dist/engines/embedded/${path}`, import.meta.url);
+  return (await import(url.href)) as T;
+}

@@ -13,7 +13,7 @@ import { basename, join } from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { describeOwner } from "../../../disk/owner.ts";
 import { LONGEST_GAP_MS, SILENCE_MS } from "../../../jobs/leaseWatch.ts";
-import { INDEX_LEAST, type IndexedJob } from "../../../jobs/list/listIndex.ts";
+import { type IndexedJob, INDEX_LEAST } from "../../../jobs/list/listIndex.ts";
 import { createJobStore } from "../../../jobs/store.ts";
 import type { JobEvent } from "../../../protocol/event.ts";
 import { STARTED, fillWithJobs } from "../../jobs.ts";

@@ -110,7 +110,7 @@ async function diverge(config: Partial<TrainConfig>) {
   const events: string[] = [];
   const onEvent = ({ event, data }: EngineEvent) =>
     void events.push("step" in data ? `${event} ${data.step}` : event);
-  const rising = tinyConfig({ maxSteps: 60, learningRate: 20, warmupSteps: 20, ...config });
+  const rising = tinyConfig({ maxSteps: 60, learningRate: 2e6, warmupSteps: 20, ...config });
   const error = await run(rising, { onEvent }, directory).then(
     () => undefined,
     (thrown: unknown) => thrown as Error,
@@ -123,7 +123,7 @@ test("a training that diverges fails at that step, and keeps the checkpoints of 
   const { error, step, events, artifacts } = await diverge({ saveSteps: 1 });
   expect(error).toMatchObject({ name: "KitError", code: "DIVERGED" });
   expect(error?.message).toMatch(
-    /^The training diverged at step \d+: the (loss|gradient norm) is not finite, with a learningRate of 20\. Try a learningRate of 2 or less, or more warmupSteps\.$/,
+    /^The training diverged at step \d+: the (loss|gradient norm) is not finite, with a learningRate of 2000000\. Try a learningRate of 200000 or less, or more warmupSteps\.$/,
   );
   expect(step).toBeGreaterThan(2);
   // The weights that the step before it left are the broken ones.
@@ -188,7 +188,7 @@ test("a wrong config is one clear error, with its code, and leaves nothing", asy
     failing({ model: { layers: 64, heads: 8, width: 4096, context: 64 } }),
   ).rejects.toMatchObject({
     code: "MODEL_INVALID",
-    message: expect.stringContaining("268 million fit in memory: lower its width or layers"),
+    message: expect.stringContaining("268 million fit in memory. Lower its width or layers"),
   });
   await expect(failing({ maxLength: 49 })).rejects.toMatchObject({
     code: "CONFIG_INVALID",

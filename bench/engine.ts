@@ -1,0 +1,78 @@
+import { join } from "node:path";
+import { MessageChannel, Worker } from "node:worker_threads";
+import type * as module from "../engines/embedded/kernels/module.ts";
+import type { Simd } from "../engines/embedded/kernels/simd.ts";
+import type { Batch } from "../engines/embedded/train/batch.ts";
+import type * as learner from "../engines/embedded/train/learner.ts";
+import type * as plan from "../engines/embedded/train/trainingPlan.ts";
+import { resolveModel } from "../engines/llama/presets.ts";
+import { createRandom } from "../engines/llama/random.ts";
+import { BYTES } from "../engines/llama/tokenizer.ts";
+import { randomWeights } from "../engines/llama/weights.ts";
+import type { ModelShape } from "../protocol/trainConfig.ts";
+import { ROOT } from "./places.ts";
+
+export interface EngineSizes {
+  model: string | ModelShape;
+  /** Of a batch. */
+  rows: number;
+  /** Tokens a row. */
+  length: number;
+  /** In one run. */
+  steps: number;
+  runs: number;
+  threads?: number;
+  simd?: Simd;
+}
+
+const RATE = 1e-3;
+const SEED = 1;
+
+/** A module of the engine as it is built, beside its kernels. */
+async function built<T>(path: string): Promise<T> {
+  return (await import(join(ROOT, "dist", "engines", "embedded", path))) as T;
+}
+
+export const { compileKernels, instantiate } = await built<typeof module>("kernels/module.js");
+export const { createLearner } = await built<typeof learner>("train/learner.js");
+export const { planTraining } = await built<typeof plan>("train/trainingPlan.js");
+
+export function shapeOf(model: string | ModelShape): ModelShape {
+  const source = resolveModel(model);
+  if (source.kind === "shape") return source.shape;
+  throw new Error("Only a model that starts from a shape is measured.");
+}
+
+/** A model in training, with its helpers at work: takes whole steps. */
+export function startLearning({ model, rows, length, threads = 1, simd }: EngineSizes) {
+  const shape = shapeOf(model);
+  const options = { weightDecay: 0.01, maxGradNorm: 1 };
+  const training = planTraining({ shape, rows, length, lora: null, threads, options });
+  const { learn } = createLearner(randomWeights(shape, SEED), {}, training, {
+    module: compileKernels(simd),
+    invite(seat) {
+      for (let i = 1; i < threads; i++) startHelper().postMessage(seat);
+    },
+  });
+  const batch = randomBatch(rows * length);
+  let step = 0;
+  return { learn: () => learn(batch, ++step, RATE) };
+}
+
+/** Returns the port through which it is invited. */
+function startHelper() {
+  const { port1, port2 } = new MessageChannel();
+  const file = join(ROOT, "dist", "engines", "embedded", "train", "helperWorker.js");
+  const helper = new Worker(file, { execArgv: [] });
+  helper.postMessage(port2, [port2]);
+  helper.unref();
+  return port1;
+}
+
+function randomBatch(tokens: number): Batch {
+  const random = createRandom(SEED, "batch");
+  const bytes = () =>
+    Int32Array.from({ length: tokens }, () => Math.floor(random.uniform() * BYTES));
+  const learned = new Float32Array(tokens).fill(1);
+  return { tokens: bytes(), targets: bytes(), learned, size: tokens };
+}

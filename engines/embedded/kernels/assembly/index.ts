@@ -1,0 +1,11 @@
+export { join, meet, wait, CONTROL_BYTES, SHARED_BYTES } from "./thread";
+export { setA, setB, setC, product, OWN_BYTES } from "./product";
+export { norm, normBack, normWeightBack } from "./norm";
+export { rotate } from "./rope";
+export { attend, attendBack, attendCached } from "./attention";
+export { swiglu, swigluBack } from "./swiglu";
+export { embed, embedBack, clear, copyRows } from "./embedding";
+export { crossEntropy } from "./loss";
+export { squares, setAdamw, adamw } from "./optimizer";
+export { vectorProduct } from "./decode";
+export { peak } from "./peak";

@@ -1,0 +1,111 @@
+import { begin, claim } from "./thread";
+import { at, fma, LANES, sum } from "./vector";
+
+/** Rows that a thread claims at a time. */
+const ROWS: i32 = 16;
+/** Columns that a thread claims at a time where rows are summed. */
+const COLUMNS: i32 = 8;
+
+/**
+ * RMSNorm: y = x · w / √(mean(x²) + epsilon), for x and y [rows, width], w [width].
+ * @param inverse [rows], keeps 1 / √(…) for the way back
+ */
+export function norm(
+  rows: i32, width: i32, x: usize, w: usize, y: usize, inverse: usize, epsilon: f32,
+): void {
+  const counter = begin();
+  for (let r = claim(counter) * ROWS; r < rows; r = claim(counter) * ROWS) {
+    for (const end = min(r + ROWS, rows); r < end; r++) {
+      const from = at(x, r * width), to = at(y, r * width);
+      const scale: f32 = <f32>1 / Mathf.sqrt(dot(from, from, width) / <f32>width + epsilon);
+      store<f32>(at(inverse, r), scale);
+      const scales = f32x4.splat(scale);
+      let i = 0;
+      for (; i + LANES <= width; i += LANES) {
+        const scaled = f32x4.mul(v128.load(at(from, i)), scales);
+        v128.store(at(to, i), f32x4.mul(scaled, v128.load(at(w, i))));
+      }
+      for (; i < width; i++) {
+        store<f32>(at(to, i), load<f32>(at(from, i)) * scale * load<f32>(at(w, i)));
+      }
+    }
+  }
+}
+
+/**
+ * dx = added + (dy·w − x · mean(dy·w·x) · inverse²) · inverse, all [rows, width].
+ * @param added may be dx itself, or 0 for none
+ */
+export function normBack(
+  rows: i32, width: i32, x: usize, w: usize, inverse: usize, dy: usize, dx: usize, added: usize,
+): void {
+  const counter = begin();
+  for (let r = claim(counter) * ROWS; r < rows; r = claim(counter) * ROWS) {
+    for (const end = min(r + ROWS, rows); r < end; r++) {
+      const o = r * width, scale = load<f32>(at(inverse, r));
+      const mean = dot3(at(dy, o), w, at(x, o), width) / <f32>width * scale * scale;
+      const scales = f32x4.splat(scale), means = f32x4.splat(mean);
+      let i = 0;
+      for (; i + LANES <= width; i += LANES) {
+        const g = f32x4.mul(v128.load(at(dy, o + i)), v128.load(at(w, i)));
+        let v = f32x4.mul(scales, f32x4.sub(g, f32x4.mul(v128.load(at(x, o + i)), means)));
+        if (added) v = f32x4.add(v, v128.load(at(added, o + i)));
+        v128.store(at(dx, o + i), v);
+      }
+      for (; i < width; i++) {
+        const g = load<f32>(at(dy, o + i)) * load<f32>(at(w, i));
+        const v = scale * (g - load<f32>(at(x, o + i)) * mean);
+        store<f32>(at(dx, o + i), added ? v + load<f32>(at(added, o + i)) : v);
+      }
+    }
+  }
+}
+
+/** dw [width] = Σ over the rows of dy · x · inverse. */
+export function normWeightBack(
+  rows: i32, width: i32, x: usize, inverse: usize, dy: usize, dw: usize,
+): void {
+  const counter = begin();
+  for (let j = claim(counter) * COLUMNS; j < width; j = claim(counter) * COLUMNS) {
+    if (j + COLUMNS > width) {
+      for (; j < width; j++) store<f32>(at(dw, j), columnSum(rows, width, at(x, j), inverse, at(dy, j)));
+      return;
+    }
+    let low = f32x4.splat(0), high = low;
+    for (let r = 0, o = j; r < rows; r++, o += width) {
+      const scale = v128.load32_splat(at(inverse, r)), g = at(dy, o), from = at(x, o);
+      low = fma(f32x4.mul(v128.load(g), scale), v128.load(from), low);
+      high = fma(f32x4.mul(v128.load(g, 16), scale), v128.load(from, 16), high);
+    }
+    v128.store(at(dw, j), low);
+    v128.store(at(dw, j), high, 16);
+  }
+}
+
+function columnSum(rows: i32, width: i32, x: usize, inverse: usize, dy: usize): f32 {
+  let total: f32 = 0;
+  for (let r = 0; r < rows; r++) {
+    total += load<f32>(at(dy, r * width)) * load<f32>(at(inverse, r)) * load<f32>(at(x, r * width));
+  }
+  return total;
+}
+
+/** Σ a · b over `count` elements. */
+export function dot(a: usize, b: usize, count: i32): f32 {
+  let s = f32x4.splat(0), i = 0;
+  for (; i + LANES <= count; i += LANES) s = fma(v128.load(at(a, i)), v128.load(at(b, i)), s);
+  let total = sum(s);
+  for (; i < count; i++) total += load<f32>(at(a, i)) * load<f32>(at(b, i));
+  return total;
+}
+
+/** Σ a · b · c. */
+function dot3(a: usize, b: usize, c: usize, count: i32): f32 {
+  let s = f32x4.splat(0), i = 0;
+  for (; i + LANES <= count; i += LANES) {
+    s = fma(f32x4.mul(v128.load(at(a, i)), v128.load(at(b, i))), v128.load(at(c, i)), s);
+  }
+  let total = sum(s);
+  for (; i < count; i++) total += load<f32>(at(a, i)) * load<f32>(at(b, i)) * load<f32>(at(c, i));
+  return total;
+}

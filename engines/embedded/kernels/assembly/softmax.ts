@@ -1,0 +1,78 @@
+import { TILE_ROWS } from "./tile";
+import { at, exp, expOne, greatest, LANES, sum } from "./vector";
+
+/** Softmax of `count` numbers in place. */
+export function softmax(x: usize, count: i32): void {
+  const highest = maximum(x, count);
+  const shift = f32x4.splat(highest);
+  let totals = f32x4.splat(0), i = 0;
+  for (; i + LANES <= count; i += LANES) {
+    const e = exp(f32x4.sub(v128.load(at(x, i)), shift));
+    v128.store(at(x, i), e);
+    totals = f32x4.add(totals, e);
+  }
+  let total = sum(totals);
+  for (; i < count; i++) {
+    const e = expOne(load<f32>(at(x, i)) - highest);
+    store<f32>(at(x, i), e);
+    total += e;
+  }
+  multiply(x, count, <f32>1 / total);
+}
+
+export function maximum(x: usize, count: i32): f32 {
+  let highest: f32 = -Infinity, i = 0;
+  if (count >= LANES) {
+    let most = v128.load(x);
+    for (i = LANES; i + LANES <= count; i += LANES) most = f32x4.pmax(most, v128.load(at(x, i)));
+    highest = greatest(most);
+  }
+  for (; i < count; i++) highest = max(highest, load<f32>(at(x, i)));
+  return highest;
+}
+
+function multiply(x: usize, count: i32, by: f32): void {
+  const factor = f32x4.splat(by);
+  let i = 0;
+  for (; i + LANES <= count; i += LANES) v128.store(at(x, i), f32x4.mul(v128.load(at(x, i)), factor));
+  for (; i < count; i++) store<f32>(at(x, i), load<f32>(at(x, i)) * by);
+}
+
+/** Row r of a causal matrix [length, length]: softmax of its r + 1 first, then zeros. */
+export function softmaxCausal(length: i32, x: usize): void {
+  for (let r = 0; r < length; r++) {
+    const row = at(x, r * length);
+    softmax(row, r + 1);
+    clearAfter(row, r, length);
+  }
+}
+
+/** The zeros that a product with a causal matrix reads: a tile reaches beyond the diagonal. */
+// @ts-ignore: decorator
+@inline
+function clearAfter(row: usize, r: i32, length: i32): void {
+  const end = min(length, r + TILE_ROWS);
+  for (let i = r + 1; i < end; i++) store<f32>(at(row, i), 0);
+}
+
+/** dS = P · (dP − Σ dP·P) · scale, causal, in place of dP; all [length, length]. */
+export function softmaxCausalBack(length: i32, p: usize, dp: usize, scale: f32): void {
+  for (let r = 0; r < length; r++) {
+    const share = at(p, r * length), g = at(dp, r * length), count = r + 1;
+    let totals = f32x4.splat(0), i = 0;
+    for (; i + LANES <= count; i += LANES) {
+      totals = f32x4.add(totals, f32x4.mul(v128.load(at(share, i)), v128.load(at(g, i))));
+    }
+    let total = sum(totals);
+    for (; i < count; i++) total += load<f32>(at(share, i)) * load<f32>(at(g, i));
+    const mean = f32x4.splat(total), scales = f32x4.splat(scale);
+    for (i = 0; i + LANES <= count; i += LANES) {
+      const moved = f32x4.sub(v128.load(at(g, i)), mean);
+      v128.store(at(g, i), f32x4.mul(f32x4.mul(scales, v128.load(at(share, i))), moved));
+    }
+    for (; i < count; i++) {
+      store<f32>(at(g, i), scale * load<f32>(at(share, i)) * (load<f32>(at(g, i)) - total));
+    }
+    clearAfter(g, r, length);
+  }
+}

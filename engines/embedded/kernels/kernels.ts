@@ -1,0 +1,162 @@
+/** An address in the shared memory, in bytes. */
+export type Address = number;
+
+/** What `assembly/` exports; shapes and meaning are documented there. */
+export interface Kernels {
+  join: (count: number, control: Address, sharedScratch: Address, ownScratch: Address) => void;
+  meet: () => void;
+  wait: (word: Address, value: number) => void;
+
+  setA: (a: Address, row: number, column: number) => void;
+  setB: (b: Address, row: number, column: number, half: number) => void;
+  setC: (c: Address, row: number, added: Address, alpha: number) => void;
+  product: (rows: number, columns: number, depth: number, share: number) => void;
+  vectorProduct: (
+    rows: number,
+    width: number,
+    w: Address,
+    half: number,
+    x: Address,
+    added: Address,
+    y: Address,
+  ) => void;
+
+  norm: (
+    rows: number,
+    width: number,
+    x: Address,
+    w: Address,
+    y: Address,
+    inverse: Address,
+    epsilon: number,
+  ) => void;
+  normBack: (
+    rows: number,
+    width: number,
+    x: Address,
+    w: Address,
+    inverse: Address,
+    dy: Address,
+    dx: Address,
+    added: Address,
+  ) => void;
+  normWeightBack: (
+    rows: number,
+    width: number,
+    x: Address,
+    inverse: Address,
+    dy: Address,
+    dw: Address,
+  ) => void;
+
+  rotate: (
+    rows: number,
+    length: number,
+    start: number,
+    heads: number,
+    size: number,
+    x: Address,
+    row: number,
+    cosines: Address,
+    sines: Address,
+    sign: number,
+  ) => void;
+  attend: (
+    batch: number,
+    length: number,
+    heads: number,
+    kvHeads: number,
+    size: number,
+    row: number,
+    qkv: Address,
+    shares: Address,
+    out: Address,
+  ) => void;
+  attendBack: (
+    batch: number,
+    length: number,
+    heads: number,
+    kvHeads: number,
+    size: number,
+    row: number,
+    qkv: Address,
+    shares: Address,
+    dOut: Address,
+    dqkv: Address,
+    scratch: Address,
+  ) => void;
+  attendCached: (
+    count: number,
+    start: number,
+    heads: number,
+    kvHeads: number,
+    size: number,
+    row: number,
+    context: number,
+    q: Address,
+    keys: Address,
+    values: Address,
+    scores: Address,
+    out: Address,
+  ) => void;
+
+  swiglu: (rows: number, hidden: number, gateUp: Address, y: Address) => void;
+  swigluBack: (
+    rows: number,
+    hidden: number,
+    gateUp: Address,
+    dy: Address,
+    dGateUp: Address,
+  ) => void;
+
+  embed: (
+    rows: number,
+    width: number,
+    ids: Address,
+    table: Address,
+    half: number,
+    y: Address,
+  ) => void;
+  embedBack: (rows: number, width: number, ids: Address, dy: Address, dTable: Address) => void;
+  clear: (count: number, x: Address) => void;
+  copyRows: (
+    rows: number,
+    width: number,
+    from: Address,
+    fromRow: number,
+    to: Address,
+    toRow: number,
+  ) => void;
+
+  crossEntropy: (
+    rows: number,
+    vocabulary: number,
+    logits: Address,
+    targets: Address,
+    weights: Address,
+    losses: Address,
+  ) => void;
+
+  squares: (count: number, x: Address, partials: Address) => void;
+  setAdamw: (
+    scale: number,
+    rate: number,
+    decay: number,
+    beta1: number,
+    beta2: number,
+    bias1: number,
+    bias2: number,
+    epsilon: number,
+  ) => void;
+  adamw: (count: number, w: Address, g: Address, m: Address, v: Address) => void;
+
+  peak: (times: number, x: number, y: number) => number;
+}
+
+/** Bytes of the blocks that the kernels want: `CONTROL_BYTES`, `SHARED_BYTES` and `OWN_BYTES` there. */
+export const CONTROL_BYTES = 18 * 64;
+export const SHARED_BYTES = 2 * 512 * 512 * 4;
+export const OWN_BYTES = 256 + (96 + 128) * 512 * 4;
+
+/** Elements that one partial sum of `squares` is over. */
+export const SQUARES_SHARE = 4096;

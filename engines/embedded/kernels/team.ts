@@ -1,0 +1,100 @@
+import type { Arena } from "./arena.ts";
+import { type Address, type Kernels, CONTROL_BYTES, OWN_BYTES, SHARED_BYTES } from "./kernels.ts";
+import { type KernelModule, instantiate } from "./module.ts";
+
+/** Where a team's shared words and scratch memory lie. */
+export interface TeamPlan {
+  /** The kernels' control block. */
+  control: Address;
+  /** The team's own words, each on a line of its own. */
+  words: Address;
+  sharedScratch: Address;
+  ownScratch: Address;
+  /** Threads at most, the leader among them. */
+  threads: number;
+}
+
+/**
+ * A team's int32 words, by their place: the job, as `jobWord` packs it, and the helpers that are
+ * ready. Each has a cache line.
+ */
+const JOB = 0;
+const READY = 16;
+const WORDS_BYTES = 128;
+
+/** One word, so that a helper never sees parts of two jobs. */
+function jobWord(number: number, operation: number, count: number): number {
+  return ((number & 0x7fff) << 16) | (operation << 8) | count;
+}
+
+export function planTeam(arena: Arena, threads: number): TeamPlan {
+  return {
+    control: arena.bytes("work", CONTROL_BYTES),
+    words: arena.bytes("work", WORDS_BYTES),
+    sharedScratch: arena.bytes("work", SHARED_BYTES),
+    ownScratch: arena.bytes("work", threads * OWN_BYTES),
+    threads,
+  };
+}
+
+/** What a thread has: the kernels on the shared memory, and which one of how many it is. */
+export interface Thread {
+  kernels: Kernels;
+  memory: WebAssembly.Memory;
+  /** From 0, which leads. */
+  seat: number;
+  /** Threads of the job in work. */
+  count: () => number;
+}
+
+/** What all threads run, each the same operations in the same order; each ends in a meeting. */
+export type Program = (thread: Thread) => (() => void)[];
+
+/**
+ * The thread that starts jobs and does its part of them. Helpers take part from the first job
+ * after they have come; how many there are changes no result.
+ * @returns what runs an operation of the program on all threads, and returns when it is done
+ */
+export function lead(
+  plan: TeamPlan,
+  module: KernelModule,
+  memory: WebAssembly.Memory,
+  program: Program,
+): (operation: number) => void {
+  const kernels = instantiate(module, memory);
+  const words = new Int32Array(memory.buffer, plan.words);
+  let count = 1;
+  let number = 0;
+  const operations = program({ kernels, memory, seat: 0, count: () => count });
+  return function run(operation) {
+    count = 1 + Math.min(Atomics.load(words, READY), plan.threads - 1);
+    kernels.join(count, plan.control, plan.sharedScratch, plan.ownScratch);
+    Atomics.store(words, JOB, jobWord(++number, operation, count));
+    Atomics.notify(words, JOB);
+    operations[operation]?.();
+  };
+}
+
+/** A helper's life: waits for a job, does its part, for ever. Its thread is terminated in the end. */
+export function help(
+  plan: TeamPlan,
+  module: KernelModule,
+  memory: WebAssembly.Memory,
+  program: Program,
+): never {
+  const kernels = instantiate(module, memory);
+  const words = new Int32Array(memory.buffer, plan.words);
+  // Read first: the leader counts on this thread in any job after it is ready.
+  let job = Atomics.load(words, JOB);
+  const seat = Atomics.add(words, READY, 1) + 1;
+  let count = 1;
+  const operations = program({ kernels, memory, seat, count: () => count });
+  for (;;) {
+    kernels.wait(plan.words, job);
+    job = Atomics.load(words, JOB);
+    count = job & 0xff;
+    if (seat >= count) continue;
+    kernels.join(count, plan.control, plan.sharedScratch, plan.ownScratch + seat * OWN_BYTES);
+    operations[(job >> 8) & 0xff]?.();
+  }
+}

@@ -1,0 +1,135 @@
+import type { Arena } from "../kernels/arena.ts";
+import type { Address } from "../kernels/kernels.ts";
+import { type Dimensions, qkvWidth } from "./dimensions.ts";
+import { type MapName, MAPS } from "./weightPlan.ts";
+
+/** What the forward pass of a block leaves for the way back; n = rows · length. */
+export interface BlockActivations {
+  /** Input [n, width]. */
+  x: Address;
+  /** Normalized [n, width], and what it was divided by [n]. */
+  h1: Address;
+  inverse1: Address;
+  /** [n, qkvWidth], rotated. */
+  qkv: Address;
+  /** Softmax of the scores [rows · heads, length, length]. */
+  shares: Address;
+  /** [n, heads · size] */
+  mixed: Address;
+  /** After attention [n, width], and normalized. */
+  x1: Address;
+  h2: Address;
+  inverse2: Address;
+  /** [n, 2 · hidden] */
+  gateUp: Address;
+  /** [n, hidden] */
+  inner: Address;
+  /** x·Aᵀ of each update [n, r], as the adapter's plan orders them. */
+  reduced: Record<MapName, Address[]>;
+}
+
+export interface Activations {
+  rows: number;
+  length: number;
+  blocks: BlockActivations[];
+  /** After the last block [n, width], normalized, and what it was divided by. */
+  x: Address;
+  h: Address;
+  inverse: Address;
+  /** [headRows, vocabulary]: the head takes so many positions at a time. */
+  logits: Address;
+  headRows: number;
+  /** Rotary angles [length, size / 2]. */
+  cosines: Address;
+  sines: Address;
+  /** int32 [n] */
+  tokens: Address;
+  targets: Address;
+  /** What each position's loss counts, and the losses [n]. */
+  lossWeights: Address;
+  losses: Address;
+}
+
+/** Gradients with respect to activations, for one block at a time. */
+export interface Backlog {
+  /** [n, width] */
+  dx: Address;
+  dh: Address;
+  /** [n, qkvWidth] */
+  dqkv: Address;
+  /** [n, heads · size] */
+  dmixed: Address;
+  /** [n, 2 · hidden] */
+  dgateUp: Address;
+  /** [n, hidden] */
+  dinner: Address;
+  /** [n, r] */
+  dreduced: Address;
+  /** [threads, length, length] */
+  dshares: Address;
+}
+
+/** Numbers of logits at a time, at most: 64 MiB. */
+const MOST_LOGITS = 2 ** 24;
+
+export function planActivations(
+  arena: Arena,
+  d: Dimensions,
+  { rows, length, ranks }: { rows: number; length: number; ranks: Record<MapName, number[]> },
+): Activations {
+  const n = rows * length;
+  const words = (count: number) => arena.words("activations", count);
+  const headRows = Math.min(n, Math.max(1, Math.floor(MOST_LOGITS / d.vocabulary)));
+  const reduced = () =>
+    Object.fromEntries(
+      Object.keys(MAPS).map((map) => [map, ranks[map as MapName].map((r) => words(n * r))]),
+    ) as Record<MapName, Address[]>;
+  return {
+    rows,
+    length,
+    blocks: Array.from({ length: d.layers }, () => ({
+      x: words(n * d.width),
+      h1: words(n * d.width),
+      inverse1: words(n),
+      qkv: words(n * qkvWidth(d)),
+      shares: words(rows * d.heads * length * length),
+      mixed: words(n * d.heads * d.size),
+      x1: words(n * d.width),
+      h2: words(n * d.width),
+      inverse2: words(n),
+      gateUp: words(n * 2 * d.hidden),
+      inner: words(n * d.hidden),
+      reduced: reduced(),
+    })),
+    x: words(n * d.width),
+    h: words(n * d.width),
+    inverse: words(n),
+    logits: words(headRows * d.vocabulary),
+    headRows,
+    cosines: words((length * d.size) / 2),
+    sines: words((length * d.size) / 2),
+    tokens: words(n),
+    targets: words(n),
+    lossWeights: words(n),
+    losses: words(n),
+  };
+}
+
+export function planBacklog(
+  arena: Arena,
+  d: Dimensions,
+  { rows, length, rank, threads }: { rows: number; length: number; rank: number; threads: number },
+): Backlog {
+  const n = rows * length;
+  const words = (count: number) => arena.words("activations", count);
+  return {
+    dx: words(n * d.width),
+    dh: words(n * d.width),
+    dqkv: words(n * qkvWidth(d)),
+    dmixed: words(n * d.heads * d.size),
+    dgateUp: words(n * 2 * d.hidden),
+    dinner: words(n * d.hidden),
+    dreduced: words(n * rank),
+    dshares: words(threads * length * length),
+  };
+}

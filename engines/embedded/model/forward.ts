@@ -1,0 +1,74 @@
+import type { Thread } from "../kernels/team.ts";
+import { createLinear } from "./linear.ts";
+import { qkvWidth } from "./dimensions.ts";
+import { type LinearMap, type ModelPlan, rowsAt } from "./model.ts";
+import { type MapName, MAPS } from "./weightPlan.ts";
+
+/** The maps of a block, by their names. */
+export function blockMaps(plan: ModelPlan, layer: number): Record<MapName, LinearMap> {
+  const block = plan.weights.blocks[layer];
+  const activations = plan.activations.blocks[layer];
+  if (!block || !activations) throw new Error(`the model has no block ${layer}`);
+  const map = (name: MapName): LinearMap => ({
+    w: block.maps[name],
+    dw: plan.gradients?.blocks[layer]?.maps[name] ?? null,
+    updates: plan.adapter.blocks[layer]?.[name] ?? [],
+    dupdates: plan.adapterGradients.blocks[layer]?.[name] ?? [],
+    reduced: activations.reduced[name],
+  });
+  return Object.fromEntries(
+    Object.keys(MAPS).map((name) => [name, map(name as MapName)]),
+  ) as Record<MapName, LinearMap>;
+}
+
+/**
+ * The forward pass up to the final norm, for all threads alike: Llama's blocks, each
+ * x1 = x + attention(norm(x)), then x1 + down(swiglu(gateUp(norm(x1)))).
+ */
+export function createForward(thread: Thread, plan: ModelPlan): () => void {
+  const { kernels } = thread;
+  const { meet } = kernels;
+  const { dimensions: d, weights, activations: acts } = plan;
+  const { rows, length } = acts;
+  const n = rows * length;
+  const { linear } = createLinear(thread, n, plan.adapterScale);
+  const qkvRow = qkvWidth(d);
+  const mixedRow = d.heads * d.size;
+
+  const blocks = weights.blocks.map(({ inputNorm, postNorm }, layer) => {
+    const a = acts.blocks[layer];
+    if (!a) throw new Error(`the model has no block ${layer}`);
+    const maps = blockMaps(plan, layer);
+    const [h1, h2] = [rowsAt(a.h1, d.width), rowsAt(a.h2, d.width)];
+    const [qkv, mixed] = [rowsAt(a.qkv, qkvRow), rowsAt(a.mixed, mixedRow)];
+    const [gateUp, inner] = [rowsAt(a.gateUp, 2 * d.hidden), rowsAt(a.inner, d.hidden)];
+    const x1 = rowsAt(a.x1, d.width);
+    const out = rowsAt(acts.blocks[layer + 1]?.x ?? acts.x, d.width);
+    return () => {
+      kernels.norm(n, d.width, a.x, inputNorm, a.h1, a.inverse1, d.epsilon);
+      linear(maps.qkv, h1, qkv);
+      meet();
+      const turned = d.heads + d.kvHeads;
+      kernels.rotate(n, length, 0, turned, d.size, a.qkv, qkvRow, acts.cosines, acts.sines, 1);
+      meet();
+      kernels.attend(rows, length, d.heads, d.kvHeads, d.size, qkvRow, a.qkv, a.shares, a.mixed);
+      linear(maps.o, mixed, x1, a.x);
+      meet();
+      kernels.norm(n, d.width, a.x1, postNorm, a.h2, a.inverse2, d.epsilon);
+      linear(maps.gateUp, h2, gateUp);
+      meet();
+      kernels.swiglu(n, d.hidden, a.gateUp, a.inner);
+      linear(maps.down, inner, out, a.x1);
+      meet();
+    };
+  });
+
+  return function forward() {
+    const first = acts.blocks[0]?.x ?? acts.x;
+    const { at, half } = weights.embedding;
+    kernels.embed(n, d.width, acts.tokens, at, half ? 1 : 0, first);
+    meet();
+    for (const block of blocks) block();
+    kernels.norm(n, d.width, acts.x, weights.finalNorm, acts.h, acts.inverse, d.epsilon);
+  };
+}

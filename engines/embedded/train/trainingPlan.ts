@@ -1,0 +1,86 @@
+import type { LoraConfig, ModelShape, TrainConfig } from "../../../protocol/trainConfig.ts";
+import { type Arena, assertFits, createArena } from "../kernels/arena.ts";
+import type { Address } from "../kernels/kernels.ts";
+import { type TeamPlan, planTeam } from "../kernels/team.ts";
+import { planActivations, planBacklog } from "../model/activations.ts";
+import { noAdapter, planAdapter } from "../model/adapterPlan.ts";
+import { dimensionsOf } from "../model/dimensions.ts";
+import type { ModelPlan } from "../model/model.ts";
+import { type Group, type MapName, MAPS, planWeights } from "../model/weightPlan.ts";
+import { type Trained, partialCount } from "./optimizer.ts";
+
+/** What decides where everything lies: every thread makes the same plan of it. */
+export interface TrainingSizes {
+  shape: ModelShape;
+  /** Of a batch. */
+  rows: number;
+  /** Tokens a row. */
+  length: number;
+  lora: LoraConfig | null;
+  threads: number;
+  options: Pick<TrainConfig, "weightDecay" | "maxGradNorm">;
+}
+
+export interface TrainingPlan {
+  sizes: TrainingSizes;
+  arena: Arena;
+  team: TeamPlan;
+  model: ModelPlan;
+  trained: Trained;
+  /** Where each trained tensor lies, by its name. */
+  tensors: Record<string, Address>;
+  /** Float64: the step, its learning rate, and the gradient's norm that came of it. */
+  numbers: Address;
+}
+
+const NUMBERS_BYTES = 3 * 8;
+
+export const MEMORY_ADVICE = "Lower batchSize, maxLength or the model's width or layers";
+
+/** @throws KitError `OUT_OF_MEMORY` for what does not fit */
+export function planTraining(sizes: TrainingSizes): TrainingPlan {
+  const { shape, rows, length, lora, threads } = sizes;
+  const arena = createArena();
+  const team = planTeam(arena, threads);
+  const d = dimensionsOf(shape);
+  const weights = planWeights(arena, "weights", d);
+  const adapter = lora ? planAdapter(arena, "weights", d, lora) : noAdapter(d.layers);
+  const gradients = lora ? null : planWeights(arena, "gradients", d);
+  const adapterGradients = lora ? planAdapter(arena, "gradients", d, lora) : noAdapter(d.layers);
+  const moments = (): Group[] =>
+    (lora ? planAdapter(arena, "moments", d, lora) : planWeights(arena, "moments", d)).groups;
+  const trained = lora ? adapter : weights;
+  const plan: TrainingPlan = {
+    sizes,
+    arena,
+    team,
+    model: {
+      dimensions: d,
+      weights,
+      gradients,
+      adapter,
+      adapterGradients,
+      adapterScale: lora ? lora.alpha / lora.r : 1,
+      activations: planActivations(arena, d, { rows, length, ranks: ranksOf(lora) }),
+      backlog: planBacklog(arena, d, { rows, length, rank: lora?.r ?? 0, threads }),
+    },
+    trained: {
+      weights: trained.groups,
+      gradients: (gradients ?? adapterGradients).groups,
+      firstMoments: moments(),
+      secondMoments: moments(),
+      partials: arena.bytes("work", partialCount(trained.groups) * 8),
+    },
+    tensors: trained.tensors,
+    numbers: arena.bytes("work", NUMBERS_BYTES),
+  };
+  assertFits(arena, MEMORY_ADVICE);
+  return plan;
+}
+
+/** The rank of each update of a block, by the map it belongs to. */
+function ranksOf(lora: LoraConfig | null): Record<MapName, number[]> {
+  const ranks = (map: MapName) =>
+    MAPS[map].filter((name) => lora?.targetModules.includes(name)).map(() => lora?.r ?? 0);
+  return { qkv: ranks("qkv"), o: ranks("o"), gateUp: ranks("gateUp"), down: ranks("down") };
+}

@@ -1,0 +1,366 @@
+import { describe, expect, test } from "vitest";
+import type { Numbers } from "./arena.ts";
+import { type Call, difference, numbers, team, THREADS } from "./team.ts";
+
+const AWKWARD = [1, 3, 4, 5, 63, 64, 65];
+const EPSILON = 1e-5;
+
+/** A kernel beside a plain loop in float64: its inputs, its outputs and what they should be. */
+interface Case {
+  name: string;
+  inputs: Record<string, number[] | Float32Array | Int32Array>;
+  /** Outputs by their sizes. */
+  outputs: Record<string, number>;
+  call: (at: Record<string, number>) => Call[];
+  /** In float64, by the names of the outputs. */
+  expected: (of: Record<string, Float64Array>) => Record<string, ArrayLike<number>>;
+}
+
+const loop = <T>(count: number, make: (i: number) => T) =>
+  Array.from({ length: count }, (_, i) => make(i));
+const get = (array: ArrayLike<number> | undefined, i: number) => array?.[i] ?? NaN;
+const sumOf = (values: number[]) => values.reduce((sum, value) => sum + value, 0);
+
+function norm(rows: number, width: number): Case {
+  return {
+    name: `RMSNorm and its way back, ${rows} × ${width}`,
+    inputs: {
+      x: numbers(rows * width, 1),
+      w: numbers(width, 2),
+      dy: numbers(rows * width, 3),
+      added: numbers(rows * width, 4),
+    },
+    outputs: { y: rows * width, inverse: rows, dx: rows * width, dw: width },
+    call: ({ x = 0, w = 0, dy = 0, added = 0, y = 0, inverse = 0, dx = 0, dw = 0 }) => [
+      ["norm", rows, width, x, w, y, inverse, EPSILON],
+      ["meet"],
+      ["normBack", rows, width, x, w, inverse, dy, dx, added],
+      ["normWeightBack", rows, width, x, inverse, dy, dw],
+    ],
+    expected({ x, w, dy, added }) {
+      const inverse = loop(
+        rows,
+        (r) =>
+          1 / Math.sqrt(sumOf(loop(width, (i) => get(x, r * width + i) ** 2)) / width + EPSILON),
+      );
+      const each = (make: (o: number, i: number, r: number) => number) =>
+        loop(rows * width, (o) => make(o, o % width, Math.floor(o / width)));
+      const mean = loop(
+        rows,
+        (r) =>
+          sumOf(loop(width, (i) => get(dy, r * width + i) * get(w, i) * get(x, r * width + i))) /
+          width,
+      );
+      return {
+        y: each((o, i, r) => get(x, o) * get(inverse, r) * get(w, i)),
+        inverse,
+        dx: each(
+          (o, i, r) =>
+            get(added, o) +
+            get(inverse, r) *
+              (get(dy, o) * get(w, i) - get(x, o) * get(mean, r) * get(inverse, r) ** 2),
+        ),
+        dw: loop(width, (i) =>
+          sumOf(
+            loop(rows, (r) => get(dy, r * width + i) * get(x, r * width + i) * get(inverse, r)),
+          ),
+        ),
+      };
+    },
+  };
+}
+
+const sigmoid = (x: number) => 1 / (1 + Math.exp(-x));
+
+function swiglu(rows: number, hidden: number): Case {
+  const gate = (r: number, i: number) => 2 * r * hidden + i;
+  const each = (make: (g: number, u: number, o: number) => number) =>
+    loop(rows * hidden, (o) => {
+      const g = gate(Math.floor(o / hidden), o % hidden);
+      return make(g, g + hidden, o);
+    });
+  return {
+    name: `SwiGLU and its way back, ${rows} × ${hidden}`,
+    inputs: { x: numbers(2 * rows * hidden, 1).map((v) => 6 * v), dy: numbers(rows * hidden, 2) },
+    outputs: { y: rows * hidden, dx: 2 * rows * hidden },
+    call: ({ x = 0, dy = 0, y = 0, dx = 0 }) => [
+      ["swiglu", rows, hidden, x, y],
+      ["swigluBack", rows, hidden, x, dy, dx],
+    ],
+    expected({ x, dy }) {
+      const dx = new Float64Array(2 * rows * hidden);
+      const y = each((g, u, o) => {
+        const [a, b, d, s] = [get(x, g), get(x, u), get(dy, o), sigmoid(get(x, g))];
+        dx[g] = d * b * (s + a * s * (1 - s));
+        dx[u] = d * a * s;
+        return a * s * b;
+      });
+      return { y, dx };
+    },
+  };
+}
+
+function crossEntropy(rows: number, vocabulary: number): Case {
+  const targets = Int32Array.from({ length: rows }, (_, r) => (r * 7) % vocabulary);
+  return {
+    name: `cross-entropy, ${rows} × ${vocabulary}`,
+    inputs: {
+      z: numbers(rows * vocabulary, 1).map((v) => 9 * v),
+      targets,
+      weights: numbers(rows, 2).map(Math.abs),
+    },
+    outputs: { losses: rows },
+    call: ({ z = 0, targets = 0, weights = 0, losses = 0 }) => [
+      ["crossEntropy", rows, vocabulary, z, targets, weights, losses],
+    ],
+    expected({ z, weights }) {
+      const total = loop(rows, (r) =>
+        sumOf(loop(vocabulary, (i) => Math.exp(get(z, r * vocabulary + i)))),
+      );
+      return {
+        losses: loop(
+          rows,
+          (r) =>
+            get(weights, r) * (Math.log(get(total, r)) - get(z, r * vocabulary + get(targets, r))),
+        ),
+        z: loop(rows * vocabulary, (o) => {
+          const r = Math.floor(o / vocabulary);
+          const hot = o % vocabulary === targets[r] ? 1 : 0;
+          return get(weights, r) * (Math.exp(get(z, o)) / get(total, r) - hot);
+        }),
+      };
+    },
+  };
+}
+
+function embedding(rows: number, width: number): Case {
+  const vocabulary = 9;
+  const ids = Int32Array.from({ length: rows }, (_, r) => (r * 5) % vocabulary);
+  return {
+    name: `the embedding and its way back, ${rows} × ${width}`,
+    inputs: {
+      ids,
+      table: numbers(vocabulary * width, 1),
+      dy: numbers(rows * width, 2),
+      dTable: numbers(vocabulary * width, 3),
+    },
+    outputs: { y: rows * width, copy: rows * width },
+    call: ({ ids = 0, table = 0, dy = 0, dTable = 0, y = 0, copy = 0 }) => [
+      ["embed", rows, width, ids, table, 0, y],
+      ["embedBack", rows, width, ids, dy, dTable],
+      ["copyRows", rows, width, dy, width, copy, width],
+    ],
+    expected({ table, dy, dTable }) {
+      const gradient = Float64Array.from(dTable ?? []);
+      const y = loop(rows * width, (o) => {
+        const at = get(ids, Math.floor(o / width)) * width + (o % width);
+        gradient[at] = get(gradient, at) + get(dy, o);
+        return get(table, at);
+      });
+      return { y, dTable: gradient, copy: dy ?? [] };
+    },
+  };
+}
+
+function rope(rows: number, size: number): Case {
+  const heads = 3;
+  const [half, row, length] = [size / 2, heads * size + 2, 5];
+  const angles = numbers(length * half, 1).map((v) => 3 * v);
+  const turned = (x: Float64Array | undefined, sign: number) =>
+    loop(rows * row, (o) => {
+      const [r, i] = [Math.floor(o / row), o % row];
+      if (i >= heads * size) return get(x, o);
+      const angle = get(angles, (r % length) * half + ((i % size) % half));
+      const partner = i % size < half ? -get(x, o + half) : get(x, o - half);
+      return get(x, o) * Math.cos(angle) + partner * sign * Math.sin(angle);
+    });
+  return {
+    name: `the rotation and its way back, ${rows} rows, heads of ${size}`,
+    inputs: {
+      x: numbers(rows * row, 2),
+      back: numbers(rows * row, 3),
+      cosines: angles.map(Math.cos),
+      sines: angles.map(Math.sin),
+    },
+    outputs: {},
+    call: ({ x = 0, back = 0, cosines = 0, sines = 0 }) => [
+      ["rotate", rows, length, 0, heads, size, x, row, cosines, sines, 1],
+      ["rotate", rows, length, 0, heads, size, back, row, cosines, sines, -1],
+    ],
+    expected: ({ x, back }) => ({ x: turned(x, 1), back: turned(back, -1) }),
+  };
+}
+
+function adamw(count: number): Case {
+  const [scale, rate, decay, beta1, beta2, bias1, bias2, epsilon] = [
+    0.5, 0.01, 0.1, 0.9, 0.95, 0.19, 0.0975, 1e-8,
+  ];
+  return {
+    name: `AdamW and the sum of squares, ${count}`,
+    inputs: {
+      w: numbers(count, 1),
+      g: numbers(count, 2),
+      m: numbers(count, 3),
+      v: numbers(count, 4).map(Math.abs),
+    },
+    outputs: {},
+    call: ({ w = 0, g = 0, m = 0, v = 0 }) => [
+      ["setAdamw", scale, rate, decay, beta1, beta2, bias1, bias2, epsilon],
+      ["adamw", count, w, g, m, v],
+    ],
+    expected({ w, g, m, v }) {
+      const mean = loop(count, (i) => beta1 * get(m, i) + (1 - beta1) * scale * get(g, i));
+      const square = loop(count, (i) => beta2 * get(v, i) + (1 - beta2) * (scale * get(g, i)) ** 2);
+      return {
+        m: mean,
+        v: square,
+        w: loop(
+          count,
+          (i) =>
+            get(w, i) -
+            rate *
+              (get(mean, i) / bias1 / (Math.sqrt(get(square, i) / bias2) + epsilon) +
+                decay * get(w, i)),
+        ),
+      };
+    },
+  };
+}
+
+const CASES = [
+  ...AWKWARD.flatMap((rows) => AWKWARD.map((width) => [rows, width] as const)).flatMap(
+    ([rows, width]) => [
+      norm(rows, width),
+      swiglu(rows, width),
+      crossEntropy(rows, width),
+      embedding(rows, width),
+    ],
+  ),
+  ...AWKWARD.flatMap((rows) => [2, 6, 8, 10, 64].map((size) => rope(rows, size))),
+  ...[...AWKWARD, 4095, 4097, 9000].map(adamw),
+];
+
+function attention(
+  batch: number,
+  length: number,
+  heads: number,
+  kvHeads: number,
+  size: number,
+): Case {
+  const row = (heads + 2 * kvHeads) * size;
+  const n = batch * length;
+  const at = (b: number, t: number, h: number, i: number) => (b * length + t) * row + h * size + i;
+  const scale = 1 / Math.sqrt(size);
+  /** Softmax of a head's scores, [query][key]. */
+  const sharesOf = (qkv: Float64Array | undefined, b: number, h: number) => {
+    const k = heads + Math.floor(h / (heads / kvHeads));
+    return loop(length, (t) => {
+      const e = loop(t + 1, (s) =>
+        Math.exp(
+          scale * sumOf(loop(size, (i) => get(qkv, at(b, t, h, i)) * get(qkv, at(b, s, k, i)))),
+        ),
+      );
+      const total = sumOf(e);
+      return e.map((value) => value / total);
+    });
+  };
+  return {
+    name: `attention and its way back, ${batch} × ${length}, ${heads}/${kvHeads} heads of ${size}`,
+    inputs: { qkv: numbers(n * row, 1).map((v) => 2 * v), dOut: numbers(n * heads * size, 2) },
+    outputs: {
+      shares: batch * heads * length * length,
+      out: n * heads * size,
+      dqkv: n * row,
+      scratch: 5 * length * length,
+    },
+    call: ({ qkv = 0, dOut = 0, shares = 0, out = 0, dqkv = 0, scratch = 0 }) => [
+      ["attend", batch, length, heads, kvHeads, size, row, qkv, shares, out],
+      ["meet"],
+      ["attendBack", batch, length, heads, kvHeads, size, row, qkv, shares, dOut, dqkv, scratch],
+    ],
+    expected({ qkv, dOut }) {
+      const out = new Float64Array(n * heads * size);
+      const dqkv = new Float64Array(n * row);
+      const add = (i: number, value: number) => (dqkv[i] = get(dqkv, i) + value);
+      for (let b = 0; b < batch; b++) {
+        for (let h = 0; h < heads; h++) {
+          const k = heads + Math.floor(h / (heads / kvHeads));
+          const shares = sharesOf(qkv, b, h);
+          shares.forEach((p, t) => {
+            const o = ((b * length + t) * heads + h) * size;
+            const dp = p.map((_, s) =>
+              sumOf(loop(size, (i) => get(dOut, o + i) * get(qkv, at(b, s, k + kvHeads, i)))),
+            );
+            const mean = sumOf(p.map((share, s) => share * get(dp, s)));
+            p.forEach((share, s) => {
+              const ds = share * (get(dp, s) - mean) * scale;
+              for (let i = 0; i < size; i++) {
+                out[o + i] = get(out, o + i) + share * get(qkv, at(b, s, k + kvHeads, i));
+                add(at(b, s, k + kvHeads, i), share * get(dOut, o + i));
+                add(at(b, t, h, i), ds * get(qkv, at(b, s, k, i)));
+                add(at(b, s, k, i), ds * get(qkv, at(b, t, h, i)));
+              }
+            });
+          });
+        }
+      }
+      return { out, dqkv };
+    },
+  };
+}
+
+const ATTENTION = [
+  ...AWKWARD.map((length) => attention(2, length, 4, 4, 8)),
+  attention(3, 13, 6, 2, 10),
+  attention(1, 130, 2, 1, 24),
+];
+
+/** Runs a case on every thread count in one arena: right, the same to the bit, within its arrays. */
+function check(all: Case[]) {
+  const t = team();
+  const places = all.map(({ inputs, outputs, call, expected }) => {
+    const arrays: Record<string, Numbers> = {};
+    const before: Record<string, Float64Array> = {};
+    for (const [name, values] of Object.entries(inputs)) {
+      arrays[name] = t.floats(new Float32Array(values.length));
+      if (values instanceof Int32Array)
+        new Int32Array(t.memory.buffer, arrays[name].at, values.length).set(values);
+      else arrays[name].view.set(values);
+      before[name] = Float64Array.from(values);
+    }
+    for (const [name, count] of Object.entries(outputs))
+      arrays[name] = t.floats(new Float32Array(count));
+    const bytes = (array: Numbers) => new Uint8Array(t.memory.buffer, array.at, array.count * 4);
+    const saved = Object.values(arrays).map((array) => ({ array, bytes: bytes(array).slice() }));
+    const restore = () => saved.forEach(({ array, bytes: old }) => bytes(array).set(old));
+    const addresses = Object.fromEntries(
+      Object.entries(arrays).map(([name, { at }]) => [name, at]),
+    );
+    return { arrays, restore, calls: call(addresses), wanted: expected(before) };
+  });
+  const results = THREADS.map((threads) => {
+    for (const { restore } of places) restore();
+    t.run(
+      threads,
+      places.flatMap(({ calls }) => [...calls, ["meet"] as Call]),
+    );
+    return places.map(({ arrays, wanted }) =>
+      Object.keys(wanted).map((name) => Float32Array.from(arrays[name]?.view ?? [])),
+    );
+  });
+  all.forEach(({ name }, i) => {
+    Object.entries(places[i]?.wanted ?? {}).forEach(([output, wanted], o) => {
+      expect(difference(results[0]?.[i]?.[o] ?? [], wanted), `${name}: ${output}`).toBeLessThan(
+        1e-4,
+      );
+    });
+    for (const result of results.slice(1)) expect(result[i], name).toEqual(results[0]?.[i]);
+  });
+  expect(t.broken()).toBe(0);
+}
+
+describe("on 1, 2, 3 and 5 threads, to the bit, at awkward sizes", () => {
+  test("each operation and its way back is that of a plain loop in float64", () => check(CASES));
+  test("attention and its way back, also with shared keys, is that of plain loops", () =>
+    check(ATTENTION));
+});

@@ -1,0 +1,152 @@
+import { expect, test } from "vitest";
+import { type Call, type Team, difference, numbers, team, THREADS } from "./team.ts";
+
+const AWKWARD = [1, 3, 4, 5, 63, 64, 65];
+const SHARE = 12;
+
+/** The three products of a linear map, by the strides of A and B. */
+const KINDS = {
+  A·Bᵀ: (m: number, n: number, k: number) => ({ a: [k, 1], b: [1, k], m, n, k }),
+  A·B: (m: number, n: number, k: number) => ({ a: [k, 1], b: [n, 1], m, n, k }),
+  Aᵀ·B: (m: number, n: number, k: number) => ({ a: [1, m], b: [n, 1], m, n, k }),
+};
+type Product = ReturnType<(typeof KINDS)["A·B"]>;
+
+/** added + alpha · A·B in float64. */
+function plain(
+  { a, b, m, n, k }: Product,
+  x: Float32Array,
+  y: Float32Array,
+  added?: Float32Array,
+  alpha = 1,
+): Float64Array {
+  const [aRow = 0, aColumn = 0] = a;
+  const [bRow = 0, bColumn = 0] = b;
+  const c = new Float64Array(m * n);
+  for (let i = 0; i < m; i++) {
+    for (let j = 0; j < n; j++) {
+      let sum = 0;
+      for (let p = 0; p < k; p++) {
+        sum += (x[i * aRow + p * aColumn] ?? NaN) * (y[p * bRow + j * bColumn] ?? NaN);
+      }
+      c[i * n + j] = (added?.[i * n + j] ?? 0) + alpha * sum;
+    }
+  }
+  return c;
+}
+
+function calls(
+  { a, b, m, n, k }: Product,
+  at: { x: number; y: number; c: number; added?: number; alpha?: number; half?: number },
+  share = SHARE,
+): Call[] {
+  const [aRow = 0, aColumn = 0] = a;
+  const [bRow = 0, bColumn = 0] = b;
+  return [
+    ["setA", at.x, aRow, aColumn],
+    ["setB", at.y, bRow, bColumn, at.half ?? 0],
+    ["setC", at.c, n, at.added ?? 0, at.alpha ?? 1],
+    ["product", m, n, k, share],
+    ["meet"],
+  ];
+}
+
+function bytesOf(view: Float32Array): string {
+  return Buffer.from(Float32Array.from(view).buffer).toString("base64");
+}
+
+test.each(Object.keys(KINDS) as (keyof typeof KINDS)[])(
+  "%s is that of a plain loop at awkward sizes, and the same to the bit on any threads",
+  (kind) => {
+    const t = team();
+    const most = Math.max(...AWKWARD) ** 2;
+    const [x, y] = [t.floats(numbers(most, 1)), t.floats(numbers(most, 2))];
+    const sizes = AWKWARD.flatMap((m) => AWKWARD.flatMap((n) => AWKWARD.map((k) => [m, n, k])));
+    const cases = sizes.map(([m = 0, n = 0, k = 0]) => {
+      const product = KINDS[kind](m, n, k);
+      return { product, c: t.floats(new Float32Array(m * n)) };
+    });
+    const all = cases.flatMap(({ product, c }) => calls(product, { x: x.at, y: y.at, c: c.at }));
+    t.run(1, all);
+    for (const { product, c } of cases) {
+      const expected = plain(product, x.view, y.view);
+      expect(difference(c.view, expected), JSON.stringify(product)).toBeLessThan(2e-5);
+    }
+    const single = cases.map(({ c }) => bytesOf(c.view));
+    for (const threads of THREADS.slice(1)) {
+      for (const { c } of cases) c.view.fill(NaN);
+      t.run(threads, all);
+      expect(cases.map(({ c }) => bytesOf(c.view))).toEqual(single);
+    }
+    expect(t.broken()).toBe(0);
+  },
+);
+
+/** A product of any shape with something added and a factor, in memory of its own. */
+function fuzzCase(t: Team, seed: number) {
+  const [pick = 0, a = 0, b = 0, c = 0, alpha = 0, share = 0] = numbers(6, seed * 7 + 3);
+  const size = (value: number, most: number) => 1 + Math.floor(Math.abs(value) * most);
+  const kinds = Object.values(KINDS);
+  // Now and then deeper or wider than a block.
+  const [m, n, k] = [
+    size(a, 70),
+    size(b, seed % 5 === 0 ? 560 : 60),
+    size(c, seed % 3 ? 90 : 1100),
+  ];
+  const product = (kinds[Math.floor(Math.abs(pick) * 3)] ?? kinds[0] ?? KINDS["A·B"])(m, n, k);
+  const x = t.floats(numbers(m * k, seed + 1));
+  const y = t.floats(numbers(k * n, seed + 2));
+  const added = t.floats(numbers(m * n, seed + 3));
+  const c2 = t.floats(new Float32Array(m * n));
+  const at = { x: x.at, y: y.at, c: c2.at, added: added.at, alpha };
+  return { product, x, y, added, c: c2, alpha, calls: calls(product, at, 12 * size(share, 7)) };
+}
+
+test("products of forty random shapes, with what is added and a factor, are those of a plain loop", () => {
+  for (let seed = 0; seed < 40; seed++) {
+    const t = team();
+    const { product, x, y, added, c, alpha, calls } = fuzzCase(t, seed);
+    t.run(1 + (seed % 3), calls);
+    const expected = plain(product, x.view, y.view, added.view, alpha);
+    expect(difference(c.view, expected), JSON.stringify(product)).toBeLessThan(2e-4);
+    expect(t.broken()).toBe(0);
+  }
+});
+
+test("B of bfloat16 is widened, not rounded", () => {
+  const t = team();
+  const [m, n, k] = [7, 13, 37];
+  const x = t.floats(numbers(m * k, 1));
+  for (const product of [KINDS["A·Bᵀ"](m, n, k), KINDS["A·B"](m, n, k)]) {
+    const y = t.floats(new Float32Array(Math.ceil((k * n) / 2)));
+    const halves = new Uint16Array(t.memory.buffer, y.at, k * n);
+    const wide = numbers(k * n, 2);
+    const words = new Uint32Array(wide.buffer);
+    words.forEach((word, i) => (halves[i] = word >>> 16));
+    const cut = Float32Array.from(wide, (_, i) => {
+      const bits = Uint32Array.of(((words[i] ?? 0) >>> 16) << 16);
+      return new Float32Array(bits.buffer)[0] ?? NaN;
+    });
+    const c = t.floats(new Float32Array(m * n));
+    t.run(2, calls(product, { x: x.at, y: y.at, c: c.at, half: 1 }));
+    expect(difference(c.view, plain(product, x.view, cut))).toBeLessThan(1e-5);
+  }
+  expect(t.broken()).toBe(0);
+});
+
+test("one row by a matrix is that of a plain loop", () => {
+  const t = team();
+  const most = 65 * 65;
+  const [x, y] = [t.floats(numbers(65, 1)), t.floats(numbers(most, 2))];
+  const added = t.floats(numbers(65, 3));
+  for (const rows of AWKWARD) {
+    for (const width of AWKWARD) {
+      const c = t.floats(new Float32Array(rows));
+      t.run(2, [["vectorProduct", rows, width, y.at, 0, x.at, added.at, c.at]]);
+      const product = { a: [width, 1], b: [1, width], m: 1, n: rows, k: width };
+      const expected = plain(product, x.view, y.view, added.view);
+      expect(difference(c.view, expected)).toBeLessThan(1e-5);
+    }
+  }
+  expect(t.broken()).toBe(0);
+});

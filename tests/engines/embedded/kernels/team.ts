@@ -1,0 +1,67 @@
+import { Worker } from "node:worker_threads";
+import { onTestFinished } from "vitest";
+import type { Kernels } from "../../../../engines/embedded/kernels/kernels.ts";
+import type * as modules from "../../../../engines/embedded/kernels/module.ts";
+import { builtModule } from "../built.ts";
+import { arena, teamOn } from "./arena.ts";
+
+const { instantiate } = await builtModule<typeof modules>("kernels/module.js");
+
+/** A kernel's name and its arguments. */
+export type Call = [name: Exclude<keyof Kernels, "join" | "wait">, ...args: number[]];
+
+const MOST_THREADS = 5;
+
+/** Thread counts that every kernel is tested on. */
+export const THREADS = [1, 2, 3, 5];
+
+/** A memory with guard words, and threads that make the same calls on it. */
+export function team() {
+  const memory = arena();
+  const { control, shared, own, module } = teamOn(memory, MOST_THREADS);
+  const kernels = instantiate(module, memory.memory);
+  const helpers = own.slice(1).map(
+    (own, i) =>
+      new Worker(new URL("./helper.mjs", import.meta.url), {
+        execArgv: [],
+        workerData: { module, memory: memory.memory, control, shared, own, seat: i + 1 },
+      }),
+  );
+  onTestFinished(async () => {
+    await Promise.all(helpers.map((helper) => helper.terminate()));
+  });
+
+  /** Makes the calls on so many threads, and returns when all have made them. */
+  function run(threads: number, calls: Call[]) {
+    for (const helper of helpers.slice(0, threads - 1)) helper.postMessage({ threads, calls });
+    kernels.join(threads, control, shared, own[0] ?? 0);
+    for (const [name, ...args] of calls) {
+      const kernel: (...args: number[]) => unknown = kernels[name];
+      kernel(...args);
+    }
+    kernels.meet();
+  }
+
+  return { ...memory, run, own };
+}
+
+export type Team = ReturnType<typeof team>;
+
+/** `count` numbers between −1 and 1 that the seed decides. */
+export function numbers(count: number, seed: number): Float32Array<ArrayBuffer> {
+  let state = (seed * 2654435761) >>> 0;
+  return Float32Array.from({ length: count }, () => {
+    state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
+    return state / 2 ** 31 - 1;
+  });
+}
+
+/** The greatest difference of two arrays of one length. */
+export function difference(a: ArrayLike<number>, b: ArrayLike<number>): number {
+  let most = a.length === b.length ? 0 : Infinity;
+  for (let i = 0; i < a.length; i++) {
+    const d = Math.abs((a[i] ?? NaN) - (b[i] ?? NaN));
+    if (!(d <= most)) most = d;
+  }
+  return most;
+}

@@ -1,0 +1,31 @@
+import { expect, test } from "vitest";
+import { quota, threadCount } from "../../../../engines/embedded/kernels/threadCount.ts";
+
+test("there are as many threads as cores, less one when there are more than four", () => {
+  expect([1, 2, 4, 5, 16].map((cores) => threadCount(undefined, cores))).toEqual([1, 2, 4, 4, 15]);
+  expect(threadCount("", 2)).toBe(2);
+});
+
+test("KIT_THREADS decides, whatever the machine has", () => {
+  expect([threadCount("1", 16), threadCount("3", 1)]).toEqual([1, 3]);
+  for (const wrong of ["0", "1.5", "many", "65"]) {
+    expect(() => threadCount(wrong, 2)).toThrow(`not "${wrong}"`);
+  }
+});
+
+test("a container's limit counts in whole cores, in both versions of cgroups", () => {
+  const files = (contents: Record<string, string>) => (file: string) => contents[file] ?? "";
+  const second = (text: string) => quota(files({ "/sys/fs/cgroup/cpu.max": text }));
+  expect(second("250000 100000")).toBe(2);
+  expect(second("50000 100000")).toBe(1);
+  expect(second("max 100000")).toBe(Infinity);
+  const first = (limit: string) =>
+    quota(
+      files({
+        "/sys/fs/cgroup/cpu/cpu.cfs_quota_us": limit,
+        "/sys/fs/cgroup/cpu/cpu.cfs_period_us": "100000",
+      }),
+    );
+  expect([first("300000"), first("-1")]).toEqual([3, Infinity]);
+  expect(quota(files({}))).toBe(Infinity);
+});

@@ -1,0 +1,79 @@
+import { readFileSync } from "node:fs";
+import { syncBuiltinESMExports } from "node:module";
+import { join } from "node:path";
+import threads, { type WorkerOptions, Worker } from "node:worker_threads";
+import { expect, onTestFinished, test } from "vitest";
+import type { EngineEvent } from "../../../../protocol/event.ts";
+import { losses, run, tinyConfig } from "../run.ts";
+
+/** Sets `KIT_THREADS` until the test ends. */
+function useThreads(count: number) {
+  process.env["KIT_THREADS"] = String(count);
+  onTestFinished(() => void delete process.env["KIT_THREADS"]);
+}
+
+/** Hands each helper thread that is started to `onStart`, or starts `instead` of it. */
+function watchHelpers(onStart: (helper: Worker) => void, instead?: string) {
+  class Watched extends Worker {
+    constructor(file: string | URL, options?: WorkerOptions) {
+      const isHelper = String(file).endsWith("helperWorker.js");
+      if (isHelper && instead !== undefined) super(instead, { eval: true });
+      else super(file, options);
+      if (isHelper) onStart(this);
+    }
+  }
+  threads.Worker = Watched;
+  syncBuiltinESMExports();
+  onTestFinished(() => {
+    threads.Worker = Worker;
+    syncBuiltinESMExports();
+  });
+}
+
+test("losses and weights are the same to the bit on any number of threads", async () => {
+  const results = [];
+  for (const count of [1, 2, 3, 5]) {
+    useThreads(count);
+    const made = await run(tinyConfig({ maxSteps: 40, loggingSteps: 1, saveSteps: 40 }));
+    const weights = readFileSync(join(made.directory, "artifacts/step-40/model.safetensors"));
+    results.push({ losses: losses(made), weights: weights.toString("base64") });
+  }
+  expect(results[0]?.losses).toHaveLength(40);
+  for (const result of results.slice(1)) expect(result).toEqual(results[0]);
+});
+
+test("a helper thread that ends by itself fails the training in one sentence", async () => {
+  useThreads(3);
+  const helpers: Worker[] = [];
+  watchHelpers((helper) => helpers.push(helper));
+  const onEvent = ({ event, data }: EngineEvent) => {
+    if (event === "training.log" && data.step === 20) void helpers[1]?.terminate();
+  };
+  const config = tinyConfig({ maxSteps: 1_000_000, saveSteps: 1_000_000, loggingSteps: 1 });
+  await expect(run(config, { onEvent })).rejects.toMatchObject({
+    code: "WORKER_FAILED",
+    message:
+      "A helper thread of the training ended by itself (code 1). Try again, or set KIT_THREADS=1 to train without helpers.",
+  });
+  expect(helpers).toHaveLength(2);
+});
+
+test("a helper thread that cannot start fails the training in one sentence", async () => {
+  useThreads(2);
+  watchHelpers(() => {}, 'throw new Error("no thread left")');
+  const config = tinyConfig({ maxSteps: 1_000_000, saveSteps: 1_000_000 });
+  await expect(run(config)).rejects.toMatchObject({
+    code: "WORKER_FAILED",
+    message:
+      "A helper thread of the training ended by itself (no thread left). Try again, or set KIT_THREADS=1 to train without helpers.",
+  });
+});
+
+test("a KIT_THREADS that is no count of threads is one sentence", async () => {
+  process.env["KIT_THREADS"] = "many";
+  onTestFinished(() => void delete process.env["KIT_THREADS"]);
+  await expect(run(tinyConfig())).rejects.toMatchObject({
+    code: "CONFIG_INVALID",
+    message: 'KIT_THREADS must be a whole number from 1 to 64, not "many".',
+  });
+});
