@@ -2,6 +2,7 @@ import type { Row } from "./row.ts";
 import { infer, memory, train } from "./rows/engine.ts";
 import { clients, latency } from "./rows/follow.ts";
 import { changedList, coldGrowth, coldList, unchangedList } from "./rows/jobsList.ts";
+import { gemm } from "./rows/gemm.ts";
 import { liveJob } from "./rows/liveJob.ts";
 import { longJob, longJobGrowth } from "./rows/longJob.ts";
 import { manyJobs, manyJobsGrowth } from "./rows/manyJobs.ts";
@@ -9,14 +10,15 @@ import { flood } from "./rows/output.ts";
 import { replay, replayGrowth } from "./rows/replay.ts";
 import { rest } from "./rows/rest.ts";
 import { installSize, pageSize } from "./rows/size.ts";
-import { help, launch } from "./rows/startup.ts";
+import { firstLoss, help, launch } from "./rows/startup.ts";
+import { nanoStep, smallStep } from "./rows/torch.ts";
 
-const START = [help, launch];
+const START = [help, launch, firstLoss];
 const JOBS_LIST = [coldList, changedList, unchangedList, coldGrowth];
 const STREAM = [replay, replayGrowth, latency, clients];
 const PAGE = [longJob, liveJob, manyJobs, flood, longJobGrowth, manyJobsGrowth];
 const WHOLE = [rest, pageSize, installSize];
-const ENGINE = [train, memory, infer];
+const ENGINE = [train, memory, infer, nanoStep, smallStep, gemm];
 
 /** The rows in the order in which they run and are shown. */
 export const ROWS: Row[] = [...START, ...JOBS_LIST, ...STREAM, ...PAGE, ...WHOLE, ...ENGINE].sort(

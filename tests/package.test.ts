@@ -34,6 +34,7 @@ it("the package holds what runs, and nothing else", () => {
   const paths = packed.files.map(({ path }) => path);
   const isExpected = (path: string) =>
     /^dist\/[\w/-]+\.(js|d\.ts)$/.test(path) ||
+    /^dist\/engines\/embedded\/kernels\/(plain|relaxed)\.wasm$/.test(path) ||
     /^dist\/page\/(index\.html|assets\/[\w.-]+)$/.test(path) ||
     /^templates\/quickstart\//.test(path) ||
     /^docs\/[\w-]+\.(md|json)$/.test(path) ||
@@ -46,7 +47,10 @@ it("the package holds what runs, and nothing else", () => {
       "dist/sdk/index.js",
       "dist/sdk/index.d.ts",
       "dist/engines/embedded/train/trainWorker.js",
+      "dist/engines/embedded/train/helperWorker.js",
       "dist/engines/embedded/infer/inferWorker.js",
+      "dist/engines/embedded/kernels/plain.wasm",
+      "dist/engines/embedded/kernels/relaxed.wasm",
       "dist/page/index.html",
       "templates/quickstart/gitignore",
       "templates/quickstart/src/kit/index.ts",

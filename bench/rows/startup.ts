@@ -1,4 +1,6 @@
-import { spawnSync } from "node:child_process";
+import { type ChildProcess, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { join } from "node:path";
 import { ratioAtMost } from "../goals.ts";
 import { CLI } from "../places.ts";
 import type { Row } from "../row.ts";
@@ -46,6 +48,43 @@ export const launch: Row = {
     return [{ ...figures, unit: "ms", goal: ratioAtMost(1.8) }];
   },
 };
+
+export const firstLoss: Row = {
+  number: 21,
+  work: "`kit start` of the built quickstart, launch to the first step's loss",
+  baseline: "`node -e 0`",
+  async measure({ pick, folder, start }) {
+    const project = join(folder(), "quickstart");
+    spawnSync(process.execPath, [CLI, "init", project], { stdio: "ignore" });
+    spawnSync(process.execPath, [CLI, "build", "--project", project], { stdio: "ignore" });
+    const figures = await alternate(
+      {
+        ours: () =>
+          time(async () => {
+            const child = start(process.execPath, [CLI, "start", "--project", project]);
+            await printed(child, /\bloss\b/);
+            child.kill("SIGKILL");
+            await once(child, "exit");
+          }),
+        baseline: () => timeNode("-e", "0"),
+      },
+      pick(RUNS),
+    );
+    return [{ ...figures, unit: "ms", goal: ratioAtMost(6) }];
+  },
+};
+
+/** @throws when the process ends before it has printed that */
+function printed({ stdout }: ChildProcess, what: RegExp): Promise<void> {
+  return new Promise((resolve, reject) => {
+    let text = "";
+    stdout?.on("data", (chunk: Buffer) => {
+      text += chunk.toString();
+      if (what.test(text)) resolve();
+    });
+    stdout?.on("close", () => reject(new Error(`${text} has no ${what.source}.`)));
+  });
+}
 
 function timeNode(...args: string[]): Promise<number> {
   return time(() => {

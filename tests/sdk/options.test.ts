@@ -29,7 +29,7 @@ function problemOf(call: () => unknown): KitError {
 describe("createTrainer's options", () => {
   it("have a default for all but a name and a dataset", () => {
     expect(resolveConfig(checkOptions(least).config, "/project")).toEqual({
-      engine: { name: "embedded" },
+      engine: { name: "embedded", simd: expect.stringMatching(/^(plain|relaxed)$/) },
       model: "kit/nano",
       dataset: { type: "jsonl", path: "/project/data.jsonl" },
       lora: null,

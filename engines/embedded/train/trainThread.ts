@@ -76,7 +76,7 @@ function outcome(worker: Worker, helpers: Worker[], options: TrainOptions): Prom
     worker.on("exit", (code) => settle(() => reject(threadEnded(code))));
     for (const helper of helpers) {
       // The others wait for it at their next meeting, so that they are ended from here.
-      helper.on("error", (error) => settle(() => reject(helperEnded(error.message))));
+      helper.on("error", (error) => settle(() => reject(helperFailed(error))));
       helper.on("exit", (code) => settle(() => reject(helperEnded(`code ${code}`))));
     }
   });
@@ -87,6 +87,11 @@ export function threadEnded(code: number): KitError {
     "WORKER_FAILED",
     `The engine's thread ended by itself with code ${code}. Try again.`,
   );
+}
+
+function helperFailed(error: Error): KitError {
+  const failure = toFailure(error);
+  return failure.code === "WORKER_FAILED" ? helperEnded(error.message) : fromFailure(failure);
 }
 
 function helperEnded(why: string): KitError {
