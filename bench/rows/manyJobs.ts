@@ -22,7 +22,7 @@ export const manyJobs: Row = {
   work: "page, 10,000 jobs",
   baseline: BASELINE,
   async measure(scope) {
-    const most = scope.pick(SIZES).at(-1);
+    const most = scope.pick(SIZES).at(-1)!;
     const rows = await measureRows(scope, most);
     const many = await openPage(scope);
     await openList(many, await startFilled(scope, most));

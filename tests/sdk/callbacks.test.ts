@@ -25,7 +25,7 @@ describe("callbacks", () => {
         onLog: see("onLog", "training.log"),
         onCheckpoint(context) {
           see("onCheckpoint", "checkpoint.saved")(context);
-          const { directory } = context.artifacts.at(-1);
+          const { directory } = context.artifacts.at(-1)!;
           if (!existsSync(join(directory, "model.safetensors"))) unseen.push(directory);
         },
         onCompleted: ({ job, artifacts }) => void calls.push(["onCompleted", { job, artifacts }]),

@@ -47,7 +47,7 @@ describe("a trainer with an engine of its own", () => {
     const embedded = await trainWith(undefined);
     const { config, artifacts, calls, log } = await trainWith(createSeparateEngine());
     expect(config.engine).toEqual({ name: "separate" });
-    expect(embedded.config.engine).toEqual({ name: "embedded" });
+    expect(embedded.config.engine).toMatchObject({ name: "embedded" });
     expect(calls).toEqual(embedded.calls);
     const heads = (events: typeof log) => events.map(({ event, data }) => [event, data["step"]]);
     expect(heads(log)).toEqual(heads(embedded.log));

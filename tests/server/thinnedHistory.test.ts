@@ -48,7 +48,7 @@ test("a thinned history has some of the same frames, spike and ends among them",
 test("a reconnection from any id of a thinned history gets a short rest whole", async () => {
   const { ends, thinned } = await startWithLongJob();
   const some = await thinned();
-  for (const id of [some.at(-500).id, some.at(-60).id, some.at(-3).id]) {
+  for (const id of [some.at(-500)!.id, some.at(-60)!.id, some.at(-3)!.id]) {
     const rest = await thinned(id);
     expect(idsOf(rest.slice(0, -1))).toEqual(ends.filter((end) => end > Number(id)));
   }

@@ -77,7 +77,10 @@ function outcome(worker: Worker, helpers: Worker[], options: TrainOptions): Prom
     for (const helper of helpers) {
       // The others wait for it at their next meeting, so that they are ended from here.
       helper.on("error", (error) => settle(() => reject(helperFailed(error))));
-      helper.on("exit", (code) => settle(() => reject(helperEnded(`code ${code}`))));
+      helper.on("exit", (code) => {
+        // With 0 the thread that would have invited it has ended, which says why by itself.
+        if (code !== 0) settle(() => reject(helperEnded(`code ${code}`)));
+      });
     }
   });
 }
