@@ -23,13 +23,13 @@ export interface Dataset {
 }
 
 export interface ReadOptions {
-  /** Takes notes for people on how far it is. */
+  /** Takes lines for people on how far the reading has come. */
   onNote?: (text: string) => void;
   /** Bytes of memory that are left. For tests. */
   free?: () => number;
 }
 
-/** Roughly the need of the rest of a run. */
+/** Roughly what the rest of a training needs. */
 const RESERVE_BYTES = 128 * 2 ** 20;
 
 /**
