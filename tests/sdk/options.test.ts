@@ -1,5 +1,6 @@
 import { readdirSync } from "node:fs";
 import { afterEach, describe, expect, it } from "vitest";
+import { availableSimd } from "../../engines/embedded/kernels/simd.ts";
 import type { KitError } from "../../protocol/error.ts";
 import { createKit } from "../../sdk/kit.ts";
 import { resolveConfig } from "../../sdk/config.ts";
@@ -29,7 +30,7 @@ function problemOf(call: () => unknown): KitError {
 describe("createTrainer's options", () => {
   it("have a default for all but a name and a dataset", () => {
     expect(resolveConfig(checkOptions(least).config, "/project")).toEqual({
-      engine: { name: "embedded" },
+      engine: { name: "embedded", simd: availableSimd() },
       model: "kit/nano",
       dataset: { type: "jsonl", path: "/project/data.jsonl" },
       lora: null,
