@@ -6,7 +6,7 @@ import { type PromptStyle, type Span, spansOf } from "./chat.ts";
 import { type Examples, createExamples } from "./examples.ts";
 
 export interface Dataset {
-  /** Lines with something to learn, a count. */
+  /** A count of lines with something to learn. */
   rows: number;
   /** Of these, lines that lost their end to `maxLength`; a count. */
   cut: number;
