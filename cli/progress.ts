@@ -26,7 +26,7 @@ export interface ProgressOptions {
 export function createProgress(options: ProgressOptions) {
   const { config, project, directory, now = () => performance.now() } = options;
   let startedAt = now();
-  /** The pace is measured from the first log on, because the model is compiled before it. */
+  /** The pace is measured from the first log on, because the first step also warms up. */
   let first: { step: number; at: number } | undefined;
   let last: Artifact | undefined;
 
@@ -40,8 +40,7 @@ export function createProgress(options: ProgressOptions) {
       data: shown(config.dataset.path),
       rows: count(rows) + ofFormat,
       ...(tokens === undefined ? {} : { tokens: count(tokens) }),
-      // Compiling may take minutes and prints nothing.
-      steps: `${count(maxSteps)} with ${count(batchSize)} rows each; the first compiles the model`,
+      steps: `${count(maxSteps)} with ${count(batchSize)} rows each`,
       ...(epochs === undefined ? {} : { passes: `${count(epochs)} over the data` }),
     });
     return [started, ...lossLines(data)].join("\n");

@@ -20,7 +20,7 @@ import { KitError } from "../protocol/error.ts";
 export const READ_ITSELF = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 /** Opens an existing file for overwriting. */
 export const WRITE_ITSELF = constants.O_WRONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
-/** Files in `.kit` are their user's. Others may read some, such as the bundle, but never write. */
+/** Files in `.kit` belong to one user. Others may read some, such as the bundle, but never write. */
 const OWNER_ONLY = 0o600;
 const OWNER_WRITES = 0o755;
 /** Opens for appending and reading, and creates a missing file. */

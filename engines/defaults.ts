@@ -21,7 +21,7 @@ const ARGUMENTS: TrainingArguments = {
   seed: 42,
 };
 
-/** A run with every default filled in; the same on every engine. Pure. */
+/** The config with every default filled in; the same on every engine. Pure. */
 export function withDefaults(asked: AskedConfig, engine: EngineSettings): TrainConfig {
   const { model = MODEL, dataset, lora, maxLength = null } = asked;
   const chosen = { ...ARGUMENTS };

@@ -1,6 +1,6 @@
 import { freemem, totalmem } from "node:os";
 
-/** Bytes that this process can still take before the system ends it. */
+/** Bytes that this process can still allocate before the system kills it. */
 export function freeMemory(): number {
   // The limit of a container; far above the total without one.
   const limit = Math.min(totalmem(), process.constrainedMemory() || Infinity);

@@ -63,8 +63,8 @@ export function holdLease(directory: string): Lease {
 }
 
 /**
- * Writes in place, which works on a full disk. The new content is longer than the old, so nothing
- * of that is left.
+ * Writes in place, which works on a full disk. The new content is longer than the old, so it
+ * overwrites all of it.
  */
 function markReleased(path: string, record: LeaseRecord): void {
   const file = openPlain(path, WRITE_ITSELF);

@@ -5,7 +5,7 @@ import { logPath } from "./paths.ts";
 
 /** An owner that we can't see counts as dead when its lease and log stood still for this long. */
 export const SILENCE_MS = 60_000;
-/** An owner is gone when its lease is missing for this long: each renewal writes it anew. */
+/** An owner is gone when its lease is missing for this long: each renewal rewrites it. */
 export const MISSING_MS = 2 * RENEWAL_MS;
 /** The most that one gap between two checks adds to a silence: a longer gap is the reader's own. */
 export const LONGEST_GAP_MS = 10_000;
@@ -107,6 +107,6 @@ function judge(seen: Seen, directory: string): Pick<OwnerSight, "lease" | "proof
     return { lease: "gone", proof: stamp };
   }
   if (renewal !== undefined) return { lease: stillMs > SILENCE_MS ? "silent" : "held" };
-  // A missing lease proves nothing: its owner may write it anew.
+  // A missing lease proves nothing: its owner may write it again.
   return { lease: stillMs > MISSING_MS || !isFolder(directory) ? "gone" : "held" };
 }

@@ -15,7 +15,7 @@ export interface LogRecord {
   data: unknown;
 }
 
-/** A record and the byte offset behind its newline, from which reading can go on. */
+/** A record and the byte offset after its newline, where reading can resume. */
 export interface PlacedRecord {
   record: LogRecord;
   offset: number;

@@ -35,7 +35,7 @@ export function createLogEnds(): LogEnds {
       const records = tryLogTail(path);
       if (!records) return { hasRecords: false };
       const end = { hasRecords: records.length > 0, final: finalStatus(records), stamp };
-      // Useless logs too, so that a large one is not read each time.
+      // Also for a log without a record, so that a large one is not read each time.
       seen.set(path, end);
       return end;
     },

@@ -31,7 +31,7 @@ function readRecords(file: number, from: number, to: number): LogRecord[] {
   const bytes = Buffer.alloc(to - from);
   const read = readSync(file, bytes, 0, bytes.length, from);
   const lines = bytes.toString("utf8", 0, read).split("\n");
-  // The line behind the last newline is still being written.
+  // The line after the last newline is still being written.
   lines.pop();
   if (from > 0) lines.shift();
   return lines.map(parseRecord).filter((record) => record !== undefined);
@@ -62,7 +62,7 @@ export function readLastRecord(path: string): LastRecord | undefined {
   });
 }
 
-/** Whether reading can go on at this offset: at the start, or behind a newline of the log. */
+/** Whether reading can resume at this offset: at the start, or after a newline of the log. */
 export function isRecordBoundary(path: string, offset: number): boolean {
   if (offset === 0) return true;
   return usePlain(path, false, (file) => {

@@ -57,6 +57,6 @@ function findBefore(store: Jobs, id: string): Job | undefined {
 
 function goesBefore(other: Job, id: string): boolean {
   if (other.id === id || isFinal(other.status)) return false;
-  // A later job that has its turn checked before this job was on disk.
+  // A later job that has its turn made its check before this job was on disk.
   return other.id < id || other.status === "running";
 }

@@ -11,7 +11,7 @@ const CHUNK_BYTES = 256 * 1024;
 const LAST_LOGS = 50;
 const RECORDS_AT_ONCE = 64;
 
-/** A record's place in the log, in bytes; `to` is behind its newline. */
+/** A record's place in the log, in bytes; `to` is after its newline. */
 interface Place {
   from: number;
   to: number;

@@ -30,7 +30,7 @@ export interface Engine {
   /** Shown in errors and in a job's record. */
   readonly name: string;
   /**
-   * Checks a run and fills in its defaults, when `createTrainer` is called: at once, without
+   * Checks a config and fills in its defaults when `createTrainer` is called: at once, without
    * loading anything heavy or touching the disk.
    * @throws KitError that names the wrong option
    */

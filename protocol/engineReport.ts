@@ -94,6 +94,6 @@ function invalid(report: string, found: unknown, expected: string): KitError {
   const text = String(JSON.stringify(found)).slice(0, SHOWN_LENGTH);
   return new KitError(
     "ENGINE_REPORT_INVALID",
-    `The engine ${report} ${text}, which is not ${expected}. Use versions of Kit and of the engine that fit each other.`,
+    `The engine ${report} ${text}, which is not ${expected}. Use versions of Kit and the engine that work together.`,
   );
 }

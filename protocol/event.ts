@@ -92,6 +92,6 @@ export const END_OF_STREAM = "end";
 
 /**
  * The frame after a `training.failed` without an id, once the silent owner reports again. It is not in
- * the document; by the format, a client that does not know it ignores it.
+ * the document; the format makes clients ignore events that they don't know.
  */
 export const OWNER_BACK = "owner.back";

@@ -48,7 +48,7 @@ export interface TrainingArguments {
   seed: number;
 }
 
-/** A run as a project asks for it; the engine fills in the defaults. */
+/** A training as the project asks for it. The engine fills in the defaults. */
 export interface AskedConfig extends Partial<TrainingArguments> {
   /** A preset's name, a shape, or the path of a checkpoint directory. */
   model?: string | ModelShape;
@@ -65,7 +65,7 @@ export interface EngineSettings {
   [setting: string]: string | number | boolean | null;
 }
 
-/** A run with every default filled in; plain data, written to job.json. */
+/** A training with every default filled in; plain data, written to job.json. */
 export interface TrainConfig extends TrainingArguments {
   engine: EngineSettings;
   model: string | ModelShape;

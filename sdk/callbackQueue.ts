@@ -10,7 +10,7 @@ export interface CallbackQueue {
   add: (name: keyof TrainerCallbacks, call: () => unknown) => void;
   /** Resolves when all callbacks added so far are done; rejects with the first error. */
   drain: () => Promise<void>;
-  /** Calls nothing more. */
+  /** Makes no further calls. */
   stop: () => void;
 }
 

@@ -4,7 +4,7 @@ import type { Artifact } from "./artifact.ts";
 import type { TrainerCallbacks } from "./callbacks.ts";
 import type { Checkpoints } from "./checkpoints.ts";
 
-interface Run {
+interface RunningJob {
   job: Job;
   callbacks: TrainerCallbacks;
   checkpoints: Checkpoints;
@@ -18,8 +18,8 @@ interface Call {
 }
 
 /** The callback that an engine's event calls. */
-export function callbackOf(event: EngineEvent, run: Run): Call {
-  const { job, callbacks, checkpoints, artifacts } = run;
+export function callbackOf(event: EngineEvent, running: RunningJob): Call {
+  const { job, callbacks, checkpoints, artifacts } = running;
   switch (event.event) {
     case "training.started":
       return { name: "onStarted", call: () => callbacks.onStarted?.({ job }) };

@@ -2,7 +2,15 @@ import { inspect } from "node:util";
 import { KitError } from "../protocol/error.ts";
 import { type InferRequest, isChatMessage } from "../protocol/infer.ts";
 
-const OPTIONS = ["messages", "prompt", "maxTokens", "temperature", "topP", "seed", "signal"];
+const OPTIONS = Object.keys({
+  messages: true,
+  prompt: true,
+  maxTokens: true,
+  temperature: true,
+  topP: true,
+  seed: true,
+  signal: true,
+} satisfies Record<keyof InferRequest, true>);
 
 /**
  * Checks a request that a program passed to `infer`.
@@ -25,14 +33,14 @@ export function assertRequest(request: unknown): asserts request is InferRequest
     Array.isArray(messages) && messages.length > 0 && messages.every(isChatMessage);
   if (!(messages !== undefined ? isConversation : typeof prompt === "string")) {
     throw problem(
-      'needs messages or a prompt: a list of { role: "system", "user" or "assistant", content: a text }, or a text',
+      'needs messages or a prompt: a list of { role: "system", "user" or "assistant", content: a string }, or a string',
     );
   }
   if (!isFinite(temperature) || temperature < 0) throw problem("needs a temperature of 0 or more");
-  if (!isFinite(topP) || topP <= 0 || topP > 1) throw problem("needs a topP above 0, up to 1");
+  if (!isFinite(topP) || topP <= 0 || topP > 1) throw problem("needs a topP above 0 and at most 1");
   if (!isFinite(seed)) throw problem("needs a finite number as seed");
   if (maxTokens !== undefined && !(Number.isSafeInteger(maxTokens) && Number(maxTokens) > 0)) {
-    throw problem("needs a positive whole number of maxTokens");
+    throw problem("needs a positive whole number as maxTokens");
   }
   if (signal !== undefined && !(signal instanceof AbortSignal)) {
     throw problem("needs an AbortSignal as its signal");

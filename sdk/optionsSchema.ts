@@ -4,9 +4,9 @@ import type { DatasetConfig, LoraConfig, ModelShape } from "../protocol/trainCon
 import type { TrainerCallbacks } from "./callbacks.ts";
 import type { TrainerOptions } from "./options.ts";
 
-const line = v.pipe(v.string("a text"), v.regex(/^.*\S.*$/, "a line of text that is not empty"));
+const line = v.pipe(v.string("a string"), v.regex(/^.*\S.*$/, "a non-empty, one-line string"));
 
-const text = v.pipe(v.string("a text"), v.regex(/\S/, "a text that is not empty"));
+const text = v.pipe(v.string("a string"), v.regex(/\S/, "a non-empty string"));
 
 function wholeNumber(least: number) {
   const expected = `a whole number of at least ${least}`;

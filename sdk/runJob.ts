@@ -22,13 +22,13 @@ import { asError } from "./thrown.ts";
 const LONGEST_ERROR = 8_000;
 
 /** How a job ended: `error` is there when it failed. */
-export interface RunResult {
+export interface JobResult {
   job: Job;
   artifacts: Artifact[];
   error?: Error;
 }
 
-export interface RunOptions {
+export interface RunJobOptions {
   job: OwnedJob;
   config: TrainConfig;
   engine: Pick<Engine, "name" | "train" | "load">;
@@ -48,7 +48,7 @@ export interface RunOptions {
 }
 
 /** Drives one job from its place in the queue to its last event. Never rejects. */
-export async function runJob(options: RunOptions): Promise<RunResult> {
+export async function runJob(options: RunJobOptions): Promise<JobResult> {
   const { job: owned, config, engine, callbacks, cancel, failure, onEvent } = options;
   const { onNote, callbackLimitMs } = options;
   const signal = AbortSignal.any([cancel, failure.signal]);
@@ -83,12 +83,12 @@ export async function runJob(options: RunOptions): Promise<RunResult> {
       artifacts.push(locateArtifact(event.data, owned.directory));
     }
     const job = jobAs("running");
-    const run = { job, callbacks, checkpoints, artifacts: [...artifacts] };
-    const { name, call } = callbackOf(event, run);
+    const running = { job, callbacks, checkpoints, artifacts: [...artifacts] };
+    const { name, call } = callbackOf(event, running);
     calls.add(name, call);
   }
 
-  async function finish(): Promise<RunResult> {
+  async function finish(): Promise<JobResult> {
     try {
       await options.turn(signal);
       await engine.train({
@@ -99,13 +99,13 @@ export async function runJob(options: RunOptions): Promise<RunResult> {
           try {
             handle(asEngineEvent(engine.name, reported));
           } catch (error) {
-            // Later reports could not be trusted, or not be written.
+            // Later reports can't be trusted, or can't be written.
             fail(error);
           }
         },
         onNote,
       });
-      // The engine may end well though its reports could not be used.
+      // The engine may resolve even though its reports were rejected.
       signal.throwIfAborted();
       calls.add("onCompleted", () =>
         callbacks.onCompleted?.({ job: jobAs("completed"), artifacts }),
@@ -123,7 +123,7 @@ export async function runJob(options: RunOptions): Promise<RunResult> {
     }
   }
 
-  async function endAsFailed(error: Error): Promise<RunResult> {
+  async function endAsFailed(error: Error): Promise<JobResult> {
     const message = error.message || `${error.name} without a message`;
     try {
       record({ event: "training.failed", data: { error: message.slice(0, LONGEST_ERROR) } });
@@ -139,7 +139,7 @@ export async function runJob(options: RunOptions): Promise<RunResult> {
   /** The last chance to write how the job ended, when the project's code ends the process. */
   function onExit(code: number): void {
     if (hasEnded) return;
-    const error = `The process ended with exit code ${code} before the job did. Remove the process.exit() from the callbacks, and from what they call.`;
+    const error = `The process ended with exit code ${code} before the job did. Remove the process.exit() from the callbacks and the code that they call.`;
     try {
       if (isCancelled()) record({ event: "training.cancelled", data: { step } });
       else record({ event: "training.failed", data: { error } });

@@ -23,8 +23,8 @@ export async function atCaller<T>(called: object, work: () => Promise<T>): Promi
     return await work();
   } catch (error) {
     if (isKitError(error)) {
-      const frames = call.stack?.split("\n").filter((line) => /^\s+at /.test(line)) ?? [];
-      error.stack = [`${error.name}: ${error.message}`, ...frames].join("\n");
+      const calls = call.stack?.split("\n").filter((line) => /^\s+at /.test(line)) ?? [];
+      error.stack = [`${error.name}: ${error.message}`, ...calls].join("\n");
     }
     throw error;
   }

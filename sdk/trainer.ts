@@ -8,7 +8,7 @@ import type { Job } from "../protocol/job.ts";
 import type { Artifact } from "./artifact.ts";
 import { resolveConfig } from "./config.ts";
 import { type TrainerOptions, checkOptions } from "./options.ts";
-import { type RunResult, runJob } from "./runJob.ts";
+import { type JobResult, runJob } from "./runJob.ts";
 import { asError } from "./thrown.ts";
 
 /** The key of Kit's own access to a trainer's events, shared by every copy of Kit. */
@@ -56,7 +56,7 @@ export interface Observer {
 }
 
 /**
- * Describes a training run. Checks the options at once and leaves the disk alone.
+ * Describes a training. Checks the options at once and doesn't touch the disk.
  * @throws KitError `INVALID_OPTION` naming the option and what was expected
  */
 export function createTrainer(options: TrainerOptions): Trainer {
@@ -64,7 +64,7 @@ export function createTrainer(options: TrainerOptions): Trainer {
   const cancellation = new AbortController();
   const failure = new AbortController();
   const observers: Observer[] = [];
-  let started: { created: Created; ended: Promise<RunResult> } | undefined;
+  let started: { created: Created; ended: Promise<JobResult> } | undefined;
   let isOver = false;
 
   const cancel = () =>
@@ -74,7 +74,7 @@ export function createTrainer(options: TrainerOptions): Trainer {
   if (checked.abortSignal?.aborted) cancel();
   checked.abortSignal?.addEventListener("abort", cancel, { once: true });
 
-  function begin(): { created: Created; ended: Promise<RunResult> } {
+  function begin(): { created: Created; ended: Promise<JobResult> } {
     const project = process.cwd();
     const config = resolveConfig(checked.config, project);
     const owned = createOwnedJob(project, checked.name, config);

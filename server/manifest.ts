@@ -6,7 +6,7 @@ import { type ManifestMessage, isManifestMessage } from "../protocol/manifest.ts
 import { signalGroup } from "./processGroup.ts";
 
 const LIMIT_MS = 30_000;
-/** Each is a process that builds. Several, so that after a hang a mended project loads at once. */
+/** Each is a subprocess that builds. More than one, so that a fixed project loads while an old read hangs. */
 const MOST_AT_ONCE = 4;
 
 export interface ManifestReader {
@@ -40,7 +40,7 @@ export function createManifestReader(options: ManifestReaderOptions): ManifestRe
       else reading++;
       try {
         signal.throwIfAborted();
-        if (closing.signal.aborted) throw failed("kit ui is ending. Start it again.");
+        if (closing.signal.aborted) throw failed("kit ui is shutting down. Start it again.");
         const message = await ask(options, closing.signal);
         if ("error" in message) throw failed(message.error);
         return message;
@@ -78,7 +78,7 @@ function ask(options: ManifestReaderOptions, signal: AbortSignal): Promise<Manif
     };
     const timer = setTimeout(() => {
       conclude({
-        error: `src/kit/index.ts did not finish loading within ${limitMs / 1000} s. Look for a loop or a wait that does not end, in it or in what it imports.`,
+        error: `src/kit/index.ts did not finish loading within ${limitMs / 1000} s. Remove the loop or top-level await that never ends, in this file or its imports.`,
       });
     }, limitMs);
     const settle = (message: ManifestMessage) => {
@@ -93,7 +93,7 @@ function ask(options: ManifestReaderOptions, signal: AbortSignal): Promise<Manif
     });
     child.once("error", ({ message }) =>
       settle({
-        error: `Cannot run kit: ${message}. Start kit ui again; if this stays, install Kit again.`,
+        error: `Cannot run kit: ${message}. Start kit ui again. If it happens again, reinstall Kit.`,
       }),
     );
     child.once("exit", (code, name) => settle({ error: describeEarlyExit(code, name) }));

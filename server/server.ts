@@ -18,7 +18,7 @@ import { type ListenOptions, listen } from "./http/listen.ts";
 import { cancelJobOf } from "./killedJob.ts";
 import { createJobsAnswer } from "./jobsAnswer.ts";
 import { createManifestReader } from "./manifest.ts";
-import { unfinishedJobsOf } from "./ownedJobs.ts";
+import { unfinishedJobsOf } from "./unfinishedJobs.ts";
 import { route } from "./router.ts";
 import { createRunner } from "./run/runner.ts";
 

@@ -97,7 +97,7 @@ describe("a folder imports only where its arrows point", () => {
   });
 });
 
-describe("what also runs in a browser imports nothing of Node", () => {
+describe("code that also runs in a browser imports nothing from Node", () => {
   const modules = ["node:fs", "node:fs/promises", "fs", "fs/promises", "path"];
   it.each(RUNS_IN_BROWSER.flatMap((folder) => modules.map((module) => [folder, module] as const)))(
     "%s may not import %s",

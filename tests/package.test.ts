@@ -30,7 +30,7 @@ beforeAll(async () => {
 
 afterAll(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }));
 
-it("the package holds what runs, and nothing else", () => {
+it("the package holds the files that it needs to run, and nothing else", () => {
   const paths = packed.files.map(({ path }) => path);
   const isExpected = (path: string) =>
     /^dist\/[\w/-]+\.(js|d\.ts)$/.test(path) ||
@@ -59,7 +59,7 @@ it("the package holds what runs, and nothing else", () => {
   expect(paths.filter((path) => /\.kit|node_modules|test/.test(path))).toEqual([]);
 });
 
-it("what its documentation links to is in the package", () => {
+it("every file that its documentation links to is in the package", () => {
   const paths = packed.files.map(({ path }) => path);
   // CONTRIBUTING.md is about a clone.
   const pages = paths.filter((path) => /^(docs\/[\w-]+|README|CHANGELOG|SECURITY)\.md$/.test(path));
@@ -116,7 +116,7 @@ it("npx kit init adds a project to the folder where it is installed, or makes an
   expect(dependencies).toEqual({ kit: `file:../../${packed.filename}` });
 });
 
-it("what imports kit type-checks, and trains", async () => {
+it("a project that imports kit type-checks, and trains", async () => {
   const source = `import { createKit, createTrainer, type Kit } from "kit";
 export const trainer = createTrainer({
   name: "tiny",

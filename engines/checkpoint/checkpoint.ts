@@ -9,7 +9,7 @@ import { writeDirectory } from "./directory.ts";
 import { adapterShapes, mergeAdapter } from "../llama/adapter.ts";
 import { assertShape } from "../llama/presets.ts";
 import { generationConfig, modelConfig, shapeOf } from "./modelConfig.ts";
-import { writeSafetensors } from "./safetensors.ts";
+import { FLOAT_BYTES, writeSafetensors } from "./safetensors.ts";
 import { tokenizerConfig, tokenizerJson } from "./tokenizerFiles.ts";
 import { type Weights, countOf, weightCounts, weightShapes } from "../llama/weights.ts";
 
@@ -98,7 +98,6 @@ export function assertCheckpoint(path: string): void {
 
 /** The most that WebAssembly can address. */
 const MEMORY_GIB = 4;
-const FLOAT_BYTES = 4;
 
 /** Refuses a model that no memory could hold, before its weights are read. */
 function assertPossible(path: string, shape: ModelShape): void {
@@ -117,7 +116,7 @@ function assertPossible(path: string, shape: ModelShape): void {
   if (bytes <= MEMORY_GIB * 2 ** 30) return;
   throw new KitError(
     "CHECKPOINT_INVALID",
-    `${config} describes a model that takes ${Math.ceil(bytes / 2 ** 30)} GiB, and ${MEMORY_GIB} GiB fit in memory. Use a smaller model.`,
+    `${config} describes a model that takes ${Math.ceil(bytes / 2 ** 30)} GiB, but only ${MEMORY_GIB} GiB fit in memory. Use a smaller model.`,
   );
 }
 

@@ -1,11 +1,10 @@
 import { KitError } from "../../protocol/error.ts";
 import type { WeightCounts, Weights } from "../llama/weights.ts";
 import { type OpenFile, isObject, readWhole, usePlain, usePlainIfThere } from "./plainFile.ts";
-import { useSafetensors } from "./safetensors.ts";
+import { FLOAT_BYTES, useSafetensors } from "./safetensors.ts";
 
 /** A configuration takes a few KiB, that of a tokenizer with many specials less than one MiB. */
 const MOST_JSON_BYTES = 4 * 2 ** 20;
-const FLOAT_BYTES = 4;
 /** A tensor's name, type, dimensions and place, as short as they can be written. */
 const LEAST_ENTRY_BYTES = 50;
 
@@ -54,7 +53,7 @@ export function readJson(path: string, optional?: "optional"): Record<string, un
       new KitError("CHECKPOINT_INVALID", `${path} ${problem}. Use a checkpoint that Kit saved.`, {
         cause,
       });
-    if (size > MOST_JSON_BYTES) throw invalid(`has more than ${MOST_JSON_BYTES / 2 ** 20} MiB`);
+    if (size > MOST_JSON_BYTES) throw invalid(`is larger than ${MOST_JSON_BYTES / 2 ** 20} MiB`);
     const bytes = Buffer.alloc(size);
     let value: unknown;
     try {

@@ -1,6 +1,7 @@
 import { mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
-import { KitError, messageOf } from "../../protocol/error.ts";
+import { unwritable } from "../../protocol/cannotWrite.ts";
+import { KitError } from "../../protocol/error.ts";
 
 /** Where a job's artifacts are, in its directory. */
 export const ARTIFACTS = "artifacts";
@@ -47,11 +48,7 @@ function orUnwritable(path: string, write: () => void): void {
   try {
     write();
   } catch (cause) {
-    throw new KitError(
-      "CHECKPOINT_UNWRITABLE",
-      `Cannot save ${path}: ${messageOf(cause)}. Make the folder writable, or free disk space.`,
-      { cause },
-    );
+    throw new KitError("CHECKPOINT_UNWRITABLE", unwritable(`save ${path}`, cause), { cause });
   }
 }
 

@@ -55,7 +55,7 @@ export function shapeOf(config: Record<string, unknown>): ModelShape | undefined
   return DECISIVE.every((key) => config[key] === own[key]) ? (shape as ModelShape) : undefined;
 }
 
-/** The weights mean the same only where these are as we write them. */
+/** Weights keep their meaning only if these settings equal those that Kit writes. */
 const DECISIVE = [
   "model_type",
   "vocab_size",

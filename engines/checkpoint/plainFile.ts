@@ -8,7 +8,7 @@ export interface OpenFile {
 }
 
 /**
- * Opens a file, calls `use` with it and closes it. Follows a link, as model hubs keep their files behind links.
+ * Opens a file, calls `use` with it and closes it. Follows links, which model hubs use for their files.
  * @throws KitError `CHECKPOINT_INVALID` when it is missing, unreadable or not a plain file
  */
 export function usePlain<T>(path: string, use: (file: OpenFile) => T): T {
@@ -36,7 +36,7 @@ export function usePlainIfThere<T>(path: string, use: (file: OpenFile) => T): T 
   );
 }
 
-/** Fills a buffer from a position on. Returns whether the file had enough. */
+/** Fills a buffer from a position on. Returns false if the file ends before. */
 export function readWhole(file: number, into: Uint8Array, position: number): boolean {
   for (let done = 0; done < into.length;) {
     const most = Math.min(into.length - done, CHUNK_BYTES);

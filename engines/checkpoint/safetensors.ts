@@ -7,7 +7,7 @@ const MOST_ENTRY_BYTES = 1024;
 const MOST_NOTE_BYTES = 64 * 1024;
 const LENGTH_BYTES = 8;
 const ALIGNMENT = 8;
-const FLOAT_BYTES = 4;
+export const FLOAT_BYTES = 4;
 
 /**
  * Tensors in the safetensors format: the header's length (u64, little-endian), the header (JSON),
@@ -28,7 +28,7 @@ export function writeSafetensors(weights: Weights): Buffer {
   return Buffer.concat([length, json, Buffer.alloc(padding, " "), ...data]);
 }
 
-/** The tensors of a file, still in it. */
+/** A file's tensors, not yet read. */
 export interface SafetensorsFile {
   size: number;
   headerBytes: number;
@@ -86,7 +86,7 @@ export function useSafetensors<T>(path: string, use: (file: SafetensorsFile) => 
       return found;
     }
 
-    /** The format wants the tensors one after another, to the end of the file. */
+    /** The format requires the tensors to follow one another to the end of the file. */
     function assertTiled(found: Map<string, Entry>): void {
       let end = 0;
       const inOrder = [...found].toSorted(
@@ -102,7 +102,7 @@ export function useSafetensors<T>(path: string, use: (file: SafetensorsFile) => 
     function read(name: string, { shape, data_offsets: [from, to] }: Entry): Tensor {
       const data = new Float32Array((to - from) / FLOAT_BYTES);
       if (!readWhole(file, toBytes(data), start + from)) throw invalid(`is cut off at ${name}`);
-      if (!areFinite(data)) throw invalid(`has numbers that are not finite in ${name}`);
+      if (!areFinite(data)) throw invalid(`has non-finite numbers in ${name}`);
       return { shape, data };
     }
 

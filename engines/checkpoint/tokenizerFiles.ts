@@ -53,7 +53,7 @@ export function tokenizerJson() {
   };
 }
 
-/** `tokenizer_config.json`; `prompt_style` is ours: what a bare prompt is to this model. */
+/** `tokenizer_config.json`. Its `prompt_style` is Kit's own: how this model reads a bare prompt. */
 export function tokenizerConfig({ context }: ModelShape, promptStyle: PromptStyle) {
   return {
     tokenizer_class: "PreTrainedTokenizerFast",

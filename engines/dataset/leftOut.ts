@@ -13,7 +13,7 @@ export interface LeftOut {
   maxLength: number | null;
   /** The model's, in tokens. */
   context: number;
-  /** Of a model that starts from random weights, and so could have another context. */
+  /** Set for a model that starts from random weights, whose context can be changed. */
   shape?: ModelShape;
 }
 

@@ -35,7 +35,7 @@ export function* readLines<T>(
         if (rest > LONGEST_LINE_BYTES) {
           throw new KitError(
             "DATASET_INVALID",
-            `${where}: the row has more than ${LONGEST_LINE_MIB} MiB. Write it as several rows.`,
+            `${where}: the row has more than ${LONGEST_LINE_MIB} MiB. Split it into several rows.`,
           );
         }
         // Doubles for a long line, and shrinks after it.
@@ -64,7 +64,7 @@ export function* readLines<T>(
   }
 }
 
-/** Moves a part to the start of a buffer of the given length: the same buffer, if it has it. */
+/** Moves a part to the start of a buffer of the given length. Reuses the buffer if it has that length. */
 function moved(
   buffer: Buffer<ArrayBuffer>,
   start: number,

@@ -1,13 +1,13 @@
 import { type ChatMessage, isChatMessage } from "../../protocol/infer.ts";
 import { KitError } from "../../protocol/error.ts";
 
-/** A row of a dataset as the file has it. */
+/** A row of a dataset, as written in the file. */
 export type Row =
   | { messages: ChatMessage[] }
   | { prompt: string; completion: string }
   | { text: string };
 
-/** The forms of a line, for people. */
+/** The forms of a line, for error messages. */
 export const EXPECTED_ROW =
   'one of {"messages":[{"role":"user","content":"…"},{"role":"assistant","content":"…"}]}, {"prompt":"…","completion":"…"} or {"text":"…"}';
 
@@ -33,24 +33,24 @@ export function parseRow(text: string, where: string): Row {
     const wrong = row.messages.findIndex((message) => !isChatMessage(message));
     if (wrong !== -1) {
       return fail(
-        `messages[${wrong}] needs a "role" (system, user or assistant) and a "content" text`,
+        `messages[${wrong}] needs a "role" (system, user or assistant) and a "content" string`,
       );
     }
     const messages = row.messages as ChatMessage[];
     if (!messages.some(({ role }) => role === "assistant"))
-      return fail('no message of the "assistant" to learn');
+      return fail('no "assistant" message to learn');
     return { messages };
   }
   if ("prompt" in row || "completion" in row) {
     const { prompt, completion } = row as { prompt?: unknown; completion?: unknown };
     if (prompt === undefined) return fail('a "completion" without a "prompt"');
     if (completion === undefined) return fail('a "prompt" without a "completion"');
-    if (typeof prompt !== "string") return fail('"prompt" is not a text');
-    if (typeof completion !== "string") return fail('"completion" is not a text');
+    if (typeof prompt !== "string") return fail('"prompt" is not a string');
+    if (typeof completion !== "string") return fail('"completion" is not a string');
     return { prompt, completion };
   }
   if ("text" in row) {
-    return typeof row.text === "string" ? { text: row.text } : fail('"text" is not a text');
+    return typeof row.text === "string" ? { text: row.text } : fail('"text" is not a string');
   }
   return fail('no "messages", "prompt" or "text"');
 }

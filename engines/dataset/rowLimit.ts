@@ -1,7 +1,7 @@
 import { KitError } from "../../protocol/error.ts";
 
 /**
- * Longest row that a run takes, in tokens.
+ * The longest row that a training accepts, in tokens.
  * @param maxLength as asked for; null means the model's context
  * @throws KitError `CONFIG_INVALID` when it exceeds the context
  */

@@ -5,7 +5,7 @@ import { encode, SPECIALS, specialText } from "./tokenizer.ts";
 /** How a model reads a bare prompt: as a user's message, or as the start of a text. */
 export type PromptStyle = "message" | "text";
 
-/** Tokens that are all learned from those before them, or none of them. */
+/** Consecutive tokens: either all are learned from those before them, or none. */
 export interface Span {
   tokens: Uint8Array | Uint16Array;
   isLearned: boolean;

@@ -6,7 +6,7 @@ import { type PromptStyle, type Span, spansOf } from "./chat.ts";
 import { type Examples, createExamples } from "./examples.ts";
 
 export interface Dataset {
-  /** Lines with something to learn, a count. */
+  /** A count of lines with something to learn. */
   rows: number;
   /** Of these, lines that lost their end to `maxLength`; a count. */
   cut: number;
@@ -23,13 +23,13 @@ export interface Dataset {
 }
 
 export interface ReadOptions {
-  /** Takes notes for people on how far it is. */
+  /** Takes lines for people on how far the reading has come. */
   onNote?: (text: string) => void;
   /** Bytes of memory that are left. For tests. */
   free?: () => number;
 }
 
-/** Roughly the need of the rest of a run. */
+/** Roughly what the rest of a training needs. */
 const RESERVE_BYTES = 128 * 2 ** 20;
 
 /**

@@ -90,10 +90,10 @@ export function createExamples(beforeGrowing: () => void = () => {}): Examples {
 
 type Numbers = Uint16Array | Uint32Array | Float64Array;
 
-/** Numbers a chunk: growing copies nothing, and wastes less than one. */
+/** Numbers per chunk. Growing copies nothing and wastes less than one chunk. */
 const CHUNK = 2 ** 18;
 
-/** Numbers one after the other, as many as come. */
+/** A growing array of numbers. */
 function createColumn<N extends Numbers>(create: (length: number) => N, beforeGrowing: () => void) {
   const chunks: N[] = [];
   let last = create(0);

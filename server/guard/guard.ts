@@ -6,7 +6,7 @@ import type { HostPolicy } from "./host.ts";
 import type { TokenGate } from "./token.ts";
 
 const NO_TOKEN =
-  "This page needs its token. Open the address that kit ui printed when it last started, token included; KIT_UI_TOKEN keeps it the same from one start to the next.";
+  "This page needs its token. Open the address that kit ui last printed, token included. To keep one token across restarts, set KIT_UI_TOKEN.";
 const BUSY = "Too many wrong tokens at once. Wait a few seconds, then open the address again.";
 
 /** Answers requests that it refuses. Resolves with whether the request may go on to its route. */

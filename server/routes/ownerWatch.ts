@@ -12,7 +12,7 @@ export function createOwnerWatch(
   leaseOf: () => LeaseState,
   report: (isSilent: boolean) => void,
 ): OwnerWatch {
-  // The stream reads the log between two checks, so an event of before never follows the report.
+  // The stream reads the log between two checks, so no earlier event follows the report.
   let isLogRead = false;
   let isSilent = false;
   return {

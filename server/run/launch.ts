@@ -32,7 +32,7 @@ export async function launchRun(options: LaunchOptions): Promise<RunProcess> {
   if (!release) {
     throw new KitError(
       "RUN_IN_FLIGHT",
-      `Another kit ui has been starting a run for ${LAUNCH_MS / 1_000} s. Try again; if this stays, remove ${directory}/launch.lock.`,
+      `Another kit ui has been starting a run for ${LAUNCH_MS / 1_000} s. Try again. If it happens again, remove ${directory}/launch.lock.`,
     );
   }
   try {

@@ -54,7 +54,7 @@ export function writeRunRecord(project: string, record: RunRecord): void {
 
 /**
  * Shows servers that cannot see a run's process, as in another container, that it is alive.
- * @returns shows them that it has ended
+ * @returns a function that shows them that it has ended
  */
 export function holdClaim(project: string, id: string): () => void {
   const timer = setInterval(() => setTime(project, id, new Date()), RENEWAL_MS);

@@ -77,7 +77,8 @@ export function createRunner(options: RunnerOptions): Runner {
 
   return {
     async start() {
-      if (isClosed) throw new KitError("CLOSED", "kit ui is ending. Start it again to train.");
+      if (isClosed)
+        throw new KitError("CLOSED", "kit ui is shutting down. Start it again to train.");
       if (starting || inFlight()) throw inFlightError();
       starting = launchRun({ project, kit, isInFlight: () => inFlight() !== undefined });
       try {

@@ -38,7 +38,7 @@ it("a line has both figures with three digits, their ratio and what the goal ask
   ]);
 });
 
-it("the columns are as wide as what is in them", () => {
+it("the columns are as wide as their contents", () => {
   const lines: Measured[] = [{ part: "a long name of a part", ours: 1, unit: "ms" }];
   const widths = formatTable([{ row: ROW, lines }])
     .split("\n")
@@ -60,7 +60,7 @@ it.each([
   { goal: moreAtMost(10), met: [110, 100], missed: [111, 100] },
   { goal: ratioAtMost(1.5), met: [15, 10], missed: [16, 10] },
   { goal: ratioAtLeast(0.5), met: [5, 10], missed: [4, 10] },
-])("a goal is met at its limit, and one that is missed is told in a word: %#", (example) => {
+])("a goal is met at its limit, and a word marks a missed one: %#", (example) => {
   const mark = ([ours = NaN, baseline]: number[]) =>
     cellsOf({ ours, baseline, unit: "ms", goal: example.goal })[7];
   expect([mark(example.met), mark(example.missed)]).toEqual(["✓", "✗ missed"]);

@@ -47,7 +47,7 @@ function typecheck(project: string) {
 }
 
 describe("kit init", () => {
-  it("writes every file of the quickstart and says what is next", async () => {
+  it("writes every file of the quickstart and prints the next step", async () => {
     const folder = createProject();
     const { code, stdout, stderr } = await runKit(folder, ["init", "dates"]);
     const project = join(folder, "dates");

@@ -129,7 +129,7 @@ it("leaves alone a folder where it would write a file", async () => {
   expect(await initIn(project)).toContain("left alone: ");
 });
 
-it("leaves the name alone, and says so to who asks for another", async () => {
+it("keeps the name, and says so when --name asks for another", async () => {
   const project = createProject({ "package.json": `{"name":"mine"}` });
   expect(await initIn(project, "--name", "other")).toContain("left alone: package.json (name)");
   expect(JSON.parse(read(project, "package.json"))).toMatchObject({ name: "mine" });

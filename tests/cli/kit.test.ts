@@ -31,7 +31,7 @@ describe("kit", () => {
     },
   );
 
-  it("--help to a reader that has left is no error", async () => {
+  it("--help into a closed pipe succeeds", async () => {
     const { child, ended } = startKit("/", ["--help"]);
     child.stdout.destroy();
     expect(await ended).toMatchObject({ code: 0, stderr: "" });

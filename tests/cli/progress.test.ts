@@ -17,7 +17,7 @@ const ARTIFACT: Artifact = { step: 1, kind: "model", path: "artifacts/step-1" };
 const BOX_WIDTH = 68;
 const PHONE_WIDTH = 51;
 
-function createTold(changes: Partial<TrainConfig> = {}, directory = "d") {
+function createPrinter(changes: Partial<TrainConfig> = {}, directory = "d") {
   let seconds = 0;
   const config = { ...CONFIG, ...changes };
   const progress = createProgress({
@@ -50,32 +50,32 @@ function createTold(changes: Partial<TrainConfig> = {}, directory = "d") {
   return at;
 }
 
-it("says what it trains, on what, and how much of it, aligned", () => {
-  expect(createTold()(0).started({ tokens: 81_204, epochs: 8, format: "{text}", cut: 0 }))
+it("prints the model, its data and their sizes, aligned", () => {
+  expect(createPrinter()(0).started({ tokens: 81_204, epochs: 8, format: "{text}", cut: 0 }))
     .toBe(`training kit/nano
   parameters  117,000
   data        data/train.jsonl
   rows        4,000 of {text}
   tokens      81,204
-  steps       1,000 with 32 rows each; the first compiles the model
+  steps       1,000 with 32 rows each
   passes      8 over the data`);
 });
 
-it("says what an adapter is trained on, and leaves out what an engine does not tell", () => {
+it("names an adapter's base, and omits what an engine does not report", () => {
   const lora = { r: 8, alpha: 16, targetModules: ["q_proj"] };
   const dataset = { type: "jsonl", path: "/data/train.jsonl" } as const;
   const model = "/home/me/dates/.kit/jobs/a/artifacts/step-4";
-  expect(createTold({ lora, dataset })(0).started({ model }))
+  expect(createPrinter({ lora, dataset })(0).started({ model }))
     .toBe(`training .kit/jobs/a/artifacts/step-4
   parameters  117,000 of an adapter (LoRA, r 8, alpha 16)
   data        /data/train.jsonl
   rows        4,000
-  steps       1,000 with 32 rows each; the first compiles the model`);
+  steps       1,000 with 32 rows each`);
 });
 
 it("warns of rows that are left out or cut, which would otherwise be missed in silence", () => {
   const warned = (more: Partial<EventData["training.started"]>) => {
-    const [, warning] = createTold()(0).started(more).split("the first compiles the model\n");
+    const [, warning] = createPrinter()(0).started(more).split("32 rows each\n");
     return warning;
   };
   expect(warned({ rows: 9, cut: 1, leftOut: 11, maxLength: 256, keepLeftOut: "maxLength: 600" }))
@@ -95,7 +95,7 @@ it("warns of rows that are left out or cut, which would otherwise be missed in s
 });
 
 it("estimates the time left from the first log on, and the speed with it, so that compiling does not count", () => {
-  const at = createTold({ maxSteps: 100 });
+  const at = createPrinter({ maxSteps: 100 });
   at(0).started();
   const log = (step: number) => ({ step, loss: 1.23456, tokensPerSecond: 1234.5 });
   expect(at(60).log(log(1))).toBe("step   1/100 loss 1.2346");
@@ -106,7 +106,7 @@ it("estimates the time left from the first log on, and the speed with it, so tha
 
 it("keeps each line of a usual job within the box of the page, and a step's within a phone's", () => {
   const directory = ".kit/jobs/20261121-095830-123-k3f9";
-  const at = createTold({ lora: { r: 8, alpha: 16, targetModules: ["q_proj"] } }, directory);
+  const at = createPrinter({ lora: { r: 8, alpha: 16, targetModules: ["q_proj"] } }, directory);
   const saved = { ...ARTIFACT, kind: "adapter", path: "artifacts/step-1000" } as const;
   const model = `${directory}/${saved.path}`;
   const step = { loss: 10.23456, tokensPerSecond: 12_345.6 };
@@ -126,20 +126,20 @@ it.each([
   [10_001, " 2h 46m left"],
   [1_000_002, " 11d 13h left"],
 ])("shows hours and days when there are some: %i steps of a second", (maxSteps, left) => {
-  const at = createTold({ maxSteps });
+  const at = createPrinter({ maxSteps });
   at(0).started();
   at(0).log({ step: 1 });
   expect(at(1).log({ step: 2 })).toContain(left);
 });
 
 it("claims no speed of a run that is over with its first step", () => {
-  const at = createTold({ maxSteps: 1 });
+  const at = createPrinter({ maxSteps: 1 });
   at(0).started();
   expect(at(3).log({ step: 1, loss: 5.5, tokensPerSecond: 16 })).toBe("step 1/1 loss 5.5000");
 });
 
 it("has a word for a loss that is missing or not finite", () => {
-  const at = createTold({ maxSteps: 2 });
+  const at = createPrinter({ maxSteps: 2 });
   at(0).started();
   expect(at(1).log({ step: 1 })).toBe("step 1/2 loss n/a");
   expect(at(1).log({ step: 1, loss: null })).toBe("step 1/2 loss n/a");
@@ -147,14 +147,14 @@ it("has a word for a loss that is missing or not finite", () => {
 });
 
 it("gives no time left, and no nonsense, when steps go back", () => {
-  const at = createTold({ maxSteps: 9 });
+  const at = createPrinter({ maxSteps: 9 });
   at(0).started();
   at(1).log({ step: 5, loss: 1 });
   expect(at(2).log({ step: 3, loss: 1 })).not.toContain("left");
 });
 
-it("says at the end where the last artifact lies and how to use it, and counts no time in the queue", () => {
-  const at = createTold();
+it("ends with the last artifact's path and how to use it, and counts no time in the queue", () => {
+  const at = createPrinter();
   at(500).started();
   expect(at(565).completed()).toBe("completed in 1m 05s");
   expect(at(500).saved(ARTIFACT)).toBe("checkpoint d/artifacts/step-1");
@@ -166,8 +166,8 @@ it("says at the end where the last artifact lies and how to use it, and counts n
   expect(at(565).completed()).toContain("= AutoPeftModelForCausalLM.from_pretrained(");
 });
 
-it("says of a cancelled job what it left, and of a failed one that and why", () => {
-  const at = createTold();
+it("names a cancelled job's last artifact, and also the reason of a failed one", () => {
+  const at = createPrinter();
   const cancel = () =>
     at(0)
       .progress.text({ event: "training.cancelled", data: { step: 3 } })

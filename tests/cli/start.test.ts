@@ -29,7 +29,7 @@ describe("kit start", () => {
       "  data        data.jsonl",
       "  rows        8 of \\{prompt, completion\\}",
       "  tokens      48",
-      "  steps       4 with 2 rows each; the first compiles the model",
+      "  steps       4 with 2 rows each",
       "  passes      1 over the data",
       step(1),
       step(2) + pace,
@@ -47,7 +47,7 @@ describe("kit start", () => {
     expect(job?.status).toBe("completed");
   });
 
-  it("trains what was built before, and builds when nothing was", async () => {
+  it("trains the last build, and builds if there is none", async () => {
     const project = createTinyProject(tinySource({ name: "old", options: "maxSteps: 1," }));
     expect(await runKit(project, ["start"])).toMatchObject({
       stdout: expect.stringContaining(" old\n"),
@@ -71,26 +71,26 @@ describe("kit start", () => {
 console.log(Level.High, rows.length); process.exit();`;
     const files = { [level]: "export enum Level { High = 7 }", [rows]: "[]" };
     const project = createTinyProject(tinySource({ before }), files);
-    const told = async () => (await runKit(project, ["start"])).stderr.split("\n")[0];
+    const firstLine = async () => (await runKit(project, ["start"])).stderr.split("\n")[0];
     const none =
-      "kit: src/kit/index.ts ended the process (exit code 0) while it was loaded. Remove the process.exit() from it or from what it imports.";
+      "kit: src/kit/index.ts ended the process (exit code 0) while it was loaded. Remove the process.exit() from this file or its imports.";
     expect((await runKit(project, ["build"])).code).toBe(0);
-    expect(await told()).toBe(none);
+    expect(await firstLine()).toBe(none);
 
     // Another time, the same content.
     utimesSync(join(project, level), new Date(), new Date(Date.now() + 3_600_000));
-    expect(await told()).toBe(none);
+    expect(await firstLine()).toBe(none);
     // Another content, an older time; of an enum only the value is in the bundle.
     writeFileSync(join(project, level), "export enum Level { High = 8 }");
     utimesSync(join(project, level), new Date(0), new Date(0));
-    expect(`${await told()}\n`).toBe(stale("src/kit/level.ts changed"));
+    expect(`${await firstLine()}\n`).toBe(stale("src/kit/level.ts changed"));
     writeFileSync(join(project, level), files[level]!);
-    expect(await told()).toBe(none);
+    expect(await firstLine()).toBe(none);
 
     rmSync(join(project, rows));
-    expect(`${await told()}\n`).toBe(stale("shared/rows.json was removed"));
+    expect(`${await firstLine()}\n`).toBe(stale("shared/rows.json was removed"));
     writeFileSync(join(project, entry), "");
-    expect(`${await told()}\n`).toMatch(/^kit: \S+ and 1 more \S+/);
+    expect(`${await firstLine()}\n`).toMatch(/^kit: \S+ and 1 more \S+/);
   });
 
   it("says nothing of a bundle that does not name its files", async () => {
@@ -139,7 +139,7 @@ console.log(Level.High, rows.length); process.exit();`;
     expect((await runKit(project, ["start"])).code).toBe(0);
   });
 
-  it("shows what the project's code prints between its own lines", async () => {
+  it("prints the project's own output between its lines", async () => {
     const options = `maxSteps: 1, callbacks: { onLog: ({ step }) => console.log("mine", step) },`;
     const { stdout } = await runKit(createTinyProject(tinySource({ options })), ["start"]);
     expect(stdout).toContain("\nmine 1\n");
@@ -193,7 +193,7 @@ export function own({ room }: Place): never {\n  throw new Error("no room left: 
     expect(stderr).toMatch(/\n    at own \(\S*src\/kit\/own\.ts:6:9\)\n.*src\/kit\/index\.ts:/);
   });
 
-  it("when a callback waits for what never comes", async () => {
+  it("when a callback awaits a promise that never settles", async () => {
     const options = `callbacks: { onLog: () => new Promise(() => {}) },`;
     const project = createTinyProject(tinySource({ options }));
     const { code, stderr } = await runKit(project, ["start"]);

@@ -87,7 +87,7 @@ describe("wrong input is one line without a stack, and exit code 1", () => {
     [
       "wrong in one line",
       '{"text":"a"}\n{"text":1}',
-      /^failed: \S+data\.jsonl:2: "text" is not a text/,
+      /^failed: \S+data\.jsonl:2: "text" is not a string/,
     ],
   ])("for a dataset that is %s: the job has failed", async (_, data, message) => {
     const source = tinySource();

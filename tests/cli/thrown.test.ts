@@ -72,7 +72,7 @@ test.each([
   [
     "infer, later",
     "new Promise((go) => setTimeout(go)).then(() => infer({ prompt: `1`, maxTokens: 0 }))",
-    "infer needs a positive whole number of maxTokens.",
+    "infer needs a positive whole number as maxTokens.",
   ],
   [
     "infer, on its thread",

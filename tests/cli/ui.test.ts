@@ -45,7 +45,7 @@ describe("kit ui", () => {
     expect(await ended).toEqual({ code: 0, stdout: line, stderr: "" });
   });
 
-  it("exits with 1 and a sentence when the port it was told is taken", async () => {
+  it("exits with 1 and a sentence when the named port is taken", async () => {
     const port = await holdPort();
     const project = createTinyProject();
     expect(await runKit(project, ["ui", "--no-open", "--port", String(port)])).toEqual({

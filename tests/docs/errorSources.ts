@@ -6,7 +6,7 @@ import ts from "typescript";
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const FOLDERS = ["protocol", "disk", "jobs", "engines", "sdk", "server", "cli", "src"];
 const CLASSES = new Set(["KitError"]);
-/** What `kit --help` and a wrong use of it say. */
+/** The texts of `kit --help` and of errors in its use. */
 const COMMANDS = "cli/kit.ts";
 /** Text of several words that begins and ends as a sentence does. */
 const SENTENCE = /^(?:[A-Z]|createTrainer|kit ui |src\/kit\/)\S* .* .*(?:[.?!]|with: \$\{.*\})$/s;
@@ -15,13 +15,13 @@ const SENTENCE = /^(?:[A-Z]|createTrainer|kit ui |src\/kit\/)\S* .* .*(?:[.?!]|w
 export interface Said {
   /** Empty for one that stands in the code by itself. */
   key: string;
-  /** What it says; anything stands where the code fills something in. */
+  /** Its words; matches anything where the code fills something in. */
   pattern: RegExp;
   /** `engines/embedded/train/train.ts:97` */
   place: string;
 }
 
-/** Every error that the product's code makes with a code of its own, every one it answers by HTTP, every other sentence. */
+/** Every error with a code, every error sent over HTTP and every other sentence in the product's code. */
 export function findErrors(): Said[] {
   const files = FOLDERS.flatMap((folder) =>
     readdirSync(join(ROOT, folder), { recursive: true, encoding: "utf8" })

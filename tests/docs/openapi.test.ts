@@ -103,7 +103,7 @@ test("the reference has the statuses that the server's source names", () => {
   expect(new Set([...documented, ...[...ANYWHERE.keys()].map(String)])).toEqual(new Set(named));
 });
 
-test("who may not come in is answered as the reference says, whatever they ask for", async () => {
+test("clients that are refused are answered as the reference says, whatever they ask for", async () => {
   const open = await startServer();
   const guarded = await startServer({ token: TOKEN });
   const refusals: [number, number, string, Record<string, string>][] = [
@@ -133,7 +133,7 @@ test("who may not come in is answered as the reference says, whatever they ask f
   await Promise.all(waiting);
 });
 
-test("a method that a path does not have is told those that it has", async () => {
+test("the answer to a wrong method names the right ones", async () => {
   const { port } = await startServer();
   for (const path of Object.keys(REFERENCE.paths)) {
     const target = targetOf(`GET ${path}`);
@@ -149,7 +149,7 @@ test("a method that a path does not have is told those that it has", async () =>
   }
 });
 
-test("what is too slow or too long is answered as the reference says", async () => {
+test("requests that are too slow or too long are answered as the reference says", async () => {
   const { port } = await startServer({ limits: { headersMs: 50, checkMs: 10 } });
   const sent = { 408: "GET / HT", 431: asBytes("/", [`A: ${"a".repeat(40_000)}`]) };
   for (const [status, bytes] of Object.entries(sent)) {
@@ -215,7 +215,7 @@ test("a run is answered as the reference says, from the manifest to the end of i
   await ask(port, "GET /api/jobs/{id}/events", { target, headers: { "last-event-id": last } });
 });
 
-test("what goes wrong is answered as the reference says", async () => {
+test("server errors are answered as the reference says", async () => {
   const busy = await startServer(scripted(`await gate("over");`));
   const first = askRaw(busy.port, "/api/train", "POST");
   await vi.waitFor(async () => {

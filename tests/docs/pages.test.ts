@@ -154,7 +154,7 @@ test.each(TRAINING_PAGES)("what %s shows is trained", { timeout: LIMIT_MS }, asy
   expect(bench.lastJob()?.status).toBe("completed");
 });
 
-test("what the other pages show does as they say", { timeout: LIMIT_MS }, async () => {
+test("the other pages' snippets do what the pages say", { timeout: LIMIT_MS }, async () => {
   const project = createTinyProject();
   const bench = createBench(project);
   await bench.use({ language: "sh", code: "npx kit start" });

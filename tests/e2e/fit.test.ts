@@ -40,7 +40,7 @@ function linesOf(page: Page, text: string): Promise<number> {
   return page.evaluate<number>(`(${LINES_OF})(${JSON.stringify(text)})`);
 }
 
-test("on a laptop's window nothing scrolls but the boxes, and what Kit prints fits them", async () => {
+test("in a laptop's window only the boxes scroll, and Kit's output fits them", async () => {
   const project = createTinyProject();
   const jobs = createJobs(project);
   leaveRun(project, `${LINE}\n${STEP}\n`.repeat(50));

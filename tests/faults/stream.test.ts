@@ -205,7 +205,7 @@ async function readUntil(response: IncomingMessage, isEnough: (text: string) => 
   return text;
 }
 
-test("nginx passes on each event, and each thing that a run prints, as it is written", async () => {
+test("nginx passes on each event, and each piece of a run's output, as it is written", async () => {
   const EVENTS = repeated(50);
   const project = createProject();
   const kit = standIn(

@@ -112,7 +112,7 @@ test("a reader that was itself stopped does not count that time", () => {
   expect(check()).toBe("silent");
 });
 
-test("a forgotten lease is checked anew", () => {
+test("a forgotten lease is checked again from the start", () => {
   const { check, pass, watch } = foreignLease();
   check();
   pass(60_001);

@@ -140,7 +140,7 @@ test("invalid lines are skipped", async () => {
   expect(readLogTail(path)).toHaveLength(2);
 });
 
-test("a record's offset is behind its newline, and reading goes on from it", async () => {
+test("a record's offset is after its newline, and reading resumes there", async () => {
   const path = logFile();
   const log = openLog(path);
   for (let step = 1; step <= 5; step++) log.append(logged(step));
@@ -151,7 +151,7 @@ test("a record's offset is behind its newline, and reading goes on from it", asy
   expect((await readAll(path, offsets[2])).map(({ offset }) => offset)).toEqual(offsets.slice(3));
 });
 
-test("offsets count bytes, also behind junk and letters of several bytes", async () => {
+test("offsets count bytes, even after junk and letters of several bytes", async () => {
   const path = logFile();
   writeFileSync(path, "jünk 🤖\n");
   const log = openLog(path);
@@ -272,7 +272,7 @@ test("a log that is missing, or no file, has no tail", () => {
   expect(readLogTail(createProject())).toEqual([]);
 });
 
-test("reading can begin at the start and behind each newline, and nowhere else", () => {
+test("reading can begin at the start and after each newline, and nowhere else", () => {
   const path = logFile();
   const log = openLog(path);
   log.append(STARTED);

@@ -108,7 +108,7 @@ test("invalid lines and an unfinished last line are skipped", async () => {
   expect(dataOf(await readThinned(path))).toEqual([{ step: 1, loss: 1 }]);
 });
 
-test("offsets are behind the records' newlines, also behind lines of several chunks", async () => {
+test("offsets are after the records' newlines, even after lines of several chunks", async () => {
   const long = line("training.failed", { error: "é".repeat(400_000) });
   const lines = [STARTED, logged(1), logged(2)].map(({ event, data }) => line(event, data));
   const path = logFile([lines[0]!, long, lines[1]!, long, lines[2]!]);

@@ -43,7 +43,7 @@ test.each([
   ].map((path) => ({ event: "checkpoint.saved", data: { ...SAVED, path } })),
 ])("anything else is refused in one sentence: %j", (reported) => {
   expect(() => asEngineEvent("mine", reported)).toThrow(
-    /^The engine mine reported .*, which is not an event of a job\. Use versions of Kit and of the engine that fit each other\.$/,
+    /^The engine mine reported .*, which is not an event of a job\. Use versions of Kit and the engine that work together\.$/,
   );
 });
 

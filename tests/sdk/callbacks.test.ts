@@ -120,7 +120,7 @@ describe("callbacks", () => {
     },
   );
 
-  it("fail the job with words even when what they throw has none", async () => {
+  it("fail the job with a message even when the thrown value has none", async () => {
     const project = enterProject();
     const trainer = createTinyTrainer({
       callbacks: {

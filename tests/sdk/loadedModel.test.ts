@@ -27,7 +27,7 @@ test.each([
   [{ messages: [{ role: "bot", content: "x" }] }, /infer needs messages or a prompt/],
   [{ prompt: "x", temperature: -1 }, /infer needs a temperature of 0 or more/],
   [{ prompt: "x", topP: 0 }, /infer needs a topP above 0/],
-  [{ prompt: "x", maxTokens: 0.5 }, /infer needs a positive whole number of maxTokens/],
+  [{ prompt: "x", maxTokens: 0.5 }, /infer needs a positive whole number as maxTokens/],
   [{ messages: "x" }, /infer needs messages or a prompt/],
   [{ prompt: [{ role: "user", content: "x" }] }, /infer needs messages or a prompt/],
   [{ prompt: "x", temperature: "hot" }, /infer needs a temperature of 0 or more/],

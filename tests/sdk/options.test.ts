@@ -1,5 +1,6 @@
 import { readdirSync } from "node:fs";
 import { afterEach, describe, expect, it } from "vitest";
+import { availableSimd } from "../../engines/embedded/kernels/simd.ts";
 import type { KitError } from "../../protocol/error.ts";
 import { createKit } from "../../sdk/kit.ts";
 import { resolveConfig } from "../../sdk/config.ts";
@@ -29,7 +30,7 @@ function problemOf(call: () => unknown): KitError {
 describe("createTrainer's options", () => {
   it("have a default for all but a name and a dataset", () => {
     expect(resolveConfig(checkOptions(least).config, "/project")).toEqual({
-      engine: { name: "embedded", simd: expect.stringMatching(/^(plain|relaxed)$/) },
+      engine: { name: "embedded", simd: availableSimd() },
       model: "kit/nano",
       dataset: { type: "jsonl", path: "/project/data.jsonl" },
       lora: null,
@@ -80,10 +81,10 @@ describe("createTrainer's options", () => {
   });
 
   it.each([
-    [{ name: "" }, "createTrainer: \"name\" must be a line of text that is not empty, but is ''."],
-    [{ name: "a\nb" }, "\"name\" must be a line of text that is not empty, but is 'a\\nb'."],
-    [{ dataset: { type: "jsonl", path: " " } }, '"dataset.path" must be a text that is not empty'],
-    [{ name: 7 }, 'createTrainer: "name" must be a text, but is 7.'],
+    [{ name: "" }, "createTrainer: \"name\" must be a non-empty, one-line string, but is ''."],
+    [{ name: "a\nb" }, "\"name\" must be a non-empty, one-line string, but is 'a\\nb'."],
+    [{ dataset: { type: "jsonl", path: " " } }, '"dataset.path" must be a non-empty string'],
+    [{ name: 7 }, 'createTrainer: "name" must be a string, but is 7.'],
     [{ name: undefined }, 'createTrainer needs the option "name".'],
     [{ dataset: undefined }, 'createTrainer needs the option "dataset".'],
     [{ dataset: "data.jsonl" }, '"dataset" must be { type: "jsonl", path }, but is \'data.jsonl\''],
@@ -127,7 +128,7 @@ describe("createTrainer's options", () => {
     [{ engine: { name: "mine" } }, 'createTrainer needs the option "engine.prepare".'],
     [{ abortSignal: {} }, '"abortSignal" must be an AbortSignal, but is {}.'],
     [{ model: null }, "a model's name or { layers, heads, width, context }, but is null."],
-    [{ model: 3 }, '"model" must be a text, but is 3.'],
+    [{ model: 3 }, '"model" must be a string, but is 3.'],
     [
       { model: { layers: 0, heads: 1, width: 8, context: 32 } },
       '"model.layers" must be a whole number of at least 1, but is 0.',

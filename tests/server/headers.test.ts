@@ -146,7 +146,7 @@ test("an error in an answer that has begun only cuts it off", async () => {
   expectSecure(await closed(), 200);
 });
 
-test("each of pipelined answers has them, and nonsense behind requests gets none", async () => {
+test("each pipelined answer has them, and nonsense after requests gets no answer", async () => {
   const server = await startServer();
   const all = ["/", "/nothing", "//evil"].map((target) => asBytes(target)).join("");
   expectSecure(

@@ -52,7 +52,7 @@ async function frameCount(body: ReturnType<typeof readBody>, count: number): Pro
   return parseFrames(await body.until((text) => parseFrames(text).length >= count));
 }
 
-test("a line of 600 MB is passed over, and the events behind it are sent", async () => {
+test("a line of 600 MB is skipped, and the events after it are sent", async () => {
   const { frames, job } = await startWith([STARTED, logged(1)]);
   truncateSync(logOf(job), 6e8);
   appendRaw(job, "\n");
@@ -318,7 +318,7 @@ test("a job whose folder is deleted while it is watched ends", async () => {
   expect((await ask()).status).toBe(404);
 });
 
-test("a reader that is slow gets everything, once and in order", async () => {
+test("a slow reader gets everything, once and in order", async () => {
   const { ask, job } = await startWith([]);
   const response = await ask();
   const steps = Array.from({ length: 400 }, (_, n) => n + 1);

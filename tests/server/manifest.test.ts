@@ -37,7 +37,7 @@ test("a project's trainer is found", async () => {
   expect(existsSync(join(project, ".kit", "build", "index.mjs"))).toBe(true);
 });
 
-test("each reading builds anew", async () => {
+test("each read builds again", async () => {
   const { project, url } = await askManifest({ "src/kit/index.ts": TRAINER });
   writeFileSync(join(project, "src/kit/index.ts"), TRAINER.replace("dates", "years"));
   const again = await fetch(`${url}api/manifest`);
@@ -74,7 +74,7 @@ test("an import that throws comes with its message and place", async () => {
 });
 
 test("a wrong option comes with its name", async () => {
-  expect(await refusal(TRAINER.replace('"dates"', "7"))).toMatch(/"name" must be a text/);
+  expect(await refusal(TRAINER.replace('"dates"', "7"))).toMatch(/"name" must be a string/);
 });
 
 test.each([0, 7])("an import that exits with code %d is reported", async (code) => {
@@ -88,7 +88,7 @@ test("an import that is killed is reported", async () => {
 });
 
 test("a top-level await that never settles is reported at once", async () => {
-  expect(await refusal("await new Promise(() => {}); export {};")).toMatch(/await .*not settle/);
+  expect(await refusal("await new Promise(() => {}); export {};")).toMatch(/await .*never settles/);
 });
 
 test.each([
@@ -103,7 +103,7 @@ test.each([
   const { url } = await startServer({ project, ...limit });
   const response = await fetch(`${url}api/manifest`);
   expect(response.status).toBe(422);
-  expect(await errorOf(response)).toMatch(/did not finish loading within 1\.5 s\. Look for a loop/);
+  expect(await errorOf(response)).toMatch(/did not finish loading within 1\.5 s\. Remove the loop/);
   expect(processesIn(project)).toEqual([]);
 });
 
@@ -190,7 +190,7 @@ test("while the server closes, its run ends in peace and no project is read", as
   await output.until((text) => text.endsWith("asked"));
   const response = await fetch(`${url}api/manifest`);
   expect(response.status).toBe(422);
-  expect(await errorOf(response)).toBe("kit ui is ending. Start it again.");
+  expect(await errorOf(response)).toBe("kit ui is shutting down. Start it again.");
   expect(existsSync(join(project, "read"))).toBe(false);
   openGate(project, "end");
   await closed;

@@ -54,7 +54,7 @@ test("reading with a cache, in parts of any length, gives the logits of Llama's 
   }
 });
 
-test("the directory has what transformers looks for", () => {
+test("the directory has the files that transformers reads", () => {
   const path = join(scratchDirectory(), "step-1");
   saveModel(path, tinyWeights(), { ...NOTES, state: { global_step: 1 } });
   expect(readdirSync(path).toSorted()).toEqual([
@@ -129,7 +129,7 @@ test.each([
   expect(() => readCheckpoint(path)).toThrow(message);
 });
 
-test("a directory that is no checkpoint, or another kind of model's, is a clear error", () => {
+test("a directory without a checkpoint, or with another kind of model, is a clear error", () => {
   const path = scratchDirectory();
   expect(() => readCheckpoint(path)).toThrow(/There is no .*config\.json\. Use the directory/);
   writeFileSync(join(path, "config.json"), '{"model_type":"gpt2"}');
@@ -156,7 +156,7 @@ test("weights of another shape are named", () => {
   expect(() => readCheckpoint(path)).toThrow(/model\.norm\.weight is 9, not 8/);
 });
 
-test("an adapter is in PEFT's layout and reloads, merged, to what was trained", () => {
+test("an adapter is in PEFT's layout and reloads, merged, as it was trained", () => {
   const directory = scratchDirectory();
   const base = tinyWeights();
   saveModel(join(directory, "base"), base, NOTES);

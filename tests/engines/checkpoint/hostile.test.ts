@@ -64,7 +64,7 @@ function problemOf(path: string): string {
 test.each([
   [{ num_hidden_layers: 1e5 }, "cannot hold the 900002 tensors"],
   [{ num_hidden_layers: 1e7 }, "fit in memory"],
-  [{ num_hidden_layers: 1e9 }, /takes \d+ GiB, and 4 GiB fit in memory/],
+  [{ num_hidden_layers: 1e9 }, /takes \d+ GiB, but only 4 GiB fit in memory/],
   [{ num_hidden_layers: 1e300 }, "fit in memory"],
   [{ num_hidden_layers: 3 }, "cannot hold the 29 tensors"],
   [{ num_hidden_layers: -2 }, "model.layers must be a positive whole number, not -2."],
@@ -150,7 +150,7 @@ test.each([NaN, Infinity, -Infinity])("weights that are %s are refused by name",
   const weights = tinyWeights();
   weights["model.norm.weight"]!.data[7] = value;
   saveModel(path, weights, NOTES);
-  expect(problemOf(path)).toMatch("has numbers that are not finite in model.norm.weight");
+  expect(problemOf(path)).toMatch("has non-finite numbers in model.norm.weight");
 });
 
 test("an adapter that names itself as its base, or one that names it, is one sentence", () => {

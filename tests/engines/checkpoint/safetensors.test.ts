@@ -13,7 +13,7 @@ function fileOf(header: string): Buffer {
   return Buffer.concat([length, Buffer.from(header), Buffer.alloc(8)]);
 }
 
-test("what is written is what is read", () => {
+test("tensors are read as they were written", () => {
   expect(readAll(scratchFile("a.safetensors", writeSafetensors(WEIGHTS)))).toEqual(WEIGHTS);
 });
 

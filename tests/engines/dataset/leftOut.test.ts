@@ -4,13 +4,13 @@ import { keepLeftOut } from "../../../engines/dataset/leftOut.ts";
 const NANO = { layers: 2, heads: 4, width: 64, context: 256 };
 const FOUND = { rows: 9, leftOut: 11, needed: 600, maxLength: null, context: 256 };
 
-test("a model from scratch is told with the context that keeps every row", () => {
+test("for a model from scratch, the advice names the context that keeps every row", () => {
   expect(keepLeftOut({ ...FOUND, shape: NANO })).toBe(
     "model: { layers: 2, heads: 4, width: 64, context: 600 }",
   );
 });
 
-test("maxLength is told where it alone leaves rows out, and with the model where both do", () => {
+test("the advice names maxLength if it alone leaves rows out, and the model too if both do", () => {
   expect(keepLeftOut({ ...FOUND, maxLength: 64, context: 1024, shape: NANO })).toBe(
     "maxLength: 600",
   );
@@ -23,7 +23,7 @@ test("a checkpoint keeps its context, so that another model is needed", () => {
   expect(keepLeftOut(FOUND)).toBe("a model with a context of 600 tokens");
 });
 
-test("nothing is told when no more than a tenth is left out", () => {
+test("there is no advice when at most a tenth is left out", () => {
   expect(keepLeftOut({ ...FOUND, rows: 18, leftOut: 2 })).toBeUndefined();
   expect(keepLeftOut({ ...FOUND, rows: 17, leftOut: 2 })).toBeDefined();
   expect(keepLeftOut({ ...FOUND, leftOut: 0 })).toBeUndefined();

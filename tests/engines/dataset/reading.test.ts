@@ -26,6 +26,6 @@ test("a small dataset is read without a word, unless that takes long", () => {
   expect(notesOf(11, 12e6)).toEqual(["reading the dataset: 10,000 rows, 10 MB of 12 MB"]);
 });
 
-test("what comes through a pipe has no size", () => {
+test("a pipe has no size", () => {
   expect(notesOf(11, 0)).toEqual(["reading the dataset: 10,000 rows, 10 MB"]);
 });

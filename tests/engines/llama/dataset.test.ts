@@ -79,15 +79,18 @@ test.each([
   ["{}", /train\.jsonl:3: no "messages", "prompt" or "text"/],
   ['{"prompt":"a"}', /train\.jsonl:3: a "prompt" without a "completion"\. Write one/],
   ['{"completion":"a"}', /train\.jsonl:3: a "completion" without a "prompt"\. Write one/],
-  ['{"prompt":"a","completion":null}', /train\.jsonl:3: "completion" is not a text/],
-  ['{"prompt":1,"completion":"a"}', /train\.jsonl:3: "prompt" is not a text/],
-  ['{"text":7}', /train\.jsonl:3: "text" is not a text/],
+  ['{"prompt":"a","completion":null}', /train\.jsonl:3: "completion" is not a string/],
+  ['{"prompt":1,"completion":"a"}', /train\.jsonl:3: "prompt" is not a string/],
+  ['{"text":7}', /train\.jsonl:3: "text" is not a string/],
   ['{"messages":[]}', /train\.jsonl:3: "messages" is not a list of messages/],
   [
     '{"messages":[{"role":"user","content":"a"},{"role":"bot","content":"b"}]}',
     /train\.jsonl:3: messages\[1\] needs a "role" \(system, user or assistant\)/,
   ],
-  ['{"messages":[{"role":"user","content":"a"}]}', /train\.jsonl:3: no message of the "assistant"/],
+  [
+    '{"messages":[{"role":"user","content":"a"}]}',
+    /train\.jsonl:3: no "assistant" message to learn/,
+  ],
 ])("a bad line is named with its file and number: %s", (line, message) => {
   const path = scratchFile("train.jsonl", `${ROW}\r\n\r\n${line}\r\n${ROW}`);
   expect(() => readDataset(path, 64)).toThrow(message);
@@ -126,7 +129,7 @@ test("a row of more than 64 MiB is refused in a sentence that names it, without 
   const path = scratchFile("train.jsonl", `${ROW}\n`);
   truncateSync(path, 3e9);
   expect(() => readDataset(path, 64)).toThrow(
-    /train\.jsonl:2: the row has more than 64 MiB\. Write it as several rows\.$/,
+    /train\.jsonl:2: the row has more than 64 MiB\. Split it into several rows\.$/,
   );
 });
 

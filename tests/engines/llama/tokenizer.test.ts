@@ -93,7 +93,7 @@ test("tokenizer.json maps bytes and specials to the ids that the model uses", ()
   expect(post_processor.special_tokens["<|bos|>"]).toMatchObject({ ids: [SPECIALS.bos] });
 });
 
-test("the chat template writes what the engine trains on", () => {
+test("the chat template writes the tokens that the engine trains on", () => {
   // The template's only constructs, rendered by hand.
   expect(CHAT_TEMPLATE).toBe(
     "{{ bos_token }}{% for message in messages %}{{ '<|' + message['role'] + '|>' + message['content'] + eos_token }}{% endfor %}{% if add_generation_prompt %}{{ '<|assistant|>' }}{% endif %}",

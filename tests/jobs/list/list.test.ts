@@ -116,7 +116,7 @@ describe.each(Object.entries(WAYS))("%s", (_, listOf) => {
     expect(list()).toEqual([job]);
   });
 
-  test("a job that went and came back is read anew", () => {
+  test("a job that went and came back is read again", () => {
     const project = createProject();
     const list = listOf(project);
     const { job, directory } = createJob(project, "job", [STARTED, COMPLETED]);

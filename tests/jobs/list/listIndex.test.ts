@@ -173,7 +173,7 @@ const ELSE: Record<string, (path: string) => void> = {
   },
 };
 
-test("an invalid index is not used, and is made anew", () => {
+test("an invalid index is not used, and is rebuilt", () => {
   const { path, before, list, read } = createListed();
   const index = read();
   for (const [name, change] of Object.entries(ELSE)) {

@@ -40,7 +40,7 @@ test("when no port is left after the first, the system gives one", async () => {
   expect(port).toBeGreaterThan(0);
 });
 
-test("a port that was asked for and is busy is an error that says what to do", async () => {
+test("a named port that is busy is an error that says what to do", async () => {
   const port = await takePort();
   await expect(listen(httpServer(), { host: "127.0.0.1", port })).rejects.toMatchObject({
     name: "KitError",
@@ -55,7 +55,7 @@ test("port 0 asks the system for a free one", async () => {
   expect(one.port).not.toBe(other.port);
 });
 
-test("an address that is not of this machine is an error that says what to do", async () => {
+test("another machine's address is an error that says what to do", async () => {
   for (const [port, tried] of [
     [0, 0],
     [undefined, DEFAULT_PORT],
