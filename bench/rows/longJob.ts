@@ -44,7 +44,7 @@ export const longJobGrowth: Row = growth({
 
 /** The loss chart has the job's last step. */
 export function wholeCurve(last: number): string {
-  return `document.querySelector("svg[role=img]")?.ariaLabel.includes("to step ${last},")`;
+  return `document.querySelector("svg[role=img]")?.ariaLabel.includes("to step ${last}:")`;
 }
 
 /** Opens the page of a job of so many events and that of one of few, in turn. */

@@ -24,6 +24,7 @@ const BYTE_MS = 300;
 const MOST_HEAP_GROWTH_MIB = 8;
 /** The system gets memory back late. */
 const MOST_GROWTH_MIB = 60;
+const SETTLES = 20;
 const EVENTUALLY = { timeout: 30_000 };
 
 /** Loaded into `kit ui` to report its heap after garbage collection. */
@@ -111,7 +112,10 @@ test(
     const before = await settle();
     await visitUntil(REQUESTS);
     const slowStatuses = (await slow).map(statusesIn);
-    const after = await settle();
+    let after = await settle();
+    // On a busy machine the last sockets close late; a leak stays.
+    for (let n = 0; n < SETTLES && after.descriptors > before.descriptors; n++)
+      after = await settle();
     counts.byClass["4xx"] = (counts.byClass["4xx"] ?? 0) + slowStatuses.flat().length;
 
     // The run goes on, and its steady reader has seen all of it.

@@ -114,8 +114,8 @@ async function collectSteps(path: string, ended: () => boolean): Promise<number[
   const steps: number[] = [];
   for await (const records of followLog(path, { ended })) {
     for (const { record } of records) {
-      const { step, epoch } = record.data as { step: number; epoch: string };
-      const isWhole = epoch.length === (step % 7 === 0 ? 60_000 : step % 100);
+      const { step, padding } = record.data as { step: number; padding: string };
+      const isWhole = padding.length === (step % 7 === 0 ? 60_000 : step % 100);
       steps.push(isWhole ? step : -1);
     }
   }
