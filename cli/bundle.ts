@@ -3,7 +3,13 @@ import { existsSync } from "node:fs";
 import { dirname, join, parse, relative, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { BuildFailure, Plugin } from "esbuild";
-import { isPlainFile, makeDirectory, refuseLink, writeFileAtomically } from "../disk/file.ts";
+import {
+  isPlainFile,
+  keepOthersFromWriting,
+  makeDirectory,
+  refuseLink,
+  writeFileAtomically,
+} from "../disk/file.ts";
 import { cannotWrite } from "../protocol/cannotWrite.ts";
 import { KitError, isKitError, messageOf } from "../protocol/error.ts";
 import { changedInputs, withInputs } from "./bundleInputs.ts";
@@ -28,6 +34,7 @@ export async function ensureBundle(
   const path = bundlePath(project, DEFAULT_ENTRY);
   refuseLink(dirname(path));
   if (entry !== undefined || !isPlainFile(path)) return buildBundle(project, entry);
+  for (const made of [dirname(dirname(path)), dirname(path), path]) keepOthersFromWriting(made);
   const [changed, ...others] = changedInputs(path, project);
   if (changed !== undefined) onStale(describeStale(project, changed, others.length));
   return path;

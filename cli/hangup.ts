@@ -1,8 +1,7 @@
-import { fstatSync, readFileSync, readSync, statSync } from "node:fs";
+import { fstatSync, readFileSync, statSync } from "node:fs";
 import { homedir } from "node:os";
 import { basename, join } from "node:path";
 
-const STDIN = 0;
 const STDOUT = 1;
 /** SIGHUP in the masks of `/proc/<pid>/status`. */
 const HANGUP_BIT = 1n;
@@ -44,7 +43,7 @@ function isUnderNohup(): boolean {
   if (process.stdout.isTTY || process.stderr.isTTY) return false;
   // Shells put the program's name into `_`.
   if (basename(process.env._ ?? "") === "nohup") return true;
-  return isNohupOut() || isUnreadableNull();
+  return isNohupOut() || hasLeftTerminals();
 }
 
 /** Whether stdout is the file to which `nohup` redirects a terminal's output. */
@@ -56,16 +55,12 @@ function isNohupOut(): boolean {
   });
 }
 
-/** Whether stdin is a write-only `/dev/null`, which GNU's `nohup` puts in place of a terminal. */
-function isUnreadableNull(): boolean {
-  const device = tryTo(() => statSync("/dev/null").rdev);
-  if (device === undefined || tryTo(() => fstatSync(STDIN).rdev) !== device) return false;
-  try {
-    readSync(STDIN, Buffer.alloc(1));
-    return false;
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === "EBADF";
-  }
+/**
+ * Whether this process has left every terminal, its output in a file: `nohup` in a script leaves no
+ * other trace, and there is no terminal to end with.
+ */
+function hasLeftTerminals(): boolean {
+  return !process.stdin.isTTY && (tryTo(() => fstatSync(STDOUT).isFile()) ?? false);
 }
 
 /** Whether an ancestor in this session ignores SIGHUP, such as a shell under `nohup`. */

@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import {
   type Stats,
+  chmodSync,
   closeSync,
   constants,
   existsSync,
@@ -11,6 +12,7 @@ import {
   readFileSync,
   renameSync,
   rmSync,
+  statSync,
   writeFileSync,
 } from "node:fs";
 import { dirname } from "node:path";
@@ -23,6 +25,7 @@ export const WRITE_ITSELF = constants.O_WRONLY | constants.O_NOFOLLOW | constant
 /** Files in `.kit` belong to one user. Others may read some, such as the bundle, but never write. */
 const OWNER_ONLY = 0o600;
 const OWNER_WRITES = 0o755;
+const OTHERS_WRITE = 0o022;
 /** Opens for appending and reading, and creates a missing file. */
 export const APPEND_ITSELF =
   constants.O_RDWR | constants.O_APPEND | constants.O_CREAT | constants.O_NOFOLLOW;
@@ -135,6 +138,16 @@ export function writeFileAtomically(path: string, content: string, mode = OWNER_
   } catch (error) {
     rmSync(temporary, { force: true });
     throw error;
+  }
+}
+
+/** For what an older Kit made under a loose umask. */
+export function keepOthersFromWriting(path: string): void {
+  try {
+    const { mode } = statSync(path);
+    if (mode & OTHERS_WRITE) chmodSync(path, mode & ~OTHERS_WRITE);
+  } catch {
+    // Another user's, or a disk without permissions.
   }
 }
 

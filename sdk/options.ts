@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import type { Engine } from "../protocol/engine.ts";
 import type { PresetName, Projection } from "../protocol/modelNames.ts";
-import { KitError, messageOf } from "../protocol/error.ts";
+import { KitError, isKitError } from "../protocol/error.ts";
 import type { AskedConfig, ModelShape, TrainConfig } from "../protocol/trainConfig.ts";
 import type { TrainerCallbacks } from "./callbacks.ts";
 import { createDefaultEngine } from "./engine.ts";
@@ -61,6 +61,8 @@ function prepare(engine: Engine, asked: AskedConfig): TrainConfig {
   try {
     return engine.prepare(asked);
   } catch (error) {
-    throw new KitError("INVALID_OPTION", `createTrainer: ${messageOf(error)}`, { cause: error });
+    // Anything else is a fault of the engine, not of the options.
+    if (!isKitError(error)) throw error;
+    throw new KitError("INVALID_OPTION", `createTrainer: ${error.message}`, { cause: error });
   }
 }

@@ -2,6 +2,8 @@ import type { ModelShape } from "../../protocol/trainConfig.ts";
 
 /** A share of all rows; a smaller one is an outlier or two. */
 const MANY = 0.1;
+/** No model here learns longer rows in reasonable time and memory. */
+const MOST_CONTEXT = 16_384;
 
 export interface LeftOut {
   /** Rows that are trained on, and rows that are left out because no answer fits; counts. */
@@ -23,6 +25,7 @@ export function keepLeftOut(found: LeftOut): string | undefined {
   if (leftOut <= MANY * (rows + leftOut)) return undefined;
   const option = maxLength === null ? "" : `maxLength: ${needed}`;
   if (needed <= context) return option;
+  if (needed > MOST_CONTEXT) return `shorten the longest, which has ${needed} tokens`;
   const model = shape
     ? `model: { ${["layers", "heads", "width"].map((key) => `${key}: ${shape[key as keyof ModelShape]}`).join(", ")}, context: ${needed} }`
     : `a model with a context of ${needed} tokens`;

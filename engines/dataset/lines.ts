@@ -1,4 +1,4 @@
-import { closeSync, fstatSync, openSync, readSync } from "node:fs";
+import { closeSync, constants, fstatSync, openSync, readSync } from "node:fs";
 import { KitError } from "../../protocol/error.ts";
 
 const MEBIBYTE = 2 ** 20;
@@ -19,7 +19,7 @@ export function* readLines<T>(
   parse: (line: string, where: string) => T,
   onRead?: OnRead,
 ): Generator<T> {
-  const file = readable(path, () => openSync(path, "r"));
+  const file = readable(path, () => openPlain(path));
   try {
     const { size } = fstatSync(file);
     let buffer = Buffer.allocUnsafe(CHUNK_BYTES);
@@ -89,6 +89,15 @@ function decode(bytes: Buffer, where: string): string {
       cause,
     });
   }
+}
+
+/** Doesn't wait for a writer at the other end of a pipe. */
+function openPlain(path: string): number {
+  const file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
+  const stats = fstatSync(file);
+  if (stats.isFile() || stats.isDirectory()) return file;
+  closeSync(file);
+  throw new Error("it is not a plain file");
 }
 
 const PROBLEMS: Record<string, string> = {

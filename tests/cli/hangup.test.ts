@@ -57,6 +57,8 @@ test.each([
   ["nohup, its output in a file", `nohup ${KIT} start > out.txt 2>&1 &`],
   ["nohup, where the shell leaves no trace", `env -u _ nohup ${KIT} start > out.txt 2>&1 &`],
   ["nohup and a script", `nohup sh -c "unset _; ${KIT} start < /dev/null; true" > out.txt 2>&1 &`],
+  ["nohup in a script of sh", `env -u _ sh -c '(nohup ${KIT} start > out.txt 2>&1 &)'`],
+  ["an ignored signal and exec", `(trap "" HUP; exec ${KIT} start > out.txt 2>&1 < /dev/null) &`],
   ["nohup and npm", `nohup ${THROUGH_NODE} > out.txt 2>&1 &`],
   ["setsid", `setsid ${KIT} start &`],
 ])("a run outlives its terminal with %s, and ends when it is asked", async (_, line) => {

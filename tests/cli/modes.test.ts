@@ -1,8 +1,8 @@
-import { readFileSync, readdirSync, statSync } from "node:fs";
+import { chmodSync, readFileSync, readdirSync, statSync } from "node:fs";
 import { join, relative } from "node:path";
 import { expect, test } from "vitest";
 import { startKitUi } from "../e2e/kitUi.ts";
-import { createTinyProject, tinySource } from "../kit.ts";
+import { createTinyProject, runKit, tinySource } from "../kit.ts";
 
 test("only the user can write a run's files and, bundle and models aside, read them; no file holds the token", async () => {
   const TOKEN = "a-token-of-its-own";
@@ -51,4 +51,16 @@ test("only the user can write a run's files and, bundle and models aside, read t
     expect(content).not.toContain(TOKEN);
     expect(content).not.toContain(secret);
   }
+});
+
+test("what an older Kit left for others to write is theirs no more, once it runs", async () => {
+  const project = createTinyProject();
+  await runKit(project, ["build"]);
+  const [folder, bundle] = [join(project, ".kit/build"), join(project, ".kit/build/index.mjs")];
+  for (const path of [folder, bundle]) chmodSync(path, 0o777);
+  expect(await runKit(project, ["start"])).toMatchObject({ code: 0 });
+  expect([folder, bundle].map((path) => (statSync(path).mode & 0o777).toString(8))).toEqual([
+    "755",
+    "755",
+  ]);
 });

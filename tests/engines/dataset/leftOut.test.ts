@@ -28,3 +28,9 @@ test("there is no advice when at most a tenth is left out", () => {
   expect(keepLeftOut({ ...FOUND, rows: 17, leftOut: 2 })).toBeDefined();
   expect(keepLeftOut({ ...FOUND, leftOut: 0 })).toBeUndefined();
 });
+
+test("rows of megabytes are to be shortened, as no model could take them", () => {
+  expect(keepLeftOut({ ...FOUND, needed: 2_000_007, shape: NANO })).toBe(
+    "shorten the longest, which has 2000007 tokens",
+  );
+});

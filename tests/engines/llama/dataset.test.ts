@@ -1,3 +1,4 @@
+import { execFileSync } from "node:child_process";
 import { truncateSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -109,6 +110,11 @@ test("a missing file, a directory and a file without rows are clear errors", () 
   );
   expect(() => readDataset(directory, 64)).toThrow(
     /Cannot read the dataset .*: it is a folder, not a file\. Check dataset\.path/,
+  );
+  const pipe = join(directory, "pipe.jsonl");
+  execFileSync("mkfifo", [pipe]);
+  expect(() => readDataset(pipe, 64)).toThrow(
+    /Cannot read the dataset .*pipe\.jsonl: it is not a plain file\. Check dataset\.path/,
   );
   expect(() => readDataset(scratchFile("empty.jsonl", "\n \r\n"), 64)).toThrow(
     /empty\.jsonl has no rows/,
