@@ -67,14 +67,14 @@ test("without a token, or with an old one, a page says where to find it", async 
   const url = new URL("/", first.url).href;
   const page = await openPage(url);
   const text = () => page.locator("body").innerText();
-  expect(await text()).toContain("Open the address that kit ui printed");
+  expect(await text()).toContain("Open the address that kit ui last printed");
   await page.goto(first.url);
   await expect.poll(() => runButton(page).innerText()).toBe("Run training: tiny");
   first.process.kill("SIGTERM");
   await first.ended;
   const second = await startKitUi(project, first.port, { options: ["--host", "0.0.0.0"] });
   await page.goto(url);
-  expect(await text()).toContain("KIT_UI_TOKEN keeps it the same");
+  expect(await text()).toContain("set KIT_UI_TOKEN");
   await page.goto(second.url);
   await expect.poll(() => runButton(page).innerText()).toBe("Run training: tiny");
 });

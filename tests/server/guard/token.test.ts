@@ -55,7 +55,7 @@ test("without the token every route is 401 and says what to do", async () => {
   for (const path of ["", "assets/app-1a2b.js", "nothing", "api/jobs", "api/train"]) {
     const answer = await ask(url + path);
     expect(answer.status).toBe(401);
-    expect(await answer.text()).toContain("Open the address that kit ui printed");
+    expect(await answer.text()).toContain("Open the address that kit ui last printed");
   }
   expect((await fetch(`${url}api/train`, { method: "POST" })).status).toBe(401);
 });
