@@ -56,8 +56,8 @@ function isNohupOut(): boolean {
 }
 
 /**
- * Whether this process has left every terminal, its output in a file: `nohup` in a script leaves no
- * other trace, and there is no terminal to end with.
+ * Whether this process has no terminal and writes to a file: the only trace that `nohup` leaves in
+ * a script.
  */
 function hasLeftTerminals(): boolean {
   return !process.stdin.isTTY && (tryTo(() => fstatSync(STDOUT).isFile()) ?? false);

@@ -11,7 +11,7 @@ export const GUARD_BYTES = 64;
 /** What a 32-bit address reaches. */
 const MOST_BYTES = 2 ** 32;
 
-/** What an array is for; the sizes of a plan that does not fit are told by these words. */
+/** Names an array in the error when a plan doesn't fit. */
 export type Purpose = "weights" | "gradients" | "moments" | "activations" | "work";
 
 /** An array of the arena. */
@@ -46,7 +46,7 @@ export function createArena(): Arena {
 }
 
 /**
- * The arena's memory, of which a system gives what is written to.
+ * Allocates the arena's memory. The system commits pages only when they are written.
  * @throws KitError `OUT_OF_MEMORY` with the sizes when it is more than WebAssembly has
  */
 export function allocate(arena: Arena, advice: string): WebAssembly.Memory {

@@ -75,7 +75,7 @@ export function lead(
   };
 }
 
-/** A helper's life: waits for a job, does its part, for ever. Its thread is terminated in the end. */
+/** Runs a helper's part of each job until its thread is terminated. */
 export function help(
   plan: TeamPlan,
   module: KernelModule,

@@ -9,7 +9,7 @@ const MOST_THREADS = 64;
 /**
  * Threads to train with: `KIT_THREADS`, or as many as there are cores, less one when there are more
  * than four. The result of a training does not depend on it.
- * @throws KitError `CONFIG_INVALID` for a `KIT_THREADS` that is no count
+ * @throws KitError `CONFIG_INVALID` if `KIT_THREADS` isn't a whole number
  */
 export function threadCount(
   asked = process.env["KIT_THREADS"],

@@ -3,7 +3,7 @@ import type { EventData } from "../../../protocol/event.ts";
 type Log = EventData["training.log"];
 
 /** Gathers steps until they are logged. */
-export interface Progress {
+export interface StepLog {
   add: (step: { loss: number; gradNorm: number; tokens: number }) => void;
   /**
    * What happened since the log before: the loss is the mean of the steps, the gradient's norm the
@@ -13,7 +13,7 @@ export interface Progress {
 }
 
 /** @param now milliseconds, of a clock that never goes back */
-export function createProgress(now: () => number = () => performance.now()): Progress {
+export function createStepLog(now: () => number = () => performance.now()): StepLog {
   let since = now();
   let losses: number[] = [];
   let tokens = 0;

@@ -21,7 +21,7 @@ import { type HelperSeat, createLearner } from "./learner.ts";
 import { randomAdapter } from "../../llama/adapter.ts";
 import { readDataset } from "../../llama/dataset.ts";
 import { type ModelSource, resolveModel } from "../../llama/presets.ts";
-import { createProgress } from "./stepLog.ts";
+import { createStepLog } from "./stepLog.ts";
 import { learningRate } from "./schedule.ts";
 import { trainerState } from "./trainerState.ts";
 import { planTraining } from "./trainingPlan.ts";
@@ -88,7 +88,7 @@ export function train(
     },
   });
 
-  /** Writes a checkpoint without showing it; what it returns shows it. */
+  /** Stages a checkpoint; the returned function publishes it. */
   function stage(step: number): () => void {
     const path = `${ARTIFACTS}/step-${step}`;
     const at = { step, epoch: epochsAt(step), epochs: epochsAt(maxSteps), tokens };
@@ -106,11 +106,11 @@ export function train(
   }
 
   const logs: EventData["training.log"][] = [];
-  const progress = createProgress();
+  const progress = createStepLog();
   const feed = batches(dataset.examples, batchSize, config.seed);
   const peak = config.learningRate;
   let tokens = 0;
-  // Shown once the loss of its weights is known, which is the next step's, to be finite.
+  // Published once the next step proves the loss of its weights finite.
   let showStaged: (() => void) | undefined;
   for (let step = 1; step <= maxSteps; step++) {
     const batch = feed.next().value;
@@ -129,7 +129,7 @@ export function train(
     }
     if (last || step % config.saveSteps === 0) showStaged = stage(step);
   }
-  // A step that learns nothing: it only tells the loss of the last weights.
+  // A step with a learning rate of 0 only measures the loss of the final weights.
   const result = learner.learn(feed.next().value, maxSteps + 1, 0);
   assertFinite(`after step ${maxSteps}`, result, peak);
   showStaged?.();

@@ -31,7 +31,7 @@ export async function trainOnThread(options: TrainOptions): Promise<void> {
   try {
     await outcome(worker, helpers, options);
   } finally {
-    // Ends a step in its midst: nothing is lost, for checkpoints are renamed.
+    // Interrupts a step. Safe: checkpoints are renamed into place.
     await Promise.all([worker, ...helpers].map((thread) => thread.terminate()));
     removePartial(join(directory, ARTIFACTS));
   }
@@ -75,10 +75,10 @@ function outcome(worker: Worker, helpers: Worker[], options: TrainOptions): Prom
     worker.on("error", (error) => settle(() => reject(fromFailure(toFailure(error)))));
     worker.on("exit", (code) => settle(() => reject(threadEnded(code))));
     for (const helper of helpers) {
-      // The others wait for it at their next meeting, so that they are ended from here.
+      // The others wait for it at their next barrier, so we end them here.
       helper.on("error", (error) => settle(() => reject(helperFailed(error))));
       helper.on("exit", (code) => {
-        // With 0 the thread that would have invited it has ended, which says why by itself.
+        // 0: the training thread ended before it invited this one, and reports its own error.
         if (code !== 0) settle(() => reject(helperEnded(`code ${code}`)));
       });
     }

@@ -2,7 +2,7 @@ import { parentPort, workerData } from "node:worker_threads";
 import { type TrainJob, type TrainMessage, toFailure } from "../messages.ts";
 import { train } from "./train.ts";
 
-/** Trains what its data says, and tells its parent. */
+/** Runs the training in `workerData` and reports to its parent. */
 const { config, directory, helpers } = workerData as TrainJob;
 const send = (message: TrainMessage) => parentPort?.postMessage(message);
 

@@ -9,7 +9,7 @@ import type { ModelPlan } from "../model/model.ts";
 import { type Group, type MapName, MAPS, planWeights } from "../model/weightPlan.ts";
 import { type Trained, partialCount } from "./optimizer.ts";
 
-/** What decides where everything lies: every thread makes the same plan of it. */
+/** The inputs of the memory plan, the same on every thread. */
 export interface TrainingSizes {
   shape: ModelShape;
   /** Of a batch. */
