@@ -35,7 +35,8 @@ export function startKit(
   const [program = "", ...rest] = [...within, process.execPath, CLI, ...args];
   const child = spawn(program, rest, {
     cwd,
-    // Not as under the `nohup` that these tests may run under.
+    // In a session of its own: `nohup npm test` must not make it ignore SIGHUP.
+    detached: true,
     env: { ...process.env, _: undefined, ...env },
     stdio: ["ignore", "pipe", "pipe"],
   });

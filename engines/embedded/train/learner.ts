@@ -32,7 +32,7 @@ export interface HelperSeat {
 /**
  * @param trainable the model, or with LoRA the adapter
  * @param frozen with LoRA the base, otherwise empty
- * @param invite is called once with what helpers need, who may come at any time
+ * @param invite called once with the data helpers need; they may join at any time
  * @throws KitError `OUT_OF_MEMORY` for what does not fit
  */
 export function createLearner(
