@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { isRecord } from "../protocol/isRecord.ts";
 
 /**
  * Starts the comment at the end of a bundle: its source files with a digest of each one's content.
@@ -33,7 +34,7 @@ function digestOf(path: string): string | undefined {
 function parse(text: string): Record<string, unknown> {
   try {
     const value: unknown = JSON.parse(text);
-    return typeof value === "object" && value !== null ? { ...value } : {};
+    return isRecord(value) ? value : {};
   } catch {
     // Built by an older Kit, without this comment.
     return {};

@@ -36,7 +36,7 @@ const growing = new Map<string, Shared>();
 
 /** @returns undefined until a plain file is at the path */
 export async function openGrowing(path: string): Promise<GrowingFile | undefined> {
-  const handle = await openIfThere(path);
+  const handle = await openPlainIfThere(path);
   if (!handle) return undefined;
   const { dev, ino } = fstatSync(handle.fd, { bigint: true });
   const key = `${dev} ${ino}`;
@@ -103,7 +103,7 @@ function createShared(path: string, handle: FileHandle): Shared {
 }
 
 /** @returns undefined unless a plain file is there; a link to one doesn't count */
-export async function openIfThere(path: string): Promise<FileHandle | undefined> {
+export async function openPlainIfThere(path: string): Promise<FileHandle | undefined> {
   let file: FileHandle;
   try {
     file = await open(path, READ_ITSELF);

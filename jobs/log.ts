@@ -1,5 +1,6 @@
 import { closeSync, fstatSync, readSync, writeSync } from "node:fs";
 import { KitError } from "../protocol/error.ts";
+import { isRecord } from "../protocol/isRecord.ts";
 import type { JobEvent } from "../protocol/event.ts";
 import { APPEND_ITSELF, openPlain } from "../disk/file.ts";
 
@@ -129,8 +130,8 @@ export function recordsIn({ bytes, offset }: LogLines): PlacedRecord[] {
 export function parseRecord(line: string): LogRecord | undefined {
   try {
     const value: unknown = JSON.parse(line);
-    if (typeof value !== "object" || value === null) return undefined;
-    const { event, time, data } = value as Partial<LogRecord>;
+    if (!isRecord(value)) return undefined;
+    const { event, time, data } = value;
     return typeof event === "string" ? { event, time: String(time), data } : undefined;
   } catch {
     // A torn or foreign line.

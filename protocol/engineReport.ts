@@ -1,6 +1,7 @@
 import { KitError } from "./error.ts";
 import type { EngineEvent, EventData } from "./event.ts";
 import type { InferResult } from "./infer.ts";
+import { isRecord } from "./isRecord.ts";
 
 type Check = (value: unknown) => boolean;
 type Fields<T> = { [Name in keyof T]-?: Check };
@@ -81,10 +82,6 @@ export function asInferResult(engine: string, answered: unknown): InferResult {
 function fits(value: unknown, fields: Record<string, Check>): boolean {
   if (!isRecord(value)) return false;
   return Object.entries(fields).every(([name, check]) => check(value[name]));
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null;
 }
 
 /** Enough characters to recognise the report. */

@@ -1,11 +1,13 @@
+import { isRecord } from "./isRecord.ts";
+
 export interface ChatMessage {
   role: "system" | "user" | "assistant";
   content: string;
 }
 
 export function isChatMessage(value: unknown): value is ChatMessage {
-  if (typeof value !== "object" || value === null) return false;
-  const { role, content } = value as { role?: unknown; content?: unknown };
+  if (!isRecord(value)) return false;
+  const { role, content } = value;
   const known = role === "system" || role === "user" || role === "assistant";
   return known && typeof content === "string";
 }

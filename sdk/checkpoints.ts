@@ -3,7 +3,7 @@ import type { Engine, LoadedModel } from "../protocol/engine.ts";
 import type { Artifact } from "../protocol/event.ts";
 import type { Infer } from "./callbacks.ts";
 import { assertRequest } from "./inferRequest.ts";
-import { guardModel } from "./loadedModel.ts";
+import { guardModel } from "./guardModel.ts";
 import { atCaller } from "./thrown.ts";
 
 /** Answers from a job's checkpoints. Each is loaded on its first request. */

@@ -1,8 +1,8 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { JobStore } from "../jobs/store.ts";
-import type { JobsAnswer } from "./jobsAnswer.ts";
+import type { JobsAnswer } from "./jobs/jobsAnswer.ts";
 import type { StreamLimit } from "./http/limits.ts";
-import type { ManifestReader } from "./manifest.ts";
+import type { ManifestReader } from "./manifestReader.ts";
 import type { Runner } from "./run/runner.ts";
 
 /** The parts of the server that routes use. */

@@ -15,10 +15,10 @@ import {
   limitBody,
 } from "./http/limits.ts";
 import { type ListenOptions, listen } from "./http/listen.ts";
-import { cancelJobOf } from "./killedJob.ts";
-import { createJobsAnswer } from "./jobsAnswer.ts";
-import { createManifestReader } from "./manifest.ts";
-import { unfinishedJobsOf } from "./unfinishedJobs.ts";
+import { cancelJobOf } from "./jobs/killedJob.ts";
+import { createJobsAnswer } from "./jobs/jobsAnswer.ts";
+import { createManifestReader } from "./manifestReader.ts";
+import { unfinishedJobsOf } from "./jobs/unfinishedJobs.ts";
 import { route } from "./router.ts";
 import { createRunner } from "./run/runner.ts";
 

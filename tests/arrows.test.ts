@@ -130,7 +130,12 @@ describe("an engine is a folder beside the rooms that engines share", () => {
   });
 
   it("an engine may import itself and the rooms", async () => {
-    for (const path of ["./prepare.ts", "../memory.ts", "../llama/chat.ts", "../dataset/row.ts"]) {
+    for (const path of [
+      "./prepare.ts",
+      "../defaults.ts",
+      "../llama/chat.ts",
+      "../dataset/row.ts",
+    ]) {
       for (const [kind, code] of KINDS) {
         expect(await complaints("engines/embedded", code(path)), kind).toEqual([]);
       }

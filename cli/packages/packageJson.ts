@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { isRecord } from "../../protocol/isRecord.ts";
 
 /** The parts of a `package.json` that `kit init` uses. */
 export interface PackageJson {
@@ -28,14 +29,10 @@ export function parsePackageJson(text: string): PackageJson | undefined {
   try {
     const value: unknown = JSON.parse(text.replace(/^\uFEFF/, ""));
     const isPackageJson =
-      isObject(value) && [...SECTIONS, "allowScripts"].every((name) => isObject(value[name] ?? {}));
+      isRecord(value) && [...SECTIONS, "allowScripts"].every((name) => isRecord(value[name] ?? {}));
     return isPackageJson ? value : undefined;
   } catch {
     // Invalid JSON.
     return undefined;
   }
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

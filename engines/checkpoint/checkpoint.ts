@@ -4,7 +4,7 @@ import { KitError, messageOf } from "../../protocol/error.ts";
 import type { LoraConfig, ModelShape } from "../../protocol/trainConfig.ts";
 import { adapterConfig, adapterOf, fromPeftNames, toPeftNames } from "./adapterConfig.ts";
 import type { PromptStyle } from "../llama/chat.ts";
-import { readJson, readWeights } from "./checkpointFile.ts";
+import { readConfig, readWeights } from "./checkpointFile.ts";
 import { writeDirectory } from "./directory.ts";
 import { adapterShapes, mergeAdapter } from "../llama/adapter.ts";
 import { assertShape } from "../llama/presets.ts";
@@ -68,9 +68,9 @@ function companions({ shape, promptStyle, state }: CheckpointNotes): Record<stri
  * @throws KitError `CHECKPOINT_INVALID` when a file is missing, damaged or of another model
  */
 export function readCheckpoint(path: string): Checkpoint {
-  const adapter = readJson(join(path, "adapter_config.json"), "optional");
+  const adapter = readConfig(join(path, "adapter_config.json"), "optional");
   if (adapter) return readAdapter(path, adapter);
-  const config = readJson(join(path, "config.json"));
+  const config = readConfig(join(path, "config.json"));
   const shape = shapeOf(config);
   if (!shape) {
     throw new KitError(
@@ -122,7 +122,7 @@ function assertPossible(path: string, shape: ModelShape): void {
 
 /** Whether a directory holds an adapter, which no other adapter can have as its base. */
 export function isAdapter(path: string): boolean {
-  return readJson(join(path, "adapter_config.json"), "optional") !== undefined;
+  return readConfig(join(path, "adapter_config.json"), "optional") !== undefined;
 }
 
 function readAdapter(path: string, config: Record<string, unknown>): Checkpoint {
@@ -146,8 +146,8 @@ export const BASE_DIRECTORY = "base";
 
 function readBase(path: string, recorded: string): Checkpoint {
   const beside = join(path, "..", BASE_DIRECTORY);
-  const moved = !readJson(join(recorded, "config.json"), "optional");
-  const base = moved && readJson(join(beside, "config.json"), "optional") ? beside : recorded;
+  const moved = !readConfig(join(recorded, "config.json"), "optional");
+  const base = moved && readConfig(join(beside, "config.json"), "optional") ? beside : recorded;
   if (!isAdapter(base)) return readCheckpoint(base);
   throw new KitError(
     "CHECKPOINT_INVALID",
@@ -156,7 +156,7 @@ function readBase(path: string, recorded: string): Checkpoint {
 }
 
 function readPromptStyle(path: string): PromptStyle {
-  const config = readJson(join(path, "tokenizer_config.json"), "optional");
+  const config = readConfig(join(path, "tokenizer_config.json"), "optional");
   return config?.["prompt_style"] === "text" ? "text" : "message";
 }
 

@@ -1,6 +1,7 @@
 import { KitError } from "../../protocol/error.ts";
+import { isRecord } from "../../protocol/isRecord.ts";
 import type { WeightCounts, Weights } from "../llama/weights.ts";
-import { type OpenFile, isObject, readWhole, usePlain, usePlainIfThere } from "./plainFile.ts";
+import { type OpenFile, readWhole, useFile, useFileIfThere } from "./plainFile.ts";
 import { FLOAT_BYTES, useSafetensors } from "./safetensors.ts";
 
 /** A configuration takes a few KiB, that of a tokenizer with many specials less than one MiB. */
@@ -40,13 +41,16 @@ export function readWeights(
 }
 
 /**
- * Reads a JSON file; an optional one may be absent.
+ * Reads a JSON configuration; an optional one may be absent.
  * @throws KitError `CHECKPOINT_INVALID` when it is missing or damaged
  */
-export function readJson(path: string): Record<string, unknown>;
-export function readJson(path: string, optional: "optional"): Record<string, unknown> | undefined;
-export function readJson(path: string, optional?: "optional"): Record<string, unknown> | undefined {
-  return optional ? usePlainIfThere(path, parse) : usePlain(path, parse);
+export function readConfig(path: string): Record<string, unknown>;
+export function readConfig(path: string, optional: "optional"): Record<string, unknown> | undefined;
+export function readConfig(
+  path: string,
+  optional?: "optional",
+): Record<string, unknown> | undefined {
+  return optional ? useFileIfThere(path, parse) : useFile(path, parse);
 
   function parse({ file, size }: OpenFile): Record<string, unknown> {
     const invalid = (problem: string, cause?: unknown) =>
@@ -62,7 +66,7 @@ export function readJson(path: string, optional?: "optional"): Record<string, un
     } catch (cause) {
       throw invalid("is not valid JSON", cause);
     }
-    if (isObject(value)) return value;
+    if (isRecord(value)) return value;
     throw invalid("is not a JSON object");
   }
 }

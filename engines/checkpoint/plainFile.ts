@@ -11,8 +11,8 @@ export interface OpenFile {
  * Opens a file, calls `use` with it and closes it. Follows links, which model hubs use for their files.
  * @throws KitError `CHECKPOINT_INVALID` when it is missing, unreadable or not a plain file
  */
-export function usePlain<T>(path: string, use: (file: OpenFile) => T): T {
-  const found = usePlainIfThere(path, use);
+export function useFile<T>(path: string, use: (file: OpenFile) => T): T {
+  const found = useFileIfThere(path, use);
   if (found !== undefined) return found;
   throw new KitError(
     "CHECKPOINT_INVALID",
@@ -20,8 +20,8 @@ export function usePlain<T>(path: string, use: (file: OpenFile) => T): T {
   );
 }
 
-/** As {@link usePlain}, or undefined without a file. */
-export function usePlainIfThere<T>(path: string, use: (file: OpenFile) => T): T | undefined {
+/** As {@link useFile}, or undefined without a file. */
+export function useFileIfThere<T>(path: string, use: (file: OpenFile) => T): T | undefined {
   const file = openIfThere(path);
   if (file === undefined) return undefined;
   try {
@@ -49,10 +49,6 @@ export function readWhole(file: number, into: Uint8Array, position: number): boo
 
 /** The system reads less than 2 GiB at once. */
 const CHUNK_BYTES = 2 ** 30;
-
-export function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
 
 function openIfThere(path: string): number | undefined {
   try {

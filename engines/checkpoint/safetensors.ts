@@ -1,6 +1,7 @@
 import { KitError } from "../../protocol/error.ts";
+import { isRecord } from "../../protocol/isRecord.ts";
 import type { Tensor, Weights } from "../llama/weights.ts";
-import { isObject, readWhole, usePlain } from "./plainFile.ts";
+import { readWhole, useFile } from "./plainFile.ts";
 
 /** A header has about 130 bytes for each tensor, and notes of its writer. */
 const MOST_ENTRY_BYTES = 1024;
@@ -51,7 +52,7 @@ export function useSafetensors<T>(path: string, use: (file: SafetensorsFile) => 
     new KitError("CHECKPOINT_INVALID", `${path} ${problem}. Use a checkpoint that Kit saved.`, {
       cause,
     });
-  return usePlain(path, ({ file, size }) => {
+  return useFile(path, ({ file, size }) => {
     const length = Buffer.alloc(LENGTH_BYTES);
     if (!readWhole(file, length, 0)) throw invalid("is not a safetensors file");
     const headerBytes = Number(length.readBigUInt64LE());
@@ -70,7 +71,7 @@ export function useSafetensors<T>(path: string, use: (file: SafetensorsFile) => 
       } catch (cause) {
         throw invalid("has a damaged header", cause);
       }
-      if (!isObject(header)) throw invalid("has a damaged header");
+      if (!isRecord(header)) throw invalid("has a damaged header");
       const found = new Map<string, Entry>();
       for (const [name, entry] of Object.entries(header)) {
         if (name === "__metadata__") continue;
@@ -117,7 +118,7 @@ interface Entry {
 }
 
 function isEntry(value: unknown): value is Entry {
-  if (!isObject(value)) return false;
+  if (!isRecord(value)) return false;
   const { dtype, shape, data_offsets: offsets } = value;
   return typeof dtype === "string" && isSizes(shape) && isSizes(offsets) && offsets.length === 2;
 }

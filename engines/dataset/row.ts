@@ -1,5 +1,6 @@
 import { type ChatMessage, isChatMessage } from "../../protocol/infer.ts";
 import { KitError } from "../../protocol/error.ts";
+import { isRecord } from "../../protocol/isRecord.ts";
 
 /** A row of a dataset, as written in the file. */
 export type Row =
@@ -24,8 +25,7 @@ export function parseRow(text: string, where: string): Row {
   } catch (cause) {
     return fail("not valid JSON", cause);
   }
-  if (typeof row !== "object" || row === null || Array.isArray(row))
-    return fail("not a JSON object");
+  if (!isRecord(row)) return fail("not a JSON object");
   if ("messages" in row) {
     if (!Array.isArray(row.messages) || row.messages.length === 0) {
       return fail('"messages" is not a list of messages');

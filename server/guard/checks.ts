@@ -1,5 +1,5 @@
 import type { IncomingMessage } from "node:http";
-import { isWellFormed, targetOf } from "../target.ts";
+import { isWellFormed, targetOf } from "../http/target.ts";
 import { type HostPolicy, isAllowedHost, parseHost } from "./host.ts";
 
 /** The answer to a request that fails a check: a status and a sentence that names the remedy. */

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { sendError, sendText } from "../respond.ts";
-import { targetOf } from "../target.ts";
+import { sendError, sendText } from "../http/respond.ts";
+import { targetOf } from "../http/target.ts";
 import { CHECKS } from "./checks.ts";
 import type { HostPolicy } from "./host.ts";
 import type { TokenGate } from "./token.ts";

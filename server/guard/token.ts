@@ -1,7 +1,7 @@
 import { createHmac, randomBytes, timingSafeEqual } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import type { Socket } from "node:net";
-import { targetOf } from "../target.ts";
+import { targetOf } from "../http/target.ts";
 import { parseHost } from "./host.ts";
 
 const TOKEN_BYTES = 24;

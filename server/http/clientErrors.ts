@@ -1,6 +1,6 @@
 import { type Server, STATUS_CODES } from "node:http";
 import type { Duplex } from "node:stream";
-import { SECURITY_HEADERS } from "../headers.ts";
+import { SECURITY_HEADERS } from "./headers.ts";
 
 const MALFORMED = 400;
 

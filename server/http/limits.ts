@@ -1,6 +1,6 @@
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
-import { sendError } from "../respond.ts";
+import { sendError } from "./respond.ts";
 
 /** Sizes, counts and times, so that no client can exhaust this process. */
 export interface Limits {

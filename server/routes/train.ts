@@ -2,9 +2,9 @@ import type { ServerResponse } from "node:http";
 import { isKitError, messageOf } from "../../protocol/error.ts";
 import { RESUME_FROM, RESUME_RUN, RUN_HEADER, RUN_STATUS_HEADER } from "../../protocol/http.ts";
 import type { Route } from "../context.ts";
-import { closeSignal, sendError, writeChunk } from "../respond.ts";
+import { closeSignal, sendError, writeChunk } from "../http/respond.ts";
 import type { Run } from "../run/runner.ts";
-import { targetOf } from "../target.ts";
+import { targetOf } from "../http/target.ts";
 
 const MOST_TRIES = 3;
 

@@ -1,6 +1,7 @@
+import { isRecord } from "../../protocol/isRecord.ts";
 import { type JobsResponse, ROUTES } from "../../protocol/http.ts";
 import { type Job, isJobStatus } from "../../protocol/job.ts";
-import { isRecord, readJson, request } from "./request.ts";
+import { readResponse, request } from "./request.ts";
 
 /** Without a limit, one request that hangs would stop the poll for good. */
 const TIMEOUT_MS = 20_000;
@@ -21,7 +22,7 @@ export async function fetchJobs(): Promise<Job[]> {
     void response.body?.cancel();
     return known.jobs;
   }
-  const { jobs } = await readJson(response, ROUTES.jobs, isJobsResponse);
+  const { jobs } = await readResponse(response, ROUTES.jobs, isJobsResponse);
   known = etag ? { etag, jobs } : undefined;
   return jobs;
 }

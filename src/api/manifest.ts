@@ -1,9 +1,10 @@
+import { isRecord } from "../../protocol/isRecord.ts";
 import { type Manifest, ROUTES } from "../../protocol/http.ts";
-import { isRecord, readJson, request } from "./request.ts";
+import { readResponse, request } from "./request.ts";
 
 /** @throws {RequestError} */
 export async function fetchManifest(): Promise<Manifest> {
-  return readJson(await request(ROUTES.manifest), ROUTES.manifest, isManifest);
+  return readResponse(await request(ROUTES.manifest), ROUTES.manifest, isManifest);
 }
 
 function isManifest(value: unknown): value is Manifest {

@@ -1,3 +1,5 @@
+import { isRecord } from "../../protocol/isRecord.ts";
+
 /** A failed request. `message` is a whole sentence for the page to show. */
 export class RequestError extends Error {
   /** `unreachable`: no response; `refused`: an error; `unreadable`: a response that breaks the contract. */
@@ -37,7 +39,7 @@ export async function request(path: string, init?: RequestInit): Promise<Respons
  * The JSON of a response from `path`, checked against the contract before it enters the page.
  * @throws {RequestError}
  */
-export async function readJson<T>(
+export async function readResponse<T>(
   response: Response,
   path: string,
   guard: (value: unknown) => value is T,
@@ -50,10 +52,6 @@ export async function readJson<T>(
   }
   if (!guard(value)) throw unreadable(path);
   return value;
-}
-
-export function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null;
 }
 
 function unreadable(path: string, cause?: unknown): RequestError {

@@ -2,7 +2,7 @@ import { type LossPoint, thin } from "../../protocol/curve.ts";
 import { FINAL_STATUS, isFinalEvent } from "../../protocol/event.ts";
 import { type JobStatus, isFinal } from "../../protocol/job.ts";
 import type { StreamFrame } from "../api/jobStream.ts";
-import { isRecord } from "../api/request.ts";
+import { isRecord } from "../../protocol/isRecord.ts";
 
 /** A job as its page shows it, derived from the job's stream. */
 export interface JobView {

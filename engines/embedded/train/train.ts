@@ -19,7 +19,7 @@ import { keepLeftOut } from "../../dataset/leftOut.ts";
 import { KitError } from "../../../protocol/error.ts";
 import { type HelperSeat, createLearner } from "./learner.ts";
 import { randomAdapter } from "../../llama/adapter.ts";
-import { readDataset } from "../../llama/dataset.ts";
+import { readDataset } from "../../llama/tokenizedDataset.ts";
 import { type ModelSource, resolveModel } from "../../llama/presets.ts";
 import { createStepLog } from "./stepLog.ts";
 import { learningRate } from "./schedule.ts";

@@ -1,5 +1,5 @@
-import { type LogLines, type PlacedRecord, recordsIn } from "../jobs/log.ts";
-import { STREAMED_EVENTS, isFinalEvent } from "../protocol/event.ts";
+import { type LogLines, type PlacedRecord, recordsIn } from "../../jobs/log.ts";
+import { STREAMED_EVENTS, isFinalEvent } from "../../protocol/event.ts";
 
 const streamed = new Set<string>(STREAMED_EVENTS);
 

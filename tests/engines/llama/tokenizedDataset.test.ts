@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { truncateSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { type Dataset, readDataset } from "../../../engines/llama/dataset.ts";
+import { type TokenizedDataset, readDataset } from "../../../engines/llama/tokenizedDataset.ts";
 import { KitError } from "../../../protocol/error.ts";
 import { decode, SPECIALS } from "../../../engines/llama/tokenizer.ts";
 import { spawnModule } from "../../process.ts";
@@ -10,7 +10,7 @@ import { jsonl, scratchDirectory, scratchFile } from "../embedded/scratch.ts";
 
 const ROW = '{"prompt":"a","completion":"b"}';
 
-function examplesOf({ examples }: Dataset): { tokens: number[]; learned: number[] }[] {
+function examplesOf({ examples }: TokenizedDataset): { tokens: number[]; learned: number[] }[] {
   return Array.from({ length: examples.length }, (_, n) => {
     const { tokens, learned } = examples.at(n);
     return { tokens: [...tokens], learned: [...learned] };
@@ -157,7 +157,7 @@ test.each([
   const line = `${JSON.stringify(row())}\n`;
   const path = scratchFile("train.jsonl", line.repeat(count));
   const { line: said } = spawnModule(
-    `const { readDataset } = await dist("engines/llama/dataset.js");
+    `const { readDataset } = await dist("engines/llama/tokenizedDataset.js");
      const before = process.resourceUsage().maxRSS;
      const { rows } = readDataset(process.argv[1], 256);
      console.log(rows, process.resourceUsage().maxRSS - before);`,

@@ -1,11 +1,11 @@
 import { readRows } from "../dataset/rows.ts";
 import { createReadingNotes } from "../dataset/reading.ts";
 import { KitError } from "../../protocol/error.ts";
-import { freeMemory } from "../memory.ts";
+import { freeMemory } from "../dataset/freeMemory.ts";
 import { type PromptStyle, type Span, spansOf } from "./chat.ts";
 import { type Examples, createExamples } from "./examples.ts";
 
-export interface Dataset {
+export interface TokenizedDataset {
   /** A count of lines with something to learn. */
   rows: number;
   /** Of these, lines that lost their end to `maxLength`; a count. */
@@ -42,7 +42,7 @@ export function readDataset(
   path: string,
   maxLength: number,
   { onNote = () => {}, free = freeMemory }: ReadOptions = {},
-): Dataset {
+): TokenizedDataset {
   const counts = { read: 0, texts: 0, cut: 0, leftOut: 0, needed: 0 };
   const examples = createExamples(() => {
     if (free() < RESERVE_BYTES) throw tooLarge(path, counts.read);

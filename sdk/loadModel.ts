@@ -4,7 +4,7 @@ import type { Engine, LoadedModel } from "../protocol/engine.ts";
 import { KitError } from "../protocol/error.ts";
 import { createDefaultEngine } from "./engine.ts";
 import { findArtifact } from "./findArtifact.ts";
-import { guardModel } from "./loadedModel.ts";
+import { guardModel } from "./guardModel.ts";
 import { atCaller } from "./thrown.ts";
 
 /**

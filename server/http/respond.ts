@@ -1,5 +1,5 @@
 import type { ServerResponse } from "node:http";
-import type { ErrorResponse } from "../protocol/http.ts";
+import type { ErrorResponse } from "../../protocol/http.ts";
 
 export function sendJson(response: ServerResponse, status: number, body: unknown): void {
   sendText(response, status, "application/json; charset=utf-8", JSON.stringify(body));

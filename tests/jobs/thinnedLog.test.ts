@@ -2,7 +2,7 @@ import { appendFileSync, statSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { type PlacedRecord, openLog } from "../../jobs/log.ts";
-import { readThinnedLog } from "../../jobs/thin.ts";
+import { readThinnedLog } from "../../jobs/thinnedLog.ts";
 import { lossPath } from "../../src/job/lossPath.ts";
 import { createRandom } from "../faults/random.ts";
 import { STARTED, logged, recordEnds } from "../jobs.ts";

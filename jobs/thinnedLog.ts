@@ -2,7 +2,7 @@ import { readSync } from "node:fs";
 import type { FileHandle } from "node:fs/promises";
 import { type LossPoint, pixelEnds, thin } from "../protocol/curve.ts";
 import type { FollowOptions } from "../disk/follow.ts";
-import { openIfThere } from "../disk/growth.ts";
+import { openPlainIfThere } from "../disk/growth.ts";
 import { type LogRecord, type PlacedRecord, createLineCutter, parseRecord } from "./log.ts";
 
 /** How much is parsed at once, before other work gets its turn. */
@@ -28,7 +28,7 @@ export async function* readThinnedLog(
   path: string,
   { from = 0, signal }: Pick<FollowOptions, "from" | "signal">,
 ): AsyncGenerator<PlacedRecord[]> {
-  const file = await openIfThere(path);
+  const file = await openPlainIfThere(path);
   try {
     const places = file ? await findShown(file, from, signal) : [];
     for (let next = 0; file && next < places.length; next += RECORDS_AT_ONCE) {

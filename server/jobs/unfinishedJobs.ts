@@ -1,9 +1,9 @@
 import { dirname } from "node:path";
 import { isDeepStrictEqual } from "node:util";
-import { leaseOwner } from "../jobs/lease.ts";
-import type { Owner } from "../disk/owner.ts";
-import type { JobStore } from "../jobs/store.ts";
-import { isFinal } from "../protocol/job.ts";
+import { leaseOwner } from "../../jobs/lease.ts";
+import type { Owner } from "../../disk/owner.ts";
+import type { JobStore } from "../../jobs/store.ts";
+import { isFinal } from "../../protocol/job.ts";
 
 /** The ids of the jobs that a process owns and whose logs do not record an end. */
 export function unfinishedJobsOf(owner: Owner, jobs: JobStore): string[] {

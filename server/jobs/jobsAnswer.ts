@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
-import type { JobStore } from "../jobs/store.ts";
-import type { Job } from "../protocol/job.ts";
+import type { JobStore } from "../../jobs/store.ts";
+import type { Job } from "../../protocol/job.ts";
 
 /** When a job changes, its block is serialized again. Each block is a write. */
 const BLOCK_JOBS = 250;

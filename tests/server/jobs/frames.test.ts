@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { sharedFrames } from "../../server/frames.ts";
-import { parseFrames } from "../uiServer.ts";
+import { sharedFrames } from "../../../server/jobs/frames.ts";
+import { parseFrames } from "../../uiServer.ts";
 
 const OFFSET = 100;
 

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { createManifestReader } from "../../server/manifest.ts";
+import { createManifestReader } from "../../server/manifestReader.ts";
 import { isRunning, processesIn } from "../process.ts";
 import { createProject } from "../project.ts";
 import { errorOf, openGate, readBody, standIn, startServer } from "../uiServer.ts";
