@@ -1,5 +1,5 @@
 import { isAbsolute, relative } from "node:path";
-import type { TrainConfig } from "../protocol/trainConfig.ts";
+import { type TrainConfig, datasetPaths } from "../protocol/trainConfig.ts";
 import type { Artifact, EventData, JobEvent } from "../protocol/event.ts";
 
 const MINUTE_S = 60;
@@ -37,7 +37,7 @@ export function createProgress(options: ProgressOptions) {
     const ofFormat = format === undefined ? "" : ` of ${format}`;
     const started = withDetails(`training ${shown(model)}`, {
       parameters: count(parameters) + of,
-      data: shown(config.dataset.path),
+      data: shownData(),
       rows: count(rows) + ofFormat,
       ...(tokens === undefined ? {} : { tokens: count(tokens) }),
       steps: `${count(maxSteps)} with ${count(batchSize)} rows each`,
@@ -88,6 +88,11 @@ export function createProgress(options: ProgressOptions) {
     if (!isAbsolute(name)) return name;
     const local = relative(project, name);
     return local.startsWith("..") ? name : local;
+  }
+
+  function shownData(): string {
+    const [first = "", ...others] = datasetPaths(config.dataset.path).map(shown);
+    return others.length > 0 ? `${first} and ${count(others.length)} more` : first;
   }
 
   return {

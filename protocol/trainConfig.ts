@@ -20,10 +20,13 @@ export interface LoraConfig {
   targetModules: string[];
 }
 
+/** A file, a glob pattern such as `data/*.jsonl`, or several of them. */
+export type DatasetPath = string | readonly string[];
+
 export interface DatasetConfig {
   type: "jsonl";
   /** Relative to the project; absolute once the job exists. */
-  path: string;
+  path: DatasetPath;
 }
 
 /** How to train, by the names of Hugging Face's `TrainingArguments`. */
@@ -73,6 +76,10 @@ export interface TrainConfig extends TrainingArguments {
   lora: LoraConfig | null;
   /** Null means the model's context. */
   maxLength: number | null;
+}
+
+export function datasetPaths(path: DatasetPath): readonly string[] {
+  return typeof path === "string" ? [path] : path;
 }
 
 /** Whether a model's name is the path of a checkpoint: it begins with `.` or is absolute. */

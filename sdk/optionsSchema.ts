@@ -37,8 +37,16 @@ const modelShape = v.strictObject(
   "a model's name or { layers, heads, width, context }",
 );
 
+const PATHS = "a path, a pattern or a list of them";
+
+const datasetPath = v.lazy((input) =>
+  Array.isArray(input)
+    ? v.pipe(v.array(text, PATHS), v.nonEmpty(PATHS))
+    : v.pipe(v.string(PATHS), text),
+);
+
 const dataset = v.strictObject(
-  { type: v.literal("jsonl", '"jsonl"'), path: text } satisfies Record<
+  { type: v.literal("jsonl", '"jsonl"'), path: datasetPath } satisfies Record<
     keyof DatasetConfig,
     v.GenericSchema
   >,

@@ -1,21 +1,50 @@
+import { statSync } from "node:fs";
 import { KitError } from "../../protocol/error.ts";
+import { type DatasetPath, datasetPaths } from "../../protocol/trainConfig.ts";
+import { datasetFiles } from "./files.ts";
 import { type OnRead, readLines } from "./lines.ts";
 import { type Row, EXPECTED_ROW, parseRow } from "./row.ts";
 
 /**
- * The rows of a JSONL file, one at a time, each checked; for every engine.
+ * The rows of a dataset, one at a time, each checked; for every engine.
+ * @param onRead gets the bytes of all files
  * @throws KitError `DATASET_UNREADABLE` without a file, `DATASET_INVALID` with file and line
  */
-export function* readRows(path: string, onRead?: OnRead): Generator<Row> {
+export function* readRows(path: DatasetPath, onRead?: OnRead): Generator<Row> {
+  const files = datasetFiles(path);
+  const size = files.reduce((sum, file) => sum + sizeOf(file), 0);
+  let before = 0;
   let isEmpty = true;
-  for (const row of readLines(path, parseRow, onRead)) {
-    isEmpty = false;
-    yield row;
+  for (const file of files) {
+    let read = 0;
+    const onFileRead: OnRead = (bytes) => {
+      read = bytes;
+      onRead?.(before + read, size);
+    };
+    for (const row of readLines(file, parseRow, onFileRead)) {
+      isEmpty = false;
+      yield row;
+    }
+    before += read;
   }
   if (isEmpty) {
     throw new KitError(
       "DATASET_INVALID",
-      `${path} has no rows. Write ${EXPECTED_ROW} on each line.`,
+      `${nameOf(path)} has no rows. Write ${EXPECTED_ROW} on each line.`,
     );
+  }
+}
+
+/** The dataset as errors name it. */
+export function nameOf(path: DatasetPath): string {
+  return datasetPaths(path).join(", ");
+}
+
+function sizeOf(file: string): number {
+  try {
+    return statSync(file).size;
+  } catch {
+    // Reading the file will say why.
+    return 0;
   }
 }

@@ -1,4 +1,5 @@
-import { readRows } from "../dataset/rows.ts";
+import type { DatasetPath } from "../../protocol/trainConfig.ts";
+import { nameOf, readRows } from "../dataset/rows.ts";
 import { createReadingNotes } from "../dataset/reading.ts";
 import { KitError } from "../../protocol/error.ts";
 import { freeMemory } from "../dataset/freeMemory.ts";
@@ -33,13 +34,13 @@ export interface ReadOptions {
 const RESERVE_BYTES = 128 * 2 ** 20;
 
 /**
- * Reads a JSONL file. A conversation that is longer than `maxLength` tokens loses its end, and is
+ * Reads JSONL files. A conversation that is longer than `maxLength` tokens loses its end, and is
  * left out if no answer remains; a text is cut into pieces.
  * @throws KitError `DATASET_UNREADABLE` without a file, `DATASET_INVALID` with file and line,
  * `OUT_OF_MEMORY`
  */
 export function readDataset(
-  path: string,
+  path: DatasetPath,
   maxLength: number,
   { onNote = () => {}, free = freeMemory }: ReadOptions = {},
 ): TokenizedDataset {
@@ -71,7 +72,7 @@ export function readDataset(
   if (examples.length === 0) {
     throw new KitError(
       "DATASET_INVALID",
-      `No row of ${path} has an answer within ${maxLength} tokens. Shorten the prompts or raise maxLength.`,
+      `No row of ${nameOf(path)} has an answer within ${maxLength} tokens. Shorten the prompts or raise maxLength.`,
     );
   }
   return {
@@ -89,9 +90,9 @@ function lengthOf(spans: readonly Span[]): number {
   return spans.reduce((sum, { tokens }) => sum + tokens.length, 0);
 }
 
-function tooLarge(path: string, rows: number): KitError {
+function tooLarge(path: DatasetPath, rows: number): KitError {
   return new KitError(
     "OUT_OF_MEMORY",
-    `The dataset ${path} does not fit in memory, which is full after ${rows} rows. Use a smaller file or a machine with more memory.`,
+    `The dataset ${nameOf(path)} does not fit in memory, which is full after ${rows} rows. Use a smaller file or a machine with more memory.`,
   );
 }

@@ -61,6 +61,13 @@ it("prints the model, its data and their sizes, aligned", () => {
   passes      8 over the data`);
 });
 
+it("names the first of several paths", () => {
+  const path = ["a*", "b", "c"].map((name) => `/home/me/dates/data/${name}.jsonl`);
+  expect(createPrinter({ dataset: { type: "jsonl", path } })(0).started()).toContain(
+    "\n  data        data/a*.jsonl and 2 more\n",
+  );
+});
+
 it("names an adapter's base, and omits what an engine does not report", () => {
   const lora = { r: 8, alpha: 16, targetModules: ["q_proj"] };
   const dataset = { type: "jsonl", path: "/data/train.jsonl" } as const;

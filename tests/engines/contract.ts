@@ -152,6 +152,15 @@ export function describeEngine(name: string, createEngine: () => Engine): void {
       expect(events[0]?.data).toMatchObject({ model: "kit/nano" });
     });
 
+    it("reads every file of a list and of a pattern, each once", async () => {
+      const parts = scratchDirectory();
+      ROWS.forEach((row, i) => writeFileSync(join(parts, `${i}.jsonl`), jsonl([row])));
+      const list = [join(parts, "*.jsonl"), path, join(parts, "0.jsonl")];
+      const { events, error } = await run({ dataset: { type: "jsonl", path: list }, maxSteps: 1 });
+      expect(error).toBeUndefined();
+      expect(events[0]?.data).toMatchObject({ rows: 2 * ROWS.length });
+    });
+
     it("names the file and the line of a bad row, before it starts", async () => {
       const bad = scratchFile("bad.jsonl", `${jsonl(ROWS.slice(0, 1))}{"prompt":`);
       const { events, error, directory } = await run({ dataset: { type: "jsonl", path: bad } });

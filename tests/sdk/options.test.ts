@@ -64,6 +64,12 @@ describe("createTrainer's options", () => {
     expect(resolveConfig(checkOptions({ ...least, ...given }).config, "/p")).toMatchObject(given);
   });
 
+  it("have each path of a dataset made absolute", () => {
+    const dataset = { type: "jsonl", path: ["data/*.jsonl", "/a.jsonl"] } as const;
+    const { config } = checkOptions({ ...least, dataset });
+    expect(resolveConfig(config, "/p").dataset.path).toEqual(["/p/data/*.jsonl", "/a.jsonl"]);
+  });
+
   it("adapt the query and value projections when lora names no modules", () => {
     const { config } = checkOptions({ ...least, lora: { r: 4, alpha: 8 } });
     expect(resolveConfig(config, "/p").lora).toEqual({
@@ -86,6 +92,18 @@ describe("createTrainer's options", () => {
     [{ dataset: { type: "jsonl", path: " " } }, '"dataset.path" must be a non-empty string'],
     [{ name: 7 }, 'createTrainer: "name" must be a string, but is 7.'],
     [{ name: undefined }, 'createTrainer needs the option "name".'],
+    [
+      { dataset: { type: "jsonl", path: ["a", ""] } },
+      "\"dataset.path.1\" must be a non-empty string, but is ''.",
+    ],
+    [
+      { dataset: { type: "jsonl", path: [] } },
+      '"dataset.path" must be a path, a pattern or a list of them, but is [].',
+    ],
+    [
+      { dataset: { type: "jsonl", path: 3 } },
+      '"dataset.path" must be a path, a pattern or a list of them, but is 3.',
+    ],
     [{ dataset: undefined }, 'createTrainer needs the option "dataset".'],
     [{ dataset: "data.jsonl" }, '"dataset" must be { type: "jsonl", path }, but is \'data.jsonl\''],
     [{ dataset: { path: "a" } }, 'createTrainer needs the option "dataset.type".'],

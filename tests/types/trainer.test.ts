@@ -16,7 +16,7 @@ const sure = <A, B>(_: Same<A, B>) => {};
 const trainer = createTrainer({
   name: "tiny",
   model: { layers: 1, heads: 1, width: 8, context: 32 },
-  dataset: { type: "jsonl", path: "data.jsonl" },
+  dataset: { type: "jsonl", path: ["data.jsonl", "more/*.jsonl"] },
   lora: { r: 8, alpha: 16 },
   callbacks: {
     onStarted: ({ job }) => sure<typeof job.status, "queued" | "running" | "completed" | "failed" | "cancelled">(true),

@@ -1,0 +1,79 @@
+import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { expect, test } from "vitest";
+import { datasetFiles } from "../../../engines/dataset/files.ts";
+import { readRows } from "../../../engines/dataset/rows.ts";
+import { scratchDirectory } from "../embedded/scratch.ts";
+
+/** A folder of datasets, each with one row: its own name. */
+function createFolder(names: string[], folder = scratchDirectory()): string {
+  for (const name of names) {
+    mkdirSync(dirname(join(folder, name)), { recursive: true });
+    writeFileSync(join(folder, name), JSON.stringify({ text: name }));
+  }
+  return folder;
+}
+
+function textsOf(folder: string, paths: string[]): string[] {
+  const rows = readRows(paths.map((path) => join(folder, path)));
+  return [...rows].map((row) => ("text" in row ? row.text : ""));
+}
+
+test("rows come in the order of the paths, those of a pattern sorted by path, on any file system", () => {
+  const names = ["b/10.jsonl", "b/9.jsonl", "a.jsonl", "B.jsonl", "é.jsonl", "b/.hidden.jsonl"];
+  const folder = createFolder([...names, "b/notes.txt"]);
+  expect(textsOf(folder, ["b/*.jsonl", "a.jsonl"])).toEqual(["b/10.jsonl", "b/9.jsonl", "a.jsonl"]);
+  expect(textsOf(folder, ["**/*.jsonl"])).toEqual([
+    ...["B.jsonl", "a.jsonl", "b/10.jsonl", "b/9.jsonl", "é.jsonl"],
+  ]);
+  expect(textsOf(folder, ["{B,a}.jsonl", "b/?.jsonl", "b/[01]*"])).toEqual([
+    ...["B.jsonl", "a.jsonl", "b/9.jsonl", "b/10.jsonl"],
+  ]);
+});
+
+test("a file that is named twice counts once, also through a link", () => {
+  const folder = createFolder(["a.jsonl", "b.jsonl"]);
+  symlinkSync(join(folder, "a.jsonl"), join(folder, "latest.jsonl"));
+  symlinkSync(folder, join(folder, "loop"));
+  expect(textsOf(folder, ["b.jsonl", "*.jsonl", "./b.jsonl"])).toEqual(["b.jsonl", "a.jsonl"]);
+  expect(textsOf(folder, ["**/*.jsonl"])).toEqual(["a.jsonl", "b.jsonl"]);
+});
+
+test("a name that exists is that file, whatever its characters", () => {
+  const folder = createFolder(["[a] (1)/{x}*.jsonl", "[a] (1)/y.jsonl"]);
+  expect(textsOf(folder, ["[a] (1)/{x}*.jsonl"])).toEqual(["[a] (1)/{x}*.jsonl"]);
+  expect(textsOf(folder, ["[a] (1)/*.jsonl"])).toEqual(["[a] (1)/y.jsonl", "[a] (1)/{x}*.jsonl"]);
+});
+
+test("a pattern that matches no file is an error that names it, as is a missing file", () => {
+  const folder = createFolder(["a.jsonl"]);
+  const filesOf = (path: string) => () => datasetFiles(join(folder, path));
+  expect(filesOf("b*.jsonl")).toThrow(
+    `No file matches the dataset's pattern ${folder}/b*.jsonl. Check dataset.path, which`,
+  );
+  expect(filesOf("b*.jsonl")).toThrow(expect.objectContaining({ code: "DATASET_UNREADABLE" }));
+  expect(() => textsOf(folder, ["a.jsonl", "b.jsonl"])).toThrow(
+    `Cannot read the dataset ${folder}/b.jsonl: there is no such file.`,
+  );
+});
+
+test("a bad row's error names its own file and line; an empty file among others is fine", () => {
+  const folder = createFolder(["a.jsonl"]);
+  const paths = ["a.jsonl", "empty.jsonl", "bad.jsonl"];
+  writeFileSync(join(folder, "empty.jsonl"), "\n");
+  writeFileSync(join(folder, "bad.jsonl"), '{"text":"x"}\n{oops');
+  expect(() => textsOf(folder, paths)).toThrow(`${folder}/bad.jsonl:2: not valid JSON`);
+  expect(() => textsOf(folder, ["empty.jsonl"])).toThrow(`${folder}/empty.jsonl has no rows.`);
+});
+
+test("how far the reading is counts all files", () => {
+  const folder = createFolder(["a.jsonl", "b.jsonl"]);
+  const reads: [number, number][] = [];
+  const rows = readRows(join(folder, "*.jsonl"), (...read) => reads.push(read));
+  expect([...rows]).toHaveLength(2);
+  const bytes = JSON.stringify({ text: "a.jsonl" }).length;
+  expect(reads).toEqual([
+    [bytes, 2 * bytes],
+    [2 * bytes, 2 * bytes],
+  ]);
+});
