@@ -10,16 +10,15 @@ import {
   refuseLink,
   writeFileAtomically,
 } from "../disk/file.ts";
+import { OTHERS_READ } from "../disk/modes.ts";
 import { cannotWrite } from "../protocol/cannotWrite.ts";
+import { DEFAULT_ENTRY } from "../protocol/entry.ts";
 import { KitError, isKitError, messageOf } from "../protocol/error.ts";
 import { changedInputs, withInputs } from "./bundleInputs.ts";
 import { buildOnce } from "./esbuild.ts";
 import { installedKit, wrongKit } from "./packages/installedKit.ts";
 import { PACKAGE } from "./packages/own.ts";
 
-export const DEFAULT_ENTRY = "src/kit/index.ts";
-/** The bundle is executed, so only its owner may write it, whatever the umask. */
-const READABLE = 0o644;
 const NODE_TARGET = "node20.19";
 
 /**
@@ -70,7 +69,8 @@ export async function buildBundle(project: string, named?: string): Promise<stri
   const code = await bundle(project, entryPath, path);
   try {
     makeDirectory(dirname(path));
-    writeFileAtomically(path, code, READABLE);
+    // Whatever the umask, only its owner may write what is executed.
+    writeFileAtomically(path, code, OTHERS_READ);
   } catch (error) {
     if (isKitError(error)) throw error;
     throw cannotWrite(`write ${path}`, error);

@@ -6,9 +6,9 @@ import { EXIT_CODE } from "./exitCode.ts";
 const WRONG_USE = new Set<ErrorCode>([
   "PROJECT_NOT_FOUND",
   "ENTRY_NOT_FOUND",
-  "INVALID_NAME",
-  "INVALID_HOST",
-  "INVALID_TOKEN",
+  "NAME_INVALID",
+  "HOST_INVALID",
+  "TOKEN_INVALID",
 ]);
 
 /** Prints the error's sentence, and its stack under `DEBUG=kit`. Returns the exit code. */

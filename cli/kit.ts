@@ -1,5 +1,6 @@
 #!/usr/bin/env node
 import { Command, CommanderError, InvalidArgumentError, Option } from "commander";
+import { DEFAULT_ENTRY } from "../protocol/entry.ts";
 import { DEFAULT_PORT, LAST_PORT } from "../protocol/port.ts";
 import type { build } from "./commands/build.ts";
 import type { init } from "./commands/init.ts";
@@ -47,7 +48,7 @@ program
 
 program
   .command("build")
-  .description("bundle src/kit/index.ts into .kit/build/index.mjs")
+  .description(`bundle ${DEFAULT_ENTRY} into .kit/build/index.mjs`)
   .argument("[entry]", "bundle this file instead")
   .addOption(projectOption())
   .addHelpText(
@@ -65,7 +66,7 @@ program
 program
   .command("start")
   .description("train; builds .kit/build/index.mjs only if it is missing")
-  .argument("[entry]", "build and train this file instead of src/kit/index.ts")
+  .argument("[entry]", `build and train this file instead of ${DEFAULT_ENTRY}`)
   .addOption(projectOption())
   .addHelpText(
     "after",

@@ -1,13 +1,12 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { pathToFileURL } from "node:url";
+import { DEFAULT_ENTRY, LOAD_LIMIT_MS, stillLoading } from "../protocol/entry.ts";
 import { KitError } from "../protocol/error.ts";
 import { isKit } from "../sdk/kit.ts";
 import type { Trainer } from "../sdk/trainer.ts";
-import { DEFAULT_ENTRY } from "./bundle.ts";
 import { describeThrown } from "./thrown.ts";
 import { startWatchdog } from "./watchdog.ts";
 
-const LIMIT_MS = 30_000;
 /** Lets this thread's own timer fire first; the watchdog is for loops that block the thread. */
 const WATCHDOG_SLACK_MS = 1_000;
 
@@ -15,15 +14,15 @@ const WATCHDOG_SLACK_MS = 1_000;
  * Imports a bundle, which runs the project's code.
  * @param entry the bundle's source, as errors name it
  * @returns the exposed trainer, if any
- * @throws KitError `IMPORT_FAILED` with the place in the project's sources, or `IMPORT_STUCK`
+ * @throws KitError `IMPORT_FAILED` with the place in the project's sources, `IMPORT_STUCK`
  */
 export async function loadTrainer(
   bundle: string,
   entry = DEFAULT_ENTRY,
-  limitMs = LIMIT_MS,
+  limitMs = LOAD_LIMIT_MS,
 ): Promise<Trainer | undefined> {
   process.setSourceMapsEnabled(true);
-  const stuck = `${entry} did not finish loading within ${limitMs / 1000} s. Remove the loop or top-level await that never ends, in this file or its imports.`;
+  const stuck = stillLoading(entry, limitMs);
   const watchdog = startWatchdog(limitMs + WATCHDOG_SLACK_MS, `kit: ${stuck}`);
   let module: Record<string, unknown> | undefined;
   try {

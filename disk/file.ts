@@ -17,14 +17,12 @@ import {
 } from "node:fs";
 import { dirname } from "node:path";
 import { KitError } from "../protocol/error.ts";
+import { OTHERS_READ_FOLDER, OWNER_ONLY } from "./modes.ts";
 
 /** Opens a path for reading. Follows no link, and doesn't wait at a pipe. */
 export const READ_ITSELF = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 /** Opens an existing file for overwriting. */
 export const WRITE_ITSELF = constants.O_WRONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
-/** Files in `.kit` belong to one user. Others may read some, such as the bundle, but never write. */
-const OWNER_ONLY = 0o600;
-const OWNER_WRITES = 0o755;
 const OTHERS_WRITE = 0o022;
 /** Opens for appending and reading, and creates a missing file. */
 export const APPEND_ITSELF =
@@ -33,7 +31,7 @@ export const APPEND_ITSELF =
 /**
  * Opens a file of `.kit`. Refuses a symbolic link, a pipe or a device in its place, which could lead
  * anywhere.
- * @throws as `openSync`, and KitError `NO_FILE` unless it is a plain file
+ * @throws KitError `NO_FILE` unless it is a plain file, and the errors of `openSync`
  */
 export function openPlain(path: string, flags: number = READ_ITSELF): number {
   return openWithStats(path, flags).file;
@@ -116,7 +114,7 @@ export function statsOf(path: string): Stats | undefined {
  */
 export function makeDirectory(path: string): void {
   try {
-    mkdirSync(path, OWNER_WRITES);
+    mkdirSync(path, OTHERS_READ_FOLDER);
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === "EEXIST") return refuseLink(path);

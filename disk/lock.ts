@@ -3,6 +3,7 @@ import { mkdirSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs"
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { readJson } from "./file.ts";
+import { OWNER_ONLY, OWNER_ONLY_FOLDER } from "./modes.ts";
 import { type Owner, describeOwner, ownerState } from "./owner.ts";
 
 /** A holder that we can't check, in another container or torn, loses the lock after this. */
@@ -25,9 +26,9 @@ export async function takeLock(path: string, limitMs: number): Promise<(() => vo
 
 function tryLock(path: string): (() => void) | undefined {
   const mine = `${path}.${randomUUID()}`;
-  mkdirSync(mine, { mode: 0o700 });
+  mkdirSync(mine, OWNER_ONLY_FOLDER);
   try {
-    writeFileSync(join(mine, "owner.json"), JSON.stringify(describeOwner()), { mode: 0o600 });
+    writeFileSync(join(mine, "owner.json"), JSON.stringify(describeOwner()), { mode: OWNER_ONLY });
     if (moveFolder(mine, path)) return () => remove(path);
     // Of two processes that find the same dead holder, only one can move it aside to this name.
     const aside = nameIfDead(path);

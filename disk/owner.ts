@@ -2,7 +2,10 @@ import { execFileSync } from "node:child_process";
 import { readFileSync, readlinkSync } from "node:fs";
 import { hostname } from "node:os";
 
-/** The process that owns a job or a run, identified across reboots, containers and reused pids. */
+/**
+ * The process that owns a job or a run, identified across reboots, containers and reused pids. Written
+ * as JSON.
+ */
 export interface Owner {
   host: string;
   pid: number;
@@ -35,27 +38,27 @@ const PS_FRESH_MS = 1_000;
 const PS_LIMIT_MS = 2_000;
 
 let here: System | undefined;
-let ownStart: string | null | undefined;
-const seenByPs = new Map<number, { seen: Seen | null; at: number }>();
+let ownStart: string | undefined;
+const seenByPs = new Map<number, { seen: Seen | undefined; at: number }>();
 
 /** The system that this process runs on, which never changes while it runs. */
 function describeSystem(): System {
   here ??= {
     host: hostname(),
-    bootId: orNull(() => readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim()),
-    pidNamespace: orNull(() => readlinkSync("/proc/self/ns/pid")),
+    bootId: tryTo(() => readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim()) ?? null,
+    pidNamespace: tryTo(() => readlinkSync("/proc/self/ns/pid")) ?? null,
   };
   return here;
 }
 
 export function describeOwner(pid: number = process.pid): Owner {
-  if (pid !== process.pid) return { ...describeSystem(), pid, startTime: startOf(pid) };
-  ownStart ??= startOf(pid);
-  return { ...describeSystem(), pid, startTime: ownStart };
+  if (pid === process.pid) ownStart ??= startOf(pid);
+  const startTime = pid === process.pid ? ownStart : startOf(pid);
+  return { ...describeSystem(), pid, startTime: startTime ?? null };
 }
 
-function startOf(pid: number): string | null {
-  return readProcess(pid, 0)?.startTime ?? null;
+function startOf(pid: number): string | undefined {
+  return readProcess(pid, 0)?.startTime;
 }
 
 export function ownerState(owner: Owner): OwnerState {
@@ -101,18 +104,18 @@ export function processExists(pid: number): boolean {
   }
 }
 
-function readProcess(pid: number, freshMs = PS_FRESH_MS): Seen | null {
+function readProcess(pid: number, freshMs = PS_FRESH_MS): Seen | undefined {
   return describeSystem().bootId === null ? askPs(pid, freshMs) : readProc(pid);
 }
 
 /** Where there is no `/proc`, as on macOS. */
-function askPs(pid: number, freshMs: number): Seen | null {
+function askPs(pid: number, freshMs: number): Seen | undefined {
   const at = performance.now();
   const last = seenByPs.get(pid);
   if (last && at - last.at < freshMs) return last.seen;
   for (const [other, old] of seenByPs) if (at - old.at > PS_FRESH_MS) seenByPs.delete(other);
   const columns = ["-o", "stat=", "-o", "lstart=", "-p", String(pid)];
-  const line = orNull(() =>
+  const line = tryTo(() =>
     execFileSync("ps", columns, {
       encoding: "utf8",
       // Times of two processes compare only in the same format.
@@ -122,24 +125,24 @@ function askPs(pid: number, freshMs: number): Seen | null {
     }),
   );
   const [stat = "", ...start] = line?.trim().split(/\s+/) ?? [];
-  const seen = start.length > 0 ? { state: stat.charAt(0), startTime: start.join(" ") } : null;
+  const seen = start.length > 0 ? { state: stat.charAt(0), startTime: start.join(" ") } : undefined;
   seenByPs.set(pid, { seen, at });
   return seen;
 }
 
-function readProc(pid: number): Seen | null {
-  const stat = orNull(() => readFileSync(`/proc/${pid}/stat`, "utf8"));
-  if (stat === null) return null;
+function readProc(pid: number): Seen | undefined {
+  const stat = tryTo(() => readFileSync(`/proc/${pid}/stat`, "utf8"));
+  if (stat === undefined) return undefined;
   // The second field, the command in brackets, may itself hold spaces and brackets.
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
   return { state: fields[0] ?? "", startTime: fields[19] ?? "" };
 }
 
-function orNull(read: () => string): string | null {
+function tryTo(read: () => string): string | undefined {
   try {
     return read();
   } catch {
     // Not Linux, or the process is gone.
-    return null;
+    return undefined;
   }
 }

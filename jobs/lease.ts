@@ -82,22 +82,25 @@ export function leaseOwner(directory: string): Owner | undefined {
 
 /** A lease and the file's stamp from before it was read. */
 export interface StampedLease {
-  record: LeaseRecord;
+  /** Undefined when the file is missing, or is not a lease. */
+  record?: LeaseRecord;
+  /** Empty when the file is missing. */
   stamp: string;
 }
 
 /** `unreadable`: for a reason that is not the lease's, such as too many open files. */
-export function readLease(directory: string): StampedLease | "missing" | "unreadable" {
+export function readLease(directory: string): StampedLease | "unreadable" {
   let file: number | undefined;
+  let stamp = "";
   try {
     file = openPlain(leasePath(directory));
-    const stamp = stampOf(fstatSync(file));
+    stamp = stampOf(fstatSync(file));
     const record = JSON.parse(readFileSync(file, "utf8")) as Partial<LeaseRecord> | null;
     const isWhole = record?.owner !== undefined && record.renewal !== undefined;
-    return isWhole ? { record: record as LeaseRecord, stamp } : "missing";
+    return isWhole ? { record: record as LeaseRecord, stamp } : { stamp };
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    return code === undefined || NO_LEASE.has(code) ? "missing" : "unreadable";
+    return code === undefined || NO_LEASE.has(code) ? { stamp } : "unreadable";
   } finally {
     if (file !== undefined) closeSync(file);
   }

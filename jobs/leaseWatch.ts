@@ -16,7 +16,7 @@ export type LeaseState = "held" | "gone" | "silent";
 /** The state of a job's owner. */
 export interface OwnerSight {
   lease: LeaseState;
-  /** The stamp of the lease that proves that its owner is gone for good. */
+  /** The lease's stamp, empty for a missing lease. As long as it stays, the owner is gone. */
   proof?: string;
   /** Whether it has claimed the job's turn to train. */
   hasTurn: boolean;
@@ -64,7 +64,7 @@ export function createLeaseWatch(
     const found = readLease(directory);
     // We learnt nothing, so this time doesn't count.
     if (found === "unreadable" && last?.owner) return { ...last, at };
-    const { record, stamp } = typeof found === "string" ? {} : found;
+    const { record, stamp } = found === "unreadable" ? {} : found;
     const logSize = statsOf(logPath(directory))?.size;
     const isStill = last?.renewal === record?.renewal && last?.logSize === logSize;
     const isAlive = record !== undefined && isProvenAlive(record.owner);
@@ -107,6 +107,7 @@ function judge(seen: Seen, directory: string): Pick<OwnerSight, "lease" | "proof
     return { lease: "gone", proof: stamp };
   }
   if (renewal !== undefined) return { lease: stillMs > SILENCE_MS ? "silent" : "held" };
-  // A missing lease proves nothing: its owner may write it again.
-  return { lease: stillMs > MISSING_MS || !isFolder(directory) ? "gone" : "held" };
+  if (stillMs <= MISSING_MS && isFolder(directory)) return { lease: "held" };
+  // If the owner comes back after all, it writes the lease again, which changes the stamp.
+  return { lease: "gone", proof: stamp };
 }

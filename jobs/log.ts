@@ -2,9 +2,9 @@ import { closeSync, fstatSync, readSync, writeSync } from "node:fs";
 import { KitError } from "../protocol/error.ts";
 import { isRecord } from "../protocol/isRecord.ts";
 import type { JobEvent } from "../protocol/event.ts";
+import { NEWLINE } from "../disk/newline.ts";
 import { APPEND_ITSELF, openPlain } from "../disk/file.ts";
 
-export const NEWLINE = 0x0a;
 /** A record has at most 64 KiB. A line longer than this is not one, and is skipped unread. */
 export const LONGEST_LINE_BYTES = 4 * 1024 * 1024;
 
@@ -16,9 +16,12 @@ export interface LogRecord {
   data: unknown;
 }
 
-/** A record and the byte offset after its newline, where reading can resume. */
+/** A record and its place in the log, in bytes. */
 export interface PlacedRecord {
   record: LogRecord;
+  /** Of its first byte. */
+  from: number;
+  /** After its newline, where reading can resume. */
   offset: number;
 }
 
@@ -122,9 +125,15 @@ export function recordsIn({ bytes, offset }: LogLines): PlacedRecord[] {
   for (let start = 0, end = 0; start < bytes.length; start = end) {
     end = bytes.indexOf(NEWLINE, start) + 1;
     const record = parseRecord(bytes.toString("utf8", start, end - 1));
-    if (record) records.push({ record, offset: offset + end });
+    if (record) records.push({ record, from: offset + start, offset: offset + end });
   }
   return records;
+}
+
+/** The records of the whole lines in bytes that were read from an offset of the log on. */
+export function recordsFrom(offset: number, bytes: Buffer): PlacedRecord[] {
+  const lines = createLineCutter(offset)(bytes);
+  return lines ? recordsIn(lines) : [];
 }
 
 export function parseRecord(line: string): LogRecord | undefined {

@@ -7,7 +7,7 @@ export interface LogEnd {
   hasRecords: boolean;
   /** How the job ended. */
   final?: DerivedStatus;
-  /** The log's stamp from before it was read; undefined when it can't be read. */
+  /** The log's stamp from before it was read: empty when it is missing, undefined when unreadable. */
   stamp?: string;
 }
 
@@ -33,7 +33,8 @@ export function createLogEnds(): LogEnds {
       const stamp = stats ? stampOf(stats) : "";
       if (known?.stamp === stamp) return known;
       const records = tryLogTail(path);
-      if (!records) return { hasRecords: false };
+      // Only a log that isn't there stays the same as long as its stamp does.
+      if (!records) return { hasRecords: false, stamp: stats ? undefined : "" };
       const end = { hasRecords: records.length > 0, final: finalStatus(records), stamp };
       // Also for a log without a record, so that a large one is not read each time.
       seen.set(path, end);

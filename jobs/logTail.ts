@@ -1,6 +1,7 @@
 import { fstatSync, readSync } from "node:fs";
 import { stampOf, usePlain } from "../disk/file.ts";
-import { type LogRecord, LONGEST_LINE_BYTES, NEWLINE, parseRecord } from "./log.ts";
+import { NEWLINE } from "../disk/newline.ts";
+import { type LogRecord, LONGEST_LINE_BYTES, parseRecord, recordsFrom } from "./log.ts";
 
 /** The first search for the event that ended the job reads this much of the log's end. */
 const TAIL_BYTES = 256 * 1024;
@@ -30,11 +31,9 @@ export function tryLogTail(path: string): LogRecord[] | undefined {
 function readRecords(file: number, from: number, to: number): LogRecord[] {
   const bytes = Buffer.alloc(to - from);
   const read = readSync(file, bytes, 0, bytes.length, from);
-  const lines = bytes.toString("utf8", 0, read).split("\n");
-  // The line after the last newline is still being written.
-  lines.pop();
-  if (from > 0) lines.shift();
-  return lines.map(parseRecord).filter((record) => record !== undefined);
+  // The first line may have begun before.
+  const start = from > 0 ? bytes.indexOf(NEWLINE) + 1 : 0;
+  return recordsFrom(from + start, bytes.subarray(start, read)).map(({ record }) => record);
 }
 
 /** The last record of a log, and the log's stamp from before it was read. */

@@ -1,6 +1,7 @@
 import { mkdirSync, readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { makeDirectory } from "../disk/file.ts";
+import { OTHERS_READ_FOLDER } from "../disk/modes.ts";
 import { cannotWrite } from "../protocol/cannotWrite.ts";
 import { type KitError, isKitError } from "../protocol/error.ts";
 import type { Job } from "../protocol/job.ts";
@@ -26,7 +27,6 @@ export interface OwnedJob {
   close: () => void;
 }
 
-const OTHERS_READ_FOLDER = 0o755;
 /** How many ids are tried. The first nearly always works. */
 const MOST_IDS = 100;
 

@@ -3,7 +3,7 @@ import type { FileHandle } from "node:fs/promises";
 import { type LossPoint, pixelEnds, thin } from "../protocol/curve.ts";
 import type { FollowOptions } from "../disk/follow.ts";
 import { openPlainIfThere } from "../disk/growth.ts";
-import { type LogRecord, type PlacedRecord, createLineCutter, parseRecord } from "./log.ts";
+import { type PlacedRecord, createLineCutter, recordsFrom, recordsIn } from "./log.ts";
 
 /** How much is parsed at once, before other work gets its turn. */
 const CHUNK_BYTES = 256 * 1024;
@@ -11,11 +11,7 @@ const CHUNK_BYTES = 256 * 1024;
 const LAST_LOGS = 50;
 const RECORDS_AT_ONCE = 64;
 
-/** A record's place in the log, in bytes; `to` is after its newline. */
-interface Place {
-  from: number;
-  to: number;
-}
+type Place = Omit<PlacedRecord, "record">;
 
 /** A `training.log`; a number that it lacks is NaN. */
 interface Log extends Place, LossPoint {}
@@ -51,15 +47,11 @@ async function findShown(
   const others: Place[] = [];
   let lastLogs: Log[] = [];
   let curve: readonly Log[] = [];
-  for await (const { text, offset } of linesOf(file, from, signal)) {
+  for await (const records of recordsOf(file, from, signal)) {
     const logs: Log[] = [];
-    for (let start = 0, end = 0; start < text.length; start = end) {
-      end = text.indexOf("\n", start) + 1;
-      const record = parseRecord(text.slice(start, end));
-      if (!record) continue;
-      const place = placeOf(record, offset + start, offset + end);
-      if (record.event === "training.log") logs.push(place);
-      else others.push(place);
+    for (const placed of records) {
+      if (placed.record.event === "training.log") logs.push(asLog(placed));
+      else others.push({ from: placed.from, offset: placed.offset });
     }
     // Even a log without a loss, which is not on the curve, shows that there was one.
     if (lastLogs.length === 0) others.push(...logs.slice(0, 1));
@@ -70,22 +62,21 @@ async function findShown(
   return [...shown.values()].sort((a, b) => a.from - b.from);
 }
 
-function placeOf({ data }: LogRecord, from: number, to: number): Log {
+function asLog({ record: { data }, from, offset }: PlacedRecord): Log {
   const { step, loss } = (data ?? {}) as Record<string, unknown>;
   return {
     from,
-    to,
+    offset,
     step: typeof step === "number" ? step : NaN,
     loss: typeof loss === "number" ? loss : NaN,
   };
 }
 
-/** Whole lines and the offset of the first. Latin-1, because what matters here is ASCII. */
-async function* linesOf(
+async function* recordsOf(
   file: FileHandle,
   from: number,
   signal: AbortSignal | undefined,
-): AsyncGenerator<{ text: string; offset: number }> {
+): AsyncGenerator<PlacedRecord[]> {
   const { size } = await file.stat();
   const chunk = Buffer.allocUnsafe(CHUNK_BYTES);
   const cut = createLineCutter(from);
@@ -95,13 +86,12 @@ async function* linesOf(
     if (bytesRead === 0) return;
     position += bytesRead;
     const lines = cut(chunk.subarray(0, bytesRead));
-    if (lines) yield { text: lines.bytes.toString("latin1"), offset: lines.offset };
+    if (lines) yield recordsIn(lines);
   }
 }
 
-function readRecord(file: FileHandle, { from, to }: Place): PlacedRecord[] {
-  const line = Buffer.allocUnsafe(to - from);
+function readRecord(file: FileHandle, { from, offset }: Place): PlacedRecord[] {
+  const line = Buffer.allocUnsafe(offset - from);
   const length = readSync(file.fd, line, 0, line.length, from);
-  const record: LogRecord | undefined = parseRecord(line.toString("utf8", 0, length));
-  return record ? [{ record, offset: to }] : [];
+  return recordsFrom(from, line.subarray(0, length));
 }

@@ -32,12 +32,12 @@ export interface Engine {
   /**
    * Checks a config and fills in its defaults when `createTrainer` is called: at once, without
    * loading anything heavy or touching the disk.
-   * @throws KitError that names the wrong option
+   * @throws KitError `MODEL_UNKNOWN`, `MODEL_INVALID`, `CONFIG_INVALID` naming the option
    */
   prepare: (asked: AskedConfig) => TrainConfig;
   /**
    * Trains a model; resolves when its last checkpoint is saved.
-   * @throws KitError whose message says what to do when the config or the dataset is wrong
+   * @throws KitError `DATASET_UNREADABLE`, `DATASET_INVALID`, or another code of a training
    */
   train: (options: TrainOptions) => Promise<void>;
   /**

@@ -1,3 +1,4 @@
+import { isArtifactPath } from "./artifactPath.ts";
 import { KitError } from "./error.ts";
 import type { EngineEvent, EventData } from "./event.ts";
 import type { InferResult } from "./infer.ts";
@@ -16,12 +17,6 @@ function optional(check: Check): Check {
 
 /** A number, or null for one that is not finite. */
 const isMeasured = optional((value) => value === null || isNumber(value));
-
-/** Inside the job's directory. */
-const isArtifactPath: Check = (value) =>
-  typeof value === "string" &&
-  /^artifacts(\/[^/\\]+)+$/.test(value) &&
-  !value.split("/").some((segment) => segment === "." || segment === "..");
 
 const EVENTS: { [Name in EngineEvent["event"]]: Fields<EventData[Name]> } = {
   "training.started": {

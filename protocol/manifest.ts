@@ -10,7 +10,3 @@ export function isManifestMessage(value: unknown): value is ManifestMessage {
   const { error, trainer } = value as Partial<Manifest & ErrorResponse>;
   return typeof error === "string" || trainer === null || typeof trainer?.name === "string";
 }
-
-/** The document's text for a bundle that loads but exposes no trainer. */
-export const NO_TRAINER =
-  "No trainer in src/kit/index.ts yet. Add createTrainer(...) and pass it to createKit.";

@@ -1,8 +1,7 @@
 import { existsSync, readdirSync } from "node:fs";
 import { basename, join } from "node:path";
+import { ARTIFACTS, checkpointFolder, stepOfFolder } from "../protocol/artifactPath.ts";
 import { KitError } from "../protocol/error.ts";
-
-const ARTIFACTS = "artifacts";
 
 /**
  * Resolves a job's directory, or its `artifacts`, to the last checkpoint in it; any other stays as it is.
@@ -13,7 +12,7 @@ export function findArtifact(directory: string): string {
   if (!isJob && basename(directory) !== ARTIFACTS) return directory;
   const parent = isJob ? join(directory, ARTIFACTS) : directory;
   const last = stepsIn(parent).at(-1);
-  if (last !== undefined) return join(parent, `step-${last}`);
+  if (last !== undefined) return join(parent, checkpointFolder(last));
   if (!isJob) return directory;
   throw new KitError(
     "CHECKPOINT_INVALID",
@@ -25,7 +24,6 @@ export function findArtifact(directory: string): string {
 function stepsIn(directory: string): number[] {
   if (!existsSync(directory)) return [];
   return readdirSync(directory)
-    .flatMap((name) => /^step-(\d+)$/.exec(name)?.[1] ?? [])
-    .map(Number)
+    .flatMap((name) => stepOfFolder(name) ?? [])
     .toSorted((a, b) => a - b);
 }

@@ -2,7 +2,7 @@ export type { Artifact } from "./artifact.ts";
 export type { CheckpointContext, Infer, LogContext, TrainerCallbacks } from "./callbacks.ts";
 export { type Kit, createKit } from "./kit.ts";
 export { loadModel } from "./loadModel.ts";
-export type { LoraConfig, TrainerOptions } from "./options.ts";
+export type { LoraOptions, TrainerOptions } from "./options.ts";
 export { type Trainer, createTrainer } from "./trainer.ts";
 export type { Engine, LoadedModel, TrainOptions } from "../protocol/engine.ts";
 export { KitError } from "../protocol/error.ts";

@@ -11,26 +11,26 @@ export interface Kit {
 
 /**
  * Registers the project's trainer; its result is the default export of `src/kit/index.ts`.
- * @throws KitError `INVALID_OPTION` when `trainer` is not what `createTrainer` returns, or another option is given
+ * @throws KitError `OPTION_INVALID` when `trainer` is not what `createTrainer` returns, or another option is given
  */
 export function createKit(options: { trainer?: Trainer } = {}): Kit {
   if (typeof options !== "object" || options === null) {
     throw new KitError(
-      "INVALID_OPTION",
+      "OPTION_INVALID",
       `createKit takes { trainer }, not ${inspect(options, { depth: 0 })}.`,
     );
   }
   const unknown = Object.keys(options).find((key) => key !== "trainer");
   if (unknown !== undefined) {
     throw new KitError(
-      "INVALID_OPTION",
+      "OPTION_INVALID",
       `createKit does not know the option "${unknown}". It takes trainer: createKit({ trainer }).`,
     );
   }
   const { trainer = null } = options;
   if (trainer !== null && !isTrainer(trainer)) {
     throw new KitError(
-      "INVALID_OPTION",
+      "OPTION_INVALID",
       `createKit: "trainer" must be what createTrainer(...) returns, but is ${inspect(trainer, { depth: 0 })}.`,
     );
   }

@@ -19,7 +19,7 @@ export function loadModel(
   return atCaller(loadModel, async () => {
     if (typeof directory !== "string") {
       throw new KitError(
-        "INVALID_OPTION",
+        "OPTION_INVALID",
         `loadModel takes the path of a checkpoint's directory, not ${inspect(directory)}.`,
       );
     }

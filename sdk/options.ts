@@ -2,7 +2,7 @@ import * as v from "valibot";
 import type { Engine } from "../protocol/engine.ts";
 import type { PresetName, Projection } from "../protocol/modelNames.ts";
 import { KitError, isKitError } from "../protocol/error.ts";
-import type { AskedConfig, ModelShape, TrainConfig } from "../protocol/trainConfig.ts";
+import type { AskedConfig, LoraConfig, ModelShape, TrainConfig } from "../protocol/trainConfig.ts";
 import type { TrainerCallbacks } from "./callbacks.ts";
 import { createDefaultEngine } from "./engine.ts";
 import { describeIssue, optionsSchema } from "./optionsSchema.ts";
@@ -11,11 +11,7 @@ import { describeIssue, optionsSchema } from "./optionsSchema.ts";
 type OtherText = string & Record<never, never>;
 
 /** Low-rank adaptation, with PEFT's names: the base model is frozen, an adapter is trained. */
-export interface LoraConfig {
-  /** Rank of the update. */
-  r: number;
-  /** The update is scaled by `alpha / r`. */
-  alpha: number;
+export interface LoraOptions extends Omit<LoraConfig, "targetModules"> {
   /** Llama's projection names. Default `["q_proj", "v_proj"]`. */
   targetModules?: Projection[];
 }
@@ -31,7 +27,7 @@ export interface TrainerOptions extends AskedConfig {
   model?: PresetName | OtherText | ModelShape;
   /** Default: the embedded engine, which needs nothing but npm. */
   engine?: Engine;
-  lora?: LoraConfig;
+  lora?: LoraOptions;
   callbacks?: TrainerCallbacks;
   /** Aborting it cancels the job. */
   abortSignal?: AbortSignal;
@@ -47,10 +43,10 @@ export interface CheckedOptions {
   abortSignal: AbortSignal | undefined;
 }
 
-/** @throws KitError `INVALID_OPTION` naming the option, what was expected and what was found */
+/** @throws KitError `OPTION_INVALID` naming the option, what was expected and what was found */
 export function checkOptions(options: TrainerOptions): CheckedOptions {
   const result = v.safeParse(optionsSchema, options, { abortEarly: true });
-  if (!result.success) throw new KitError("INVALID_OPTION", describeIssue(result.issues[0]));
+  if (!result.success) throw new KitError("OPTION_INVALID", describeIssue(result.issues[0]));
   const { name, engine: _engine, callbacks: _callbacks, abortSignal, ...asked } = result.output;
   // As given, not as parsed: both may be objects whose methods need their `this`.
   const { engine = createDefaultEngine(), callbacks = {} } = options;
@@ -63,6 +59,6 @@ function prepare(engine: Engine, asked: AskedConfig): TrainConfig {
   } catch (error) {
     // Anything else is a fault of the engine, not of the options.
     if (!isKitError(error)) throw error;
-    throw new KitError("INVALID_OPTION", `createTrainer: ${error.message}`, { cause: error });
+    throw new KitError("OPTION_INVALID", `createTrainer: ${error.message}`, { cause: error });
   }
 }

@@ -57,7 +57,7 @@ export interface Observer {
 
 /**
  * Describes a training. Checks the options at once and doesn't touch the disk.
- * @throws KitError `INVALID_OPTION` naming the option and what was expected
+ * @throws KitError `OPTION_INVALID` naming the option and what was expected
  */
 export function createTrainer(options: TrainerOptions): Trainer {
   const checked = checkOptions(options);

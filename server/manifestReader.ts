@@ -1,11 +1,15 @@
 import { fork } from "node:child_process";
 import { KitError } from "../protocol/error.ts";
 import type { Manifest } from "../protocol/http.ts";
-import { describeEarlyExit } from "../protocol/earlyExit.ts";
+import {
+  DEFAULT_ENTRY,
+  LOAD_LIMIT_MS,
+  describeEarlyExit,
+  stillLoading,
+} from "../protocol/entry.ts";
 import { type ManifestMessage, isManifestMessage } from "../protocol/manifest.ts";
 import { signalGroup } from "./processGroup.ts";
 
-const LIMIT_MS = 30_000;
 /** Each is a subprocess that builds. More than one, so that a fixed project loads while an old read hangs. */
 const MOST_AT_ONCE = 4;
 
@@ -60,7 +64,7 @@ function failed(error: string): KitError {
 
 /** Resolves with the subprocess's message, once it and all its children have been killed. */
 function ask(options: ManifestReaderOptions, signal: AbortSignal): Promise<ManifestMessage> {
-  const { project, kit, limitMs = LIMIT_MS } = options;
+  const { project, kit, limitMs = LOAD_LIMIT_MS } = options;
   const [execPath = "", script = "", ...first] = kit;
   return new Promise((resolve) => {
     const child = fork(script, [...first, "manifest"], {
@@ -77,9 +81,7 @@ function ask(options: ManifestReaderOptions, signal: AbortSignal): Promise<Manif
       end();
     };
     const timer = setTimeout(() => {
-      conclude({
-        error: `src/kit/index.ts did not finish loading within ${limitMs / 1000} s. Remove the loop or top-level await that never ends, in this file or its imports.`,
-      });
+      conclude({ error: stillLoading(DEFAULT_ENTRY, limitMs) });
     }, limitMs);
     const settle = (message: ManifestMessage) => {
       clearTimeout(timer);
@@ -96,6 +98,8 @@ function ask(options: ManifestReaderOptions, signal: AbortSignal): Promise<Manif
         error: `Cannot run kit: ${message}. Start kit ui again. If it happens again, reinstall Kit.`,
       }),
     );
-    child.once("exit", (code, name) => settle({ error: describeEarlyExit(code, name) }));
+    child.once("exit", (code, name) =>
+      settle({ error: describeEarlyExit(DEFAULT_ENTRY, code, name) }),
+    );
   });
 }

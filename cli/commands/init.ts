@@ -15,7 +15,7 @@ const RESERVED_NAMES = new Set(["kit", "node_modules"]);
 
 /**
  * Creates a project in a folder, or adds Kit to the project that is there.
- * @throws KitError `INVALID_NAME`, `INVALID_PACKAGE_JSON` or `CANNOT_WRITE`
+ * @throws KitError `NAME_INVALID`, `PACKAGE_JSON_INVALID`, `CANNOT_WRITE`
  */
 export function init(directory: string, options: { name?: string }): void {
   const project = resolve(directory);
@@ -64,7 +64,7 @@ function checkFolder(project: string): void {
   const path = join(project, "package.json");
   if (!lstatSync(path, { throwIfNoEntry: false }) || readPackageJson(project)) return;
   throw new KitError(
-    "INVALID_PACKAGE_JSON",
+    "PACKAGE_JSON_INVALID",
     `npm cannot read ${path}. Fix the file, then run kit init again.`,
   );
 }
@@ -72,7 +72,7 @@ function checkFolder(project: string): void {
 function checkName(name: string): void {
   if (PACKAGE_NAME.test(name) && !RESERVED_NAMES.has(name)) return;
   throw new KitError(
-    "INVALID_NAME",
+    "NAME_INVALID",
     `npm does not allow ${JSON.stringify(name)} as a package name. Use lowercase letters, digits, dots, dashes or underscores, but not the name "kit".`,
   );
 }

@@ -1,13 +1,12 @@
+import { DEFAULT_ENTRY, describeEarlyExit, noTrainer } from "../../protocol/entry.ts";
 import { KitError } from "../../protocol/error.ts";
 import { FINAL_STATUS, isFinalEvent } from "../../protocol/event.ts";
-import { describeEarlyExit } from "../../protocol/earlyExit.ts";
-import { NO_TRAINER } from "../../protocol/manifest.ts";
 import { sourcePlace } from "../../sdk/thrown.ts";
 import { type ObservableTrainer, type Trainer, OBSERVE } from "../../sdk/trainer.ts";
 import type { RunEnd } from "../../protocol/http.ts";
 import { writeRunEnd } from "../../server/run/end.ts";
 import { recordOwnRun } from "../../server/run/record.ts";
-import { DEFAULT_ENTRY, ensureBundle, showPath } from "../bundle.ts";
+import { ensureBundle, showPath } from "../bundle.ts";
 import { reportError } from "../errors.ts";
 import { EXIT_CODE } from "../exitCode.ts";
 import { onEndingSignal } from "../hangup.ts";
@@ -27,7 +26,7 @@ export async function start(
   const recordEnd = endRecorder(project);
   const bundle = await ensureBundle(project, entry, (stale) => console.error(`kit: ${stale}`));
   const trainer = await loadOrExplain(bundle, name, explain);
-  if (!trainer) throw new KitError("NO_TRAINER", withEntry(name, NO_TRAINER));
+  if (!trainer) throw new KitError("NO_TRAINER", noTrainer(name));
   const end = printEvents(trainer, project, recordEnd);
   onEndingSignal(() => {
     // The job has ended and its last callback still runs: a signal now stops that, too.
@@ -87,14 +86,9 @@ async function loadOrExplain(
 
 function explainExit(entry: string, code: number): void {
   // For an unsettled await, Node passes another code than it sets.
-  const why = describeEarlyExit(Number(process.exitCode ?? code));
-  console.error(`kit: ${withEntry(entry, why)}`);
+  const why = describeEarlyExit(entry, Number(process.exitCode ?? code));
+  console.error(`kit: ${why}`);
   process.exitCode = EXIT_CODE.failed;
-}
-
-/** Puts the trained entry into a sentence about the default one. */
-function withEntry(entry: string, sentence: string): string {
-  return sentence.replace(DEFAULT_ENTRY, () => entry);
 }
 
 interface End {

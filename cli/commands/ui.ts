@@ -58,7 +58,7 @@ export async function ui(options: UiOptions): Promise<void> {
 
 /**
  * Other machines need a token, and so does everyone if `KIT_UI_TOKEN` is set.
- * @throws KitError `INVALID_TOKEN`
+ * @throws KitError `TOKEN_INVALID`
  */
 function chooseToken({ host, token }: UiOptions): string | undefined {
   const fixed = process.env[TOKEN_VARIABLE];
@@ -72,14 +72,14 @@ function chooseToken({ host, token }: UiOptions): string | undefined {
   if (!fixed) return isLoopback(host) ? undefined : createToken();
   if (fixed.length >= TOKEN_LENGTH) return fixed;
   throw new KitError(
-    "INVALID_TOKEN",
+    "TOKEN_INVALID",
     `KIT_UI_TOKEN needs at least ${TOKEN_LENGTH} characters. Create one with: export KIT_UI_TOKEN=$(node -p "crypto.randomUUID()")`,
   );
 }
 
 /**
  * Writes an address as a URL does: 0 becomes 0.0.0.0.
- * @throws KitError `INVALID_HOST`
+ * @throws KitError `HOST_INVALID`
  */
 function hostnameOf(host: string): string {
   // A URL cannot hold an IPv6 address's zone.
@@ -87,19 +87,19 @@ function hostnameOf(host: string): string {
   const written = isIPv6(address) ? `[${address}]` : address;
   if (parseHost(written)?.port !== "" || !URL.canParse(`http://${written}`)) {
     throw new KitError(
-      "INVALID_HOST",
+      "HOST_INVALID",
       `--host "${host}" is not valid. Pass an address or a host name.`,
     );
   }
   return new URL(`http://${written}`).hostname;
 }
 
-/** @throws KitError `INVALID_HOST` */
+/** @throws KitError `HOST_INVALID` */
 function nameToAllow(name: string): string {
   const host = parseHost(name);
   if (host) return host.name;
   throw new KitError(
-    "INVALID_HOST",
+    "HOST_INVALID",
     `--allowed-host "${name}" is not valid. Pass a host name such as dev.example.`,
   );
 }

@@ -11,6 +11,7 @@ import { assertShape } from "../llama/presets.ts";
 import { generationConfig, modelConfig, shapeOf } from "./modelConfig.ts";
 import { FLOAT_BYTES, writeSafetensors } from "./safetensors.ts";
 import { tokenizerConfig, tokenizerJson } from "./tokenizerFiles.ts";
+import { MOST_BYTES, MOST_GIB } from "../webassembly.ts";
 import { type Weights, countOf, weightCounts, weightShapes } from "../llama/weights.ts";
 
 /** A model that was saved; an adapter is merged into its base. */
@@ -96,9 +97,6 @@ export function assertCheckpoint(path: string): void {
   );
 }
 
-/** The most that WebAssembly can address. */
-const MEMORY_GIB = 4;
-
 /** Refuses a model that no memory could hold, before its weights are read. */
 function assertPossible(path: string, shape: ModelShape): void {
   const config = join(path, "config.json");
@@ -113,10 +111,10 @@ function assertPossible(path: string, shape: ModelShape): void {
   }
   const keysAndValues = 2 * shape.layers * shape.width * shape.context;
   const bytes = (weightCounts(shape).numbers + keysAndValues) * FLOAT_BYTES;
-  if (bytes <= MEMORY_GIB * 2 ** 30) return;
+  if (bytes <= MOST_BYTES) return;
   throw new KitError(
     "CHECKPOINT_INVALID",
-    `${config} describes a model that takes ${Math.ceil(bytes / 2 ** 30)} GiB, but only ${MEMORY_GIB} GiB fit in memory. Use a smaller model.`,
+    `${config} describes a model that takes ${Math.ceil(bytes / 2 ** 30)} GiB, but only ${MOST_GIB} GiB fit in memory. Use a smaller model.`,
   );
 }
 

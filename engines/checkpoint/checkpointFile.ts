@@ -5,7 +5,7 @@ import { type OpenFile, readWhole, useFile, useFileIfThere } from "./plainFile.t
 import { FLOAT_BYTES, useSafetensors } from "./safetensors.ts";
 
 /** A configuration takes a few KiB, that of a tokenizer with many specials less than one MiB. */
-const MOST_JSON_BYTES = 4 * 2 ** 20;
+const MOST_CONFIG_BYTES = 4 * 2 ** 20;
 /** A tensor's name, type, dimensions and place, as short as they can be written. */
 const LEAST_ENTRY_BYTES = 50;
 
@@ -57,7 +57,8 @@ export function readConfig(
       new KitError("CHECKPOINT_INVALID", `${path} ${problem}. Use a checkpoint that Kit saved.`, {
         cause,
       });
-    if (size > MOST_JSON_BYTES) throw invalid(`is larger than ${MOST_JSON_BYTES / 2 ** 20} MiB`);
+    if (size > MOST_CONFIG_BYTES)
+      throw invalid(`is larger than ${MOST_CONFIG_BYTES / 2 ** 20} MiB`);
     const bytes = Buffer.alloc(size);
     let value: unknown;
     try {

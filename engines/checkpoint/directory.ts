@@ -1,16 +1,10 @@
 import { mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
+import { OTHERS_READ, OTHERS_READ_FOLDER } from "../../disk/modes.ts";
 import { unwritable } from "../../protocol/cannotWrite.ts";
 import { KitError } from "../../protocol/error.ts";
 
-/** Where a job's artifacts are, in its directory. */
-export const ARTIFACTS = "artifacts";
-
 const PARTIAL = ".partial";
-
-/** Other users may load a model, if the umask permits, but not change it. */
-const OTHERS_READ = 0o644;
-const OTHERS_READ_FOLDER = 0o755;
 
 /**
  * Writes a directory under another name and renames it, so that it is never seen half-written.
@@ -30,6 +24,7 @@ type Files = Record<string, string | Uint8Array>;
 export function stageDirectory(path: string, files: Files): () => void {
   const partial = join(dirname(path), `.${basename(path)}${PARTIAL}`);
   orUnwritable(path, () => {
+    // Other users may load a model, if the umask permits, but not change it.
     mkdirSync(dirname(path), { recursive: true, mode: OTHERS_READ_FOLDER });
     rmSync(partial, { recursive: true, force: true });
     mkdirSync(partial, OTHERS_READ_FOLDER);

@@ -1,4 +1,5 @@
 import { closeSync, constants, fstatSync, openSync, readSync } from "node:fs";
+import { NEWLINE } from "../../disk/newline.ts";
 import { KitError } from "../../protocol/error.ts";
 
 const MEBIBYTE = 2 ** 20;
@@ -75,8 +76,6 @@ function moved(
   buffer.copy(target, 0, start, end);
   return target;
 }
-
-const NEWLINE = 0x0a;
 
 const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 

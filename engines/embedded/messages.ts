@@ -28,7 +28,7 @@ export type Question =
   | { type: "unload"; id: number; model: number };
 
 export type Answer =
-  | { id: number; ok: true; result: InferResult | null }
+  | { id: number; ok: true; result: InferResult | undefined }
   | { id: number; ok: false; failure: Failure };
 
 /** An error that crosses threads. */

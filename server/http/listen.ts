@@ -29,7 +29,7 @@ export interface Listening {
   close: () => Promise<void>;
 }
 
-/** @throws KitError `PORT_TAKEN` or `CANNOT_LISTEN` */
+/** @throws KitError `PORT_TAKEN`, `CANNOT_LISTEN` */
 export async function listen(server: HttpServer, options: ListenOptions): Promise<Listening> {
   const { host, port, firstPort = DEFAULT_PORT } = options;
   if (port !== undefined) return listenOn(server, host, port);

@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { closeSync, openSync, readdirSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { makeDirectory } from "../../disk/file.ts";
+import { OWNER_ONLY } from "../../disk/modes.ts";
 import { describeOwner } from "../../disk/owner.ts";
 import { KitError } from "../../protocol/error.ts";
 import { signalGroup } from "../processGroup.ts";
@@ -11,7 +12,6 @@ import { newOutputPath, outputPath, runDirectory, writeRunRecord } from "./recor
 
 /** How long another server may take to launch a run. */
 const LAUNCH_MS = 5_000;
-const OWNER_ONLY = 0o600;
 const LEFT_OUTPUT = /^output\.[0-9a-f-]{36}\.log$/;
 
 export interface LaunchOptions {

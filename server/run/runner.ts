@@ -25,7 +25,7 @@ export interface Run {
 }
 
 export interface Runner {
-  /** @throws KitError `RUN_IN_FLIGHT`, `CLOSED`, or `CANNOT_START` saying why */
+  /** @throws KitError `RUN_IN_FLIGHT`, `CLOSED`, `CANNOT_START` saying why */
   start: () => Promise<Run>;
   /** The run in flight, or else the last one if its output still exists. */
   last: () => Promise<Run | undefined>;

@@ -11,7 +11,7 @@ let known: { etag: string; jobs: Job[] } | undefined;
 
 /**
  * The project's jobs: the same array as last time if the server says that nothing changed.
- * @throws {RequestError}
+ * @throws RequestError
  */
 export async function fetchJobs(): Promise<Job[]> {
   const signal = AbortSignal.timeout(TIMEOUT_MS);

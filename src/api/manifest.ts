@@ -2,7 +2,7 @@ import { isRecord } from "../../protocol/isRecord.ts";
 import { type Manifest, ROUTES } from "../../protocol/http.ts";
 import { readResponse, request } from "./request.ts";
 
-/** @throws {RequestError} */
+/** @throws RequestError */
 export async function fetchManifest(): Promise<Manifest> {
   return readResponse(await request(ROUTES.manifest), ROUTES.manifest, isManifest);
 }

@@ -19,7 +19,7 @@ export class RequestError extends Error {
   }
 }
 
-/** @throws {RequestError} without a response, or with one that is not 2xx */
+/** @throws RequestError without a response, or with one that is not 2xx */
 export async function request(path: string, init?: RequestInit): Promise<Response> {
   let response: Response;
   try {
@@ -37,7 +37,7 @@ export async function request(path: string, init?: RequestInit): Promise<Respons
 
 /**
  * The JSON of a response from `path`, checked against the contract before it enters the page.
- * @throws {RequestError}
+ * @throws RequestError
  */
 export async function readResponse<T>(
   response: Response,

@@ -30,7 +30,7 @@ const UNBUFFERED = { headers: { Accept: "text/event-stream" } };
 
 /**
  * Starts a run.
- * @throws {RequestError} status 409 while another run is in flight
+ * @throws RequestError status 409 while another run is in flight
  */
 export async function startRun(): Promise<RunOutput> {
   return outputOf(await request(ROUTES.train, { method: "POST", ...UNBUFFERED }));
@@ -39,7 +39,7 @@ export async function startRun(): Promise<RunOutput> {
 /**
  * The rest of the bookmarked run's output if that is still the last run; otherwise the last run's
  * output from its first byte, or undefined before the first run. A run in flight is the last one.
- * @throws {RequestError}
+ * @throws RequestError
  */
 export async function attachToRun(bookmark?: Bookmark): Promise<RunOutput | undefined> {
   const path = bookmark?.run ? ROUTES.restOfTrain(bookmark.run, bookmark.bytes) : ROUTES.train;

@@ -9,7 +9,7 @@ const CLASSES = new Set(["KitError"]);
 /** The texts of `kit --help` and of errors in its use. */
 const COMMANDS = "cli/kit.ts";
 /** Text of several words that begins and ends as a sentence does. */
-const SENTENCE = /^(?:[A-Z]|createTrainer|kit ui |src\/kit\/)\S* .* .*(?:[.?!]|with: \$\{.*\})$/s;
+const SENTENCE = /^(?:[A-Z]|createTrainer|kit ui |\$\{entry\})\S* .* .*(?:[.?!]|with: \$\{.*\})$/s;
 
 /** A sentence that the code can say, under a code or an HTTP status. */
 export interface Said {

@@ -160,7 +160,7 @@ describe("createTrainer's options", () => {
     const error = problemWith(options);
     expect(error.message).toContain(message);
     expect(error.message).toMatch(/^createTrainer/);
-    expect(error).toMatchObject({ name: "KitError", code: "INVALID_OPTION" });
+    expect(error).toMatchObject({ name: "KitError", code: "OPTION_INVALID" });
   });
 
   it("must be there", () => {
@@ -220,6 +220,6 @@ describe("createKit", () => {
   ])("refuses %o", (options, message) => {
     const error = problemOf(() => call(options));
     expect(error.message).toContain(message);
-    expect(error.code).toBe("INVALID_OPTION");
+    expect(error.code).toBe("OPTION_INVALID");
   });
 });

@@ -5,7 +5,10 @@ import { KitError } from "../../../protocol/error.ts";
 import { type Answer, type Question, fromFailure, startThread, toFailure } from "../messages.ts";
 import { threadEnded } from "../train/trainThread.ts";
 
-type Pending = { resolve: (result: InferResult | null) => void; reject: (error: Error) => void };
+type Pending = {
+  resolve: (result: InferResult | undefined) => void;
+  reject: (error: Error) => void;
+};
 type Ask = Question extends infer Q ? (Q extends Question ? Omit<Q, "id"> : never) : never;
 
 /**
@@ -13,7 +16,7 @@ type Ask = Question extends infer Q ? (Q extends Question ? Omit<Q, "id"> : neve
  * process alive only while a question is open, and ends some time after the last model is closed.
  */
 export function createInferThread({ idleMs = 30_000 } = {}) {
-  let worker: Worker | null = null;
+  let worker: Worker | undefined;
   let idle: NodeJS.Timeout | undefined;
   const pending = new Map<number, Pending>();
   const open = new Set<number>();
@@ -25,7 +28,7 @@ export function createInferThread({ idleMs = 30_000 } = {}) {
     );
     const end = (error: Error) => {
       if (worker !== started) return;
-      worker = null;
+      worker = undefined;
       open.clear();
       for (const { reject } of pending.values()) reject(error);
       pending.clear();
@@ -46,7 +49,7 @@ export function createInferThread({ idleMs = 30_000 } = {}) {
     if (pending.size === 0) worker?.unref();
   }
 
-  function ask(question: Ask, signal?: AbortSignal): Promise<InferResult | null> {
+  function ask(question: Ask, signal?: AbortSignal): Promise<InferResult | undefined> {
     worker ??= start();
     const to = worker;
     to.ref();

@@ -30,14 +30,16 @@ async function reply(question: Exclude<Question, { type: "cancel" }>): Promise<v
   parentPort?.postMessage(answer);
 }
 
-async function work(question: Exclude<Question, { type: "cancel" }>): Promise<InferResult | null> {
+async function work(
+  question: Exclude<Question, { type: "cancel" }>,
+): Promise<InferResult | undefined> {
   switch (question.type) {
     case "load":
       models.set(question.model, load(question.directory));
-      return null;
+      return undefined;
     case "unload":
       models.delete(question.model);
-      return null;
+      return undefined;
     case "infer": {
       const model = models.get(question.model);
       if (!model) throw new Error("the model was closed");

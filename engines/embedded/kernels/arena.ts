@@ -1,4 +1,5 @@
 import { KitError } from "../../../protocol/error.ts";
+import { MOST_BYTES, MOST_GIB } from "../../webassembly.ts";
 import type { Address } from "./kernels.ts";
 
 const PAGE_BYTES = 65536;
@@ -8,8 +9,6 @@ const STATIC_BYTES = 16384;
 const ALIGNMENT = 64;
 /** Left free before the first array and behind each, so that a test can write guard words there. */
 export const GUARD_BYTES = 64;
-/** What a 32-bit address reaches. */
-const MOST_BYTES = 2 ** 32;
 
 /** Names an array in the error when a plan doesn't fit. */
 export type Purpose = "weights" | "gradients" | "moments" | "activations" | "work";
@@ -65,7 +64,7 @@ export function assertFits(arena: Arena, advice: string): void {
   const parts = [...sizes].map(([purpose, bytes]) => `${purpose} ${gibibytes(bytes)}`).join(", ");
   throw new KitError(
     "OUT_OF_MEMORY",
-    `The model needs ${gibibytes(arena.size())} GiB of memory (${parts}), and WebAssembly has 4. ${advice}.`,
+    `The model needs ${gibibytes(arena.size())} GiB of memory (${parts}), and WebAssembly has ${MOST_GIB}. ${advice}.`,
   );
 }
 

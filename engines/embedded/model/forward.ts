@@ -11,7 +11,7 @@ export function blockMaps(plan: ModelPlan, layer: number): Record<MapName, Linea
   if (!block || !activations) throw new Error(`the model has no block ${layer}`);
   const map = (name: MapName): LinearMap => ({
     w: block.maps[name],
-    dw: plan.gradients?.blocks[layer]?.maps[name] ?? null,
+    dw: plan.gradients?.blocks[layer]?.maps[name],
     updates: plan.adapter.blocks[layer]?.[name] ?? [],
     dupdates: plan.adapterGradients.blocks[layer]?.[name] ?? [],
     reduced: activations.reduced[name],

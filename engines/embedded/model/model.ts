@@ -8,8 +8,8 @@ import type { WeightPlan } from "./weightPlan.ts";
 export interface ModelPlan {
   dimensions: Dimensions;
   weights: WeightPlan;
-  /** Gradients of the weights; null where they are frozen. */
-  gradients: WeightPlan | null;
+  /** Gradients of the weights; undefined where they are frozen. */
+  gradients: WeightPlan | undefined;
   adapter: AdapterPlan;
   adapterGradients: AdapterPlan;
   /** alpha / r */
@@ -31,7 +31,7 @@ export function columnsFrom({ at, row }: Rows, from: number): Rows {
 /** A linear map, its updates, and where the gradients of both go. */
 export interface LinearMap {
   w: Matrix;
-  dw: Matrix | null;
+  dw: Matrix | undefined;
   updates: Update[];
   dupdates: Update[];
   /** [n, r] of each update. */

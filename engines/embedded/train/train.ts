@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import { ARTIFACTS, checkpointFolder } from "../../../protocol/artifactPath.ts";
 import type { TrainOptions } from "../../../protocol/engine.ts";
 import type { ModelShape, TrainConfig } from "../../../protocol/trainConfig.ts";
 import type { Artifact, EventData } from "../../../protocol/event.ts";
@@ -13,7 +14,7 @@ import {
   saveModel,
 } from "../../checkpoint/checkpoint.ts";
 import { rowLimit } from "../../dataset/rowLimit.ts";
-import { ARTIFACTS, stageDirectory } from "../../checkpoint/directory.ts";
+import { stageDirectory } from "../../checkpoint/directory.ts";
 import { assertFinite } from "./divergence.ts";
 import { keepLeftOut } from "../../dataset/leftOut.ts";
 import { KitError } from "../../../protocol/error.ts";
@@ -21,6 +22,7 @@ import { type HelperSeat, createLearner } from "./learner.ts";
 import { randomAdapter } from "../../llama/adapter.ts";
 import { readDataset } from "../../llama/tokenizedDataset.ts";
 import { type ModelSource, resolveModel } from "../../llama/presets.ts";
+import { MOST_BYTES } from "../../webassembly.ts";
 import { createStepLog } from "./stepLog.ts";
 import { learningRate } from "./schedule.ts";
 import { trainerState } from "./trainerState.ts";
@@ -90,7 +92,7 @@ export function train(
 
   /** Stages a checkpoint; the returned function publishes it. */
   function stage(step: number): () => void {
-    const path = `${ARTIFACTS}/step-${step}`;
+    const path = `${ARTIFACTS}/${checkpointFolder(step)}`;
     const at = { step, epoch: epochsAt(step), epochs: epochsAt(maxSteps), tokens };
     const state = trainerState(config, logs, at);
     const saved = learner.weights();
@@ -145,8 +147,8 @@ function startingPoint(source: ModelSource): { shape: ModelShape; weights?: Weig
   return { shape: source.shape };
 }
 
-/** WebAssembly has 4 GiB: a parameter, its gradient and its two running means take 16 bytes. */
-const MOST_PARAMETERS = 2 ** 32 / 16;
+/** A parameter, its gradient and its two running means take 16 bytes. */
+const MOST_PARAMETERS = MOST_BYTES / 16;
 
 function assertTrainable(shape: ModelShape): void {
   const { numbers: parameters } = weightCounts(shape);

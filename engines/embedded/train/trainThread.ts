@@ -1,7 +1,8 @@
 import { join } from "node:path";
 import { type MessagePort, MessageChannel, Worker } from "node:worker_threads";
 import type { TrainOptions } from "../../../protocol/engine.ts";
-import { ARTIFACTS, removePartial } from "../../checkpoint/directory.ts";
+import { ARTIFACTS } from "../../../protocol/artifactPath.ts";
+import { removePartial } from "../../checkpoint/directory.ts";
 import { KitError } from "../../../protocol/error.ts";
 import { threadCount } from "../kernels/threadCount.ts";
 import {

@@ -45,7 +45,7 @@ export function planTraining(sizes: TrainingSizes): TrainingPlan {
   const d = dimensionsOf(shape);
   const weights = planWeights(arena, "weights", d);
   const adapter = lora ? planAdapter(arena, "weights", d, lora) : noAdapter(d.layers);
-  const gradients = lora ? null : planWeights(arena, "gradients", d);
+  const gradients = lora ? undefined : planWeights(arena, "gradients", d);
   const adapterGradients = lora ? planAdapter(arena, "gradients", d, lora) : noAdapter(d.layers);
   const moments = (): Group[] =>
     (lora ? planAdapter(arena, "moments", d, lora) : planWeights(arena, "moments", d)).groups;

@@ -12,7 +12,7 @@ import {
 import { basename, join } from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { describeOwner } from "../../../disk/owner.ts";
-import { LONGEST_GAP_MS, SILENCE_MS } from "../../../jobs/leaseWatch.ts";
+import { LONGEST_GAP_MS, MISSING_MS, SILENCE_MS } from "../../../jobs/leaseWatch.ts";
 import { type IndexedJob, INDEX_LEAST } from "../../../jobs/list/listIndex.ts";
 import { createJobStore } from "../../../jobs/store.ts";
 import type { JobEvent } from "../../../protocol/event.ts";
@@ -84,6 +84,35 @@ test("the index has killed jobs, too", () => {
   writeFileSync(path, JSON.stringify(renamed));
   const after = createJobStore(project).list();
   expect(after).toEqual(before.map((job) => ({ ...job, name: "from the index" })));
+});
+
+test.each([
+  ["no lease", (folder: string) => rmSync(join(folder, "lease.json"))],
+  ["a torn lease", (folder: string) => writeFileSync(join(folder, "lease.json"), "{")],
+  [
+    "neither log nor lease",
+    (folder: string) =>
+      ["lease.json", "events.ndjson"].forEach((name) => rmSync(join(folder, name))),
+  ],
+])("the index has killed jobs that left %s, and they heal", (_, lose) => {
+  vi.useFakeTimers({ toFake: ["performance"] });
+  onTestFinished(() => void vi.useRealTimers());
+  const { project, folders, read } = createUnfinished();
+  folders.forEach(lose);
+  const store = createJobStore(project);
+  expect(store.list().map(({ status }) => status)).not.toContain("failed");
+  for (let passed = 0; passed <= MISSING_MS; passed += LONGEST_GAP_MS) {
+    vi.advanceTimersByTime(LONGEST_GAP_MS);
+    store.list();
+  }
+  const failed = store.list();
+  expect(failed.map(({ status }) => status)).toEqual(failed.map(() => "failed"));
+  expect(read()).toHaveLength(INDEX_LEAST);
+  expect(createJobStore(project).list()).toEqual(failed);
+  const lease = { owner: describeOwner(), renewal: 4, hasTurn: true };
+  writeFileSync(join(folders[0]!, "lease.json"), JSON.stringify(lease));
+  expect(store.list().at(-1)?.status).toBe("running");
+  expect(createJobStore(project).list().at(-1)?.status).toBe("running");
 });
 
 test("silent owners' jobs are not in the index, and heal", () => {

@@ -3,7 +3,11 @@ import { at, exp, expOne, greatest, LANES, sum } from "./vector";
 
 /** Softmax of `count` numbers in place. */
 export function softmax(x: usize, count: i32): void {
-  const highest = maximum(x, count);
+  multiply(x, count, <f32>1 / exponentials(x, count, maximum(x, count)));
+}
+
+/** x = e^(x − highest) in place; answers the sum. */
+export function exponentials(x: usize, count: i32, highest: f32): f32 {
   const shift = f32x4.splat(highest);
   let totals = f32x4.splat(0), i = 0;
   for (; i + LANES <= count; i += LANES) {
@@ -17,7 +21,7 @@ export function softmax(x: usize, count: i32): void {
     store<f32>(at(x, i), e);
     total += e;
   }
-  multiply(x, count, <f32>1 / total);
+  return total;
 }
 
 export function maximum(x: usize, count: i32): f32 {
@@ -31,7 +35,7 @@ export function maximum(x: usize, count: i32): f32 {
   return highest;
 }
 
-function multiply(x: usize, count: i32, by: f32): void {
+export function multiply(x: usize, count: i32, by: f32): void {
   const factor = f32x4.splat(by);
   let i = 0;
   for (; i + LANES <= count; i += LANES) v128.store(at(x, i), f32x4.mul(v128.load(at(x, i)), factor));

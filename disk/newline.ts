@@ -1,0 +1,2 @@
+/** The byte that ends a line. */
+export const NEWLINE = 0x0a;

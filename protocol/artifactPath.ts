@@ -1,0 +1,23 @@
+/** The folder of a job's artifacts, in the job's directory. */
+export const ARTIFACTS = "artifacts";
+
+/** The name of a checkpoint's folder among the artifacts. */
+export function checkpointFolder(step: number): string {
+  return `step-${step}`;
+}
+
+/** The step of a checkpoint by its folder's name; undefined for another folder. */
+export function stepOfFolder(name: string): number | undefined {
+  const [, step] = /^step-(\d+)$/.exec(name) ?? [];
+  return step === undefined ? undefined : Number(step);
+}
+
+/** Whether a path, relative to the job's directory and with forward slashes, leads to an artifact. */
+export function isArtifactPath(path: unknown): boolean {
+  const [folder, ...rest] = typeof path === "string" ? path.split("/") : [];
+  return folder === ARTIFACTS && rest.length > 0 && rest.every(isPlainName);
+}
+
+function isPlainName(name: string): boolean {
+  return !["", ".", ".."].includes(name) && !name.includes("\\");
+}
