@@ -57,9 +57,13 @@ export function loadOne(from: usize, half: bool): f32 {
 }
 
 /** 1.5 · 2^23: added to a small number, it leaves that number's nearest integer in the lowest bits. */
-// @ts-ignore: decorator
-@inline
 const ROUND: f32 = 12582912;
+
+/** What `exp` takes from memory: V8 makes a constant vector anew at each use, from integers. */
+const EXP = memory.data<f32>([
+  88.0, -87.3, 1.44269504088896341, ROUND, 2.1219444e-4, -0.693359375,
+  1.9875691500e-4, 1.3981999507e-3, 8.3334519073e-3, 4.1665795894e-2, 1.6666665459e-1, 5.0000001201e-1, 1.0,
+]);
 
 /**
  * e^x in each lane, within 2 units in the last place: x = n·ln 2 + r, a polynomial in r
@@ -68,17 +72,23 @@ const ROUND: f32 = 12582912;
 // @ts-ignore: decorator
 @inline
 export function exp(x: v128): v128 {
-  x = f32x4.pmax(f32x4.pmin(x, f32x4.splat(88.0)), f32x4.splat(-87.3));
-  const bits = fma(x, f32x4.splat(1.44269504088896341), f32x4.splat(ROUND));
-  const n = f32x4.sub(bits, f32x4.splat(ROUND));
-  const r = fma(n, f32x4.splat(2.1219444e-4), fma(n, f32x4.splat(-0.693359375), x));
-  let y = fma(f32x4.splat(1.9875691500e-4), r, f32x4.splat(1.3981999507e-3));
-  y = fma(y, r, f32x4.splat(8.3334519073e-3));
-  y = fma(y, r, f32x4.splat(4.1665795894e-2));
-  y = fma(y, r, f32x4.splat(1.6666665459e-1));
-  y = fma(y, r, f32x4.splat(5.0000001201e-1));
-  y = fma(y, f32x4.mul(r, r), f32x4.add(r, f32x4.splat(1)));
-  return f32x4.mul(y, i32x4.add(i32x4.shl(bits, 23), i32x4.splat(0x3f800000)));
+  x = f32x4.pmax(f32x4.pmin(x, number(0)), number(1));
+  const bits = fma(x, number(2), number(3));
+  const n = f32x4.sub(bits, number(3));
+  const r = fma(n, number(4), fma(n, number(5), x));
+  let y = fma(number(6), r, number(7));
+  y = fma(y, r, number(8));
+  y = fma(y, r, number(9));
+  y = fma(y, r, number(10));
+  y = fma(y, r, number(11));
+  y = fma(y, f32x4.mul(r, r), f32x4.add(r, number(12)));
+  return f32x4.mul(y, i32x4.add(i32x4.shl(bits, 23), number(12)));
+}
+
+// @ts-ignore: decorator
+@inline
+function number(i: usize): v128 {
+  return v128.load32_splat(EXP + 4 * i);
 }
 
 // @ts-ignore: decorator
@@ -91,5 +101,5 @@ export function expOne(x: f32): f32 {
 // @ts-ignore: decorator
 @inline
 export function sigmoid(x: v128): v128 {
-  return f32x4.div(f32x4.splat(1), f32x4.add(f32x4.splat(1), exp(f32x4.neg(x))));
+  return f32x4.div(number(12), f32x4.add(number(12), exp(f32x4.neg(x))));
 }
