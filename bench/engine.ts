@@ -12,17 +12,22 @@ import { randomWeights } from "../engines/llama/weights.ts";
 import type { ModelShape } from "../protocol/trainConfig.ts";
 import { ROOT } from "./places.ts";
 
-export interface EngineSizes {
+/** Of a training. */
+export interface StepSizes {
   model: string | ModelShape;
   /** Of a batch. */
   rows: number;
   /** Tokens a row. */
   length: number;
+  threads?: number;
+  simd?: Simd;
+}
+
+/** Of a measurement. */
+export interface EngineSizes extends StepSizes {
   /** In one run. */
   steps: number;
   runs: number;
-  threads?: number;
-  simd?: Simd;
 }
 
 const RATE = 1e-3;
@@ -44,7 +49,7 @@ export function shapeOf(model: string | ModelShape): ModelShape {
 }
 
 /** A model in training, with its helpers at work: takes whole steps. */
-export function startLearning({ model, rows, length, threads = 1, simd }: EngineSizes) {
+export function startLearning({ model, rows, length, threads = 1, simd }: StepSizes) {
   const shape = shapeOf(model);
   const options = { weightDecay: 0.01, maxGradNorm: 1 };
   const training = planTraining({ shape, rows, length, lora: null, threads, options });

@@ -14,8 +14,8 @@ export interface Scope {
   defer: (undo: () => unknown) => void;
   /** A new empty folder, its absolute path without symbolic links. */
   folder: () => string;
-  /** A subprocess with its output as a pipe, killed at the end. */
-  start: (program: string, args: string[]) => ChildProcess;
+  /** A subprocess with its output, and its input if asked, as a pipe; killed at the end. */
+  start: (program: string, args: string[], input?: "pipe") => ChildProcess;
 }
 
 /** Runs a row's work and undoes what it made, also when it fails or takes longer than it may. */
@@ -49,8 +49,8 @@ function createScope(size: Size, undos: (() => unknown)[]): Scope {
       defer(() => rmSync(path, { recursive: true, force: true, maxRetries: 5 }));
       return path;
     },
-    start(program, args) {
-      const child = spawn(program, args, { stdio: ["ignore", "pipe", "inherit"] });
+    start(program, args, input) {
+      const child = spawn(program, args, { stdio: [input ?? "ignore", "pipe", "inherit"] });
       const exit = once(child, "exit");
       defer(async () => {
         child.kill("SIGKILL");

@@ -52,3 +52,23 @@ export async function alternate(
   const { ours, baseline } = await inTurn(pair, runs);
   return { ours: median(ours), baseline: median(baseline) };
 }
+
+/**
+ * The shortest time that each of them answers: what else the machine does makes work slower only.
+ * They take turns, so that a quiet moment meets all.
+ * @param withinMs no turn of all begins later
+ */
+export async function shortest<Name extends string>(
+  candidates: Record<Name, () => Promise<number>>,
+  { turns, times, withinMs }: { turns: number; times: number; withinMs: number },
+): Promise<Record<Name, number>> {
+  const names = Object.keys(candidates) as Name[];
+  const best = Object.fromEntries(names.map((name) => [name, Infinity])) as Record<Name, number>;
+  const start = performance.now();
+  for (let turn = 0; turn < turns && performance.now() - start < withinMs; turn++) {
+    for (const name of names) {
+      for (let i = 0; i < times; i++) best[name] = Math.min(best[name], await candidates[name]());
+    }
+  }
+  return best;
+}

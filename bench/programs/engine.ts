@@ -1,6 +1,5 @@
 // The engine's work, and the least of it that cannot be left out, in turn in one process.
 //   engine.js train <sizes>   tokens per second: a step, against its products alone
-//   engine.js step <sizes>    tokens per second of a step, on threads and with the SIMD that are named
 //   engine.js memory <sizes>  bytes in the second and in the last fifth of the steps; wants node --expose-gc
 //   engine.js infer <sizes>   tokens per second: an answer, against the products of a token alone
 //   engine.js gemm <sizes>    operations per second: products of `length` cubed, against what registers allow
@@ -8,7 +7,6 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { setTimeout as delay } from "node:timers/promises";
 import { saveModel } from "../../engines/checkpoint/checkpoint.ts";
 import { randomWeights, weightShapes } from "../../engines/llama/weights.ts";
 import type * as sdk from "../../sdk/index.ts";
@@ -19,8 +17,6 @@ import { alternate, median, time } from "../statistics.ts";
 
 const SEED = 1;
 const PROMPT = "the 7th of March, 1998";
-/** Until helper threads are there. */
-const START_MS = 200;
 
 const [mode, json = "{}"] = process.argv.slice(2);
 const sizes = JSON.parse(json) as EngineSizes;
@@ -28,7 +24,7 @@ const { rows, length, steps, runs } = sizes;
 const shape = shapeOf(sizes.model);
 const tokens = rows * length;
 
-const MODES: Record<string, () => Promise<object>> = { train, step, memory, infer, gemm };
+const MODES: Record<string, () => Promise<object>> = { train, memory, infer, gemm };
 const work = MODES[mode ?? ""];
 if (!work) throw new Error(`There is no mode ${mode}.`);
 console.log(JSON.stringify(await work()));
@@ -41,16 +37,6 @@ function train(): Promise<object> {
     { ours: () => tokensPerSecond(learn), baseline: () => tokensPerSecond(products) },
     runs,
   );
-}
-
-/** The best of the runs: what else the machine does makes a step slower only. */
-async function step(): Promise<object> {
-  const { learn } = startLearning(sizes);
-  await delay(START_MS);
-  learn();
-  const speeds: number[] = [];
-  for (let run = 0; run < runs * steps; run++) speeds.push(await tokensPerSecond(learn, 1));
-  return { speed: Math.max(...speeds) };
 }
 
 /** What is kept has been made in the first fifth. */
@@ -133,32 +119,30 @@ function gemm(): Promise<object> {
   const w = { at: room, out: length, in: length };
   const x = { at: room + length * length * 4, row: length };
   const y = { at: x.at + length * length * 4, row: length };
-  const PEAK_TIMES = 100_000;
-  const FLOPS = { product: 2 * length ** 3, peak: PEAK_TIMES * 12 * 4 * 2 };
+  const flops = 2 * length ** 3;
+  // As long as a product, so that both meet as much of what else the machine does.
+  const peakTimes = Math.ceil(flops / (12 * 4 * 2));
   const kinds = {
+    peak: () => kernels.peak(peakTimes, 0.999, 0.001),
     nt: () => products.linear(length, x, w, y),
     nn: () => products.linearBack(length, x, w, y),
     tn: () => products.weightBack(length, x, x, { ...w, at: y.at }),
   };
   const best = { nt: 0, nn: 0, tn: 0, peak: 0 };
-  const measure = (name: keyof typeof best, flops: number, work: () => unknown) => {
-    const start = performance.now();
-    work();
-    best[name] = Math.max(best[name], flops / (performance.now() - start) / 1e6);
-  };
   for (let run = 0; run < runs * steps; run++) {
-    measure("peak", FLOPS.peak, () => kernels.peak(PEAK_TIMES, 0.999, 0.001));
-    for (const name of ["nt", "nn", "tn"] as const) {
-      measure(name, FLOPS.product, kinds[name]);
+    for (const name of ["peak", "nt", "nn", "tn"] as const) {
+      const start = performance.now();
+      kinds[name]();
+      best[name] = Math.max(best[name], flops / (performance.now() - start) / 1e6);
       kernels.meet();
     }
   }
   return Promise.resolve(best);
 }
 
-async function tokensPerSecond(step: () => unknown, times = steps): Promise<number> {
+async function tokensPerSecond(step: () => unknown): Promise<number> {
   const ms = await time(() => {
-    for (let i = 0; i < times; i++) step();
+    for (let i = 0; i < steps; i++) step();
   });
-  return (tokens * times * 1000) / ms;
+  return (tokens * steps * 1000) / ms;
 }

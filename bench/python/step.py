@@ -1,7 +1,8 @@
-"""Tokens a second of whole training steps of a Llama by transformers, in float32, the best of all.
+"""Whole training steps of a Llama by transformers, in float32: one for each line of input, and for
+each a line with its milliseconds.
 
 step.py '{"width": 96, "layers": 3, "heads": 4, "hidden": 256, "vocabulary": 264, "context": 256,
-          "rows": 8, "length": 96, "steps": 40, "threads": 1}'
+          "rows": 8, "length": 96, "threads": 1}'
 """
 import json
 import sys
@@ -44,10 +45,7 @@ def step():
     return loss.item()
 
 
-step()
-best = 0.0
-for _ in range(sizes["steps"]):
+for _ in sys.stdin:
     start = time.perf_counter()
     step()
-    best = max(best, tokens.numel() / (time.perf_counter() - start))
-print(json.dumps({"speed": best}))
+    print(1000 * (time.perf_counter() - start), flush=True)

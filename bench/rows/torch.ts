@@ -1,26 +1,32 @@
-import { once } from "node:events";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import type { Simd } from "../../engines/embedded/kernels/simd.ts";
 import { VOCABULARY } from "../../engines/llama/tokenizer.ts";
 import { feedForwardWidth } from "../../engines/llama/weights.ts";
-import { type EngineSizes, shapeOf } from "../engine.ts";
+import { type StepSizes, shapeOf } from "../engine.ts";
 import { type Goal, ratioAtLeast } from "../goals.ts";
 import { newerNode } from "../newerNode.ts";
-import { ROOT } from "../places.ts";
+import { ROOT, program } from "../places.ts";
 import type { Measured, Row } from "../row.ts";
 import type { Scope } from "../scope.ts";
-import { run } from "./engine.ts";
+import { shortest } from "../statistics.ts";
+import { type Stepper, startStepper } from "../stepper.ts";
 
-const NANO: EngineSizes = { model: "kit/nano", rows: 32, length: 40, steps: 10, runs: 3 };
-const SMALL: EngineSizes = { model: "kit/small", rows: 8, length: 96, steps: 10, runs: 3 };
-const TINY: EngineSizes = {
+const NANO: StepSizes = { model: "kit/nano", rows: 32, length: 40 };
+const SMALL: StepSizes = { model: "kit/small", rows: 8, length: 96 };
+const TINY: StepSizes = {
   model: { layers: 1, heads: 2, width: 16, context: 64 },
-  ...{ rows: 2, length: 16, steps: 1, runs: 1 },
+  rows: 2,
+  length: 16,
+};
+const TURNS = {
+  full: { turns: 40, times: 5, withinMs: 120_000 },
+  quick: { turns: 5, times: 5, withinMs: 60_000 },
+  tiny: { turns: 1, times: 1, withinMs: 60_000 },
 };
 const PYTHON = join(ROOT, ".python", "bin", "python");
 
-/** Which steps, against PyTorch's on as many threads. */
+/** Which steps, and the goal beside PyTorch's on as many threads. */
 const PARTS: { simd: Simd; threads: number; goal?: Goal }[] = [
   { simd: "plain", threads: 1, goal: ratioAtLeast(0.5) },
   { simd: "relaxed", threads: 1, goal: ratioAtLeast(0.8) },
@@ -28,70 +34,67 @@ const PARTS: { simd: Simd; threads: number; goal?: Goal }[] = [
   { simd: "relaxed", threads: 2, goal: ratioAtLeast(0.8) },
 ];
 
-function stepRow(name: string, full: EngineSizes): Row {
+export const nanoStep = stepRow("`kit/nano`, 32 × 40", NANO);
+export const smallStep = stepRow("`kit/small`, 8 × 96", SMALL);
+
+function stepRow(name: string, full: StepSizes): Row {
   return {
     number: 19,
     work: `a whole step of ${name}`,
     baseline: "PyTorch's",
     async measure(scope) {
-      const sizes = scope.pick({ full, quick: { ...full, runs: 1 }, tiny: TINY });
+      const batch = scope.pick({ full, quick: full, tiny: TINY });
       const parts = scope.size === "tiny" ? PARTS.slice(0, 1) : PARTS;
-      const lines: Measured[] = [];
-      const speeds = new Map<string, number>();
-      for (const { simd, threads, goal } of parts) {
-        const node = simd === "relaxed" ? newerNode() : process.execPath;
-        const { speed } = await run<{ speed: number }>(
-          scope,
-          "step",
-          { ...sizes, simd, threads },
-          node,
-        );
-        speeds.set(`${simd} ${threads}`, speed);
-        const part = `${simd} SIMD, ${threads} ${threads === 1 ? "thread" : "threads"}`;
-        const baseline =
-          scope.size === "tiny" ? undefined : await torchSpeed(scope, sizes, threads);
-        const unit = "tokens/s";
-        if (baseline === undefined)
-          lines.push({ part: `${part} (no PyTorch: npm run python)`, ours: speed, unit });
-        else lines.push({ part, ours: speed, baseline, unit, ...(goal && { goal }) });
-        const single = speeds.get(`${simd} 1`);
-        if (threads > 1 && single !== undefined) {
-          const against = "ours on 1 thread";
-          lines.push({
-            part,
-            ours: speed,
-            baseline: single,
-            against,
-            unit,
-            goal: ratioAtLeast(1.6),
-          });
+      const steppers: Record<string, Stepper> = {};
+      for (const { simd, threads } of parts) {
+        steppers[`${simd} ${threads}`] = startOurs(scope, { ...batch, simd, threads });
+      }
+      if (existsSync(PYTHON) && scope.size !== "tiny") {
+        for (const threads of [1, 2]) {
+          steppers[`torch ${threads}`] = startTorch(scope, { ...batch, threads });
         }
       }
-      return lines;
+      return linesOf(parts, await speeds(steppers, batch, scope));
     },
   };
 }
 
-export const nanoStep = stepRow("`kit/nano`, 32 × 40", NANO);
-export const smallStep = stepRow("`kit/small`, 8 × 96", SMALL);
-
-/** Nothing where there is no Python environment. */
-async function torchSpeed(
+/** The best of each, in tokens a second. */
+async function speeds(
+  steppers: Record<string, Stepper>,
+  { rows, length }: StepSizes,
   scope: Scope,
-  { model, rows, length, steps, runs }: EngineSizes,
-  threads: number,
-): Promise<number | undefined> {
-  if (!existsSync(PYTHON)) return undefined;
+) {
+  const best = await shortest(steppers, scope.pick(TURNS));
+  return new Map(Object.entries(best).map(([name, ms]) => [name, (rows * length * 1000) / ms]));
+}
+
+function linesOf(parts: typeof PARTS, speeds: Map<string, number>): Measured[] {
+  return parts.flatMap(({ simd, threads, goal }): Measured[] => {
+    const ours = speeds.get(`${simd} ${threads}`) ?? NaN;
+    const part = `${simd} SIMD, ${threads} ${threads === 1 ? "thread" : "threads"}`;
+    const line = { part, ours, unit: "tokens/s" } as const;
+    const torch = speeds.get(`torch ${threads}`);
+    const beside =
+      torch === undefined
+        ? { ...line, part: `${part} (no PyTorch: npm run python)` }
+        : { ...line, baseline: torch, ...(goal && { goal }) };
+    const single = speeds.get(`${simd} 1`);
+    if (threads === 1 || single === undefined) return [beside];
+    const against = "ours on 1 thread";
+    return [beside, { ...line, baseline: single, against, goal: ratioAtLeast(1.6) }];
+  });
+}
+
+function startOurs(scope: Scope, sizes: StepSizes): Stepper {
+  const node = sizes.simd === "relaxed" ? newerNode() : process.execPath;
+  return startStepper(scope, node, [program("step"), JSON.stringify(sizes)]);
+}
+
+function startTorch(scope: Scope, { model, ...batch }: StepSizes): Stepper {
   const { width, layers, heads, context } = shapeOf(model);
-  const sizes = {
-    ...{ width, layers, heads, context, rows, length, threads, steps: steps * runs },
-    ...{ hidden: feedForwardWidth(width), vocabulary: VOCABULARY },
-  };
+  const hidden = feedForwardWidth(width);
+  const shape = { width, layers, heads, context, hidden, vocabulary: VOCABULARY };
   const script = join(ROOT, "bench", "python", "step.py");
-  const child = scope.start(PYTHON, [script, JSON.stringify(sizes)]);
-  let printed = "";
-  child.stdout?.on("data", (chunk: Buffer) => (printed += chunk.toString()));
-  const [code] = (await once(child, "close")) as [number | null];
-  if (code !== 0) throw new Error(`PyTorch's process ended with ${code}.`);
-  return (JSON.parse(printed) as { speed: number }).speed;
+  return startStepper(scope, PYTHON, [script, JSON.stringify({ ...shape, ...batch })]);
 }

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { alternate, inTurn, median, percentile } from "../../bench/statistics.ts";
+import { alternate, inTurn, median, percentile, shortest } from "../../bench/statistics.ts";
 
 it("a percentile lies between the two nearest samples, in whatever order they come", () => {
   expect(median([3, 1, 2])).toBe(2);
@@ -32,4 +32,18 @@ it("the figures are the medians", async () => {
   const samples = [100, 3, 1, 2];
   const pair = { ours: () => samples.shift() ?? NaN, baseline: () => 7 };
   expect(await alternate(pair, 3)).toEqual({ ours: 2, baseline: 7 });
+});
+
+it("the shortest time of each counts, of several runs in each of its turns", async () => {
+  const order: string[] = [];
+  const times = { ours: [5, 3, 9, 4], baseline: [8, 7, 6, 9] };
+  const take = (name: keyof typeof times) => () => {
+    order.push(name);
+    return Promise.resolve(times[name].shift() ?? NaN);
+  };
+  const candidates = { ours: take("ours"), baseline: take("baseline") };
+  const limits = { turns: 2, times: 2, withinMs: 60_000 };
+  expect(await shortest(candidates, limits)).toEqual({ ours: 3, baseline: 6 });
+  const turn = ["ours", "ours", "baseline", "baseline"];
+  expect(order).toEqual([...turn, ...turn]);
 });
