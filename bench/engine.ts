@@ -61,7 +61,7 @@ export function startLearning({ model, rows, length, threads = 1, simd }: StepSi
   });
   const batch = randomBatch(rows * length);
   let step = 0;
-  return { learn: () => learn(batch, ++step, RATE) };
+  return { learn: () => learn([batch], ++step, RATE) };
 }
 
 /** Returns the port through which it is invited. */

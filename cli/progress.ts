@@ -1,5 +1,5 @@
 import { isAbsolute, relative } from "node:path";
-import { type TrainConfig, datasetPaths } from "../protocol/trainConfig.ts";
+import { type TrainConfig, datasetPaths, rowsPerStep } from "../protocol/trainConfig.ts";
 import type { Artifact, EventData, JobEvent } from "../protocol/event.ts";
 
 const MINUTE_S = 60;
@@ -29,10 +29,12 @@ export function createProgress(options: ProgressOptions) {
   /** The pace is measured from the first log on, because the first step also warms up. */
   let first: { step: number; at: number } | undefined;
   let last: Artifact | undefined;
+  let steps = config.maxSteps ?? 0;
 
   function startLines(data: EventData["training.started"]): string {
     const { model, parameters, rows, format, tokens, maxSteps, epochs } = data;
-    const { lora, batchSize } = config;
+    const { lora } = config;
+    steps = maxSteps;
     const of = lora ? ` of an adapter (LoRA, r ${lora.r}, alpha ${lora.alpha})` : "";
     const ofFormat = format === undefined ? "" : ` of ${format}`;
     const started = withDetails(`training ${shown(model)}`, {
@@ -40,15 +42,14 @@ export function createProgress(options: ProgressOptions) {
       data: shownData(),
       rows: count(rows) + ofFormat,
       ...(tokens === undefined ? {} : { tokens: count(tokens) }),
-      steps: `${count(maxSteps)} with ${count(batchSize)} rows each`,
+      steps: `${count(maxSteps)} with ${count(rowsPerStep(config))} rows each`,
       ...(epochs === undefined ? {} : { passes: `${count(epochs)} over the data` }),
     });
     return [started, ...lossLines(data)].join("\n");
   }
 
   function logLine(data: EventData["training.log"]): string {
-    const { maxSteps } = config;
-    const step = `step ${String(data.step).padStart(String(maxSteps).length)}/${maxSteps}`;
+    const step = `step ${String(data.step).padStart(String(steps).length)}/${steps}`;
     const parts = [step, `loss ${formatLoss(data.loss)}`];
     const left = secondsLeft(data.step);
     if (left !== undefined) {
@@ -63,7 +64,7 @@ export function createProgress(options: ProgressOptions) {
     first ??= { step, at: now() };
     if (step <= first.step) return undefined;
     const secondsPerStep = (now() - first.at) / 1000 / (step - first.step);
-    return secondsPerStep * Math.max(0, config.maxSteps - step);
+    return secondsPerStep * Math.max(0, steps - step);
   }
 
   /** How the job ended, and the path of its last artifact with the code that loads it. */

@@ -29,15 +29,23 @@ export interface DatasetConfig {
   path: DatasetPath;
 }
 
+/** How the learning rate goes on after the warm-up: to a tenth of its peak, to 0, or as it is. */
+export type SchedulerType = "cosine" | "linear" | "constant";
+
 /** How to train, by the names of Hugging Face's `TrainingArguments`. */
 export interface TrainingArguments {
-  /** Optimizer steps. Default 400. */
-  maxSteps: number;
-  /** Rows a step. Default 32. */
+  /** Rows that are learned from at once. Default 32. */
   batchSize: number;
-  /** Peak of the schedule: linear warm-up, then cosine to a tenth of it. Default 0.004. */
+  /**
+   * Batches of an optimizer step, whose gradients are added up: a step of 2 × 16 rows is one of
+   * 1 × 32 in half the memory. Default 1.
+   */
+  gradientAccumulationSteps: number;
+  /** Peak of the schedule. Default 0.004. */
   learningRate: number;
-  /** Default 20. */
+  /** After a linear warm-up. Default `"cosine"`. */
+  lrSchedulerType: SchedulerType;
+  /** Optimizer steps, or below 1 a share of all. Default 20. */
   warmupSteps: number;
   /** Decoupled, as in AdamW. Default 0.01. */
   weightDecay: number;
@@ -56,6 +64,10 @@ export interface AskedConfig extends Partial<TrainingArguments> {
   /** A preset's name, a shape, or the path of a checkpoint directory. */
   model?: string | ModelShape;
   dataset: DatasetConfig;
+  /** Optimizer steps, unless `numTrainEpochs` is set. Default 400. */
+  maxSteps?: number;
+  /** Passes over the dataset, in place of `maxSteps`; may be a fraction. */
+  numTrainEpochs?: number;
   /** Trains an adapter and leaves the model as it is. Default: the whole model is trained. */
   lora?: Omit<LoraConfig, "targetModules"> & Partial<LoraConfig>;
   /** Longest row in tokens; a longer one is cut. Default: the model's context. */
@@ -73,6 +85,9 @@ export interface TrainConfig extends TrainingArguments {
   engine: EngineSettings;
   model: string | ModelShape;
   dataset: DatasetConfig;
+  /** One of the two is null, and the other says how long to train. */
+  maxSteps: number | null;
+  numTrainEpochs: number | null;
   lora: LoraConfig | null;
   /** Null means the model's context. */
   maxLength: number | null;
@@ -85,4 +100,11 @@ export function datasetPaths(path: DatasetPath): readonly string[] {
 /** Whether a model's name is the path of a checkpoint: it begins with `.` or is absolute. */
 export function isModelPath(model: string): boolean {
   return /^(\.|[\\/]|[A-Za-z]:[\\/])/.test(model);
+}
+
+/** Rows that an optimizer step learns from. */
+export function rowsPerStep(
+  config: Pick<TrainConfig, "batchSize" | "gradientAccumulationSteps">,
+): number {
+  return config.batchSize * config.gradientAccumulationSteps;
 }

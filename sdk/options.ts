@@ -5,6 +5,7 @@ import { KitError, isKitError } from "../protocol/error.ts";
 import type { AskedConfig, LoraConfig, ModelShape, TrainConfig } from "../protocol/trainConfig.ts";
 import type { TrainerCallbacks } from "./callbacks.ts";
 import { createDefaultEngine } from "./engine.ts";
+import { refuseContradictions } from "./contradictions.ts";
 import { describeIssue, optionsSchema } from "./optionsSchema.ts";
 
 /** Any text; unlike `string`, it lets an editor offer the names beside it. */
@@ -48,6 +49,7 @@ export function checkOptions(options: TrainerOptions): CheckedOptions {
   const result = v.safeParse(optionsSchema, options, { abortEarly: true });
   if (!result.success) throw new KitError("OPTION_INVALID", describeIssue(result.issues[0]));
   const { name, engine: _engine, callbacks: _callbacks, abortSignal, ...asked } = result.output;
+  refuseContradictions(asked);
   // As given, not as parsed: both may be objects whose methods need their `this`.
   const { engine = createDefaultEngine(), callbacks = {} } = options;
   return { name, engine, config: prepare(engine, asked), callbacks, abortSignal };

@@ -23,6 +23,19 @@ function notNegative() {
   return v.pipe(v.number(expected), v.finite(expected), v.minValue(0, expected));
 }
 
+/** A whole number, or a fraction of all below 1. */
+function countOrShare() {
+  const expected = "a whole number of at least 0, or a share below 1";
+  const isEither = (value: number) => value >= 0 && (value < 1 || Number.isSafeInteger(value));
+  return v.pipe(v.number(expected), v.check(isEither, expected));
+}
+
+function oneOf<const Names extends string[]>(...names: Names) {
+  const quoted = names.map((name) => `"${name}"`);
+  const expected = quoted.length > 1 ? `one of ${quoted.join(", ")}` : quoted.join("");
+  return v.picklist(names, expected);
+}
+
 const callback = v.optional(v.function("a function"));
 
 const modelName = text;
@@ -93,9 +106,12 @@ export const optionsSchema = v.strictObject(
     lora: v.optional(lora),
     maxLength: v.optional(wholeNumber(2)),
     maxSteps: v.optional(wholeNumber(1)),
+    numTrainEpochs: v.optional(positive()),
     batchSize: v.optional(wholeNumber(1)),
+    gradientAccumulationSteps: v.optional(wholeNumber(1)),
     learningRate: v.optional(positive()),
-    warmupSteps: v.optional(wholeNumber(0)),
+    lrSchedulerType: v.optional(oneOf("cosine", "linear", "constant")),
+    warmupSteps: v.optional(countOrShare()),
     weightDecay: v.optional(notNegative()),
     maxGradNorm: v.optional(positive()),
     loggingSteps: v.optional(wholeNumber(1)),

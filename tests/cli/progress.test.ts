@@ -36,7 +36,7 @@ function createPrinter(changes: Partial<TrainConfig> = {}, directory = "d") {
             model: "kit/nano",
             parameters: 117_000,
             rows: 4000,
-            maxSteps: config.maxSteps,
+            maxSteps: config.maxSteps ?? 0,
             ...more,
           },
         }),

@@ -146,6 +146,26 @@ export function describeEngine(name: string, createEngine: () => Engine): void {
       expect(lossesOf(other)[0]).not.toEqual(lossesOf(trained)[0]);
     });
 
+    it("trains for numTrainEpochs, of gradientAccumulationSteps batches a step", async () => {
+      const epochs = { maxSteps: undefined, numTrainEpochs: 2.5, gradientAccumulationSteps: 2 };
+      const { events } = await run({ ...epochs, batchSize: 2 });
+      expect(events[0]?.data).toMatchObject({ maxSteps: 5 });
+      expect(events.at(-1)).toMatchObject({ event: "checkpoint.saved", data: { step: 5 } });
+      const whole = await run({ maxSteps: 5, batchSize: 4 });
+      const near = logsOf(whole).map(({ loss }) => expect.closeTo(loss ?? NaN, 3) as number);
+      expect(logsOf({ events } as Run).map(({ loss }) => loss)).toEqual(near);
+    });
+
+    it.each([
+      ["constant", [0.01, 0.02, 0.02]],
+      ["linear", [0.01, 0.02, 0.02 / 3]],
+      ["cosine", [0.01, 0.02, 0.002]],
+    ] as const)("warms up, then follows lrSchedulerType: %s", async (lrSchedulerType, rates) => {
+      const some = await run({ lrSchedulerType, warmupSteps: 0.5, maxSteps: 4, loggingSteps: 4 });
+      const near = rates.map((rate) => expect.closeTo(rate, 9) as number);
+      expect(logsOf(some).map(({ learningRate }) => learningRate)).toEqual(near);
+    });
+
     it("trains a preset", async () => {
       const { events, error } = await run({ model: "kit/nano", maxSteps: 1 });
       expect(error).toBeUndefined();

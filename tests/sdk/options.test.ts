@@ -35,9 +35,12 @@ describe("createTrainer's options", () => {
       dataset: { type: "jsonl", path: "/project/data.jsonl" },
       lora: null,
       maxSteps: 400,
+      numTrainEpochs: null,
       batchSize: 32,
+      gradientAccumulationSteps: 1,
       maxLength: null,
       learningRate: 0.004,
+      lrSchedulerType: "cosine",
       warmupSteps: 20,
       weightDecay: 0.01,
       maxGradNorm: 1,
@@ -52,8 +55,10 @@ describe("createTrainer's options", () => {
       model: { layers: 1, heads: 2, width: 8, context: 32 },
       maxSteps: 3,
       batchSize: 2,
+      gradientAccumulationSteps: 4,
       maxLength: 16,
       learningRate: 0.1,
+      lrSchedulerType: "linear" as const,
       warmupSteps: 0,
       weightDecay: 0,
       maxGradNorm: 2.5,
@@ -68,6 +73,11 @@ describe("createTrainer's options", () => {
     const dataset = { type: "jsonl", path: ["data/*.jsonl", "/a.jsonl"] } as const;
     const { config } = checkOptions({ ...least, dataset });
     expect(resolveConfig(config, "/p").dataset.path).toEqual(["/p/data/*.jsonl", "/a.jsonl"]);
+  });
+
+  it("train for epochs in place of steps", () => {
+    const { config } = checkOptions({ ...least, numTrainEpochs: 2.5 });
+    expect(config).toMatchObject({ numTrainEpochs: 2.5, maxSteps: null });
   });
 
   it("adapt the query and value projections when lora names no modules", () => {
@@ -132,7 +142,25 @@ describe("createTrainer's options", () => {
     [{ maxLength: 1 }, '"maxLength" must be a whole number of at least 2, but is 1.'],
     [{ learningRate: 0 }, '"learningRate" must be a number greater than 0, but is 0.'],
     [{ learningRate: Infinity }, '"learningRate" must be a number greater than 0, but is Inf'],
-    [{ warmupSteps: -1 }, '"warmupSteps" must be a whole number of at least 0, but is -1.'],
+    [
+      { warmupSteps: -1 },
+      '"warmupSteps" must be a whole number of at least 0, or a share below 1, but is -1.',
+    ],
+    [{ warmupSteps: 1.5 }, '"warmupSteps" must be a whole number of at least 0, or a share below'],
+    [{ warmupSteps: "1" }, '"warmupSteps" must be a whole number of at least 0, or a share below'],
+    [{ numTrainEpochs: 0 }, '"numTrainEpochs" must be a number greater than 0, but is 0.'],
+    [
+      { maxSteps: 1, numTrainEpochs: 1 },
+      'createTrainer: "maxSteps" and "numTrainEpochs" both say how long to train. Pass one of them.',
+    ],
+    [
+      { gradientAccumulationSteps: 0 },
+      '"gradientAccumulationSteps" must be a whole number of at least 1, but is 0.',
+    ],
+    [
+      { lrSchedulerType: "polynomial" },
+      '"lrSchedulerType" must be one of "cosine", "linear", "constant", but is \'polynomial\'.',
+    ],
     [{ weightDecay: -0.1 }, '"weightDecay" must be a number of at least 0, but is -0.1.'],
     [{ maxGradNorm: 0 }, '"maxGradNorm" must be a number greater than 0, but is 0.'],
     [{ loggingSteps: 0 }, '"loggingSteps" must be a whole number of at least 1, but is 0.'],

@@ -47,6 +47,7 @@ export interface Kernels {
     inverse: Address,
     dy: Address,
     dw: Address,
+    added: Address,
   ) => void;
 
   rotate: (

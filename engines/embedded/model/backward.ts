@@ -1,14 +1,15 @@
 import type { Thread } from "../kernels/team.ts";
 import { qkvWidth } from "./dimensions.ts";
 import { blockMaps } from "./forward.ts";
+import { createHead } from "./head.ts";
 import { createLinear } from "./linear.ts";
 import { type ModelPlan, rowsAt } from "./model.ts";
 
 /**
  * The loss and the way back, for all threads alike, after `createForward`'s pass: the gradients of
- * what is trained, and each position's loss.
+ * what is trained, in place of those of before or added to them, and each position's loss.
  */
-export function createBackward(thread: Thread, plan: ModelPlan): () => void {
+export function createBackward(thread: Thread, plan: ModelPlan): (adds: boolean) => void {
   const { kernels } = thread;
   const { meet } = kernels;
   const { dimensions: d, weights, gradients, activations: acts, backlog: back } = plan;
@@ -22,9 +23,12 @@ export function createBackward(thread: Thread, plan: ModelPlan): () => void {
   const [dgateUp, dinner] = [rowsAt(back.dgateUp, 2 * d.hidden), rowsAt(back.dinner, d.hidden)];
 
   /** Through RMSNorm, and the gradient of its weight if that is trained. */
-  function normBack(x: number, w: number, inverse: number, dw: number | undefined, added: number) {
+  function normBack(x: number, w: number, inverse: number, added: number) {
     kernels.normBack(n, d.width, x, w, inverse, back.dh, back.dx, added);
-    if (dw !== undefined) kernels.normWeightBack(n, d.width, x, inverse, back.dh, dw);
+  }
+  function normWeightBack(x: number, inverse: number, dw: number | undefined, adds: boolean) {
+    if (dw === undefined) return;
+    kernels.normWeightBack(n, d.width, x, inverse, back.dh, dw, adds ? dw : 0);
   }
 
   const blocks = weights.blocks.map(({ inputNorm, postNorm }, layer) => {
@@ -34,14 +38,15 @@ export function createBackward(thread: Thread, plan: ModelPlan): () => void {
     const gradient = gradients?.blocks[layer];
     const [h1, h2] = [rowsAt(a.h1, d.width), rowsAt(a.h2, d.width)];
     const [mixed, inner] = [rowsAt(a.mixed, mixedRow), rowsAt(a.inner, d.hidden)];
-    return () => {
-      linearBack(maps.down, inner, dx, dinner, back.dreduced);
+    return (adds: boolean) => {
+      linearBack(maps.down, inner, dx, dinner, back.dreduced, adds);
       meet();
       kernels.swigluBack(n, d.hidden, a.gateUp, back.dinner, back.dgateUp);
-      linearBack(maps.gateUp, h2, dgateUp, dh, back.dreduced);
+      linearBack(maps.gateUp, h2, dgateUp, dh, back.dreduced, adds);
       meet();
-      normBack(a.x1, postNorm, a.inverse2, gradient?.postNorm, back.dx);
-      linearBack(maps.o, mixed, dx, dmixed, back.dreduced);
+      normBack(a.x1, postNorm, a.inverse2, back.dx);
+      normWeightBack(a.x1, a.inverse2, gradient?.postNorm, adds);
+      linearBack(maps.o, mixed, dx, dmixed, back.dreduced, adds);
       meet();
       const { heads, kvHeads, size } = d;
       const scratch = back.dshares + thread.seat * length * length * 4;
@@ -52,51 +57,25 @@ export function createBackward(thread: Thread, plan: ModelPlan): () => void {
       meet();
       const turned = heads + kvHeads;
       kernels.rotate(n, length, 0, turned, size, back.dqkv, qkvRow, acts.cosines, acts.sines, -1);
-      linearBack(maps.qkv, h1, dqkv, dh, back.dreduced);
+      linearBack(maps.qkv, h1, dqkv, dh, back.dreduced, adds);
       meet();
-      normBack(a.x, inputNorm, a.inverse1, gradient?.inputNorm, back.dx);
+      normBack(a.x, inputNorm, a.inverse1, back.dx);
+      normWeightBack(a.x, a.inverse1, gradient?.inputNorm, adds);
     };
   });
   const head = createHead(thread, plan);
 
-  return function backward() {
-    head();
-    normBack(acts.x, weights.finalNorm, acts.inverse, gradients?.finalNorm, 0);
-    for (const block of blocks.toReversed()) block();
+  return function backward(adds) {
+    head.lossBack(adds);
+    normBack(acts.x, weights.finalNorm, acts.inverse, 0);
+    normWeightBack(acts.x, acts.inverse, gradients?.finalNorm, adds);
+    for (const block of blocks.toReversed()) block(adds);
     if (!gradients) return;
     meet();
     const first = gradients.embedding;
-    if (!d.tied) kernels.clear(first.out * first.in, first.at);
-    if (!d.tied) meet();
+    const isFresh = !d.tied && !adds;
+    if (isFresh) kernels.clear(first.out * first.in, first.at);
+    if (isFresh) meet();
     kernels.embedBack(n, d.width, acts.tokens, back.dx, first.at);
-  };
-}
-
-/** Logits, the loss, and the way back to the final norm, so many positions at a time. */
-function createHead(thread: Thread, plan: ModelPlan): () => void {
-  const { kernels } = thread;
-  const { dimensions: d, weights, gradients, activations: acts, backlog: back } = plan;
-  const n = acts.rows * acts.length;
-  const { products } = createLinear(thread, n, 1);
-  const logits = rowsAt(acts.logits, d.vocabulary);
-  const parts = Array.from({ length: Math.ceil(n / acts.headRows) }, (_, part) => {
-    const from = part * acts.headRows;
-    const h = rowsAt(acts.h + from * d.width * 4, d.width);
-    const dh = rowsAt(back.dh + from * d.width * 4, d.width);
-    return { from, count: Math.min(acts.headRows, n - from), h, dh };
-  });
-  return function head() {
-    for (const { from, count, h, dh } of parts) {
-      products.linear(count, h, weights.head, logits);
-      kernels.meet();
-      kernels.crossEntropy(
-        ...([count, d.vocabulary, acts.logits, acts.targets + from * 4] as const),
-        ...([acts.lossWeights + from * 4, acts.losses + from * 4] as const),
-      );
-      products.linearBack(count, logits, weights.head, dh);
-      const dw = gradients?.head;
-      if (dw) products.weightBack(count, logits, h, dw, from > 0 ? dw.at : 0);
-      kernels.meet();
-    }
   };
 }

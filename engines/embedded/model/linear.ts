@@ -1,4 +1,4 @@
-import { type Rows, createProducts } from "../kernels/operations.ts";
+import { type Matrix, type Rows, createProducts } from "../kernels/operations.ts";
 import type { Thread } from "../kernels/team.ts";
 import { type LinearMap, columnsFrom, rowsAt } from "./model.ts";
 
@@ -19,18 +19,30 @@ export function createLinear(thread: Thread, n: number, scale: number) {
     });
   }
 
-  /** dx = added + dy·W + …, and the gradients of what is trained. */
-  function linearBack(map: LinearMap, x: Rows, dy: Rows, dx: Rows, dreduced: number, added = 0) {
-    products.linearBack(n, dy, map.w, dx, added);
-    if (map.dw) products.weightBack(n, dy, x, map.dw);
+  /**
+   * dx = dy·W + …, and the gradients of what is trained.
+   * @param adds whether to the gradients that are there
+   */
+  function linearBack(
+    map: LinearMap,
+    x: Rows,
+    dy: Rows,
+    dx: Rows,
+    dreduced: number,
+    adds: boolean,
+  ) {
+    const to = (gradient: Matrix) => (adds ? gradient.at : 0);
+    products.linearBack(n, dy, map.w, dx);
+    if (map.dw) products.weightBack(n, dy, x, map.dw, to(map.dw));
     map.updates.forEach(({ from, a, b }, i) => {
       const gradient = map.dupdates[i];
       if (!gradient) throw new Error("an update has no gradient");
       const part = columnsFrom(dy, from);
       const dz = rowsAt(dreduced, a.out);
       products.linearBack(n, part, b, dz, 0, scale);
-      products.weightBack(n, part, rowsAt(map.reduced[i] ?? 0, a.out), gradient.b, 0, scale);
-      products.weightBack(n, dz, x, gradient.a);
+      const z = rowsAt(map.reduced[i] ?? 0, a.out);
+      products.weightBack(n, part, z, gradient.b, to(gradient.b), scale);
+      products.weightBack(n, dz, x, gradient.a, to(gradient.a));
       products.linearBack(n, dz, a, dx, dx.at);
     });
   }

@@ -12,10 +12,18 @@ import { OPERATION, trainingProgram } from "./trainingProgram.ts";
 export interface Learner {
   /**
    * One step of gradient descent.
+   * @param batches whose gradients are added up
    * @param step counted from 1
-   * @returns the loss before the step, in nats, and the gradient's norm before clipping
+   * @returns the loss before the step, in nats: the mean over the learned tokens of all batches; and
+   * the gradient's norm before clipping
    */
-  learn: (batch: Batch, step: number, learningRate: number) => { loss: number; gradNorm: number };
+  learn: (
+    batches: readonly Batch[],
+    step: number,
+    learningRate: number,
+  ) => { loss: number; gradNorm: number };
+  /** The sum of the learned tokens' losses, in nats, and how many they are; changes nothing. */
+  measure: (batch: Batch) => { sum: number; count: number };
   /** The loss, and the gradients of what is trained by their names; changes nothing. */
   gradients: (batch: Batch) => { loss: number; gradients: Weights };
   /** What is trained, as it is now. */
@@ -66,12 +74,11 @@ export function createLearner(
     return new Float32Array(memory.buffer, at, count);
   }
 
-  function take({ learned, ...batch }: Batch) {
+  /** @param weight what a learned token's loss counts */
+  function take({ learned, ...batch }: Batch, weight: number) {
     tokens.set(batch.tokens);
     targets.set(batch.targets);
-    let count = 0;
-    for (const one of learned) count += one;
-    for (let i = 0; i < n; i++) lossWeights[i] = (learned[i] ?? 0) / count;
+    for (let i = 0; i < n; i++) lossWeights[i] = (learned[i] ?? 0) * weight;
   }
 
   function loss(): number {
@@ -80,16 +87,28 @@ export function createLearner(
     return sum;
   }
 
-  function learn(batch: Batch, step: number, learningRate: number) {
-    take(batch);
+  function learn(batches: readonly Batch[], step: number, learningRate: number) {
+    const weight = 1 / batches.reduce((sum, batch) => sum + learnedCount(batch), 0);
+    let sum = 0;
+    batches.forEach((batch, i) => {
+      take(batch, weight);
+      run(i === 0 ? OPERATION.gradients : OPERATION.moreGradients);
+      sum += loss();
+    });
     numbers[0] = step;
     numbers[1] = learningRate;
-    run(OPERATION.learn);
-    return { loss: loss(), gradNorm: numbers[2] ?? NaN };
+    run(OPERATION.update);
+    return { loss: sum, gradNorm: numbers[2] ?? NaN };
+  }
+
+  function measure(batch: Batch) {
+    take(batch, 1);
+    run(OPERATION.loss);
+    return { sum: loss(), count: learnedCount(batch) };
   }
 
   function gradients(batch: Batch) {
-    take(batch);
+    take(batch, 1 / learnedCount(batch));
     run(OPERATION.gradients);
     return { loss: loss(), gradients: readTensors(memory, gradientTensors(), trainable) };
   }
@@ -99,5 +118,11 @@ export function createLearner(
     return (model.gradients ?? model.adapterGradients).tensors;
   }
 
-  return { learn, gradients, weights: () => readTensors(memory, plan.tensors, trainable) };
+  return { learn, measure, gradients, weights: () => readTensors(memory, plan.tensors, trainable) };
+}
+
+function learnedCount({ learned }: Batch): number {
+  let count = 0;
+  for (const one of learned) count += one;
+  return count;
 }

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { ARTIFACTS, checkpointFolder } from "../../../protocol/artifactPath.ts";
 import type { TrainOptions } from "../../../protocol/engine.ts";
-import type { ModelShape, TrainConfig } from "../../../protocol/trainConfig.ts";
+import { type ModelShape, type TrainConfig, rowsPerStep } from "../../../protocol/trainConfig.ts";
 import type { Artifact, EventData } from "../../../protocol/event.ts";
 import { batches, rowLength } from "./batch.ts";
 import {
@@ -13,6 +13,7 @@ import {
   readCheckpoint,
   saveModel,
 } from "../../checkpoint/checkpoint.ts";
+import { learningRate, stepCount } from "../../schedule.ts";
 import { rowLimit } from "../../dataset/rowLimit.ts";
 import { stageDirectory } from "../../checkpoint/directory.ts";
 import { assertFinite } from "./divergence.ts";
@@ -24,7 +25,6 @@ import { readDataset } from "../../llama/tokenizedDataset.ts";
 import { type ModelSource, resolveModel } from "../../llama/presets.ts";
 import { MOST_BYTES } from "../../webassembly.ts";
 import { createStepLog } from "./stepLog.ts";
-import { learningRate } from "./schedule.ts";
 import { trainerState } from "./trainerState.ts";
 import { planTraining } from "./trainingPlan.ts";
 import { type Weights, randomWeights, weightCounts } from "../../llama/weights.ts";
@@ -52,7 +52,7 @@ export function train(
   const { shape, weights: saved } = startingPoint(source);
   const longest = rowLimit(config.maxLength, shape.context);
   const dataset = readDataset(config.dataset.path, longest, { onNote });
-  const { lora, batchSize, maxSteps, weightDecay, maxGradNorm } = config;
+  const { lora, batchSize, weightDecay, maxGradNorm } = config;
   const length = rowLength(dataset.examples);
   const options = { weightDecay, maxGradNorm };
   const plan = planTraining({ shape, rows: batchSize, length, lora, threads, options });
@@ -67,7 +67,8 @@ export function train(
   const trainable = adapter ?? weights;
   const learner = createLearner(trainable, adapter ? weights : {}, plan, { invite });
   const parameters = Object.values(trainable).reduce((sum, { data }) => sum + data.length, 0);
-  const epochsAt = (step: number) => (step * batchSize) / dataset.examples.length;
+  const maxSteps = stepCount(config, dataset.examples.length);
+  const epochsAt = (step: number) => (step * rowsPerStep(config)) / dataset.examples.length;
   onEvent({
     event: "training.started",
     data: {
@@ -93,7 +94,7 @@ export function train(
   /** Stages a checkpoint; the returned function publishes it. */
   function stage(step: number): () => void {
     const path = `${ARTIFACTS}/${checkpointFolder(step)}`;
-    const at = { step, epoch: epochsAt(step), epochs: epochsAt(maxSteps), tokens };
+    const at = { step, maxSteps, epoch: epochsAt(step), epochs: epochsAt(maxSteps), tokens };
     const state = trainerState(config, logs, at);
     const saved = learner.weights();
     const files = lora
@@ -115,14 +116,15 @@ export function train(
   // Published once the next step proves the loss of its weights finite.
   let showStaged: (() => void) | undefined;
   for (let step = 1; step <= maxSteps; step++) {
-    const batch = feed.next().value;
-    const rate = learningRate(step, { ...config, peak });
-    const result = learner.learn(batch, step, rate);
+    const taken = Array.from({ length: config.gradientAccumulationSteps }, () => feed.next().value);
+    const rate = learningRate(step, maxSteps, config);
+    const result = learner.learn(taken, step, rate);
     assertFinite(`at step ${step}`, result, peak);
     showStaged?.();
     showStaged = undefined;
-    progress.add({ ...result, tokens: batch.size });
-    tokens += batch.size;
+    const size = taken.reduce((sum, batch) => sum + batch.size, 0);
+    progress.add({ ...result, tokens: size });
+    tokens += size;
     const last = step === maxSteps;
     if (step <= FIRST_STEPS || last || step % config.loggingSteps === 0) {
       const log = progress.log({ step, learningRate: rate, epoch: epochsAt(step) });
@@ -132,7 +134,7 @@ export function train(
     if (last || step % config.saveSteps === 0) showStaged = stage(step);
   }
   // A step with a learning rate of 0 only measures the loss of the final weights.
-  const result = learner.learn(feed.next().value, maxSteps + 1, 0);
+  const result = learner.learn([feed.next().value], maxSteps + 1, 0);
   assertFinite(`after step ${maxSteps}`, result, peak);
   showStaged?.();
 }

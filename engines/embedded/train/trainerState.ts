@@ -5,7 +5,7 @@ import type { EventData } from "../../../protocol/event.ts";
 export function trainerState(
   config: TrainConfig,
   logs: EventData["training.log"][],
-  at: { step: number; epoch: number; epochs: number; tokens: number },
+  at: { step: number; maxSteps: number; epoch: number; epochs: number; tokens: number },
 ) {
   return {
     best_global_step: null,
@@ -25,7 +25,7 @@ export function trainerState(
       step: log.step,
     })),
     logging_steps: config.loggingSteps,
-    max_steps: config.maxSteps,
+    max_steps: at.maxSteps,
     num_input_tokens_seen: at.tokens,
     num_train_epochs: Math.ceil(at.epochs),
     save_steps: config.saveSteps,

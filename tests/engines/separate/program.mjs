@@ -9,6 +9,8 @@ const { openConversation, openDocument, spansOf } = await dist("llama/chat.js");
 const { resolveModel } = await dist("llama/presets.js");
 const { createRandom } = await dist("llama/random.js");
 const { SPECIALS, VOCABULARY, decode } = await dist("llama/tokenizer.js");
+const { learningRate, stepCount } = await dist("schedule.js");
+const { rowsPerStep } = await dist("../protocol/trainConfig.js");
 const { EMBEDDING, randomWeights } = await dist("llama/weights.js");
 
 const report = (message) => process.stdout.write(`${JSON.stringify(message)}\n`);
@@ -24,13 +26,14 @@ try {
 }
 
 function train({ config, directory }) {
-  const { maxSteps, batchSize, loggingSteps, saveSteps, seed } = config;
+  const { loggingSteps, saveSteps, seed } = config;
   const source = resolveModel(config.model);
   const start =
     source.kind === "shape"
       ? { shape: source.shape, weights: randomWeights(source.shape, seed) }
       : readCheckpoint(source.directory);
   const pairs = [...readRows(config.dataset.path)].map(toPairs);
+  const maxSteps = stepCount(config, pairs.length);
   const embedding = start.weights[EMBEDDING].data;
   const event = (name, data) => report({ type: "event", event: { event: name, data } });
   event("training.started", {
@@ -40,21 +43,22 @@ function train({ config, directory }) {
     maxSteps,
   });
   const random = createRandom(seed, "order");
-  const adam = createAdam(embedding, config);
+  const adam = createAdam(embedding);
   for (let step = 1; step <= maxSteps; step++) {
-    const rows = Array.from({ length: batchSize }, () =>
+    const rows = Array.from({ length: rowsPerStep(config) }, () =>
       pairs.at(Math.floor(random.uniform() * pairs.length)),
     );
     const { loss, gradient } = lossOf(embedding, start.shape.width, rows.flat());
     const gradNorm = Math.hypot(...gradient);
-    adam(gradient, step);
+    const rate = learningRate(step, maxSteps, config);
+    adam(gradient, step, rate);
     if (!Number.isFinite(loss + gradNorm) || !embedding.every(Number.isFinite)) {
       const message = `The training diverged at step ${step}. Lower the learningRate.`;
       throw Object.assign(new Error(message), { code: "DIVERGED" });
     }
     const isLast = step === maxSteps;
     if (step <= 2 || isLast || step % loggingSteps === 0) {
-      event("training.log", { step, loss, gradNorm, learningRate: config.learningRate });
+      event("training.log", { step, loss, gradNorm, learningRate: rate });
     }
     if (!isLast && step % saveSteps !== 0) continue;
     const path = `artifacts/step-${step}`;
@@ -101,15 +105,15 @@ function lossOf(embedding, width, pairs) {
   return { loss, gradient };
 }
 
-function createAdam(values, { learningRate }) {
+function createAdam(values) {
   const first = new Float64Array(values.length);
   const second = new Float64Array(values.length);
-  return (gradient, step) => {
+  return (gradient, step, rate) => {
     gradient.forEach((slope, i) => {
       first[i] = 0.9 * first[i] + 0.1 * slope;
       second[i] = 0.95 * second[i] + 0.05 * slope ** 2;
       const spread = Math.sqrt(second[i] / (1 - 0.95 ** step)) + 1e-8;
-      values[i] -= (learningRate * (first[i] / (1 - 0.9 ** step))) / spread;
+      values[i] -= (rate * (first[i] / (1 - 0.9 ** step))) / spread;
     });
   };
 }

@@ -61,17 +61,25 @@ export function normBack(
   }
 }
 
-/** dw [width] = Σ over the rows of dy · x · inverse. */
+/**
+ * dw [width] = Σ over the rows of dy · x · inverse.
+ * @param added [width], which dw is the sum with, or 0 for none
+ */
 export function normWeightBack(
-  rows: i32, width: i32, x: usize, inverse: usize, dy: usize, dw: usize,
+  rows: i32, width: i32, x: usize, inverse: usize, dy: usize, dw: usize, added: usize,
 ): void {
   const counter = begin();
   for (let j = claim(counter) * COLUMNS; j < width; j = claim(counter) * COLUMNS) {
     if (j + COLUMNS > width) {
-      for (; j < width; j++) store<f32>(at(dw, j), columnSum(rows, width, at(x, j), inverse, at(dy, j)));
+      for (; j < width; j++) {
+        const total = columnSum(rows, width, at(x, j), inverse, at(dy, j));
+        store<f32>(at(dw, j), added ? total + load<f32>(at(added, j)) : total);
+      }
       return;
     }
-    let low = f32x4.splat(0), high = low;
+    const none = f32x4.splat(0);
+    let low = added ? v128.load(at(added, j)) : none;
+    let high = added ? v128.load(at(added, j), 16) : none;
     for (let r = 0, o = j; r < rows; r++, o += width) {
       const scale = v128.load32_splat(at(inverse, r)), g = at(dy, o), from = at(x, o);
       low = fma(f32x4.mul(v128.load(g), scale), v128.load(from), low);

@@ -30,12 +30,13 @@ function norm(rows: number, width: number): Case {
       dy: numbers(rows * width, 3),
       added: numbers(rows * width, 4),
     },
-    outputs: { y: rows * width, inverse: rows, dx: rows * width, dw: width },
-    call: ({ x = 0, w = 0, dy = 0, added = 0, y = 0, inverse = 0, dx = 0, dw = 0 }) => [
+    outputs: { y: rows * width, inverse: rows, dx: rows * width, dw: width, more: width },
+    call: ({ x = 0, w = 0, dy = 0, added = 0, y = 0, inverse = 0, dx = 0, dw = 0, more = 0 }) => [
       ["norm", rows, width, x, w, y, inverse, EPSILON],
       ["meet"],
       ["normBack", rows, width, x, w, inverse, dy, dx, added],
-      ["normWeightBack", rows, width, x, inverse, dy, dw],
+      ["normWeightBack", rows, width, x, inverse, dy, dw, 0],
+      ["normWeightBack", rows, width, x, inverse, dy, more, w],
     ],
     expected({ x, w, dy, added }) {
       const inverse = loop(
@@ -51,6 +52,9 @@ function norm(rows: number, width: number): Case {
           sumOf(loop(width, (i) => get(dy, r * width + i) * get(w, i) * get(x, r * width + i))) /
           width,
       );
+      const dw = loop(width, (i) =>
+        sumOf(loop(rows, (r) => get(dy, r * width + i) * get(x, r * width + i) * get(inverse, r))),
+      );
       return {
         y: each((o, i, r) => get(x, o) * get(inverse, r) * get(w, i)),
         inverse,
@@ -60,11 +64,8 @@ function norm(rows: number, width: number): Case {
             get(inverse, r) *
               (get(dy, o) * get(w, i) - get(x, o) * get(mean, r) * get(inverse, r) ** 2),
         ),
-        dw: loop(width, (i) =>
-          sumOf(
-            loop(rows, (r) => get(dy, r * width + i) * get(x, r * width + i) * get(inverse, r)),
-          ),
-        ),
+        dw,
+        more: loop(width, (i) => get(dw, i) + get(w, i)),
       };
     },
   };

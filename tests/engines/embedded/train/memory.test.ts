@@ -38,7 +38,7 @@ test.each([null, LORA])("a step writes to no place outside of its arrays: %j", (
   });
   expect(guards.length).toBeGreaterThan(100);
   for (const words of guards) words.fill(GUARD);
-  for (let step = 1; step <= 5; step++) learner.learn(tinyBatch(ROWS, LENGTH), step, 1e-2);
+  for (let step = 1; step <= 5; step++) learner.learn([tinyBatch(ROWS, LENGTH)], step, 1e-2);
   expect(guards.filter((words) => words.some((word) => word !== GUARD))).toEqual([]);
   // No step allocates: the memory is as large as it was.
   expect(buffer.byteLength).toBe(size);

@@ -1,25 +1,9 @@
 import { expect, test } from "vitest";
 import type * as source from "../../../../engines/embedded/train/optimizer.ts";
-import { learningRate } from "../../../../engines/embedded/train/schedule.ts";
 import { builtModule } from "../built.ts";
 import { arena, kernelsOn } from "../kernels/arena.ts";
 
 const { createOptimizer } = await builtModule<typeof source>("train/optimizer.js");
-
-const SCHEDULE = { peak: 1, warmupSteps: 10, maxSteps: 110 };
-
-test("the learning rate rises in a line, then falls in a cosine to a tenth", () => {
-  expect(learningRate(1, SCHEDULE)).toBeCloseTo(0.1);
-  expect(learningRate(5, SCHEDULE)).toBeCloseTo(0.5);
-  expect(learningRate(10, SCHEDULE)).toBeCloseTo(1);
-  expect(learningRate(60, SCHEDULE)).toBeCloseTo(0.55);
-  expect(learningRate(110, SCHEDULE)).toBeCloseTo(0.1);
-});
-
-test("a run without warm-up, or shorter than it, has a learning rate above 0 in each step", () => {
-  expect(learningRate(1, { peak: 1, warmupSteps: 0, maxSteps: 1 })).toBeCloseTo(0.1);
-  expect(learningRate(3, { peak: 1, warmupSteps: 100, maxSteps: 3 })).toBeCloseTo(0.03);
-});
 
 /** AdamW from its paper, for one number. */
 function reference(p: number, gradients: number[], rate: number, decay: number): number {

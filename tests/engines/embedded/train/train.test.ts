@@ -4,8 +4,10 @@ import { expect, test } from "vitest";
 import { assertFinite } from "../../../../engines/embedded/train/divergence.ts";
 import type { EngineEvent } from "../../../../protocol/event.ts";
 import type { TrainConfig } from "../../../../protocol/trainConfig.ts";
-import { artifactNames, dataOf, losses, run, tinyConfig } from "../run.ts";
+import { type Run, artifactNames, dataOf, losses, run, tinyConfig } from "../run.ts";
 import { jsonl, scratchDirectory, scratchFile } from "../scratch.ts";
+
+const LORA = { r: 2, alpha: 4, targetModules: ["q_proj", "down_proj"] };
 
 test("a run tells its start, its steps and its checkpoints, in order", async () => {
   const config = tinyConfig({ maxSteps: 7, loggingSteps: 3, saveSteps: 3 });
@@ -96,6 +98,26 @@ test("a loss that is logged is the mean of the steps since the log before", asyn
   const mean = each.slice(2).reduce((sum, loss) => sum + loss) / 4;
   expect(rest).toBeCloseTo(mean, 5);
 });
+
+test.each([null, LORA])(
+  "the gradients of 2 batches of 16 rows are those of one of 32: %j",
+  async (lora) => {
+    const some = { lora, maxSteps: 20, loggingSteps: 1, saveSteps: 20 };
+    const one = await run(tinyConfig({ ...some, batchSize: 32 }));
+    const two = await run(tinyConfig({ ...some, batchSize: 16, gradientAccumulationSteps: 2 }));
+    const logsOf = ({ events }: Run) =>
+      dataOf(events, "training.log").map(({ tokensPerSecond: _, ...log }) => log);
+    const near = (value: unknown) =>
+      typeof value === "number" ? (expect.closeTo(value, 3) as number) : value;
+    expect(logsOf(one)).toHaveLength(20);
+    expect(logsOf(two)).toEqual(
+      logsOf(one).map((log) =>
+        Object.fromEntries(Object.entries(log).map(([name, value]) => [name, near(value)])),
+      ),
+    );
+    expect(two.events[0]).toEqual(one.events[0]);
+  },
+);
 
 test("the loss falls on a task that can be learned", async () => {
   const config = tinyConfig({ maxSteps: 80, batchSize: 16, loggingSteps: 20, saveSteps: 80 });
