@@ -6,6 +6,8 @@ export interface FollowOptions {
   /** Byte offset to begin at. */
   from?: number;
   signal?: AbortSignal;
+  /** Called before each `ended`: first, and then whenever the file has grown or a poll has passed. */
+  onTick?: () => void;
   /** Whether the writer has ended. The follower then ends at the end of the file. */
   ended: () => boolean;
 }
@@ -19,7 +21,7 @@ export async function* followFile(
   options: FollowOptions,
   opened?: GrowingFile,
 ): AsyncGenerator<Buffer> {
-  const { signal, ended } = options;
+  const { signal, ended, onTick } = options;
   let position = options.from ?? 0;
   let file = opened;
   let wake: (() => void) | undefined;
@@ -28,6 +30,7 @@ export async function* followFile(
   try {
     while (!signal?.aborted) {
       // Before reading, so that the writer's last bytes are still read.
+      onTick?.();
       const isOver = ended();
       file ??= await openGrowing(path);
       while (file && !signal?.aborted) {

@@ -40,13 +40,13 @@ const callback = v.optional(v.function("a function"));
 
 const modelName = text;
 
+const number = v.number("a number");
+
 const modelShape = v.strictObject(
-  {
-    layers: wholeNumber(1),
-    heads: wholeNumber(1),
-    width: wholeNumber(2),
-    context: wholeNumber(2),
-  } satisfies Record<keyof ModelShape, v.GenericSchema>,
+  { layers: number, heads: number, width: number, context: number } satisfies Record<
+    keyof ModelShape,
+    v.GenericSchema
+  >,
   "a model's name or { layers, heads, width, context }",
 );
 
@@ -70,9 +70,7 @@ const lora = v.strictObject(
   {
     r: wholeNumber(1),
     alpha: positive(),
-    targetModules: v.optional(
-      v.pipe(v.array(text, "a list of names"), v.nonEmpty("a list of at least one name")),
-    ),
+    targetModules: v.optional(v.array(v.string("a string"), "a list of names")),
   } satisfies Record<keyof LoraConfig, v.GenericSchema>,
   "{ r, alpha, targetModules? }",
 );
@@ -96,7 +94,10 @@ const engine = v.looseObject(
   "an engine: { name, prepare, train, load }",
 );
 
-/** The form of each option of `createTrainer`, in words too. The engine checks whether it fits the model. */
+/**
+ * The form of each option of `createTrainer`, in words too. Of a model's sizes and LoRA's targets only
+ * the types: the engine knows which it can train.
+ */
 export const optionsSchema = v.strictObject(
   {
     name: line,

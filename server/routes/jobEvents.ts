@@ -1,6 +1,6 @@
 import type { ServerResponse } from "node:http";
 import { lstatSync } from "node:fs";
-import { followFile } from "../../disk/follow.ts";
+import { type FollowOptions, followFile } from "../../disk/follow.ts";
 import { createLineCutter } from "../../jobs/log.ts";
 import { isRecordBoundary } from "../../jobs/logTail.ts";
 import { OWNER_GONE, OWNER_SILENT } from "../../jobs/status.ts";
@@ -49,7 +49,9 @@ export async function getJobEvents(
       (isSilent) =>
         response.write(isSilent ? unrecordedFailure(OWNER_SILENT) : frame(OWNER_BACK, {})),
     );
-    const ended = () => hasEnded || owner.check() === "gone";
+    const follow: FollowOptions = hasEnded
+      ? { signal, ended: () => true }
+      : { signal, ended: owner.isGone, onTick: owner.check };
     let isLast = false;
     const send = async (part: FramePart) => {
       // The owner's return precedes what it then wrote.
@@ -66,7 +68,7 @@ export async function getJobEvents(
     }
     if (!isLast) {
       const cut = createLineCutter(offset);
-      for await (const chunk of followFile(path, { from: offset, signal, ended })) {
+      for await (const chunk of followFile(path, { ...follow, from: offset })) {
         const lines = cut(chunk);
         const part = lines && sharedFrames(lines);
         if (part) await send(part);

@@ -133,7 +133,7 @@ describe("createTrainer's options", () => {
     ],
     [
       { lora: { r: 1, alpha: 1, targetModules: [] } },
-      '"lora.targetModules" must be a list of at least one name, but is [].',
+      '"lora.targetModules" must name some of q_proj, k_proj, v_proj, o_proj, gate_proj, up_proj, down_proj, but is empty.',
     ],
     [{ maxSteps: 0 }, '"maxSteps" must be a whole number of at least 1, but is 0.'],
     [{ maxSteps: 1.5 }, '"maxSteps" must be a whole number of at least 1, but is 1.5.'],
@@ -177,7 +177,15 @@ describe("createTrainer's options", () => {
     [{ model: 3 }, '"model" must be a string, but is 3.'],
     [
       { model: { layers: 0, heads: 1, width: 8, context: 32 } },
-      '"model.layers" must be a whole number of at least 1, but is 0.',
+      "createTrainer: model.layers must be a positive whole number, not 0.",
+    ],
+    [
+      { model: { layers: 1, heads: 1, width: 8, context: 2 } },
+      "createTrainer: model.context must be at least 8 tokens, not 2.",
+    ],
+    [
+      { model: { layers: 1, heads: 1, width: "8", context: 32 } },
+      "\"model.width\" must be a number, but is '8'.",
     ],
     [
       { model: { layers: 1, heads: 3, width: 8, context: 32 } },
