@@ -11,7 +11,9 @@ export default defineConfig({
   build: { outDir: "dist/page", modulePreload: { polyfill: false } },
   test: {
     // More than there are cores: most tests wait for processes most of the time.
-    maxWorkers: 3,
+    maxWorkers: 4,
+    // Files of a worker share their modules and the browser: a test leaves both as it found them.
+    isolate: false,
     sequence: { sequencer: LongestFirst },
     // What is awaited comes when a busy machine gets round to it.
     expect: { poll: { timeout: 20_000 } },

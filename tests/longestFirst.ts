@@ -1,11 +1,15 @@
 import { type TestSpecification, BaseSequencer } from "vitest/node";
 
-/** Files of one long test each. The last one to start would run alone. */
+/** Files of long tests, longest first. The last ones to start would run alone. */
 const LONGEST = [
-  "tests/quickstart.test.ts",
   "tests/walk.test.ts",
+  "tests/quickstart.test.ts",
+  "tests/clone.test.ts",
   "tests/bench/rows.test.ts",
-  "tests/faults/cancel.test.ts",
+  "tests/e2e/states.test.ts",
+  "tests/faults/tabs.test.ts",
+  "tests/docs/pages.test.ts",
+  "tests/package.test.ts",
 ];
 
 /** A class, because vitest makes the object. */
@@ -16,7 +20,9 @@ export class LongestFirst extends BaseSequencer {
   }
 }
 
-function placeOf({ moduleId }: TestSpecification): number {
+/** The page's come last: they are short, and a worker starts anew for their environment. */
+function placeOf({ moduleId, project }: TestSpecification): number {
+  if (project.name === "page") return LONGEST.length + 1;
   const place = LONGEST.findIndex((path) => moduleId.endsWith(path));
   return place < 0 ? LONGEST.length : place;
 }

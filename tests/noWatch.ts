@@ -1,13 +1,19 @@
-import { watch } from "node:fs";
-import { onTestFinished, vi } from "vitest";
+import fs from "node:fs";
+import { syncBuiltinESMExports } from "node:module";
+import { type Mock, onTestFinished, vi } from "vitest";
 
 /**
  * Until the test has finished, `fs.watch` fails, as it does when the system has no watches left.
- * The test's file must mock it as `tests/disk/follow.test.ts` does.
+ * Returns what took its place.
  */
-export function disableWatch(): void {
-  vi.mocked(watch).mockImplementation(() => {
+export function disableWatch(): Mock {
+  const watch = vi.spyOn(fs, "watch").mockImplementation(() => {
     throw new Error("ENOSPC: System limit for number of file watchers reached");
   });
-  onTestFinished(() => void vi.mocked(watch).mockReset());
+  syncBuiltinESMExports();
+  onTestFinished(() => {
+    watch.mockRestore();
+    syncBuiltinESMExports();
+  });
+  return watch;
 }

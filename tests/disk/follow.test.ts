@@ -1,15 +1,9 @@
-import type fs from "node:fs";
 import { appendFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { expect, test, vi } from "vitest";
+import { expect, test } from "vitest";
 import { followFile } from "../../disk/follow.ts";
 import { disableWatch } from "../noWatch.ts";
 import { createProject } from "../project.ts";
-
-vi.mock("node:fs", async (original) => {
-  const actual = await original<typeof fs>();
-  return { ...actual, watch: vi.fn(actual.watch) };
-});
 
 /** Collects what a follower gets until the test says that no more will come. */
 function follow(path: string, from = 0) {

@@ -1,12 +1,13 @@
 import { type Browser, type Page, chromium } from "playwright-core";
-import { afterAll, beforeAll, expect, onTestFinished } from "vitest";
+import { beforeAll, expect, onTestFinished } from "vitest";
 
+let starting: Promise<Browser> | undefined;
 let browser: Browser;
 
-/** Starts one Chromium for a test file. */
+/** Starts one Chromium for all files of a worker; it ends with the worker. */
 export function useBrowser(): void {
   beforeAll(async () => {
-    browser = await chromium.launch({
+    starting ??= chromium.launch({
       executablePath: process.env.CHROMIUM_PATH ?? "/usr/bin/chromium",
       args: [
         "--no-sandbox",
@@ -15,8 +16,8 @@ export function useBrowser(): void {
         "--host-resolver-rules=MAP *.example 127.0.0.1",
       ],
     });
+    browser = await starting;
   });
-  afterAll(() => browser.close());
 }
 
 /** Opens a page in its own context. Any error of the page fails the test. */

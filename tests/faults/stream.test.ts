@@ -1,9 +1,8 @@
-import type fs from "node:fs";
-import { readFileSync, watch } from "node:fs";
+import { readFileSync } from "node:fs";
 import { type IncomingMessage, get } from "node:http";
 import { once } from "node:events";
 import { monitorEventLoopDelay } from "node:perf_hooks";
-import { expect, onTestFinished, test, vi } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { isRecordBoundary } from "../../jobs/logTail.ts";
 import { createJobStore } from "../../jobs/store.ts";
 import { type KitUi, startKitUi } from "../e2e/kitUi.ts";
@@ -15,11 +14,6 @@ import { createProject } from "../project.ts";
 import { type Frame, openGate, parseFrames, standIn, startServer } from "../uiServer.ts";
 import { createRandom } from "./random.ts";
 import { LONGER, repeated, reportFault } from "./table.ts";
-
-vi.mock("node:fs", async (original) => {
-  const actual = await original<typeof fs>();
-  return { ...actual, watch: vi.fn(actual.watch) };
-});
 
 /** What the log holds, as the frames that it should become. */
 function framesOf(log: string): Frame[] {
@@ -246,7 +240,7 @@ test("where the system reports no changes of files, an event arrives within 300 
   const LIMIT_MS = 300;
   const EVENTS = 15 * LONGER;
   const random = createRandom();
-  disableWatch();
+  const watch = disableWatch();
   const { url, project } = await startServer();
   const job = createJob(project);
   const asked = get(`${url}api/jobs/${job.job.id}/events`, { agent: false });

@@ -1,8 +1,7 @@
-import type fs from "node:fs";
 import { execFileSync } from "node:child_process";
 import { appendFileSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { expect, test, vi } from "vitest";
+import { expect, test } from "vitest";
 import { type PlacedRecord, openLog } from "../../jobs/log.ts";
 import { isRecordBoundary, readLogTail } from "../../jobs/logTail.ts";
 import { followLog } from "../followLog.ts";
@@ -10,11 +9,6 @@ import { COMPLETED, STARTED, logged, recordEnds } from "../jobs.ts";
 import { disableWatch } from "../noWatch.ts";
 import { spawnModule } from "../process.ts";
 import { createProject } from "../project.ts";
-
-vi.mock("node:fs", async (original) => {
-  const actual = await original<typeof fs>();
-  return { ...actual, watch: vi.fn(actual.watch) };
-});
 
 function logFile(): string {
   return join(createProject(), "events.ndjson");

@@ -13,11 +13,13 @@ const OPTIONS: ts.CompilerOptions = {
   noEmit: true,
 };
 
+const registry = ts.createDocumentRegistry();
+
 /** The names that an editor offers where the source has a `|`. */
 export function completions(source: string): string[] {
   const path = join(FOLDER, "completed.ts");
   const text = source.replace("|", "");
-  const service = ts.createLanguageService({
+  const host: ts.LanguageServiceHost = {
     getCompilationSettings: () => OPTIONS,
     getScriptFileNames: () => [path],
     getScriptVersion: () => "1",
@@ -29,15 +31,54 @@ export function completions(source: string): string[] {
     getDefaultLibFileName: ts.getDefaultLibFilePath,
     fileExists: (name) => name === path || ts.sys.fileExists(name),
     readFile: (name) => ts.sys.readFile(name),
-  });
-  const found = service.getCompletionsAtPosition(path, source.indexOf("|"), {});
+  };
+  const found = ts
+    .createLanguageService(host, registry)
+    .getCompletionsAtPosition(path, source.indexOf("|"), {});
   return found?.entries.map(({ name }) => name) ?? [];
+}
+
+/** Parsed once for all programs: the language's own files and Node's are most of what one reads. */
+const shared = new Map<string, ts.SourceFile | undefined>();
+
+function createHost(options: ts.CompilerOptions): ts.CompilerHost {
+  const host = ts.createCompilerHost(options);
+  const read = host.getSourceFile.bind(host);
+  host.getSourceFile = (path, language, ...rest) => {
+    if (!/\/node_modules\/(typescript\/lib|@types\/node)\//.test(path)) {
+      return read(path, language, ...rest);
+    }
+    if (!shared.has(path)) shared.set(path, read(path, language, ...rest));
+    return shared.get(path);
+  };
+  return host;
+}
+
+/** What `tsc --noEmit -p` finds in a project; nothing if all is well. */
+export function typecheck(project: string): string {
+  const path = join(project, "tsconfig.json");
+  const { config } = ts.readConfigFile(path, (file) => ts.sys.readFile(file));
+  const asked = { noEmit: true };
+  const { options, fileNames, errors } = ts.parseJsonConfigFileContent(
+    config,
+    ts.sys,
+    project,
+    asked,
+    path,
+  );
+  const program = ts.createProgram(fileNames, options, createHost(options));
+  const found = [...errors, ...ts.getPreEmitDiagnostics(program)];
+  return ts.formatDiagnostics(found, {
+    getCurrentDirectory: () => project,
+    getCanonicalFileName: (name) => name,
+    getNewLine: () => "\n",
+  });
 }
 
 /** The compiler's errors of each source, as an editor shows them; `kit` is the built package. */
 export function compile(sources: string[]): string[][] {
   const files = new Map(sources.map((text, i) => [join(FOLDER, `source${i}.ts`), text]));
-  const host = ts.createCompilerHost(OPTIONS);
+  const host = createHost(OPTIONS);
   host.fileExists = (path) => files.has(path) || ts.sys.fileExists(path);
   host.readFile = (path) => files.get(path) ?? ts.sys.readFile(path);
   const program = ts.createProgram([...files.keys()], OPTIONS, host);

@@ -1,10 +1,16 @@
-import { mkdirSync, readdirSync, renameSync, rmSync, symlinkSync } from "node:fs";
+import fs, { mkdirSync, renameSync, rmSync, symlinkSync } from "node:fs";
+import { syncBuiltinESMExports } from "node:module";
 import { join } from "node:path";
-import { expect, test, vi } from "vitest";
+import { afterAll, expect, test, vi } from "vitest";
 import { createJobFolders } from "../../../jobs/list/folders.ts";
 import { createProject } from "../../project.ts";
 
-vi.mock("node:fs", { spy: true });
+const readdir = vi.spyOn(fs, "readdirSync");
+syncBuiltinESMExports();
+afterAll(() => {
+  readdir.mockRestore();
+  syncBuiltinESMExports();
+});
 
 function idOf(n: number): string {
   return `20260101-000000-${String(n).padStart(3, "0")}-aaaa`;
@@ -21,9 +27,9 @@ function createFolders() {
     readIds,
     /** The numbers of the jobs, and how often their folder was read. */
     read: () => {
-      vi.mocked(readdirSync).mockClear();
+      readdir.mockClear();
       const numbers = readIds().map((id) => Number(id.split("-")[2]));
-      return [numbers, vi.mocked(readdirSync).mock.calls.length];
+      return [numbers, readdir.mock.calls.length];
     },
     pass: (ms: number) => void (now += ms),
     make: (...numbers: number[]) => numbers.forEach((n) => mkdirSync(join(root, idOf(n)))),

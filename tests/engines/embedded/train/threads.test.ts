@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { syncBuiltinESMExports } from "node:module";
 import { join } from "node:path";
-import threads, { type WorkerOptions, Worker } from "node:worker_threads";
+import threads, { type Worker, type WorkerOptions } from "node:worker_threads";
 import { expect, onTestFinished, test } from "vitest";
 import type { EngineEvent } from "../../../../protocol/event.ts";
 import { losses, run, tinyConfig } from "../run.ts";
@@ -12,9 +12,12 @@ function useThreads(count: number) {
   onTestFinished(() => void delete process.env["KIT_THREADS"]);
 }
 
+/** Not the import, which follows `threads.Worker` as it changes. */
+const OriginalWorker = threads.Worker;
+
 /** Hands each helper thread that is started to `onStart`, or starts `instead` of it. */
 function watchHelpers(onStart: (helper: Worker) => void, instead?: string) {
-  class Watched extends Worker {
+  class Watched extends OriginalWorker {
     constructor(file: string | URL, options?: WorkerOptions) {
       const isHelper = String(file).endsWith("helperWorker.js");
       if (isHelper && instead !== undefined) super(instead, { eval: true });
@@ -25,7 +28,7 @@ function watchHelpers(onStart: (helper: Worker) => void, instead?: string) {
   threads.Worker = Watched;
   syncBuiltinESMExports();
   onTestFinished(() => {
-    threads.Worker = Worker;
+    threads.Worker = OriginalWorker;
     syncBuiltinESMExports();
   });
 }
