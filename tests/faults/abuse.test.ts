@@ -20,8 +20,8 @@ const AT_ONCE = 48;
 /** Clients that send a byte now and then until they are cut. */
 const SLOW_CLIENTS = 20;
 const BYTE_MS = 300;
-/** Heap after garbage collection; a leak of 1 kB a request would be 15 MiB. */
-const MOST_HEAP_GROWTH_MIB = 8;
+/** Heap after garbage collection; a leak of 1 kB a request would be 3 MiB. */
+const MOST_HEAP_GROWTH_MIB = 2;
 /** The system gets memory back late. */
 const MOST_GROWTH_MIB = 60;
 const SETTLES = 20;
