@@ -67,7 +67,7 @@ export function fromFailure({ code, message, stack }: Failure): KitError {
 }
 
 const BUNDLED =
-  "Kit cannot run from within a bundle, where the files of its threads are missing. Keep kit external: with esbuild, add --external:kit.";
+  "Kit was bundled, but it starts threads from files of its own package. Keep kit external: with esbuild, add --external:kit.";
 
 /** Whether a thread's file is missing beside the code that starts it, or that code has no URL (CommonJS). */
 function isBundled(error: unknown): boolean {

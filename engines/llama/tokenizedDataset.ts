@@ -93,6 +93,6 @@ function lengthOf(spans: readonly Span[]): number {
 function tooLarge(path: DatasetPath, rows: number): KitError {
   return new KitError(
     "OUT_OF_MEMORY",
-    `The dataset ${nameOf(path)} does not fit in memory, which is full after ${rows} rows. Use a smaller file or a machine with more memory.`,
+    `The dataset ${nameOf(path)} does not fit in memory, which filled up after ${rows} rows. Use a smaller file or a machine with more memory.`,
   );
 }

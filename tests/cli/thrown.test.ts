@@ -77,7 +77,7 @@ test.each([
   [
     "infer, on its thread",
     "infer({ prompt: `1`.repeat(99) })",
-    "The prompt has 103 tokens, and the model's context is 32. Shorten it.",
+    "The prompt has 103 tokens, which leaves no room for an answer in the model's context of 32. Shorten it.",
   ],
   [
     "loadModel",

@@ -110,7 +110,7 @@ function timesOf(way: Way, moment: Moment): number[] {
 test.each(WAYS)(
   "%s ends a job once, whenever and however often it comes",
   async (way) => {
-    const harm = createHarm(`cancelled by ${way}, once and twice`);
+    const harm = createHarm(`Cancelled by ${way}, once and twice`);
     const moments = MOMENTS.filter(
       // The process ends by itself then, at once.
       (moment) => !(moment === "after completed" && way.startsWith("SIG")),

@@ -28,7 +28,7 @@ test.each([
   ["read-only", makeReadOnly, READ_ONLY],
 ] as const)("where .kit is %s, the error says so, and the jobs are listed", async (...args) => {
   const [name, breakDisk, cause] = args;
-  const harm = createHarm(`.kit on a ${name} disk`);
+  const harm = createHarm(`\`.kit\` on a ${name} disk`);
   const { project, kit, good } = await createProjectOnDisk(tinySource());
   breakDisk(kit);
   const server = await startServer({ project });
@@ -47,7 +47,7 @@ test.each([
 });
 
 test("a disk that becomes full while a job trains fails it, and says so once", async () => {
-  const harm = createHarm(".kit's disk becomes full while training");
+  const harm = createHarm("Disk of `.kit` fills up during training");
   const options = `${ENDLESS} loggingSteps: 1,`;
   const { project, kit, good } = await createProjectOnDisk(tinySource({ options }));
   const { printed, ended } = startKit(project, ["start"]);

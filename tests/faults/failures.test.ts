@@ -74,7 +74,7 @@ test(
       source: tinySource({ options: callbacks(`${name}() { throw new Error("no ${name}"); }`) }),
       sentence: new RegExp(`^no ${name}$`),
     }));
-    await expectFailures(createHarm("callback throws"), throwing);
+    await expectFailures(createHarm("Callback throws"), throwing);
   },
   60_000 * LONGER,
 );
@@ -82,9 +82,9 @@ test(
 test(
   "a callback that never returns fails its job, and the sentence names it",
   async () => {
-    const harm = createHarm("callback not done within its limit");
+    const harm = createHarm("Callback exceeds its time limit");
     const waits = "() => new Promise(() => {})";
-    await expectFailures(createHarm("callback waits for ever"), [
+    await expectFailures(createHarm("Callback never settles"), [
       {
         source: tinySource({ options: callbacks(`onCheckpoint: ${waits}`) }),
         sentence: /^onCheckpoint never returned\. Look for a promise in it that does not settle\.$/,
@@ -136,7 +136,7 @@ test(
         `^The process ended with exit code ${code} before the job did\\. Remove the process\\.exit\\(\\)`,
       ),
     }));
-    await expectFailures(createHarm("process.exit() in a callback"), exiting);
+    await expectFailures(createHarm("`process.exit()` in a callback"), exiting);
   },
   60_000 * LONGER,
 );
@@ -146,7 +146,7 @@ test(
   async () => {
     const message = { role: "assistant", content: "y" };
     const row = JSON.stringify({ messages: Array.from({ length: 400_000 }, () => message) });
-    const harm = createHarm("engine out of memory");
+    const harm = createHarm("Engine runs out of memory");
     for (let n = 0; n < LONGER; n++) {
       // A heap that is large enough for the command, and too small for the engine's row.
       const project = createTinyProject(tinySource(), { "data.jsonl": row });
@@ -171,12 +171,12 @@ const disk = (id: string, ...options: string[]) => {
 };`;
 
 test.each([
-  ["a file lies in its place", 'writeFileSync(".kit/jobs/" + job.id + "/artifacts", "")', /EEXIST/],
+  ["a file is in the way", 'writeFileSync(".kit/jobs/" + job.id + "/artifacts", "")', /EEXIST/],
   ["the disk is full", 'disk(job.id, "size=16k")', /ENOSPC: no space left on device/],
   ["the disk is read-only", 'disk(job.id, "ro")', /EROFS: read-only file system/],
 ])("a checkpoint that cannot be saved for %s fails its job with where and why", async (...args) => {
   const [name, breaks, cause] = args;
-  const harm = createHarm(`checkpoint cannot be saved: ${name}`);
+  const harm = createHarm(`Checkpoint can't be saved: ${name}`);
   const options = SAVES_LATE + callbacks(`onStarted({ job }) { ${breaks}; }`);
   const project = createTinyProject(tinySource({ before: disks, options }));
   const sentence = new RegExp(

@@ -50,7 +50,7 @@ const KILLS = repeated(200);
 test(
   "an owner that is killed at any instant has logged all that a callback had seen",
   async () => {
-    const harm = createHarm("owner killed at random instants, log read meanwhile");
+    const harm = createHarm("Owner killed at a random moment while its log is read");
     const random = createRandom();
     const kills = Array.from({ length: KILLS }, (_, n) => n).values();
     const lane = async () => {
@@ -125,7 +125,7 @@ async function collectSteps(path: string, ended: () => boolean): Promise<number[
 test(
   "a real training that is killed has logged all that its callbacks had seen",
   async () => {
-    const harm = createHarm("kit start killed while it trains");
+    const harm = createHarm("`kit start` killed during training");
     const random = createRandom();
     const before = `import { writeSync } from "node:fs";`;
     const options = `${ENDLESS} loggingSteps: 1, callbacks: { onLog: ({ step }) => void writeSync(1, "seen " + step + "\\n") },`;

@@ -79,7 +79,7 @@ test(
     const { lost, doubled } = compareSteps(stepsIn(printed));
     const shown = compareSteps(stepsIn(await outputOf(page)));
     reportFault({
-      fault: "`kit ui` killed with -9 under a run, its output read on",
+      fault: "`kit ui` killed (SIGKILL) during a run, output resumed",
       times: KILLS,
       lost: lost + shown.lost,
       doubled: doubled + shown.doubled,
@@ -156,7 +156,7 @@ test(
       wrong.push(...(await Promise.all(ENDINGS.map(endRun))).flat());
     }
     reportFault({
-      fault: "Ctrl-C or SIGTERM to `kit ui` with a run, one that hears it or not",
+      fault: "Ctrl-C or SIGTERM to `kit ui` during a run, responsive or not",
       times: ENDINGS.length * LONGER,
       lost: 0,
       doubled: 0,

@@ -27,7 +27,9 @@ const DAMAGES: [string, (job: ReturnType<typeof createJob>) => void, string[]][]
 ];
 
 test("a damaged log loses only its damaged lines, and hides no other job", async () => {
-  const harm = createHarm("log or job.json torn, junk, 1 MB, empty, cut off, deleted");
+  const harm = createHarm(
+    "Log or `job.json` torn, full of junk, oversized, empty, truncated or deleted",
+  );
   const server = await startServer();
   const { project } = server;
   const good = createJob(project, "good", [STARTED, COMPLETED]);
@@ -70,7 +72,7 @@ test("a damaged log loses only its damaged lines, and hides no other job", async
 });
 
 test("a job whose folder is deleted ends, and says so", async () => {
-  const harm = createHarm("job's folder deleted while it trains");
+  const harm = createHarm("Job's folder deleted during training");
   const project = createTinyProject(tinySource({ options: ENDLESS }));
   const { printed, ended } = startKit(project, ["start"]);
   await printed(/step +50\//);
@@ -83,7 +85,7 @@ test("a job whose folder is deleted ends, and says so", async () => {
 });
 
 test("losses that are not numbers and steps that go back are logged and streamed unchanged", async () => {
-  const harm = createHarm("loss NaN, ±Infinity, steps that go back");
+  const harm = createHarm("Loss of NaN or ±Infinity, steps out of order");
   const server = await startServer();
   const job = createJob(server.project, "odd");
   const logs = [1, NaN, Infinity, -Infinity, 0.5].map((loss, n) => ({

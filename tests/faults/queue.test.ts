@@ -54,7 +54,7 @@ const statuses = (project: string) =>
 test(
   "of three that start at once one trains at a time, and those that wait go by age",
   async () => {
-    const harm = createHarm("three kit start at once");
+    const harm = createHarm("Three `kit start` at once");
     for (let n = 0; n < LONGER; n++) {
       const project = await createGatedProject();
       const all = await Promise.all([start(project), start(project), start(project)]);
@@ -86,7 +86,7 @@ test(
 test(
   "a job starts at its first check after the one before it was killed",
   async () => {
-    const harm = createHarm("first of the queue killed with -9");
+    const harm = createHarm("First job in the queue killed (SIGKILL)");
     await Promise.all(
       Array.from({ length: repeated(5) }, async () => {
         const project = createProject();
@@ -130,7 +130,7 @@ test(
 const SIGNALS = ["SIGINT", "SIGTERM"] as const;
 
 test("a job that is cancelled in the queue leaves it, and the next one goes on", async () => {
-  const harm = createHarm("cancelled in the queue");
+  const harm = createHarm("Job cancelled in the queue");
   for (const signal of LONGER > 1 ? SIGNALS : SIGNALS.slice(0, 1)) {
     const project = await createGatedProject();
     const first = await start(project);

@@ -75,7 +75,7 @@ test(
     }
     const { lost, doubled } = compareSteps(stepsOf(project).map(({ step }) => step));
     reportFault({
-      fault: "Readers of a run that read, stop reading or go away",
+      fault: "Clients of a run that read, stall or disconnect",
       times,
       lost,
       doubled,
@@ -129,7 +129,7 @@ test(
     expect(createJobStore(project).list()).toHaveLength(1);
     const { lost, doubled } = compareSteps(stepsIn(await outputOf(page)));
     reportFault({
-      fault: "Tab closed, reloaded, left, opened beside; a second click",
+      fault: "Tab closed, reloaded, left or duplicated; button clicked twice",
       times,
       lost,
       doubled,

@@ -67,7 +67,7 @@ async function listJobs(url: string): Promise<Record<string, string>> {
 test(
   "a job whose owner is killed is failed at the next check, with its reason",
   async () => {
-    const harm = createHarm("owner killed with -9");
+    const harm = createHarm("Owner killed (SIGKILL)");
     const server = await startServer();
     const histories = [[], [STARTED], [STARTED, logged(1)], [STARTED, logged(1), logged(2)]];
     const all = Array.from({ length: repeated(5) }, () => histories).flat();
@@ -121,7 +121,7 @@ async function startInOtherNamespace(project: string) {
 test(
   "a job in another pid namespace is alive while its lease is renewed, and failed 60 s after",
   async () => {
-    const harm = createHarm("owner in another pid namespace killed");
+    const harm = createHarm("Owner in another pid namespace killed");
     const project = createTinyProject(tinySource({ options: ENDLESS }));
     const { id, owner } = await startInOtherNamespace(project);
     const directory = join(project, ".kit", "jobs", id);
@@ -149,7 +149,7 @@ test(
 test(
   "a job that is stopped for three minutes is running all the time, and nobody else wrote a byte",
   async () => {
-    const harm = createHarm("owner stopped for 3 minutes of its readers (SIGSTOP, SIGCONT)");
+    const harm = createHarm("Owner suspended for 3 minutes (SIGSTOP, SIGCONT)");
     const project = createTinyProject(tinySource({ options: ENDLESS }));
     const { child, printed, ended } = startKit(project, ["start"]);
     await printed(/step +50\//);
@@ -201,7 +201,7 @@ const FINAL: [JobEvent, string][] = [
 ];
 
 test("a last event outranks whatever became of its owner", async () => {
-  const harm = createHarm("last event, then the owner or its lease lost");
+  const harm = createHarm("Owner or its lease lost right after the last event");
   const { pass } = createClock();
   const project = createProject();
   const check = (id: string, status: string) => {
@@ -237,7 +237,7 @@ test("a last event outranks whatever became of its owner", async () => {
 });
 
 test("a finished job's process that does not exit keeps it neither running nor in the way", async () => {
-  const harm = createHarm("finished job's process does not exit");
+  const harm = createHarm("Process of a finished job does not exit");
   const project = createProject();
   for (const [event, status] of FINAL) {
     const { id, owner } = await createForeignJob(project, [STARTED, event]);

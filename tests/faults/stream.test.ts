@@ -131,7 +131,7 @@ test(
     const { lost, doubled } = compare(client.seen, wanted);
     const status = await client.read(url, Infinity);
     reportFault({
-      fault: "Event stream cut at a random byte, `kit ui` killed now and then",
+      fault: "Event stream cut at a random byte, `kit ui` killed at times",
       times: CUTS,
       lost,
       doubled,
@@ -228,7 +228,7 @@ test("nginx passes on each event, and each piece of a run's output, as it is wri
     openGate(project, `read-${n}`);
   }
   reportFault({
-    fault: "Events and output through nginx with Debian's settings, each awaited",
+    fault: "Events and output through nginx with Debian's settings",
     times: 2 * EVENTS,
     lost: EVENTS - arrived,
     doubled: 0,
@@ -263,7 +263,7 @@ test("where the system reports no changes of files, an event arrives within 300 
   lateness.disable();
   const late = delays.filter((delay) => delay > LIMIT_MS + lateness.max / 1e6).length;
   reportFault({
-    fault: "`fs.watch` reports nothing (late: over 300 ms)",
+    fault: "`fs.watch` reports nothing (late means over 300 ms)",
     times: EVENTS,
     lost: late,
     doubled: 0,

@@ -109,7 +109,7 @@ test(
       if ((await textIn(tab, ".status-badge")).trim() !== "completed") total.wrongStatus++;
     }
     reportFault({
-      fault: "Eight tabs on eight running jobs, shown in turn",
+      fault: "Eight tabs on eight running jobs, brought to the front in turn",
       times: shows,
       ...total,
     });
@@ -163,7 +163,7 @@ test(
     }
     expect(printed()).toMatch(/\ncancelled [^\n]*\n$/);
     reportFault({
-      fault: "Eight Home tabs under a run, shown in turn, hidden when it ends",
+      fault: "Eight Home tabs during a run, brought to the front in turn",
       times: 2 * TABS - 1 + againOf(tabs).length,
       lost: wrong,
       doubled: 0,
@@ -217,7 +217,7 @@ test(
     }
     const most = await tab.evaluate<number>("most");
     reportFault({
-      fault: "`kit ui` killed and started again under the jobs list",
+      fault: "`kit ui` killed and restarted while the jobs list is open",
       times: LONGER,
       lost: 0,
       doubled: most - 1,

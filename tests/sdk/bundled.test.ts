@@ -38,7 +38,7 @@ it.each<[string, Format, string]>([
     });
     const { stdout } = await promisify(execFile)(process.execPath, [outfile], { cwd: project });
     expect(stdout).toBe(
-      "KIT_BUNDLED Kit cannot run from within a bundle, where the files of its threads are missing. Keep kit external: with esbuild, add --external:kit.\n",
+      "KIT_BUNDLED Kit was bundled, but it starts threads from files of its own package. Keep kit external: with esbuild, add --external:kit.\n",
     );
   },
 );

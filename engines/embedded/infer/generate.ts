@@ -31,7 +31,7 @@ export async function generate(
   if (room < 1) {
     throw new KitError(
       "REQUEST_INVALID",
-      `The prompt has ${prompt.length} tokens, and the model's context is ${shape.context}. Shorten it.`,
+      `The prompt has ${prompt.length} tokens, which leaves no room for an answer in the model's context of ${shape.context}. Shorten it.`,
     );
   }
   const limit = Math.min(room, maxTokens ?? room);

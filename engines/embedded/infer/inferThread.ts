@@ -90,7 +90,7 @@ export function createInferThread({ idleMs = 30_000 } = {}) {
         throw new KitError("REQUEST_INVALID", "The model was closed. Load it again to use it.");
       }
       const result = await ask({ type: "infer", model, request }, signal);
-      if (!result) throw new KitError("WORKER_FAILED", "The engine gave no answer. Try again.");
+      if (!result) throw new KitError("WORKER_FAILED", "The engine returned no answer. Try again.");
       return result;
     }
 

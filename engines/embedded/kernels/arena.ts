@@ -64,7 +64,7 @@ export function assertFits(arena: Arena, advice: string): void {
   const parts = [...sizes].map(([purpose, bytes]) => `${purpose} ${gibibytes(bytes)}`).join(", ");
   throw new KitError(
     "OUT_OF_MEMORY",
-    `The model needs ${gibibytes(arena.size())} GiB of memory (${parts}), and WebAssembly has ${MOST_GIB}. ${advice}.`,
+    `The model needs ${gibibytes(arena.size())} GiB of memory (${parts}), but WebAssembly has only ${MOST_GIB}. ${advice}.`,
   );
 }
 

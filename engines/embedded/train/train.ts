@@ -157,6 +157,6 @@ function assertTrainable(shape: ModelShape): void {
   if (parameters < MOST_PARAMETERS) return;
   throw new KitError(
     "MODEL_INVALID",
-    `The model has ${Math.round(parameters / 1e6)} million parameters, and ${Math.floor(MOST_PARAMETERS / 1e6)} million fit in memory. Lower its width or layers.`,
+    `The model has ${Math.round(parameters / 1e6)} million parameters, but only ${Math.floor(MOST_PARAMETERS / 1e6)} million fit in memory. Lower its width or layers.`,
   );
 }

@@ -89,7 +89,7 @@ function outcome(worker: Worker, helpers: Worker[], options: TrainOptions): Prom
 export function threadEnded(code: number): KitError {
   return new KitError(
     "WORKER_FAILED",
-    `The engine's thread ended by itself with code ${code}. Try again.`,
+    `The engine's thread exited unexpectedly (code ${code}). Try again.`,
   );
 }
 
@@ -101,6 +101,6 @@ function helperFailed(error: Error): KitError {
 function helperEnded(why: string): KitError {
   return new KitError(
     "WORKER_FAILED",
-    `A helper thread of the training ended by itself (${why}). Try again, or set KIT_THREADS=1 to train without helpers.`,
+    `A helper thread exited unexpectedly (${why}). Try again, or set KIT_THREADS=1 to train without helpers.`,
   );
 }

@@ -54,7 +54,7 @@ async function train({ config, directory, signal, onEvent }: TrainOptions): Prom
       else if (report.type === "done") return;
     }
     signal.throwIfAborted();
-    throw new KitError("WORKER_FAILED", "The program ended by itself. Try again.");
+    throw new KitError("WORKER_FAILED", "The program exited unexpectedly. Try again.");
   } finally {
     signal.removeEventListener("abort", kill);
     kill();

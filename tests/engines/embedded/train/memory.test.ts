@@ -57,7 +57,7 @@ test("arrays lie apart", () => {
 test("what does not fit in 4 GiB is one sentence with the sizes and what to lower, at once", () => {
   const shape = { layers: 12, heads: 12, width: 768, context: 2048 };
   expect(() => planOf(shape, 16, 2048)).toThrow(
-    /^The model needs \d+\.\d\d GiB of memory \(work 0\.00, weights 0\.32, gradients 0\.32, activations \d+\.\d\d, moments 0\.63\), and WebAssembly has 4. Lower batchSize, maxLength or the model's width or layers\.$/,
+    /^The model needs \d+\.\d\d GiB of memory \(work 0\.00, weights 0\.32, gradients 0\.32, activations \d+\.\d\d, moments 0\.63\), but WebAssembly has only 4\. Lower batchSize, maxLength or the model's width or layers\.$/,
   );
   expect(planOf(shape, 1, 256).arena.size()).toBeLessThan(2 ** 32);
 });

@@ -45,7 +45,7 @@ test("losses and weights are the same to the bit on any number of threads", asyn
   for (const result of results.slice(1)) expect(result).toEqual(results[0]);
 });
 
-test("a helper thread that ends by itself fails the training in one sentence", async () => {
+test("a helper thread that exits unexpectedly fails the training in one sentence", async () => {
   useThreads(3);
   const helpers: Worker[] = [];
   watchHelpers((helper) => helpers.push(helper));
@@ -56,7 +56,7 @@ test("a helper thread that ends by itself fails the training in one sentence", a
   await expect(run(config, { onEvent })).rejects.toMatchObject({
     code: "WORKER_FAILED",
     message:
-      "A helper thread of the training ended by itself (code 1). Try again, or set KIT_THREADS=1 to train without helpers.",
+      "A helper thread exited unexpectedly (code 1). Try again, or set KIT_THREADS=1 to train without helpers.",
   });
   expect(helpers).toHaveLength(2);
 });
@@ -68,7 +68,7 @@ test("a helper thread that cannot start fails the training in one sentence", asy
   await expect(run(config)).rejects.toMatchObject({
     code: "WORKER_FAILED",
     message:
-      "A helper thread of the training ended by itself (no thread left). Try again, or set KIT_THREADS=1 to train without helpers.",
+      "A helper thread exited unexpectedly (no thread left). Try again, or set KIT_THREADS=1 to train without helpers.",
   });
 });
 
