@@ -13,7 +13,7 @@ export function aloneKernels() {
   const arena = createArena();
   const team = planTeam(arena, 1);
   const room = arena.words("activations", ROOM);
-  const memory = allocate(arena, "take less");
+  const memory = allocate(arena);
   const kernels = instantiate(compileKernels(), memory);
   kernels.join(1, team.control, team.sharedScratch, team.ownScratch);
   new Float32Array(memory.buffer, room, ROOM).fill(0.5);

@@ -1,43 +1,50 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { KitError, messageOf } from "../../protocol/error.ts";
-import type { LoraConfig, ModelShape } from "../../protocol/trainConfig.ts";
+import type { LoraConfig } from "../../protocol/trainConfig.ts";
 import { adapterConfig, adapterOf, fromPeftNames, toPeftNames } from "./adapterConfig.ts";
 import type { PromptStyle } from "../llama/chat.ts";
-import { readConfig, readWeights } from "./checkpointFile.ts";
+import { type WeightsFile, openWeights, readConfig } from "./checkpointFile.ts";
 import { writeDirectory } from "./directory.ts";
 import { adapterShapes, mergeAdapter } from "../llama/adapter.ts";
 import { assertShape } from "../llama/presets.ts";
 import { generationConfig, modelConfig, shapeOf } from "./modelConfig.ts";
-import { FLOAT_BYTES, writeSafetensors } from "./safetensors.ts";
+import { writeSafetensors } from "./safetensors.ts";
+import { type StoredWeights, isBfloat16, widen } from "../llama/storedWeights.ts";
 import { tokenizerConfig, tokenizerJson } from "./tokenizerFiles.ts";
-import { MOST_BYTES, MOST_GIB } from "../webassembly.ts";
-import { type Weights, countOf, weightCounts, weightShapes } from "../llama/weights.ts";
+import {
+  type LlamaShape,
+  type Weights,
+  countOf,
+  weightCounts,
+  weightShapes,
+} from "../llama/weights.ts";
 
 /** A model that was saved; an adapter is merged into its base. */
 export interface Checkpoint {
-  shape: ModelShape;
-  weights: Weights;
+  shape: LlamaShape;
   promptStyle: PromptStyle;
+  weights: WeightsFile;
 }
 
 /** The part of every saved directory besides its weights. */
 export interface CheckpointNotes {
-  shape: ModelShape;
+  shape: LlamaShape;
   promptStyle: PromptStyle;
   /** `trainer_state.json`; absent for a base that was never trained. */
   state?: object;
 }
 
 /** Saves a whole model. */
-export function saveModel(path: string, weights: Weights, notes: CheckpointNotes): void {
+export function saveModel(path: string, weights: StoredWeights, notes: CheckpointNotes): void {
   writeDirectory(path, modelFiles(weights, notes));
 }
 
 /** The files of a whole model in Hugging Face's layout, by their names. */
-export function modelFiles(weights: Weights, notes: CheckpointNotes) {
+export function modelFiles(weights: StoredWeights, notes: CheckpointNotes) {
+  const dtype = Object.values(weights).every(isBfloat16) ? "bfloat16" : "float32";
   return {
-    "config.json": json(modelConfig(notes.shape)),
+    "config.json": json(modelConfig(notes.shape, dtype)),
     "generation_config.json": json(generationConfig()),
     "model.safetensors": writeSafetensors(weights),
     ...companions(notes),
@@ -65,10 +72,10 @@ function companions({ shape, promptStyle, state }: CheckpointNotes): Record<stri
 }
 
 /**
- * Reads a model's directory, or an adapter's with its base.
+ * Opens a model's directory, or an adapter's with its base.
  * @throws KitError `CHECKPOINT_INVALID` when a file is missing, damaged or of another model
  */
-export function readCheckpoint(path: string): Checkpoint {
+export function openCheckpoint(path: string): Checkpoint {
   const adapter = readConfig(join(path, "adapter_config.json"), "optional");
   if (adapter) return readAdapter(path, adapter);
   const config = readConfig(join(path, "config.json"));
@@ -80,7 +87,7 @@ export function readCheckpoint(path: string): Checkpoint {
     );
   }
   assertPossible(path, shape);
-  const weights = readWeights(join(path, "model.safetensors"), weightCounts(shape), () =>
+  const weights = openWeights(join(path, "model.safetensors"), weightCounts(shape), () =>
     weightShapes(shape),
   );
   return { shape, weights, promptStyle: readPromptStyle(path) };
@@ -97,25 +104,17 @@ export function assertCheckpoint(path: string): void {
   );
 }
 
-/** Refuses a model that no memory could hold, before its weights are read. */
-function assertPossible(path: string, shape: ModelShape): void {
-  const config = join(path, "config.json");
+/** Refuses sizes that no model can have. */
+function assertPossible(path: string, shape: LlamaShape): void {
   try {
     assertShape(shape);
   } catch (cause) {
     throw new KitError(
       "CHECKPOINT_INVALID",
-      `${config}: ${messageOf(cause)} Use a checkpoint that Kit saved.`,
+      `${join(path, "config.json")}: ${messageOf(cause)} Use a checkpoint that Kit saved.`,
       { cause },
     );
   }
-  const keysAndValues = 2 * shape.layers * shape.width * shape.context;
-  const bytes = (weightCounts(shape).numbers + keysAndValues) * FLOAT_BYTES;
-  if (bytes <= MOST_BYTES) return;
-  throw new KitError(
-    "CHECKPOINT_INVALID",
-    `${config} describes a model that takes ${Math.ceil(bytes / 2 ** 30)} GiB, but only ${MOST_GIB} GiB fit in memory. Use a smaller model.`,
-  );
 }
 
 /** Whether a directory holds an adapter, which no other adapter can have as its base. */
@@ -134,9 +133,17 @@ function readAdapter(path: string, config: Record<string, unknown>): Checkpoint 
   const base = readBase(path, saved.base);
   const shapes = toPeftNames(adapterShapes(saved.lora, base.shape));
   const file = join(path, "adapter_model.safetensors");
-  const adapter = fromPeftNames(readWeights(file, countOf(shapes), () => shapes));
-  const weights = mergeAdapter(base.weights, adapter, saved.lora);
+  const adapter = openWeights(file, countOf(shapes), () => shapes);
+  const weights = mergedFile(base.weights, adapter, saved.lora);
   return { ...base, weights, promptStyle: readPromptStyle(path) };
+}
+
+/** The base with the adapter's updates, where it has any, in float32. */
+function mergedFile(base: WeightsFile, adapter: WeightsFile, lora: LoraConfig): WeightsFile {
+  const isUpdated = (name: string) =>
+    lora.targetModules.some((target) => name.endsWith(`.${target}.weight`));
+  const read = () => mergeAdapter(base.read(), widen(fromPeftNames(adapter.read())), lora);
+  return { bfloat16: new Set([...base.bfloat16].filter((name) => !isUpdated(name))), read };
 }
 
 /** A base beside its adapter is found there even after the project has moved. */
@@ -146,7 +153,7 @@ function readBase(path: string, recorded: string): Checkpoint {
   const beside = join(path, "..", BASE_DIRECTORY);
   const moved = !readConfig(join(recorded, "config.json"), "optional");
   const base = moved && readConfig(join(beside, "config.json"), "optional") ? beside : recorded;
-  if (!isAdapter(base)) return readCheckpoint(base);
+  if (!isAdapter(base)) return openCheckpoint(base);
   throw new KitError(
     "CHECKPOINT_INVALID",
     `${path} names the adapter ${base} as its base. Use an adapter whose base is a whole model.`,

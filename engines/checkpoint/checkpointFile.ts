@@ -1,43 +1,63 @@
 import { KitError } from "../../protocol/error.ts";
 import { isRecord } from "../../protocol/isRecord.ts";
-import type { WeightCounts, Weights } from "../llama/weights.ts";
+import type { StoredWeights } from "../llama/storedWeights.ts";
+import type { WeightCounts } from "../llama/weights.ts";
 import { type OpenFile, readWhole, useFile, useFileIfThere } from "./plainFile.ts";
-import { FLOAT_BYTES, useSafetensors } from "./safetensors.ts";
+import {
+  type Entry,
+  type SafetensorsFile,
+  LEAST_NUMBER_BYTES,
+  useSafetensors,
+} from "./safetensors.ts";
 
 /** A configuration takes a few KiB, that of a tokenizer with many specials less than one MiB. */
 const MOST_CONFIG_BYTES = 4 * 2 ** 20;
 /** A tensor's name, type, dimensions and place, as short as they can be written. */
 const LEAST_ENTRY_BYTES = 50;
 
+/** Tensors in a file, which are read when they are wanted. */
+export interface WeightsFile {
+  /** Names of those that are bfloat16. */
+  bfloat16: ReadonlySet<string>;
+  /** @throws KitError `CHECKPOINT_INVALID` when one is cut off or not finite */
+  read: () => StoredWeights;
+}
+
 /**
- * Reads tensors by their names and dimensions; the file may have others too.
+ * Finds tensors by their names and dimensions; the file may have others too.
  * @param counts how many there are, so that none is listed when the file cannot hold them
  * @throws KitError `CHECKPOINT_INVALID` when one is missing or has another shape
  */
-export function readWeights(
+export function openWeights(
   path: string,
   counts: WeightCounts,
   shapes: () => Record<string, number[]>,
-): Weights {
+): WeightsFile {
   const invalid = (problem: string) =>
     new KitError("CHECKPOINT_INVALID", `${path}${problem}. Use a checkpoint that Kit saved.`);
-  return useSafetensors(path, ({ size, headerBytes, entries, read }) => {
+
+  function wanted({ size, headerBytes, entries }: SafetensorsFile): [string, Entry][] {
     const { tensors, numbers } = counts;
-    if (numbers * FLOAT_BYTES > size || tensors * LEAST_ENTRY_BYTES > headerBytes) {
+    if (numbers * LEAST_NUMBER_BYTES > size || tensors * LEAST_ENTRY_BYTES > headerBytes) {
       throw invalid(
-        ` cannot hold the ${tensors} tensors of ${numbers * FLOAT_BYTES} bytes that its config claims`,
+        ` cannot hold the ${tensors} tensors of ${numbers} numbers that its config claims`,
       );
     }
     const found = entries(tensors);
-    const expected = Object.entries(shapes());
-    for (const [name, shape] of expected) {
-      const dimensions = found.get(name)?.shape.join(" × ") ?? "missing";
-      if (dimensions !== shape.join(" × ")) {
-        throw invalid(`: ${name} is ${dimensions}, not ${shape.join(" × ")}`);
-      }
-    }
-    return Object.fromEntries(expected.map(([name]) => [name, read(name, found.get(name)!)]));
-  });
+    return Object.entries(shapes()).map(([name, shape]) => {
+      const entry = found.get(name);
+      const dimensions = entry?.shape.join(" × ") ?? "missing";
+      if (entry && dimensions === shape.join(" × ")) return [name, entry];
+      throw invalid(`: ${name} is ${dimensions}, not ${shape.join(" × ")}`);
+    });
+  }
+
+  const halves = useSafetensors(path, wanted).filter(([, { dtype }]) => dtype === "BF16");
+  const read = () =>
+    useSafetensors(path, (file) =>
+      Object.fromEntries(wanted(file).map(([name, entry]) => [name, file.read(name, entry)])),
+    );
+  return { bfloat16: new Set(halves.map(([name]) => name)), read };
 }
 
 /**

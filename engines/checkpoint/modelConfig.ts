@@ -1,10 +1,13 @@
-import type { ModelShape } from "../../protocol/trainConfig.ts";
 import { NORM_EPSILON, ropeTheta } from "../llama/constants.ts";
 import { SPECIALS, VOCABULARY } from "../llama/tokenizer.ts";
-import { feedForwardWidth } from "../llama/weights.ts";
+import { type LlamaShape, feedForwardWidth } from "../llama/weights.ts";
 
-/** `config.json`, as `transformers` reads it for a LlamaForCausalLM. */
-export function modelConfig({ layers, heads, width, context }: ModelShape) {
+/**
+ * `config.json`, as `transformers` reads it for a LlamaForCausalLM.
+ * @param dtype of the weights, by PyTorch's name
+ */
+export function modelConfig(shape: LlamaShape, dtype = "float32") {
+  const { layers, heads, width, context, tieWordEmbeddings = true } = shape;
   return {
     architectures: ["LlamaForCausalLM"],
     model_type: "llama",
@@ -23,12 +26,12 @@ export function modelConfig({ layers, heads, width, context }: ModelShape) {
     attention_bias: false,
     attention_dropout: 0,
     mlp_bias: false,
-    tie_word_embeddings: true,
+    tie_word_embeddings: tieWordEmbeddings,
     bos_token_id: SPECIALS.bos,
     eos_token_id: SPECIALS.eos,
     pad_token_id: SPECIALS.pad,
     use_cache: true,
-    torch_dtype: "float32",
+    torch_dtype: dtype,
   };
 }
 
@@ -43,16 +46,18 @@ export function generationConfig() {
 }
 
 /** The shape that a `config.json` describes, or undefined for another kind of model. */
-export function shapeOf(config: Record<string, unknown>): ModelShape | undefined {
-  const shape = {
+export function shapeOf(config: Record<string, unknown>): LlamaShape | undefined {
+  const sizes = {
     layers: config["num_hidden_layers"],
     heads: config["num_attention_heads"],
     width: config["hidden_size"],
     context: config["max_position_embeddings"],
   };
-  if (Object.values(shape).some((size) => !Number.isInteger(size))) return undefined;
-  const own: Record<string, unknown> = modelConfig(shape as ModelShape);
-  return DECISIVE.every((key) => config[key] === own[key]) ? (shape as ModelShape) : undefined;
+  if (Object.values(sizes).some((size) => !Number.isInteger(size))) return undefined;
+  const isUntied = config["tie_word_embeddings"] === false;
+  const shape = { ...sizes, ...(isUntied && { tieWordEmbeddings: false }) } as LlamaShape;
+  const own: Record<string, unknown> = modelConfig(shape);
+  return DECISIVE.every((key) => config[key] === own[key]) ? shape : undefined;
 }
 
 /** Weights keep their meaning only if these settings equal those that Kit writes. */

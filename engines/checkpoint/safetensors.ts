@@ -1,6 +1,12 @@
 import { KitError } from "../../protocol/error.ts";
 import { isRecord } from "../../protocol/isRecord.ts";
-import type { Tensor, Weights } from "../llama/weights.ts";
+import {
+  type StoredTensor,
+  type StoredWeights,
+  areFinite,
+  isBfloat16,
+} from "../llama/storedWeights.ts";
+import { fromFloat16 } from "./float16.ts";
 import { readWhole, useFile } from "./plainFile.ts";
 
 /** A header has about 130 bytes for each tensor, and notes of its writer. */
@@ -8,18 +14,24 @@ const MOST_ENTRY_BYTES = 1024;
 const MOST_NOTE_BYTES = 64 * 1024;
 const LENGTH_BYTES = 8;
 const ALIGNMENT = 8;
-export const FLOAT_BYTES = 4;
+
+/** Bytes of a number of each type that is read. */
+const NUMBER_BYTES = { F32: 4, BF16: 2, F16: 2 };
+export const LEAST_NUMBER_BYTES = 2;
+type NumberType = keyof typeof NUMBER_BYTES;
 
 /**
  * Tensors in the safetensors format: the header's length (u64, little-endian), the header (JSON),
- * the data (float32, little-endian). Source: github.com/huggingface/safetensors.
+ * the data (little-endian). Source: github.com/huggingface/safetensors.
  */
-export function writeSafetensors(weights: Weights): Buffer {
+export function writeSafetensors(weights: StoredWeights): Buffer {
   const header: Record<string, unknown> = { __metadata__: { format: "pt" } };
   let offset = 0;
-  for (const [name, { shape, data }] of Object.entries(weights)) {
-    header[name] = { dtype: "F32", shape, data_offsets: [offset, offset + data.byteLength] };
-    offset += data.byteLength;
+  for (const [name, tensor] of Object.entries(weights)) {
+    const dtype: NumberType = isBfloat16(tensor) ? "BF16" : "F32";
+    const end = offset + tensor.data.byteLength;
+    header[name] = { dtype, shape: tensor.shape, data_offsets: [offset, end] };
+    offset = end;
   }
   const json = Buffer.from(JSON.stringify(header));
   const padding = -json.length & (ALIGNMENT - 1);
@@ -36,11 +48,11 @@ export interface SafetensorsFile {
   /**
    * @param tensors how many are expected
    * @throws KitError `CHECKPOINT_INVALID` when the header is damaged, far longer than these need or names
-   * another type than float32, or when the data does not match it
+   * a type that is not read, or when the data does not match it
    */
   entries: (tensors: number) => Map<string, Entry>;
-  /** @throws KitError `CHECKPOINT_INVALID` when it is cut off or not finite */
-  read: (name: string, entry: Entry) => Tensor;
+  /** Float16 becomes float32. @throws KitError `CHECKPOINT_INVALID` when it is cut off or not finite */
+  read: (name: string, entry: Entry) => StoredTensor;
 }
 
 /**
@@ -76,9 +88,12 @@ export function useSafetensors<T>(path: string, use: (file: SafetensorsFile) => 
       for (const [name, entry] of Object.entries(header)) {
         if (name === "__metadata__") continue;
         if (!isEntry(entry)) throw invalid(`has a damaged entry for ${name}`);
-        if (entry.dtype !== "F32") throw invalid(`stores ${name} as ${entry.dtype}, not F32`);
+        if (!hasKnownType(entry)) {
+          const known = Object.keys(NUMBER_BYTES).join(", ");
+          throw invalid(`stores ${name} as ${entry.dtype}, which is none of ${known}`);
+        }
         const [from, to] = entry.data_offsets;
-        if (to - from !== bytesOf(entry.shape) || start + to > size) {
+        if (to - from !== bytesOf(entry) || start + to > size) {
           throw invalid(`is cut off at ${name}`);
         }
         found.set(name, entry);
@@ -100,24 +115,30 @@ export function useSafetensors<T>(path: string, use: (file: SafetensorsFile) => 
       if (start + end !== size) throw invalid("has a gap or an overlap at its end");
     }
 
-    function read(name: string, { shape, data_offsets: [from, to] }: Entry): Tensor {
-      const data = new Float32Array((to - from) / FLOAT_BYTES);
-      if (!readWhole(file, toBytes(data), start + from)) throw invalid(`is cut off at ${name}`);
-      if (!areFinite(data)) throw invalid(`has non-finite numbers in ${name}`);
-      return { shape, data };
+    function read(name: string, { dtype, shape, data_offsets: [from, to] }: Entry): StoredTensor {
+      const count = (to - from) / NUMBER_BYTES[dtype];
+      const stored = dtype === "F32" ? new Float32Array(count) : new Uint16Array(count);
+      if (!readWhole(file, toBytes(stored), start + from)) throw invalid(`is cut off at ${name}`);
+      const isFloat16 = dtype === "F16" && stored instanceof Uint16Array;
+      const tensor = { shape, data: isFloat16 ? fromFloat16(stored) : stored };
+      if (!areFinite(tensor)) throw invalid(`has non-finite numbers in ${name}`);
+      return tensor;
     }
 
     return use({ size, headerBytes, entries, read });
   });
 }
 
-interface Entry {
-  dtype: string;
+/** A tensor that is not yet read. */
+export interface Entry {
+  dtype: NumberType;
   shape: number[];
   data_offsets: [number, number];
 }
 
-function isEntry(value: unknown): value is Entry {
+type AnyEntry = Omit<Entry, "dtype"> & { dtype: string };
+
+function isEntry(value: unknown): value is AnyEntry {
   if (!isRecord(value)) return false;
   const { dtype, shape, data_offsets: offsets } = value;
   return typeof dtype === "string" && isSizes(shape) && isSizes(offsets) && offsets.length === 2;
@@ -127,17 +148,15 @@ function isSizes(value: unknown): value is number[] {
   return Array.isArray(value) && value.every((size) => Number.isSafeInteger(size) && size >= 0);
 }
 
-/** A loop, because `every` takes ten times as long for millions of numbers. */
-function areFinite(data: Tensor["data"]): boolean {
-  for (let i = 0; i < data.length; i++) if (!Number.isFinite(data[i])) return false;
-  return true;
+function hasKnownType(entry: AnyEntry): entry is Entry {
+  return Object.hasOwn(NUMBER_BYTES, entry.dtype);
 }
 
-function bytesOf(shape: number[]): number {
-  return shape.reduce((product, length) => product * length, FLOAT_BYTES);
+function bytesOf({ dtype, shape }: Entry): number {
+  return shape.reduce((product, length) => product * length, NUMBER_BYTES[dtype]);
 }
 
 /** Every platform that Node runs on with WebAssembly is little-endian, as the format is. */
-function toBytes(data: Tensor["data"]): Uint8Array {
+function toBytes(data: StoredTensor["data"]): Uint8Array {
   return new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
 }

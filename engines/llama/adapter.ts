@@ -2,6 +2,7 @@ import type { Projection } from "../../protocol/modelNames.ts";
 import type { LoraConfig, ModelShape } from "../../protocol/trainConfig.ts";
 import { KitError } from "../../protocol/error.ts";
 import { createRandom } from "./random.ts";
+import { type StoredWeights, widened } from "./storedWeights.ts";
 import { type Weights, PROJECTIONS, projectionName, projectionShape } from "./weights.ts";
 
 /**
@@ -47,8 +48,12 @@ export function randomAdapter(lora: LoraConfig, shape: ModelShape, seed: number)
   return weights;
 }
 
-/** The base with the adapter's updates added in, W + α/r · B·A; new tensors where they differ. */
-export function mergeAdapter(base: Weights, adapter: Weights, { r, alpha }: LoraConfig): Weights {
+/** The base with the adapter's updates added in, W + α/r · B·A; new tensors, in float32, where they differ. */
+export function mergeAdapter(
+  base: StoredWeights,
+  adapter: Weights,
+  { r, alpha }: LoraConfig,
+): StoredWeights {
   const merged = { ...base };
   for (const [name, a] of Object.entries(adapter)) {
     if (!name.endsWith(".lora_A.weight")) continue;
@@ -57,7 +62,7 @@ export function mergeAdapter(base: Weights, adapter: Weights, { r, alpha }: Lora
     const tensor = base[target];
     if (!b || !tensor) throw new Error(`the adapter's ${name} has no counterpart`);
     const [rows = 0, columns = 0] = tensor.shape;
-    const data = tensor.data.slice();
+    const data = widened(tensor).slice();
     for (let row = 0; row < rows; row++) {
       for (let rank = 0; rank < r; rank++) {
         const factor = ((b.data[row * r + rank] ?? 0) * alpha) / r;

@@ -3,6 +3,12 @@ import type { ModelShape } from "../../protocol/trainConfig.ts";
 import { createRandom } from "./random.ts";
 import { VOCABULARY } from "./tokenizer.ts";
 
+/** A Llama's sizes, and what only a checkpoint's config says. */
+export interface LlamaShape extends ModelShape {
+  /** Whether the head is the embedding; if not, it is a matrix of its own, `lm_head.weight`. Default true. */
+  tieWordEmbeddings?: boolean;
+}
+
 /** A dense tensor on the JavaScript side, row-major. */
 export interface Tensor {
   shape: number[];
@@ -14,6 +20,7 @@ export type Weights = Record<string, Tensor>;
 
 export const EMBEDDING = "model.embed_tokens.weight";
 export const FINAL_NORM = "model.norm.weight";
+export const HEAD = "lm_head.weight";
 
 /** The part of a block that each projection belongs to. */
 export const PROJECTIONS = {
@@ -49,10 +56,11 @@ export function projectionShape(projection: Projection, shape: ModelShape): [num
 }
 
 /** Every tensor that a model of this shape has, and its dimensions. */
-export function weightShapes(shape: ModelShape): Record<string, number[]> {
+export function weightShapes(shape: LlamaShape): Record<string, number[]> {
   const shapes: Record<string, number[]> = {
     [EMBEDDING]: [VOCABULARY, shape.width],
     [FINAL_NORM]: [shape.width],
+    ...(shape.tieWordEmbeddings === false && { [HEAD]: [VOCABULARY, shape.width] }),
   };
   for (let layer = 0; layer < shape.layers; layer++) {
     shapes[normName(layer, "input")] = [shape.width];
@@ -71,7 +79,7 @@ export interface WeightCounts {
 }
 
 /** Counts without listing, because a shape may claim a billion layers. */
-export function weightCounts(shape: ModelShape): WeightCounts {
+export function weightCounts(shape: LlamaShape): WeightCounts {
   const none = countOf(weightShapes({ ...shape, layers: 0 }));
   const one = countOf(weightShapes({ ...shape, layers: 1 }));
   const all = (key: keyof WeightCounts) => none[key] + shape.layers * (one[key] - none[key]);
@@ -90,7 +98,7 @@ const EMBEDDING_DEVIATION = 0.2;
  * Random weights: fan-in scaling (1/√in); the matrices that write to the residual stream are divided
  * by √(2·layers), so that its variance does not grow with depth.
  */
-export function randomWeights(shape: ModelShape, seed: number): Weights {
+export function randomWeights(shape: LlamaShape, seed: number): Weights {
   const residual = 1 / Math.sqrt(2 * shape.layers);
   const weights: Weights = {};
   for (const [name, dimensions] of Object.entries(weightShapes(shape))) {

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { readCheckpoint } from "../../engines/checkpoint/checkpoint.ts";
+import { openCheckpoint } from "../../engines/checkpoint/checkpoint.ts";
 import { createJobStore } from "../../jobs/store.ts";
 import { parseFrames, readBody, startServer } from "../uiServer.ts";
 import { createTinyProject, startKit, tinySource } from "../kit.ts";
@@ -68,7 +68,7 @@ function damagedArtifacts(project: string, id: string): string[] {
   const names = existsSync(folder) ? readdirSync(folder) : [];
   const damaged = names.filter((name) => {
     try {
-      readCheckpoint(join(folder, name));
+      openCheckpoint(join(folder, name)).weights.read();
       JSON.parse(readFileSync(join(folder, name, "trainer_state.json"), "utf8"));
       return !/^step-\d+$/.test(name);
     } catch {

@@ -1,7 +1,7 @@
-import type { ModelShape } from "../../../protocol/trainConfig.ts";
 import { VOCABULARY } from "../../llama/tokenizer.ts";
-import type { Weights } from "../../llama/weights.ts";
-import { type Arena, allocate, createArena } from "../kernels/arena.ts";
+import type { StoredWeights } from "../../llama/storedWeights.ts";
+import type { LlamaShape } from "../../llama/weights.ts";
+import { type Arena, allocate, planArena } from "../kernels/arena.ts";
 import type { KernelModule } from "../kernels/module.ts";
 import { type Matrix, createProducts } from "../kernels/operations.ts";
 import { type Thread, lead, planTeam } from "../kernels/team.ts";
@@ -24,15 +24,24 @@ export type Decoder = () => Reading;
 /** Tokens of a prompt that one step reads; answers are read token by token. */
 const PROMPT_CHUNK = 64;
 
-const ADVICE = "Use a smaller model";
+const ADVICE = "Use a smaller model, or one with a shorter context";
 
-export function createDecoder(module: KernelModule, shape: ModelShape, weights: Weights): Decoder {
-  const d = dimensionsOf(shape);
-  const arena = createArena();
-  const team = planTeam(arena, 1);
-  const plan = planDecoder(arena, d);
-  const memory = allocate(arena, ADVICE);
-  writeTensors(memory, plan.weights.tensors, weights);
+/**
+ * @param weights.bfloat16 names of the tensors that are, and stay so
+ * @param weights.read called once it is known that they fit
+ * @throws KitError `OUT_OF_MEMORY` for what does not fit
+ */
+export function createDecoder(
+  module: KernelModule,
+  shape: LlamaShape,
+  { bfloat16, read }: { bfloat16?: ReadonlySet<string>; read: () => StoredWeights },
+): Decoder {
+  const place = (arena: Arena, layers: number) =>
+    placeDecoder(arena, dimensionsOf({ ...shape, layers }), bfloat16);
+  const { arena, team, ...plan } = planArena(shape.layers, place, ADVICE);
+  const d = plan.dimensions;
+  const memory = allocate(arena);
+  writeTensors(memory, plan.weights.tensors, read());
   const angles = rotations(d, d.context);
   new Float32Array(memory.buffer, plan.cosines, angles.cosines.length).set(angles.cosines);
   new Float32Array(memory.buffer, plan.sines, angles.sines.length).set(angles.sines);
@@ -57,12 +66,15 @@ export function createDecoder(module: KernelModule, shape: ModelShape, weights: 
   };
 }
 
-function planDecoder(arena: Arena, d: Dimensions) {
+type DecoderPlan = Omit<ReturnType<typeof placeDecoder>, "team">;
+
+function placeDecoder(arena: Arena, d: Dimensions, bfloat16?: ReadonlySet<string>) {
   const words = (count: number) => arena.words("activations", count);
   const kv = d.kvHeads * d.size;
   return {
+    team: planTeam(arena, 1),
     dimensions: d,
-    weights: planWeights(arena, "weights", d),
+    weights: planWeights(arena, "weights", d, bfloat16),
     /** Keys and values of each block, [context, kvHeads · size]. */
     caches: Array.from({ length: d.layers }, () => ({
       keys: words(d.context * kv),
@@ -86,7 +98,7 @@ function planDecoder(arena: Arena, d: Dimensions) {
 /** One step of `count` tokens from `position` on; the logits after the last. */
 function createStep(
   thread: Thread,
-  plan: ReturnType<typeof planDecoder>,
+  plan: DecoderPlan,
   at: { position: number; count: number },
 ): () => void {
   const { kernels } = thread;

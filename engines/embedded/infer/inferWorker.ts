@@ -1,7 +1,7 @@
 import { setImmediate } from "node:timers/promises";
 import { parentPort } from "node:worker_threads";
 import type { InferResult } from "../../../protocol/infer.ts";
-import { readCheckpoint } from "../../checkpoint/checkpoint.ts";
+import { openCheckpoint } from "../../checkpoint/checkpoint.ts";
 import { type KernelModule, compileKernels } from "../kernels/module.ts";
 import { createDecoder } from "./decoder.ts";
 import { type Generator, generate } from "./generate.ts";
@@ -49,7 +49,7 @@ async function work(
 }
 
 function load(directory: string): Generator {
-  const { shape, weights, promptStyle } = readCheckpoint(directory);
+  const { shape, weights, promptStyle } = openCheckpoint(directory);
   kernels ??= compileKernels();
   return { shape, promptStyle, decoder: createDecoder(kernels, shape, weights) };
 }

@@ -1,7 +1,9 @@
 import { KitError } from "../../../protocol/error.ts";
-import { MOST_BYTES, MOST_GIB } from "../../webassembly.ts";
 import type { Address } from "./kernels.ts";
 
+/** What a 32-bit address reaches. */
+const MOST_GIB = 4;
+const MOST_BYTES = MOST_GIB * 2 ** 30;
 const PAGE_BYTES = 65536;
 /** What the kernels keep for themselves from address 0 on, such as a table of logarithms. */
 const STATIC_BYTES = 16384;
@@ -27,44 +29,66 @@ export interface Arena {
   /** Of float32 or int32. */
   words: (purpose: Purpose, count: number) => Address;
   regions: Region[];
-  /** In all, so far. */
-  size: () => number;
+  /** Bytes so far. */
+  sizes: () => Sizes;
+}
+
+/** Bytes of each purpose; `all` has the gaps too. */
+type Sizes = Record<Purpose | "all", number>;
+
+/**
+ * Plans a memory: `place` reserves the arrays of a model with so many layers. A shape may claim a
+ * billion of them, so we first work out what all take from the first two.
+ * @param advice what to lower
+ * @throws KitError `OUT_OF_MEMORY` with the sizes when it is more than WebAssembly has
+ */
+export function planArena<Plan>(
+  layers: number,
+  place: (arena: Arena, layers: number) => Plan,
+  advice: string,
+): Plan & { arena: Arena } {
+  const [one, two] = [1, 2].map((count) => {
+    const arena = createArena();
+    place(arena, count);
+    return arena.sizes();
+  }) as [Sizes, Sizes];
+  const all = Object.entries(one) as [Purpose | "all", number][];
+  const sizes = all.map(([part, bytes]) => [part, bytes + (layers - 1) * (two[part] - bytes)]);
+  assertFits(Object.fromEntries(sizes) as Sizes, advice);
+  const arena = createArena();
+  const plan = place(arena, layers);
+  assertFits(arena.sizes(), advice);
+  return { ...plan, arena };
+}
+
+/** Allocates a planned memory. The system commits pages only when they are written. */
+export function allocate(arena: Arena): WebAssembly.Memory {
+  const pages = Math.ceil(arena.sizes().all / PAGE_BYTES);
+  return new WebAssembly.Memory({ initial: pages, maximum: pages, shared: true });
 }
 
 export function createArena(): Arena {
   const regions: Region[] = [];
+  const sizes = { weights: 0, gradients: 0, moments: 0, activations: 0, work: 0 };
   let end = STATIC_BYTES + GUARD_BYTES;
   function bytes(purpose: Purpose, count: number): Address {
     const address = Math.ceil(end / ALIGNMENT) * ALIGNMENT;
     regions.push({ address, bytes: count, purpose });
+    sizes[purpose] += count;
     end = address + count + GUARD_BYTES;
     return address;
   }
   const words = (purpose: Purpose, count: number) => bytes(purpose, count * 4);
-  return { bytes, words, regions, size: () => end };
+  return { bytes, words, regions, sizes: () => ({ ...sizes, all: end }) };
 }
 
-/**
- * Allocates the arena's memory. The system commits pages only when they are written.
- * @throws KitError `OUT_OF_MEMORY` with the sizes when it is more than WebAssembly has
- */
-export function allocate(arena: Arena, advice: string): WebAssembly.Memory {
-  assertFits(arena, advice);
-  const pages = Math.ceil(arena.size() / PAGE_BYTES);
-  return new WebAssembly.Memory({ initial: pages, maximum: pages, shared: true });
-}
-
-/** @param advice what to lower */
-export function assertFits(arena: Arena, advice: string): void {
-  if (arena.size() <= MOST_BYTES) return;
-  const sizes = new Map<Purpose, number>();
-  for (const { purpose, bytes } of arena.regions) {
-    sizes.set(purpose, (sizes.get(purpose) ?? 0) + bytes);
-  }
-  const parts = [...sizes].map(([purpose, bytes]) => `${purpose} ${gibibytes(bytes)}`).join(", ");
+function assertFits({ all, ...sizes }: Sizes, advice: string): void {
+  if (all <= MOST_BYTES) return;
+  const parts = Object.entries(sizes).filter(([, bytes]) => bytes > 0);
+  const list = parts.map(([purpose, bytes]) => `${purpose} ${gibibytes(bytes)}`).join(", ");
   throw new KitError(
     "OUT_OF_MEMORY",
-    `The model needs ${gibibytes(arena.size())} GiB of memory (${parts}), but WebAssembly has only ${MOST_GIB}. ${advice}.`,
+    `The model needs ${gibibytes(all)} GiB of memory (${list}), but WebAssembly has only ${MOST_GIB}. ${advice}.`,
   );
 }
 

@@ -1,10 +1,9 @@
 import type { LoraConfig } from "../../../protocol/trainConfig.ts";
 import { projectionName } from "../../llama/weights.ts";
 import type { Arena, Purpose } from "../kernels/arena.ts";
-import type { Address } from "../kernels/kernels.ts";
 import type { Matrix } from "../kernels/operations.ts";
 import type { Dimensions } from "./dimensions.ts";
-import { type Group, type MapName, MAPS, projectionSizes } from "./weightPlan.ts";
+import { type Group, type MapName, type Places, MAPS, projectionSizes } from "./weightPlan.ts";
 
 /** The update of one projection: y[from …] += scale · (x·Aᵀ)·Bᵀ. */
 export interface Update {
@@ -21,7 +20,7 @@ export interface AdapterPlan {
   /** Of each block, by the map they belong to. */
   blocks: Record<MapName, Update[]>[];
   groups: Group[];
-  tensors: Record<string, Address>;
+  tensors: Places;
 }
 
 const MAP_NAMES = Object.keys(MAPS) as MapName[];
@@ -42,7 +41,7 @@ export function planAdapter(
   function matrix(name: string, out: number, inner: number): Matrix {
     const at = arena.words(purpose, out * inner);
     plan.groups.push({ at, count: out * inner, decays: true });
-    plan.tensors[name] = at;
+    plan.tensors[name] = { at };
     return { at, out, in: inner };
   }
   plan.blocks.forEach((updates, layer) => {

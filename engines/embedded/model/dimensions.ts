@@ -1,7 +1,6 @@
-import type { ModelShape } from "../../../protocol/trainConfig.ts";
 import { NORM_EPSILON, ropeTheta } from "../../llama/constants.ts";
 import { VOCABULARY } from "../../llama/tokenizer.ts";
-import { feedForwardWidth } from "../../llama/weights.ts";
+import { type LlamaShape, feedForwardWidth } from "../../llama/weights.ts";
 
 /** Sizes of a Llama as the kernels want them. */
 export interface Dimensions {
@@ -22,7 +21,8 @@ export interface Dimensions {
   ropeTheta: number;
 }
 
-export function dimensionsOf({ layers, heads, width, context }: ModelShape): Dimensions {
+export function dimensionsOf(shape: LlamaShape): Dimensions {
+  const { layers, heads, width, context, tieWordEmbeddings = true } = shape;
   return {
     layers,
     heads,
@@ -32,7 +32,7 @@ export function dimensionsOf({ layers, heads, width, context }: ModelShape): Dim
     hidden: feedForwardWidth(width),
     vocabulary: VOCABULARY,
     context,
-    tied: true,
+    tied: tieWordEmbeddings,
     epsilon: NORM_EPSILON,
     ropeTheta: ropeTheta(context),
   };

@@ -1,15 +1,17 @@
 import type { Projection } from "../../../protocol/modelNames.ts";
+import { type StoredWeights, widened } from "../../llama/storedWeights.ts";
 import {
   type Weights,
   EMBEDDING,
   FINAL_NORM,
+  HEAD,
   normName,
   projectionName,
 } from "../../llama/weights.ts";
 import type { Arena, Purpose } from "../kernels/arena.ts";
 import type { Address } from "../kernels/kernels.ts";
 import type { Matrix } from "../kernels/operations.ts";
-import { type Dimensions, qkvWidth } from "./dimensions.ts";
+import type { Dimensions } from "./dimensions.ts";
 
 /** The linear maps of a block as they are multiplied: projections of the same input are one matrix. */
 export const MAPS = {
@@ -43,11 +45,17 @@ export interface WeightPlan {
   finalNorm: Address;
   blocks: BlockPlan[];
   groups: Group[];
-  /** Where each tensor of a checkpoint lies, by its name. */
-  tensors: Record<string, Address>;
+  tensors: Places;
 }
 
-export const HEAD = "lm_head.weight";
+/** Where each tensor of a checkpoint lies, by its name. */
+export type Places = Record<string, Place>;
+
+interface Place {
+  at: Address;
+  /** Of bfloat16. */
+  half?: boolean;
+}
 
 /** [out, in] of each projection. */
 export function projectionSizes(projection: Projection, d: Dimensions): [number, number] {
@@ -67,84 +75,95 @@ export function projectionSizes(projection: Projection, d: Dimensions): [number,
   }
 }
 
-/** @param half whether matrices are of bfloat16; norms are always of float32 */
+const NONE: ReadonlySet<string> = new Set();
+
+/**
+ * @param bfloat16 names of the tensors that are; a matrix of theirs alone stays so. Norms are
+ * always of float32
+ */
 export function planWeights(
   arena: Arena,
   purpose: Purpose,
   d: Dimensions,
-  half = false,
+  bfloat16: ReadonlySet<string> = NONE,
 ): WeightPlan {
   const groups: Group[] = [];
-  const tensors: Record<string, Address> = {};
-  const bytes = half ? 2 : 4;
+  const tensors: Places = {};
 
-  function matrix(out: number, inner: number): Matrix {
-    const at = arena.bytes(purpose, out * inner * bytes);
+  /** A matrix of tensors that have these numbers of rows, by their names. */
+  function matrix(rows: Record<string, number>, inner: number): Matrix {
+    const half = Object.keys(rows).every((name) => bfloat16.has(name));
+    const rowBytes = inner * (half ? 2 : 4);
+    const out = Object.values(rows).reduce((sum, count) => sum + count, 0);
+    const at = arena.bytes(purpose, out * rowBytes);
     groups.push({ at, count: out * inner, decays: true });
+    let next = at;
+    for (const [name, count] of Object.entries(rows)) {
+      tensors[name] = { at: next, half };
+      next += count * rowBytes;
+    }
     return { at, out, in: inner, half };
-  }
-  function named(name: string, out: number, inner: number): Matrix {
-    const made = matrix(out, inner);
-    tensors[name] = made.at;
-    return made;
   }
   function norm(name: string): Address {
     const at = arena.words(purpose, d.width);
     groups.push({ at, count: d.width, decays: false });
-    tensors[name] = at;
+    tensors[name] = { at };
     return at;
   }
-  function map(layer: number, name: MapName, out: number, inner: number): Matrix {
-    const whole = matrix(out, inner);
-    let at = whole.at;
+  function map(layer: number, name: MapName): Matrix {
+    const rows: Record<string, number> = {};
+    let inner = 0;
     for (const projection of MAPS[name]) {
-      tensors[`${projectionName(layer, projection)}.weight`] = at;
-      at += projectionSizes(projection, d)[0] * inner * bytes;
+      const [out, columns] = projectionSizes(projection, d);
+      rows[`${projectionName(layer, projection)}.weight`] = out;
+      inner = columns;
     }
-    return whole;
+    return matrix(rows, inner);
   }
 
-  const embedding = named(EMBEDDING, d.vocabulary, d.width);
-  const head = d.tied ? embedding : named(HEAD, d.vocabulary, d.width);
+  const embedding = matrix({ [EMBEDDING]: d.vocabulary }, d.width);
+  const head = d.tied ? embedding : matrix({ [HEAD]: d.vocabulary }, d.width);
   const blocks = Array.from({ length: d.layers }, (_, layer): BlockPlan => ({
     inputNorm: norm(normName(layer, "input")),
     postNorm: norm(normName(layer, "post_attention")),
     maps: {
-      qkv: map(layer, "qkv", qkvWidth(d), d.width),
-      o: map(layer, "o", d.width, d.heads * d.size),
-      gateUp: map(layer, "gateUp", 2 * d.hidden, d.width),
-      down: map(layer, "down", d.width, d.hidden),
+      qkv: map(layer, "qkv"),
+      o: map(layer, "o"),
+      gateUp: map(layer, "gateUp"),
+      down: map(layer, "down"),
     },
   }));
   return { embedding, head, finalNorm: norm(FINAL_NORM), blocks, groups, tensors };
 }
 
-/** Copies weights into the memory, as float32. */
+/** Copies weights into the memory. */
 export function writeTensors(
-  memory: WebAssembly.Memory,
-  tensors: Record<string, Address>,
-  weights: Weights,
+  { buffer }: WebAssembly.Memory,
+  tensors: Places,
+  weights: StoredWeights,
 ): void {
-  for (const [name, at] of Object.entries(tensors)) {
+  for (const [name, { at, half }] of Object.entries(tensors)) {
     const tensor = weights[name];
     if (!tensor) throw new Error(`the model has no tensor ${name}`);
-    new Float32Array(memory.buffer, at, tensor.data.length).set(tensor.data);
+    if (half) new Uint16Array(buffer, at, tensor.data.length).set(tensor.data);
+    else new Float32Array(buffer, at, tensor.data.length).set(widened(tensor));
   }
 }
 
-/** Copies of the tensors that `like` has, as they are now. */
+/** Copies of float32 tensors as they are now, by their dimensions. */
 export function readTensors(
   memory: WebAssembly.Memory,
-  tensors: Record<string, Address>,
-  like: Weights,
+  tensors: Places,
+  shapes: Record<string, number[]>,
 ): Weights {
   const read: Weights = {};
-  for (const [name, { shape, data }] of Object.entries(like)) {
-    const at = tensors[name];
-    if (at === undefined) throw new Error(`the model has no tensor ${name}`);
-    const copy = new Float32Array(data.length);
-    copy.set(new Float32Array(memory.buffer, at, data.length));
-    read[name] = { shape, data: copy };
+  for (const [name, shape] of Object.entries(shapes)) {
+    const place = tensors[name];
+    if (!place) throw new Error(`the model has no tensor ${name}`);
+    const count = shape.reduce((product, size) => product * size, 1);
+    const data = new Float32Array(count);
+    data.set(new Float32Array(memory.buffer, place.at, count));
+    read[name] = { shape, data };
   }
   return read;
 }

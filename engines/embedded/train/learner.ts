@@ -1,11 +1,12 @@
+import type { StoredWeights } from "../../llama/storedWeights.ts";
 import type { Weights } from "../../llama/weights.ts";
 import { allocate } from "../kernels/arena.ts";
 import { type KernelModule, compileKernels } from "../kernels/module.ts";
 import { lead } from "../kernels/team.ts";
 import { rotations } from "../model/dimensions.ts";
-import { readTensors, writeTensors } from "../model/weightPlan.ts";
+import { type Places, readTensors, writeTensors } from "../model/weightPlan.ts";
 import type { Batch } from "./batch.ts";
-import { type TrainingPlan, type TrainingSizes, MEMORY_ADVICE } from "./trainingPlan.ts";
+import type { TrainingPlan, TrainingSizes } from "./trainingPlan.ts";
 import { OPERATION, trainingProgram } from "./trainingProgram.ts";
 
 /** A model in training. */
@@ -41,11 +42,10 @@ export interface HelperSeat {
  * @param trainable the model, or with LoRA the adapter
  * @param frozen with LoRA the base, otherwise empty
  * @param invite called once with the data helpers need; they may join at any time
- * @throws KitError `OUT_OF_MEMORY` for what does not fit
  */
 export function createLearner(
   trainable: Weights,
-  frozen: Weights,
+  frozen: StoredWeights,
   plan: TrainingPlan,
   {
     module = compileKernels(),
@@ -54,7 +54,7 @@ export function createLearner(
 ): Learner {
   const { model, sizes } = plan;
   const acts = model.activations;
-  const memory = allocate(plan.arena, MEMORY_ADVICE);
+  const memory = allocate(plan.arena);
   writeTensors(memory, plan.tensors, trainable);
   if (sizes.lora) writeTensors(memory, model.weights.tensors, frozen);
   const angles = rotations(model.dimensions, sizes.length);
@@ -69,6 +69,10 @@ export function createLearner(
   const numbers = new Float64Array(memory.buffer, plan.numbers, 3);
   const run = lead(plan.team, module, memory, trainingProgram(plan));
   invite?.({ memory, module, sizes });
+  // The weights themselves are not kept: they would take their memory twice.
+  const shapes = Object.fromEntries(
+    Object.entries(trainable).map(([name, { shape }]) => [name, shape]),
+  );
 
   function floats(at: number, count: number): Float32Array {
     return new Float32Array(memory.buffer, at, count);
@@ -110,15 +114,15 @@ export function createLearner(
   function gradients(batch: Batch) {
     take(batch, 1 / learnedCount(batch));
     run(OPERATION.gradients);
-    return { loss: loss(), gradients: readTensors(memory, gradientTensors(), trainable) };
+    return { loss: loss(), gradients: readTensors(memory, gradientTensors(), shapes) };
   }
 
   /** Gradients lie as the weights do, group by group. */
-  function gradientTensors(): Record<string, number> {
+  function gradientTensors(): Places {
     return (model.gradients ?? model.adapterGradients).tensors;
   }
 
-  return { learn, measure, gradients, weights: () => readTensors(memory, plan.tensors, trainable) };
+  return { learn, measure, gradients, weights: () => readTensors(memory, plan.tensors, shapes) };
 }
 
 function learnedCount({ learned }: Batch): number {

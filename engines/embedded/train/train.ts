@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { ARTIFACTS, checkpointFolder } from "../../../protocol/artifactPath.ts";
 import type { TrainOptions } from "../../../protocol/engine.ts";
-import { type ModelShape, type TrainConfig, rowsPerStep } from "../../../protocol/trainConfig.ts";
+import { type TrainConfig, rowsPerStep } from "../../../protocol/trainConfig.ts";
 import type { Artifact, EventData } from "../../../protocol/event.ts";
 import { batches, rowLength } from "./batch.ts";
 import {
@@ -10,7 +10,7 @@ import {
   assertCheckpoint,
   isAdapter,
   modelFiles,
-  readCheckpoint,
+  openCheckpoint,
   saveModel,
 } from "../../checkpoint/checkpoint.ts";
 import { learningRate, stepCount } from "../../schedule.ts";
@@ -18,16 +18,15 @@ import { rowLimit } from "../../dataset/rowLimit.ts";
 import { stageDirectory } from "../../checkpoint/directory.ts";
 import { assertFinite } from "./divergence.ts";
 import { keepLeftOut } from "../../dataset/leftOut.ts";
-import { KitError } from "../../../protocol/error.ts";
 import { type HelperSeat, createLearner } from "./learner.ts";
 import { randomAdapter } from "../../llama/adapter.ts";
 import { readDataset } from "../../llama/tokenizedDataset.ts";
 import { type ModelSource, resolveModel } from "../../llama/presets.ts";
-import { MOST_BYTES } from "../../webassembly.ts";
 import { createStepLog } from "./stepLog.ts";
 import { trainerState } from "./trainerState.ts";
 import { planTraining } from "./trainingPlan.ts";
-import { type Weights, randomWeights, weightCounts } from "../../llama/weights.ts";
+import { type StoredWeights, widen } from "../../llama/storedWeights.ts";
+import { type LlamaShape, type Weights, randomWeights } from "../../llama/weights.ts";
 
 /** Logged whatever `loggingSteps` says: one that warms up, and one that shows how fast it is. */
 const FIRST_STEPS = 2;
@@ -49,24 +48,27 @@ export function train(
   { onEvent, onNote, threads, invite }: Pick<TrainOptions, "onEvent" | "onNote"> & Team,
 ): void {
   const source = resolveModel(config.model);
-  const { shape, weights: saved } = startingPoint(source);
+  const { shape, bfloat16, read } = startingPoint(source, config.seed);
   const longest = rowLimit(config.maxLength, shape.context);
   const dataset = readDataset(config.dataset.path, longest, { onNote });
   const { lora, batchSize, weightDecay, maxGradNorm } = config;
   const length = rowLength(dataset.examples);
   const options = { weightDecay, maxGradNorm };
-  const plan = planTraining({ shape, rows: batchSize, length, lora, threads, options });
-  const weights = saved ?? randomWeights(shape, config.seed);
+  const plan = planTraining({ shape, bfloat16, rows: batchSize, length, lora, threads, options });
   const notes = { shape, promptStyle: dataset.promptStyle };
-  const adapter = lora && randomAdapter(lora, shape, config.seed);
   const ownBase = join(directory, ARTIFACTS, BASE_DIRECTORY);
   const base =
     source.kind === "checkpoint" && !isAdapter(source.directory) ? source.directory : ownBase;
-  if (lora && base === ownBase) saveModel(base, weights, notes);
+  /** What is trained, and what is frozen. Nobody here keeps them: they are the learner's. */
+  function initialWeights(): [Weights, StoredWeights] {
+    const weights = read();
+    if (!lora) return [widen(weights), {}];
+    if (base === ownBase) saveModel(base, weights, notes);
+    return [randomAdapter(lora, shape, config.seed), weights];
+  }
 
-  const trainable = adapter ?? weights;
-  const learner = createLearner(trainable, adapter ? weights : {}, plan, { invite });
-  const parameters = Object.values(trainable).reduce((sum, { data }) => sum + data.length, 0);
+  const learner = createLearner(...initialWeights(), plan, { invite });
+  const parameters = plan.trained.weights.reduce((sum, { count }) => sum + count, 0);
   const maxSteps = stepCount(config, dataset.examples.length);
   const epochsAt = (step: number) => (step * rowsPerStep(config)) / dataset.examples.length;
   onEvent({
@@ -139,24 +141,20 @@ export function train(
   showStaged?.();
 }
 
-/** A checkpoint has its weights; those of a shape are made once it is known that they fit. */
-function startingPoint(source: ModelSource): { shape: ModelShape; weights?: Weights } {
-  if (source.kind === "checkpoint") {
-    assertCheckpoint(source.directory);
-    return readCheckpoint(source.directory);
-  }
-  assertTrainable(source.shape);
-  return { shape: source.shape };
+/** A model before its first step, whose weights are read or made once it is known that they fit. */
+interface StartingPoint {
+  shape: LlamaShape;
+  /** Names of the tensors that are. */
+  bfloat16?: ReadonlySet<string>;
+  read: () => StoredWeights;
 }
 
-/** A parameter, its gradient and its two running means take 16 bytes. */
-const MOST_PARAMETERS = MOST_BYTES / 16;
-
-function assertTrainable(shape: ModelShape): void {
-  const { numbers: parameters } = weightCounts(shape);
-  if (parameters < MOST_PARAMETERS) return;
-  throw new KitError(
-    "MODEL_INVALID",
-    `The model has ${Math.round(parameters / 1e6)} million parameters, but only ${Math.floor(MOST_PARAMETERS / 1e6)} million fit in memory. Lower its width or layers.`,
-  );
+function startingPoint(source: ModelSource, seed: number): StartingPoint {
+  if (source.kind === "shape") {
+    const { shape } = source;
+    return { shape, read: () => randomWeights(shape, seed) };
+  }
+  assertCheckpoint(source.directory);
+  const { shape, weights } = openCheckpoint(source.directory);
+  return { shape, ...weights };
 }

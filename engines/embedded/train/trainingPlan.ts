@@ -1,17 +1,20 @@
-import type { LoraConfig, ModelShape, TrainConfig } from "../../../protocol/trainConfig.ts";
-import { type Arena, assertFits, createArena } from "../kernels/arena.ts";
+import type { LoraConfig, TrainConfig } from "../../../protocol/trainConfig.ts";
+import type { LlamaShape } from "../../llama/weights.ts";
+import { type Arena, planArena } from "../kernels/arena.ts";
 import type { Address } from "../kernels/kernels.ts";
 import { type TeamPlan, planTeam } from "../kernels/team.ts";
 import { planActivations, planBacklog } from "../model/activations.ts";
 import { noAdapter, planAdapter } from "../model/adapterPlan.ts";
 import { dimensionsOf } from "../model/dimensions.ts";
 import type { ModelPlan } from "../model/model.ts";
-import { type Group, type MapName, MAPS, planWeights } from "../model/weightPlan.ts";
+import { type Group, type MapName, type Places, MAPS, planWeights } from "../model/weightPlan.ts";
 import { type Trained, partialCount } from "./optimizer.ts";
 
 /** The inputs of the memory plan, the same on every thread. */
 export interface TrainingSizes {
-  shape: ModelShape;
+  shape: LlamaShape;
+  /** Names of the tensors that are bfloat16: with LoRA, the frozen base stays as it is. */
+  bfloat16?: ReadonlySet<string>;
   /** Of a batch. */
   rows: number;
   /** Tokens a row. */
@@ -27,32 +30,35 @@ export interface TrainingPlan {
   team: TeamPlan;
   model: ModelPlan;
   trained: Trained;
-  /** Where each trained tensor lies, by its name. */
-  tensors: Record<string, Address>;
+  /** Where each trained tensor lies. */
+  tensors: Places;
   /** Float64: the step, its learning rate, and the gradient's norm that came of it. */
   numbers: Address;
 }
 
 const NUMBERS_BYTES = 3 * 8;
 
-export const MEMORY_ADVICE = "Lower batchSize, maxLength or the model's width or layers";
+const ADVICE = "Lower batchSize, maxLength or the model's width or layers";
 
 /** @throws KitError `OUT_OF_MEMORY` for what does not fit */
 export function planTraining(sizes: TrainingSizes): TrainingPlan {
-  const { shape, rows, length, lora, threads } = sizes;
-  const arena = createArena();
+  const { layers } = sizes.shape;
+  return planArena(layers, (arena, layers) => placeTraining(arena, sizes, layers), ADVICE);
+}
+
+function placeTraining(arena: Arena, sizes: TrainingSizes, layers: number) {
+  const { shape, bfloat16, rows, length, lora, threads } = sizes;
   const team = planTeam(arena, threads);
-  const d = dimensionsOf(shape);
-  const weights = planWeights(arena, "weights", d);
+  const d = dimensionsOf({ ...shape, layers });
+  const weights = planWeights(arena, "weights", d, lora ? bfloat16 : undefined);
   const adapter = lora ? planAdapter(arena, "weights", d, lora) : noAdapter(d.layers);
   const gradients = lora ? undefined : planWeights(arena, "gradients", d);
   const adapterGradients = lora ? planAdapter(arena, "gradients", d, lora) : noAdapter(d.layers);
   const moments = (): Group[] =>
     (lora ? planAdapter(arena, "moments", d, lora) : planWeights(arena, "moments", d)).groups;
   const trained = lora ? adapter : weights;
-  const plan: TrainingPlan = {
+  return {
     sizes,
-    arena,
     team,
     model: {
       dimensions: d,
@@ -74,8 +80,6 @@ export function planTraining(sizes: TrainingSizes): TrainingPlan {
     tensors: trained.tensors,
     numbers: arena.bytes("work", NUMBERS_BYTES),
   };
-  assertFits(arena, MEMORY_ADVICE);
-  return plan;
 }
 
 /** The rank of each update of a block, by the map it belongs to. */

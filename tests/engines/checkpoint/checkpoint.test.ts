@@ -1,11 +1,11 @@
 import { readFileSync, readdirSync, renameSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { adapterFiles, readCheckpoint, saveModel } from "../../../engines/checkpoint/checkpoint.ts";
+import { adapterFiles, openCheckpoint, saveModel } from "../../../engines/checkpoint/checkpoint.ts";
 import { writeDirectory } from "../../../engines/checkpoint/directory.ts";
 import { randomAdapter } from "../../../engines/llama/adapter.ts";
 import { writeSafetensors } from "../../../engines/checkpoint/safetensors.ts";
-import type { Weights } from "../../../engines/llama/weights.ts";
+import type { StoredWeights } from "../../../engines/llama/storedWeights.ts";
 import { referenceLogits, tensorReader } from "../embedded/llama.ts";
 import { learnerOf, logitsOf, readingOf } from "../embedded/learner.ts";
 import { readAll } from "./readAll.ts";
@@ -26,9 +26,9 @@ test("a saved and reloaded model gives identical logits", () => {
   const path = join(scratchDirectory(), "step-1");
   const weights = tinyWeights();
   saveModel(path, weights, NOTES);
-  const loaded = readCheckpoint(path);
+  const loaded = openCheckpoint(path);
   expect(loaded).toMatchObject(NOTES);
-  expect(logitsOf(loaded.weights, tinyTokens(9))).toEqual(logitsOf(weights, tinyTokens(9)));
+  expect(logitsOf(loaded.weights.read(), tinyTokens(9))).toEqual(logitsOf(weights, tinyTokens(9)));
 });
 
 test("the saved files mean, to Llama's definition in transformers, the same model", () => {
@@ -126,24 +126,24 @@ test.each([
   saveModel(path, tinyWeights(), NOTES);
   const file = join(path, "model.safetensors");
   writeFileSync(file, damage(readFileSync(file)));
-  expect(() => readCheckpoint(path)).toThrow(message);
+  expect(() => openCheckpoint(path)).toThrow(message);
 });
 
 test("a directory without a checkpoint, or with another kind of model, is a clear error", () => {
   const path = scratchDirectory();
-  expect(() => readCheckpoint(path)).toThrow(/There is no .*config\.json\. Use the directory/);
+  expect(() => openCheckpoint(path)).toThrow(/There is no .*config\.json\. Use the directory/);
   writeFileSync(join(path, "config.json"), '{"model_type":"gpt2"}');
-  expect(() => readCheckpoint(path)).toThrow(/holds another kind of model/);
+  expect(() => openCheckpoint(path)).toThrow(/holds another kind of model/);
   writeFileSync(join(path, "config.json"), "{");
-  expect(() => readCheckpoint(path)).toThrow(/config\.json is not valid JSON/);
+  expect(() => openCheckpoint(path)).toThrow(/config\.json is not valid JSON/);
 });
 
 test("a checkpoint's file that cannot be read, or an adapter of another kind, is a clear error", () => {
   const path = scratchDirectory();
   symlinkSync("config.json", join(path, "config.json"));
-  expect(() => readCheckpoint(path)).toThrow(/^Cannot read .*config\.json: .* Make it readable/);
+  expect(() => openCheckpoint(path)).toThrow(/^Cannot read .*config\.json: .* Make it readable/);
   writeFileSync(join(path, "adapter_config.json"), '{"peft_type":"IA3"}');
-  expect(() => readCheckpoint(path)).toThrow(
+  expect(() => openCheckpoint(path)).toThrow(
     /adapter_config\.json is not an adapter that Kit saved/,
   );
 });
@@ -153,7 +153,7 @@ test("weights of another shape are named", () => {
   const weights = tinyWeights();
   weights["model.norm.weight"] = { shape: [9], data: new Float32Array(9) };
   saveModel(path, weights, NOTES);
-  expect(() => readCheckpoint(path)).toThrow(/model\.norm\.weight is 9, not 8/);
+  expect(() => openCheckpoint(path)).toThrow(/model\.norm\.weight is 9, not 8/);
 });
 
 test("an adapter is in PEFT's layout and reloads, merged, as it was trained", () => {
@@ -184,16 +184,16 @@ test("an adapter is in PEFT's layout and reloads, merged, as it was trained", ()
 
   const batch = tinyBatch(1, 8);
   const sizes = { rows: 1, length: 8 };
-  const lossOf = (weights: Weights) => learnerOf(weights, sizes).gradients(batch).loss;
+  const lossOf = (weights: StoredWeights) => learnerOf(weights, sizes).gradients(batch).loss;
   const trained = learnerOf(base, { ...sizes, lora: LORA, adapter }).gradients(batch).loss;
-  const reloaded = lossOf(readCheckpoint(path).weights);
+  const reloaded = lossOf(openCheckpoint(path).weights.read());
   expect(reloaded).toBeCloseTo(trained, 4);
   expect(Math.abs(reloaded - lossOf(base))).toBeGreaterThan(0.01);
 
   // The project moves: the base that was saved beside it is still found.
   const moved = `${directory}-moved`;
   renameSync(directory, moved);
-  expect(lossOf(readCheckpoint(join(moved, "step-1")).weights)).toBe(reloaded);
+  expect(lossOf(openCheckpoint(join(moved, "step-1")).weights.read())).toBe(reloaded);
   renameSync(moved, directory);
 });
 

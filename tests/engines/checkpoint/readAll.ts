@@ -1,10 +1,10 @@
 import { useSafetensors } from "../../../engines/checkpoint/safetensors.ts";
-import type { Weights } from "../../../engines/llama/weights.ts";
+import type { StoredWeights } from "../../../engines/llama/storedWeights.ts";
 
 const MOST = 100;
 
 /** Every tensor of a safetensors file. */
-export function readAll(path: string): Weights {
+export function readAll(path: string): StoredWeights {
   return useSafetensors(path, ({ entries, read }) =>
     Object.fromEntries([...entries(MOST)].map(([name, entry]) => [name, read(name, entry)])),
   );

@@ -2,10 +2,11 @@ import type * as decoding from "../../../engines/embedded/infer/decoder.ts";
 import type * as modules from "../../../engines/embedded/kernels/module.ts";
 import type * as learning from "../../../engines/embedded/train/learner.ts";
 import type * as planning from "../../../engines/embedded/train/trainingPlan.ts";
-import type { Weights } from "../../../engines/llama/weights.ts";
+import { type StoredWeights, isBfloat16, widen } from "../../../engines/llama/storedWeights.ts";
+import { type Weights, HEAD } from "../../../engines/llama/weights.ts";
 import type { LoraConfig } from "../../../protocol/trainConfig.ts";
 import { builtModule } from "./built.ts";
-import { TINY } from "./tiny.ts";
+import { TINY, UNTIED } from "./tiny.ts";
 
 const { createDecoder } = await builtModule<typeof decoding>("infer/decoder.js");
 const { compileKernels } = await builtModule<typeof modules>("kernels/module.js");
@@ -14,23 +15,43 @@ const { planTraining } = await builtModule<typeof planning>("train/trainingPlan.
 
 const OPTIONS = { weightDecay: 0.01, maxGradNorm: 1 };
 
-/** The tiny model in training on this thread alone; with `lora`, its adapter. */
-export function learnerOf(
-  weights: Weights,
-  sizes: { rows: number; length: number; lora?: LoraConfig; adapter?: Weights },
-): learning.Learner {
-  const { rows, length, lora = null, adapter } = sizes;
-  const plan = planTraining({ shape: TINY, rows, length, lora, threads: 1, options: OPTIONS });
-  return createLearner(adapter ?? weights, adapter ? weights : {}, plan);
+interface Sizes {
+  rows: number;
+  length: number;
+  lora?: LoraConfig;
+  adapter?: Weights;
 }
 
-/** Starts reading with the tiny model. */
-export function readingOf(weights: Weights): decoding.Reading {
-  return createDecoder(compileKernels(), TINY, weights)();
+/** A tiny model in training on this thread alone; with `lora`, its adapter. */
+export function learnerOf(weights: StoredWeights, sizes: Sizes): learning.Learner {
+  const { adapter } = sizes;
+  const plan = planOf(weights, sizes);
+  return createLearner(adapter ?? widen(weights), adapter ? weights : {}, plan);
+}
+
+/** The memory of that training. */
+export function planOf(weights: StoredWeights, sizes: Sizes): planning.TrainingPlan {
+  const { rows, length, lora = null } = sizes;
+  const model = { shape: shapeOf(weights), bfloat16: bfloat16Of(weights) };
+  return planTraining({ ...model, rows, length, lora, threads: 1, options: OPTIONS });
+}
+
+/** Starts reading with a tiny model. */
+export function readingOf(weights: StoredWeights): decoding.Reading {
+  const file = { bfloat16: bfloat16Of(weights), read: () => weights };
+  return createDecoder(compileKernels(), shapeOf(weights), file)();
+}
+
+function shapeOf(weights: StoredWeights) {
+  return HEAD in weights ? UNTIED : TINY;
+}
+
+function bfloat16Of(weights: StoredWeights): Set<string> {
+  return new Set(Object.keys(weights).filter((name) => isBfloat16(weights[name]!)));
 }
 
 /** The logits after each token, [token][vocabulary], read one by one. */
-export function logitsOf(weights: Weights, tokens: ArrayLike<number>): number[][] {
+export function logitsOf(weights: StoredWeights, tokens: ArrayLike<number>): number[][] {
   const { read } = readingOf(weights);
   return Array.from(tokens, (token) => [...read([token])]);
 }

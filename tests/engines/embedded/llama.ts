@@ -1,6 +1,9 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 
+/** Kit's ids of bytes, a count, and of an answer's end. */
+const [BYTES, EOS] = [256, 258];
+
 /**
  * Llama as `transformers` defines it (modeling_llama.py), for one row, in float64 and from the
  * saved files alone: shares no code with the engine.
@@ -9,11 +12,11 @@ import { join } from "node:path";
 export function referenceLogits(directory: string, tokens: number[]): number[][] {
   const config = JSON.parse(readFileSync(join(directory, "config.json"), "utf8")) as Record<
     string,
-    number
+    number | boolean
   >;
   const tensor = tensorReader(readFileSync(join(directory, "model.safetensors")));
   const { num_hidden_layers, num_attention_heads, head_dim, rms_norm_eps, rope_theta } =
-    config as Record<string, number> & {
+    config as typeof config & {
       num_hidden_layers: number;
       num_attention_heads: number;
       head_dim: number;
@@ -21,6 +24,7 @@ export function referenceLogits(directory: string, tokens: number[]): number[][]
       rope_theta: number;
     };
   const embedding = tensor("model.embed_tokens.weight");
+  const head = config["tie_word_embeddings"] ? embedding : tensor("lm_head.weight");
 
   const norm = (x: number[], name: string) => {
     const [weight = []] = tensor(name);
@@ -67,8 +71,21 @@ export function referenceLogits(directory: string, tokens: number[]): number[][]
   }
   return states.map((x) => {
     const h = norm(x, "model.norm.weight");
-    return embedding.map((row) => dot(row, h));
+    return head.map((row) => dot(row, h));
   });
+}
+
+/** The text that greedily follows these tokens, at most so many of bytes, by the same definition. */
+export function referenceText(directory: string, prompt: number[], most: number): string {
+  const written: number[] = [];
+  while (written.length < most) {
+    const logits = referenceLogits(directory, [...prompt, ...written]).at(-1) ?? [];
+    const allowed = logits.map((logit, id) => (id < BYTES || id === EOS ? logit : -Infinity));
+    const next = allowed.indexOf(Math.max(...allowed));
+    if (next === EOS) break;
+    written.push(next);
+  }
+  return new TextDecoder().decode(Uint8Array.from(written), { stream: true });
 }
 
 /** Reads a tensor's rows; a vector is one row. */
@@ -76,7 +93,7 @@ export function tensorReader(file: Buffer): (name: string) => number[][] {
   const length = Number(file.readBigUInt64LE());
   const header = JSON.parse(file.subarray(8, 8 + length).toString()) as Record<
     string,
-    { shape: number[]; data_offsets: [number, number] }
+    { dtype: string; shape: number[]; data_offsets: [number, number] }
   >;
   return (name) => {
     const entry = header[name];
@@ -84,12 +101,16 @@ export function tensorReader(file: Buffer): (name: string) => number[][] {
     const columns = entry.shape.at(-1) ?? 1;
     const [from, to] = entry.data_offsets;
     const rows: number[][] = [];
-    for (let at = from; at < to; at += columns * 4) {
-      rows.push(
-        Array.from({ length: columns }, (_, i) => file.readFloatLE(8 + length + at + i * 4)),
-      );
+    const bytes = entry.dtype === "BF16" ? 2 : 4;
+    for (let at = from; at < to; at += columns * bytes) {
+      rows.push(Array.from({ length: columns }, (_, i) => number(8 + length + at + i * bytes)));
     }
     return rows;
+
+    function number(at: number): number {
+      if (bytes === 4) return file.readFloatLE(at);
+      return Buffer.of(0, 0, ...file.subarray(at, at + 2)).readFloatLE();
+    }
   };
 }
 

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 
 const dist = (path) => import(new URL(`../../../dist/engines/${path}`, import.meta.url).href);
-const { readCheckpoint, saveModel } = await dist("checkpoint/checkpoint.js");
+const { openCheckpoint, saveModel } = await dist("checkpoint/checkpoint.js");
 const { readRows } = await dist("dataset/rows.js");
 const { openConversation, openDocument, spansOf } = await dist("llama/chat.js");
 const { resolveModel } = await dist("llama/presets.js");
@@ -31,7 +31,7 @@ function train({ config, directory }) {
   const start =
     source.kind === "shape"
       ? { shape: source.shape, weights: randomWeights(source.shape, seed) }
-      : readCheckpoint(source.directory);
+      : opened(source.directory);
   const pairs = [...readRows(config.dataset.path)].map(toPairs);
   const maxSteps = stepCount(config, pairs.length);
   const embedding = start.weights[EMBEDDING].data;
@@ -66,6 +66,11 @@ function train({ config, directory }) {
     event("checkpoint.saved", { step, kind: "model", path });
   }
   report({ type: "done" });
+}
+
+function opened(directory) {
+  const { shape, weights } = openCheckpoint(directory);
+  return { shape, weights: weights.read() };
 }
 
 /** Each learned token of a row, after the one before it. */
@@ -119,7 +124,7 @@ function createAdam(values) {
 }
 
 async function answer({ directory }) {
-  const { shape, weights } = readCheckpoint(directory);
+  const { shape, weights } = opened(directory);
   report({ type: "event" });
   for await (const line of lines) {
     const { messages, prompt, maxTokens = shape.context } = JSON.parse(line);

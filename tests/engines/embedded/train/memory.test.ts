@@ -1,13 +1,18 @@
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
+import type * as decoding from "../../../../engines/embedded/infer/decoder.ts";
 import type * as arenas from "../../../../engines/embedded/kernels/arena.ts";
+import type * as modules from "../../../../engines/embedded/kernels/module.ts";
 import type * as learning from "../../../../engines/embedded/train/learner.ts";
 import type * as planning from "../../../../engines/embedded/train/trainingPlan.ts";
 import { randomAdapter } from "../../../../engines/llama/adapter.ts";
+import type { Weights } from "../../../../engines/llama/weights.ts";
 import type { LoraConfig, ModelShape } from "../../../../protocol/trainConfig.ts";
 import { builtModule } from "../built.ts";
 import { TINY, tinyBatch, tinyWeights } from "../tiny.ts";
 
 const { GUARD_BYTES } = await builtModule<typeof arenas>("kernels/arena.js");
+const { createDecoder } = await builtModule<typeof decoding>("infer/decoder.js");
+const { compileKernels } = await builtModule<typeof modules>("kernels/module.js");
 const { createLearner } = await builtModule<typeof learning>("train/learner.js");
 const { planTraining } = await builtModule<typeof planning>("train/trainingPlan.js");
 
@@ -54,10 +59,62 @@ test("arrays lie apart", () => {
   });
 });
 
-test("what does not fit in 4 GiB is one sentence with the sizes and what to lower, at once", () => {
-  const shape = { layers: 12, heads: 12, width: 768, context: 2048 };
-  expect(() => planOf(shape, 16, 2048)).toThrow(
-    /^The model needs \d+\.\d\d GiB of memory \(work 0\.00, weights 0\.32, gradients 0\.32, activations \d+\.\d\d, moments 0\.63\), but WebAssembly has only 4\. Lower batchSize, maxLength or the model's width or layers\.$/,
+/** GPT-2's small model has such sizes. */
+const LARGE = { layers: 12, heads: 12, width: 768, context: 2048 };
+
+/** The sentence for a model that needs so much more than there is. */
+function tooLarge(parts: string, advice: string): RegExp {
+  return new RegExp(
+    `^The model needs \\d\\S* GiB of memory \\(${parts}\\), but WebAssembly has only 4\\. ${advice}\\.$`,
   );
-  expect(planOf(shape, 1, 256).arena.size()).toBeLessThan(2 ** 32);
+}
+
+const ADVICE = "Lower batchSize, maxLength or the model's width or layers";
+
+test("a training that does not fit in 4 GiB is one sentence with the sizes and what to lower", () => {
+  expect(() => planOf(LARGE, 16, 2048)).toThrow(
+    tooLarge(
+      "weights 0\\.32, gradients 0\\.32, moments 0\\.63, activations \\d+\\.\\d\\d, work 0\\.00",
+      ADVICE,
+    ),
+  );
+  expect(planOf(LARGE, 1, 256).arena.sizes().all).toBeLessThan(2 ** 32);
+});
+
+test("so is an adapter's", () => {
+  expect(() => planOf(LARGE, 16, 2048, LORA)).toThrow(
+    tooLarge(
+      "weights 0\\.32, gradients 0\\.00, moments 0\\.00, activations \\d+\\.\\d\\d, work 0\\.00",
+      ADVICE,
+    ),
+  );
+});
+
+test("so is a model to answer with, before its weights are read", () => {
+  const read = vi.fn<() => Weights>();
+  expect(() => createDecoder(compileKernels(), { ...LARGE, context: 1e6 }, { read })).toThrow(
+    tooLarge(
+      "weights 0\\.32, activations \\d+\\.\\d\\d, work 0\\.00",
+      "Use a smaller model, or one with a shorter context",
+    ),
+  );
+  expect(read).not.toHaveBeenCalled();
+});
+
+test("so is a model of a billion layers, without listing them", () => {
+  const endless = { ...TINY, layers: 1e9 };
+  const before = process.memoryUsage().rss;
+  expect(() => planOf(endless, 1, 8)).toThrow(tooLarge(".*", ADVICE));
+  expect(() => createDecoder(compileKernels(), endless, { read: tinyWeights })).toThrow(
+    /^The model needs \d+\.\d\d GiB/,
+  );
+  expect(process.memoryUsage().rss - before).toBeLessThan(2 ** 26);
+});
+
+test("what the first two layers foretell is what all of them take", () => {
+  const of = (layers: number) => planOf({ ...TINY, layers }, ROWS, LENGTH).arena.sizes();
+  const [one, two, nine] = [of(1), of(2), of(9)];
+  // One array has a number for each tensor, and is rounded up to a cache line.
+  expect(Math.abs(one.all + 8 * (two.all - one.all) - nine.all)).toBeLessThanOrEqual(8 * 64);
+  expect(one.weights + 8 * (two.weights - one.weights)).toBe(nine.weights);
 });

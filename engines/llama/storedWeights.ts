@@ -1,0 +1,44 @@
+import type { Weights } from "./weights.ts";
+
+/** A tensor as a checkpoint has it, row-major. */
+export interface StoredTensor {
+  shape: number[];
+  /** Of float32, or the bits of bfloat16: the upper half of float32's. */
+  data: Float32Array<ArrayBuffer> | Uint16Array<ArrayBuffer>;
+}
+
+export type StoredWeights = Record<string, StoredTensor>;
+
+export function isBfloat16({ data }: StoredTensor): boolean {
+  return data instanceof Uint16Array;
+}
+
+const EXPONENT = 0x7f80;
+
+/** Whether all numbers are. Loops, because `every` takes ten times as long for millions of them. */
+export function areFinite({ data }: StoredTensor): boolean {
+  if (data instanceof Float32Array) {
+    for (let i = 0; i < data.length; i++) if (!Number.isFinite(data[i])) return false;
+  } else {
+    for (let i = 0; i < data.length; i++) if ((data[i]! & EXPONENT) === EXPONENT) return false;
+  }
+  return true;
+}
+
+/** The weights in float32; those that are it already are not copied. */
+export function widen(weights: StoredWeights): Weights {
+  return Object.fromEntries(
+    Object.entries(weights).map(([name, tensor]) => [
+      name,
+      { shape: tensor.shape, data: widened(tensor) },
+    ]),
+  );
+}
+
+/** A tensor's numbers in float32, without rounding. */
+export function widened({ data }: StoredTensor): Float32Array<ArrayBuffer> {
+  if (data instanceof Float32Array) return data;
+  const bits = new Uint32Array(data.length);
+  for (let i = 0; i < bits.length; i++) bits[i] = data[i]! << 16;
+  return new Float32Array(bits.buffer);
+}
