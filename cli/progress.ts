@@ -1,10 +1,8 @@
 import { isAbsolute, relative } from "node:path";
 import { type TrainConfig, datasetPaths, rowsPerStep } from "../protocol/trainConfig.ts";
 import type { Artifact, EventData, JobEvent } from "../protocol/event.ts";
+import { formatCount, formatDuration } from "../protocol/format.ts";
 
-const MINUTE_S = 60;
-const HOUR_S = 3_600;
-const DAY_S = 86_400;
 /** Characters of a loss below 100, and of a speed. */
 const LOSS_WIDTH = "1.2346".length;
 const SPEED_WIDTH = "12.3k".length;
@@ -38,12 +36,12 @@ export function createProgress(options: ProgressOptions) {
     const of = lora ? ` of an adapter (LoRA, r ${lora.r}, alpha ${lora.alpha})` : "";
     const ofFormat = format === undefined ? "" : ` of ${format}`;
     const started = withDetails(`training ${shown(model)}`, {
-      parameters: count(parameters) + of,
+      parameters: formatCount(parameters) + of,
       data: shownData(),
-      rows: count(rows) + ofFormat,
-      ...(tokens === undefined ? {} : { tokens: count(tokens) }),
-      steps: `${count(maxSteps)} with ${count(rowsPerStep(config))} rows each`,
-      ...(epochs === undefined ? {} : { passes: `${count(epochs)} over the data` }),
+      rows: formatCount(rows) + ofFormat,
+      ...(tokens === undefined ? {} : { tokens: formatCount(tokens) }),
+      steps: `${formatCount(maxSteps)} with ${formatCount(rowsPerStep(config))} rows each`,
+      ...(epochs === undefined ? {} : { passes: `${formatCount(epochs)} over the data` }),
     });
     return [started, ...lossLines(data)].join("\n");
   }
@@ -93,7 +91,7 @@ export function createProgress(options: ProgressOptions) {
 
   function shownData(): string {
     const [first = "", ...others] = datasetPaths(config.dataset.path).map(shown);
-    return others.length > 0 ? `${first} and ${count(others.length)} more` : first;
+    return others.length > 0 ? `${first} and ${formatCount(others.length)} more` : first;
   }
 
   return {
@@ -123,11 +121,13 @@ function lossLines(data: EventData["training.started"]): string[] {
   const { rows, cut = 0, leftOut = 0, maxLength, keepLeftOut } = data;
   if (cut + leftOut === 0) return [];
   const limit =
-    maxLength === undefined ? "maxLength or the model's context" : `${count(maxLength)} tokens`;
-  const of = `of ${count(rows + leftOut)} rows`;
+    maxLength === undefined
+      ? "maxLength or the model's context"
+      : `${formatCount(maxLength)} tokens`;
+  const of = `of ${formatCount(rows + leftOut)} rows`;
   const counts = leftOut
-    ? `${count(leftOut)} ${of} left out: no answer fits ${limit}${cut ? `; ${count(cut)} cut` : ""}`
-    : `${count(cut)} ${of} cut to ${limit}`;
+    ? `${formatCount(leftOut)} ${of} left out: no answer fits ${limit}${cut ? `; ${formatCount(cut)} cut` : ""}`
+    : `${formatCount(cut)} ${of} cut to ${limit}`;
   const warning = `warning: ${counts}`;
   return [keepLeftOut ? `${warning}\n  to keep them: ${keepLeftOut}` : warning];
 }
@@ -145,22 +145,6 @@ function formatLoss(loss: number | null | undefined): string {
 
 function formatSpeed(tokensPerSecond: number): string {
   const whole = Math.round(tokensPerSecond);
-  const text = whole < 10_000 ? count(whole) : `${count(whole / 1000)}k`;
+  const text = whole < 10_000 ? formatCount(whole) : `${formatCount(whole / 1000)}k`;
   return text.padStart(SPEED_WIDTH);
-}
-
-function formatDuration(seconds: number): string {
-  const whole = Math.round(seconds);
-  if (whole < MINUTE_S) return `${whole}s`;
-  const twoDigits = (value: number) => String(value).padStart(2, "0");
-  const minutes = Math.floor(whole / MINUTE_S);
-  if (whole < HOUR_S) return `${minutes}m ${twoDigits(whole % MINUTE_S)}s`;
-  const hours = Math.floor(whole / HOUR_S);
-  if (whole < DAY_S) return `${hours}h ${twoDigits(minutes % MINUTE_S)}m`;
-  return `${Math.floor(whole / DAY_S)}d ${twoDigits(hours % 24)}h`;
-}
-
-function count(value: number): string {
-  const digits = value < 1 ? { maximumSignificantDigits: 1 } : { maximumFractionDigits: 1 };
-  return value.toLocaleString("en", digits);
 }

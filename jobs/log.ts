@@ -12,7 +12,7 @@ export const LONGEST_LINE_BYTES = 4 * 1024 * 1024;
 export interface LogRecord {
   event: string;
   /** ISO 8601, UTC. */
-  time: string;
+  time: string | undefined;
   data: unknown;
 }
 
@@ -141,7 +141,8 @@ export function parseRecord(line: string): LogRecord | undefined {
     const value: unknown = JSON.parse(line);
     if (!isRecord(value)) return undefined;
     const { event, time, data } = value;
-    return typeof event === "string" ? { event, time: String(time), data } : undefined;
+    if (typeof event !== "string") return undefined;
+    return { event, time: typeof time === "string" ? time : undefined, data };
   } catch {
     // A torn or foreign line.
     return undefined;

@@ -2,6 +2,7 @@ import { readSync } from "node:fs";
 import type { FileHandle } from "node:fs/promises";
 import { type LossPoint, pixelEnds, thin } from "../protocol/curve.ts";
 import type { FollowOptions } from "../disk/follow.ts";
+import { isRecord } from "../protocol/isRecord.ts";
 import { openPlainIfThere } from "../disk/growth.ts";
 import { type PlacedRecord, createLineCutter, recordsFrom, recordsIn } from "./log.ts";
 
@@ -14,7 +15,9 @@ const RECORDS_AT_ONCE = 64;
 type Place = Omit<PlacedRecord, "record">;
 
 /** A `training.log`; a number that it lacks is NaN. */
-interface Log extends Place, LossPoint {}
+interface Log extends Place, LossPoint {
+  evalLoss: number;
+}
 
 /**
  * Reads the records from a byte offset on that a page shows, as `HISTORY` in the protocol defines
@@ -47,6 +50,7 @@ async function findShown(
   const others: Place[] = [];
   let lastLogs: Log[] = [];
   let curve: readonly Log[] = [];
+  let evaluated: Log[] = [];
   for await (const records of recordsOf(file, from, signal)) {
     const logs: Log[] = [];
     for (const placed of records) {
@@ -56,20 +60,32 @@ async function findShown(
     // Even a log without a loss, which is not on the curve, shows that there was one.
     if (lastLogs.length === 0) others.push(...logs.slice(0, 1));
     lastLogs = lastLogs.concat(logs.slice(-LAST_LOGS)).slice(-LAST_LOGS);
+    evaluated = bestAndLast([...evaluated, ...logs]);
     curve = thin(curve.concat(logs.filter(({ step, loss }) => isFinite(step) && isFinite(loss))));
   }
-  const shown = new Map([...others, ...pixelEnds(curve), ...lastLogs].map((at) => [at.from, at]));
+  const shown = new Map(
+    [...others, ...pixelEnds(curve), ...evaluated, ...lastLogs].map((at) => [at.from, at]),
+  );
   return [...shown.values()].sort((a, b) => a.from - b.from);
 }
 
+/** What the page says of evaluations. */
+function bestAndLast(logs: Log[]): Log[] {
+  const evaluated = logs.filter(({ evalLoss }) => Number.isFinite(evalLoss));
+  const best = Math.min(...evaluated.map(({ evalLoss }) => evalLoss));
+  return [
+    ...evaluated.filter(({ evalLoss }) => evalLoss === best).slice(0, 1),
+    ...evaluated.slice(-1),
+  ];
+}
+
 function asLog({ record: { data }, from, offset }: PlacedRecord): Log {
-  const { step, loss } = (data ?? {}) as Record<string, unknown>;
-  return {
-    from,
-    offset,
-    step: typeof step === "number" ? step : NaN,
-    loss: typeof loss === "number" ? loss : NaN,
+  const found = isRecord(data) ? data : {};
+  const number = (name: string) => {
+    const value = found[name];
+    return typeof value === "number" ? value : NaN;
   };
+  return { from, offset, step: number("step"), loss: number("loss"), evalLoss: number("evalLoss") };
 }
 
 async function* recordsOf(

@@ -1,5 +1,6 @@
 import { type LogLines, type PlacedRecord, recordsIn } from "../../jobs/log.ts";
 import { STREAMED_EVENTS, isFinalEvent } from "../../protocol/event.ts";
+import { isRecord } from "../../protocol/isRecord.ts";
 
 const streamed = new Set<string>(STREAMED_EVENTS);
 
@@ -32,8 +33,10 @@ export function framesOf(records: readonly PlacedRecord[]): FramePart | undefine
   };
 }
 
-function frameOf({ record: { event, data }, offset }: PlacedRecord): string {
-  return streamed.has(event) ? `id: ${offset}\n${frame(event, data ?? {})}` : "";
+function frameOf({ record: { event, data = {}, time }, offset }: PlacedRecord): string {
+  if (!streamed.has(event)) return "";
+  // The page reckons with the time, which the record has beside its data.
+  return `id: ${offset}\n${frame(event, isRecord(data) ? { ...data, time } : data)}`;
 }
 
 /** One frame of an event stream, without an id. */

@@ -3,6 +3,7 @@ import { FINAL_STATUS, isFinalEvent } from "../../protocol/event.ts";
 import { type JobStatus, isFinal } from "../../protocol/job.ts";
 import type { StreamFrame } from "../api/jobStream.ts";
 import { isRecord } from "../../protocol/isRecord.ts";
+import { type JobProgress, follow } from "./progress.ts";
 
 /** A job as its page shows it, derived from the job's stream. */
 export interface JobView {
@@ -21,6 +22,8 @@ export interface JobView {
   logged: boolean;
   /** A count, once the job has completed. */
   artifacts: number | undefined;
+  /** How far the job is. */
+  progress: JobProgress;
   /** Why the job failed. */
   error: string;
   /** Offset of the last record seen. A record at or before it is a replay. */
@@ -34,6 +37,7 @@ export const EMPTY_JOB_VIEW: JobView = {
   points: [],
   logged: false,
   artifacts: undefined,
+  progress: {},
   error: "",
   offset: -1,
 };
@@ -73,6 +77,7 @@ function apply(frame: StreamFrame, view: JobView, lines: string[], points: LossP
   if (offset <= view.offset && !isFinalEvent(frame)) return;
   if (isNew) view.offset = offset;
   if (isFinalEvent(frame)) revive(view);
+  view.progress = follow(view.progress, frame.event, data);
   switch (frame.event) {
     case "training.started":
       revive(view);

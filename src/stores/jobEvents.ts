@@ -4,6 +4,7 @@ import { type JobStatus, isFinal } from "../../protocol/job.ts";
 import { openJobStream } from "../api/jobStream.ts";
 import { createRepaint } from "../browser/repaint.ts";
 import { type StreamHappening, advance, EMPTY_JOB_VIEW } from "../job/jobView.ts";
+import { factsOf } from "../job/progress.ts";
 import { POLL_INTERVAL_MS, useJobs } from "./jobs.ts";
 
 /** `paused`: a hidden tab closes its connection, because a browser allows few of them. */
@@ -148,6 +149,7 @@ function setup(id: string) {
     points: computed(() => view.value.points),
     logged: computed(() => view.value.logged),
     artifacts: computed(() => view.value.artifacts),
+    facts: computed(() => factsOf(view.value.progress, status.value)),
     error: computed(() => (status.value === "failed" ? view.value.error : "")),
     open,
   };

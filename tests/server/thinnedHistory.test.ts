@@ -42,7 +42,26 @@ test("a thinned history has some of the same frames, spike and ends among them",
   expect(some.map(({ id }) => id).filter((id) => !ends.includes(Number(id)))).toEqual([]);
   expect(some[0]).toEqual(all[0]);
   expect(some.slice(-52)).toEqual(all.slice(-52));
-  expect(some.map(({ data }) => data)).toContain('{"step":12345,"loss":9}');
+  expect(some.map(({ data }) => data)).toContain('{"step":12345,"loss":9,"time":"t"}');
+});
+
+test("a thinned history has the best and the last evaluation", async () => {
+  const { url, project } = await startServer();
+  const job = createJob(project, "evaluated", [STARTED]);
+  const evalLosses: Record<number, number> = { 7_001: 3, 11_003: 2, 15_005: 5, 20_007: 4 };
+  const lines = Array.from({ length: LOGS }, (_, step) => {
+    const { event, data } = logged(step, 1);
+    return JSON.stringify({ event, data: { ...data, evalLoss: evalLosses[step] } });
+  });
+  appendRaw(job, `${lines.join("\n")}\n`);
+  job.append(COMPLETED);
+  const frames = parseFrames(await (await fetch(url + ROUTES.jobEvents(job.job.id))).text());
+  expect(frames.length).toBeLessThan(4_000);
+  const shown = frames.map(({ data }) => data).filter((data) => data?.includes("evalLoss"));
+  expect(shown).toEqual([
+    '{"step":11003,"loss":1,"evalLoss":2}',
+    '{"step":20007,"loss":1,"evalLoss":4}',
+  ]);
 });
 
 test("a reconnection from any id of a thinned history gets a short rest whole", async () => {

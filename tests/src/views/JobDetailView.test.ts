@@ -71,6 +71,21 @@ describe("the job page", () => {
     ]);
   });
 
+  it("says how far the job is, in words that stay in place", async () => {
+    const { page } = await visitJob();
+    const facts = () => page.findAll(".facts div").map((fact) => fact.text());
+    const names = ["step", "elapsed", "time left", "tokens a second", "learning rate", "evalLoss"];
+    expect(facts()).toEqual(names.map((name) => `${name}–`));
+    const time = (seconds: number) => new Date(seconds * 1000).toISOString();
+    await send(
+      ["training.started", { maxSteps: 40, time: time(0) }, 10],
+      ["training.log", { step: 1, loss: 4, time: time(1) }, 20],
+      ["training.log", { step: 3, learningRate: 0.001, evalLoss: 2.5, time: time(5) }, 30],
+    );
+    const values = ["3 of 40", "5s", "1m 14s", "–", "0.001", "2.5, best 2.5"];
+    expect(facts()).toEqual(names.map((name, n) => `${name}${values[n]}`));
+  });
+
   it("writes a line for a checkpoint and leaves the chart as it is", async () => {
     const { page } = await visitJob();
     await send(["checkpoint.saved", '{"step":100}', 10]);

@@ -1,0 +1,21 @@
+const MINUTE_S = 60;
+const HOUR_S = 3_600;
+const DAY_S = 86_400;
+
+/** As `5s`, `1m 05s`, `2h 03m` or `1d 4h`. */
+export function formatDuration(seconds: number): string {
+  const whole = Math.round(seconds);
+  if (whole < MINUTE_S) return `${whole}s`;
+  const twoDigits = (value: number) => String(value).padStart(2, "0");
+  const minutes = Math.floor(whole / MINUTE_S);
+  if (whole < HOUR_S) return `${minutes}m ${twoDigits(whole % MINUTE_S)}s`;
+  const hours = Math.floor(whole / HOUR_S);
+  if (whole < DAY_S) return `${hours}h ${twoDigits(minutes % MINUTE_S)}m`;
+  return `${Math.floor(whole / DAY_S)}d ${twoDigits(hours % 24)}h`;
+}
+
+/** With thousands separated, and one decimal. */
+export function formatCount(value: number): string {
+  const digits = value < 1 ? { maximumSignificantDigits: 1 } : { maximumFractionDigits: 1 };
+  return value.toLocaleString("en", digits);
+}

@@ -1,0 +1,110 @@
+import { formatCount, formatDuration } from "../../protocol/format.ts";
+import { type JobStatus, isFinal } from "../../protocol/job.ts";
+
+/** A moment of a job: a step, and when it was logged, in ms since 1970. */
+interface Moment {
+  step: number;
+  at: number;
+}
+
+/** How far a job is, as its events say; what they have not said yet is undefined. */
+export interface JobProgress {
+  /** Of the whole job, a count. */
+  steps?: number;
+  startedAt?: number;
+  /** The pace is measured from the first log on, because the first step also warms up. */
+  first?: Moment;
+  last?: Moment;
+  /** Of the last event, in ms since 1970. */
+  at?: number;
+  tokensPerSecond?: number;
+  learningRate?: number;
+  evalLoss?: number;
+  bestEvalLoss?: number;
+}
+
+/** A fact about a job in words. */
+export interface Fact {
+  name: string;
+  /** A dash while it is unknown. */
+  value: string;
+}
+
+const UNKNOWN = "–";
+
+/** The progress after an event with this data. Pure. */
+export function follow(
+  before: JobProgress,
+  event: string,
+  data: Record<string, unknown>,
+): JobProgress {
+  const at = typeof data.time === "string" ? Date.parse(data.time) : NaN;
+  const after = Number.isFinite(at) ? { ...before, at } : { ...before };
+  if (event === "training.started") {
+    after.startedAt = after.at;
+    return keep(after, { steps: data.maxSteps });
+  }
+  if (event !== "training.log") return after;
+  const { step, learningRate, tokensPerSecond, evalLoss } = data;
+  if (isNumber(step) && after.at !== undefined) {
+    after.last = { step, at: after.at };
+    after.first ??= after.last;
+  }
+  if (isNumber(evalLoss)) {
+    after.bestEvalLoss = Math.min(evalLoss, before.bestEvalLoss ?? Infinity);
+  }
+  return keep(after, { learningRate, tokensPerSecond, evalLoss });
+}
+
+/** The numbers among `found` replace what was known. */
+function keep(progress: JobProgress, found: Partial<Record<keyof JobProgress, unknown>>) {
+  const numbers = Object.entries(found).filter(([, value]) => isNumber(value));
+  return { ...progress, ...Object.fromEntries(numbers) } as JobProgress;
+}
+
+/** The same facts in the same places, from a job's first event to its last. Pure. */
+export function factsOf(progress: JobProgress, status: JobStatus | undefined): Fact[] {
+  const { steps, startedAt, at, last, tokensPerSecond, learningRate, evalLoss, bestEvalLoss } =
+    progress;
+  const elapsed = startedAt !== undefined && at !== undefined ? (at - startedAt) / 1000 : undefined;
+  const left = status && isFinal(status) ? undefined : secondsLeft(progress);
+  return [
+    {
+      name: "step",
+      value: say(last?.step, (step) => `${formatCount(step)} of ${say(steps, formatCount)}`),
+    },
+    { name: "elapsed", value: say(elapsed, formatDuration) },
+    { name: "time left", value: say(left, formatDuration) },
+    {
+      name: "tokens a second",
+      value: say(tokensPerSecond, (speed) => formatCount(Math.round(speed))),
+    },
+    { name: "learning rate", value: say(learningRate, formatNumber) },
+    {
+      name: "evalLoss",
+      value: say(
+        evalLoss,
+        (loss) => `${formatNumber(loss)}, best ${say(bestEvalLoss, formatNumber)}`,
+      ),
+    },
+  ];
+}
+
+function secondsLeft({ first, last, steps }: JobProgress): number | undefined {
+  if (!first || !last || steps === undefined || last.step <= first.step) return undefined;
+  const secondsPerStep = (last.at - first.at) / 1000 / (last.step - first.step);
+  return secondsPerStep * Math.max(0, steps - last.step);
+}
+
+function say<T>(value: T | undefined, inWords: (value: T) => string): string {
+  return value === undefined ? UNKNOWN : inWords(value);
+}
+
+/** Four digits: `0.001234`, `1.234`, `1.23e-7`. */
+function formatNumber(value: number): string {
+  return String(Number(value.toPrecision(4)));
+}
+
+function isNumber(value: unknown): value is number {
+  return typeof value === "number" && Number.isFinite(value);
+}

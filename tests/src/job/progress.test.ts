@@ -1,0 +1,73 @@
+import { expect, test } from "vitest";
+import { type JobProgress, factsOf, follow } from "../../../src/job/progress.ts";
+
+const START_MS = Date.parse("2026-06-01T12:00:00.000Z");
+
+const at = (seconds: number) => new Date(START_MS + seconds * 1000).toISOString();
+
+const STARTED = ["training.started", { maxSteps: 1_200, time: at(0) }] as const;
+
+const log = (step: number, seconds: number, data: object = {}) =>
+  ["training.log", { step, time: at(seconds), ...data }] as const;
+
+function after(...events: (readonly [string, Record<string, unknown>])[]): JobProgress {
+  return events.reduce<JobProgress>((progress, [event, data]) => follow(progress, event, data), {});
+}
+
+/** The facts' values; their names are the same always. */
+function said(progress: JobProgress, status: Parameters<typeof factsOf>[1] = "running") {
+  const facts = factsOf(progress, status);
+  expect(facts.map(({ name }) => name)).toEqual([
+    ...["step", "elapsed", "time left", "tokens a second", "learning rate", "evalLoss"],
+  ]);
+  return facts.map(({ value }) => value);
+}
+
+test("what no event has said yet is a dash", () => {
+  expect(said({}, "queued")).toEqual(["–", "–", "–", "–", "–", "–"]);
+  expect(said(after(STARTED))).toEqual(["–", "0s", "–", "–", "–", "–"]);
+});
+
+test("a job in its midst says how far it is, and how long it will take at its pace", () => {
+  const progress = after(
+    STARTED,
+    log(1, 5),
+    log(601, 65, { tokensPerSecond: 12_345.6, learningRate: 0.0012345678, evalLoss: 1.5 }),
+  );
+  expect(said(progress)).toEqual([
+    ...["601 of 1,200", "1m 05s", "1m 00s", "12,346", "0.001235", "1.5, best 1.5"],
+  ]);
+});
+
+test("the last and the best evaluation are said, and a log without one keeps them", () => {
+  const progress = after(
+    STARTED,
+    log(1, 1, { evalLoss: 2 }),
+    log(2, 2, { evalLoss: 0.12345 }),
+    log(3, 3, { evalLoss: 0.5 }),
+    log(4, 4, { evalLoss: null }),
+  );
+  expect(said(progress).at(-1)).toBe("0.5, best 0.1235");
+});
+
+test("an ended job has no time left, and took until its last event", () => {
+  const ended = after(STARTED, log(1, 1), log(3, 3), ["training.completed", { time: at(90) }]);
+  expect(said(ended, "completed").slice(0, 3)).toEqual(["3 of 1,200", "1m 30s", "–"]);
+});
+
+test("the pace is that of this job, wherever it began", () => {
+  expect(said(after(STARTED, log(1_001, 1), log(1_101, 11)))[2]).toBe("10s");
+});
+
+test("nonsense in the data changes nothing that was known", () => {
+  const known = after(STARTED, log(1, 1, { learningRate: 0.5 }), log(2, 2));
+  const nonsense = {
+    step: "7",
+    time: "soon",
+    learningRate: null,
+    tokensPerSecond: {},
+    evalLoss: [],
+  };
+  expect(said(follow(known, "training.log", nonsense))).toEqual(said(known));
+  expect(said(after(["training.started", {}], ["training.log", {}]))[0]).toBe("–");
+});
