@@ -59,7 +59,7 @@ export function follow(
 /** The numbers among `found` replace what was known. */
 function keep(progress: JobProgress, found: Partial<Record<keyof JobProgress, unknown>>) {
   const numbers = Object.entries(found).filter(([, value]) => isNumber(value));
-  return { ...progress, ...Object.fromEntries(numbers) } as JobProgress;
+  return { ...progress, ...Object.fromEntries(numbers) };
 }
 
 /** The same facts in the same places, from a job's first event to its last. Pure. */
