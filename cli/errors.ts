@@ -9,6 +9,8 @@ const WRONG_USE = new Set<ErrorCode>([
   "NAME_INVALID",
   "HOST_INVALID",
   "TOKEN_INVALID",
+  "PROMPT_INVALID",
+  "JOB_NOT_FOUND",
 ]);
 
 /** Prints the error's sentence, and its stack under `DEBUG=kit`. Returns the exit code. */

@@ -1,6 +1,6 @@
 import { isArtifactPath } from "./artifactPath.ts";
 import { KitError } from "./error.ts";
-import type { EngineEvent, EventData } from "./event.ts";
+import type { Artifact, EngineEvent, EventData } from "./event.ts";
 import type { InferResult } from "./infer.ts";
 import { isRecord } from "./isRecord.ts";
 
@@ -63,6 +63,10 @@ export function asEngineEvent(engine: string, reported: unknown): EngineEvent {
   const isKnown = typeof event === "string" && Object.hasOwn(EVENTS, event);
   if (isKnown && fits(data, EVENTS[event as EngineEvent["event"]])) return reported as EngineEvent;
   throw invalid(`${engine} reported`, reported, "an event of a job");
+}
+
+export function isArtifact(value: unknown): value is Artifact {
+  return fits(value, EVENTS["checkpoint.saved"]);
 }
 
 /**

@@ -10,6 +10,8 @@ export type ErrorCode =
   | "IMPORT_STUCK"
   | "WRONG_KIT"
   | "NO_TRAINER"
+  | "JOB_NOT_FOUND"
+  | "PROMPT_INVALID"
   // Options and arguments
   | "OPTION_INVALID"
   | "CONFIG_INVALID"

@@ -1,15 +1,19 @@
 import { existsSync, readdirSync } from "node:fs";
 import { basename, join } from "node:path";
+import { readResult } from "../jobs/result.ts";
 import { ARTIFACTS, checkpointFolder, stepOfFolder } from "../protocol/artifactPath.ts";
 import { KitError } from "../protocol/error.ts";
 
 /**
- * Resolves a job's directory, or its `artifacts`, to the last checkpoint in it; any other stays as it is.
- * @throws KitError `CHECKPOINT_INVALID` for a job that has saved none
+ * Resolves a job's directory to its result or, until it is completed, to its last checkpoint; a
+ * folder `artifacts` to the last in it. Any other directory stays as it is.
+ * @throws KitError `CHECKPOINT_INVALID` for a job that has saved none, or whose result was deleted
  */
 export function findArtifact(directory: string): string {
   const isJob = existsSync(join(directory, "job.json"));
   if (!isJob && basename(directory) !== ARTIFACTS) return directory;
+  const result = isJob ? readResult(directory) : undefined;
+  if (result) return existing(join(directory, result.path));
   const parent = isJob ? join(directory, ARTIFACTS) : directory;
   const last = stepsIn(parent).at(-1);
   if (last !== undefined) return join(parent, checkpointFolder(last));
@@ -17,6 +21,14 @@ export function findArtifact(directory: string): string {
   throw new KitError(
     "CHECKPOINT_INVALID",
     `The job in ${directory} has saved no checkpoint. Wait for its first, or load another job's.`,
+  );
+}
+
+function existing(path: string): string {
+  if (existsSync(path)) return path;
+  throw new KitError(
+    "CHECKPOINT_INVALID",
+    `The job's result ${path} was deleted. Load another checkpoint.`,
   );
 }
 

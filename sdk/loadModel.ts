@@ -9,7 +9,7 @@ import { atCaller } from "./thrown.ts";
 
 /**
  * Loads a checkpoint to answer from: `await loadModel(".kit/jobs/<id>/artifacts/step-400")`.
- * A job's directory stands for its last checkpoint. Close the model when done.
+ * A job's directory stands for its result. Close the model when done.
  * @throws KitError `CHECKPOINT_INVALID` when the directory holds no checkpoint
  */
 export function loadModel(

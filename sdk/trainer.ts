@@ -7,12 +7,15 @@ import { type JobEvent, isFinalEvent } from "../protocol/event.ts";
 import type { Job } from "../protocol/job.ts";
 import type { Artifact } from "./artifact.ts";
 import { resolveConfig } from "./config.ts";
-import { type TrainerOptions, checkOptions } from "./options.ts";
+import { type CheckedOptions, type TrainerOptions, checkOptions } from "./options.ts";
 import { type JobResult, runJob } from "./runJob.ts";
 import { asError } from "./thrown.ts";
 
 /** The key of Kit's own access to a trainer's events, shared by every copy of Kit. */
 export const OBSERVE = Symbol.for("kit.trainer.observe");
+
+/** The key of Kit's own access to what a trainer was given, shared as above. */
+export const PREPARED = Symbol.for("kit.trainer.prepared");
 
 /** One training run, which starts once. */
 export interface Trainer {
@@ -34,6 +37,8 @@ export interface Trainer {
 
 export interface ObservableTrainer extends Trainer {
   [OBSERVE]: (observer: Observer) => void;
+  /** The config's paths are as the project wrote them. */
+  readonly [PREPARED]: Pick<CheckedOptions, "engine" | "config">;
 }
 
 /** A new job, and a way to fail it for errors outside of its callbacks. */
@@ -131,6 +136,7 @@ export function createTrainer(options: TrainerOptions): Trainer {
       observers.push(observer);
       if (started) observer.onCreated?.(started.created);
     },
+    [PREPARED]: checked,
   };
   return trainer;
 }

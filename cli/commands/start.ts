@@ -1,5 +1,4 @@
-import { DEFAULT_ENTRY, describeEarlyExit, noTrainer } from "../../protocol/entry.ts";
-import { KitError } from "../../protocol/error.ts";
+import { DEFAULT_ENTRY } from "../../protocol/entry.ts";
 import { FINAL_STATUS, isFinalEvent } from "../../protocol/event.ts";
 import { sourcePlace } from "../../sdk/thrown.ts";
 import { type ObservableTrainer, type Trainer, OBSERVE } from "../../sdk/trainer.ts";
@@ -10,10 +9,10 @@ import { ensureBundle, showPath } from "../bundle.ts";
 import { reportError } from "../errors.ts";
 import { EXIT_CODE } from "../exitCode.ts";
 import { onEndingSignal } from "../hangup.ts";
-import { loadTrainer } from "../load.ts";
+import { explainExit, loadEntry } from "../loadEntry.ts";
 import { createProgress } from "../progress.ts";
 import { enterProject } from "../project.ts";
-import { describeThrown, onUncaught } from "../thrown.ts";
+import { onUncaught } from "../thrown.ts";
 
 export async function start(
   entry: string | undefined,
@@ -25,8 +24,7 @@ export async function start(
   const project = enterProject(options.project);
   const recordEnd = endRecorder(project);
   const bundle = await ensureBundle(project, entry, (stale) => console.error(`kit: ${stale}`));
-  const trainer = await loadOrExplain(bundle, name, explain);
-  if (!trainer) throw new KitError("NO_TRAINER", noTrainer(name));
+  const trainer = await loadEntry(bundle, name, explain);
   const end = printEvents(trainer, project, recordEnd);
   onEndingSignal(() => {
     // The job has ended and its last callback still runs: a signal now stops that, too.
@@ -65,41 +63,19 @@ function exitOnSignals(explain: (code: number) => void): { stop: () => void } {
   return onEndingSignal(exit, ["SIGTERM", "SIGHUP"]);
 }
 
-/** Loading runs the project's code, which may end this process. */
-async function loadOrExplain(
-  bundle: string,
-  entry: string,
-  explain: (code: number) => void,
-): Promise<Trainer | undefined> {
-  const uncaught = onUncaught((thrown) => {
-    process.off("exit", explain);
-    process.exit(reportError(new Error(describeThrown(thrown), { cause: thrown })));
-  });
-  process.once("exit", explain);
-  try {
-    return await loadTrainer(bundle, entry);
-  } finally {
-    process.off("exit", explain);
-    uncaught.stop();
-  }
-}
-
-function explainExit(entry: string, code: number): void {
-  // For an unsettled await, Node passes another code than it sets.
-  const why = describeEarlyExit(entry, Number(process.exitCode ?? code));
-  console.error(`kit: ${why}`);
-  process.exitCode = EXIT_CODE.failed;
-}
-
 interface End {
   /** The ended job's status, once its last event is printed. */
   status?: RunEnd;
 }
 
-function printEvents(trainer: Trainer, project: string, recordEnd: (status: RunEnd) => void): End {
+function printEvents(
+  trainer: ObservableTrainer,
+  project: string,
+  recordEnd: (status: RunEnd) => void,
+): End {
   const end: End = {};
   let progress: ReturnType<typeof createProgress> | undefined;
-  (trainer as ObservableTrainer)[OBSERVE]({
+  trainer[OBSERVE]({
     onCreated({ job, config, directory, fail }) {
       progress = createProgress({ config, project, directory: showPath(project, directory) });
       console.log(`job ${job.id} ${job.name}`);

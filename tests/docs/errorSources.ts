@@ -7,7 +7,7 @@ const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const FOLDERS = ["protocol", "disk", "jobs", "engines", "sdk", "server", "cli", "src"];
 const CLASSES = new Set(["KitError"]);
 /** The texts of `kit --help` and of errors in its use. */
-const COMMANDS = "cli/kit.ts";
+const USAGE = /\/cli\/(kit\.ts|usage\/)/;
 /** Text of several words that begins and ends as a sentence does. */
 const SENTENCE = /^(?:[A-Z]|createTrainer|kit ui |\$\{entry\})\S* .* .*(?:[.?!]|with: \$\{.*\})$/s;
 
@@ -81,7 +81,7 @@ function errorOf(node: ts.Node): [Key, ts.Expression | undefined] | undefined {
 }
 
 function isSentence(node: ts.Node): node is ts.Expression {
-  if (node.getSourceFile().fileName === COMMANDS) return false;
+  if (USAGE.test(`/${node.getSourceFile().fileName}`)) return false;
   const isText = ts.isStringLiteralLike(node) || ts.isTemplateExpression(node);
   return isText && SENTENCE.test(node.getText().slice(1, -1));
 }

@@ -1,0 +1,34 @@
+import { createJobStore } from "../../jobs/store.ts";
+import { type Job, JOB_STATUSES } from "../../protocol/job.ts";
+import { printable } from "../printable.ts";
+import { enterProject } from "../project.ts";
+
+const STATUS_WIDTH = Math.max(...JOB_STATUSES.map((status) => status.length));
+
+/** Prints the jobs that the page lists, newest first. */
+export function jobs(options: { project: string }): void {
+  const project = enterProject(options.project);
+  const lines = createJobStore(project).list().map(jobLine);
+  if (lines.length > 0) console.log(lines.join("\n"));
+  else console.error(`no jobs in ${project} yet; kit start trains one`);
+}
+
+/** The name comes last: its width on a terminal is anyone's guess. */
+function jobLine({ id, name, status, createdAt }: Job): string {
+  return [status.padEnd(STATUS_WIDTH), id, localTime(createdAt), printable(name)].join("  ");
+}
+
+/** As `2026-11-22 00:30`. */
+function localTime(createdAt: string): string {
+  const time = new Date(createdAt);
+  if (Number.isNaN(time.getTime())) return "????-??-?? ??:??";
+  const [date, hour, minute] = [
+    [time.getFullYear(), time.getMonth() + 1, time.getDate()].map(twoDigits).join("-"),
+    ...[time.getHours(), time.getMinutes()].map(twoDigits),
+  ];
+  return `${date} ${hour}:${minute}`;
+}
+
+function twoDigits(value: number): string {
+  return String(value).padStart(2, "0");
+}

@@ -1,0 +1,59 @@
+import { KitError } from "../../protocol/error.ts";
+import { type InferRequest, isChatMessage } from "../../protocol/infer.ts";
+import { isRecord } from "../../protocol/isRecord.ts";
+
+/** What to ask, and how to print the answer. */
+export interface Question {
+  request: InferRequest;
+  print: (answer: string) => string;
+}
+
+export function plainQuestion(prompt: string): Question {
+  return { request: { prompt }, print: (answer) => answer };
+}
+
+/**
+ * A row as a dataset has it: a prompt with or without a completion, or a conversation. One that ends
+ * with the assistant's message is asked without it, so that the answer can be compared.
+ * @throws KitError `REQUEST_INVALID`
+ */
+export function rowQuestion(line: string): Question {
+  const row = parse(line);
+  return {
+    request: requestOf(row),
+    print: (answer) => JSON.stringify({ ...row, answer }),
+  };
+}
+
+function parse(line: string): Record<string, unknown> {
+  let row: unknown;
+  try {
+    row = JSON.parse(line);
+  } catch {
+    throw invalid("not valid JSON");
+  }
+  if (isRecord(row) && !Array.isArray(row)) return row;
+  throw invalid("not a JSON object");
+}
+
+function requestOf({ messages, prompt }: Record<string, unknown>): InferRequest {
+  if (messages === undefined) {
+    if (typeof prompt === "string") return { prompt };
+    throw invalid(prompt === undefined ? 'no "prompt" or "messages"' : '"prompt" is not a string');
+  }
+  if (!Array.isArray(messages) || !messages.every(isChatMessage)) {
+    throw invalid(
+      '"messages" is not a list of { "role": "system", "user" or "assistant", "content": a string }',
+    );
+  }
+  const asked = messages.at(-1)?.role === "assistant" ? messages.slice(0, -1) : messages;
+  if (asked.length === 0) throw invalid('"messages" has no question');
+  return { messages: asked };
+}
+
+function invalid(problem: string): KitError {
+  return new KitError(
+    "REQUEST_INVALID",
+    `${problem}. Write {"prompt":"…"} or {"messages":[{"role":"user","content":"…"}]}.`,
+  );
+}

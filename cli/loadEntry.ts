@@ -1,0 +1,39 @@
+import { describeEarlyExit, noTrainer } from "../protocol/entry.ts";
+import { KitError } from "../protocol/error.ts";
+import type { ObservableTrainer } from "../sdk/trainer.ts";
+import { reportError } from "./errors.ts";
+import { EXIT_CODE } from "./exitCode.ts";
+import { loadTrainer } from "./load.ts";
+import { describeThrown, onUncaught } from "./thrown.ts";
+
+/**
+ * Imports a bundle, whose code may end this process; the reason is then printed.
+ * @param entry the bundle's source, as errors name it
+ * @throws KitError `NO_TRAINER`, `IMPORT_FAILED`, `IMPORT_STUCK`
+ */
+export async function loadEntry(
+  bundle: string,
+  entry: string,
+  explain: (code: number) => void = (code) => explainExit(entry, code),
+): Promise<ObservableTrainer> {
+  const uncaught = onUncaught((thrown) => {
+    process.off("exit", explain);
+    process.exit(reportError(new Error(describeThrown(thrown), { cause: thrown })));
+  });
+  process.once("exit", explain);
+  try {
+    const trainer = await loadTrainer(bundle, entry);
+    if (!trainer) throw new KitError("NO_TRAINER", noTrainer(entry));
+    return trainer as ObservableTrainer;
+  } finally {
+    process.off("exit", explain);
+    uncaught.stop();
+  }
+}
+
+export function explainExit(entry: string, code: number): void {
+  // For an unsettled await, Node passes another code than it sets.
+  const why = describeEarlyExit(entry, Number(process.exitCode ?? code));
+  console.error(`kit: ${why}`);
+  process.exitCode = EXIT_CODE.failed;
+}

@@ -1,0 +1,12 @@
+/** C0 and C1 control characters, and the marks that change the direction of the text around them. */
+const CONTROL = /[\u0000-\u001f\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
+
+const SHORT: Record<string, string> = { "\n": "\\n", "\r": "\\r", "\t": "\\t" };
+
+/** Text that a terminal shows and does not obey: control characters are spelt out. */
+export function printable(text: string): string {
+  return text.replace(
+    CONTROL,
+    (found) => SHORT[found] ?? `\\u${found.charCodeAt(0).toString(16).padStart(4, "0")}`,
+  );
+}

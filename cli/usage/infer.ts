@@ -1,0 +1,42 @@
+import type { Command } from "commander";
+import type { infer } from "../commands/infer.ts";
+import { examples } from "./examples.ts";
+import { parseMaxTokens, parseSeed, parseTemperature, parseTopP, projectOption } from "./values.ts";
+
+export function addInfer(program: Command): void {
+  program
+    .command("infer")
+    .description("ask a trained model")
+    .argument("<model>", "a job's id, its beginning, or latest; or a checkpoint's folder")
+    .argument("[prompt]", "the question; without it, each line of the input is one")
+    .option("--jsonl", "read rows as a dataset has them; print each with its answer")
+    .option(
+      "--max-tokens <n>",
+      "most tokens of an answer (default: the model's context)",
+      parseMaxTokens,
+    )
+    .option(
+      "--temperature <n>",
+      "0 always takes the likeliest token (default: 0)",
+      parseTemperature,
+    )
+    .option(
+      "--top-p <n>",
+      "sample among the likeliest tokens of this probability (default: 1)",
+      parseTopP,
+    )
+    .option("--seed <n>", "seed of the sampling (default: 0)", parseSeed)
+    .addOption(projectOption())
+    .addHelpText(
+      "after",
+      examples({
+        'kit infer latest "7th of March 1998"': "ask the newest job's model",
+        "kit infer latest < questions.txt": "answer each line",
+        "kit infer latest --jsonl < rows.jsonl": "add an answer to each row",
+      }),
+    )
+    .action(async (...input: Parameters<typeof infer>) => {
+      const { infer } = await import("../commands/infer.ts");
+      await infer(...input);
+    });
+}

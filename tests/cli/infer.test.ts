@@ -1,0 +1,201 @@
+import { spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { mkdirSync, mkdtempSync, realpathSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { rowQuestion } from "../../cli/infer/question.ts";
+import { parseMaxTokens, parseSeed, parseTemperature, parseTopP } from "../../cli/usage/values.ts";
+import { createJobStore } from "../../jobs/store.ts";
+import { CLI, TINY_DATA, tinySource } from "../kit.ts";
+import { spawnProcess } from "../process.ts";
+import { createProject } from "../project.ts";
+
+/** The one project whose trained model every test asks. */
+const project = realpathSync(mkdtempSync(join(tmpdir(), "kit-infer-")));
+let id = "";
+
+function kit(args: string[], input = "", cwd = project) {
+  const { status, stdout, stderr } = spawnSync(process.execPath, [CLI, ...args], { cwd, input });
+  return { code: status, stdout: String(stdout), stderr: String(stderr) };
+}
+
+/** The answers to rows, by the model of the newest job. */
+function answersOf(rows: object[]): unknown[] {
+  const input = rows.map((row) => JSON.stringify(row)).join("\n");
+  const { code, stdout, stderr } = kit(["infer", "latest", "--jsonl", "--max-tokens", "8"], input);
+  expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+  return stdout
+    .trimEnd()
+    .split("\n")
+    .map((line) => JSON.parse(line) as unknown);
+}
+
+beforeAll(() => {
+  mkdirSync(join(project, "src/kit"), { recursive: true });
+  writeFileSync(join(project, "src/kit/index.ts"), tinySource({ options: "learningRate: 0.1," }));
+  writeFileSync(join(project, "data.jsonl"), TINY_DATA);
+  expect(kit(["start"]).code).toBe(0);
+  id = createJobStore(project).list()[0]?.id ?? "";
+});
+afterAll(() => rmSync(project, { recursive: true, force: true }));
+
+describe("kit infer", () => {
+  it("answers a prompt with the job's last artifact, and prints nothing else on stdout", () => {
+    const step4 = `.kit/jobs/${id}/artifacts/step-4`;
+    const ask = (model: string) => kit(["infer", model, "1", "--max-tokens", "8"]);
+    const answer = ask(id);
+    const [row] = answersOf([{ prompt: "1" }]) as [{ answer: string }];
+    expect(answer).toEqual({ code: 0, stdout: `${row.answer}\n`, stderr: "" });
+    for (const named of ["latest", id.slice(0, -2), step4]) expect(ask(named)).toEqual(answer);
+  });
+
+  it("keeps each row and adds the answer; a conversation is asked without its last answer", () => {
+    const user = { role: "user", content: "1" };
+    const messages = [user, { role: "assistant", content: "the right one" }];
+    const rows = [
+      { id: 7, prompt: "1", completion: "\u2028 1" },
+      { messages },
+      { messages: [user] },
+      { prompt: "2", answer: "old" },
+    ];
+    const answered = answersOf(rows) as { answer: string }[];
+    expect(answered).toEqual(rows.map((row) => ({ ...row, answer: expect.any(String) })));
+    const [first, second, third] = answered.map(({ answer }) => answer);
+    expect([second, third]).toEqual([first, first]);
+  });
+
+  it("answers each line of its input, whatever ends it, and passes the sampling on", () => {
+    const options = ["infer", "latest", "--max-tokens", "3", "--temperature", "9", "--top-p", ".9"];
+    const sampled = (seed: number) => kit([...options, "--seed", `${seed}`], "\uFEFF1\r\n\n1");
+    const { code, stdout } = sampled(1);
+    expect(code).toBe(0);
+    expect(stdout.slice(0, stdout.length / 2)).toBe(stdout.slice(stdout.length / 2));
+    expect(sampled(1).stdout).toBe(stdout);
+    expect(sampled(2).stdout).not.toBe(stdout);
+  });
+
+  it.each([
+    ["{oops", /^not valid JSON\. Write /],
+    ['["1"]', /^not a JSON object\. Write /],
+    ['{"text":"1"}', /^no "prompt" or "messages"\. Write /],
+    ['{"prompt":1}', /^"prompt" is not a string\. Write /],
+    ['{"messages":[{"role":"me"}]}', /^"messages" is not a list of .*\. Write /],
+    ['{"messages":[{"role":"assistant","content":""}]}', /^"messages" has no question\. Write /],
+  ])("says what is wrong with a row: %s", (row, message) => {
+    expect(() => rowQuestion(row)).toThrow(message);
+  });
+
+  it.each([
+    ['{"prompt":"1"}\n\n{oops', "line 3: not valid JSON."],
+    [`{"prompt":"1"}\n{"prompt":"${"x".repeat(40)}"}`, "line 2: The prompt has 44 tokens, and"],
+  ])("names the line of a bad row, after the answers before it: %s", (input, message) => {
+    const { code, stdout, stderr } = kit(["infer", id, "--jsonl", "--max-tokens", "1"], input);
+    expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringContaining(message) });
+    expect(stderr.split("\n")).toHaveLength(2);
+    expect(stdout.split("\n")).toHaveLength(2);
+  });
+
+  it.each([
+    [["nothing", "1"], 2, "There is no job and no folder nothing in "],
+    [["1999", "1"], 2, "There is no job and no folder 1999 in "],
+    [["latest"], 2, "There is no question on stdin."],
+    [["latest", "1", "--jsonl"], 2, "--jsonl reads its rows from stdin."],
+    [["latest", "1", "--top-p", "0"], 2, "It must be a number above 0 and at most 1."],
+    [["src/kit", "1"], 1, "There is no "],
+    [["latest", "x".repeat(40)], 1, "The prompt has 44 tokens, and the model's context is 32."],
+  ])("is one sentence and an exit code for %j", (args, code, message) => {
+    const ended = kit(["infer", ...args]);
+    expect(ended).toMatchObject({ code, stdout: "", stderr: expect.stringContaining(message) });
+    expect(ended.stderr.split("\n")).toHaveLength(2);
+  });
+
+  it("says which ids an ambiguous one could be, and what a deleted result was", () => {
+    const root = join(project, ".kit/jobs");
+    const other = join(root, `${id.slice(0, -4)}zzzz`);
+    mkdirSync(other);
+    writeFileSync(join(other, "job.json"), '{"name":"x","createdAt":"2026-11-22T00:00:00Z"}');
+    expect(kit(["infer", id.slice(0, 8), "1"])).toMatchObject({
+      code: 2,
+      stderr: `kit: The ids of 2 jobs begin with ${id.slice(0, 8)}. Write more of the id, or "latest".\n`,
+    });
+    expect(kit(["infer", "latest", "1"])).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining(`The job in ${other} has saved no checkpoint.`),
+    });
+    rmSync(other, { recursive: true });
+
+    const artifact = join(root, id, "artifacts/step-4");
+    renameSync(artifact, `${artifact}-away`);
+    const { code, stderr } = kit(["infer", "latest", "1"]);
+    renameSync(`${artifact}-away`, artifact);
+    expect({ code, stderr }).toEqual({
+      code: 1,
+      stderr: `kit: The job's result ${artifact} was deleted. Load another checkpoint.\n`,
+    });
+  });
+
+  it.each([
+    [parseMaxTokens, ["1", "4096"], ["0", "1.5", "x", "", "-1", "1e3"]],
+    [parseTemperature, ["0", ".5", "2"], ["-1", "hot", "1.", "Infinity"]],
+    [parseTopP, ["0.1", "1"], ["0", "1.1"]],
+    [parseSeed, ["0", "42"], ["0.5", "9007199254740993"]],
+  ])("takes sampling options that the model can use, and no others: %o", (parse, right, wrong) => {
+    for (const text of right) expect(parse(text)).toBe(Number(text));
+    for (const text of wrong) expect(() => parse(text)).toThrow("It must be ");
+  });
+
+  it("answers with the engine that trained the job, if the project still has it", () => {
+    const mine = createProject({
+      "src/kit/index.ts": tinySource({
+        before: "setInterval(() => {}, 1000);",
+        options: `engine: {
+          name: "mine",
+          prepare: (asked: object) => asked,
+          train: () => undefined,
+          load: async (path: string) => ({
+            infer: async () => ({ text: "mine", finishReason: "stop", tokens: 1 }),
+            close: async () => {},
+          }),
+        } as never,`,
+      }),
+    });
+    const job = join(mine, ".kit/jobs", id);
+    mkdirSync(join(job, "artifacts/step-1"), { recursive: true });
+    const file = {
+      name: "x",
+      createdAt: "2026-11-22T00:00:00Z",
+      config: { engine: { name: "mine" } },
+    };
+    writeFileSync(join(job, "job.json"), JSON.stringify(file));
+    expect(kit(["infer", "latest", "1"], "", mine)).toMatchObject({ code: 0, stdout: "mine\n" });
+  });
+
+  it("ends when nobody reads the other answers", () => {
+    const command = `yes 1 | "${process.execPath}" "${CLI}" infer latest --max-tokens 1 | head -c 1`;
+    const shell = spawnSync("bash", ["-c", `${command}; echo "\${PIPESTATUS[1]}"`], {
+      cwd: project,
+    });
+    expect(String(shell.stdout).slice(-2)).toBe("0\n");
+    expect(String(shell.stderr)).toBe("");
+  });
+
+  it("asks on a terminal, goes on after a question that is too long, and ends at Ctrl-C", async () => {
+    const command = `cd "${project}" && "${process.execPath}" "${CLI}" infer latest --max-tokens 1`;
+    const { child } = spawnProcess("script", ["-qec", command, "/dev/null"]);
+    const ended = once(child, "exit");
+    let printed = "";
+    child.stdout?.on("data", (chunk) => (printed += String(chunk)));
+    const prompts = async (count: number) => {
+      while (printed.split("> ").length <= count) await once(child.stdout!, "data");
+    };
+    await prompts(1);
+    child.stdin?.write(`${"x".repeat(40)}\r`);
+    await prompts(2);
+    expect(printed).toContain("The prompt has 44 tokens");
+    child.stdin?.write("1\r");
+    await prompts(3);
+    child.stdin?.write("\u0003");
+    expect((await ended)[0]).toBe(130);
+  });
+});

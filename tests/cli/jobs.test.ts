@@ -1,0 +1,45 @@
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { COMPLETED, STARTED, createJob } from "../jobs.ts";
+import { runKit } from "../kit.ts";
+import { createProject } from "../project.ts";
+
+const ZONE = { TZ: "Asia/Tokyo" };
+
+test("kit jobs lists what the page lists, newest first: status, id, local time and name", async () => {
+  const project = createProject();
+  const error = "no room";
+  const jobs = [
+    createJob(project, "日付 dates 🗓", [STARTED, COMPLETED]),
+    createJob(project, "\u001b[31mred\u001b[0m", [
+      STARTED,
+      { event: "training.failed", data: { error } },
+    ]),
+    createJob(project, "a".repeat(120), [STARTED]),
+    createJob(project, "later"),
+  ].map(({ job, directory }) => ({ id: job.id, path: join(directory, "job.json") }));
+  for (const [n, { path }] of jobs.entries()) {
+    const file = JSON.parse(readFileSync(path, "utf8")) as object;
+    const createdAt = `2026-11-2${n}T20:05:00.000Z`;
+    writeFileSync(path, JSON.stringify({ ...file, createdAt }));
+  }
+  const { code, stdout, stderr } = await runKit(project, ["jobs"], ZONE);
+  const [completed, failed, running, queued] = jobs.map(({ id }) => id);
+  expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+  expect(stdout).toBe(`\
+queued     ${queued}  2026-11-24 05:05  later
+running    ${running}  2026-11-23 05:05  ${"a".repeat(120)}
+failed     ${failed}  2026-11-22 05:05  \\u001b[31mred\\u001b[0m
+completed  ${completed}  2026-11-21 05:05  日付 dates 🗓
+`);
+});
+
+test("kit jobs says on stderr that there are none, so that a script counts no line", async () => {
+  const project = createProject();
+  expect(await runKit(project, ["jobs"])).toEqual({
+    code: 0,
+    stdout: "",
+    stderr: `no jobs in ${project} yet; kit start trains one\n`,
+  });
+});
