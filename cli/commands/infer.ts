@@ -27,7 +27,7 @@ export async function infer(
   if (prompt !== undefined && jsonl) {
     throw new KitError(
       "PROMPT_INVALID",
-      "--jsonl reads its rows from stdin. Leave out the prompt, or --jsonl.",
+      "--jsonl reads rows from stdin. Pass a prompt or --jsonl, not both.",
     );
   }
   const project = enterProject(folder);

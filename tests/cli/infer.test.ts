@@ -100,7 +100,7 @@ describe("kit infer", () => {
     [["nothing", "1"], 2, "There is no job and no folder nothing in "],
     [["1999", "1"], 2, "There is no job and no folder 1999 in "],
     [["latest"], 2, "There is no question on stdin."],
-    [["latest", "1", "--jsonl"], 2, "--jsonl reads its rows from stdin."],
+    [["latest", "1", "--jsonl"], 2, "--jsonl reads rows from stdin."],
     [["latest", "1", "--top-p", "0"], 2, "It must be a number above 0 and at most 1."],
     [["src/kit", "1"], 1, "There is no "],
     [["latest", "x".repeat(40)], 1, "The prompt has 44 tokens, and the model's context is 32."],

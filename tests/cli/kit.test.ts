@@ -14,7 +14,7 @@ describe("kit", () => {
     expect(stdout).not.toContain("manifest");
   });
 
-  it.each(["", "init", "build", "start", "ui"])(
+  it.each(["", "init", "build", "start", "ui", "jobs", "infer"])(
     "%s --help gives examples, of commands and options that there are",
     async (command) => {
       const { stdout } = await runKit("/", [...(command ? [command] : []), "--help"]);
@@ -24,7 +24,7 @@ describe("kit", () => {
       for (const line of lines) {
         // No npx, which fetches another package named kit where this one is not installed.
         expect(line).toMatch(
-          new RegExp(`^  (kit build && )?kit ${command || "(init|start|ui)"}( \\S+)*  +\\S`),
+          new RegExp(`^  (kit build && )?kit ${command || "(init|start|ui|infer)"}( \\S+)*  +\\S`),
         );
         for (const option of line.match(/ --[a-z-]+/g) ?? []) expect(help).toContain(option);
       }

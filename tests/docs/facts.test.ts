@@ -77,7 +77,7 @@ test.each(COMMANDS)("cli.md has the options of kit %s", async (command) => {
   const { stdout } = await runKit(ROOT, [command, "--help"]);
   const [, usage = ""] = /^Usage: kit \w+ \[options\] ?(.*)$/m.exec(stdout) ?? [];
   const options = [...stdout.matchAll(/^ {2}(-.+?)(?: {2,}|$)/gm)].map(([, option]) => option);
-  const heading = `## ${`kit ${command} ${usage}`.trim()}`;
+  const heading = `## ${`kit ${command} ${usage}`.trim().replace("<", "\\<")}`;
   const shown = rowsOf(readPage("cli.md"), heading).flatMap(([option]) => codeIn(option));
   expect([...shown, "-h, --help"].toSorted()).toEqual(options.toSorted());
 });

@@ -13,7 +13,7 @@ import { promisify } from "node:util";
 import { expect, test } from "vitest";
 import { parseRow } from "../../engines/dataset/row.ts";
 import { createJobStore } from "../../jobs/store.ts";
-import { CLI, createTinyProject, startKit } from "../kit.ts";
+import { CLI, TINY_DATA, createTinyProject, startKit } from "../kit.ts";
 import { createProject } from "../project.ts";
 import { typecheck } from "../types/compiler.ts";
 import { type Snippet, ROOT, codeIn, readPage, rowsOf, snippetsOf } from "./snippets.ts";
@@ -152,7 +152,7 @@ test.each(TRAINING_PAGES)("what %s shows is trained", { timeout: LIMIT_MS }, asy
 });
 
 test("the other pages' snippets do what the pages say", { timeout: LIMIT_MS }, async () => {
-  const project = createTinyProject();
+  const project = createTinyProject(undefined, { "data/heldout.jsonl": TINY_DATA });
   const bench = createBench(project);
   await bench.use({ language: "sh", code: "npx kit start" });
   await bench.openUi();
