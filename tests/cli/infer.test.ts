@@ -88,7 +88,7 @@ describe("kit infer", () => {
 
   it.each([
     ['{"prompt":"1"}\n\n{oops', "line 3: not valid JSON."],
-    [`{"prompt":"1"}\n{"prompt":"${"x".repeat(40)}"}`, "line 2: The prompt has 44 tokens, and"],
+    [`{"prompt":"1"}\n{"prompt":"${"x".repeat(40)}"}`, "line 2: The prompt has 44 tokens, "],
   ])("names the line of a bad row, after the answers before it: %s", (input, message) => {
     const { code, stdout, stderr } = kit(["infer", id, "--jsonl", "--max-tokens", "1"], input);
     expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringContaining(message) });
@@ -103,7 +103,7 @@ describe("kit infer", () => {
     [["latest", "1", "--jsonl"], 2, "--jsonl reads rows from stdin."],
     [["latest", "1", "--top-p", "0"], 2, "It must be a number above 0 and at most 1."],
     [["src/kit", "1"], 1, "There is no "],
-    [["latest", "x".repeat(40)], 1, "The prompt has 44 tokens, and the model's context is 32."],
+    [["latest", "x".repeat(40)], 1, "The prompt has 44 tokens, which leaves no room"],
   ])("is one sentence and an exit code for %j", (args, code, message) => {
     const ended = kit(["infer", ...args]);
     expect(ended).toMatchObject({ code, stdout: "", stderr: expect.stringContaining(message) });
