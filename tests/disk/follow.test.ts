@@ -102,3 +102,13 @@ test.each(["first", "second"])(
     expect(Buffer.concat(chunks).toString()).toBe("alast words");
   },
 );
+
+test("each tick comes before the question whether the writer has ended", async () => {
+  const path = join(createProject(), "log");
+  writeFileSync(path, "a\n");
+  let ticks = 0;
+  const chunks: string[] = [];
+  const options = { onTick: () => void ticks++, ended: () => ticks === 3 };
+  for await (const chunk of followFile(path, options)) chunks.push(String(chunk));
+  expect([ticks, chunks]).toEqual([3, ["a\n"]]);
+});
