@@ -1,9 +1,9 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import type { EngineEvent } from "../../../protocol/event.ts";
 import { run, tinyConfig } from "./run.ts";
-import { scratchDirectory } from "./scratch.ts";
+import { jsonl, scratchDirectory, scratchFile } from "./scratch.ts";
 
 const ENDLESS = { maxSteps: 1_000_000, saveSteps: 1_000_000 };
 
@@ -25,15 +25,25 @@ test("aborting ends the run with the reason, and no event follows", async () => 
   expect(events.at(-1)).toMatchObject({ event: "training.log", data: { step: 3 } });
 });
 
-test("aborting while the first step compiles does not wait for it", async () => {
+test.each(["1", "3"])("aborting ends a step in its midst, on %s threads", async (threads) => {
+  process.env["KIT_THREADS"] = threads;
+  onTestFinished(() => void delete process.env["KIT_THREADS"]);
   const controller = new AbortController();
   const events: EngineEvent[] = [];
-  const model = { layers: 12, heads: 2, width: 32, context: 48 };
   const onEvent = (event: EngineEvent) => {
     events.push(event);
-    if (event.event === "training.started") controller.abort();
+    if (event.event === "training.started") setImmediate(() => controller.abort());
   };
-  const running = run(tinyConfig({ ...ENDLESS, model }), { signal: controller.signal, onEvent });
+  // A step would take far longer than a test may.
+  const path = scratchFile("train.jsonl", jsonl([{ text: "a".repeat(1000) }]));
+  const config = tinyConfig({
+    ...ENDLESS,
+    model: { layers: 2, heads: 4, width: 128, context: 1024 },
+    dataset: { type: "jsonl", path },
+    batchSize: 4,
+    gradientAccumulationSteps: 500,
+  });
+  const running = run(config, { signal: controller.signal, onEvent });
   await expect(running).rejects.toMatchObject({ name: "AbortError" });
   expect(events.map(({ event }) => event)).toEqual(["training.started"]);
 });
