@@ -1,8 +1,10 @@
 import { once } from "node:events";
-import { mkdirSync, readFileSync, realpathSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, readdirSync, realpathSync, writeFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { delimiter, join, resolve } from "node:path";
-import { NPM, run, start } from "./packed.ts";
+import { availableSimd } from "../engines/embedded/kernels/simd.ts";
+import type { TrainConfig } from "../protocol/trainConfig.ts";
+import { NPM, ROOT, run, start } from "./packed.ts";
 
 /** Shell words that run `kit` of a tarball in a folder that has nothing, by each package manager. */
 const KIT_OF: Record<string, (tarball: string) => string> = {
@@ -31,6 +33,8 @@ export interface Row {
   types?: number;
   "first answer": number;
   training: number;
+  /** The engine's tests: by a Node whose kernels use other instructions than the one that runs here. */
+  tests?: number;
 }
 
 /**
@@ -71,18 +75,16 @@ export async function walk(
     (await timed(() => shell(demo, uiWords.replace("ui", "typecheck"))))[1];
   const types = isNode ? undefined : await typecheck();
   const page = await openPage(demo, uiWords, env);
-  try {
-    const [, training] = await timed(() => train(page.url));
-    return {
-      init: initSeconds,
-      install: installSeconds,
-      ...(types !== undefined && { types }),
-      "first answer": page.seconds,
-      training,
-    };
-  } finally {
-    await page.stop();
-  }
+  const [, training] = await timed(() => train(page.url)).finally(page.stop);
+  const tests = isNode ? await testKernels(name, demo, env) : undefined;
+  return {
+    init: initSeconds,
+    install: installSeconds,
+    ...(types !== undefined && { types }),
+    "first answer": page.seconds,
+    training,
+    ...(tests !== undefined && { tests }),
+  };
 }
 
 /** Installs a tool without touching the machine's own. Returns the folder of its programs. */
@@ -153,6 +155,29 @@ async function openPage(demo: string, words: string, env: Record<string, string 
 async function train(url: string): Promise<void> {
   const output = await (await fetch(`${url}api/train`, { method: "POST" })).text();
   if (!/^completed in /m.test(output)) throw new Error(output);
+}
+
+/** What the instructions of the kernels change. */
+const KERNEL_TESTS = ["kernels", "model", "train"].map((room) => `tests/engines/embedded/${room}`);
+const FIRST_WITH_RELAXED_SIMD = 22;
+
+/** The seconds that the engine's tests took; undefined if the Node that runs here tests the same. */
+async function testKernels(
+  name: string,
+  demo: string,
+  env: Record<string, string | undefined>,
+): Promise<number | undefined> {
+  const jobs = join(demo, ".kit", "jobs");
+  const [id = ""] = readdirSync(jobs);
+  const job = readJson(join(jobs, id, "job.json")) as { config: TrainConfig };
+  const major = Number(/@(\d+)/.exec(name)?.[1]);
+  const expected = major < FIRST_WITH_RELAXED_SIMD ? "plain" : "relaxed";
+  const { simd } = job.config.engine;
+  if (simd !== expected) throw new Error(`${name} trains with ${simd} SIMD`);
+  if (simd === availableSimd()) return undefined;
+  const vitest = ["node", join("node_modules", "vitest", "vitest.mjs"), "run"];
+  const outside = { ...env, NODE_ENV: undefined, VITEST: undefined, VITEST_POOL_ID: undefined };
+  return (await timed(() => run(ROOT, [...vitest, ...KERNEL_TESTS], outside)))[1];
 }
 
 async function timed<T>(step: () => Promise<T>): Promise<[T, seconds: number]> {
