@@ -14,6 +14,8 @@ export default defineConfig({
     maxWorkers: 4,
     // Files of a worker share their modules and the browser: a test leaves both as it found them.
     isolate: false,
+    // A training's helper threads would take the time of the tests beside it.
+    env: { KIT_THREADS: "1" },
     sequence: { sequencer: LongestFirst },
     // What is awaited comes when a busy machine gets round to it.
     expect: { poll: { timeout: 20_000 } },

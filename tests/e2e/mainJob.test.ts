@@ -39,7 +39,8 @@ function edit(project: string, file: string, changes: [RegExp, string][]): void 
 
 test("a click trains the quickstart for real: output, list, live curve, completed job, reload", async () => {
   const project = await createQuickstart();
-  const { url } = await startKitUi(project);
+  // On as many threads as a user's.
+  const { url } = await startKitUi(project, 0, { env: { KIT_THREADS: undefined } });
   const page = await openPage(url);
   const button = runButton(page);
   const output = page.getByLabel("Output of kit start");

@@ -2,14 +2,14 @@ import { readFileSync } from "node:fs";
 import { syncBuiltinESMExports } from "node:module";
 import { join } from "node:path";
 import threads, { type Worker, type WorkerOptions } from "node:worker_threads";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import type { EngineEvent } from "../../../../protocol/event.ts";
 import { losses, run, tinyConfig } from "../run.ts";
 
 /** Sets `KIT_THREADS` until the test ends. */
-function useThreads(count: number) {
-  process.env["KIT_THREADS"] = String(count);
-  onTestFinished(() => void delete process.env["KIT_THREADS"]);
+function useThreads(count: number | string) {
+  vi.stubEnv("KIT_THREADS", String(count));
+  onTestFinished(() => void vi.unstubAllEnvs());
 }
 
 /** Not the import, which follows `threads.Worker` as it changes. */
@@ -73,8 +73,7 @@ test("a helper thread that cannot start fails the training in one sentence", asy
 });
 
 test("a KIT_THREADS that is no count of threads is one sentence", async () => {
-  process.env["KIT_THREADS"] = "many";
-  onTestFinished(() => void delete process.env["KIT_THREADS"]);
+  useThreads("many");
   await expect(run(tinyConfig())).rejects.toMatchObject({
     code: "CONFIG_INVALID",
     message: 'KIT_THREADS must be a whole number from 1 to 64, not "many".',
