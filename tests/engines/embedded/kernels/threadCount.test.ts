@@ -1,7 +1,9 @@
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { quota, threadCount } from "../../../../engines/embedded/kernels/threadCount.ts";
 
 test("there are as many threads as cores, less one when there are more than four", () => {
+  vi.stubEnv("KIT_THREADS", undefined);
+  onTestFinished(() => void vi.unstubAllEnvs());
   expect([1, 2, 4, 5, 16].map((cores) => threadCount(undefined, cores))).toEqual([1, 2, 4, 4, 15]);
   expect(threadCount("", 2)).toBe(2);
 });
