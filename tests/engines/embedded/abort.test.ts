@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import type { EngineEvent } from "../../../protocol/event.ts";
 import { run, tinyConfig } from "./run.ts";
 import { jsonl, scratchDirectory, scratchFile } from "./scratch.ts";
@@ -26,8 +26,8 @@ test("aborting ends the run with the reason, and no event follows", async () => 
 });
 
 test.each(["1", "3"])("aborting ends a step in its midst, on %s threads", async (threads) => {
-  process.env["KIT_THREADS"] = threads;
-  onTestFinished(() => void delete process.env["KIT_THREADS"]);
+  vi.stubEnv("KIT_THREADS", threads);
+  onTestFinished(() => void vi.unstubAllEnvs());
   const controller = new AbortController();
   const events: EngineEvent[] = [];
   const onEvent = (event: EngineEvent) => {
