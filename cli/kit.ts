@@ -6,6 +6,7 @@ import { keepHangupIgnored } from "./hangup.ts";
 import { packageVersion } from "./packages/own.ts";
 import { examples } from "./usage/examples.ts";
 import { addBuild } from "./usage/build.ts";
+import { addCheck } from "./usage/check.ts";
 import { addInfer } from "./usage/infer.ts";
 import { addInit } from "./usage/init.ts";
 import { addJobs } from "./usage/jobs.ts";
@@ -30,7 +31,7 @@ const program = new Command("kit")
   );
 
 // Each imports its command when it runs, so that `kit --help` loads none of them.
-for (const add of [addInit, addBuild, addStart, addUi, addJobs, addInfer, addManifest]) {
+for (const add of [addInit, addBuild, addCheck, addStart, addUi, addJobs, addInfer, addManifest]) {
   add(program);
 }
 

@@ -1,6 +1,7 @@
 import type { EngineEvent } from "./event.ts";
 import type { InferRequest, InferResult } from "./infer.ts";
 import type { AskedConfig, TrainConfig } from "./trainConfig.ts";
+import type { TrainingCheck } from "./trainingCheck.ts";
 
 /** A saved model, ready to answer. */
 export interface LoadedModel {
@@ -22,6 +23,11 @@ export interface TrainOptions {
   onNote?: (text: string) => void;
 }
 
+export interface CheckOptions extends Pick<TrainOptions, "onNote"> {
+  /** As `prepare` returned it, with absolute paths. */
+  config: TrainConfig;
+}
+
 /**
  * Trains models and answers from them. Every engine passes the tests of `tests/engines/contract.ts`.
  * Its caller checks its reports, because an engine may be another program.
@@ -35,6 +41,11 @@ export interface Engine {
    * @throws KitError `MODEL_UNKNOWN`, `MODEL_INVALID`, `CONFIG_INVALID` naming the option
    */
   prepare: (asked: AskedConfig) => TrainConfig;
+  /**
+   * Reads what a training would, and trains nothing.
+   * @throws KitError with which `train` would refuse
+   */
+  check: (options: CheckOptions) => Promise<TrainingCheck>;
   /**
    * Trains a model; resolves when its last checkpoint is saved.
    * @throws KitError `DATASET_UNREADABLE`, `DATASET_INVALID`, or another code of a training

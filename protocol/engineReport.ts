@@ -2,6 +2,7 @@ import { isArtifactPath } from "./artifactPath.ts";
 import { KitError } from "./error.ts";
 import type { Artifact, EngineEvent, EventData } from "./event.ts";
 import type { InferResult } from "./infer.ts";
+import type { Piece, TrainingCheck } from "./trainingCheck.ts";
 import { isRecord } from "./isRecord.ts";
 
 type Check = (value: unknown) => boolean;
@@ -63,6 +64,26 @@ export function asEngineEvent(engine: string, reported: unknown): EngineEvent {
   const isKnown = typeof event === "string" && Object.hasOwn(EVENTS, event);
   if (isKnown && fits(data, EVENTS[event as EngineEvent["event"]])) return reported as EngineEvent;
   throw invalid(`${engine} reported`, reported, "an event of a job");
+}
+
+const CHECK: Fields<TrainingCheck> = {
+  started: (value) => fits(value, EVENTS["training.started"]),
+  learnedTokens: isCount,
+  longestRow: isCount,
+  memoryBytes: isCount,
+  firstRow: (value) => Array.isArray(value) && value.every((piece) => fits(piece, PIECE)),
+};
+
+const isBoolean: Check = (value) => typeof value === "boolean";
+const PIECE: Fields<Piece> = { text: isText, isLearned: isBoolean, isSpecial: isBoolean };
+
+/**
+ * @param engine the engine's name
+ * @throws KitError `ENGINE_REPORT_INVALID`
+ */
+export function asTrainingCheck(engine: string, reported: unknown): TrainingCheck {
+  if (fits(reported, CHECK)) return reported as TrainingCheck;
+  throw invalid(`${engine} reported`, reported, "a check of a training");
 }
 
 export function isArtifact(value: unknown): value is Artifact {

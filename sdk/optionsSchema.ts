@@ -90,8 +90,8 @@ const callbacks = v.strictObject(
 const method = v.function("a function");
 
 const engine = v.looseObject(
-  { name: line, prepare: method, train: method, load: method },
-  "an engine: { name, prepare, train, load }",
+  { name: line, prepare: method, check: method, train: method, load: method },
+  "an engine: { name, prepare, check, train, load }",
 );
 
 /**

@@ -8,5 +8,8 @@ import { trainOnThread } from "./train/trainThread.ts";
  */
 export function createEmbeddedEngine(): Engine {
   const { load } = createInferThread();
-  return { name: "embedded", prepare, train: trainOnThread, load };
+  // Loaded when it is needed: a project that only trains does so on another thread.
+  const check: Engine["check"] = async (options) =>
+    (await import("./train/check.ts")).check(options);
+  return { name: "embedded", prepare, check, train: trainOnThread, load };
 }

@@ -15,6 +15,8 @@ export interface TokenizedDataset {
   leftOut: number;
   /** Tokens of the longest line that is left out; 0 without one. */
   needed: number;
+  /** Tokens of the longest line, before it is cut. */
+  longestRow: number;
   /** The names that rows have: `{prompt, completion}`, or of several kinds `{messages} | {text}`. */
   format: string;
   /** One for each row, or more where a long text was cut. */
@@ -44,7 +46,7 @@ export function readDataset(
   maxLength: number,
   { onNote = () => {}, free = freeMemory }: ReadOptions = {},
 ): TokenizedDataset {
-  const counts = { read: 0, texts: 0, cut: 0, leftOut: 0, needed: 0 };
+  const counts = { read: 0, texts: 0, cut: 0, leftOut: 0, needed: 0, longest: 0 };
   const examples = createExamples(() => {
     if (free() < RESERVE_BYTES) throw tooLarge(path, counts.read);
   });
@@ -52,14 +54,15 @@ export function readDataset(
   const note = createReadingNotes(onNote);
   for (const row of readRows(path, (bytes, size) => note(counts.read, bytes, size))) {
     const spans = spansOf(row);
+    const length = lengthOf(spans);
     counts.read++;
+    counts.longest = Math.max(counts.longest, length);
     formats.add(`{${Object.keys(row).join(", ")}}`);
     if ("text" in row) {
       counts.texts++;
       examples.addPieces(spans, maxLength);
       continue;
     }
-    const length = lengthOf(spans);
     const firstLearned = spans.findIndex(({ isLearned }) => isLearned);
     if (lengthOf(spans.slice(0, firstLearned)) >= maxLength) {
       counts.leftOut++;
@@ -80,6 +83,7 @@ export function readDataset(
     cut: counts.cut,
     leftOut: counts.leftOut,
     needed: counts.needed,
+    longestRow: counts.longest,
     format: [...formats].sort().join(" | "),
     examples,
     promptStyle: counts.texts * 2 > counts.read ? "text" : "message",

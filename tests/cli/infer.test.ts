@@ -152,6 +152,7 @@ describe("kit infer", () => {
         options: `engine: {
           name: "mine",
           prepare: (asked: object) => asked,
+          check: () => undefined,
           train: () => undefined,
           load: async (path: string) => ({
             infer: async () => ({ text: "mine", finishReason: "stop", tokens: 1 }),

@@ -14,7 +14,7 @@ describe("kit", () => {
     expect(stdout).not.toContain("manifest");
   });
 
-  it.each(["", "init", "build", "start", "ui", "jobs", "infer"])(
+  it.each(["", "init", "build", "check", "start", "ui", "jobs", "infer"])(
     "%s --help gives examples, of commands and options that there are",
     async (command) => {
       const { stdout } = await runKit("/", [...(command ? [command] : []), "--help"]);

@@ -2,7 +2,7 @@ import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "nod
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { asEngineEvent, asInferResult } from "../../protocol/engineReport.ts";
+import { asEngineEvent, asInferResult, asTrainingCheck } from "../../protocol/engineReport.ts";
 import type { Engine, TrainOptions } from "../../protocol/engine.ts";
 import type { EngineEvent } from "../../protocol/event.ts";
 import type { AskedConfig } from "../../protocol/trainConfig.ts";
@@ -170,6 +170,33 @@ export function describeEngine(name: string, createEngine: () => Engine): void {
       const { events, error } = await run({ model: "kit/nano", maxSteps: 1 });
       expect(error).toBeUndefined();
       expect(events[0]?.data).toMatchObject({ model: "kit/nano" });
+    });
+
+    it("checks a training without training: what its start then says, and the first row", async () => {
+      const engine = createEngine();
+      const config = engine.prepare(asked());
+      const found = asTrainingCheck(name, await engine.check({ config }));
+      expect(found.started).toEqual(trained.events[0]?.data);
+      const learned = found.firstRow.filter(({ isLearned }) => isLearned);
+      expect(learned.map(({ text }) => text)).toEqual(["0", "<|eos|>"]);
+      expect(found.firstRow.map(({ text }) => text).join("")).toBe(
+        "<|bos|><|user|>0<|eos|><|assistant|>0<|eos|>",
+      );
+      expect(found).toMatchObject({ longestRow: 7, learnedTokens: 2 * ROWS.length });
+      expect(found.memoryBytes).toBeGreaterThan(0);
+    });
+
+    it("refuses at a check what a training would refuse", async () => {
+      const engine = createEngine();
+      const bad = scratchFile("bad.jsonl", `${jsonl(ROWS.slice(0, 1))}{"prompt":`);
+      for (const more of [{ dataset: { type: "jsonl", path: bad } as const }, { model: home }]) {
+        const checked = engine.check({ config: engine.prepare(asked(more)) });
+        const { error } = await run(more);
+        await expect(checked).rejects.toMatchObject({
+          name: "KitError",
+          message: (error as Error).message,
+        });
+      }
     });
 
     it("reads every file of a list and of a pattern, each once", async () => {

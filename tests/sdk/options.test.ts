@@ -169,7 +169,7 @@ describe("createTrainer's options", () => {
     [{ callbacks: { onLog: "log" } }, "\"callbacks.onLog\" must be a function, but is 'log'."],
     [
       { engine: "python" },
-      "\"engine\" must be an engine: { name, prepare, train, load }, but is 'python'.",
+      "\"engine\" must be an engine: { name, prepare, check, train, load }, but is 'python'.",
     ],
     [{ engine: { name: "mine" } }, 'createTrainer needs the option "engine.prepare".'],
     [{ abortSignal: {} }, '"abortSignal" must be an AbortSignal, but is {}.'],

@@ -149,7 +149,7 @@ interface StartingPoint {
   read: () => StoredWeights;
 }
 
-function startingPoint(source: ModelSource, seed: number): StartingPoint {
+export function startingPoint(source: ModelSource, seed: number): StartingPoint {
   if (source.kind === "shape") {
     const { shape } = source;
     return { shape, read: () => randomWeights(shape, seed) };

@@ -2,7 +2,8 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
-import type { Engine, LoadedModel, TrainOptions } from "../../../protocol/engine.ts";
+import type { CheckOptions, Engine, LoadedModel, TrainOptions } from "../../../protocol/engine.ts";
+import type { TrainingCheck } from "../../../protocol/trainingCheck.ts";
 import type { EngineEvent } from "../../../protocol/event.ts";
 import type { InferRequest, InferResult } from "../../../protocol/infer.ts";
 import { rowLimit } from "../../../engines/dataset/rowLimit.ts";
@@ -17,6 +18,7 @@ const PROGRAM = fileURLToPath(new URL("program.mjs", import.meta.url));
 type Report =
   | { type: "event"; event: EngineEvent }
   | { type: "answer"; result: InferResult }
+  | { type: "check"; check: TrainingCheck }
   | { type: "done" }
   | { type: "failed"; code: ErrorCode; message: string };
 
@@ -25,7 +27,7 @@ type Report =
  * its blocks, by Adam. Small enough to read, real enough to hold the contract.
  */
 export function createSeparateEngine(): Engine {
-  return { name: "separate", prepare, train, load };
+  return { name: "separate", prepare, check, train, load };
 }
 
 const prepare: Engine["prepare"] = (asked) => {
@@ -40,6 +42,14 @@ const prepare: Engine["prepare"] = (asked) => {
   if (source.kind === "shape") rowLimit(config.maxLength, source.shape.context);
   return config;
 };
+
+async function check({ config }: CheckOptions): Promise<TrainingCheck> {
+  const program = start({ type: "check", config });
+  for await (const report of reportsOf(program)) {
+    if (report.type === "check") return report.check;
+  }
+  throw new KitError("WORKER_FAILED", "The program ended by itself. Try again.");
+}
 
 async function train({ config, directory, signal, onEvent }: TrainOptions): Promise<void> {
   signal.throwIfAborted();

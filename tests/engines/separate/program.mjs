@@ -18,30 +18,48 @@ const lines = createInterface(process.stdin)[Symbol.asyncIterator]();
 const job = JSON.parse((await lines.next()).value);
 
 try {
-  await (job.type === "train" ? train(job) : answer(job));
+  await { train, check, load: answer }[job.type](job);
 } catch ({ code = "WORKER_FAILED", message }) {
   report({ type: "failed", code, message });
 } finally {
   process.stdin.destroy();
 }
 
-function train({ config, directory }) {
-  const { loggingSteps, saveSteps, seed } = config;
+/** What a training begins with, and what it says then. */
+function begin(config) {
   const source = resolveModel(config.model);
   const start =
     source.kind === "shape"
-      ? { shape: source.shape, weights: randomWeights(source.shape, seed) }
+      ? { shape: source.shape, weights: randomWeights(source.shape, config.seed) }
       : opened(source.directory);
-  const pairs = [...readRows(config.dataset.path)].map(toPairs);
+  const rows = [...readRows(config.dataset.path)].map(spansOf);
+  const pairs = rows.map(toPairs);
   const maxSteps = stepCount(config, pairs.length);
   const embedding = start.weights[EMBEDDING].data;
-  const event = (name, data) => report({ type: "event", event: { event: name, data } });
-  event("training.started", {
-    model: source.name,
-    parameters: embedding.length,
-    rows: pairs.length,
-    maxSteps,
+  const parameters = embedding.length;
+  const started = { model: source.name, parameters, rows: rows.length, maxSteps };
+  return { start, rows, pairs, maxSteps, embedding, started };
+}
+
+function check({ config }) {
+  const { rows, pairs, embedding, started } = begin(config);
+  const lengths = rows.map((spans) => spans.reduce((sum, { tokens }) => sum + tokens.length, 0));
+  const firstRow = rows[0].map(({ tokens, isLearned }) => {
+    const special = Object.keys(SPECIALS).find((name) => SPECIALS[name] === tokens[0]);
+    return { text: special ? `<|${special}|>` : decode(tokens), isLearned, isSpecial: !!special };
   });
+  const check = {
+    ...{ started, firstRow, longestRow: Math.max(...lengths) },
+    ...{ learnedTokens: pairs.flat().length, memoryBytes: 4 * embedding.byteLength },
+  };
+  report({ type: "check", check });
+}
+
+function train({ config, directory }) {
+  const { loggingSteps, saveSteps, seed } = config;
+  const { start, pairs, maxSteps, embedding, started } = begin(config);
+  const event = (name, data) => report({ type: "event", event: { event: name, data } });
+  event("training.started", started);
   const random = createRandom(seed, "order");
   const adam = createAdam(embedding);
   for (let step = 1; step <= maxSteps; step++) {
@@ -74,8 +92,8 @@ function opened(directory) {
 }
 
 /** Each learned token of a row, after the one before it. */
-function toPairs(row) {
-  const tokens = spansOf(row).flatMap(({ tokens, isLearned }) =>
+function toPairs(spans) {
+  const tokens = spans.flatMap(({ tokens, isLearned }) =>
     Array.from(tokens, (token) => ({ token, isLearned })),
   );
   return tokens

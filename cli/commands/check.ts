@@ -1,0 +1,60 @@
+import { styleText } from "node:util";
+import { DEFAULT_ENTRY } from "../../protocol/entry.ts";
+import type { Piece } from "../../protocol/trainingCheck.ts";
+import { checkTraining } from "../../sdk/checkTraining.ts";
+import { buildBundle } from "../bundle.ts";
+import { EXIT_CODE } from "../exitCode.ts";
+import { loadEntry } from "../loadEntry.ts";
+import { printable } from "../printable.ts";
+import { createProgress } from "../progress.ts";
+import { enterProject } from "../project.ts";
+
+/**
+ * Prints what a training of the project's latest edits would do. Trains nothing.
+ * @throws KitError with which the training would fail
+ */
+export async function check(
+  entry: string | undefined,
+  options: { project: string },
+): Promise<void> {
+  const project = enterProject(options.project);
+  const bundle = await buildBundle(project, entry);
+  const trainer = await loadEntry(bundle, entry ?? DEFAULT_ENTRY);
+  const onNote = (text: string) => console.error(text);
+  const checked = await checkTraining(trainer, project, { onNote });
+  const { config, started, learnedTokens, longestRow, memoryBytes, firstRow } = checked;
+  const { text } = createProgress({ config, project, directory: "" });
+  console.log(
+    text({ event: "training.started", data: started }).replace(/^training/, "would train"),
+  );
+  console.log(`learned ${count(learnedTokens)} tokens of each pass`);
+  console.log(`longest ${count(longestRow)} tokens in a row`);
+  console.log(`memory ${Math.ceil(memoryBytes / 2 ** 20).toLocaleString("en")} MiB`);
+  console.log(`first row\n${rowLines(firstRow)}`);
+  // The project's code may have left something open.
+  process.exit(EXIT_CODE.completed);
+}
+
+/** A line for each part that is learned or not. */
+function rowLines(pieces: Piece[]): string {
+  const lines: { isLearned: boolean; text: string }[] = [];
+  for (const { text, isLearned, isSpecial } of pieces) {
+    if (lines.at(-1)?.isLearned !== isLearned) lines.push({ isLearned, text: "" });
+    lines.at(-1)!.text += isSpecial ? styled("dim", text) : shown(text, isLearned);
+  }
+  return lines
+    .map(({ isLearned, text }) => `  ${isLearned ? "learns" : "reads "}  ${text}`)
+    .join("\n");
+}
+
+function shown(text: string, isLearned: boolean): string {
+  return isLearned ? styled("green", printable(text)) : printable(text);
+}
+
+function styled(style: "dim" | "green", text: string): string {
+  return process.stdout.isTTY && !process.env.NO_COLOR ? styleText(style, text) : text;
+}
+
+function count(value: number): string {
+  return value.toLocaleString("en");
+}

@@ -1,0 +1,16 @@
+import { asTrainingCheck } from "../protocol/engineReport.ts";
+import type { CheckOptions } from "../protocol/engine.ts";
+import type { TrainConfig } from "../protocol/trainConfig.ts";
+import type { TrainingCheck } from "../protocol/trainingCheck.ts";
+import { resolveConfig } from "./config.ts";
+import { type ObservableTrainer, PREPARED } from "./trainer.ts";
+
+/** What a trainer's job in a project would do. Creates no job. */
+export async function checkTraining(
+  { [PREPARED]: { engine, config: prepared } }: ObservableTrainer,
+  project: string,
+  { onNote }: Pick<CheckOptions, "onNote">,
+): Promise<TrainingCheck & { config: TrainConfig }> {
+  const config = resolveConfig(prepared, project);
+  return { config, ...asTrainingCheck(engine.name, await engine.check({ config, onNote })) };
+}
