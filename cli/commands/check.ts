@@ -23,9 +23,9 @@ export async function check(
   const onNote = (text: string) => console.error(text);
   const checked = await checkTraining(trainer, project, { onNote });
   const { config, started, learnedTokens, longestRow, memoryBytes, firstRow } = checked;
-  const { text } = createProgress({ config, project, directory: "" });
+  const progress = createProgress({ config, project, directory: "" });
   console.log(
-    text({ event: "training.started", data: started }).replace(/^training/, "would train"),
+    progress.text({ event: "training.started", data: started }).replace(/^training/, "would train"),
   );
   console.log(`learned ${count(learnedTokens)} tokens of each pass`);
   console.log(`longest ${count(longestRow)} tokens in a row`);

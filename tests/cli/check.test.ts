@@ -21,10 +21,10 @@ test("kit check prints what kit start would do, and the first row as the model s
   expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
   expect(stdout.replace(/^(memory) \d+ MiB$/m, "$1 n MiB")).toBe(`\
 would train llama-8x1
-  parameters  2,960
+  parameters  3,160
   data        data.jsonl
   rows        2 of {messages} | {prompt, completion}
-  tokens      42
+  tokens      41
   steps       4 with 2 rows each
   passes      4 over the data
 warning: 1 of 3 rows left out: no answer fits 48 tokens

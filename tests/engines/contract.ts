@@ -190,9 +190,8 @@ export function describeEngine(name: string, createEngine: () => Engine): void {
       const engine = createEngine();
       const bad = scratchFile("bad.jsonl", `${jsonl(ROWS.slice(0, 1))}{"prompt":`);
       for (const more of [{ dataset: { type: "jsonl", path: bad } as const }, { model: home }]) {
-        const checked = engine.check({ config: engine.prepare(asked(more)) });
         const { error } = await run(more);
-        await expect(checked).rejects.toMatchObject({
+        await expect(engine.check({ config: engine.prepare(asked(more)) })).rejects.toMatchObject({
           name: "KitError",
           message: (error as Error).message,
         });
