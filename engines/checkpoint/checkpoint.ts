@@ -151,9 +151,15 @@ export const BASE_DIRECTORY = "base";
 
 function readBase(path: string, recorded: string): Checkpoint {
   const beside = join(path, "..", BASE_DIRECTORY);
-  const moved = !readConfig(join(recorded, "config.json"), "optional");
-  const base = moved && readConfig(join(beside, "config.json"), "optional") ? beside : recorded;
-  if (!isAdapter(base)) return openCheckpoint(base);
+  const hasModel = (folder: string) => readConfig(join(folder, "config.json"), "optional");
+  const base = !hasModel(recorded) && hasModel(beside) ? beside : recorded;
+  if (hasModel(base) && !isAdapter(base)) return openCheckpoint(base);
+  if (!isAdapter(base)) {
+    throw new KitError(
+      "CHECKPOINT_INVALID",
+      `The adapter ${path} needs its base, but there is no model at ${recorded}. Copy the base there, or to ${beside}.`,
+    );
+  }
   throw new KitError(
     "CHECKPOINT_INVALID",
     `${path} names the adapter ${base} as its base. Use an adapter whose base is a whole model.`,

@@ -172,6 +172,19 @@ describe("kit infer", () => {
     expect(kit(["infer", "latest", "1"], "", mine)).toMatchObject({ code: 0, stdout: "mine\n" });
   });
 
+  it("says of an adapter whose base is gone where it looks for it", () => {
+    const adapter = join(project, "moved/step-1");
+    mkdirSync(adapter, { recursive: true });
+    writeFileSync(
+      join(adapter, "adapter_config.json"),
+      '{"base_model_name_or_path":"/gone","r":1,"lora_alpha":1,"target_modules":["q_proj"]}',
+    );
+    expect(kit(["infer", adapter, "1"])).toMatchObject({
+      code: 1,
+      stderr: `kit: The adapter ${adapter} needs its base, but there is no model at /gone. Copy the base there, or to ${join(project, "moved/base")}.\n`,
+    });
+  });
+
   it("ends when nobody reads the other answers", () => {
     const command = `yes 1 | "${process.execPath}" "${CLI}" infer latest --max-tokens 1 | head -c 1`;
     const shell = spawnSync("bash", ["-c", `${command}; echo "\${PIPESTATUS[1]}"`], {
