@@ -30,8 +30,10 @@ export function* readLines<T>(
     let read = 0;
     for (let number = 1, isOver = false; !isOver || start < end;) {
       const where = `${path}:${number}`;
-      const newline = buffer.subarray(0, end).indexOf(NEWLINE, start);
-      if (newline === -1 && !isOver) {
+      const newline = buffer.indexOf(NEWLINE, start);
+      // Behind the end lies what earlier reads have left.
+      const isWhole = newline !== -1 && newline < end;
+      if (!isWhole && !isOver) {
         const rest = end - start;
         if (rest > LONGEST_LINE_BYTES) {
           throw new KitError(
@@ -49,7 +51,7 @@ export function* readLines<T>(
         if (!isOver) onRead?.(read, size);
         continue;
       }
-      const lineEnd = newline === -1 ? end : newline;
+      const lineEnd = isWhole ? newline : end;
       const text = decode(buffer.subarray(start, lineEnd), where);
       start = Math.min(end, lineEnd + 1);
       number++;

@@ -16,15 +16,16 @@ export interface Span {
  * and `<|eos|>`. Only the assistant's messages, with their `<|eos|>`, are learned.
  */
 export function conversation(messages: readonly ChatMessage[]): Span[] {
-  const spans = messages.flatMap(({ role, content }): Span[] => {
+  const spans = [special("bos")];
+  for (const { role, content } of messages) {
     const isLearned = role === "assistant";
-    return [
+    spans.push(
       special(role),
       { tokens: encode(content), isLearned },
-      { ...special("eos"), isLearned },
-    ];
-  });
-  return [special("bos"), ...spans];
+      { tokens: SPECIAL_TOKENS.eos, isLearned },
+    );
+  }
+  return spans;
 }
 
 /** A text as the model sees it, all of it learned. */
