@@ -53,7 +53,7 @@ export function startLearning({ model, rows, length, threads = 1, simd }: StepSi
   const shape = shapeOf(model);
   const options = { weightDecay: 0.01, maxGradNorm: 1 };
   const training = planTraining({ shape, rows, length, lora: null, threads, options });
-  const { learn } = createLearner(randomWeights(shape, SEED), {}, training, {
+  const { backpropagate, update } = createLearner(randomWeights(shape, SEED), {}, training, {
     module: compileKernels(simd),
     invite(seat) {
       for (let i = 1; i < threads; i++) startHelper().postMessage(seat);
@@ -61,7 +61,12 @@ export function startLearning({ model, rows, length, threads = 1, simd }: StepSi
   });
   const batch = randomBatch(rows * length);
   let step = 0;
-  return { learn: () => learn([batch], ++step, RATE) };
+  return {
+    learn: () => {
+      backpropagate([batch]);
+      update(++step, RATE);
+    },
+  };
 }
 
 /** Returns the port through which it is invited. */

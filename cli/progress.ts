@@ -30,7 +30,7 @@ export function createProgress(options: ProgressOptions) {
   let steps = config.maxSteps ?? 0;
 
   function startLines(data: EventData["training.started"]): string {
-    const { model, parameters, rows, format, tokens, maxSteps, epochs } = data;
+    const { model, parameters, rows, evalRows, format, tokens, maxSteps, epochs } = data;
     const { lora } = config;
     steps = maxSteps;
     const of = lora ? ` of an adapter (LoRA, r ${lora.r}, alpha ${lora.alpha})` : "";
@@ -39,6 +39,9 @@ export function createProgress(options: ProgressOptions) {
       parameters: formatCount(parameters) + of,
       data: shownData(),
       rows: formatCount(rows) + ofFormat,
+      ...(evalRows === undefined
+        ? {}
+        : { "held out": `${formatCount(evalRows)} rows to evaluate on` }),
       ...(tokens === undefined ? {} : { tokens: formatCount(tokens) }),
       steps: `${formatCount(maxSteps)} with ${formatCount(rowsPerStep(config))} rows each`,
       ...(epochs === undefined ? {} : { passes: `${formatCount(epochs)} over the data` }),
@@ -48,10 +51,13 @@ export function createProgress(options: ProgressOptions) {
 
   function logLine(data: EventData["training.log"]): string {
     const step = `step ${String(data.step).padStart(String(steps).length)}/${steps}`;
+    const { evalLoss } = data;
     const parts = [step, `loss ${formatLoss(data.loss)}`];
+    if (evalLoss !== undefined) parts.push(`eval ${formatLoss(evalLoss)}`);
     const left = secondsLeft(data.step);
     if (left !== undefined) {
-      parts.push(`${formatSpeed(data.tokensPerSecond ?? 0)} tok/s`);
+      // In place of an evalLoss, so that the line is as short as the others: whole on a phone.
+      if (evalLoss === undefined) parts.push(`${formatSpeed(data.tokensPerSecond ?? 0)} tok/s`);
       parts.push(`${formatDuration(left)} left`);
     }
     return parts.join(" ").trimEnd();
@@ -75,6 +81,11 @@ export function createProgress(options: ProgressOptions) {
       TypeScript: `const model = await loadModel(path); // from "kit"`,
       Python: `model = ${python}.from_pretrained(path)`,
     });
+  }
+
+  function completedLine({ stoppedAt }: EventData["training.completed"]): string {
+    const completed = `completed in ${formatDuration((now() - startedAt) / 1000)}`;
+    return stoppedAt === undefined ? completed : `${completed}, stopped early at step ${stoppedAt}`;
   }
 
   function failedLines(error: string): string {
@@ -106,7 +117,8 @@ export function createProgress(options: ProgressOptions) {
           last = event.data;
           return `checkpoint ${directory}/${last.path}`;
         case "training.completed":
-          return endLines(`completed in ${formatDuration((now() - startedAt) / 1000)}`);
+          last = event.data.artifacts.at(-1) ?? last;
+          return endLines(completedLine(event.data));
         case "training.failed":
           return failedLines(event.data.error);
         case "training.cancelled":

@@ -27,13 +27,18 @@ const ARGUMENTS: TrainingArguments = {
 export function withDefaults(asked: AskedConfig, engine: EngineSettings): TrainConfig {
   const { model = MODEL, dataset, lora, maxLength = null, numTrainEpochs = null } = asked;
   const { maxSteps = numTrainEpochs === null ? MAX_STEPS : null } = asked;
+  const chosen = chosenArguments(asked);
+  const { evalDataset = null, evalSplit = null, evalSteps = chosen.saveSteps } = asked;
   return {
-    ...chosenArguments(asked),
+    ...chosen,
     engine,
     model,
     dataset,
     maxSteps,
     numTrainEpochs,
+    evalDataset,
+    evalSplit,
+    evalSteps,
     lora: lora ? { targetModules: TARGET_MODULES, ...lora } : null,
     maxLength,
     // An option that is missing here would be accepted and lost.

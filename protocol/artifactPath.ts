@@ -13,7 +13,7 @@ export function stepOfFolder(name: string): number | undefined {
 }
 
 /** Whether a path, relative to the job's directory and with forward slashes, leads to an artifact. */
-export function isArtifactPath(path: unknown): boolean {
+export function isArtifactPath(path: unknown): path is string {
   const [folder, ...rest] = typeof path === "string" ? path.split("/") : [];
   return folder === ARTIFACTS && rest.length > 0 && rest.every(isPlainName);
 }

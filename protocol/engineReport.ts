@@ -24,6 +24,7 @@ const EVENTS: { [Name in EngineEvent["event"]]: Fields<EventData[Name]> } = {
     model: isText,
     parameters: isCount,
     rows: isCount,
+    evalRows: optional(isCount),
     cut: optional(isCount),
     leftOut: optional(isCount),
     maxLength: optional(isCount),
@@ -36,6 +37,7 @@ const EVENTS: { [Name in EngineEvent["event"]]: Fields<EventData[Name]> } = {
   "training.log": {
     step: isCount,
     loss: isMeasured,
+    evalLoss: isMeasured,
     learningRate: optional(isNumber),
     gradNorm: isMeasured,
     epoch: optional(isNumber),

@@ -7,6 +7,8 @@ export interface Artifact {
   kind: "model" | "adapter";
   /** Relative to the job's directory, with forward slashes: `artifacts/step-100`. */
   path: string;
+  /** Set where all are listed, for the one with the lowest `evalLoss`. */
+  best?: boolean;
 }
 
 /** The data of each event of a job. */
@@ -17,6 +19,8 @@ export interface EventData {
     parameters: number;
     /** Rows of the dataset with something to learn, a count. */
     rows: number;
+    /** Rows that are evaluated on and not trained on, a count. */
+    evalRows?: number;
     /** Rows longer than `maxLength`, which lost their end; a count. */
     cut?: number;
     /** Rows that are left out because no answer fits; a count. */
@@ -37,6 +41,8 @@ export interface EventData {
     step: number;
     /** Mean negative log likelihood of a learned token, in nats. Null when it is not finite. */
     loss?: number | null;
+    /** The same over all held-out rows after this step, if it is evaluated. */
+    evalLoss?: number | null;
     learningRate?: number;
     /** Global L2 norm of the gradient before clipping. Null when it is not finite. */
     gradNorm?: number | null;
@@ -45,8 +51,13 @@ export interface EventData {
     /** Since the previous log, without padding. */
     tokensPerSecond?: number;
   };
-  "checkpoint.saved": Artifact;
-  "training.completed": { artifacts: Artifact[] };
+  "checkpoint.saved": Omit<Artifact, "best">;
+  "training.completed": {
+    /** Those that are kept, oldest first; with `loadBestModelAtEnd` the best is the last. */
+    artifacts: Artifact[];
+    /** The step at which `earlyStoppingPatience` ended the training. */
+    stoppedAt?: number;
+  };
   "training.failed": { error: string };
   "training.cancelled": { step: number };
 }

@@ -51,7 +51,7 @@ export interface TrainingArguments {
   weightDecay: number;
   /** The gradient's global L2 norm is clipped to this. Default 1. */
   maxGradNorm: number;
-  /** Steps between two `training.log` events; the first two and the last are always logged. Default 5. */
+  /** Steps between two `training.log` events; the first two, the last and the evaluated ones are always logged. Default 5. */
   loggingSteps: number;
   /** Steps between two checkpoints; the last step is always saved. Default 100. */
   saveSteps: number;
@@ -68,6 +68,12 @@ export interface AskedConfig extends Partial<TrainingArguments> {
   maxSteps?: number;
   /** Passes over the dataset, in place of `maxSteps`; may be a fraction. */
   numTrainEpochs?: number;
+  /** Rows to evaluate on, which are not trained on: the loss on them is `evalLoss`. */
+  evalDataset?: DatasetConfig;
+  /** In place of `evalDataset`: a share of the dataset's rows, which the seed sets aside. */
+  evalSplit?: number;
+  /** Steps between two evaluations; the last step is always evaluated. Default: `saveSteps`. */
+  evalSteps?: number;
   /** Trains an adapter and leaves the model as it is. Default: the whole model is trained. */
   lora?: Omit<LoraConfig, "targetModules"> & Partial<LoraConfig>;
   /** Longest row in tokens; a longer one is cut. Default: the model's context. */
@@ -88,10 +94,32 @@ export interface TrainConfig extends TrainingArguments {
   /** One of the two is null, and the other says how long to train. */
   maxSteps: number | null;
   numTrainEpochs: number | null;
+  /** At most one of the two is not null; without either, nothing is evaluated. */
+  evalDataset: DatasetConfig | null;
+  evalSplit: number | null;
+  evalSteps: number;
   lora: LoraConfig | null;
   /** Null means the model's context. */
   maxLength: number | null;
 }
+
+/** What a job keeps and when it ends. Kit itself sees to it, the same for each engine. */
+export interface JobArguments {
+  /**
+   * Checkpoints that are kept at most: the newest ones, and the best besides. An older one is removed
+   * once its `onCheckpoint` has returned. Null keeps all.
+   */
+  saveTotalLimit: number | null;
+  /** The checkpoint with the lowest `evalLoss` is the last of `artifacts`. Default `false`. */
+  loadBestModelAtEnd: boolean;
+  /** What makes a checkpoint the best: the lowest. Default `"evalLoss"`. */
+  metricForBestModel: "evalLoss";
+  /** Ends the training after so many evaluations in a row without a new lowest. Null never does. */
+  earlyStoppingPatience: number | null;
+}
+
+/** All of a job's settings, as job.json has them. */
+export interface JobConfig extends TrainConfig, JobArguments {}
 
 export function datasetPaths(path: DatasetPath): readonly string[] {
   return typeof path === "string" ? [path] : path;

@@ -10,6 +10,8 @@ export interface LogContext {
   step: number;
   /** Mean negative log likelihood of a learned token, in nats; NaN when it is not finite. */
   loss: number;
+  /** The same over all held-out rows after this step; undefined unless the step is evaluated. */
+  evalLoss?: number;
   learningRate: number;
   /** Global L2 norm of the gradient before clipping; NaN when it is not finite. */
   gradNorm: number;
@@ -22,7 +24,7 @@ export interface LogContext {
 export interface CheckpointContext {
   job: Job;
   step: number;
-  /** Everything saved so far, oldest first; the last is this checkpoint. */
+  /** Everything kept so far, oldest first; the last is this checkpoint. All stays until this returns. */
   artifacts: Artifact[];
   /** Answers from this checkpoint while training goes on. */
   infer: Infer;

@@ -9,7 +9,7 @@ import { atCaller } from "./thrown.ts";
 /** Answers from a job's checkpoints. Each is loaded on its first request. */
 export interface Checkpoints {
   /** `close` frees the memory after the requests so far; another request reloads the checkpoint. */
-  open: (artifact: Artifact) => { infer: Infer; close: () => Promise<void> };
+  open: (artifact: Pick<Artifact, "path">) => { infer: Infer; close: () => Promise<void> };
   close: () => Promise<void>;
 }
 

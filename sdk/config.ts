@@ -1,14 +1,24 @@
 import { resolve } from "node:path";
-import { type DatasetPath, type TrainConfig, isModelPath } from "../protocol/trainConfig.ts";
+import {
+  type DatasetConfig,
+  type DatasetPath,
+  type JobConfig,
+  isModelPath,
+} from "../protocol/trainConfig.ts";
 
 /** The config of a job: paths are made absolute against the project. */
-export function resolveConfig(config: TrainConfig, project: string): TrainConfig {
-  const { model, dataset } = config;
+export function resolveConfig(config: JobConfig, project: string): JobConfig {
+  const { model, dataset, evalDataset } = config;
   return {
     ...config,
     model: typeof model === "string" && isModelPath(model) ? resolve(project, model) : model,
-    dataset: { ...dataset, path: resolvePaths(dataset.path, project) },
+    dataset: resolveDataset(dataset, project),
+    evalDataset: evalDataset && resolveDataset(evalDataset, project),
   };
+}
+
+function resolveDataset(dataset: DatasetConfig, project: string): DatasetConfig {
+  return { ...dataset, path: resolvePaths(dataset.path, project) };
 }
 
 function resolvePaths(path: DatasetPath, project: string): DatasetPath {

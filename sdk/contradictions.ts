@@ -1,12 +1,38 @@
 import { KitError } from "../protocol/error.ts";
-import type { AskedConfig } from "../protocol/trainConfig.ts";
+import type { AskedConfig, JobArguments, JobConfig } from "../protocol/trainConfig.ts";
 
 /** @throws KitError `OPTION_INVALID` for options that are valid each, but not together */
-export function refuseContradictions(asked: AskedConfig): void {
-  if (asked.maxSteps !== undefined && asked.numTrainEpochs !== undefined) {
-    throw new KitError(
-      "OPTION_INVALID",
-      'createTrainer: "maxSteps" and "numTrainEpochs" both say how long to train. Pass one of them.',
+export function refuseContradictions(asked: AskedConfig, ends: JobArguments): void {
+  const { maxSteps, numTrainEpochs, evalDataset, evalSplit, evalSteps } = asked;
+  const { loadBestModelAtEnd, earlyStoppingPatience } = ends;
+  const isEvaluated = evalDataset !== undefined || evalSplit !== undefined;
+  if (maxSteps !== undefined && numTrainEpochs !== undefined) {
+    throw invalid('"maxSteps" and "numTrainEpochs" both say how long to train. Pass one of them.');
+  }
+  if (evalDataset !== undefined && evalSplit !== undefined) {
+    throw invalid('"evalDataset" and "evalSplit" both say what to evaluate on. Pass one of them.');
+  }
+  if (evalSteps !== undefined && !isEvaluated) {
+    throw invalid('"evalSteps" needs rows to evaluate on. Add evalDataset or evalSplit.');
+  }
+  if (loadBestModelAtEnd && !isEvaluated) {
+    throw invalid('"loadBestModelAtEnd" needs rows to evaluate on. Add evalDataset or evalSplit.');
+  }
+  if (earlyStoppingPatience !== null && !loadBestModelAtEnd) {
+    throw invalid(
+      '"earlyStoppingPatience" needs "loadBestModelAtEnd": the last checkpoint is not the best one then. Add loadBestModelAtEnd: true.',
     );
   }
+}
+
+/** @throws KitError `OPTION_INVALID` when the best model would have to be chosen blindly */
+export function refuseUnevenSaves({ loadBestModelAtEnd, saveSteps, evalSteps }: JobConfig): void {
+  if (!loadBestModelAtEnd || saveSteps % evalSteps === 0) return;
+  throw invalid(
+    `with "loadBestModelAtEnd", "saveSteps" must be a multiple of "evalSteps" (${evalSteps}), so that each checkpoint has an evalLoss, but is ${saveSteps}.`,
+  );
+}
+
+function invalid(problem: string): KitError {
+  return new KitError("OPTION_INVALID", `createTrainer: ${problem}`);
 }

@@ -8,8 +8,8 @@ interface RunningJob {
   job: Job;
   callbacks: TrainerCallbacks;
   checkpoints: Checkpoints;
-  /** Everything saved so far. */
-  artifacts: Artifact[];
+  /** Called when a callback is: what is kept until then. */
+  artifactsUpTo: (step: number) => Artifact[];
 }
 
 interface Call {
@@ -19,16 +19,17 @@ interface Call {
 
 /** The callback that an engine's event calls. */
 export function callbackOf(event: EngineEvent, running: RunningJob): Call {
-  const { job, callbacks, checkpoints, artifacts } = running;
+  const { job, callbacks, checkpoints, artifactsUpTo } = running;
   switch (event.event) {
     case "training.started":
       return { name: "onStarted", call: () => callbacks.onStarted?.({ job }) };
     case "training.log": {
-      const { step, loss, learningRate, gradNorm, epoch, tokensPerSecond } = event.data;
+      const { step, loss, evalLoss, learningRate, gradNorm, epoch, tokensPerSecond } = event.data;
       const context = {
         job,
         step,
         loss: loss ?? NaN,
+        ...(evalLoss !== undefined && { evalLoss: evalLoss ?? NaN }),
         learningRate: learningRate ?? NaN,
         gradNorm: gradNorm ?? NaN,
         epoch: epoch ?? NaN,
@@ -39,8 +40,9 @@ export function callbackOf(event: EngineEvent, running: RunningJob): Call {
     case "checkpoint.saved": {
       const artifact = event.data;
       const call = async () => {
+        const { step } = artifact;
         const { infer, close } = checkpoints.open(artifact);
-        await callbacks.onCheckpoint?.({ job, step: artifact.step, artifacts, infer });
+        await callbacks.onCheckpoint?.({ job, step, artifacts: artifactsUpTo(step), infer });
         await close();
       };
       return { name: "onCheckpoint", call };

@@ -2,10 +2,16 @@ import * as v from "valibot";
 import type { Engine } from "../protocol/engine.ts";
 import type { PresetName, Projection } from "../protocol/modelNames.ts";
 import { KitError, isKitError } from "../protocol/error.ts";
-import type { AskedConfig, LoraConfig, ModelShape, TrainConfig } from "../protocol/trainConfig.ts";
+import type {
+  AskedConfig,
+  JobConfig,
+  LoraConfig,
+  ModelShape,
+  TrainConfig,
+} from "../protocol/trainConfig.ts";
 import type { TrainerCallbacks } from "./callbacks.ts";
 import { createDefaultEngine } from "./engine.ts";
-import { refuseContradictions } from "./contradictions.ts";
+import { refuseContradictions, refuseUnevenSaves } from "./contradictions.ts";
 import { describeIssue, optionsSchema } from "./optionsSchema.ts";
 
 /** Any text; unlike `string`, it lets an editor offer the names beside it. */
@@ -29,6 +35,20 @@ export interface TrainerOptions extends AskedConfig {
   /** Default: the embedded engine, which needs nothing but npm. */
   engine?: Engine;
   lora?: LoraOptions;
+  /** Checkpoints to keep at most: the newest, and the best besides. Default: all. */
+  saveTotalLimit?: number;
+  /**
+   * Makes the checkpoint with the lowest `evalLoss` the last of `artifacts`; needs `evalDataset` or
+   * `evalSplit`, and a `saveSteps` that is a multiple of `evalSteps`. Default `false`.
+   */
+  loadBestModelAtEnd?: boolean;
+  /** What the best checkpoint has the lowest of. Default `"evalLoss"`. */
+  metricForBestModel?: "evalLoss";
+  /**
+   * Ends the training after so many evaluations in a row without a new lowest `evalLoss`; needs
+   * `loadBestModelAtEnd`. Default: never.
+   */
+  earlyStoppingPatience?: number;
   callbacks?: TrainerCallbacks;
   /** Aborting it cancels the job. */
   abortSignal?: AbortSignal;
@@ -39,7 +59,7 @@ export interface CheckedOptions {
   name: string;
   engine: Engine;
   /** Its paths are as the project wrote them. */
-  config: TrainConfig;
+  config: JobConfig;
   callbacks: TrainerCallbacks;
   abortSignal: AbortSignal | undefined;
 }
@@ -48,11 +68,16 @@ export interface CheckedOptions {
 export function checkOptions(options: TrainerOptions): CheckedOptions {
   const result = v.safeParse(optionsSchema, options, { abortEarly: true });
   if (!result.success) throw new KitError("OPTION_INVALID", describeIssue(result.issues[0]));
-  const { name, engine: _engine, callbacks: _callbacks, abortSignal, ...asked } = result.output;
-  refuseContradictions(asked);
+  const { name, engine: _engine, callbacks: _callbacks, abortSignal, ...rest } = result.output;
+  const { saveTotalLimit = null, loadBestModelAtEnd = false, ...others } = rest;
+  const { metricForBestModel = "evalLoss", earlyStoppingPatience = null, ...asked } = others;
+  const ends = { saveTotalLimit, loadBestModelAtEnd, metricForBestModel, earlyStoppingPatience };
+  refuseContradictions(asked, ends);
   // As given, not as parsed: both may be objects whose methods need their `this`.
   const { engine = createDefaultEngine(), callbacks = {} } = options;
-  return { name, engine, config: prepare(engine, asked), callbacks, abortSignal };
+  const config = { ...prepare(engine, asked), ...ends };
+  refuseUnevenSaves(config);
+  return { name, engine, config, callbacks, abortSignal };
 }
 
 function prepare(engine: Engine, asked: AskedConfig): TrainConfig {

@@ -30,6 +30,11 @@ function countOrShare() {
   return v.pipe(v.number(expected), v.check(isEither, expected));
 }
 
+function shareOfAll() {
+  const expected = "a share between 0 and 1";
+  return v.pipe(v.number(expected), v.gtValue(0, expected), v.ltValue(1, expected));
+}
+
 function oneOf<const Names extends string[]>(...names: Names) {
   const quoted = names.map((name) => `"${name}"`);
   const expected = quoted.length > 1 ? `one of ${quoted.join(", ")}` : quoted.join("");
@@ -104,6 +109,9 @@ export const optionsSchema = v.strictObject(
     model: v.optional(v.lazy((input) => (typeof input === "object" ? modelShape : modelName))),
     dataset,
     engine: v.optional(engine),
+    evalDataset: v.optional(dataset),
+    evalSplit: v.optional(shareOfAll()),
+    evalSteps: v.optional(wholeNumber(1)),
     lora: v.optional(lora),
     maxLength: v.optional(wholeNumber(2)),
     maxSteps: v.optional(wholeNumber(1)),
@@ -118,6 +126,10 @@ export const optionsSchema = v.strictObject(
     loggingSteps: v.optional(wholeNumber(1)),
     saveSteps: v.optional(wholeNumber(1)),
     seed: v.optional(wholeNumber(0)),
+    saveTotalLimit: v.optional(wholeNumber(1)),
+    loadBestModelAtEnd: v.optional(v.boolean("true or false")),
+    metricForBestModel: v.optional(oneOf("evalLoss")),
+    earlyStoppingPatience: v.optional(wholeNumber(1)),
     callbacks: v.optional(callbacks),
     abortSignal: v.optional(v.instance(AbortSignal, "an AbortSignal")),
   } satisfies Record<keyof TrainerOptions, v.GenericSchema>,
@@ -125,7 +137,13 @@ export const optionsSchema = v.strictObject(
 );
 
 /** The options that have options of their own. */
-const NESTED: Record<string, { entries: object }> = { model: modelShape, dataset, lora, callbacks };
+const NESTED: Record<string, { entries: object }> = {
+  model: modelShape,
+  dataset,
+  evalDataset: dataset,
+  lora,
+  callbacks,
+};
 
 /** Names the option, the expected value and the actual one. */
 export function describeIssue(issue: v.InferIssue<typeof optionsSchema>): string {

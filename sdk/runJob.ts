@@ -1,21 +1,18 @@
 import type { OwnedJob } from "../jobs/ownedJob.ts";
 import { cannotWrite } from "../protocol/cannotWrite.ts";
 import type { Engine } from "../protocol/engine.ts";
-import type { TrainConfig } from "../protocol/trainConfig.ts";
-import { asEngineEvent } from "../protocol/engineReport.ts";
+import type { JobConfig } from "../protocol/trainConfig.ts";
 import { isKitError } from "../protocol/error.ts";
-import {
-  type EngineEvent,
-  type EventData,
-  type JobEvent,
-  isFinalEvent,
-} from "../protocol/event.ts";
+import { type EngineEvent, type JobEvent, isFinalEvent } from "../protocol/event.ts";
 import type { Job, JobStatus } from "../protocol/job.ts";
-import { type Artifact, locateArtifact } from "./artifact.ts";
+import type { Artifact } from "./artifact.ts";
 import { callLast, createCallbackQueue } from "./callbackQueue.ts";
 import type { TrainerCallbacks } from "./callbacks.ts";
 import { createCheckpoints } from "./checkpoints.ts";
+import { createEarlyStopping } from "./earlyStopping.ts";
 import { callbackOf } from "./eventCallbacks.ts";
+import { runEngine } from "./runEngine.ts";
+import { createSavedArtifacts } from "./savedArtifacts.ts";
 import { asError } from "./thrown.ts";
 
 /** A longer message is cut in the log, so that its record fits one write. */
@@ -30,7 +27,7 @@ export interface JobResult {
 
 export interface RunJobOptions {
   job: OwnedJob;
-  config: TrainConfig;
+  config: JobConfig;
   engine: Pick<Engine, "name" | "train" | "load">;
   callbacks: TrainerCallbacks;
   /** Resolves when the job may train. */
@@ -55,8 +52,8 @@ export async function runJob(options: RunJobOptions): Promise<JobResult> {
   const fail = (error: unknown) => failure.abort(asError(error));
   const calls = createCallbackQueue(fail, callbackLimitMs);
   const checkpoints = createCheckpoints(engine, owned.directory, signal);
-  const saved: EventData["checkpoint.saved"][] = [];
-  const artifacts: Artifact[] = [];
+  const saved = createSavedArtifacts(owned.directory, config);
+  const stopping = createEarlyStopping(config);
   let step = 0;
   let hasEnded = false;
 
@@ -74,52 +71,48 @@ export async function runJob(options: RunJobOptions): Promise<JobResult> {
     onEvent(event);
   }
 
-  function handle(event: EngineEvent): void {
+  /** Returns whether the training is over. */
+  function handle(event: EngineEvent): boolean {
     // The log first: what a callback has seen is on disk.
     record(event);
     if (event.event !== "training.started") step = event.data.step;
-    if (event.event === "checkpoint.saved") {
-      saved.push(event.data);
-      artifacts.push(locateArtifact(event.data, owned.directory));
-    }
+    if (event.event === "training.log") saved.log(event.data);
+    if (event.event === "checkpoint.saved") saved.add(event.data);
     const job = jobAs("running");
-    const running = { job, callbacks, checkpoints, artifacts: [...artifacts] };
+    const running = { job, callbacks, checkpoints, artifactsUpTo: saved.upTo };
     const { name, call } = callbackOf(event, running);
     calls.add(name, call);
+    if (event.event === "checkpoint.saved") {
+      const { step: released } = event.data;
+      calls.add(name, () => saved.release(released));
+    }
+    return stopping.see(event);
   }
 
   async function finish(): Promise<JobResult> {
     try {
       await options.turn(signal);
-      await engine.train({
-        config,
-        directory: owned.directory,
-        signal,
-        onEvent: (reported: unknown) => {
-          try {
-            handle(asEngineEvent(engine.name, reported));
-          } catch (error) {
-            // Later reports can't be trusted, or can't be written.
-            fail(error);
-          }
-        },
-        onNote,
-      });
-      // The engine may resolve even though its reports were rejected.
-      signal.throwIfAborted();
+      const { directory } = owned;
+      const train = { config, directory, signal, onNote, onEvent: handle, onError: fail };
+      const isStopped = await runEngine(engine, train);
+      if (isStopped) saved.removeUnknown();
+      const completed = jobAs("completed");
       calls.add("onCompleted", () =>
-        callbacks.onCompleted?.({ job: jobAs("completed"), artifacts }),
+        callbacks.onCompleted?.({ job: completed, artifacts: saved.result() }),
       );
       await orAborted(calls.drain(), signal);
-      record({ event: "training.completed", data: { artifacts: saved } });
-      return { job: jobAs("completed"), artifacts };
+      const artifacts = saved.result();
+      const named = artifacts.map(({ directory: _, ...artifact }) => artifact);
+      const data = { artifacts: named, stoppedAt: stopping.stoppedAt() };
+      record({ event: "training.completed", data });
+      return { job: completed, artifacts };
     } catch (thrown) {
       calls.stop();
       if (!isCancelled()) return endAsFailed(asError(signal.aborted ? signal.reason : thrown));
       record({ event: "training.cancelled", data: { step } });
       const job = jobAs("cancelled");
       await callLast("onCancelled", () => callbacks.onCancelled?.({ job }), callbackLimitMs);
-      return { job, artifacts };
+      return { job, artifacts: saved.result() };
     }
   }
 
@@ -133,7 +126,7 @@ export async function runJob(options: RunJobOptions): Promise<JobResult> {
     }
     const job = jobAs("failed");
     await callLast("onFailed", () => callbacks.onFailed?.({ job, error }), callbackLimitMs);
-    return { job, artifacts, error };
+    return { job, artifacts: saved.result(), error };
   }
 
   /** The last chance to write how the job ended, when the project's code ends the process. */

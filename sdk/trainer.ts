@@ -1,7 +1,7 @@
 import { waitForTurn } from "../jobs/queue.ts";
 import { createOwnedJob } from "../jobs/ownedJob.ts";
 import { createJobStore } from "../jobs/store.ts";
-import type { TrainConfig } from "../protocol/trainConfig.ts";
+import type { JobConfig } from "../protocol/trainConfig.ts";
 import { KitError } from "../protocol/error.ts";
 import { type JobEvent, isFinalEvent } from "../protocol/event.ts";
 import type { Job } from "../protocol/job.ts";
@@ -44,7 +44,7 @@ export interface ObservableTrainer extends Trainer {
 /** A new job, and a way to fail it for errors outside of its callbacks. */
 export interface Created {
   job: Job;
-  config: TrainConfig;
+  config: JobConfig;
   /** Absolute path of the job's directory. */
   directory: string;
   fail: (error: unknown) => void;

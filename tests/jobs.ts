@@ -4,23 +4,30 @@ import { onTestFinished } from "vitest";
 import { type Owner, describeOwner } from "../disk/owner.ts";
 import { withDefaults } from "../engines/defaults.ts";
 import { type OwnedJob, createOwnedJob } from "../jobs/ownedJob.ts";
+import type { JobConfig } from "../protocol/trainConfig.ts";
 import type { JobEvent } from "../protocol/event.ts";
 import { type Spawned, spawnModule } from "./process.ts";
 
-export const CONFIG = withDefaults(
-  {
-    dataset: { type: "jsonl", path: "/data/train.jsonl" },
-    maxSteps: 10,
-    batchSize: 1,
-    learningRate: 0.001,
-    warmupSteps: 0,
-    weightDecay: 0,
-    loggingSteps: 1,
-    saveSteps: 10,
-    seed: 1,
-  },
-  { name: "embedded" },
-);
+export const CONFIG: JobConfig = {
+  ...withDefaults(
+    {
+      dataset: { type: "jsonl", path: "/data/train.jsonl" },
+      maxSteps: 10,
+      batchSize: 1,
+      learningRate: 0.001,
+      warmupSteps: 0,
+      weightDecay: 0,
+      loggingSteps: 1,
+      saveSteps: 10,
+      seed: 1,
+    },
+    { name: "embedded" },
+  ),
+  saveTotalLimit: null,
+  loadBestModelAtEnd: false,
+  metricForBestModel: "evalLoss",
+  earlyStoppingPatience: null,
+};
 
 export const STARTED: JobEvent = {
   event: "training.started",

@@ -6,22 +6,15 @@ import { KitError } from "../../protocol/error.ts";
 
 const PARTIAL = ".partial";
 
-/**
- * Writes a directory under another name and renames it, so that it is never seen half-written.
- * @throws KitError `CHECKPOINT_UNWRITABLE`
- */
-export function writeDirectory(path: string, files: Files): void {
-  stageDirectory(path, files)();
-}
-
+/** The files of a directory, by their names. */
 type Files = Record<string, string | Uint8Array>;
 
 /**
- * Writes a directory under another name, which `removePartial` removes if nothing else happens.
- * @returns a function that gives the directory its own name
- * @throws KitError `CHECKPOINT_UNWRITABLE`, as does the returned function
+ * Writes a directory under another name and renames it, so that it is never seen half-written.
+ * `removePartial` removes the rest of an interrupted one.
+ * @throws KitError `CHECKPOINT_UNWRITABLE`
  */
-export function stageDirectory(path: string, files: Files): () => void {
+export function writeDirectory(path: string, files: Files): void {
   const partial = join(dirname(path), `.${basename(path)}${PARTIAL}`);
   orUnwritable(path, () => {
     // Other users may load a model, if the umask permits, but not change it.
@@ -31,12 +24,9 @@ export function stageDirectory(path: string, files: Files): () => void {
     for (const [name, content] of Object.entries(files)) {
       writeFileSync(join(partial, name), content, { mode: OTHERS_READ });
     }
+    rmSync(path, { recursive: true, force: true });
+    renameSync(partial, path);
   });
-  return () =>
-    orUnwritable(path, () => {
-      rmSync(path, { recursive: true, force: true });
-      renameSync(partial, path);
-    });
 }
 
 function orUnwritable(path: string, write: () => void): void {

@@ -114,7 +114,7 @@ function readable<T>(path: string, read: () => T): T {
     const why = PROBLEMS[code ?? ""] ?? message;
     throw new KitError(
       "DATASET_UNREADABLE",
-      `Cannot read the dataset ${path}: ${why}. Check dataset.path, which is relative to the project.`,
+      `Cannot read the dataset ${path}: ${why}. Check its path, which is relative to the project.`,
       { cause },
     );
   }

@@ -7,8 +7,8 @@ export interface Example {
   learned: Uint8Array;
 }
 
-/** The training data, as flat numbers, because a hundred million objects would not fit. */
-export interface Examples {
+/** Sequences to learn from, or to measure a loss on. */
+export interface ExampleSet {
   /** A count. */
   readonly length: number;
   /** Tokens of the longest. */
@@ -17,6 +17,12 @@ export interface Examples {
   readonly predicted: number;
   /** A copy of the one at an index, from 0. */
   at: (index: number) => Example;
+}
+
+/** The rows of a dataset, as flat numbers, because a hundred million objects would not fit. */
+export interface Examples extends ExampleSet {
+  /** Those of some rows, which are counted from 0 as they were added. */
+  ofRows: (isChosen: (row: number) => boolean) => ExampleSet;
   /** Adds the first tokens of a sequence. */
   addStart: (spans: readonly Span[], most: number) => void;
   /**
@@ -34,6 +40,8 @@ export function createExamples(beforeGrowing: () => void = () => {}): Examples {
   const tokens = createColumn((length) => new Uint16Array(length), beforeGrowing);
   const starts = createColumn((length) => new Float64Array(length), beforeGrowing);
   const lengths = createColumn((length) => new Uint32Array(length), beforeGrowing);
+  const rows = createColumn((length) => new Uint32Array(length), beforeGrowing);
+  let row = 0;
   let longest = 0;
   let predicted = 0;
 
@@ -53,8 +61,29 @@ export function createExamples(beforeGrowing: () => void = () => {}): Examples {
   function add(start: number, length: number): void {
     starts.push(start);
     lengths.push(length);
+    rows.push(row);
     longest = Math.max(longest, length);
     predicted += length - 1;
+  }
+
+  function at(index: number): Example {
+    const [start = 0] = starts.slice(index, index + 1);
+    const [length = 0] = lengths.slice(index, index + 1);
+    const marked = tokens.slice(start, start + length);
+    const learned = new Uint8Array(length).map((_, i) => (i > 0 && marked[i]! & LEARNED ? 1 : 0));
+    return { tokens: marked.map((token) => token & ~LEARNED), learned };
+  }
+
+  function ofRows(isChosen: (row: number) => boolean): ExampleSet {
+    const all = rows.slice(0, rows.length());
+    const chosen = Uint32Array.from(all.keys()).filter((index) => isChosen(all[index] ?? 0));
+    const sizes = chosen.map((index) => lengths.slice(index, index + 1)[0] ?? 0);
+    return {
+      length: chosen.length,
+      longest: sizes.reduce((most, size) => Math.max(most, size), 0),
+      predicted: sizes.reduce((sum, size) => sum + size - 1, 0),
+      at: (index) => at(chosen[index] ?? 0),
+    };
   }
 
   return {
@@ -67,16 +96,12 @@ export function createExamples(beforeGrowing: () => void = () => {}): Examples {
     get predicted() {
       return predicted;
     },
-    at(index) {
-      const [start = 0] = starts.slice(index, index + 1);
-      const [length = 0] = lengths.slice(index, index + 1);
-      const marked = tokens.slice(start, start + length);
-      const learned = new Uint8Array(length).map((_, i) => (i > 0 && marked[i]! & LEARNED ? 1 : 0));
-      return { tokens: marked.map((token) => token & ~LEARNED), learned };
-    },
+    at,
+    ofRows,
     addStart(spans, most) {
       const start = append(spans, most);
       add(start, tokens.length() - start);
+      row++;
     },
     addPieces(spans, most) {
       const first = append(spans, Infinity);
@@ -84,6 +109,7 @@ export function createExamples(beforeGrowing: () => void = () => {}): Examples {
       for (let start = first; start + 1 < end; start += most - 1) {
         add(start, Math.min(most, end - start));
       }
+      row++;
     },
   };
 }

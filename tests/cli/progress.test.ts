@@ -111,6 +111,19 @@ it("estimates the time left from the first log on, and the speed with it, so tha
   expect(at(159).log(log(100))).toBe("step 100/100 loss 1.2346 1,235 tok/s 0s left");
 });
 
+it("prints the evalLoss of an evaluated step in place of the speed, so that its line is no longer", () => {
+  const at = createPrinter({ maxSteps: 100 });
+  expect(at(0).started({ evalRows: 1200 })).toContain("held out    1,200 rows to evaluate on");
+  const log = { loss: 1.23456, evalLoss: 12.3456, tokensPerSecond: 1234.5 };
+  expect(at(60).log({ step: 1, ...log })).toBe("step   1/100 loss 1.2346 eval 12.346");
+  const [plain, evaluated] = [{ ...log, evalLoss: undefined }, log].map((some) =>
+    at(79).log({ step: 20, ...some }),
+  );
+  expect(evaluated).toBe("step  20/100 loss 1.2346 eval 12.346 1m 20s left");
+  expect(evaluated).toHaveLength(plain?.length ?? 0);
+  expect(at(79).log({ step: 20, ...log, evalLoss: null })).toContain("eval n/a");
+});
+
 it("keeps each line of a usual job within the box of the page, and a step's within a phone's", () => {
   const directory = ".kit/jobs/20261121-095830-123-k3f9";
   const at = createPrinter({ lora: { r: 8, alpha: 16, targetModules: ["q_proj"] } }, directory);

@@ -10,6 +10,11 @@ import { jsonl, scratchDirectory, scratchFile } from "./embedded/scratch.ts";
 
 const SHAPE = { layers: 1, heads: 2, width: 16, context: 48 };
 const ROWS = Array.from({ length: 8 }, (_, i) => ({ prompt: `${i}`, completion: `${i % 2}` }));
+/** Of one learned token to nine, so that a mean over rows or batches is another number. */
+const HELD_OUT = Array.from({ length: 7 }, (_, i) => ({
+  prompt: `${i}`,
+  completion: "1".repeat(i === 3 ? 8 : i % 2),
+}));
 const QUESTION = { messages: [{ role: "user" as const, content: "1" }], maxTokens: 4 };
 const NEVER = 1_000_000;
 /** Silent after its second step. */
@@ -164,6 +169,62 @@ export function describeEngine(name: string, createEngine: () => Engine): void {
       const some = await run({ lrSchedulerType, warmupSteps: 0.5, maxSteps: 4, loggingSteps: 4 });
       const near = rates.map((rate) => expect.closeTo(rate, 9) as number);
       expect(logsOf(some).map(({ learningRate }) => learningRate)).toEqual(near);
+    });
+
+    it("evaluates on rows of their own: every evalSteps, and after the last step", async () => {
+      const evalDataset = {
+        type: "jsonl",
+        path: scratchFile("eval.jsonl", jsonl(HELD_OUT)),
+      } as const;
+      const still = {
+        learningRate: 1e-9,
+        maxSteps: 7,
+        evalSteps: 3,
+        saveSteps: NEVER,
+        evalDataset,
+      };
+      const evalLosses = (some: Run) => logsOf(some).map(({ step, evalLoss }) => [step, evalLoss]);
+      const some = await run({ ...still, batchSize: 2 });
+      expect(some.error).toBeUndefined();
+      expect(some.events[0]?.data).toMatchObject({ rows: ROWS.length, evalRows: HELD_OUT.length });
+      const measured = expect.any(Number) as number;
+      const expected = [1, 2, 3, 6, 7].map((step) => [step, step > 2 ? measured : undefined]);
+      expect(evalLosses(some)).toEqual(expected);
+      // A sum over the tokens, divided once: the size of a batch does not show.
+      const other = await run({ ...still, batchSize: 3 });
+      const near = evalLosses(some).map(([step, evalLoss]) => [
+        step,
+        evalLoss && (expect.closeTo(evalLoss, 4) as number),
+      ]);
+      expect(evalLosses(other)).toEqual(near);
+    });
+
+    it.each([0.001, 0.25, 0.999])("sets %d of the rows aside to evaluate on", async (evalSplit) => {
+      const evalRows = Math.min(ROWS.length - 1, Math.max(1, evalSplit * ROWS.length));
+      const first = await run({ evalSplit: Number(evalSplit), maxSteps: 1 });
+      const rows = ROWS.length - Math.round(evalRows);
+      expect(first.events[0]?.data).toMatchObject({ rows, evalRows: Math.round(evalRows) });
+      const [log] = logsOf(first);
+      const lossesOf = (some: Run) => logsOf(some).map(({ loss, evalLoss }) => [loss, evalLoss]);
+      expect(log?.evalLoss).toBeGreaterThan(1);
+      expect(lossesOf(await run({ evalSplit, maxSteps: 1 }))).toEqual(lossesOf(first));
+    });
+
+    it("evaluates as often as it saves, without evalSteps", async () => {
+      const { events } = await run({ evalSplit: 0.5, maxSteps: 5, saveSteps: 2 });
+      const evaluated = logsOf({ events } as Run).filter(({ evalLoss }) => evalLoss !== undefined);
+      expect(evaluated.map(({ step }) => step)).toEqual([2, 4, 5]);
+      const order = events.flatMap(({ event, data }) =>
+        "step" in data && data.step === 4 ? [event] : [],
+      );
+      expect(order).toEqual(["training.log", "checkpoint.saved"]);
+    });
+
+    it("needs two rows to set one aside", async () => {
+      const path = scratchFile("one.jsonl", jsonl(ROWS.slice(0, 1)));
+      const { error } = await run({ dataset: { type: "jsonl", path }, evalSplit: 0.5 });
+      expect(error).toMatchObject({ name: "KitError", code: "DATASET_INVALID" });
+      expect(error?.message).toContain("evalSplit needs two");
     });
 
     it("trains a preset", async () => {

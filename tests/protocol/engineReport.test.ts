@@ -11,6 +11,9 @@ test.each([
   ["training.log", LOG],
   ["training.log", { step: 1, loss: null, gradNorm: null }],
   ["training.log", { step: 1 }],
+  ["training.started", { ...STARTED, evalRows: 1 }],
+  ["training.log", { ...LOG, evalLoss: 2.5 }],
+  ["training.log", { ...LOG, evalLoss: null }],
   ["checkpoint.saved", SAVED],
 ])("an event of a job passes as it is: %s %j", (event, data) => {
   const reported = { event, data };
@@ -29,6 +32,8 @@ test.each([
   { event: "training.started", data: { ...STARTED, model: 7 } },
   { event: "training.log", data: { ...LOG, step: 1.5 } },
   { event: "training.log", data: { ...LOG, loss: "2" } },
+  { event: "training.log", data: { ...LOG, evalLoss: "2" } },
+  { event: "training.started", data: { ...STARTED, evalRows: 0.5 } },
   { event: "training.log", data: { ...LOG, learningRate: null } },
   { event: "checkpoint.saved", data: { ...SAVED, kind: "lora" } },
   ...[

@@ -36,6 +36,9 @@ describe("createTrainer's options", () => {
       lora: null,
       maxSteps: 400,
       numTrainEpochs: null,
+      evalDataset: null,
+      evalSplit: null,
+      evalSteps: 100,
       batchSize: 32,
       gradientAccumulationSteps: 1,
       maxLength: null,
@@ -47,6 +50,10 @@ describe("createTrainer's options", () => {
       loggingSteps: 5,
       saveSteps: 100,
       seed: 42,
+      saveTotalLimit: null,
+      loadBestModelAtEnd: false,
+      metricForBestModel: "evalLoss",
+      earlyStoppingPatience: null,
     });
   });
 
@@ -56,6 +63,12 @@ describe("createTrainer's options", () => {
       maxSteps: 3,
       batchSize: 2,
       gradientAccumulationSteps: 4,
+      evalSplit: 0.1,
+      evalSteps: 1,
+      saveTotalLimit: 3,
+      loadBestModelAtEnd: true,
+      metricForBestModel: "evalLoss" as const,
+      earlyStoppingPatience: 4,
       maxLength: 16,
       learningRate: 0.1,
       lrSchedulerType: "linear" as const,
@@ -73,6 +86,15 @@ describe("createTrainer's options", () => {
     const dataset = { type: "jsonl", path: ["data/*.jsonl", "/a.jsonl"] } as const;
     const { config } = checkOptions({ ...least, dataset });
     expect(resolveConfig(config, "/p").dataset.path).toEqual(["/p/data/*.jsonl", "/a.jsonl"]);
+  });
+
+  it("evaluate as often as they save, on a path relative to the project", () => {
+    const evalDataset = { type: "jsonl", path: "eval.jsonl" } as const;
+    const { config } = checkOptions({ ...least, saveSteps: 30, evalDataset });
+    expect(resolveConfig(config, "/p")).toMatchObject({
+      evalDataset: { type: "jsonl", path: "/p/eval.jsonl" },
+      evalSteps: 30,
+    });
   });
 
   it("train for epochs in place of steps", () => {
@@ -153,6 +175,39 @@ describe("createTrainer's options", () => {
       { maxSteps: 1, numTrainEpochs: 1 },
       'createTrainer: "maxSteps" and "numTrainEpochs" both say how long to train. Pass one of them.',
     ],
+    [{ saveTotalLimit: 0 }, '"saveTotalLimit" must be a whole number of at least 1, but is 0.'],
+    [{ loadBestModelAtEnd: 1 }, '"loadBestModelAtEnd" must be true or false, but is 1.'],
+    [{ metricForBestModel: "loss" }, '"metricForBestModel" must be "evalLoss", but is \'loss\'.'],
+    [
+      { earlyStoppingPatience: 0 },
+      '"earlyStoppingPatience" must be a whole number of at least 1, but is 0.',
+    ],
+    [
+      { loadBestModelAtEnd: true },
+      'createTrainer: "loadBestModelAtEnd" needs rows to evaluate on. Add evalDataset or evalSplit.',
+    ],
+    [
+      { earlyStoppingPatience: 2, evalSplit: 0.1 },
+      'createTrainer: "earlyStoppingPatience" needs "loadBestModelAtEnd": the last checkpoint is not the best one then. Add loadBestModelAtEnd: true.',
+    ],
+    [
+      { loadBestModelAtEnd: true, evalSplit: 0.1, evalSteps: 20, saveSteps: 50 },
+      'createTrainer: with "loadBestModelAtEnd", "saveSteps" must be a multiple of "evalSteps" (20), so that each checkpoint has an evalLoss, but is 50.',
+    ],
+    [{ evalSplit: 1 }, '"evalSplit" must be a share between 0 and 1, but is 1.'],
+    [{ evalSplit: 0 }, '"evalSplit" must be a share between 0 and 1, but is 0.'],
+    [{ evalSplit: "0.1" }, '"evalSplit" must be a share between 0 and 1, but is '],
+    [{ evalDataset: "a" }, '"evalDataset" must be { type: "jsonl", path }, but is '],
+    [{ evalDataset: { type: "jsonl" } }, 'createTrainer needs the option "evalDataset.path".'],
+    [
+      { evalDataset: least.dataset, evalSplit: 0.1 },
+      'createTrainer: "evalDataset" and "evalSplit" both say what to evaluate on. Pass one of them.',
+    ],
+    [{ evalSplit: 0.1, evalSteps: 0 }, '"evalSteps" must be a whole number of at least 1, but'],
+    [
+      { evalSteps: 10 },
+      'createTrainer: "evalSteps" needs rows to evaluate on. Add evalDataset or evalSplit.',
+    ],
     [
       { gradientAccumulationSteps: 0 },
       '"gradientAccumulationSteps" must be a whole number of at least 1, but is 0.',
@@ -207,10 +262,7 @@ describe("createTrainer's options", () => {
   });
 
   it.each([
-    [
-      { epochs: 3 },
-      'the option "epochs". It takes name, model, dataset, engine, lora, maxLength, maxSteps,',
-    ],
+    [{ epochs: 3 }, 'the option "epochs". It takes name, model, dataset, engine, evalDataset,'],
     [
       { callbacks: { onLogs: () => {} } },
       'the option "callbacks.onLogs". "callbacks" takes onStarted, onLog, onCheckpoint,',

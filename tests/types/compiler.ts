@@ -22,7 +22,8 @@ export function completions(source: string): string[] {
   const host: ts.LanguageServiceHost = {
     getCompilationSettings: () => OPTIONS,
     getScriptFileNames: () => [path],
-    getScriptVersion: () => "1",
+    // The registry keeps what it parsed by a file's name and version.
+    getScriptVersion: (name) => (name === path ? text : "1"),
     getScriptSnapshot(name) {
       const content = name === path ? text : ts.sys.readFile(name);
       return content === undefined ? undefined : ts.ScriptSnapshot.fromString(content);

@@ -1,4 +1,4 @@
-import type { Examples } from "../../llama/examples.ts";
+import type { ExampleSet } from "../../llama/examples.ts";
 import { createRandom } from "../../llama/random.ts";
 import { SPECIALS } from "../../llama/tokenizer.ts";
 
@@ -13,6 +13,13 @@ export interface Batch {
   size: number;
 }
 
+/** The size of a batch. */
+export interface BatchSize {
+  rows: number;
+  /** Tokens of each row. */
+  length: number;
+}
+
 /** Numbers of a vector: rows of whole ones are read fastest. */
 const LANES = 4;
 
@@ -20,33 +27,49 @@ const LANES = 4;
  * Length of every row: the longest example's, without the last token, which is only predicted; up
  * to a multiple of 4.
  */
-export function rowLength({ longest }: Examples): number {
+export function rowLength(longest: number): number {
   return Math.ceil((longest - 1) / LANES) * LANES;
 }
 
 /**
- * Endless batches of `rows` examples: pass after pass over all of them, each in an order of its own
- * that the seed decides. A batch may span two passes.
+ * Pass after pass over all examples, each in an order of its own that the seed decides. A batch may
+ * span two passes.
  */
-export function* batches(examples: Examples, rows: number, seed: number): Generator<Batch, never> {
-  const length = rowLength(examples);
+export function createFeed(examples: ExampleSet, size: BatchSize, seed: number): () => Batch {
   const order = passes(examples.length, seed);
-  for (;;) {
-    const batch: Batch = {
-      tokens: new Int32Array(rows * length).fill(SPECIALS.pad),
-      targets: new Int32Array(rows * length).fill(SPECIALS.pad),
-      learned: new Float32Array(rows * length),
-      size: 0,
-    };
-    for (let row = 0; row < rows; row++) {
-      const { tokens, learned } = examples.at(order.next().value);
-      batch.tokens.set(tokens.subarray(0, -1), row * length);
-      batch.targets.set(tokens.subarray(1), row * length);
-      batch.learned.set(learned.subarray(1), row * length);
-      batch.size += tokens.length - 1;
-    }
-    yield batch;
+  return () => {
+    const rows = Array.from({ length: size.rows }, () => order.next().value);
+    return batchOf(examples, rows, size);
+  };
+}
+
+/** All examples once, in their order; the last batch may have rows of padding alone. */
+export function* batchesOnce(examples: ExampleSet, size: BatchSize): Generator<Batch> {
+  for (let from = 0; from < examples.length; from += size.rows) {
+    const count = Math.min(size.rows, examples.length - from);
+    yield batchOf(
+      examples,
+      Array.from({ length: count }, (_, i) => from + i),
+      size,
+    );
   }
+}
+
+function batchOf(examples: ExampleSet, chosen: number[], { rows, length }: BatchSize): Batch {
+  const batch: Batch = {
+    tokens: new Int32Array(rows * length).fill(SPECIALS.pad),
+    targets: new Int32Array(rows * length).fill(SPECIALS.pad),
+    learned: new Float32Array(rows * length),
+    size: 0,
+  };
+  chosen.forEach((index, row) => {
+    const { tokens, learned } = examples.at(index);
+    batch.tokens.set(tokens.subarray(0, -1), row * length);
+    batch.targets.set(tokens.subarray(1), row * length);
+    batch.learned.set(learned.subarray(1), row * length);
+    batch.size += tokens.length - 1;
+  });
+  return batch;
 }
 
 /** Indices below `count`, shuffled anew for each pass. */

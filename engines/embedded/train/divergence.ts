@@ -1,4 +1,12 @@
 import { KitError } from "../../../protocol/error.ts";
+import type { Tensor, Weights } from "../../llama/weights.ts";
+
+/** How a step went, as numbers that must be finite. */
+export interface Measured {
+  loss?: number;
+  gradNorm?: number;
+  weights?: Weights;
+}
 
 /** What is advised: this share of the learning rate that failed. */
 const LOWER = 0.1;
@@ -6,20 +14,30 @@ const LOWER = 0.1;
 const MOST_ADVISED = 0.01;
 
 /**
- * @param when such as `at step 3`
  * @param peak the config's learning rate
- * @throws KitError `DIVERGED` when the loss or the gradient's norm is not finite
+ * @throws KitError `DIVERGED` when one of them is not finite
  */
 export function assertFinite(
-  when: string,
-  { loss, gradNorm }: { loss: number; gradNorm: number },
+  step: number,
+  { loss = 0, gradNorm = 0, weights = {} }: Measured,
   peak: number,
 ): void {
-  if (Number.isFinite(loss) && Number.isFinite(gradNorm)) return;
-  const what = Number.isFinite(loss) ? "gradient norm" : "loss";
+  const what = [
+    ...(Number.isFinite(loss) ? [] : ["loss is"]),
+    ...(Number.isFinite(gradNorm) ? [] : ["gradient norm is"]),
+    ...(Object.values(weights).every(isFinite) ? [] : ["weights are"]),
+  ][0];
+  if (what === undefined) return;
   const lower = Math.min(MOST_ADVISED, Number((peak * LOWER).toPrecision(2)));
   throw new KitError(
     "DIVERGED",
-    `The training diverged ${when}: the ${what} is not finite, with a learningRate of ${peak}. Try a learningRate of ${lower} or less, or more warmupSteps.`,
+    `The training diverged at step ${step}: the ${what} not finite, with a learningRate of ${peak}. Try a learningRate of ${lower} or less, or more warmupSteps.`,
   );
+}
+
+function isFinite({ data }: Tensor): boolean {
+  let sum = 0;
+  // NaN for what is not finite, and otherwise 0.
+  for (const value of data) sum += value * 0;
+  return sum === 0;
 }

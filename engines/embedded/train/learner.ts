@@ -12,17 +12,13 @@ import { OPERATION, trainingProgram } from "./trainingProgram.ts";
 /** A model in training. */
 export interface Learner {
   /**
-   * One step of gradient descent.
-   * @param batches whose gradients are added up
-   * @param step counted from 1
-   * @returns the loss before the step, in nats: the mean over the learned tokens of all batches; and
-   * the gradient's norm before clipping
+   * The gradients of batches, added up: a step up to its update, which changes no weight.
+   * @returns the loss in nats, the mean over the learned tokens of all batches, and the gradient's
+   * norm before clipping
    */
-  learn: (
-    batches: readonly Batch[],
-    step: number,
-    learningRate: number,
-  ) => { loss: number; gradNorm: number };
+  backpropagate: (batches: readonly Batch[]) => { loss: number; gradNorm: number };
+  /** Changes the weights by the gradients that are there. @param step counted from 1 */
+  update: (step: number, learningRate: number) => void;
   /** The sum of the learned tokens' losses, in nats, and how many they are; changes nothing. */
   measure: (batch: Batch) => { sum: number; count: number };
   /** The loss, and the gradients of what is trained by their names; changes nothing. */
@@ -91,7 +87,7 @@ export function createLearner(
     return sum;
   }
 
-  function learn(batches: readonly Batch[], step: number, learningRate: number) {
+  function backpropagate(batches: readonly Batch[]) {
     const weight = 1 / batches.reduce((sum, batch) => sum + learnedCount(batch), 0);
     let sum = 0;
     batches.forEach((batch, i) => {
@@ -99,10 +95,14 @@ export function createLearner(
       run(i === 0 ? OPERATION.gradients : OPERATION.moreGradients);
       sum += loss();
     });
+    run(OPERATION.norm);
+    return { loss: sum, gradNorm: numbers[2] ?? NaN };
+  }
+
+  function update(step: number, learningRate: number) {
     numbers[0] = step;
     numbers[1] = learningRate;
     run(OPERATION.update);
-    return { loss: sum, gradNorm: numbers[2] ?? NaN };
   }
 
   function measure(batch: Batch) {
@@ -122,7 +122,8 @@ export function createLearner(
     return (model.gradients ?? model.adapterGradients).tensors;
   }
 
-  return { learn, measure, gradients, weights: () => readTensors(memory, plan.tensors, shapes) };
+  const weights = () => readTensors(memory, plan.tensors, shapes);
+  return { backpropagate, update, measure, gradients, weights };
 }
 
 function learnedCount({ learned }: Batch): number {

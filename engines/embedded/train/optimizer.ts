@@ -28,20 +28,24 @@ export interface Trained {
   partials: Address;
 }
 
-/**
- * One step of AdamW by all threads, with gradients scaled down to a global norm of `maxGradNorm`.
- * @returns what takes a step, counted from 1, and answers the norm before clipping
- */
+export interface Optimizer {
+  /** The gradients' global L2 norm. */
+  norm: () => number;
+  /** @param step counted from 1 @param norm as it is now */
+  update: (step: number, rate: number, norm: number) => void;
+}
+
+/** AdamW by all threads, with gradients scaled down to a global norm of `maxGradNorm`. */
 export function createOptimizer(
   { kernels, memory }: Thread,
   { weights, gradients, firstMoments, secondMoments, partials }: Trained,
   { weightDecay, maxGradNorm }: { weightDecay: number; maxGradNorm: number },
-): (step: number, rate: number) => number {
+): Optimizer {
   const { meet } = kernels;
   const sums = new Float64Array(memory.buffer, partials, partialCount(gradients));
 
   /** The sum of all squares: each part by one thread, then all parts in their order by each. */
-  function globalNorm(): number {
+  function norm(): number {
     let to = partials;
     gradients.forEach(({ at, count }, i) => {
       if (i % GROUPS === 0) meet();
@@ -54,9 +58,8 @@ export function createOptimizer(
     return Math.sqrt(total);
   }
 
-  return function optimize(step, rate) {
-    const norm = globalNorm();
-    const scale = Math.min(1, maxGradNorm / (norm + NORM_EPSILON));
+  function update(step: number, rate: number, before: number): void {
+    const scale = Math.min(1, maxGradNorm / (before + NORM_EPSILON));
     const [bias1, bias2] = [1 - BETA1 ** step, 1 - BETA2 ** step];
     weights.forEach(({ at, count, decays }, i) => {
       const [g, m, v] = [gradients[i]?.at, firstMoments[i]?.at, secondMoments[i]?.at];
@@ -67,6 +70,7 @@ export function createOptimizer(
       kernels.adamw(count, at, g, m, v);
     });
     meet();
-    return norm;
-  };
+  }
+
+  return { norm, update };
 }

@@ -9,7 +9,17 @@ export interface StepLog {
    * What happened since the log before: the loss is the mean of the steps, the gradient's norm the
    * last step's.
    */
-  log: (at: { step: number; learningRate: number; epoch: number }) => Log;
+  log: (at: LogPlace) => Log;
+  /** Does other work, whose time does not count for the speed. */
+  apart: <T>(work: () => T) => T;
+}
+
+interface LogPlace {
+  step: number;
+  learningRate: number;
+  epoch: number;
+  /** Of a step that is evaluated. */
+  evalLoss: number | undefined;
 }
 
 /** @param now milliseconds, of a clock that never goes back */
@@ -25,20 +35,20 @@ export function createStepLog(now: () => number = () => performance.now()): Step
     tokens += step.tokens;
   }
 
-  function log({
-    step,
-    learningRate,
-    epoch,
-  }: {
-    step: number;
-    learningRate: number;
-    epoch: number;
-  }) {
+  function apart<T>(work: () => T): T {
+    const from = now();
+    const made = work();
+    since += now() - from;
+    return made;
+  }
+
+  function log({ step, learningRate, epoch, evalLoss }: LogPlace) {
     const seconds = (now() - since) / 1000;
     const loss = losses.reduce((sum, value) => sum + value, 0) / losses.length;
     const entry: Log = {
       step,
       loss: rounded(loss),
+      ...(evalLoss !== undefined && { evalLoss: rounded(evalLoss) }),
       learningRate: rounded(learningRate) ?? 0,
       gradNorm: rounded(gradNorm),
       epoch: rounded(epoch) ?? 0,
@@ -50,7 +60,7 @@ export function createStepLog(now: () => number = () => performance.now()): Step
     return entry;
   }
 
-  return { add, log };
+  return { add, log, apart };
 }
 
 /** float32 holds no more digits. */

@@ -6,7 +6,7 @@ import { createOptimizer } from "./optimizer.ts";
 import type { TrainingPlan } from "./trainingPlan.ts";
 
 /** The operations of a training, by their numbers. */
-export const OPERATION = { gradients: 0, moreGradients: 1, update: 2, loss: 3 };
+export const OPERATION = { gradients: 0, moreGradients: 1, norm: 2, update: 3, loss: 4 };
 
 /** What every thread of a training runs: the parts of a step, or the loss alone. */
 export function trainingProgram(plan: TrainingPlan): Program {
@@ -15,7 +15,7 @@ export function trainingProgram(plan: TrainingPlan): Program {
     const forward = createForward(thread, plan.model);
     const backward = createBackward(thread, plan.model);
     const head = createHead(thread, plan.model);
-    const optimize = createOptimizer(thread, plan.trained, plan.sizes.options);
+    const optimizer = createOptimizer(thread, plan.trained, plan.sizes.options);
     const numbers = new Float64Array(memory.buffer, plan.numbers, 3);
 
     const gradients = (adds: boolean) => () => {
@@ -24,9 +24,14 @@ export function trainingProgram(plan: TrainingPlan): Program {
       kernels.meet();
     };
 
+    function norm() {
+      const value = optimizer.norm();
+      if (seat === 0) numbers[2] = value;
+    }
+
     function update() {
-      const norm = optimize(numbers[0] ?? 0, numbers[1] ?? 0);
-      if (seat === 0) numbers[2] = norm;
+      const [step = 0, rate = 0, before = 0] = numbers;
+      optimizer.update(step, rate, before);
     }
 
     function loss() {
@@ -34,6 +39,6 @@ export function trainingProgram(plan: TrainingPlan): Program {
       head.loss();
     }
 
-    return [gradients(false), gradients(true), update, loss];
+    return [gradients(false), gradients(true), norm, update, loss];
   };
 }

@@ -4,6 +4,7 @@ import { createInterface } from "node:readline";
 
 const dist = (path) => import(new URL(`../../../dist/engines/${path}`, import.meta.url).href);
 const { openCheckpoint, saveModel } = await dist("checkpoint/checkpoint.js");
+const { heldOutRows } = await dist("dataset/heldOut.js");
 const { readRows } = await dist("dataset/rows.js");
 const { openConversation, openDocument, spansOf } = await dist("llama/chat.js");
 const { resolveModel } = await dist("llama/presets.js");
@@ -32,13 +33,14 @@ function begin(config) {
     source.kind === "shape"
       ? { shape: source.shape, weights: randomWeights(source.shape, config.seed) }
       : opened(source.directory);
-  const rows = [...readRows(config.dataset.path)].map(spansOf);
+  const { rows, heldOut } = readHeldOut(config);
   const pairs = rows.map(toPairs);
   const maxSteps = stepCount(config, pairs.length);
   const embedding = start.weights[EMBEDDING].data;
   const parameters = embedding.length;
-  const started = { model: source.name, parameters, rows: rows.length, maxSteps };
-  return { start, rows, pairs, maxSteps, embedding, started };
+  const evalRows = heldOut?.length;
+  const started = { model: source.name, parameters, rows: rows.length, evalRows, maxSteps };
+  return { start, rows, pairs, heldOut: heldOut?.map(toPairs), maxSteps, embedding, started };
 }
 
 function check({ config }) {
@@ -56,8 +58,8 @@ function check({ config }) {
 }
 
 function train({ config, directory }) {
-  const { loggingSteps, saveSteps, seed } = config;
-  const { start, pairs, maxSteps, embedding, started } = begin(config);
+  const { loggingSteps, saveSteps, evalSteps, seed } = config;
+  const { start, pairs, heldOut, maxSteps, embedding, started } = begin(config);
   const event = (name, data) => report({ type: "event", event: { event: name, data } });
   event("training.started", started);
   const random = createRandom(seed, "order");
@@ -74,11 +76,12 @@ function train({ config, directory }) {
       const message = `The training diverged at step ${step}. Lower the learningRate.`;
       throw Object.assign(new Error(message), { code: "DIVERGED" });
     }
-    const isLast = step === maxSteps;
-    if (step <= 2 || isLast || step % loggingSteps === 0) {
-      event("training.log", { step, loss, gradNorm, learningRate: rate });
+    const isDue = (every) => step === maxSteps || step % every === 0;
+    const evalLoss = heldOut && isDue(evalSteps) ? evaluate(start, heldOut.flat()) : undefined;
+    if (step <= 2 || isDue(loggingSteps) || evalLoss !== undefined) {
+      event("training.log", { step, loss, evalLoss, gradNorm, learningRate: rate });
     }
-    if (!isLast && step % saveSteps !== 0) continue;
+    if (!isDue(saveSteps)) continue;
     const path = `artifacts/step-${step}`;
     saveModel(join(directory, path), start.weights, { ...start, promptStyle: "message" });
     event("checkpoint.saved", { step, kind: "model", path });
@@ -89,6 +92,21 @@ function train({ config, directory }) {
 function opened(directory) {
   const { shape, weights } = openCheckpoint(directory);
   return { shape, weights: weights.read() };
+}
+
+/** The rows to train on, and those to evaluate on. */
+function readHeldOut({ dataset, evalDataset, evalSplit, seed }) {
+  const read = ({ path }) => [...readRows(path)].map(spansOf);
+  const rows = read(dataset);
+  if (evalDataset) return { rows, heldOut: read(evalDataset) };
+  if (evalSplit === null) return { rows };
+  const isHeldOut = heldOutRows(rows.length, evalSplit, seed);
+  const part = (mark) => rows.filter((_, row) => isHeldOut[row] === mark);
+  return { rows: part(0), heldOut: part(1) };
+}
+
+function evaluate({ weights, shape }, pairs) {
+  return lossOf(weights[EMBEDDING].data, shape.width, pairs).loss;
 }
 
 /** Each learned token of a row, after the one before it. */

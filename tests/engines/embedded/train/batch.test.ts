@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { batches, rowLength } from "../../../../engines/embedded/train/batch.ts";
+import { createFeed, rowLength } from "../../../../engines/embedded/train/batch.ts";
 import { createExamples } from "../../../../engines/llama/examples.ts";
 import { SPECIALS } from "../../../../engines/llama/tokenizer.ts";
 
@@ -21,9 +21,9 @@ const EXAMPLES = examplesOf(7);
 
 /** Which examples the first `count` batches hold, in order. */
 function order(seed: number, count: number, rows: number): number[] {
-  const feed = batches(EXAMPLES, rows, seed);
-  const length = rowLength(EXAMPLES);
-  return Array.from({ length: count }, () => feed.next().value.tokens).flatMap((tokens) =>
+  const length = rowLength(EXAMPLES.longest);
+  const feed = createFeed(EXAMPLES, { rows, length }, seed);
+  return Array.from({ length: count }, () => feed().tokens).flatMap((tokens) =>
     Array.from({ length: rows }, (_, row) => tokens[row * length + 1] ?? -1),
   );
 }
@@ -42,8 +42,9 @@ test("fewer rows than a batch holds are taken again", () => {
 });
 
 test("each token's target is the next one, and padding is never learned", () => {
-  const { tokens, targets, learned, size } = batches(examplesOf(2), 2, 0).next().value;
-  expect(rowLength(examplesOf(2))).toBe(4);
+  const examples = examplesOf(2);
+  expect(rowLength(examples.longest)).toBe(4);
+  const { tokens, targets, learned, size } = createFeed(examples, { rows: 2, length: 4 }, 0)();
   const row = tokens.indexOf(1) > 4 ? 0 : 4;
   expect([...tokens.subarray(row, row + 4)]).toEqual([SPECIALS.bos, 0, SPECIALS.pad, SPECIALS.pad]);
   expect([...targets.subarray(row, row + 4)]).toEqual([

@@ -34,7 +34,12 @@ function optimizing(
   const kernels = kernelsOn(memory);
   const thread = { kernels, memory: memory.memory, seat: 0, count: () => 1 };
   const trained = { weights, gradients, firstMoments, secondMoments, partials };
-  const optimize = createOptimizer(thread, trained, { weightDecay, maxGradNorm });
+  const { norm, update } = createOptimizer(thread, trained, { weightDecay, maxGradNorm });
+  const optimize = (step: number, rate: number) => {
+    const before = norm();
+    update(step, rate, before);
+    return before;
+  };
   return { weights, gradients, firstMoments, optimize };
 }
 

@@ -159,7 +159,7 @@ test("a training that diverges fails at that step, and keeps the checkpoints of 
 });
 
 test("a training that diverges between two logs fails at that step", async () => {
-  const { step, events } = await diverge({ loggingSteps: 100 });
+  const { step, events } = await diverge({ loggingSteps: 100, saveSteps: 100 });
   expect(step).toBeGreaterThan(2);
   expect(step).toBeLessThan(60);
   expect(events).toEqual(["training.started", "training.log 1", "training.log 2"]);
@@ -168,7 +168,7 @@ test("a training that diverges between two logs fails at that step", async () =>
 test("a training whose last step breaks the weights fails, and saves nothing of them", async () => {
   const last = { maxSteps: 1, learningRate: 1e9, warmupSteps: 0 };
   const { error, events, artifacts } = await diverge(last);
-  expect(error?.message).toContain("diverged after step 1:");
+  expect(error?.message).toContain("diverged at step 1:");
   expect(events).toEqual(["training.started", "training.log 1"]);
   expect(artifacts).toEqual([]);
 });
@@ -176,11 +176,20 @@ test("a training whose last step breaks the weights fails, and saves nothing of 
 test.each([
   [{ loss: NaN, gradNorm: NaN }, "the loss is not finite"],
   [{ loss: 1, gradNorm: Infinity }, "the gradient norm is not finite"],
+  [{ weights: { a: tensorOf(1, 0), b: tensorOf(1, -Infinity, 2) } }, "the weights are not finite"],
 ])("%o: %s", (result, what) => {
-  expect(() => assertFinite("at step 7", result, 0.03)).toThrow(
+  expect(() => assertFinite(7, result, 0.03)).toThrow(
     `The training diverged at step 7: ${what}, with a learningRate of 0.03. Try a learningRate of 0.003 or less, or more warmupSteps.`,
   );
 });
+
+test("finite weights pass, however large their sum", () => {
+  expect(() => assertFinite(7, { weights: { a: tensorOf(3e38, 3e38, -1) } }, 0.03)).not.toThrow();
+});
+
+function tensorOf(...data: number[]) {
+  return { shape: [data.length], data: Float32Array.from(data) };
+}
 
 test("training goes on from a checkpoint", async () => {
   const first = await run(tinyConfig({ maxSteps: 60, batchSize: 16, saveSteps: 60 }));

@@ -1,0 +1,64 @@
+import type { TrainOptions } from "../../../protocol/engine.ts";
+import type { EventData } from "../../../protocol/event.ts";
+import { type TrainConfig, rowsPerStep } from "../../../protocol/trainConfig.ts";
+import { keepLeftOut } from "../../dataset/leftOut.ts";
+import { rowLimit } from "../../dataset/rowLimit.ts";
+import { stepCount } from "../../schedule.ts";
+import { type BatchSize, rowLength } from "./batch.ts";
+import { type StartingPoint, findStartingPoint } from "./startingPoint.ts";
+import { type TrainingData, readTrainingData } from "./trainingData.ts";
+import { type TrainingPlan, planTraining } from "./trainingPlan.ts";
+
+/** All that is known before a training takes memory for its model. */
+export interface Preparation {
+  start: StartingPoint;
+  data: TrainingData;
+  size: BatchSize;
+  plan: TrainingPlan;
+  /** Optimizer steps in all. */
+  steps: number;
+  /** What `training.started` says. */
+  started: EventData["training.started"];
+}
+
+/** @throws KitError for what cannot be trained */
+export function prepareTraining(
+  config: TrainConfig,
+  { threads, onNote }: { threads: number } & Pick<TrainOptions, "onNote">,
+): Preparation {
+  const start = findStartingPoint(config);
+  const { shape, bfloat16 } = start;
+  const maxLength = rowLimit(config.maxLength, shape.context);
+  const data = readTrainingData(config, maxLength, { onNote });
+  const { training, evaluation } = data;
+  const longest = Math.max(training.examples.longest, evaluation?.examples.longest ?? 0);
+  const size = { rows: config.batchSize, length: rowLength(longest) };
+  const { lora, weightDecay, maxGradNorm } = config;
+  const options = { weightDecay, maxGradNorm };
+  const plan = planTraining({ shape, bfloat16, ...size, lora, threads, options });
+  const steps = stepCount(config, training.examples.length);
+  const started = { ...reported(config, start, data), maxLength, maxSteps: steps };
+  const parameters = plan.trained.weights.reduce((sum, { count }) => sum + count, 0);
+  const epochs = (steps * rowsPerStep(config)) / training.examples.length;
+  return { start, data, size, plan, steps, started: { ...started, parameters, epochs } };
+}
+
+/** What the model and the data say of themselves. */
+function reported(
+  { maxLength }: TrainConfig,
+  { source, shape }: StartingPoint,
+  { dataset, training, evaluation }: TrainingData,
+) {
+  const { cut, leftOut, format } = dataset;
+  return {
+    ...{ model: source.name, rows: training.rows, cut, leftOut, format },
+    ...(evaluation && { evalRows: evaluation.rows }),
+    tokens: training.examples.predicted,
+    keepLeftOut: keepLeftOut({
+      ...dataset,
+      maxLength,
+      context: shape.context,
+      shape: source.kind === "shape" ? shape : undefined,
+    }),
+  };
+}

@@ -1,0 +1,59 @@
+import { join } from "node:path";
+import { ARTIFACTS } from "../../../protocol/artifactPath.ts";
+import type { TrainConfig } from "../../../protocol/trainConfig.ts";
+import {
+  type CheckpointNotes,
+  BASE_DIRECTORY,
+  assertCheckpoint,
+  isAdapter,
+  openCheckpoint,
+  saveModel,
+} from "../../checkpoint/checkpoint.ts";
+import { randomAdapter } from "../../llama/adapter.ts";
+import { type ModelSource, resolveModel } from "../../llama/presets.ts";
+import { type StoredWeights, widen } from "../../llama/storedWeights.ts";
+import { type LlamaShape, type Weights, randomWeights } from "../../llama/weights.ts";
+
+/** A model before its first step, whose weights are read or made once it is known that they fit. */
+export interface StartingPoint {
+  source: ModelSource;
+  shape: LlamaShape;
+  /** Names of the tensors that are. */
+  bfloat16?: ReadonlySet<string>;
+  read: () => StoredWeights;
+}
+
+/** @throws KitError for a model that is not there or damaged */
+export function findStartingPoint({ model, seed }: TrainConfig): StartingPoint {
+  const source = resolveModel(model);
+  if (source.kind === "shape") {
+    const { shape } = source;
+    return { source, shape, read: () => randomWeights(shape, seed) };
+  }
+  assertCheckpoint(source.directory);
+  const { shape, weights } = openCheckpoint(source.directory);
+  return { source, shape, ...weights };
+}
+
+/** Absolute path of the model that an adapter belongs to: in the job's directory, if it's not on disk. */
+export function baseOf({ source }: StartingPoint, directory: string): string {
+  const isThere = source.kind === "checkpoint" && !isAdapter(source.directory);
+  return isThere ? source.directory : join(directory, ARTIFACTS, BASE_DIRECTORY);
+}
+
+/**
+ * What is trained, and what is frozen: for the learner alone, so that nobody else keeps them. Saves an
+ * adapter's base that is not on disk yet.
+ */
+export function initialWeights(
+  { lora, seed }: TrainConfig,
+  { source, shape, read }: StartingPoint,
+  base: string,
+  notes: CheckpointNotes,
+): [Weights, StoredWeights] {
+  const weights = read();
+  if (!lora) return [widen(weights), {}];
+  const isThere = source.kind === "checkpoint" && source.directory === base;
+  if (!isThere) saveModel(base, weights, notes);
+  return [randomAdapter(lora, shape, seed), weights];
+}

@@ -1,0 +1,41 @@
+import type { Engine, TrainOptions } from "../protocol/engine.ts";
+import { asEngineEvent } from "../protocol/engineReport.ts";
+import type { EngineEvent } from "../protocol/event.ts";
+
+interface RunEngineOptions extends Pick<
+  TrainOptions,
+  "config" | "directory" | "signal" | "onNote"
+> {
+  /** Takes each checked report. @returns whether the training is over with it */
+  onEvent: (event: EngineEvent) => boolean;
+  /** Takes what `onEvent` threw, or an invalid report: later ones can't be trusted, or written. */
+  onError: (error: unknown) => void;
+}
+
+/**
+ * Trains until the engine is done, or `onEvent` says so.
+ * @returns whether it was `onEvent`, so that the engine may have gone on meanwhile
+ */
+export async function runEngine(
+  engine: Pick<Engine, "name" | "train">,
+  { signal, onEvent, onError, ...options }: RunEngineOptions,
+): Promise<boolean> {
+  const stop = new AbortController();
+  function onReport(reported: unknown) {
+    if (stop.signal.aborted) return;
+    try {
+      if (onEvent(asEngineEvent(engine.name, reported))) stop.abort();
+    } catch (error) {
+      onError(error);
+    }
+  }
+  try {
+    const stoppable = AbortSignal.any([signal, stop.signal]);
+    await engine.train({ ...options, signal: stoppable, onEvent: onReport });
+  } catch (error) {
+    if (!stop.signal.aborted) throw error;
+  }
+  // The engine may resolve even though its reports were rejected.
+  signal.throwIfAborted();
+  return stop.signal.aborted;
+}

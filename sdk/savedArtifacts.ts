@@ -1,0 +1,103 @@
+import { readdirSync, renameSync, rmSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
+import { ARTIFACTS, stepOfFolder } from "../protocol/artifactPath.ts";
+import { cannotWrite } from "../protocol/cannotWrite.ts";
+import type { Artifact as NamedArtifact, EventData } from "../protocol/event.ts";
+import type { JobArguments } from "../protocol/trainConfig.ts";
+import { type Artifact, locateArtifact } from "./artifact.ts";
+
+/** What a job has saved and not removed again. */
+export interface SavedArtifacts {
+  /** Takes each log: a checkpoint of an evaluated step is as good as its `evalLoss`. */
+  log: (data: EventData["training.log"]) => void;
+  add: (saved: NamedArtifact) => void;
+  /**
+   * The callback of a step's checkpoint has returned: removes the oldest that are too many, but not
+   * the best, the newest, or one whose callback is still to come.
+   * @throws KitError `CANNOT_WRITE`
+   */
+  release: (step: number) => void;
+  /** Up to a step's, oldest first. */
+  upTo: (step: number) => Artifact[];
+  /** All, oldest first, the best marked; with `loadBestModelAtEnd` it is the last. */
+  result: () => Artifact[];
+  /** Removes checkpoints that were saved, but never reported. */
+  removeUnknown: () => void;
+}
+
+/** @param directory the job's */
+export function createSavedArtifacts(
+  directory: string,
+  {
+    saveTotalLimit,
+    loadBestModelAtEnd,
+  }: Pick<JobArguments, "saveTotalLimit" | "loadBestModelAtEnd">,
+): SavedArtifacts {
+  const limit = saveTotalLimit ?? Infinity;
+  const evalLosses = new Map<number, number>();
+  const released = new Set<number>();
+  let saved: Artifact[] = [];
+
+  /** The first of equals. */
+  function best(): Artifact | undefined {
+    const lossOf = ({ step }: Artifact) => evalLosses.get(step) ?? Infinity;
+    const lowest = Math.min(...saved.map(lossOf));
+    return lowest === Infinity ? undefined : saved.find((artifact) => lossOf(artifact) === lowest);
+  }
+
+  return {
+    log({ step, evalLoss }) {
+      if (typeof evalLoss === "number") evalLosses.set(step, evalLoss);
+    },
+    add(artifact) {
+      saved.push(locateArtifact(artifact, directory));
+    },
+    release(step) {
+      released.add(step);
+      const kept = [best(), saved.at(-1)];
+      for (const artifact of saved.slice(0, -1)) {
+        if (saved.length <= limit) return;
+        if (kept.includes(artifact) || !released.has(artifact.step)) continue;
+        remove(artifact.directory);
+        saved = saved.filter((other) => other !== artifact);
+      }
+    },
+    upTo: (step) => saved.filter((artifact) => artifact.step <= step),
+    result() {
+      const winner = best();
+      if (!winner) return [...saved];
+      const marked = { ...winner, best: true };
+      if (!loadBestModelAtEnd) return saved.map((one) => (one === winner ? marked : one));
+      return [...saved.filter((one) => one !== winner), marked];
+    },
+    removeUnknown() {
+      const known = saved.map((artifact) => artifact.directory);
+      for (const name of namesIn(join(directory, ARTIFACTS))) {
+        const path = join(directory, ARTIFACTS, name);
+        if (stepOfFolder(name) !== undefined && !known.includes(path)) remove(path);
+      }
+    },
+  };
+}
+
+/** Under another name first, so that nobody sees half of it. */
+function remove(path: string): void {
+  const partial = join(dirname(path), `.${basename(path)}.partial`);
+  try {
+    renameSync(path, partial);
+    rmSync(partial, { recursive: true });
+  } catch (error) {
+    // Somebody else has removed it.
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return;
+    throw cannotWrite(`remove ${path}`, error);
+  }
+}
+
+function namesIn(folder: string): string[] {
+  try {
+    return readdirSync(folder);
+  } catch {
+    // Nothing was saved.
+    return [];
+  }
+}
