@@ -1,4 +1,4 @@
-import { isAbsolute, relative } from "node:path";
+import { basename, isAbsolute, relative } from "node:path";
 import { type TrainConfig, datasetPaths, rowsPerStep } from "../protocol/trainConfig.ts";
 import type { Artifact, EventData, JobEvent } from "../protocol/event.ts";
 import { formatCount, formatDuration } from "../protocol/format.ts";
@@ -27,6 +27,8 @@ export function createProgress(options: ProgressOptions) {
   /** The pace is measured from the first log on, because the first step also warms up. */
   let first: { step: number; at: number } | undefined;
   let last: Artifact | undefined;
+  let lastLoss: number | null | undefined;
+  let best: { step: number; evalLoss: number } | undefined;
   let steps = config.maxSteps ?? 0;
 
   function startLines(data: EventData["training.started"]): string {
@@ -52,6 +54,10 @@ export function createProgress(options: ProgressOptions) {
   function logLine(data: EventData["training.log"]): string {
     const step = `step ${String(data.step).padStart(String(steps).length)}/${steps}`;
     const { evalLoss } = data;
+    lastLoss = data.loss ?? lastLoss;
+    if (typeof evalLoss === "number" && !(evalLoss >= (best?.evalLoss ?? Infinity))) {
+      best = { step: data.step, evalLoss };
+    }
     const parts = [step, `loss ${formatLoss(data.loss)}`];
     if (evalLoss !== undefined) parts.push(`eval ${formatLoss(evalLoss)}`);
     const left = secondsLeft(data.step);
@@ -71,13 +77,14 @@ export function createProgress(options: ProgressOptions) {
     return secondsPerStep * Math.max(0, steps - step);
   }
 
-  /** How the job ended, and the path of its last artifact with the code that loads it. */
+  /** How the job ended, and the path of its last artifact with the ways to use it. */
   function endLines(how: string): string {
     if (!last) return how;
     const path = `${directory}/${last.path}`;
     const python = last.kind === "adapter" ? "AutoPeftModelForCausalLM" : "AutoModelForCausalLM";
     return withDetails(how, {
       path,
+      "try it": `npx kit infer ${basename(directory)}`,
       TypeScript: `const model = await loadModel(path); // from "kit"`,
       Python: `model = ${python}.from_pretrained(path)`,
     });
@@ -85,7 +92,18 @@ export function createProgress(options: ProgressOptions) {
 
   function completedLine({ stoppedAt }: EventData["training.completed"]): string {
     const completed = `completed in ${formatDuration((now() - startedAt) / 1000)}`;
-    return stoppedAt === undefined ? completed : `${completed}, stopped early at step ${stoppedAt}`;
+    const early = stoppedAt === undefined ? "" : `, stopped early at step ${stoppedAt}`;
+    return `${completed}${early}${resultWords()}`;
+  }
+
+  function resultWords(): string {
+    const found = [
+      ...(typeof lastLoss === "number" ? [`loss ${formatLoss(lastLoss).trimEnd()}`] : []),
+      ...(best
+        ? [`best evalLoss ${formatLoss(best.evalLoss).trimEnd()} at step ${best.step}`]
+        : []),
+    ];
+    return found.length > 0 ? `: ${found.join(", ")}` : "";
   }
 
   function failedLines(error: string): string {

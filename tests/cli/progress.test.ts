@@ -180,10 +180,20 @@ it("ends with the last artifact's path and how to use it, and counts no time in 
   expect(at(500).saved(ARTIFACT)).toBe("checkpoint d/artifacts/step-1");
   expect(at(565).completed()).toBe(`completed in 1m 05s
   path        d/artifacts/step-1
+  try it      npx kit infer d
   TypeScript  const model = await loadModel(path); // from "kit"
   Python      model = AutoModelForCausalLM.from_pretrained(path)`);
   at(565).saved({ ...ARTIFACT, kind: "adapter" });
   expect(at(565).completed()).toContain("= AutoPeftModelForCausalLM.from_pretrained(");
+});
+
+it("says the last loss and the best evaluation of a job that completed", () => {
+  const at = createPrinter();
+  at(0).started();
+  at(1).log({ step: 1, loss: 2, evalLoss: 1.5 });
+  at(2).log({ step: 2, loss: 1, evalLoss: 0.75 });
+  at(3).log({ step: 3, loss: null, evalLoss: 0.9 });
+  expect(at(4).completed()).toBe("completed in 4s: loss 1.0000, best evalLoss 0.7500 at step 2");
 });
 
 it("names a cancelled job's last artifact, and also the reason of a failed one", () => {
@@ -191,7 +201,7 @@ it("names a cancelled job's last artifact, and also the reason of a failed one",
   const cancel = () =>
     at(0)
       .progress.text({ event: "training.cancelled", data: { step: 3 } })
-      .split("\n  TypeScript")[0];
+      .split("\n  try it")[0];
   const fail = () => at(0).progress.text({ event: "training.failed", data: { error: "no" } });
   expect([cancel(), fail()]).toEqual(["cancelled at step 3", "failed: no"]);
   at(0).saved(ARTIFACT);

@@ -1,5 +1,5 @@
 import { rmSync, utimesSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { createJobStore } from "../../jobs/store.ts";
 import { ENDLESS, createTinyProject, runKit, startKit, tinySource } from "../kit.ts";
@@ -37,8 +37,9 @@ describe("kit start", () => {
       step(3) + pace,
       step(4) + pace,
       `checkpoint ${last}`,
-      "completed in \\d+s",
+      "completed in \\d+s: loss \\d\\.\\d{4}",
       `  path        ${last}`,
+      `  try it      npx kit infer ${basename(directory)}`,
       `  TypeScript  const model = await loadModel\\(path\\); // from "kit"`,
       "  Python      model = AutoModelForCausalLM\\.from_pretrained\\(path\\)",
     ];
