@@ -158,7 +158,9 @@ async function train(url: string): Promise<void> {
 }
 
 /** What the instructions of the kernels change. */
-const KERNEL_TESTS = ["kernels", "model", "train"].map((room) => `tests/engines/embedded/${room}`);
+const KERNEL_TESTS = ["kernels/product", "kernels/operations", "train/threads"].map(
+  (file) => `tests/engines/embedded/${file}.test.ts`,
+);
 const FIRST_WITH_RELAXED_SIMD = 22;
 
 /** The seconds that the engine's tests took; undefined if the Node that runs here tests the same. */
