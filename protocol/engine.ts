@@ -15,6 +15,11 @@ export interface TrainOptions {
   config: TrainConfig;
   /** Absolute path of the job's directory; artifacts go to `artifacts/` in it. */
   directory: string;
+  /**
+   * Absolute path of the newest checkpoint of another job of this engine: the training goes on after
+   * its step, with the same losses and weights as one that was never interrupted.
+   */
+  resumeFrom?: string;
   /** Aborting stops the training before its next step; `train` then rejects with the reason. */
   signal: AbortSignal;
   /** Takes each event as it happens, in order. A checkpoint is complete on disk before its event. */

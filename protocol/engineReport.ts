@@ -32,6 +32,8 @@ const EVENTS: { [Name in EngineEvent["event"]]: Fields<EventData[Name]> } = {
     format: optional(isText),
     tokens: optional(isCount),
     maxSteps: isCount,
+    resumedFrom: optional(isText),
+    resumedStep: optional(isCount),
     epochs: optional(isNumber),
   },
   "training.log": {

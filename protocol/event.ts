@@ -34,6 +34,9 @@ export interface EventData {
     /** Tokens of one pass over the dataset, without padding. */
     tokens?: number;
     maxSteps: number;
+    /** The job that this one goes on from, by its id, and the step of the checkpoint. */
+    resumedFrom?: string;
+    resumedStep?: number;
     /** Passes over the dataset in all, a fraction. */
     epochs?: number;
   };

@@ -116,6 +116,8 @@ export interface JobArguments {
   metricForBestModel: "evalLoss";
   /** Ends the training after so many evaluations in a row without a new lowest. Null never does. */
   earlyStoppingPatience: number | null;
+  /** Goes on from an earlier job of the same trainer that failed or was cancelled. Default `false`. */
+  resume: boolean;
 }
 
 /** All of a job's settings, as job.json has them. */

@@ -2,7 +2,7 @@ import { KitError } from "../protocol/error.ts";
 import type { AskedConfig, JobArguments, JobConfig } from "../protocol/trainConfig.ts";
 
 /** @throws KitError `OPTION_INVALID` for options that are valid each, but not together */
-export function refuseContradictions(asked: AskedConfig, ends: JobArguments): void {
+export function refuseContradictions(asked: AskedConfig, ends: Omit<JobArguments, "resume">): void {
   const { maxSteps, numTrainEpochs, evalDataset, evalSplit, evalSteps } = asked;
   const { loadBestModelAtEnd, earlyStoppingPatience } = ends;
   const isEvaluated = evalDataset !== undefined || evalSplit !== undefined;

@@ -15,7 +15,7 @@ export function findArtifact(directory: string): string {
   const result = isJob ? readResult(directory) : undefined;
   if (result) return existing(join(directory, result.path));
   const parent = isJob ? join(directory, ARTIFACTS) : directory;
-  const last = stepsIn(parent).at(-1);
+  const last = checkpointSteps(parent).at(-1);
   if (last !== undefined) return join(parent, checkpointFolder(last));
   if (!isJob) return directory;
   throw new KitError(
@@ -32,10 +32,10 @@ function existing(path: string): string {
   );
 }
 
-/** In ascending order. */
-function stepsIn(directory: string): number[] {
-  if (!existsSync(directory)) return [];
-  return readdirSync(directory)
+/** The steps of the checkpoints among a job's artifacts, in ascending order. */
+export function checkpointSteps(artifacts: string): number[] {
+  if (!existsSync(artifacts)) return [];
+  return readdirSync(artifacts)
     .flatMap((name) => stepOfFolder(name) ?? [])
     .toSorted((a, b) => a - b);
 }

@@ -49,6 +49,11 @@ export interface TrainerOptions extends AskedConfig {
    * `loadBestModelAtEnd`. Default: never.
    */
   earlyStoppingPatience?: number;
+  /**
+   * Goes on from the newest checkpoint of this trainer's newest job that failed or was cancelled, as
+   * if it had never stopped; starts anew without one. Default `false`.
+   */
+  resume?: boolean;
   callbacks?: TrainerCallbacks;
   /** Aborting it cancels the job. */
   abortSignal?: AbortSignal;
@@ -70,12 +75,13 @@ export function checkOptions(options: TrainerOptions): CheckedOptions {
   if (!result.success) throw new KitError("OPTION_INVALID", describeIssue(result.issues[0]));
   const { name, engine: _engine, callbacks: _callbacks, abortSignal, ...rest } = result.output;
   const { saveTotalLimit = null, loadBestModelAtEnd = false, ...others } = rest;
-  const { metricForBestModel = "evalLoss", earlyStoppingPatience = null, ...asked } = others;
+  const { metricForBestModel = "evalLoss", earlyStoppingPatience = null, ...more } = others;
+  const { resume = false, ...asked } = more;
   const ends = { saveTotalLimit, loadBestModelAtEnd, metricForBestModel, earlyStoppingPatience };
   refuseContradictions(asked, ends);
   // As given, not as parsed: both may be objects whose methods need their `this`.
   const { engine = createDefaultEngine(), callbacks = {} } = options;
-  const config = { ...prepare(engine, asked), ...ends };
+  const config = { ...prepare(engine, asked), ...ends, resume };
   refuseUnevenSaves(config);
   return { name, engine, config, callbacks, abortSignal };
 }

@@ -130,6 +130,7 @@ export const optionsSchema = v.strictObject(
     loadBestModelAtEnd: v.optional(v.boolean("true or false")),
     metricForBestModel: v.optional(oneOf("evalLoss")),
     earlyStoppingPatience: v.optional(wholeNumber(1)),
+    resume: v.optional(v.boolean("true or false")),
     callbacks: v.optional(callbacks),
     abortSignal: v.optional(v.instance(AbortSignal, "an AbortSignal")),
   } satisfies Record<keyof TrainerOptions, v.GenericSchema>,

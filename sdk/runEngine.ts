@@ -4,7 +4,7 @@ import type { EngineEvent } from "../protocol/event.ts";
 
 interface RunEngineOptions extends Pick<
   TrainOptions,
-  "config" | "directory" | "signal" | "onNote"
+  "config" | "directory" | "resumeFrom" | "signal" | "onNote"
 > {
   /** Takes each checked report. @returns whether the training is over with it */
   onEvent: (event: EngineEvent) => boolean;

@@ -1,4 +1,5 @@
 import type { OwnedJob } from "../jobs/ownedJob.ts";
+import { ARTIFACTS, checkpointFolder } from "../protocol/artifactPath.ts";
 import { cannotWrite } from "../protocol/cannotWrite.ts";
 import type { Engine } from "../protocol/engine.ts";
 import type { JobConfig } from "../protocol/trainConfig.ts";
@@ -11,6 +12,7 @@ import type { TrainerCallbacks } from "./callbacks.ts";
 import { createCheckpoints } from "./checkpoints.ts";
 import { createEarlyStopping } from "./earlyStopping.ts";
 import { callbackOf } from "./eventCallbacks.ts";
+import { type Resumable, copyBest, evaluationsOf, withResumed } from "./resume.ts";
 import { runEngine } from "./runEngine.ts";
 import { createSavedArtifacts } from "./savedArtifacts.ts";
 import { asError } from "./thrown.ts";
@@ -32,6 +34,8 @@ export interface RunJobOptions {
   callbacks: TrainerCallbacks;
   /** Resolves when the job may train. */
   turn: (signal: AbortSignal) => Promise<void>;
+  /** Finds the job to go on from. */
+  resume?: (() => Resumable | undefined) | undefined;
   /** Aborting cancels the job. */
   cancel: AbortSignal;
   /** Aborting fails the job with the reason, unless `cancel` came first. */
@@ -54,6 +58,7 @@ export async function runJob(options: RunJobOptions): Promise<JobResult> {
   const checkpoints = createCheckpoints(engine, owned.directory, signal);
   const saved = createSavedArtifacts(owned.directory, config);
   const stopping = createEarlyStopping(config);
+  let resumed: Resumable | undefined;
   let step = 0;
   let hasEnded = false;
 
@@ -72,7 +77,8 @@ export async function runJob(options: RunJobOptions): Promise<JobResult> {
   }
 
   /** Returns whether the training is over. */
-  function handle(event: EngineEvent): boolean {
+  function handle(reported: EngineEvent): boolean {
+    const event = withResumed(reported, resumed);
     // The log first: what a callback has seen is on disk.
     record(event);
     if (event.event !== "training.started") step = event.data.step;
@@ -89,11 +95,29 @@ export async function runJob(options: RunJobOptions): Promise<JobResult> {
     return stopping.see(event);
   }
 
+  /** Counts what was evaluated before, and takes over the best. */
+  function goOn(from: Resumable): void {
+    step = from.step;
+    for (const data of evaluationsOf(from)) {
+      saved.log(data);
+      stopping.see({ event: "training.log", data });
+    }
+    const best = config.loadBestModelAtEnd ? copyBest(from, owned.directory) : undefined;
+    if (best === undefined) return;
+    const path = `${ARTIFACTS}/${checkpointFolder(best)}`;
+    saved.add({ step: best, kind: config.lora ? "adapter" : "model", path });
+    saved.release(best);
+  }
+
   async function finish(): Promise<JobResult> {
     try {
       await options.turn(signal);
+      resumed = options.resume?.();
+      if (resumed) goOn(resumed);
       const { directory } = owned;
-      const train = { config, directory, signal, onNote, onEvent: handle, onError: fail };
+      const resumeFrom = resumed?.checkpoint;
+      const told = { onNote, onEvent: handle, onError: fail };
+      const train = { config, directory, resumeFrom, signal, ...told };
       const isStopped = await runEngine(engine, train);
       if (isStopped) saved.removeUnknown();
       const completed = jobAs("completed");

@@ -8,6 +8,7 @@ import type { Job } from "../protocol/job.ts";
 import type { Artifact } from "./artifact.ts";
 import { resolveConfig } from "./config.ts";
 import { type CheckedOptions, type TrainerOptions, checkOptions } from "./options.ts";
+import { resumeOrSay } from "./resume.ts";
 import { type JobResult, runJob } from "./runJob.ts";
 import { asError } from "./thrown.ts";
 
@@ -16,6 +17,8 @@ export const OBSERVE = Symbol.for("kit.trainer.observe");
 
 /** The key of Kit's own access to what a trainer was given, shared as above. */
 export const PREPARED = Symbol.for("kit.trainer.prepared");
+/** The key of `kit start --resume`. */
+export const RESUME = Symbol.for("kit.trainer.resume");
 
 /** One training run, which starts once. */
 export interface Trainer {
@@ -39,6 +42,8 @@ export interface ObservableTrainer extends Trainer {
   [OBSERVE]: (observer: Observer) => void;
   /** The config's paths are as the project wrote them. */
   readonly [PREPARED]: Pick<CheckedOptions, "engine" | "config">;
+  /** As the option; before the trainer starts. */
+  [RESUME]: () => void;
 }
 
 /** A new job, and a way to fail it for errors outside of its callbacks. */
@@ -71,6 +76,10 @@ export function createTrainer(options: TrainerOptions): Trainer {
   const observers: Observer[] = [];
   let started: { created: Created; ended: Promise<JobResult> } | undefined;
   let isOver = false;
+  let { resume } = checked.config;
+  const note = (text: string) => {
+    for (const observer of observers) observer.onNote?.(text);
+  };
 
   const cancel = () =>
     cancellation.abort(
@@ -81,7 +90,7 @@ export function createTrainer(options: TrainerOptions): Trainer {
 
   function begin(): { created: Created; ended: Promise<JobResult> } {
     const project = process.cwd();
-    const config = resolveConfig(checked.config, project);
+    const config = resolveConfig({ ...checked.config, resume }, project);
     const owned = createOwnedJob(project, checked.name, config);
     const { job, directory } = owned;
     const created = {
@@ -100,15 +109,14 @@ export function createTrainer(options: TrainerOptions): Trainer {
         waitForTurn(createJobStore(project), owned, signal, (before) => {
           for (const observer of observers) observer.onWait?.(before);
         }),
+      resume: resume ? () => resumeOrSay(project, checked.name, config, note) : undefined,
       cancel: cancellation.signal,
       failure,
       onEvent(event) {
         isOver ||= isFinalEvent(event);
         for (const observer of observers) observer.onEvent?.(event);
       },
-      onNote(text) {
-        for (const observer of observers) observer.onNote?.(text);
-      },
+      onNote: note,
     });
     return { created, ended };
   }
@@ -131,6 +139,9 @@ export function createTrainer(options: TrainerOptions): Trainer {
       if (isOver) return;
       cancel();
       await started?.ended;
+    },
+    [RESUME]() {
+      resume = true;
     },
     [OBSERVE](observer) {
       observers.push(observer);

@@ -27,6 +27,7 @@ export const CONFIG: JobConfig = {
   loadBestModelAtEnd: false,
   metricForBestModel: "evalLoss",
   earlyStoppingPatience: null,
+  resume: false,
 };
 
 export const STARTED: JobEvent = {

@@ -1,7 +1,7 @@
 import { DEFAULT_ENTRY } from "../../protocol/entry.ts";
 import { FINAL_STATUS, isFinalEvent } from "../../protocol/event.ts";
 import { sourcePlace } from "../../sdk/thrown.ts";
-import { type ObservableTrainer, type Trainer, OBSERVE } from "../../sdk/trainer.ts";
+import { type ObservableTrainer, type Trainer, OBSERVE, RESUME } from "../../sdk/trainer.ts";
 import type { RunEnd } from "../../protocol/http.ts";
 import { writeRunEnd } from "../../server/run/end.ts";
 import { recordOwnRun } from "../../server/run/record.ts";
@@ -16,7 +16,7 @@ import { onUncaught } from "../thrown.ts";
 
 export async function start(
   entry: string | undefined,
-  options: { project: string },
+  options: { project: string; resume?: boolean },
 ): Promise<void> {
   const name = entry ?? DEFAULT_ENTRY;
   const explain = (code: number) => explainExit(name, code);
@@ -25,6 +25,7 @@ export async function start(
   const recordEnd = endRecorder(project);
   const bundle = await ensureBundle(project, entry, (stale) => console.error(`kit: ${stale}`));
   const trainer = await loadEntry(bundle, name, explain);
+  if (options.resume) trainer[RESUME]();
   const end = printEvents(trainer, project, recordEnd);
   onEndingSignal(() => {
     // The job has ended and its last callback still runs: a signal now stops that, too.

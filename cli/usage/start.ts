@@ -9,12 +9,14 @@ export function addStart(program: Command): void {
     .command("start")
     .description("train; builds .kit/build/index.mjs only if it is missing")
     .argument("[entry]", `build and train this file instead of ${DEFAULT_ENTRY}`)
+    .option("--resume", "go on from the newest job that failed or was cancelled")
     .addOption(projectOption())
     .addHelpText(
       "after",
       examples({
         "kit start": "train the last build",
         "kit build && kit start": "train your latest edits",
+        "kit start --resume": "go on where the last job stopped",
         "kit start src/kit/long.ts": "build and train another file",
         "kit start --project ../dates | tee run.txt": "train another project and keep its output",
       }),

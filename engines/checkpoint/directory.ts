@@ -1,4 +1,14 @@
-import { mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import {
+  closeSync,
+  constants,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { OTHERS_READ, OTHERS_READ_FOLDER } from "../../disk/modes.ts";
 import { unwritable } from "../../protocol/cannotWrite.ts";
@@ -10,7 +20,8 @@ const PARTIAL = ".partial";
 type Files = Record<string, string | Uint8Array>;
 
 /**
- * Writes a directory under another name and renames it, so that it is never seen half-written.
+ * Writes a directory under another name and renames it, so that it is never seen half-written, nor
+ * found so after a loss of power: all of it is on the disk before it has its name.
  * `removePartial` removes the rest of an interrupted one.
  * @throws KitError `CHECKPOINT_UNWRITABLE`
  */
@@ -22,11 +33,25 @@ export function writeDirectory(path: string, files: Files): void {
     rmSync(partial, { recursive: true, force: true });
     mkdirSync(partial, OTHERS_READ_FOLDER);
     for (const [name, content] of Object.entries(files)) {
-      writeFileSync(join(partial, name), content, { mode: OTHERS_READ });
+      writeFileSync(join(partial, name), content, { mode: OTHERS_READ, flush: true });
     }
+    syncFolder(partial);
     rmSync(path, { recursive: true, force: true });
     renameSync(partial, path);
+    syncFolder(dirname(path));
   });
+}
+
+/** Has the disk keep the names in a folder. */
+function syncFolder(path: string): void {
+  // Windows opens no folder, and keeps its names without.
+  if (process.platform === "win32") return;
+  const folder = openSync(path, constants.O_RDONLY);
+  try {
+    fsyncSync(folder);
+  } finally {
+    closeSync(folder);
+  }
 }
 
 function orUnwritable(path: string, write: () => void): void {

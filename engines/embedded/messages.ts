@@ -9,6 +9,7 @@ import type { ErrorCode } from "../../protocol/errorCode.ts";
 export interface TrainJob {
   config: TrainConfig;
   directory: string;
+  resumeFrom: string | undefined;
   /** One for each helper thread, to invite it. */
   helpers: MessagePort[];
 }

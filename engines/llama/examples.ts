@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import type { Span } from "./chat.ts";
 
 /** Tokens, and which of them are learned. */
@@ -21,6 +22,8 @@ export interface ExampleSet {
 
 /** The rows of a dataset, as flat numbers, because a hundred million objects would not fit. */
 export interface Examples extends ExampleSet {
+  /** Changes with any token, its order, and what is learned. */
+  digest: () => string;
   /** Those of some rows, which are counted from 0 as they were added. */
   ofRows: (isChosen: (row: number) => boolean) => ExampleSet;
   /** Adds the first tokens of a sequence. */
@@ -86,6 +89,12 @@ export function createExamples(beforeGrowing: () => void = () => {}): Examples {
     };
   }
 
+  function digest(): string {
+    const hash = createHash("sha256");
+    for (const part of [...tokens.parts(), ...lengths.parts()]) hash.update(part);
+    return hash.digest("hex");
+  }
+
   return {
     get length() {
       return lengths.length();
@@ -97,6 +106,7 @@ export function createExamples(beforeGrowing: () => void = () => {}): Examples {
       return predicted;
     },
     at,
+    digest,
     ofRows,
     addStart(spans, most) {
       const start = append(spans, most);
@@ -135,6 +145,10 @@ function createColumn<N extends Numbers>(create: (length: number) => N, beforeGr
       }
       last[at] = value;
       length++;
+    },
+    /** All numbers, in the order of their chunks. */
+    *parts(): Generator<Numbers> {
+      for (const [i, chunk] of chunks.entries()) yield chunk.subarray(0, length - i * CHUNK);
     },
     slice(from: number, to: number): N {
       const copy = create(to - from);

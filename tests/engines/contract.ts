@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -55,6 +55,7 @@ export function describeEngine(name: string, createEngine: () => Engine): void {
     {
       directory = scratchDirectory(),
       signal = new AbortController().signal,
+      resumeFrom,
       onEvent,
     }: Partial<TrainOptions> = {},
   ): Promise<Run> {
@@ -64,6 +65,7 @@ export function describeEngine(name: string, createEngine: () => Engine): void {
     const ended = engine.train({
       config: engine.prepare(asked(more)),
       directory,
+      ...(resumeFrom !== undefined && { resumeFrom }),
       signal,
       onEvent(reported) {
         const event = asEngineEvent(name, reported);
@@ -346,6 +348,30 @@ export function describeEngine(name: string, createEngine: () => Engine): void {
       expect(logsOf(more)[0]?.loss).toBeLessThan(last + 1);
     });
 
+    it("goes on from another job's newest checkpoint as if it had never stopped", async () => {
+      const options = { maxSteps: 9, saveSteps: 2, loggingSteps: 3, evalSplit: 0.25, evalSteps: 4 };
+      const [abort, reason] = [new AbortController(), new Error("interrupted")];
+      const { signal } = abort;
+      const interrupted = await run(options, {
+        signal,
+        onEvent: ({ event, data }) => {
+          if (event === "checkpoint.saved" && data.step === 4) abort.abort(reason);
+        },
+      });
+      expect(interrupted.error).toBe(reason);
+      const resumeFrom = join(interrupted.directory, "artifacts/step-4");
+      const [whole, more] = [await run(options), await run(options, { resumeFrom })];
+      expect(more.error).toBeUndefined();
+      const timeless = (some: Run) => logsOf(some).map(({ tokensPerSecond: _, ...log }) => log);
+      const later = timeless(whole).filter(({ step }) => step > 4);
+      expect(later.map(({ step }) => step)).toEqual([6, 8, 9]);
+      expect(timeless(more)).toEqual(later);
+      expect(Object.keys(more.saved)).toEqual([6, 8, 9].map((step) => `artifacts/step-${step}`));
+      expect(weightsOf(more)).toEqual(weightsOf(whole));
+      const other = { model: { ...SHAPE, width: 24 } };
+      expect((await run({ ...options, ...other }, { resumeFrom })).error).toBeInstanceOf(Error);
+    });
+
     it("refuses a folder without a checkpoint, to answer from and to train", async () => {
       const folder = scratchDirectory();
       await expect(createEngine().load(folder)).rejects.toMatchObject({
@@ -356,6 +382,12 @@ export function describeEngine(name: string, createEngine: () => Engine): void {
       expect([error, events]).toEqual([expect.objectContaining({ name: "KitError" }), []]);
     });
   });
+}
+
+/** Of the last step, in base64. */
+function weightsOf({ directory, saved }: Run): string {
+  const path = Object.keys(saved).at(-1) ?? "";
+  return readFileSync(join(directory, path, "model.safetensors"), "base64");
 }
 
 function savedIn(directory: string): string[] {

@@ -54,6 +54,7 @@ describe("createTrainer's options", () => {
       loadBestModelAtEnd: false,
       metricForBestModel: "evalLoss",
       earlyStoppingPatience: null,
+      resume: false,
     });
   });
 
@@ -69,6 +70,7 @@ describe("createTrainer's options", () => {
       loadBestModelAtEnd: true,
       metricForBestModel: "evalLoss" as const,
       earlyStoppingPatience: 4,
+      resume: true,
       maxLength: 16,
       learningRate: 0.1,
       lrSchedulerType: "linear" as const,
@@ -177,6 +179,7 @@ describe("createTrainer's options", () => {
     ],
     [{ saveTotalLimit: 0 }, '"saveTotalLimit" must be a whole number of at least 1, but is 0.'],
     [{ loadBestModelAtEnd: 1 }, '"loadBestModelAtEnd" must be true or false, but is 1.'],
+    [{ resume: "yes" }, "\"resume\" must be true or false, but is 'yes'."],
     [{ metricForBestModel: "loss" }, '"metricForBestModel" must be "evalLoss", but is \'loss\'.'],
     [
       { earlyStoppingPatience: 0 },

@@ -34,9 +34,15 @@ export function rowLength(longest: number): number {
 /**
  * Pass after pass over all examples, each in an order of its own that the seed decides. A batch may
  * span two passes.
+ * @param skipped rows that were taken before
  */
-export function createFeed(examples: ExampleSet, size: BatchSize, seed: number): () => Batch {
-  const order = passes(examples.length, seed);
+export function createFeed(
+  examples: ExampleSet,
+  size: BatchSize,
+  seed: number,
+  skipped = 0,
+): () => Batch {
+  const order = passes(examples.length, seed, skipped);
   return () => {
     const rows = Array.from({ length: size.rows }, () => order.next().value);
     return batchOf(examples, rows, size);
@@ -72,8 +78,8 @@ function batchOf(examples: ExampleSet, chosen: number[], { rows, length }: Batch
   return batch;
 }
 
-/** Indices below `count`, shuffled anew for each pass. */
-function* passes(count: number, seed: number): Generator<number, never> {
+/** Indices below `count`, shuffled anew for each pass, without the first `skipped`. */
+function* passes(count: number, seed: number, skipped: number): Generator<number, never> {
   const random = createRandom(seed, "order");
   const order = new Uint32Array(count).map((_, i) => i);
   for (;;) {
@@ -81,6 +87,7 @@ function* passes(count: number, seed: number): Generator<number, never> {
       const j = Math.floor(random.uniform() * (i + 1));
       [order[i], order[j]] = [order[j] ?? 0, order[i] ?? 0];
     }
-    yield* order;
+    yield* order.subarray(Math.min(skipped, count));
+    skipped = Math.max(0, skipped - count);
   }
 }

@@ -1,3 +1,4 @@
+import type { Moments } from "../../checkpoint/trainedState.ts";
 import type { StoredWeights } from "../../llama/storedWeights.ts";
 import type { Weights } from "../../llama/weights.ts";
 import { allocate } from "../kernels/arena.ts";
@@ -25,6 +26,8 @@ export interface Learner {
   gradients: (batch: Batch) => { loss: number; gradients: Weights };
   /** What is trained, as it is now. */
   weights: () => Weights;
+  /** The optimizer's running means, as they are now. */
+  moments: () => Moments;
 }
 
 /** What a helper thread is given to take part. */
@@ -34,24 +37,30 @@ export interface HelperSeat {
   sizes: TrainingSizes;
 }
 
+export interface LearnerOptions {
+  module?: KernelModule;
+  /** Of a training that goes on. */
+  moments?: Moments | undefined;
+  /** Called once with the data helpers need; they may join at any time. */
+  invite?: (seat: HelperSeat) => void;
+}
+
 /**
  * @param trainable the model, or with LoRA the adapter
  * @param frozen with LoRA the base, otherwise empty
- * @param invite called once with the data helpers need; they may join at any time
  */
 export function createLearner(
   trainable: Weights,
   frozen: StoredWeights,
   plan: TrainingPlan,
-  {
-    module = compileKernels(),
-    invite,
-  }: { module?: KernelModule; invite?: (seat: HelperSeat) => void } = {},
+  { module = compileKernels(), moments, invite }: LearnerOptions = {},
 ): Learner {
   const { model, sizes } = plan;
   const acts = model.activations;
   const memory = allocate(plan.arena);
   writeTensors(memory, plan.tensors, trainable);
+  if (moments) writeTensors(memory, plan.moments.first, moments.first);
+  if (moments) writeTensors(memory, plan.moments.second, moments.second);
   if (sizes.lora) writeTensors(memory, model.weights.tensors, frozen);
   const angles = rotations(model.dimensions, sizes.length);
   floats(acts.cosines, angles.cosines.length).set(angles.cosines);
@@ -122,8 +131,12 @@ export function createLearner(
     return (model.gradients ?? model.adapterGradients).tensors;
   }
 
-  const weights = () => readTensors(memory, plan.tensors, shapes);
-  return { backpropagate, update, measure, gradients, weights };
+  const read = (tensors: Places) => readTensors(memory, tensors, shapes);
+  return {
+    ...{ backpropagate, update, measure, gradients },
+    weights: () => read(plan.tensors),
+    moments: () => ({ first: read(plan.moments.first), second: read(plan.moments.second) }),
+  };
 }
 
 function learnedCount({ learned }: Batch): number {

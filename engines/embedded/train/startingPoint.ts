@@ -44,16 +44,18 @@ export function baseOf({ source }: StartingPoint, directory: string): string {
 /**
  * What is trained, and what is frozen: for the learner alone, so that nobody else keeps them. Saves an
  * adapter's base that is not on disk yet.
+ * @param resumed what is trained, as far as it was
  */
 export function initialWeights(
   { lora, seed }: TrainConfig,
   { source, shape, read }: StartingPoint,
   base: string,
-  notes: CheckpointNotes,
+  { resumed, ...notes }: CheckpointNotes & { resumed?: Weights | undefined },
 ): [Weights, StoredWeights] {
+  if (!lora && resumed) return [resumed, {}];
   const weights = read();
   if (!lora) return [widen(weights), {}];
   const isThere = source.kind === "checkpoint" && source.directory === base;
   if (!isThere) saveModel(base, weights, notes);
-  return [randomAdapter(lora, shape, seed), weights];
+  return [resumed ?? randomAdapter(lora, shape, seed), weights];
 }

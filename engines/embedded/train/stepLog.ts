@@ -10,6 +10,8 @@ export interface StepLog {
    * last step's.
    */
   log: (at: LogPlace) => Log;
+  /** The losses of the steps since the log before. */
+  pending: () => number[];
   /** Does other work, whose time does not count for the speed. */
   apart: <T>(work: () => T) => T;
 }
@@ -22,10 +24,16 @@ interface LogPlace {
   evalLoss: number | undefined;
 }
 
-/** @param now milliseconds, of a clock that never goes back */
-export function createStepLog(now: () => number = () => performance.now()): StepLog {
+/**
+ * @param pending losses of a training that goes on
+ * @param now milliseconds, of a clock that never goes back
+ */
+export function createStepLog(
+  pending: readonly number[] = [],
+  now: () => number = () => performance.now(),
+): StepLog {
   let since = now();
-  let losses: number[] = [];
+  let losses = [...pending];
   let tokens = 0;
   let gradNorm = 0;
 
@@ -60,7 +68,7 @@ export function createStepLog(now: () => number = () => performance.now()): Step
     return entry;
   }
 
-  return { add, log, apart };
+  return { add, log, pending: () => losses, apart };
 }
 
 /** float32 holds no more digits. */

@@ -1,19 +1,23 @@
 import { join } from "node:path";
 import { ARTIFACTS, checkpointFolder } from "../../../protocol/artifactPath.ts";
 import type { TrainOptions } from "../../../protocol/engine.ts";
-import type { EventData } from "../../../protocol/event.ts";
 import { type TrainConfig, rowsPerStep } from "../../../protocol/trainConfig.ts";
 import { adapterFiles, modelFiles } from "../../checkpoint/checkpoint.ts";
 import { writeDirectory } from "../../checkpoint/directory.ts";
+import { dropOptimizer, optimizerFiles } from "../../checkpoint/trainedState.ts";
 import { learningRate } from "../../schedule.ts";
 import { createFeed } from "./batch.ts";
 import { assertFinite } from "./divergence.ts";
 import { evaluate } from "./evaluation.ts";
 import { type HelperSeat, createLearner } from "./learner.ts";
 import { prepareTraining } from "./preparation.ts";
+import { readResumed } from "./resumed.ts";
 import { baseOf, initialWeights } from "./startingPoint.ts";
 import { createStepLog } from "./stepLog.ts";
 import { trainerState } from "./trainerState.ts";
+
+const OTHER_DATA =
+  "warning: the dataset has changed, so the losses will differ from those without a break";
 
 /** Logged whatever `loggingSteps` says: one that warms up, and one that shows how fast it is. */
 const FIRST_STEPS = 2;
@@ -25,6 +29,8 @@ export interface Team {
   invite: (seat: HelperSeat) => void;
 }
 
+type Options = Pick<TrainOptions, "resumeFrom" | "onEvent" | "onNote">;
+
 /**
  * Trains on this thread, and on those that it invites.
  * @param directory the job's; artifacts go to `artifacts/` in it
@@ -32,19 +38,26 @@ export interface Team {
 export function train(
   config: TrainConfig,
   directory: string,
-  { onEvent, onNote, threads, invite }: Pick<TrainOptions, "onEvent" | "onNote"> & Team,
+  { resumeFrom, onEvent, onNote, threads, invite }: Options & Team,
 ): void {
   const { start, data, size, plan, steps, started } = prepareTraining(config, { threads, onNote });
   const { dataset, training, evaluation } = data;
   const { lora, learningRate: peak } = config;
   const notes = { shape: start.shape, promptStyle: dataset.promptStyle };
   const base = baseOf(start, directory);
-  const learner = createLearner(...initialWeights(config, start, base, notes), plan, { invite });
+  const resumed = readResumed(resumeFrom, start.shape, lora);
+  const digest = dataset.examples.digest();
+  if (resumeFrom !== undefined && resumed.data !== digest) onNote?.(OTHER_DATA);
+  const { weights, moments } = resumed.state ?? {};
+  const initial = initialWeights(config, start, base, { ...notes, resumed: weights });
+  const learner = createLearner(...initial, plan, { moments, invite });
   const epochsAt = (step: number) => (step * rowsPerStep(config)) / training.examples.length;
-  const logs: EventData["training.log"][] = [];
-  const progress = createStepLog();
-  const nextBatch = createFeed(training.examples, size, config.seed);
-  let tokens = 0;
+  const { logs } = resumed;
+  const progress = createStepLog(resumed.losses);
+  const skipped = resumed.step * rowsPerStep(config);
+  const nextBatch = createFeed(training.examples, size, config.seed, skipped);
+  let { tokens } = resumed;
+  let newest: string | undefined;
   /** The next step up to its update, once it is computed. */
   let ahead: ReturnType<typeof computeStep> | undefined;
 
@@ -81,19 +94,25 @@ export function train(
     assertFinite(Math.min(step + 1, steps), ahead, peak);
     const weights = learner.weights();
     assertFinite(step, { weights }, peak);
-    const at = { step, maxSteps: steps, epoch: epochsAt(step), epochs: epochsAt(steps), tokens };
-    const state = trainerState(config, logs, at);
+    const state = trainerState(config, logs, {
+      ...{ step, maxSteps: steps, tokens, data: digest, losses: progress.pending() },
+      ...{ epoch: epochsAt(step), epochs: epochsAt(steps) },
+    });
     const path = `${ARTIFACTS}/${checkpointFolder(step)}`;
     const files = lora
       ? adapterFiles(weights, { ...notes, state, lora, base })
       : modelFiles(weights, { ...notes, state });
-    writeDirectory(join(directory, path), files);
+    writeDirectory(join(directory, path), { ...files, ...optimizerFiles(learner.moments()) });
+    if (newest !== undefined) dropOptimizer(newest);
+    newest = join(directory, path);
     const kind = lora ? "adapter" : "model";
     onEvent({ event: "checkpoint.saved", data: { step, kind, path } });
   }
 
   onEvent({ event: "training.started", data: started });
-  for (let step = 1; step <= steps; step++) {
+  // The job had trained all its steps, but not ended.
+  if (resumed.step >= steps) save(resumed.step);
+  for (let step = resumed.step + 1; step <= steps; step++) {
     const rate = learningRate(step, steps, config);
     learn(step, rate);
     const evalLoss = evalLossAfter(step);

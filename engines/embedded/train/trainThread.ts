@@ -15,7 +15,7 @@ import {
 
 /** Trains on threads of its own, which have ended when this settles. */
 export async function trainOnThread(options: TrainOptions): Promise<void> {
-  const { config, directory, signal } = options;
+  const { config, directory, resumeFrom, signal } = options;
   signal.throwIfAborted();
   const channels = Array.from({ length: threadCount() - 1 }, () => new MessageChannel());
   const invitations = channels.map(({ port1 }) => port1);
@@ -24,7 +24,7 @@ export async function trainOnThread(options: TrainOptions): Promise<void> {
       new Worker(new URL("./trainWorker.js", import.meta.url), {
         // The process's own flags, such as --input-type or --import, are not meant for this thread.
         execArgv: [],
-        workerData: { config, directory, helpers: invitations } satisfies TrainJob,
+        workerData: { config, directory, resumeFrom, helpers: invitations } satisfies TrainJob,
         transferList: invitations,
       }),
   );

@@ -3,12 +3,25 @@ import type { EventData } from "../../../protocol/event.ts";
 
 type Log = EventData["training.log"];
 
+/** Where a training is. */
+export interface TrainerPlace {
+  step: number;
+  maxSteps: number;
+  epoch: number;
+  epochs: number;
+  /** Learned from so far, a count. */
+  tokens: number;
+  /** The digest of all rows. */
+  data: string;
+  /** Of the steps since the last log. */
+  losses: number[];
+}
+
+/** Where the Trainer's callbacks keep their own. */
+const KIT = "Kit";
+
 /** `trainer_state.json` with the names of `transformers`' TrainerState. */
-export function trainerState(
-  config: TrainConfig,
-  logs: Log[],
-  at: { step: number; maxSteps: number; epoch: number; epochs: number; tokens: number },
-) {
+export function trainerState(config: TrainConfig, logs: Log[], at: TrainerPlace) {
   const best = bestOf(logs);
   return {
     best_global_step: best?.step ?? null,
@@ -26,7 +39,7 @@ export function trainerState(
     num_input_tokens_seen: at.tokens,
     num_train_epochs: Math.ceil(at.epochs),
     save_steps: config.saveSteps,
-    stateful_callbacks: {},
+    stateful_callbacks: { [KIT]: { args: {}, attributes: { data: at.data, losses: at.losses } } },
     total_flos: 0,
     train_batch_size: config.batchSize,
     trial_name: null,
@@ -58,4 +71,34 @@ function bestOf(logs: Log[]): Log | undefined {
 
 function isEvaluated({ evalDataset, evalSplit }: TrainConfig): boolean {
   return evalDataset !== null || evalSplit !== null;
+}
+
+/** What a training goes on with, from its `trainer_state.json`; undefined if it isn't one of ours. */
+export function placeOf(
+  state: Record<string, unknown>,
+): (Pick<TrainerPlace, "step" | "tokens" | "data" | "losses"> & { logs: Log[] }) | undefined {
+  const { global_step: step, num_input_tokens_seen: tokens, log_history: history } = state;
+  const callbacks = state["stateful_callbacks"] as Record<string, unknown> | undefined;
+  const own = callbacks?.[KIT] as { attributes?: { data?: unknown; losses?: unknown } } | undefined;
+  const { data, losses } = own?.attributes ?? {};
+  if (typeof step !== "number" || typeof tokens !== "number" || !Array.isArray(history)) return;
+  if (typeof data !== "string" || !Array.isArray(losses)) return;
+  return {
+    step,
+    tokens,
+    data,
+    losses: losses as number[],
+    logs: logsOf(history as Record<string, number>[]),
+  };
+}
+
+/** The inverse of `historyOf`. */
+function logsOf(history: Record<string, number>[]): Log[] {
+  const trained = history.filter((entry) => !("eval_loss" in entry));
+  return trained.map((entry) => {
+    const { step = 0, epoch, loss, learning_rate: learningRate, grad_norm: gradNorm } = entry;
+    const evaluated = history.find((other) => other["step"] === step && "eval_loss" in other);
+    const evalLoss = evaluated?.["eval_loss"];
+    return { step, epoch, loss, learningRate, gradNorm, ...(evaluated && { evalLoss }) };
+  });
 }

@@ -7,7 +7,7 @@ import { planActivations, planBacklog } from "../model/activations.ts";
 import { noAdapter, planAdapter } from "../model/adapterPlan.ts";
 import { dimensionsOf } from "../model/dimensions.ts";
 import type { ModelPlan } from "../model/model.ts";
-import { type Group, type MapName, type Places, MAPS, planWeights } from "../model/weightPlan.ts";
+import { type MapName, type Places, MAPS, planWeights } from "../model/weightPlan.ts";
 import { type Trained, partialCount } from "./optimizer.ts";
 
 /** The inputs of the memory plan, the same on every thread. */
@@ -32,6 +32,8 @@ export interface TrainingPlan {
   trained: Trained;
   /** Where each trained tensor lies. */
   tensors: Places;
+  /** Its running means. */
+  moments: { first: Places; second: Places };
   /** Float64: the step, its learning rate, and the gradient's norm that came of it. */
   numbers: Address;
 }
@@ -54,8 +56,9 @@ function placeTraining(arena: Arena, sizes: TrainingSizes, layers: number) {
   const adapter = lora ? planAdapter(arena, "weights", d, lora) : noAdapter(d.layers);
   const gradients = lora ? undefined : planWeights(arena, "gradients", d);
   const adapterGradients = lora ? planAdapter(arena, "gradients", d, lora) : noAdapter(d.layers);
-  const moments = (): Group[] =>
-    (lora ? planAdapter(arena, "moments", d, lora) : planWeights(arena, "moments", d)).groups;
+  const planMoments = () =>
+    lora ? planAdapter(arena, "moments", d, lora) : planWeights(arena, "moments", d);
+  const [first, second] = [planMoments(), planMoments()];
   const trained = lora ? adapter : weights;
   return {
     sizes,
@@ -73,11 +76,12 @@ function placeTraining(arena: Arena, sizes: TrainingSizes, layers: number) {
     trained: {
       weights: trained.groups,
       gradients: (gradients ?? adapterGradients).groups,
-      firstMoments: moments(),
-      secondMoments: moments(),
+      firstMoments: first.groups,
+      secondMoments: second.groups,
       partials: arena.bytes("work", partialCount(trained.groups) * 8),
     },
     tensors: trained.tensors,
+    moments: { first: first.tensors, second: second.tensors },
     numbers: arena.bytes("work", NUMBERS_BYTES),
   };
 }

@@ -41,18 +41,19 @@ export async function run(
   config: TrainConfig,
   {
     signal = new AbortController().signal,
-    onEvent,
-  }: Partial<Pick<TrainOptions, "signal" | "onEvent">> = {},
+    ...options
+  }: Partial<Pick<TrainOptions, "signal" | "onEvent" | "onNote" | "resumeFrom">> = {},
   directory = scratchDirectory(),
 ): Promise<Run> {
   const events: EngineEvent[] = [];
   await createEmbeddedEngine().train({
     config,
     directory,
+    ...options,
     signal,
     onEvent: (event) => {
       events.push(event);
-      onEvent?.(event);
+      options.onEvent?.(event);
     },
   });
   return { directory, events, artifacts: dataOf(events, "checkpoint.saved") };

@@ -51,9 +51,15 @@ async function check({ config }: CheckOptions): Promise<TrainingCheck> {
   throw new KitError("WORKER_FAILED", "The program ended by itself. Try again.");
 }
 
-async function train({ config, directory, signal, onEvent }: TrainOptions): Promise<void> {
+async function train({
+  config,
+  directory,
+  resumeFrom,
+  signal,
+  onEvent,
+}: TrainOptions): Promise<void> {
   signal.throwIfAborted();
-  const program = start({ type: "train", config, directory });
+  const program = start({ type: "train", config, directory, resumeFrom });
   const kill = () => program.kill("SIGKILL");
   signal.addEventListener("abort", kill);
   try {

@@ -1,4 +1,5 @@
 // The other side of `engine.ts`: one line of JSON in, lines of JSON out. Runs from dist/.
+import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 
@@ -14,6 +15,8 @@ const { learningRate, stepCount } = await dist("schedule.js");
 const { rowsPerStep } = await dist("../protocol/trainConfig.js");
 const { EMBEDDING, randomWeights } = await dist("llama/weights.js");
 
+/** The optimizer's state, in the newest checkpoint. */
+const ADAM = "adam.json";
 const report = (message) => process.stdout.write(`${JSON.stringify(message)}\n`);
 const lines = createInterface(process.stdin)[Symbol.asyncIterator]();
 const job = JSON.parse((await lines.next()).value);
@@ -27,12 +30,17 @@ try {
 }
 
 /** What a training begins with, and what it says then. */
-function begin(config) {
+function begin(config, resumeFrom) {
   const source = resolveModel(config.model);
-  const start =
-    source.kind === "shape"
+  const start = resumeFrom
+    ? opened(resumeFrom)
+    : source.kind === "shape"
       ? { shape: source.shape, weights: randomWeights(source.shape, config.seed) }
       : opened(source.directory);
+  if (source.kind === "shape" && source.shape.width !== start.shape.width) {
+    const message = "The checkpoint is of another model. Start without resume.";
+    throw Object.assign(new Error(message), { code: "CHECKPOINT_INVALID" });
+  }
   const { rows, heldOut } = readHeldOut(config);
   const pairs = rows.map(toPairs);
   const maxSteps = stepCount(config, pairs.length);
@@ -57,14 +65,18 @@ function check({ config }) {
   report({ type: "check", check });
 }
 
-function train({ config, directory }) {
+function train({ config, directory, resumeFrom }) {
   const { loggingSteps, saveSteps, evalSteps, seed } = config;
-  const { start, pairs, heldOut, maxSteps, embedding, started } = begin(config);
+  const { start, pairs, heldOut, maxSteps, embedding, started } = begin(config, resumeFrom);
   const event = (name, data) => report({ type: "event", event: { event: name, data } });
   event("training.started", started);
   const random = createRandom(seed, "order");
-  const adam = createAdam(embedding);
-  for (let step = 1; step <= maxSteps; step++) {
+  const before = resumeFrom && JSON.parse(readFileSync(join(resumeFrom, ADAM), "utf8"));
+  const { step: trained, first, second } = before ?? { step: 0 };
+  for (let i = 0; i < trained * rowsPerStep(config); i++) random.uniform();
+  const { adam, state } = createAdam(embedding, first, second);
+  let newest;
+  for (let step = trained + 1; step <= maxSteps; step++) {
     const rows = Array.from({ length: rowsPerStep(config) }, () =>
       pairs.at(Math.floor(random.uniform() * pairs.length)),
     );
@@ -84,6 +96,9 @@ function train({ config, directory }) {
     if (!isDue(saveSteps)) continue;
     const path = `artifacts/step-${step}`;
     saveModel(join(directory, path), start.weights, { ...start, promptStyle: "message" });
+    writeFileSync(join(directory, path, ADAM), JSON.stringify({ step, ...state() }));
+    if (newest) rmSync(join(newest, ADAM), { force: true });
+    newest = join(directory, path);
     event("checkpoint.saved", { step, kind: "model", path });
   }
   report({ type: "done" });
@@ -146,10 +161,10 @@ function lossOf(embedding, width, pairs) {
   return { loss, gradient };
 }
 
-function createAdam(values) {
-  const first = new Float64Array(values.length);
-  const second = new Float64Array(values.length);
-  return (gradient, step, rate) => {
+function createAdam(values, ...means) {
+  const [first, second] = [0, 1].map((i) => Float64Array.from(means[i] ?? values.map(() => 0)));
+  const state = () => ({ first: [...first], second: [...second] });
+  const adam = (gradient, step, rate) => {
     gradient.forEach((slope, i) => {
       first[i] = 0.9 * first[i] + 0.1 * slope;
       second[i] = 0.95 * second[i] + 0.05 * slope ** 2;
@@ -157,6 +172,7 @@ function createAdam(values) {
       values[i] -= (rate * (first[i] / (1 - 0.9 ** step))) / spread;
     });
   };
+  return { adam, state };
 }
 
 async function answer({ directory }) {

@@ -1,0 +1,77 @@
+import { isDeepStrictEqual } from "node:util";
+import { join } from "node:path";
+import { rmSync } from "node:fs";
+import { KitError } from "../../protocol/error.ts";
+import type { LoraConfig } from "../../protocol/trainConfig.ts";
+import { adapterShapes } from "../llama/adapter.ts";
+import { widen } from "../llama/storedWeights.ts";
+import { type LlamaShape, type Weights, countOf, weightShapes } from "../llama/weights.ts";
+import { adapterOf, fromPeftNames, toPeftNames } from "./adapterConfig.ts";
+import { openWeights, readConfig } from "./checkpointFile.ts";
+import { shapeOf } from "./modelConfig.ts";
+import { writeSafetensors } from "./safetensors.ts";
+
+/** AdamW's running means of what is trained, by the names of its tensors. */
+export interface Moments {
+  first: Weights;
+  second: Weights;
+}
+
+/** What a training goes on from: its weights, an adapter apart from its base, and its optimizer. */
+export interface TrainedState {
+  weights: Weights;
+  moments: Moments;
+}
+
+const OPTIMIZER_FILE = "optimizer.safetensors";
+/** PyTorch's names of the two. */
+const [FIRST, SECOND] = ["exp_avg.", "exp_avg_sq."];
+
+/** The optimizer's file in a checkpoint. */
+export function optimizerFiles({ first, second }: Moments): Record<string, Uint8Array> {
+  const all = { ...prefixed(FIRST, first), ...prefixed(SECOND, second) };
+  return { [OPTIMIZER_FILE]: writeSafetensors(all) };
+}
+
+/** An older checkpoint needs no optimizer: a training goes on from the newest. */
+export function dropOptimizer(path: string): void {
+  rmSync(join(path, OPTIMIZER_FILE), { force: true });
+}
+
+/**
+ * @param path a checkpoint of the model that is trained, or with LoRA of its adapter
+ * @throws KitError `CHECKPOINT_INVALID` when it is damaged, without an optimizer, or of another model
+ */
+export function readTrainedState(
+  path: string,
+  shape: LlamaShape,
+  lora: LoraConfig | null,
+): TrainedState {
+  const adapter = readConfig(join(path, "adapter_config.json"), "optional");
+  const saved = adapter ? adapterOf(adapter)?.lora : shapeOf(readConfig(join(path, "config.json")));
+  if (!isDeepStrictEqual(saved, lora ? { ...lora } : shape)) {
+    throw new KitError(
+      "CHECKPOINT_INVALID",
+      `${path} is of another model or adapter than the trainer's, so the training cannot go on from it. Undo the change, or start without resume.`,
+    );
+  }
+  const shapes = lora ? adapterShapes(lora, shape) : weightShapes(shape);
+  const named = lora ? toPeftNames(shapes) : shapes;
+  const file = join(path, lora ? "adapter_model.safetensors" : "model.safetensors");
+  const weights = widen(openWeights(file, countOf(named), () => named).read());
+  const moments = { ...prefixed(FIRST, shapes), ...prefixed(SECOND, shapes) };
+  const optimizer = openWeights(join(path, OPTIMIZER_FILE), countOf(moments), () => moments);
+  const read = widen(optimizer.read());
+  return {
+    weights: lora ? fromPeftNames(weights) : weights,
+    moments: { first: without(FIRST, read, shapes), second: without(SECOND, read, shapes) },
+  };
+}
+
+function prefixed<T>(prefix: string, byName: Record<string, T>): Record<string, T> {
+  return Object.fromEntries(Object.entries(byName).map(([name, value]) => [prefix + name, value]));
+}
+
+function without(prefix: string, read: Weights, shapes: Record<string, number[]>): Weights {
+  return Object.fromEntries(Object.keys(shapes).map((name) => [name, read[prefix + name]!]));
+}

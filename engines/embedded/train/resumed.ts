@@ -1,0 +1,46 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { isRecord } from "../../../protocol/isRecord.ts";
+import { KitError } from "../../../protocol/error.ts";
+import type { LoraConfig } from "../../../protocol/trainConfig.ts";
+import type { LlamaShape } from "../../llama/weights.ts";
+import { type TrainedState, readTrainedState } from "../../checkpoint/trainedState.ts";
+import { placeOf } from "./trainerState.ts";
+
+type Place = NonNullable<ReturnType<typeof placeOf>>;
+
+/** What a training has when it goes on; at step 0 when it starts anew. */
+export interface Resumed extends Place {
+  state?: TrainedState;
+}
+
+/**
+ * @param path a checkpoint's directory, or undefined to start anew
+ * @throws KitError `CHECKPOINT_INVALID`
+ */
+export function readResumed(
+  path: string | undefined,
+  shape: LlamaShape,
+  lora: LoraConfig | null,
+): Resumed {
+  if (path === undefined) return { step: 0, tokens: 0, data: "", losses: [], logs: [] };
+  const state = readTrainedState(path, shape, lora);
+  const file = join(path, "trainer_state.json");
+  const place = placeOf(readState(file));
+  if (place) return { ...place, state };
+  throw new KitError(
+    "CHECKPOINT_INVALID",
+    `${file} does not say how far the training was. Start without resume.`,
+  );
+}
+
+/** Empty for a file that is missing or damaged. */
+function readState(file: string): Record<string, unknown> {
+  try {
+    const state: unknown = JSON.parse(readFileSync(file, "utf8"));
+    return isRecord(state) ? state : {};
+  } catch {
+    // It says nothing.
+    return {};
+  }
+}
