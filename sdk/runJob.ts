@@ -12,6 +12,7 @@ import type { TrainerCallbacks } from "./callbacks.ts";
 import { createCheckpoints } from "./checkpoints.ts";
 import { createEarlyStopping } from "./earlyStopping.ts";
 import { callbackOf } from "./eventCallbacks.ts";
+import { orAborted } from "./orAborted.ts";
 import { type Resumable, copyBest, evaluationsOf, withResumed } from "./resume.ts";
 import { runEngine } from "./runEngine.ts";
 import { createSavedArtifacts } from "./savedArtifacts.ts";
@@ -173,14 +174,4 @@ export async function runJob(options: RunJobOptions): Promise<JobResult> {
     await checkpoints.close();
     owned.close();
   }
-}
-
-/** Settles as `work` does, or rejects as soon as the signal is aborted. */
-function orAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const abort = () => reject(asError(signal.reason));
-    if (signal.aborted) abort();
-    signal.addEventListener("abort", abort, { once: true });
-    work.then(resolve, reject);
-  });
 }

@@ -73,6 +73,15 @@ describe("callbacks", () => {
     expect(calls[7]?.[1]).toEqual({ job: { ...running, status: "completed" }, artifacts });
   });
 
+  it("get the evalLoss of an evaluated step", async () => {
+    enterProject();
+    const seen: unknown[] = [];
+    const onLog = ({ evalLoss }: { evalLoss?: number }) => void seen.push(evalLoss);
+    await createTinyTrainer({ evalSplit: 0.5, evalSteps: 2, callbacks: { onLog } }).wait();
+    const measured = expect.any(Number) as number;
+    expect(seen).toEqual([undefined, measured, undefined, measured]);
+  });
+
   it("wait for the one before, while training goes on", async () => {
     const project = enterProject();
     const trainingIsDone = () => {

@@ -1,5 +1,6 @@
 import { KitError } from "../../../protocol/error.ts";
-import type { Tensor, Weights } from "../../llama/weights.ts";
+import { areFinite } from "../../llama/storedWeights.ts";
+import type { Weights } from "../../llama/weights.ts";
 
 /** How a step went, as numbers that must be finite. */
 export interface Measured {
@@ -25,7 +26,7 @@ export function assertFinite(
   const what = [
     ...(Number.isFinite(loss) ? [] : ["loss is"]),
     ...(Number.isFinite(gradNorm) ? [] : ["gradient norm is"]),
-    ...(Object.values(weights).every(isFinite) ? [] : ["weights are"]),
+    ...(Object.values(weights).every(areFinite) ? [] : ["weights are"]),
   ][0];
   if (what === undefined) return;
   const lower = Math.min(MOST_ADVISED, Number((peak * LOWER).toPrecision(2)));
@@ -33,11 +34,4 @@ export function assertFinite(
     "DIVERGED",
     `The training diverged at step ${step}: the ${what} not finite, with a learningRate of ${peak}. Try a learningRate of ${lower} or less, or more warmupSteps.`,
   );
-}
-
-function isFinite({ data }: Tensor): boolean {
-  let sum = 0;
-  // NaN for what is not finite, and otherwise 0.
-  for (const value of data) sum += value * 0;
-  return sum === 0;
 }
