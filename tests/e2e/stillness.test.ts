@@ -17,8 +17,11 @@ const LOGS = [
   [1_000, 4],
 ] as const;
 
+/** A few lines a second, as a reader follows them. */
+const READABLE = ENDLESS.replace("loggingSteps: 50", "loggingSteps: 1_000");
+
 test.each(WIDTHS)("nothing moves at home while a run streams, at %i px", async (width) => {
-  const project = createTinyProject(tinySource({ options: ENDLESS }));
+  const project = createTinyProject(tinySource({ options: READABLE }));
   const { url } = await startKitUi(project);
   const page = await openPage(url);
   await page.setViewportSize({ width, height: 800 });
@@ -26,7 +29,7 @@ test.each(WIDTHS)("nothing moves at home while a run streams, at %i px", async (
   await page.getByText("No jobs yet.").waitFor();
   const shifts = await recordShifts(page);
   await runButton(page).click();
-  await page.getByText(/step +100\//).waitFor();
+  await page.getByText(/step +3000\//).waitFor();
   await page.locator("tbody tr").waitFor();
   expect(await shifts()).toEqual([]);
 });

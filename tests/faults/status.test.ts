@@ -184,10 +184,10 @@ test(
     const records = readFileSync(join(directory, "events.ndjson"), "utf8").split("\n");
     const written = records
       .filter((line) => line !== "" && !line.includes("training.cancelled"))
-      .map((line) => JSON.parse(line) as JobEvent);
+      .map((line) => JSON.parse(line) as JobEvent & { time: string });
     harm.events(
       seen.map(({ event, data }) => `${event} ${data}`),
-      written.map(({ event, data }) => `${event} ${JSON.stringify(data)}`),
+      written.map(({ event, data, time }) => `${event} ${JSON.stringify({ ...data, time })}`),
     );
     harm.expectNone();
   },
