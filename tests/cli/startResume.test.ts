@@ -1,0 +1,32 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { expect, it } from "vitest";
+import { createJobStore } from "../../jobs/store.ts";
+import { createTinyProject, runKit, startKit, tinySource } from "../kit.ts";
+
+/** Long enough to be killed in its midst, short enough to be finished. */
+const OPTIONS = "maxSteps: 5_000, saveSteps: 200, loggingSteps: 200, saveTotalLimit: 2,";
+
+it("kit start --resume goes on from a killed job's newest checkpoint, and then has nothing to resume", async () => {
+  const project = createTinyProject(tinySource({ options: OPTIONS }));
+  const { child, printed, ended } = startKit(project, ["start"]);
+  await printed(/checkpoint .*step-400\n/);
+  child.kill("SIGKILL");
+  await ended;
+  const killed = createJobStore(project).list()[0]?.id ?? "";
+
+  const { code, stdout } = await runKit(project, ["start", "--resume"]);
+  expect(code).toBe(0);
+  const [, from = ""] = RegExp(`resuming job ${killed} after step (\\d+)`).exec(stdout) ?? [];
+  expect(Number(from)).toBeGreaterThanOrEqual(400);
+  const steps = [...stdout.matchAll(/^step +(\d+)\//gm)].map(([, step]) => Number(step));
+  expect(Math.min(...steps)).toBeGreaterThan(Number(from));
+  expect(steps.at(-1)).toBe(5_000);
+  const [job] = createJobStore(project).list();
+  expect(job).toMatchObject({ status: "completed" });
+  const artifacts = join(project, ".kit/jobs", job?.id ?? "", "artifacts");
+  expect(existsSync(join(artifacts, "step-5000"))).toBe(true);
+
+  const again = startKit(project, ["start", "--resume"]);
+  expect(await again.printed(/^step +1\//m)).toMatch(/nothing/);
+});
