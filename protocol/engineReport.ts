@@ -87,7 +87,7 @@ const PIECE: Fields<Piece> = { text: isText, isLearned: isBoolean, isSpecial: is
  */
 export function asTrainingCheck(engine: string, reported: unknown): TrainingCheck {
   if (fits(reported, CHECK)) return reported as TrainingCheck;
-  throw invalid(`${engine} reported`, reported, "a check of a training");
+  throw invalid(`${engine} reported`, reported, "a valid training check");
 }
 
 export function isArtifact(value: unknown): value is Artifact {

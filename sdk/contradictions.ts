@@ -7,10 +7,10 @@ export function refuseContradictions(asked: AskedConfig, ends: Omit<JobArguments
   const { loadBestModelAtEnd, earlyStoppingPatience } = ends;
   const isEvaluated = evalDataset !== undefined || evalSplit !== undefined;
   if (maxSteps !== undefined && numTrainEpochs !== undefined) {
-    throw invalid('"maxSteps" and "numTrainEpochs" both say how long to train. Pass one of them.');
+    throw invalid('set either "maxSteps" or "numTrainEpochs", not both.');
   }
   if (evalDataset !== undefined && evalSplit !== undefined) {
-    throw invalid('"evalDataset" and "evalSplit" both say what to evaluate on. Pass one of them.');
+    throw invalid('set either "evalDataset" or "evalSplit", not both.');
   }
   if (evalSteps !== undefined && !isEvaluated) {
     throw invalid('"evalSteps" needs rows to evaluate on. Add evalDataset or evalSplit.');
@@ -20,7 +20,7 @@ export function refuseContradictions(asked: AskedConfig, ends: Omit<JobArguments
   }
   if (earlyStoppingPatience !== null && !loadBestModelAtEnd) {
     throw invalid(
-      '"earlyStoppingPatience" needs "loadBestModelAtEnd": the last checkpoint is not the best one then. Add loadBestModelAtEnd: true.',
+      '"earlyStoppingPatience" requires "loadBestModelAtEnd: true"; otherwise the result would be the last checkpoint, not the best.',
     );
   }
 }

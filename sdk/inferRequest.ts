@@ -23,7 +23,10 @@ export function assertRequest(request: unknown): asserts request is InferRequest
   const { temperature = 0, topP = 1, seed = 0, ...rest } = request as Record<string, unknown>;
   const unknown = Object.keys(rest).find((key) => !OPTIONS.includes(key));
   if (unknown !== undefined) {
-    throw problem(`does not know the option "${unknown}". It takes ${OPTIONS.join(", ")}`);
+    throw new KitError(
+      "REQUEST_INVALID",
+      `infer: unknown option "${unknown}". It takes ${OPTIONS.join(", ")}.`,
+    );
   }
   const { messages, prompt, maxTokens, signal } = rest;
   if (messages !== undefined && prompt !== undefined) {

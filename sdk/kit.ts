@@ -24,7 +24,7 @@ export function createKit(options: { trainer?: Trainer } = {}): Kit {
   if (unknown !== undefined) {
     throw new KitError(
       "OPTION_INVALID",
-      `createKit does not know the option "${unknown}". It takes trainer: createKit({ trainer }).`,
+      `createKit: unknown option "${unknown}". It takes trainer: createKit({ trainer }).`,
     );
   }
   const { trainer = null } = options;

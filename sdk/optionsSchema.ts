@@ -154,7 +154,7 @@ export function describeIssue(issue: v.InferIssue<typeof optionsSchema>): string
     const owner = issue.path && issue.path.length > 1 ? String(issue.path[0].key) : undefined;
     const known = Object.keys((owner ? NESTED[owner] : optionsSchema)?.entries ?? {});
     const taker = owner ? `"${owner}"` : "It";
-    return `createTrainer does not know the option ${option}. ${taker} takes ${known.join(", ")}.`;
+    return `createTrainer: unknown option ${option}. ${taker} takes ${known.join(", ")}.`;
   }
   const input = issue.path?.at(-1)?.value ?? issue.input;
   if (path && input === undefined) return `createTrainer needs the option ${option}.`;

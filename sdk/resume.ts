@@ -51,14 +51,18 @@ export function resumeOrSay(
 ): Resumable | undefined {
   const found = findResumable(project, name);
   if (!found) {
-    note(`resuming nothing: no failed or cancelled job of ${name} has a checkpoint`);
+    note(
+      `nothing to resume: no failed or cancelled job of ${name} has a checkpoint; starting from step 0`,
+    );
     return undefined;
   }
   const { jobId, step } = found;
   note(`resuming job ${jobId} after step ${step}`);
   const changed = changedOptions(found, config).join(", ");
   if (changed)
-    note(`warning: ${changed} changed, so the losses will differ from those without a break`);
+    note(
+      `warning: ${changed} changed since that job; losses will differ from an uninterrupted run`,
+    );
   return found;
 }
 

@@ -70,6 +70,6 @@ async function answerLines(
   if (!isEmpty || isTyped()) return;
   throw new KitError(
     "PROMPT_INVALID",
-    'There is no question on stdin. Pass one: kit infer latest "7th of March 1998".',
+    'No prompt on stdin. Pass one: kit infer latest "7th of March 1998".',
   );
 }

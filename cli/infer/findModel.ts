@@ -20,7 +20,7 @@ export function findModel(project: string, named: string): string {
   if (existsSync(directory)) return directory;
   throw new KitError(
     "JOB_NOT_FOUND",
-    `There is no job and no folder ${named} in ${project}. Run kit jobs to see the ids.`,
+    `No job or folder named ${named} in ${project}. Run kit jobs to see the ids.`,
   );
 }
 
@@ -31,6 +31,6 @@ function findJob(project: string, named: string): Job | undefined {
   if (found.length < 2) return found[0];
   throw new KitError(
     "JOB_NOT_FOUND",
-    `The ids of ${found.length} jobs begin with ${named}. Write more of the id, or "${LATEST}".`,
+    `${named} matches ${found.length} jobs. Use a longer prefix, or "${LATEST}".`,
   );
 }

@@ -7,12 +7,12 @@ export function addInfer(program: Command): void {
   program
     .command("infer")
     .description("ask a trained model")
-    .argument("<model>", "a job's id, its beginning, or latest; or a checkpoint's folder")
+    .argument("<model>", "a job id or a prefix of it, or latest; or a checkpoint's folder")
     .argument("[prompt]", "the question; without it, each line of the input is one")
-    .option("--jsonl", "read rows as a dataset has them; print each with its answer")
+    .option("--jsonl", "read dataset rows; print each with its answer")
     .option(
       "--max-tokens <n>",
-      "most tokens of an answer (default: the model's context)",
+      "maximum tokens per answer (default: the model's context)",
       parseMaxTokens,
     )
     .option(

@@ -9,7 +9,7 @@ export function addStart(program: Command): void {
     .command("start")
     .description("train; builds .kit/build/index.mjs only if it is missing")
     .argument("[entry]", `build and train this file instead of ${DEFAULT_ENTRY}`)
-    .option("--resume", "go on from the newest job that failed or was cancelled")
+    .option("--resume", "resume the newest failed or cancelled job")
     .addOption(projectOption())
     .addHelpText(
       "after",

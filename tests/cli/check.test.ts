@@ -54,6 +54,8 @@ test("kit check exits with 1 and the sentence with which the training would fail
   const { code, stderr } = await runKit(project, ["check"]);
   expect({ code, stderr }).toEqual({
     code: 1,
-    stderr: expect.stringMatching(/^kit: The engine liar reported \{\}, which is not a check of /),
+    stderr: expect.stringMatching(
+      /^kit: The engine liar reported \{\}, which is not a valid training check/,
+    ),
   });
 });

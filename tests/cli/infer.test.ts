@@ -97,9 +97,9 @@ describe("kit infer", () => {
   });
 
   it.each([
-    [["nothing", "1"], 2, "There is no job and no folder nothing in "],
-    [["1999", "1"], 2, "There is no job and no folder 1999 in "],
-    [["latest"], 2, "There is no question on stdin."],
+    [["nothing", "1"], 2, "No job or folder named nothing in "],
+    [["1999", "1"], 2, "No job or folder named 1999 in "],
+    [["latest"], 2, "No prompt on stdin."],
     [["latest", "1", "--jsonl"], 2, "--jsonl reads rows from stdin."],
     [["latest", "1", "--top-p", "0"], 2, "It must be a number above 0 and at most 1."],
     [["src/kit", "1"], 1, "There is no "],
@@ -117,7 +117,7 @@ describe("kit infer", () => {
     writeFileSync(join(other, "job.json"), '{"name":"x","createdAt":"2026-11-22T00:00:00Z"}');
     expect(kit(["infer", id.slice(0, 8), "1"])).toMatchObject({
       code: 2,
-      stderr: `kit: The ids of 2 jobs begin with ${id.slice(0, 8)}. Write more of the id, or "latest".\n`,
+      stderr: `kit: ${id.slice(0, 8)} matches 2 jobs. Use a longer prefix, or "latest".\n`,
     });
     expect(kit(["infer", "latest", "1"])).toMatchObject({
       code: 1,

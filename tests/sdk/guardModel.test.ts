@@ -33,7 +33,7 @@ test.each([
   [{ prompt: "x", temperature: "hot" }, /infer needs a temperature of 0 or more/],
   [{ prompt: "x", seed: {} }, /infer needs a finite number as seed/],
   [{ prompt: "x", signal: {} }, /infer needs an AbortSignal as its signal/],
-  [{ prompt: "x", onToken() {} }, /infer does not know the option "onToken"\. It takes messages,/],
+  [{ prompt: "x", onToken() {} }, /infer: unknown option "onToken"\. It takes messages,/],
   [undefined, /infer takes \{ prompt \} or \{ messages \}, not undefined\./],
   ["x", /infer takes \{ prompt \} or \{ messages \}, not 'x'\./],
 ])("a wrong request is a clear error and reaches no engine: %j", async (request, message) => {

@@ -175,7 +175,7 @@ describe("createTrainer's options", () => {
     [{ numTrainEpochs: 0 }, '"numTrainEpochs" must be a number greater than 0, but is 0.'],
     [
       { maxSteps: 1, numTrainEpochs: 1 },
-      'createTrainer: "maxSteps" and "numTrainEpochs" both say how long to train. Pass one of them.',
+      'createTrainer: set either "maxSteps" or "numTrainEpochs", not both.',
     ],
     [{ saveTotalLimit: 0 }, '"saveTotalLimit" must be a whole number of at least 1, but is 0.'],
     [{ loadBestModelAtEnd: 1 }, '"loadBestModelAtEnd" must be true or false, but is 1.'],
@@ -191,7 +191,7 @@ describe("createTrainer's options", () => {
     ],
     [
       { earlyStoppingPatience: 2, evalSplit: 0.1 },
-      'createTrainer: "earlyStoppingPatience" needs "loadBestModelAtEnd": the last checkpoint is not the best one then. Add loadBestModelAtEnd: true.',
+      'createTrainer: "earlyStoppingPatience" requires "loadBestModelAtEnd: true"; otherwise the result would be the last checkpoint, not the best.',
     ],
     [
       { loadBestModelAtEnd: true, evalSplit: 0.1, evalSteps: 20, saveSteps: 50 },
@@ -204,7 +204,7 @@ describe("createTrainer's options", () => {
     [{ evalDataset: { type: "jsonl" } }, 'createTrainer needs the option "evalDataset.path".'],
     [
       { evalDataset: least.dataset, evalSplit: 0.1 },
-      'createTrainer: "evalDataset" and "evalSplit" both say what to evaluate on. Pass one of them.',
+      'createTrainer: set either "evalDataset" or "evalSplit", not both.',
     ],
     [{ evalSplit: 0.1, evalSteps: 0 }, '"evalSteps" must be a whole number of at least 1, but'],
     [
@@ -265,10 +265,10 @@ describe("createTrainer's options", () => {
   });
 
   it.each([
-    [{ epochs: 3 }, 'the option "epochs". It takes name, model, dataset, engine, evalDataset,'],
+    [{ epochs: 3 }, 'unknown option "epochs". It takes name, model, dataset, engine, evalDataset,'],
     [
       { callbacks: { onLogs: () => {} } },
-      'the option "callbacks.onLogs". "callbacks" takes onStarted, onLog, onCheckpoint,',
+      'unknown option "callbacks.onLogs". "callbacks" takes onStarted, onLog, onCheckpoint,',
     ],
     [{ lora: { rank: 4, r: 4, alpha: 8 } }, '"lora.rank". "lora" takes r, alpha, targetModules.'],
     [
@@ -306,8 +306,8 @@ describe("createKit", () => {
     [{ trainer: { start() {}, wait() {} } }, '"trainer" must be what createTrainer(...) returns'],
     [null, "createKit takes { trainer }, not null."],
     ["x", "createKit takes { trainer }, not 'x'."],
-    [{ trainr: null }, 'createKit does not know the option "trainr". It takes trainer'],
-    [createTrainer(least), 'createKit does not know the option "name". It takes trainer'],
+    [{ trainr: null }, 'createKit: unknown option "trainr". It takes trainer'],
+    [createTrainer(least), 'createKit: unknown option "name". It takes trainer'],
   ])("refuses %o", (options, message) => {
     const error = problemOf(() => call(options));
     expect(error.message).toContain(message);

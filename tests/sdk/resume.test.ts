@@ -68,7 +68,9 @@ describe("resume", () => {
 
   it("starts anew and says so without a checkpoint, another name's, or once a job has gone on to the end", async () => {
     enterProject();
-    const none = ["resuming nothing: no failed or cancelled job of tiny has a checkpoint"];
+    const none = [
+      "nothing to resume: no failed or cancelled job of tiny has a checkpoint; starting from step 0",
+    ];
     expect((await train({}, { resume: true })).notes).toEqual(none);
     await train({ ...endedAt(2), name: "another" });
     const { notes, log } = await train({ resume: true });
@@ -83,7 +85,7 @@ describe("resume", () => {
     await train(endedAt(2));
     const { notes } = await train({ resume: true, saveSteps: 3, learningRate: 0.1, batchSize: 3 });
     expect(notes[1]).toBe(
-      "warning: batchSize, learningRate changed, so the losses will differ from those without a break",
+      "warning: batchSize, learningRate changed since that job; losses will differ from an uninterrupted run",
     );
   });
 

@@ -35,7 +35,7 @@ export function quota(read: (file: string) => string = readText): number {
   return cores > 0 ? Math.max(1, Math.floor(cores)) : Infinity;
 }
 
-/** Undefined if the file is missing. */
+/** Empty if the file is missing. */
 function readText(file: string): string {
   try {
     return readFileSync(file, "utf8").trim();

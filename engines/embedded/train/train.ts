@@ -17,7 +17,7 @@ import { createStepLog } from "./stepLog.ts";
 import { trainerState } from "./trainerState.ts";
 
 const OTHER_DATA =
-  "warning: the dataset has changed, so the losses will differ from those without a break";
+  "warning: the dataset has changed since that job; losses will differ from an uninterrupted run";
 
 /** Logged whatever `loggingSteps` says: one that warms up, and one that shows how fast it is. */
 const FIRST_STEPS = 2;

@@ -67,7 +67,7 @@ test("a changed dataset is said, another model or a damaged state refused", asyn
   const path = scratchFile("other.jsonl", jsonl(ROWS.toReversed()));
   await run({ ...longer, dataset: { type: "jsonl", path } }, { resumeFrom, onNote });
   expect(notes).toEqual([
-    "warning: the dataset has changed, so the losses will differ from those without a break",
+    "warning: the dataset has changed since that job; losses will differ from an uninterrupted run",
   ]);
   for (const change of [
     { model: { layers: 2, heads: 2, width: 16, context: 48 } },
