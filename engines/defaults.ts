@@ -1,16 +1,20 @@
-import type {
-  AskedConfig,
-  EngineSettings,
-  TrainConfig,
-  TrainingArguments,
+import {
+  type AskedConfig,
+  type EngineSettings,
+  type TrainConfig,
+  type TrainingArguments,
+  isModelPath,
 } from "../protocol/trainConfig.ts";
+
+/** What is trained: all of a model with random weights, all of a checkpoint, or an adapter of one. */
+type Kind = "preset" | "pretrained" | "lora";
 
 const MODEL = "kit/nano";
 const MAX_STEPS = 400;
 const TARGET_MODULES = ["q_proj", "v_proj"];
 
 /** Good for small models that start from random weights. */
-const ARGUMENTS: TrainingArguments = {
+const PRESET: TrainingArguments = {
   batchSize: 32,
   gradientAccumulationSteps: 1,
   learningRate: 4e-3,
@@ -23,11 +27,21 @@ const ARGUMENTS: TrainingArguments = {
   seed: 42,
 };
 
+/**
+ * What has learned already takes small steps, or it forgets: `TrainingArguments`' rate for a whole
+ * checkpoint, and more for an adapter, which is small and starts at 0.
+ */
+const ARGUMENTS: Record<Kind, TrainingArguments> = {
+  preset: PRESET,
+  pretrained: { ...PRESET, learningRate: 5e-5 },
+  lora: { ...PRESET, learningRate: 2e-4 },
+};
+
 /** The config with every default filled in; the same on every engine. Pure. */
 export function withDefaults(asked: AskedConfig, engine: EngineSettings): TrainConfig {
   const { model = MODEL, dataset, lora, maxLength = null, numTrainEpochs = null } = asked;
   const { maxSteps = numTrainEpochs === null ? MAX_STEPS : null } = asked;
-  const chosen = chosenArguments(asked);
+  const chosen = { ...ARGUMENTS[kindOf(model, lora)], ...givenArguments(asked) };
   const { evalDataset = null, evalSplit = null, evalSteps = chosen.saveSteps } = asked;
   return {
     ...chosen,
@@ -45,9 +59,14 @@ export function withDefaults(asked: AskedConfig, engine: EngineSettings): TrainC
   } satisfies Record<keyof AskedConfig | keyof TrainConfig, unknown>;
 }
 
-function chosenArguments(asked: Partial<TrainingArguments>): TrainingArguments {
-  const given = Object.entries(asked).filter(
-    ([name, value]) => name in ARGUMENTS && value !== undefined,
+/** Whatever `lora` says, a model with random weights has nothing to forget. */
+function kindOf(model: NonNullable<AskedConfig["model"]>, lora: AskedConfig["lora"]): Kind {
+  if (typeof model !== "string" || !isModelPath(model)) return "preset";
+  return lora ? "lora" : "pretrained";
+}
+
+function givenArguments(asked: Partial<TrainingArguments>): Partial<TrainingArguments> {
+  return Object.fromEntries(
+    Object.entries(asked).filter(([name, value]) => name in PRESET && value !== undefined),
   );
-  return { ...ARGUMENTS, ...(Object.fromEntries(given) as Partial<TrainingArguments>) };
 }

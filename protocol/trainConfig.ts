@@ -41,7 +41,7 @@ export interface TrainingArguments {
    * 1 × 32 in half the memory. Default 1.
    */
   gradientAccumulationSteps: number;
-  /** Peak of the schedule. Default 0.004. */
+  /** Peak of the schedule. Default 0.004. For a checkpoint 0.00005, for an adapter of one 0.0002. */
   learningRate: number;
   /** After a linear warm-up. Default `"cosine"`. */
   lrSchedulerType: SchedulerType;

@@ -47,6 +47,20 @@ test("trainer.md has all options of a trainer, with their defaults", () => {
   }
 });
 
+test("the learningRate of a checkpoint and of its adapter stand where the default does", () => {
+  const rates = [undefined, { r: 1, alpha: 1 }].map((lora) => {
+    const { config } = checkOptions({ name: "a", dataset: DATASET, model: "./base", lora });
+    return String(config.learningRate);
+  });
+  const row = rowsOf(readPage("trainer.md"), "## Options").find(
+    ([name]) => codeIn(name)[0] === "learningRate",
+  );
+  expect(codeIn(row?.[2])).toEqual([rates[0], "model", rates[1], "lora"]);
+  expect(read("protocol/trainConfig.ts")).toContain(
+    `For a checkpoint ${rates[0]}, for an adapter of one ${rates[1]}. */`,
+  );
+});
+
 test("an option's doc comment states its real default", () => {
   const { config } = checkOptions({ name: "a", dataset: DATASET, lora: { r: 1, alpha: 1 } });
   const defaults: Record<string, unknown> = { ...config, ...config.lora };

@@ -105,6 +105,14 @@ export function describeEngine(name: string, createEngine: () => Engine): void {
       expect(JSON.parse(JSON.stringify(config))).toEqual(config);
     });
 
+    it("prepares a lower learning rate for a checkpoint than for random weights", () => {
+      const rateOf = (model: AskedConfig["model"]) =>
+        createEngine().prepare(asked({ model, learningRate: undefined })).learningRate;
+      expect([SHAPE, "kit/small", "./base", "/base"].map(rateOf)).toEqual([
+        0.004, 0.004, 0.00005, 0.00005,
+      ]);
+    });
+
     it.each([
       [{ model: "kit/huge" }, /^Unknown model "kit\/huge"\. Use kit\/nano, kit\/small, /],
       [{ model: { ...SHAPE, heads: 3 } }, /^model\.width \(16\) must be a multiple of twice/],

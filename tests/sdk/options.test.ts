@@ -104,6 +104,16 @@ describe("createTrainer's options", () => {
     expect(config).toMatchObject({ numTrainEpochs: 2.5, maxSteps: null });
   });
 
+  it("give a checkpoint and its adapter lower learning rates, unless one is asked for", () => {
+    const lora = { r: 4, alpha: 8 };
+    const rateOf = (more: Partial<TrainerOptions>) =>
+      checkOptions({ ...least, ...more }).config.learningRate;
+    expect(rateOf({ lora })).toBe(0.004);
+    expect(rateOf({ model: "./base" })).toBe(0.00005);
+    expect(rateOf({ model: "./base", lora })).toBe(0.0002);
+    expect(rateOf({ model: "./base", lora, learningRate: 0.01 })).toBe(0.01);
+  });
+
   it("adapt the query and value projections when lora names no modules", () => {
     const { config } = checkOptions({ ...least, lora: { r: 4, alpha: 8 } });
     expect(resolveConfig(config, "/p").lora).toEqual({
