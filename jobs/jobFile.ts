@@ -1,6 +1,13 @@
 import { basename, join } from "node:path";
 import type { TrainConfig } from "../protocol/trainConfig.ts";
-import { readStampedJson, stampAt, writeFileAtomically } from "../disk/file.ts";
+import {
+  isPlainFile,
+  readJson,
+  readStampedJson,
+  stampAt,
+  writeFileAtomically,
+} from "../disk/file.ts";
+import { isRecord } from "../protocol/isRecord.ts";
 import { timeOfJobId } from "./id.ts";
 
 /** `job.json`, written once when a job is created. */
@@ -36,6 +43,17 @@ export function createJobFiles(): JobFiles {
     },
     forget: (directory) => void invalid.delete(directory),
   };
+}
+
+/** Whether a directory is a job's. */
+export function isJobDirectory(directory: string): boolean {
+  return isPlainFile(pathIn(directory));
+}
+
+/** A job's config as the Kit of then wrote it; undefined when `job.json` is missing or invalid. */
+export function readJobConfig(directory: string): Record<string, unknown> | undefined {
+  const file = readJson(pathIn(directory));
+  return isRecord(file) && isRecord(file.config) ? file.config : undefined;
 }
 
 /** Takes a missing time from the folder's name. */

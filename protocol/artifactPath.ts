@@ -12,6 +12,18 @@ export function stepOfFolder(name: string): number | undefined {
   return step === undefined ? undefined : Number(step);
 }
 
+const PARTIAL = ".partial";
+
+/** The name of a folder while it is being written or removed. */
+export function partialFolder(name: string): string {
+  return `.${name}${PARTIAL}`;
+}
+
+/** Whether it is the name of such a folder. */
+export function isPartialFolder(name: string): boolean {
+  return name.startsWith(".") && name.endsWith(PARTIAL);
+}
+
 /** Whether a path, relative to the job's directory and with forward slashes, leads to an artifact. */
 export function isArtifactPath(path: unknown): path is string {
   const [folder, ...rest] = typeof path === "string" ? path.split("/") : [];

@@ -1,5 +1,6 @@
 import { existsSync, readdirSync } from "node:fs";
 import { basename, join } from "node:path";
+import { isJobDirectory } from "../jobs/jobFile.ts";
 import { readResult } from "../jobs/result.ts";
 import { ARTIFACTS, checkpointFolder, stepOfFolder } from "../protocol/artifactPath.ts";
 import { KitError } from "../protocol/error.ts";
@@ -10,7 +11,7 @@ import { KitError } from "../protocol/error.ts";
  * @throws KitError `CHECKPOINT_INVALID` for a job that has saved none, or whose result was deleted
  */
 export function findArtifact(directory: string): string {
-  const isJob = existsSync(join(directory, "job.json"));
+  const isJob = isJobDirectory(directory);
   if (!isJob && basename(directory) !== ARTIFACTS) return directory;
   const result = isJob ? readResult(directory) : undefined;
   if (result) return existing(join(directory, result.path));

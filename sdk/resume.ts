@@ -1,12 +1,14 @@
-import { cpSync, readFileSync, renameSync } from "node:fs";
-import { join } from "node:path";
+import { cpSync, renameSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
-import { readFirstRecord } from "../jobs/logHead.ts";
-import { jobsPath, logPath } from "../jobs/paths.ts";
+import { readEvaluations } from "../jobs/evaluations.ts";
+import { readJobConfig } from "../jobs/jobFile.ts";
+import { jobsPath } from "../jobs/paths.ts";
+import { resumedFrom } from "../jobs/resumedFrom.ts";
 import { createJobStore } from "../jobs/store.ts";
-import { ARTIFACTS, checkpointFolder } from "../protocol/artifactPath.ts";
+import { ARTIFACTS, checkpointFolder, partialFolder } from "../protocol/artifactPath.ts";
 import type { EngineEvent } from "../protocol/event.ts";
-import { isRecord } from "../protocol/isRecord.ts";
+import type { Evaluation } from "../protocol/evaluation.ts";
 import type { JobConfig } from "../protocol/trainConfig.ts";
 import { checkpointSteps } from "./findArtifact.ts";
 
@@ -32,7 +34,7 @@ function findResumable(project: string, name: string): Resumable | undefined {
     const directory = join(jobsPath(project), job.id);
     if (job.status === "completed" || ended.has(job.id)) {
       const from = resumedFrom(directory);
-      if (from !== undefined) ended.add(from);
+      if (from) ended.add(from.id);
     } else if (job.status === "failed" || job.status === "cancelled") {
       const step = checkpointSteps(join(directory, ARTIFACTS)).at(-1) ?? 0;
       const checkpoint = join(directory, ARTIFACTS, checkpointFolder(step));
@@ -66,44 +68,48 @@ export function resumeOrSay(
   return found;
 }
 
-/** Options that change how a training goes on. Others, such as saveSteps, do not. */
-const DECISIVE = [
-  ...([
-    "model",
-    "dataset",
-    "evalSplit",
-    "lora",
-    "maxLength",
-    "maxSteps",
-    "numTrainEpochs",
-  ] as const),
-  ...(["batchSize", "gradientAccumulationSteps", "learningRate", "lrSchedulerType"] as const),
-  ...(["warmupSteps", "weightDecay", "maxGradNorm", "seed", "engine"] as const),
-] satisfies (keyof JobConfig)[];
+/** Whether an option changes how a training goes on. */
+const IS_DECISIVE: Record<keyof JobConfig, boolean> = {
+  model: true,
+  dataset: true,
+  evalDataset: true,
+  evalSplit: true,
+  lora: true,
+  maxLength: true,
+  maxSteps: true,
+  numTrainEpochs: true,
+  batchSize: true,
+  gradientAccumulationSteps: true,
+  learningRate: true,
+  lrSchedulerType: true,
+  warmupSteps: true,
+  weightDecay: true,
+  maxGradNorm: true,
+  seed: true,
+  engine: true,
+  loggingSteps: false,
+  evalSteps: false,
+  saveSteps: false,
+  saveTotalLimit: false,
+  loadBestModelAtEnd: false,
+  metricForBestModel: false,
+  earlyStoppingPatience: false,
+  resume: false,
+};
 
-/** The options that differ from the job's, by their names. */
+/** The decisive options that differ from the job's, by their names. */
 function changedOptions({ directory }: Resumable, config: JobConfig): string[] {
-  const file = readJson(join(directory, "job.json"));
-  const before = file["config"];
-  if (!isRecord(before)) return [];
+  const before = readJobConfig(directory);
+  if (!before) return [];
   const now = JSON.parse(JSON.stringify(config)) as Record<string, unknown>;
-  return DECISIVE.filter((name) => !isDeepStrictEqual(before[name], now[name]));
-}
-
-/** An evaluation of the job, by its checkpoint's `trainer_state.json`. */
-export interface Evaluation {
-  step: number;
-  evalLoss: number;
+  return Object.entries(IS_DECISIVE).flatMap(([name, isDecisive]) =>
+    isDecisive && !isDeepStrictEqual(before[name], now[name]) ? [name] : [],
+  );
 }
 
 /** Those up to the checkpoint, in their order. */
-export function evaluationsOf({ checkpoint }: Resumable): Evaluation[] {
-  const history = readJson(join(checkpoint, "trainer_state.json"))["log_history"];
-  if (!Array.isArray(history)) return [];
-  return (history as Record<string, unknown>[]).flatMap((entry) => {
-    const { step, eval_loss: evalLoss } = entry;
-    return typeof step === "number" && typeof evalLoss === "number" ? [{ step, evalLoss }] : [];
-  });
+export function evaluationsOf({ directory, jobId, step }: Resumable): Evaluation[] {
+  return readEvaluations(dirname(directory), jobId, step);
 }
 
 /**
@@ -116,7 +122,7 @@ export function copyBest(from: Resumable, to: string): number | undefined {
   const [best] = candidates.toSorted((a, b) => a.evalLoss - b.evalLoss || a.step - b.step);
   if (!best) return undefined;
   const folder = checkpointFolder(best.step);
-  const partial = join(to, ARTIFACTS, `.${folder}.partial`);
+  const partial = join(to, ARTIFACTS, partialFolder(folder));
   cpSync(join(from.directory, ARTIFACTS, folder), partial, { recursive: true });
   renameSync(partial, join(to, ARTIFACTS, folder));
   return best.step;
@@ -127,21 +133,4 @@ export function withResumed(event: EngineEvent, resumed: Resumable | undefined):
   if (!resumed || event.event !== "training.started") return event;
   const { jobId: resumedFrom, step: resumedStep } = resumed;
   return { ...event, data: { ...event.data, resumedFrom, resumedStep } };
-}
-
-function resumedFrom(directory: string): string | undefined {
-  const { event, data } = readFirstRecord(logPath(directory)) ?? {};
-  const from = event === "training.started" && isRecord(data) ? data["resumedFrom"] : undefined;
-  return typeof from === "string" ? from : undefined;
-}
-
-/** Empty for a file that is missing or damaged. */
-function readJson(path: string): Record<string, unknown> {
-  try {
-    const value: unknown = JSON.parse(readFileSync(path, "utf8"));
-    return isRecord(value) ? value : {};
-  } catch {
-    // It says nothing.
-    return {};
-  }
 }

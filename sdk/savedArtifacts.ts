@@ -1,6 +1,6 @@
 import { readdirSync, renameSync, rmSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
-import { ARTIFACTS, stepOfFolder } from "../protocol/artifactPath.ts";
+import { ARTIFACTS, partialFolder, stepOfFolder } from "../protocol/artifactPath.ts";
 import { cannotWrite } from "../protocol/cannotWrite.ts";
 import type { Artifact as NamedArtifact, EventData } from "../protocol/event.ts";
 import type { JobArguments } from "../protocol/trainConfig.ts";
@@ -82,7 +82,7 @@ export function createSavedArtifacts(
 
 /** Under another name first, so that nobody sees half of it. */
 function remove(path: string): void {
-  const partial = join(dirname(path), `.${basename(path)}.partial`);
+  const partial = join(dirname(path), partialFolder(basename(path)));
   try {
     renameSync(path, partial);
     rmSync(partial, { recursive: true });

@@ -11,10 +11,9 @@ import {
 } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { OTHERS_READ, OTHERS_READ_FOLDER } from "../../disk/modes.ts";
+import { isPartialFolder, partialFolder } from "../../protocol/artifactPath.ts";
 import { unwritable } from "../../protocol/cannotWrite.ts";
 import { KitError } from "../../protocol/error.ts";
-
-const PARTIAL = ".partial";
 
 /** The files of a directory, by their names. */
 type Files = Record<string, string | Uint8Array>;
@@ -26,7 +25,7 @@ type Files = Record<string, string | Uint8Array>;
  * @throws KitError `CHECKPOINT_UNWRITABLE`
  */
 export function writeDirectory(path: string, files: Files): void {
-  const partial = join(dirname(path), `.${basename(path)}${PARTIAL}`);
+  const partial = join(dirname(path), partialFolder(basename(path)));
   orUnwritable(path, () => {
     // Other users may load a model, if the umask permits, but not change it.
     mkdirSync(dirname(path), { recursive: true, mode: OTHERS_READ_FOLDER });
@@ -72,7 +71,7 @@ export function removePartial(parent: string): void {
     return;
   }
   for (const name of names) {
-    if (name.startsWith(".") && name.endsWith(PARTIAL)) {
+    if (isPartialFolder(name)) {
       try {
         rmSync(join(parent, name), { recursive: true, force: true });
       } catch {

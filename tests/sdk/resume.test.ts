@@ -89,24 +89,32 @@ describe("resume", () => {
     );
   });
 
-  it("takes the best of before with it, and its evaluations", async () => {
-    enterProject();
-    const best = { evalSplit: 0.5, loadBestModelAtEnd: true, learningRate: 30 } as const;
-    const first = await train({ ...best, ...endedAt(2) });
-    const second = await train({ ...best, resume: true });
-    const lossesOf = ({ log }: typeof first) =>
-      log.flatMap(({ event, data }) =>
-        event === "training.log" && typeof data["evalLoss"] === "number"
-          ? [[Number(data["step"]), data["evalLoss"]] as const]
-          : [],
+  // The separate engine keeps no trainer_state.json: the evaluations are the job's, not the engine's.
+  it.each(["embedded", "separate"])(
+    "takes the %s engine's best of before with it",
+    async (name) => {
+      enterProject();
+      const engine = name === "separate" ? { engine: createSeparateEngine() } : {};
+      const best = { ...engine, evalSplit: 0.5, loadBestModelAtEnd: true, learningRate: 30 };
+      const first = await train({ ...best, ...endedAt(2) });
+      const second = await train({ ...best, resume: true });
+      const lossesOf = ({ log }: typeof first) =>
+        log.flatMap(({ event, data }) =>
+          event === "training.log" && typeof data["evalLoss"] === "number"
+            ? [[Number(data["step"]), data["evalLoss"]] as const]
+            : [],
+        );
+      const all = new Map([...lossesOf(first), ...lossesOf(second)]);
+      const lowest = Math.min(...all.values());
+      const last = (second.log.at(-1)?.data["artifacts"] as { step: number; best: boolean }[]).at(
+        -1,
       );
-    const all = new Map([...lossesOf(first), ...lossesOf(second)]);
-    const lowest = Math.min(...all.values());
-    const last = (second.log.at(-1)?.data["artifacts"] as { step: number; best: boolean }[]).at(-1);
-    expect(last?.best).toBe(true);
-    expect(all.get(last?.step ?? 0)).toBe(lowest);
-    expect(readdirSync(join(process.cwd(), ".kit/jobs", second.jobId, "artifacts"))).toContain(
-      `step-${last?.step}`,
-    );
-  });
+      expect(last?.best).toBe(true);
+      expect(all.get(last?.step ?? 0)).toBe(lowest);
+      expect(last?.step).toBe(2);
+      expect(readdirSync(join(process.cwd(), ".kit/jobs", second.jobId, "artifacts"))).toContain(
+        `step-${last?.step}`,
+      );
+    },
+  );
 });

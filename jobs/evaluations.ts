@@ -1,0 +1,31 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { usePlain } from "../disk/file.ts";
+import type { Evaluation } from "../protocol/evaluation.ts";
+import { isRecord } from "../protocol/isRecord.ts";
+import { isJobId } from "./id.ts";
+import { type LogRecord, recordsFrom } from "./log.ts";
+import { logPath } from "./paths.ts";
+import { resumedFrom } from "./resumedFrom.ts";
+
+/**
+ * A job's evaluations up to a step, in their order, as the logs have them: its own after those of the
+ * job that it went on from.
+ * @param root the folder of all jobs
+ */
+export function readEvaluations(root: string, id: string, upTo: number): Evaluation[] {
+  if (!isJobId(id)) return [];
+  const directory = join(root, id);
+  const from = resumedFrom(directory);
+  // An id that is not older would lead in a circle.
+  const before = from && from.id < id ? readEvaluations(root, from.id, from.step) : [];
+  const own = usePlain<Evaluation[]>(logPath(directory), [], (file) =>
+    recordsFrom(0, readFileSync(file)).flatMap(({ record }) => evaluationIn(record)),
+  );
+  return [...before, ...own].filter(({ step }) => step <= upTo);
+}
+
+function evaluationIn({ event, data }: LogRecord): Evaluation[] {
+  const { step, evalLoss } = event === "training.log" && isRecord(data) ? data : {};
+  return typeof step === "number" && typeof evalLoss === "number" ? [{ step, evalLoss }] : [];
+}
