@@ -11,7 +11,6 @@ type Kind = "preset" | "pretrained" | "lora";
 
 const MODEL = "kit/nano";
 const MAX_STEPS = 400;
-const TARGET_MODULES = ["q_proj", "v_proj"];
 
 /** Good for small models that start from random weights. */
 const PRESET: TrainingArguments = {
@@ -37,8 +36,15 @@ const ARGUMENTS: Record<Kind, TrainingArguments> = {
   lora: { ...PRESET, learningRate: 2e-4 },
 };
 
-/** The config with every default filled in; the same on every engine. Pure. */
-export function withDefaults(asked: AskedConfig, engine: EngineSettings): TrainConfig {
+/**
+ * The config with every default filled in; the same on every engine. Pure.
+ * @param targetModules what `lora` adapts by default; none on an engine without adapters
+ */
+export function withDefaults(
+  asked: AskedConfig,
+  engine: EngineSettings,
+  targetModules: readonly string[] = [],
+): TrainConfig {
   const { model = MODEL, dataset, lora, maxLength = null, numTrainEpochs = null } = asked;
   const { maxSteps = numTrainEpochs === null ? MAX_STEPS : null } = asked;
   const chosen = { ...ARGUMENTS[kindOf(model, lora)], ...givenArguments(asked) };
@@ -53,7 +59,7 @@ export function withDefaults(asked: AskedConfig, engine: EngineSettings): TrainC
     evalDataset,
     evalSplit,
     evalSteps,
-    lora: lora ? { targetModules: TARGET_MODULES, ...lora } : null,
+    lora: lora ? { targetModules: [...targetModules], ...lora } : null,
     maxLength,
     // An option that is missing here would be accepted and lost.
   } satisfies Record<keyof AskedConfig | keyof TrainConfig, unknown>;

@@ -16,7 +16,7 @@ export interface LoraConfig {
   r: number;
   /** The update is scaled by `alpha / r`. */
   alpha: number;
-  /** Llama's projection names, such as `q_proj`. */
+  /** The linear maps that are adapted, by the names that the engine gives them, such as `q_proj`. */
   targetModules: string[];
 }
 

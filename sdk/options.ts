@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import type { Engine } from "../protocol/engine.ts";
-import type { PresetName, Projection } from "../protocol/modelNames.ts";
+import type { PresetName } from "../protocol/modelNames.ts";
 import { KitError, isKitError } from "../protocol/error.ts";
 import type {
   AskedConfig,
@@ -10,7 +10,7 @@ import type {
   TrainConfig,
 } from "../protocol/trainConfig.ts";
 import type { TrainerCallbacks } from "./callbacks.ts";
-import { createDefaultEngine } from "./engine.ts";
+import { type Projection, createDefaultEngine } from "./engine.ts";
 import { refuseContradictions, refuseUnevenSaves } from "./contradictions.ts";
 import { describeIssue, optionsSchema } from "./optionsSchema.ts";
 
@@ -19,8 +19,8 @@ type OtherText = string & Record<never, never>;
 
 /** Low-rank adaptation, with PEFT's names: the base model is frozen, an adapter is trained. */
 export interface LoraOptions extends Omit<LoraConfig, "targetModules"> {
-  /** Llama's projection names. Default `["q_proj", "v_proj"]`. */
-  targetModules?: Projection[];
+  /** Names that the engine knows, here Llama's projections. Default `["q_proj", "v_proj"]`. */
+  targetModules?: (Projection | OtherText)[];
 }
 
 /** The options of `createTrainer`. Names follow Hugging Face's `TrainingArguments`. */

@@ -1,6 +1,5 @@
-import type { Projection } from "../../protocol/modelNames.ts";
 import type { LoraConfig } from "../../protocol/trainConfig.ts";
-import { PROJECTIONS } from "../llama/weights.ts";
+import { type Projection, PROJECTIONS } from "../llama/weights.ts";
 
 /**
  * `adapter_config.json`, as PEFT reads it.

@@ -1,7 +1,7 @@
 import type { AskedConfig, TrainConfig } from "../../protocol/trainConfig.ts";
 import { rowLimit } from "../dataset/rowLimit.ts";
 import { withDefaults } from "../defaults.ts";
-import { assertTargets } from "../llama/adapter.ts";
+import { TARGET_MODULES, assertTargets } from "../llama/adapter.ts";
 import { availableSimd } from "./kernels/simd.ts";
 import { resolveModel } from "../llama/presets.ts";
 
@@ -10,7 +10,8 @@ import { resolveModel } from "../llama/presets.ts";
  * @throws KitError `MODEL_UNKNOWN`, `MODEL_INVALID`, `CONFIG_INVALID`
  */
 export function prepare(asked: AskedConfig): TrainConfig {
-  const config = withDefaults(asked, { name: "embedded", simd: availableSimd() });
+  const settings = { name: "embedded", simd: availableSimd() };
+  const config = withDefaults(asked, settings, TARGET_MODULES);
   const source = resolveModel(config.model);
   if (config.lora) assertTargets(config.lora.targetModules);
   if (source.kind === "shape") rowLimit(config.maxLength, source.shape.context);

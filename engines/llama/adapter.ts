@@ -1,9 +1,17 @@
-import type { Projection } from "../../protocol/modelNames.ts";
 import type { LoraConfig, ModelShape } from "../../protocol/trainConfig.ts";
 import { KitError } from "../../protocol/error.ts";
 import { createRandom } from "./random.ts";
 import { type StoredWeights, widened } from "./storedWeights.ts";
-import { type Weights, PROJECTIONS, projectionName, projectionShape } from "./weights.ts";
+import {
+  type Projection,
+  type Weights,
+  PROJECTIONS,
+  projectionName,
+  projectionShape,
+} from "./weights.ts";
+
+/** What an adapter adapts by default: the query and the value, as in LoRA's paper. */
+export const TARGET_MODULES: readonly Projection[] = ["q_proj", "v_proj"];
 
 /**
  * @throws KitError `CONFIG_INVALID` naming a target that does not exist, and those that do

@@ -1,4 +1,3 @@
-import type { Projection } from "../../protocol/modelNames.ts";
 import type { ModelShape } from "../../protocol/trainConfig.ts";
 import { createRandom } from "./random.ts";
 import { VOCABULARY } from "./tokenizer.ts";
@@ -31,7 +30,10 @@ export const PROJECTIONS = {
   gate_proj: "mlp",
   up_proj: "mlp",
   down_proj: "mlp",
-} as const satisfies Record<Projection, "self_attn" | "mlp">;
+} as const satisfies Record<string, "self_attn" | "mlp">;
+
+/** A linear map of a block, by the name that LoRA's `targetModules` uses. */
+export type Projection = keyof typeof PROJECTIONS;
 
 /** A projection's name without `.weight`. */
 export function projectionName(layer: number, projection: Projection): string {

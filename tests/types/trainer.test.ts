@@ -5,7 +5,7 @@ const trainer = (options: string) => `
 import { createTrainer } from "kit";
 createTrainer({ name: "tiny", dataset: { type: "jsonl", path: "data.jsonl" }, ${options} });`;
 const whole = (body: string) => `
-import { type ErrorCode, type TrainerOptions, KitError, createKit, createTrainer, loadModel } from "kit";
+import { type ErrorCode, type LoraOptions, type TrainerOptions, KitError, createKit, createTrainer, loadModel } from "kit";
 ${body}
 void [KitError, createKit, createTrainer, loadModel];
 export {};`;
@@ -44,6 +44,8 @@ createKit({ trainer });
 const model = (model: TrainerOptions["model"]) => model;
 const path: string = process.cwd();
 [model("kit/small"), model("../base"), model("/base"), model(path)];
+const targets = (targetModules: LoraOptions["targetModules"]) => targetModules;
+targets(["q_proj", "another_engines_projection", path]);
 const { jobId } = await trainer.start();
 sure<typeof jobId, string>(true);`);
 
@@ -73,11 +75,6 @@ const WRONG: [string, string, RegExp][] = [
     "one target that is no list",
     trainer('lora: { r: 8, alpha: 1, targetModules: "q_proj" }'),
     /^Type 'string' is not assignable to type '\(.*"q_proj".*\)\[\]'\.$/,
-  ],
-  [
-    "a misspelt target",
-    trainer('lora: { r: 8, alpha: 1, targetModules: ["q_proj", "qproj"] }'),
-    /^Type '"qproj"' is not assignable to type '.*"q_proj".*'\. Did you mean '"q_proj"'\?$/,
   ],
   [
     "no name",

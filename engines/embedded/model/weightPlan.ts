@@ -1,6 +1,6 @@
-import type { Projection } from "../../../protocol/modelNames.ts";
 import { type StoredWeights, widened } from "../../llama/storedWeights.ts";
 import {
+  type Projection,
   type Weights,
   EMBEDDING,
   FINAL_NORM,
