@@ -6,7 +6,11 @@ export type ManifestMessage = Manifest | ErrorResponse;
 
 /** The project's own code may send other messages over the same channel. */
 export function isManifestMessage(value: unknown): value is ManifestMessage {
+  return isManifest(value) || (isRecord(value) && typeof value.error === "string");
+}
+
+export function isManifest(value: unknown): value is Manifest {
   if (!isRecord(value)) return false;
-  const { error, trainer } = value as Partial<Manifest & ErrorResponse>;
-  return typeof error === "string" || trainer === null || typeof trainer?.name === "string";
+  const { trainer } = value;
+  return trainer === null || (isRecord(trainer) && typeof trainer.name === "string");
 }

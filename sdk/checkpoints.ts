@@ -2,9 +2,7 @@ import { join } from "node:path";
 import type { Engine, LoadedModel } from "../protocol/engine.ts";
 import type { Artifact } from "../protocol/event.ts";
 import type { Infer } from "./callbacks.ts";
-import { assertRequest } from "./inferRequest.ts";
 import { guardModel } from "./guardModel.ts";
-import { atCaller } from "./thrown.ts";
 
 /** Answers from a job's checkpoints. Each is loaded on its first request. */
 export interface Checkpoints {
@@ -30,27 +28,22 @@ export function createCheckpoints(
   return {
     open({ path }) {
       let model: Promise<LoadedModel> | undefined;
-      return {
-        infer: function infer(request) {
-          return atCaller(infer, async () => {
-            assertRequest(request);
-            if (!model) {
-              model = engine
-                .load(join(directory, path))
-                .then((opened) => guardModel(engine.name, opened));
-              loaded.add(model);
-            }
-            const { infer: answer } = await model;
-            const signals = request.signal ? [request.signal, signal] : [signal];
-            return answer({ ...request, signal: AbortSignal.any(signals) });
-          });
+      return guardModel(engine.name, {
+        async infer(request) {
+          if (!model) {
+            model = engine.load(join(directory, path));
+            loaded.add(model);
+          }
+          const { infer: answer } = await model;
+          const signals = request.signal ? [request.signal, signal] : [signal];
+          return answer({ ...request, signal: AbortSignal.any(signals) });
         },
         async close() {
           const last = model;
           model = undefined;
           if (last) await free(last);
         },
-      };
+      });
     },
     async close() {
       await Promise.all([...loaded].map(free));
