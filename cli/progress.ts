@@ -1,6 +1,7 @@
 import { basename, isAbsolute, relative } from "node:path";
 import { type TrainConfig, datasetPaths, rowsPerStep } from "../protocol/trainConfig.ts";
 import type { Artifact, EventData, JobEvent } from "../protocol/event.ts";
+import { type Evaluation, isLower } from "../protocol/evaluation.ts";
 import { formatCount, formatDuration } from "../protocol/format.ts";
 
 /** Characters of a loss below 100, and of a speed. */
@@ -28,7 +29,7 @@ export function createProgress(options: ProgressOptions) {
   let first: { step: number; at: number } | undefined;
   let last: Artifact | undefined;
   let lastLoss: number | null | undefined;
-  let best: { step: number; evalLoss: number } | undefined;
+  let best: Evaluation | undefined;
   let steps = config.maxSteps ?? 0;
 
   function startLines(data: EventData["training.started"]): string {
@@ -55,9 +56,7 @@ export function createProgress(options: ProgressOptions) {
     const step = `step ${String(data.step).padStart(String(steps).length)}/${steps}`;
     const { evalLoss } = data;
     lastLoss = data.loss ?? lastLoss;
-    if (typeof evalLoss === "number" && !(evalLoss >= (best?.evalLoss ?? Infinity))) {
-      best = { step: data.step, evalLoss };
-    }
+    if (isLower(evalLoss, best?.evalLoss)) best = { step: data.step, evalLoss };
     const parts = [step, `loss ${formatLoss(data.loss)}`];
     if (evalLoss !== undefined) parts.push(`eval ${formatLoss(evalLoss)}`);
     const left = secondsLeft(data.step);

@@ -1,6 +1,7 @@
 import { readSync } from "node:fs";
 import type { FileHandle } from "node:fs/promises";
 import { type LossPoint, pixelEnds, thin } from "../protocol/curve.ts";
+import { bestOf } from "../protocol/evaluation.ts";
 import type { FollowOptions } from "../disk/follow.ts";
 import { isRecord } from "../protocol/isRecord.ts";
 import { openPlainIfThere } from "../disk/growth.ts";
@@ -72,11 +73,8 @@ async function findShown(
 /** What the page says of evaluations. */
 function bestAndLast(logs: Log[]): Log[] {
   const evaluated = logs.filter(({ evalLoss }) => Number.isFinite(evalLoss));
-  const best = Math.min(...evaluated.map(({ evalLoss }) => evalLoss));
-  return [
-    ...evaluated.filter(({ evalLoss }) => evalLoss === best).slice(0, 1),
-    ...evaluated.slice(-1),
-  ];
+  const best = bestOf(evaluated);
+  return [...(best ? [best] : []), ...evaluated.slice(-1)];
 }
 
 function asLog({ record: { data }, from, offset }: PlacedRecord): Log {

@@ -4,3 +4,18 @@ export interface Evaluation {
   /** Finite. */
   evalLoss: number;
 }
+
+/**
+ * Whether an `evalLoss` is better than the best so far. One that is not finite never is, and of
+ * equals the first stays the best. Pure.
+ */
+export function isLower(evalLoss: number | null | undefined, best = Infinity): evalLoss is number {
+  return typeof evalLoss === "number" && Number.isFinite(evalLoss) && evalLoss < best;
+}
+
+/** The one with the lowest `evalLoss`, the first of equals; undefined if none is finite. Pure. */
+export function bestOf<T extends { evalLoss?: number | null }>(logs: readonly T[]): T | undefined {
+  let best: T | undefined;
+  for (const log of logs) if (isLower(log.evalLoss, best?.evalLoss ?? undefined)) best = log;
+  return best;
+}

@@ -1,4 +1,5 @@
-import type { EngineEvent } from "../protocol/event.ts";
+import { isLower } from "../protocol/evaluation.ts";
+import type { EngineEvent, EventData } from "../protocol/event.ts";
 import type { JobConfig } from "../protocol/trainConfig.ts";
 
 /** Decides when a training has learned all it can. The same for each engine, which is then aborted. */
@@ -17,25 +18,33 @@ type Config = Pick<JobConfig, "earlyStoppingPatience" | "saveSteps">;
 export function createEarlyStopping({ earlyStoppingPatience, saveSteps }: Config): EarlyStopping {
   const patience = earlyStoppingPatience ?? Infinity;
   let steps = Infinity;
-  let best = Infinity;
+  let best: number | undefined;
   /** Evaluations since the best. */
   let waited = 0;
   let last: number | undefined;
   let isOver = false;
 
+  function weigh({ step, evalLoss }: EventData["training.log"]): void {
+    if (evalLoss === undefined || step >= steps) return;
+    const isBest = isLower(evalLoss, best);
+    if (isBest) best = evalLoss;
+    waited = isBest ? 0 : waited + 1;
+    if (waited >= patience) last = step;
+    // Otherwise once the step's checkpoint is saved.
+    isOver = last !== undefined && step % saveSteps !== 0;
+  }
+
   function see(event: EngineEvent): boolean {
-    if (event.event === "training.started") {
-      steps = event.data.maxSteps;
-    } else if (event.event === "checkpoint.saved") {
-      isOver = event.data.step === last;
-    } else if (event.data.evalLoss !== undefined && event.data.step < steps) {
-      const { step } = event.data;
-      const evalLoss = event.data.evalLoss ?? Infinity;
-      waited = evalLoss < best ? 0 : waited + 1;
-      best = Math.min(best, evalLoss);
-      if (waited >= patience) last = step;
-      // Otherwise once the step's checkpoint is saved.
-      isOver = last !== undefined && step % saveSteps !== 0;
+    switch (event.event) {
+      case "training.started":
+        steps = event.data.maxSteps;
+        break;
+      case "training.log":
+        weigh(event.data);
+        break;
+      case "checkpoint.saved":
+        isOver = event.data.step === last;
+        break;
     }
     return isOver;
   }

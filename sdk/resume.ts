@@ -8,7 +8,7 @@ import { resumedFrom } from "../jobs/resumedFrom.ts";
 import { createJobStore } from "../jobs/store.ts";
 import { ARTIFACTS, checkpointFolder, partialFolder } from "../protocol/artifactPath.ts";
 import type { EngineEvent } from "../protocol/event.ts";
-import type { Evaluation } from "../protocol/evaluation.ts";
+import { type Evaluation, bestOf } from "../protocol/evaluation.ts";
 import type { JobConfig } from "../protocol/trainConfig.ts";
 import { checkpointSteps } from "./findArtifact.ts";
 
@@ -118,8 +118,7 @@ export function evaluationsOf({ directory, jobId, step }: Resumable): Evaluation
  */
 export function copyBest(from: Resumable, to: string): number | undefined {
   const there = new Set(checkpointSteps(join(from.directory, ARTIFACTS)));
-  const candidates = evaluationsOf(from).filter(({ step }) => there.has(step));
-  const [best] = candidates.toSorted((a, b) => a.evalLoss - b.evalLoss || a.step - b.step);
+  const best = bestOf(evaluationsOf(from).filter(({ step }) => there.has(step)));
   if (!best) return undefined;
   const folder = checkpointFolder(best.step);
   const partial = join(to, ARTIFACTS, partialFolder(folder));

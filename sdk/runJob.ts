@@ -83,8 +83,7 @@ export async function runJob(options: RunJobOptions): Promise<JobResult> {
     // The log first: what a callback has seen is on disk.
     record(event);
     if (event.event !== "training.started") step = event.data.step;
-    if (event.event === "training.log") saved.log(event.data);
-    if (event.event === "checkpoint.saved") saved.add(event.data);
+    saved.see(event);
     const job = jobAs("running");
     const running = { job, callbacks, checkpoints, artifactsUpTo: saved.upTo };
     const { name, call } = callbackOf(event, running);
@@ -100,13 +99,15 @@ export async function runJob(options: RunJobOptions): Promise<JobResult> {
   function goOn(from: Resumable): void {
     step = from.step;
     for (const data of evaluationsOf(from)) {
-      saved.log(data);
-      stopping.see({ event: "training.log", data });
+      const event = { event: "training.log", data } as const;
+      saved.see(event);
+      stopping.see(event);
     }
     const best = config.loadBestModelAtEnd ? copyBest(from, owned.directory) : undefined;
     if (best === undefined) return;
     const path = `${ARTIFACTS}/${checkpointFolder(best)}`;
-    saved.add({ step: best, kind: config.lora ? "adapter" : "model", path });
+    const data = { step: best, kind: config.lora ? "adapter" : "model", path } as const;
+    saved.see({ event: "checkpoint.saved", data });
     saved.release(best);
   }
 

@@ -2,15 +2,15 @@ import { readdirSync, renameSync, rmSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { ARTIFACTS, partialFolder, stepOfFolder } from "../protocol/artifactPath.ts";
 import { cannotWrite } from "../protocol/cannotWrite.ts";
-import type { Artifact as NamedArtifact, EventData } from "../protocol/event.ts";
+import { bestOf } from "../protocol/evaluation.ts";
+import type { EngineEvent } from "../protocol/event.ts";
 import type { JobArguments } from "../protocol/trainConfig.ts";
 import { type Artifact, locateArtifact } from "./artifact.ts";
 
 /** What a job has saved and not removed again. */
 export interface SavedArtifacts {
-  /** Takes each log: a checkpoint of an evaluated step is as good as its `evalLoss`. */
-  log: (data: EventData["training.log"]) => void;
-  add: (saved: NamedArtifact) => void;
+  /** Takes each event: a checkpoint of an evaluated step is as good as its `evalLoss`. */
+  see: (event: EngineEvent) => void;
   /**
    * The callback of a step's checkpoint has returned: removes the oldest that are too many, but not
    * the best, the newest, or one whose callback is still to come.
@@ -38,19 +38,26 @@ export function createSavedArtifacts(
   const released = new Set<number>();
   let saved: Artifact[] = [];
 
-  /** The first of equals. */
   function best(): Artifact | undefined {
-    const lossOf = ({ step }: Artifact) => evalLosses.get(step) ?? Infinity;
-    const lowest = Math.min(...saved.map(lossOf));
-    return lowest === Infinity ? undefined : saved.find((artifact) => lossOf(artifact) === lowest);
+    const measured = saved.map((artifact) => ({
+      artifact,
+      evalLoss: evalLosses.get(artifact.step),
+    }));
+    return bestOf(measured)?.artifact;
   }
 
   return {
-    log({ step, evalLoss }) {
-      if (typeof evalLoss === "number") evalLosses.set(step, evalLoss);
-    },
-    add(artifact) {
-      saved.push(locateArtifact(artifact, directory));
+    see({ event, data }) {
+      switch (event) {
+        case "training.started":
+          break;
+        case "training.log":
+          if (typeof data.evalLoss === "number") evalLosses.set(data.step, data.evalLoss);
+          break;
+        case "checkpoint.saved":
+          saved.push(locateArtifact(data, directory));
+          break;
+      }
     },
     release(step) {
       released.add(step);

@@ -1,3 +1,4 @@
+import { isLower } from "../../protocol/evaluation.ts";
 import { formatCount, formatDuration } from "../../protocol/format.ts";
 import { type JobStatus, isFinal } from "../../protocol/job.ts";
 
@@ -50,9 +51,7 @@ export function follow(
     after.last = { step, at: after.at };
     after.first ??= after.last;
   }
-  if (isNumber(evalLoss)) {
-    after.bestEvalLoss = Math.min(evalLoss, before.bestEvalLoss ?? Infinity);
-  }
+  if (isNumber(evalLoss) && isLower(evalLoss, before.bestEvalLoss)) after.bestEvalLoss = evalLoss;
   return keep(after, { learningRate, tokensPerSecond, evalLoss });
 }
 

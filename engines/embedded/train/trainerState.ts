@@ -1,4 +1,5 @@
 import type { TrainConfig } from "../../../protocol/trainConfig.ts";
+import { bestOf } from "../../../protocol/evaluation.ts";
 import type { EventData } from "../../../protocol/event.ts";
 
 type Log = EventData["training.log"];
@@ -58,15 +59,6 @@ function historyOf(log: Log): object[] {
     step,
   };
   return evalLoss === undefined ? [trained] : [trained, { epoch, eval_loss: evalLoss, step }];
-}
-
-/** The log with the lowest `evalLoss`, the first of equals. */
-function bestOf(logs: Log[]): Log | undefined {
-  const measured = logs.filter(({ evalLoss }) => typeof evalLoss === "number");
-  return measured.reduce<Log | undefined>(
-    (best, log) => (Number(log.evalLoss) < Number(best?.evalLoss ?? Infinity) ? log : best),
-    undefined,
-  );
 }
 
 function isEvaluated({ evalDataset, evalSplit }: TrainConfig): boolean {
