@@ -17,7 +17,7 @@ export default defineConfig({
     // A training's helper threads would take the time of the tests beside it.
     env: { KIT_THREADS: "1" },
     sequence: { sequencer: LongestFirst },
-    // What is awaited comes when a busy machine gets round to it.
+    // Generous, because a busy machine may take this long.
     expect: { poll: { timeout: 20_000 } },
     testTimeout: 60_000,
     hookTimeout: 60_000,

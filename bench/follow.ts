@@ -11,7 +11,7 @@ export interface Follower {
   ended: Promise<void>;
 }
 
-/** What is read is looked at before the next read, of whichever client. */
+/** Shared by all clients: each chunk is parsed before the next read. */
 const CHUNK = Buffer.alloc(64 * 1024);
 
 /** Follows a job's event stream. Resolves when it is open. */

@@ -1,6 +1,6 @@
 import { type Unit, show } from "./figure.ts";
 
-/** What a line's figures have to hold. */
+/** The goal that a line's figures must meet. */
 export interface Goal {
   /** @param unit of the line */
   text: (unit: Unit) => string;

@@ -15,12 +15,12 @@ export function onceASize<T>(measure: MeasureSize<T>): MeasureSize<T> {
   };
 }
 
-/** What row 18 tells of another row. */
+/** How row 18 repeats another row at several sizes. */
 interface Growth {
   work: string;
   baseline: string;
   sizes: Record<Size, number[]>;
-  /** What is counted by a size. */
+  /** The unit of a size. */
   noun: string;
   goal: Goal;
   /** In milliseconds. */

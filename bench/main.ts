@@ -41,7 +41,7 @@ const report = [
 ].join("\n\n");
 console.log(report);
 if (values.write) writeFileSync(join(ROOT, "bench", "RESULTS.md"), `# Results\n\n${report}\n`);
-// What a row that failed has left open keeps nothing waiting.
+// Exits even if a failed row has left a handle open.
 process.exit(outcomes.some(({ error }) => error !== undefined) ? 1 : 0);
 
 /** In the order of the rows, whichever ends first. */

@@ -13,7 +13,7 @@ export interface Measured {
   oneRunOf?: string;
   ours: number;
   baseline?: number;
-  /** What the baseline is, where it is not the row's. */
+  /** The baseline, where it is not the row's. */
   against?: string;
   /** Of both figures. */
   unit: Unit;
@@ -26,7 +26,7 @@ export interface Row {
   /** As in README.md; rows that share a number are shown together. */
   number: number;
   work: string;
-  /** What the baseline is. */
+  /** The baseline in words. */
   baseline?: string;
   /** @throws anything; the row then says so, and the others go on */
   measure: (scope: Scope) => Promise<Measured[]>;

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Size } from "./row.ts";
 
-/** What a row works in; all it made is undone when the row has ended. */
+/** A row's resources, which are released when the row has ended. */
 export interface Scope {
   size: Size;
   /** One of three, by the size. */

@@ -1,7 +1,7 @@
 import { show } from "./figure.ts";
 import type { Measured, Row } from "./row.ts";
 
-/** What became of a row: its lines, or why there are none. */
+/** A row's lines, or why there are none. */
 export interface Outcome {
   row: Row;
   lines: Measured[];

@@ -70,7 +70,7 @@ async function findShown(
   return [...shown.values()].sort((a, b) => a.from - b.from);
 }
 
-/** What the page says of evaluations. */
+/** The best and the last evaluation, which the page shows. */
 function bestAndLast(logs: Log[]): Log[] {
   const evaluated = logs.filter(({ evalLoss }) => Number.isFinite(evalLoss));
   const best = bestOf(evaluated);

@@ -94,7 +94,7 @@ export interface TrainConfig extends TrainingArguments {
   /** One of the two is null, and the other says how long to train. */
   maxSteps: number | null;
   numTrainEpochs: number | null;
-  /** At most one of the two is not null; without either, nothing is evaluated. */
+  /** At most one is set; without either, nothing is evaluated. */
   evalDataset: DatasetConfig | null;
   evalSplit: number | null;
   evalSteps: number;
@@ -103,7 +103,7 @@ export interface TrainConfig extends TrainingArguments {
   maxLength: number | null;
 }
 
-/** What a job keeps and when it ends. Kit itself sees to it, the same for each engine. */
+/** Options that Kit itself implements, so they work with every engine. */
 export interface JobArguments {
   /**
    * Checkpoints that are kept at most: the newest ones, and the best besides. An older one is removed
@@ -112,7 +112,7 @@ export interface JobArguments {
   saveTotalLimit: number | null;
   /** The checkpoint with the lowest `evalLoss` is the last of `artifacts`. Default `false`. */
   loadBestModelAtEnd: boolean;
-  /** What makes a checkpoint the best: the lowest. Default `"evalLoss"`. */
+  /** Metric that the best checkpoint minimizes. Default `"evalLoss"`. */
   metricForBestModel: "evalLoss";
   /** Ends the training after so many evaluations in a row without a new lowest. Null never does. */
   earlyStoppingPatience: number | null;

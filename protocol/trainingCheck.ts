@@ -9,7 +9,7 @@ export interface Piece {
   isSpecial: boolean;
 }
 
-/** What a training would do, found without training. */
+/** A forecast of a training, made without training. */
 export interface TrainingCheck {
   /** As the training would report it. */
   started: EventData["training.started"];

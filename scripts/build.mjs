@@ -84,7 +84,7 @@ function replace(name, built) {
     renameSync(join(ROOT, file), join(ROOT, path));
     return path;
   });
-  // What was made from modules that are gone.
+  // Outputs of modules that are gone.
   const left = filesOf(name).filter((file) => !paths.includes(file));
   for (const file of left) rmSync(join(ROOT, file));
 }

@@ -1,4 +1,4 @@
-// What the tests need besides Node: programs of Debian packages, installed where that can be done.
+// Installs the programs that the tests need besides Node from Debian packages, where it can.
 import { existsSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import { run } from "./setup.mjs";

@@ -5,7 +5,7 @@ import type { TrainingCheck } from "../protocol/trainingCheck.ts";
 import { resolveConfig } from "./config.ts";
 import { type ObservableTrainer, PREPARED } from "./trainer.ts";
 
-/** What a trainer's job in a project would do. Creates no job. */
+/** Checks a trainer's job in a project without creating it. */
 export async function checkTraining(
   { [PREPARED]: { engine, config: prepared } }: ObservableTrainer,
   project: string,

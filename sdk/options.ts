@@ -35,14 +35,14 @@ export interface TrainerOptions extends AskedConfig {
   /** Default: the embedded engine, which needs nothing but npm. */
   engine?: Engine;
   lora?: LoraOptions;
-  /** Checkpoints to keep at most: the newest, and the best besides. Default: all. */
+  /** Maximum number of checkpoints to keep; the best one is always kept. Default: all. */
   saveTotalLimit?: number;
   /**
    * Makes the checkpoint with the lowest `evalLoss` the last of `artifacts`; needs `evalDataset` or
    * `evalSplit`, and a `saveSteps` that is a multiple of `evalSteps`. Default `false`.
    */
   loadBestModelAtEnd?: boolean;
-  /** What the best checkpoint has the lowest of. Default `"evalLoss"`. */
+  /** Metric that the best checkpoint minimizes. Default `"evalLoss"`. */
   metricForBestModel?: "evalLoss";
   /**
    * Ends the training after so many evaluations in a row without a new lowest `evalLoss`; needs

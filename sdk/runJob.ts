@@ -118,8 +118,8 @@ export async function runJob(options: RunJobOptions): Promise<JobResult> {
       if (resumed) goOn(resumed);
       const { directory } = owned;
       const resumeFrom = resumed?.checkpoint;
-      const told = { onNote, onEvent: handle, onError: fail };
-      const train = { config, directory, resumeFrom, signal, ...told };
+      const listeners = { onNote, onEvent: handle, onError: fail };
+      const train = { config, directory, resumeFrom, signal, ...listeners };
       const isStopped = await runEngine(engine, train);
       if (isStopped) saved.removeUnknown();
       const completed = jobAs("completed");

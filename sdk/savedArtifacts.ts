@@ -7,7 +7,7 @@ import type { EngineEvent } from "../protocol/event.ts";
 import type { JobArguments } from "../protocol/trainConfig.ts";
 import { type Artifact, locateArtifact } from "./artifact.ts";
 
-/** What a job has saved and not removed again. */
+/** The artifacts that a job has saved and not removed since. */
 export interface SavedArtifacts {
   /** Takes each event: a checkpoint of an evaluated step is as good as its `evalLoss`. */
   see: (event: EngineEvent) => void;

@@ -39,7 +39,7 @@ function train(): Promise<object> {
   );
 }
 
-/** What is kept has been made in the first fifth. */
+/** Everything that stays in memory was allocated in the first fifth. */
 async function memory(): Promise<object> {
   const { learn } = startLearning(sizes);
   function fifth() {

@@ -67,7 +67,7 @@ export const infer: Row = {
 };
 
 /**
- * What `programs/engine.ts` prints.
+ * Runs `programs/engine.ts` and returns the JSON that it prints.
  * @param node the program that runs it
  */
 export async function run<T>(

@@ -18,7 +18,7 @@ const RUNS = { full: 7, quick: 7, tiny: 1 };
 /** A page polls for hours; until a server has answered some changes its code is still being compiled. */
 const WARM_UP_JOBS = 8;
 const LIMIT_MS = 30_000;
-/** What happened in a folder this long ago, its time tells for sure. */
+/** A folder's modification time is reliable once its last change is this long ago. */
 const SETTLE_MS = 2_100;
 
 export const coldList: Row = {

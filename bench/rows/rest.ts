@@ -35,7 +35,7 @@ export const rest: Row = {
   },
 };
 
-/** What a process and the children it has waited for have used of a processor. */
+/** Processor time of a process and the children it has waited for. */
 function processMs(pid: number | undefined): number {
   const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");

@@ -56,14 +56,14 @@ interface Package {
   hasInstallScript?: boolean;
 }
 
-/** What npm prints. */
+/** Runs npm; returns what it prints. */
 async function npm(cwd: string, ...args: string[]): Promise<string> {
   const [program = "", ...first] = NPM;
   const { stdout } = await promisify(execFile)(program, [...first, ...args], { cwd, env: ENV });
   return stdout;
 }
 
-/** What all files below a folder hold, in bytes. */
+/** Total size of all files below a folder, in bytes. */
 function sizeOf(path: string): number {
   const stats = lstatSync(path);
   if (!stats.isDirectory()) return stats.size;

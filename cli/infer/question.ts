@@ -2,7 +2,7 @@ import { KitError } from "../../protocol/error.ts";
 import { type InferRequest, isChatMessage } from "../../protocol/infer.ts";
 import { isRecord } from "../../protocol/isRecord.ts";
 
-/** What to ask, and how to print the answer. */
+/** A request, and how to print its answer. */
 export interface Question {
   request: InferRequest;
   print: (answer: string) => string;

@@ -17,7 +17,7 @@ export interface Moments {
   second: Weights;
 }
 
-/** What a training goes on from: its weights, an adapter apart from its base, and its optimizer. */
+/** The state that a training resumes from; with LoRA, the weights are the adapter's alone. */
 export interface TrainedState {
   weights: Weights;
   moments: Moments;

@@ -5,7 +5,7 @@ import type { EngineEvent } from "../../protocol/event.ts";
 import { KitError, isKitError } from "../../protocol/error.ts";
 import type { ErrorCode } from "../../protocol/errorCode.ts";
 
-/** What a training thread is started with. */
+/** The input of a training thread. */
 export interface TrainJob {
   config: TrainConfig;
   directory: string;

@@ -1,11 +1,11 @@
 import { KitError } from "../../../protocol/error.ts";
 import type { Address } from "./kernels.ts";
 
-/** What a 32-bit address reaches. */
+/** The most that a 32-bit address reaches. */
 const MOST_GIB = 4;
 const MOST_BYTES = MOST_GIB * 2 ** 30;
 const PAGE_BYTES = 65536;
-/** What the kernels keep for themselves from address 0 on, such as a table of logarithms. */
+/** Reserved for the kernels from address 0, such as a table of logarithms. */
 const STATIC_BYTES = 16384;
 /** Arrays begin on cache lines. */
 const ALIGNMENT = 64;

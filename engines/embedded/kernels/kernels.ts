@@ -1,7 +1,7 @@
 /** An address in the shared memory, in bytes. */
 export type Address = number;
 
-/** What `assembly/` exports; shapes and meaning are documented there. */
+/** The exports of `assembly/`; shapes and meaning are documented there. */
 export interface Kernels {
   join: (count: number, control: Address, sharedScratch: Address, ownScratch: Address) => void;
   meet: () => void;

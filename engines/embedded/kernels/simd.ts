@@ -12,7 +12,7 @@ const PROBE = Uint8Array.from([
   ...[0xfd, 0x85, 0x02, 0x0b],
 ]);
 
-/** What this version of Node runs without a flag; 22 and later have relaxed SIMD. */
+/** The SIMD that this Node runs without a flag; 22 and later have relaxed SIMD. */
 export function availableSimd(): Simd {
   return WebAssembly.validate(PROBE) ? "relaxed" : "plain";
 }

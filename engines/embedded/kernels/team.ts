@@ -37,7 +37,7 @@ export function planTeam(arena: Arena, threads: number): TeamPlan {
   };
 }
 
-/** What a thread has: the kernels on the shared memory, and which one of how many it is. */
+/** A thread's kernels on the shared memory, and its place among the threads. */
 export interface Thread {
   kernels: Kernels;
   memory: WebAssembly.Memory;
@@ -47,13 +47,13 @@ export interface Thread {
   count: () => number;
 }
 
-/** What all threads run, each the same operations in the same order; each ends in a meeting. */
+/** The operations that all threads run in the same order; each ends in a meeting. */
 export type Program = (thread: Thread) => (() => void)[];
 
 /**
  * The thread that starts jobs and does its part of them. Helpers take part from the first job
  * after they have come; how many there are changes no result.
- * @returns what runs an operation of the program on all threads, and returns when it is done
+ * @returns a function that runs one of the program's operations on all threads, to its end
  */
 export function lead(
   plan: TeamPlan,

@@ -3,7 +3,7 @@ import type { Address } from "../kernels/kernels.ts";
 import { type Dimensions, qkvWidth } from "./dimensions.ts";
 import { type MapName, MAPS } from "./weightPlan.ts";
 
-/** What the forward pass of a block leaves for the way back; n = rows · length. */
+/** Activations that a block's forward pass saves for its backward pass; n = rows · length. */
 export interface BlockActivations {
   /** Input [n, width]. */
   x: Address;
@@ -45,7 +45,7 @@ export interface Activations {
   /** int32 [n] */
   tokens: Address;
   targets: Address;
-  /** What each position's loss counts, and the losses [n]. */
+  /** Weight of each position's loss, and the losses [n]. */
   lossWeights: Address;
   losses: Address;
 }

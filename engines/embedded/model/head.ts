@@ -2,7 +2,7 @@ import type { Thread } from "../kernels/team.ts";
 import { createLinear } from "./linear.ts";
 import { type ModelPlan, rowsAt } from "./model.ts";
 
-/** What follows the final norm, for all threads alike. */
+/** The output head: all that follows the final norm. Every thread calls it alike. */
 export interface Head {
   /** Each position's loss. */
   loss: () => void;

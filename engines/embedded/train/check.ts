@@ -5,7 +5,7 @@ import { piecesOf } from "../../llama/pieces.ts";
 import { threadCount } from "../kernels/threadCount.ts";
 import { prepareTraining } from "./preparation.ts";
 
-/** What `train` would do: the same data and the same plan of the memory, of which none is taken. */
+/** Prepares the data and plans the memory as `train` does, but allocates none of it. */
 export function check({ config, onNote }: CheckOptions): TrainingCheck {
   const prepared = prepareTraining(config, { threads: threadCount(), onNote });
   const { start, data, plan, started } = prepared;

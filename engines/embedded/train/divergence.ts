@@ -9,7 +9,7 @@ export interface Measured {
   weights?: Weights;
 }
 
-/** What is advised: this share of the learning rate that failed. */
+/** The advised learning rate is this share of the one that failed. */
 const LOWER = 0.1;
 /** Small models from random weights rarely learn at more. */
 const MOST_ADVISED = 0.01;

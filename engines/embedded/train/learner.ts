@@ -24,13 +24,13 @@ export interface Learner {
   measure: (batch: Batch) => { sum: number; count: number };
   /** The loss, and the gradients of what is trained by their names; changes nothing. */
   gradients: (batch: Batch) => { loss: number; gradients: Weights };
-  /** What is trained, as it is now. */
+  /** The trained weights, as they are now. */
   weights: () => Weights;
   /** The optimizer's running means, as they are now. */
   moments: () => Moments;
 }
 
-/** What a helper thread is given to take part. */
+/** The input of a helper thread. */
 export interface HelperSeat {
   memory: WebAssembly.Memory;
   module: KernelModule;

@@ -17,7 +17,7 @@ export interface Preparation {
   plan: TrainingPlan;
   /** Optimizer steps in all. */
   steps: number;
-  /** What `training.started` says. */
+  /** The data of `training.started`. */
   started: EventData["training.started"];
 }
 
@@ -43,7 +43,7 @@ export function prepareTraining(
   return { start, data, size, plan, steps, started: { ...started, parameters, epochs } };
 }
 
-/** What the model and the data say of themselves. */
+/** The model's and the dataset's part of `training.started`. */
 function reported(
   { maxLength }: TrainConfig,
   { source, shape }: StartingPoint,

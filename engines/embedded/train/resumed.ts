@@ -9,7 +9,7 @@ import { placeOf } from "./trainerState.ts";
 
 type Place = NonNullable<ReturnType<typeof placeOf>>;
 
-/** What a training has when it goes on; at step 0 when it starts anew. */
+/** The state of a training that is resumed; at step 0 when it starts anew. */
 export interface Resumed extends Place {
   state?: TrainedState;
 }

@@ -42,8 +42,8 @@ export function baseOf({ source }: StartingPoint, directory: string): string {
 }
 
 /**
- * What is trained, and what is frozen: for the learner alone, so that nobody else keeps them. Saves an
- * adapter's base that is not on disk yet.
+ * The trained and the frozen weights: for the learner alone, so that nobody else keeps them. Saves
+ * an adapter's base that is not on disk yet.
  * @param resumed what is trained, as far as it was
  */
 export function initialWeights(

@@ -6,11 +6,11 @@ type Log = EventData["training.log"];
 export interface StepLog {
   add: (step: { loss: number; gradNorm: number; tokens: number }) => void;
   /**
-   * What happened since the log before: the loss is the mean of the steps, the gradient's norm the
+   * The log of the steps since the previous one: the loss is their mean, the gradient's norm the
    * last step's.
    */
   log: (at: LogPlace) => Log;
-  /** The losses of the steps since the log before. */
+  /** The losses of the steps since the previous log. */
   pending: () => number[];
   /** Does other work, whose time does not count for the speed. */
   apart: <T>(work: () => T) => T;

@@ -65,7 +65,7 @@ function isEvaluated({ evalDataset, evalSplit }: TrainConfig): boolean {
   return evalDataset !== null || evalSplit !== null;
 }
 
-/** What a training goes on with, from its `trainer_state.json`; undefined if it isn't one of ours. */
+/** Where a training resumes, from its `trainer_state.json`; undefined if it isn't one of ours. */
 export function placeOf(
   state: Record<string, unknown>,
 ): (Pick<TrainerPlace, "step" | "tokens" | "data" | "losses"> & { logs: Log[] }) | undefined {

@@ -4,7 +4,7 @@ import { heldOutRows } from "../../dataset/heldOut.ts";
 import type { ExampleSet } from "../../llama/examples.ts";
 import { type TokenizedDataset, readDataset } from "../../llama/tokenizedDataset.ts";
 
-/** What a training learns from, and what it is evaluated on. */
+/** The rows that a training learns from, and those it is evaluated on. */
 export interface TrainingData {
   dataset: TokenizedDataset;
   /** Without those that are set aside. */

@@ -8,7 +8,7 @@ import type { TrainingPlan } from "./trainingPlan.ts";
 /** The operations of a training, by their numbers. */
 export const OPERATION = { gradients: 0, moreGradients: 1, norm: 2, update: 3, loss: 4 };
 
-/** What every thread of a training runs: the parts of a step, or the loss alone. */
+/** The program of every training thread: the parts of a step, or the loss alone. */
 export function trainingProgram(plan: TrainingPlan): Program {
   return (thread) => {
     const { kernels, memory, seat } = thread;
