@@ -5,7 +5,7 @@ import { reportError } from "../errors.ts";
 import { EXIT_CODE } from "../exitCode.ts";
 import { findEngine } from "../infer/findEngine.ts";
 import { findModel } from "../infer/findModel.ts";
-import { isTyped, readLines } from "../infer/lines.ts";
+import { isTyped, stdinLines } from "../infer/lines.ts";
 import { type Question, plainQuestion, rowQuestion } from "../infer/question.ts";
 import { printable } from "../printable.ts";
 import { enterProject } from "../project.ts";
@@ -56,7 +56,7 @@ async function answerLines(
   answer: (question: Question) => Promise<void>,
 ): Promise<void> {
   let isEmpty = true;
-  for await (const { text, number } of readLines()) {
+  for await (const { text, number } of stdinLines()) {
     isEmpty = false;
     try {
       await answer(read(text));

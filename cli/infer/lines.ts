@@ -13,7 +13,7 @@ export function isTyped(): boolean {
 }
 
 /** The lines of stdin that are not blank, as they come. On a terminal, asks for each. */
-export async function* readLines(): AsyncGenerator<Line> {
+export async function* stdinLines(): AsyncGenerator<Line> {
   let number = 0;
   for await (const text of isTyped() ? typedLines() : pipedLines()) {
     number++;

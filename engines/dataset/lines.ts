@@ -20,7 +20,7 @@ export function* readLines<T>(
   parse: (line: string, where: string) => T,
   onRead?: OnRead,
 ): Generator<T> {
-  const file = readable(path, () => openPlain(path));
+  const file = readable(path, () => openDataFile(path));
   try {
     const { size } = fstatSync(file);
     let buffer = Buffer.allocUnsafe(CHUNK_BYTES);
@@ -93,7 +93,7 @@ function decode(bytes: Buffer, where: string): string {
 }
 
 /** Doesn't wait for a writer at the other end of a pipe. */
-function openPlain(path: string): number {
+function openDataFile(path: string): number {
   const file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
   const stats = fstatSync(file);
   if (stats.isFile() || stats.isDirectory()) return file;

@@ -67,6 +67,13 @@ export function fromFailure({ code, message, stack }: Failure): KitError {
   return new KitError(code, message, stack === undefined ? undefined : { cause: stack });
 }
 
+export function threadEnded(code: number): KitError {
+  return new KitError(
+    "WORKER_FAILED",
+    `The engine's thread exited unexpectedly (code ${code}). Try again.`,
+  );
+}
+
 const BUNDLED =
   "Kit was bundled, but it starts threads from files of its own package. Keep kit external: with esbuild, add --external:kit.";
 

@@ -3,7 +3,7 @@ import { FINAL_STATUS, isFinalEvent } from "../../protocol/event.ts";
 import { type JobStatus, isFinal } from "../../protocol/job.ts";
 import type { StreamFrame } from "../api/jobStream.ts";
 import { isRecord } from "../../protocol/isRecord.ts";
-import { type JobProgress, follow } from "./progress.ts";
+import { type JobProgress, advanceProgress } from "./progress.ts";
 
 /** A job as its page shows it, derived from the job's stream. */
 export interface JobView {
@@ -77,7 +77,7 @@ function apply(frame: StreamFrame, view: JobView, lines: string[], points: LossP
   if (offset <= view.offset && !isFinalEvent(frame)) return;
   if (isNew) view.offset = offset;
   if (isFinalEvent(frame)) revive(view);
-  view.progress = follow(view.progress, frame.event, data);
+  view.progress = advanceProgress(view.progress, frame.event, data);
   switch (frame.event) {
     case "training.started":
       revive(view);

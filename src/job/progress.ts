@@ -34,7 +34,7 @@ export interface Fact {
 const UNKNOWN = "–";
 
 /** The progress after an event with this data. Pure. */
-export function follow(
+export function advanceProgress(
   before: JobProgress,
   event: string,
   data: Record<string, unknown>,

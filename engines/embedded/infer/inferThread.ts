@@ -2,8 +2,14 @@ import { Worker } from "node:worker_threads";
 import type { LoadedModel } from "../../../protocol/engine.ts";
 import type { InferRequest, InferResult } from "../../../protocol/infer.ts";
 import { KitError } from "../../../protocol/error.ts";
-import { type Answer, type Question, fromFailure, startThread, toFailure } from "../messages.ts";
-import { threadEnded } from "../train/trainThread.ts";
+import {
+  type Answer,
+  type Question,
+  fromFailure,
+  startThread,
+  threadEnded,
+  toFailure,
+} from "../messages.ts";
 
 type Pending = {
   resolve: (result: InferResult | undefined) => void;

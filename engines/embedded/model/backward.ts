@@ -1,9 +1,8 @@
 import type { Thread } from "../kernels/team.ts";
 import { qkvWidth } from "./dimensions.ts";
-import { blockMaps } from "./forward.ts";
 import { createHead } from "./head.ts";
 import { createLinear } from "./linear.ts";
-import { type ModelPlan, rowsAt } from "./model.ts";
+import { type ModelPlan, blockMaps, rowsAt } from "./model.ts";
 
 /**
  * The loss and the way back, for all threads alike, after `createForward`'s pass: the gradients of

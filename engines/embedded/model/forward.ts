@@ -1,25 +1,7 @@
 import type { Thread } from "../kernels/team.ts";
 import { createLinear } from "./linear.ts";
 import { qkvWidth } from "./dimensions.ts";
-import { type LinearMap, type ModelPlan, rowsAt } from "./model.ts";
-import { type MapName, MAPS } from "./weightPlan.ts";
-
-/** The maps of a block, by their names. */
-export function blockMaps(plan: ModelPlan, layer: number): Record<MapName, LinearMap> {
-  const block = plan.weights.blocks[layer];
-  const activations = plan.activations.blocks[layer];
-  if (!block || !activations) throw new Error(`the model has no block ${layer}`);
-  const map = (name: MapName): LinearMap => ({
-    w: block.maps[name],
-    dw: plan.gradients?.blocks[layer]?.maps[name],
-    updates: plan.adapter.blocks[layer]?.[name] ?? [],
-    dupdates: plan.adapterGradients.blocks[layer]?.[name] ?? [],
-    reduced: activations.reduced[name],
-  });
-  return Object.fromEntries(
-    Object.keys(MAPS).map((name) => [name, map(name as MapName)]),
-  ) as Record<MapName, LinearMap>;
-}
+import { type ModelPlan, blockMaps, rowsAt } from "./model.ts";
 
 /**
  * The forward pass up to the final norm, for all threads alike: Llama's blocks, each

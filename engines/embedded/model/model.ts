@@ -2,7 +2,7 @@ import type { Matrix, Rows } from "../kernels/operations.ts";
 import type { Activations, Backlog } from "./activations.ts";
 import type { AdapterPlan, Update } from "./adapterPlan.ts";
 import type { Dimensions } from "./dimensions.ts";
-import type { WeightPlan } from "./weightPlan.ts";
+import { type MapName, type WeightPlan, MAPS } from "./weightPlan.ts";
 
 /** Everything of a model in training, by its addresses. */
 export interface ModelPlan {
@@ -36,4 +36,21 @@ export interface LinearMap {
   dupdates: Update[];
   /** [n, r] of each update. */
   reduced: number[];
+}
+
+/** The maps of a block, by their names. */
+export function blockMaps(plan: ModelPlan, layer: number): Record<MapName, LinearMap> {
+  const block = plan.weights.blocks[layer];
+  const activations = plan.activations.blocks[layer];
+  if (!block || !activations) throw new Error(`the model has no block ${layer}`);
+  const map = (name: MapName): LinearMap => ({
+    w: block.maps[name],
+    dw: plan.gradients?.blocks[layer]?.maps[name],
+    updates: plan.adapter.blocks[layer]?.[name] ?? [],
+    dupdates: plan.adapterGradients.blocks[layer]?.[name] ?? [],
+    reduced: activations.reduced[name],
+  });
+  return Object.fromEntries(
+    Object.keys(MAPS).map((name) => [name, map(name as MapName)]),
+  ) as Record<MapName, LinearMap>;
 }

@@ -10,6 +10,7 @@ import {
   type TrainMessage,
   fromFailure,
   startThread,
+  threadEnded,
   toFailure,
 } from "../messages.ts";
 
@@ -84,13 +85,6 @@ function outcome(worker: Worker, helpers: Worker[], options: TrainOptions): Prom
       });
     }
   });
-}
-
-export function threadEnded(code: number): KitError {
-  return new KitError(
-    "WORKER_FAILED",
-    `The engine's thread exited unexpectedly (code ${code}). Try again.`,
-  );
 }
 
 function helperFailed(error: Error): KitError {

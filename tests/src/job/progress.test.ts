@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { type JobProgress, factsOf, follow } from "../../../src/job/progress.ts";
+import { type JobProgress, factsOf, advanceProgress } from "../../../src/job/progress.ts";
 
 const START_MS = Date.parse("2026-06-01T12:00:00.000Z");
 
@@ -11,7 +11,10 @@ const log = (step: number, seconds: number, data: object = {}) =>
   ["training.log", { step, time: at(seconds), ...data }] as const;
 
 function after(...events: (readonly [string, Record<string, unknown>])[]): JobProgress {
-  return events.reduce<JobProgress>((progress, [event, data]) => follow(progress, event, data), {});
+  return events.reduce<JobProgress>(
+    (progress, [event, data]) => advanceProgress(progress, event, data),
+    {},
+  );
 }
 
 /** The facts' values; their names are the same always. */
@@ -68,6 +71,6 @@ test("nonsense in the data changes nothing that was known", () => {
     tokensPerSecond: {},
     evalLoss: [],
   };
-  expect(said(follow(known, "training.log", nonsense))).toEqual(said(known));
+  expect(said(advanceProgress(known, "training.log", nonsense))).toEqual(said(known));
   expect(said(after(["training.started", {}], ["training.log", {}]))[0]).toBe("–");
 });
