@@ -6,7 +6,7 @@ import { buildBundle } from "../bundle.ts";
 import { EXIT_CODE } from "../exitCode.ts";
 import { loadEntry } from "../loadEntry.ts";
 import { printable } from "../printable.ts";
-import { createProgress } from "../progress.ts";
+import { createEventLines } from "../eventLines.ts";
 import { enterProject } from "../project.ts";
 
 /**
@@ -23,9 +23,11 @@ export async function check(
   const onNote = (text: string) => console.error(text);
   const checked = await checkTraining(trainer, project, { onNote });
   const { config, started, learnedTokens, longestRow, memoryBytes, firstRow } = checked;
-  const progress = createProgress({ config, project, directory: "" });
+  const eventLines = createEventLines({ config, project, directory: "" });
   console.log(
-    progress.text({ event: "training.started", data: started }).replace(/^training/, "would train"),
+    eventLines
+      .text({ event: "training.started", data: started })
+      .replace(/^training/, "would train"),
   );
   console.log(`learned ${count(learnedTokens)} tokens of each pass`);
   console.log(`longest ${count(longestRow)} tokens in a row`);

@@ -10,7 +10,7 @@ import { reportError } from "../errors.ts";
 import { EXIT_CODE } from "../exitCode.ts";
 import { onEndingSignal } from "../hangup.ts";
 import { explainExit, loadEntry } from "../loadEntry.ts";
-import { createProgress } from "../progress.ts";
+import { createEventLines } from "../eventLines.ts";
 import { enterProject } from "../project.ts";
 import { onUncaught } from "../thrown.ts";
 
@@ -75,10 +75,10 @@ function printEvents(
   recordEnd: (status: RunEnd) => void,
 ): End {
   const end: End = {};
-  let progress: ReturnType<typeof createProgress> | undefined;
+  let eventLines: ReturnType<typeof createEventLines> | undefined;
   trainer[OBSERVE]({
     onCreated({ job, config, directory, fail }) {
-      progress = createProgress({ config, project, directory: showPath(project, directory) });
+      eventLines = createEventLines({ config, project, directory: showPath(project, directory) });
       console.log(`job ${job.id} ${job.name}`);
       // An exception outside of the callbacks fails the job, not only the process.
       onUncaught(fail);
@@ -93,7 +93,7 @@ function printEvents(
         process.exitCode = EXIT_CODE[end.status];
       }
       const print = event.event === "training.failed" ? console.error : console.log;
-      if (progress) print(progress.text(event));
+      if (eventLines) print(eventLines.text(event));
     },
   });
   return end;

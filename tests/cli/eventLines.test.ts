@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { createProgress } from "../../cli/progress.ts";
+import { createEventLines } from "../../cli/eventLines.ts";
 import type { TrainConfig } from "../../protocol/trainConfig.ts";
 import type { Artifact, EventData } from "../../protocol/event.ts";
 import { CONFIG as LEAST } from "../jobs.ts";
@@ -20,7 +20,7 @@ const PHONE_WIDTH = 51;
 function createPrinter(changes: Partial<TrainConfig> = {}, directory = "d") {
   let seconds = 0;
   const config = { ...CONFIG, ...changes };
-  const progress = createProgress({
+  const progress = createEventLines({
     config,
     project: "/home/me/dates",
     directory,

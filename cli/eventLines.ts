@@ -8,7 +8,7 @@ import { formatCount, formatDuration } from "../protocol/format.ts";
 const LOSS_WIDTH = "1.2346".length;
 const SPEED_WIDTH = "12.3k".length;
 
-export interface ProgressOptions {
+export interface EventLinesOptions {
   config: TrainConfig;
   /** Paths are shown relative to this folder. */
   project: string;
@@ -22,7 +22,7 @@ export interface ProgressOptions {
  * Turns a job's events into the output of `kit start`: each line begins with its own keyword, with
  * details indented below. Pure except for its clock.
  */
-export function createProgress(options: ProgressOptions) {
+export function createEventLines(options: EventLinesOptions) {
   const { config, project, directory, now = () => performance.now() } = options;
   let startedAt = now();
   /** The pace is measured from the first log on, because the first step also warms up. */
