@@ -36,6 +36,7 @@ export function createEventLines(options: EventLinesOptions) {
     const { model, parameters, rows, evalRows, format, tokens, maxSteps, epochs } = data;
     const { lora } = config;
     steps = maxSteps;
+    best = data.resumedBest;
     const of = lora ? ` of an adapter (LoRA, r ${lora.r}, alpha ${lora.alpha})` : "";
     const ofFormat = format === undefined ? "" : ` of ${format}`;
     const started = withDetails(`training ${shown(model)}`, {

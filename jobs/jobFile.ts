@@ -19,7 +19,7 @@ export interface JobFile {
 }
 
 export function writeJobFile(directory: string, file: JobFile): void {
-  writeFileAtomically(pathIn(directory), `${JSON.stringify(file, null, 2)}\n`);
+  writeFileAtomically(jobFilePath(directory), `${JSON.stringify(file, null, 2)}\n`);
 }
 
 export interface JobFiles {
@@ -33,7 +33,7 @@ export function createJobFiles(): JobFiles {
   const invalid = new Map<string, string>();
   return {
     read(directory) {
-      const path = pathIn(directory);
+      const path = jobFilePath(directory);
       const known = invalid.get(directory);
       if (known !== undefined && known === stampAt(path)) return undefined;
       const { value, stamp } = readStampedJson(path) ?? {};
@@ -47,12 +47,12 @@ export function createJobFiles(): JobFiles {
 
 /** Whether a directory is a job's. */
 export function isJobDirectory(directory: string): boolean {
-  return isPlainFile(pathIn(directory));
+  return isPlainFile(jobFilePath(directory));
 }
 
 /** A job's config as the Kit of then wrote it; undefined when `job.json` is missing or invalid. */
 export function readJobConfig(directory: string): Record<string, unknown> | undefined {
-  const file = readJson(pathIn(directory));
+  const file = readJson(jobFilePath(directory));
   return isRecord(file) && isRecord(file.config) ? file.config : undefined;
 }
 
@@ -73,6 +73,7 @@ function isJobFile(value: unknown): value is JobFile {
   return typeof file?.name === "string" && typeof file.createdAt === "string";
 }
 
-function pathIn(directory: string): string {
+/** The path of a job's `job.json`, whether or not it exists. */
+export function jobFilePath(directory: string): string {
   return join(directory, "job.json");
 }

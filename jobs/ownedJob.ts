@@ -1,13 +1,15 @@
 import { mkdirSync, readdirSync, rmSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { makeDirectory } from "../disk/file.ts";
 import { OTHERS_READ_FOLDER } from "../disk/modes.ts";
+import { syncFile, syncFolder } from "../disk/sync.ts";
 import { cannotWrite } from "../protocol/cannotWrite.ts";
 import { type KitError, isKitError } from "../protocol/error.ts";
+import { type JobEvent, isFinalEvent } from "../protocol/event.ts";
 import type { Job } from "../protocol/job.ts";
 import type { TrainConfig } from "../protocol/trainConfig.ts";
 import { createJobId, isJobId } from "./id.ts";
-import { writeJobFile } from "./jobFile.ts";
+import { jobFilePath, writeJobFile } from "./jobFile.ts";
 import { type Lease, holdLease } from "./lease.ts";
 import { type LogWriter, openLog } from "./log.ts";
 import { jobsPath, logPath } from "./paths.ts";
@@ -57,7 +59,12 @@ export function createOwnedJob(
     }
   };
   try {
-    const { append } = (log = openLog(logPath(directory)));
+    const writer = (log = openLog(logPath(directory)));
+    const append = (event: JobEvent) => {
+      writer.append(event);
+      // A checkpoint is worth no more than the record that leads to it.
+      if (event.event === "checkpoint.saved" || isFinalEvent(event)) syncJob(directory);
+    };
     lease = holdLease(directory);
     // Last, because this file makes the job visible to readers.
     writeJobFile(directory, { id, name, createdAt, config });
@@ -105,6 +112,16 @@ function newestId(root: string): string | undefined {
   } catch {
     // This is the first job, or the folder can't be read, which fails the creation next.
     return undefined;
+  }
+}
+
+/** On return the disk has what a job needs to be found and resumed, even if power is lost. */
+function syncJob(directory: string): void {
+  try {
+    for (const path of [logPath(directory), jobFilePath(directory)]) syncFile(path);
+    for (const path of [directory, dirname(directory)]) syncFolder(path);
+  } catch {
+    // A file that somebody has deleted; the job goes on as before.
   }
 }
 

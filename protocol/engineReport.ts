@@ -34,6 +34,7 @@ const EVENTS: { [Name in EngineEvent["event"]]: Fields<EventData[Name]> } = {
     maxSteps: isCount,
     resumedFrom: optional(isText),
     resumedStep: optional(isCount),
+    resumedBest: optional((value) => fits(value, { step: isCount, evalLoss: isNumber })),
     epochs: optional(isNumber),
   },
   "training.log": {

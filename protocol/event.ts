@@ -1,3 +1,4 @@
+import type { Evaluation } from "./evaluation.ts";
 import type { JobStatus } from "./job.ts";
 
 /** A set of files that a job leaves, as its events describe it. */
@@ -37,6 +38,8 @@ export interface EventData {
     /** The job that this one goes on from, by its id, and the step of the checkpoint. */
     resumedFrom?: string;
     resumedStep?: number;
+    /** The best evaluation up to that step. */
+    resumedBest?: Evaluation;
     /** Passes over the dataset in all, a fraction. */
     epochs?: number;
   };

@@ -38,7 +38,9 @@ function findResumable(project: string, name: string): Resumable | undefined {
     } else if (job.status === "failed" || job.status === "cancelled") {
       const step = checkpointSteps(join(directory, ARTIFACTS)).at(-1) ?? 0;
       const checkpoint = join(directory, ARTIFACTS, checkpointFolder(step));
-      if (step > 0) return { jobId: job.id, directory, step, checkpoint };
+      // Of a job that went on from another, an earlier one is that job's best, which was copied.
+      const isOwn = step > (resumedFrom(directory)?.step ?? 0);
+      if (isOwn) return { jobId: job.id, directory, step, checkpoint };
     }
   }
   return undefined;
@@ -131,5 +133,7 @@ export function copyBest(from: Resumable, to: string): number | undefined {
 export function withResumed(event: EngineEvent, resumed: Resumable | undefined): EngineEvent {
   if (!resumed || event.event !== "training.started") return event;
   const { jobId: resumedFrom, step: resumedStep } = resumed;
-  return { ...event, data: { ...event.data, resumedFrom, resumedStep } };
+  const resumedBest = bestOf(evaluationsOf(resumed));
+  const from = { resumedFrom, resumedStep, ...(resumedBest && { resumedBest }) };
+  return { ...event, data: { ...event.data, ...from } };
 }

@@ -1,16 +1,7 @@
-import {
-  closeSync,
-  constants,
-  fsyncSync,
-  mkdirSync,
-  openSync,
-  readdirSync,
-  renameSync,
-  rmSync,
-  writeFileSync,
-} from "node:fs";
+import { mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { OTHERS_READ, OTHERS_READ_FOLDER } from "../../disk/modes.ts";
+import { syncFolder } from "../../disk/sync.ts";
 import { isPartialFolder, partialFolder } from "../../protocol/artifactPath.ts";
 import { unwritable } from "../../protocol/cannotWrite.ts";
 import { KitError } from "../../protocol/error.ts";
@@ -39,18 +30,6 @@ export function writeDirectory(path: string, files: Files): void {
     renameSync(partial, path);
     syncFolder(dirname(path));
   });
-}
-
-/** Has the disk keep the names in a folder. */
-function syncFolder(path: string): void {
-  // Windows opens no folder, and keeps its names without.
-  if (process.platform === "win32") return;
-  const folder = openSync(path, constants.O_RDONLY);
-  try {
-    fsyncSync(folder);
-  } finally {
-    closeSync(folder);
-  }
 }
 
 function orUnwritable(path: string, write: () => void): void {

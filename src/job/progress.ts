@@ -1,3 +1,4 @@
+import { isRecord } from "../../protocol/isRecord.ts";
 import { isLower } from "../../protocol/evaluation.ts";
 import { formatCount, formatDuration } from "../../protocol/format.ts";
 import { type JobStatus, isFinal } from "../../protocol/job.ts";
@@ -43,7 +44,8 @@ export function advanceProgress(
   const after = Number.isFinite(at) ? { ...before, at } : { ...before };
   if (event === "training.started") {
     after.startedAt = after.at;
-    return keep(after, { steps: data.maxSteps });
+    const best = isRecord(data.resumedBest) ? data.resumedBest.evalLoss : undefined;
+    return keep(after, { steps: data.maxSteps, bestEvalLoss: best });
   }
   if (event !== "training.log") return after;
   const { step, learningRate, tokensPerSecond, evalLoss } = data;

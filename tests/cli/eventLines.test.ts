@@ -194,6 +194,9 @@ it("says the last loss and the best evaluation of a job that completed", () => {
   at(2).log({ step: 2, loss: 1, evalLoss: 0.75 });
   at(3).log({ step: 3, loss: null, evalLoss: 0.9 });
   expect(at(4).completed()).toBe("completed in 4s: loss 1.0000, best evalLoss 0.7500 at step 2");
+  at(0).started({ resumedBest: { step: 40, evalLoss: 0.5 } });
+  at(1).log({ step: 41, loss: 1, evalLoss: 0.9 });
+  expect(at(4).completed()).toContain(", best evalLoss 0.5000 at step 40");
 });
 
 it("names a cancelled job's last artifact, and also the reason of a failed one", () => {

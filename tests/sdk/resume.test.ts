@@ -89,6 +89,22 @@ describe("resume", () => {
     );
   });
 
+  it("goes on from a job's own checkpoints, not from the best that was copied into it", async () => {
+    enterProject();
+    const best = { evalSplit: 0.5, loadBestModelAtEnd: true, learningRate: 30 };
+    const first = await train({ ...best, ...endedAt(2) });
+    const step = newestOf(first.jobId);
+    const broken = await train({ ...best, learningRate: 1e30, resume: true });
+    expect(broken.log.at(-1)?.event).toBe("training.failed");
+    expect(newestOf(broken.jobId)).toBeGreaterThan(0);
+    const third = await train({ ...best, resume: true });
+    expect(third.notes).toEqual([`resuming job ${first.jobId} after step ${step}`]);
+    const evaluations = first.log.flatMap(({ event, data }) =>
+      event === "training.log" && "evalLoss" in data ? [Number(data["evalLoss"])] : [],
+    );
+    expect(third.log[0]?.data["resumedBest"]).toMatchObject({ evalLoss: Math.min(...evaluations) });
+  });
+
   // The separate engine keeps no trainer_state.json: the evaluations are the job's, not the engine's.
   it.each(["embedded", "separate"])(
     "takes the %s engine's best of before with it",

@@ -53,6 +53,16 @@ test("the last and the best evaluation are said, and a log without one keeps the
   expect(said(progress).at(-1)).toBe("0.5, best 0.1235");
 });
 
+test("a job that goes on from another begins with its best", () => {
+  const resumed = after([
+    "training.started",
+    { maxSteps: 9, resumedBest: { step: 4, evalLoss: 1 } },
+  ]);
+  expect(said(advanceProgress(resumed, "training.log", { step: 6, evalLoss: 2 })).at(-1)).toBe(
+    "2, best 1",
+  );
+});
+
 test("an ended job has no time left, and took until its last event", () => {
   const ended = after(STARTED, log(1, 1), log(3, 3), ["training.completed", { time: at(90) }]);
   expect(said(ended, "completed").slice(0, 3)).toEqual(["3 of 1,200", "1m 30s", "–"]);

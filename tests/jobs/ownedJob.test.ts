@@ -1,0 +1,23 @@
+import { basename } from "node:path";
+import { expect, test } from "vitest";
+import { COMPLETED, STARTED, createJob, logged } from "../jobs.ts";
+import { createProject } from "../project.ts";
+import { watchDisk } from "../watchDisk.ts";
+
+test("after a checkpoint and at its end, the disk has all that a job needs to be found and resumed", () => {
+  const { append, directory } = createJob(createProject(), "synced", [STARTED]);
+  const seen: string[] = [];
+  watchDisk(seen);
+  const ALL = ["events.ndjson", "job.json", basename(directory), "jobs"].map(
+    (name) => `sync ${name}`,
+  );
+  append(logged(1));
+  expect(seen).toEqual([]);
+  append({
+    event: "checkpoint.saved",
+    data: { step: 1, kind: "model", path: "artifacts/step-1" },
+  });
+  expect(seen.splice(0)).toEqual(ALL);
+  append(COMPLETED);
+  expect(seen).toEqual(ALL);
+});
