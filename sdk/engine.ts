@@ -1,8 +1,14 @@
 import { createEmbeddedEngine } from "../engines/embedded/index.ts";
 import type { Engine } from "../protocol/engine.ts";
 
-/** The names of the default engine's adapter targets, which an editor offers. */
-export type { Projection } from "../engines/llama/weights.ts";
+/**
+ * The default engine's adapter targets, which an editor offers. Spelled out, because the package's
+ * types hold nothing of an engine; by `keyof`, so that the compiler's errors list them.
+ */
+export type Projection = keyof Record<
+  "q_proj" | "k_proj" | "v_proj" | "o_proj" | "gate_proj" | "up_proj" | "down_proj",
+  unknown
+>;
 
 /** For a trainer, or a saved model, without an engine of its own. */
 export function createDefaultEngine(): Engine {

@@ -1,7 +1,9 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { type Engine, type TrainerOptions, loadModel } from "kit";
-import { describe, expect, it } from "vitest";
+import { describe, expect, expectTypeOf, it } from "vitest";
+import type * as llama from "../../engines/llama/weights.ts";
+import type { Projection } from "../../sdk/engine.ts";
 import { createSeparateEngine } from "../engines/separate/engine.ts";
 import { createTinyTrainer, enterProject, readEvents, statusOf } from "./project.ts";
 
@@ -41,6 +43,10 @@ async function trainWith(engine: Engine | undefined) {
     log: readEvents(project, jobId),
   };
 }
+
+it("an editor offers the adapter targets that the default engine has", () => {
+  expectTypeOf<Projection>().toEqualTypeOf<llama.Projection>();
+});
 
 describe("a trainer with an engine of its own", () => {
   it("has the log, the callbacks and the artifacts of any other, and its engine in job.json", async () => {
