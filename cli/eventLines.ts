@@ -2,6 +2,7 @@ import { basename, isAbsolute, relative } from "node:path";
 import { type TrainConfig, datasetPaths, rowsPerStep } from "../protocol/trainConfig.ts";
 import type { Artifact, EventData, JobEvent } from "../protocol/event.ts";
 import { type Evaluation, isLower } from "../protocol/evaluation.ts";
+import { type Moment, secondsLeft } from "../protocol/pace.ts";
 import { formatCount, formatDuration } from "../protocol/format.ts";
 
 /** Characters of a loss below 100, and of a speed. */
@@ -26,7 +27,7 @@ export function createEventLines(options: EventLinesOptions) {
   const { config, project, directory, now = () => performance.now() } = options;
   let startedAt = now();
   /** The pace is measured from the first log on, because the first step also warms up. */
-  let first: { step: number; at: number } | undefined;
+  let first: Moment | undefined;
   let last: Artifact | undefined;
   let lastLoss: number | null | undefined;
   let best: Evaluation | undefined;
@@ -60,21 +61,15 @@ export function createEventLines(options: EventLinesOptions) {
     if (isLower(evalLoss, best?.evalLoss)) best = { step: data.step, evalLoss };
     const parts = [step, `loss ${formatLoss(data.loss)}`];
     if (evalLoss !== undefined) parts.push(`eval ${formatLoss(evalLoss)}`);
-    const left = secondsLeft(data.step);
+    const reached = { step: data.step, at: now() };
+    first ??= reached;
+    const left = secondsLeft(first, reached, steps);
     if (left !== undefined) {
       // In place of an evalLoss, so that the line is as short as the others: whole on a phone.
       if (evalLoss === undefined) parts.push(`${formatSpeed(data.tokensPerSecond ?? 0)} tok/s`);
       parts.push(`${formatDuration(left)} left`);
     }
     return parts.join(" ").trimEnd();
-  }
-
-  /** Undefined until the pace is known. */
-  function secondsLeft(step: number): number | undefined {
-    first ??= { step, at: now() };
-    if (step <= first.step) return undefined;
-    const secondsPerStep = (now() - first.at) / 1000 / (step - first.step);
-    return secondsPerStep * Math.max(0, steps - step);
   }
 
   /** How the job ended, and the path of its last artifact with the ways to use it. */

@@ -1,13 +1,8 @@
+import { type Moment, secondsLeft } from "../../protocol/pace.ts";
 import { isRecord } from "../../protocol/isRecord.ts";
 import { isLower } from "../../protocol/evaluation.ts";
 import { formatCount, formatDuration } from "../../protocol/format.ts";
 import { type JobStatus, isFinal } from "../../protocol/job.ts";
-
-/** A moment of a job: a step, and when it was logged, in ms since 1970. */
-interface Moment {
-  step: number;
-  at: number;
-}
 
 /** How far a job is, as its events say; what they have not said yet is undefined. */
 export interface JobProgress {
@@ -65,10 +60,19 @@ function keep(progress: JobProgress, found: Partial<Record<keyof JobProgress, un
 
 /** The same facts in the same places, from a job's first event to its last. Pure. */
 export function factsOf(progress: JobProgress, status: JobStatus | undefined): Fact[] {
-  const { steps, startedAt, at, last, tokensPerSecond, learningRate, evalLoss, bestEvalLoss } =
-    progress;
+  const {
+    steps,
+    startedAt,
+    at,
+    first,
+    last,
+    tokensPerSecond,
+    learningRate,
+    evalLoss,
+    bestEvalLoss,
+  } = progress;
   const elapsed = startedAt !== undefined && at !== undefined ? (at - startedAt) / 1000 : undefined;
-  const left = status && isFinal(status) ? undefined : secondsLeft(progress);
+  const left = status && isFinal(status) ? undefined : secondsLeft(first, last, steps);
   return [
     {
       name: "step",
@@ -89,12 +93,6 @@ export function factsOf(progress: JobProgress, status: JobStatus | undefined): F
       ),
     },
   ];
-}
-
-function secondsLeft({ first, last, steps }: JobProgress): number | undefined {
-  if (!first || !last || steps === undefined || last.step <= first.step) return undefined;
-  const secondsPerStep = (last.at - first.at) / 1000 / (last.step - first.step);
-  return secondsPerStep * Math.max(0, steps - last.step);
 }
 
 function say<T>(value: T | undefined, inWords: (value: T) => string): string {
