@@ -7,6 +7,7 @@ import { jobsPath } from "../jobs/paths.ts";
 import { resumedFrom } from "../jobs/resumedFrom.ts";
 import { createJobStore } from "../jobs/store.ts";
 import { ARTIFACTS, checkpointFolder, partialFolder } from "../protocol/artifactPath.ts";
+import { cannotWrite } from "../protocol/cannotWrite.ts";
 import type { EngineEvent } from "../protocol/event.ts";
 import { type Evaluation, bestOf } from "../protocol/evaluation.ts";
 import type { JobConfig } from "../protocol/trainConfig.ts";
@@ -116,7 +117,9 @@ export function evaluationsOf({ directory, jobId, step }: Resumable): Evaluation
 
 /**
  * Copies the checkpoint with the lowest `evalLoss` into the job that goes on, so that it can be that
- * job's best. @returns its step; undefined without one
+ * job's best.
+ * @returns its step; undefined without one
+ * @throws KitError `CANNOT_WRITE`
  */
 export function copyBest(from: Resumable, to: string): number | undefined {
   const there = new Set(checkpointSteps(join(from.directory, ARTIFACTS)));
@@ -124,8 +127,12 @@ export function copyBest(from: Resumable, to: string): number | undefined {
   if (!best) return undefined;
   const folder = checkpointFolder(best.step);
   const partial = join(to, ARTIFACTS, partialFolder(folder));
-  cpSync(join(from.directory, ARTIFACTS, folder), partial, { recursive: true });
-  renameSync(partial, join(to, ARTIFACTS, folder));
+  try {
+    cpSync(join(from.directory, ARTIFACTS, folder), partial, { recursive: true });
+    renameSync(partial, join(to, ARTIFACTS, folder));
+  } catch (error) {
+    throw cannotWrite(`copy the best checkpoint to ${to}`, error);
+  }
   return best.step;
 }
 

@@ -1,3 +1,4 @@
+import { cannotWrite } from "../../protocol/cannotWrite.ts";
 import { KitError, isKitError, messageOf } from "../../protocol/error.ts";
 import type { InferRequest } from "../../protocol/infer.ts";
 import { loadModel } from "../../sdk/loadModel.ts";
@@ -31,8 +32,11 @@ export async function infer(
     );
   }
   const project = enterProject(folder);
-  // Nobody reads the other answers, as behind `head`.
-  process.stdout.on("error", () => process.exit(EXIT_CODE.completed));
+  process.stdout.on("error", (error: NodeJS.ErrnoException) => {
+    // Nobody reads the other answers, as behind `head`.
+    if (error.code === "EPIPE") process.exit(EXIT_CODE.completed);
+    process.exit(reportError(cannotWrite("write the answers", error)));
+  });
   const directory = findModel(project, named);
   const engine = await findEngine(project, directory);
   const model = await loadModel(directory, { engine });

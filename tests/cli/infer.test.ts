@@ -194,6 +194,15 @@ describe("kit infer", () => {
     expect(String(shell.stderr)).toBe("");
   });
 
+  it("says when its answers cannot be written", () => {
+    const command = `"${process.execPath}" "${CLI}" infer latest 1 > /dev/full`;
+    const { status, stderr } = spawnSync("bash", ["-c", command], { cwd: project });
+    expect(String(stderr)).toMatch(
+      /^kit: Cannot write the answers: ENOSPC: .*\. Make the folder writable, or free disk space\.\n$/,
+    );
+    expect(status).toBe(1);
+  });
+
   it("asks on a terminal, goes on after a question that is too long, and ends at Ctrl-C", async () => {
     const command = `cd "${project}" && "${process.execPath}" "${CLI}" infer latest --max-tokens 1`;
     const { child } = spawnProcess("script", ["-qec", command, "/dev/null"]);
