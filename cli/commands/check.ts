@@ -1,5 +1,6 @@
 import { styleText } from "node:util";
 import { DEFAULT_ENTRY } from "../../protocol/entry.ts";
+import { formatCount } from "../../protocol/format.ts";
 import type { Piece } from "../../protocol/trainingCheck.ts";
 import { checkTraining } from "../../sdk/checkTraining.ts";
 import { buildBundle } from "../bundle.ts";
@@ -29,9 +30,9 @@ export async function check(
       .text({ event: "training.started", data: started })
       .replace(/^training/, "would train"),
   );
-  console.log(`learned ${count(learnedTokens)} tokens of each pass`);
-  console.log(`longest ${count(longestRow)} tokens in a row`);
-  console.log(`memory ${Math.ceil(memoryBytes / 2 ** 20).toLocaleString("en")} MiB`);
+  console.log(`learned ${formatCount(learnedTokens)} tokens of each pass`);
+  console.log(`longest ${formatCount(longestRow)} tokens in a row`);
+  console.log(`memory ${formatCount(Math.ceil(memoryBytes / 2 ** 20))} MiB`);
   console.log(`first row\n${rowLines(firstRow)}`);
   // The project's code may have left something open.
   process.exit(EXIT_CODE.completed);
@@ -55,8 +56,4 @@ function shown(text: string, isLearned: boolean): string {
 
 function styled(style: "dim" | "green", text: string): string {
   return process.stdout.isTTY && !process.env.NO_COLOR ? styleText(style, text) : text;
-}
-
-function count(value: number): string {
-  return value.toLocaleString("en");
 }
