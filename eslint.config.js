@@ -59,12 +59,17 @@ function dynamicImport(regex, message) {
   return { selector: `ImportExpression[source.value=/${regex.replaceAll("/", "\\/")}/]`, message };
 }
 
+const NULL = {
+  selector: "TSNullKeyword",
+  message: "Say `undefined` for none. `null` is JSON's and Node's.",
+};
+
 const packages = [
   {
     files: HOUSE.map((folder) => `${folder}/**/*.{ts,vue}`),
     rules: {
       "no-restricted-imports": ["error", { patterns: [OWN_NAME] }],
-      "no-restricted-syntax": ["error", dynamicImport(OWN_NAME.regex, OWN_NAME.message)],
+      "no-restricted-syntax": ["error", NULL, dynamicImport(OWN_NAME.regex, OWN_NAME.message)],
     },
   },
   {
@@ -76,6 +81,7 @@ const packages = [
       ],
       "no-restricted-syntax": [
         "error",
+        NULL,
         dynamicImport(OWN_NAME.regex, OWN_NAME.message),
         dynamicImport(NODE_MODULE, RUNS_IN_BROWSER),
       ],

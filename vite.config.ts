@@ -34,7 +34,12 @@ export default defineConfig({
       },
       {
         extends: true,
-        test: { name: "page", include: ["tests/src/**/*.test.ts"], environment: "happy-dom" },
+        test: {
+          name: "page",
+          include: ["tests/src/**/*.test.ts"],
+          environment: "happy-dom",
+          setupFiles: "tests/src/unmount.ts",
+        },
       },
     ],
   },

@@ -52,7 +52,7 @@ export function shapeOf(model: string | ModelShape): ModelShape {
 export function startLearning({ model, rows, length, threads = 1, simd }: StepSizes) {
   const shape = shapeOf(model);
   const options = { weightDecay: 0.01, maxGradNorm: 1 };
-  const training = planTraining({ shape, rows, length, lora: null, threads, options });
+  const training = planTraining({ shape, rows, length, lora: undefined, threads, options });
   const { backpropagate, update } = createLearner(randomWeights(shape, SEED), {}, training, {
     module: compileKernels(simd),
     invite(seat) {

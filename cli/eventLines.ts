@@ -1,6 +1,6 @@
 import { basename, isAbsolute, relative } from "node:path";
 import { type TrainConfig, datasetPaths, rowsPerStep } from "../protocol/trainConfig.ts";
-import type { Artifact, EventData, JobEvent } from "../protocol/event.ts";
+import type { Artifact, EventData, JobEvent, Measured } from "../protocol/event.ts";
 import { type Evaluation, isLower } from "../protocol/evaluation.ts";
 import { type Moment, secondsLeft } from "../protocol/pace.ts";
 import { formatCount, formatDuration } from "../protocol/format.ts";
@@ -29,7 +29,7 @@ export function createEventLines(options: EventLinesOptions) {
   /** The pace is measured from the first log on, because the first step also warms up. */
   let first: Moment | undefined;
   let last: Artifact | undefined;
-  let lastLoss: number | null | undefined;
+  let lastLoss: Measured | undefined;
   let best: Evaluation | undefined;
   let steps = config.maxSteps ?? 0;
 
@@ -163,7 +163,7 @@ function withDetails(line: string, details: Record<string, string>): string {
   return [line, ...below].join("\n");
 }
 
-function formatLoss(loss: number | null | undefined): string {
+function formatLoss(loss: Measured | undefined): string {
   const text = typeof loss === "number" ? loss.toFixed(loss < 10 ? 4 : 3) : "n/a";
   return text.padEnd(LOSS_WIDTH);
 }

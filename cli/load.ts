@@ -36,5 +36,5 @@ export async function loadTrainer(
   }
   if (!module) throw new KitError("IMPORT_STUCK", stuck);
   const kit = [module.default, ...Object.values(module)].find(isKit);
-  return kit?.trainer ?? undefined;
+  return kit?.trainer;
 }

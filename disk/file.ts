@@ -9,7 +9,6 @@ import {
   lstatSync,
   mkdirSync,
   openSync,
-  readFileSync,
   renameSync,
   rmSync,
   statSync,
@@ -146,37 +145,5 @@ export function keepOthersFromWriting(path: string): void {
     if (mode & OTHERS_WRITE) chmodSync(path, mode & ~OTHERS_WRITE);
   } catch {
     // Another user's, or a disk without permissions.
-  }
-}
-
-/** A longer file isn't Kit's. */
-const MOST_JSON_BYTES = 1024 * 1024;
-
-/** A file's JSON, and its stamp from before it was read. */
-export interface StampedJson {
-  /** Undefined when it is longer than `most` bytes or does not parse. */
-  value: unknown;
-  stamp: string;
-}
-
-/** Undefined when the file is missing or unreadable. */
-export function readStampedJson(path: string, most = MOST_JSON_BYTES): StampedJson | undefined {
-  return usePlain<StampedJson | undefined>(path, undefined, (file, stats) => {
-    const text = stats.size > most ? "" : readFileSync(file, "utf8");
-    return { value: parseJson(text), stamp: stampOf(stats) };
-  });
-}
-
-/** The file's JSON, or undefined when it is missing, longer than `most` bytes or does not parse. */
-export function readJson(path: string, most?: number): unknown {
-  return readStampedJson(path, most)?.value;
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    // Torn by a crash of the machine, or not ours.
-    return undefined;
   }
 }

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { mkdirSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { readJson } from "./file.ts";
+import { readRecord } from "./json.ts";
 import { OWNER_ONLY, OWNER_ONLY_FOLDER } from "./modes.ts";
 import { type Owner, describeOwner, ownerState } from "./owner.ts";
 
@@ -62,7 +62,7 @@ function moveFolder(from: string, to: string): boolean {
 function nameIfDead(path: string): string | undefined {
   const stats = statSync(path, { throwIfNoEntry: false });
   if (!stats) return undefined;
-  const owner = readJson(join(path, "owner.json")) as Owner | undefined;
+  const owner = readRecord(join(path, "owner.json")) as Owner | undefined;
   const state = owner ? ownerState(owner) : "unknown";
   const isOld = Date.now() - stats.mtimeMs > LONGEST_HOLD_MS;
   const isDead = state === "gone" || (state === "unknown" && isOld);

@@ -9,15 +9,15 @@ import { hostname } from "node:os";
 export interface Owner {
   host: string;
   pid: number;
-  /** Linux's id of this boot, null elsewhere. */
-  bootId: string | null;
-  /** Linux's pid namespace: a pid means nothing in another. Null elsewhere. */
-  pidNamespace: string | null;
+  /** Linux's id of this boot. */
+  bootId: string | undefined;
+  /** Linux's pid namespace: a pid means nothing in another. */
+  pidNamespace: string | undefined;
   /**
    * When the process started, which reveals a reused pid: in Linux's clock ticks since boot, elsewhere
-   * as `ps` prints it. Null where neither is available.
+   * as `ps` prints it. Undefined where neither is available.
    */
-  startTime: string | null;
+  startTime: string | undefined;
 }
 
 /**
@@ -45,8 +45,8 @@ const seenByPs = new Map<number, { seen: Seen | undefined; at: number }>();
 function describeSystem(): System {
   here ??= {
     host: hostname(),
-    bootId: tryTo(() => readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim()) ?? null,
-    pidNamespace: tryTo(() => readlinkSync("/proc/self/ns/pid")) ?? null,
+    bootId: tryTo(() => readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim()),
+    pidNamespace: tryTo(() => readlinkSync("/proc/self/ns/pid")),
   };
   return here;
 }
@@ -54,7 +54,7 @@ function describeSystem(): System {
 export function describeOwner(pid: number = process.pid): Owner {
   if (pid === process.pid) ownStart ??= startOf(pid);
   const startTime = pid === process.pid ? ownStart : startOf(pid);
-  return { ...describeSystem(), pid, startTime: startTime ?? null };
+  return { ...describeSystem(), pid, startTime };
 }
 
 function startOf(pid: number): string | undefined {
@@ -64,7 +64,7 @@ function startOf(pid: number): string | undefined {
 export function ownerState(owner: Owner): OwnerState {
   if (!isHere(owner)) return "unknown";
   if (!processExists(owner.pid)) return "gone";
-  if (owner.startTime === null) return "unknown";
+  if (owner.startTime === undefined) return "unknown";
   const found = readProcess(owner.pid);
   // Hidden, as when `/proc` is mounted with `hidepid`, or this process has too many files open.
   if (!found) return "unknown";
@@ -79,7 +79,7 @@ export function ownerState(owner: Owner): OwnerState {
 export function keepsPid(owner: Owner): boolean {
   if (!isHere(owner)) return false;
   if (!processExists(owner.pid)) return true;
-  return owner.startTime !== null && readProcess(owner.pid, 0)?.startTime === owner.startTime;
+  return owner.startTime !== undefined && readProcess(owner.pid, 0)?.startTime === owner.startTime;
 }
 
 function isHere(owner: Owner): boolean {
@@ -88,7 +88,7 @@ function isHere(owner: Owner): boolean {
     owner.bootId === system.bootId &&
     owner.pidNamespace === system.pidNamespace &&
     // A machine's name may change with its networks, so it counts only without a boot id.
-    (owner.bootId !== null || owner.host === system.host)
+    (owner.bootId !== undefined || owner.host === system.host)
   );
 }
 
@@ -105,7 +105,7 @@ export function processExists(pid: number): boolean {
 }
 
 function readProcess(pid: number, freshMs = PS_FRESH_MS): Seen | undefined {
-  return describeSystem().bootId === null ? askPs(pid, freshMs) : readProc(pid);
+  return describeSystem().bootId === undefined ? askPs(pid, freshMs) : readProc(pid);
 }
 
 /** Where there is no `/proc`, as on macOS. */

@@ -45,10 +45,10 @@ export function withDefaults(
   engine: EngineSettings,
   targetModules: readonly string[] = [],
 ): TrainConfig {
-  const { model = MODEL, dataset, lora, maxLength = null, numTrainEpochs = null } = asked;
-  const { maxSteps = numTrainEpochs === null ? MAX_STEPS : null } = asked;
+  const { model = MODEL, dataset, lora, maxLength, numTrainEpochs } = asked;
+  const { maxSteps = numTrainEpochs === undefined ? MAX_STEPS : undefined } = asked;
   const chosen = { ...ARGUMENTS[kindOf(model, lora)], ...givenArguments(asked) };
-  const { evalDataset = null, evalSplit = null, evalSteps = chosen.saveSteps } = asked;
+  const { evalDataset, evalSplit, evalSteps = chosen.saveSteps } = asked;
   return {
     ...chosen,
     engine,
@@ -59,7 +59,7 @@ export function withDefaults(
     evalDataset,
     evalSplit,
     evalSteps,
-    lora: lora ? { targetModules: [...targetModules], ...lora } : null,
+    lora: lora && { targetModules: [...targetModules], ...lora },
     maxLength,
     // An option that is missing here would be accepted and lost.
   } satisfies Record<keyof AskedConfig | keyof TrainConfig, unknown>;

@@ -7,7 +7,7 @@ type Length = Pick<
 
 /** Optimizer steps in all. @param rows of one pass over the dataset */
 export function stepCount(config: Length, rows: number): number {
-  if (config.numTrainEpochs === null) return config.maxSteps ?? 0;
+  if (config.numTrainEpochs === undefined) return config.maxSteps ?? 0;
   return Math.max(1, Math.ceil((config.numTrainEpochs * rows) / rowsPerStep(config)));
 }
 

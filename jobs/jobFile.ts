@@ -1,12 +1,7 @@
 import { basename, join } from "node:path";
 import type { TrainConfig } from "../protocol/trainConfig.ts";
-import {
-  isPlainFile,
-  readJson,
-  readStampedJson,
-  stampAt,
-  writeFileAtomically,
-} from "../disk/file.ts";
+import { isPlainFile, stampAt, writeFileAtomically } from "../disk/file.ts";
+import { readRecord, readStampedJson } from "../disk/json.ts";
 import { isRecord } from "../protocol/isRecord.ts";
 import { timeOfJobId } from "./id.ts";
 
@@ -52,8 +47,8 @@ export function isJobDirectory(directory: string): boolean {
 
 /** A job's config as the Kit of then wrote it; undefined when `job.json` is missing or invalid. */
 export function readJobConfig(directory: string): Record<string, unknown> | undefined {
-  const file = readJson(jobFilePath(directory));
-  return isRecord(file) && isRecord(file.config) ? file.config : undefined;
+  const config = readRecord(jobFilePath(directory))?.config;
+  return isRecord(config) ? config : undefined;
 }
 
 /** Takes a missing time from the folder's name. */
@@ -69,8 +64,7 @@ export function isTime(text: string): boolean {
 }
 
 function isJobFile(value: unknown): value is JobFile {
-  const file = value as Partial<JobFile> | null | undefined;
-  return typeof file?.name === "string" && typeof file.createdAt === "string";
+  return isRecord(value) && typeof value.name === "string" && typeof value.createdAt === "string";
 }
 
 /** The path of a job's `job.json`, whether or not it exists. */

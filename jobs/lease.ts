@@ -1,7 +1,9 @@
 import { closeSync, fstatSync, readFileSync, writeSync } from "node:fs";
 import { join } from "node:path";
-import { WRITE_ITSELF, openPlain, readJson, stampOf, writeFileAtomically } from "../disk/file.ts";
+import { WRITE_ITSELF, openPlain, stampOf, writeFileAtomically } from "../disk/file.ts";
+import { readRecord } from "../disk/json.ts";
 import { type Owner, describeOwner } from "../disk/owner.ts";
+import { isRecord } from "../protocol/isRecord.ts";
 
 export const RENEWAL_MS = 5_000;
 
@@ -77,7 +79,7 @@ function markReleased(path: string, record: LeaseRecord): void {
 
 /** The lease's holder, or its last one. */
 export function leaseOwner(directory: string): Owner | undefined {
-  return (readJson(leasePath(directory)) as LeaseRecord | undefined)?.owner;
+  return (readRecord(leasePath(directory)) as Partial<LeaseRecord> | undefined)?.owner;
 }
 
 /** A lease and the file's stamp from before it was read. */
@@ -95,15 +97,18 @@ export function readLease(directory: string): StampedLease | "unreadable" {
   try {
     file = openPlain(leasePath(directory));
     stamp = stampOf(fstatSync(file));
-    const record = JSON.parse(readFileSync(file, "utf8")) as Partial<LeaseRecord> | null;
-    const isWhole = record?.owner !== undefined && record.renewal !== undefined;
-    return isWhole ? { record: record as LeaseRecord, stamp } : { stamp };
+    const record: unknown = JSON.parse(readFileSync(file, "utf8"));
+    return isLease(record) ? { record, stamp } : { stamp };
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     return code === undefined || NO_LEASE.has(code) ? { stamp } : "unreadable";
   } finally {
     if (file !== undefined) closeSync(file);
   }
+}
+
+function isLease(value: unknown): value is LeaseRecord {
+  return isRecord(value) && isRecord(value.owner) && value.renewal !== undefined;
 }
 
 /** The codes of a missing file, and of one that Kit didn't write. */

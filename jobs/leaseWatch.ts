@@ -98,7 +98,7 @@ export function createLeaseWatch(
 
 /** Without a start time, its pid may by now be another process's. */
 function isProvenAlive(owner: Owner): boolean {
-  return owner.startTime !== null && ownerState(owner) === "alive";
+  return owner.startTime !== undefined && ownerState(owner) === "alive";
 }
 
 function judge(seen: Seen, directory: string): Pick<OwnerSight, "lease" | "proof"> {

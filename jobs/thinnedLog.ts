@@ -2,6 +2,7 @@ import { readSync } from "node:fs";
 import type { FileHandle } from "node:fs/promises";
 import { type LossPoint, pixelEnds, thin } from "../protocol/curve.ts";
 import { bestOf } from "../protocol/evaluation.ts";
+import { EVENT_LOG_LINES } from "../protocol/http.ts";
 import type { FollowOptions } from "../disk/follow.ts";
 import { isRecord } from "../protocol/isRecord.ts";
 import { openPlainIfThere } from "../disk/growth.ts";
@@ -9,8 +10,6 @@ import { type PlacedRecord, createLineCutter, recordsFrom, recordsIn } from "./l
 
 /** How much is parsed at once, before other work gets its turn. */
 const CHUNK_BYTES = 256 * 1024;
-/** The last logs stay whole: as many as the page has lines for. */
-const LAST_LOGS = 50;
 const RECORDS_AT_ONCE = 64;
 
 type Place = Omit<PlacedRecord, "record">;
@@ -60,7 +59,7 @@ async function findShown(
     }
     // Even a log without a loss, which is not on the curve, shows that there was one.
     if (lastLogs.length === 0) others.push(...logs.slice(0, 1));
-    lastLogs = lastLogs.concat(logs.slice(-LAST_LOGS)).slice(-LAST_LOGS);
+    lastLogs = lastLogs.concat(logs.slice(-EVENT_LOG_LINES)).slice(-EVENT_LOG_LINES);
     evaluated = bestAndLast([...evaluated, ...logs]);
     curve = thin(curve.concat(logs.filter(({ step, loss }) => isFinite(step) && isFinite(loss))));
   }

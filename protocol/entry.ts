@@ -19,8 +19,8 @@ export function stillLoading(entry: string, limitMs: number): string {
 /** Why a process ended while it was still loading the project's bundle. */
 export function describeEarlyExit(
   entry: string,
-  exitCode: number | null,
-  signal?: string | null,
+  exitCode: number | undefined,
+  signal?: string,
 ): string {
   if (signal) {
     return `${entry} was ended by ${signal} while it was loaded. Try again. If it happens again, memory may be short: load less in this file and its imports.`;

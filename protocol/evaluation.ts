@@ -1,3 +1,5 @@
+import type { Measured } from "./event.ts";
+
 /** What a model's loss on the held-out rows was after a step. */
 export interface Evaluation {
   step: number;
@@ -9,12 +11,12 @@ export interface Evaluation {
  * Whether an `evalLoss` is better than the best so far. One that is not finite never is, and of
  * equals the first stays the best. Pure.
  */
-export function isLower(evalLoss: number | null | undefined, best = Infinity): evalLoss is number {
+export function isLower(evalLoss: Measured | undefined, best = Infinity): evalLoss is number {
   return typeof evalLoss === "number" && Number.isFinite(evalLoss) && evalLoss < best;
 }
 
 /** The one with the lowest `evalLoss`, the first of equals; undefined if none is finite. Pure. */
-export function bestOf<T extends { evalLoss?: number | null }>(logs: readonly T[]): T | undefined {
+export function bestOf<T extends { evalLoss?: Measured }>(logs: readonly T[]): T | undefined {
   let best: T | undefined;
   for (const log of logs) if (isLower(log.evalLoss, best?.evalLoss ?? undefined)) best = log;
   return best;

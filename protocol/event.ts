@@ -12,6 +12,10 @@ export interface Artifact {
   best?: boolean;
 }
 
+/** A number that a training computes. JSON has no NaN and no infinity: they are null. */
+// eslint-disable-next-line no-restricted-syntax -- JSON's.
+export type Measured = number | null;
+
 /** The data of each event of a job. */
 export interface EventData {
   "training.started": {
@@ -45,13 +49,13 @@ export interface EventData {
   };
   "training.log": {
     step: number;
-    /** Mean negative log likelihood of a learned token, in nats. Null when it is not finite. */
-    loss?: number | null;
+    /** Mean negative log likelihood of a learned token, in nats. */
+    loss?: Measured;
     /** The same over all held-out rows after this step, if it is evaluated. */
-    evalLoss?: number | null;
+    evalLoss?: Measured;
     learningRate?: number;
-    /** Global L2 norm of the gradient before clipping. Null when it is not finite. */
-    gradNorm?: number | null;
+    /** Global L2 norm of the gradient before clipping. */
+    gradNorm?: Measured;
     /** Passes over the dataset so far, a fraction. */
     epoch?: number;
     /** Since the previous log, without padding. */

@@ -2,6 +2,7 @@ import type { Job } from "./job.ts";
 
 /** `GET /api/manifest`, 200: what the project's `createKit({ trainer })` call exposes. */
 export interface Manifest {
+  // eslint-disable-next-line no-restricted-syntax -- JSON's.
   trainer: { name: string } | null;
 }
 
@@ -25,6 +26,12 @@ export const RESUME_FROM = "from";
  */
 export const HISTORY = "history";
 export const THINNED = "thinned";
+
+/** Lines of a job page's event log; a thinned history has as many of the last events. */
+export const EVENT_LOG_LINES = 50;
+
+/** The last run's output, relative to the project, with forward slashes. */
+export const RUN_OUTPUT = ".kit/run/output.log";
 
 /** Names the run in the answers of `api/train`; the query `run` asks for that run again. */
 export const RUN_HEADER = "Kit-Run";

@@ -83,39 +83,39 @@ export interface AskedConfig extends Partial<TrainingArguments> {
 /** An engine's name, and settings of its own that a job's record should show. */
 export interface EngineSettings {
   name: string;
-  [setting: string]: string | number | boolean | null;
+  [setting: string]: string | number | boolean;
 }
 
-/** A training with every default filled in; plain data, written to job.json. */
+/** A training with every default filled in; plain data, written to job.json without what is undefined. */
 export interface TrainConfig extends TrainingArguments {
   engine: EngineSettings;
   model: string | ModelShape;
   dataset: DatasetConfig;
-  /** One of the two is null, and the other says how long to train. */
-  maxSteps: number | null;
-  numTrainEpochs: number | null;
+  /** Exactly one of the two is set. */
+  maxSteps: number | undefined;
+  numTrainEpochs: number | undefined;
   /** At most one is set; without either, nothing is evaluated. */
-  evalDataset: DatasetConfig | null;
-  evalSplit: number | null;
+  evalDataset: DatasetConfig | undefined;
+  evalSplit: number | undefined;
   evalSteps: number;
-  lora: LoraConfig | null;
-  /** Null means the model's context. */
-  maxLength: number | null;
+  lora: LoraConfig | undefined;
+  /** Default: the model's context. */
+  maxLength: number | undefined;
 }
 
 /** Options that Kit itself implements, so they work with every engine. */
 export interface JobArguments {
   /**
    * Checkpoints that are kept at most: the newest ones, and the best besides. An older one is removed
-   * once its `onCheckpoint` has returned. Null keeps all.
+   * once its `onCheckpoint` has returned. Default: all are kept.
    */
-  saveTotalLimit: number | null;
+  saveTotalLimit: number | undefined;
   /** The checkpoint with the lowest `evalLoss` is the last of `artifacts`. Default `false`. */
   loadBestModelAtEnd: boolean;
   /** Metric that the best checkpoint minimizes. Default `"evalLoss"`. */
   metricForBestModel: "evalLoss";
-  /** Ends the training after so many evaluations in a row without a new lowest. Null never does. */
-  earlyStoppingPatience: number | null;
+  /** Ends the training after so many evaluations in a row without a new lowest. Default: never. */
+  earlyStoppingPatience: number | undefined;
   /** Goes on from an earlier job of the same trainer that failed or was cancelled. Default `false`. */
   resume: boolean;
 }

@@ -18,7 +18,7 @@ export function refuseContradictions(asked: AskedConfig, ends: Omit<JobArguments
   if (loadBestModelAtEnd && !isEvaluated) {
     throw invalid('"loadBestModelAtEnd" needs rows to evaluate on. Add evalDataset or evalSplit.');
   }
-  if (earlyStoppingPatience !== null && !loadBestModelAtEnd) {
+  if (earlyStoppingPatience !== undefined && !loadBestModelAtEnd) {
     throw invalid(
       '"earlyStoppingPatience" requires "loadBestModelAtEnd: true"; otherwise the result would be the last checkpoint, not the best.',
     );

@@ -1,6 +1,7 @@
 import { inspect } from "node:util";
 import { KitError } from "../protocol/error.ts";
 import { type InferRequest, isChatMessage } from "../protocol/infer.ts";
+import { SAMPLING } from "../protocol/sampling.ts";
 
 const OPTIONS = Object.keys({
   messages: true,
@@ -20,15 +21,14 @@ export function assertRequest(request: unknown): asserts request is InferRequest
   if (typeof request !== "object" || request === null) {
     throw problem(`takes { prompt } or { messages }, not ${inspect(request)}`);
   }
-  const { temperature = 0, topP = 1, seed = 0, ...rest } = request as Record<string, unknown>;
-  const unknown = Object.keys(rest).find((key) => !OPTIONS.includes(key));
+  const unknown = Object.keys(request).find((key) => !OPTIONS.includes(key));
   if (unknown !== undefined) {
     throw new KitError(
       "REQUEST_INVALID",
       `infer: unknown option "${unknown}". It takes ${OPTIONS.join(", ")}.`,
     );
   }
-  const { messages, prompt, maxTokens, signal } = rest;
+  const { messages, prompt, signal, ...numbers } = request as Record<string, unknown>;
   if (messages !== undefined && prompt !== undefined) {
     throw problem("takes messages or a prompt, not both");
   }
@@ -39,19 +39,14 @@ export function assertRequest(request: unknown): asserts request is InferRequest
       'needs messages or a prompt: a list of { role: "system", "user" or "assistant", content: a string }, or a string',
     );
   }
-  if (!isFinite(temperature) || temperature < 0) throw problem("needs a temperature of 0 or more");
-  if (!isFinite(topP) || topP <= 0 || topP > 1) throw problem("needs a topP above 0 and at most 1");
-  if (!isFinite(seed)) throw problem("needs a finite number as seed");
-  if (maxTokens !== undefined && !(Number.isSafeInteger(maxTokens) && Number(maxTokens) > 0)) {
-    throw problem("needs a positive whole number as maxTokens");
+  for (const [name, { expected, holds }] of Object.entries(SAMPLING)) {
+    const value = numbers[name];
+    if (value === undefined || (typeof value === "number" && holds(value))) continue;
+    throw problem(`needs ${expected} as its ${name}`);
   }
   if (signal !== undefined && !(signal instanceof AbortSignal)) {
     throw problem("needs an AbortSignal as its signal");
   }
-}
-
-function isFinite(value: unknown): value is number {
-  return Number.isFinite(value);
 }
 
 function problem(text: string): KitError {

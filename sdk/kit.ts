@@ -6,7 +6,7 @@ const BRAND = Symbol.for("kit.project");
 
 /** The part of a project that the `kit` command and the page use. */
 export interface Kit {
-  readonly trainer: Trainer | null;
+  readonly trainer: Trainer | undefined;
 }
 
 /**
@@ -27,8 +27,8 @@ export function createKit(options: { trainer?: Trainer } = {}): Kit {
       `createKit: unknown option "${unknown}". It takes trainer: createKit({ trainer }).`,
     );
   }
-  const { trainer = null } = options;
-  if (trainer !== null && !isTrainer(trainer)) {
+  const { trainer } = options;
+  if (trainer !== undefined && !isTrainer(trainer)) {
     throw new KitError(
       "OPTION_INVALID",
       `createKit: "trainer" must be what createTrainer(...) returns, but is ${inspect(trainer, { depth: 0 })}.`,

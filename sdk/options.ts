@@ -74,8 +74,8 @@ export function checkOptions(options: TrainerOptions): CheckedOptions {
   const result = v.safeParse(optionsSchema, options, { abortEarly: true });
   if (!result.success) throw new KitError("OPTION_INVALID", describeIssue(result.issues[0]));
   const { name, engine: _engine, callbacks: _callbacks, abortSignal, ...rest } = result.output;
-  const { saveTotalLimit = null, loadBestModelAtEnd = false, ...others } = rest;
-  const { metricForBestModel = "evalLoss", earlyStoppingPatience = null, ...more } = others;
+  const { saveTotalLimit, loadBestModelAtEnd = false, ...others } = rest;
+  const { metricForBestModel = "evalLoss", earlyStoppingPatience, ...more } = others;
   const { resume = false, ...asked } = more;
   const ends = { saveTotalLimit, loadBestModelAtEnd, metricForBestModel, earlyStoppingPatience };
   refuseContradictions(asked, ends);

@@ -106,7 +106,7 @@ function changedOptions({ directory }: Resumable, config: JobConfig): string[] {
   if (!before) return [];
   const now = JSON.parse(JSON.stringify(config)) as Record<string, unknown>;
   return Object.entries(IS_DECISIVE).flatMap(([name, isDecisive]) =>
-    isDecisive && !isDeepStrictEqual(before[name], now[name]) ? [name] : [],
+    isDecisive && !isDeepStrictEqual(before[name] ?? undefined, now[name]) ? [name] : [],
   );
 }
 

@@ -99,7 +99,7 @@ function ask(options: ManifestReaderOptions, signal: AbortSignal): Promise<Manif
       }),
     );
     child.once("exit", (code, name) =>
-      settle({ error: describeEarlyExit(DEFAULT_ENTRY, code, name) }),
+      settle({ error: describeEarlyExit(DEFAULT_ENTRY, code ?? undefined, name ?? undefined) }),
     );
   });
 }

@@ -23,10 +23,10 @@ export const CONFIG: JobConfig = {
     },
     { name: "embedded" },
   ),
-  saveTotalLimit: null,
+  saveTotalLimit: undefined,
   loadBestModelAtEnd: false,
   metricForBestModel: "evalLoss",
-  earlyStoppingPatience: null,
+  earlyStoppingPatience: undefined,
   resume: false,
 };
 

@@ -46,7 +46,7 @@ export function spawnModule(code: string, args: string[] = [], before = ":"): Sp
 
 /** Whether a process runs; one that ended and that nobody has waited for does not. */
 export function isRunning(pid: number): boolean {
-  if (describeOwner(pid).startTime === null) return false;
+  if (describeOwner(pid).startTime === undefined) return false;
   return !/\) [ZX] /.test(readFileSync(`/proc/${pid}/stat`, "utf8"));
 }
 

@@ -45,7 +45,7 @@ export function dropOptimizer(path: string): void {
 export function readTrainedState(
   path: string,
   shape: LlamaShape,
-  lora: LoraConfig | null,
+  lora: LoraConfig | undefined,
 ): TrainedState {
   const adapter = readConfig(join(path, "adapter_config.json"), "optional");
   const saved = adapter ? adapterOf(adapter)?.lora : shapeOf(readConfig(join(path, "config.json")));

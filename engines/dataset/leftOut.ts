@@ -12,7 +12,7 @@ export interface LeftOut {
   /** Tokens of the longest row that is left out. */
   needed: number;
   /** The option, if it is set. */
-  maxLength: number | null;
+  maxLength: number | undefined;
   /** The model's, in tokens. */
   context: number;
   /** Set for a model that starts from random weights, whose context can be changed. */
@@ -23,7 +23,7 @@ export interface LeftOut {
 export function keepLeftOut(found: LeftOut): string | undefined {
   const { rows, leftOut, needed, maxLength, context, shape } = found;
   if (leftOut <= MANY * (rows + leftOut)) return undefined;
-  const option = maxLength === null ? "" : `maxLength: ${needed}`;
+  const option = maxLength === undefined ? "" : `maxLength: ${needed}`;
   if (needed <= context) return option;
   if (needed > MOST_CONTEXT) return `shorten the longest, which has ${needed} tokens`;
   const model = shape

@@ -5,8 +5,8 @@ import { KitError } from "../../protocol/error.ts";
  * @param maxLength as asked for; null means the model's context
  * @throws KitError `CONFIG_INVALID` when it exceeds the context
  */
-export function rowLimit(maxLength: number | null, context: number): number {
-  if (maxLength === null) return context;
+export function rowLimit(maxLength: number | undefined, context: number): number {
+  if (maxLength === undefined) return context;
   if (maxLength <= context) return maxLength;
   throw new KitError(
     "CONFIG_INVALID",

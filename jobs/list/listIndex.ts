@@ -1,5 +1,6 @@
 import { join } from "node:path";
-import { readJson, writeFileAtomically } from "../../disk/file.ts";
+import { writeFileAtomically } from "../../disk/file.ts";
+import { readJson } from "../../disk/json.ts";
 import { type Job, isFinal, isJobStatus } from "../../protocol/job.ts";
 import { isTime } from "../jobFile.ts";
 import { type Proof, holds } from "../jobReader.ts";

@@ -33,3 +33,8 @@ function isPlainPath(path: string): boolean {
   if (/[\x00-\x1f\x7f\\%]/.test(decoded)) return false;
   return !decoded.split("/").some((segment) => segment === "." || segment === "..");
 }
+
+/** The byte that a query or a header asks to resume from; 0, the start, for anything else. */
+export function byteOffset(text: string | string[] | undefined): number {
+  return typeof text === "string" && /^\d{1,15}$/.test(text) ? Number(text) : 0;
+}

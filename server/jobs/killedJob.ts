@@ -1,6 +1,7 @@
 import { openLog } from "../../jobs/log.ts";
 import { readLogTail } from "../../jobs/logTail.ts";
 import { type Owner, ownerState } from "../../disk/owner.ts";
+import { isRecord } from "../../protocol/isRecord.ts";
 import type { JobStore } from "../../jobs/store.ts";
 import { unfinishedJobsOf } from "./unfinishedJobs.ts";
 
@@ -25,6 +26,6 @@ function cancel(path: string): void {
 }
 
 function lastStep(path: string): number {
-  const steps = readLogTail(path).map(({ data }) => (data as { step?: unknown } | null)?.step);
+  const steps = readLogTail(path).map(({ data }) => (isRecord(data) ? data.step : undefined));
   return steps.findLast((step) => typeof step === "number") ?? 0;
 }

@@ -10,7 +10,7 @@ import { HISTORY, RESUME_FROM, THINNED } from "../../protocol/http.ts";
 import type { Exchange, ServerContext } from "../context.ts";
 import { type FramePart, frame, framesOf, sharedFrames } from "../jobs/frames.ts";
 import { closeSignal, sendError, writeChunk } from "../http/respond.ts";
-import { targetOf } from "../http/target.ts";
+import { byteOffset, targetOf } from "../http/target.ts";
 import { createOwnerWatch } from "../jobs/ownerWatch.ts";
 
 const RETRY_MS = 2_000;
@@ -31,7 +31,7 @@ export async function getJobEvents(
   const path = jobs.logPath(id);
   const lastEventId = request.headers["last-event-id"];
   const { query } = targetOf(request);
-  const from = resumeOffset(path, lastEventId ?? query.get(RESUME_FROM));
+  const from = resumeOffset(path, lastEventId ?? query.get(RESUME_FROM) ?? undefined);
   let offset = from;
   const hasEnded = jobs.hasEnded(id);
   if (hasEnded && lastEventId !== undefined && from > 0 && from === sizeOf(path)) {
@@ -101,9 +101,8 @@ function unrecordedFailure(error: string): string {
 }
 
 /** Where to resume after this id; the start for an id that is not from this log. */
-function resumeOffset(path: string, lastEventId: string | string[] | null): number {
-  if (typeof lastEventId !== "string" || !/^\d{1,15}$/.test(lastEventId)) return 0;
-  const offset = Number(lastEventId);
+function resumeOffset(path: string, lastEventId: string | string[] | undefined): number {
+  const offset = byteOffset(lastEventId);
   return isRecordBoundary(path, offset) ? offset : 0;
 }
 

@@ -4,7 +4,7 @@ import { RESUME_FROM, RESUME_RUN, RUN_HEADER, RUN_STATUS_HEADER } from "../../pr
 import type { Route } from "../context.ts";
 import { closeSignal, sendError, writeChunk } from "../http/respond.ts";
 import type { Run } from "../run/runner.ts";
-import { targetOf } from "../http/target.ts";
+import { byteOffset, targetOf } from "../http/target.ts";
 
 const MOST_TRIES = 3;
 
@@ -42,15 +42,11 @@ export const getTrain: Route = async ({ runner, admitStream }, { request, respon
     isAdmitted ||= admitStream(response);
     if (!isAdmitted) return;
     const isKnown = run.id !== "" && run.id === query.get(RESUME_RUN);
-    const from = isKnown ? byteOf(query.get(RESUME_FROM)) : 0;
+    const from = isKnown ? byteOffset(query.get(RESUME_FROM) ?? undefined) : 0;
     const output = await run.output(closeSignal(response), from);
     if (output || tries === MOST_TRIES) return streamOutput(run, response, output);
   }
 };
-
-function byteOf(text: string | null): number {
-  return text !== null && /^\d{1,15}$/.test(text) ? Number(text) : 0;
-}
 
 async function streamOutput(run: Run, response: ServerResponse, output: Output): Promise<void> {
   response.writeHead(200, {

@@ -1,5 +1,6 @@
 import { join } from "node:path";
-import { readJson, writeFileAtomically } from "../../disk/file.ts";
+import { writeFileAtomically } from "../../disk/file.ts";
+import { readRecord } from "../../disk/json.ts";
 import { type RunEnd, isRunEnd } from "../../protocol/http.ts";
 import { runDirectory } from "./record.ts";
 
@@ -11,8 +12,8 @@ interface EndRecord {
 
 /** How a run ended; undefined when nothing recorded it, as when it was killed. */
 export function readRunEnd(project: string, id: string): RunEnd | undefined {
-  const record = readJson(endPath(project)) as Partial<EndRecord> | null | undefined;
-  return record?.id === id && isRunEnd(record.status) ? record.status : undefined;
+  const record: Partial<Record<keyof EndRecord, unknown>> = readRecord(endPath(project)) ?? {};
+  return record.id === id && isRunEnd(record.status) ? record.status : undefined;
 }
 
 export function writeRunEnd(project: string, id: string, status: RunEnd): void {

@@ -1,7 +1,9 @@
 import { lutimesSync } from "node:fs";
-import { join } from "node:path";
-import { isFolder, readJson, statsOf, writeFileAtomically } from "../../disk/file.ts";
+import { dirname, join } from "node:path";
+import { isFolder, statsOf, writeFileAtomically } from "../../disk/file.ts";
+import { readRecord } from "../../disk/json.ts";
 import { type Owner, describeOwner } from "../../disk/owner.ts";
+import { RUN_OUTPUT } from "../../protocol/http.ts";
 
 const UUID = /^[0-9a-f-]{36}$/;
 /** Passes a run its id and server. */
@@ -20,13 +22,13 @@ export interface RunRecord {
   server: Owner;
 }
 
-export function runDirectory(project: string): string {
-  return join(project, ".kit", "run");
-}
-
 /** The last run's output. */
 export function outputPath(project: string): string {
-  return join(runDirectory(project), "output.log");
+  return join(project, RUN_OUTPUT);
+}
+
+export function runDirectory(project: string): string {
+  return dirname(outputPath(project));
 }
 
 /** A run's output until the run is recorded. */
@@ -41,7 +43,7 @@ function recordPath(project: string): string {
 export function readRunRecord(project: string): RunRecord | undefined {
   const directory = runDirectory(project);
   if (!isFolder(directory)) return undefined;
-  const record = readJson(recordPath(project)) as Partial<RunRecord> | null | undefined;
+  const record = readRecord(recordPath(project)) as Partial<RunRecord> | undefined;
   if (!record?.owner || !record.server) return undefined;
   // The id becomes a header.
   const id = UUID.test(String(record.id)) ? String(record.id) : "";

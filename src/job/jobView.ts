@@ -1,5 +1,6 @@
 import { type LossPoint, thin } from "../../protocol/curve.ts";
 import { FINAL_STATUS, isFinalEvent } from "../../protocol/event.ts";
+import { EVENT_LOG_LINES } from "../../protocol/http.ts";
 import { type JobStatus, isFinal } from "../../protocol/job.ts";
 import type { StreamFrame } from "../api/jobStream.ts";
 import { isRecord } from "../../protocol/isRecord.ts";
@@ -41,8 +42,6 @@ export const EMPTY_JOB_VIEW: JobView = {
   error: "",
   offset: -1,
 };
-
-export const EVENT_LOG_LINES = 50;
 
 /**
  * Something that happened on the stream. `owner back` withdraws a presumed failure: the owner reports

@@ -1,6 +1,6 @@
 import { defineStore } from "pinia";
 import { computed, ref, shallowRef } from "vue";
-import type { RunEnd } from "../../protocol/http.ts";
+import { type RunEnd, RUN_OUTPUT } from "../../protocol/http.ts";
 import { RequestError, sentence } from "../api/request.ts";
 import { type RunOutput, attachToRun, startRun } from "../api/train.ts";
 import { useManifest } from "./manifest.ts";
@@ -11,7 +11,7 @@ const REATTACH_INTERVAL_MS = 3_000;
 /** The HTTP status when too many clients read the output. Retrying helps: some will leave. */
 const TOO_MANY = 429;
 
-const LOST = "Lost the connection to the run. Its whole output is in .kit/run/output.log.";
+const LOST = `Lost the connection to the run. Its whole output is in ${RUN_OUTPUT}.`;
 
 /** The project's last run, started by this page or found by it. */
 export const useTraining = defineStore("training", () => {

@@ -68,11 +68,15 @@ test.each([
 );
 
 test.each([
-  ["infer", "infer({ prompt: `1`, temperature: -1 })", "infer needs a temperature of 0 or more."],
+  [
+    "infer",
+    "infer({ prompt: `1`, temperature: -1 })",
+    "infer needs a number of at least 0 as its temperature.",
+  ],
   [
     "infer, later",
     "new Promise((go) => setTimeout(go)).then(() => infer({ prompt: `1`, maxTokens: 0 }))",
-    "infer needs a positive whole number as maxTokens.",
+    "infer needs a whole number of at least 1 as its maxTokens.",
   ],
   [
     "infer, on its thread",

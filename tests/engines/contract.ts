@@ -101,7 +101,7 @@ export function describeEngine(name: string, createEngine: () => Engine): void {
       const dataset = { type: "jsonl", path: "nowhere.jsonl" } as const;
       const config = engine.prepare({ dataset, maxSteps: 7, seed: undefined });
       expect(config).toMatchObject({ engine: { name: engine.name }, dataset, maxSteps: 7 });
-      expect(config).toMatchObject({ model: "kit/nano", batchSize: 32, seed: 42, lora: null });
+      expect(config).toMatchObject({ model: "kit/nano", batchSize: 32, seed: 42, lora: undefined });
       expect(JSON.parse(JSON.stringify(config))).toEqual(config);
     });
 

@@ -40,10 +40,10 @@ test.each(["cosine", "linear", "constant"] as const)(
 );
 
 test.each([
-  [{ maxSteps: 7, numTrainEpochs: null }, 7],
-  [{ maxSteps: null, numTrainEpochs: 1 }, 13],
-  [{ maxSteps: null, numTrainEpochs: 2.5 }, 32],
-  [{ maxSteps: null, numTrainEpochs: 0.001 }, 1],
+  [{ maxSteps: 7, numTrainEpochs: undefined }, 7],
+  [{ maxSteps: undefined, numTrainEpochs: 1 }, 13],
+  [{ maxSteps: undefined, numTrainEpochs: 2.5 }, 32],
+  [{ maxSteps: undefined, numTrainEpochs: 0.001 }, 1],
 ])("how many steps %j are over 100 rows, 2 × 4 a step", (length, steps) => {
   expect(stepCount({ ...length, batchSize: 4, gradientAccumulationSteps: 2 }, 100)).toBe(steps);
 });

@@ -67,7 +67,7 @@ test("an owner that is proven to be alive holds its lease, however long it stand
   pass(10 * SILENCE_MS);
   expect(check()).toBe("held");
   // Without its start time, the pid may be another process's.
-  writeFileSync(path, JSON.stringify({ owner: { ...owner, startTime: null }, renewal: 0 }));
+  writeFileSync(path, JSON.stringify({ owner: { ...owner, startTime: undefined }, renewal: 0 }));
   pass(SILENCE_MS + 1);
   expect(check()).toBe("silent");
   await sleeper.kill();

@@ -33,15 +33,15 @@ describe("createTrainer's options", () => {
       engine: { name: "embedded", simd: availableSimd() },
       model: "kit/nano",
       dataset: { type: "jsonl", path: "/project/data.jsonl" },
-      lora: null,
+      lora: undefined,
       maxSteps: 400,
-      numTrainEpochs: null,
-      evalDataset: null,
-      evalSplit: null,
+      numTrainEpochs: undefined,
+      evalDataset: undefined,
+      evalSplit: undefined,
       evalSteps: 100,
       batchSize: 32,
       gradientAccumulationSteps: 1,
-      maxLength: null,
+      maxLength: undefined,
       learningRate: 0.004,
       lrSchedulerType: "cosine",
       warmupSteps: 20,
@@ -50,10 +50,10 @@ describe("createTrainer's options", () => {
       loggingSteps: 5,
       saveSteps: 100,
       seed: 42,
-      saveTotalLimit: null,
+      saveTotalLimit: undefined,
       loadBestModelAtEnd: false,
       metricForBestModel: "evalLoss",
-      earlyStoppingPatience: null,
+      earlyStoppingPatience: undefined,
       resume: false,
     });
   });
@@ -101,7 +101,7 @@ describe("createTrainer's options", () => {
 
   it("train for epochs in place of steps", () => {
     const { config } = checkOptions({ ...least, numTrainEpochs: 2.5 });
-    expect(config).toMatchObject({ numTrainEpochs: 2.5, maxSteps: null });
+    expect(config).toMatchObject({ numTrainEpochs: 2.5, maxSteps: undefined });
   });
 
   it("give a checkpoint and its adapter lower learning rates, unless one is asked for", () => {
@@ -301,8 +301,8 @@ describe("createKit", () => {
   const call = createKit as (options: unknown) => unknown;
 
   it("exposes no trainer when it is given none", () => {
-    expect(createKit().trainer).toBeNull();
-    expect(createKit({}).trainer).toBeNull();
+    expect(createKit().trainer).toBeUndefined();
+    expect(createKit({}).trainer).toBeUndefined();
   });
 
   it("exposes the trainer it is given", () => {

@@ -35,7 +35,7 @@ describe("start", () => {
     expect(file).toMatchObject({
       id: jobId,
       name: "tiny",
-      config: { seed: 7, dataset: { path: join(project, "data.jsonl") }, lora: null },
+      config: { seed: 7, dataset: { path: join(project, "data.jsonl") } },
     });
     await trainer.wait();
   });

@@ -1,13 +1,11 @@
-import { type VueWrapper, enableAutoUnmount, flushPromises, mount } from "@vue/test-utils";
+import { type VueWrapper, flushPromises, mount } from "@vue/test-utils";
 import { createPinia, setActivePinia } from "pinia";
-import { afterEach, vi } from "vitest";
+import { vi } from "vitest";
 import type { Component } from "vue";
 import { type Router, createMemoryHistory } from "vue-router";
 import { type RunEnd, RUN_HEADER, RUN_STATUS_HEADER } from "../../protocol/http.ts";
 import type { Job, JobStatus } from "../../protocol/job.ts";
 import { createPageRouter } from "../../src/router.ts";
-
-enableAutoUnmount(afterEach);
 
 type Answer = () => Response | Promise<Response>;
 

@@ -21,7 +21,7 @@ export interface Resumed extends Place {
 export function readResumed(
   path: string | undefined,
   shape: LlamaShape,
-  lora: LoraConfig | null,
+  lora: LoraConfig | undefined,
 ): Resumed {
   if (path === undefined) return { step: 0, tokens: 0, data: "", losses: [], logs: [] };
   const state = readTrainedState(path, shape, lora);

@@ -1,4 +1,4 @@
-import type { EventData } from "../../../protocol/event.ts";
+import type { EventData, Measured } from "../../../protocol/event.ts";
 
 type Log = EventData["training.log"];
 
@@ -74,6 +74,6 @@ export function createStepLog(
 /** float32 holds no more digits. */
 const DIGITS = 7;
 
-function rounded(value: number): number | null {
+function rounded(value: number): Measured {
   return Number.isFinite(value) ? Number(value.toPrecision(DIGITS)) : null;
 }

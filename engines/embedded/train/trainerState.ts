@@ -62,7 +62,7 @@ function historyOf(log: Log): object[] {
 }
 
 function isEvaluated({ evalDataset, evalSplit }: TrainConfig): boolean {
-  return evalDataset !== null || evalSplit !== null;
+  return evalDataset !== undefined || evalSplit !== undefined;
 }
 
 /** Where a training resumes, from its `trainer_state.json`; undefined if it isn't one of ours. */

@@ -27,7 +27,7 @@ export function readTrainingData(
     const evaluation = readDataset(evalDataset.path, maxLength, { onNote });
     return { dataset, training, evaluation };
   }
-  if (evalSplit === null) return { dataset, training };
+  if (evalSplit === undefined) return { dataset, training };
   const isHeldOut = heldOutRows(dataset.rows, evalSplit, seed);
   const part = (mark: number) => ({
     rows: isHeldOut.reduce((count, one) => count + (one === mark ? 1 : 0), 0),

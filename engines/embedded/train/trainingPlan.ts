@@ -19,7 +19,7 @@ export interface TrainingSizes {
   rows: number;
   /** Tokens a row. */
   length: number;
-  lora: LoraConfig | null;
+  lora: LoraConfig | undefined;
   threads: number;
   options: Pick<TrainConfig, "weightDecay" | "maxGradNorm">;
 }
@@ -87,7 +87,7 @@ function placeTraining(arena: Arena, sizes: TrainingSizes, layers: number) {
 }
 
 /** The rank of each update of a block, by the map it belongs to. */
-function ranksOf(lora: LoraConfig | null): Record<MapName, number[]> {
+function ranksOf(lora: LoraConfig | undefined): Record<MapName, number[]> {
   const ranks = (map: MapName) =>
     MAPS[map].filter((name) => lora?.targetModules.includes(name)).map(() => lora?.r ?? 0);
   return { qkv: ranks("qkv"), o: ranks("o"), gateUp: ranks("gateUp"), down: ranks("down") };

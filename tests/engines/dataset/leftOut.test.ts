@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { keepLeftOut } from "../../../engines/dataset/leftOut.ts";
 
 const NANO = { layers: 2, heads: 4, width: 64, context: 256 };
-const FOUND = { rows: 9, leftOut: 11, needed: 600, maxLength: null, context: 256 };
+const FOUND = { rows: 9, leftOut: 11, needed: 600, maxLength: undefined, context: 256 };
 
 test("for a model from scratch, the advice names the context that keeps every row", () => {
   expect(keepLeftOut({ ...FOUND, shape: NANO })).toBe(

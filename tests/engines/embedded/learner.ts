@@ -31,7 +31,7 @@ export function learnerOf(weights: StoredWeights, sizes: Sizes): learning.Learne
 
 /** The memory of that training. */
 export function planOf(weights: StoredWeights, sizes: Sizes): planning.TrainingPlan {
-  const { rows, length, lora = null } = sizes;
+  const { rows, length, lora } = sizes;
   const model = { shape: shapeOf(weights), bfloat16: bfloat16Of(weights) };
   return planTraining({ ...model, rows, length, lora, threads: 1, options: OPTIONS });
 }

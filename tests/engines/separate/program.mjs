@@ -114,7 +114,7 @@ function readHeldOut({ dataset, evalDataset, evalSplit, seed }) {
   const read = ({ path }) => [...readRows(path)].map(spansOf);
   const rows = read(dataset);
   if (evalDataset) return { rows, heldOut: read(evalDataset) };
-  if (evalSplit === null) return { rows };
+  if (evalSplit === undefined) return { rows };
   const isHeldOut = heldOutRows(rows.length, evalSplit, seed);
   const part = (mark) => rows.filter((_, row) => isHeldOut[row] === mark);
   return { rows: part(0), heldOut: part(1) };

@@ -43,7 +43,7 @@ test.each([
 ])(
   "without /proc, a process %s is not taken for a run, and is left alone",
   async (_, startTime, ps) => {
-    const elsewhere = { host: hostname(), bootId: null, pidNamespace: null };
+    const elsewhere = { host: hostname(), bootId: undefined, pidNamespace: undefined };
     const owner = { ...elsewhere, pid: startStranger(), startTime };
     const server = { ...elsewhere, pid: 4_000_000, startTime };
     const record = JSON.stringify({ id: "", owner, server });

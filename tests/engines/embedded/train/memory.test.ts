@@ -24,12 +24,17 @@ const OPTIONS = { weightDecay: 0.01, maxGradNorm: 1 };
 const LORA: LoraConfig = { r: 3, alpha: 6, targetModules: ["q_proj", "v_proj", "down_proj"] };
 const [ROWS, LENGTH] = [3, 7];
 
-function planOf(shape: ModelShape, rows: number, length: number, lora: LoraConfig | null = null) {
+function planOf(shape: ModelShape, rows: number, length: number, lora?: LoraConfig) {
   return planTraining({ shape, rows, length, lora, threads: 1, options: OPTIONS });
 }
 
 /** Takes steps, and counts the arrays whose guard words were written over. */
-function overwritten(shape: LlamaShape, rows: number, length: number, lora: LoraConfig | null) {
+function overwritten(
+  shape: LlamaShape,
+  rows: number,
+  length: number,
+  lora: LoraConfig | undefined,
+) {
   const base = toBfloat16(tinyWeights(1, shape));
   const bfloat16 = new Set(Object.keys(base));
   const sizes = { shape, bfloat16, rows, length, lora, threads: 1, options: OPTIONS };
@@ -60,7 +65,7 @@ function overwritten(shape: LlamaShape, rows: number, length: number, lora: Lora
   return guards.filter((words) => words.some((word) => word !== GUARD)).length;
 }
 
-test.each([null, LORA])("a step writes to no place outside of its arrays: %j", (lora) => {
+test.each([undefined, LORA])("a step writes to no place outside of its arrays: %j", (lora) => {
   expect(overwritten(TINY, ROWS, LENGTH, lora)).toBe(0);
 });
 
@@ -71,7 +76,7 @@ test("nor does one of twenty random shapes", () => {
     const heads = upTo(4);
     const shape = { layers: upTo(3), heads, width: 2 * heads * upTo(9), context: 64 };
     const tieWordEmbeddings = i % 2 === 0;
-    const lora = i % 3 === 0 ? { ...LORA, r: upTo(9) } : null;
+    const lora = i % 3 === 0 ? { ...LORA, r: upTo(9) } : undefined;
     const [rows, length] = [upTo(5), upTo(40)];
     const found = overwritten({ ...shape, tieWordEmbeddings }, rows, length, lora);
     expect(found, JSON.stringify([shape, rows, length, lora])).toBe(0);

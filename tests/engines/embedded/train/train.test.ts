@@ -99,7 +99,7 @@ test("a loss that is logged is the mean of the steps since the log before", asyn
   expect(rest).toBeCloseTo(mean, 5);
 });
 
-test.each([null, LORA])(
+test.each([undefined, LORA])(
   "the gradients of 2 batches of 16 rows are those of one of 32: %j",
   async (lora) => {
     const some = { lora, maxSteps: 20, loggingSteps: 1, saveSteps: 20 };

@@ -1,0 +1,41 @@
+import { readFileSync } from "node:fs";
+import { isRecord } from "../protocol/isRecord.ts";
+import { stampOf, usePlain } from "./file.ts";
+
+/** A file's JSON, and its stamp from before it was read. */
+export interface StampedJson {
+  /** Undefined when it is longer than `most` bytes or does not parse. */
+  value: unknown;
+  stamp: string;
+}
+
+/** A longer file isn't Kit's. */
+const MOST_BYTES = 1024 * 1024;
+
+/** Undefined when the file is missing or unreadable. */
+export function readStampedJson(path: string, most = MOST_BYTES): StampedJson | undefined {
+  return usePlain<StampedJson | undefined>(path, undefined, (file, stats) => {
+    const text = stats.size > most ? "" : readFileSync(file, "utf8");
+    return { value: parseJson(text), stamp: stampOf(stats) };
+  });
+}
+
+/** The file's JSON, or undefined when it is missing, longer than `most` bytes or does not parse. */
+export function readJson(path: string, most?: number): unknown {
+  return readStampedJson(path, most)?.value;
+}
+
+/** The JSON object that a file holds; undefined when it holds none. */
+export function readRecord(path: string): Record<string, unknown> | undefined {
+  const value = readJson(path);
+  return isRecord(value) ? value : undefined;
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    // Torn by a crash of the machine, or not ours.
+    return undefined;
+  }
+}
