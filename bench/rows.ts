@@ -1,7 +1,8 @@
 import type { Row } from "./row.ts";
 import { infer, memory, train } from "./rows/engine.ts";
 import { clients, latency } from "./rows/follow.ts";
-import { changedList, coldGrowth, coldList, unchangedList } from "./rows/jobsList.ts";
+import { coldGrowth, coldList } from "./rows/coldList.ts";
+import { changedList, unchangedList } from "./rows/warmList.ts";
 import { gemm } from "./rows/gemm.ts";
 import { liveJob } from "./rows/liveJob.ts";
 import { longJob, longJobGrowth } from "./rows/longJob.ts";

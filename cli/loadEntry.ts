@@ -3,7 +3,7 @@ import { KitError } from "../protocol/error.ts";
 import type { ObservableTrainer } from "../sdk/trainer.ts";
 import { reportError } from "./errors.ts";
 import { EXIT_CODE } from "./exitCode.ts";
-import { loadTrainer } from "./load.ts";
+import { loadTrainer } from "./loadTrainer.ts";
 import { describeThrown, onUncaught } from "./thrown.ts";
 
 /**

@@ -6,7 +6,7 @@ import {
   isModelPath,
 } from "../protocol/trainConfig.ts";
 
-/** What is trained: all of a model with random weights, all of a checkpoint, or an adapter of one. */
+/** A training's kind: all of a model with random weights, all of a checkpoint, or an adapter of one. */
 type Kind = "preset" | "pretrained" | "lora";
 
 const MODEL = "kit/nano";
@@ -27,7 +27,7 @@ const PRESET: TrainingArguments = {
 };
 
 /**
- * What has learned already takes small steps, or it forgets: `TrainingArguments`' rate for a whole
+ * A pretrained model forgets unless its steps are small: `TrainingArguments`' rate for a whole
  * checkpoint, and more for an adapter, which is small and starts at 0.
  */
 const ARGUMENTS: Record<Kind, TrainingArguments> = {

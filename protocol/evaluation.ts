@@ -1,6 +1,6 @@
 import type { Measured } from "./event.ts";
 
-/** What a model's loss on the held-out rows was after a step. */
+/** A model's loss on the held-out rows after a step. */
 export interface Evaluation {
   step: number;
   /** Finite. */

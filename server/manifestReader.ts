@@ -7,7 +7,7 @@ import {
   describeEarlyExit,
   stillLoading,
 } from "../protocol/entry.ts";
-import { type ManifestMessage, isManifestMessage } from "../protocol/manifest.ts";
+import { type ManifestMessage, isManifestMessage } from "../protocol/manifestMessage.ts";
 import { signalGroup } from "./processGroup.ts";
 
 /** Each is a subprocess that builds. More than one, so that a fixed project loads while an old read hangs. */

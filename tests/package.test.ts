@@ -23,7 +23,7 @@ beforeAll(async () => {
   // Without it npm would install into a folder above that has one.
   writeFileSync(join(folder, "package.json"), `{"private":true}\n`);
   packed = await pack(folder);
-  // What follows shows that no install script is needed.
+  // The rest of the test shows that no install script is needed.
   const install = ["install", "--omit=dev", "--ignore-scripts", "--no-audit", "--no-fund"];
   await run(folder, [...NPM, ...install, "--prefer-offline", join(folder, packed.filename)]);
 });

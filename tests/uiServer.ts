@@ -8,7 +8,7 @@ import { createProject } from "./project.ts";
 /** The `kit` command as it is built in `dist/`. */
 export const REAL_KIT = [process.execPath, resolve(import.meta.dirname, "../dist/cli/kit.js")];
 
-/** What the tests' page consists of. */
+/** The files of the tests' page. */
 export const PAGE = {
   "index.html": "<!doctype html><title>Kit</title>",
   "assets/app-1a2b.js": "export {};\n",
@@ -49,7 +49,7 @@ export function openGate(project: string, name: string): void {
   writeFileSync(join(project, name), "");
 }
 
-/** What a response's body consists of, part by part. */
+/** The parts of a response's body. */
 export interface BodyReader {
   /** Reads until this much has arrived, or the body has ended. */
   until: (isEnough: (text: string) => boolean) => Promise<string>;

@@ -17,7 +17,7 @@ const KIT_OF: Record<string, (tarball: string) => string> = {
   bun: (tarball) => `bunx --package ${tarball} kit`,
 };
 
-/** What npm's registry has each tool as. */
+/** Each tool's package in npm's registry. */
 const PACKAGES: Record<string, string> = {
   pnpm: "pnpm@12",
   yarn: "@yarnpkg/cli-dist@4",
@@ -151,13 +151,13 @@ async function openPage(demo: string, words: string, env: Record<string, string 
   }
 }
 
-/** What the page's button does. */
+/** Sends the request of the page's button. */
 async function train(url: string): Promise<void> {
   const output = await (await fetch(`${url}api/train`, { method: "POST" })).text();
   if (!/^completed in /m.test(output)) throw new Error(output);
 }
 
-/** What the instructions of the kernels change. */
+/** Tests whose results depend on the kernels' instructions. */
 const KERNEL_TESTS = ["kernels/product", "kernels/operations", "train/threads"].map(
   (file) => `tests/engines/embedded/${file}.test.ts`,
 );

@@ -1,7 +1,7 @@
 import { messageOf } from "../../protocol/error.ts";
-import type { ManifestMessage } from "../../protocol/manifest.ts";
+import type { ManifestMessage } from "../../protocol/manifestMessage.ts";
 import { buildBundle } from "../bundle.ts";
-import { loadTrainer } from "../load.ts";
+import { loadTrainer } from "../loadTrainer.ts";
 import { enterProject } from "../project.ts";
 import { describeThrown, onUncaught } from "../thrown.ts";
 

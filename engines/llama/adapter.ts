@@ -10,7 +10,7 @@ import {
   projectionShape,
 } from "./weights.ts";
 
-/** What an adapter adapts by default: the query and the value, as in LoRA's paper. */
+/** The default target modules: the query and the value, as in LoRA's paper. */
 export const TARGET_MODULES: readonly Projection[] = ["q_proj", "v_proj"];
 
 /**

@@ -1,6 +1,6 @@
 import type { DatasetPath } from "../../protocol/trainConfig.ts";
 import { nameOf, readRows } from "../dataset/rows.ts";
-import { createReadingNotes } from "../dataset/reading.ts";
+import { createReadingNotes } from "../dataset/readingNotes.ts";
 import { KitError } from "../../protocol/error.ts";
 import { freeMemory } from "../dataset/freeMemory.ts";
 import { type PromptStyle, type Span, spansOf } from "./chat.ts";

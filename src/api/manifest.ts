@@ -1,4 +1,4 @@
-import { isManifest } from "../../protocol/manifest.ts";
+import { isManifest } from "../../protocol/manifestMessage.ts";
 import { type Manifest, ROUTES } from "../../protocol/http.ts";
 import { readResponse, request } from "./request.ts";
 

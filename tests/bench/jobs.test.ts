@@ -5,7 +5,7 @@ import { createJobStore } from "../../jobs/store.ts";
 
 const LIMIT_MS = 60_000;
 
-/** What a row finds in a project that it fills, before it has made a job of its own. */
+/** A project that a row filled, before it has made a job of its own. */
 function fill() {
   return inScope("tiny", LIMIT_MS, (scope) => {
     const project = scope.folder();

@@ -5,7 +5,7 @@ import { createTinyProject, startKit } from "../kit.ts";
 import { spawnModule } from "../process.ts";
 import { createProject } from "../project.ts";
 
-/** What tells that nobody would see a browser, and what tells that somebody would. */
+/** Signs that nobody would see a browser, and signs that somebody would. */
 const SIGNS = ["CI", "SSH_CONNECTION", "SSH_TTY", "REMOTE_CONTAINERS", "CODESPACES"];
 const DISPLAYS = ["DISPLAY", "WAYLAND_DISPLAY"];
 const NONE = Object.fromEntries([...SIGNS, ...DISPLAYS].map((name) => [name, undefined]));

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { hasBrowser } from "../../cli/browser.ts";
-import { loadTrainer } from "../../cli/load.ts";
+import { loadTrainer } from "../../cli/loadTrainer.ts";
 import { createProject } from "../project.ts";
 import { runKit, startKit } from "../kit.ts";
 

@@ -3,7 +3,7 @@ import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
 import { createTinyProject, runKit } from "../kit.ts";
 
-/** What npm's registry could have under the name: each with the files of `node_modules/kit`. */
+/** Packages that npm's registry could have under the name, each with the files of `node_modules/kit`. */
 const OTHERS: Record<string, Record<string, string>> = {
   "with exports of its own": {
     "package.json": `{"name":"kit","version":"2.0.31","type":"module","exports":"./index.js"}`,
@@ -35,7 +35,7 @@ test.each(Object.entries(OTHERS))(
     for (const command of ["build", "start", "manifest"]) {
       const { code, stdout, stderr } = await runKit(project, [command]);
       const isManifest = command === "manifest";
-      // What the page shows, and `kit manifest` tells the server.
+      // The page shows it, and `kit manifest` sends it to the server.
       const said = isManifest ? (JSON.parse(stdout) as { error: string }).error : "";
       expect(isManifest ? `kit: ${said}\n` : stderr).toMatch(SENTENCE);
       expect(code).toBe(isManifest ? 0 : 1);

@@ -9,7 +9,7 @@ const COMMANDS = snippets("sh").flatMap((code) =>
   [...code.matchAll(/npx kit ((?:"[^"]*"|[^"\n])+)/g)].map(([, command = ""]) => command),
 );
 
-/** What the shells of Codespaces know. */
+/** The variables of a Codespaces shell. */
 const CODESPACES = {
   CODESPACE_NAME: "fluffy-robot",
   GITHUB_CODESPACES_PORT_FORWARDING_DOMAIN: "app.github.dev",

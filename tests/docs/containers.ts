@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 
 const DOCUMENT = new URL("../../docs/containers.md", import.meta.url);
 
-/** What stands in `docs/containers.md` in a language. */
+/** The blocks of `docs/containers.md` in a language. */
 export function snippets(language: string): string[] {
   const blocks = readFileSync(DOCUMENT, "utf8").matchAll(/^```(\w+)\n([^]*?)^```$/gm);
   return [...blocks].filter(([, found]) => found === language).map(([, , code = ""]) => code);

@@ -101,7 +101,7 @@ function patternOf(message: ts.Expression | undefined): RegExp {
   return exactly([escape(text.head.text), ...rest].join(""));
 }
 
-/** What a constant of the same file is declared with. */
+/** The value of a constant of the same file. */
 function valueOf(name: ts.Expression): ts.Expression | undefined {
   let value: ts.Expression | undefined;
   const visit = (node: ts.Node) => {

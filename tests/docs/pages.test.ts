@@ -33,7 +33,7 @@ function template(path: string): string {
   return readFileSync(join(TEMPLATE, path), "utf8");
 }
 
-/** What every project of these tests has besides its snippets. */
+/** The files of every project of these tests, besides its snippets. */
 function addKit(project: string): string {
   mkdirSync(join(project, "node_modules"), { recursive: true });
   symlinkSync(ROOT, join(project, "node_modules/kit"));
@@ -89,7 +89,7 @@ function createBench(project: string, page = addKit(project)) {
     const [, into] = /^cd (.*)$/.exec(line) ?? [];
     if (into !== undefined) folder = join(folder, into);
     else if (line === "npx kit ui") await openUi();
-    // What npm would bring is here already; tests/package.test.ts installs for real.
+    // npm's part is here already; tests/package.test.ts installs for real.
     else if (!line.startsWith("npm ")) await shell(own(line));
   }
 

@@ -72,7 +72,7 @@ export function expectValid(schema: Schema, value: unknown, what: string): void 
   expect({ what, value, errors: isValid ? [] : validate.errors }).toMatchObject({ errors: [] });
 }
 
-/** What Node adds by itself. */
+/** Added by Node itself. */
 const OWN_HEADERS = ["date", "connection", "keep-alive", "transfer-encoding", "content-length"];
 
 /** Fails unless an answer has the status, headers, content type and body that the reference says. */

@@ -38,7 +38,7 @@ export function rowsOf(page: string, heading?: string): string[][] {
     );
 }
 
-/** What stands between backticks, fenced blocks left out. */
+/** Text between backticks, without fenced blocks. */
 export function codeIn(text = ""): string[] {
   const prose = text.replace(/^```[\s\S]*?^```$/gm, "");
   return [...prose.matchAll(/`([^`]+)`/g)].map(([, code = ""]) => code);

@@ -2,7 +2,7 @@ import { createConnection } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
 import { statusesIn } from "../rawHttp.ts";
 
-/** What became of requests, in counts. */
+/** How many requests ended in each way. */
 export interface RequestCounts {
   requests: number;
   /** Answers by the first digit of their status. */
@@ -11,7 +11,7 @@ export interface RequestCounts {
   aborted: number;
 }
 
-/** What a client does on a connection of its own. */
+/** A client's work on a connection of its own. */
 interface Visit {
   bytes: string;
   requests: number;

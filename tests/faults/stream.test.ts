@@ -15,7 +15,7 @@ import { type Frame, openGate, parseFrames, standIn, startServer } from "../uiSe
 import { createRandom } from "./random.ts";
 import { LONGER, repeated, reportFault } from "./table.ts";
 
-/** What the log holds, as the frames that it should become. */
+/** The frames that the log's records should become. */
 function framesOf(log: string): Frame[] {
   let end = 0;
   const lines = readFileSync(log, "utf8").split("\n").slice(0, -1);

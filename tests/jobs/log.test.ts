@@ -20,7 +20,7 @@ async function collect(batches: AsyncIterable<PlacedRecord[]>): Promise<PlacedRe
   return records;
 }
 
-/** What a finished log holds from an offset on. */
+/** The records of a finished log from an offset on. */
 async function readAll(path: string, from = 0): Promise<PlacedRecord[]> {
   return collect(followLog(path, { from, ended: () => true }));
 }

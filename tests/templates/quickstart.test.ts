@@ -47,7 +47,7 @@ const SHORT_MONTHS = monthNames("short");
 const SUFFIXES: Record<string, string> = { one: "st", two: "nd", few: "rd", other: "th" };
 const ORDINALS = new Intl.PluralRules("en", { type: "ordinal" });
 
-/** What a prompt says, read without the script that wrote it. */
+/** A prompt's meaning, read without the script that wrote it. */
 function readDate(prompt: string) {
   const matches = Object.entries(PATTERNS).flatMap(([format, pattern]) => {
     const groups = pattern.exec(prompt)?.groups;

@@ -55,7 +55,7 @@ function createHost(options: ts.CompilerOptions): ts.CompilerHost {
   return host;
 }
 
-/** What `tsc --noEmit -p` finds in a project; nothing if all is well. */
+/** The errors that `tsc --noEmit -p` finds in a project. */
 export function typecheck(project: string): string {
   const path = join(project, "tsconfig.json");
   const { config } = ts.readConfigFile(path, (file) => ts.sys.readFile(file));

@@ -29,7 +29,7 @@ try {
   process.stdin.destroy();
 }
 
-/** What a training begins with, and what it says then. */
+/** The state that a training begins with, and its first event. */
 function begin(config, resumeFrom) {
   const source = resolveModel(config.model);
   const start = resumeFrom

@@ -25,7 +25,7 @@ export function squares(count: i32, x: usize, partials: usize): void {
   }
 }
 
-/** What a step of AdamW takes from one element to the next. */
+/** The constants of a step of AdamW, the same for every element. */
 let scale: f32 = 1, rate: f32 = 0, kept: f32 = 1, root: f32 = 1;
 let beta1: f32 = 0, beta2: f32 = 0, epsilon: f32 = 0;
 

@@ -59,7 +59,7 @@ export function loadOne(from: usize, half: bool): f32 {
 /** 1.5 · 2^23: added to a small number, it leaves that number's nearest integer in the lowest bits. */
 const ROUND: f32 = 12582912;
 
-/** What `exp` takes from memory: V8 makes a constant vector anew at each use, from integers. */
+/** The constants of `exp`, in memory: V8 builds a constant vector from integers at each use. */
 const EXP = memory.data<f32>([
   88.0, -87.3, 1.44269504088896341, ROUND, 2.1219444e-4, -0.693359375,
   1.9875691500e-4, 1.3981999507e-3, 8.3334519073e-3, 4.1665795894e-2, 1.6666665459e-1, 5.0000001201e-1, 1.0,

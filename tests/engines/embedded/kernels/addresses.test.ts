@@ -13,7 +13,7 @@ const MOST_PAGES = 65536;
 const LINE = 64;
 const SIZE = 40;
 
-/** What kernels of each kind make of the same numbers in arrays from an address on. */
+/** The results of each kind of kernel on the same numbers, in arrays from an address on. */
 function results(memory: WebAssembly.Memory, from: number): Float32Array[] {
   let end = from;
   function place(bytes: number): number {

@@ -7,7 +7,7 @@ import { jsonl, scratchDirectory, scratchFile } from "../scratch.ts";
 
 const LORA = { r: 2, alpha: 4, targetModules: ["q_proj", "down_proj"] };
 
-/** What must be the same: each log after step 40, and the files of the last checkpoint. */
+/** Must be the same in both: each log after step 40, and the files of the last checkpoint. */
 function resultOf({ events, directory }: Run, lora: boolean) {
   const read = (name: string) =>
     readFileSync(join(directory, "artifacts/step-100", name), "base64");

@@ -126,7 +126,7 @@ test("the loss falls on a task that can be learned", async () => {
   expect(rest.at(-1)).toBeLessThan(0.8);
 });
 
-/** What a run says and leaves whose learning rate rises until it breaks the weights. */
+/** The events and files of a run whose learning rate rises until it breaks the weights. */
 async function diverge(config: Partial<TrainConfig>) {
   const directory = scratchDirectory();
   const events: string[] = [];

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { createReadingNotes } from "../../../engines/dataset/reading.ts";
+import { createReadingNotes } from "../../../engines/dataset/readingNotes.ts";
 
 /** The notes on a file that is read for some seconds, at 1,000 rows and 1 MB a second. */
 function notesOf(seconds: number, fileBytes: number): string[] {

@@ -1,14 +1,11 @@
-import { execFileSync } from "node:child_process";
-import { rmSync, writeFileSync } from "node:fs";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { ask } from "../ask.ts";
 import { ratioAtMost } from "../goals.ts";
 import type { OwnedJob } from "../../jobs/ownedJob.ts";
-import { COMPLETED, STARTED, fillWithJobs, ownJob } from "../jobs.ts";
-import { program } from "../places.ts";
+import { COMPLETED, STARTED, expectJobs, fillWithJobs, ownJob } from "../jobs.ts";
 import type { Row } from "../row.ts";
-import { type Scope, inScope } from "../scope.ts";
 import { startBareServer, startKitUi } from "../server.ts";
 import { alternate, inTurn, median } from "../statistics.ts";
 
@@ -17,64 +14,8 @@ const POLLS = { full: 101, quick: 31, tiny: 1 };
 const RUNS = { full: 7, quick: 7, tiny: 1 };
 /** A page polls for hours; until a server has answered some changes its code is still being compiled. */
 const WARM_UP_JOBS = 8;
-const LIMIT_MS = 30_000;
 /** A folder's modification time is reliable once its last change is this long ago. */
 const SETTLE_MS = 2_100;
-
-export const coldList: Row = {
-  number: 3,
-  work: "`GET /api/jobs`, 10,000 jobs, first",
-  baseline: "reading their `job.json` with `readFileSync`",
-  async measure(scope) {
-    const cold = fillCold(scope, scope.pick(JOBS));
-    const without = await measureCold(scope, cold, "without the index");
-    const figures = await measureCold(scope, cold);
-    return [
-      { ...figures, unit: "ms", goal: ratioAtMost(1.5) },
-      { part: "without the index", ...without, unit: "ms" },
-    ];
-  },
-};
-
-interface ColdProject {
-  project: string;
-  count: number;
-  /** A file that names every `job.json`, one a line. */
-  names: string;
-}
-
-function fillCold(scope: Scope, count: number): ColdProject {
-  const project = scope.folder();
-  const paths = fillWithJobs(scope, project, count);
-  const names = join(project, "paths");
-  writeFileSync(names, paths.join("\n"));
-  return { project, count, names };
-}
-
-/**
- * The first answer of a new process, against a new process that reads the files. Each leaves the
- * index for the next; the first is not counted.
- */
-async function measureCold(
-  scope: Scope,
-  { project, count, names }: ColdProject,
-  without?: "without the index",
-) {
-  return alternate(
-    {
-      ours: () =>
-        inScope(scope.size, LIMIT_MS, async (inner) => {
-          if (without) rmSync(join(project, ".kit", "jobs-index.json"), { force: true });
-          const { url } = await startKitUi(inner, project);
-          const { ms, body } = await ask(`${url}api/jobs`);
-          expectJobs(body, count);
-          return ms;
-        }),
-      baseline: () => Number(execFileSync(process.execPath, [program("readFiles"), names])),
-    },
-    scope.pick({ full: 7, quick: 7, tiny: 1 }),
-  );
-}
 
 export const changedList: Row = {
   number: 4,
@@ -158,31 +99,3 @@ export const unchangedList: Row = {
     return [{ ...figures, unit: "ms", goal: ratioAtMost(1.5) }];
   },
 };
-
-export const coldGrowth: Row = {
-  number: 18,
-  work: "row 3 as jobs grow tenfold",
-  baseline: "a tenth of them",
-  async measure(scope) {
-    const counts = scope.pick({
-      full: [100, 1_000, 10_000],
-      quick: [10, 100, 1_000],
-      tiny: [1, 10],
-    });
-    const figures: number[] = [];
-    for (const count of counts)
-      figures.push((await measureCold(scope, fillCold(scope, count))).ours);
-    return counts.slice(1).map((count, n) => ({
-      part: `${count.toLocaleString("en")} jobs`,
-      ours: figures[n + 1] ?? NaN,
-      baseline: figures[n],
-      unit: "ms" as const,
-      goal: ratioAtMost(10),
-    }));
-  },
-};
-
-function expectJobs(body: Buffer, least: number): void {
-  const { jobs } = JSON.parse(body.toString()) as { jobs: unknown[] };
-  if (jobs.length < least) throw new Error(`There are ${jobs.length} jobs of ${least}.`);
-}
