@@ -18,6 +18,10 @@ export type ErrorCode =
   | "MODEL_UNKNOWN"
   | "MODEL_INVALID"
   | "REQUEST_INVALID"
+  // A model of the hub
+  | "HUB_INVALID"
+  | "HUB_UNREACHABLE"
+  | "MODEL_REFUSED"
   // A dataset and a training
   | "DATASET_UNREADABLE"
   | "DATASET_INVALID"

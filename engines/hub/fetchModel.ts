@@ -1,0 +1,54 @@
+import { cannotWrite } from "../../protocol/cannotWrite.ts";
+import { KitError, isKitError } from "../../protocol/error.ts";
+import { type HubModel, openCache } from "./hubCache.ts";
+import { type HubListing, listFiles } from "./hubListing.ts";
+import { type HubName, isCommit } from "./hubName.ts";
+import { type HubSettings, hubSettings } from "./hubSettings.ts";
+import { downloadModel } from "./modelDownload.ts";
+
+export interface FetchOptions {
+  /** Aborting ends a download at once; what has come is kept for the next. */
+  signal?: AbortSignal | undefined;
+  /** Takes a line for people on a download. */
+  onNote?: ((text: string) => void) | undefined;
+  /** Default: the environment's. */
+  settings?: HubSettings;
+}
+
+/**
+ * Finds a model of the hub on this disk, and downloads what is missing of it to the folder that all
+ * tools share. A branch is asked for each time, a commit only once. When the hub can't be asked, a
+ * model that is here is good enough.
+ * @throws KitError `HUB_UNREACHABLE`, `HUB_INVALID`, `MODEL_UNKNOWN`, `MODEL_REFUSED`,
+ * `MODEL_INVALID`, `CANNOT_WRITE`
+ */
+export async function fetchModel(name: HubName, options: FetchOptions = {}): Promise<HubModel> {
+  const { signal = new AbortController().signal, onNote = () => undefined } = options;
+  const { settings = hubSettings() } = options;
+  const cache = openCache(settings.cache, name.repo);
+  const found = cache.find(name.revision);
+  if (found && (isCommit(name.revision) || settings.isOffline)) return found;
+  if (settings.isOffline) {
+    throw new KitError(
+      "HUB_UNREACHABLE",
+      `HF_HUB_OFFLINE is set, and ${name.repo} at ${name.revision} is not in ${settings.cache}. Remove the variable to download the model.`,
+    );
+  }
+  const request = { settings, name, signal };
+  let listing: HubListing;
+  try {
+    listing = await listFiles(request);
+  } catch (error) {
+    signal.throwIfAborted();
+    if (!found || !isKitError(error)) throw error;
+    onNote(`warning: ${error.message}\n  using ${name.repo} at ${found.commit}, which is here`);
+    return found;
+  }
+  try {
+    return await downloadModel(request, listing, cache, onNote);
+  } catch (error) {
+    signal.throwIfAborted();
+    if (isKitError(error)) throw error;
+    throw cannotWrite(`download ${name.repo} to ${settings.cache}`, error);
+  }
+}

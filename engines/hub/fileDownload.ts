@@ -1,0 +1,85 @@
+import { createHash } from "node:crypto";
+import { createReadStream } from "node:fs";
+import { open } from "node:fs/promises";
+import { pipeline } from "node:stream/promises";
+import { setTimeout as delay } from "node:timers/promises";
+import { isKitError } from "../../protocol/error.ts";
+import { remove, sizeOf } from "./hubCache.ts";
+import { type HubFile, strange } from "./hubListing.ts";
+import { type HubRequest, askHub, unreachable } from "./hubRequest.ts";
+
+/** Tries in a row that bring nothing. */
+const MOST_FAILURES = 5;
+const FIRST_PAUSE_MS = 250;
+
+export interface FileDownload extends HubRequest {
+  url: string;
+  file: HubFile;
+  /** Where the file grows. */
+  path: string;
+  /** Takes how many bytes of the file are there. */
+  onBytes: (bytes: number) => void;
+}
+
+/**
+ * Downloads a file, goes on after each cut, and checks its hash. It goes on from what is there, and
+ * leaves it there when it rejects.
+ * @throws KitError `HUB_UNREACHABLE`, `HUB_INVALID`, `MODEL_REFUSED` or `MODEL_UNKNOWN`
+ */
+export async function downloadFile(download: FileDownload): Promise<void> {
+  const { file, path, signal } = download;
+  const isContinued = sizeOf(path) > 0;
+  await downloadAll(download);
+  signal.throwIfAborted();
+  if ((await hashOf(path, file)) === file.hash) return;
+  remove(path);
+  // Its first part may have been damaged.
+  if (isContinued) return downloadFile(download);
+  throw strange(download, `sent another ${file.name} than it lists`);
+}
+
+async function downloadAll(download: FileDownload): Promise<void> {
+  const { file, path, signal } = download;
+  for (let failures = 0; ;) {
+    const from = sizeOf(path);
+    if (from === file.size && from > 0) return;
+    try {
+      return await downloadRest(download, from < file.size ? from : 0);
+    } catch (error) {
+      if (!isKitError(error) || error.code !== "HUB_UNREACHABLE") throw error;
+      failures = sizeOf(path) > from ? 1 : failures + 1;
+      if (failures === MOST_FAILURES) throw error;
+      await delay(FIRST_PAUSE_MS * 2 ** (failures - 1), undefined, { signal });
+    }
+  }
+}
+
+/** Appends what comes after the first `from` bytes, or writes all of it. */
+async function downloadRest(download: FileDownload, from: number): Promise<void> {
+  const { url, file, path, onBytes } = download;
+  const request = { ...download, from };
+  const { isRest, parts } = await askHub(url, request);
+  const output = await open(path, isRest ? "a" : "w");
+  try {
+    let bytes = isRest ? from : 0;
+    for await (const part of parts()) {
+      bytes += part.length;
+      if (bytes > file.size) throw strange(download, `sent more than the size of ${file.name}`);
+      await output.appendFile(part);
+      onBytes(bytes);
+    }
+    if (bytes < file.size) throw unreachable(request, new Error(`${file.name} was cut`));
+    // The disk has it before it has its name.
+    await output.sync();
+  } finally {
+    await output.close();
+  }
+}
+
+/** As the hub names the file: git hashes a small one with its size. */
+async function hashOf(path: string, { hash, size }: HubFile): Promise<string> {
+  const isLarge = hash.length === 64;
+  const digest = isLarge ? createHash("sha256") : createHash("sha1").update(`blob ${size}\0`);
+  await pipeline(createReadStream(path), digest);
+  return digest.digest("hex");
+}

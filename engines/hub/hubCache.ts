@@ -1,0 +1,101 @@
+import { randomUUID } from "node:crypto";
+import {
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { dirname, join, relative } from "node:path";
+import { isCommit } from "./hubName.ts";
+import { CONFIG_FILE, weightFiles } from "./modelFiles.ts";
+
+/** A model's files on this disk. */
+export interface HubModel {
+  /** Absolute path of the folder with links to them. */
+  directory: string;
+  commit: string;
+}
+
+/**
+ * The files of a repository on this disk, as Python's `huggingface_hub` lays them out: each once in
+ * `blobs`, by its hash, with links from `snapshots/<commit>/<path>`; `refs/<branch>` holds the commit
+ * that a branch led to. Source: huggingface.co/docs/huggingface_hub/guides/manage-cache.
+ * @param cache absolute path of the folder of all repositories
+ */
+export function openCache(cache: string, repo: string) {
+  const name = `models--${repo.replace("/", "--")}`;
+  const folder = join(cache, name);
+  const snapshotPath = (commit: string) => join(folder, "snapshots", commit);
+  const blobPath = (hash: string) => join(folder, "blobs", hash);
+  const refPath = (revision: string) => join(folder, "refs", revision);
+
+  function commitOf(revision: string): string | undefined {
+    if (isCommit(revision)) return revision;
+    try {
+      const commit = readFileSync(refPath(revision), "utf8").trim();
+      return isCommit(commit) ? commit : undefined;
+    } catch {
+      // It was never asked for.
+      return undefined;
+    }
+  }
+
+  return {
+    snapshotPath,
+    blobPath,
+    /** Of a download that was cut. Not Python's name, because its older versions would append to it. */
+    partialPath: (hash: string) => blobPath(`${hash}.kit.incomplete`),
+    /** Beside Python's lock of the file, which Node has no call for: both rename whole files into place. */
+    lockPath: (hash: string) => join(cache, ".locks", name, `${hash}.kit.lock`),
+
+    /** The model as a revision was when it was last asked for; undefined unless all of it is there. */
+    find(revision: string): HubModel | undefined {
+      const commit = commitOf(revision);
+      const directory = commit && snapshotPath(commit);
+      if (!commit || !directory || !existsSync(join(directory, CONFIG_FILE))) return undefined;
+      const weights = weightFiles(directory);
+      const isWhole =
+        weights.length > 0 && weights.every((file) => existsSync(join(directory, file)));
+      return isWhole ? { directory, commit } : undefined;
+    },
+
+    /** Gives a whole blob its name in a commit. */
+    link(commit: string, file: string, hash: string): void {
+      const path = join(snapshotPath(commit), file);
+      mkdirSync(dirname(path), { recursive: true });
+      const own = `${path}.${randomUUID()}`;
+      try {
+        symlinkSync(relative(dirname(path), blobPath(hash)), own);
+      } catch (error) {
+        if (!["EPERM", "ENOSYS"].includes((error as NodeJS.ErrnoException).code ?? "")) throw error;
+        // Windows links for administrators and developers alone. Python moves the file, too.
+        renameSync(blobPath(hash), own);
+      }
+      renameSync(own, path);
+    },
+
+    remember(revision: string, commit: string): void {
+      if (revision === commit || commitOf(revision) === commit) return;
+      const path = refPath(revision);
+      mkdirSync(dirname(path), { recursive: true });
+      const own = `${path}.${randomUUID()}.tmp`;
+      writeFileSync(own, commit);
+      renameSync(own, path);
+    },
+  };
+}
+
+export type HubCache = ReturnType<typeof openCache>;
+
+/** Bytes of a file, 0 without one. */
+export function sizeOf(path: string): number {
+  return statSync(path, { throwIfNoEntry: false })?.size ?? 0;
+}
+
+export function remove(path: string): void {
+  rmSync(path, { force: true });
+}

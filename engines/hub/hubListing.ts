@@ -1,0 +1,90 @@
+import { KitError } from "../../protocol/error.ts";
+import { isRecord } from "../../protocol/isRecord.ts";
+import { isCommit } from "./hubName.ts";
+import { type HubAnswer, type HubRequest, askHub } from "./hubRequest.ts";
+
+/** A file of a repository. */
+export interface HubFile {
+  name: string;
+  /** In bytes. */
+  size: number;
+  /** Of a large file its SHA-256, else git's SHA-1. */
+  hash: string;
+}
+
+/** A revision of a repository. */
+export interface HubListing {
+  commit: string;
+  /** Those at the top, where a model lies. */
+  files: HubFile[];
+}
+
+/** The longest lists have some thousand files of about 300 bytes. */
+const MOST_BYTES = 16 * 2 ** 20;
+const HASH = /^([0-9a-f]{40}|[0-9a-f]{64})$/;
+
+/**
+ * Asks the hub what a revision is and has.
+ * @throws KitError `HUB_UNREACHABLE`, `HUB_INVALID`, `MODEL_REFUSED` or `MODEL_UNKNOWN`
+ */
+export async function listFiles(request: HubRequest): Promise<HubListing> {
+  const { settings, name } = request;
+  const revision = encodeURIComponent(name.revision);
+  const url = `${settings.endpoint}/api/models/${name.repo}/revision/${revision}?blobs=true`;
+  const listed = await readJson(await askHub(url, request));
+  const { sha, siblings } = isRecord(listed) ? listed : {};
+  if (typeof sha !== "string" || !isCommit(sha) || !Array.isArray(siblings)) {
+    throw strange(request, "does not answer as a hub does");
+  }
+  return { commit: sha, files: siblings.flatMap((sibling) => fileOf(sibling, request)) };
+}
+
+/** None for a file in a folder. */
+function fileOf(sibling: unknown, request: HubRequest): HubFile[] {
+  const { rfilename: name, size, blobId, lfs } = isRecord(sibling) ? sibling : {};
+  if (typeof name !== "string" || !isInside(name)) {
+    throw strange(request, `names a file ${JSON.stringify(name)}, which no repository can have`);
+  }
+  if (name.includes("/")) return [];
+  const hash = isRecord(lfs) ? lfs["sha256"] : blobId;
+  if (typeof hash !== "string" || !HASH.test(hash) || !isSize(size)) {
+    throw strange(request, `does not say the size and hash of ${name}`);
+  }
+  return [{ name, size, hash }];
+}
+
+/** Whether it is a path below the repository, without control characters. */
+function isInside(name: string): boolean {
+  return (
+    !/[\\\u0000-\u001f]/.test(name) &&
+    name.split("/").every((part) => !["", ".", ".."].includes(part))
+  );
+}
+
+function isSize(value: unknown): value is number {
+  return Number.isSafeInteger(value) && Number(value) >= 0;
+}
+
+/** Undefined for what is not JSON, such as the page of a network's login. */
+async function readJson({ parts }: HubAnswer): Promise<unknown> {
+  const read: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const part of parts()) {
+    bytes += part.length;
+    if (bytes > MOST_BYTES) return undefined;
+    read.push(part);
+  }
+  try {
+    return JSON.parse(Buffer.concat(read).toString());
+  } catch {
+    return undefined;
+  }
+}
+
+/** The hub, or whoever answers in its place, says what cannot be. */
+export function strange({ settings }: { settings: { endpoint: string } }, what: string): KitError {
+  return new KitError(
+    "HUB_INVALID",
+    `${settings.endpoint} ${what}. Check HF_ENDPOINT and the network, and try again.`,
+  );
+}

@@ -1,0 +1,129 @@
+import { KitError, messageOf } from "../../protocol/error.ts";
+import type { HubName } from "./hubName.ts";
+import type { HubSettings } from "./hubSettings.ts";
+
+export interface HubRequest {
+  settings: HubSettings;
+  /** What the request is about, for its errors. */
+  name: HubName;
+  signal: AbortSignal;
+  /** Bytes that are here already, so that only the rest is asked for. */
+  from?: number;
+}
+
+export interface HubAnswer {
+  /** Whether it holds the rest alone. */
+  isRest: boolean;
+  /** Its body. @throws KitError `HUB_UNREACHABLE` when it is cut, or nothing comes for too long */
+  parts: () => AsyncGenerator<Uint8Array>;
+}
+
+/** Characters of a hub's own message that are shown. */
+const SHOWN_LENGTH = 200;
+
+/**
+ * Sends a GET request to the hub. A redirect to another origin does not get the token: `fetch` drops it.
+ * @throws KitError `HUB_UNREACHABLE`, `MODEL_REFUSED` or `MODEL_UNKNOWN`
+ */
+export async function askHub(url: string, request: HubRequest): Promise<HubAnswer> {
+  const { settings, from = 0 } = request;
+  const silence = new AbortController();
+  const signal = AbortSignal.any([request.signal, silence.signal]);
+  const headers = {
+    // The sizes and hashes are those of the files as they are.
+    "accept-encoding": "identity",
+    "user-agent": "kit",
+    ...(settings.token && { authorization: `Bearer ${settings.token}` }),
+    ...(from > 0 && { range: `bytes=${from}-` }),
+  };
+
+  async function inTime<T>(step: Promise<T>): Promise<T> {
+    const end = () =>
+      silence.abort(new Error(`it sent nothing for ${settings.timeoutMs / 1000} s`));
+    const timer = setTimeout(end, settings.timeoutMs);
+    try {
+      return await step;
+    } catch (error) {
+      request.signal.throwIfAborted();
+      throw unreachable(request, error);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  async function* partsOf({ body }: Response): AsyncGenerator<Uint8Array> {
+    const reader = body?.getReader();
+    try {
+      while (reader) {
+        const read = await inTime(reader.read());
+        if (read.done) return;
+        yield read.value as Uint8Array;
+      }
+    } finally {
+      silence.abort();
+    }
+  }
+
+  const response = await inTime(fetch(url, { headers, signal }));
+  if (response.ok) return { isRest: response.status === 206, parts: () => partsOf(response) };
+  silence.abort();
+  throw refusal(response, request);
+}
+
+/** The hub did not answer, or stopped in the middle. */
+export function unreachable({ settings, name }: HubRequest, error: unknown): KitError {
+  const { host } = new URL(settings.endpoint);
+  return new KitError(
+    "HUB_UNREACHABLE",
+    `Cannot download ${name.repo} from ${host}: ${reasonOf(error)}. Check the network, set HF_ENDPOINT to a mirror, or copy the model's folder here and name its path.`,
+    { cause: error },
+  );
+}
+
+/** `fetch` says only that it failed, and hides why in its cause. */
+function reasonOf(error: unknown): string {
+  const { cause } = error as Error;
+  if (!(cause instanceof Error)) return messageOf(error);
+  return cause.message || ((cause as NodeJS.ErrnoException).code ?? messageOf(error));
+}
+
+function refusal({ status, headers }: Response, { settings, name }: HubRequest): KitError {
+  const { endpoint, token } = settings;
+  const { repo, revision } = name;
+  const code = headers.get("x-error-code");
+  if (code === "GatedRepo") {
+    return new KitError(
+      "MODEL_REFUSED",
+      `${repo} is gated. Open ${endpoint}/${repo} to accept its terms, and set HF_TOKEN to a token of that account.`,
+    );
+  }
+  if (code === "RevisionNotFound") {
+    return new KitError(
+      "MODEL_UNKNOWN",
+      `${repo} has no revision "${revision}". Name a branch, tag or commit that ${endpoint}/${repo} lists.`,
+    );
+  }
+  if (status === 401 && token !== undefined && code !== "RepoNotFound") {
+    return new KitError(
+      "MODEL_REFUSED",
+      `${endpoint} does not know the token. Set HF_TOKEN to one from ${endpoint}/settings/tokens.`,
+    );
+  }
+  if (status === 401 || status === 404) {
+    return new KitError(
+      "MODEL_UNKNOWN",
+      `There is no model ${repo} at ${endpoint}, or it is private. Check its name, set HF_TOKEN for a private one, or write "./${repo}" for a folder.`,
+    );
+  }
+  if (status === 403) {
+    const said = headers.get("x-error-message")?.slice(0, SHOWN_LENGTH) ?? "403";
+    return new KitError(
+      "MODEL_REFUSED",
+      `${endpoint} does not let this token read ${repo} (${said}). Set HF_TOKEN to one that may.`,
+    );
+  }
+  return new KitError(
+    "HUB_UNREACHABLE",
+    `${endpoint} answered ${status} for ${repo}. Try again later.`,
+  );
+}

@@ -1,0 +1,86 @@
+import { readFileSync } from "node:fs";
+import { homedir } from "node:os";
+import { join } from "node:path";
+import { KitError } from "../../protocol/error.ts";
+
+type Environment = Record<string, string | undefined>;
+
+/** What the environment says about the hub, by the variables of Python's `huggingface_hub`. */
+export interface HubSettings {
+  /** Without a slash at the end. */
+  endpoint: string;
+  /** Folder of all models on this machine, which other tools share. */
+  cache: string;
+  token: string | undefined;
+  isOffline: boolean;
+  /** How long the hub may stay silent, in ms. */
+  timeoutMs: number;
+}
+
+const ENDPOINT = "https://huggingface.co";
+const TIMEOUT_S = 10;
+
+/**
+ * Reads `HF_ENDPOINT`, `HF_HUB_CACHE`, `HF_HOME`, `XDG_CACHE_HOME`, `HF_TOKEN`, `HF_TOKEN_PATH`,
+ * `HF_HUB_DISABLE_IMPLICIT_TOKEN`, `HF_HUB_OFFLINE`, `TRANSFORMERS_OFFLINE` and
+ * `HF_HUB_DOWNLOAD_TIMEOUT`, and the token's file.
+ * Source: huggingface.co/docs/huggingface_hub/package_reference/environment_variables.
+ * @throws KitError `CONFIG_INVALID` for an `HF_ENDPOINT` that is no address
+ */
+export function hubSettings(env: Environment = process.env): HubSettings {
+  const folder = (name: string, otherwise: string) => expand(env[name] || otherwise, env);
+  const home = folder(
+    "HF_HOME",
+    join(env["XDG_CACHE_HOME"] || join(homedir(), ".cache"), "huggingface"),
+  );
+  const cache = folder("HF_HUB_CACHE", env["HUGGINGFACE_HUB_CACHE"] || join(home, "hub"));
+  const withoutToken = isTrue(env["HF_HUB_DISABLE_IMPLICIT_TOKEN"]);
+  return {
+    endpoint: endpointOf(env["HF_ENDPOINT"] || ENDPOINT),
+    cache,
+    token: withoutToken ? undefined : tokenOf(env, folder("HF_TOKEN_PATH", join(home, "token"))),
+    isOffline: isTrue(env["HF_HUB_OFFLINE"] || env["TRANSFORMERS_OFFLINE"]),
+    timeoutMs: (Number(env["HF_HUB_DOWNLOAD_TIMEOUT"]) || TIMEOUT_S) * 1000,
+  };
+}
+
+function endpointOf(text: string): string {
+  if (/^https?:$/.test(protocolOf(text))) return text.replace(/\/+$/, "");
+  throw new KitError(
+    "CONFIG_INVALID",
+    `HF_ENDPOINT must be an address such as ${ENDPOINT}, but is "${text}".`,
+  );
+}
+
+function protocolOf(text: string): string {
+  return URL.canParse(text) ? new URL(text).protocol : "";
+}
+
+function tokenOf(env: Environment, path: string): string | undefined {
+  const named = env["HF_TOKEN"] || env["HUGGING_FACE_HUB_TOKEN"];
+  return (named ?? readToken(path)).trim() || undefined;
+}
+
+/** Empty without one: public models need none. */
+function readToken(path: string): string {
+  try {
+    return readFileSync(path, "utf8");
+  } catch {
+    // Nobody has logged in here.
+    return "";
+  }
+}
+
+function isTrue(value: string | undefined): boolean {
+  return ["1", "ON", "YES", "TRUE"].includes(value?.toUpperCase() ?? "");
+}
+
+/** As Python's `expanduser` and `expandvars`. */
+function expand(path: string, env: Environment): string {
+  return path
+    .replace(/^~(?=[\\/]|$)/, homedir())
+    .replace(
+      /\$(?:(\w+)|\{(\w+)\})/g,
+      (all, name: string, braced: string) => env[name ?? braced] ?? all,
+    );
+}

@@ -1,0 +1,104 @@
+import { existsSync, mkdirSync, renameSync } from "node:fs";
+import { statfs } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { KitError } from "../../protocol/error.ts";
+import { lockDownload } from "./downloadLock.ts";
+import { createDownloadNotes, megabytes } from "./downloadNotes.ts";
+import { downloadFile } from "./fileDownload.ts";
+import { type HubCache, type HubModel, sizeOf } from "./hubCache.ts";
+import type { HubFile, HubListing } from "./hubListing.ts";
+import type { HubRequest } from "./hubRequest.ts";
+import { companionFiles, firstFiles, hasWeights, weightFiles } from "./modelFiles.ts";
+
+/** Downloads the files of a model that the cache lacks, and no others of its repository. */
+export async function downloadModel(
+  request: HubRequest,
+  { commit, files }: HubListing,
+  cache: HubCache,
+  onNote: (text: string) => void,
+): Promise<HubModel> {
+  const { settings, name } = request;
+  const { repo } = name;
+  const directory = cache.snapshotPath(commit);
+  const listed = files.map((file) => file.name);
+
+  /** Those that are not here yet. Links those that are here of another commit. */
+  function missing(names: string[]): HubFile[] {
+    return names.flatMap((wanted) => {
+      if (existsSync(join(directory, wanted))) return [];
+      const file = files.find((one) => one.name === wanted);
+      if (!file) throw indexDamaged(repo);
+      if (!existsSync(cache.blobPath(file.hash))) return [file];
+      cache.link(commit, file.name, file.hash);
+      return [];
+    });
+  }
+
+  async function fetchAll(wanted: HubFile[], onBytes: (bytes: number) => void): Promise<void> {
+    let before = 0;
+    for (const file of wanted) {
+      await fetchFile(file, (bytes) => onBytes(before + bytes));
+      before += file.size;
+    }
+  }
+
+  async function fetchFile(file: HubFile, onBytes: (bytes: number) => void): Promise<void> {
+    const { hash } = file;
+    const [blob, path] = [cache.blobPath(hash), cache.partialPath(hash)];
+    const url = `${settings.endpoint}/${repo}/resolve/${commit}/${encodeURIComponent(file.name)}`;
+    const onWait = () => onNote(`waiting for another process that downloads ${repo}`);
+    const lock = await lockDownload(cache.lockPath(hash), { signal: request.signal, onWait });
+    try {
+      mkdirSync(dirname(blob), { recursive: true });
+      if (!existsSync(blob)) {
+        const seen = (bytes: number) => {
+          lock.beat();
+          onBytes(bytes);
+        };
+        await downloadFile({ ...request, url, file, path, onBytes: seen });
+        renameSync(path, blob);
+      }
+      cache.link(commit, file.name, hash);
+    } finally {
+      lock.release();
+    }
+  }
+
+  async function assertRoom(wanted: HubFile[]): Promise<void> {
+    const bytes = wanted.reduce(
+      (sum, { size, hash }) => sum + size - sizeOf(cache.partialPath(hash)),
+      0,
+    );
+    const { bavail, bsize } = await statfs(directory);
+    if (bytes <= bavail * bsize) return;
+    throw new KitError(
+      "CANNOT_WRITE",
+      `${repo} takes ${megabytes(bytes)}, but ${settings.cache} has room for ${megabytes(bavail * bsize)}. Free disk space, or set HF_HUB_CACHE to a folder on a larger disk.`,
+    );
+  }
+
+  if (!hasWeights(listed)) {
+    throw new KitError(
+      "MODEL_INVALID",
+      `${repo} has no model.safetensors with a config.json. Use a model that is published so; an adapter's base, if it is one.`,
+    );
+  }
+  await fetchAll(missing(firstFiles(listed)), () => undefined);
+  const weights = weightFiles(directory);
+  if (weights.length === 0) throw indexDamaged(repo);
+  const rest = missing([...companionFiles(listed), ...weights]);
+  if (rest.length > 0) {
+    await assertRoom(rest);
+    const all = rest.reduce((sum, { size }) => sum + size, 0);
+    await fetchAll(rest, createDownloadNotes(repo, all, onNote));
+  }
+  cache.remember(name.revision, commit);
+  return { directory, commit };
+}
+
+function indexDamaged(repo: string): KitError {
+  return new KitError(
+    "MODEL_INVALID",
+    `The index of ${repo}'s weights is damaged, or names files that are not there. Use another revision or model.`,
+  );
+}

@@ -1,0 +1,389 @@
+import {
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readFileSync,
+  readdirSync,
+  readlinkSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
+import type { ServerResponse } from "node:http";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { fetchModel } from "../../../engines/hub/fetchModel.ts";
+import { hubSettings } from "../../../engines/hub/hubSettings.ts";
+import { fillDisk, mountDisk } from "../../disk.ts";
+import { sha256 } from "../../hub/answers.ts";
+import { type Hub, type HubRepo, type HubRequest, startHub } from "../../hub/server.ts";
+import { scratchDirectory } from "../embedded/scratch.ts";
+
+const REPO = "org/tiny";
+const WEIGHTS = Buffer.alloc(300_000, "weights");
+const FILES = {
+  "config.json": `{"model_type":"llama"}`,
+  "tokenizer.json": "{}",
+  "model.safetensors": WEIGHTS,
+  "pytorch_model.bin": "pickled",
+  "README.md": "# Tiny",
+  "original/model.safetensors": "other",
+};
+const NEEDED = ["config.json", "model.safetensors", "tokenizer.json"];
+const FOLDER = "hub/models--org--tiny";
+const PARTIAL = `${FOLDER}/blobs/${sha256(WEIGHTS)}.kit.incomplete`;
+
+interface Cache {
+  home: string;
+  fetch: (more?: {
+    revision?: string;
+    signal?: AbortSignal;
+    repo?: string;
+  }) => ReturnType<typeof fetchModel>;
+  notes: string[];
+}
+
+async function hubOf(repo: Partial<HubRepo> = {}): Promise<Hub> {
+  const hub = await startHub({ [REPO]: { files: FILES, ...repo } });
+  onTestFinished(hub.close);
+  return hub;
+}
+
+/** A machine's cache, and fetches into it. */
+function cacheOf(
+  { endpoint }: { endpoint: string },
+  env: Record<string, string> = {},
+  home = scratchDirectory(),
+): Cache {
+  const settings = hubSettings({ HF_ENDPOINT: endpoint, HF_HOME: home, ...env });
+  const notes: string[] = [];
+  const onNote = (text: string) => void notes.push(text);
+  return {
+    ...{ home, notes },
+    fetch: ({ revision = "main", repo = REPO, signal } = {}) =>
+      fetchModel({ repo, revision }, { settings, signal, onNote }),
+  };
+}
+
+/** Of the model's weights, where large files lie. */
+function isWeights({ to, path }: HubRequest): boolean {
+  return to === "storage" && path.includes("model.safetensors");
+}
+
+/** Sends the beginning of the weights from a byte on; the rest never comes. */
+function sendPart(response: ServerResponse, from = 0, to = 100_000): void {
+  const range = { "Content-Range": `bytes ${from}-${WEIGHTS.length - 1}/${WEIGHTS.length}` };
+  response.writeHead(from ? 206 : 200, { "Content-Length": WEIGHTS.length - from, ...range });
+  response.write(WEIGHTS.subarray(from, to));
+}
+
+test("downloads what a model needs, and no more, as Python lays it out", async () => {
+  const hub = await hubOf();
+  const { home, fetch, notes } = cacheOf(hub);
+  const { directory, commit } = await fetch();
+  expect(commit).toBe(hub.head(REPO));
+  expect(directory).toBe(join(home, FOLDER, "snapshots", commit));
+  expect(readdirSync(directory).toSorted()).toEqual(NEEDED);
+  expect(readFileSync(join(directory, "model.safetensors"))).toEqual(WEIGHTS);
+  expect(readlinkSync(join(directory, "model.safetensors"))).toBe(`../../blobs/${sha256(WEIGHTS)}`);
+  // As `git hash-object` names it.
+  expect(readlinkSync(join(directory, "tokenizer.json"))).toBe(
+    "../../blobs/9e26dfeeb6e641a33dae4961196235bdb965b21b",
+  );
+  expect(readFileSync(join(home, FOLDER, "refs/main"), "utf8")).toBe(commit);
+  expect(readdirSync(join(home, FOLDER, "blobs"))).toHaveLength(NEEDED.length);
+  expect(notes).toEqual(["downloading org/tiny, 0.3 MB"]);
+});
+
+test("asks for a branch once more, for a commit never again, and downloads nothing twice", async () => {
+  const hub = await hubOf();
+  const { home, fetch } = cacheOf(hub);
+  const { commit } = await fetch();
+  const asked = hub.requests.length;
+  expect((await fetch()).commit).toBe(commit);
+  expect((await fetch({ revision: commit })).commit).toBe(commit);
+  expect(hub.requests.slice(asked).map(({ path }) => path)).toEqual([
+    "/api/models/org/tiny/revision/main?blobs=true",
+  ]);
+  const newer = hub.commit(REPO, { ...FILES, "config.json": `{"model_type":"llama2"}` });
+  expect((await fetch()).commit).toBe(newer);
+  expect(hub.requests.filter(isWeights)).toHaveLength(1);
+  expect(
+    lstatSync(join(home, FOLDER, "snapshots", newer, "model.safetensors")).isSymbolicLink(),
+  ).toBe(true);
+  expect((await fetch({ revision: commit })).commit).toBe(commit);
+});
+
+test("takes another branch, whose name may have slashes", async () => {
+  const hub = await hubOf();
+  const id = hub.commit(REPO, { ...FILES, "config.json": "{}" }, "refs/pr/1");
+  const { home, fetch } = cacheOf(hub);
+  expect((await fetch({ revision: "refs/pr/1" })).commit).toBe(id);
+  expect(readFileSync(join(home, FOLDER, "refs/refs/pr/1"), "utf8")).toBe(id);
+});
+
+test("takes the shards that an index lists", async () => {
+  const index = (names: string[]) =>
+    JSON.stringify({ weight_map: Object.fromEntries(names.map((name, i) => [`${i}`, name])) });
+  const [one, two] = ["model-1-of-2.safetensors", "model-2-of-2.safetensors"];
+  const { "model.safetensors": _, ...others } = FILES;
+  const shards = { [one]: "1", [two]: "2", "consolidated.safetensors": "3" };
+  const files = { ...others, ...shards, "model.safetensors.index.json": index([one, two, one]) };
+  const hub = await hubOf({ files });
+  const { fetch } = cacheOf(hub);
+  expect(readdirSync((await fetch()).directory).toSorted()).toEqual(
+    ["config.json", one, two, "model.safetensors.index.json", "tokenizer.json"].toSorted(),
+  );
+  for (const name of ["../../secret", "/etc/passwd", "model-3-of-2.safetensors", 7]) {
+    hub.commit(REPO, { ...files, "model.safetensors.index.json": index([name as string]) });
+    await expect(fetch()).rejects.toThrow(
+      /^The index of org\/tiny's weights is damaged, or names .* Use another revision/,
+    );
+  }
+});
+
+test("goes on after a cut, and after the process that was cut", async () => {
+  const hub = await hubOf();
+  const { home, fetch } = cacheOf(hub);
+  hub.intercept = (request, response) => {
+    if (!isWeights(request)) return false;
+    // Once more at the byte that it has, and then no more.
+    const from = Number(/\d+/.exec(request.range ?? "0")?.[0]);
+    if (from < 200_000) sendPart(response, from, from + 100_000);
+    setImmediate(() => response.destroy());
+    return true;
+  };
+  await expect(fetch()).rejects.toMatchObject({
+    code: "HUB_UNREACHABLE",
+    message: expect.stringMatching(
+      /^Cannot download org\/tiny from 127.0.0.1:\d+: .* Check the network/,
+    ),
+  });
+  expect(readFileSync(join(home, PARTIAL)).length).toBe(200_000);
+  hub.intercept = () => false;
+  hub.requests.length = 0;
+  const { directory } = await fetch();
+  expect(readFileSync(join(directory, "model.safetensors"))).toEqual(WEIGHTS);
+  expect(hub.requests.find(isWeights)?.range).toBe("bytes=200000-");
+  expect(existsSync(join(home, PARTIAL))).toBe(false);
+});
+
+test("begins anew when what was there is of another file, or the hub sends all of it", async () => {
+  const hub = await hubOf();
+  for (const sendsAll of [false, true]) {
+    const { home, fetch } = cacheOf(hub);
+    mkdirSync(join(home, FOLDER, "blobs"), { recursive: true });
+    writeFileSync(join(home, PARTIAL), Buffer.alloc(50_000, "other"));
+    hub.intercept = (request, response) => {
+      if (!sendsAll || !isWeights(request)) return false;
+      response.end(WEIGHTS);
+      return true;
+    };
+    const { directory } = await fetch();
+    expect(readFileSync(join(directory, "model.safetensors"))).toEqual(WEIGHTS);
+  }
+});
+
+test("ends at once when it is aborted, and keeps what has come", async () => {
+  const hub = await hubOf();
+  const { home, fetch } = cacheOf(hub);
+  const abort = new AbortController();
+  const reason = new Error("enough");
+  hub.intercept = (request, response) => {
+    if (!isWeights(request)) return false;
+    sendPart(response);
+    return true;
+  };
+  const fetched = fetch({ signal: abort.signal });
+  await expect
+    .poll(() => existsSync(join(home, PARTIAL)) && readFileSync(join(home, PARTIAL)).length)
+    .toBe(100_000);
+  abort.abort(reason);
+  await expect(fetched).rejects.toBe(reason);
+  expect(readFileSync(join(home, PARTIAL)).length).toBe(100_000);
+  hub.intercept = () => false;
+  await fetch();
+  expect(hub.requests.findLast(isWeights)?.range).toBe("bytes=100000-");
+});
+
+test("two at once download each file once", async () => {
+  const hub = await hubOf();
+  const { home, fetch, notes } = cacheOf(hub);
+  const other = cacheOf(hub, {}, home);
+  let go: () => void = () => undefined;
+  hub.intercept = (request, response) => {
+    if (!isWeights(request)) return false;
+    sendPart(response);
+    go = () => response.end(WEIGHTS.subarray(100_000));
+    return true;
+  };
+  const both = [fetch(), other.fetch()];
+  const waiting = "waiting for another process that downloads org/tiny";
+  await expect.poll(() => [...notes, ...other.notes]).toContain(waiting);
+  await expect.poll(() => hub.requests.some(isWeights)).toBe(true);
+  go();
+  const [one, two] = await Promise.all(both);
+  expect(one).toEqual(two);
+  expect(hub.requests.filter(isWeights)).toHaveLength(1);
+  expect(readdirSync(join(home, "hub/.locks/models--org--tiny"))).toEqual([]);
+});
+
+test("sends the token to the hub, and to no other origin", async () => {
+  const hub = await hubOf({ gatedTo: ["hf_good"] });
+  const { home, fetch } = cacheOf(hub, { HF_TOKEN: "hf_good" });
+  await fetch();
+  const tokens = (to: string) =>
+    new Set(hub.requests.filter((one) => one.to === to).map((one) => one.authorization));
+  expect([...tokens("hub")]).toEqual(["Bearer hf_good"]);
+  expect([...tokens("storage")]).toEqual([undefined]);
+  // The file that `hf auth login` writes.
+  writeFileSync(join(home, "token"), "hf_good\n");
+  rmSync(join(home, "hub"), { recursive: true });
+  await cacheOf(hub, {}, home).fetch();
+});
+
+test.each([
+  [
+    {},
+    {},
+    "org/none",
+    /^There is no model org\/none at http.*, or it is private\. Check its name, /,
+  ],
+  [{}, { HF_TOKEN: "hf_any" }, "org/none", /^There is no model org\/none at /],
+  [{ privateTo: ["hf_good"] }, {}, REPO, /^There is no model org\/tiny at .* set HF_TOKEN/],
+  [
+    {},
+    {},
+    `${REPO}@gone`,
+    /^org\/tiny has no revision "gone"\. Name a branch, tag or commit that http/,
+  ],
+  [
+    { gatedTo: ["hf_good"] },
+    {},
+    REPO,
+    /^org\/tiny is gated\. Open http.*\/org\/tiny to accept its terms, and set HF_TOKEN/,
+  ],
+  [{ gatedTo: ["hf_good"] }, { HF_TOKEN: "hf_other" }, REPO, /^org\/tiny is gated\. /],
+  [
+    {},
+    { HF_TOKEN: "hf_unknown" },
+    REPO,
+    /^http\S+ does not know the token\. Set HF_TOKEN to one from /,
+  ],
+  [
+    { files: { "config.json": "{}", "pytorch_model.bin": "x" } },
+    {},
+    REPO,
+    /^org\/tiny has no model\.safetensors /,
+  ],
+  [
+    {},
+    { HF_HUB_OFFLINE: "1" },
+    REPO,
+    /^HF_HUB_OFFLINE is set, and org\/tiny at main is not in .*hub\. Remove the variable/,
+  ],
+] as const)("says what to do: %j %j %s", async (repo, env, name, message) => {
+  const hub = await hubOf(repo as Partial<HubRepo>);
+  const [wanted = "", revision = "main"] = name.split("@");
+  const { fetch, home } = cacheOf(hub, env);
+  const error: unknown = await fetch({ repo: wanted, revision }).catch((thrown: unknown) => thrown);
+  expect(error).toMatchObject({ name: "KitError", message: expect.stringMatching(message) });
+  expect(existsSync(join(home, FOLDER, "refs"))).toBe(false);
+});
+
+test("a status that no hub explains is one sentence, too", async () => {
+  const hub = await hubOf();
+  const { fetch } = cacheOf(hub);
+  const answers = {
+    403: /^http\S+ does not let this token read org\/tiny \(not yours\)\. Set HF_TOKEN/,
+    503: /^http\S+ answered 503 for org\/tiny\. Try again later\./,
+  };
+  for (const [status, message] of Object.entries(answers)) {
+    hub.intercept = (_, response) => {
+      response.writeHead(Number(status), { "X-Error-Message": "not yours" }).end();
+      return true;
+    };
+    await expect(fetch()).rejects.toThrow(message);
+  }
+});
+
+test("takes what is here when the hub can't be asked, and says so", async () => {
+  const hub = await hubOf();
+  const { home, fetch } = cacheOf(hub);
+  const { commit } = await fetch();
+  await hub.close();
+  const { fetch: again, notes } = cacheOf(hub, {}, home);
+  expect((await again()).commit).toBe(commit);
+  expect(notes).toEqual([
+    expect.stringMatching(
+      /^warning: Cannot download org\/tiny from .*\n  using org\/tiny at [0-9a-f]{40}, which is here$/,
+    ),
+  ]);
+  const offline = cacheOf(hub, { HF_HUB_OFFLINE: "1" }, home);
+  expect((await offline.fetch()).commit).toBe(commit);
+  expect(offline.notes).toEqual([]);
+  rmSync(join(home, FOLDER, "blobs", sha256(WEIGHTS)));
+  await expect(offline.fetch()).rejects.toThrow(/^HF_HUB_OFFLINE is set/);
+  await expect(again()).rejects.toMatchObject({ code: "HUB_UNREACHABLE" });
+});
+
+test("waits no longer than HF_HUB_DOWNLOAD_TIMEOUT for a silent hub", async () => {
+  const hub = await hubOf();
+  hub.intercept = () => true;
+  const { fetch } = cacheOf(hub, { HF_HUB_DOWNLOAD_TIMEOUT: "0.05" });
+  await expect(fetch()).rejects.toThrow(/it sent nothing for 0\.05 s\. Check the network/);
+});
+
+test("a hub that lies is found out, and leaves nothing", async () => {
+  const hub = await hubOf();
+  const lies = {
+    "sent another model.safetensors than it lists": Buffer.alloc(WEIGHTS.length, "lies"),
+    "sent more than the size of model.safetensors": Buffer.alloc(WEIGHTS.length + 1),
+  };
+  for (const [lie, body] of Object.entries(lies)) {
+    const { home, fetch } = cacheOf(hub);
+    hub.intercept = (request, response) => isWeights(request) && !!response.end(body);
+    await expect(fetch()).rejects.toMatchObject({
+      code: "HUB_INVALID",
+      message: `${hub.endpoint} ${lie}. Check HF_ENDPOINT and the network, and try again.`,
+    });
+    expect(existsSync(join(home, FOLDER, "blobs", sha256(WEIGHTS)))).toBe(false);
+    hub.intercept = () => false;
+    await fetch();
+  }
+});
+
+test.each(["../evil.json", "/etc/evil.json", "a/../../evil.json", "..\\evil.json", ""])(
+  "a hub that lists the file %j is refused",
+  async (name) => {
+    const hub = await hubOf({ files: { ...FILES, [name]: "evil" } });
+    const { home, fetch } = cacheOf(hub);
+    await expect(fetch()).rejects.toThrow("which no repository can have. Check HF_ENDPOINT");
+    expect(readdirSync(home)).toEqual([]);
+  },
+);
+
+test.each([
+  "<html>Log in</html>",
+  "[]",
+  `{"sha":"../x","siblings":[]}`,
+  `{"sha":"${"a".repeat(40)}","siblings":[{"rfilename":"config.json","size":-1,"blobId":"../x"}]}`,
+])("what is no hub is told apart: %s", async (body) => {
+  const hub = await hubOf();
+  hub.intercept = (_, response) => !!response.end(body);
+  await expect(cacheOf(hub).fetch()).rejects.toMatchObject({ code: "HUB_INVALID" });
+});
+
+test("a full disk is one sentence, before the download and within it", async () => {
+  const hub = await hubOf();
+  const home = scratchDirectory();
+  mountDisk(join(home, "hub"), 200);
+  const { fetch } = cacheOf(hub, {}, home);
+  await expect(fetch()).rejects.toThrow(
+    /^org\/tiny takes 0\.3 MB, but \S+ has room for 0\.2 MB\. Free disk space, or set HF_HUB_CACHE/,
+  );
+  fillDisk(join(home, "hub"));
+  hub.commit(REPO, { ...FILES, "config.json": "{}" });
+  await expect(fetch()).rejects.toThrow(
+    /^Cannot download org\/tiny to \S+: ENOSPC.* free disk space\./,
+  );
+});
