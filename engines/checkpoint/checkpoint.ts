@@ -1,24 +1,21 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { KitError, messageOf } from "../../protocol/error.ts";
+import { KitError } from "../../protocol/error.ts";
 import type { LoraConfig } from "../../protocol/trainConfig.ts";
 import { adapterConfig, adapterOf, fromPeftNames, toPeftNames } from "./adapterConfig.ts";
 import type { PromptStyle } from "../llama/chat.ts";
-import { type WeightsFile, openWeights, readConfig } from "./checkpointFile.ts";
+import { readConfig } from "./configFile.ts";
 import { writeDirectory } from "./directory.ts";
 import { adapterShapes, mergeAdapter } from "../llama/adapter.ts";
-import { assertShape } from "../llama/presets.ts";
-import { generationConfig, modelConfig, shapeOf } from "./modelConfig.ts";
+import type { LlamaShape } from "../llama/dimensions.ts";
+import { generationConfig, modelConfig } from "./modelConfig.ts";
+import { openModel } from "./savedModel.ts";
+import { type WeightsFile, openTensors } from "./tensorFiles.ts";
 import { writeSafetensors } from "./safetensors.ts";
 import { type StoredWeights, isBfloat16, widen } from "../llama/storedWeights.ts";
 import { tokenizerConfig, tokenizerJson } from "./tokenizerFiles.ts";
-import {
-  type LlamaShape,
-  type Weights,
-  countOf,
-  weightCounts,
-  weightShapes,
-} from "../llama/weights.ts";
+import { VOCABULARY } from "../llama/tokenizer.ts";
+import { type Weights, countOf } from "../llama/weights.ts";
 
 /** A model that was saved; an adapter is merged into its base. */
 export interface Checkpoint {
@@ -78,19 +75,18 @@ function companions({ shape, promptStyle, state }: CheckpointNotes): Record<stri
 export function openCheckpoint(path: string): Checkpoint {
   const adapter = readConfig(join(path, "adapter_config.json"), "optional");
   if (adapter) return readAdapter(path, adapter);
-  const config = readConfig(join(path, "config.json"));
-  const shape = shapeOf(config);
-  if (!shape) {
-    throw new KitError(
-      "CHECKPOINT_INVALID",
-      `${path} holds another kind of model. Use a checkpoint that Kit saved.`,
-    );
-  }
-  assertPossible(path, shape);
-  const weights = openWeights(join(path, "model.safetensors"), weightCounts(shape), () =>
-    weightShapes(shape),
+  const model = openModel(path);
+  assertOwnTokens(path, model.shape);
+  return { ...model, promptStyle: readPromptStyle(path) };
+}
+
+/** Refuses a model whose tokens are not bytes. */
+function assertOwnTokens(path: string, { vocabulary }: LlamaShape): void {
+  if (vocabulary === undefined || vocabulary === VOCABULARY) return;
+  throw new KitError(
+    "CHECKPOINT_INVALID",
+    `${path} has a tokenizer of its own, of ${vocabulary} tokens. Use a model whose tokens are bytes, as Kit's are.`,
   );
-  return { shape, weights, promptStyle: readPromptStyle(path) };
 }
 
 const CHECKPOINT_MARKS = ["config.json", "adapter_config.json"];
@@ -102,19 +98,6 @@ export function assertCheckpoint(path: string): void {
     "MODEL_UNKNOWN",
     `There is no checkpoint at ${path}. Name a directory with ${CHECKPOINT_MARKS.join(" or ")}.`,
   );
-}
-
-/** Refuses sizes that no model can have. */
-function assertPossible(path: string, shape: LlamaShape): void {
-  try {
-    assertShape(shape);
-  } catch (cause) {
-    throw new KitError(
-      "CHECKPOINT_INVALID",
-      `${join(path, "config.json")}: ${messageOf(cause)} Use a checkpoint that Kit saved.`,
-      { cause },
-    );
-  }
 }
 
 /** Whether a directory holds an adapter, which no other adapter can have as its base. */
@@ -133,7 +116,7 @@ function readAdapter(path: string, config: Record<string, unknown>): Checkpoint 
   const base = readBase(path, saved.base);
   const shapes = toPeftNames(adapterShapes(saved.lora, base.shape));
   const file = join(path, "adapter_model.safetensors");
-  const adapter = openWeights(file, countOf(shapes), () => shapes);
+  const adapter = openTensors([file], countOf(shapes)).choose(shapes);
   const weights = mergedFile(base.weights, adapter, saved.lora);
   return { ...base, weights, promptStyle: readPromptStyle(path) };
 }

@@ -1,37 +1,55 @@
-import { NORM_EPSILON, ropeTheta } from "../llama/constants.ts";
-import { SPECIALS, VOCABULARY } from "../llama/tokenizer.ts";
-import { type LlamaShape, feedForwardWidth } from "../llama/weights.ts";
+import { type Dimensions, type LlamaShape, type Rope, dimensionsOf } from "../llama/dimensions.ts";
+import { SPECIALS } from "../llama/tokenizer.ts";
 
 /**
- * `config.json`, as `transformers` reads it for a LlamaForCausalLM.
+ * `config.json` of a model that Kit made, as `transformers` reads it.
  * @param dtype of the weights, by PyTorch's name
  */
 export function modelConfig(shape: LlamaShape, dtype = "float32") {
-  const { layers, heads, width, context, tieWordEmbeddings = true } = shape;
+  const d = dimensionsOf(shape);
   return {
-    architectures: ["LlamaForCausalLM"],
-    model_type: "llama",
-    vocab_size: VOCABULARY,
-    hidden_size: width,
-    intermediate_size: feedForwardWidth(width),
-    num_hidden_layers: layers,
-    num_attention_heads: heads,
-    num_key_value_heads: heads,
-    head_dim: width / heads,
-    max_position_embeddings: context,
+    ...architecture(d),
+    vocab_size: d.vocabulary,
+    hidden_size: d.width,
+    intermediate_size: d.hidden,
+    num_hidden_layers: d.layers,
+    num_attention_heads: d.heads,
+    num_key_value_heads: d.kvHeads,
+    head_dim: d.size,
+    max_position_embeddings: d.context,
     hidden_act: "silu",
-    rms_norm_eps: NORM_EPSILON,
-    rope_theta: ropeTheta(context),
-    rope_scaling: null,
-    attention_bias: false,
+    rms_norm_eps: d.epsilon,
+    rope_theta: d.rope.theta,
+    rope_scaling: ropeScaling(d.rope) ?? null,
+    attention_bias: d.biases.includes("o_proj"),
     attention_dropout: 0,
-    mlp_bias: false,
-    tie_word_embeddings: tieWordEmbeddings,
+    mlp_bias: d.biases.includes("down_proj"),
+    tie_word_embeddings: d.tied,
     bos_token_id: SPECIALS.bos,
     eos_token_id: SPECIALS.eos,
     pad_token_id: SPECIALS.pad,
     use_cache: true,
     torch_dtype: dtype,
+  };
+}
+
+/** Qwen2 has a bias in its queries, keys and values alone; Qwen3 norms of heads. */
+function architecture({ biases, headNorms }: Dimensions) {
+  if (headNorms) return { architectures: ["Qwen3ForCausalLM"], model_type: "qwen3" };
+  if (biases.includes("q_proj") && !biases.includes("o_proj"))
+    return { architectures: ["Qwen2ForCausalLM"], model_type: "qwen2" };
+  return { architectures: ["LlamaForCausalLM"], model_type: "llama" };
+}
+
+function ropeScaling(rope: Rope): Record<string, string | number> | undefined {
+  if (rope.type === "default") return undefined;
+  if (rope.type === "linear") return { rope_type: "linear", factor: rope.factor };
+  return {
+    rope_type: "llama3",
+    factor: rope.factor,
+    low_freq_factor: rope.lowFreqFactor,
+    high_freq_factor: rope.highFreqFactor,
+    original_max_position_embeddings: rope.originalContext,
   };
 }
 
@@ -44,29 +62,3 @@ export function generationConfig() {
     do_sample: false,
   };
 }
-
-/** The shape that a `config.json` describes, or undefined for another kind of model. */
-export function shapeOf(config: Record<string, unknown>): LlamaShape | undefined {
-  const sizes = {
-    layers: config["num_hidden_layers"],
-    heads: config["num_attention_heads"],
-    width: config["hidden_size"],
-    context: config["max_position_embeddings"],
-  };
-  if (Object.values(sizes).some((size) => !Number.isInteger(size))) return undefined;
-  const isUntied = config["tie_word_embeddings"] === false;
-  const shape = { ...sizes, ...(isUntied && { tieWordEmbeddings: false }) } as LlamaShape;
-  const own: Record<string, unknown> = modelConfig(shape);
-  return DECISIVE.every((key) => config[key] === own[key]) ? shape : undefined;
-}
-
-/** Weights keep their meaning only if these settings equal those that Kit writes. */
-const DECISIVE = [
-  "model_type",
-  "vocab_size",
-  "intermediate_size",
-  "num_key_value_heads",
-  "rms_norm_eps",
-  "rope_theta",
-  "tie_word_embeddings",
-];

@@ -16,7 +16,7 @@ export function useFile<T>(path: string, use: (file: OpenFile) => T): T {
   if (found !== undefined) return found;
   throw new KitError(
     "CHECKPOINT_INVALID",
-    `There is no ${path}. Use the directory of a checkpoint that Kit saved.`,
+    `There is no ${path}. Name the directory of a model or a checkpoint.`,
   );
 }
 
@@ -32,7 +32,7 @@ export function useFileIfThere<T>(path: string, use: (file: OpenFile) => T): T |
   }
   throw new KitError(
     "CHECKPOINT_INVALID",
-    `${path} is not a plain file. Use the directory of a checkpoint that Kit saved.`,
+    `${path} is not a plain file. Name the directory of a model or a checkpoint.`,
   );
 }
 

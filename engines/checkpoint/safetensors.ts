@@ -61,7 +61,7 @@ export interface SafetensorsFile {
  */
 export function useSafetensors<T>(path: string, use: (file: SafetensorsFile) => T): T {
   const invalid = (problem: string, cause?: unknown) =>
-    new KitError("CHECKPOINT_INVALID", `${path} ${problem}. Use a checkpoint that Kit saved.`, {
+    new KitError("CHECKPOINT_INVALID", `${path} ${problem}. Save or download it again.`, {
       cause,
     });
   return useFile(path, ({ file, size }) => {

@@ -4,12 +4,14 @@ import { rmSync } from "node:fs";
 import { KitError } from "../../protocol/error.ts";
 import type { LoraConfig } from "../../protocol/trainConfig.ts";
 import { adapterShapes } from "../llama/adapter.ts";
+import { type LlamaShape, dimensionsOf } from "../llama/dimensions.ts";
 import { widen } from "../llama/storedWeights.ts";
-import { type LlamaShape, type Weights, countOf, weightShapes } from "../llama/weights.ts";
+import { type Weights, countOf, weightShapes } from "../llama/weights.ts";
 import { adapterOf, fromPeftNames, toPeftNames } from "./adapterConfig.ts";
-import { openWeights, readConfig } from "./checkpointFile.ts";
-import { shapeOf } from "./modelConfig.ts";
+import { readConfig } from "./configFile.ts";
+import { openModel } from "./savedModel.ts";
 import { writeSafetensors } from "./safetensors.ts";
+import { openTensors } from "./tensorFiles.ts";
 
 /** AdamW's running means of what is trained, by the names of its tensors. */
 export interface Moments {
@@ -48,8 +50,8 @@ export function readTrainedState(
   lora: LoraConfig | undefined,
 ): TrainedState {
   const adapter = readConfig(join(path, "adapter_config.json"), "optional");
-  const saved = adapter ? adapterOf(adapter)?.lora : shapeOf(readConfig(join(path, "config.json")));
-  if (!isDeepStrictEqual(saved, lora ? { ...lora } : shape)) {
+  const saved = adapter ? adapterOf(adapter)?.lora : dimensionsOf(openModel(path).shape);
+  if (!isDeepStrictEqual(saved, lora ? { ...lora } : dimensionsOf(shape))) {
     throw new KitError(
       "CHECKPOINT_INVALID",
       `${path} is of another model or adapter than the trainer's, so the training cannot go on from it. Undo the change, or start without resume.`,
@@ -58,10 +60,10 @@ export function readTrainedState(
   const shapes = lora ? adapterShapes(lora, shape) : weightShapes(shape);
   const named = lora ? toPeftNames(shapes) : shapes;
   const file = join(path, lora ? "adapter_model.safetensors" : "model.safetensors");
-  const weights = widen(openWeights(file, countOf(named), () => named).read());
+  const weights = widen(openTensors([file], countOf(named)).choose(named).read());
   const moments = { ...prefixed(FIRST, shapes), ...prefixed(SECOND, shapes) };
-  const optimizer = openWeights(join(path, OPTIMIZER_FILE), countOf(moments), () => moments);
-  const read = widen(optimizer.read());
+  const optimizer = openTensors([join(path, OPTIMIZER_FILE)], countOf(moments));
+  const read = widen(optimizer.choose(moments).read());
   return {
     weights: lora ? fromPeftNames(weights) : weights,
     moments: { first: without(FIRST, read, shapes), second: without(SECOND, read, shapes) },

@@ -1,14 +1,9 @@
-import type { LoraConfig, ModelShape } from "../../protocol/trainConfig.ts";
+import type { LoraConfig } from "../../protocol/trainConfig.ts";
 import { KitError } from "../../protocol/error.ts";
+import { type LlamaShape, dimensionsOf, projectionSizes } from "./dimensions.ts";
 import { createRandom } from "./random.ts";
 import { type StoredWeights, widened } from "./storedWeights.ts";
-import {
-  type Projection,
-  type Weights,
-  PROJECTIONS,
-  projectionName,
-  projectionShape,
-} from "./weights.ts";
+import { type Projection, type Weights, PROJECTIONS, projectionName } from "./weights.ts";
 
 /** The default target modules: the query and the value, as in LoRA's paper. */
 export const TARGET_MODULES: readonly Projection[] = ["q_proj", "v_proj"];
@@ -27,12 +22,13 @@ export function assertTargets(targets: string[]): asserts targets is Projection[
 }
 
 /** Dimensions of an adapter's tensors, [r, in] and [out, r], by projection name and PEFT's suffix. */
-export function adapterShapes(lora: LoraConfig, shape: ModelShape): Record<string, number[]> {
+export function adapterShapes(lora: LoraConfig, shape: LlamaShape): Record<string, number[]> {
   assertTargets(lora.targetModules);
+  const d = dimensionsOf(shape);
   const shapes: Record<string, number[]> = {};
-  for (let layer = 0; layer < shape.layers; layer++) {
+  for (let layer = 0; layer < d.layers; layer++) {
     for (const target of new Set(lora.targetModules)) {
-      const [rows, columns] = projectionShape(target, shape);
+      const [rows, columns] = projectionSizes(target, d);
       shapes[`${projectionName(layer, target)}.lora_A.weight`] = [lora.r, columns];
       shapes[`${projectionName(layer, target)}.lora_B.weight`] = [rows, lora.r];
     }
@@ -41,7 +37,7 @@ export function adapterShapes(lora: LoraConfig, shape: ModelShape): Record<strin
 }
 
 /** A new adapter changes nothing: A is uniform within ±1/√in, B is 0. */
-export function randomAdapter(lora: LoraConfig, shape: ModelShape, seed: number): Weights {
+export function randomAdapter(lora: LoraConfig, shape: LlamaShape, seed: number): Weights {
   const weights: Weights = {};
   for (const [name, dimensions] of Object.entries(adapterShapes(lora, shape))) {
     const [rows = 0, columns = 0] = dimensions;

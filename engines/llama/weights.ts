@@ -1,12 +1,5 @@
-import type { ModelShape } from "../../protocol/trainConfig.ts";
+import { type LlamaShape, dimensionsOf, projectionSizes } from "./dimensions.ts";
 import { createRandom } from "./random.ts";
-import { VOCABULARY } from "./tokenizer.ts";
-
-/** A Llama's sizes, and what only a checkpoint's config says. */
-export interface LlamaShape extends ModelShape {
-  /** Whether the head is the embedding; if not, it is a matrix of its own, `lm_head.weight`. Default true. */
-  tieWordEmbeddings?: boolean;
-}
 
 /** A dense tensor on the JavaScript side, row-major. */
 export interface Tensor {
@@ -44,31 +37,29 @@ export function normName(layer: number, norm: "input" | "post_attention"): strin
   return `model.layers.${layer}.${norm}_layernorm.weight`;
 }
 
-/** Size of the feed-forward's hidden state: Llama's 8/3 of the width, up to a multiple of 16. */
-export function feedForwardWidth(width: number): number {
-  return Math.ceil((width * 8) / 3 / 16) * 16;
-}
-
-/** [out, in] of each projection. */
-export function projectionShape(projection: Projection, shape: ModelShape): [number, number] {
-  const hidden = feedForwardWidth(shape.width);
-  if (projection === "down_proj") return [shape.width, hidden];
-  if (projection === "gate_proj" || projection === "up_proj") return [hidden, shape.width];
-  return [shape.width, shape.width];
+/** The norm of each head's query or key. */
+export function headNormName(layer: number, part: "q" | "k"): string {
+  return `model.layers.${layer}.self_attn.${part}_norm.weight`;
 }
 
 /** Every tensor that a model of this shape has, and its dimensions. */
 export function weightShapes(shape: LlamaShape): Record<string, number[]> {
+  const d = dimensionsOf(shape);
   const shapes: Record<string, number[]> = {
-    [EMBEDDING]: [VOCABULARY, shape.width],
-    [FINAL_NORM]: [shape.width],
-    ...(shape.tieWordEmbeddings === false && { [HEAD]: [VOCABULARY, shape.width] }),
+    [EMBEDDING]: [d.vocabulary, d.width],
+    [FINAL_NORM]: [d.width],
+    ...(!d.tied && { [HEAD]: [d.vocabulary, d.width] }),
   };
-  for (let layer = 0; layer < shape.layers; layer++) {
-    shapes[normName(layer, "input")] = [shape.width];
-    shapes[normName(layer, "post_attention")] = [shape.width];
+  for (let layer = 0; layer < d.layers; layer++) {
+    shapes[normName(layer, "input")] = [d.width];
+    shapes[normName(layer, "post_attention")] = [d.width];
+    if (d.headNorms)
+      for (const part of ["q", "k"] as const) shapes[headNormName(layer, part)] = [d.size];
     for (const projection of Object.keys(PROJECTIONS) as Projection[]) {
-      shapes[`${projectionName(layer, projection)}.weight`] = projectionShape(projection, shape);
+      const sizes = projectionSizes(projection, d);
+      const name = projectionName(layer, projection);
+      shapes[`${name}.weight`] = sizes;
+      if (d.biases.includes(projection)) shapes[`${name}.bias`] = [sizes[0]];
     }
   }
   return shapes;
@@ -106,7 +97,7 @@ export function randomWeights(shape: LlamaShape, seed: number): Weights {
   for (const [name, dimensions] of Object.entries(weightShapes(shape))) {
     const data = new Float32Array(dimensions.reduce((product, size) => product * size, 1));
     if (dimensions.length === 1) {
-      data.fill(1);
+      data.fill(name.endsWith(".bias") ? 0 : 1);
     } else {
       const random = createRandom(seed, name);
       const writesResidual = /(o_proj|down_proj)\.weight$/.test(name);

@@ -86,7 +86,7 @@ test.each([
   [
     "loadModel",
     "loadModel(`nowhere`)",
-    /^There is no \S+\/nowhere\/config\.json\. Use the directory of a checkpoint that Kit saved\.$/,
+    /^There is no \S+\/nowhere\/config\.json\. Name the directory of a model or a checkpoint\.$/,
   ],
 ])(
   "what Kit refuses in a callback is placed where it was called: %s",

@@ -1,12 +1,16 @@
-import { VOCABULARY } from "../../llama/tokenizer.ts";
+import {
+  type Dimensions,
+  type LlamaShape,
+  dimensionsOf,
+  qkvWidth,
+} from "../../llama/dimensions.ts";
 import type { StoredWeights } from "../../llama/storedWeights.ts";
-import type { LlamaShape } from "../../llama/weights.ts";
 import { type Arena, allocate, planArena } from "../kernels/arena.ts";
 import type { KernelModule } from "../kernels/module.ts";
 import { type Matrix, createProducts } from "../kernels/operations.ts";
 import { type Thread, lead, planTeam } from "../kernels/team.ts";
-import { type Dimensions, dimensionsOf, qkvWidth, rotations } from "../model/dimensions.ts";
 import { rowsAt } from "../model/model.ts";
+import { rotations } from "../model/rotations.ts";
 import { planWeights, writeTensors } from "../model/weightPlan.ts";
 
 /** Reads tokens one after another, remembering keys and values. */
@@ -47,7 +51,7 @@ export function createDecoder(
   new Float32Array(memory.buffer, plan.sines, angles.sines.length).set(angles.sines);
 
   const chunk = new Int32Array(memory.buffer, plan.tokens, PROMPT_CHUNK);
-  const logits = new Float32Array(memory.buffer, plan.logits, VOCABULARY);
+  const logits = new Float32Array(memory.buffer, plan.logits, d.vocabulary);
   const at = { position: 0, count: 0 };
   const run = lead(team, module, memory, (thread) => [createStep(thread, plan, at)]);
 
@@ -85,7 +89,7 @@ function placeDecoder(arena: Arena, d: Dimensions, bfloat16?: ReadonlySet<string
     tokens: words(PROMPT_CHUNK),
     x: words(PROMPT_CHUNK * d.width),
     h: words(PROMPT_CHUNK * d.width),
-    inverse: words(PROMPT_CHUNK),
+    inverse: words(PROMPT_CHUNK * d.heads),
     qkv: words(PROMPT_CHUNK * qkvWidth(d)),
     scores: words(PROMPT_CHUNK * d.heads * d.context),
     mixed: words(PROMPT_CHUNK * d.heads * d.size),
@@ -110,21 +114,37 @@ function createStep(
   const keysFrom = plan.qkv + d.heads * d.size * 4;
 
   /** y = added + x·Wᵀ for every new token; x is read after a meeting. */
-  function linear(w: Matrix, x: number, y: number, added = 0) {
-    if (at.count > 1) return product(at.count, rowsAt(x, w.in), w, rowsAt(y, w.out), added);
+  function linear(w: Matrix, bias: number | undefined, x: number, y: number, added = 0) {
+    if (at.count > 1) product(at.count, rowsAt(x, w.in), w, rowsAt(y, w.out), added);
+    else {
+      meet();
+      kernels.vectorProduct(w.out, w.in, w.at, w.half ? 1 : 0, x, added, y);
+    }
+    if (bias === undefined) return;
     meet();
-    kernels.vectorProduct(w.out, w.in, w.at, w.half ? 1 : 0, x, added, y);
+    kernels.addBias(at.count, w.out, bias, y, w.out);
   }
 
-  const blocks = weights.blocks.map(({ inputNorm, postNorm, maps }, layer) => {
+  /** Of the queries and keys, in place. */
+  function normHeads({ q, k }: { q: number; k: number }) {
+    const { heads, kvHeads, size, epsilon } = d;
+    const norm = (w: number, count: number, x: number) =>
+      kernels.headNorm(at.count, count, size, x, qkvRow, w, x, qkvRow, plan.inverse, epsilon);
+    norm(q, heads, plan.qkv);
+    norm(k, kvHeads, keysFrom);
+    meet();
+  }
+
+  const blocks = weights.blocks.map(({ inputNorm, postNorm, maps, biases, headNorms }, layer) => {
     const cache = plan.caches[layer];
     if (!cache) throw new Error(`the model has no block ${layer}`);
     const { keys, values } = cache;
     return () => {
       const { position, count } = at;
       kernels.norm(count, d.width, plan.x, inputNorm, plan.h, plan.inverse, d.epsilon);
-      linear(maps.qkv, plan.h, plan.qkv);
+      linear(maps.qkv, biases.qkv, plan.h, plan.qkv);
       meet();
+      if (headNorms) normHeads(headNorms);
       kernels.rotate(
         ...([count, count, position, d.heads + d.kvHeads, d.size, plan.qkv, qkvRow] as const),
         ...([plan.cosines, plan.sines, 1] as const),
@@ -138,13 +158,13 @@ function createStep(
         ...([count, position, d.heads, d.kvHeads, d.size, qkvRow, d.context] as const),
         ...([plan.qkv, keys, values, plan.scores, plan.mixed] as const),
       );
-      linear(maps.o, plan.mixed, plan.x, plan.x);
+      linear(maps.o, biases.o, plan.mixed, plan.x, plan.x);
       meet();
       kernels.norm(count, d.width, plan.x, postNorm, plan.h, plan.inverse, d.epsilon);
-      linear(maps.gateUp, plan.h, plan.gateUp);
+      linear(maps.gateUp, biases.gateUp, plan.h, plan.gateUp);
       meet();
       kernels.swiglu(count, d.hidden, plan.gateUp, plan.inner);
-      linear(maps.down, plan.inner, plan.x, plan.x);
+      linear(maps.down, biases.down, plan.inner, plan.x, plan.x);
       meet();
     };
   });

@@ -1,8 +1,10 @@
+import type { NormKernels } from "./normKernels.ts";
+
 /** An address in the shared memory, in bytes. */
 export type Address = number;
 
 /** The exports of `assembly/`; shapes and meaning are documented there. */
-export interface Kernels {
+export interface Kernels extends NormKernels {
   join: (count: number, control: Address, sharedScratch: Address, ownScratch: Address) => void;
   meet: () => void;
   wait: (word: Address, value: number) => void;
@@ -21,32 +23,13 @@ export interface Kernels {
     y: Address,
   ) => void;
 
-  norm: (
+  addBias: (rows: number, width: number, b: Address, y: Address, row: number) => void;
+  biasBack: (
     rows: number,
     width: number,
-    x: Address,
-    w: Address,
-    y: Address,
-    inverse: Address,
-    epsilon: number,
-  ) => void;
-  normBack: (
-    rows: number,
-    width: number,
-    x: Address,
-    w: Address,
-    inverse: Address,
     dy: Address,
-    dx: Address,
-    added: Address,
-  ) => void;
-  normWeightBack: (
-    rows: number,
-    width: number,
-    x: Address,
-    inverse: Address,
-    dy: Address,
-    dw: Address,
+    row: number,
+    db: Address,
     added: Address,
   ) => void;
 

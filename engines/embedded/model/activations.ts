@@ -1,6 +1,6 @@
+import { type Dimensions, qkvWidth } from "../../llama/dimensions.ts";
 import type { Arena } from "../kernels/arena.ts";
 import type { Address } from "../kernels/kernels.ts";
-import { type Dimensions, qkvWidth } from "./dimensions.ts";
 import { type MapName, MAPS } from "./weightPlan.ts";
 
 /** Activations that a block's forward pass saves for its backward pass; n = rows · length. */
@@ -12,6 +12,8 @@ export interface BlockActivations {
   inverse1: Address;
   /** [n, qkvWidth], rotated. */
   qkv: Address;
+  /** With norms of heads, queries and keys before them. */
+  headNorms: HeadNormActivations | undefined;
   /** Softmax of the scores [rows · heads, length, length]. */
   shares: Address;
   /** [n, heads · size] */
@@ -26,6 +28,13 @@ export interface BlockActivations {
   inner: Address;
   /** x·Aᵀ of each update [n, r], as the adapter's plan orders them. */
   reduced: Record<MapName, Address[]>;
+}
+
+export interface HeadNormActivations {
+  /** [n, (heads + kvHeads) · size] */
+  x: Address;
+  /** What they were divided by, [n, heads] and [n, kvHeads]. */
+  inverse: { q: Address; k: Address };
 }
 
 export interface Activations {
@@ -84,6 +93,10 @@ export function planActivations(
     Object.fromEntries(
       Object.keys(MAPS).map((map) => [map, ranks[map as MapName].map((r) => words(n * r))]),
     ) as Record<MapName, Address[]>;
+  const headNorms = () => ({
+    x: words(n * (d.heads + d.kvHeads) * d.size),
+    inverse: { q: words(n * d.heads), k: words(n * d.kvHeads) },
+  });
   return {
     rows,
     length,
@@ -92,6 +105,7 @@ export function planActivations(
       h1: words(n * d.width),
       inverse1: words(n),
       qkv: words(n * qkvWidth(d)),
+      headNorms: d.headNorms ? headNorms() : undefined,
       shares: words(rows * d.heads * length * length),
       mixed: words(n * d.heads * d.size),
       x1: words(n * d.width),

@@ -1,9 +1,9 @@
 import type { LoraConfig } from "../../../protocol/trainConfig.ts";
+import { type Dimensions, projectionSizes } from "../../llama/dimensions.ts";
 import { projectionName } from "../../llama/weights.ts";
 import type { Arena, Purpose } from "../kernels/arena.ts";
 import type { Matrix } from "../kernels/operations.ts";
-import type { Dimensions } from "./dimensions.ts";
-import { type Group, type MapName, type Places, MAPS, projectionSizes } from "./weightPlan.ts";
+import { type Group, type MapName, type Places, MAPS } from "./weightPlan.ts";
 
 /** The update of one projection: y[from …] += scale · (x·Aᵀ)·Bᵀ. */
 export interface Update {

@@ -1,6 +1,7 @@
+import { qkvWidth } from "../../llama/dimensions.ts";
 import type { Thread } from "../kernels/team.ts";
-import { qkvWidth } from "./dimensions.ts";
 import { createHead } from "./head.ts";
+import { createHeadNorms } from "./headNorms.ts";
 import { createLinear } from "./linear.ts";
 import { type ModelPlan, blockMaps, rowsAt } from "./model.ts";
 
@@ -34,6 +35,7 @@ export function createBackward(thread: Thread, plan: ModelPlan): (adds: boolean)
     const a = acts.blocks[layer];
     if (!a) throw new Error(`the model has no block ${layer}`);
     const maps = blockMaps(plan, layer);
+    const { normHeadsBack } = createHeadNorms(thread, plan, layer);
     const gradient = gradients?.blocks[layer];
     const [h1, h2] = [rowsAt(a.h1, d.width), rowsAt(a.h2, d.width)];
     const [mixed, inner] = [rowsAt(a.mixed, mixedRow), rowsAt(a.inner, d.hidden)];
@@ -56,6 +58,7 @@ export function createBackward(thread: Thread, plan: ModelPlan): (adds: boolean)
       meet();
       const turned = heads + kvHeads;
       kernels.rotate(n, length, 0, turned, size, back.dqkv, qkvRow, acts.cosines, acts.sines, -1);
+      normHeadsBack(adds);
       linearBack(maps.qkv, h1, dqkv, dh, back.dreduced, adds);
       meet();
       normBack(a.x, inputNorm, a.inverse1, back.dx);

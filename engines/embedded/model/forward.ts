@@ -1,6 +1,7 @@
+import { qkvWidth } from "../../llama/dimensions.ts";
 import type { Thread } from "../kernels/team.ts";
+import { createHeadNorms } from "./headNorms.ts";
 import { createLinear } from "./linear.ts";
-import { qkvWidth } from "./dimensions.ts";
 import { type ModelPlan, blockMaps, rowsAt } from "./model.ts";
 
 /**
@@ -21,6 +22,7 @@ export function createForward(thread: Thread, plan: ModelPlan): () => void {
     const a = acts.blocks[layer];
     if (!a) throw new Error(`the model has no block ${layer}`);
     const maps = blockMaps(plan, layer);
+    const { normHeads } = createHeadNorms(thread, plan, layer);
     const [h1, h2] = [rowsAt(a.h1, d.width), rowsAt(a.h2, d.width)];
     const [qkv, mixed] = [rowsAt(a.qkv, qkvRow), rowsAt(a.mixed, mixedRow)];
     const [gateUp, inner] = [rowsAt(a.gateUp, 2 * d.hidden), rowsAt(a.inner, d.hidden)];
@@ -30,6 +32,7 @@ export function createForward(thread: Thread, plan: ModelPlan): () => void {
       kernels.norm(n, d.width, a.x, inputNorm, a.h1, a.inverse1, d.epsilon);
       linear(maps.qkv, h1, qkv);
       meet();
+      normHeads();
       const turned = d.heads + d.kvHeads;
       kernels.rotate(n, length, 0, turned, d.size, a.qkv, qkvRow, acts.cosines, acts.sines, 1);
       meet();

@@ -3,8 +3,8 @@ import type { Thread } from "../kernels/team.ts";
 import { type LinearMap, columnsFrom, rowsAt } from "./model.ts";
 
 /**
- * A linear map with the updates of an adapter: y = added + x·Wᵀ + scale · (x·Aᵀ)·Bᵀ, and its way
- * back. x, y and what is added are read and written after a meeting.
+ * A linear map with the updates of an adapter: y = added + x·Wᵀ + scale · (x·Aᵀ)·Bᵀ + bias, and its
+ * way back. x, y and what is added are read and written after a meeting.
  */
 export function createLinear(thread: Thread, n: number, scale: number) {
   const products = createProducts(thread);
@@ -17,6 +17,9 @@ export function createLinear(thread: Thread, n: number, scale: number) {
       products.linear(n, x, a, z);
       products.linear(n, z, b, part, part.at, scale);
     });
+    if (map.bias === undefined) return;
+    thread.kernels.meet();
+    thread.kernels.addBias(n, map.w.out, map.bias, y.at, y.row);
   }
 
   /**
@@ -45,6 +48,8 @@ export function createLinear(thread: Thread, n: number, scale: number) {
       products.weightBack(n, dz, x, gradient.a, to(gradient.a));
       products.linearBack(n, dz, a, dx, dx.at);
     });
+    if (map.dbias === undefined) return;
+    thread.kernels.biasBack(n, map.w.out, dy.at, dy.row, map.dbias, adds ? map.dbias : 0);
   }
 
   return { linear, linearBack, products };

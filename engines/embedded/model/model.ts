@@ -1,7 +1,8 @@
+import type { Dimensions } from "../../llama/dimensions.ts";
+import type { Address } from "../kernels/kernels.ts";
 import type { Matrix, Rows } from "../kernels/operations.ts";
 import type { Activations, Backlog } from "./activations.ts";
 import type { AdapterPlan, Update } from "./adapterPlan.ts";
-import type { Dimensions } from "./dimensions.ts";
 import { type MapName, type WeightPlan, MAPS } from "./weightPlan.ts";
 
 /** Everything of a model in training, by its addresses. */
@@ -32,6 +33,9 @@ export function columnsFrom({ at, row }: Rows, from: number): Rows {
 export interface LinearMap {
   w: Matrix;
   dw: Matrix | undefined;
+  /** [out] */
+  bias: Address | undefined;
+  dbias: Address | undefined;
   updates: Update[];
   dupdates: Update[];
   /** [n, r] of each update. */
@@ -46,6 +50,8 @@ export function blockMaps(plan: ModelPlan, layer: number): Record<MapName, Linea
   const map = (name: MapName): LinearMap => ({
     w: block.maps[name],
     dw: plan.gradients?.blocks[layer]?.maps[name],
+    bias: block.biases[name],
+    dbias: plan.gradients?.blocks[layer]?.biases[name],
     updates: plan.adapter.blocks[layer]?.[name] ?? [],
     dupdates: plan.adapterGradients.blocks[layer]?.[name] ?? [],
     reduced: activations.reduced[name],

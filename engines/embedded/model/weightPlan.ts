@@ -1,3 +1,4 @@
+import { type Dimensions, projectionSizes } from "../../llama/dimensions.ts";
 import { type StoredWeights, widened } from "../../llama/storedWeights.ts";
 import {
   type Projection,
@@ -5,13 +6,13 @@ import {
   EMBEDDING,
   FINAL_NORM,
   HEAD,
+  headNormName,
   normName,
   projectionName,
 } from "../../llama/weights.ts";
 import type { Arena, Purpose } from "../kernels/arena.ts";
 import type { Address } from "../kernels/kernels.ts";
 import type { Matrix } from "../kernels/operations.ts";
-import type { Dimensions } from "./dimensions.ts";
 
 /** The linear maps of a block as they are multiplied: projections of the same input are one matrix. */
 export const MAPS = {
@@ -27,6 +28,10 @@ export interface BlockPlan {
   inputNorm: Address;
   postNorm: Address;
   maps: Record<MapName, Matrix>;
+  /** [out] of each map with a projection that has one; 0 where another has none. */
+  biases: Partial<Record<MapName, Address>>;
+  /** [size] each. */
+  headNorms: { q: Address; k: Address } | undefined;
 }
 
 /** Numbers that lie together and are updated alike. */
@@ -55,24 +60,6 @@ interface Place {
   at: Address;
   /** Of bfloat16. */
   half?: boolean;
-}
-
-/** [out, in] of each projection. */
-export function projectionSizes(projection: Projection, d: Dimensions): [number, number] {
-  switch (projection) {
-    case "q_proj":
-      return [d.heads * d.size, d.width];
-    case "k_proj":
-    case "v_proj":
-      return [d.kvHeads * d.size, d.width];
-    case "o_proj":
-      return [d.width, d.heads * d.size];
-    case "gate_proj":
-    case "up_proj":
-      return [d.hidden, d.width];
-    case "down_proj":
-      return [d.width, d.hidden];
-  }
 }
 
 const NONE: ReadonlySet<string> = new Set();
@@ -104,11 +91,36 @@ export function planWeights(
     }
     return { at, out, in: inner, half };
   }
-  function norm(name: string): Address {
-    const at = arena.words(purpose, d.width);
-    groups.push({ at, count: d.width, decays: false });
+  function vector(name: string, at: Address, count: number): void {
+    groups.push({ at, count, decays: false });
     tensors[name] = { at };
+  }
+  function norm(name: string, count = d.width): Address {
+    const at = arena.words(purpose, count);
+    vector(name, at, count);
     return at;
+  }
+  function headNorms(layer: number) {
+    const norms = (part: "q" | "k") => norm(headNormName(layer, part), d.size);
+    return d.headNorms ? { q: norms("q"), k: norms("k") } : undefined;
+  }
+  function biases(layer: number): BlockPlan["biases"] {
+    const found: BlockPlan["biases"] = {};
+    for (const [map, projections] of Object.entries(MAPS) as [MapName, Projection[]][]) {
+      if (!projections.some((one) => d.biases.includes(one))) continue;
+      const counts = projections.map((one) => projectionSizes(one, d)[0]);
+      let at = arena.words(
+        purpose,
+        counts.reduce((sum, count) => sum + count, 0),
+      );
+      found[map] = at;
+      projections.forEach((one, i) => {
+        const count = counts[i] ?? 0;
+        if (d.biases.includes(one)) vector(`${projectionName(layer, one)}.bias`, at, count);
+        at += count * 4;
+      });
+    }
+    return found;
   }
   function map(layer: number, name: MapName): Matrix {
     const rows: Record<string, number> = {};
@@ -132,6 +144,8 @@ export function planWeights(
       gateUp: map(layer, "gateUp"),
       down: map(layer, "down"),
     },
+    biases: biases(layer),
+    headNorms: headNorms(layer),
   }));
   return { embedding, head, finalNorm: norm(FINAL_NORM), blocks, groups, tensors };
 }

@@ -4,7 +4,7 @@ import type { Weights } from "../../llama/weights.ts";
 import { allocate } from "../kernels/arena.ts";
 import { type KernelModule, compileKernels } from "../kernels/module.ts";
 import { lead } from "../kernels/team.ts";
-import { rotations } from "../model/dimensions.ts";
+import { rotations } from "../model/rotations.ts";
 import { type Places, readTensors, writeTensors } from "../model/weightPlan.ts";
 import type { Batch } from "./batch.ts";
 import type { TrainingPlan, TrainingSizes } from "./trainingPlan.ts";

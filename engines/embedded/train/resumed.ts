@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { isRecord } from "../../../protocol/isRecord.ts";
 import { KitError } from "../../../protocol/error.ts";
 import type { LoraConfig } from "../../../protocol/trainConfig.ts";
-import type { LlamaShape } from "../../llama/weights.ts";
+import type { LlamaShape } from "../../llama/dimensions.ts";
 import { type TrainedState, readTrainedState } from "../../checkpoint/trainedState.ts";
 import { placeOf } from "./trainerState.ts";
 

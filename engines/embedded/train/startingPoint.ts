@@ -10,9 +10,10 @@ import {
   saveModel,
 } from "../../checkpoint/checkpoint.ts";
 import { randomAdapter } from "../../llama/adapter.ts";
+import type { LlamaShape } from "../../llama/dimensions.ts";
 import { type ModelSource, resolveModel } from "../../llama/presets.ts";
 import { type StoredWeights, widen } from "../../llama/storedWeights.ts";
-import { type LlamaShape, type Weights, randomWeights } from "../../llama/weights.ts";
+import { type Weights, randomWeights } from "../../llama/weights.ts";
 
 /** A model before its first step, whose weights are read or made once it is known that they fit. */
 export interface StartingPoint {

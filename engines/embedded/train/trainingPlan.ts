@@ -1,11 +1,10 @@
 import type { LoraConfig, TrainConfig } from "../../../protocol/trainConfig.ts";
-import type { LlamaShape } from "../../llama/weights.ts";
+import { type LlamaShape, dimensionsOf } from "../../llama/dimensions.ts";
 import { type Arena, planArena } from "../kernels/arena.ts";
 import type { Address } from "../kernels/kernels.ts";
 import { type TeamPlan, planTeam } from "../kernels/team.ts";
 import { planActivations, planBacklog } from "../model/activations.ts";
 import { noAdapter, planAdapter } from "../model/adapterPlan.ts";
-import { dimensionsOf } from "../model/dimensions.ts";
 import type { ModelPlan } from "../model/model.ts";
 import { type MapName, type Places, MAPS, planWeights } from "../model/weightPlan.ts";
 import { type Trained, partialCount } from "./optimizer.ts";

@@ -1,16 +1,17 @@
-import { readFileSync, readdirSync, renameSync, symlinkSync, writeFileSync } from "node:fs";
+import { readFileSync, readdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { adapterFiles, openCheckpoint, saveModel } from "../../../engines/checkpoint/checkpoint.ts";
 import { writeDirectory } from "../../../engines/checkpoint/directory.ts";
 import { randomAdapter } from "../../../engines/llama/adapter.ts";
+import { dimensionsOf } from "../../../engines/llama/dimensions.ts";
 import { writeSafetensors } from "../../../engines/checkpoint/safetensors.ts";
 import type { StoredWeights } from "../../../engines/llama/storedWeights.ts";
 import { referenceLogits, tensorReader } from "../embedded/llama.ts";
 import { learnerOf, logitsOf, readingOf } from "../embedded/learner.ts";
 import { readAll } from "./readAll.ts";
 import { scratchDirectory, scratchFile } from "../embedded/scratch.ts";
-import { TINY, tinyBatch, tinyTokens, tinyWeights } from "../embedded/tiny.ts";
+import { FAMILIES, TINY, tinyBatch, tinyTokens, tinyWeights } from "../embedded/tiny.ts";
 
 const NOTES = { shape: TINY, promptStyle: "message" } as const;
 const LORA = { r: 2, alpha: 6, targetModules: ["q_proj", "down_proj"] };
@@ -53,6 +54,50 @@ test("reading with a cache, in parts of any length, gives the logits of Llama's 
     expect(difference(logits, expected[end - 1] ?? [])).toBeLessThan(1e-4);
   }
 });
+
+test.each(Object.entries(FAMILIES))(
+  "a saved %s reads, with a cache, as transformers defines it",
+  (_, shape) => {
+    const path = join(scratchDirectory(), "model");
+    const weights = tinyWeights(1, shape);
+    saveModel(path, weights, { shape, promptStyle: "message" });
+    const opened = openCheckpoint(path);
+    expect(dimensionsOf(opened.shape)).toEqual(dimensionsOf(shape));
+    const tokens = tinyTokens(shape.context);
+    const expected = referenceLogits(path, [...tokens]);
+    const { read } = readingOf(opened.weights.read(), opened.shape);
+    expect(difference(read(tokens.subarray(0, 40)), expected[39] ?? [])).toBeLessThan(1e-4);
+    expect(difference(read(tokens.subarray(40, 41)), expected[40] ?? [])).toBeLessThan(1e-4);
+  },
+);
+
+test("shards, and config.json as transformers 5 writes it, are the same model", () => {
+  const path = join(scratchDirectory(), "model");
+  const shape = FAMILIES["Llama 3"]!;
+  const weights = tinyWeights(1, shape);
+  saveModel(path, weights, { shape, promptStyle: "message" });
+  const file = join(path, "config.json");
+  const { rope_scaling, rope_theta, ...config } = readJson(file);
+  const rope_parameters = { ...(rope_scaling as object), rope_theta };
+  writeFileSync(file, JSON.stringify({ ...config, rope_parameters }));
+  rmSync(join(path, "model.safetensors"));
+  const names = Object.keys(weights);
+  const shardOf = (name: string) =>
+    `model-0000${(names.indexOf(name) % 3) + 1}-of-00003.safetensors`;
+  for (const shard of new Set(names.map(shardOf))) {
+    const here = Object.entries(weights).filter(([name]) => shardOf(name) === shard);
+    writeFileSync(join(path, shard), writeSafetensors(Object.fromEntries(here)));
+  }
+  const weight_map = Object.fromEntries(names.map((name) => [name, shardOf(name)]));
+  writeFileSync(join(path, "model.safetensors.index.json"), JSON.stringify({ weight_map }));
+  const opened = openCheckpoint(path);
+  expect(dimensionsOf(opened.shape)).toEqual(dimensionsOf(shape));
+  expect(opened.weights.read()).toEqual(weights);
+});
+
+function readJson(path: string) {
+  return JSON.parse(readFileSync(path, "utf8")) as Record<string, unknown>;
+}
 
 test("the directory has the files that transformers reads", () => {
   const path = join(scratchDirectory(), "step-1");
@@ -131,9 +176,9 @@ test.each([
 
 test("a directory without a checkpoint, or with another kind of model, is a clear error", () => {
   const path = scratchDirectory();
-  expect(() => openCheckpoint(path)).toThrow(/There is no .*config\.json\. Use the directory/);
+  expect(() => openCheckpoint(path)).toThrow(/There is no .*config\.json\. Name the directory/);
   writeFileSync(join(path, "config.json"), '{"model_type":"gpt2"}');
-  expect(() => openCheckpoint(path)).toThrow(/holds another kind of model/);
+  expect(() => openCheckpoint(path)).toThrow(/config\.json is gpt2\. Use one of/);
   writeFileSync(join(path, "config.json"), "{");
   expect(() => openCheckpoint(path)).toThrow(/config\.json is not valid JSON/);
 });

@@ -55,7 +55,7 @@ function problemOf(path: string): string {
     expect(process.memoryUsage().rss - before).toBeLessThan(LITTLE_MEMORY);
     const { code, message } = error as KitError;
     expect(code).toBe("CHECKPOINT_INVALID");
-    expect(message).toMatch(/^.+[^.]: [^:]+\.$|^.+\. Use [^.]+\.$/);
+    expect(message).toMatch(/^.+[^.]: [^:]+\.$|^.+\. (Use|Save|Name) [^.]+(\.safetensors)?\.$/);
     return message;
   }
   return "none";
@@ -64,21 +64,89 @@ function problemOf(path: string): string {
 test.each([
   [{ num_hidden_layers: 1e5 }, "cannot hold the 900002 tensors"],
   [{ num_hidden_layers: 1e9 }, "cannot hold the 9000000002 tensors"],
-  [{ num_hidden_layers: 1e300 }, /cannot hold the 9\S*e\+300 tensors of \S+ numbers/],
+  [{ num_hidden_layers: 1e300 }, "needs a positive whole number as num_hidden_layers, not 1e+300"],
   [{ num_hidden_layers: 5 }, "cannot hold the 47 tensors"],
   [{ num_hidden_layers: 3 }, "model.layers.2.input_layernorm.weight is missing, not 8"],
-  [{ num_hidden_layers: -2 }, "model.layers must be a positive whole number, not -2."],
-  [{ num_hidden_layers: 1.5 }, "holds another kind of model"],
+  [{ num_hidden_layers: -2 }, "needs a positive whole number as num_hidden_layers, not -2."],
+  [{ num_hidden_layers: 1.5 }, "num_hidden_layers, not 1.5"],
+  [{ num_hidden_layers: undefined }, "num_hidden_layers, not undefined"],
   [
-    { num_attention_heads: 3, num_key_value_heads: 3 },
-    "model.width (8) must be a multiple of twice model.heads (2 × 3)",
+    { num_attention_heads: 3, num_key_value_heads: 2 },
+    "has 3 heads of 4 for 2 of keys, which no model has",
   ],
-  [{ num_attention_heads: 0, num_key_value_heads: 0 }, "model.heads must be a positive"],
-  [{ max_position_embeddings: 0, rope_theta: 100 }, "model.context must be a positive"],
+  [{ head_dim: 5 }, "has 2 heads of 5 for 2 of keys, which no model has"],
+  [{ head_dim: 8 }, "model.layers.0.self_attn.q_proj.weight is 8 × 8, not 16 × 8"],
+  [{ num_attention_heads: 0, num_key_value_heads: 0 }, "as num_attention_heads, not 0"],
+  [{ max_position_embeddings: 0, rope_theta: 100 }, "as max_position_embeddings, not 0"],
+  [{ vocab_size: 1e9 }, "cannot hold the 20 tensors of 80000"],
+  [{ vocab_size: 300 }, "model.embed_tokens.weight is 264 × 8, not 300 × 8"],
+  [{ tie_word_embeddings: false }, "lm_head.weight is missing, not 264 × 8"],
+  [{ rms_norm_eps: -1 }, "needs a positive number as rms_norm_eps, not -1"],
+  [{ rope_theta: "all" }, 'needs a positive number as rope_theta, not "all"'],
+  [{ rope_scaling: { rope_type: "linear" } }, "as factor, not undefined"],
 ])("a config.json with %j is one sentence before memory is taken", (changes, problem) => {
   const path = savedModel();
   edit(path, "config.json", changes);
-  expect(problemOf(path)).toMatch(problem);
+  expect(problemOf(path)).toContain(problem);
+});
+
+const KINDS =
+  "Use one of LlamaForCausalLM, Qwen2ForCausalLM, Qwen3ForCausalLM, MistralForCausalLM.";
+
+test.each([
+  [{ model_type: "gpt2", architectures: ["GPT2LMHeadModel"] }, `is GPT2LMHeadModel. ${KINDS}`],
+  [{ architectures: ["LlamaForSequenceClassification"] }, `ForSequenceClassification. ${KINDS}`],
+  [{ model_type: "__proto__", architectures: [] }, `is __proto__. ${KINDS}`],
+  [{ model_type: null, architectures: null }, `is of no kind. ${KINDS}`],
+  [
+    { quantization_config: { quant_method: "gptq", bits: 4 } },
+    "is quantised (gptq). Use the model's weights in bfloat16, float16 or float32.",
+  ],
+  [{ hidden_act: "gelu" }, 'has the activation "gelu". Use a model with silu.'],
+  [
+    { rope_parameters: { rope_type: "yarn", factor: 4, rope_theta: 1e6 } },
+    'has rotary angles of type "yarn". Use a model with default, linear or llama3 ones.',
+  ],
+  [{ rope_scaling: { type: "dynamic", factor: 2 } }, 'of type "dynamic". Use a model'],
+  [{ partial_rotary_factor: 0.5 }, "rotates a part of each head. Use a model that"],
+  [
+    { model_type: "mistral", architectures: ["MistralForCausalLM"], sliding_window: 32 },
+    "attends only to the last 32 tokens. Use a model without an active sliding_window.",
+  ],
+])("a model of a kind that cannot be read is refused with what would work: %j", (changes, said) => {
+  const path = savedModel();
+  edit(path, "config.json", changes);
+  expect(problemOf(path)).toContain(said);
+});
+
+test.each([
+  { sliding_window: 48 },
+  { sliding_window: 8, use_sliding_window: false },
+  { sliding_window: 8, layer_types: ["full_attention", "full_attention"] },
+])("a window that no layer uses is none: %j", (changes) => {
+  const path = savedModel();
+  edit(path, "config.json", {
+    ...changes,
+    architectures: ["MistralForCausalLM"],
+    model_type: "mistral",
+  });
+  expect(problemOf(path)).toBe("none");
+});
+
+test("pickled weights alone are refused, and shards outside of the directory", () => {
+  const path = savedModel();
+  rmSync(join(path, "model.safetensors"));
+  writeFileSync(join(path, "pytorch_model.bin"), "");
+  expect(problemOf(path)).toMatch(
+    /has its weights in pytorch_model\.bin, a format that can run code\. Use/,
+  );
+  for (const weight_map of [null, {}, { a: "../b.safetensors" }, { a: "b.bin" }, { a: 7 }]) {
+    writeFileSync(join(path, "model.safetensors.index.json"), JSON.stringify({ weight_map }));
+    expect(problemOf(path)).toMatch("index.json names no weights. Save or download it again.");
+  }
+  const shards = { a: "a.safetensors", b: "b.safetensors" };
+  writeFileSync(join(path, "model.safetensors.index.json"), JSON.stringify({ weight_map: shards }));
+  expect(problemOf(path)).toMatch(/There is no .*a\.safetensors\. Name the directory/);
 });
 
 test.each(["null", "7", "[]", '"text"'])("a config that is %s is one sentence", (text) => {

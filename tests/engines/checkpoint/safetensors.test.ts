@@ -61,6 +61,6 @@ test.each([
   [JSON.stringify({ a: { ...ENTRY, data_offsets: [8, 16] } }), "is cut off at a"],
 ])("a header of %s is told: it %s", (header, problem) => {
   expect(() => readAll(scratchFile("a.safetensors", fileOf(header)))).toThrow(
-    `a.safetensors ${problem}. Use a checkpoint that Kit saved.`,
+    `a.safetensors ${problem}. Save or download it again.`,
   );
 });

@@ -2,6 +2,7 @@ import type * as decoding from "../../../engines/embedded/infer/decoder.ts";
 import type * as modules from "../../../engines/embedded/kernels/module.ts";
 import type * as learning from "../../../engines/embedded/train/learner.ts";
 import type * as planning from "../../../engines/embedded/train/trainingPlan.ts";
+import type { LlamaShape } from "../../../engines/llama/dimensions.ts";
 import { type StoredWeights, isBfloat16, widen } from "../../../engines/llama/storedWeights.ts";
 import { type Weights, HEAD } from "../../../engines/llama/weights.ts";
 import type { LoraConfig } from "../../../protocol/trainConfig.ts";
@@ -20,6 +21,8 @@ interface Sizes {
   length: number;
   lora?: LoraConfig;
   adapter?: Weights;
+  /** Default: the tiny model that has these weights. */
+  shape?: LlamaShape;
 }
 
 /** A tiny model in training on this thread alone; with `lora`, its adapter. */
@@ -31,18 +34,18 @@ export function learnerOf(weights: StoredWeights, sizes: Sizes): learning.Learne
 
 /** The memory of that training. */
 export function planOf(weights: StoredWeights, sizes: Sizes): planning.TrainingPlan {
-  const { rows, length, lora } = sizes;
-  const model = { shape: shapeOf(weights), bfloat16: bfloat16Of(weights) };
+  const { rows, length, lora, shape = shapeOf(weights) } = sizes;
+  const model = { shape, bfloat16: bfloat16Of(weights) };
   return planTraining({ ...model, rows, length, lora, threads: 1, options: OPTIONS });
 }
 
 /** Starts reading with a tiny model. */
-export function readingOf(weights: StoredWeights): decoding.Reading {
+export function readingOf(weights: StoredWeights, shape = shapeOf(weights)): decoding.Reading {
   const file = { bfloat16: bfloat16Of(weights), read: () => weights };
-  return createDecoder(compileKernels(), shapeOf(weights), file)();
+  return createDecoder(compileKernels(), shape, file)();
 }
 
-function shapeOf(weights: StoredWeights) {
+function shapeOf(weights: StoredWeights): LlamaShape {
   return HEAD in weights ? UNTIED : TINY;
 }
 
@@ -51,7 +54,11 @@ function bfloat16Of(weights: StoredWeights): Set<string> {
 }
 
 /** The logits after each token, [token][vocabulary], read one by one. */
-export function logitsOf(weights: StoredWeights, tokens: ArrayLike<number>): number[][] {
-  const { read } = readingOf(weights);
+export function logitsOf(
+  weights: StoredWeights,
+  tokens: ArrayLike<number>,
+  shape?: LlamaShape,
+): number[][] {
+  const { read } = readingOf(weights, shape);
   return Array.from(tokens, (token) => [...read([token])]);
 }

@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { type LlamaConfig, inverseFrequency } from "./rope.ts";
 
 /** Kit's ids of bytes, a count, and of an answer's end. */
 const [BYTES, EOS] = [256, 258];
@@ -10,19 +11,11 @@ const [BYTES, EOS] = [256, 258];
  * @returns logits, [token][vocabulary]
  */
 export function referenceLogits(directory: string, tokens: number[]): number[][] {
-  const config = JSON.parse(readFileSync(join(directory, "config.json"), "utf8")) as Record<
-    string,
-    number | boolean
-  >;
+  const config = JSON.parse(readFileSync(join(directory, "config.json"), "utf8")) as LlamaConfig;
   const tensor = tensorReader(readFileSync(join(directory, "model.safetensors")));
-  const { num_hidden_layers, num_attention_heads, head_dim, rms_norm_eps, rope_theta } =
-    config as typeof config & {
-      num_hidden_layers: number;
-      num_attention_heads: number;
-      head_dim: number;
-      rms_norm_eps: number;
-      rope_theta: number;
-    };
+  const { num_hidden_layers, num_attention_heads, num_key_value_heads } = config;
+  const { head_dim, rms_norm_eps } = config;
+  const shared = num_attention_heads / num_key_value_heads;
   const embedding = tensor("model.embed_tokens.weight");
   const head = config["tie_word_embeddings"] ? embedding : tensor("lm_head.weight");
 
@@ -34,39 +27,48 @@ export function referenceLogits(directory: string, tokens: number[]): number[][]
   const rotate = (x: number[], position: number) => {
     const half = head_dim / 2;
     return x.map((value, i) => {
-      const angle = position / rope_theta ** ((2 * (i % half)) / head_dim);
+      const angle = position * inverseFrequency(config, i % half);
       const partner = i < half ? -(x[i + half] ?? NaN) : (x[i - half] ?? NaN);
       return value * Math.cos(angle) + partner * Math.sin(angle);
     });
   };
-  const linear = (x: number[], name: string) => tensor(name).map((row) => dot(row, x));
+  const linear = (x: number[], name: string) => {
+    const [bias = []] = tensor.has(`${name}.bias`) ? tensor(`${name}.bias`) : [];
+    return tensor(`${name}.weight`).map((row, i) => dot(row, x) + (bias[i] ?? 0));
+  };
 
   let states = tokens.map((token) => embedding[token] ?? []);
   for (let layer = 0; layer < num_hidden_layers; layer++) {
     const prefix = `model.layers.${layer}`;
     const normed = states.map((x) => norm(x, `${prefix}.input_layernorm.weight`));
-    const projected = (name: string) =>
-      normed.map((x) => linear(x, `${prefix}.self_attn.${name}.weight`));
+    const projected = (name: string) => normed.map((x) => linear(x, `${prefix}.self_attn.${name}`));
+    const headNorm = (x: number[], part: string) => {
+      const name = `${prefix}.self_attn.${part}_norm.weight`;
+      return tensor.has(name) ? norm(x, name) : x;
+    };
     const [q, k, v] = [projected("q_proj"), projected("k_proj"), projected("v_proj")];
     states = states.map((x, at) => {
       const heads = Array.from({ length: num_attention_heads }, (_, head) => {
-        const part = (y: number[] = []) => y.slice(head * head_dim, (head + 1) * head_dim);
-        const query = rotate(part(q[at]), at);
-        const scores = k.slice(0, at + 1).map((y, i) => dot(query, rotate(part(y), i)));
+        const part = (y: number[] = [], index = Math.floor(head / shared)) =>
+          y.slice(index * head_dim, (index + 1) * head_dim);
+        const query = rotate(headNorm(part(q[at], head), "q"), at);
+        const scores = k
+          .slice(0, at + 1)
+          .map((y, i) => dot(query, rotate(headNorm(part(y), "k"), i)));
         const shares = scores.map((score) => Math.exp(score / Math.sqrt(head_dim)));
         const total = shares.reduce((sum, share) => sum + share, 0);
         return part(v[0]).map((_, i) =>
           shares.reduce((sum, share, j) => sum + (share / total) * (part(v[j])[i] ?? NaN), 0),
         );
       });
-      return add(x, linear(heads.flat(), `${prefix}.self_attn.o_proj.weight`));
+      return add(x, linear(heads.flat(), `${prefix}.self_attn.o_proj`));
     });
     states = states.map((x) => {
       const h = norm(x, `${prefix}.post_attention_layernorm.weight`);
-      const gate = linear(h, `${prefix}.mlp.gate_proj.weight`);
-      const up = linear(h, `${prefix}.mlp.up_proj.weight`);
+      const gate = linear(h, `${prefix}.mlp.gate_proj`);
+      const up = linear(h, `${prefix}.mlp.up_proj`);
       const inner = gate.map((value, i) => (value / (1 + Math.exp(-value))) * (up[i] ?? NaN));
-      return add(x, linear(inner, `${prefix}.mlp.down_proj.weight`));
+      return add(x, linear(inner, `${prefix}.mlp.down_proj`));
     });
   }
   return states.map((x) => {
@@ -89,13 +91,15 @@ export function referenceText(directory: string, prompt: number[], most: number)
 }
 
 /** Reads a tensor's rows; a vector is one row. */
-export function tensorReader(file: Buffer): (name: string) => number[][] {
+export function tensorReader(file: Buffer) {
   const length = Number(file.readBigUInt64LE());
   const header = JSON.parse(file.subarray(8, 8 + length).toString()) as Record<
     string,
     { dtype: string; shape: number[]; data_offsets: [number, number] }
   >;
-  return (name) => {
+  return Object.assign(read, { has: (name: string) => name in header });
+
+  function read(name: string): number[][] {
     const entry = header[name];
     if (!entry) throw new Error(`no tensor ${name}`);
     const columns = entry.shape.at(-1) ?? 1;
@@ -111,7 +115,7 @@ export function tensorReader(file: Buffer): (name: string) => number[][] {
       if (bytes === 4) return file.readFloatLE(at);
       return Buffer.of(0, 0, ...file.subarray(at, at + 2)).readFloatLE();
     }
-  };
+  }
 }
 
 function dot(a: number[], b: number[]): number {

@@ -1,6 +1,8 @@
 export { join, meet, wait, CONTROL_BYTES, SHARED_BYTES } from "./thread";
 export { setA, setB, setC, product, OWN_BYTES } from "./product";
 export { norm, normBack, normWeightBack } from "./norm";
+export { headNorm, headNormBack, headNormWeightBack } from "./headNorm";
+export { addBias, biasBack } from "./bias";
 export { rotate } from "./rope";
 export { attend, attendBack, attendCached } from "./attention";
 export { swiglu, swigluBack } from "./swiglu";

@@ -16,20 +16,27 @@ export function norm(
   const counter = begin();
   for (let r = claim(counter) * ROWS; r < rows; r = claim(counter) * ROWS) {
     for (const end = min(r + ROWS, rows); r < end; r++) {
-      const from = at(x, r * width), to = at(y, r * width);
-      const scale: f32 = <f32>1 / Mathf.sqrt(dot(from, from, width) / <f32>width + epsilon);
+      const scale = normLine(width, at(x, r * width), w, at(y, r * width), epsilon);
       store<f32>(at(inverse, r), scale);
-      const scales = f32x4.splat(scale);
-      let i = 0;
-      for (; i + LANES <= width; i += LANES) {
-        const scaled = f32x4.mul(v128.load(at(from, i)), scales);
-        v128.store(at(to, i), f32x4.mul(scaled, v128.load(at(w, i))));
-      }
-      for (; i < width; i++) {
-        store<f32>(at(to, i), load<f32>(at(from, i)) * scale * load<f32>(at(w, i)));
-      }
     }
   }
+}
+
+/** One line of `norm`; answers 1 / √(…). x may be y. */
+// @ts-ignore: decorator
+@inline
+export function normLine(width: i32, x: usize, w: usize, y: usize, epsilon: f32): f32 {
+  const scale: f32 = <f32>1 / Mathf.sqrt(dot(x, x, width) / <f32>width + epsilon);
+  const scales = f32x4.splat(scale);
+  let i = 0;
+  for (; i + LANES <= width; i += LANES) {
+    const scaled = f32x4.mul(v128.load(at(x, i)), scales);
+    v128.store(at(y, i), f32x4.mul(scaled, v128.load(at(w, i))));
+  }
+  for (; i < width; i++) {
+    store<f32>(at(y, i), load<f32>(at(x, i)) * scale * load<f32>(at(w, i)));
+  }
+  return scale;
 }
 
 /**
@@ -43,21 +50,30 @@ export function normBack(
   for (let r = claim(counter) * ROWS; r < rows; r = claim(counter) * ROWS) {
     for (const end = min(r + ROWS, rows); r < end; r++) {
       const o = r * width, scale = load<f32>(at(inverse, r));
-      const mean = dot3(at(dy, o), w, at(x, o), width) / <f32>width * scale * scale;
-      const scales = f32x4.splat(scale), means = f32x4.splat(mean);
-      let i = 0;
-      for (; i + LANES <= width; i += LANES) {
-        const g = f32x4.mul(v128.load(at(dy, o + i)), v128.load(at(w, i)));
-        let v = f32x4.mul(scales, f32x4.sub(g, f32x4.mul(v128.load(at(x, o + i)), means)));
-        if (added) v = f32x4.add(v, v128.load(at(added, o + i)));
-        v128.store(at(dx, o + i), v);
-      }
-      for (; i < width; i++) {
-        const g = load<f32>(at(dy, o + i)) * load<f32>(at(w, i));
-        const v = scale * (g - load<f32>(at(x, o + i)) * mean);
-        store<f32>(at(dx, o + i), added ? v + load<f32>(at(added, o + i)) : v);
-      }
+      normLineBack(width, at(x, o), w, scale, at(dy, o), at(dx, o), added ? at(added, o) : 0);
     }
+  }
+}
+
+/** One line of `normBack`; dx may be dy. */
+// @ts-ignore: decorator
+@inline
+export function normLineBack(
+  width: i32, x: usize, w: usize, scale: f32, dy: usize, dx: usize, added: usize,
+): void {
+  const mean = dot3(dy, w, x, width) / <f32>width * scale * scale;
+  const scales = f32x4.splat(scale), means = f32x4.splat(mean);
+  let i = 0;
+  for (; i + LANES <= width; i += LANES) {
+    const g = f32x4.mul(v128.load(at(dy, i)), v128.load(at(w, i)));
+    let v = f32x4.mul(scales, f32x4.sub(g, f32x4.mul(v128.load(at(x, i)), means)));
+    if (added) v = f32x4.add(v, v128.load(at(added, i)));
+    v128.store(at(dx, i), v);
+  }
+  for (; i < width; i++) {
+    const g = load<f32>(at(dy, i)) * load<f32>(at(w, i));
+    const v = scale * (g - load<f32>(at(x, i)) * mean);
+    store<f32>(at(dx, i), added ? v + load<f32>(at(added, i)) : v);
   }
 }
 

@@ -8,7 +8,7 @@ const { CONTROL_BYTES, OWN_BYTES, SHARED_BYTES } =
 
 const module = compileKernels();
 const PAGE = 65536;
-const PAGES = 128;
+const PAGES = 256;
 /** Where the kernels keep their own things, see `arena.ts`. */
 const START = 16384;
 const GUARD = 0x5aa5c33c;

@@ -71,6 +71,78 @@ function norm(rows: number, width: number): Case {
   };
 }
 
+function headNorm(rows: number, size: number): Case {
+  const heads = 3;
+  const [row, xRow] = [heads * size + 5, heads * size + 2];
+  const at = (r: number, h: number, i: number, width: number) => r * width + h * size + i;
+  const within = (y: ArrayLike<number>, make: (r: number, h: number, i: number) => number) =>
+    loop(rows * row, (o) => {
+      const [r, i] = [Math.floor(o / row), o % row];
+      return i < heads * size ? make(r, Math.floor(i / size), i % size) : get(y, o);
+    });
+  return {
+    name: `RMSNorm of heads and its way back, ${rows} rows, heads of ${size}`,
+    inputs: {
+      x: numbers(rows * xRow, 1),
+      w: numbers(size, 2),
+      y: numbers(rows * row, 3),
+      dy: numbers(rows * row, 4),
+    },
+    outputs: { inverse: rows * heads, dw: size, more: size },
+    call: ({ x = 0, w = 0, y = 0, dy = 0, inverse = 0, dw = 0, more = 0 }) => [
+      ["headNorm", rows, heads, size, x, xRow, w, y, row, inverse, EPSILON],
+      ["meet"],
+      ["headNormWeightBack", rows, heads, size, x, xRow, inverse, dy, row, dw, 0],
+      ["headNormWeightBack", rows, heads, size, x, xRow, inverse, dy, row, more, w],
+      ["meet"],
+      ["headNormBack", rows, heads, size, x, xRow, w, inverse, dy, row],
+    ],
+    expected({ x, w, y = [], dy = [] }) {
+      const one = (r: number, h: number) => loop(size, (i) => get(x, at(r, h, i, xRow)));
+      const scale = (r: number, h: number) =>
+        1 / Math.sqrt(sumOf(one(r, h).map((v) => v * v)) / size + EPSILON);
+      const each = <T>(make: (r: number, h: number) => T) =>
+        loop(rows * heads, (o) => make(Math.floor(o / heads), o % heads));
+      const gradient = (r: number, h: number, i: number) => get(dy, at(r, h, i, row));
+      const dw = loop(size, (i) =>
+        sumOf(each((r, h) => gradient(r, h, i) * get(x, at(r, h, i, xRow)) * scale(r, h))),
+      );
+      return {
+        inverse: each(scale),
+        y: within(y, (r, h, i) => get(x, at(r, h, i, xRow)) * scale(r, h) * get(w, i)),
+        dw,
+        more: dw.map((value, i) => value + get(w, i)),
+        dy: within(dy, (r, h, i) => {
+          const mean = sumOf(one(r, h).map((v, j) => v * get(w, j) * gradient(r, h, j))) / size;
+          const own = gradient(r, h, i) * get(w, i);
+          return scale(r, h) * (own - get(x, at(r, h, i, xRow)) * mean * scale(r, h) ** 2);
+        }),
+      };
+    },
+  };
+}
+
+function bias(rows: number, width: number): Case {
+  const row = width + 3;
+  const column = (y: Float64Array | undefined, i: number) =>
+    sumOf(loop(rows, (r) => get(y, r * row + i)));
+  return {
+    name: `a bias and its way back, ${rows} × ${width}`,
+    inputs: { b: numbers(width, 1), y: numbers(rows * row, 2), dy: numbers(rows * row, 3) },
+    outputs: { db: width, more: width },
+    call: ({ b = 0, y = 0, dy = 0, db = 0, more = 0 }) => [
+      ["addBias", rows, width, b, y, row],
+      ["biasBack", rows, width, dy, row, db, 0],
+      ["biasBack", rows, width, dy, row, more, b],
+    ],
+    expected: ({ b, y, dy }) => ({
+      y: loop(rows * row, (o) => get(y, o) + (o % row < width ? get(b, o % row) : 0)),
+      db: loop(width, (i) => column(dy, i)),
+      more: loop(width, (i) => column(dy, i) + get(b, i)),
+    }),
+  };
+}
+
 const sigmoid = (x: number) => 1 / (1 + Math.exp(-x));
 
 function swiglu(rows: number, hidden: number): Case {
@@ -235,9 +307,12 @@ const CASES = [
       swiglu(rows, width),
       crossEntropy(rows, width),
       embedding(rows, width),
+      bias(rows, width),
     ],
   ),
-  ...AWKWARD.flatMap((rows) => [2, 6, 8, 10, 64].map((size) => rope(rows, size))),
+  ...AWKWARD.flatMap((rows) =>
+    [2, 6, 8, 10, 64].flatMap((size) => [rope(rows, size), headNorm(rows, size)]),
+  ),
   ...[...AWKWARD, 4095, 4097, 9000].map(adamw),
 ];
 

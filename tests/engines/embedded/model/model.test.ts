@@ -5,11 +5,12 @@ import { mergeAdapter, randomAdapter } from "../../../../engines/llama/adapter.t
 import { createRandom } from "../../../../engines/llama/random.ts";
 import { widen } from "../../../../engines/llama/storedWeights.ts";
 import { VOCABULARY } from "../../../../engines/llama/tokenizer.ts";
-import { type Weights, HEAD } from "../../../../engines/llama/weights.ts";
+import type { LlamaShape } from "../../../../engines/llama/dimensions.ts";
+import type { Weights } from "../../../../engines/llama/weights.ts";
 import { learnerOf } from "../learner.ts";
 import { referenceLogits } from "../llama.ts";
 import { scratchDirectory } from "../scratch.ts";
-import { TINY, tinyBatch, tinyTokens, tinyWeights, UNTIED } from "../tiny.ts";
+import { FAMILIES, TINY, tinyBatch, tinyTokens, tinyWeights, UNTIED } from "../tiny.ts";
 
 const ROWS = 2;
 const LENGTH = 6;
@@ -29,9 +30,9 @@ function direction(size: number, name: string): Float32Array<ArrayBuffer> {
 }
 
 /** The batch's loss by the reference, in float64. */
-function referenceLoss(weights: Weights): number {
+function referenceLoss(weights: Weights, shape: LlamaShape): number {
   const directory = join(scratchDirectory(), "model");
-  saveModel(directory, weights, { shape: HEAD in weights ? UNTIED : TINY, promptStyle: "message" });
+  saveModel(directory, weights, { shape, promptStyle: "message" });
   const { tokens, targets, learned } = tinyBatch(ROWS, LENGTH);
   let sum = 0;
   for (let row = 0; row < ROWS; row++) {
@@ -62,36 +63,41 @@ function compare(trained: Weights, gradients: Weights, lossAt: (trained: Weights
   }
 }
 
-describe.each([
-  ["tied to the embedding", TINY],
-  ["of its own", UNTIED],
-])("of the whole model, with a head %s,", (_, shape) => {
+const SHAPES: [string, LlamaShape][] = [
+  ["Kit's", TINY],
+  ["Kit's with a head of its own", UNTIED],
+  ...Object.entries(FAMILIES),
+];
+
+describe.each(SHAPES)("of the whole model, %s,", (_, shape) => {
   test("the loss is that of Llama's definition, the mean of the learned targets", () => {
     const weights = tinyWeights(1, shape);
-    const { loss } = learnerOf(weights, SIZES).gradients(tinyBatch(ROWS, LENGTH));
-    expect(loss).toBeCloseTo(referenceLoss(weights), 5);
+    const { loss } = learnerOf(weights, { ...SIZES, shape }).gradients(tinyBatch(ROWS, LENGTH));
+    expect(loss).toBeCloseTo(referenceLoss(weights, shape), 5);
   });
 
   test("gradients agree with finite differences of Llama's definition in float64", () => {
     const weights = tinyWeights(1, shape);
-    const learner = learnerOf(weights, SIZES);
+    const learner = learnerOf(weights, { ...SIZES, shape });
     const { gradients } = learner.gradients(tinyBatch(ROWS, LENGTH));
     expect(learner.gradients(tinyBatch(ROWS, LENGTH)).gradients).toEqual(gradients);
     expect(Object.keys(gradients)).toEqual(Object.keys(weights));
-    compare(weights, gradients, referenceLoss);
+    compare(weights, gradients, (moved) => referenceLoss(moved, shape));
   });
 });
 
-test.each([TINY, UNTIED])(
-  "gradients of an adapter agree with the same differences, and its base has none: %j",
-  (shape) => {
-    const adapter = randomAdapter(LORA, TINY, 3);
+test.each(SHAPES)(
+  "gradients of an adapter agree with the same differences, and its base has none: %s",
+  (_, shape) => {
+    const adapter = randomAdapter(LORA, shape, 3);
     for (const { data } of Object.values(adapter)) data.set(direction(data.length, "start"));
     const base = tinyWeights(1, shape);
-    const learner = learnerOf(base, { ...SIZES, lora: LORA, adapter });
+    const learner = learnerOf(base, { ...SIZES, shape, lora: LORA, adapter });
     const { gradients } = learner.gradients(tinyBatch(ROWS, LENGTH));
     expect(Object.keys(gradients)).toEqual(Object.keys(adapter));
-    compare(adapter, gradients, (moved) => referenceLoss(widen(mergeAdapter(base, moved, LORA))));
+    compare(adapter, gradients, (moved) =>
+      referenceLoss(widen(mergeAdapter(base, moved, LORA)), shape),
+    );
   },
 );
 

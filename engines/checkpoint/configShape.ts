@@ -1,0 +1,127 @@
+import { KitError } from "../../protocol/error.ts";
+import { isRecord } from "../../protocol/isRecord.ts";
+import type { Dimensions, Rope } from "../llama/dimensions.ts";
+
+type Config = Record<string, unknown>;
+
+/** What can be read and trained, by the `model_type` of each. */
+const ARCHITECTURES: Record<string, string> = {
+  llama: "LlamaForCausalLM",
+  qwen2: "Qwen2ForCausalLM",
+  qwen3: "Qwen3ForCausalLM",
+  mistral: "MistralForCausalLM",
+};
+
+/** What a config does not say, if `transformers` 4 left it out. */
+const DEFAULT_THETA = 10_000;
+const DEFAULT_EPSILON = 1e-6;
+
+/**
+ * The model that a `config.json` of `transformers` 4 or 5 describes, but for what only its tensors
+ * show: biases and norms of heads.
+ * @param path of the file, for errors
+ * @throws KitError `CHECKPOINT_INVALID` for another kind of model, or sizes that none can have
+ */
+export function configShape(
+  path: string,
+  config: Config,
+): Omit<Dimensions, "biases" | "headNorms"> {
+  const refuse = (problem: string) => new KitError("CHECKPOINT_INVALID", `${path} ${problem}`);
+  const whole = (key: string, value = config[key]): number => {
+    if (Number.isSafeInteger(value) && (value as number) > 0) return value as number;
+    throw refuse(
+      `needs a positive whole number as ${key}, not ${JSON.stringify(value)}. Save or download it again.`,
+    );
+  };
+  const positive = (key: string, value: unknown): number => {
+    if (Number.isFinite(value) && (value as number) > 0) return value as number;
+    throw refuse(
+      `needs a positive number as ${key}, not ${JSON.stringify(value)}. Save or download it again.`,
+    );
+  };
+
+  const unsupported = assertKind(config);
+  if (unsupported) throw refuse(unsupported);
+  const [width, heads] = [whole("hidden_size"), whole("num_attention_heads")];
+  const kvHeads = whole("num_key_value_heads", config["num_key_value_heads"] ?? heads);
+  const size = whole("head_dim", config["head_dim"] ?? width / heads);
+  if (heads % kvHeads !== 0 || size % 2 !== 0) {
+    throw refuse(
+      `has ${heads} heads of ${size} for ${kvHeads} of keys, which no model has. Save or download it again.`,
+    );
+  }
+  return {
+    layers: whole("num_hidden_layers"),
+    ...{ width, heads, kvHeads, size },
+    context: whole("max_position_embeddings"),
+    hidden: whole("intermediate_size"),
+    vocabulary: whole("vocab_size"),
+    tied: config["tie_word_embeddings"] === true,
+    epsilon: positive("rms_norm_eps", config["rms_norm_eps"] ?? DEFAULT_EPSILON),
+    rope: ropeOf(config, positive, refuse),
+  };
+}
+
+/** What is wrong with a kind of model, and what would work; undefined if it can be read. */
+function assertKind(config: Config): string | undefined {
+  const { model_type: type, architectures, quantization_config: quantized } = config;
+  const [named] = Array.isArray(architectures) ? (architectures as unknown[]) : [];
+  const known = typeof type === "string" && Object.hasOwn(ARCHITECTURES, type);
+  if (!known || (named !== undefined && named !== ARCHITECTURES[type])) {
+    return `is ${firstText(named, type) ?? "of no kind"}. Use one of ${Object.values(ARCHITECTURES).join(", ")}.`;
+  }
+  if (isRecord(quantized)) {
+    return `is quantised (${firstText(quantized["quant_method"]) ?? "in some way"}). Use the model's weights in bfloat16, float16 or float32.`;
+  }
+  const { hidden_act: activation = "silu" } = config;
+  if (activation !== "silu")
+    return `has the activation ${JSON.stringify(activation)}. Use a model with silu.`;
+  const window = slidingWindow(config);
+  if (window === undefined) return undefined;
+  return `attends only to the last ${window} tokens. Use a model without an active sliding_window.`;
+}
+
+function firstText(...values: unknown[]): string | undefined {
+  return values.find((value) => typeof value === "string");
+}
+
+/** Tokens that a layer sees at most, where fewer than the context. */
+function slidingWindow(config: Config): number | undefined {
+  const { sliding_window: window, use_sliding_window: used, layer_types: types } = config;
+  if (typeof window !== "number" || used === false) return undefined;
+  if (Array.isArray(types) && types.every((type) => type === "full_attention")) return undefined;
+  return window < Number(config["max_position_embeddings"]) ? window : undefined;
+}
+
+/** `rope_parameters` of transformers 5, or `rope_theta` and `rope_scaling` of 4. */
+function ropeOf(
+  config: Config,
+  positive: (key: string, value: unknown) => number,
+  refuse: (problem: string) => KitError,
+): Rope {
+  const { rope_parameters: parameters, rope_scaling: scaling, rope_theta: theta } = config;
+  const given: Config = isRecord(parameters) ? parameters : isRecord(scaling) ? scaling : {};
+  const type = given["rope_type"] ?? given["type"] ?? "default";
+  const number = (key: string) => positive(key, given[key]);
+  const base = positive("rope_theta", given["rope_theta"] ?? theta ?? DEFAULT_THETA);
+  if ((config["partial_rotary_factor"] ?? given["partial_rotary_factor"] ?? 1) !== 1) {
+    throw refuse("rotates a part of each head. Use a model that rotates all of it.");
+  }
+  switch (type) {
+    case "default":
+      return { type: "default", theta: base };
+    case "linear":
+      return { type: "linear", theta: base, factor: number("factor") };
+    case "llama3":
+      return {
+        ...{ type: "llama3", theta: base, factor: number("factor") },
+        lowFreqFactor: number("low_freq_factor"),
+        highFreqFactor: number("high_freq_factor"),
+        originalContext: number("original_max_position_embeddings"),
+      };
+    default:
+      throw refuse(
+        `has rotary angles of type ${JSON.stringify(type)}. Use a model with default, linear or llama3 ones.`,
+      );
+  }
+}

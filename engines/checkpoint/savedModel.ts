@@ -1,0 +1,64 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { KitError } from "../../protocol/error.ts";
+import { isRecord } from "../../protocol/isRecord.ts";
+import type { LlamaShape } from "../llama/dimensions.ts";
+import {
+  type Projection,
+  PROJECTIONS,
+  headNormName,
+  projectionName,
+  weightCounts,
+  weightShapes,
+} from "../llama/weights.ts";
+import { readConfig } from "./configFile.ts";
+import { configShape } from "./configShape.ts";
+import { type WeightsFile, openTensors } from "./tensorFiles.ts";
+
+/** A whole model on disk, in Hugging Face's layout. */
+export interface SavedModel {
+  shape: LlamaShape;
+  weights: WeightsFile;
+}
+
+/** @throws KitError `CHECKPOINT_INVALID` for a model that is damaged, or of a kind that Kit does not read */
+export function openModel(directory: string): SavedModel {
+  const path = join(directory, "config.json");
+  const known = configShape(path, readConfig(path));
+  const { label, files } = weightFiles(directory);
+  const tensors = openTensors(files, weightCounts(known), label);
+  const biases = (Object.keys(PROJECTIONS) as Projection[]).filter((projection) =>
+    tensors.has(`${projectionName(0, projection)}.bias`),
+  );
+  const shape = { ...known, biases, headNorms: tensors.has(headNormName(0, "q")) };
+  return { shape, weights: tensors.choose(weightShapes(shape)) };
+}
+
+const WHOLE = "model.safetensors";
+const INDEX = "model.safetensors.index.json";
+const PICKLED = ["pytorch_model.bin", "pytorch_model.bin.index.json"];
+
+/** The files of a model's weights, and the one that names them. */
+function weightFiles(directory: string): { label: string; files: string[] } {
+  const [whole, index] = [join(directory, WHOLE), join(directory, INDEX)];
+  if (!existsSync(whole) && existsSync(index)) {
+    return { label: index, files: shardsOf(index).map((name) => join(directory, name)) };
+  }
+  const pickled = PICKLED.find((name) => existsSync(join(directory, name)));
+  if (existsSync(whole) || pickled === undefined) return { label: whole, files: [whole] };
+  throw new KitError(
+    "CHECKPOINT_INVALID",
+    `${directory} has its weights in ${pickled}, a format that can run code. Use a model with ${WHOLE}.`,
+  );
+}
+
+/** A name in the same directory, and in no other. */
+const SHARD = /^[^/\\]+\.safetensors$/;
+
+function shardsOf(index: string): string[] {
+  const { weight_map: map } = readConfig(index);
+  const names = isRecord(map) ? Object.values(map) : [];
+  const isShard = (name: unknown): name is string => typeof name === "string" && SHARD.test(name);
+  if (names.length > 0 && names.every(isShard)) return [...new Set(names)];
+  throw new KitError("CHECKPOINT_INVALID", `${index} names no weights. Save or download it again.`);
+}
