@@ -43,9 +43,9 @@ const ROOMS = [
     message: "A room that engines share may not import one of them.",
   },
   {
-    target: "./sdk/!(engine).ts",
+    target: "./sdk/!(engine|engines).ts",
     from: "./engines",
-    message: "sdk/ imports engines in sdk/engine.ts alone.",
+    message: "sdk/ imports engines in sdk/engine.ts and sdk/engines.ts alone.",
   },
 ];
 

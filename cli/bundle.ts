@@ -104,16 +104,16 @@ async function bundle(project: string, entryPath: string, outfile: string): Prom
   }
 }
 
-/** Resolves `kit` to the project's own copy, or to this package if the project has none. */
+/** Resolves `kit` and `kit/engines` to the project's own copy, or to this package if it has none. */
 function kitImport(project: string, entryPath: string): Plugin {
   return {
     name: "kit-import",
     setup(build) {
-      build.onResolve({ filter: /^kit$/ }, () => {
+      build.onResolve({ filter: /^kit(\/engines)?$/ }, ({ path: name }) => {
         const found = installedKit(entryPath);
         if (found === "another package") throw wrongKit(project);
-        const path = found === "kit" ? "kit" : pathToFileURL(PACKAGE.sdk).href;
-        return { path, external: true };
+        const own = name === "kit" ? PACKAGE.sdk : PACKAGE.engines;
+        return { path: found === "kit" ? name : pathToFileURL(own).href, external: true };
       });
     },
   };

@@ -32,6 +32,8 @@ export type ErrorCode =
   | "WORKER_FAILED"
   | "ENGINE_REPORT_INVALID"
   | "KIT_BUNDLED"
+  | "PYTHON_NOT_FOUND"
+  | "PYTHON_UNFIT"
   // Checkpoints
   | "CHECKPOINT_INVALID"
   | "CHECKPOINT_UNWRITABLE"

@@ -17,6 +17,7 @@ const PARTS = {
     commands: (outDir) => [
       [modulePath("typescript/bin/tsc"), "-p", "tsconfig.build.json", "--outDir", outDir],
       [join("scripts", "kernels.mjs"), outDir],
+      [join("scripts", "pythonFiles.mjs"), outDir],
     ],
     folder: "dist",
     has: (file) => !file.startsWith(PAGE),

@@ -142,12 +142,14 @@ describe("an engine is a folder beside the rooms that engines share", () => {
     }
   });
 
-  it("sdk imports engines in sdk/engine.ts alone", async () => {
+  it("sdk imports engines in sdk/engine.ts and sdk/engines.ts alone", async () => {
     for (const [kind, code] of KINDS) {
       const path = `../${ENGINE}`;
-      expect(await complaints("sdk", code(path), "engine.ts"), kind).toEqual([]);
+      for (const file of ["engine.ts", "engines.ts"]) {
+        expect(await complaints("sdk", code(path), file), kind).toEqual([]);
+      }
       expect(await complaints("sdk", code(path)), kind).toEqual([
-        expect.stringContaining("sdk/engine.ts alone"),
+        expect.stringContaining("sdk/engine.ts and sdk/engines.ts alone"),
       ]);
     }
   });

@@ -35,6 +35,7 @@ it("the package holds the files that it needs to run, and nothing else", () => {
   const isExpected = (path: string) =>
     /^dist\/[\w/-]+\.(js|d\.ts)$/.test(path) ||
     /^dist\/engines\/embedded\/kernels\/(plain|relaxed)\.wasm$/.test(path) ||
+    /^dist\/engines\/python\/(run|kit_engine\/\w+)\.py$/.test(path) ||
     /^dist\/page\/(index\.html|assets\/[\w.-]+)$/.test(path) ||
     /^templates\/quickstart\//.test(path) ||
     /^docs\/[\w-]+\.(md|json)$/.test(path) ||
@@ -51,6 +52,8 @@ it("the package holds the files that it needs to run, and nothing else", () => {
       "dist/engines/embedded/infer/inferWorker.js",
       "dist/engines/embedded/kernels/plain.wasm",
       "dist/engines/embedded/kernels/relaxed.wasm",
+      "dist/engines/python/run.py",
+      "dist/engines/python/kit_engine/main.py",
       "dist/page/index.html",
       "templates/quickstart/gitignore",
       "templates/quickstart/src/kit/index.ts",
@@ -156,8 +159,11 @@ it("its types compile with TypeScript 5.4, libraries checked too, and hold nothi
   const install = ["install", "--ignore-scripts", "--no-audit", "--no-fund", "--prefer-offline"];
   await run(own, [...NPM, ...install, "typescript@5.4.5", "@types/node@20"]);
   const source = `import * as kit from "kit";
+import { python } from "kit/engines";
 export const all: typeof kit = kit;
-export const trainer = kit.createTrainer({ name: "a", dataset: { type: "jsonl", path: "a" } });
+const engine = python({ path: "python3", env: { A: "1" }, bf16: true });
+const dataset = { type: "jsonl", path: "a" } as const;
+export const trainer = kit.createTrainer({ name: "a", dataset, engine });
 `;
   writeFileSync(join(own, "check.ts"), source);
   const output = await run(own, [

@@ -4,6 +4,7 @@ each a line with its milliseconds; on one thread those of the processor.
 step.py '{"width": 96, "layers": 3, "heads": 4, "hidden": 256, "vocabulary": 264, "context": 256,
           "rows": 8, "length": 96, "threads": 1}'
 """
+
 import json
 import sys
 import time
@@ -35,7 +36,7 @@ tokens = torch.randint(0, 256, shape)
 targets = torch.randint(0, 256, shape)
 
 
-def step():
+def step() -> float:
     logits = model(input_ids=tokens).logits
     loss = torch.nn.functional.cross_entropy(logits.flatten(0, 1), targets.flatten())
     loss.backward()

@@ -12,6 +12,7 @@ export const PACKAGE = {
   root,
   page: join(root, "dist", "page"),
   sdk: join(root, "dist", "sdk", "index.js"),
+  engines: join(root, "dist", "sdk", "engines.js"),
   templates: join(root, "templates"),
   /** The running script, for subprocesses. */
   cli: fileURLToPath(new URL("../kit.js", import.meta.url)),

@@ -23,6 +23,36 @@ export interface Said {
 
 /** Every error with a code, every error sent over HTTP and every other sentence in the product's code. */
 export function findErrors(): Said[] {
+  return [...findScriptErrors(), ...findPythonErrors()];
+}
+
+/** A code, and the strings beside each other that follow it. */
+const PYTHON_ERROR =
+  /"([A-Z]+_[A-Z_]+|DIVERGED)",\s*(?:"message": )?((?:f?(?:"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')\s*)+)/g;
+const PYTHON_STRING = /(f?)(["'])((?:(?!\2)[^\\]|\\.)*)\2/g;
+
+/** Those of the Python engine's own Python files. */
+function findPythonErrors(): Said[] {
+  const folder = "engines/python";
+  const names = readdirSync(join(ROOT, folder), { recursive: true, encoding: "utf8" });
+  return names
+    .filter((name) => name.endsWith(".py"))
+    .flatMap((name) => {
+      const text = readFileSync(join(ROOT, folder, name), "utf8");
+      return [...text.matchAll(PYTHON_ERROR)].map(({ index, 1: key = "", 2: strings = "" }) => ({
+        key,
+        pattern: exactly([...strings.matchAll(PYTHON_STRING)].map(pythonPattern).join("")),
+        place: `${folder}/${name}:${text.slice(0, index).split("\n").length}`,
+      }));
+    });
+}
+
+function pythonPattern([, formatted, , content = ""]: string[]): string {
+  const parts = formatted ? content.split(/\{[^{}]*\}/) : [content];
+  return parts.map((part) => escape(part.replaceAll(/\\(.)/g, "$1"))).join(ANYTHING);
+}
+
+function findScriptErrors(): Said[] {
   const files = FOLDERS.flatMap((folder) =>
     readdirSync(join(ROOT, folder), { recursive: true, encoding: "utf8" })
       .filter((name) => name.endsWith(".ts"))

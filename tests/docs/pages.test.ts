@@ -25,6 +25,8 @@ const LIMIT_MS = 120_000;
 /** Pages whose trainers are trained, each in a project of its own; and pages that look at a job. */
 const TRAINING_PAGES = ["../README.md", "trainer.md", "data.md", "callbacks.md"];
 const LOOKING_PAGES = ["artifacts.md", "cli.md", "files.md", "page.md", "http.md"];
+/** Its trainer needs a Python with torch: tests/engines/python trains by that engine. */
+const TYPED_PAGES = [...TRAINING_PAGES, ...LOOKING_PAGES, "engines.md"];
 const RUN = ["ts", "js", "sh", "json", "jsonl"];
 /** `text` and `mermaid` are pictures; the other two need what cannot be brought along. */
 const NOT_RUN = ["text", "mermaid", "python", "sql"];
@@ -115,7 +117,7 @@ function createBench(project: string, page = addKit(project)) {
 }
 
 test("each snippet is of a kind that is run, and programs say which file they are", () => {
-  for (const page of [...TRAINING_PAGES, ...LOOKING_PAGES, "README.md", "how-it-works.md"]) {
+  for (const page of [...TYPED_PAGES, "README.md", "how-it-works.md"]) {
     for (const { language, path, code } of snippetsOf(readPage(page))) {
       expect([...RUN, ...NOT_RUN], page).toContain(language);
       if (["ts", "js", "python"].includes(language)) expect(path, `${page}: ${code}`).toBeDefined();
@@ -125,9 +127,9 @@ test("each snippet is of a kind that is run, and programs say which file they ar
 
 test("the pages' TypeScript type-checks", () => {
   const project = addKit(createProject({ "tsconfig.json": template("tsconfig.json") }));
-  const snippets = [...TRAINING_PAGES, ...LOOKING_PAGES]
-    .flatMap((page) => snippetsOf(readPage(page)))
-    .filter(({ language }) => language === "ts");
+  const snippets = TYPED_PAGES.flatMap((page) => snippetsOf(readPage(page))).filter(
+    ({ language }) => language === "ts",
+  );
   expect(snippets.length).toBeGreaterThan(4);
   for (const [n, { path = "", code }] of snippets.entries()) {
     const target = join(project, "src", String(n), path);

@@ -1,0 +1,35 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { CheckOptions } from "../../protocol/engine.ts";
+import { KitError } from "../../protocol/error.ts";
+import type { TrainingCheck } from "../../protocol/trainingCheck.ts";
+import { startChild, throwIfFailed } from "./child.ts";
+import { createJob } from "./job.ts";
+import type { Python } from "./python.ts";
+import { withAdvice } from "./train.ts";
+
+/** Prepares a training as `train` does, in a folder that is removed. */
+export async function check(
+  python: Python,
+  { config, onNote }: CheckOptions,
+): Promise<TrainingCheck> {
+  const directory = mkdtempSync(join(tmpdir(), "kit-check-"));
+  try {
+    const interpreter = python.find();
+    const job = await createJob({ config, directory, onNote });
+    const child = startChild("check", {
+      ...{ interpreter, env: python.env, job },
+      onMessage: (message) => message.type === "note" && onNote?.(message.text),
+    });
+    const last = await child.ended;
+    throwIfFailed(last);
+    if (last.type !== "done" || !last.check) {
+      throw new KitError("WORKER_FAILED", "The Python process returned no check. Try again.");
+    }
+    const { kept, started, ...found } = last.check;
+    return { ...found, started: withAdvice(started, kept, job) };
+  } finally {
+    rmSync(directory, { recursive: true, force: true });
+  }
+}

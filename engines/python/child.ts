@@ -1,0 +1,124 @@
+import { spawn } from "node:child_process";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+import { KitError } from "../../protocol/error.ts";
+import type { Interpreter } from "./interpreter.ts";
+import { type PythonMessage, parseMessage } from "./messages.ts";
+
+const PROGRAM = fileURLToPath(new URL("run.py", import.meta.url));
+
+/** How long a process may take to end by itself, in ms. */
+const GRACE_MS = 5_000;
+
+export type Mode = "train" | "check" | "answer";
+
+/** A Python process of the engine. */
+export interface Child {
+  /** Sends a line. */
+  send: (message: object) => void;
+  /** Resolves with its last message when the process has ended; never rejects before. */
+  ended: Promise<PythonMessage>;
+  /** Asks it to end, and ends it with its whole group if it does not. Resolves when it has ended. */
+  stop: () => Promise<void>;
+  /** Whether it keeps this process alive. */
+  ref: (isOn: boolean) => void;
+}
+
+export interface ChildOptions {
+  interpreter: Interpreter;
+  env: NodeJS.ProcessEnv;
+  /** The first line. */
+  job: object;
+  /** Takes each message but the last. */
+  onMessage: (message: PythonMessage) => void;
+}
+
+/**
+ * Starts the engine in a process group of its own. What libraries print goes to this process's stderr
+ * as it comes.
+ */
+export function startChild(mode: Mode, { interpreter, env, job, onMessage }: ChildOptions): Child {
+  // -B: the package's folder may be read-only. -u: what is printed comes at once.
+  const child = spawn(interpreter.path, ["-B", "-u", PROGRAM, mode], {
+    stdio: ["pipe", "pipe", "inherit"],
+    env: { TOKENIZERS_PARALLELISM: "false", HF_HUB_DISABLE_TELEMETRY: "1", ...env },
+    detached: true,
+  });
+  let last: PythonMessage | undefined;
+  createInterface(child.stdout).on("line", (line) => {
+    const message = parseMessage(line);
+    if (message && isLast(message)) last = message;
+    else if (message) onMessage(message);
+  });
+  // The end of the process says more than a pipe that is closed.
+  child.stdin.on("error", () => {});
+  const send = (message: object) => void child.stdin.write(`${JSON.stringify(message)}\n`);
+
+  const ended = new Promise<PythonMessage>((resolve, reject) => {
+    child.once("error", (cause) => reject(notStarted(interpreter, cause)));
+    // Its children are ended with it, or they would hold its output open.
+    child.once("exit", killGroup);
+    child.once("close", (code, signal) => {
+      if (last) resolve(last);
+      else reject(endedEarly(signal ?? undefined, code ?? 0));
+    });
+  });
+  // Whoever waits gets it.
+  ended.catch(() => {});
+  send(job);
+
+  function killGroup() {
+    if (child.pid === undefined) return;
+    try {
+      process.kill(-child.pid, "SIGKILL");
+    } catch {
+      // Nobody is left.
+    }
+  }
+
+  async function stop() {
+    send({ type: "cancel" });
+    child.stdin.end();
+    const timer = setTimeout(killGroup, GRACE_MS);
+    await ended.catch(() => {});
+    clearTimeout(timer);
+  }
+
+  function ref(isOn: boolean) {
+    for (const part of [child, child.stdin, child.stdout] as { ref(): void; unref(): void }[]) {
+      if (isOn) part.ref();
+      else part.unref();
+    }
+  }
+  return { send, ended, stop, ref };
+}
+
+/** @throws KitError for a last message that says why nothing came of it */
+export function throwIfFailed(message: PythonMessage): void {
+  if (message.type === "failed") throw new KitError(message.code, message.message);
+}
+
+function isLast({ type }: PythonMessage): boolean {
+  return type === "done" || type === "failed" || type === "cancelled";
+}
+
+function notStarted({ path, from }: Interpreter, cause: Error): KitError {
+  return new KitError(
+    "PYTHON_NOT_FOUND",
+    `The Python at ${path} (from ${from}) cannot be run: ${cause.message}. Name another with python({ path }).`,
+    { cause },
+  );
+}
+
+function endedEarly(signal: string | undefined, code: number): KitError {
+  if (signal !== undefined) {
+    return new KitError(
+      "WORKER_FAILED",
+      `The Python process was ended by ${signal}. Try again; if memory ran out, use a smaller batchSize, maxLength or model.`,
+    );
+  }
+  return new KitError(
+    "WORKER_FAILED",
+    `The Python process exited unexpectedly (code ${code}). See its output above.`,
+  );
+}

@@ -1,0 +1,73 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { setImmediate } from "node:timers/promises";
+import { ARTIFACTS, partialFolder } from "../../protocol/artifactPath.ts";
+import type { TrainOptions } from "../../protocol/engine.ts";
+import type { DatasetPath, ModelShape, TrainConfig } from "../../protocol/trainConfig.ts";
+import { BASE_DIRECTORY, assertCheckpoint, saveModel } from "../checkpoint/checkpoint.ts";
+import { datasetFiles } from "../dataset/files.ts";
+import { createReadingNotes } from "../dataset/readingNotes.ts";
+import { readRows } from "../dataset/rows.ts";
+import { randomWeights } from "../llama/weights.ts";
+import { findModel } from "./model.ts";
+import type { PythonJob } from "./messages.ts";
+
+type Options = Pick<TrainOptions, "config" | "directory" | "resumeFrom" | "onNote"> & {
+  signal?: AbortSignal;
+};
+
+/**
+ * Checks all that needs no Python, and writes the start of a model with random weights, so that it is
+ * the same on every engine.
+ * @throws KitError for a row or a model that cannot be trained on
+ */
+export async function createJob({
+  config,
+  directory,
+  resumeFrom,
+  signal,
+  onNote,
+}: Options): Promise<PythonJob> {
+  const source = findModel(config.model);
+  if (source.kind === "checkpoint") assertCheckpoint(source.directory);
+  const check = (path: DatasetPath) => checkRows(path, { onNote, signal });
+  const files = await check(config.dataset.path);
+  const evalFiles = config.evalDataset && (await check(config.evalDataset.path));
+  const job = { config, directory, files, evalFiles, resumeFrom, modelName: source.name };
+  switch (source.kind) {
+    case "shape":
+      return { ...job, model: writeStart(source.shape, config, directory) };
+    case "checkpoint":
+      return { ...job, model: source.directory };
+    case "hub":
+      return { ...job, model: source.name };
+  }
+}
+
+/** Rows that are read before other work of this process has its turn. */
+const AT_ONCE = 2_000;
+
+/** Reads every row. @returns the files */
+async function checkRows(
+  path: DatasetPath,
+  { onNote = () => {}, signal }: Pick<Options, "onNote" | "signal">,
+): Promise<string[]> {
+  const note = createReadingNotes(onNote);
+  let count = 0;
+  const rows = readRows(path, (bytes, size) => note(count, bytes, size));
+  while (!rows.next().done) {
+    if (++count % AT_ONCE !== 0) continue;
+    await setImmediate();
+    signal?.throwIfAborted();
+  }
+  return datasetFiles(path);
+}
+
+/** An adapter's base stays; of a whole model, `removePartial` removes the start. */
+function writeStart(shape: ModelShape, { lora, seed }: TrainConfig, directory: string): string {
+  const folder = lora ? BASE_DIRECTORY : partialFolder("start");
+  const path = join(directory, ARTIFACTS, folder);
+  const isThere = existsSync(join(path, "config.json"));
+  if (!isThere) saveModel(path, randomWeights(shape, seed), { shape, promptStyle: "message" });
+  return path;
+}

@@ -1,0 +1,1 @@
+"""Trains by transformers' Trainer and answers from checkpoints, for Kit."""

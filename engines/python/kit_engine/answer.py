@@ -1,0 +1,152 @@
+"""Answers from saved checkpoints, one question after another."""
+
+import os
+import traceback
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+import transformers
+from transformers import StoppingCriteria, StoppingCriteriaList
+
+from .channel import Channel
+from .device import Device, find_device
+from .errors import KitError, failure_of
+from .inbox import Inbox
+from .models import context_of, find_source, load_model, load_tokenizer
+from .preparation import set_padding
+
+
+@dataclass
+class Loaded:
+    model: Any
+    tokenizer: Any
+    device: Device
+
+
+class GivenUp(StoppingCriteria):
+    """Stops once nobody waits for the answer."""
+
+    def __init__(self, inbox: Inbox, question: int) -> None:
+        self.inbox = inbox
+        self.question = question
+
+    def __call__(self, input_ids: Any, scores: Any, **_: Any) -> Any:
+        is_over = self.inbox.cancelled.is_set() or self.question in self.inbox.given_up
+        return torch.full((input_ids.shape[0],), is_over, device=input_ids.device)
+
+
+def answer(inbox: Inbox, channel: Channel) -> None:
+    """Until Kit is gone."""
+    transformers.logging.set_verbosity_error()
+    transformers.utils.logging.disable_progress_bar()
+    device = find_device(inbox.job.get("bf16"))
+    models: dict[int, Loaded] = {}
+    for question in inbox:
+        number = question["id"]
+        try:
+            result = work(question, models, inbox, device)
+            channel.send("answer", id=number, result=result)
+        except Exception as error:  # noqa: BLE001
+            if os.environ.get("DEBUG") == "kit":
+                traceback.print_exc()
+            code, message = failure_of(error)
+            channel.send("answer", id=number, failure={"code": code, "message": message})
+        inbox.given_up.discard(number)
+
+
+def work(
+    question: dict[str, Any], models: dict[int, Loaded], inbox: Inbox, device: Device
+) -> dict[str, Any] | None:
+    name = question["model"]
+    if question["type"] == "load":
+        models[name] = load(question["directory"], device)
+    elif question["type"] == "unload":
+        models.pop(name, None)
+    else:
+        stop = StoppingCriteriaList([GivenUp(inbox, question["id"])])
+        return generate(models[name], question["request"], stop)
+    return None
+
+
+def load(directory: str, device: Device) -> Loaded:
+    source = find_source(directory)
+    tokenizer = load_tokenizer(source)
+    set_padding(tokenizer)
+    model = load_model(source, device.frozen_dtype()).to(device.name)
+    model.eval()
+    return Loaded(model, tokenizer, device)
+
+
+def generate(loaded: Loaded, request: dict[str, Any], stop: Any) -> dict[str, Any]:
+    model, tokenizer = loaded.model, loaded.tokenizer
+    prompt = prompt_ids(request, tokenizer)
+    context = context_of(model.config)
+    room = context - len(prompt)
+    if room < 1:
+        raise KitError(
+            "REQUEST_INVALID",
+            f"The prompt has {len(prompt)} tokens, which leaves no room for an answer in the "
+            f"model's context of {context}. Shorten it.",
+        )
+    ids = torch.tensor([prompt], device=loaded.device.name)
+    ends = end_ids(loaded)
+    temperature = request.get("temperature", 0)
+    sampling = {"temperature": float(temperature), "top_p": float(request.get("topP", 1))}
+    torch.manual_seed(int(request.get("seed", 0)))
+    with torch.inference_mode():
+        out = model.generate(
+            input_ids=ids,
+            attention_mask=torch.ones_like(ids),
+            max_new_tokens=min(request.get("maxTokens") or room, room),
+            do_sample=temperature > 0,
+            **(sampling | {"top_k": 0} if temperature > 0 else {}),
+            eos_token_id=sorted(ends),
+            pad_token_id=tokenizer.pad_token_id,
+            suppress_tokens=unspoken_ids(loaded, ends),
+            stopping_criteria=stop,
+        )
+    answered = out[0, len(prompt) :].tolist()
+    is_ended = bool(answered) and answered[-1] in ends
+    spoken = answered[:-1] if is_ended else answered
+    text = tokenizer.decode(spoken, skip_special_tokens=True)
+    # A character that is cut off at the end is dropped.
+    whole = text if is_ended else text.rstrip("\ufffd")
+    reason = "stop" if is_ended else "length"
+    return {"text": whole, "finishReason": reason, "tokens": len(spoken)}
+
+
+def prompt_ids(request: dict[str, Any], tokenizer: Any) -> list[int]:
+    messages = request.get("messages")
+    if messages is None:
+        style = tokenizer.init_kwargs.get("prompt_style", "message")
+        if style == "text" or tokenizer.chat_template is None:
+            return list(tokenizer(request["prompt"])["input_ids"])
+        messages = [{"role": "user", "content": request["prompt"]}]
+    if tokenizer.chat_template is None:
+        return list(tokenizer("".join(one["content"] for one in messages))["input_ids"])
+    # An answer at the end stays open, to be continued.
+    goes_on = messages[-1]["role"] == "assistant"
+    text = tokenizer.apply_chat_template(
+        messages,
+        tokenize=False,
+        add_generation_prompt=not goes_on,
+        continue_final_message=goes_on,
+    )
+    return list(tokenizer(text, add_special_tokens=False)["input_ids"])
+
+
+def end_ids(loaded: Loaded) -> set[int]:
+    """Tokens that end an answer: the tokenizer's, and those of the model's generation config."""
+    named = loaded.model.generation_config.eos_token_id
+    ends = {named} if isinstance(named, int) else set(named or ())
+    own = loaded.tokenizer.eos_token_id
+    return ends | ({own} if own is not None else set())
+
+
+def unspoken_ids(loaded: Loaded, ends: set[int]) -> list[int] | None:
+    """Specials and numbers without a token, which an answer is not made of."""
+    tokenizer = loaded.tokenizer
+    specials = {i for i, one in tokenizer.added_tokens_decoder.items() if one.special}
+    unused = range(len(tokenizer), loaded.model.config.get_text_config().vocab_size)
+    return sorted((specials | set(unused)) - ends) or None

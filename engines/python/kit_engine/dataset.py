@@ -1,0 +1,102 @@
+"""The rows that a training learns from, and those it is evaluated on."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from .errors import KitError
+from .examples import Examples, ExampleSet
+from .masks import tokens_of
+from .order import held_out_rows
+from .rows import read_rows
+
+NOTE_EVERY_SECONDS = 10.0
+
+
+@dataclass
+class Dataset:
+    examples: Examples = field(default_factory=Examples)
+    # Rows that were read, and those of them that are texts.
+    read: int = 0
+    texts: int = 0
+    # Rows that lost their end, and rows without an answer that fits.
+    cut: int = 0
+    left_out: int = 0
+    # Tokens of the longest row that is left out, and of the longest of all.
+    needed: int = 0
+    longest: int = 0
+    formats: set[str] = field(default_factory=set)
+
+    def all(self) -> ExampleSet:
+        return ExampleSet(self.examples, range(len(self.examples)), self.examples.row_count)
+
+
+@dataclass
+class TrainingData:
+    dataset: Dataset
+    training: ExampleSet
+    evaluation: ExampleSet | None
+
+
+def read_training_data(
+    job: dict[str, Any], tokenizer: Any, max_length: int, note: Callable[[str], None]
+) -> TrainingData:
+    config = job["config"]
+    dataset = read_dataset(job["files"], config["dataset"], tokenizer, max_length, note)
+    if job.get("evalFiles") is not None:
+        held_out = read_dataset(
+            job["evalFiles"], config.get("evalDataset"), tokenizer, max_length, note
+        )
+        return TrainingData(dataset, dataset.all(), held_out.all())
+    if config.get("evalSplit") is None:
+        return TrainingData(dataset, dataset.all(), None)
+    rows = held_out_rows(dataset.examples.row_count, config.get("evalSplit"), config["seed"])
+    return TrainingData(dataset, part_of(dataset, rows, False), part_of(dataset, rows, True))
+
+
+def read_dataset(
+    files: list[str],
+    asked: dict[str, Any],
+    tokenizer: Any,
+    max_length: int,
+    note: Callable[[str], None],
+) -> Dataset:
+    dataset = Dataset()
+    noted = time.monotonic()
+    for row in read_rows(files):
+        add_row(dataset, tokens_of(row, tokenizer), row.messages is None, max_length)
+        dataset.formats.add(f"{{{row.keys}}}")
+        if time.monotonic() - noted > NOTE_EVERY_SECONDS:
+            noted = time.monotonic()
+            note(f"tokenizing the dataset: {dataset.read:,} rows")
+    if len(dataset.examples) == 0:
+        path = asked["path"]
+        name = path if isinstance(path, str) else ", ".join(path)
+        raise KitError(
+            "DATASET_INVALID",
+            f"No row of {name} has an answer within {max_length} tokens. "
+            "Shorten the prompts or raise maxLength.",
+        )
+    return dataset
+
+
+def add_row(dataset: Dataset, tokens: Any, is_text: bool, max_length: int) -> None:
+    length = len(tokens.ids)
+    dataset.read += 1
+    dataset.longest = max(dataset.longest, length)
+    if is_text:
+        dataset.texts += 1
+        dataset.examples.add_pieces(tokens, max_length)
+    elif True not in tokens.learned[1:max_length]:
+        dataset.left_out += 1
+        dataset.needed = max(dataset.needed, length)
+    else:
+        dataset.cut += length > max_length
+        dataset.examples.add_start(tokens, max_length)
+
+
+def part_of(dataset: Dataset, is_held_out: list[bool], wanted: bool) -> ExampleSet:
+    examples = dataset.examples
+    chosen = [i for i, row in enumerate(examples.rows) if is_held_out[row] == wanted]
+    return ExampleSet(examples, chosen, is_held_out.count(wanted))

@@ -1,0 +1,47 @@
+"""The packages that the engine needs, looked up without importing any."""
+
+import re
+import sys
+from importlib import metadata
+
+from .errors import KitError
+
+# The oldest that Kit was tested with.
+NEEDED = {"torch": "2.13", "transformers": "5.18", "peft": "0.21", "accelerate": "1.15"}
+
+
+def installed() -> tuple[dict[str, str], list[str]]:
+    """Versions of those that are here, and the names of those that are not."""
+    found: dict[str, str] = {}
+    missing: list[str] = []
+    for name in NEEDED:
+        try:
+            found[name] = metadata.version(name)
+        except metadata.PackageNotFoundError:
+            missing.append(name)
+    return found, missing
+
+
+def assert_fit(found: dict[str, str], missing: list[str]) -> None:
+    """Says what has to be installed."""
+    pip = f"{sys.executable} -m pip install --upgrade"
+    if missing:
+        wanted = " ".join(f'"{name}>={NEEDED[name]}"' for name in missing)
+        raise KitError(
+            "PYTHON_UNFIT",
+            f"The Python at {sys.executable} lacks {', '.join(missing)}. "
+            f"Install with: {pip} {wanted}",
+        )
+    for name, needed in NEEDED.items():
+        if numbers(found[name]) < numbers(needed):
+            raise KitError(
+                "PYTHON_UNFIT",
+                f"The Python at {sys.executable} has {name} {found[name]}, but Kit needs {needed} "
+                f'or newer. Install with: {pip} "{name}>={needed}"',
+            )
+
+
+def numbers(version: str) -> tuple[int, ...]:
+    """`2.13.0+cu130` as (2, 13, 0)."""
+    release = re.match(r"\d+(\.\d+)*", version)
+    return tuple(int(part) for part in release[0].split(".")) if release else ()

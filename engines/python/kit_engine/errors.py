@@ -1,0 +1,37 @@
+"""Errors that the reader can act on."""
+
+MEMORY_ADVICE = "Use a smaller batchSize, maxLength or model, or train an adapter with lora."
+
+
+class KitError(Exception):
+    """Its message says what happened and what to do; its code is one of protocol/errorCode.ts."""
+
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+
+    def __reduce__(self) -> tuple[type, tuple[str, str]]:
+        # Pickle would call the class with the message alone.
+        return KitError, (self.code, str(self))
+
+
+class Cancelled(Exception):
+    """The training was cancelled."""
+
+
+def failure_of(error: BaseException) -> tuple[str, str]:
+    """An error's code and its sentence for people."""
+    if isinstance(error, KitError):
+        return error.code, str(error)
+    text = str(error)
+    kind = type(error).__name__
+    if "out of memory" in text.lower() and "cuda" in f"{kind} {text}".lower():
+        return "OUT_OF_MEMORY", f"The GPU ran out of memory. {MEMORY_ADVICE}"
+    is_memory = isinstance(error, MemoryError) or "not enough memory" in text
+    if is_memory or kind == "OutOfMemoryError" or "out of memory" in text.lower():
+        return "OUT_OF_MEMORY", f"The Python process ran out of memory. {MEMORY_ADVICE}"
+    line = text.strip().splitlines()[0] if text.strip() else "no message"
+    return (
+        "WORKER_FAILED",
+        f"The Python engine failed: {kind}: {line}. Run again with DEBUG=kit to see where.",
+    )

@@ -1,0 +1,60 @@
+"""What Kit sends over stdin, read on a thread of its own; its end means that Kit is gone."""
+
+import ctypes
+import json
+import os
+import queue
+import signal
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from typing import Any
+
+# How long a native call may go on without Kit, in seconds.
+GRACE_SECONDS = 3.0
+PR_SET_PDEATHSIG = 1
+
+
+class Inbox:
+    """`job` is the first line; `cancelled` is set when Kit says so, or is gone."""
+
+    def __init__(self) -> None:
+        self.cancelled = threading.Event()
+        self.given_up: set[int] = set()
+        self.questions: queue.Queue[dict[str, Any] | None] = queue.Queue()
+        first = sys.stdin.buffer.readline()
+        if not first:
+            os._exit(1)
+        self.job: dict[str, Any] = json.loads(first)
+        threading.Thread(target=self._listen, daemon=True).start()
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        """Questions, until Kit is gone."""
+        return iter(self.questions.get, None)
+
+    def _listen(self) -> None:
+        for line in sys.stdin.buffer:
+            message = json.loads(line)
+            if message["type"] != "cancel":
+                self.questions.put(message)
+            elif "id" in message:
+                self.given_up.add(message["id"])
+            else:
+                self.cancelled.set()
+        self.cancelled.set()
+        self.questions.put(None)
+        # A native call sees no flag.
+        time.sleep(GRACE_SECONDS)
+        os._exit(1)
+
+
+def end_with_parent() -> None:
+    """Linux ends this process with its parent, even in a call that holds Python's lock."""
+    if sys.platform != "linux":
+        return
+    parent = os.getppid()
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+    # It may have ended before.
+    if os.getppid() != parent:
+        os._exit(1)

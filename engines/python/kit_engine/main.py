@@ -1,0 +1,65 @@
+"""The process: says hello, does what Kit asks, and ends with one last message."""
+
+import os
+import platform
+import signal
+import sys
+import traceback
+
+from .channel import Channel, take_stdout
+from .environment import assert_fit, installed
+from .errors import Cancelled, failure_of
+from .inbox import Inbox, end_with_parent
+
+
+def run(mode: str) -> None:
+    """Does not return: threads of libraries must not keep the process."""
+    channel = take_stdout()
+    end_with_parent()
+    # Ctrl-C in a terminal is for Kit, which decides.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    code = 0
+    try:
+        say_hello(channel)
+        work(mode, channel)
+    except Cancelled:
+        channel.send("cancelled")
+    except BaseException as error:  # noqa: BLE001
+        if os.environ.get("DEBUG") == "kit":
+            traceback.print_exc()
+        failed, message = failure_of(error)
+        channel.send("failed", code=failed, message=message)
+        code = 1
+    sys.stderr.flush()
+    os._exit(code)
+
+
+def say_hello(channel: Channel) -> None:
+    found, missing = installed()
+    channel.send(
+        "hello",
+        python=platform.python_version(),
+        executable=sys.executable,
+        packages=found,
+        missing=missing,
+    )
+    assert_fit(found, missing)
+
+
+def work(mode: str, channel: Channel) -> None:
+    """Imports torch and transformers, which takes seconds, only now."""
+    inbox = Inbox()
+    if mode == "train":
+        from .train import train
+
+        train(inbox.job, channel, inbox.cancelled)
+        channel.send("done")
+    elif mode == "check":
+        from .check import check
+
+        channel.send("done", check=check(inbox.job, channel))
+    else:
+        from .answer import answer
+
+        answer(inbox, channel)
+        channel.send("done")

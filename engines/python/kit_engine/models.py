@@ -1,0 +1,138 @@
+"""Models and tokenizers by a directory or a name on the hub."""
+
+import json
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from transformers import (
+    MODEL_FOR_CAUSAL_LM_MAPPING,
+    AutoConfig,
+    AutoModelForCausalLM,
+    AutoTokenizer,
+)
+
+from .errors import KitError
+
+# A base beside its adapter is found there even after the project has moved.
+BASE = "base"
+
+
+@dataclass
+class Source:
+    """Where a model's files are."""
+
+    # A directory, or a name on the hub.
+    base: str
+    # The directory of an adapter of it.
+    adapter: str | None
+
+    def named(self) -> str:
+        return self.adapter or self.base
+
+
+def find_source(model: str) -> Source:
+    settings = os.path.join(model, "adapter_config.json")
+    if not os.path.exists(settings):
+        return Source(model, None)
+    with reading(model), open(settings, encoding="utf-8") as file:
+        recorded = str(json.load(file)["base_model_name_or_path"])
+    beside = os.path.join(model, "..", BASE)
+    if os.path.isabs(recorded) and not is_model(recorded):
+        if not is_model(beside):
+            raise KitError(
+                "CHECKPOINT_INVALID",
+                f"The adapter {model} needs its base, but there is no model at {recorded}. "
+                f"Copy the base there, or to {os.path.normpath(beside)}.",
+            )
+        recorded = beside
+    return Source(recorded, model)
+
+
+def is_model(directory: str) -> bool:
+    return os.path.exists(os.path.join(directory, "config.json"))
+
+
+def load_config(source: Source) -> Any:
+    with reading(source.base):
+        config = AutoConfig.from_pretrained(source.base, **options_for(source.base))
+    if type(config) not in MODEL_FOR_CAUSAL_LM_MAPPING:
+        raise KitError(
+            "MODEL_INVALID",
+            f"{source.base} is a {config.model_type} model, which does not generate text from left "
+            "to right. Use one that AutoModelForCausalLM loads.",
+        )
+    return config
+
+
+def load_tokenizer(source: Source) -> Any:
+    where = source.named()
+    if not any(os.path.exists(os.path.join(where, f"tokenizer{end}")) for end in FILES):
+        where = source.base
+    with reading(where):
+        tokenizer = AutoTokenizer.from_pretrained(where, **options_for(where))
+    if not tokenizer.is_fast:
+        raise KitError(
+            "MODEL_INVALID",
+            f"The tokenizer of {where} has no tokenizer.json. Use a model that has one.",
+        )
+    return tokenizer
+
+
+# Of a tokenizer that is saved beside an adapter.
+FILES = (".json", ".model", "_config.json")
+
+
+def load_model(source: Source, dtype: torch.dtype) -> Any:
+    """The whole model; an adapter is merged into it."""
+    with reading(source.base):
+        model, info = AutoModelForCausalLM.from_pretrained(
+            source.base, dtype=dtype, output_loading_info=True, **options_for(source.base)
+        )
+    if info["missing_keys"]:
+        raise KitError(
+            "CHECKPOINT_INVALID",
+            f"{source.base} lacks {min(info['missing_keys'])}. Use another checkpoint.",
+        )
+    if source.adapter is None:
+        return model
+    from peft import PeftModel
+
+    with reading(source.adapter):
+        return PeftModel.from_pretrained(model, source.adapter).merge_and_unload()
+
+
+def options_for(name: str) -> dict[str, bool]:
+    """A directory needs no network."""
+    return {"local_files_only": True} if os.path.isabs(name) else {}
+
+
+@contextmanager
+def reading(name: str) -> Iterator[None]:
+    """Says in a sentence why a model's files cannot be read."""
+    try:
+        yield
+    except (KitError, MemoryError, torch.OutOfMemoryError):
+        raise
+    except Exception as error:
+        line = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+        raise KitError(
+            "CHECKPOINT_INVALID", f"Cannot load {name}: {line.rstrip('.')}. Use another checkpoint."
+        ) from error
+
+
+def context_of(config: Any) -> int:
+    """The longest sequence that a model reads, in tokens."""
+    text = config.get_text_config()
+    for name in ("max_position_embeddings", "n_positions", "max_sequence_length"):
+        length = getattr(text, name, None)
+        if isinstance(length, int):
+            return length
+    return MOST_CONTEXT
+
+
+# Of a model that names none.
+MOST_CONTEXT = 1_000_000

@@ -1,0 +1,92 @@
+"""All that is known before a training's first step."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from .channel import Channel
+from .dataset import TrainingData, read_training_data
+from .device import Device, find_device
+from .errors import KitError
+from .models import Source, context_of, find_source, load_config, load_tokenizer
+from .schedule import rows_per_step, step_count
+
+
+@dataclass
+class Preparation:
+    config: dict[str, Any]
+    device: Device
+    source: Source
+    model_config: Any
+    tokenizer: Any
+    data: TrainingData
+    # Longest row in tokens.
+    max_length: int
+    # Optimizer steps in all.
+    steps: int
+
+    def epochs_at(self, step: int) -> float:
+        return step * rows_per_step(self.config) / len(self.data.training)
+
+    def started(self, name: str, parameters: int) -> dict[str, Any]:
+        """The data of `training.started`, and `needed` and `context` for Kit's advice."""
+        dataset, training, evaluation = self.data.dataset, self.data.training, self.data.evaluation
+        return {
+            "model": name,
+            "parameters": parameters,
+            "rows": training.rows,
+            **({"evalRows": evaluation.rows} if evaluation else {}),
+            "cut": dataset.cut,
+            "leftOut": dataset.left_out,
+            "maxLength": self.max_length,
+            "format": " | ".join(sorted(dataset.formats)),
+            "tokens": training.predicted(),
+            "maxSteps": self.steps,
+            "epochs": self.epochs_at(self.steps),
+        }
+
+    def kept_out(self) -> dict[str, int]:
+        """What Kit's advice on rows that are left out depends on."""
+        dataset = self.data.dataset
+        return {
+            "rows": dataset.examples.row_count,
+            "leftOut": dataset.left_out,
+            "needed": dataset.needed,
+            "context": context_of(self.model_config),
+        }
+
+
+def prepare(job: dict[str, Any], channel: Channel) -> Preparation:
+    config = job["config"]
+    device = find_device(config["engine"].get("bf16"))
+    source = find_source(job["model"])
+    model_config = load_config(source)
+    tokenizer = load_tokenizer(source)
+    limit = row_limit(config.get("maxLength"), context_of(model_config))
+    data = read_training_data(job, tokenizer, limit, channel.note)
+    set_padding(tokenizer)
+    set_prompt_style(tokenizer, data)
+    steps = step_count(config, len(data.training))
+    return Preparation(config, device, source, model_config, tokenizer, data, limit, steps)
+
+
+def row_limit(max_length: int | None, context: int) -> int:
+    if max_length is None:
+        return context
+    if max_length <= context:
+        return max_length
+    raise KitError(
+        "CONFIG_INVALID",
+        f'"maxLength" must be at most the model\'s context of {context} tokens, '
+        f"but is {max_length}.",
+    )
+
+
+def set_padding(tokenizer: Any) -> None:
+    if tokenizer.pad_token_id is None:
+        tokenizer.pad_token = tokenizer.eos_token
+
+
+def set_prompt_style(tokenizer: Any, data: TrainingData) -> None:
+    """Saved in tokenizer_config.json: how the model reads a bare prompt."""
+    is_text = data.dataset.texts * 2 > data.dataset.read
+    tokenizer.init_kwargs["prompt_style"] = "text" if is_text else "message"

@@ -1,0 +1,130 @@
+"""A whole training."""
+
+import json
+import math
+import os
+import shutil
+import threading
+from typing import Any
+
+import transformers
+from safetensors import safe_open
+
+from .adapter import with_adapter
+from .callback import Kit
+from .channel import Channel
+from .directory import ARTIFACTS, checkpoint_path, write_directory
+from .errors import KitError
+from .models import BASE, Source, load_model, reading
+from .preparation import Preparation, prepare
+from .progress import StepLog
+from .trainer import RESUMING, KitTrainer
+
+OTHER_DATA = (
+    "warning: the dataset has changed since that job; losses will differ from an uninterrupted run"
+)
+
+
+def train(job: dict[str, Any], channel: Channel, cancelled: threading.Event) -> None:
+    transformers.logging.set_verbosity_error()
+    transformers.utils.logging.disable_progress_bar()
+    directory, resume_from = job["directory"], job.get("resumeFrom")
+    prepared = prepare(job, channel)
+    state = read_state(resume_from) if resume_from else {}
+    digest = prepared.data.dataset.examples.digest()
+    if resume_from and state["data"] != digest:
+        channel.note(OTHER_DATA)
+    model = load_trained(prepared, directory)
+    started = prepared.started(job["modelName"], trainable_count(model))
+    if resume_from:
+        assert_same_model(resume_from, trainable_count(model))
+    channel.send("started", data=started, kept=prepared.kept_out())
+    if resume_from and state["step"] >= prepared.steps:
+        return take_over(resume_from, directory, state["step"], prepared, channel)
+    kit = Kit(prepared, channel, cancelled, StepLog(losses=state.get("losses", [])), digest)
+    trainer = KitTrainer(model, prepared, kit, directory)
+    trainer.train(resume_from_checkpoint=resume_from)
+
+
+def load_trained(prepared: Preparation, directory: str) -> Any:
+    """The model, or with LoRA the base with a new adapter."""
+    lora, device = prepared.config.get("lora"), prepared.device
+    dtype = device.frozen_dtype() if lora else device.trained_dtype()
+    model = load_model(prepared.source, dtype)
+    model.config.use_cache = False
+    if not lora:
+        return model
+    if prepared.source.adapter is not None:
+        # The merged model is on no disk yet.
+        save_base(model, prepared, directory)
+    return with_adapter(model, lora, prepared.config["seed"])
+
+
+def save_base(model: Any, prepared: Preparation, directory: str) -> None:
+    path = os.path.join(directory, ARTIFACTS, BASE)
+
+    def fill(folder: str) -> None:
+        model.save_pretrained(folder)
+        prepared.tokenizer.save_pretrained(folder)
+
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    write_directory(path, fill)
+    model.name_or_path = path
+    model.config._name_or_path = path
+    prepared.source = Source(path, None)
+
+
+def trainable_count(model: Any) -> int:
+    return sum(one.numel() for one in model.parameters() if one.requires_grad)
+
+
+def read_state(checkpoint: str) -> dict[str, Any]:
+    """How far another job's training was."""
+    try:
+        with open(os.path.join(checkpoint, "trainer_state.json"), encoding="utf-8") as file:
+            state = json.load(file)
+        own = state["stateful_callbacks"][Kit.__name__]["attributes"]
+        found = {"step": state["global_step"], "data": own["data"], "losses": own["losses"]}
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise KitError(
+            "CHECKPOINT_INVALID",
+            f"{checkpoint} does not say how far the training was. Start without resume.",
+        ) from error
+    if not all(os.path.exists(os.path.join(checkpoint, name)) for name in RESUMING):
+        raise KitError(
+            "CHECKPOINT_INVALID",
+            f"{checkpoint} was saved by another engine, or lacks its optimizer, so the training "
+            "cannot go on from it. Use the engine that it began with, or start without resume.",
+        )
+    return found
+
+
+def assert_same_model(checkpoint: str, trained: int) -> None:
+    """By the count of all numbers, whatever the library calls the tensors."""
+    saved = 0
+    for name in os.listdir(checkpoint):
+        if name.endswith(".safetensors"):
+            with reading(checkpoint), safe_open(os.path.join(checkpoint, name), "pt") as file:
+                saved += sum(math.prod(file.get_slice(one).get_shape()) for one in file.keys())  # noqa: SIM118
+    if saved != trained:
+        raise KitError(
+            "CHECKPOINT_INVALID",
+            f"{checkpoint} is of another model or adapter than the trainer's, so the training "
+            "cannot go on from it. Undo the change, or start without resume.",
+        )
+
+
+def take_over(
+    resume_from: str, directory: str, step: int, prepared: Preparation, channel: Channel
+) -> None:
+    """The job had trained all its steps, but not ended."""
+    path = checkpoint_path(step)
+    whole = os.path.join(directory, path)
+    os.makedirs(os.path.dirname(whole), exist_ok=True)
+
+    def fill(folder: str) -> None:
+        shutil.copytree(resume_from, folder, dirs_exist_ok=True)
+
+    write_directory(whole, fill)
+    kind = "adapter" if prepared.config.get("lora") else "model"
+    channel.event("checkpoint.saved", {"step": step, "kind": kind, "path": path})

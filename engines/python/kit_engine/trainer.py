@@ -1,0 +1,153 @@
+"""transformers' Trainer with Kit's schedule, evaluation and checkpoints."""
+
+import os
+from typing import Any
+
+import torch
+from transformers import PrinterCallback, Trainer, TrainingArguments
+
+from .batches import AllRows, Collator, OrderedRows, predicted_count
+from .callback import Kit
+from .directory import ARTIFACTS, checkpoint_path, write_directory
+from .losses import TokenMean, token_losses
+from .preparation import Preparation
+from .progress import assert_finite
+from .schedule import learning_rate, rows_per_step
+
+# Of a checkpoint, those that only a resumed training needs.
+RESUMING = ("optimizer.pt", "scheduler.pt", "rng_state.pth")
+# Files that the libraries write besides: one with this machine's paths, one with generic words.
+UNWANTED = ("training_args.bin", "README.md")
+
+
+class KitTrainer(Trainer):
+    def __init__(self, model: Any, prepared: Preparation, kit: Kit, directory: str) -> None:
+        self.prepared = prepared
+        self.kit = kit
+        self.directory = directory
+        self.newest: str | None = None
+        data, config = prepared.data, prepared.config
+        length = prepared.steps * rows_per_step(config)
+        super().__init__(
+            model=model,
+            args=arguments_of(prepared, directory),
+            train_dataset=OrderedRows(data.training, config["seed"], length),
+            eval_dataset=AllRows(data.evaluation) if data.evaluation else None,
+            data_collator=Collator(prepared.tokenizer.pad_token_id),
+            processing_class=prepared.tokenizer,
+            compute_metrics=TokenMean(),
+            callbacks=[kit],
+        )
+        # It prints every log.
+        self.remove_callback(PrinterCallback)
+
+    def create_scheduler(self, num_training_steps: int, optimizer: Any = None) -> Any:
+        config, steps = self.prepared.config, self.prepared.steps
+
+        def share(done: int) -> float:
+            return learning_rate(done + 1, steps, config) / config["learningRate"]
+
+        chosen = self.optimizer if optimizer is None else optimizer
+        self.lr_scheduler = torch.optim.lr_scheduler.LambdaLR(chosen, share)
+        self._created_lr_scheduler = True
+        return self.lr_scheduler
+
+    def training_step(self, model: Any, inputs: Any, num_items_in_batch: Any = None) -> Any:
+        # Before the Trainer moves it to the device, where each count would wait for the device.
+        self.kit.tokens += predicted_count(inputs)
+        loss = super().training_step(model, inputs, num_items_in_batch)
+        self.kit.loss += loss.item()
+        return loss
+
+    def _get_grad_norm(self, model: Any, grad_norm: Any = None) -> Any:
+        norm = float(super()._get_grad_norm(model, grad_norm=grad_norm))
+        self.kit.grad_norm = norm
+        return norm
+
+    def log(self, logs: dict[str, float], start_time: float | None = None) -> None:
+        if "loss" in logs:
+            # The Trainer's mean forgets the steps before it was resumed.
+            logs["loss"] = self.kit.log.mean()
+        super().log(logs, start_time)
+
+    def prediction_step(
+        self, model: Any, inputs: Any, prediction_loss_only: bool, ignore_keys: Any = None
+    ) -> tuple[None, torch.Tensor, torch.Tensor]:
+        """The tokens' losses in place of the logits, and no mean of the batch."""
+        labels = inputs.pop("labels")
+        prepared = self._prepare_inputs({**inputs, "labels": labels})
+        labels = prepared.pop("labels")
+        with torch.no_grad(), self.compute_loss_context_manager():
+            logits = model(**prepared).logits
+        return None, token_losses(logits, labels), labels
+
+    def _save_checkpoint(self, model: Any, trial: Any) -> None:
+        step, peak = self.state.global_step, self.prepared.config["learningRate"]
+        trained = [one for one in self.model.parameters() if one.requires_grad]
+        is_finite = all(bool(torch.isfinite(one).all()) for one in trained)
+        assert_finite(step, "weights are", is_finite, peak)
+        path = checkpoint_path(step)
+        whole = os.path.join(self.directory, path)
+        write_directory(whole, self._fill)
+        self._drop_older(whole)
+        kind = "adapter" if self.prepared.config.get("lora") else "model"
+        data = {"step": step, "kind": kind, "path": path}
+        self.kit.channel.event("checkpoint.saved", data)
+
+    def _fill(self, folder: str) -> None:
+        """All that the Trainer saves, by its own means."""
+        self.store_flos()
+        self.save_model(folder, _internal_call=True)
+        self._save_optimizer_and_scheduler(folder)
+        self._save_scaler(folder)
+        self._save_rng_state(folder)
+        self.state.stateful_callbacks = {type(self.kit).__name__: self.kit.state()}
+        self.state.save_to_json(os.path.join(folder, "trainer_state.json"))
+        for name in UNWANTED:
+            remove(os.path.join(folder, name))
+
+    def _drop_older(self, newest: str) -> None:
+        """An older checkpoint needs no optimizer: a training goes on from the newest."""
+        if self.newest is not None:
+            for name in RESUMING:
+                remove(os.path.join(self.newest, name))
+        self.newest = newest
+
+
+def remove(path: str) -> None:
+    if os.path.exists(path):
+        os.remove(path)
+
+
+def arguments_of(prepared: Preparation, directory: str) -> TrainingArguments:
+    """When it logs, evaluates and saves, Kit's callback says."""
+    config, device = prepared.config, prepared.device
+    return TrainingArguments(
+        output_dir=os.path.join(directory, ARTIFACTS),
+        max_steps=prepared.steps,
+        per_device_train_batch_size=config["batchSize"],
+        per_device_eval_batch_size=config["batchSize"],
+        gradient_accumulation_steps=config["gradientAccumulationSteps"],
+        learning_rate=config["learningRate"],
+        weight_decay=config["weightDecay"],
+        max_grad_norm=config["maxGradNorm"],
+        adam_beta2=0.95,
+        optim="adamw_torch_fused" if device.name == "cuda" else "adamw_torch",
+        seed=config["seed"],
+        train_sampling_strategy="sequential",
+        batch_eval_metrics=True,
+        logging_strategy="no",
+        eval_strategy="no",
+        save_strategy="no",
+        logging_nan_inf_filter=False,
+        restore_callback_states_from_checkpoint=False,
+        remove_unused_columns=False,
+        label_names=["labels"],
+        bf16=device.bf16,
+        use_cpu=device.name == "cpu",
+        gradient_checkpointing=bool(config["engine"]["gradientCheckpointing"]),
+        gradient_checkpointing_kwargs={"use_reentrant": False},
+        dataloader_pin_memory=device.name == "cuda",
+        disable_tqdm=True,
+        report_to="none",
+    )

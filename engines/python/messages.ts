@@ -1,0 +1,75 @@
+import type { InferRequest, InferResult } from "../../protocol/infer.ts";
+import type { ErrorCode } from "../../protocol/errorCode.ts";
+import type { EngineEvent, EventData } from "../../protocol/event.ts";
+import type { TrainConfig } from "../../protocol/trainConfig.ts";
+import type { TrainingCheck } from "../../protocol/trainingCheck.ts";
+
+/** The first line to a process that trains or checks. */
+export interface PythonJob {
+  config: TrainConfig;
+  directory: string;
+  /** Absolute paths of the dataset's files, whose rows are checked. */
+  files: string[];
+  evalFiles: string[] | undefined;
+  /** A directory, or a name on the hub. */
+  model: string;
+  /** As events call it. */
+  modelName: string;
+  resumeFrom?: string | undefined;
+}
+
+/** A line to a process that answers; each but `cancel` is answered under its `id`. */
+export type Question =
+  | { type: "load"; id: number; model: number; directory: string }
+  | { type: "infer"; id: number; model: number; request: InferRequest }
+  | { type: "cancel"; id: number }
+  | { type: "unload"; id: number; model: number };
+
+/** What an advice on rows that are left out depends on. */
+export interface KeptOut {
+  rows: number;
+  leftOut: number;
+  needed: number;
+  context: number;
+}
+
+interface Failure {
+  code: ErrorCode;
+  message: string;
+}
+
+/** Before torch is imported, which takes seconds. */
+export interface Hello {
+  type: "hello";
+  /** Python's version. */
+  python: string;
+  executable: string;
+  packages: Record<string, string>;
+  missing: string[];
+}
+
+/** A line from the process; `done`, `failed` and `cancelled` are its last. */
+export type PythonMessage =
+  | Hello
+  | { type: "started"; data: EventData["training.started"]; kept: KeptOut }
+  | { type: "event"; event: EngineEvent }
+  | { type: "note"; text: string }
+  | { type: "answer"; id: number; result?: InferResult; failure?: undefined }
+  | { type: "answer"; id: number; failure: Failure }
+  | { type: "done"; check?: TrainingCheck & { kept: KeptOut } }
+  | ({ type: "failed" } & Failure)
+  | { type: "cancelled" };
+
+/** Of this version of the wire. */
+const VERSION = 1;
+
+/** A line as a message; undefined for one that is none of the engine's. */
+export function parseMessage(line: string): PythonMessage | undefined {
+  try {
+    const message = JSON.parse(line) as { kit?: unknown };
+    return message.kit === VERSION ? (message as unknown as PythonMessage) : undefined;
+  } catch {
+    // Not a message.
+    return undefined;
+  }
+}

@@ -1,0 +1,20 @@
+import type { PythonOptions } from "../../protocol/pythonOptions.ts";
+import { type Interpreter, findInterpreter } from "./interpreter.ts";
+
+/** The Python of an engine. */
+export interface Python {
+  /** @throws KitError `PYTHON_NOT_FOUND` */
+  find: () => Interpreter;
+  env: NodeJS.ProcessEnv;
+  /** As asked for; undefined is the device's default. */
+  bf16: boolean | undefined;
+}
+
+export function createPython({ path, env: more, bf16 }: PythonOptions): Python {
+  const env = { ...process.env, ...more };
+  return {
+    env,
+    bf16,
+    find: () => findInterpreter({ path, env, project: process.cwd() }),
+  };
+}

@@ -1,0 +1,25 @@
+"""Starts the engine by its path: run.py train | check | answer. Any Python 3 can read this file.
+
+Its own folder is first on sys.path, never the project's: a datasets.py there shadows nothing.
+"""
+
+import json
+import sys
+
+NEEDED = (3, 10)
+
+if sys.version_info < NEEDED:
+    found = ".".join(str(part) for part in sys.version_info[:2])
+    failed = {
+        "kit": 1,
+        "seq": 1,
+        "type": "failed",
+        "code": "PYTHON_UNFIT",
+        "message": f"Python {found} at {sys.executable} is too old: Kit needs 3.10 or newer. "
+        "Name another with python({ path }) or KIT_PYTHON.",
+    }
+    print(json.dumps(failed))
+else:
+    from kit_engine.main import run
+
+    run(sys.argv[1])

@@ -1,0 +1,74 @@
+import { join } from "node:path";
+import { ARTIFACTS } from "../../protocol/artifactPath.ts";
+import type { TrainOptions } from "../../protocol/engine.ts";
+import type { EngineEvent } from "../../protocol/event.ts";
+import { removePartial } from "../checkpoint/directory.ts";
+import { keepLeftOut } from "../dataset/leftOut.ts";
+import { startChild, throwIfFailed } from "./child.ts";
+import { createJob } from "./job.ts";
+import { findModel } from "./model.ts";
+import type { Hello, KeptOut, PythonJob, PythonMessage } from "./messages.ts";
+import type { Python } from "./python.ts";
+
+/** Trains in a process of its own, which has ended when this settles. */
+export async function train(python: Python, options: TrainOptions): Promise<void> {
+  const { directory, signal, onNote } = options;
+  signal.throwIfAborted();
+  const interpreter = python.find();
+  const job = await createJob(options);
+  const stopped = new AbortController();
+  const child = startChild("train", {
+    ...{ interpreter, env: python.env, job },
+    onMessage(message) {
+      if (signal.aborted || stopped.signal.aborted) return;
+      try {
+        const event = eventOf(message, job);
+        if (event) options.onEvent(event);
+        else if (message.type === "note") onNote?.(message.text);
+        else if (message.type === "hello") onNote?.(describe(message, interpreter.from));
+      } catch (error) {
+        stopped.abort(error);
+      }
+    },
+  });
+  const stop = () => void child.stop();
+  const either = AbortSignal.any([signal, stopped.signal]);
+  if (either.aborted) stop();
+  either.addEventListener("abort", stop, { once: true });
+  try {
+    const last = await child.ended;
+    either.throwIfAborted();
+    throwIfFailed(last);
+  } catch (error) {
+    // However the process ended: it was stopped.
+    either.throwIfAborted();
+    throw error;
+  } finally {
+    either.removeEventListener("abort", stop);
+    removePartial(join(directory, ARTIFACTS));
+  }
+}
+
+function eventOf(message: PythonMessage, job: PythonJob): EngineEvent | undefined {
+  if (message.type === "event") return message.event;
+  if (message.type !== "started") return undefined;
+  const data = withAdvice(message.data, message.kept, job);
+  return { event: "training.started", data };
+}
+
+/** Adds the options that would keep the rows that are left out. */
+export function withAdvice<T extends object>(
+  started: T,
+  kept: KeptOut,
+  { config: { model, maxLength } }: Pick<PythonJob, "config">,
+): T & { keepLeftOut?: string } {
+  const source = findModel(model);
+  const shape = source.kind === "shape" ? source.shape : undefined;
+  const advice = keepLeftOut({ ...kept, maxLength, shape });
+  return advice === undefined ? started : { ...started, keepLeftOut: advice };
+}
+
+function describe({ python, executable, packages }: Hello, from: string): string {
+  const versions = Object.entries(packages).map(([name, version]) => `${name} ${version}`);
+  return `Python ${python}, ${versions.join(", ")} (${executable}, from ${from})`;
+}
