@@ -1,9 +1,10 @@
-import { basename, isAbsolute, relative } from "node:path";
+import { isAbsolute, relative } from "node:path";
 import { type TrainConfig, datasetPaths, rowsPerStep } from "../protocol/trainConfig.ts";
 import type { Artifact, EventData, JobEvent, Measured } from "../protocol/event.ts";
-import { type Evaluation, isLower } from "../protocol/evaluation.ts";
 import { type Moment, secondsLeft } from "../protocol/pace.ts";
-import { formatCount, formatDuration } from "../protocol/format.ts";
+import { formatCount, formatCounted, formatDuration } from "../protocol/format.ts";
+import { lostRows } from "./lostRows.ts";
+import { createResultWords } from "./resultWords.ts";
 
 /** Characters of a loss below 100, and of a speed. */
 const LOSS_WIDTH = "1.2346".length;
@@ -29,15 +30,14 @@ export function createEventLines(options: EventLinesOptions) {
   /** The pace is measured from the first log on, because the first step also warms up. */
   let first: Moment | undefined;
   let last: Artifact | undefined;
-  let lastLoss: Measured | undefined;
-  let best: Evaluation | undefined;
   let steps = config.maxSteps ?? 0;
+  const result = createResultWords(directory, (loss) => formatLoss(loss).trimEnd());
 
   function startLines(data: EventData["training.started"]): string {
     const { model, parameters, rows, evalRows, format, tokens, maxSteps, epochs } = data;
     const { lora } = config;
     steps = maxSteps;
-    best = data.resumedBest;
+    result.begin(data);
     const of = lora ? ` of an adapter (LoRA, r ${lora.r}, alpha ${lora.alpha})` : "";
     const ofFormat = format === undefined ? "" : ` of ${format}`;
     const started = withDetails(`training ${shown(model)}`, {
@@ -46,19 +46,18 @@ export function createEventLines(options: EventLinesOptions) {
       rows: formatCount(rows) + ofFormat,
       ...(evalRows === undefined
         ? {}
-        : { "held out": `${formatCount(evalRows)} rows to evaluate on` }),
+        : { "held out": `${formatCounted(evalRows, "row")} to evaluate on` }),
       ...(tokens === undefined ? {} : { tokens: formatCount(tokens) }),
-      steps: `${formatCount(maxSteps)} with ${formatCount(rowsPerStep(config))} rows each`,
+      steps: `${formatCount(maxSteps)} with ${formatCounted(rowsPerStep(config), "row")} each`,
       ...(epochs === undefined ? {} : { passes: `${formatCount(epochs)} over the data` }),
     });
-    return [started, ...lossLines(data)].join("\n");
+    return [started, ...lostRows(data)].join("\n");
   }
 
   function logLine(data: EventData["training.log"]): string {
     const step = `step ${String(data.step).padStart(String(steps).length)}/${steps}`;
     const { evalLoss } = data;
-    lastLoss = data.loss ?? lastLoss;
-    if (isLower(evalLoss, best?.evalLoss)) best = { step: data.step, evalLoss };
+    result.add(data);
     const parts = [step, `loss ${formatLoss(data.loss)}`];
     if (evalLoss !== undefined) parts.push(`eval ${formatLoss(evalLoss)}`);
     const reached = { step: data.step, at: now() };
@@ -72,33 +71,16 @@ export function createEventLines(options: EventLinesOptions) {
     return parts.join(" ").trimEnd();
   }
 
-  /** How the job ended, and the path of its last artifact with the ways to use it. */
-  function endLines(how: string): string {
-    if (!last) return how;
-    const path = `${directory}/${last.path}`;
-    const python = last.kind === "adapter" ? "AutoPeftModelForCausalLM" : "AutoModelForCausalLM";
-    return withDetails(how, {
-      path,
-      "try it": `npx kit infer ${basename(directory)}`,
-      TypeScript: `const model = await loadModel(path); // from "kit"`,
-      Python: `model = ${python}.from_pretrained(path)`,
-    });
-  }
-
   function completedLine({ stoppedAt }: EventData["training.completed"]): string {
     const completed = `completed in ${formatDuration((now() - startedAt) / 1000)}`;
     const early = stoppedAt === undefined ? "" : `, stopped early at step ${stoppedAt}`;
-    return `${completed}${early}${resultWords()}`;
+    const losses = result.losses();
+    return endLine(`${completed}${early}${losses && `: ${losses}`}`);
   }
 
-  function resultWords(): string {
-    const found = [
-      ...(typeof lastLoss === "number" ? [`loss ${formatLoss(lastLoss).trimEnd()}`] : []),
-      ...(best
-        ? [`best evalLoss ${formatLoss(best.evalLoss).trimEnd()} at step ${best.step}`]
-        : []),
-    ];
-    return found.length > 0 ? `: ${found.join(", ")}` : "";
+  /** One line, so that `grep ^completed` finds all of it. */
+  function endLine(how: string): string {
+    return last ? `${how}; ${result.saved(last)}` : how;
   }
 
   function failedLines(error: string): string {
@@ -131,30 +113,14 @@ export function createEventLines(options: EventLinesOptions) {
           return `checkpoint ${directory}/${last.path}`;
         case "training.completed":
           last = event.data.artifacts.at(-1) ?? last;
-          return endLines(completedLine(event.data));
+          return completedLine(event.data);
         case "training.failed":
           return failedLines(event.data.error);
         case "training.cancelled":
-          return endLines(`cancelled at step ${event.data.step}`);
+          return endLine(`cancelled at step ${event.data.step}`);
       }
     },
   };
-}
-
-/** A warning about rows that are cut or left out. */
-function lossLines(data: EventData["training.started"]): string[] {
-  const { rows, cut = 0, leftOut = 0, maxLength, keepLeftOut } = data;
-  if (cut + leftOut === 0) return [];
-  const limit =
-    maxLength === undefined
-      ? "maxLength or the model's context"
-      : `${formatCount(maxLength)} tokens`;
-  const of = `of ${formatCount(rows + leftOut)} rows`;
-  const counts = leftOut
-    ? `${formatCount(leftOut)} ${of} left out: no answer fits ${limit}${cut ? `; ${formatCount(cut)} cut` : ""}`
-    : `${formatCount(cut)} ${of} cut to ${limit}`;
-  const warning = `warning: ${counts}`;
-  return [keepLeftOut ? `${warning}\n  to keep them: ${keepLeftOut}` : warning];
 }
 
 function withDetails(line: string, details: Record<string, string>): string {

@@ -4,25 +4,32 @@ import { usePlain } from "../disk/file.ts";
 import type { Evaluation } from "../protocol/evaluation.ts";
 import { isRecord } from "../protocol/isRecord.ts";
 import { isJobId } from "./id.ts";
+import { type JobStart, haveSameHeldOut, readJobStart, resumedFrom } from "./jobStart.ts";
 import { type LogRecord, recordsFrom } from "./log.ts";
 import { logPath } from "./paths.ts";
-import { resumedFrom } from "./resumedFrom.ts";
 
 /**
  * A job's evaluations up to a step, in their order, as the logs have them: its own after those of the
- * job that it went on from.
+ * job that it went on from, if they were on the same rows.
  * @param root the folder of all jobs
  */
 export function readEvaluations(root: string, id: string, upTo: number): Evaluation[] {
   if (!isJobId(id)) return [];
   const directory = join(root, id);
-  const from = resumedFrom(directory);
-  // An id that is not older would lead in a circle.
-  const before = from && from.id < id ? readEvaluations(root, from.id, from.step) : [];
+  const start = readJobStart(directory);
+  const before = evaluationsBefore(root, id, start);
   const own = usePlain<Evaluation[]>(logPath(directory), [], (file) =>
     recordsFrom(0, readFileSync(file)).flatMap(({ record }) => evaluationIn(record)),
   );
   return [...before, ...own].filter(({ step }) => step <= upTo);
+}
+
+function evaluationsBefore(root: string, id: string, start: JobStart): Evaluation[] {
+  const from = resumedFrom(start);
+  // An id that is not older would lead in a circle.
+  if (!from || from.id >= id || !isJobId(from.id)) return [];
+  const isSame = haveSameHeldOut(start, readJobStart(join(root, from.id)));
+  return isSame ? readEvaluations(root, from.id, from.step) : [];
 }
 
 function evaluationIn({ event, data }: LogRecord): Evaluation[] {

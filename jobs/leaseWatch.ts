@@ -97,7 +97,7 @@ export function createLeaseWatch(
 }
 
 /** Without a start time, its pid may by now be another process's. */
-function isProvenAlive(owner: Owner): boolean {
+export function isProvenAlive(owner: Owner): boolean {
   return owner.startTime !== undefined && ownerState(owner) === "alive";
 }
 

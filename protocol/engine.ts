@@ -16,8 +16,9 @@ export interface TrainOptions {
   /** Absolute path of the job's directory; artifacts go to `artifacts/` in it. */
   directory: string;
   /**
-   * Absolute path of the newest checkpoint of another job of this engine: the training goes on after
-   * its step, with the same losses and weights as one that was never interrupted.
+   * Absolute path of a checkpoint of another job of this engine: the training goes on after its step.
+   * If it has its `resumeFiles`, the losses and weights are those of a training that was never
+   * interrupted; else a note says that they are not.
    */
   resumeFrom?: string;
   /** Aborting stops the training before its next step; `train` then rejects with the reason. */
@@ -41,6 +42,11 @@ export interface Engine {
   /** Shown in errors and in a job's record. */
   readonly name: string;
   /**
+   * Names of a checkpoint's files that only `resumeFrom` needs, such as the optimizer's state. Kit
+   * deletes them where nothing resumes: in older checkpoints, and once the job is completed.
+   */
+  readonly resumeFiles?: readonly string[];
+  /**
    * Checks a config and fills in its defaults when `createTrainer` is called: at once, without
    * loading anything heavy or touching the disk.
    * @throws KitError `MODEL_UNKNOWN`, `MODEL_INVALID`, `CONFIG_INVALID` naming the option
@@ -53,7 +59,8 @@ export interface Engine {
   check: (options: CheckOptions) => Promise<TrainingCheck>;
   /**
    * Trains a model; resolves when its last checkpoint is saved.
-   * @throws KitError `DATASET_UNREADABLE`, `DATASET_INVALID`, or another code of a training
+   * @throws KitError `DATASET_UNREADABLE`, `DATASET_INVALID`, or another code of a training;
+   * `CHECKPOINT_INVALID` that names `resumeFrom` if it is damaged, so that Kit tries an older one
    */
   train: (options: TrainOptions) => Promise<void>;
   /**

@@ -25,6 +25,7 @@ export type ErrorCode =
   // A dataset and a training
   | "DATASET_UNREADABLE"
   | "DATASET_INVALID"
+  | "CANNOT_RESUME"
   | "CALLBACK_STUCK"
   | "CANCELLED"
   | "DIVERGED"

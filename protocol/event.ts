@@ -30,6 +30,9 @@ export interface EventData {
     cut?: number;
     /** Rows that are left out because no answer fits; a count. */
     leftOut?: number;
+    /** The same of the rows of `evalDataset`. */
+    evalCut?: number;
+    evalLeftOut?: number;
     /** Longest row in tokens. */
     maxLength?: number;
     /** The options that would keep every row, when more than a tenth is left out: `maxLength: 600`. */
@@ -38,11 +41,14 @@ export interface EventData {
     format?: string;
     /** Tokens of one pass over the dataset, without padding. */
     tokens?: number;
+    /** Says by its content whether two jobs had the same dataset, and the same held-out rows. */
+    fingerprint?: string;
+    evalFingerprint?: string;
     maxSteps: number;
     /** The job that this one goes on from, by its id, and the step of the checkpoint. */
     resumedFrom?: string;
     resumedStep?: number;
-    /** The best evaluation up to that step. */
+    /** The best evaluation up to that step, if it was on the same held-out rows. */
     resumedBest?: Evaluation;
     /** Passes over the dataset in all, a fraction. */
     epochs?: number;

@@ -19,3 +19,8 @@ export function formatCount(value: number): string {
   const digits = value < 1 ? { maximumSignificantDigits: 1 } : { maximumFractionDigits: 1 };
   return value.toLocaleString("en", digits);
 }
+
+/** With its noun, in the singular: `1 row`, `1,200 rows`. */
+export function formatCounted(count: number, noun: string): string {
+  return `${formatCount(count)} ${noun}${count === 1 ? "" : "s"}`;
+}

@@ -2,7 +2,7 @@ import type { Engine, TrainOptions } from "../protocol/engine.ts";
 import { asEngineEvent } from "../protocol/engineReport.ts";
 import type { EngineEvent } from "../protocol/event.ts";
 
-interface RunEngineOptions extends Pick<
+export interface RunEngineOptions extends Pick<
   TrainOptions,
   "config" | "directory" | "resumeFrom" | "signal" | "onNote"
 > {

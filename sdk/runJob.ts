@@ -1,5 +1,4 @@
 import type { OwnedJob } from "../jobs/ownedJob.ts";
-import { ARTIFACTS, checkpointFolder } from "../protocol/artifactPath.ts";
 import { cannotWrite } from "../protocol/cannotWrite.ts";
 import type { Engine } from "../protocol/engine.ts";
 import type { JobConfig } from "../protocol/trainConfig.ts";
@@ -13,10 +12,11 @@ import { createCheckpoints } from "./checkpoints.ts";
 import { createEarlyStopping } from "./earlyStopping.ts";
 import { callbackOf } from "./eventCallbacks.ts";
 import { orAborted } from "./orAborted.ts";
-import { type Resumable, copyBest, evaluationsOf, withResumed } from "./resume.ts";
-import { runEngine } from "./runEngine.ts";
+import type { Resumable } from "./resumable.ts";
 import { createSavedArtifacts } from "./savedArtifacts.ts";
+import { copyBest, takeOver } from "./takeOver.ts";
 import { asError } from "./thrown.ts";
+import { trainFrom } from "./trainFrom.ts";
 
 /** A longer message is cut in the log, so that its record fits one write. */
 const LONGEST_ERROR = 8_000;
@@ -31,12 +31,12 @@ export interface JobResult {
 export interface RunJobOptions {
   job: OwnedJob;
   config: JobConfig;
-  engine: Pick<Engine, "name" | "train" | "load">;
+  engine: Pick<Engine, "name" | "resumeFiles" | "train" | "load">;
   callbacks: TrainerCallbacks;
   /** Resolves when the job may train. */
   turn: (signal: AbortSignal) => Promise<void>;
-  /** Finds the job to go on from. */
-  resume?: (() => Resumable | undefined) | undefined;
+  /** Finds the checkpoints to go on from, the newest first. */
+  resume?: (() => Resumable[]) | undefined;
   /** Aborting cancels the job. */
   cancel: AbortSignal;
   /** Aborting fails the job with the reason, unless `cancel` came first. */
@@ -52,14 +52,13 @@ export interface RunJobOptions {
 /** Drives one job from its place in the queue to its last event. Never rejects. */
 export async function runJob(options: RunJobOptions): Promise<JobResult> {
   const { job: owned, config, engine, callbacks, cancel, failure, onEvent } = options;
-  const { onNote, callbackLimitMs } = options;
+  const { onNote = () => {}, callbackLimitMs } = options;
   const signal = AbortSignal.any([cancel, failure.signal]);
   const fail = (error: unknown) => failure.abort(asError(error));
   const calls = createCallbackQueue(fail, callbackLimitMs);
   const checkpoints = createCheckpoints(engine, owned.directory, signal);
-  const saved = createSavedArtifacts(owned.directory, config);
+  const saved = createSavedArtifacts(owned.directory, config, engine.resumeFiles);
   const stopping = createEarlyStopping(config);
-  let resumed: Resumable | undefined;
   let step = 0;
   let hasEnded = false;
 
@@ -78,8 +77,8 @@ export async function runJob(options: RunJobOptions): Promise<JobResult> {
   }
 
   /** Returns whether the training is over. */
-  function handle(reported: EngineEvent): boolean {
-    const event = withResumed(reported, resumed);
+  function handle(reported: EngineEvent, from: Resumable | undefined): boolean {
+    const event = from ? goOn(reported, from) : reported;
     // The log first: what a callback has seen is on disk.
     record(event);
     if (event.event !== "training.started") step = event.data.step;
@@ -95,32 +94,31 @@ export async function runJob(options: RunJobOptions): Promise<JobResult> {
     return stopping.see(event);
   }
 
-  /** Counts what was evaluated before, and takes over the best. */
-  function goOn(from: Resumable): void {
+  /** At the start, counts what was evaluated before, takes over the best, and says so in the event. */
+  function goOn(event: EngineEvent, from: Resumable): EngineEvent {
+    if (event.event !== "training.started") return event;
+    const { started, evaluations } = takeOver(from, config, event.data, onNote);
     step = from.step;
-    for (const data of evaluationsOf(from)) {
-      const event = { event: "training.log", data } as const;
-      saved.see(event);
-      stopping.see(event);
+    for (const data of evaluations) {
+      saved.see({ event: "training.log", data });
+      stopping.see({ event: "training.log", data });
     }
-    const best = config.loadBestModelAtEnd ? copyBest(from, owned.directory) : undefined;
-    if (best === undefined) return;
-    const path = `${ARTIFACTS}/${checkpointFolder(best)}`;
-    const data = { step: best, kind: config.lora ? "adapter" : "model", path } as const;
-    saved.see({ event: "checkpoint.saved", data });
-    saved.release(best);
+    if (config.loadBestModelAtEnd) {
+      const { directory } = owned;
+      const best = copyBest(from, evaluations, directory, engine.resumeFiles);
+      const kind = config.lora ? "adapter" : "model";
+      if (best) saved.see({ event: "checkpoint.saved", data: { ...best, kind } });
+      if (best) saved.release(best.step);
+    }
+    return { event: "training.started", data: { ...event.data, ...started } };
   }
 
   async function finish(): Promise<JobResult> {
     try {
       await options.turn(signal);
-      resumed = options.resume?.();
-      if (resumed) goOn(resumed);
-      const { directory } = owned;
-      const resumeFrom = resumed?.checkpoint;
       const listeners = { onNote, onEvent: handle, onError: fail };
-      const train = { config, directory, resumeFrom, signal, ...listeners };
-      const isStopped = await runEngine(engine, train);
+      const train = { config, directory: owned.directory, signal, ...listeners };
+      const isStopped = await trainFrom(options.resume?.() ?? [], engine, train);
       if (isStopped) saved.removeUnknown();
       const completed = jobAs("completed");
       calls.add("onCompleted", () =>
@@ -131,6 +129,7 @@ export async function runJob(options: RunJobOptions): Promise<JobResult> {
       const named = artifacts.map(({ directory: _, ...artifact }) => artifact);
       const data = { artifacts: named, stoppedAt: stopping.stoppedAt() };
       record({ event: "training.completed", data });
+      saved.dropResumeFiles();
       return { job: completed, artifacts };
     } catch (thrown) {
       calls.stop();

@@ -23,15 +23,21 @@ export interface SavedArtifacts {
   result: () => Artifact[];
   /** Removes checkpoints that were saved, but never reported. */
   removeUnknown: () => void;
+  /** Removes the files that only a resume needs, as far as it can. */
+  dropResumeFiles: () => void;
 }
 
-/** @param directory the job's */
+/**
+ * @param directory the job's
+ * @param resumeFiles the engine's
+ */
 export function createSavedArtifacts(
   directory: string,
   {
     saveTotalLimit,
     loadBestModelAtEnd,
   }: Pick<JobArguments, "saveTotalLimit" | "loadBestModelAtEnd">,
+  resumeFiles: readonly string[] = [],
 ): SavedArtifacts {
   const limit = saveTotalLimit ?? Infinity;
   const evalLosses = new Map<number, number>();
@@ -46,7 +52,12 @@ export function createSavedArtifacts(
     return bestOf(measured)?.artifact;
   }
 
+  function dropResumeFiles(): void {
+    for (const { directory } of saved) for (const name of resumeFiles) drop(join(directory, name));
+  }
+
   return {
+    dropResumeFiles,
     see({ event, data }) {
       switch (event) {
         case "training.started":
@@ -55,6 +66,8 @@ export function createSavedArtifacts(
           if (typeof data.evalLoss === "number") evalLosses.set(data.step, data.evalLoss);
           break;
         case "checkpoint.saved":
+          // A training goes on from the newest.
+          dropResumeFiles();
           saved.push(locateArtifact(data, directory));
           break;
       }
@@ -97,6 +110,14 @@ function remove(path: string): void {
     // Somebody else has removed it.
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return;
     throw cannotWrite(`remove ${path}`, error);
+  }
+}
+
+function drop(file: string): void {
+  try {
+    rmSync(file, { force: true });
+  } catch {
+    // It only takes room.
   }
 }
 

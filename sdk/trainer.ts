@@ -8,7 +8,7 @@ import type { Job } from "../protocol/job.ts";
 import type { Artifact } from "./artifact.ts";
 import { resolveConfig } from "./config.ts";
 import { type CheckedOptions, type TrainerOptions, checkOptions } from "./options.ts";
-import { resumeOrSay } from "./resume.ts";
+import { planResume } from "./resume.ts";
 import { type JobResult, runJob } from "./runJob.ts";
 import { asError } from "./thrown.ts";
 
@@ -26,7 +26,7 @@ export interface Trainer {
   /**
    * Creates the job and begins; a second call returns the same job.
    * The project is the current directory.
-   * @throws KitError `CANNOT_WRITE` when `.kit` cannot be written
+   * @throws KitError `CANNOT_WRITE` when `.kit` cannot be written, `CANNOT_RESUME` before there is a job
    */
   start: () => Promise<{ jobId: string }>;
   /**
@@ -91,6 +91,7 @@ export function createTrainer(options: TrainerOptions): Trainer {
   function begin(): { created: Created; ended: Promise<JobResult> } {
     const project = process.cwd();
     const config = resolveConfig({ ...checked.config, resume }, project);
+    const resuming = resume ? planResume(project, checked.name, config) : undefined;
     const owned = createOwnedJob(project, checked.name, config);
     const { job, directory } = owned;
     const created = {
@@ -107,9 +108,10 @@ export function createTrainer(options: TrainerOptions): Trainer {
       callbacks: checked.callbacks,
       turn: (signal) =>
         waitForTurn(createJobStore(project), owned, signal, (before) => {
+          resuming?.refuseTwin(job.id);
           for (const observer of observers) observer.onWait?.(before);
         }),
-      resume: resume ? () => resumeOrSay(project, checked.name, config, note) : undefined,
+      resume: resuming && (() => resuming.find(note)),
       cancel: cancellation.signal,
       failure,
       onEvent(event) {

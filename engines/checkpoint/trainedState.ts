@@ -1,6 +1,6 @@
-import { isDeepStrictEqual } from "node:util";
+import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { rmSync } from "node:fs";
+import { isDeepStrictEqual } from "node:util";
 import { KitError } from "../../protocol/error.ts";
 import type { LoraConfig } from "../../protocol/trainConfig.ts";
 import { adapterShapes } from "../llama/adapter.ts";
@@ -22,10 +22,11 @@ export interface Moments {
 /** The state that a training resumes from; with LoRA, the weights are the adapter's alone. */
 export interface TrainedState {
   weights: Weights;
-  moments: Moments;
+  /** Absent without the optimizer's file, which only a job's newest checkpoint has. */
+  moments?: Moments;
 }
 
-const OPTIMIZER_FILE = "optimizer.safetensors";
+export const OPTIMIZER_FILE = "optimizer.safetensors";
 /** PyTorch's names of the two. */
 const [FIRST, SECOND] = ["exp_avg.", "exp_avg_sq."];
 
@@ -35,14 +36,9 @@ export function optimizerFiles({ first, second }: Moments): Record<string, Uint8
   return { [OPTIMIZER_FILE]: writeSafetensors(all) };
 }
 
-/** An older checkpoint needs no optimizer: a training goes on from the newest. */
-export function dropOptimizer(path: string): void {
-  rmSync(join(path, OPTIMIZER_FILE), { force: true });
-}
-
 /**
  * @param path a checkpoint of the model that is trained, or with LoRA of its adapter
- * @throws KitError `CHECKPOINT_INVALID` when it is damaged, without an optimizer, or of another model
+ * @throws KitError `CHECKPOINT_INVALID` when it is damaged, `CANNOT_RESUME` when it is of another model
  */
 export function readTrainedState(
   path: string,
@@ -53,7 +49,7 @@ export function readTrainedState(
   const saved = adapter ? adapterOf(adapter)?.lora : dimensionsOf(openModel(path).shape);
   if (!isDeepStrictEqual(saved, lora ? { ...lora } : dimensionsOf(shape))) {
     throw new KitError(
-      "CHECKPOINT_INVALID",
+      "CANNOT_RESUME",
       `${path} is of another model or adapter than the trainer's, so the training cannot go on from it. Undo the change, or start without resume.`,
     );
   }
@@ -61,13 +57,17 @@ export function readTrainedState(
   const named = lora ? toPeftNames(shapes) : shapes;
   const file = join(path, lora ? "adapter_model.safetensors" : "model.safetensors");
   const weights = widen(openTensors([file], countOf(named)).choose(named).read());
-  const moments = { ...prefixed(FIRST, shapes), ...prefixed(SECOND, shapes) };
-  const optimizer = openTensors([join(path, OPTIMIZER_FILE)], countOf(moments));
-  const read = widen(optimizer.choose(moments).read());
   return {
     weights: lora ? fromPeftNames(weights) : weights,
-    moments: { first: without(FIRST, read, shapes), second: without(SECOND, read, shapes) },
+    ...(existsSync(join(path, OPTIMIZER_FILE)) && { moments: readMoments(path, shapes) }),
   };
+}
+
+function readMoments(path: string, shapes: Record<string, number[]>): Moments {
+  const both = { ...prefixed(FIRST, shapes), ...prefixed(SECOND, shapes) };
+  const file = openTensors([join(path, OPTIMIZER_FILE)], countOf(both));
+  const read = widen(file.choose(both).read());
+  return { first: without(FIRST, read, shapes), second: without(SECOND, read, shapes) };
 }
 
 function prefixed<T>(prefix: string, byName: Record<string, T>): Record<string, T> {

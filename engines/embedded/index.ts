@@ -1,4 +1,5 @@
 import type { Engine } from "../../protocol/engine.ts";
+import { OPTIMIZER_FILE } from "../checkpoint/trainedState.ts";
 import { createInferThread } from "./infer/inferThread.ts";
 import { prepare } from "./prepare.ts";
 import { trainOnThread } from "./train/trainThread.ts";
@@ -11,5 +12,9 @@ export function createEmbeddedEngine(): Engine {
   // Loaded when it is needed: a project that only trains does so on another thread.
   const check: Engine["check"] = async (options) =>
     (await import("./train/check.ts")).check(options);
-  return { name: "embedded", prepare, check, train: trainOnThread, load };
+  return {
+    name: "embedded",
+    resumeFiles: [OPTIMIZER_FILE],
+    ...{ prepare, check, train: trainOnThread, load },
+  };
 }

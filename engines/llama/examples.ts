@@ -22,8 +22,8 @@ export interface ExampleSet {
 
 /** The rows of a dataset, as flat numbers, because a hundred million objects would not fit. */
 export interface Examples extends ExampleSet {
-  /** Changes with any token, its order, and what is learned. */
-  digest: () => string;
+  /** 16 hexadecimal digits, which change with any token, its order, and what is learned. */
+  fingerprint: () => string;
   /** Those of some rows, which are counted from 0 as they were added. */
   ofRows: (isChosen: (row: number) => boolean) => ExampleSet;
   /** Adds the first tokens of a sequence. */
@@ -89,10 +89,8 @@ export function createExamples(beforeGrowing: () => void = () => {}): Examples {
     };
   }
 
-  function digest(): string {
-    const hash = createHash("sha256");
-    for (const part of [...tokens.parts(), ...lengths.parts()]) hash.update(part);
-    return hash.digest("hex");
+  function fingerprint(): string {
+    return digestOf([...tokens.parts(), ...lengths.parts()]);
   }
 
   return {
@@ -106,7 +104,7 @@ export function createExamples(beforeGrowing: () => void = () => {}): Examples {
       return predicted;
     },
     at,
-    digest,
+    fingerprint,
     ofRows,
     addStart(spans, most) {
       const start = append(spans, most);
@@ -122,6 +120,14 @@ export function createExamples(beforeGrowing: () => void = () => {}): Examples {
       row++;
     },
   };
+}
+
+const FINGERPRINT_DIGITS = 16;
+
+export function digestOf(parts: Iterable<NodeJS.ArrayBufferView | string>): string {
+  const hash = createHash("sha256");
+  for (const part of parts) hash.update(part);
+  return hash.digest("hex").slice(0, FINGERPRINT_DIGITS);
 }
 
 type Numbers = Uint16Array | Uint32Array | Float64Array;

@@ -11,6 +11,7 @@ export function createPythonEngine(options: PythonOptions = {}): Engine {
   const python = createPython(options);
   return {
     name: "python",
+    resumeFiles: ["optimizer.pt", "scheduler.pt", "rng_state.pth"],
     prepare: (asked) => prepare(asked, options),
     check: (asked) => check(python, asked),
     train: (asked) => train(python, asked),

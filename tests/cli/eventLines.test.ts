@@ -94,6 +94,12 @@ it("warns of rows that are left out or cut, which would otherwise be missed in s
   expect(warned({ rows: 4000, cut: 1200, leftOut: 0, maxLength: 64 })).toBe(
     "warning: 1,200 of 4,000 rows cut to 64 tokens",
   );
+  expect(warned({ evalRows: 9, evalCut: 2, evalLeftOut: 1, maxLength: 64 })).toBe(
+    "warning: 1 of 10 held-out rows left out: no answer fits 64 tokens; 2 cut",
+  );
+  expect(warned({ rows: 1, cut: 1, evalRows: 1, evalCut: 1, maxLength: 1 })).toBe(
+    "warning: 1 of 1 row cut to 1 token\nwarning: 1 of 1 held-out row cut to 1 token",
+  );
   // As a job of before says it.
   expect(warned({ rows: 4000, cut: 1200 })).toBe(
     "warning: 1,200 of 4,000 rows cut to maxLength or the model's context",
@@ -114,6 +120,7 @@ it("estimates the time left from the first log on, and the speed with it, so tha
 it("prints the evalLoss of an evaluated step in place of the speed, so that its line is no longer", () => {
   const at = createPrinter({ maxSteps: 100 });
   expect(at(0).started({ evalRows: 1200 })).toContain("held out    1,200 rows to evaluate on");
+  expect(at(0).started({ evalRows: 1 })).toContain("held out    1 row to evaluate on");
   const log = { loss: 1.23456, evalLoss: 12.3456, tokensPerSecond: 1234.5 };
   expect(at(60).log({ step: 1, ...log })).toBe("step   1/100 loss 1.2346 eval 12.346");
   const [plain, evaluated] = [{ ...log, evalLoss: undefined }, log].map((some) =>
@@ -133,7 +140,6 @@ it("keeps each line of a usual job within the box of the page, and a step's with
   const text = [
     at(0).started({ model, format: "{prompt, completion}", tokens: 812_040, epochs: 8 }),
     at(1).saved(saved),
-    at(565).completed(),
   ].join("\n");
   for (const line of text.split("\n")) expect(line.length, line).toBeLessThanOrEqual(BOX_WIDTH);
   at(0).log({ step: 1, ...step });
@@ -173,27 +179,31 @@ it("gives no time left, and no nonsense, when steps go back", () => {
   expect(at(2).log({ step: 3, loss: 1 })).not.toContain("left");
 });
 
-it("ends with the last artifact's path and how to use it, and counts no time in the queue", () => {
+it("ends with one line: where the last artifact lies and how to ask it; counts no time in the queue", () => {
   const at = createPrinter();
   at(500).started();
   expect(at(565).completed()).toBe("completed in 1m 05s");
-  expect(at(500).saved(ARTIFACT)).toBe("checkpoint d/artifacts/step-1");
-  expect(at(565).completed()).toBe(`completed in 1m 05s
-  path        d/artifacts/step-1
-  try it      npx kit infer d
-  TypeScript  const model = await loadModel(path); // from "kit"
-  Python      model = AutoModelForCausalLM.from_pretrained(path)`);
-  at(565).saved({ ...ARTIFACT, kind: "adapter" });
-  expect(at(565).completed()).toContain("= AutoPeftModelForCausalLM.from_pretrained(");
+  at(500).saved(ARTIFACT);
+  expect(at(565).completed()).toBe(
+    "completed in 1m 05s; saved in d/artifacts/step-1; try it: npx kit infer d",
+  );
 });
 
-it("says the last loss and the best evaluation of a job that completed", () => {
+it("says the last loss and the best evaluation of a job that completed, and how good its artifact is", () => {
   const at = createPrinter();
   at(0).started();
   at(1).log({ step: 1, loss: 2, evalLoss: 1.5 });
   at(2).log({ step: 2, loss: 1, evalLoss: 0.75 });
   at(3).log({ step: 3, loss: null, evalLoss: 0.9 });
-  expect(at(4).completed()).toBe("completed in 4s: loss 1.0000, best evalLoss 0.7500 at step 2");
+  const losses = "completed in 4s: loss 1.0000, best evalLoss 0.7500 at step 2";
+  expect(at(4).completed()).toBe(losses);
+  const artifact = (step: number): Artifact => ({ ...ARTIFACT, step, path: `artifacts/${step}` });
+  at(3).saved(artifact(2));
+  expect(at(4).completed()).toBe(`${losses}; saved in d/artifacts/2; try it: npx kit infer d`);
+  at(3).saved(artifact(3));
+  expect(at(4).completed()).toContain("; saved in d/artifacts/3 (evalLoss 0.9000); try it: ");
+  at(3).saved(artifact(4));
+  expect(at(4).completed()).toContain("; saved in d/artifacts/4 (not evaluated); try it: ");
   at(0).started({ resumedBest: { step: 40, evalLoss: 0.5 } });
   at(1).log({ step: 41, loss: 1, evalLoss: 0.9 });
   expect(at(4).completed()).toContain(", best evalLoss 0.5000 at step 40");
@@ -204,10 +214,10 @@ it("names a cancelled job's last artifact, and also the reason of a failed one",
   const cancel = () =>
     at(0)
       .progress.text({ event: "training.cancelled", data: { step: 3 } })
-      .split("\n  try it")[0];
+      .split("; try it")[0];
   const fail = () => at(0).progress.text({ event: "training.failed", data: { error: "no" } });
   expect([cancel(), fail()]).toEqual(["cancelled at step 3", "failed: no"]);
   at(0).saved(ARTIFACT);
-  expect(cancel()).toBe("cancelled at step 3\n  path        d/artifacts/step-1");
+  expect(cancel()).toBe("cancelled at step 3; saved in d/artifacts/step-1");
   expect(fail()).toBe("failed: no\n  checkpoint  d/artifacts/step-1");
 });

@@ -44,3 +44,15 @@ test("a log that names itself as the one before, or a job that is gone, ends the
   expect(of(job)).toEqual([{ step: 6, evalLoss: 1 }]);
   expect(of(gone)).toEqual([{ step: 6, evalLoss: 2 }]);
 });
+
+test("evaluations on other rows than a job's own do not count", () => {
+  const project = createProject();
+  const on = (evalFingerprint: string, { event, data }: JobEvent = STARTED) =>
+    ({ event, data: { ...data, evalFingerprint } }) as JobEvent;
+  const first = createJob(project, "a", [on("some"), evaluated(2, 3)]);
+  const same = createJob(project, "a", [on("some", resumed(first.job.id, 2)), evaluated(4, 2)]);
+  const other = createJob(project, "a", [on("other", resumed(same.job.id, 4)), evaluated(6, 1)]);
+  const of = ({ job, directory }: typeof first) =>
+    readEvaluations(dirname(directory), job.id, 9).map(({ step }) => step);
+  expect([of(same), of(other)]).toEqual([[2, 4], [6]]);
+});

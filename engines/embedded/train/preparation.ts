@@ -47,13 +47,19 @@ export function prepareTraining(
 function reported(
   { maxLength }: TrainConfig,
   { source, shape }: StartingPoint,
-  { dataset, training, evaluation }: TrainingData,
+  { dataset, fingerprint, training, evaluation }: TrainingData,
 ) {
   const { cut, leftOut, format } = dataset;
   return {
     ...{ model: source.name, rows: training.rows, cut, leftOut, format },
-    ...(evaluation && { evalRows: evaluation.rows }),
+    ...(evaluation && {
+      evalRows: evaluation.rows,
+      evalCut: evaluation.cut,
+      evalLeftOut: evaluation.leftOut,
+      evalFingerprint: evaluation.fingerprint,
+    }),
     tokens: training.examples.predicted,
+    fingerprint,
     keepLeftOut: keepLeftOut({
       ...dataset,
       maxLength,

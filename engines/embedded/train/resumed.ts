@@ -23,14 +23,14 @@ export function readResumed(
   shape: LlamaShape,
   lora: LoraConfig | undefined,
 ): Resumed {
-  if (path === undefined) return { step: 0, tokens: 0, data: "", losses: [], logs: [] };
+  if (path === undefined) return { step: 0, tokens: 0, losses: [], logs: [] };
   const state = readTrainedState(path, shape, lora);
   const file = join(path, "trainer_state.json");
   const place = placeOf(readState(file));
   if (place) return { ...place, state };
   throw new KitError(
     "CHECKPOINT_INVALID",
-    `${file} does not say how far the training was. Start without resume.`,
+    `${file} does not say how far the training was. Use a checkpoint that Kit saved.`,
   );
 }
 

@@ -4,7 +4,7 @@ import type { TrainOptions } from "../../../protocol/engine.ts";
 import { type TrainConfig, rowsPerStep } from "../../../protocol/trainConfig.ts";
 import { adapterFiles, modelFiles } from "../../checkpoint/checkpoint.ts";
 import { writeDirectory } from "../../checkpoint/directory.ts";
-import { dropOptimizer, optimizerFiles } from "../../checkpoint/trainedState.ts";
+import { OPTIMIZER_FILE, optimizerFiles } from "../../checkpoint/trainedState.ts";
 import { learningRate } from "../../schedule.ts";
 import { createFeed } from "./batch.ts";
 import { assertFinite } from "./divergence.ts";
@@ -15,9 +15,6 @@ import { readResumed } from "./resumed.ts";
 import { baseOf, initialWeights } from "./startingPoint.ts";
 import { createStepLog } from "./stepLog.ts";
 import { trainerState } from "./trainerState.ts";
-
-const OTHER_DATA =
-  "warning: the dataset has changed since that job; losses will differ from an uninterrupted run";
 
 /** Logged whatever `loggingSteps` says: one that warms up, and one that shows how fast it is. */
 const FIRST_STEPS = 2;
@@ -46,9 +43,8 @@ export function train(
   const notes = { shape: start.shape, promptStyle: dataset.promptStyle };
   const base = baseOf(start, directory);
   const resumed = readResumed(resumeFrom, start.shape, lora);
-  const digest = dataset.examples.digest();
-  if (resumeFrom !== undefined && resumed.data !== digest) onNote?.(OTHER_DATA);
   const { weights, moments } = resumed.state ?? {};
+  if (resumeFrom !== undefined && !moments) onNote?.(noOptimizer(resumeFrom));
   const initial = initialWeights(config, start, base, { ...notes, resumed: weights });
   const learner = createLearner(...initial, plan, { moments, invite });
   const epochsAt = (step: number) => (step * rowsPerStep(config)) / training.examples.length;
@@ -57,7 +53,6 @@ export function train(
   const skipped = resumed.step * rowsPerStep(config);
   const nextBatch = createFeed(training.examples, size, config.seed, skipped);
   let { tokens } = resumed;
-  let newest: string | undefined;
   /** The next step up to its update, once it is computed. */
   let ahead: ReturnType<typeof computeStep> | undefined;
 
@@ -95,7 +90,7 @@ export function train(
     const weights = learner.weights();
     assertFinite(step, { weights }, peak);
     const state = trainerState(config, logs, {
-      ...{ step, maxSteps: steps, tokens, data: digest, losses: progress.pending() },
+      ...{ step, maxSteps: steps, tokens, losses: progress.pending() },
       ...{ epoch: epochsAt(step), epochs: epochsAt(steps) },
     });
     const path = `${ARTIFACTS}/${checkpointFolder(step)}`;
@@ -103,8 +98,6 @@ export function train(
       ? adapterFiles(weights, { ...notes, state, lora, base })
       : modelFiles(weights, { ...notes, state });
     writeDirectory(join(directory, path), { ...files, ...optimizerFiles(learner.moments()) });
-    if (newest !== undefined) dropOptimizer(newest);
-    newest = join(directory, path);
     const kind = lora ? "adapter" : "model";
     onEvent({ event: "checkpoint.saved", data: { step, kind, path } });
   }
@@ -124,4 +117,8 @@ export function train(
     }
     if (isDue(step, config.saveSteps)) save(step);
   }
+}
+
+function noOptimizer(checkpoint: string): string {
+  return `warning: ${checkpoint} has no ${OPTIMIZER_FILE}, so the optimizer starts anew; losses will differ from an uninterrupted run`;
 }

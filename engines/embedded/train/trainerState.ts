@@ -12,8 +12,6 @@ export interface TrainerPlace {
   epochs: number;
   /** Learned from so far, a count. */
   tokens: number;
-  /** The digest of all rows. */
-  data: string;
   /** Of the steps since the last log. */
   losses: number[];
 }
@@ -40,7 +38,7 @@ export function trainerState(config: TrainConfig, logs: Log[], at: TrainerPlace)
     num_input_tokens_seen: at.tokens,
     num_train_epochs: Math.ceil(at.epochs),
     save_steps: config.saveSteps,
-    stateful_callbacks: { [KIT]: { args: {}, attributes: { data: at.data, losses: at.losses } } },
+    stateful_callbacks: { [KIT]: { args: {}, attributes: { losses: at.losses } } },
     total_flos: 0,
     train_batch_size: config.batchSize,
     trial_name: null,
@@ -68,17 +66,16 @@ function isEvaluated({ evalDataset, evalSplit }: TrainConfig): boolean {
 /** Where a training resumes, from its `trainer_state.json`; undefined if it isn't one of ours. */
 export function placeOf(
   state: Record<string, unknown>,
-): (Pick<TrainerPlace, "step" | "tokens" | "data" | "losses"> & { logs: Log[] }) | undefined {
+): (Pick<TrainerPlace, "step" | "tokens" | "losses"> & { logs: Log[] }) | undefined {
   const { global_step: step, num_input_tokens_seen: tokens, log_history: history } = state;
   const callbacks = state["stateful_callbacks"] as Record<string, unknown> | undefined;
-  const own = callbacks?.[KIT] as { attributes?: { data?: unknown; losses?: unknown } } | undefined;
-  const { data, losses } = own?.attributes ?? {};
+  const own = callbacks?.[KIT] as { attributes?: { losses?: unknown } } | undefined;
+  const { losses } = own?.attributes ?? {};
   if (typeof step !== "number" || typeof tokens !== "number" || !Array.isArray(history)) return;
-  if (typeof data !== "string" || !Array.isArray(losses)) return;
+  if (!Array.isArray(losses)) return;
   return {
     step,
     tokens,
-    data,
     losses: losses as number[],
     logs: logsOf(history as Record<string, number>[]),
   };

@@ -1,15 +1,23 @@
 import type { TrainOptions } from "../../../protocol/engine.ts";
 import type { TrainConfig } from "../../../protocol/trainConfig.ts";
 import { heldOutRows } from "../../dataset/heldOut.ts";
-import type { ExampleSet } from "../../llama/examples.ts";
+import { type ExampleSet, digestOf } from "../../llama/examples.ts";
 import { type TokenizedDataset, readDataset } from "../../llama/tokenizedDataset.ts";
 
 /** The rows that a training learns from, and those it is evaluated on. */
 export interface TrainingData {
   dataset: TokenizedDataset;
+  /** Of all rows of `dataset`. */
+  fingerprint: string;
   /** Without those that are set aside. */
-  training: { rows: number; examples: ExampleSet };
-  evaluation?: { rows: number; examples: ExampleSet };
+  training: Rows;
+  /** Of an `evalDataset`, also how many rows are cut and left out. */
+  evaluation?: Rows & Partial<Pick<TokenizedDataset, "cut" | "leftOut">> & { fingerprint: string };
+}
+
+interface Rows {
+  rows: number;
+  examples: ExampleSet;
 }
 
 /**
@@ -22,16 +30,18 @@ export function readTrainingData(
   { onNote }: Pick<TrainOptions, "onNote">,
 ): TrainingData {
   const dataset = readDataset(path, maxLength, { onNote });
-  const training = dataset;
+  const fingerprint = dataset.examples.fingerprint();
+  const all = { dataset, fingerprint, training: dataset };
   if (evalDataset) {
-    const evaluation = readDataset(evalDataset.path, maxLength, { onNote });
-    return { dataset, training, evaluation };
+    const heldOut = readDataset(evalDataset.path, maxLength, { onNote });
+    return { ...all, evaluation: { ...heldOut, fingerprint: heldOut.examples.fingerprint() } };
   }
-  if (evalSplit === undefined) return { dataset, training };
+  if (evalSplit === undefined) return all;
   const isHeldOut = heldOutRows(dataset.rows, evalSplit, seed);
   const part = (mark: number) => ({
     rows: isHeldOut.reduce((count, one) => count + (one === mark ? 1 : 0), 0),
     examples: dataset.examples.ofRows((row) => isHeldOut[row] === mark),
   });
-  return { dataset, training: part(0), evaluation: part(1) };
+  const evaluation = { ...part(1), fingerprint: digestOf([fingerprint, isHeldOut]) };
+  return { ...all, training: part(0), evaluation };
 }

@@ -88,7 +88,7 @@ def read_state(checkpoint: str) -> dict[str, Any]:
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise KitError(
             "CHECKPOINT_INVALID",
-            f"{checkpoint} does not say how far the training was. Start without resume.",
+            f"{checkpoint} does not say how far the training was. Use a checkpoint that Kit saved.",
         ) from error
     if not all(os.path.exists(os.path.join(checkpoint, name)) for name in RESUMING):
         raise KitError(
@@ -108,7 +108,7 @@ def assert_same_model(checkpoint: str, trained: int) -> None:
                 saved += sum(math.prod(file.get_slice(one).get_shape()) for one in file.keys())  # noqa: SIM118
     if saved != trained:
         raise KitError(
-            "CHECKPOINT_INVALID",
+            "CANNOT_RESUME",
             f"{checkpoint} is of another model or adapter than the trainer's, so the training "
             "cannot go on from it. Undo the change, or start without resume.",
         )

@@ -1,11 +1,13 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
+import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import type { CheckOptions, Engine, LoadedModel, TrainOptions } from "../../../protocol/engine.ts";
 import type { TrainingCheck } from "../../../protocol/trainingCheck.ts";
 import type { EngineEvent } from "../../../protocol/event.ts";
 import type { InferRequest, InferResult } from "../../../protocol/infer.ts";
+import { removePartial } from "../../../engines/checkpoint/directory.ts";
 import { rowLimit } from "../../../engines/dataset/rowLimit.ts";
 import { withDefaults } from "../../../engines/defaults.ts";
 import { KitError } from "../../../protocol/error.ts";
@@ -60,6 +62,7 @@ async function train({
 }: TrainOptions): Promise<void> {
   signal.throwIfAborted();
   const program = start({ type: "train", config, directory, resumeFrom });
+  const exited = once(program, "exit");
   const kill = () => program.kill("SIGKILL");
   signal.addEventListener("abort", kill);
   try {
@@ -74,6 +77,8 @@ async function train({
   } finally {
     signal.removeEventListener("abort", kill);
     kill();
+    await exited;
+    removePartial(join(directory, "artifacts"));
   }
 }
 

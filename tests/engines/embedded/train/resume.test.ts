@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from "node:fs";
+import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import type { TrainConfig } from "../../../../protocol/trainConfig.ts";
@@ -47,15 +47,7 @@ test.each([
   expect(resultOf(more, config.lora !== undefined)).toEqual(whole);
 });
 
-test("the newest checkpoint alone has the optimizer's state", async () => {
-  const { directory } = await run(tinyConfig({ maxSteps: 5, saveSteps: 2 }));
-  const has = [2, 4, 5].map((step) =>
-    existsSync(join(directory, `artifacts/step-${step}/optimizer.safetensors`)),
-  );
-  expect(has).toEqual([false, false, true]);
-});
-
-test("a changed dataset is said, another model or a damaged state refused", async () => {
+test("another model or a damaged state is refused, a lost optimizer starts anew and is said", async () => {
   const config = tinyConfig({ maxSteps: 3, saveSteps: 3 });
   const { directory } = await run(config);
   const resumeFrom = join(directory, "artifacts/step-3");
@@ -64,23 +56,48 @@ test("a changed dataset is said, another model or a damaged state refused", asyn
   const longer = { ...config, maxSteps: 4 };
   await run(longer, { resumeFrom, onNote });
   expect(notes).toEqual([]);
-  const path = scratchFile("other.jsonl", jsonl(ROWS.toReversed()));
-  await run({ ...longer, dataset: { type: "jsonl", path } }, { resumeFrom, onNote });
-  expect(notes).toEqual([
-    "warning: the dataset has changed since that job; losses will differ from an uninterrupted run",
-  ]);
   for (const change of [
     { model: { layers: 2, heads: 2, width: 16, context: 48 } },
     { lora: LORA },
   ]) {
     await expect(run({ ...longer, ...change }, { resumeFrom })).rejects.toMatchObject({
-      code: "CHECKPOINT_INVALID",
+      code: "CANNOT_RESUME",
       message: expect.stringContaining("is of another model or adapter than the trainer's"),
     });
   }
-  await expect(run(longer, { resumeFrom: scratchDirectory() })).rejects.toMatchObject({
-    code: "CHECKPOINT_INVALID",
+  rmSync(join(resumeFrom, "optimizer.safetensors"));
+  const { events } = await run(longer, { resumeFrom, onNote });
+  expect(events.at(-1)).toMatchObject({ event: "checkpoint.saved", data: { step: 4 } });
+  expect(notes).toEqual([
+    `warning: ${resumeFrom} has no optimizer.safetensors, so the optimizer starts anew; losses will differ from an uninterrupted run`,
+  ]);
+  writeFileSync(join(resumeFrom, "trainer_state.json"), "{}");
+  for (const damaged of [resumeFrom, scratchDirectory()]) {
+    await expect(run(longer, { resumeFrom: damaged })).rejects.toMatchObject({
+      code: "CHECKPOINT_INVALID",
+      message: expect.stringContaining(damaged),
+    });
+  }
+});
+
+test("a start says by a fingerprint which rows it learns from and is evaluated on", async () => {
+  const heldOut = (rows: object[]) => ({
+    evalDataset: { type: "jsonl", path: scratchFile("eval.jsonl", jsonl(rows)) } as const,
   });
+  const printsOf = async (changes: Partial<TrainConfig>) => {
+    const { events } = await run(tinyConfig({ maxSteps: 1, ...changes }));
+    const { fingerprint, evalFingerprint } = dataOf(events, "training.started")[0] ?? {};
+    return [fingerprint, evalFingerprint];
+  };
+  const [rows, held] = await printsOf(heldOut(ROWS));
+  expect([rows, held]).toEqual([expect.stringMatching(/^[0-9a-f]{16}$/), rows]);
+  const reversed = ROWS.toReversed();
+  const path = scratchFile("other.jsonl", jsonl(reversed));
+  const other = await printsOf({ ...heldOut(reversed), dataset: { type: "jsonl", path } });
+  expect(other).toEqual([expect.not.stringMatching(String(rows)), other[0]]);
+  const [first, second] = [await printsOf({ evalSplit: 0.5 }), await printsOf({ evalSplit: 0.25 })];
+  expect([first[0], second[0]]).toEqual([rows, rows]);
+  expect(new Set([held, first[1], second[1]]).size).toBe(3);
 });
 
 test("a job that had trained all its steps saves them again", async () => {

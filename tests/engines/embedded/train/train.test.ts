@@ -33,6 +33,7 @@ test("a run tells its start, its steps and its checkpoints, in order", async () 
     maxLength: 48,
     format: "{prompt, completion}",
     tokens: expect.any(Number),
+    fingerprint: expect.any(String),
     maxSteps: 7,
     epochs: 1.75,
   });

@@ -1,0 +1,53 @@
+import { isDeepStrictEqual } from "node:util";
+import { isRecord } from "../protocol/isRecord.ts";
+import { readJobConfig } from "./jobFile.ts";
+import { readFirstRecord } from "./logHead.ts";
+import { logPath } from "./paths.ts";
+
+/** What a job began with, as the Kit of then wrote it; empty for what is missing. */
+export interface JobStart {
+  config: Record<string, unknown>;
+  /** The data of its `training.started`. */
+  started: Record<string, unknown>;
+}
+
+export function readJobStart(directory: string): JobStart {
+  const { event, data } = readFirstRecord(logPath(directory)) ?? {};
+  const started = event === "training.started" && isRecord(data) ? data : {};
+  return { config: readJobConfig(directory) ?? {}, started };
+}
+
+export function hasBegun({ started }: JobStart): boolean {
+  return Object.keys(started).length > 0;
+}
+
+/** Where a job began: after a step of an earlier one, by its id. */
+export interface ResumedFrom {
+  id: string;
+  step: number;
+}
+
+/** Undefined for a job that began anew, or has not begun. */
+export function resumedFrom({ started }: JobStart): ResumedFrom | undefined {
+  const { resumedFrom: id, resumedStep: step } = started;
+  return typeof id === "string" && typeof step === "number" ? { id, step } : undefined;
+}
+
+/** Whether two jobs learn from the same rows, wherever their files are. */
+export function haveSameRows(one: JobStart, other: JobStart): boolean {
+  return areSame(one, other, "fingerprint", ["dataset"]);
+}
+
+/** Whether two jobs are evaluated on the same rows, so that their `evalLoss` can be compared. */
+export function haveSameHeldOut(one: JobStart, other: JobStart): boolean {
+  return areSame(one, other, "evalFingerprint", ["evalDataset", "evalSplit", "seed"]);
+}
+
+/** By the options alone where an engine has reported no fingerprint. */
+function areSame(one: JobStart, other: JobStart, fingerprint: string, options: string[]): boolean {
+  const [a, b] = [one.started[fingerprint], other.started[fingerprint]];
+  if (a !== undefined && b !== undefined) return a === b;
+  return options.every((name) =>
+    isDeepStrictEqual(one.config[name] ?? undefined, other.config[name] ?? undefined),
+  );
+}

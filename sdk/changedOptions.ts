@@ -1,0 +1,80 @@
+import { existsSync } from "node:fs";
+import { isDeepStrictEqual } from "node:util";
+import { isRecord } from "../protocol/isRecord.ts";
+import { type JobConfig, isModelPath } from "../protocol/trainConfig.ts";
+
+/** What a change of an option means for a training that goes on. */
+type Effect = "impossible" | "other losses" | "none";
+
+const EFFECT: Record<keyof JobConfig, Effect> = {
+  model: "impossible",
+  lora: "impossible",
+  engine: "other losses",
+  evalSplit: "other losses",
+  maxLength: "other losses",
+  maxSteps: "other losses",
+  numTrainEpochs: "other losses",
+  batchSize: "other losses",
+  gradientAccumulationSteps: "other losses",
+  learningRate: "other losses",
+  lrSchedulerType: "other losses",
+  warmupSteps: "other losses",
+  weightDecay: "other losses",
+  maxGradNorm: "other losses",
+  seed: "other losses",
+  // Their rows are compared, once they are read: the files may have moved with the project.
+  dataset: "none",
+  evalDataset: "none",
+  loggingSteps: "none",
+  evalSteps: "none",
+  saveSteps: "none",
+  saveTotalLimit: "none",
+  loadBestModelAtEnd: "none",
+  metricForBestModel: "none",
+  earlyStoppingPatience: "none",
+  resume: "none",
+};
+
+/**
+ * The names of the options that have changed since a job, and what that means. Pure but for the paths
+ * of models.
+ * @param before as the Kit of then wrote it
+ */
+export function changedOptions(
+  before: Record<string, unknown>,
+  config: JobConfig,
+): { impossible: string[]; other: string[] } {
+  if (Object.keys(before).length === 0) return { impossible: [], other: [] };
+  const now = asWritten(config);
+  const changed = (Object.keys(EFFECT) as (keyof JobConfig)[]).filter(
+    (name) =>
+      !isDeepStrictEqual(before[name] ?? undefined, now[name]) &&
+      !(name === "model" && hasMoved(before, now)),
+  );
+  const isOther = nameOf(before["engine"]) !== config.engine.name;
+  const impossible = changed.filter(
+    (name) => EFFECT[name] === "impossible" || (name === "engine" && isOther),
+  );
+  const other = changed.filter(
+    (name) => EFFECT[name] === "other losses" && !impossible.includes(name),
+  );
+  return { impossible, other };
+}
+
+/** The config as `job.json` has it. */
+export function asWritten(config: JobConfig): Record<string, unknown> {
+  return JSON.parse(JSON.stringify(config)) as Record<string, unknown>;
+}
+
+/** Whether a checkpoint is not there any more, as after a move of its project: the engine compares models. */
+function hasMoved({ model: before }: Record<string, unknown>, now: Record<string, unknown>) {
+  return isPath(before) && isPath(now["model"]) && !existsSync(before);
+}
+
+function isPath(model: unknown): model is string {
+  return typeof model === "string" && isModelPath(model);
+}
+
+function nameOf(engine: unknown): unknown {
+  return isRecord(engine) ? engine["name"] : undefined;
+}

@@ -1,0 +1,69 @@
+import { join } from "node:path";
+import { hasBegun, readJobStart, resumedFrom } from "../jobs/jobStart.ts";
+import { leaseOwner } from "../jobs/lease.ts";
+import { isProvenAlive } from "../jobs/leaseWatch.ts";
+import { jobsPath } from "../jobs/paths.ts";
+import { createJobStore } from "../jobs/store.ts";
+import { ARTIFACTS, checkpointFolder } from "../protocol/artifactPath.ts";
+import { type Job, isFinal } from "../protocol/job.ts";
+import { checkpointSteps } from "./findArtifact.ts";
+
+/** A checkpoint of a job that did not end. */
+export interface Resumable {
+  jobId: string;
+  /** Absolute path of the job's directory. */
+  directory: string;
+  /** Of the checkpoint. */
+  step: number;
+  /** Absolute path of the checkpoint. */
+  checkpoint: string;
+}
+
+/**
+ * The checkpoints of a trainer's newest job that failed or was cancelled and has some, the newest
+ * first. A job that a completed one went on from counts as ended.
+ */
+export function findResumable(project: string, name: string): Resumable[] {
+  const ended = new Set<string>();
+  for (const job of createJobStore(project).list()) {
+    if (job.name !== name || !isFinal(job.status)) continue;
+    const directory = join(jobsPath(project), job.id);
+    const from = resumedFrom(readJobStart(directory));
+    if (job.status === "completed" || ended.has(job.id)) {
+      if (from) ended.add(from.id);
+      continue;
+    }
+    const artifacts = join(directory, ARTIFACTS);
+    // Of a job that went on from another, an earlier one is that job's best, which was copied.
+    const own = checkpointSteps(artifacts).filter((step) => step > (from?.step ?? 0));
+    const found = own.map((step) => {
+      const checkpoint = join(artifacts, checkpointFolder(step));
+      return { jobId: job.id, directory, step, checkpoint };
+    });
+    if (found.length > 0) return found.toReversed();
+  }
+  return [];
+}
+
+/**
+ * The id of another job that goes on from this one, or will when its turn comes.
+ * @param own a job that doesn't count
+ */
+export function findResuming(
+  project: string,
+  name: string,
+  { jobId }: Resumable,
+  own?: string,
+): string | undefined {
+  const isResuming = (job: Job) => {
+    if (job.name !== name || job.id === own || isFinal(job.status)) return false;
+    const directory = join(jobsPath(project), job.id);
+    // An owner that we can't see may be gone, as that of a container that was stopped.
+    const owner = leaseOwner(directory);
+    if (!owner || !isProvenAlive(owner)) return false;
+    const start = readJobStart(directory);
+    if (hasBegun(start)) return resumedFrom(start)?.id === jobId;
+    return start.config["resume"] === true;
+  };
+  return createJobStore(project).list().find(isResuming)?.id;
+}

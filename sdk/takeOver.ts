@@ -1,0 +1,82 @@
+import { dirname, join } from "node:path";
+import { copyArtifact } from "../jobs/copyArtifact.ts";
+import { readEvaluations } from "../jobs/evaluations.ts";
+import { haveSameHeldOut, haveSameRows, readJobStart } from "../jobs/jobStart.ts";
+import { ARTIFACTS, checkpointFolder } from "../protocol/artifactPath.ts";
+import { cannotWrite } from "../protocol/cannotWrite.ts";
+import { type Evaluation, bestOf } from "../protocol/evaluation.ts";
+import type { Artifact, EventData } from "../protocol/event.ts";
+import type { JobConfig } from "../protocol/trainConfig.ts";
+import { asWritten } from "./changedOptions.ts";
+import { checkpointSteps } from "./findArtifact.ts";
+import type { Resumable } from "./resumable.ts";
+import { refusePast } from "./resume.ts";
+
+type Started = EventData["training.started"];
+
+/** What a job that begins takes over from the one that it goes on from. */
+export interface TakenOver {
+  /** What `training.started` says of it. */
+  started: Pick<Started, "resumedFrom" | "resumedStep" | "resumedBest">;
+  /** Those up to the checkpoint, in their order, if they were on the same rows. */
+  evaluations: Evaluation[];
+}
+
+/**
+ * Compares the rows of both, and says what is not the same.
+ * @throws KitError `CANNOT_RESUME` if the training ends before the checkpoint's step
+ */
+export function takeOver(
+  from: Resumable,
+  config: JobConfig,
+  begun: Started,
+  note: (text: string) => void,
+): TakenOver {
+  const { jobId, directory, step } = from;
+  refusePast(from, begun.maxSteps);
+  const before = readJobStart(directory);
+  const now = { config: asWritten(config), started: { ...begun } };
+  if (!haveSameRows(before, now)) {
+    note(
+      `warning: the dataset changed since job ${jobId}; losses will differ from an uninterrupted run`,
+    );
+  }
+  let evaluations = readEvaluations(dirname(directory), jobId, step);
+  if (evaluations.length > 0 && !haveSameHeldOut(before, now)) {
+    evaluations = [];
+    note(
+      `warning: the held-out rows changed since job ${jobId}; its evalLoss does not count for the best`,
+    );
+  }
+  if (step === begun.maxSteps) {
+    note(`job ${jobId} had trained all ${step} steps; only its end is left`);
+  }
+  const resumedBest = bestOf(evaluations);
+  const started = { resumedFrom: jobId, resumedStep: step, ...(resumedBest && { resumedBest }) };
+  return { started, evaluations };
+}
+
+/**
+ * Copies the checkpoint with the lowest `evalLoss` into the job that goes on, so that it can be that
+ * job's best.
+ * @param skipped names of files that are not copied
+ * @returns its step and path; undefined without one
+ * @throws KitError `CANNOT_WRITE`
+ */
+export function copyBest(
+  from: Resumable,
+  evaluations: readonly Evaluation[],
+  to: string,
+  skipped: readonly string[] = [],
+): Pick<Artifact, "step" | "path"> | undefined {
+  const there = new Set(checkpointSteps(join(from.directory, ARTIFACTS)));
+  const best = bestOf(evaluations.filter(({ step }) => there.has(step)));
+  if (!best) return undefined;
+  const folder = checkpointFolder(best.step);
+  try {
+    copyArtifact(join(from.directory, ARTIFACTS, folder), join(to, ARTIFACTS, folder), skipped);
+  } catch (error) {
+    throw cannotWrite(`copy the best checkpoint to ${to}`, error);
+  }
+  return { step: best.step, path: `${ARTIFACTS}/${folder}` };
+}

@@ -1,0 +1,48 @@
+import { KitError, isKitError, messageOf } from "../protocol/error.ts";
+import type { EngineEvent } from "../protocol/event.ts";
+import type { Resumable } from "./resumable.ts";
+import { type RunEngineOptions, runEngine } from "./runEngine.ts";
+
+interface TrainFromOptions extends Omit<RunEngineOptions, "resumeFrom" | "onEvent"> {
+  onNote: (text: string) => void;
+  /** As `runEngine`'s; also takes the checkpoint that the training goes on from. */
+  onEvent: (event: EngineEvent, from: Resumable | undefined) => boolean;
+}
+
+/**
+ * As `runEngine`, from the first checkpoint that is whole; from the beginning if there is none to try.
+ * @throws KitError `CANNOT_RESUME` when all are damaged
+ */
+export async function trainFrom(
+  checkpoints: readonly Resumable[],
+  engine: Parameters<typeof runEngine>[0],
+  { onEvent, ...options }: TrainFromOptions,
+): Promise<boolean> {
+  const [from, next] = checkpoints;
+  try {
+    return await runEngine(engine, {
+      ...options,
+      resumeFrom: from?.checkpoint,
+      onEvent: (event) => onEvent(event, from),
+    });
+  } catch (error) {
+    if (!from || !isDamage(error, from)) throw error;
+    if (!next) {
+      throw new KitError(
+        "CANNOT_RESUME",
+        `No checkpoint of job ${from.jobId} is whole: ${messageOf(error)} Start without resume.`,
+      );
+    }
+    options.onNote(
+      `warning: skipping a damaged checkpoint, and resuming after step ${next.step}: ${messageOf(error)}`,
+    );
+    return trainFrom(checkpoints.slice(1), engine, { onEvent, ...options });
+  }
+}
+
+/** Whether a checkpoint is damaged, not the model that it belongs to. */
+function isDamage(error: unknown, { checkpoint }: Resumable): boolean {
+  return (
+    isKitError(error) && error.code === "CHECKPOINT_INVALID" && error.message.includes(checkpoint)
+  );
+}
