@@ -5,6 +5,7 @@ import {
   type TrainingArguments,
   isModelPath,
 } from "../protocol/trainConfig.ts";
+import { parseHubName } from "./hub/hubName.ts";
 
 /** A training's kind: all of a model with random weights, all of a checkpoint, or an adapter of one. */
 type Kind = "preset" | "pretrained" | "lora";
@@ -67,7 +68,8 @@ export function withDefaults(
 
 /** Whatever `lora` says, a model with random weights has nothing to forget. */
 function kindOf(model: NonNullable<AskedConfig["model"]>, lora: AskedConfig["lora"]): Kind {
-  if (typeof model !== "string" || !isModelPath(model)) return "preset";
+  const isSaved = typeof model === "string" && (isModelPath(model) || parseHubName(model));
+  if (!isSaved) return "preset";
   return lora ? "lora" : "pretrained";
 }
 

@@ -61,7 +61,7 @@ export interface TrainingArguments {
 
 /** A training as the project asks for it. The engine fills in the defaults. */
 export interface AskedConfig extends Partial<TrainingArguments> {
-  /** A preset's name, a shape, or the path of a checkpoint directory. */
+  /** A preset's name, a shape, the path of a checkpoint directory, or a name on the hub. */
   model?: string | ModelShape;
   dataset: DatasetConfig;
   /** Optimizer steps, unless `numTrainEpochs` is set. Default 400. */

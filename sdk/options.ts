@@ -28,8 +28,9 @@ export interface TrainerOptions extends AskedConfig {
   /** Shown in the page and on its button. */
   name: string;
   /**
-   * `"kit/nano"` or `"kit/small"`, sizes of your own, or the path of a checkpoint directory
-   * (beginning with `.` or `/`) to go on from. Default `"kit/nano"`.
+   * `"kit/nano"` or `"kit/small"`, sizes of your own, or a model to go on from: the path of a
+   * checkpoint directory (beginning with `.` or `/`), or a name on the Hugging Face hub (`"org/name"`,
+   * `"org/name@revision"`). Default `"kit/nano"`.
    */
   model?: PresetName | OtherText | ModelShape;
   /** Default: the embedded engine, which needs nothing but npm. */

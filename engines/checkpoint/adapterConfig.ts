@@ -1,15 +1,18 @@
 import type { LoraConfig } from "../../protocol/trainConfig.ts";
+import { parseHubName } from "../hub/hubName.ts";
 import { type Projection, PROJECTIONS } from "../llama/weights.ts";
 
 /**
  * `adapter_config.json`, as PEFT reads it.
- * @param base path of the model that the adapter belongs to
+ * @param base path of the model that the adapter belongs to, or its name on the hub: `org/name@commit`
  */
 export function adapterConfig({ r, alpha, targetModules }: LoraConfig, base: string) {
+  const { repo, revision } = parseHubName(base) ?? { repo: base };
   return {
     peft_type: "LORA",
     task_type: "CAUSAL_LM",
-    base_model_name_or_path: base,
+    base_model_name_or_path: repo,
+    ...(revision !== undefined && { revision }),
     r,
     lora_alpha: alpha,
     lora_dropout: 0,
@@ -32,7 +35,9 @@ export function adapterOf(
   if (!Number.isInteger(r) || r < 1 || !Number.isFinite(alpha)) return undefined;
   if (!Array.isArray(target_modules) || target_modules.length === 0) return undefined;
   if (!target_modules.every(isProjection)) return undefined;
-  return { base, lora: { r, alpha, targetModules: target_modules } };
+  const { revision } = config;
+  const named = typeof revision === "string" && parseHubName(base) ? `${base}@${revision}` : base;
+  return { base: named, lora: { r, alpha, targetModules: target_modules } };
 }
 
 function isProjection(target: unknown): target is Projection {

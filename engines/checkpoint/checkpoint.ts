@@ -5,6 +5,7 @@ import type { LoraConfig } from "../../protocol/trainConfig.ts";
 import { adapterConfig, adapterOf, fromPeftNames, toPeftNames } from "./adapterConfig.ts";
 import type { PromptStyle } from "../llama/chat.ts";
 import { readConfig } from "./configFile.ts";
+import { baseDirectory } from "./hubBase.ts";
 import { writeDirectory } from "./directory.ts";
 import { adapterShapes, mergeAdapter } from "../llama/adapter.ts";
 import type { LlamaShape } from "../llama/dimensions.ts";
@@ -48,7 +49,7 @@ export function modelFiles(weights: StoredWeights, notes: CheckpointNotes) {
   };
 }
 
-/** An adapter in PEFT's layout. @param base absolute path of the model it belongs to */
+/** An adapter in PEFT's layout. @param base of `adapterConfig` */
 export function adapterFiles(
   adapter: Weights,
   { lora, base, ...notes }: CheckpointNotes & { lora: LoraConfig; base: string },
@@ -135,7 +136,8 @@ export const BASE_DIRECTORY = "base";
 function readBase(path: string, recorded: string): Checkpoint {
   const beside = join(path, "..", BASE_DIRECTORY);
   const hasModel = (folder: string) => readConfig(join(folder, "config.json"), "optional");
-  const base = !hasModel(recorded) && hasModel(beside) ? beside : recorded;
+  const named = baseDirectory(recorded);
+  const base = !hasModel(named) && hasModel(beside) ? beside : named;
   if (hasModel(base) && !isAdapter(base)) return openCheckpoint(base);
   if (!isAdapter(base)) {
     throw new KitError(

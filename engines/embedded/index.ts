@@ -1,4 +1,5 @@
 import type { Engine } from "../../protocol/engine.ts";
+import { fetchBase } from "../checkpoint/hubBase.ts";
 import { OPTIMIZER_FILE } from "../checkpoint/trainedState.ts";
 import { createInferThread } from "./infer/inferThread.ts";
 import { prepare } from "./prepare.ts";
@@ -8,10 +9,14 @@ import { trainOnThread } from "./train/trainThread.ts";
  * The embedded engine: gradient descent in WebAssembly, on threads of its own.
  */
 export function createEmbeddedEngine(): Engine {
-  const { load } = createInferThread();
+  const thread = createInferThread();
   // Loaded when it is needed: a project that only trains does so on another thread.
   const check: Engine["check"] = async (options) =>
     (await import("./train/check.ts")).check(options);
+  const load: Engine["load"] = async (directory) => {
+    await fetchBase(directory);
+    return thread.load(directory);
+  };
   return {
     name: "embedded",
     resumeFiles: [OPTIMIZER_FILE],

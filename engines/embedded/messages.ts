@@ -2,6 +2,7 @@ import type { MessagePort, Worker } from "node:worker_threads";
 import type { InferRequest, InferResult } from "../../protocol/infer.ts";
 import type { TrainConfig } from "../../protocol/trainConfig.ts";
 import type { EngineEvent } from "../../protocol/event.ts";
+import type { LocatedModel } from "../llama/presets.ts";
 import { KitError, isKitError } from "../../protocol/error.ts";
 import type { ErrorCode } from "../../protocol/errorCode.ts";
 
@@ -9,6 +10,8 @@ import type { ErrorCode } from "../../protocol/errorCode.ts";
 export interface TrainJob {
   config: TrainConfig;
   directory: string;
+  /** The config's model. */
+  source: LocatedModel;
   resumeFrom: string | undefined;
   /** One for each helper thread, to invite it. */
   helpers: MessagePort[];

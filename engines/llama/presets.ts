@@ -1,5 +1,6 @@
 import type { PresetName } from "../../protocol/modelNames.ts";
 import { type ModelShape, isModelPath } from "../../protocol/trainConfig.ts";
+import { type HubName, parseHubName } from "../hub/hubName.ts";
 import { KitError } from "../../protocol/error.ts";
 
 /** Named shapes that start from random weights. */
@@ -8,13 +9,17 @@ export const PRESETS = {
   "kit/small": { width: 96, layers: 3, heads: 4, context: 256 },
 } as const satisfies Record<PresetName, ModelShape>;
 
-/** Where a model's weights come from. */
-export type ModelSource =
+/** Where a model's weights come from, on this machine. */
+export type LocatedModel =
   | { kind: "shape"; name: string; shape: ModelShape }
-  | { kind: "checkpoint"; name: string; directory: string };
+  /** `commit` is that of the hub, if it came from there. */
+  | { kind: "checkpoint"; name: string; directory: string; commit?: string };
+
+/** Where a model's weights come from. */
+export type ModelSource = LocatedModel | ({ kind: "hub"; name: string } & HubName);
 
 /**
- * Resolves a preset's name, a shape, or the path of a checkpoint directory. Reads nothing.
+ * Resolves a preset's name, a shape, a name on the hub, or the path of a checkpoint directory. Reads nothing.
  * @throws KitError `MODEL_UNKNOWN` for a name that does not exist, `MODEL_INVALID` for a wrong shape
  */
 export function resolveModel(model: string | ModelShape): ModelSource {
@@ -28,10 +33,12 @@ export function resolveModel(model: string | ModelShape): ModelSource {
     return { kind: "shape", name: model, shape: PRESETS[model as keyof typeof PRESETS] };
   }
   if (isModelPath(model)) return { kind: "checkpoint", name: model, directory: model };
+  const hubName = parseHubName(model);
+  if (hubName) return { kind: "hub", name: model, ...hubName };
   const names = Object.keys(PRESETS).join(", ");
   throw new KitError(
     "MODEL_UNKNOWN",
-    `Unknown model "${model}". Use ${names}, a shape { layers, heads, width, context }, or the path of a checkpoint directory.`,
+    `Unknown model "${model}". Use ${names}, a shape { layers, heads, width, context }, a name on the Hugging Face hub such as "org/name" or "org/name@revision", or the path of a checkpoint directory, which begins with "./" or "/".`,
   );
 }
 

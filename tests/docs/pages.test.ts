@@ -10,9 +10,12 @@ import {
 } from "node:fs";
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
+import { saveModel } from "../../engines/checkpoint/checkpoint.ts";
 import { parseRow } from "../../engines/dataset/row.ts";
+import { randomWeights } from "../../engines/llama/weights.ts";
 import { createJobStore } from "../../jobs/store.ts";
+import { startHub } from "../hub/server.ts";
 import { CLI, TINY_DATA, createTinyProject, startKit } from "../kit.ts";
 import { createProject } from "../project.ts";
 import { typecheck } from "../types/compiler.ts";
@@ -20,10 +23,11 @@ import { type Snippet, ROOT, codeIn, readPage, rowsOf, snippetsOf } from "./snip
 
 const TEMPLATE = join(ROOT, "templates/quickstart");
 const TRAINER = "src/kit/trainer.ts";
+const TINY_SHAPE = { layers: 1, heads: 1, width: 8, context: 64 };
 const LIMIT_MS = 120_000;
 
 /** Pages whose trainers are trained, each in a project of its own; and pages that look at a job. */
-const TRAINING_PAGES = ["../README.md", "trainer.md", "data.md", "callbacks.md"];
+const TRAINING_PAGES = ["../README.md", "trainer.md", "models.md", "data.md", "callbacks.md"];
 const LOOKING_PAGES = ["artifacts.md", "cli.md", "files.md", "page.md", "http.md"];
 /** Its trainer needs a Python with torch: tests/engines/python trains by that engine. */
 const TYPED_PAGES = [...TRAINING_PAGES, ...LOOKING_PAGES, "engines.md"];
@@ -49,10 +53,7 @@ function addKit(project: string): string {
 /** The same trainer, of a size that trains in about a second. */
 function shrink(source: string): string {
   return source
-    .replace(
-      /^ {2}model: ("kit|\{).*$/m,
-      "  model: { layers: 1, heads: 1, width: 8, context: 64 },",
-    )
+    .replace(/^ {2}model: ("kit|\{).*$/m, `  model: ${JSON.stringify(TINY_SHAPE)},`)
     .replace(/maxSteps: \d+/, "maxSteps: 4, saveSteps: 2, loggingSteps: 1")
     .replace(/batchSize: \d+/, "batchSize: 2")
     .replace("r: 8", "r: 2")
@@ -149,6 +150,7 @@ test.each(TRAINING_PAGES)("what %s shows is trained", { timeout: LIMIT_MS }, asy
     "data/heldout.jsonl": rows("data/heldout.jsonl"),
   });
   const bench = createBench(project);
+  await serveModel();
   for (const snippet of snippetsOf(readPage(page))) await bench.use(snippet);
   expect(bench.lastJob()?.status).toBe("completed");
 });
@@ -187,6 +189,20 @@ test("the other pages' snippets do what the pages say", { timeout: LIMIT_MS }, a
       String(pattern),
     ).toBe(true);
 });
+
+/** A hub that has the model of models.md, for the commands of this test. */
+async function serveModel(): Promise<void> {
+  const files = createProject();
+  const weights = randomWeights(TINY_SHAPE, 1);
+  saveModel(join(files, "model"), weights, { shape: TINY_SHAPE, promptStyle: "message" });
+  const hub = await startHub({ "your-org/date-normalizer": { files: join(files, "model") } });
+  vi.stubEnv("HF_ENDPOINT", hub.endpoint);
+  vi.stubEnv("HF_HOME", files);
+  onTestFinished(async () => {
+    vi.unstubAllEnvs();
+    await hub.close();
+  });
+}
 
 test("the log's line in files.md is one of its events", () => {
   const [{ code = "" } = {}] = snippetsOf(readPage("files.md")).filter(

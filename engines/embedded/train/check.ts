@@ -3,11 +3,13 @@ import type { TrainingCheck } from "../../../protocol/trainingCheck.ts";
 import type { ExampleSet } from "../../llama/examples.ts";
 import { piecesOf } from "../../llama/pieces.ts";
 import { threadCount } from "../kernels/threadCount.ts";
+import { locateModel } from "./locateModel.ts";
 import { prepareTraining } from "./preparation.ts";
 
 /** Prepares the data and plans the memory as `train` does, but allocates none of it. */
-export function check({ config, onNote }: CheckOptions): TrainingCheck {
-  const prepared = prepareTraining(config, { threads: threadCount(), onNote });
+export async function check({ config, onNote }: CheckOptions): Promise<TrainingCheck> {
+  const source = await locateModel(config.model, { onNote });
+  const prepared = prepareTraining(config, { source, threads: threadCount(), onNote });
   const { start, data, plan, started } = prepared;
   const { examples } = data.training;
   // Damaged weights stop a training, too.

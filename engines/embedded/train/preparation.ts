@@ -3,6 +3,7 @@ import type { EventData } from "../../../protocol/event.ts";
 import { type TrainConfig, rowsPerStep } from "../../../protocol/trainConfig.ts";
 import { keepLeftOut } from "../../dataset/leftOut.ts";
 import { rowLimit } from "../../dataset/rowLimit.ts";
+import type { LocatedModel } from "../../llama/presets.ts";
 import { stepCount } from "../../schedule.ts";
 import { type BatchSize, rowLength } from "./batch.ts";
 import { type StartingPoint, findStartingPoint } from "./startingPoint.ts";
@@ -21,12 +22,17 @@ export interface Preparation {
   started: EventData["training.started"];
 }
 
+interface PrepareOptions extends Pick<TrainOptions, "onNote"> {
+  source: LocatedModel;
+  threads: number;
+}
+
 /** @throws KitError for what cannot be trained */
 export function prepareTraining(
   config: TrainConfig,
-  { threads, onNote }: { threads: number } & Pick<TrainOptions, "onNote">,
+  { source, threads, onNote }: PrepareOptions,
 ): Preparation {
-  const start = findStartingPoint(config);
+  const start = findStartingPoint(source, config);
   const { shape, bfloat16 } = start;
   const maxLength = rowLimit(config.maxLength, shape.context);
   const data = readTrainingData(config, maxLength, { onNote });

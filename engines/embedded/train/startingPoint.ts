@@ -10,14 +10,15 @@ import {
   saveModel,
 } from "../../checkpoint/checkpoint.ts";
 import { randomAdapter } from "../../llama/adapter.ts";
+import { parseHubName } from "../../hub/hubName.ts";
 import type { LlamaShape } from "../../llama/dimensions.ts";
-import { type ModelSource, resolveModel } from "../../llama/presets.ts";
+import type { LocatedModel } from "../../llama/presets.ts";
 import { type StoredWeights, widen } from "../../llama/storedWeights.ts";
 import { type Weights, randomWeights } from "../../llama/weights.ts";
 
 /** A model before its first step, whose weights are read or made once it is known that they fit. */
 export interface StartingPoint {
-  source: ModelSource;
+  source: LocatedModel;
   shape: LlamaShape;
   /** Names of the tensors that are. */
   bfloat16?: ReadonlySet<string>;
@@ -25,8 +26,7 @@ export interface StartingPoint {
 }
 
 /** @throws KitError for a model that is not there or damaged */
-export function findStartingPoint({ model, seed }: TrainConfig): StartingPoint {
-  const source = resolveModel(model);
+export function findStartingPoint(source: LocatedModel, { seed }: TrainConfig): StartingPoint {
   if (source.kind === "shape") {
     const { shape } = source;
     return { source, shape, read: () => randomWeights(shape, seed) };
@@ -36,10 +36,19 @@ export function findStartingPoint({ model, seed }: TrainConfig): StartingPoint {
   return { source, shape, ...weights };
 }
 
-/** Absolute path of the model that an adapter belongs to: in the job's directory, if it's not on disk. */
+/**
+ * The model that an adapter belongs to: its name on the hub with its commit, or an absolute path. That
+ * is in the job's directory, if the model is not on disk.
+ */
 export function baseOf({ source }: StartingPoint, directory: string): string {
-  const isThere = source.kind === "checkpoint" && !isAdapter(source.directory);
-  return isThere ? source.directory : join(directory, ARTIFACTS, BASE_DIRECTORY);
+  if (!isWhole(source)) return join(directory, ARTIFACTS, BASE_DIRECTORY);
+  const { commit } = source;
+  return commit === undefined ? source.directory : `${parseHubName(source.name)?.repo}@${commit}`;
+}
+
+/** Whether it is on disk, and no adapter. */
+function isWhole(source: LocatedModel): source is LocatedModel & { kind: "checkpoint" } {
+  return source.kind === "checkpoint" && !isAdapter(source.directory);
 }
 
 /**
@@ -56,7 +65,6 @@ export function initialWeights(
   if (!lora && resumed) return [resumed, {}];
   const weights = read();
   if (!lora) return [widen(weights), {}];
-  const isThere = source.kind === "checkpoint" && source.directory === base;
-  if (!isThere) saveModel(base, weights, notes);
+  if (!isWhole(source)) saveModel(base, weights, notes);
   return [resumed ?? randomAdapter(lora, shape, seed), weights];
 }

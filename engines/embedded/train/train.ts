@@ -5,6 +5,7 @@ import { type TrainConfig, rowsPerStep } from "../../../protocol/trainConfig.ts"
 import { adapterFiles, modelFiles } from "../../checkpoint/checkpoint.ts";
 import { writeDirectory } from "../../checkpoint/directory.ts";
 import { OPTIMIZER_FILE, optimizerFiles } from "../../checkpoint/trainedState.ts";
+import type { LocatedModel } from "../../llama/presets.ts";
 import { learningRate } from "../../schedule.ts";
 import { createFeed } from "./batch.ts";
 import { assertFinite } from "./divergence.ts";
@@ -26,7 +27,10 @@ export interface Team {
   invite: (seat: HelperSeat) => void;
 }
 
-type Options = Pick<TrainOptions, "resumeFrom" | "onEvent" | "onNote">;
+interface Options extends Pick<TrainOptions, "resumeFrom" | "onEvent" | "onNote"> {
+  /** The config's model. */
+  source: LocatedModel;
+}
 
 /**
  * Trains on this thread, and on those that it invites.
@@ -35,9 +39,13 @@ type Options = Pick<TrainOptions, "resumeFrom" | "onEvent" | "onNote">;
 export function train(
   config: TrainConfig,
   directory: string,
-  { resumeFrom, onEvent, onNote, threads, invite }: Options & Team,
+  { source, resumeFrom, onEvent, onNote, threads, invite }: Options & Team,
 ): void {
-  const { start, data, size, plan, steps, started } = prepareTraining(config, { threads, onNote });
+  const { start, data, size, plan, steps, started } = prepareTraining(config, {
+    source,
+    threads,
+    onNote,
+  });
   const { dataset, training, evaluation } = data;
   const { lora, learningRate: peak } = config;
   const notes = { shape: start.shape, promptStyle: dataset.promptStyle };
@@ -90,6 +98,7 @@ export function train(
     const weights = learner.weights();
     assertFinite(step, { weights }, peak);
     const state = trainerState(config, logs, {
+      ...(source.kind === "checkpoint" && { commit: source.commit }),
       ...{ step, maxSteps: steps, tokens, losses: progress.pending() },
       ...{ epoch: epochsAt(step), epochs: epochsAt(steps) },
     });

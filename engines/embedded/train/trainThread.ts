@@ -2,6 +2,7 @@ import { join } from "node:path";
 import { type MessagePort, MessageChannel, Worker } from "node:worker_threads";
 import type { TrainOptions } from "../../../protocol/engine.ts";
 import { ARTIFACTS } from "../../../protocol/artifactPath.ts";
+import { locateModel } from "./locateModel.ts";
 import { removePartial } from "../../checkpoint/directory.ts";
 import { KitError } from "../../../protocol/error.ts";
 import { threadCount } from "../kernels/threadCount.ts";
@@ -18,6 +19,7 @@ import {
 export async function trainOnThread(options: TrainOptions): Promise<void> {
   const { config, directory, resumeFrom, signal } = options;
   signal.throwIfAborted();
+  const source = await locateModel(config.model, options);
   const channels = Array.from({ length: threadCount() - 1 }, () => new MessageChannel());
   const invitations = channels.map(({ port1 }) => port1);
   const worker = startThread(
@@ -25,7 +27,13 @@ export async function trainOnThread(options: TrainOptions): Promise<void> {
       new Worker(new URL("./trainWorker.js", import.meta.url), {
         // The process's own flags, such as --input-type or --import, are not meant for this thread.
         execArgv: [],
-        workerData: { config, directory, resumeFrom, helpers: invitations } satisfies TrainJob,
+        workerData: {
+          config,
+          directory,
+          source,
+          resumeFrom,
+          helpers: invitations,
+        } satisfies TrainJob,
         transferList: invitations,
       }),
   );

@@ -3,11 +3,12 @@ import { type TrainJob, type TrainMessage, toFailure } from "../messages.ts";
 import { train } from "./train.ts";
 
 /** Runs the training in `workerData` and reports to its parent. */
-const { config, directory, resumeFrom, helpers } = workerData as TrainJob;
+const { config, directory, source, resumeFrom, helpers } = workerData as TrainJob;
 const send = (message: TrainMessage) => parentPort?.postMessage(message);
 
 try {
   train(config, directory, {
+    source,
     resumeFrom,
     onEvent: (event) => send({ type: "event", event }),
     onNote: (text) => send({ type: "note", text }),

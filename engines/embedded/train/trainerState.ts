@@ -14,6 +14,8 @@ export interface TrainerPlace {
   tokens: number;
   /** Of the steps since the last log. */
   losses: number[];
+  /** Of the model on the hub, if it came from there. */
+  commit?: string | undefined;
 }
 
 /** Where the Trainer's callbacks keep their own. */
@@ -22,6 +24,8 @@ const KIT = "Kit";
 /** `trainer_state.json` with the names of `transformers`' TrainerState. */
 export function trainerState(config: TrainConfig, logs: Log[], at: TrainerPlace) {
   const best = bestOf(logs);
+  const { losses, commit } = at;
+  const attributes = { losses, ...(commit !== undefined && { model: config.model, commit }) };
   return {
     best_global_step: best?.step ?? null,
     best_metric: best?.evalLoss ?? null,
@@ -38,7 +42,7 @@ export function trainerState(config: TrainConfig, logs: Log[], at: TrainerPlace)
     num_input_tokens_seen: at.tokens,
     num_train_epochs: Math.ceil(at.epochs),
     save_steps: config.saveSteps,
-    stateful_callbacks: { [KIT]: { args: {}, attributes: { losses: at.losses } } },
+    stateful_callbacks: { [KIT]: { args: {}, attributes } },
     total_flos: 0,
     train_batch_size: config.batchSize,
     trial_name: null,
@@ -68,9 +72,7 @@ export function placeOf(
   state: Record<string, unknown>,
 ): (Pick<TrainerPlace, "step" | "tokens" | "losses"> & { logs: Log[] }) | undefined {
   const { global_step: step, num_input_tokens_seen: tokens, log_history: history } = state;
-  const callbacks = state["stateful_callbacks"] as Record<string, unknown> | undefined;
-  const own = callbacks?.[KIT] as { attributes?: { losses?: unknown } } | undefined;
-  const { losses } = own?.attributes ?? {};
+  const { losses } = attributesOf(state);
   if (typeof step !== "number" || typeof tokens !== "number" || !Array.isArray(history)) return;
   if (!Array.isArray(losses)) return;
   return {
@@ -79,6 +81,20 @@ export function placeOf(
     losses: losses as number[],
     logs: logsOf(history as Record<string, number>[]),
   };
+}
+
+/** The model of the hub that a training began with, as its config names it, and its commit. */
+export function startOf(
+  state: Record<string, unknown>,
+): { model: string; commit: string } | undefined {
+  const { model, commit } = attributesOf(state);
+  return typeof model === "string" && typeof commit === "string" ? { model, commit } : undefined;
+}
+
+function attributesOf(state: Record<string, unknown>): Record<string, unknown> {
+  const callbacks = state["stateful_callbacks"] as Record<string, unknown> | undefined;
+  const own = callbacks?.[KIT] as { attributes?: Record<string, unknown> } | undefined;
+  return own?.attributes ?? {};
 }
 
 /** The inverse of `historyOf`. */

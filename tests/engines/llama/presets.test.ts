@@ -16,8 +16,18 @@ test("a preset's name stands for its shape", () => {
 
 test("an unknown name is an error that names those that exist", () => {
   expect(() => resolveModel("kit/huge")).toThrow(
-    'Unknown model "kit/huge". Use kit/nano, kit/small, a shape { layers, heads, width, context }, or the path of a checkpoint directory.',
+    'Unknown model "kit/huge". Use kit/nano, kit/small, a shape { layers, heads, width, context }, a name on the Hugging Face hub such as "org/name" or "org/name@revision", or the path of a checkpoint directory, which begins with "./" or "/".',
   );
+  for (const name of ["gpt2", "org/", "org/na me", "org/name@", "models/of/mine"]) {
+    expect(() => resolveModel(name)).toThrow(`Unknown model "${name}". Use kit/nano, `);
+  }
+});
+
+test("an owner and a name stand for a model of the hub, at a revision", () => {
+  const hub = { kind: "hub", repo: "org/name" };
+  expect(resolveModel("org/name")).toEqual({ ...hub, name: "org/name", revision: "main" });
+  const name = "org/name@v1";
+  expect(resolveModel(name)).toEqual({ ...hub, name, revision: "v1" });
 });
 
 test("a path stands for a checkpoint, which is not read yet", () => {

@@ -24,9 +24,10 @@ function garbageCollector(): () => void {
 test("memory is flat over 10,000 steps", () => {
   const collect = garbageCollector();
   const used: number[] = [];
+  const shape = { layers: 1, heads: 1, width: 8, context: 16 };
   train(
     tinyConfig({
-      model: { layers: 1, heads: 1, width: 8, context: 16 },
+      model: shape,
       maxSteps: STEPS,
       batchSize: 1,
       loggingSteps: WARM,
@@ -34,6 +35,7 @@ test("memory is flat over 10,000 steps", () => {
     }),
     scratchDirectory(),
     {
+      source: { kind: "shape", name: "tiny", shape },
       threads: 1,
       invite() {},
       onEvent({ event, data }) {
