@@ -3,7 +3,6 @@ import { Command, CommanderError } from "commander";
 import { reportError } from "./errors.ts";
 import { EXIT_CODE } from "./exitCode.ts";
 import { keepHangupIgnored } from "./hangup.ts";
-import { watchOutput } from "./lostOutput.ts";
 import { packageVersion } from "./packages/own.ts";
 import { examples } from "./usage/examples.ts";
 import { addBuild } from "./usage/build.ts";
@@ -36,7 +35,8 @@ for (const add of [addInit, addBuild, addCheck, addStart, addUi, addJobs, addInf
   add(program);
 }
 
-watchOutput();
+// Ignore EPIPE: `kit start | head` must not stop the run.
+for (const stream of [process.stdout, process.stderr]) stream.on("error", () => undefined);
 
 try {
   await program.parseAsync();

@@ -10,6 +10,7 @@ import transformers
 from transformers import StoppingCriteria, StoppingCriteriaList
 
 from .channel import Channel
+from .decoding import text_of
 from .device import Device, find_device
 from .errors import KitError, failure_of
 from .inbox import Inbox
@@ -109,11 +110,8 @@ def generate(loaded: Loaded, request: dict[str, Any], stop: Any) -> dict[str, An
     answered = out[0, len(prompt) :].tolist()
     is_ended = bool(answered) and answered[-1] in ends
     spoken = answered[:-1] if is_ended else answered
-    text = tokenizer.decode(spoken, skip_special_tokens=True)
-    # A character that is cut off at the end is dropped.
-    whole = text if is_ended else text.rstrip("\ufffd")
     reason = "stop" if is_ended else "length"
-    return {"text": whole, "finishReason": reason, "tokens": len(spoken)}
+    return {"text": text_of(spoken, tokenizer), "finishReason": reason, "tokens": len(spoken)}
 
 
 def prompt_ids(request: dict[str, Any], tokenizer: Any) -> list[int]:

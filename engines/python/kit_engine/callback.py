@@ -26,13 +26,11 @@ class Kit(TrainerCallback, ExportableState):
         channel: Channel,
         cancelled: threading.Event,
         log: StepLog,
-        digest: str,
     ) -> None:
         self.prepared = prepared
         self.channel = channel
         self.cancelled = cancelled
         self.log = log
-        self.digest = digest
         # The loss of the step that is under way, and the gradient's norm, which the Trainer sets.
         self.loss = 0.0
         self.grad_norm = math.nan
@@ -41,7 +39,7 @@ class Kit(TrainerCallback, ExportableState):
         self.waiting: dict[str, Any] | None = None
 
     def state(self) -> dict[str, Any]:
-        return {"args": {}, "attributes": {"data": self.digest, "losses": self.log.losses}}
+        return {"args": {}, "attributes": {"losses": self.log.losses}}
 
     def on_step_begin(
         self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .errors import KitError
-from .examples import Examples, ExampleSet
+from .examples import Examples, ExampleSet, digest_of
 from .masks import tokens_of
 from .order import held_out_rows
 from .rows import read_rows
@@ -37,6 +37,8 @@ class TrainingData:
     dataset: Dataset
     training: ExampleSet
     evaluation: ExampleSet | None
+    # Of the evaluation's rows, for `training.started`.
+    evaluated: dict[str, Any]
 
 
 def read_training_data(
@@ -48,11 +50,20 @@ def read_training_data(
         held_out = read_dataset(
             job["evalFiles"], config.get("evalDataset"), tokenizer, max_length, note
         )
-        return TrainingData(dataset, dataset.all(), held_out.all())
+        evaluated = {
+            "evalRows": held_out.examples.row_count,
+            "evalCut": held_out.cut,
+            "evalLeftOut": held_out.left_out,
+            "evalFingerprint": held_out.examples.fingerprint(),
+        }
+        return TrainingData(dataset, dataset.all(), held_out.all(), evaluated)
     if config.get("evalSplit") is None:
-        return TrainingData(dataset, dataset.all(), None)
+        return TrainingData(dataset, dataset.all(), None, {})
     rows = held_out_rows(dataset.examples.row_count, config.get("evalSplit"), config["seed"])
-    return TrainingData(dataset, part_of(dataset, rows, False), part_of(dataset, rows, True))
+    training, evaluation = part_of(dataset, rows, False), part_of(dataset, rows, True)
+    fingerprint = digest_of(dataset.examples.fingerprint().encode(), bytes(rows))
+    evaluated = {"evalRows": evaluation.rows, "evalFingerprint": fingerprint}
+    return TrainingData(dataset, training, evaluation, evaluated)
 
 
 def read_dataset(

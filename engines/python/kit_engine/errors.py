@@ -23,12 +23,12 @@ def failure_of(error: BaseException) -> tuple[str, str]:
     """An error's code and its sentence for people."""
     if isinstance(error, KitError):
         return error.code, str(error)
-    text = str(error)
-    kind = type(error).__name__
-    if "out of memory" in text.lower() and "cuda" in f"{kind} {text}".lower():
+    text, kind = str(error), type(error).__name__
+    lower = text.lower()
+    if "out of memory" in lower and "cuda" in lower:
         return "OUT_OF_MEMORY", f"The GPU ran out of memory. {MEMORY_ADVICE}"
-    is_memory = isinstance(error, MemoryError) or "not enough memory" in text
-    if is_memory or kind == "OutOfMemoryError" or "out of memory" in text.lower():
+    is_memory = isinstance(error, MemoryError) or kind == "OutOfMemoryError"
+    if is_memory or "out of memory" in lower or "allocate memory" in lower:
         return "OUT_OF_MEMORY", f"The Python process ran out of memory. {MEMORY_ADVICE}"
     line = text.strip().splitlines()[0] if text.strip() else "no message"
     return (

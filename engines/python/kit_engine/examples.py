@@ -43,10 +43,9 @@ class Examples:
             self._add(start, min(most, end - start))
         self.row_count += 1
 
-    def digest(self) -> str:
+    def fingerprint(self) -> str:
         """Changes with any token, its order, and what is learned."""
-        parts = (self.ids.tobytes(), bytes(self.learned), self.lengths.tobytes())
-        return hashlib.sha256(b"".join(parts)).hexdigest()
+        return digest_of(memoryview(self.ids), self.learned, memoryview(self.lengths))
 
     def _append(self, tokens: Tokens) -> int:
         start = len(self.ids)
@@ -58,6 +57,14 @@ class Examples:
         self.starts.append(start)
         self.lengths.append(length)
         self.rows.append(self.row_count)
+
+
+def digest_of(*parts: memoryview | bytes | bytearray) -> str:
+    """16 hexadecimal digits."""
+    digest = hashlib.sha256()
+    for part in parts:
+        digest.update(part)
+    return digest.hexdigest()[:16]
 
 
 @dataclass

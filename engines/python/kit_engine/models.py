@@ -102,7 +102,8 @@ def load_model(source: Source, dtype: torch.dtype) -> Any:
     from peft import PeftModel
 
     with reading(source.adapter):
-        return PeftModel.from_pretrained(model, source.adapter).merge_and_unload()
+        merged = PeftModel.from_pretrained(model, source.adapter).merge_and_unload()
+        return merged.requires_grad_(True)
 
 
 def options_for(name: str) -> dict[str, bool]:

@@ -29,17 +29,18 @@ class Preparation:
 
     def started(self, name: str, parameters: int) -> dict[str, Any]:
         """The data of `training.started`, and `needed` and `context` for Kit's advice."""
-        dataset, training, evaluation = self.data.dataset, self.data.training, self.data.evaluation
+        dataset, training = self.data.dataset, self.data.training
         return {
             "model": name,
             "parameters": parameters,
             "rows": training.rows,
-            **({"evalRows": evaluation.rows} if evaluation else {}),
+            **self.data.evaluated,
             "cut": dataset.cut,
             "leftOut": dataset.left_out,
             "maxLength": self.max_length,
             "format": " | ".join(sorted(dataset.formats)),
             "tokens": training.predicted(),
+            "fingerprint": dataset.examples.fingerprint(),
             "maxSteps": self.steps,
             "epochs": self.epochs_at(self.steps),
         }

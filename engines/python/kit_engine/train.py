@@ -18,11 +18,10 @@ from .errors import KitError
 from .models import BASE, Source, load_model, reading
 from .preparation import Preparation, prepare
 from .progress import StepLog
-from .trainer import RESUMING, KitTrainer
+from .trainer import KitTrainer
 
-OTHER_DATA = (
-    "warning: the dataset has changed since that job; losses will differ from an uninterrupted run"
-)
+# Files of a checkpoint that only a resumed training needs.
+OPTIMIZER, SCHEDULER = "optimizer.pt", "scheduler.pt"
 
 
 def train(job: dict[str, Any], channel: Channel, cancelled: threading.Event) -> None:
@@ -31,9 +30,6 @@ def train(job: dict[str, Any], channel: Channel, cancelled: threading.Event) -> 
     directory, resume_from = job["directory"], job.get("resumeFrom")
     prepared = prepare(job, channel)
     state = read_state(resume_from) if resume_from else {}
-    digest = prepared.data.dataset.examples.digest()
-    if resume_from and state["data"] != digest:
-        channel.note(OTHER_DATA)
     model = load_trained(prepared, directory)
     started = prepared.started(job["modelName"], trainable_count(model))
     if resume_from:
@@ -41,9 +37,20 @@ def train(job: dict[str, Any], channel: Channel, cancelled: threading.Event) -> 
     channel.send("started", data=started, kept=prepared.kept_out())
     if resume_from and state["step"] >= prepared.steps:
         return take_over(resume_from, directory, state["step"], prepared, channel)
-    kit = Kit(prepared, channel, cancelled, StepLog(losses=state.get("losses", [])), digest)
-    trainer = KitTrainer(model, prepared, kit, directory)
+    begins_at = 0
+    if resume_from and not has_optimizer(resume_from):
+        channel.note(
+            f"warning: {resume_from} has no {OPTIMIZER}, so the optimizer starts anew; "
+            "losses will differ from an uninterrupted run"
+        )
+        begins_at = state["step"]
+    kit = Kit(prepared, channel, cancelled, StepLog(losses=state.get("losses", [])))
+    trainer = KitTrainer(model, prepared, kit, directory, begins_at)
     trainer.train(resume_from_checkpoint=resume_from)
+
+
+def has_optimizer(checkpoint: str) -> bool:
+    return all(os.path.exists(os.path.join(checkpoint, name)) for name in (OPTIMIZER, SCHEDULER))
 
 
 def load_trained(prepared: Preparation, directory: str) -> Any:
@@ -51,7 +58,6 @@ def load_trained(prepared: Preparation, directory: str) -> Any:
     lora, device = prepared.config.get("lora"), prepared.device
     dtype = device.frozen_dtype() if lora else device.trained_dtype()
     model = load_model(prepared.source, dtype)
-    model.config.use_cache = False
     if not lora:
         return model
     if prepared.source.adapter is not None:
@@ -84,26 +90,19 @@ def read_state(checkpoint: str) -> dict[str, Any]:
         with open(os.path.join(checkpoint, "trainer_state.json"), encoding="utf-8") as file:
             state = json.load(file)
         own = state["stateful_callbacks"][Kit.__name__]["attributes"]
-        found = {"step": state["global_step"], "data": own["data"], "losses": own["losses"]}
+        return {"step": state["global_step"], "losses": own["losses"]}
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise KitError(
             "CHECKPOINT_INVALID",
             f"{checkpoint} does not say how far the training was. Use a checkpoint that Kit saved.",
         ) from error
-    if not all(os.path.exists(os.path.join(checkpoint, name)) for name in RESUMING):
-        raise KitError(
-            "CHECKPOINT_INVALID",
-            f"{checkpoint} was saved by another engine, or lacks its optimizer, so the training "
-            "cannot go on from it. Use the engine that it began with, or start without resume.",
-        )
-    return found
 
 
 def assert_same_model(checkpoint: str, trained: int) -> None:
     """By the count of all numbers, whatever the library calls the tensors."""
     saved = 0
     for name in os.listdir(checkpoint):
-        if name.endswith(".safetensors"):
+        if name.endswith(".safetensors") and not name.startswith("optimizer"):
             with reading(checkpoint), safe_open(os.path.join(checkpoint, name), "pt") as file:
                 saved += sum(math.prod(file.get_slice(one).get_shape()) for one in file.keys())  # noqa: SIM118
     if saved != trained:

@@ -14,18 +14,19 @@ from .preparation import Preparation
 from .progress import assert_finite
 from .schedule import learning_rate, rows_per_step
 
-# Of a checkpoint, those that only a resumed training needs.
-RESUMING = ("optimizer.pt", "scheduler.pt", "rng_state.pth")
 # Files that the libraries write besides: one with this machine's paths, one with generic words.
 UNWANTED = ("training_args.bin", "README.md")
 
 
 class KitTrainer(Trainer):
-    def __init__(self, model: Any, prepared: Preparation, kit: Kit, directory: str) -> None:
+    def __init__(
+        self, model: Any, prepared: Preparation, kit: Kit, directory: str, begins_at: int
+    ) -> None:
         self.prepared = prepared
         self.kit = kit
         self.directory = directory
-        self.newest: str | None = None
+        # The step of a checkpoint without the schedule's state.
+        self.begins_at = begins_at
         data, config = prepared.data, prepared.config
         length = prepared.steps * rows_per_step(config)
         super().__init__(
@@ -45,7 +46,8 @@ class KitTrainer(Trainer):
         config, steps = self.prepared.config, self.prepared.steps
 
         def share(done: int) -> float:
-            return learning_rate(done + 1, steps, config) / config["learningRate"]
+            step = self.begins_at + done + 1
+            return learning_rate(step, steps, config) / config["learningRate"]
 
         chosen = self.optimizer if optimizer is None else optimizer
         self.lr_scheduler = torch.optim.lr_scheduler.LambdaLR(chosen, share)
@@ -87,9 +89,7 @@ class KitTrainer(Trainer):
         is_finite = all(bool(torch.isfinite(one).all()) for one in trained)
         assert_finite(step, "weights are", is_finite, peak)
         path = checkpoint_path(step)
-        whole = os.path.join(self.directory, path)
-        write_directory(whole, self._fill)
-        self._drop_older(whole)
+        write_directory(os.path.join(self.directory, path), self._fill)
         kind = "adapter" if self.prepared.config.get("lora") else "model"
         data = {"step": step, "kind": kind, "path": path}
         self.kit.channel.event("checkpoint.saved", data)
@@ -97,7 +97,10 @@ class KitTrainer(Trainer):
     def _fill(self, folder: str) -> None:
         """All that the Trainer saves, by its own means."""
         self.store_flos()
+        # The Trainer turns it off for itself; who loads the model wants it as it was.
+        self.model.config.use_cache = getattr(self.prepared.model_config, "use_cache", True)
         self.save_model(folder, _internal_call=True)
+        self.model.config.use_cache = self.args.use_cache
         self._save_optimizer_and_scheduler(folder)
         self._save_scaler(folder)
         self._save_rng_state(folder)
@@ -105,13 +108,6 @@ class KitTrainer(Trainer):
         self.state.save_to_json(os.path.join(folder, "trainer_state.json"))
         for name in UNWANTED:
             remove(os.path.join(folder, name))
-
-    def _drop_older(self, newest: str) -> None:
-        """An older checkpoint needs no optimizer: a training goes on from the newest."""
-        if self.newest is not None:
-            for name in RESUMING:
-                remove(os.path.join(self.newest, name))
-        self.newest = newest
 
 
 def remove(path: str) -> None:

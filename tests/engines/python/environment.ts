@@ -13,6 +13,9 @@ export const PYTHON = join(ROOT, ".python", "bin", "python");
 /** Written when it is complete. */
 export const hasPython = existsSync(join(ROOT, ".python", "kit-requirements.txt"));
 
+/** Of the engine's own Python files, as they are built. */
+export const ENGINE_FOLDER = join(ROOT, "dist", "engines", "python");
+
 /** As it is built, beside its Python files. */
 export const { createPythonEngine } = (await import(
   new URL("../../../dist/engines/python/index.js", import.meta.url).href

@@ -1,18 +1,228 @@
-import { afterAll, beforeAll, describe } from "vitest";
+import { spawn } from "node:child_process";
+import { cpSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { text } from "node:stream/consumers";
+import { fileURLToPath } from "node:url";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { Engine } from "../../../protocol/engine.ts";
+import type { EngineEvent } from "../../../protocol/event.ts";
+import type { AskedConfig } from "../../../protocol/trainConfig.ts";
+import { createEmbeddedEngine } from "../embedded/built.ts";
+import { jsonl } from "../embedded/scratch.ts";
 import { describeEngine } from "../contract.ts";
 import {
   type WarmPython,
+  ENGINE_FOLDER,
   ENV,
   createPythonEngine,
   hasPython,
   startWarmPython,
 } from "./environment.ts";
 
+const SHAPE = { layers: 2, heads: 2, width: 16, context: 96 };
+/** Relative; the two add float32 numbers in another order. */
+const LOSS_NEAR = 2e-6;
+const NORM_NEAR = 2e-5;
+
+const PROMPTS = Array.from({ length: 9 }, (_, i) => ({
+  prompt: `ask ${i} `,
+  completion: ` é 日本 ${i}\n`,
+}));
+const MESSAGES = PROMPTS.map(({ prompt, completion }) => ({
+  messages: [
+    { role: "system", content: "Be kind" },
+    { role: "user", content: prompt },
+    { role: "assistant", content: completion },
+    { role: "user", content: "again\n" },
+    { role: "assistant", content: "é" },
+  ],
+}));
+const TEXTS = PROMPTS.map(({ completion }, i) => ({ text: completion.repeat(5 * i + 1) }));
+const MIXED = [...PROMPTS.slice(0, 3), ...MESSAGES.slice(3, 6), ...TEXTS.slice(6)];
+
 let warm: WarmPython;
 
 describe.runIf(hasPython)("with Python", () => {
-  beforeAll(async () => (warm = await startWarmPython()));
-  afterAll(() => warm.close());
+  const home = mkdtempSync(join(tmpdir(), "kit-python-"));
+  const engines = {
+    embedded: createEmbeddedEngine,
+    python: () => createPythonEngine({ path: warm.path, env: ENV }),
+  };
+  /** Checkpoints of the embedded engine. */
+  const model = join(home, "model", "artifacts", "step-1");
+  const adapter = join(home, "adapter", "artifacts", "step-1");
+  const lora = { r: 4, alpha: 8, targetModules: ["q_proj", "down_proj"] };
+  let count = 0;
 
-  describeEngine("python", () => createPythonEngine({ path: warm.path, env: ENV }));
+  beforeAll(async () => {
+    warm = await startWarmPython();
+    await train("embedded", PROMPTS, { model: SHAPE, maxSteps: 1 }, join(home, "model"));
+    await train("embedded", PROMPTS, { model, maxSteps: 1, lora }, join(home, "adapter"));
+  });
+  afterAll(async () => {
+    await warm.close();
+    rmSync(home, { recursive: true, force: true });
+  });
+
+  async function train(
+    name: keyof typeof engines,
+    rows: object[],
+    more: Partial<AskedConfig> = {},
+    directory = join(home, String(count++)),
+  ) {
+    const path = join(home, "rows.jsonl");
+    writeFileSync(path, jsonl(rows));
+    const engine: Engine = engines[name]();
+    const common = { batchSize: 4, learningRate: 0.01, warmupSteps: 2, weightDecay: 0.1 };
+    const asked = { ...common, loggingSteps: 1, maxLength: 80, ...more };
+    const config = engine.prepare({ dataset: { type: "jsonl", path }, maxSteps: 6, ...asked });
+    const events: EngineEvent[] = [];
+    const { signal } = new AbortController();
+    await engine.train({ config, directory, signal, onEvent: (event) => events.push(event) });
+    const steps = events.flatMap(({ event, data }) => (event === "training.log" ? [data] : []));
+    const [started] = events;
+    const last = events.at(-1)?.data;
+    const saved = join(directory, last && "path" in last ? last.path : "");
+    return { started: started?.data, steps, saved };
+  }
+
+  describeEngine("python", engines.python);
+
+  describe("the python engine beside the embedded one", () => {
+    it.each<[string, object[], Partial<AskedConfig>]>([
+      ["prompt and completion", PROMPTS, { model }],
+      ["messages", MESSAGES, { model }],
+      ["texts, longer than a row", TEXTS, { model, maxLength: 40 }],
+      ["mixed rows, of accumulated batches", MIXED, { model, gradientAccumulationSteps: 2 }],
+      ["rows set aside", MIXED, { model, evalSplit: 0.3, evalSteps: 2 }],
+      ["an adapter", MIXED, { model, lora }],
+      ["an adapter's adapter", PROMPTS, { model: adapter, lora: { r: 2, alpha: 2 } }],
+      ["an adapter, trained on whole", PROMPTS, { model: adapter }],
+      ["a preset", PROMPTS, { model: "kit/nano" }],
+      ["an adapter of a preset", PROMPTS, { model: "kit/nano", lora, learningRate: 0.001 }],
+    ])("learns the same: %s", async (_, rows, asked) => {
+      const ours = await train("embedded", rows, asked);
+      const theirs = await train("python", rows, asked);
+      // Of each engine's own form: only its own jobs are compared.
+      const fingerprints = {
+        fingerprint: expect.any(String),
+        ...(asked.evalSplit !== undefined && { evalFingerprint: expect.any(String) }),
+      };
+      expect(theirs.started).toEqual({ ...ours.started, ...fingerprints });
+      const near = (value: number | null | undefined, by: number) =>
+        typeof value === "number" ? expect.closeTo(value, digitsOf(value * by)) : value;
+      expect(theirs.steps).toEqual(
+        ours.steps.map((log) => ({
+          ...log,
+          loss: near(log.loss, LOSS_NEAR),
+          ...(log.evalLoss !== undefined && { evalLoss: near(log.evalLoss, LOSS_NEAR) }),
+          gradNorm: near(log.gradNorm, NORM_NEAR),
+          tokensPerSecond: expect.any(Number),
+        })),
+      );
+    });
+
+    it.each<[string, Partial<AskedConfig>]>([
+      ["models", { model }],
+      ["adapters", { model, lora }],
+    ])("each answers from the other's %s alike, and trains on from them", async (_, asked) => {
+      for (const from of ["embedded", "python"] as const) {
+        const { saved } = await train(from, PROMPTS, { ...asked, maxSteps: 30 });
+        const [ours, theirs] = [await answer("embedded", saved), await answer("python", saved)];
+        expect(theirs).toEqual(ours);
+        const next = { model: saved, maxSteps: 1 };
+        const losses = [
+          await train("embedded", PROMPTS, next),
+          await train("python", PROMPTS, next),
+        ];
+        const [mine = NaN, other] = losses.map(({ steps }) => steps[0]?.loss ?? NaN);
+        expect(other).toBeCloseTo(mine, 5);
+      }
+    });
+
+    async function answer(name: keyof typeof engines, directory: string) {
+      const loaded = await engines[name]().load(directory);
+      const asked = [
+        { prompt: "ask 1 " },
+        { prompt: "ask 3 ", maxTokens: 2 },
+        { messages: [{ role: "user" as const, content: "ask 5 " }], maxTokens: 7 },
+      ];
+      const answers = [];
+      for (const request of asked) answers.push(await loaded.infer(request));
+      await loaded.close();
+      return answers;
+    }
+  });
+
+  it("goes on from a checkpoint without its optimizer, and says so", async () => {
+    const engine = engines.python();
+    const path = join(home, "rows.jsonl");
+    const more = { maxSteps: 3, learningRate: 0.01, warmupSteps: 4, batchSize: 4 };
+    const config = engine.prepare({ model, dataset: { type: "jsonl", path }, ...more });
+    const [steps, notes]: [EngineEvent[], string[]] = [[], []];
+    await engine.train({
+      ...{ config, directory: join(home, String(count++)), resumeFrom: model },
+      signal: new AbortController().signal,
+      onEvent: (event) => event.event === "training.log" && steps.push(event),
+      onNote: (note) => notes.push(note),
+    });
+    expect(notes.at(-1)).toMatch(
+      /^warning: \S+ has no optimizer\.pt, so the optimizer starts anew;/,
+    );
+    const rates = steps.map(({ data }) => "learningRate" in data && [data.step, data.learningRate]);
+    expect(rates).toEqual([
+      [2, 0.005],
+      [3, 0.0075],
+    ]);
+  });
+
+  it("learns the answers that a chat template shows, each up to its end", async () => {
+    expect(await printed("masks.py")).toEqual({
+      ChatML: [" hello é 日本 \n<|im_end|>", "hello<|im_end|>"],
+      "Llama 3": ["hello é 日本<|eot|>", "hello<|eot|>"],
+      none: [" hello é 日本 \n<|im_end|>", "hello<|im_end|>"],
+      text: ["hello there<|im_end|>"],
+      rewrites: expect.stringMatching(/^The model's chat template rewrites earlier turns, so/),
+      refuses: expect.stringContaining("refuses a conversation: Only user and assistant."),
+      half: ["\ufffd<|im_end|>"],
+    });
+  });
+
+  it("says in a sentence what to lower when memory is spent", async () => {
+    expect(await printed("failures.py")).toEqual({
+      processor: ["OUT_OF_MEMORY", expect.stringMatching(/^The Python process ran out of memory/)],
+      python: ["OUT_OF_MEMORY", expect.stringContaining("Use a smaller batchSize, maxLength")],
+      gpu: ["OUT_OF_MEMORY", expect.stringMatching(/^The GPU ran out of memory\. Use a smaller/)],
+      bug: ["WORKER_FAILED", expect.stringContaining("ValueError: no message. Run again with")],
+    });
+  });
+
+  it.each([
+    ["config.json", '{"model_type":"t5"}', "MODEL_INVALID", /is a t5 model, which does not gen/],
+    ["config.json", '{"model_type":"nobody"}', "CHECKPOINT_INVALID", /^Cannot load \S+: /],
+    ["model.safetensors", "damaged", "CHECKPOINT_INVALID", /^Cannot load \S+: /],
+    ["tokenizer.json", "{}", "CHECKPOINT_INVALID", /^Cannot load \S+: /],
+  ])("refuses a model in a sentence: %s is %s", async (file, content, code, message) => {
+    const directory = join(home, String(count++));
+    cpSync(model, directory, { recursive: true });
+    writeFileSync(join(directory, file), content);
+    const failed = train("python", PROMPTS, { model: directory });
+    await expect(failed).rejects.toMatchObject({ name: "KitError", code });
+    await expect(failed).rejects.toThrow(message);
+  });
 });
+
+/** What a program of these tests prints as JSON. */
+async function printed(name: string): Promise<unknown> {
+  const program = fileURLToPath(new URL(name, import.meta.url));
+  const child = spawn(warm.path, [program, ENGINE_FOLDER], {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  return JSON.parse(await text(child.stdout)) as unknown;
+}
+
+/** Decimal digits that `toBeCloseTo` compares for a difference. */
+function digitsOf(difference: number): number {
+  return -Math.log10(2 * Math.max(difference, 1e-12));
+}

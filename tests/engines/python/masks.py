@@ -1,0 +1,87 @@
+"""Prints what is learned of a conversation by its template: masks.py <engine's folder>."""
+
+import json
+import sys
+
+sys.path.insert(0, sys.argv[1])
+
+from kit_engine.errors import KitError
+from kit_engine.masks import Tokens, tokens_of
+from kit_engine.rows import row_of
+from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers, trainers
+from transformers import PreTrainedTokenizerFast
+
+CHATML = (
+    "{% for m in messages %}{{ '<|im_start|>' + m['role'] + '\n' + m['content'] + '<|im_end|>\n' }}"
+    "{% endfor %}{% if add_generation_prompt %}{{ '<|im_start|>assistant\n' }}{% endif %}"
+)
+LLAMA3 = (
+    "{{ '<|begin|>' }}{% for m in messages %}{{ '<|start|>' + m['role'] + '<|stop|>\n\n' + "
+    "m['content'] | trim + '<|eot|>' }}{% endfor %}"
+    "{% if add_generation_prompt %}{{ '<|start|>assistant<|stop|>\n\n' }}{% endif %}"
+)
+# Leaves out the answers but the last, as a template that forgets how they were thought of.
+FORGETFUL = (
+    "{% for m in messages %}{% if m['role'] == 'user' or loop.last %}{{ '<|im_start|>' + m['role'] "
+    "+ '\n' + m['content'] + '<|im_end|>\n' }}{% endif %}{% endfor %}"
+    "{% if add_generation_prompt %}{{ '<|im_start|>assistant\n' }}{% endif %}"
+)
+REFUSING = "{{ raise_exception('Only user and assistant') }}"
+
+ASKED = [
+    {"role": "system", "content": "Be kind"},
+    {"role": "user", "content": "hi  there"},
+    {"role": "assistant", "content": " hello é 日本 \n"},
+    {"role": "user", "content": "again\n"},
+    {"role": "assistant", "content": "hello"},
+]
+
+
+def tokenizer_of(end: str, template: str | None) -> PreTrainedTokenizerFast:
+    """A byte-level BPE with merges of its own."""
+    specials = ["<|im_start|>", "<|im_end|>", "<|begin|>", "<|start|>", "<|stop|>", "<|eot|>"]
+    tokenizer = Tokenizer(models.BPE())
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer.decoder = decoders.ByteLevel()
+    trainer = trainers.BpeTrainer(
+        vocab_size=320,
+        initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
+        special_tokens=[AddedToken(one, special=True) for one in specials],
+        show_progress=False,
+    )
+    tokenizer.train_from_iterator([one["content"] for one in ASKED] * 9, trainer)
+    return PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer, eos_token=end, chat_template=template
+    )
+
+
+def learned(end: str, template: str | None, row: dict) -> list[str] | str:
+    """The text of each run of learned tokens."""
+    tokenizer = tokenizer_of(end, template)
+    try:
+        tokens: Tokens = tokens_of(row_of(row), tokenizer)
+    except KitError as error:
+        return str(error)
+    runs: list[list[int]] = [[]]
+    for one, is_learned in zip(tokens.ids, tokens.learned, strict=True):
+        if is_learned:
+            runs[-1].append(one)
+        elif runs[-1]:
+            runs.append([])
+    return [tokenizer.decode(run) for run in runs if run]
+
+
+conversation = {"messages": ASKED}
+print(
+    json.dumps(
+        {
+            "ChatML": learned("<|im_end|>", CHATML, conversation),
+            "Llama 3": learned("<|eot|>", LLAMA3, conversation),
+            "none": learned("<|im_end|>", None, conversation),
+            "text": learned("<|im_end|>", None, {"text": "hello there"}),
+            "rewrites": learned("<|im_end|>", FORGETFUL, conversation),
+            "refuses": learned("<|im_end|>", REFUSING, conversation),
+            "half": learned("<|im_end|>", CHATML, {"prompt": "a", "completion": "\ud83d"}),
+        }
+    )
+)
