@@ -110,7 +110,7 @@ describe.runIf(hasPython)("with Python", () => {
         ...(asked.evalSplit !== undefined && { evalFingerprint: expect.any(String) }),
       };
       expect(theirs.started).toEqual({ ...ours.started, ...fingerprints });
-      const near = (value: number | null | undefined, by: number) =>
+      const near = (value: number | null | undefined, by: number): unknown =>
         typeof value === "number" ? expect.closeTo(value, digitsOf(value * by)) : value;
       expect(theirs.steps).toEqual(
         ours.steps.map((log) => ({
