@@ -34,7 +34,7 @@ const TYPES_FIRST = {
 };
 
 /** The rooms of engines/ that every engine may use; each other folder there is an engine. */
-const SHARED_ROOMS = ["checkpoint", "dataset", "hub", "llama"];
+const SHARED_ROOMS = ["checkpoint", "dataset", "hub", "llama", "tokens"];
 
 const ROOMS = [
   {

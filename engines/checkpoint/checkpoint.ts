@@ -3,19 +3,18 @@ import { join } from "node:path";
 import { KitError } from "../../protocol/error.ts";
 import type { LoraConfig } from "../../protocol/trainConfig.ts";
 import { adapterConfig, adapterOf, fromPeftNames, toPeftNames } from "./adapterConfig.ts";
-import type { PromptStyle } from "../llama/chat.ts";
+import { type CheckpointNotes, companions, configs, json } from "./companions.ts";
 import { readConfig } from "./configFile.ts";
 import { baseDirectory } from "./hubBase.ts";
 import { writeDirectory } from "./directory.ts";
 import { adapterShapes, mergeAdapter } from "../llama/adapter.ts";
-import type { LlamaShape } from "../llama/dimensions.ts";
-import { generationConfig, modelConfig } from "./modelConfig.ts";
-import { openModel } from "./savedModel.ts";
+import { type LlamaShape, dimensionsOf } from "../llama/dimensions.ts";
+import { type SavedModel, openModel } from "./savedModel.ts";
+import { openTokenizer, promptStyleOf } from "./savedTokenizer.ts";
+import type { PromptStyle, Tokenizer } from "../tokens/tokenizer.ts";
 import { type WeightsFile, openTensors } from "./tensorFiles.ts";
 import { writeSafetensors } from "./safetensors.ts";
 import { type StoredWeights, isBfloat16, widen } from "../llama/storedWeights.ts";
-import { tokenizerConfig, tokenizerJson } from "./tokenizerFiles.ts";
-import { VOCABULARY } from "../llama/tokenizer.ts";
 import { type Weights, countOf } from "../llama/weights.ts";
 
 /** A model that was saved; an adapter is merged into its base. */
@@ -23,14 +22,9 @@ export interface Checkpoint {
   shape: LlamaShape;
   promptStyle: PromptStyle;
   weights: WeightsFile;
-}
-
-/** The part of every saved directory besides its weights. */
-export interface CheckpointNotes {
-  shape: LlamaShape;
-  promptStyle: PromptStyle;
-  /** `trainer_state.json`; absent for a base that was never trained. */
-  state?: object;
+  tokenizer: Tokenizer;
+  /** Directory of the model that it began as; none for Kit's own. */
+  origin: string | undefined;
 }
 
 /** Saves a whole model. */
@@ -42,8 +36,7 @@ export function saveModel(path: string, weights: StoredWeights, notes: Checkpoin
 export function modelFiles(weights: StoredWeights, notes: CheckpointNotes) {
   const dtype = Object.values(weights).every(isBfloat16) ? "bfloat16" : "float32";
   return {
-    "config.json": json(modelConfig(notes.shape, dtype)),
-    "generation_config.json": json(generationConfig()),
+    ...configs(notes, dtype),
     "model.safetensors": writeSafetensors(weights),
     ...companions(notes),
   };
@@ -61,33 +54,18 @@ export function adapterFiles(
   };
 }
 
-function companions({ shape, promptStyle, state }: CheckpointNotes): Record<string, string> {
-  return {
-    "tokenizer.json": json(tokenizerJson()),
-    "tokenizer_config.json": json(tokenizerConfig(shape, promptStyle)),
-    ...(state && { "trainer_state.json": json(state) }),
-  };
-}
-
 /**
  * Opens a model's directory, or an adapter's with its base.
  * @throws KitError `CHECKPOINT_INVALID` when a file is missing, damaged or of another model
  */
 export function openCheckpoint(path: string): Checkpoint {
   const adapter = readConfig(join(path, "adapter_config.json"), "optional");
-  if (adapter) return readAdapter(path, adapter);
-  const model = openModel(path);
-  assertOwnTokens(path, model.shape);
-  return { ...model, promptStyle: readPromptStyle(path) };
-}
-
-/** Refuses a model whose tokens are not bytes. */
-function assertOwnTokens(path: string, { vocabulary }: LlamaShape): void {
-  if (vocabulary === undefined || vocabulary === VOCABULARY) return;
-  throw new KitError(
-    "CHECKPOINT_INVALID",
-    `${path} has a tokenizer of its own, of ${vocabulary} tokens. Use a model whose tokens are bytes, as Kit's are.`,
-  );
+  const { model, ...found } = adapter
+    ? readAdapter(path, adapter)
+    : { ...openModel(path), model: path };
+  const { isOwn, ...saved } = openTokenizer(model, dimensionsOf(found.shape).vocabulary);
+  const promptStyle = promptStyleOf(path) ?? saved.promptStyle;
+  return { ...found, ...saved, promptStyle, origin: isOwn ? undefined : model };
 }
 
 const CHECKPOINT_MARKS = ["config.json", "adapter_config.json"];
@@ -106,7 +84,10 @@ export function isAdapter(path: string): boolean {
   return readConfig(join(path, "adapter_config.json"), "optional") !== undefined;
 }
 
-function readAdapter(path: string, config: Record<string, unknown>): Checkpoint {
+/** A model, and the directory of its base. */
+type Model = SavedModel & { model: string };
+
+function readAdapter(path: string, config: Record<string, unknown>): Model {
   const saved = adapterOf(config);
   if (!saved) {
     throw new KitError(
@@ -118,8 +99,7 @@ function readAdapter(path: string, config: Record<string, unknown>): Checkpoint 
   const shapes = toPeftNames(adapterShapes(saved.lora, base.shape));
   const file = join(path, "adapter_model.safetensors");
   const adapter = openTensors([file], countOf(shapes)).choose(shapes);
-  const weights = mergedFile(base.weights, adapter, saved.lora);
-  return { ...base, weights, promptStyle: readPromptStyle(path) };
+  return { ...base, weights: mergedFile(base.weights, adapter, saved.lora) };
 }
 
 /** The base with the adapter's updates, where it has any, in float32. */
@@ -133,12 +113,12 @@ function mergedFile(base: WeightsFile, adapter: WeightsFile, lora: LoraConfig): 
 /** A base beside its adapter is found there even after the project has moved. */
 export const BASE_DIRECTORY = "base";
 
-function readBase(path: string, recorded: string): Checkpoint {
+function readBase(path: string, recorded: string): Model {
   const beside = join(path, "..", BASE_DIRECTORY);
   const hasModel = (folder: string) => readConfig(join(folder, "config.json"), "optional");
   const named = baseDirectory(recorded);
   const base = !hasModel(named) && hasModel(beside) ? beside : named;
-  if (hasModel(base) && !isAdapter(base)) return openCheckpoint(base);
+  if (hasModel(base) && !isAdapter(base)) return { ...openModel(base), model: base };
   if (!isAdapter(base)) {
     throw new KitError(
       "CHECKPOINT_INVALID",
@@ -149,13 +129,4 @@ function readBase(path: string, recorded: string): Checkpoint {
     "CHECKPOINT_INVALID",
     `${path} names the adapter ${base} as its base. Use an adapter whose base is a whole model.`,
   );
-}
-
-function readPromptStyle(path: string): PromptStyle {
-  const config = readConfig(join(path, "tokenizer_config.json"), "optional");
-  return config?.["prompt_style"] === "text" ? "text" : "message";
-}
-
-function json(value: object): string {
-  return `${JSON.stringify(value, null, 2)}\n`;
 }

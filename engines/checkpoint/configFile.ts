@@ -3,36 +3,54 @@ import { isRecord } from "../../protocol/isRecord.ts";
 import { type OpenFile, readWhole, useFile, useFileIfThere } from "./plainFile.ts";
 
 /** A configuration takes a few KiB, the index of a model in a hundred files less than one MiB. */
-const MOST_CONFIG_BYTES = 4 * 2 ** 20;
+const MOST_CONFIG_MIB = 4;
+/** `tokenizer.json` of 250,000 tokens takes 20. */
+export const MOST_TOKENIZER_MIB = 128;
 
 /**
  * Reads a JSON configuration; an optional one may be absent.
  * @throws KitError `CHECKPOINT_INVALID` when it is missing or damaged
  */
 export function readConfig(path: string): Record<string, unknown>;
-export function readConfig(path: string, optional: "optional"): Record<string, unknown> | undefined;
+export function readConfig(
+  path: string,
+  optional: "optional",
+  most?: number,
+): Record<string, unknown> | undefined;
 export function readConfig(
   path: string,
   optional?: "optional",
+  most = MOST_CONFIG_MIB,
 ): Record<string, unknown> | undefined {
   return optional ? useFileIfThere(path, parse) : useFile(path, parse);
 
-  function parse({ file, size }: OpenFile): Record<string, unknown> {
-    const invalid = (problem: string, cause?: unknown) =>
-      new KitError("CHECKPOINT_INVALID", `${path} ${problem}. Save or download it again.`, {
-        cause,
-      });
-    if (size > MOST_CONFIG_BYTES)
-      throw invalid(`is larger than ${MOST_CONFIG_BYTES / 2 ** 20} MiB`);
-    const bytes = Buffer.alloc(size);
+  function parse(file: OpenFile): Record<string, unknown> {
     let value: unknown;
+    const text = textOf(path, file, most);
     try {
-      readWhole(file, bytes, 0);
-      value = JSON.parse(bytes.toString());
+      value = JSON.parse(text);
     } catch (cause) {
-      throw invalid("is not valid JSON", cause);
+      throw invalid(path, "is not valid JSON", cause);
     }
     if (isRecord(value)) return value;
-    throw invalid("is not a JSON object");
+    throw invalid(path, "is not a JSON object");
   }
+}
+
+/** A text file's content, or undefined without it. @throws KitError `CHECKPOINT_INVALID` */
+export function readText(path: string): string | undefined {
+  return useFileIfThere(path, (file) => textOf(path, file, MOST_CONFIG_MIB));
+}
+
+function textOf(path: string, { file, size }: OpenFile, most: number): string {
+  if (size > most * 2 ** 20) throw invalid(path, `is larger than ${most} MiB`);
+  const bytes = Buffer.alloc(size);
+  readWhole(file, bytes, 0);
+  return bytes.toString();
+}
+
+function invalid(path: string, problem: string, cause?: unknown): KitError {
+  return new KitError("CHECKPOINT_INVALID", `${path} ${problem}. Save or download it again.`, {
+    cause,
+  });
 }

@@ -1,5 +1,6 @@
 import type { ModelShape } from "../../protocol/trainConfig.ts";
-import { type PromptStyle, CHAT_TEMPLATE } from "../llama/chat.ts";
+import { CHAT_TEMPLATE } from "../llama/chat.ts";
+import type { PromptStyle } from "../tokens/tokenizer.ts";
 import { BYTES, SPECIALS, specialText } from "../llama/tokenizer.ts";
 
 /** `tokenizer.json` of Hugging Face's tokenizers: byte-level BPE without a merge, and the specials. */

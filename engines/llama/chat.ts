@@ -1,15 +1,7 @@
 import type { ChatMessage } from "../../protocol/infer.ts";
 import type { Row } from "../dataset/row.ts";
+import type { Span } from "../tokens/tokenizer.ts";
 import { encode, SPECIALS, specialText } from "./tokenizer.ts";
-
-/** How a model reads a bare prompt: as a user's message, or as the start of a text. */
-export type PromptStyle = "message" | "text";
-
-/** Consecutive tokens: either all are learned from those before them, or none. */
-export interface Span {
-  tokens: Uint8Array | Uint16Array;
-  isLearned: boolean;
-}
 
 /**
  * A conversation as the model sees it: `<|bos|>`, then each message as its role's token, its bytes

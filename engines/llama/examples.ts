@@ -1,9 +1,9 @@
 import { createHash } from "node:crypto";
-import type { Span } from "./chat.ts";
+import type { Span } from "../tokens/tokenizer.ts";
 
 /** Tokens, and which of them are learned. */
 export interface Example {
-  tokens: Uint16Array;
+  tokens: Uint16Array | Uint32Array;
   /** As long as `tokens`: 1 where a token is learned from those before it. */
   learned: Uint8Array;
 }
@@ -35,12 +35,20 @@ export interface Examples extends ExampleSet {
   addPieces: (spans: readonly Span[], most: number) => void;
 }
 
-/** Marks a token that is learned; above every token. */
-const LEARNED = 0x8000;
+/** Marks a token that is learned; above every token of a small vocabulary, or of any. */
+const [LEARNED_OF_FEW, LEARNED_OF_MANY] = [2 ** 15, 2 ** 30];
 
-/** @param beforeGrowing called before each growth */
-export function createExamples(beforeGrowing: () => void = () => {}): Examples {
-  const tokens = createColumn((length) => new Uint16Array(length), beforeGrowing);
+/**
+ * @param vocabulary every token is below it
+ * @param beforeGrowing called before each growth
+ */
+export function createExamples(vocabulary: number, beforeGrowing: () => void = () => {}): Examples {
+  const isFew = vocabulary <= LEARNED_OF_FEW;
+  const mark = isFew ? LEARNED_OF_FEW : LEARNED_OF_MANY;
+  const tokens = createColumn(
+    (length) => (isFew ? new Uint16Array(length) : new Uint32Array(length)),
+    beforeGrowing,
+  );
   const starts = createColumn((length) => new Float64Array(length), beforeGrowing);
   const lengths = createColumn((length) => new Uint32Array(length), beforeGrowing);
   const rows = createColumn((length) => new Uint32Array(length), beforeGrowing);
@@ -54,7 +62,7 @@ export function createExamples(beforeGrowing: () => void = () => {}): Examples {
     for (const { tokens: added, isLearned } of spans) {
       const count = Math.min(left, added.length);
       for (let i = 0; i < count; i++) {
-        tokens.push(isLearned ? added[i]! | LEARNED : added[i]!);
+        tokens.push(isLearned ? added[i]! | mark : added[i]!);
       }
       left -= count;
     }
@@ -73,8 +81,8 @@ export function createExamples(beforeGrowing: () => void = () => {}): Examples {
     const [start = 0] = starts.slice(index, index + 1);
     const [length = 0] = lengths.slice(index, index + 1);
     const marked = tokens.slice(start, start + length);
-    const learned = new Uint8Array(length).map((_, i) => (i > 0 && marked[i]! & LEARNED ? 1 : 0));
-    return { tokens: marked.map((token) => token & ~LEARNED), learned };
+    const learned = new Uint8Array(length).map((_, i) => (i > 0 && marked[i]! & mark ? 1 : 0));
+    return { tokens: marked.map((token) => token & ~mark), learned };
   }
 
   function ofRows(isChosen: (row: number) => boolean): ExampleSet {

@@ -3,7 +3,8 @@ import { nameOf, readRows } from "../dataset/rows.ts";
 import { createReadingNotes } from "../dataset/readingNotes.ts";
 import { KitError } from "../../protocol/error.ts";
 import { freeMemory } from "../dataset/freeMemory.ts";
-import { type PromptStyle, type Span, spansOf } from "./chat.ts";
+import { BYTE_TOKENIZER } from "../tokens/byteTokenizer.ts";
+import type { PromptStyle, Span, Tokenizer } from "../tokens/tokenizer.ts";
 import { type Examples, createExamples } from "./examples.ts";
 
 export interface TokenizedDataset {
@@ -26,6 +27,8 @@ export interface TokenizedDataset {
 }
 
 export interface ReadOptions {
+  /** Default: Kit's own. */
+  tokenizer?: Tokenizer;
   /** Takes lines for people on how far the reading has come. */
   onNote?: (text: string) => void;
   /** Bytes of memory that are left. For tests. */
@@ -44,16 +47,16 @@ const RESERVE_BYTES = 128 * 2 ** 20;
 export function readDataset(
   path: DatasetPath,
   maxLength: number,
-  { onNote = () => {}, free = freeMemory }: ReadOptions = {},
+  { tokenizer = BYTE_TOKENIZER, onNote = () => {}, free = freeMemory }: ReadOptions = {},
 ): TokenizedDataset {
   const counts = { read: 0, texts: 0, cut: 0, leftOut: 0, needed: 0, longest: 0 };
-  const examples = createExamples(() => {
+  const examples = createExamples(tokenizer.vocabulary, () => {
     if (free() < RESERVE_BYTES) throw tooLarge(path, counts.read);
   });
   const formats = new Set<string>();
   const note = createReadingNotes(onNote);
   for (const row of readRows(path, (bytes, size) => note(counts.read, bytes, size))) {
-    const spans = spansOf(row);
+    const spans = tokenizer.spansOf(row);
     const length = lengthOf(spans);
     counts.read++;
     counts.longest = Math.max(counts.longest, length);
@@ -64,7 +67,8 @@ export function readDataset(
       continue;
     }
     const firstLearned = spans.findIndex(({ isLearned }) => isLearned);
-    if (lengthOf(spans.slice(0, firstLearned)) >= maxLength) {
+    const before = firstLearned === -1 ? Infinity : lengthOf(spans.slice(0, firstLearned));
+    if (before >= maxLength) {
       counts.leftOut++;
       counts.needed = Math.max(counts.needed, length);
       continue;

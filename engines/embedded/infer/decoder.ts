@@ -25,20 +25,25 @@ export interface Reading {
 /** Starts a reading, which ends the one before: they share their memory. */
 export type Decoder = () => Reading;
 
+export interface DecoderWeights {
+  /** Names of the tensors that are, and stay so. */
+  bfloat16?: ReadonlySet<string>;
+  /** Called once it is known that they fit. */
+  read: () => StoredWeights;
+}
+
 /** Tokens of a prompt that one step reads; answers are read token by token. */
 const PROMPT_CHUNK = 64;
 
 const ADVICE = "Use a smaller model, or one with a shorter context";
 
 /**
- * @param weights.bfloat16 names of the tensors that are, and stay so
- * @param weights.read called once it is known that they fit
  * @throws KitError `OUT_OF_MEMORY` for what does not fit
  */
 export function createDecoder(
   module: KernelModule,
   shape: LlamaShape,
-  { bfloat16, read }: { bfloat16?: ReadonlySet<string>; read: () => StoredWeights },
+  { bfloat16, read }: DecoderWeights,
 ): Decoder {
   const place = (arena: Arena, layers: number) =>
     placeDecoder(arena, dimensionsOf({ ...shape, layers }), bfloat16);

@@ -3,8 +3,8 @@ import { parentPort } from "node:worker_threads";
 import type { InferResult } from "../../../protocol/infer.ts";
 import { openCheckpoint } from "../../checkpoint/checkpoint.ts";
 import { type KernelModule, compileKernels } from "../kernels/module.ts";
-import { createDecoder } from "./decoder.ts";
-import { type Generator, generate } from "./generate.ts";
+import { fittedDecoder } from "./fittedDecoder.ts";
+import { type Generator, generate, saidTokens } from "./generate.ts";
 import { type Answer, type Question, toFailure } from "../messages.ts";
 
 /** Holds models and answers questions about them, one after another. */
@@ -49,9 +49,10 @@ async function work(
 }
 
 function load(directory: string): Generator {
-  const { shape, weights, promptStyle } = openCheckpoint(directory);
+  const { shape, weights, promptStyle, tokenizer } = openCheckpoint(directory);
   kernels ??= compileKernels();
-  return { shape, promptStyle, decoder: createDecoder(kernels, shape, weights) };
+  const fitted = fittedDecoder(kernels, shape, weights);
+  return { ...fitted, promptStyle, tokenizer, said: saidTokens(tokenizer) };
 }
 
 /** Lets messages in, so that a request can be cancelled while it is answered. */

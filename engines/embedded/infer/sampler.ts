@@ -7,6 +7,9 @@ export interface Sampling {
   topP: number;
 }
 
+/** A token that is so much less likely than the likeliest is never drawn: there are 100,000 of them. */
+const LEAST_MASS = 1e-9;
+
 /** Chooses a token by its logits [vocabulary]; of equally likely ones the first. */
 export function sample(
   logits: Float32Array,
@@ -16,10 +19,11 @@ export function sample(
   const likeliest = argmax(logits);
   if (temperature === 0) return likeliest;
   const highest = logits[likeliest] ?? 0;
-  const candidates = Array.from(logits, (logit, token) => ({
-    token,
-    mass: Math.exp((logit - highest) / temperature),
-  }));
+  const candidates: { token: number; mass: number }[] = [];
+  logits.forEach((logit, token) => {
+    const mass = Math.exp((logit - highest) / temperature);
+    if (!(mass < LEAST_MASS)) candidates.push({ token, mass });
+  });
   candidates.sort((a, b) => b.mass - a.mass || a.token - b.token);
   const total = candidates.reduce((sum, { mass }) => sum + mass, 0);
   let kept = 0;

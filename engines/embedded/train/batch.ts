@@ -1,8 +1,7 @@
 import type { ExampleSet } from "../../llama/examples.ts";
 import { createRandom } from "../../llama/random.ts";
-import { SPECIALS } from "../../llama/tokenizer.ts";
 
-/** Rows of tokens as flat numbers, padded to one length. */
+/** Rows of tokens as flat numbers, padded with 0 to one length: nothing that is learned sees it. */
 export interface Batch {
   tokens: Int32Array<ArrayBuffer>;
   /** The token that follows each token. */
@@ -63,8 +62,8 @@ export function* batchesOnce(examples: ExampleSet, size: BatchSize): Generator<B
 
 function batchOf(examples: ExampleSet, chosen: number[], { rows, length }: BatchSize): Batch {
   const batch: Batch = {
-    tokens: new Int32Array(rows * length).fill(SPECIALS.pad),
-    targets: new Int32Array(rows * length).fill(SPECIALS.pad),
+    tokens: new Int32Array(rows * length),
+    targets: new Int32Array(rows * length),
     learned: new Float32Array(rows * length),
     size: 0,
   };

@@ -19,7 +19,7 @@ export async function check({ config, onNote }: CheckOptions): Promise<TrainingC
     learnedTokens: learnedIn(examples),
     longestRow: data.dataset.longestRow,
     memoryBytes: plan.arena.sizes().all,
-    firstRow: piecesOf(examples.at(0)),
+    firstRow: piecesOf(examples.at(0), start.tokenizer),
   };
 }
 

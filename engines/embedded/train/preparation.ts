@@ -33,9 +33,9 @@ export function prepareTraining(
   { source, threads, onNote }: PrepareOptions,
 ): Preparation {
   const start = findStartingPoint(source, config);
-  const { shape, bfloat16 } = start;
+  const { shape, bfloat16, tokenizer } = start;
   const maxLength = rowLimit(config.maxLength, shape.context);
-  const data = readTrainingData(config, maxLength, { onNote });
+  const data = readTrainingData(config, maxLength, { tokenizer, onNote });
   const { training, evaluation } = data;
   const longest = Math.max(training.examples.longest, evaluation?.examples.longest ?? 0);
   const size = { rows: config.batchSize, length: rowLength(longest) };

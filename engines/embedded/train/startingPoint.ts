@@ -1,8 +1,8 @@
 import { join } from "node:path";
 import { ARTIFACTS } from "../../../protocol/artifactPath.ts";
 import type { TrainConfig } from "../../../protocol/trainConfig.ts";
+import type { CheckpointNotes } from "../../checkpoint/companions.ts";
 import {
-  type CheckpointNotes,
   BASE_DIRECTORY,
   assertCheckpoint,
   isAdapter,
@@ -15,6 +15,8 @@ import type { LlamaShape } from "../../llama/dimensions.ts";
 import type { LocatedModel } from "../../llama/presets.ts";
 import { type StoredWeights, widen } from "../../llama/storedWeights.ts";
 import { type Weights, randomWeights } from "../../llama/weights.ts";
+import { BYTE_TOKENIZER } from "../../tokens/byteTokenizer.ts";
+import type { Tokenizer } from "../../tokens/tokenizer.ts";
 
 /** A model before its first step, whose weights are read or made once it is known that they fit. */
 export interface StartingPoint {
@@ -23,17 +25,20 @@ export interface StartingPoint {
   /** Names of the tensors that are. */
   bfloat16?: ReadonlySet<string>;
   read: () => StoredWeights;
+  tokenizer: Tokenizer;
+  /** Directory of the model that a checkpoint began as; none for Kit's own. */
+  origin?: string | undefined;
 }
 
 /** @throws KitError for a model that is not there or damaged */
 export function findStartingPoint(source: LocatedModel, { seed }: TrainConfig): StartingPoint {
   if (source.kind === "shape") {
     const { shape } = source;
-    return { source, shape, read: () => randomWeights(shape, seed) };
+    return { source, shape, read: () => randomWeights(shape, seed), tokenizer: BYTE_TOKENIZER };
   }
   assertCheckpoint(source.directory);
-  const { shape, weights } = openCheckpoint(source.directory);
-  return { source, shape, ...weights };
+  const { shape, weights, tokenizer, origin } = openCheckpoint(source.directory);
+  return { source, shape, ...weights, tokenizer, origin };
 }
 
 /**

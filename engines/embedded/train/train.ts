@@ -48,9 +48,10 @@ export function train(
   });
   const { dataset, training, evaluation } = data;
   const { lora, learningRate: peak } = config;
-  const notes = { shape: start.shape, promptStyle: dataset.promptStyle };
+  const { shape, origin } = start;
+  const notes = { shape, origin, promptStyle: dataset.promptStyle };
   const base = baseOf(start, directory);
-  const resumed = readResumed(resumeFrom, start.shape, lora);
+  const resumed = readResumed(resumeFrom, shape, lora);
   const { weights, moments } = resumed.state ?? {};
   if (resumeFrom !== undefined && !moments) onNote?.(noOptimizer(resumeFrom));
   const initial = initialWeights(config, start, base, { ...notes, resumed: weights });

@@ -1,8 +1,11 @@
-import type { TrainOptions } from "../../../protocol/engine.ts";
 import type { TrainConfig } from "../../../protocol/trainConfig.ts";
 import { heldOutRows } from "../../dataset/heldOut.ts";
 import { type ExampleSet, digestOf } from "../../llama/examples.ts";
-import { type TokenizedDataset, readDataset } from "../../llama/tokenizedDataset.ts";
+import {
+  type ReadOptions,
+  type TokenizedDataset,
+  readDataset,
+} from "../../llama/tokenizedDataset.ts";
 
 /** The rows that a training learns from, and those it is evaluated on. */
 export interface TrainingData {
@@ -27,13 +30,13 @@ interface Rows {
 export function readTrainingData(
   { dataset: { path }, evalDataset, evalSplit, seed }: TrainConfig,
   maxLength: number,
-  { onNote }: Pick<TrainOptions, "onNote">,
+  options: ReadOptions,
 ): TrainingData {
-  const dataset = readDataset(path, maxLength, { onNote });
+  const dataset = readDataset(path, maxLength, options);
   const fingerprint = dataset.examples.fingerprint();
   const all = { dataset, fingerprint, training: dataset };
   if (evalDataset) {
-    const heldOut = readDataset(evalDataset.path, maxLength, { onNote });
+    const heldOut = readDataset(evalDataset.path, maxLength, options);
     return { ...all, evaluation: { ...heldOut, fingerprint: heldOut.examples.fingerprint() } };
   }
   if (evalSplit === undefined) return all;

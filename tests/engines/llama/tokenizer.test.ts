@@ -1,11 +1,11 @@
 import { expect, test } from "vitest";
 import {
-  type Span,
   CHAT_TEMPLATE,
   conversation,
   openConversation,
   openDocument,
 } from "../../../engines/llama/chat.ts";
+import type { Span } from "../../../engines/tokens/tokenizer.ts";
 import {
   decode,
   encode,

@@ -1,0 +1,27 @@
+import { isKitError } from "../../../protocol/error.ts";
+import type { LlamaShape } from "../../llama/dimensions.ts";
+import type { KernelModule } from "../kernels/module.ts";
+import { type Decoder, type DecoderWeights, createDecoder } from "./decoder.ts";
+
+/** In tokens; with less, a model is too large to answer. */
+const LEAST_CONTEXT = 512;
+
+/**
+ * A decoder with the model's context, or where the memory is too small for that, with a half, a
+ * quarter and so on. Memory is taken only as far as it is used.
+ * @throws KitError `OUT_OF_MEMORY`
+ */
+export function fittedDecoder(
+  module: KernelModule,
+  shape: LlamaShape,
+  weights: DecoderWeights,
+): { context: number; decoder: Decoder } {
+  const { context } = shape;
+  try {
+    return { context, decoder: createDecoder(module, shape, weights) };
+  } catch (error) {
+    const isTooLarge = isKitError(error) && error.code === "OUT_OF_MEMORY";
+    if (!isTooLarge || context < 2 * LEAST_CONTEXT) throw error;
+    return fittedDecoder(module, { ...shape, context: Math.floor(context / 2) }, weights);
+  }
+}

@@ -1,0 +1,66 @@
+import type { ChatMessage } from "../../protocol/infer.ts";
+import { KitError } from "../../protocol/error.ts";
+import type { Render } from "./chatTemplate.ts";
+
+/** A token, and the bytes of the text that it stands for. */
+export interface Piece {
+  id: number;
+  /** Of all its bytes, a count; */
+  bytes: number;
+  /** of these, white space at its ends, which its offsets leave out. */
+  before: number;
+  after: number;
+}
+
+interface Options {
+  render: Render;
+  encode: (text: string) => Piece[];
+  /** Ends an answer. */
+  eos: number | undefined;
+}
+
+/**
+ * The tokens of a conversation, and which are learned: those of the answers, each up to its first
+ * end-of-sequence token. Found by rendering turn by turn: what an answer adds to the conversation
+ * before it. Tokens that cross the border are not learned.
+ * @throws KitError `DATASET_INVALID` for a template that rewrites earlier turns
+ */
+export function answerMask(
+  messages: readonly ChatMessage[],
+  { render, encode, eos }: Options,
+): { ids: number[]; learned: boolean[] } {
+  const text = render(messages);
+  const pieces = encode(text);
+  const learned = pieces.map(() => false);
+  const starts: number[] = [];
+  let length = 0;
+  for (const { bytes } of pieces) {
+    starts.push(length);
+    length += bytes;
+  }
+  const bytesOf = (part: string) =>
+    part === text ? length : encode(part).reduce((sum, { bytes }) => sum + bytes, 0);
+
+  messages.forEach(({ role }, turn) => {
+    if (role !== "assistant") return;
+    const opened = render(messages.slice(0, turn), true);
+    const closed = turn + 1 === messages.length ? text : render(messages.slice(0, turn + 1));
+    if (!text.startsWith(closed) || !closed.startsWith(opened)) throw rewrites();
+    const [begin, end] = [bytesOf(opened), bytesOf(closed)];
+    for (const [i, { id, bytes, before, after }] of pieces.entries()) {
+      const start = starts[i] ?? 0;
+      const [first, last] = [start + before, start + bytes - after];
+      if (first < begin || last <= begin || last > end) continue;
+      learned[i] = true;
+      if (id === eos) break;
+    }
+  });
+  return { ids: pieces.map(({ id }) => id), learned };
+}
+
+function rewrites(): KitError {
+  return new KitError(
+    "DATASET_INVALID",
+    "The model's chat template rewrites earlier turns, so its answers cannot be told apart. Write one answer a row, or use a model with another template.",
+  );
+}

@@ -1,0 +1,27 @@
+import { openConversation, openDocument, spansOf } from "../llama/chat.ts";
+import { BYTES, SPECIALS, VOCABULARY, decode, specialText } from "../llama/tokenizer.ts";
+import type { Tokenizer } from "./tokenizer.ts";
+
+/** Kit's own: a text's UTF-8 bytes, and specials that no text can spell. */
+export const BYTE_TOKENIZER: Tokenizer = {
+  vocabulary: VOCABULARY,
+  spansOf,
+  promptTokens({ messages, prompt = "" }, style) {
+    if (messages) return openConversation(messages);
+    if (style === "text") return openDocument(prompt);
+    return openConversation([{ role: "user", content: prompt }]);
+  },
+  decode,
+  show: (tokens) =>
+    tokens.every((token) => token < BYTES) ? decode(tokens) : tokens.map(nameOf).join(""),
+  isSpecial: (token) => token >= BYTES,
+  isEnd: (token) => token === SPECIALS.eos,
+  isSpoken: (token) => token < BYTES,
+};
+
+const NAMES = Object.keys(SPECIALS) as (keyof typeof SPECIALS)[];
+
+function nameOf(token: number): string {
+  const name = NAMES.find((one) => SPECIALS[one] === token);
+  return name === undefined ? "" : specialText(name);
+}

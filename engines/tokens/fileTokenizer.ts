@@ -1,0 +1,125 @@
+import type { ChatMessage } from "../../protocol/infer.ts";
+import { KitError, messageOf } from "../../protocol/error.ts";
+import type { Row } from "../dataset/row.ts";
+import { answerMask } from "./answerMask.ts";
+import { type Render, renderOpen } from "./chatTemplate.ts";
+import { type Library, createLibrary } from "./library.ts";
+import { createPieces } from "./tokenBytes.ts";
+import type { Span, Tokenizer } from "./tokenizer.ts";
+
+/** The files of a model's tokenizer, as far as they are needed. */
+export interface TokenizerFiles {
+  /** Of `tokenizer.json`, for errors. */
+  path: string;
+  tokenizer: Record<string, unknown>;
+  config: Record<string, unknown>;
+  /** Numbers that the model gives a score, a count; some may be no token. */
+  vocabulary: number;
+  /** The texts of the special tokens, by their names in the config. */
+  specials: Record<string, string>;
+  /** Ids that `generation_config.json` ends an answer with. */
+  ends: readonly number[];
+  /** The chat template; undefined for a model that only goes on with texts. */
+  render: Render | undefined;
+}
+
+/**
+ * A model's own tokenizer, by Hugging Face's library. Rows and prompts become the tokens that
+ * `transformers` makes of them.
+ * @throws KitError `CHECKPOINT_INVALID` for a kind of tokenizer that the library does not know
+ */
+export function createFileTokenizer(files: TokenizerFiles): Tokenizer {
+  const { specials, render, vocabulary } = files;
+  const library = openLibrary(files);
+  const pieces = createPieces(library, files.tokenizer);
+  const idOf = (text: string | undefined) =>
+    text === undefined ? undefined : library.token_to_id(text);
+  const [bos, eos] = [idOf(specials["bos_token"]), idOf(specials["eos_token"])];
+  const added = library.get_added_tokens_decoder();
+  const ends = new Set([...files.ends, ...(eos === undefined ? [] : [eos])]);
+  const unspoken = new Set([...added].flatMap(([id, { special }]) => (special ? [id] : [])));
+  for (const text of Object.values(specials)) unspoken.add(idOf(text) ?? -1);
+  const cleans = files.config["clean_up_tokenization_spaces"] === true;
+
+  const encode = (text: string, withSpecials = true): number[] =>
+    library.encode(text, { add_special_tokens: withSpecials }).ids;
+
+  /** All of a text is learned, and its end. */
+  function text(words: string): Span[] {
+    const ids = encode(words);
+    if (eos !== undefined && ids.at(-1) !== eos) ids.push(eos);
+    return spans(
+      ids,
+      ids.map((id, i) => i > 0 || id !== bos),
+    );
+  }
+
+  /** Without a chat template, a conversation is its words, and an end after each answer. */
+  function words(messages: readonly ChatMessage[]): Span[] {
+    return messages.flatMap(({ role, content }, turn) => {
+      const isLearned = role === "assistant";
+      const ids = encode(content, turn === 0);
+      if (isLearned && eos !== undefined) ids.push(eos);
+      return { tokens: Uint32Array.from(ids), isLearned };
+    });
+  }
+
+  function conversation(messages: readonly ChatMessage[]): Span[] {
+    if (!render) return words(messages);
+    const { ids, learned } = answerMask(messages, { render, encode: pieces, eos });
+    return spans(ids, learned);
+  }
+
+  function spansOf(row: Row): Span[] {
+    if ("text" in row) return text(row.text);
+    if ("messages" in row) return conversation(row.messages);
+    return conversation([
+      { role: "user", content: row.prompt },
+      { role: "assistant", content: row.completion },
+    ]);
+  }
+
+  function decoded(tokens: readonly number[], skips: boolean): string {
+    if (tokens.length === 0) return "";
+    const options = { skip_special_tokens: skips, clean_up_tokenization_spaces: cleans };
+    return library.decode([...tokens], options);
+  }
+
+  return {
+    vocabulary,
+    spansOf,
+    promptTokens({ messages, prompt = "" }, style) {
+      if (!render) return encode(messages?.map(({ content }) => content).join("") ?? prompt);
+      if (!messages && style === "text") return encode(prompt);
+      const asked = messages ?? [{ role: "user" as const, content: prompt }];
+      return encode(renderOpen(render, asked), false);
+    },
+    decode: (tokens) => decoded(tokens, true).replace(/\uFFFD+$/, ""),
+    show: (tokens) => decoded(tokens, false),
+    isSpecial: (token) => added.has(token),
+    isEnd: (token) => ends.has(token),
+    isSpoken: (token) => library.id_to_token(token) !== undefined && !unspoken.has(token),
+  };
+}
+
+function openLibrary({ path, tokenizer, config }: TokenizerFiles): Library {
+  try {
+    return createLibrary(tokenizer, config);
+  } catch (cause) {
+    throw new KitError(
+      "CHECKPOINT_INVALID",
+      `${path} cannot be read: ${messageOf(cause)}. Save or download it again.`,
+      { cause },
+    );
+  }
+}
+
+function spans(ids: readonly number[], learned: readonly boolean[]): Span[] {
+  const found: Span[] = [];
+  for (let start = 0, end = 0; start < ids.length; start = end) {
+    const isLearned = learned[start] ?? false;
+    while (end < ids.length && learned[end] === isLearned) end++;
+    found.push({ tokens: Uint32Array.from(ids.slice(start, end)), isLearned });
+  }
+  return found;
+}

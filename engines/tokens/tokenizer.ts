@@ -1,0 +1,34 @@
+import type { InferRequest } from "../../protocol/infer.ts";
+import type { Row } from "../dataset/row.ts";
+
+/** How a model reads a bare prompt: as a user's message, or as the start of a text. */
+export type PromptStyle = "message" | "text";
+
+/** Consecutive tokens: either all are learned from those before them, or none. */
+export interface Span {
+  tokens: Uint8Array | Uint16Array | Uint32Array;
+  isLearned: boolean;
+}
+
+/** How a model reads rows and prompts, and writes text. */
+export interface Tokenizer {
+  /** Every id is below it. */
+  vocabulary: number;
+  /** A row as the model sees it, however long. @throws KitError `DATASET_INVALID` */
+  spansOf: (row: Row) => readonly Span[];
+  /** The tokens before an answer's; an answer begun is to be continued. @throws KitError */
+  promptTokens: (request: InferRequest, style: PromptStyle) => number[];
+  /**
+   * The text of tokens without the specials. Malformed bytes become U+FFFD; a character that is cut
+   * off at the end is dropped.
+   */
+  decode: (tokens: readonly number[]) => string;
+  /** The text of tokens with the specials, for people. */
+  show: (tokens: readonly number[]) => string;
+  /** Whether no text can spell it. */
+  isSpecial: (token: number) => boolean;
+  /** Whether it ends an answer. */
+  isEnd: (token: number) => boolean;
+  /** Whether an answer is made of it. */
+  isSpoken: (token: number) => boolean;
+}
