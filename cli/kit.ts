@@ -11,6 +11,7 @@ import { addInfer } from "./usage/infer.ts";
 import { addInit } from "./usage/init.ts";
 import { addJobs } from "./usage/jobs.ts";
 import { addManifest } from "./usage/manifest.ts";
+import { addModels } from "./usage/models.ts";
 import { addStart } from "./usage/start.ts";
 import { addUi } from "./usage/ui.ts";
 
@@ -31,7 +32,17 @@ const program = new Command("kit")
   );
 
 // Each imports its command when it runs, so that `kit --help` loads none of them.
-for (const add of [addInit, addBuild, addCheck, addStart, addUi, addJobs, addInfer, addManifest]) {
+for (const add of [
+  addInit,
+  addBuild,
+  addCheck,
+  addStart,
+  addUi,
+  addJobs,
+  addInfer,
+  addModels,
+  addManifest,
+]) {
   add(program);
 }
 

@@ -1,4 +1,5 @@
 import { createEmbeddedEngine } from "../engines/embedded/index.ts";
+import type { CachedModel } from "../protocol/cachedModel.ts";
 import type { Engine } from "../protocol/engine.ts";
 
 /**
@@ -9,6 +10,12 @@ export type Projection = keyof Record<
   "q_proj" | "k_proj" | "v_proj" | "o_proj" | "gate_proj" | "up_proj" | "down_proj",
   unknown
 >;
+
+/** The models of the hub on this machine, as the default engine sees them. */
+export async function listCachedModels(): Promise<{ cache: string; models: CachedModel[] }> {
+  const { cachedModels } = await import("../engines/embedded/cachedModels.ts");
+  return cachedModels();
+}
 
 /** For a trainer, or a saved model, without an engine of its own. */
 export function createDefaultEngine(): Engine {

@@ -1,0 +1,44 @@
+import type { CachedModel } from "../../protocol/cachedModel.ts";
+import { formatCount } from "../../protocol/format.ts";
+import { listCachedModels } from "../../sdk/engine.ts";
+import { printable } from "../printable.ts";
+
+/** For what is not known. */
+const NONE = "-";
+
+/** Prints the models of the hub on this machine, and why one cannot be trained. */
+export async function models(): Promise<void> {
+  const { cache, models } = await listCachedModels();
+  if (models.length === 0) {
+    console.error(`no models in ${cache} yet; a trainer with model: "org/name" downloads one`);
+    return;
+  }
+  const rows = models.map(cellsOf);
+  const widths = rows[0]!.map((_, column) => Math.max(...rows.map((row) => row[column]!.length)));
+  for (const [n, row] of rows.entries()) {
+    console.log(
+      row
+        .map((cell, column) => cell.padEnd(widths[column]!))
+        .join("  ")
+        .trimEnd(),
+    );
+    const { problem } = models[n]!;
+    if (problem !== undefined) console.log(`  ${printable(problem)}`);
+  }
+}
+
+/** The name comes last, as that of a job. */
+function cellsOf({ name, bytes, architecture = NONE, parameters, problem }: CachedModel): string[] {
+  return [
+    problem === undefined ? "trainable" : "refused",
+    parameters === undefined ? NONE : compact(parameters),
+    `${formatCount(bytes / 1e6)} MB`,
+    printable(architecture),
+    printable(name),
+  ];
+}
+
+/** As `135M`. */
+function compact(count: number): string {
+  return count.toLocaleString("en", { notation: "compact", maximumSignificantDigits: 3 });
+}

@@ -1,0 +1,59 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import type { CachedModel } from "../../protocol/cachedModel.ts";
+import { messageOf } from "../../protocol/error.ts";
+import { openCheckpoint } from "../checkpoint/checkpoint.ts";
+import { readConfig } from "../checkpoint/configFile.ts";
+import { hubSettings } from "../hub/hubSettings.ts";
+import { parseHubName } from "../hub/hubName.ts";
+import { CONFIG_FILE, weightFiles } from "../hub/modelFiles.ts";
+import { type Snapshot, listSnapshots } from "../hub/snapshots.ts";
+import { TARGET_MODULES } from "../llama/adapter.ts";
+import { weightCounts } from "../llama/weights.ts";
+import { planTraining } from "./train/trainingPlan.ts";
+
+/** The least that a training does: an adapter, on a row at a time. */
+const LEAST = {
+  rows: 1,
+  length: 64,
+  threads: 1,
+  lora: { r: 8, alpha: 16, targetModules: [...TARGET_MODULES] },
+  options: { weightDecay: 0, maxGradNorm: 1 },
+};
+
+/** The models in the cache, by their names in alphabetical order. Reads no weights. */
+export function cachedModels(): { cache: string; models: CachedModel[] } {
+  const { cache } = hubSettings();
+  return { cache, models: listSnapshots(cache).map(describe) };
+}
+
+function describe(snapshot: Snapshot): CachedModel {
+  const { name, bytes, directory } = snapshot;
+  const about = { name, bytes, architecture: architectureOf(directory) };
+  try {
+    assertWhole(snapshot);
+    const { shape, weights } = openCheckpoint(directory);
+    planTraining({ ...LEAST, shape, bfloat16: weights.bfloat16 });
+    return { ...about, parameters: weightCounts(shape).numbers, problem: undefined };
+  } catch (error) {
+    return { ...about, parameters: undefined, problem: messageOf(error) };
+  }
+}
+
+function assertWhole({ name, directory }: Snapshot): void {
+  if (!parseHubName(name))
+    throw new Error("Its name has no owner. Name it as org/name to download it again.");
+  const files = [CONFIG_FILE, ...weightFiles(directory)];
+  if (files.every((file) => existsSync(join(directory, file)))) return;
+  throw new Error("It is not all here. Name it in a trainer to download the rest.");
+}
+
+function architectureOf(directory: string): string | undefined {
+  try {
+    const { architectures } = readConfig(join(directory, CONFIG_FILE));
+    return Array.isArray(architectures) ? String(architectures[0]) : undefined;
+  } catch {
+    // Its problem says so.
+    return undefined;
+  }
+}

@@ -1,0 +1,54 @@
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { saveModel } from "../../engines/checkpoint/checkpoint.ts";
+import { fetchModel } from "../../engines/hub/fetchModel.ts";
+import { hubSettings } from "../../engines/hub/hubSettings.ts";
+import { randomWeights } from "../../engines/llama/weights.ts";
+import { startHub } from "../hub/server.ts";
+import { runKit } from "../kit.ts";
+import { createProject } from "../project.ts";
+
+const SHAPE = { layers: 1, heads: 1, width: 16, context: 64 };
+
+test("kit models lists what is in the cache, and why a model can't be trained", async () => {
+  const home = createProject();
+  const files = join(home, "model");
+  saveModel(files, randomWeights(SHAPE, 1), { shape: SHAPE, promptStyle: "message" });
+  const other = { "config.json": `{"architectures":["Other\\u001bLM"]}`, "model.safetensors": "?" };
+  const hub = await startHub({ "org/tiny": { files }, "org/other": { files: other } });
+  onTestFinished(hub.close);
+  const settings = hubSettings({ HF_HOME: home, HF_ENDPOINT: hub.endpoint });
+  const { commit } = await fetchModel({ repo: "org/tiny", revision: "main" }, { settings });
+  hub.commit("org/tiny", { ...other, "model.safetensors": "new" });
+  await fetchModel({ repo: "org/tiny", revision: "main" }, { settings });
+  await fetchModel({ repo: "org/other", revision: "main" }, { settings });
+  // As AutoConfig of Python leaves it.
+  const cut = join(home, "hub/models--org--part/snapshots", commit);
+  mkdirSync(cut, { recursive: true });
+  writeFileSync(join(cut, "config.json"), "{}");
+
+  const { code, stdout, stderr } = await runKit(home, ["models"], { HF_HOME: home });
+  expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+  const lines = stdout.trimEnd().split("\n");
+  const sizes = / +[\d.]+ MB +/;
+  expect(
+    lines.filter((line) => !line.startsWith(" ")).map((line) => line.replace(sizes, "|")),
+  ).toEqual([
+    "refused    -|Other\\u001bLM     org/other",
+    `refused    -|-                 org/part@${commit}`,
+    "refused    -|Other\\u001bLM     org/tiny",
+    `trainable  7.6K|LlamaForCausalLM  org/tiny@${commit}`,
+  ]);
+  expect(lines[3]).toBe("  It is not all here. Name it in a trainer to download the rest.");
+  expect(lines.filter((line) => line.startsWith("  "))).toHaveLength(3);
+});
+
+test("kit models says on stderr that there are none", async () => {
+  const home = createProject();
+  expect(await runKit(home, ["models"], { HF_HOME: home })).toEqual({
+    code: 0,
+    stdout: "",
+    stderr: `no models in ${join(home, "hub")} yet; a trainer with model: "org/name" downloads one\n`,
+  });
+});
