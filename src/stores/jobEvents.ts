@@ -97,6 +97,8 @@ function setup(id: string) {
         if (closed) void settle();
       },
       onEnd() {
+        // With the last events: an ended log that still misses its last lines would be read as whole.
+        flush();
         connection.value = "ended";
         void settle();
       },

@@ -198,6 +198,14 @@ describe("the job page", () => {
     expect(backend.count("GET api/jobs")).toBe(before + 1);
   });
 
+  it("shows the last events with the end, without waiting for a repaint", async () => {
+    const { page } = await visitJob();
+    backend.stream().send("training.completed", { artifacts: [] }, 10);
+    backend.stream().send("end", "");
+    await page.vm.$nextTick();
+    expect(status(page)).toBe("completed");
+  });
+
   it("retries for the final status when the list fails at end", async () => {
     const { page } = await visitJob();
     backend.on("GET api/jobs", () => json({ error: "Busy." }, 503));
