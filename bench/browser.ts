@@ -1,4 +1,5 @@
 import { type Browser, type CDPSession, type Page, chromium } from "playwright-core";
+import { CHROMIUM, CHROMIUM_ARGS } from "./chromium.ts";
 import type { Scope } from "./scope.ts";
 
 /** A page of Chromium, and what it costs. */
@@ -27,8 +28,8 @@ let browser: Promise<Browser> | undefined;
 
 function launch(): Promise<Browser> {
   const launched = chromium.launch({
-    executablePath: process.env.CHROMIUM_PATH ?? "/usr/bin/chromium",
-    args: ["--no-sandbox", "--disable-background-networking"],
+    executablePath: CHROMIUM,
+    args: CHROMIUM_ARGS,
   });
   const forget = () => (browser = undefined);
   launched.then((running) => running.once("disconnected", forget), forget);

@@ -112,6 +112,16 @@ export default createKit({
 /** Options of a training that goes on until it is ended. */
 export const ENDLESS = "maxSteps: 1_000_000, saveSteps: 1_000_000, loggingSteps: 50,";
 
+const PACED_ENGINE = fileURLToPath(new URL("pacedEngine.ts", import.meta.url));
+
+/** The same for a run that only has to go on: it takes no time from what is tested beside it. */
+export function pacedSource({ options = "", before = "" } = {}): string {
+  return tinySource({
+    before: `import { createPacedEngine } from ${JSON.stringify(PACED_ENGINE)};\n${before}`,
+    options: `${ENDLESS} engine: createPacedEngine(), ${options}`,
+  });
+}
+
 /** Source before a trainer, for callbacks that wait at the `gate` until the test opens it. */
 export const GATED = `import { existsSync } from "node:fs";
 const gate = async () => {

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { createJobStore } from "../../jobs/store.ts";
 import { readLogTail } from "../../jobs/logTail.ts";
-import { CLI, ENDLESS, createTinyProject, tinySource } from "../kit.ts";
+import { CLI, ENDLESS, createTinyProject, pacedSource, tinySource } from "../kit.ts";
 import { openTerminal } from "../pseudoTerminal.ts";
 import { processesIn } from "../process.ts";
 
@@ -14,8 +14,8 @@ const THROUGH_NODE = `${process.execPath} -e 'require("child_process").spawn("sh
 /** More than a run that has been asked to end goes on with: it says so every 50. */
 const MORE_STEPS = 100;
 
-function createEndlessProject(): string {
-  const project = createTinyProject(tinySource({ options: ENDLESS }));
+function createEndlessProject(source: string): string {
+  const project = createTinyProject(source);
   onTestFinished(() => {
     for (const pid of processesIn(project)) process.kill(Number(pid), "SIGKILL");
   });
@@ -34,9 +34,9 @@ function untilStep(project: string, step: number): Promise<void> {
   return expect.poll(() => jobIn(project).step).toBeGreaterThan(step);
 }
 
-/** Trains in a terminal, takes the terminal away, and waits for what comes of it. */
-async function trainAndHangUp(line: string): Promise<string> {
-  const project = createEndlessProject();
+/** Runs in a terminal, takes the terminal away, and waits for what comes of it. */
+async function runAndHangUp(line: string, source = pacedSource()): Promise<string> {
+  const project = createEndlessProject(source);
   const terminal = await openTerminal(project);
   terminal.type(line);
   await untilStep(project, 0);
@@ -47,7 +47,7 @@ async function trainAndHangUp(line: string): Promise<string> {
 test.each([`${KIT} start`, `${KIT} start > out.txt 2>&1 &`])(
   "a run ends with its terminal: %s",
   async (line) => {
-    const project = await trainAndHangUp(line);
+    const project = await runAndHangUp(line, tinySource({ options: ENDLESS }));
     await expect.poll(() => jobIn(project).status).toBe("cancelled");
   },
 );
@@ -62,14 +62,14 @@ test.each([
   ["nohup and npm", `nohup ${THROUGH_NODE} > out.txt 2>&1 &`],
   ["setsid", `setsid ${KIT} start &`],
 ])("a run outlives its terminal with %s, and ends when it is asked", async (_, line) => {
-  const project = await trainAndHangUp(line);
+  const project = await runAndHangUp(line);
   await untilStep(project, jobIn(project).step + MORE_STEPS);
   for (const pid of processesIn(project)) process.kill(Number(pid), "SIGTERM");
   await expect.poll(() => jobIn(project).status).toBe("cancelled");
 });
 
 test("kit ui outlives its terminal with nohup, and so does the run that it launched", async () => {
-  const project = createEndlessProject();
+  const project = createEndlessProject(pacedSource());
   const terminal = await openTerminal(project);
   terminal.type(`nohup ${KIT} ui --no-open --port 0 > out.txt 2>&1 &`);
   const printed = () => {

@@ -5,7 +5,14 @@ import { once } from "node:events";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { createJobStore } from "../../jobs/store.ts";
-import { type Command, ENDLESS, createTinyProject, runKit, startKit, tinySource } from "../kit.ts";
+import {
+  type Command,
+  createTinyProject,
+  pacedSource,
+  runKit,
+  startKit,
+  tinySource,
+} from "../kit.ts";
 
 async function startUi(project: string): Promise<Command & { url: string; line: string }> {
   const command = startKit(project, ["ui", "--port", "0", "--no-open"]);
@@ -66,7 +73,7 @@ describe("kit ui", () => {
   it.each(["SIGINT", "SIGTERM", "SIGHUP"] as const)(
     "ends on %s with exit code 0, and its run is cancelled",
     async (signal) => {
-      const project = createTinyProject(tinySource({ options: ENDLESS }));
+      const project = createTinyProject(pacedSource());
       const { url, child, ended } = await startUi(project);
       const response = await fetch(`${url}api/train`, { method: "POST" });
       const rest = await readUntil(response, /step +1\//);

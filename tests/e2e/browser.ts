@@ -1,5 +1,6 @@
 import { type Browser, type Page, chromium } from "playwright-core";
 import { beforeAll, expect, onTestFinished } from "vitest";
+import { CHROMIUM, CHROMIUM_ARGS } from "../../bench/chromium.ts";
 
 let starting: Promise<Browser> | undefined;
 let browser: Browser;
@@ -8,13 +9,8 @@ let browser: Browser;
 export function useBrowser(): void {
   beforeAll(async () => {
     starting ??= chromium.launch({
-      executablePath: process.env.CHROMIUM_PATH ?? "/usr/bin/chromium",
-      args: [
-        "--no-sandbox",
-        "--disable-quic",
-        "--disable-background-networking",
-        "--host-resolver-rules=MAP *.example 127.0.0.1",
-      ],
+      executablePath: CHROMIUM,
+      args: [...CHROMIUM_ARGS, "--host-resolver-rules=MAP *.example 127.0.0.1"],
     });
     browser = await starting;
   });

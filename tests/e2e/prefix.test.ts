@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { snippets } from "../docs/containers.ts";
 import { forwardPort } from "../forward.ts";
-import { ENDLESS, createTinyProject, tinySource } from "../kit.ts";
+import { createTinyProject, pacedSource } from "../kit.ts";
 import { serveWithNginx } from "../nginx.ts";
 import { openPage, runButton, useBrowser } from "./browser.ts";
 import { type KitUi, startKitUi } from "./kitUi.ts";
@@ -18,7 +18,7 @@ async function proxy({ port }: KitUi): Promise<string> {
 }
 
 test("behind nginx under a path the whole page works, and streams", async () => {
-  const project = createTinyProject(tinySource({ options: ENDLESS }));
+  const project = createTinyProject(pacedSource());
   const kit = await startKitUi(project, 0, { options: ["--allowed-host", "hub.example"] });
   const url = await proxy(kit);
   const page = await openPage(url);
@@ -35,7 +35,7 @@ test("behind nginx under a path the whole page works, and streams", async () => 
   // All of this is shown while the run goes on.
   await page.getByText(/step +50\//).waitFor({ timeout: 20_000 });
   await page.locator("tbody tr").first().click();
-  // Which steps the last 50 lines hold depends on how fast the machine trains.
+  // Which steps the last 50 lines hold depends on how fast the machine is.
   const log = page.getByText(/\[log\] step=\d+ loss=/);
   await log.waitFor({ timeout: 20_000 });
   const seen = await log.innerText();

@@ -5,7 +5,7 @@ import type { AxeResults } from "axe-core";
 import type { Page } from "playwright-core";
 import { describe, expect, test } from "vitest";
 import { fillWithJobs } from "../jobs.ts";
-import { createTinyProject, ENDLESS, tinySource } from "../kit.ts";
+import { createTinyProject, pacedSource } from "../kit.ts";
 import { openPage, reloadWithoutAnswers, runButton, useBrowser } from "./browser.ts";
 import { leaveRun } from "./endedRun.ts";
 import { startKitUi } from "./kitUi.ts";
@@ -57,7 +57,7 @@ const STATUS_OFFSET = `(() => {
 
 async function findBarriers(page: Page): Promise<string[]> {
   // Through the debugger, since the page's policy refuses a test's script.
-  await page.evaluate(`window.axe ?? (() => { ${AXE} })()`);
+  if (!(await page.evaluate<boolean>("'axe' in window"))) await page.evaluate(AXE);
   const { violations } = await page.evaluate<AxeResults>("axe.run()");
   return violations.flatMap(({ id, nodes }) =>
     nodes.map(({ html, failureSummary }) => `${id}: ${html.slice(0, 150)} ${failureSummary}`),
@@ -80,7 +80,7 @@ async function expectInTab(page: Page, status: string): Promise<void> {
 
 describe("axe-core finds nothing, and nothing reaches beyond the window", () => {
   test("at home before, while and after a run is started", async () => {
-    const project = createTinyProject(tinySource({ before: COLOURS, options: ENDLESS }));
+    const project = createTinyProject(pacedSource({ before: COLOURS }));
     const { url, process } = await startKitUi(project);
     const page = await openPage(url);
     const answer = await reloadWithoutAnswers(page);

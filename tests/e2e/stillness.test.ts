@@ -1,7 +1,7 @@
 import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
 import { COMPLETED, STARTED, createJob, logged } from "../jobs.ts";
-import { createTinyProject, ENDLESS, tinySource } from "../kit.ts";
+import { createTinyProject, pacedSource } from "../kit.ts";
 import { openPage, runButton, useBrowser } from "./browser.ts";
 import { startKitUi } from "./kitUi.ts";
 import { LONG_ERROR } from "./statuses.ts";
@@ -17,11 +17,8 @@ const LOGS = [
   [1_000, 4],
 ] as const;
 
-/** A few lines a second, as a reader follows them. */
-const READABLE = ENDLESS.replace("loggingSteps: 50", "loggingSteps: 1_000");
-
 test.each(WIDTHS)("nothing moves at home while a run streams, at %i px", async (width) => {
-  const project = createTinyProject(tinySource({ options: READABLE }));
+  const project = createTinyProject(pacedSource({ options: "loggingSteps: 1_000," }));
   const { url } = await startKitUi(project);
   const page = await openPage(url);
   await page.setViewportSize({ width, height: 800 });
@@ -82,7 +79,7 @@ test.each([
 );
 
 test("animations stop for readers who prefer reduced motion", async () => {
-  const { url } = await startKitUi(createTinyProject(tinySource({ options: ENDLESS })));
+  const { url } = await startKitUi(createTinyProject(pacedSource()));
   const page = await openPage(url);
   await expect.poll(() => runButton(page).isEnabled()).toBe(true);
   await runButton(page).click();

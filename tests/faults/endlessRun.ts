@@ -3,16 +3,28 @@ import type { Page } from "playwright-core";
 import { expect, onTestFinished } from "vitest";
 import { createJobStore } from "../../jobs/store.ts";
 import { ROUTES } from "../../protocol/http.ts";
-import { createTinyProject, tinySource } from "../kit.ts";
+import { ENDLESS, createTinyProject, pacedSource, tinySource } from "../kit.ts";
 import { processesIn } from "../process.ts";
 
 /** The first two steps are logged, and then each of these. */
 const LOGGING_STEPS = 10;
 
-/** Source of a training that goes on until it is ended. */
-export function endless({ callbacks = "", before = "" } = {}): string {
-  const steps = `maxSteps: 1_000_000, saveSteps: 1_000_000, loggingSteps: ${LOGGING_STEPS},`;
-  return tinySource({ before, options: `${steps} callbacks: { ${callbacks} },` });
+interface Callbacks {
+  callbacks?: string;
+  before?: string;
+}
+
+const options = ({ callbacks = "" }: Callbacks) =>
+  `loggingSteps: ${LOGGING_STEPS}, callbacks: { ${callbacks} },`;
+
+/** Source of a run that goes on until it is ended, at a reader's pace. */
+export function endless({ before, ...rest }: Callbacks = {}): string {
+  return pacedSource({ before, options: options(rest) });
+}
+
+/** The same by a training as fast as it can. */
+export function endlessTraining({ before, ...rest }: Callbacks = {}): string {
+  return tinySource({ before, options: ENDLESS + options(rest) });
 }
 
 /** A project whose processes are all killed when the test has finished. */

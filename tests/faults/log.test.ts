@@ -5,7 +5,7 @@ import { createJobStore } from "../../jobs/store.ts";
 import type { EventData, JobEvent } from "../../protocol/event.ts";
 import { runJob } from "../../sdk/runJob.ts";
 import { COMPLETED, CONFIG, STARTED, appendRaw, createJob, logOf, logged } from "../jobs.ts";
-import { ENDLESS, createTinyProject, runKit, startKit, tinySource } from "../kit.ts";
+import { createTinyProject, pacedSource, runKit, startKit, tinySource } from "../kit.ts";
 import { createProject } from "../project.ts";
 import { parseFrames, readBody, startServer } from "../uiServer.ts";
 import { listJobs, streamOf } from "./answers.ts";
@@ -73,7 +73,7 @@ test("a damaged log loses only its damaged lines, and hides no other job", async
 
 test("a job whose folder is deleted ends, and says so", async () => {
   const harm = createHarm("Job's folder deleted during training");
-  const project = createTinyProject(tinySource({ options: ENDLESS }));
+  const project = createTinyProject(pacedSource());
   const { printed, ended } = startKit(project, ["start"]);
   await printed(/step +50\//);
   rmSync(join(project, ".kit/jobs"), { recursive: true });

@@ -14,6 +14,7 @@ import {
   compareSteps,
   createRunProject,
   endless,
+  endlessTraining,
   moreSteps,
   outputOf,
   startRun,
@@ -40,7 +41,7 @@ test(
     const LOGS = 15;
     // Enough output that an idle reader would block a writer that waits for it.
     const callbacks = `onLog: () => void process.stdout.write("x".repeat(100_000) + "\\n")`;
-    const project = createRunProject(endless({ callbacks }));
+    const project = createRunProject(endlessTraining({ callbacks }));
     const ui = await startKitUi(project);
     const first = readBody(await startRun(ui.url));
     await first.until((text) => text.includes("step "));

@@ -9,7 +9,7 @@ import type { JobEvent } from "../../protocol/event.ts";
 import type { JobsResponse } from "../../protocol/http.ts";
 import { COMPLETED, STARTED, createForeignJob, createJob, logged } from "../jobs.ts";
 import { moveToOtherContainer } from "../jobs.ts";
-import { CLI, ENDLESS, createTinyProject, startKit, tinySource } from "../kit.ts";
+import { CLI, createTinyProject, pacedSource, startKit, tinySource } from "../kit.ts";
 import { isRunning, spawnProcess } from "../process.ts";
 import { createProject } from "../project.ts";
 import { parseFrames, readBody, startServer } from "../uiServer.ts";
@@ -94,7 +94,7 @@ test(
       );
     }
     for (let n = 0; n < LONGER; n++) {
-      const project = createTinyProject(tinySource({ options: ENDLESS }));
+      const project = createTinyProject(pacedSource());
       const { child, printed, ended } = startKit(project, ["start"]);
       await printed(/step +1\//);
       child.kill("SIGKILL");
@@ -122,7 +122,7 @@ test(
   "a job in another pid namespace is alive while its lease is renewed, and failed 60 s after",
   async () => {
     const harm = createHarm("Owner in another pid namespace killed");
-    const project = createTinyProject(tinySource({ options: ENDLESS }));
+    const project = createTinyProject(pacedSource());
     const { id, owner } = await startInOtherNamespace(project);
     const directory = join(project, ".kit", "jobs", id);
     const { pass } = createClock();
@@ -150,7 +150,7 @@ test(
   "a job that is stopped for three minutes is running all the time, and nobody else wrote a byte",
   async () => {
     const harm = createHarm("Owner suspended for 3 minutes (SIGSTOP, SIGCONT)");
-    const project = createTinyProject(tinySource({ options: ENDLESS }));
+    const project = createTinyProject(pacedSource());
     const { child, printed, ended } = startKit(project, ["start"]);
     await printed(/step +50\//);
     const { pass } = createClock();

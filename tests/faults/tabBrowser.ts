@@ -2,6 +2,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { type BrowserContext, type Page, chromium } from "playwright-core";
 import { expect, onTestFinished } from "vitest";
+import { CHROMIUM, CHROMIUM_ARGS } from "../../bench/chromium.ts";
 import { createProject } from "../project.ts";
 
 /**
@@ -11,11 +12,11 @@ import { createProject } from "../project.ts";
  */
 export async function startTabBrowser(): Promise<(url: string) => Promise<Page>> {
   const profile = createProject();
-  const program = process.env.CHROMIUM_PATH ?? "/usr/bin/chromium";
   const child = spawn(
-    program,
+    CHROMIUM,
     [
-      ...["--headless=new", "--no-sandbox", "--disable-quic", "--disable-background-networking"],
+      "--headless=new",
+      ...CHROMIUM_ARGS,
       // No tab of its own, which a connection may meet half begun.
       ...["--no-first-run", "--no-startup-window"],
       ...["--remote-debugging-port=0", `--user-data-dir=${profile}`],

@@ -5,7 +5,7 @@ import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
 import { startKitUi } from "../e2e/kitUi.ts";
 import { COMPLETED, CONFIG, STARTED } from "../jobs.ts";
-import { ENDLESS, createTinyProject, tinySource } from "../kit.ts";
+import { createTinyProject, pacedSource } from "../kit.ts";
 import { processesIn, spawnModule } from "../process.ts";
 import { createProject } from "../project.ts";
 import { show, startTabBrowser, textIn } from "./tabBrowser.ts";
@@ -122,7 +122,7 @@ test(
   "Home tabs that are hidden hold no connection, and show the whole output when they are shown",
   async () => {
     const TABS = 8;
-    const project = createTinyProject(tinySource({ options: ENDLESS }));
+    const project = createTinyProject(pacedSource());
     const { url } = await startKitUi(project);
     const openTab = await startTabBrowser();
     const printed = () => readFileSync(join(project, ".kit", "run", "output.log"), "utf8");
