@@ -15,7 +15,7 @@ const SIZES = [
   [1440, 900],
 ] as const;
 
-/** As wide as the widest line of `kit start`, and as the widest line of a step. */
+/** As wide as the widest line of `kit start` but its last, which wraps, and as the widest line of a step. */
 const LINE = "x".repeat(68);
 const STEP = "step  100/1000 loss 10.235 12.3k tok/s 45m 27s left";
 

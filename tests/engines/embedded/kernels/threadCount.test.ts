@@ -1,5 +1,7 @@
+import { execFileSync } from "node:child_process";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { quota, threadCount } from "../../../../engines/embedded/kernels/threadCount.ts";
+import { limitCpu } from "../../../cpuLimit.ts";
 
 test("there are as many threads as cores, less one when there are more than four", () => {
   vi.stubEnv("KIT_THREADS", undefined);
@@ -31,3 +33,20 @@ test("a container's limit counts in whole cores, in both versions of cgroups", (
   expect([first("300000"), first("-1")]).toEqual([3, Infinity]);
   expect(quota(files({}))).toBe(Infinity);
 });
+
+test.each([1, 1.5, undefined])(
+  "in a real cgroup of %s cores, there is one thread for each whole one",
+  (cores) => {
+    const url = new URL(
+      "../../../../dist/engines/embedded/kernels/threadCount.js",
+      import.meta.url,
+    );
+    const code = `const { threadCount } = await import(${JSON.stringify(url.href)});
+    console.log(threadCount())`;
+    const within = cores === undefined ? [] : limitCpu(cores);
+    const command = [...within, process.execPath, "--input-type=module", "-e", code];
+    const { KIT_THREADS: _, ...env } = process.env;
+    const printed = execFileSync(command[0] ?? "", command.slice(1), { env, encoding: "utf8" });
+    expect(Number(printed)).toBe(cores === undefined ? threadCount("") : 1);
+  },
+);
