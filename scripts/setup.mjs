@@ -1,6 +1,7 @@
 // Makes a clone ready to run: dependencies, build, quickstart. Skips parts that are up to date.
 import { spawn, spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { constants, setPriority } from "node:os";
 import { join } from "node:path";
 import { buildStale } from "./build.mjs";
 import { ROOT, STAMPS, digest } from "./files.mjs";
@@ -17,11 +18,13 @@ export function run(...command) {
   return spawnSync(program, args, { cwd: ROOT, stdio: "inherit" }).status ?? 1;
 }
 
-/** Runs a command in the background. Resolves with its exit code and output. */
+/** Runs a command in the background, at low priority. Resolves with its exit code and output. */
 export function runAside(...command) {
   const [program, ...args] = resolveNpm(command);
   return new Promise((resolve) => {
     const child = spawn(program, args, { cwd: ROOT, stdio: ["ignore", "pipe", "pipe"] });
+    // Only in time that nothing else needs.
+    if (child.pid) setPriority(child.pid, constants.priority.PRIORITY_LOW);
     let output = "";
     for (const stream of [child.stdout, child.stderr]) {
       stream.setEncoding("utf8").on("data", (text) => (output += text));
@@ -31,9 +34,16 @@ export function runAside(...command) {
   });
 }
 
-/** Runs tests. Returns the exit code. */
+/** Runs tests; their output goes to the terminal. Resolves with the exit code. */
 export function runVitest(...args) {
-  return run(process.execPath, join("node_modules", "vitest", "vitest.mjs"), "run", ...args);
+  const vitest = join("node_modules", "vitest", "vitest.mjs");
+  return new Promise((resolve) => {
+    const child = spawn(process.execPath, [vitest, "run", ...args], {
+      cwd: ROOT,
+      stdio: "inherit",
+    });
+    child.once("close", (code) => resolve(code ?? 1));
+  });
 }
 
 /** Uses the npm that called this script, which may not be on the PATH. */

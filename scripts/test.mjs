@@ -9,43 +9,48 @@ import { runAside, runVitest, setUp } from "./setup.mjs";
 /** On two idle cores. README.md says it, too. */
 const USUAL_MINUTES = 9;
 
-/** Two rows that run in parallel and take about equally long. */
-const CHECKS = [
-  { lint: "lint" },
-  { types: "types", format: "format:check", "unused code": "unused", package: "package" },
-];
+/** What `npm run check` runs, by name. */
+const CHECKS = {
+  ...{ format: "format:check", lint: "lint", types: "types" },
+  ...{ "unused code": "unused", package: "package" },
+};
 
 let passed = 0;
 let failed = 0;
 
 console.log(`kit: this usually takes about ${USUAL_MINUTES} minutes on two cores.`);
-console.log("kit: 1 of 3: installing missing dependencies and programs, building …");
+console.log("kit: 1 of 2: installing missing dependencies and programs, building …");
 setUp();
 findPrograms();
-const names = CHECKS.flatMap(Object.keys);
-console.log(`kit: 2 of 3: checking the sources (${names.join(", ")}), half a minute …`);
-await Promise.all(CHECKS.map(runChecks));
-console.log("kit: 3 of 3: running the tests; each finished file prints a line …");
-runTests();
+const names = Object.keys(CHECKS).join(", ");
+console.log(
+  `kit: 2 of 2: running the tests, and the checks of the sources beside them (${names});`,
+);
+console.log("kit: each finished file and each finished check prints a line …");
+const [failures] = await Promise.all([runChecks(), runTests()]);
+for (const failure of failures) console.log(failure);
 console.log(`${passed} passed, ${failed} failed`);
 process.exitCode = failed > 0 ? 1 : 0;
 
-async function runChecks(checks) {
-  for (const [name, script] of Object.entries(checks)) {
+/** In the time in which the tests wait. Resolves with what is wrong, to be shown after the tests. */
+async function runChecks() {
+  const failures = [];
+  for (const [name, script] of Object.entries(CHECKS)) {
     const { code, output } = await runAside("npm", "run", "--silent", script);
-    // In one call, because the other row prints at the same time.
-    console.log(code === 0 ? `✓ ${name}` : `${output}✗ ${name}`);
+    console.log(`${code === 0 ? "✓" : "✗"} ${name}`);
     if (code === 0) passed++;
     else failed++;
+    if (code !== 0) failures.push(`${output}✗ ${name}`);
   }
+  return failures;
 }
 
-function runTests() {
+async function runTests() {
   const folder = mkdtempSync(join(tmpdir(), "kit-test-"));
   const report = join(folder, "report.json");
   const reporters = ["--reporter=default", "--reporter=json", `--outputFile.json=${report}`];
   process.env.KIT_FAULT_ROWS = join(folder, "faults.ndjson");
-  const exitCode = runVitest(...reporters, ...process.argv.slice(2));
+  const exitCode = await runVitest(...reporters, ...process.argv.slice(2));
   console.log(faultTable(process.env.KIT_FAULT_ROWS));
   if (existsSync(report)) {
     const { numPassedTests, numFailedTests } = JSON.parse(readFileSync(report, "utf8"));

@@ -9,4 +9,4 @@ setUp();
 process.env.KIT_WALK = names.join(" ") || "npm";
 // 0: the quickstart's own number.
 process.env.KIT_WALK_STEPS = names.length > 0 ? SHORT_STEPS : "0";
-process.exitCode = runVitest("tests/walk.test.ts");
+process.exitCode = await runVitest("tests/walk.test.ts");
