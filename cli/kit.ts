@@ -3,6 +3,7 @@ import { Command, CommanderError } from "commander";
 import { reportError } from "./errors.ts";
 import { EXIT_CODE } from "./exitCode.ts";
 import { keepHangupIgnored } from "./hangup.ts";
+import { watchOutput } from "./lostOutput.ts";
 import { packageVersion } from "./packages/own.ts";
 import { examples } from "./usage/examples.ts";
 import { addBuild } from "./usage/build.ts";
@@ -46,8 +47,7 @@ for (const add of [
   add(program);
 }
 
-// Ignore EPIPE: `kit start | head` must not stop the run.
-for (const stream of [process.stdout, process.stderr]) stream.on("error", () => undefined);
+watchOutput();
 
 try {
   await program.parseAsync();

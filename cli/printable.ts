@@ -5,8 +5,10 @@ const SHORT: Record<string, string> = { "\n": "\\n", "\r": "\\r", "\t": "\\t" };
 
 /** Text that a terminal shows and does not obey: control characters are spelt out. */
 export function printable(text: string): string {
-  return text.replace(
-    CONTROL,
-    (found) => SHORT[found] ?? `\\u${found.charCodeAt(0).toString(16).padStart(4, "0")}`,
-  );
+  return text.replace(CONTROL, (found) => SHORT[found] ?? escapeCharacter(found));
+}
+
+/** As in JSON: `\u003c`. */
+export function escapeCharacter(character: string): string {
+  return `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`;
 }

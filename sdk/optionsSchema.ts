@@ -4,6 +4,9 @@ import type { DatasetConfig, LoraConfig, ModelShape } from "../protocol/trainCon
 import type { TrainerCallbacks } from "./callbacks.ts";
 import type { TrainerOptions } from "./options.ts";
 
+/** More passes, even over a billion rows, would be more steps than a number counts. */
+const MOST_EPOCHS = 1_000_000;
+
 const line = v.pipe(v.string("a string"), v.regex(/^.*\S.*$/, "a non-empty, one-line string"));
 
 const text = v.pipe(v.string("a string"), v.regex(/\S/, "a non-empty string"));
@@ -13,9 +16,11 @@ function wholeNumber(least: number) {
   return v.pipe(v.number(expected), v.safeInteger(expected), v.minValue(least, expected));
 }
 
-function positive() {
-  const expected = "a number greater than 0";
-  return v.pipe(v.number(expected), v.finite(expected), v.gtValue(0, expected));
+function positive(most = Infinity) {
+  const limit = most === Infinity ? "" : ` and at most ${most}`;
+  const expected = `a number greater than 0${limit}`;
+  const isWithin = (value: number) => Number.isFinite(value) && value > 0 && value <= most;
+  return v.pipe(v.number(expected), v.check(isWithin, expected));
 }
 
 function notNegative() {
@@ -115,7 +120,7 @@ export const optionsSchema = v.strictObject(
     lora: v.optional(lora),
     maxLength: v.optional(wholeNumber(2)),
     maxSteps: v.optional(wholeNumber(1)),
-    numTrainEpochs: v.optional(positive()),
+    numTrainEpochs: v.optional(positive(MOST_EPOCHS)),
     batchSize: v.optional(wholeNumber(1)),
     gradientAccumulationSteps: v.optional(wholeNumber(1)),
     learningRate: v.optional(positive()),

@@ -6,7 +6,7 @@ import { checkTraining } from "../../sdk/checkTraining.ts";
 import { buildBundle } from "../bundle.ts";
 import { EXIT_CODE } from "../exitCode.ts";
 import { loadEntry } from "../loadEntry.ts";
-import { printable } from "../printable.ts";
+import { escapeCharacter, printable } from "../printable.ts";
 import { createEventLines } from "../eventLines.ts";
 import { enterProject } from "../project.ts";
 
@@ -40,18 +40,25 @@ export async function check(
 
 /** A line for each part that is learned or not. */
 function rowLines(pieces: Piece[]): string {
+  const specials = pieces.flatMap(({ text, isSpecial }) => (isSpecial && text ? [text] : []));
   const lines: { isLearned: boolean; text: string }[] = [];
   for (const { text, isLearned, isSpecial } of pieces) {
     if (lines.at(-1)?.isLearned !== isLearned) lines.push({ isLearned, text: "" });
-    lines.at(-1)!.text += isSpecial ? styled("dim", text) : shown(text, isLearned);
+    lines.at(-1)!.text += isSpecial ? styled("dim", text) : shown(text, isLearned, specials);
   }
   return lines
     .map(({ isLearned, text }) => `  ${isLearned ? "learns" : "reads "}  ${text}`)
     .join("\n");
 }
 
-function shown(text: string, isLearned: boolean): string {
-  return isLearned ? styled("green", printable(text)) : printable(text);
+/** @param specials not to be taken for text that is spelt alike */
+function shown(text: string, isLearned: boolean, specials: readonly string[]): string {
+  const unlike = specials.reduce(
+    (spelt, special) =>
+      spelt.replaceAll(special, () => escapeCharacter(special) + special.slice(1)),
+    printable(text),
+  );
+  return isLearned ? styled("green", unlike) : unlike;
 }
 
 function styled(style: "dim" | "green", text: string): string {

@@ -1,5 +1,4 @@
-import { cannotWrite } from "../../protocol/cannotWrite.ts";
-import { KitError, isKitError, messageOf } from "../../protocol/error.ts";
+import { KitError, isKitError } from "../../protocol/error.ts";
 import type { InferRequest } from "../../protocol/infer.ts";
 import { loadModel } from "../../sdk/loadModel.ts";
 import { reportError } from "../errors.ts";
@@ -7,7 +6,7 @@ import { EXIT_CODE } from "../exitCode.ts";
 import { findEngine } from "../infer/findEngine.ts";
 import { findModel } from "../infer/findModel.ts";
 import { isTyped, stdinLines } from "../infer/lines.ts";
-import { type Question, plainQuestion, rowQuestion } from "../infer/question.ts";
+import { type LineForm, type Question, PLAIN, ROWS, plainQuestion } from "../infer/question.ts";
 import { printable } from "../printable.ts";
 import { enterProject } from "../project.ts";
 
@@ -33,47 +32,62 @@ export async function infer(
   }
   const project = enterProject(folder);
   process.stdout.on("error", (error: NodeJS.ErrnoException) => {
-    // Nobody reads the other answers, as behind `head`.
-    if (error.code === "EPIPE") process.exit(EXIT_CODE.completed);
-    process.exit(reportError(cannotWrite("write the answers", error)));
+    // Nobody reads the other answers, as behind `head`, or they are lost.
+    process.exit(error.code === "EPIPE" ? EXIT_CODE.completed : EXIT_CODE.failed);
   });
   const directory = findModel(project, named);
   const engine = await findEngine(project, directory);
   const model = await loadModel(directory, { engine });
   const answer = async ({ request, print }: Question) => {
     const { text } = await model.infer({ ...request, ...sampling });
-    const printed = print(text);
-    console.log(process.stdout.isTTY ? printed.split("\n").map(printable).join("\n") : printed);
+    show(print(text));
   };
+  let code: number = EXIT_CODE.completed;
   try {
     if (prompt !== undefined) await answer(plainQuestion(prompt));
-    else await answerLines(jsonl ? rowQuestion : plainQuestion, answer);
+    else code = await answerLines(jsonl ? ROWS : PLAIN, answer);
   } finally {
     await model.close();
   }
+  process.exitCode = code;
   // The project's code, if it ran, may have left something open.
-  if (engine) process.exit(EXIT_CODE.completed);
+  if (engine) process.exit();
 }
 
+function show(text: string): void {
+  console.log(process.stdout.isTTY ? text.split("\n").map(printable).join("\n") : text);
+}
+
+/** Answers each line in its place, and goes on after one that cannot be answered. */
 async function answerLines(
-  read: (line: string) => Question,
+  { read, blank, failed }: LineForm,
   answer: (question: Question) => Promise<void>,
-): Promise<void> {
+): Promise<number> {
+  let code: number = EXIT_CODE.completed;
   let isEmpty = true;
   for await (const { text, number } of stdinLines()) {
-    isEmpty = false;
+    const isBlank = text.trim() === "";
+    isEmpty &&= isBlank;
     try {
-      await answer(read(text));
+      if (!isBlank) await answer(read(text));
+      else if (blank !== undefined && !isTyped()) show(blank);
     } catch (error) {
-      if (!isKitError(error)) throw error;
-      // A person asks again.
+      if (!isKitError(error) || error.code !== "REQUEST_INVALID") throw error;
+      // A person sees which one, and asks again.
       if (isTyped()) reportError(error);
-      else throw new KitError(error.code, `line ${number}: ${messageOf(error)}`, { cause: error });
+      else {
+        code = reportError(atLine(number, error));
+        show(failed(number, error.message));
+      }
     }
   }
-  if (!isEmpty || isTyped()) return;
+  if (!isEmpty || isTyped()) return code;
   throw new KitError(
     "PROMPT_INVALID",
     'No prompt on stdin. Pass one: kit infer latest "7th of March 1998".',
   );
+}
+
+function atLine(number: number, { code, message }: KitError): KitError {
+  return new KitError(code, `line ${number}: ${message}`);
 }

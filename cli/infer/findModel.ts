@@ -18,6 +18,9 @@ export function findModel(project: string, named: string): string {
   if (job) return join(jobsPath(project), job.id);
   const directory = resolve(project, named);
   if (existsSync(directory)) return directory;
+  if (named === LATEST) {
+    throw new KitError("JOB_NOT_FOUND", `There is no job in ${project} yet. Run kit start first.`);
+  }
   throw new KitError(
     "JOB_NOT_FOUND",
     `No job or folder named ${named} in ${project}. Run kit jobs to see the ids.`,

@@ -12,12 +12,12 @@ export function isTyped(): boolean {
   return process.stdin.isTTY && process.stderr.isTTY;
 }
 
-/** The lines of stdin that are not blank, as they come. On a terminal, asks for each. */
+/** The lines of stdin, as they come. On a terminal, asks for each. */
 export async function* stdinLines(): AsyncGenerator<Line> {
   let number = 0;
   for await (const text of isTyped() ? typedLines() : pipedLines()) {
     number++;
-    if (text.trim() !== "") yield { text, number };
+    yield { text, number };
   }
 }
 

@@ -8,6 +8,23 @@ export interface Question {
   print: (answer: string) => string;
 }
 
+/** How lines are read, and what stands in place of an answer. */
+export interface LineForm {
+  read: (line: string) => Question;
+  /** For a blank line; undefined if it is no line at all. */
+  blank?: string;
+  failed: (line: number, error: string) => string;
+}
+
+/** Lines of text: each has its line of output, so that both can be laid side by side. */
+export const PLAIN: LineForm = { read: plainQuestion, blank: "", failed: () => "" };
+
+/** Rows of a dataset, which may have blank lines between them. */
+export const ROWS: LineForm = {
+  read: rowQuestion,
+  failed: (line, error) => JSON.stringify({ line, error }),
+};
+
 export function plainQuestion(prompt: string): Question {
   return { request: { prompt }, print: (answer) => answer };
 }
@@ -19,6 +36,12 @@ export function plainQuestion(prompt: string): Question {
  */
 export function rowQuestion(line: string): Question {
   const row = parse(line);
+  if (Object.hasOwn(row, "answer")) {
+    throw new KitError(
+      "REQUEST_INVALID",
+      'the row has an "answer" already. Choose another name for it, because the model\'s goes there.',
+    );
+  }
   return {
     request: requestOf(row),
     print: (answer) => JSON.stringify({ ...row, answer }),

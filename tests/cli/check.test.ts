@@ -33,7 +33,7 @@ learned 8 tokens of each pass
 longest 66 tokens in a row
 memory n MiB
 first row
-  reads   <|bos|><|system|>\\u001b[31m日本\\n<|eos|><|eos|><|user|>q<|eos|><|assistant|>
+  reads   <|bos|><|system|>\\u001b[31m日本\\n\\u003c|eos|><|eos|><|user|>q<|eos|><|assistant|>
   learns  a1<|eos|>
   reads   <|user|>r<|eos|><|assistant|>
   learns  a2<|eos|>

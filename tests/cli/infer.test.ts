@@ -57,7 +57,6 @@ describe("kit infer", () => {
       { id: 7, prompt: "1", completion: "\u2028 1" },
       { messages },
       { messages: [user] },
-      { prompt: "2", answer: "old" },
     ];
     const answered = answersOf(rows) as { answer: string }[];
     expect(answered).toEqual(rows.map((row) => ({ ...row, answer: expect.any(String) })));
@@ -67,7 +66,7 @@ describe("kit infer", () => {
 
   it("answers each line of its input, whatever ends it, and passes the sampling on", () => {
     const options = ["infer", "latest", "--max-tokens", "3", "--temperature", "9", "--top-p", ".9"];
-    const sampled = (seed: number) => kit([...options, "--seed", `${seed}`], "\uFEFF1\r\n\n1");
+    const sampled = (seed: number) => kit([...options, "--seed", `${seed}`], "\uFEFF1\r\n1");
     const { code, stdout } = sampled(1);
     expect(code).toBe(0);
     expect(stdout.slice(0, stdout.length / 2)).toBe(stdout.slice(stdout.length / 2));
@@ -82,23 +81,51 @@ describe("kit infer", () => {
     ['{"prompt":1}', /^"prompt" is not a string\. Write /],
     ['{"messages":[{"role":"me"}]}', /^"messages" is not a list of .*\. Write /],
     ['{"messages":[{"role":"assistant","content":""}]}', /^"messages" has no question\. Write /],
+    ['{"prompt":"1","answer":"2"}', /^the row has an "answer" already\. Choose another name/],
   ])("says what is wrong with a row: %s", (row, message) => {
     expect(() => rowQuestion(row)).toThrow(message);
   });
 
-  it.each([
-    ['{"prompt":"1"}\n\n{oops', "line 3: not valid JSON."],
-    [`{"prompt":"1"}\n{"prompt":"${"x".repeat(40)}"}`, "line 2: The prompt has 44 tokens, "],
-  ])("names the line of a bad row, after the answers before it: %s", (input, message) => {
-    const { code, stdout, stderr } = kit(["infer", id, "--jsonl", "--max-tokens", "1"], input);
-    expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringContaining(message) });
-    expect(stderr.split("\n")).toHaveLength(2);
-    expect(stdout.split("\n")).toHaveLength(2);
+  it("goes on after a row that cannot be answered, says its line in its place, and fails", () => {
+    const rows = [
+      '{"prompt":"1"}',
+      "",
+      "{oops",
+      `{"prompt":"${"x".repeat(40)}"}`,
+      '{"prompt":"2"}',
+    ];
+    const args = ["infer", id, "--jsonl", "--max-tokens", "1"];
+    const { code, stdout, stderr } = kit(args, rows.join("\n"));
+    const answered = stdout.split("\n").map((line) => (line ? (JSON.parse(line) as object) : line));
+    const answer = expect.any(String) as string;
+    const [json, long] = ["not valid JSON. Write ", "The prompt has 44 tokens, "].map(
+      (text) => expect.stringContaining(text) as string,
+    );
+    expect(answered).toEqual([
+      { prompt: "1", answer },
+      { line: 3, error: json },
+      { line: 4, error: long },
+      { prompt: "2", answer },
+      "",
+    ]);
+    expect(stderr).toMatch(/^kit: line 3: not valid.*\nkit: line 4: The prompt has 44.*\n$/);
+    expect(code).toBe(1);
+  });
+
+  it("keeps each answer on its question's line", () => {
+    const question = (text: string) => kit(["infer", id, "--max-tokens", "3"], text);
+    const [one, two] = ["1", "2"].map((text) => question(text).stdout);
+    expect(question(`1\n\n${"x".repeat(40)}\n2\n`)).toEqual({
+      code: 1,
+      stdout: `${one}\n\n${two}`,
+      stderr: expect.stringMatching(/^kit: line 3: The prompt has 44 tokens.*\n$/) as string,
+    });
   });
 
   it.each([
     [["nothing", "1"], 2, "No job or folder named nothing in "],
     [["1999", "1"], 2, "No job or folder named 1999 in "],
+    [["latest", "1", "--project", "src"], 2, "/src yet. Run kit start first."],
     [["latest"], 2, "No prompt on stdin."],
     [["latest", "1", "--jsonl"], 2, "--jsonl reads rows from stdin."],
     [["latest", "1", "--top-p", "0"], 2, "It must be a number above 0 and at most 1."],
@@ -198,7 +225,7 @@ describe("kit infer", () => {
     const command = `"${process.execPath}" "${CLI}" infer latest 1 > /dev/full`;
     const { status, stderr } = spawnSync("bash", ["-c", command], { cwd: project });
     expect(String(stderr)).toMatch(
-      /^kit: Cannot write the answers: ENOSPC: .*\. Make the folder writable, or free disk space\.\n$/,
+      /^kit: Cannot write the output: ENOSPC: .*\. Make the folder writable, or free disk space\.\n$/,
     );
     expect(status).toBe(1);
   });

@@ -1,8 +1,9 @@
+import { spawnSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { COMPLETED, STARTED, createJob } from "../jobs.ts";
-import { runKit } from "../kit.ts";
+import { CLI, runKit } from "../kit.ts";
 import { createProject } from "../project.ts";
 
 const ZONE = { TZ: "Asia/Tokyo" };
@@ -42,4 +43,18 @@ test("kit jobs says on stderr that there are none, so that a script counts no li
     stdout: "",
     stderr: `no jobs in ${project} yet; kit start trains one\n`,
   });
+});
+
+test("a command whose output is lost says so and fails, unless nobody reads it", () => {
+  const project = createProject();
+  createJob(project);
+  const shell = (command: string) =>
+    spawnSync("bash", ["-c", `"${process.execPath}" "${CLI}" ${command}`], { cwd: project });
+  const sentence = /^kit: Cannot write the output: ENOSPC: .*, or free disk space\.\n$/;
+  for (const command of ["jobs", "--help"]) {
+    const { status, stderr } = shell(`${command} > /dev/full`);
+    expect([status, String(stderr)]).toEqual([1, expect.stringMatching(sentence)]);
+  }
+  const { status, stdout, stderr } = shell(`jobs | true; echo \${PIPESTATUS[0]}`);
+  expect([status, String(stdout), String(stderr)]).toEqual([0, "0\n", ""]);
 });

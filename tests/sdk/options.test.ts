@@ -182,7 +182,11 @@ describe("createTrainer's options", () => {
     ],
     [{ warmupSteps: 1.5 }, '"warmupSteps" must be a whole number of at least 0, or a share below'],
     [{ warmupSteps: "1" }, '"warmupSteps" must be a whole number of at least 0, or a share below'],
-    [{ numTrainEpochs: 0 }, '"numTrainEpochs" must be a number greater than 0, but is 0.'],
+    [
+      { numTrainEpochs: 0 },
+      '"numTrainEpochs" must be a number greater than 0 and at most 1000000, but is 0.',
+    ],
+    [{ numTrainEpochs: 1e300 }, '"numTrainEpochs" must be a number greater than 0 and at most '],
     [
       { maxSteps: 1, numTrainEpochs: 1 },
       'createTrainer: set either "maxSteps" or "numTrainEpochs", not both.',
