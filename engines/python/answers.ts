@@ -2,7 +2,7 @@ import type { LoadedModel } from "../../protocol/engine.ts";
 import { KitError } from "../../protocol/error.ts";
 import type { InferRequest, InferResult } from "../../protocol/infer.ts";
 import { type Child, startChild } from "./child.ts";
-import { assertLoadable } from "./model.ts";
+import { findFolders } from "./model.ts";
 import type { PythonMessage, Question } from "./messages.ts";
 import type { Python } from "./python.ts";
 
@@ -74,12 +74,12 @@ export function createAnswers(python: Python, { idleMs = 30_000 } = {}) {
   }
 
   async function load(directory: string): Promise<LoadedModel> {
-    assertLoadable(directory);
+    const folders = await findFolders(directory);
     clearTimeout(idle);
     const model = ++count;
     open.add(model);
     try {
-      await ask({ type: "load", model, directory });
+      await ask({ type: "load", model, folders });
     } catch (error) {
       release(model);
       throw error;

@@ -41,7 +41,8 @@ export function startChild(mode: Mode, { interpreter, env, job, onMessage }: Chi
   // -B: the package's folder may be read-only. -u: what is printed comes at once.
   const child = spawn(interpreter.path, ["-B", "-u", PROGRAM, mode], {
     stdio: ["pipe", "pipe", "inherit"],
-    env: { TOKENIZERS_PARALLELISM: "false", HF_HUB_DISABLE_TELEMETRY: "1", ...env },
+    // Kit has downloaded what there is to download.
+    env: { TOKENIZERS_PARALLELISM: "false", ...env, HF_HUB_OFFLINE: "1" },
     detached: true,
   });
   let last: PythonMessage | undefined;

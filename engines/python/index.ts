@@ -1,20 +1,22 @@
 import type { Engine } from "../../protocol/engine.ts";
 import type { PythonOptions } from "../../protocol/pythonOptions.ts";
-import { createAnswers } from "./answers.ts";
-import { check } from "./check.ts";
 import { prepare } from "./prepare.ts";
 import { createPython } from "./python.ts";
-import { train } from "./train.ts";
 
 /** The Python engine: PyTorch, transformers' Trainer and PEFT, in processes of their own. */
 export function createPythonEngine(options: PythonOptions = {}): Engine {
   const python = createPython(options);
+  let answers: Promise<Pick<Engine, "load">> | undefined;
+  // Each part is loaded when it is needed: a project is loaded more often than it trains.
   return {
     name: "python",
     resumeFiles: ["optimizer.pt", "scheduler.pt", "rng_state.pth"],
     prepare: (asked) => prepare(asked, options),
-    check: (asked) => check(python, asked),
-    train: (asked) => train(python, asked),
-    load: createAnswers(python).load,
+    check: async (asked) => (await import("./check.ts")).check(python, asked),
+    train: async (asked) => (await import("./train.ts")).train(python, asked),
+    async load(directory) {
+      answers ??= import("./answers.ts").then(({ createAnswers }) => createAnswers(python));
+      return (await answers).load(directory);
+    },
   };
 }

@@ -8,8 +8,10 @@ import { BASE_DIRECTORY, assertCheckpoint, saveModel } from "../checkpoint/check
 import { datasetFiles } from "../dataset/files.ts";
 import { createReadingNotes } from "../dataset/readingNotes.ts";
 import { readRows } from "../dataset/rows.ts";
+import { locateModel } from "../checkpoint/locateModel.ts";
+import { parseHubName } from "../hub/hubName.ts";
 import { randomWeights } from "../llama/weights.ts";
-import { findModel } from "./model.ts";
+import { findFolders } from "./model.ts";
 import type { PythonJob } from "./messages.ts";
 
 type Options = Pick<TrainOptions, "config" | "directory" | "resumeFrom" | "onNote"> & {
@@ -19,6 +21,7 @@ type Options = Pick<TrainOptions, "config" | "directory" | "resumeFrom" | "onNot
 /**
  * Checks all that needs no Python, and writes the start of a model with random weights, so that it is
  * the same on every engine.
+ * Downloads a model of the hub.
  * @throws KitError for a row or a model that cannot be trained on
  */
 export async function createJob({
@@ -28,20 +31,19 @@ export async function createJob({
   signal,
   onNote,
 }: Options): Promise<PythonJob> {
-  const source = findModel(config.model);
-  if (source.kind === "checkpoint") assertCheckpoint(source.directory);
   const check = (path: DatasetPath) => checkRows(path, { onNote, signal });
+  // Before a download, which may take an hour.
   const files = await check(config.dataset.path);
   const evalFiles = config.evalDataset && (await check(config.evalDataset.path));
+  const source = await locateModel(config.model, { resumeFrom, onNote, ...(signal && { signal }) });
+  if (source.kind === "checkpoint") assertCheckpoint(source.directory);
   const job = { config, directory, files, evalFiles, resumeFrom, modelName: source.name };
-  switch (source.kind) {
-    case "shape":
-      return { ...job, model: writeStart(source.shape, config, directory) };
-    case "checkpoint":
-      return { ...job, model: source.directory };
-    case "hub":
-      return { ...job, model: source.name };
+  if (source.kind === "shape") {
+    return { ...job, model: { base: writeStart(source.shape, config, directory) } };
   }
+  const { repo = "" } = parseHubName(source.name) ?? {};
+  const hub = source.commit === undefined ? undefined : { repo, commit: source.commit };
+  return { ...job, model: await findFolders(source.directory, { signal, onNote }), hub };
 }
 
 /** Rows that are read before other work of this process has its turn. */

@@ -3,6 +3,7 @@ import type { ErrorCode } from "../../protocol/errorCode.ts";
 import type { EngineEvent, EventData } from "../../protocol/event.ts";
 import type { TrainConfig } from "../../protocol/trainConfig.ts";
 import type { TrainingCheck } from "../../protocol/trainingCheck.ts";
+import type { ModelFolders } from "./model.ts";
 
 /** The first line to a process that trains or checks. */
 export interface PythonJob {
@@ -11,16 +12,17 @@ export interface PythonJob {
   /** Absolute paths of the dataset's files, whose rows are checked. */
   files: string[];
   evalFiles: string[] | undefined;
-  /** A directory, or a name on the hub. */
-  model: string;
+  model: ModelFolders;
   /** As events call it. */
   modelName: string;
+  /** How an adapter names its base, if that is one of the hub. */
+  hub?: { repo: string; commit: string } | undefined;
   resumeFrom?: string | undefined;
 }
 
 /** A line to a process that answers; each but `cancel` is answered under its `id`. */
 export type Question =
-  | { type: "load"; id: number; model: number; directory: string }
+  | { type: "load"; id: number; model: number; folders: ModelFolders }
   | { type: "infer"; id: number; model: number; request: InferRequest }
   | { type: "cancel"; id: number }
   | { type: "unload"; id: number; model: number };

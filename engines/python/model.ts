@@ -1,27 +1,44 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { KitError } from "../../protocol/error.ts";
-import type { ModelShape } from "../../protocol/trainConfig.ts";
-import { type ModelSource, resolveModel } from "../llama/presets.ts";
+import { BASE_DIRECTORY } from "../checkpoint/checkpoint.ts";
+import { readConfig } from "../checkpoint/configFile.ts";
+import { type FetchOptions, fetchModel } from "../hub/fetchModel.ts";
+import { parseHubName } from "../hub/hubName.ts";
 
-/** Where a model's weights come from: a name is one on the Hugging Face hub. */
-export type PythonModel = ModelSource | { kind: "hub"; name: string };
-
-/** An owner and a model, but Kit itself owns none there. */
-const HUB_NAME = /^(?!kit\/)[\w.-]+\/[\w.-]+$/;
-
-/** @throws KitError as `resolveModel` */
-export function findModel(model: string | ModelShape): PythonModel {
-  if (typeof model === "string" && HUB_NAME.test(model)) return { kind: "hub", name: model };
-  return resolveModel(model);
+/** The folders of a model. */
+export interface ModelFolders {
+  base: string;
+  /** Of an adapter to it. */
+  adapter?: string;
 }
 
-/** @throws KitError `CHECKPOINT_INVALID` for a folder without a checkpoint, before Python is started */
-export function assertLoadable(directory: string): void {
-  const marks = ["config.json", "adapter_config.json"];
-  if (marks.some((file) => existsSync(join(directory, file)))) return;
+/**
+ * The folders that hold a checkpoint. Downloads an adapter's base, if the hub has it.
+ * @throws KitError `CHECKPOINT_INVALID` for a folder without a checkpoint, or as `fetchModel`
+ */
+export async function findFolders(
+  directory: string,
+  options?: FetchOptions,
+): Promise<ModelFolders> {
+  const adapter = readConfig(join(directory, "adapter_config.json"), "optional");
+  if (!adapter) {
+    // Says what is missing.
+    readConfig(join(directory, "config.json"));
+    return { base: directory };
+  }
+  const { base_model_name_or_path: recorded, revision } = adapter;
+  const name = typeof recorded === "string" ? parseHubName(recorded) : undefined;
+  if (name) {
+    const asked = typeof revision === "string" ? { ...name, revision } : name;
+    return { base: (await fetchModel(asked, options)).directory, adapter: directory };
+  }
+  const beside = join(directory, "..", BASE_DIRECTORY);
+  for (const base of [String(recorded), beside]) {
+    if (existsSync(join(base, "config.json"))) return { base, adapter: directory };
+  }
   throw new KitError(
     "CHECKPOINT_INVALID",
-    `There is no ${join(directory, "config.json")}. Name the directory of a model or a checkpoint.`,
+    `The adapter ${directory} needs its base, but there is no model at ${String(recorded)}. Copy the base there, or to ${beside}.`,
   );
 }

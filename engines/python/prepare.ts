@@ -3,7 +3,7 @@ import type { AskedConfig, TrainConfig } from "../../protocol/trainConfig.ts";
 import { rowLimit } from "../dataset/rowLimit.ts";
 import { withDefaults } from "../defaults.ts";
 import { TARGET_MODULES, assertTargets } from "../llama/adapter.ts";
-import { findModel } from "./model.ts";
+import { resolveModel } from "../llama/presets.ts";
 
 /**
  * Checks everything but what only Python knows. Looks for no Python.
@@ -19,7 +19,7 @@ export function prepare(
     ...(bf16 !== undefined && { bf16 }),
   };
   const config = withDefaults(asked, settings, TARGET_MODULES);
-  const source = findModel(config.model);
+  const source = resolveModel(config.model);
   if (source.kind !== "shape") return config;
   rowLimit(config.maxLength, source.shape.context);
   if (config.lora) assertTargets(config.lora.targetModules);

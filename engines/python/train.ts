@@ -6,7 +6,7 @@ import { removePartial } from "../checkpoint/directory.ts";
 import { keepLeftOut } from "../dataset/leftOut.ts";
 import { startChild, throwIfFailed } from "./child.ts";
 import { createJob } from "./job.ts";
-import { findModel } from "./model.ts";
+import { resolveModel } from "../llama/presets.ts";
 import type { Hello, KeptOut, PythonJob, PythonMessage } from "./messages.ts";
 import type { Python } from "./python.ts";
 
@@ -62,7 +62,7 @@ export function withAdvice<T extends object>(
   kept: KeptOut,
   { config: { model, maxLength } }: Pick<PythonJob, "config">,
 ): T & { keepLeftOut?: string } {
-  const source = findModel(model);
+  const source = resolveModel(model);
   const shape = source.kind === "shape" ? source.shape : undefined;
   const advice = keepLeftOut({ ...kept, maxLength, shape });
   return advice === undefined ? started : { ...started, keepLeftOut: advice };

@@ -3,7 +3,7 @@ import type { TrainingCheck } from "../../../protocol/trainingCheck.ts";
 import type { ExampleSet } from "../../llama/examples.ts";
 import { piecesOf } from "../../llama/pieces.ts";
 import { threadCount } from "../kernels/threadCount.ts";
-import { locateModel } from "./locateModel.ts";
+import { locateModel } from "../../checkpoint/locateModel.ts";
 import { prepareTraining } from "./preparation.ts";
 
 /** Prepares the data and plans the memory as `train` does, but allocates none of it. */

@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { type MessagePort, MessageChannel, Worker } from "node:worker_threads";
 import type { TrainOptions } from "../../../protocol/engine.ts";
 import { ARTIFACTS } from "../../../protocol/artifactPath.ts";
-import { locateModel } from "./locateModel.ts";
+import { locateModel } from "../../checkpoint/locateModel.ts";
 import { removePartial } from "../../checkpoint/directory.ts";
 import { KitError } from "../../../protocol/error.ts";
 import { threadCount } from "../kernels/threadCount.ts";

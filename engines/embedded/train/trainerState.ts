@@ -1,6 +1,7 @@
 import type { TrainConfig } from "../../../protocol/trainConfig.ts";
 import { bestOf } from "../../../protocol/evaluation.ts";
 import type { EventData } from "../../../protocol/event.ts";
+import { KIT, attributesOf } from "../../checkpoint/stateFile.ts";
 
 type Log = EventData["training.log"];
 
@@ -17,9 +18,6 @@ export interface TrainerPlace {
   /** Of the model on the hub, if it came from there. */
   commit?: string | undefined;
 }
-
-/** Where the Trainer's callbacks keep their own. */
-const KIT = "Kit";
 
 /** `trainer_state.json` with the names of `transformers`' TrainerState. */
 export function trainerState(config: TrainConfig, logs: Log[], at: TrainerPlace) {
@@ -81,20 +79,6 @@ export function placeOf(
     losses: losses as number[],
     logs: logsOf(history as Record<string, number>[]),
   };
-}
-
-/** The model of the hub that a training began with, as its config names it, and its commit. */
-export function startOf(
-  state: Record<string, unknown>,
-): { model: string; commit: string } | undefined {
-  const { model, commit } = attributesOf(state);
-  return typeof model === "string" && typeof commit === "string" ? { model, commit } : undefined;
-}
-
-function attributesOf(state: Record<string, unknown>): Record<string, unknown> {
-  const callbacks = state["stateful_callbacks"] as Record<string, unknown> | undefined;
-  const own = callbacks?.[KIT] as { attributes?: Record<string, unknown> } | undefined;
-  return own?.attributes ?? {};
 }
 
 /** The inverse of `historyOf`. */

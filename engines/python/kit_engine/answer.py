@@ -14,7 +14,7 @@ from .decoding import text_of
 from .device import Device, find_device
 from .errors import KitError, failure_of
 from .inbox import Inbox
-from .models import context_of, find_source, load_model, load_tokenizer
+from .models import Source, context_of, load_model, load_tokenizer
 from .preparation import set_padding
 
 
@@ -61,7 +61,7 @@ def work(
 ) -> dict[str, Any] | None:
     name = question["model"]
     if question["type"] == "load":
-        models[name] = load(question["directory"], device)
+        models[name] = load(Source(**question["folders"]), device)
     elif question["type"] == "unload":
         models.pop(name, None)
     else:
@@ -70,8 +70,7 @@ def work(
     return None
 
 
-def load(directory: str, device: Device) -> Loaded:
-    source = find_source(directory)
+def load(source: Source, device: Device) -> Loaded:
     tokenizer = load_tokenizer(source)
     set_padding(tokenizer)
     model = load_model(source, device.frozen_dtype()).to(device.name)

@@ -39,7 +39,9 @@ class Kit(TrainerCallback, ExportableState):
         self.waiting: dict[str, Any] | None = None
 
     def state(self) -> dict[str, Any]:
-        return {"args": {}, "attributes": {"losses": self.log.losses}}
+        hub = self.prepared.hub
+        start = {"model": self.prepared.config["model"], "commit": hub["commit"]} if hub else {}
+        return {"args": {}, "attributes": {"losses": self.log.losses, **start}}
 
     def on_step_begin(
         self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any

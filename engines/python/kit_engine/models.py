@@ -1,6 +1,5 @@
-"""Models and tokenizers by a directory or a name on the hub."""
+"""Models and tokenizers from their folders."""
 
-import json
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,48 +16,25 @@ from transformers import (
 
 from .errors import KitError
 
-# A base beside its adapter is found there even after the project has moved.
+# The folder of an adapter's base, among a job's artifacts.
 BASE = "base"
 
 
 @dataclass
 class Source:
-    """Where a model's files are."""
+    """The folders of a model, which Kit has found."""
 
-    # A directory, or a name on the hub.
     base: str
-    # The directory of an adapter of it.
-    adapter: str | None
+    # Of an adapter to it.
+    adapter: str | None = None
 
     def named(self) -> str:
         return self.adapter or self.base
 
 
-def find_source(model: str) -> Source:
-    settings = os.path.join(model, "adapter_config.json")
-    if not os.path.exists(settings):
-        return Source(model, None)
-    with reading(model), open(settings, encoding="utf-8") as file:
-        recorded = str(json.load(file)["base_model_name_or_path"])
-    beside = os.path.join(model, "..", BASE)
-    if os.path.isabs(recorded) and not is_model(recorded):
-        if not is_model(beside):
-            raise KitError(
-                "CHECKPOINT_INVALID",
-                f"The adapter {model} needs its base, but there is no model at {recorded}. "
-                f"Copy the base there, or to {os.path.normpath(beside)}.",
-            )
-        recorded = beside
-    return Source(recorded, model)
-
-
-def is_model(directory: str) -> bool:
-    return os.path.exists(os.path.join(directory, "config.json"))
-
-
 def load_config(source: Source) -> Any:
     with reading(source.base):
-        config = AutoConfig.from_pretrained(source.base, **options_for(source.base))
+        config = AutoConfig.from_pretrained(source.base, local_files_only=True)
     if type(config) not in MODEL_FOR_CAUSAL_LM_MAPPING:
         raise KitError(
             "MODEL_INVALID",
@@ -73,7 +49,7 @@ def load_tokenizer(source: Source) -> Any:
     if not any(os.path.exists(os.path.join(where, f"tokenizer{end}")) for end in FILES):
         where = source.base
     with reading(where):
-        tokenizer = AutoTokenizer.from_pretrained(where, **options_for(where))
+        tokenizer = AutoTokenizer.from_pretrained(where, local_files_only=True)
     if not tokenizer.is_fast:
         raise KitError(
             "MODEL_INVALID",
@@ -90,7 +66,7 @@ def load_model(source: Source, dtype: torch.dtype) -> Any:
     """The whole model; an adapter is merged into it."""
     with reading(source.base):
         model, info = AutoModelForCausalLM.from_pretrained(
-            source.base, dtype=dtype, output_loading_info=True, **options_for(source.base)
+            source.base, dtype=dtype, output_loading_info=True, local_files_only=True
         )
     if info["missing_keys"]:
         raise KitError(
@@ -104,11 +80,6 @@ def load_model(source: Source, dtype: torch.dtype) -> Any:
     with reading(source.adapter):
         merged = PeftModel.from_pretrained(model, source.adapter).merge_and_unload()
         return merged.requires_grad_(True)
-
-
-def options_for(name: str) -> dict[str, bool]:
-    """A directory needs no network."""
-    return {"local_files_only": True} if os.path.isabs(name) else {}
 
 
 @contextmanager

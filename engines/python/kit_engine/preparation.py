@@ -7,7 +7,7 @@ from .channel import Channel
 from .dataset import TrainingData, read_training_data
 from .device import Device, find_device
 from .errors import KitError
-from .models import Source, context_of, find_source, load_config, load_tokenizer
+from .models import Source, context_of, load_config, load_tokenizer
 from .schedule import rows_per_step, step_count
 
 
@@ -23,6 +23,8 @@ class Preparation:
     max_length: int
     # Optimizer steps in all.
     steps: int
+    # `repo` and `commit` of a model of the hub.
+    hub: dict[str, str] | None
 
     def epochs_at(self, step: int) -> float:
         return step * rows_per_step(self.config) / len(self.data.training)
@@ -59,7 +61,7 @@ class Preparation:
 def prepare(job: dict[str, Any], channel: Channel) -> Preparation:
     config = job["config"]
     device = find_device(config["engine"].get("bf16"))
-    source = find_source(job["model"])
+    source = Source(**job["model"])
     model_config = load_config(source)
     tokenizer = load_tokenizer(source)
     limit = row_limit(config.get("maxLength"), context_of(model_config))
@@ -67,7 +69,8 @@ def prepare(job: dict[str, Any], channel: Channel) -> Preparation:
     set_padding(tokenizer)
     set_prompt_style(tokenizer, data)
     steps = step_count(config, len(data.training))
-    return Preparation(config, device, source, model_config, tokenizer, data, limit, steps)
+    hub = job.get("hub")
+    return Preparation(config, device, source, model_config, tokenizer, data, limit, steps, hub)
 
 
 def row_limit(max_length: int | None, context: int) -> int:

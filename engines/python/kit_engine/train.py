@@ -5,6 +5,7 @@ import math
 import os
 import shutil
 import threading
+import warnings
 from typing import Any
 
 import transformers
@@ -63,7 +64,14 @@ def load_trained(prepared: Preparation, directory: str) -> Any:
     if prepared.source.adapter is not None:
         # The merged model is on no disk yet.
         save_base(model, prepared, directory)
-    return with_adapter(model, lora, prepared.config["seed"])
+    adapted = with_adapter(model, lora, prepared.config["seed"])
+    if prepared.hub:
+        # PEFT looks for the base under its name, and there is no folder of that name.
+        warnings.filterwarnings("ignore", "Could not find a config file")
+        saved = adapted.peft_config["default"]
+        saved.base_model_name_or_path = prepared.hub["repo"]
+        saved.revision = prepared.hub["commit"]
+    return adapted
 
 
 def save_base(model: Any, prepared: Preparation, directory: str) -> None:
@@ -77,7 +85,7 @@ def save_base(model: Any, prepared: Preparation, directory: str) -> None:
     write_directory(path, fill)
     model.name_or_path = path
     model.config._name_or_path = path
-    prepared.source = Source(path, None)
+    prepared.source = Source(path)
 
 
 def trainable_count(model: Any) -> int:

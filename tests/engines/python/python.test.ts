@@ -1,15 +1,16 @@
 import { spawn } from "node:child_process";
-import { cpSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from "vitest";
 import type { Engine } from "../../../protocol/engine.ts";
 import type { EngineEvent } from "../../../protocol/event.ts";
 import type { AskedConfig } from "../../../protocol/trainConfig.ts";
 import { createEmbeddedEngine } from "../embedded/built.ts";
 import { jsonl } from "../embedded/scratch.ts";
+import { startHub } from "../../hub/server.ts";
 import { describeEngine } from "../contract.ts";
 import {
   type WarmPython,
@@ -155,6 +156,34 @@ describe.runIf(hasPython)("with Python", () => {
     }
   });
 
+  it("trains any causal model of the hub, and answers from its adapter", async () => {
+    const files = join(home, "gpt2");
+    await printed("gpt2.py", files);
+    const hub = await startHub({ "org/gpt2": { files } });
+    vi.stubEnv("HF_ENDPOINT", hub.endpoint);
+    vi.stubEnv("HF_HOME", join(home, "cache"));
+    onTestFinished(async () => {
+      vi.unstubAllEnvs();
+      await hub.close();
+    });
+    const asked = { model: "org/gpt2", maxLength: undefined, maxSteps: 2 };
+    const whole = await train("python", MIXED, asked);
+    expect(whole.steps.map(({ step }) => step)).toEqual([1, 2]);
+    const more = { lora: { r: 2, alpha: 4, targetModules: ["all-linear"] } };
+    const { steps, saved } = await train("python", MIXED, { ...asked, ...more });
+    expect(steps[0]?.loss).toBe(whole.steps[0]?.loss);
+    const settings = JSON.parse(readFileSync(join(saved, "adapter_config.json"), "utf8")) as object;
+    const base = { base_model_name_or_path: "org/gpt2", revision: hub.head("org/gpt2") };
+    expect(settings).toMatchObject(base);
+    const loaded = await engines.python().load(saved);
+    expect(await loaded.infer({ prompt: "ask", maxTokens: 3 })).toMatchObject({ tokens: 3 });
+    await loaded.close();
+    const misnamed = { ...asked, lora: { r: 2, alpha: 4, targetModules: ["q_proj"] } };
+    await expect(train("python", MIXED, misnamed)).rejects.toThrow(
+      /^"lora\.targetModules" must name layers of the model: .*q_proj.* Use "all-linear"/,
+    );
+  });
+
   it("goes on from a checkpoint without its optimizer, and says so", async () => {
     const engine = engines.python();
     const path = join(home, "rows.jsonl");
@@ -214,11 +243,9 @@ describe.runIf(hasPython)("with Python", () => {
 });
 
 /** What a program of these tests prints as JSON. */
-async function printed(name: string): Promise<unknown> {
-  const program = fileURLToPath(new URL(name, import.meta.url));
-  const child = spawn(warm.path, [program, ENGINE_FOLDER], {
-    stdio: ["ignore", "pipe", "inherit"],
-  });
+async function printed(name: string, ...more: string[]): Promise<unknown> {
+  const words = [fileURLToPath(new URL(name, import.meta.url)), ENGINE_FOLDER, ...more];
+  const child = spawn(warm.path, words, { stdio: ["ignore", "pipe", "inherit"] });
   return JSON.parse(await text(child.stdout)) as unknown;
 }
 

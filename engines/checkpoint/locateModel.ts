@@ -1,8 +1,8 @@
-import type { TrainOptions } from "../../../protocol/engine.ts";
-import type { TrainConfig } from "../../../protocol/trainConfig.ts";
-import { fetchBase } from "../../checkpoint/hubBase.ts";
-import { type LocatedModel, resolveModel } from "../../llama/presets.ts";
-import { startedFrom } from "./resumed.ts";
+import type { TrainOptions } from "../../protocol/engine.ts";
+import type { TrainConfig } from "../../protocol/trainConfig.ts";
+import { fetchBase } from "./hubBase.ts";
+import { type LocatedModel, resolveModel } from "../llama/presets.ts";
+import { startedFrom } from "./stateFile.ts";
 
 type Options = Pick<TrainOptions, "onNote" | "resumeFrom"> & Partial<Pick<TrainOptions, "signal">>;
 
@@ -20,7 +20,7 @@ export async function locateModel(
   if (source.kind !== "hub") return source;
   const begun = startedFrom(resumeFrom);
   const revision = begun?.model === model ? begun.commit : source.revision;
-  const { fetchModel } = await import("../../hub/fetchModel.ts");
+  const { fetchModel } = await import("../hub/fetchModel.ts");
   const found = await fetchModel({ repo: source.repo, revision }, options);
   return { kind: "checkpoint", name: source.name, ...found };
 }
