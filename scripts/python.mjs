@@ -1,37 +1,34 @@
-// `npm run python`: a Python environment for the benchmark, in a folder that git ignores, from a pinned list.
+// `npm run python`: a Python environment for the tests of the Python engine and the benchmark, from a pinned list.
 import { spawnSync } from "node:child_process";
-import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { ROOT } from "./files.mjs";
+import { ENVIRONMENT, LIST, STAMP, isComplete } from "./pythonEnvironment.mjs";
 
-const FOLDER = join(ROOT, ".python");
-const LIST = join(ROOT, "bench", "python", "requirements.txt");
-/** Holds the list that the environment was made from. */
-const STAMP = join(FOLDER, "kit-requirements.txt");
 const PROGRAMS = ["python3", "python3.13", "python3.12", "python3.11", "python3.10", "python"];
 const NEW_ENOUGH = "import sys; sys.exit(sys.version_info < (3, 10))";
 
-const list = readFileSync(LIST, "utf8");
-const isDone = existsSync(STAMP) && readFileSync(STAMP, "utf8") === list;
-process.exitCode = isDone ? 0 : makeEnvironment();
+process.exitCode = isComplete() ? 0 : makeEnvironment();
 
-/** Returns the exit code. */
+/** Adds to the one that is there. Returns the exit code. */
 function makeEnvironment() {
-  const program = PROGRAMS.find((name) => spawnSync(name, ["-c", NEW_ENOUGH]).status === 0);
-  if (!program) {
-    console.error("kit: There is no Python 3.10 or newer here. Install one, with its venv module.");
-    return 1;
+  const python = join(ENVIRONMENT, "bin", "python");
+  if (!existsSync(python)) {
+    const program = PROGRAMS.find((name) => spawnSync(name, ["-c", NEW_ENOUGH]).status === 0);
+    if (!program) {
+      console.error(
+        "kit: There is no Python 3.10 or newer here. Install one, with its venv module.",
+      );
+      return 1;
+    }
+    const made = run(program, "-m", "venv", ENVIRONMENT);
+    if (made !== 0) return made;
   }
-  rmSync(FOLDER, { recursive: true, force: true });
-  const python = join(FOLDER, "bin", "python");
-  const steps = [
-    [program, "-m", "venv", FOLDER],
-    [python, "-m", "pip", "install", "--quiet", "--requirement", LIST],
-  ];
-  for (const [name, ...args] of steps) {
-    const { status } = spawnSync(name, args, { cwd: ROOT, stdio: "inherit" });
-    if (status !== 0) return status ?? 1;
-  }
-  writeFileSync(STAMP, list);
-  return 0;
+  const installed = run(python, "-m", "pip", "install", "--quiet", "--requirement", LIST);
+  if (installed === 0) writeFileSync(STAMP, readFileSync(LIST, "utf8"));
+  return installed;
+}
+
+function run(name, ...args) {
+  return spawnSync(name, args, { cwd: ROOT, stdio: "inherit" }).status ?? 1;
 }

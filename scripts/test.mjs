@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { findPrograms } from "./debian.mjs";
 import { faultTable } from "./faultTable.mjs";
+import { STAMP } from "./pythonEnvironment.mjs";
 import { runAside, runVitest, setUp } from "./setup.mjs";
 
 /** On two idle cores. README.md says it, too. */
@@ -11,7 +12,7 @@ const USUAL_MINUTES = 9;
 
 /** What `npm run check` runs, by name. */
 const CHECKS = {
-  ...{ format: "format:check", lint: "lint", types: "types" },
+  ...{ format: "format:check", lint: "lint", python: "lint:python", types: "types" },
   ...{ "unused code": "unused", package: "package" },
 };
 
@@ -29,6 +30,9 @@ console.log(
 console.log("kit: each finished file and each finished check prints a line …");
 const [failures] = await Promise.all([runChecks(), runTests()]);
 for (const failure of failures) console.log(failure);
+if (!existsSync(STAMP)) {
+  console.log("kit: not tested: the Python engine, and its files by ruff. Run: npm run python");
+}
 console.log(`${passed} passed, ${failed} failed`);
 process.exitCode = failed > 0 ? 1 : 0;
 

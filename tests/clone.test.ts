@@ -21,7 +21,10 @@ const says = (word: string) => `console.log("${word}");\n`;
 
 /** A clone with Kit's own scripts and settings, and as little else as they can do with. */
 function createClone(): string {
-  const checks = ["lint", "types", "format:check", "unused"].map((name) => [name, "exit 0"]);
+  const checks = ["lint", "lint:python", "types", "format:check", "unused"].map((name) => [
+    name,
+    "exit 0",
+  ]);
   const scripts = { ...Object.fromEntries(checks), package: "echo too large; exit 1" };
   const clone = createProject({
     "package.json": JSON.stringify({ name: "clone", type: "module", scripts }),
@@ -29,6 +32,7 @@ function createClone(): string {
     "src/main.ts": says("page"),
     "cli/kit.ts": says("new"),
     "engines/embedded/kernels/assembly/index.ts": "export function nothing(): void {}\n",
+    "engines/python/run.py": "",
     "tests/kit.test.ts": TEST,
     // Whatever lies there, of modules that are there no more too.
     "dist/cli/kit.js": says("old"),
@@ -82,7 +86,8 @@ test(
     expect(stages, all.printed).toHaveLength(2);
     // Beside the tests, and shown after their many lines.
     expect(all.printed.split("Test Files").at(-1)).toContain("too large\n✗ package\n");
-    expect(lines.at(-1)).toBe("5 passed, 1 failed");
+    expect(lines.at(-1)).toBe("6 passed, 1 failed");
+    expect(lines.at(-2)).toMatch(/^kit: not tested: the Python engine/);
     expect(all.status).toBe(1);
     expect(existsSync(join(clone, "dist/cli/gone.js"))).toBe(false);
 

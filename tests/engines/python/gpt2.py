@@ -1,4 +1,4 @@
-"""Saves a small GPT-2 with random weights, for AutoModelForCausalLM: gpt2.py <engine's folder> <to>."""
+"""Saves a small GPT-2 with random weights: gpt2.py <engine's folder> <to>."""
 
 import json
 import sys

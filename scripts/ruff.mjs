@@ -1,0 +1,15 @@
+// `npm run lint:python`: format and lint of the Python files, in the environment of `npm run python`.
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { ENVIRONMENT } from "./pythonEnvironment.mjs";
+import { run } from "./setup.mjs";
+
+const ruff = join(ENVIRONMENT, "bin", "ruff");
+if (existsSync(ruff)) {
+  const codes = [run(ruff, "check", "--quiet"), run(ruff, "format", "--check", "--quiet")];
+  process.exitCode = Math.max(...codes);
+} else {
+  console.log(
+    "kit: there is no ruff, so the Python files are not checked. Install it with: npm run python",
+  );
+}
