@@ -100,7 +100,10 @@ const callbacks = v.strictObject(
 const method = v.function("a function");
 
 const engine = v.looseObject(
-  { name: line, prepare: method, check: method, train: method, load: method },
+  {
+    ...{ name: line, prepare: method, check: method, train: method, load: method },
+    resumeFiles: v.optional(v.array(line, "a list of names")),
+  },
   "an engine: { name, prepare, check, train, load }",
 );
 

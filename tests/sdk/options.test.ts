@@ -1,3 +1,4 @@
+import { createDefaultEngine } from "../../sdk/engine.ts";
 import { readdirSync } from "node:fs";
 import { afterEach, describe, expect, it } from "vitest";
 import { availableSimd } from "../../engines/embedded/kernels/simd.ts";
@@ -244,6 +245,10 @@ describe("createTrainer's options", () => {
       "\"engine\" must be an engine: { name, prepare, check, train, load }, but is 'python'.",
     ],
     [{ engine: { name: "mine" } }, 'createTrainer needs the option "engine.prepare".'],
+    [
+      { engine: { ...createDefaultEngine(), resumeFiles: "optimizer" } },
+      "\"engine.resumeFiles\" must be a list of names, but is 'optimizer'.",
+    ],
     [{ abortSignal: {} }, '"abortSignal" must be an AbortSignal, but is {}.'],
     [{ model: null }, "a model's name or { layers, heads, width, context }, but is null."],
     [{ model: 3 }, '"model" must be a string, but is 3.'],
