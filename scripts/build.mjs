@@ -15,7 +15,7 @@ const PARTS = {
       ...["tsconfig.json", "tsconfig.build.json", "package-lock.json"],
     ],
     commands: (outDir) => [
-      [modulePath("typescript/bin/tsc"), "-p", "tsconfig.build.json", "--outDir", outDir],
+      [modulePath("typescript-native/bin/tsc"), "-p", "tsconfig.build.json", "--outDir", outDir],
       [join("scripts", "kernels.mjs"), outDir],
       [join("scripts", "pythonFiles.mjs"), outDir],
     ],
