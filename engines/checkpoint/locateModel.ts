@@ -1,10 +1,11 @@
 import type { TrainOptions } from "../../protocol/engine.ts";
 import type { TrainConfig } from "../../protocol/trainConfig.ts";
 import { fetchBase } from "./hubBase.ts";
+import type { FetchOptions } from "../hub/fetchModel.ts";
 import { type LocatedModel, resolveModel } from "../llama/presets.ts";
 import { startedFrom } from "./stateFile.ts";
 
-type Options = Pick<TrainOptions, "onNote" | "resumeFrom"> & Partial<Pick<TrainOptions, "signal">>;
+type Options = Pick<TrainOptions, "resumeFrom"> & Omit<FetchOptions, "settings">;
 
 /**
  * Finds a model on this machine, downloading it first if it is one of the hub. A training that is

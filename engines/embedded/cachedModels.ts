@@ -10,16 +10,10 @@ import { CONFIG_FILE, weightFiles } from "../hub/modelFiles.ts";
 import { type Snapshot, listSnapshots } from "../hub/snapshots.ts";
 import { TARGET_MODULES } from "../llama/adapter.ts";
 import { weightCounts } from "../llama/weights.ts";
-import { planTraining } from "./train/trainingPlan.ts";
+import { assertFits } from "./leastTraining.ts";
 
-/** The least that a training does: an adapter, on a row at a time. */
-const LEAST = {
-  rows: 1,
-  length: 64,
-  threads: 1,
-  lora: { r: 8, alpha: 16, targetModules: [...TARGET_MODULES] },
-  options: { weightDecay: 0, maxGradNorm: 1 },
-};
+/** The least that is trained of a model. */
+const ADAPTER = { r: 8, alpha: 16, targetModules: [...TARGET_MODULES] };
 
 /** The models in the cache, by their names in alphabetical order. Reads no weights. */
 export function cachedModels(): { cache: string; models: CachedModel[] } {
@@ -33,7 +27,7 @@ function describe(snapshot: Snapshot): CachedModel {
   try {
     assertWhole(snapshot);
     const { shape, weights } = openCheckpoint(directory);
-    planTraining({ ...LEAST, shape, bfloat16: weights.bfloat16 });
+    assertFits(shape, weights.bfloat16, ADAPTER);
     return { ...about, parameters: weightCounts(shape).numbers, problem: undefined };
   } catch (error) {
     return { ...about, parameters: undefined, problem: messageOf(error) };

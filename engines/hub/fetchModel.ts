@@ -11,6 +11,8 @@ export interface FetchOptions {
   signal?: AbortSignal | undefined;
   /** Takes a line for people on a download. */
   onNote?: ((text: string) => void) | undefined;
+  /** Refuses a model by its configuration, before its weights are downloaded. Takes its folder. */
+  check?: (directory: string) => void;
   /** Default: the environment's. */
   settings?: HubSettings;
 }
@@ -24,7 +26,7 @@ export interface FetchOptions {
  */
 export async function fetchModel(name: HubName, options: FetchOptions = {}): Promise<HubModel> {
   const { signal = new AbortController().signal, onNote = () => undefined } = options;
-  const { settings = hubSettings() } = options;
+  const { settings = hubSettings(), check = () => undefined } = options;
   const cache = openCache(settings.cache, name.repo);
   const found = cache.find(name.revision);
   if (found && (isCommit(name.revision) || settings.isOffline)) return found;
@@ -45,7 +47,7 @@ export async function fetchModel(name: HubName, options: FetchOptions = {}): Pro
     return found;
   }
   try {
-    return await downloadModel(request, listing, cache, onNote);
+    return await downloadModel(request, listing, cache, { onNote, check });
   } catch (error) {
     signal.throwIfAborted();
     if (isKitError(error)) throw error;

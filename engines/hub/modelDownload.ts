@@ -5,6 +5,7 @@ import { KitError } from "../../protocol/error.ts";
 import { lockDownload } from "./downloadLock.ts";
 import { createDownloadNotes, megabytes } from "./downloadNotes.ts";
 import { downloadFile } from "./fileDownload.ts";
+import type { FetchOptions } from "./fetchModel.ts";
 import { type HubCache, type HubModel, sizeOf } from "./hubCache.ts";
 import type { HubFile, HubListing } from "./hubListing.ts";
 import type { HubRequest } from "./hubRequest.ts";
@@ -15,7 +16,7 @@ export async function downloadModel(
   request: HubRequest,
   { commit, files }: HubListing,
   cache: HubCache,
-  onNote: (text: string) => void,
+  { onNote, check }: Required<Pick<FetchOptions, "check">> & { onNote: (text: string) => void },
 ): Promise<HubModel> {
   const { settings, name } = request;
   const { repo } = name;
@@ -84,6 +85,7 @@ export async function downloadModel(
     );
   }
   await fetchAll(missing(firstFiles(listed)), () => undefined);
+  check(directory);
   const weights = weightFiles(directory);
   if (weights.length === 0) throw indexDamaged(repo);
   const rest = missing([...companionFiles(listed), ...weights]);

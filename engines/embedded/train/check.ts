@@ -4,11 +4,15 @@ import type { ExampleSet } from "../../llama/examples.ts";
 import { piecesOf } from "../../llama/pieces.ts";
 import { threadCount } from "../kernels/threadCount.ts";
 import { locateModel } from "../../checkpoint/locateModel.ts";
+import { assertConfigFits } from "../leastTraining.ts";
 import { prepareTraining } from "./preparation.ts";
 
 /** Prepares the data and plans the memory as `train` does, but allocates none of it. */
 export async function check({ config, onNote }: CheckOptions): Promise<TrainingCheck> {
-  const source = await locateModel(config.model, { onNote });
+  const source = await locateModel(config.model, {
+    onNote,
+    check: (folder) => assertConfigFits(folder, config.lora),
+  });
   const prepared = prepareTraining(config, { source, threads: threadCount(), onNote });
   const { start, data, plan, started } = prepared;
   const { examples } = data.training;

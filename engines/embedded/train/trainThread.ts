@@ -3,6 +3,7 @@ import { type MessagePort, MessageChannel, Worker } from "node:worker_threads";
 import type { TrainOptions } from "../../../protocol/engine.ts";
 import { ARTIFACTS } from "../../../protocol/artifactPath.ts";
 import { locateModel } from "../../checkpoint/locateModel.ts";
+import { assertConfigFits } from "../leastTraining.ts";
 import { removePartial } from "../../checkpoint/directory.ts";
 import { KitError } from "../../../protocol/error.ts";
 import { threadCount } from "../kernels/threadCount.ts";
@@ -19,7 +20,10 @@ import {
 export async function trainOnThread(options: TrainOptions): Promise<void> {
   const { config, directory, resumeFrom, signal } = options;
   signal.throwIfAborted();
-  const source = await locateModel(config.model, options);
+  const source = await locateModel(config.model, {
+    ...options,
+    check: (folder) => assertConfigFits(folder, config.lora),
+  });
   const channels = Array.from({ length: threadCount() - 1 }, () => new MessageChannel());
   const invitations = channels.map(({ port1 }) => port1);
   const worker = startThread(

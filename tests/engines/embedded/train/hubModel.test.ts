@@ -76,6 +76,23 @@ test("a model of the hub trains as its folder does, and its name and commit are 
   expect(losses(newer)[0]).not.toEqual(losses(trained)[0]);
 });
 
+test("a model that cannot be trained here is refused before its weights are downloaded", async () => {
+  const { hub } = await hubWith(savedModel(1));
+  const large = { hidden_size: 4096, intermediate_size: 11_008, num_hidden_layers: 32 };
+  const config = {
+    ...JSON.parse(readFileSync(join(savedModel(1), "config.json"), "utf8")),
+    ...large,
+  };
+  const files = { "model.safetensors": "" };
+  const refusalOf = async (changed: object) => {
+    hub.commit("org/tiny", { ...files, "config.json": JSON.stringify({ ...config, ...changed }) });
+    return run(tinyConfig({ model: "org/tiny", lora: LORA })).catch((error: unknown) => error);
+  };
+  expect(await refusalOf({ model_type: "gpt2" })).toMatchObject({ code: "CHECKPOINT_INVALID" });
+  expect(await refusalOf({})).toMatchObject({ code: "OUT_OF_MEMORY" });
+  expect(hub.requests.filter(({ to }) => to === "storage")).toEqual([]);
+});
+
 test("a download ends with the job", async () => {
   const { hub } = await hubWith(savedModel(1));
   const abort = new AbortController();

@@ -1,0 +1,32 @@
+import { join } from "node:path";
+import type { LoraConfig } from "../../protocol/trainConfig.ts";
+import { readConfig } from "../checkpoint/configFile.ts";
+import { configShape } from "../checkpoint/configShape.ts";
+import type { LlamaShape } from "../llama/dimensions.ts";
+import { weightShapes } from "../llama/weights.ts";
+import { planTraining } from "./train/trainingPlan.ts";
+
+/** A row of a few words at a time. */
+const LEAST = { rows: 1, length: 64, threads: 1, options: { weightDecay: 0, maxGradNorm: 1 } };
+
+/**
+ * Refuses a model that no data is short enough for.
+ * @throws KitError `OUT_OF_MEMORY` with the sizes
+ */
+export function assertFits(
+  shape: LlamaShape,
+  bfloat16: ReadonlySet<string>,
+  lora: LoraConfig | undefined,
+): void {
+  planTraining({ ...LEAST, shape, bfloat16, lora });
+}
+
+/**
+ * Refuses a model by its configuration alone, at best with weights in bfloat16.
+ * @throws KitError `CHECKPOINT_INVALID` for a kind that is not read, `OUT_OF_MEMORY`
+ */
+export function assertConfigFits(directory: string, lora: LoraConfig | undefined): void {
+  const path = join(directory, "config.json");
+  const shape = configShape(path, readConfig(path));
+  assertFits(shape, new Set(Object.keys(weightShapes(shape))), lora);
+}
