@@ -195,7 +195,9 @@ async function serveModel(): Promise<void> {
   const files = createProject();
   const weights = randomWeights(TINY_SHAPE, 1);
   saveModel(join(files, "model"), weights, { shape: TINY_SHAPE, promptStyle: "message" });
-  const hub = await startHub({ "your-org/date-normalizer": { files: join(files, "model") } });
+  const hub = await startHub({
+    "HuggingFaceTB/SmolLM2-135M-Instruct": { files: join(files, "model") },
+  });
   vi.stubEnv("HF_ENDPOINT", hub.endpoint);
   vi.stubEnv("HF_HOME", files);
   onTestFinished(async () => {
