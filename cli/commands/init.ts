@@ -2,6 +2,7 @@ import { lstatSync, statSync } from "node:fs";
 import { basename, join, relative, resolve } from "node:path";
 import { KitError, isKitError, messageOf } from "../../protocol/error.ts";
 import { type Values, runScript } from "../init/content.ts";
+import type { Template } from "../init/templates.ts";
 import { type Report, copyTemplate } from "../init/template.ts";
 import { findInstallation } from "../packages/manager.ts";
 import { readPackageJson } from "../packages/packageJson.ts";
@@ -17,13 +18,13 @@ const RESERVED_NAMES = new Set(["kit", "node_modules"]);
  * Creates a project in a folder, or adds Kit to the project that is there.
  * @throws KitError `NAME_INVALID`, `PACKAGE_JSON_INVALID`, `CANNOT_WRITE`
  */
-export function init(directory: string, options: { name?: string }): void {
+export function init(directory: string, options: { name?: string; template: Template }): void {
   const project = resolve(directory);
   const name = options.name ?? readPackageJson(project)?.name ?? packageName(basename(project));
   if (options.name !== undefined) checkName(options.name);
   const installation = findInstallation(project);
   const { manager } = installation;
-  print(project, write(project, { name, ...installation }));
+  print(project, write(project, { name, template: options.template, ...installation }));
   const openPage = runScript(project, manager, "ui");
   console.log(`next: ${enterFolder(project)}${manager} install && ${openPage}`);
 }

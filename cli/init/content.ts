@@ -4,10 +4,13 @@ import { kitDependency } from "../packages/kitDependency.ts";
 import { type Installation, type PackageManager, runKit } from "../packages/manager.ts";
 import { type PackageJson, readPackageJson } from "../packages/packageJson.ts";
 import { PACKAGE } from "../packages/own.ts";
+import type { Template } from "./templates.ts";
 
-const TEMPLATE = join(PACKAGE.templates, "quickstart");
 export const PACKAGE_JSON = "package.json";
 export const TSCONFIG = "tsconfig.json";
+
+/** Files of the quickstart that every template has. */
+const SHARED = ["package.json", "tsconfig.json", "gitignore", join("src", "kit", "index.ts")];
 
 /** npm never packs a `.gitignore`, so the template stores it under another name. */
 const RENAMED: Record<string, string> = { gitignore: ".gitignore" };
@@ -25,6 +28,7 @@ const ALLOW_SCRIPTS = { esbuild: false };
 export interface Values extends Installation {
   /** The package's name. */
   name: string;
+  template: Template;
 }
 
 /** The command for a template's script, even if the project has another script of that name. */
@@ -43,20 +47,21 @@ export function filesFor(project: string, values: Values): Record<string, string
   // Otherwise the folder belongs to the workspace above it.
   const isOwn = isNew || shownBy === undefined || shownBy === project;
   const files = isOwn ? { ...OWN_FILES[manager] } : {};
-  for (const file of listFiles(TEMPLATE)) {
+  for (const file of new Set([...SHARED, ...listFiles(folderOf(values.template))])) {
     files[RENAMED[file] ?? file] = fillIn(file, project, values, isOwn);
   }
   return files;
 }
 
-function fillIn(file: string, project: string, { name, manager }: Values, isOwn: boolean): string {
+function fillIn(file: string, project: string, values: Values, isOwn: boolean): string {
+  const { name, manager, template } = values;
   if (file === PACKAGE_JSON) {
     const packageJson = packageJsonFor(project, name);
     // npm reads allowScripts only from the root of an installation.
     if (isOwn && manager === "npm") packageJson.allowScripts = ALLOW_SCRIPTS;
     return `${JSON.stringify(packageJson, null, 2)}\n`;
   }
-  const content = readTemplate(file);
+  const content = readTemplate(file, template);
   if (file !== "README.md") return content;
   return content
     .replace(/\bnpm run (\w+)/g, (_, script: string) => runScript(project, manager, script))
@@ -80,8 +85,13 @@ function templatePackageJson(): PackageJson {
   return JSON.parse(readTemplate(PACKAGE_JSON)) as PackageJson;
 }
 
-function readTemplate(file: string): string {
-  return readFileSync(join(TEMPLATE, file), "utf8");
+function readTemplate(file: string, template: Template = "quickstart"): string {
+  const from = SHARED.includes(file) ? "quickstart" : template;
+  return readFileSync(join(folderOf(from), file), "utf8");
+}
+
+function folderOf(template: Template): string {
+  return join(PACKAGE.templates, template);
 }
 
 /** Recurses by hand: Yarn keeps packages in archives, where Node's recursive option fails. */

@@ -29,7 +29,7 @@ export interface Report {
   kept: string[];
 }
 
-/** Copies the quickstart into a folder. Adds to existing files and never overwrites. */
+/** Copies a template into a folder. Adds to existing files and never overwrites. */
 export function copyTemplate(project: string, values: Values): Report {
   const report: Report = { created: [], added: [], kept: [] };
   const { [PACKAGE_JSON]: packageJson = "", ...files } = filesFor(project, values);

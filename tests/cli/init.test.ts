@@ -115,11 +115,14 @@ describe("kit init", () => {
     expect(dangling.stderr).toMatch(/^kit: \S+dangling is a symbolic link, .*[^.]\.\n$/);
   });
 
-  it("makes a project that type-checks against kit's own types", async () => {
-    const project = createProject();
-    await runKit(project, ["init"]);
-    expect(typecheck(project)).toBe("");
-  });
+  it.each([[[]], [["--template", "finetune"]]])(
+    "makes a project that type-checks against kit's own types %j",
+    async (args) => {
+      const project = createProject();
+      await runKit(project, ["init", ...args]);
+      expect(typecheck(project)).toBe("");
+    },
+  );
 
   it.each([
     ["what tsc --init writes", NODENEXT],

@@ -1,0 +1,53 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { saveModel } from "../engines/checkpoint/checkpoint.ts";
+import { randomWeights } from "../engines/llama/weights.ts";
+import { STYLES, writeTokenizer } from "./engines/tokens/styles.ts";
+import { startHub } from "./hub/server.ts";
+import { runKit } from "./kit.ts";
+import { createProject } from "./project.ts";
+
+const MODEL = "HuggingFaceTB/SmolLM2-135M-Instruct";
+const STYLE = STYLES["SmolLM"]!;
+/** As SmolLM2's config, with smaller sizes. */
+const SHAPE = {
+  ...{ layers: 2, heads: 4, kvHeads: 2, width: 32, hidden: 64, context: 512 },
+  ...{ vocabulary: STYLE.size, tied: true },
+};
+
+test("the finetune template trains a model of the hub, whose adapter answers; without a network it says what to do", async () => {
+  const home = createProject();
+  const files = join(home, "model");
+  saveModel(files, randomWeights(SHAPE, 1), { shape: SHAPE, promptStyle: "message" });
+  writeTokenizer(files, STYLE);
+  const hub = await startHub({ [MODEL]: { files } });
+  onTestFinished(hub.close);
+  await runKit(home, ["init", "tickets", "--template", "finetune"]);
+  const project = join(home, "tickets");
+  expect(readFileSync(join(project, "package.json"), "utf8")).toContain(`"name": "tickets"`);
+
+  const offline = { HF_HOME: join(home, "none"), HF_ENDPOINT: "http://127.0.0.1:9" };
+  const failed = await runKit(project, ["start"], offline);
+  expect(failed.code).toBe(1);
+  expect(failed.stderr).toMatch(
+    /^failed: Cannot download HuggingFaceTB\/SmolLM2-135M-Instruct from 127\.0\.0\.1:9: .* Check the network, set HF_ENDPOINT to a mirror, or copy the model's folder here and name its path\./,
+  );
+
+  const env = { HF_HOME: join(home, "hf"), HF_ENDPOINT: hub.endpoint };
+  const { code, stdout } = await runKit(project, ["start"], env);
+  expect(code).toBe(0);
+  expect(stdout).toMatch(/^downloading HuggingFaceTB\/SmolLM2-135M-Instruct, [\d.]+ MB$/m);
+  expect(stdout.match(/^answer at step \d+: /gm)).toEqual(
+    [50, 100, 150].map((step) => `answer at step ${step}: `),
+  );
+  const losses = [...stdout.matchAll(/^step .* eval +([\d.]+)/gm)].map(([, loss]) => Number(loss));
+  expect(losses).toHaveLength(3);
+  expect(losses.at(-1)).toBeLessThan(losses[0]!);
+  const answer = await runKit(
+    project,
+    ["infer", "latest", "I paid twice for K-4711.", "--max-tokens", "4"],
+    env,
+  );
+  expect(answer).toMatchObject({ code: 0, stderr: "" });
+});
