@@ -1,6 +1,6 @@
 import { join, resolve } from "node:path";
 
-/** `scripts/bench.mjs` starts the bench in the repository's folder. */
+/** `scripts/runBench.mjs` starts the bench in the repository's folder. */
 export const ROOT = resolve(".");
 
 /** The command as it is built. */

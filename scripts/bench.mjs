@@ -1,23 +1,9 @@
-// `npm run bench`: sets up missing parts, bundles `bench/` (Node 20 can't run TypeScript) and runs it.
-import { readdirSync } from "node:fs";
+// `npm run bench`: sets up missing parts and runs it.
 import { join } from "node:path";
 import { findPrograms } from "./debian.mjs";
 import { ROOT, run, setUp } from "./setup.mjs";
 
 setUp();
 findPrograms();
-const { build } = await import("esbuild");
-const outdir = join(ROOT, "node_modules", ".cache", "kit", "bench");
-const programs = readdirSync(join(ROOT, "bench", "programs")).map((name) => `programs/${name}`);
-await build({
-  absWorkingDir: join(ROOT, "bench"),
-  entryPoints: ["main.ts", ...programs],
-  outdir,
-  outbase: ".",
-  bundle: true,
-  format: "esm",
-  platform: "node",
-  target: "node20.19",
-  packages: "external",
-});
-process.exitCode = run(process.execPath, join(outdir, "main.js"), ...process.argv.slice(2));
+const script = join(ROOT, "scripts", "runBench.mjs");
+process.exitCode = run(process.execPath, script, ...process.argv.slice(2));

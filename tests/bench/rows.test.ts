@@ -4,7 +4,7 @@ import { fileURLToPath } from "node:url";
 import { expect, it, onTestFinished } from "vitest";
 import { ROWS } from "../../bench/rows.ts";
 
-const SCRIPT = fileURLToPath(new URL("../../scripts/bench.mjs", import.meta.url));
+const SCRIPT = fileURLToPath(new URL("../../scripts/runBench.mjs", import.meta.url));
 const LIMIT_MS = 180_000;
 
 it("every row of the benchmark works and reports a number", { timeout: LIMIT_MS }, async () => {

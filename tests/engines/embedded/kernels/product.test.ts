@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { type Call, type Team, difference, numbers, team, THREADS } from "./team.ts";
+import { type Call, type Team, bytesOf, difference, numbers, team, THREADS } from "./team.ts";
 
 const AWKWARD = [1, 3, 4, 5, 63, 64, 65];
 const SHARE = 12;
@@ -51,10 +51,6 @@ function calls(
   ];
 }
 
-function bytesOf(view: Float32Array): string {
-  return Buffer.from(Float32Array.from(view).buffer).toString("base64");
-}
-
 test.each(Object.keys(KINDS) as (keyof typeof KINDS)[])(
   "%s is that of a plain loop at awkward sizes, and the same to the bit on any threads",
   (kind) => {
@@ -103,8 +99,8 @@ function fuzzCase(t: Team, seed: number) {
 }
 
 test("products of forty random shapes, with what is added and a factor, are those of a plain loop", () => {
+  const t = team();
   for (let seed = 0; seed < 40; seed++) {
-    const t = team();
     const { product, x, y, added, c, alpha, calls } = fuzzCase(t, seed);
     t.run(1 + (seed % 3), calls);
     const expected = plain(product, x.view, y.view, added.view, alpha);

@@ -56,6 +56,11 @@ export function numbers(count: number, seed: number): Float32Array<ArrayBuffer> 
   });
 }
 
+/** For comparisons to the bit. */
+export function bytesOf(view: Float32Array): string {
+  return Buffer.from(Float32Array.from(view).buffer).toString("base64");
+}
+
 /** The greatest difference of two arrays of one length. */
 export function difference(a: ArrayLike<number>, b: ArrayLike<number>): number {
   let most = a.length === b.length ? 0 : Infinity;
