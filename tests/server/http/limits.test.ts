@@ -112,8 +112,11 @@ test("a client that stops reading makes room for another", async () => {
 });
 
 test("a run that prints nothing for long keeps its readers", async () => {
-  const { project, url } = await startWithRun(QUIET, { stalledMs: 100, idleMs: 100 });
-  const body = readBody(await fetch(`${url}api/train`, { method: "POST" }));
+  // Launched by another server: on a busy machine a launch takes longer than these limits.
+  const { project, url: launched } = await startWithRun(QUIET, {});
+  await (await fetch(`${launched}api/train`, { method: "POST" })).body?.cancel();
+  const { url } = await startServer({ project, limits: { stalledMs: 100, idleMs: 100 } });
+  const body = readBody(await fetch(`${url}api/train`));
   await new Promise((resolve) => setTimeout(resolve, 400));
   openGate(project, "end");
   expect(String(await body.all())).toBe("done");
