@@ -13,6 +13,7 @@ import { addInit } from "./usage/init.ts";
 import { addJobs } from "./usage/jobs.ts";
 import { addManifest } from "./usage/manifest.ts";
 import { addModels } from "./usage/models.ts";
+import { addPython } from "./usage/python.ts";
 import { addStart } from "./usage/start.ts";
 import { addUi } from "./usage/ui.ts";
 
@@ -42,6 +43,7 @@ for (const add of [
   addJobs,
   addInfer,
   addModels,
+  addPython,
   addManifest,
 ]) {
   add(program);

@@ -36,6 +36,7 @@ it("the package holds the files that it needs to run, and nothing else", () => {
     /^dist\/[\w/-]+\.(js|d\.ts)$/.test(path) ||
     /^dist\/engines\/embedded\/kernels\/(plain|relaxed)\.wasm$/.test(path) ||
     /^dist\/engines\/python\/(run|kit_engine\/\w+)\.py$/.test(path) ||
+    path === "dist/engines/python/requirements.txt" ||
     /^dist\/page\/(index\.html|assets\/[\w.-]+)$/.test(path) ||
     /^templates\/quickstart\//.test(path) ||
     /^docs\/[\w-]+\.(md|json)$/.test(path) ||

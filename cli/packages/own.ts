@@ -13,6 +13,7 @@ export const PACKAGE = {
   page: join(root, "dist", "page"),
   sdk: join(root, "dist", "sdk", "index.js"),
   engines: join(root, "dist", "sdk", "engines.js"),
+  pythonLock: join(root, "dist", "engines", "python", "requirements.txt"),
   templates: join(root, "templates"),
   /** The running script, for subprocesses. */
   cli: fileURLToPath(new URL("../kit.js", import.meta.url)),

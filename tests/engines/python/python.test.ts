@@ -1,15 +1,17 @@
 import { spawn } from "node:child_process";
-import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
+import { python } from "kit/engines";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from "vitest";
 import type { Engine } from "../../../protocol/engine.ts";
 import type { EngineEvent } from "../../../protocol/event.ts";
 import type { AskedConfig } from "../../../protocol/trainConfig.ts";
 import { createEmbeddedEngine } from "../embedded/built.ts";
 import { jsonl } from "../embedded/scratch.ts";
+import { createTinyTrainer, enterProject, readEvents } from "../../sdk/project.ts";
 import { startHub } from "../../hub/server.ts";
 import { describeEngine } from "../contract.ts";
 import {
@@ -154,6 +156,28 @@ describe.runIf(hasPython)("with Python", () => {
       await loaded.close();
       return answers;
     }
+  });
+
+  it("is a trainer's engine by one line, and answers in its callbacks while it trains", async () => {
+    const project = enterProject();
+    const tokens: number[] = [];
+    const trainer = createTinyTrainer({
+      engine: python({ path: warm.path, env: ENV }),
+      model: { layers: 1, heads: 2, width: 8, context: 32 },
+      callbacks: {
+        onCheckpoint: async ({ infer }) => {
+          tokens.push((await infer({ prompt: "1", maxTokens: 3 })).tokens);
+        },
+      },
+    });
+    const { job, artifacts } = await trainer.wait();
+    expect(job.status).toBe("completed");
+    expect(tokens).toHaveLength(2);
+    expect(artifacts.map(({ step }) => step)).toEqual([2, 4]);
+    const names = readEvents(project, job.id).map(({ event }) => event);
+    expect([names[0], names.at(-1)]).toEqual(["training.started", "training.completed"]);
+    const left = artifacts.flatMap(({ directory }) => readdirSync(directory));
+    expect(left).not.toContain("optimizer.pt");
   });
 
   it("trains any causal model of the hub, and answers from its adapter", async () => {

@@ -1,0 +1,59 @@
+import { chmodSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { runKit } from "../kit.ts";
+import { createProject } from "../project.ts";
+
+/** A folder for the PATH, of programs that write down how they are called; a venv gets its Python. */
+function createPrograms(project: string, ...names: string[]): string {
+  const bin = join(project, "bin");
+  mkdirSync(bin);
+  for (const name of names) {
+    const program = join(bin, name);
+    const record = `echo "${name} $*" >> "${join(project, "calls")}"`;
+    const environment = `if [ "$1 $2" = "-m venv" ]; then /bin/mkdir -p "$3/bin"; /bin/cp "$0" "$3/bin/python"; fi`;
+    writeFileSync(program, `#!/bin/sh\n${record}\n${environment}\n`);
+    chmodSync(program, 0o755);
+  }
+  return bin;
+}
+
+/** The calls that `kit python install` makes, without its tries whether a program is there. */
+async function callsWith(...names: string[]): Promise<string[]> {
+  const project = createProject({});
+  const PATH = createPrograms(project, ...names);
+  const { code, stdout } = await runKit(project, ["python", "install"], { PATH });
+  expect([code, stdout]).toEqual([0, expect.stringContaining("which engine: python() uses")]);
+  const calls = readFileSync(join(project, "calls"), "utf8").trim().split("\n");
+  return calls
+    .filter((call) => !/ (--version|-c) ?/.test(call))
+    .map((call) => call.replaceAll(project, "").replace(/\S+(?=requirements\.txt)/, ""));
+}
+
+const LOCKED = "--require-hashes --no-deps --requirement requirements.txt";
+
+test("kit python install makes .kit/python by venv and pip, with a lock for all but torch", async () => {
+  expect(await callsWith("python3")).toEqual([
+    "python3 -m venv /.kit/python",
+    `python3 -m pip install ${LOCKED}`,
+    "python3 -m pip install torch==2.13.0",
+  ]);
+});
+
+test("or by uv, where it is there", async () => {
+  const into = "uv pip install --python /.kit/python/bin/python";
+  expect(await callsWith("python3", "uv")).toEqual([
+    "uv venv --allow-existing --python >=3.10 /.kit/python",
+    `${into} ${LOCKED}`,
+    `${into} --torch-backend=auto torch==2.13.0`,
+  ]);
+});
+
+test("without a Python, it says what to install", async () => {
+  const project = createProject({});
+  const { code, stderr } = await runKit(project, ["python", "install"], { PATH: project });
+  expect([code, stderr]).toEqual([
+    1,
+    "kit: There is no Python 3.10 or newer on the PATH. Install one with its venv module, or uv.\n",
+  ]);
+});
