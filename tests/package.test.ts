@@ -38,7 +38,7 @@ it("the package holds the files that it needs to run, and nothing else", () => {
     /^dist\/engines\/python\/(run|kit_engine\/\w+)\.py$/.test(path) ||
     path === "dist/engines/python/requirements.txt" ||
     /^dist\/page\/(index\.html|assets\/[\w.-]+)$/.test(path) ||
-    /^templates\/quickstart\//.test(path) ||
+    /^templates\/(quickstart|finetune)\//.test(path) ||
     /^docs\/[\w-]+\.(md|json)$/.test(path) ||
     /^(README|CHANGELOG|CONTRIBUTING|SECURITY)\.md$/.test(path) ||
     ["package.json", "LICENSE"].includes(path);
