@@ -8,7 +8,15 @@ sys.path.insert(0, sys.argv[1])
 from kit_engine.errors import KitError
 from kit_engine.masks import Tokens, tokens_of
 from kit_engine.rows import row_of
-from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers, trainers
+from tokenizers import (
+    AddedToken,
+    Tokenizer,
+    decoders,
+    models,
+    pre_tokenizers,
+    processors,
+    trainers,
+)
 from transformers import PreTrainedTokenizerFast
 
 CHATML = (
@@ -43,6 +51,8 @@ def tokenizer_of(end: str, template: str | None) -> PreTrainedTokenizerFast:
     tokenizer = Tokenizer(models.BPE())
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     tokenizer.decoder = decoders.ByteLevel()
+    # As Llama 3's: white space has no width in the offsets.
+    tokenizer.post_processor = processors.ByteLevel(trim_offsets=True)
     trainer = trainers.BpeTrainer(
         vocab_size=320,
         initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
