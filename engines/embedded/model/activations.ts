@@ -3,7 +3,11 @@ import type { Arena } from "../kernels/arena.ts";
 import type { Address } from "../kernels/kernels.ts";
 import { type MapName, MAPS } from "./weightPlan.ts";
 
-/** Activations that a block's forward pass saves for its backward pass; n = rows · length. */
+/**
+ * Activations that a block's forward pass saves for its backward pass; n = rows · length. Where they
+ * do not fit, the first blocks share them but for their inputs, and the backward pass computes them
+ * again.
+ */
 export interface BlockActivations {
   /** Input [n, width]. */
   x: Address;
@@ -40,6 +44,8 @@ export interface HeadNormActivations {
 export interface Activations {
   rows: number;
   length: number;
+  /** So many blocks, the first, share theirs. */
+  recomputed: number;
   blocks: BlockActivations[];
   /** After the last block [n, width], normalized, and what it was divided by. */
   x: Address;
@@ -81,10 +87,18 @@ export interface Backlog {
 /** Numbers of logits at a time, at most: 64 MiB. */
 const MOST_LOGITS = 2 ** 24;
 
+interface ActivationSizes {
+  rows: number;
+  length: number;
+  /** Of each update of a block. */
+  ranks: Record<MapName, number[]>;
+  recomputed: number;
+}
+
 export function planActivations(
   arena: Arena,
   d: Dimensions,
-  { rows, length, ranks }: { rows: number; length: number; ranks: Record<MapName, number[]> },
+  { rows, length, ranks, recomputed }: ActivationSizes,
 ): Activations {
   const n = rows * length;
   const words = (count: number) => arena.words("activations", count);
@@ -97,23 +111,26 @@ export function planActivations(
     x: words(n * (d.heads + d.kvHeads) * d.size),
     inverse: { q: words(n * d.heads), k: words(n * d.kvHeads) },
   });
+  const block = (): Omit<BlockActivations, "x"> => ({
+    h1: words(n * d.width),
+    inverse1: words(n),
+    qkv: words(n * qkvWidth(d)),
+    headNorms: d.headNorms ? headNorms() : undefined,
+    shares: words(rows * d.heads * length * length),
+    mixed: words(n * d.heads * d.size),
+    x1: words(n * d.width),
+    h2: words(n * d.width),
+    inverse2: words(n),
+    gateUp: words(n * 2 * d.hidden),
+    inner: words(n * d.hidden),
+    reduced: reduced(),
+  });
+  const shared = recomputed > 0 ? block() : undefined;
   return {
-    rows,
-    length,
-    blocks: Array.from({ length: d.layers }, () => ({
+    ...{ rows, length, recomputed },
+    blocks: Array.from({ length: d.layers }, (_, layer) => ({
       x: words(n * d.width),
-      h1: words(n * d.width),
-      inverse1: words(n),
-      qkv: words(n * qkvWidth(d)),
-      headNorms: d.headNorms ? headNorms() : undefined,
-      shares: words(rows * d.heads * length * length),
-      mixed: words(n * d.heads * d.size),
-      x1: words(n * d.width),
-      h2: words(n * d.width),
-      inverse2: words(n),
-      gateUp: words(n * 2 * d.hidden),
-      inner: words(n * d.hidden),
-      reduced: reduced(),
+      ...(shared && layer < recomputed ? shared : block()),
     })),
     x: words(n * d.width),
     h: words(n * d.width),

@@ -8,8 +8,13 @@ import { type ModelPlan, blockMaps, rowsAt } from "./model.ts";
 /**
  * The loss and the way back, for all threads alike, after `createForward`'s pass: the gradients of
  * what is trained, in place of those of before or added to them, and each position's loss.
+ * @param again each block's forward pass
  */
-export function createBackward(thread: Thread, plan: ModelPlan): (adds: boolean) => void {
+export function createBackward(
+  thread: Thread,
+  plan: ModelPlan,
+  again: readonly (() => void)[],
+): (adds: boolean) => void {
   const { kernels } = thread;
   const { meet } = kernels;
   const { dimensions: d, weights, gradients, activations: acts, backlog: back } = plan;
@@ -40,6 +45,7 @@ export function createBackward(thread: Thread, plan: ModelPlan): (adds: boolean)
     const [h1, h2] = [rowsAt(a.h1, d.width), rowsAt(a.h2, d.width)];
     const [mixed, inner] = [rowsAt(a.mixed, mixedRow), rowsAt(a.inner, d.hidden)];
     return (adds: boolean) => {
+      if (layer < acts.recomputed) again[layer]?.();
       linearBack(maps.down, inner, dx, dinner, back.dreduced, adds);
       meet();
       kernels.swigluBack(n, d.hidden, a.gateUp, back.dinner, back.dgateUp);

@@ -4,11 +4,17 @@ import { createHeadNorms } from "./headNorms.ts";
 import { createLinear } from "./linear.ts";
 import { type ModelPlan, blockMaps, rowsAt } from "./model.ts";
 
+export interface Forward {
+  forward: () => void;
+  /** Each block's part, from its input to the next one's. */
+  blocks: (() => void)[];
+}
+
 /**
  * The forward pass up to the final norm, for all threads alike: Llama's blocks, each
  * x1 = x + attention(norm(x)), then x1 + down(swiglu(gateUp(norm(x1)))).
  */
-export function createForward(thread: Thread, plan: ModelPlan): () => void {
+export function createForward(thread: Thread, plan: ModelPlan): Forward {
   const { kernels } = thread;
   const { meet } = kernels;
   const { dimensions: d, weights, activations: acts } = plan;
@@ -48,12 +54,14 @@ export function createForward(thread: Thread, plan: ModelPlan): () => void {
     };
   });
 
-  return function forward() {
+  function forward() {
     const first = acts.blocks[0]?.x ?? acts.x;
     const { at, half } = weights.embedding;
     kernels.embed(n, d.width, acts.tokens, at, half ? 1 : 0, first);
     meet();
     for (const block of blocks) block();
     kernels.norm(n, d.width, acts.x, weights.finalNorm, acts.h, acts.inverse, d.epsilon);
-  };
+  }
+
+  return { forward, blocks };
 }

@@ -54,8 +54,10 @@ export function train(
   const resumed = readResumed(resumeFrom, shape, lora);
   const { weights, moments } = resumed.state ?? {};
   if (resumeFrom !== undefined && !moments) onNote?.(noOptimizer(resumeFrom));
-  const initial = initialWeights(config, start, base, { ...notes, resumed: weights });
-  const learner = createLearner(...initial, plan, { moments, invite });
+  const learner = createLearner(
+    ...initialWeights(config, start, base, { ...notes, resumed: weights }),
+    ...([plan, { moments, invite }] as const),
+  );
   const epochsAt = (step: number) => (step * rowsPerStep(config)) / training.examples.length;
   const { logs } = resumed;
   const progress = createStepLog(resumed.losses);

@@ -21,6 +21,11 @@ export interface TrainingSizes {
   lora: LoraConfig | undefined;
   threads: number;
   options: Pick<TrainConfig, "weightDecay" | "maxGradNorm">;
+  /**
+   * Blocks whose activations are computed again, not kept; a count. Default: as many as it takes for
+   * the memory to stay moderate.
+   */
+  recomputed?: number;
 }
 
 export interface TrainingPlan {
@@ -39,10 +44,26 @@ export interface TrainingPlan {
 
 const NUMBERS_BYTES = 3 * 8;
 
-const ADVICE = "Lower batchSize, maxLength or the model's width or layers";
+const ADVICE = "Lower batchSize, maxLength or the model's size, or use engine: python()";
 
 /** @throws KitError `OUT_OF_MEMORY` for what does not fit */
 export function planTraining(sizes: TrainingSizes): TrainingPlan {
+  const { layers } = sizes.shape;
+  if (sizes.recomputed !== undefined) return planWith(sizes);
+  const least = planWith({ ...sizes, recomputed: layers });
+  const ofTwo = (recomputed: number) =>
+    planWith({ ...sizes, shape: { ...sizes.shape, layers: 2 }, recomputed }).arena.sizes().all;
+  const perBlock = ofTwo(0) - ofTwo(2);
+  const kept = Math.max(0, Math.floor((MODERATE_BYTES - least.arena.sizes().all) / perBlock));
+  if (kept === 0) return least;
+  // The room that the others share is another block's own, if there are none.
+  return planWith({ ...sizes, recomputed: kept >= layers - 1 ? 0 : layers - kept });
+}
+
+/** With this much, a process takes some 1.5 GiB. */
+const MODERATE_BYTES = 1.15 * 2 ** 30;
+
+function planWith(sizes: TrainingSizes): TrainingPlan {
   const { layers } = sizes.shape;
   return planArena(layers, (arena, layers) => placeTraining(arena, sizes, layers), ADVICE);
 }
@@ -69,7 +90,10 @@ function placeTraining(arena: Arena, sizes: TrainingSizes, layers: number) {
       adapter,
       adapterGradients,
       adapterScale: lora ? lora.alpha / lora.r : 1,
-      activations: planActivations(arena, d, { rows, length, ranks: ranksOf(lora) }),
+      activations: planActivations(arena, d, {
+        ...{ rows, length, ranks: ranksOf(lora) },
+        recomputed: sizes.recomputed ?? 0,
+      }),
       backlog: planBacklog(arena, d, { rows, length, rank: lora?.r ?? 0, threads }),
     },
     trained: {

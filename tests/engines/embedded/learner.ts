@@ -21,6 +21,7 @@ interface Sizes {
   length: number;
   lora?: LoraConfig;
   adapter?: Weights;
+  recomputed?: number;
   /** Default: the tiny model that has these weights. */
   shape?: LlamaShape;
 }
@@ -34,9 +35,12 @@ export function learnerOf(weights: StoredWeights, sizes: Sizes): learning.Learne
 
 /** The memory of that training. */
 export function planOf(weights: StoredWeights, sizes: Sizes): planning.TrainingPlan {
-  const { rows, length, lora, shape = shapeOf(weights) } = sizes;
+  const { rows, length, lora, shape = shapeOf(weights), recomputed } = sizes;
   const model = { shape, bfloat16: bfloat16Of(weights) };
-  return planTraining({ ...model, rows, length, lora, threads: 1, options: OPTIONS });
+  return planTraining({
+    ...{ ...model, rows, length, lora, ...(recomputed !== undefined && { recomputed }) },
+    ...{ threads: 1, options: OPTIONS },
+  });
 }
 
 /** Starts reading with a tiny model. */

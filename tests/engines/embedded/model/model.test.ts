@@ -87,6 +87,24 @@ describe.each(SHAPES)("of the whole model, %s,", (_, shape) => {
 });
 
 test.each(SHAPES)(
+  "activations that are computed again give the same to the bit: %s",
+  (_, shape) => {
+    const base = tinyWeights(1, shape);
+    const adapter = randomAdapter(LORA, shape, 3);
+    for (const { data } of Object.values(adapter)) data.set(direction(data.length, "start"));
+    for (const lora of [undefined, LORA]) {
+      const [kept, again] = [false, true].map((recomputes) => {
+        const sizes = { ...SIZES, shape, recomputes };
+        return learnerOf(base, lora ? { ...sizes, lora, adapter } : sizes).gradients(
+          tinyBatch(ROWS, LENGTH),
+        );
+      });
+      expect(again).toEqual(kept);
+    }
+  },
+);
+
+test.each(SHAPES)(
   "gradients of an adapter agree with the same differences, and its base has none: %s",
   (_, shape) => {
     const adapter = randomAdapter(LORA, shape, 3);

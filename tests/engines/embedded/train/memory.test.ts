@@ -108,7 +108,7 @@ function tooLarge(parts: string, advice: string): RegExp {
   );
 }
 
-const ADVICE = "Lower batchSize, maxLength or the model's width or layers";
+const ADVICE = "Lower batchSize, maxLength or the model's size, or use engine: python\\(\\)";
 
 test("a training that does not fit in 4 GiB is one sentence with the sizes and what to lower", () => {
   expect(() => planOf(LARGE, 16, 2048)).toThrow(
@@ -148,6 +148,17 @@ test("so is a model of a billion layers, without listing them", () => {
     /^The model needs \d+\.\d\d GiB/,
   );
   expect(process.memoryUsage().rss - before).toBeLessThan(2 ** 26);
+});
+
+test("activations are computed again as far as the memory would be more than moderate", () => {
+  const of = (rows: number) => planOf(LARGE, rows, 2048, LORA);
+  expect(planOf(LARGE, 1, 256, LORA).sizes.recomputed).toBe(0);
+  const plan = of(1);
+  expect(plan.sizes.recomputed).toBeGreaterThan(0);
+  expect(plan.sizes.recomputed).toBeLessThan(LARGE.layers);
+  expect(plan.arena.sizes().all).toBeLessThan(1.2 * 2 ** 30);
+  expect(of(3).sizes.recomputed).toBe(LARGE.layers);
+  expect(() => of(16)).toThrow(tooLarge(".*", ADVICE));
 });
 
 test("what the first two layers foretell is what all of them take", () => {
