@@ -50,8 +50,20 @@ export function createEventLines(options: EventLinesOptions) {
       ...(tokens === undefined ? {} : { tokens: formatCount(tokens) }),
       steps: `${formatCount(maxSteps)} with ${formatCounted(rowsPerStep(config), "row")} each`,
       ...(epochs === undefined ? {} : { passes: `${formatCount(epochs)} over the data` }),
+      ...takenDefaults(data),
     });
     return [started, ...lostRows(data)].join("\n");
+  }
+
+  /** What depends on the model: that of a pretrained one. */
+  function takenDefaults({ maxLength }: EventData["training.started"]): Record<string, string> {
+    const { model, learningRate } = config;
+    const isPretrained = typeof model === "string" && !model.startsWith("kit/");
+    if (!isPretrained) return {};
+    return {
+      "row length": `up to ${formatCount(maxLength ?? 0)} tokens`,
+      "learning rate": String(learningRate),
+    };
   }
 
   function logLine(data: EventData["training.log"]): string {

@@ -1,8 +1,10 @@
 import {
   type AskedConfig,
+  type AskedLora,
   type EngineSettings,
   type TrainConfig,
   type TrainingArguments,
+  ALL_LINEAR,
   isModelPath,
 } from "../protocol/trainConfig.ts";
 import { parseHubName } from "./hub/hubName.ts";
@@ -28,23 +30,23 @@ const PRESET: TrainingArguments = {
 };
 
 /**
- * A pretrained model forgets unless its steps are small: `TrainingArguments`' rate for a whole
- * checkpoint, and more for an adapter, which is small and starts at 0.
+ * A pretrained model forgets unless its steps are small; an adapter is small itself and starts at 0.
+ * It is larger, and its rows are longer, so that fewer of them fit in memory.
  */
 const ARGUMENTS: Record<Kind, TrainingArguments> = {
   preset: PRESET,
-  pretrained: { ...PRESET, learningRate: 5e-5 },
-  lora: { ...PRESET, learningRate: 2e-4 },
+  pretrained: { ...PRESET, batchSize: 4, learningRate: 2e-5 },
+  lora: { ...PRESET, batchSize: 4, learningRate: 2e-4 },
 };
 
 /**
  * The config with every default filled in; the same on every engine. Pure.
- * @param targetModules what `lora` adapts by default; none on an engine without adapters
+ * @param targets what `lora` adapts by default, and as `"all-linear"`; none on an engine without adapters
  */
 export function withDefaults(
   asked: AskedConfig,
   engine: EngineSettings,
-  targetModules: readonly string[] = [],
+  targets: Targets = { usual: [], all: [] },
 ): TrainConfig {
   const { model = MODEL, dataset, lora, maxLength, numTrainEpochs } = asked;
   const { maxSteps = numTrainEpochs === undefined ? MAX_STEPS : undefined } = asked;
@@ -60,10 +62,20 @@ export function withDefaults(
     evalDataset,
     evalSplit,
     evalSteps,
-    lora: lora && { targetModules: [...targetModules], ...lora },
+    lora: lora && { ...lora, targetModules: targetsOf(lora, targets) },
     maxLength,
     // An option that is missing here would be accepted and lost.
   } satisfies Record<keyof AskedConfig | keyof TrainConfig, unknown>;
+}
+
+interface Targets {
+  usual: readonly string[];
+  all: readonly string[];
+}
+
+function targetsOf({ targetModules }: AskedLora, { usual, all }: Targets): string[] {
+  const isAll = targetModules === ALL_LINEAR || targetModules?.[0] === ALL_LINEAR;
+  return isAll ? [...all] : [...(targetModules ?? usual)];
 }
 
 /** Whatever `lora` says, a model with random weights has nothing to forget. */

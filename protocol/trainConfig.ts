@@ -34,14 +34,14 @@ export type SchedulerType = "cosine" | "linear" | "constant";
 
 /** How to train, by the names of Hugging Face's `TrainingArguments`. */
 export interface TrainingArguments {
-  /** Rows that are learned from at once. Default 32. */
+  /** Rows that are learned from at once. Default 32; for a pretrained model 4. */
   batchSize: number;
   /**
    * Batches of an optimizer step, whose gradients are added up: a step of 2 × 16 rows is one of
    * 1 × 32 in half the memory. Default 1.
    */
   gradientAccumulationSteps: number;
-  /** Peak of the schedule. Default 0.004. For a checkpoint 0.00005, for an adapter of one 0.0002. */
+  /** Peak of the schedule. Default 0.004. For a checkpoint 0.00002, for an adapter of one 0.0002. */
   learningRate: number;
   /** After a linear warm-up. Default `"cosine"`. */
   lrSchedulerType: SchedulerType;
@@ -57,6 +57,14 @@ export interface TrainingArguments {
   saveSteps: number;
   /** Decides the initial weights and the order of the rows: the same seed, the same losses. Default 42. */
   seed: number;
+}
+
+/** Stands for every linear map of the model but its head, as in PEFT. */
+export const ALL_LINEAR = "all-linear";
+
+export interface AskedLora extends Omit<LoraConfig, "targetModules"> {
+  /** Default: those that the engine takes. */
+  targetModules?: typeof ALL_LINEAR | string[];
 }
 
 /** A training as the project asks for it. The engine fills in the defaults. */
@@ -75,8 +83,8 @@ export interface AskedConfig extends Partial<TrainingArguments> {
   /** Steps between two evaluations; the last step is always evaluated. Default: `saveSteps`. */
   evalSteps?: number;
   /** Trains an adapter and leaves the model as it is. Default: the whole model is trained. */
-  lora?: Omit<LoraConfig, "targetModules"> & Partial<LoraConfig>;
-  /** Longest row in tokens; a longer one is cut. Default: the model's context. */
+  lora?: AskedLora;
+  /** Longest row in tokens; a longer one is cut. Default: the model's context; of a pretrained model at most 1,024. */
   maxLength?: number;
 }
 

@@ -19,8 +19,11 @@ type OtherText = string & Record<never, never>;
 
 /** Low-rank adaptation, with PEFT's names: the base model is frozen, an adapter is trained. */
 export interface LoraOptions extends Omit<LoraConfig, "targetModules"> {
-  /** Names that the engine knows, here Llama's projections. Default `["q_proj", "v_proj"]`. */
-  targetModules?: (Projection | OtherText)[];
+  /**
+   * Names that the engine knows, here Llama's projections, or `"all-linear"` for all of them.
+   * Default `["q_proj", "v_proj"]`.
+   */
+  targetModules?: "all-linear" | (Projection | OtherText)[];
 }
 
 /** The options of `createTrainer`. Names follow Hugging Face's `TrainingArguments`. */

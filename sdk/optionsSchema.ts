@@ -76,11 +76,15 @@ const dataset = v.strictObject(
   '{ type: "jsonl", path }',
 );
 
+const TARGETS = 'a list of names, or "all-linear"';
+const targetNames = v.array(v.string("a string"), TARGETS);
+const allLinear = v.literal("all-linear", TARGETS);
+
 const lora = v.strictObject(
   {
     r: wholeNumber(1),
     alpha: positive(),
-    targetModules: v.optional(v.array(v.string("a string"), "a list of names")),
+    targetModules: v.optional(v.lazy((input) => (Array.isArray(input) ? targetNames : allLinear))),
   } satisfies Record<keyof LoraConfig, v.GenericSchema>,
   "{ r, alpha, targetModules? }",
 );

@@ -1,12 +1,19 @@
 import { KitError } from "../../protocol/error.ts";
 
+/** Rows of a pretrained model are longer only if asked for: its context may be 100 times as long. */
+const MOST_BY_DEFAULT = 1024;
+
 /**
  * The longest row that a training accepts, in tokens.
- * @param maxLength as asked for; null means the model's context
+ * @param maxLength as asked for; undefined means the model's context, of a pretrained one at most 1,024
  * @throws KitError `CONFIG_INVALID` when it exceeds the context
  */
-export function rowLimit(maxLength: number | undefined, context: number): number {
-  if (maxLength === undefined) return context;
+export function rowLimit(
+  maxLength: number | undefined,
+  context: number,
+  isPretrained = false,
+): number {
+  if (maxLength === undefined) return isPretrained ? Math.min(context, MOST_BY_DEFAULT) : context;
   if (maxLength <= context) return maxLength;
   throw new KitError(
     "CONFIG_INVALID",

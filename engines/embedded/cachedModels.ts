@@ -8,12 +8,12 @@ import { hubSettings } from "../hub/hubSettings.ts";
 import { parseHubName } from "../hub/hubName.ts";
 import { CONFIG_FILE, weightFiles } from "../hub/modelFiles.ts";
 import { type Snapshot, listSnapshots } from "../hub/snapshots.ts";
-import { TARGET_MODULES } from "../llama/adapter.ts";
+import { TARGETS } from "../llama/adapter.ts";
 import { weightCounts } from "../llama/weights.ts";
 import { assertFits } from "./leastTraining.ts";
 
 /** The least that is trained of a model. */
-const ADAPTER = { r: 8, alpha: 16, targetModules: [...TARGET_MODULES] };
+const ADAPTER = { r: 8, alpha: 16, targetModules: [...TARGETS.usual] };
 
 /** The models in the cache, by their names in alphabetical order. Reads no weights. */
 export function cachedModels(): { cache: string; models: CachedModel[] } {

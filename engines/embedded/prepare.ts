@@ -1,7 +1,7 @@
 import type { AskedConfig, TrainConfig } from "../../protocol/trainConfig.ts";
 import { rowLimit } from "../dataset/rowLimit.ts";
 import { withDefaults } from "../defaults.ts";
-import { TARGET_MODULES, assertTargets } from "../llama/adapter.ts";
+import { TARGETS, assertTargets } from "../llama/adapter.ts";
 import { availableSimd } from "./kernels/simd.ts";
 import { resolveModel } from "../llama/presets.ts";
 
@@ -11,7 +11,7 @@ import { resolveModel } from "../llama/presets.ts";
  */
 export function prepare(asked: AskedConfig): TrainConfig {
   const settings = { name: "embedded", simd: availableSimd() };
-  const config = withDefaults(asked, settings, TARGET_MODULES);
+  const config = withDefaults(asked, settings, TARGETS);
   const source = resolveModel(config.model);
   if (config.lora) assertTargets(config.lora.targetModules);
   if (source.kind === "shape") rowLimit(config.maxLength, source.shape.context);

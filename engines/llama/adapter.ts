@@ -5,8 +5,8 @@ import { createRandom } from "./random.ts";
 import { type StoredWeights, widened } from "./storedWeights.ts";
 import { type Projection, type Weights, PROJECTIONS, projectionName } from "./weights.ts";
 
-/** The default target modules: the query and the value, as in LoRA's paper. */
-export const TARGET_MODULES: readonly Projection[] = ["q_proj", "v_proj"];
+/** What an adapter adapts by default, the query and the value as in LoRA's paper, and at most. */
+export const TARGETS = { usual: ["q_proj", "v_proj"], all: Object.keys(PROJECTIONS) } as const;
 
 /**
  * @throws KitError `CONFIG_INVALID` naming a target that does not exist, and those that do

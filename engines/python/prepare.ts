@@ -1,8 +1,8 @@
 import type { PythonOptions } from "../../protocol/pythonOptions.ts";
-import type { AskedConfig, TrainConfig } from "../../protocol/trainConfig.ts";
+import { type AskedConfig, type TrainConfig, ALL_LINEAR } from "../../protocol/trainConfig.ts";
 import { rowLimit } from "../dataset/rowLimit.ts";
 import { withDefaults } from "../defaults.ts";
-import { TARGET_MODULES, assertTargets } from "../llama/adapter.ts";
+import { TARGETS, assertTargets } from "../llama/adapter.ts";
 import { resolveModel } from "../llama/presets.ts";
 
 /**
@@ -18,10 +18,11 @@ export function prepare(
     gradientCheckpointing,
     ...(bf16 !== undefined && { bf16 }),
   };
-  const config = withDefaults(asked, settings, TARGET_MODULES);
+  const config = withDefaults(asked, settings, { ...TARGETS, all: [ALL_LINEAR] });
   const source = resolveModel(config.model);
   if (source.kind !== "shape") return config;
   rowLimit(config.maxLength, source.shape.context);
-  if (config.lora) assertTargets(config.lora.targetModules);
+  const targets = config.lora?.targetModules ?? [ALL_LINEAR];
+  if (targets[0] !== ALL_LINEAR) assertTargets(targets);
   return config;
 }

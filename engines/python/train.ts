@@ -57,14 +57,16 @@ function eventOf(message: PythonMessage, job: PythonJob): EngineEvent | undefine
 }
 
 /** Adds the options that would keep the rows that are left out. */
-export function withAdvice<T extends object>(
+export function withAdvice<T extends { maxLength?: number | undefined }>(
   started: T,
   kept: KeptOut,
   { config: { model, maxLength } }: Pick<PythonJob, "config">,
 ): T & { keepLeftOut?: string } {
   const source = resolveModel(model);
   const shape = source.kind === "shape" ? source.shape : undefined;
-  const advice = keepLeftOut({ ...kept, maxLength, shape });
+  const limit = started.maxLength ?? kept.context;
+  const option = limit < kept.context ? limit : maxLength;
+  const advice = keepLeftOut({ ...kept, maxLength: option, shape });
   return advice === undefined ? started : { ...started, keepLeftOut: advice };
 }
 

@@ -109,7 +109,7 @@ export function describeEngine(name: string, createEngine: () => Engine): void {
       const rateOf = (model: AskedConfig["model"]) =>
         createEngine().prepare(asked({ model, learningRate: undefined })).learningRate;
       expect([SHAPE, "kit/small", "./base", "/base"].map(rateOf)).toEqual([
-        0.004, 0.004, 0.00005, 0.00005,
+        0.004, 0.004, 0.00002, 0.00002,
       ]);
     });
 

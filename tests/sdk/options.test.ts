@@ -110,9 +110,10 @@ describe("createTrainer's options", () => {
     const rateOf = (more: Partial<TrainerOptions>) =>
       checkOptions({ ...least, ...more }).config.learningRate;
     expect(rateOf({ lora })).toBe(0.004);
-    expect(rateOf({ model: "./base" })).toBe(0.00005);
+    expect(rateOf({ model: "./base" })).toBe(0.00002);
     expect(rateOf({ model: "./base", lora })).toBe(0.0002);
     expect(rateOf({ model: "./base", lora, learningRate: 0.01 })).toBe(0.01);
+    expect(checkOptions({ ...least, model: "./base" }).config.batchSize).toBe(4);
   });
 
   it("adapt the query and value projections when lora names no modules", () => {
@@ -122,6 +123,14 @@ describe("createTrainer's options", () => {
       alpha: 8,
       targetModules: ["q_proj", "v_proj"],
     });
+  });
+
+  it("adapt every projection for all-linear", () => {
+    const lora = { r: 4, alpha: 8, targetModules: "all-linear" } as const;
+    const { config } = checkOptions({ ...least, lora });
+    expect(resolveConfig(config, "/p").lora?.targetModules).toEqual([
+      ...["q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"],
+    ]);
   });
 
   it("take a model's path relative to the project", () => {

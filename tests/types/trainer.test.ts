@@ -74,7 +74,7 @@ const WRONG: [string, string, RegExp][] = [
   [
     "one target that is no list",
     trainer('lora: { r: 8, alpha: 1, targetModules: "q_proj" }'),
-    /^Type 'string' is not assignable to type '\(.*"q_proj".*\)\[\]'\.$/,
+    /^Type '"q_proj"' is not assignable to type '"all-linear" \| \(.*"q_proj".*\)\[\] \| undefined'\.$/,
   ],
   [
     "no name",

@@ -34,7 +34,7 @@ export function prepareTraining(
 ): Preparation {
   const start = findStartingPoint(source, config);
   const { shape, bfloat16, tokenizer } = start;
-  const maxLength = rowLimit(config.maxLength, shape.context);
+  const maxLength = rowLimit(config.maxLength, shape.context, start.source.kind !== "shape");
   const data = readTrainingData(config, maxLength, { tokenizer, onNote });
   const { training, evaluation } = data;
   const longest = Math.max(training.examples.longest, evaluation?.examples.longest ?? 0);
@@ -43,7 +43,7 @@ export function prepareTraining(
   const options = { weightDecay, maxGradNorm };
   const plan = planTraining({ shape, bfloat16, ...size, lora, threads, options });
   const steps = stepCount(config, training.examples.length);
-  const started = { ...reported(config, start, data), maxLength, maxSteps: steps };
+  const started = { ...reported(config, start, data, maxLength), maxLength, maxSteps: steps };
   const parameters = plan.trained.weights.reduce((sum, { count }) => sum + count, 0);
   const epochs = (steps * rowsPerStep(config)) / training.examples.length;
   return { start, data, size, plan, steps, started: { ...started, parameters, epochs } };
@@ -54,6 +54,7 @@ function reported(
   { maxLength }: TrainConfig,
   { source, shape }: StartingPoint,
   { dataset, fingerprint, training, evaluation }: TrainingData,
+  limit: number,
 ) {
   const { cut, leftOut, format } = dataset;
   return {
@@ -68,7 +69,7 @@ function reported(
     fingerprint,
     keepLeftOut: keepLeftOut({
       ...dataset,
-      maxLength,
+      maxLength: limit < shape.context ? limit : maxLength,
       context: shape.context,
       shape: source.kind === "shape" ? shape : undefined,
     }),

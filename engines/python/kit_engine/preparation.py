@@ -64,7 +64,7 @@ def prepare(job: dict[str, Any], channel: Channel) -> Preparation:
     source = Source(**job["model"])
     model_config = load_config(source)
     tokenizer = load_tokenizer(source)
-    limit = row_limit(config.get("maxLength"), context_of(model_config))
+    limit = row_limit(config, context_of(model_config))
     data = read_training_data(job, tokenizer, limit, channel.note)
     set_padding(tokenizer)
     set_prompt_style(tokenizer, data)
@@ -73,9 +73,16 @@ def prepare(job: dict[str, Any], channel: Channel) -> Preparation:
     return Preparation(config, device, source, model_config, tokenizer, data, limit, steps, hub)
 
 
-def row_limit(max_length: int | None, context: int) -> int:
+# Rows of a pretrained model are longer only if asked for: its context may be 100 times as long.
+MOST_BY_DEFAULT = 1024
+
+
+def row_limit(config: dict[str, Any], context: int) -> int:
+    max_length = config.get("maxLength")
     if max_length is None:
-        return context
+        model = config["model"]
+        is_pretrained = isinstance(model, str) and not model.startswith("kit/")
+        return min(context, MOST_BY_DEFAULT) if is_pretrained else context
     if max_length <= context:
         return max_length
     raise KitError(
