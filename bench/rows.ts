@@ -1,5 +1,6 @@
 import type { Row } from "./row.ts";
 import { infer, memory, train } from "./rows/engine.ts";
+import { engines } from "./rows/engines.ts";
 import { clients, latency } from "./rows/follow.ts";
 import { coldGrowth, coldList } from "./rows/coldList.ts";
 import { changedList, unchangedList } from "./rows/warmList.ts";
@@ -19,7 +20,7 @@ const JOBS_LIST = [coldList, changedList, unchangedList, coldGrowth];
 const STREAM = [replay, replayGrowth, latency, clients];
 const PAGE = [longJob, liveJob, manyJobs, flood, longJobGrowth, manyJobsGrowth];
 const WHOLE = [rest, pageSize, installSize];
-const ENGINE = [train, memory, infer, nanoStep, smallStep, gemm];
+const ENGINE = [train, memory, infer, nanoStep, smallStep, engines, gemm];
 
 /** The rows in the order in which they run and are shown. */
 export const ROWS: Row[] = [...START, ...JOBS_LIST, ...STREAM, ...PAGE, ...WHOLE, ...ENGINE].sort(
