@@ -71,6 +71,7 @@ export function withAdvice<T extends { maxLength?: number | undefined }>(
 }
 
 function describe({ python, executable, packages }: Hello, from: string): string {
-  const versions = Object.entries(packages).map(([name, version]) => `${name} ${version}`);
-  return `Python ${python}, ${versions.join(", ")} (${executable}, from ${from})`;
+  const versions = Object.entries({ Python: python, ...packages });
+  const named = versions.map(([name, version]) => `${name} ${version}`).join(", ");
+  return `${named} (${executable}, from ${from})`;
 }
