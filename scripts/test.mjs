@@ -8,7 +8,7 @@ import { STAMP } from "./pythonEnvironment.mjs";
 import { runAside, runVitest, setUp } from "./setup.mjs";
 
 /** On two idle cores. README.md says it, too. */
-const USUAL_MINUTES = 9;
+const USUAL_MINUTES = 6;
 
 /** What `npm run check` runs, by name. */
 const CHECKS = {
