@@ -3,8 +3,8 @@ import { reportError } from "./errors.ts";
 import { EXIT_CODE } from "./exitCode.ts";
 
 /**
- * Lets a command go on without its output, and fail at its end if that is lost, as on a full disk. A
- * closed pipe is no loss: `kit start | head` must not stop the run.
+ * Lets a command finish when its output can't be written, as on a full disk, and makes it exit with
+ * an error. Ignores EPIPE: `kit start | head` must not stop the run.
  */
 export function watchOutput(): void {
   let lost: NodeJS.ErrnoException | undefined;
@@ -13,7 +13,7 @@ export function watchOutput(): void {
   });
   process.stderr.on("error", () => undefined);
   process.on("exit", (code) => {
-    // Of a last write, whose event the exit was too early for.
+    // The process may exit before the last write's event.
     lost ??= process.stdout.errored ?? undefined;
     if (!lost || lost.code === "EPIPE") return;
     reportError(cannotWrite("write the output", lost));

@@ -11,7 +11,7 @@ export interface Question {
 /** How lines are read, and what stands in place of an answer. */
 export interface LineForm {
   read: (line: string) => Question;
-  /** For a blank line; undefined if it is no line at all. */
+  /** Output for a blank line. Undefined skips the line. */
   blank?: string;
   failed: (line: number, error: string) => string;
 }
@@ -55,7 +55,7 @@ function parse(line: string): Record<string, unknown> {
   } catch {
     throw invalid("not valid JSON");
   }
-  if (isRecord(row) && !Array.isArray(row)) return row;
+  if (isRecord(row)) return row;
   throw invalid("not a JSON object");
 }
 

@@ -22,8 +22,8 @@ export interface FileDownload extends HubRequest {
 }
 
 /**
- * Downloads a file, goes on after each cut, and checks its hash. It goes on from what is there, and
- * leaves it there when it rejects.
+ * Downloads a file and checks its hash. Resumes from the bytes on disk, also after each cut, and keeps
+ * them when it rejects.
  * @throws KitError `HUB_UNREACHABLE`, `HUB_INVALID`, `MODEL_REFUSED` or `MODEL_UNKNOWN`
  */
 export async function downloadFile(download: FileDownload): Promise<void> {

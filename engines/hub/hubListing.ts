@@ -65,7 +65,7 @@ function isSize(value: unknown): value is number {
   return Number.isSafeInteger(value) && Number(value) >= 0;
 }
 
-/** Undefined for what is not JSON, such as the page of a network's login. */
+/** Undefined when the answer is not JSON, such as a network's login page. */
 async function readJson({ parts }: HubAnswer): Promise<unknown> {
   const read: Uint8Array[] = [];
   let bytes = 0;
@@ -81,7 +81,7 @@ async function readJson({ parts }: HubAnswer): Promise<unknown> {
   }
 }
 
-/** The hub, or whoever answers in its place, says what cannot be. */
+/** For an answer that no hub gives: a login page, say, or a wrong size. */
 export function strange({ settings }: { settings: { endpoint: string } }, what: string): KitError {
   return new KitError(
     "HUB_INVALID",

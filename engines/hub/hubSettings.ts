@@ -25,7 +25,7 @@ const TIMEOUT_S = 10;
  * `HF_HUB_DISABLE_IMPLICIT_TOKEN`, `HF_HUB_OFFLINE`, `TRANSFORMERS_OFFLINE` and
  * `HF_HUB_DOWNLOAD_TIMEOUT`, and the token's file.
  * Source: huggingface.co/docs/huggingface_hub/package_reference/environment_variables.
- * @throws KitError `CONFIG_INVALID` for an `HF_ENDPOINT` that is no address
+ * @throws KitError `CONFIG_INVALID` when `HF_ENDPOINT` is not a URL
  */
 export function hubSettings(env: Environment = process.env): HubSettings {
   const folder = (name: string, otherwise: string) => expand(env[name] || otherwise, env);

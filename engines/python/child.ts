@@ -64,7 +64,7 @@ export function startChild(mode: Mode, { interpreter, env, job, onMessage }: Chi
       else reject(endedEarly(signal ?? undefined, code ?? 0));
     });
   });
-  // Whoever waits gets it.
+  // Those that await it handle the rejection.
   ended.catch(() => {});
   send(job);
 

@@ -18,9 +18,9 @@ type Files = Record<string, string | Uint8Array>;
 export interface HubRepo {
   /** The files of its first commit by their names, or the folder that has them. */
   files: Files | string;
-  /** The tokens of those who have accepted its licence; the others see what there is, and get none of it. */
+  /** Tokens that have accepted the licence. Others can list the files, but not download them. */
   gatedTo?: string[];
-  /** The tokens of those who may know of it. */
+  /** Tokens that may see the repository. */
   privateTo?: string[];
 }
 
@@ -125,7 +125,7 @@ export async function startHub(repos: Record<string, HubRepo> = {}): Promise<Hub
       return refuse(response, 401, undefined, "Invalid credentials in Authorization header");
     }
     if (!repo || (repo.privateTo && !repo.privateTo.includes(token ?? ""))) {
-      // Whoever is not known may not learn that there is none.
+      // Don't reveal to strangers whether the repository exists.
       return refuse(response, token ? 404 : 401, "RepoNotFound", "Repository not found");
     }
     const revision = decodeURIComponent(apiRepo ? apiRevision : fileRevision);

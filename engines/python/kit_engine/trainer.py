@@ -97,7 +97,7 @@ class KitTrainer(Trainer):
     def _fill(self, folder: str) -> None:
         """All that the Trainer saves, by its own means."""
         self.store_flos()
-        # The Trainer turns it off for itself; who loads the model wants it as it was.
+        # The Trainer turns it off for training; the saved model keeps its own setting.
         self.model.config.use_cache = getattr(self.prepared.model_config, "use_cache", True)
         self.save_model(folder, _internal_call=True)
         self.model.config.use_cache = self.args.use_cache
