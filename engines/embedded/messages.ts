@@ -1,5 +1,5 @@
 import type { MessagePort, Worker } from "node:worker_threads";
-import type { InferRequest, InferResult } from "../../protocol/infer.ts";
+import type { InferResult } from "../../protocol/infer.ts";
 import type { TrainConfig } from "../../protocol/trainConfig.ts";
 import type { EngineEvent } from "../../protocol/event.ts";
 import type { LocatedModel } from "../llama/presets.ts";
@@ -24,13 +24,7 @@ export type TrainMessage =
   | { type: "done" }
   | { type: "failed"; failure: Failure };
 
-/** A message to the answering thread, which answers each but `cancel` under its `id`. */
-export type Question =
-  | { type: "load"; id: number; model: number; directory: string }
-  | { type: "infer"; id: number; model: number; request: InferRequest }
-  | { type: "cancel"; id: number }
-  | { type: "unload"; id: number; model: number };
-
+/** A message of the answering thread. */
 export type Answer =
   | { id: number; ok: true; result: InferResult | undefined }
   | { id: number; ok: false; failure: Failure };

@@ -1,4 +1,4 @@
-import type { InferRequest, InferResult } from "../../protocol/infer.ts";
+import type { InferResult } from "../../protocol/infer.ts";
 import type { ErrorCode } from "../../protocol/errorCode.ts";
 import type { EngineEvent, EventData } from "../../protocol/event.ts";
 import type { TrainConfig } from "../../protocol/trainConfig.ts";
@@ -19,13 +19,6 @@ export interface PythonJob {
   hub?: { repo: string; commit: string } | undefined;
   resumeFrom?: string | undefined;
 }
-
-/** A line to a process that answers; each but `cancel` is answered under its `id`. */
-export type Question =
-  | { type: "load"; id: number; model: number; folders: ModelFolders }
-  | { type: "infer"; id: number; model: number; request: InferRequest }
-  | { type: "cancel"; id: number }
-  | { type: "unload"; id: number; model: number };
 
 /** What an advice on rows that are left out depends on. */
 export interface KeptOut {

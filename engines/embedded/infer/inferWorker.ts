@@ -5,7 +5,11 @@ import { openCheckpoint } from "../../checkpoint/checkpoint.ts";
 import { type KernelModule, compileKernels } from "../kernels/module.ts";
 import { fittedDecoder } from "./fittedDecoder.ts";
 import { type Generator, generate, saidTokens } from "./generate.ts";
-import { type Answer, type Question, toFailure } from "../messages.ts";
+import type { Question as AnyQuestion } from "../../warmModels.ts";
+import { type Answer, toFailure } from "../messages.ts";
+
+/** A model is loaded from its directory. */
+type Question = AnyQuestion<string>;
 
 /** Holds models and answers questions about them, one after another. */
 const models = new Map<number, Generator>();
@@ -35,7 +39,7 @@ async function work(
 ): Promise<InferResult | undefined> {
   switch (question.type) {
     case "load":
-      models.set(question.model, load(question.directory));
+      models.set(question.model, load(question.source));
       return undefined;
     case "unload":
       models.delete(question.model);

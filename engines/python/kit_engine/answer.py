@@ -61,7 +61,7 @@ def work(
 ) -> dict[str, Any] | None:
     name = question["model"]
     if question["type"] == "load":
-        models[name] = load(Source(**question["folders"]), device)
+        models[name] = load(Source(**question["source"]), device)
     elif question["type"] == "unload":
         models.pop(name, None)
     else:

@@ -1,0 +1,146 @@
+import type { LoadedModel } from "../protocol/engine.ts";
+import { KitError } from "../protocol/error.ts";
+import type { InferRequest, InferResult } from "../protocol/infer.ts";
+
+/** A message to an answerer, which answers each but `cancel` under its `id`. */
+export type Question<Source> =
+  | { type: "load"; id: number; model: number; source: Source }
+  | { type: "infer"; id: number; model: number; request: InferRequest }
+  | { type: "cancel"; id: number }
+  | { type: "unload"; id: number; model: number };
+
+/** A thread or a process that holds models and answers questions about them. */
+export interface Answerer<Source> {
+  send: (question: Question<Source>) => void;
+  /** Sets whether it keeps this process alive. */
+  ref: (isOn: boolean) => void;
+  /** Ends it; `onEnd` follows. */
+  stop: () => void;
+}
+
+/** Takes what an answerer reports. */
+export interface Listener {
+  onAnswer: (id: number, answer: InferResult | undefined | Error) => void;
+  /** Rejects what is open. Later calls do nothing. */
+  onEnd: (error: Error) => void;
+}
+
+interface Pending {
+  resolve: (result: InferResult | undefined) => void;
+  reject: (error: Error) => void;
+}
+
+interface Warm<Source> {
+  answerer: Answerer<Source>;
+  /** The questions that it has not answered, by their ids. */
+  pending: Map<number, Pending>;
+}
+
+type Ask<Source, Q = Question<Source>> = Q extends unknown ? Omit<Q, "id"> : never;
+
+/**
+ * Loads models on one answerer that all share, started when first needed and kept warm. It keeps this
+ * process alive only while a question is open, and ends some time after the last model is closed.
+ * @param Source what the answerer loads a model from
+ */
+export function createWarmModels<Source>(
+  start: (listener: Listener) => Answerer<Source>,
+  { idleMs = 30_000 } = {},
+) {
+  let warm: Warm<Source> | undefined;
+  let idle: NodeJS.Timeout | undefined;
+  const open = new Set<number>();
+  let count = 0;
+
+  function begin(): Warm<Source> {
+    const pending = new Map<number, Pending>();
+    const answerer = start({
+      onAnswer(id, answer) {
+        const question = pending.get(id);
+        forget(begun, id);
+        if (answer instanceof Error) question?.reject(answer);
+        else question?.resolve(answer);
+      },
+      onEnd(error) {
+        if (warm === begun) {
+          warm = undefined;
+          open.clear();
+        }
+        for (const { reject } of pending.values()) reject(error);
+        pending.clear();
+      },
+    });
+    const begun = { answerer, pending };
+    return begun;
+  }
+
+  function forget({ answerer, pending }: Warm<Source>, id: number) {
+    pending.delete(id);
+    if (pending.size === 0) answerer.ref(false);
+  }
+
+  function ask(question: Ask<Source>, signal?: AbortSignal): Promise<InferResult | undefined> {
+    warm ??= begin();
+    const to = warm;
+    to.answerer.ref(true);
+    const id = ++count;
+    return new Promise<InferResult | undefined>((resolve, reject) => {
+      const onAbort = () => {
+        to.answerer.send({ type: "cancel", id });
+        forget(to, id);
+        reject(signal?.reason as Error);
+      };
+      signal?.addEventListener("abort", onAbort, { once: true });
+      const stopListening = () => signal?.removeEventListener("abort", onAbort);
+      to.pending.set(id, {
+        resolve: (result) => (stopListening(), resolve(result)),
+        reject: (error) => (stopListening(), reject(error)),
+      });
+      to.answerer.send({ ...question, id });
+    });
+  }
+
+  async function load(source: Source): Promise<LoadedModel> {
+    clearTimeout(idle);
+    const model = ++count;
+    open.add(model);
+    try {
+      await ask({ type: "load", model, source });
+    } catch (error) {
+      release(model);
+      throw error;
+    }
+
+    async function infer({ signal, ...request }: InferRequest): Promise<InferResult> {
+      signal?.throwIfAborted();
+      if (!open.has(model)) {
+        throw new KitError("REQUEST_INVALID", "The model was closed. Load it again to use it.");
+      }
+      const result = await ask({ type: "infer", model, request }, signal);
+      if (!result) throw new KitError("WORKER_FAILED", "The engine returned no answer. Try again.");
+      return result;
+    }
+
+    async function close(): Promise<void> {
+      if (!open.has(model)) return;
+      release(model);
+      await ask({ type: "unload", model });
+    }
+
+    return { infer, close };
+  }
+
+  function release(model: number) {
+    open.delete(model);
+    if (open.size > 0) return;
+    clearTimeout(idle);
+    idle = setTimeout(() => {
+      // A model that is loaded while this one ends gets another.
+      const ending = warm;
+      warm = undefined;
+      ending?.answerer.stop();
+    }, idleMs).unref();
+  }
+
+  return { load };
+}

@@ -1,0 +1,73 @@
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { type Listener, type Question, createWarmModels } from "../../engines/warmModels.ts";
+
+// tests/engines/contract.ts asks a real thread and a real process.
+
+const IDLE_MS = 30_000;
+const ANSWER = { text: "1", finishReason: "stop", tokens: 1 } as const;
+
+interface Started {
+  listener: Listener;
+  questions: Question<string>[];
+  isStopped: boolean;
+}
+
+let started: Started[];
+
+beforeEach(() => {
+  started = [];
+  vi.useFakeTimers();
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+/** Each answerer answers at once, and ends only when the test says so. */
+function createModels() {
+  return createWarmModels<string>((listener) => {
+    const one: Started = { listener, questions: [], isStopped: false };
+    started.push(one);
+    return {
+      send(question) {
+        one.questions.push(question);
+        const answer = question.type === "infer" ? ANSWER : undefined;
+        if (!one.isStopped) queueMicrotask(() => listener.onAnswer(question.id, answer));
+      },
+      ref: () => {},
+      stop: () => void (one.isStopped = true),
+    };
+  });
+}
+
+test("models share an answerer, which ends some time after the last is closed", async () => {
+  const models = createModels();
+  const [a, b] = [await models.load("a"), await models.load("b")];
+  expect(await b.infer({ prompt: "x" })).toEqual(ANSWER);
+  await a.close();
+  await vi.advanceTimersByTimeAsync(2 * IDLE_MS);
+  expect(started.map(({ isStopped }) => isStopped)).toEqual([false]);
+  await b.close();
+  await vi.advanceTimersByTimeAsync(IDLE_MS);
+  expect(started.map(({ isStopped }) => isStopped)).toEqual([true]);
+});
+
+test("a model that is loaded while an idle answerer ends gets another", async () => {
+  const models = createModels();
+  await (await models.load("a")).close();
+  await vi.advanceTimersByTimeAsync(IDLE_MS);
+  const model = await models.load("b");
+  started[0]?.listener.onEnd(new Error("ended"));
+  expect(await model.infer({ prompt: "x" })).toEqual(ANSWER);
+  expect(started).toHaveLength(2);
+});
+
+test("when an answerer ends, open questions reject, and the next model starts another", async () => {
+  const models = createModels();
+  const model = await models.load("a");
+  started[0]!.isStopped = true;
+  const asked = model.infer({ prompt: "x" });
+  started[0]?.listener.onEnd(new Error("killed"));
+  await expect(asked).rejects.toThrow("killed");
+  await expect(model.infer({ prompt: "x" })).rejects.toThrow("The model was closed.");
+  expect(await (await models.load("b")).infer({ prompt: "x" })).toEqual(ANSWER);
+});
