@@ -27,7 +27,7 @@ function arrow(folder) {
   }));
 }
 
-/** Names of types come first in a list. The order of the imports themselves is free. */
+/** Names of types come first in a list. oxfmt sorts the imports themselves. */
 const TYPES_FIRST = {
   groups: [["builtin", "external", "internal", "parent", "sibling", "index", "object", "unknown"]],
   named: { enabled: true, types: "types-first" },

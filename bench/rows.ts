@@ -1,9 +1,8 @@
 import type { Row } from "./row.ts";
+import { coldGrowth, coldList } from "./rows/coldList.ts";
 import { infer, memory, train } from "./rows/engine.ts";
 import { engines } from "./rows/engines.ts";
 import { clients, latency } from "./rows/follow.ts";
-import { coldGrowth, coldList } from "./rows/coldList.ts";
-import { changedList, unchangedList } from "./rows/warmList.ts";
 import { gemm } from "./rows/gemm.ts";
 import { liveJob } from "./rows/liveJob.ts";
 import { longJob, longJobGrowth } from "./rows/longJob.ts";
@@ -14,6 +13,7 @@ import { rest } from "./rows/rest.ts";
 import { installSize, pageSize } from "./rows/size.ts";
 import { firstLoss, help, launch } from "./rows/startup.ts";
 import { nanoStep, smallStep } from "./rows/torch.ts";
+import { changedList, unchangedList } from "./rows/warmList.ts";
 
 const START = [help, launch, firstLoss];
 const JOBS_LIST = [coldList, changedList, unchangedList, coldGrowth];

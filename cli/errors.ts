@@ -1,5 +1,5 @@
-import type { ErrorCode } from "../protocol/errorCode.ts";
 import { isKitError, messageOf } from "../protocol/error.ts";
+import type { ErrorCode } from "../protocol/errorCode.ts";
 import { EXIT_CODE } from "./exitCode.ts";
 
 /** Codes of errors in how the command was called. */

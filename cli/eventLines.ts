@@ -1,8 +1,8 @@
 import { isAbsolute, relative } from "node:path";
-import { type TrainConfig, datasetPaths, rowsPerStep } from "../protocol/trainConfig.ts";
 import type { Artifact, EventData, JobEvent, Measured } from "../protocol/event.ts";
-import { type Moment, secondsLeft } from "../protocol/pace.ts";
 import { formatCount, formatCounted, formatDuration } from "../protocol/format.ts";
+import { type Moment, secondsLeft } from "../protocol/pace.ts";
+import { type TrainConfig, datasetPaths, rowsPerStep } from "../protocol/trainConfig.ts";
 import { lostRows } from "./lostRows.ts";
 import { createResultWords } from "./resultWords.ts";
 

@@ -1,5 +1,5 @@
-import { formatCount, formatCounted } from "../protocol/format.ts";
 import type { EventData } from "../protocol/event.ts";
+import { formatCount, formatCounted } from "../protocol/format.ts";
 
 /** Warnings about rows that are cut or left out, to train or to evaluate on. */
 export function lostRows(data: EventData["training.started"]): string[] {

@@ -1,6 +1,6 @@
 import { basename } from "node:path";
-import type { Artifact, EventData, Measured } from "../protocol/event.ts";
 import { type Evaluation, isLower } from "../protocol/evaluation.ts";
+import type { Artifact, EventData, Measured } from "../protocol/event.ts";
 
 /** Gathers what a job came to, in words for the one line with which `kit start` ends. */
 export interface ResultWords {

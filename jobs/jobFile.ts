@@ -1,8 +1,8 @@
 import { basename, join } from "node:path";
-import type { TrainConfig } from "../protocol/trainConfig.ts";
 import { isPlainFile, stampAt, writeFileAtomically } from "../disk/file.ts";
 import { readRecord, readStampedJson } from "../disk/json.ts";
 import { isRecord } from "../protocol/isRecord.ts";
+import type { TrainConfig } from "../protocol/trainConfig.ts";
 import { timeOfJobId } from "./id.ts";
 
 /** `job.json`, written once when a job is created. */

@@ -1,9 +1,9 @@
 import { closeSync, fstatSync, readSync, writeSync } from "node:fs";
-import { KitError } from "../protocol/error.ts";
-import { isRecord } from "../protocol/isRecord.ts";
-import type { JobEvent } from "../protocol/event.ts";
-import { NEWLINE } from "../disk/newline.ts";
 import { APPEND_ITSELF, openPlain } from "../disk/file.ts";
+import { NEWLINE } from "../disk/newline.ts";
+import { KitError } from "../protocol/error.ts";
+import type { JobEvent } from "../protocol/event.ts";
+import { isRecord } from "../protocol/isRecord.ts";
 
 /** A record has at most 64 KiB. A line longer than this is not one, and is skipped unread. */
 export const LONGEST_LINE_BYTES = 4 * 1024 * 1024;

@@ -1,11 +1,11 @@
 import { readSync } from "node:fs";
 import type { FileHandle } from "node:fs/promises";
+import type { FollowOptions } from "../disk/follow.ts";
+import { openPlainIfThere } from "../disk/growth.ts";
 import { type LossPoint, pixelEnds, thin } from "../protocol/curve.ts";
 import { bestOf } from "../protocol/evaluation.ts";
 import { EVENT_LOG_LINES } from "../protocol/http.ts";
-import type { FollowOptions } from "../disk/follow.ts";
 import { isRecord } from "../protocol/isRecord.ts";
-import { openPlainIfThere } from "../disk/growth.ts";
 import { type PlacedRecord, createLineCutter, recordsFrom, recordsIn } from "./log.ts";
 
 /** How much is parsed at once, before other work gets its turn. */

@@ -2,8 +2,8 @@ import { isArtifactPath } from "./artifactPath.ts";
 import { KitError } from "./error.ts";
 import type { Artifact, EngineEvent, EventData } from "./event.ts";
 import type { InferResult } from "./infer.ts";
-import type { Piece, TrainingCheck } from "./trainingCheck.ts";
 import { isRecord } from "./isRecord.ts";
+import type { Piece, TrainingCheck } from "./trainingCheck.ts";
 
 type Check = (value: unknown) => boolean;
 type Fields<T> = { [Name in keyof T]-?: Check };

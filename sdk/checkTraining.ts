@@ -1,5 +1,5 @@
-import { asTrainingCheck } from "../protocol/engineReport.ts";
 import type { CheckOptions } from "../protocol/engine.ts";
+import { asTrainingCheck } from "../protocol/engineReport.ts";
 import type { TrainConfig } from "../protocol/trainConfig.ts";
 import type { TrainingCheck } from "../protocol/trainingCheck.ts";
 import { resolveConfig } from "./config.ts";

@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import type { Engine } from "../protocol/engine.ts";
-import type { PresetName } from "../protocol/modelNames.ts";
 import { KitError, isKitError } from "../protocol/error.ts";
+import type { PresetName } from "../protocol/modelNames.ts";
 import type {
   AskedConfig,
   JobConfig,
@@ -10,8 +10,8 @@ import type {
   TrainConfig,
 } from "../protocol/trainConfig.ts";
 import type { TrainerCallbacks } from "./callbacks.ts";
-import { type Projection, createDefaultEngine } from "./engine.ts";
 import { refuseContradictions, refuseUnevenSaves } from "./contradictions.ts";
+import { type Projection, createDefaultEngine } from "./engine.ts";
 import { describeIssue, optionsSchema } from "./optionsSchema.ts";
 
 /** Any text; unlike `string`, it lets an editor offer the names beside it. */

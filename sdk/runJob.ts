@@ -1,10 +1,10 @@
 import type { OwnedJob } from "../jobs/ownedJob.ts";
 import { cannotWrite } from "../protocol/cannotWrite.ts";
 import type { Engine } from "../protocol/engine.ts";
-import type { JobConfig } from "../protocol/trainConfig.ts";
 import { isKitError } from "../protocol/error.ts";
 import { type EngineEvent, type JobEvent, isFinalEvent } from "../protocol/event.ts";
 import type { Job, JobStatus } from "../protocol/job.ts";
+import type { JobConfig } from "../protocol/trainConfig.ts";
 import type { Artifact } from "./artifact.ts";
 import { callLast, createCallbackQueue } from "./callbackQueue.ts";
 import type { TrainerCallbacks } from "./callbacks.ts";

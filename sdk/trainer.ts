@@ -1,10 +1,10 @@
-import { waitForTurn } from "../jobs/queue.ts";
 import { createOwnedJob } from "../jobs/ownedJob.ts";
+import { waitForTurn } from "../jobs/queue.ts";
 import { createJobStore } from "../jobs/store.ts";
-import type { JobConfig } from "../protocol/trainConfig.ts";
 import { KitError } from "../protocol/error.ts";
 import { type JobEvent, isFinalEvent } from "../protocol/event.ts";
 import type { Job } from "../protocol/job.ts";
+import type { JobConfig } from "../protocol/trainConfig.ts";
 import type { Artifact } from "./artifact.ts";
 import { resolveConfig } from "./config.ts";
 import { type CheckedOptions, type TrainerOptions, checkOptions } from "./options.ts";

@@ -1,6 +1,6 @@
 import { readFileSync, readdirSync } from "node:fs";
-import { extname, join, sep } from "node:path";
 import type { ServerResponse } from "node:http";
+import { extname, join, sep } from "node:path";
 import { KitError } from "../protocol/error.ts";
 
 const TYPES: Record<string, string> = {

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { JobStore } from "../jobs/store.ts";
-import type { JobsAnswer } from "./jobs/jobsAnswer.ts";
 import type { StreamLimit } from "./http/limits.ts";
+import type { JobsAnswer } from "./jobs/jobsAnswer.ts";
 import type { ManifestReader } from "./manifestReader.ts";
 import type { Runner } from "./run/runner.ts";
 

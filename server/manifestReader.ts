@@ -1,12 +1,12 @@
 import { fork } from "node:child_process";
-import { KitError } from "../protocol/error.ts";
-import type { Manifest } from "../protocol/http.ts";
 import {
   DEFAULT_ENTRY,
   LOAD_LIMIT_MS,
   describeEarlyExit,
   stillLoading,
 } from "../protocol/entry.ts";
+import { KitError } from "../protocol/error.ts";
+import type { Manifest } from "../protocol/http.ts";
 import { type ManifestMessage, isManifestMessage } from "../protocol/manifestMessage.ts";
 import { signalGroup } from "./processGroup.ts";
 

@@ -2,11 +2,11 @@ import { ROUTES } from "../protocol/http.ts";
 import type { Assets } from "./assets.ts";
 import type { Exchange, Route, ServerContext } from "./context.ts";
 import { sendError } from "./http/respond.ts";
+import { targetOf } from "./http/target.ts";
 import { getJobEvents } from "./routes/jobEvents.ts";
 import { getJobs } from "./routes/jobs.ts";
 import { getManifest } from "./routes/manifest.ts";
 import { getTrain, postTrain } from "./routes/train.ts";
-import { targetOf } from "./http/target.ts";
 
 /** By method and path. `{id}` matches one segment of the path, which the route gets. */
 export const ROUTE_TABLE: Record<string, Route> = {

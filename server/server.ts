@@ -15,10 +15,10 @@ import {
   limitBody,
 } from "./http/limits.ts";
 import { type ListenOptions, listen } from "./http/listen.ts";
-import { cancelJobOf } from "./jobs/killedJob.ts";
 import { createJobsAnswer } from "./jobs/jobsAnswer.ts";
-import { createManifestReader } from "./manifestReader.ts";
+import { cancelJobOf } from "./jobs/killedJob.ts";
 import { unfinishedJobsOf } from "./jobs/unfinishedJobs.ts";
+import { createManifestReader } from "./manifestReader.ts";
 import { route } from "./router.ts";
 import { createRunner } from "./run/runner.ts";
 

@@ -4,8 +4,8 @@ import { onTestFinished } from "vitest";
 import { type Owner, describeOwner } from "../disk/owner.ts";
 import { withDefaults } from "../engines/defaults.ts";
 import { type OwnedJob, createOwnedJob } from "../jobs/ownedJob.ts";
-import type { JobConfig } from "../protocol/trainConfig.ts";
 import type { JobEvent } from "../protocol/event.ts";
+import type { JobConfig } from "../protocol/trainConfig.ts";
 import { type Spawned, spawnModule } from "./process.ts";
 
 export const CONFIG: JobConfig = {

@@ -1,6 +1,6 @@
+import { writeFileSync } from "node:fs";
 import { request } from "node:http";
 import { join, resolve } from "node:path";
-import { writeFileSync } from "node:fs";
 import { onTestFinished } from "vitest";
 import { type UiServer, type UiServerOptions, startUiServer } from "../server/server.ts";
 import { createProject } from "./project.ts";

@@ -1,7 +1,7 @@
 import { once } from "node:events";
+import type { EngineSizes } from "../engine.ts";
 import { ratioAtLeast, ratioAtMost } from "../goals.ts";
 import { program } from "../places.ts";
-import type { EngineSizes } from "../engine.ts";
 import type { Row } from "../row.ts";
 import type { Scope } from "../scope.ts";
 

@@ -1,5 +1,5 @@
-import { get } from "node:http";
 import { closeSync, openSync, statSync, writeSync } from "node:fs";
+import { get } from "node:http";
 import { join } from "node:path";
 import { ratioAtMost } from "../goals.ts";
 import { COMPLETED, STARTED, logged, ownJob } from "../jobs.ts";

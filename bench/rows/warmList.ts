@@ -1,9 +1,9 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
+import type { OwnedJob } from "../../jobs/ownedJob.ts";
 import { ask } from "../ask.ts";
 import { ratioAtMost } from "../goals.ts";
-import type { OwnedJob } from "../../jobs/ownedJob.ts";
 import { COMPLETED, STARTED, expectJobs, fillWithJobs, ownJob } from "../jobs.ts";
 import type { Row } from "../row.ts";
 import { startBareServer, startKitUi } from "../server.ts";

@@ -4,10 +4,10 @@ import { formatCount } from "../../protocol/format.ts";
 import type { Piece } from "../../protocol/trainingCheck.ts";
 import { checkTraining } from "../../sdk/checkTraining.ts";
 import { buildBundle } from "../bundle.ts";
+import { createEventLines } from "../eventLines.ts";
 import { EXIT_CODE } from "../exitCode.ts";
 import { loadEntry } from "../loadEntry.ts";
 import { escapeCharacter, printable } from "../printable.ts";
-import { createEventLines } from "../eventLines.ts";
 import { enterProject } from "../project.ts";
 
 /**

@@ -1,16 +1,16 @@
 import { DEFAULT_ENTRY } from "../../protocol/entry.ts";
 import { FINAL_STATUS, isFinalEvent } from "../../protocol/event.ts";
+import type { RunEnd } from "../../protocol/http.ts";
 import { sourcePlace } from "../../sdk/thrown.ts";
 import { type ObservableTrainer, type Trainer, OBSERVE, RESUME } from "../../sdk/trainer.ts";
-import type { RunEnd } from "../../protocol/http.ts";
 import { writeRunEnd } from "../../server/run/end.ts";
 import { recordOwnRun } from "../../server/run/record.ts";
 import { ensureBundle, showPath } from "../bundle.ts";
 import { reportError } from "../errors.ts";
+import { createEventLines } from "../eventLines.ts";
 import { EXIT_CODE } from "../exitCode.ts";
 import { onEndingSignal } from "../hangup.ts";
 import { explainExit, loadEntry } from "../loadEntry.ts";
-import { createEventLines } from "../eventLines.ts";
 import { enterProject } from "../project.ts";
 import { onUncaught } from "../thrown.ts";
 

@@ -5,8 +5,8 @@ import { isLoopback, parseHost } from "../../server/guard/host.ts";
 import { TOKEN_PARAMETER, createToken } from "../../server/guard/token.ts";
 import { startUiServer } from "../../server/server.ts";
 import { openBrowser } from "../browser.ts";
-import { isAnyAddress, networkAddresses } from "../networkAddresses.ts";
 import { onEndingSignal } from "../hangup.ts";
+import { isAnyAddress, networkAddresses } from "../networkAddresses.ts";
 import { PACKAGE } from "../packages/own.ts";
 import { enterProject } from "../project.ts";
 

@@ -1,6 +1,6 @@
 import { createJobFiles } from "../../jobs/jobFile.ts";
-import { DEFAULT_ENTRY } from "../../protocol/entry.ts";
 import type { Engine } from "../../protocol/engine.ts";
+import { DEFAULT_ENTRY } from "../../protocol/entry.ts";
 import { createDefaultEngine } from "../../sdk/engine.ts";
 import { PREPARED } from "../../sdk/trainer.ts";
 import { ensureBundle } from "../bundle.ts";

@@ -2,8 +2,8 @@ import { existsSync, readFileSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { kitDependency } from "../packages/kitDependency.ts";
 import { type Installation, type PackageManager, runKit } from "../packages/manager.ts";
-import { type PackageJson, readPackageJson } from "../packages/packageJson.ts";
 import { PACKAGE } from "../packages/own.ts";
+import { type PackageJson, readPackageJson } from "../packages/packageJson.ts";
 import type { Template } from "./templates.ts";
 
 export const PACKAGE_JSON = "package.json";

@@ -1,8 +1,8 @@
 import { realpathSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join, relative, resolve, sep } from "node:path";
-import { readPackageJson } from "./packageJson.ts";
 import { PACKAGE } from "./own.ts";
+import { readPackageJson } from "./packageJson.ts";
 
 /** A file or a folder, as npm, pnpm, yarn or bun write it. */
 const PATH = /^(?:(?:file|link|portal):|(?=\.{0,2}\/))(.*)/;

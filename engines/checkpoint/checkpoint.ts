@@ -2,20 +2,20 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { KitError } from "../../protocol/error.ts";
 import type { LoraConfig } from "../../protocol/trainConfig.ts";
+import { adapterShapes, mergeAdapter } from "../llama/adapter.ts";
+import { type LlamaShape, dimensionsOf } from "../llama/dimensions.ts";
+import { type StoredWeights, isBfloat16, widen } from "../llama/storedWeights.ts";
+import { type Weights, countOf } from "../llama/weights.ts";
+import type { PromptStyle, Tokenizer } from "../tokens/tokenizer.ts";
 import { adapterConfig, adapterOf, fromPeftNames, toPeftNames } from "./adapterConfig.ts";
 import { type CheckpointNotes, companions, configs, json } from "./companions.ts";
 import { readConfig } from "./configFile.ts";
-import { baseDirectory } from "./hubBase.ts";
 import { writeDirectory } from "./directory.ts";
-import { adapterShapes, mergeAdapter } from "../llama/adapter.ts";
-import { type LlamaShape, dimensionsOf } from "../llama/dimensions.ts";
+import { baseDirectory } from "./hubBase.ts";
+import { writeSafetensors } from "./safetensors.ts";
 import { type SavedModel, openModel } from "./savedModel.ts";
 import { openTokenizer, promptStyleOf } from "./savedTokenizer.ts";
-import type { PromptStyle, Tokenizer } from "../tokens/tokenizer.ts";
 import { type WeightsFile, openTensors } from "./tensorFiles.ts";
-import { writeSafetensors } from "./safetensors.ts";
-import { type StoredWeights, isBfloat16, widen } from "../llama/storedWeights.ts";
-import { type Weights, countOf } from "../llama/weights.ts";
 
 /** A model that was saved; an adapter is merged into its base. */
 export interface Checkpoint {

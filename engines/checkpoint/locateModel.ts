@@ -1,8 +1,8 @@
 import type { TrainOptions } from "../../protocol/engine.ts";
 import type { TrainConfig } from "../../protocol/trainConfig.ts";
-import { fetchBase } from "./hubBase.ts";
 import type { FetchOptions } from "../hub/fetchModel.ts";
 import { type LocatedModel, resolveModel } from "../llama/presets.ts";
+import { fetchBase } from "./hubBase.ts";
 import { startedFrom } from "./stateFile.ts";
 
 type Options = Pick<TrainOptions, "resumeFrom"> & Omit<FetchOptions, "settings">;

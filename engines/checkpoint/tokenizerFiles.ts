@@ -1,7 +1,7 @@
 import type { ModelShape } from "../../protocol/trainConfig.ts";
 import { CHAT_TEMPLATE } from "../llama/chat.ts";
-import type { PromptStyle } from "../tokens/tokenizer.ts";
 import { BYTES, SPECIALS, specialText } from "../llama/tokenizer.ts";
+import type { PromptStyle } from "../tokens/tokenizer.ts";
 
 /** `tokenizer.json` of Hugging Face's tokenizers: byte-level BPE without a merge, and the specials. */
 export function tokenizerJson() {

@@ -9,8 +9,8 @@ import { widen } from "../llama/storedWeights.ts";
 import { type Weights, countOf, weightShapes } from "../llama/weights.ts";
 import { adapterOf, fromPeftNames, toPeftNames } from "./adapterConfig.ts";
 import { readConfig } from "./configFile.ts";
-import { openModel } from "./savedModel.ts";
 import { writeSafetensors } from "./safetensors.ts";
+import { openModel } from "./savedModel.ts";
 import { openTensors } from "./tensorFiles.ts";
 
 /** AdamW's running means of what is trained, by the names of its tensors. */

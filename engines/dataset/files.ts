@@ -1,8 +1,8 @@
 import { existsSync, realpathSync } from "node:fs";
 import { join, parse, relative, resolve, sep } from "node:path";
 import { globSync, isDynamicPattern } from "tinyglobby";
-import { type DatasetPath, datasetPaths } from "../../protocol/trainConfig.ts";
 import { KitError } from "../../protocol/error.ts";
+import { type DatasetPath, datasetPaths } from "../../protocol/trainConfig.ts";
 
 /**
  * The files of a dataset: in the order of its paths, those of a pattern sorted, each file once.

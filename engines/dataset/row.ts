@@ -1,5 +1,5 @@
-import { type ChatMessage, isChatMessage } from "../../protocol/infer.ts";
 import { KitError } from "../../protocol/error.ts";
+import { type ChatMessage, isChatMessage } from "../../protocol/infer.ts";
 import { isRecord } from "../../protocol/isRecord.ts";
 
 /** A row of a dataset, as written in the file. */

@@ -1,10 +1,10 @@
 import type { MessagePort, Worker } from "node:worker_threads";
-import type { InferResult } from "../../protocol/infer.ts";
-import type { TrainConfig } from "../../protocol/trainConfig.ts";
-import type { EngineEvent } from "../../protocol/event.ts";
-import type { LocatedModel } from "../llama/presets.ts";
 import { KitError, isKitError } from "../../protocol/error.ts";
 import type { ErrorCode } from "../../protocol/errorCode.ts";
+import type { EngineEvent } from "../../protocol/event.ts";
+import type { InferResult } from "../../protocol/infer.ts";
+import type { TrainConfig } from "../../protocol/trainConfig.ts";
+import type { LocatedModel } from "../llama/presets.ts";
 
 /** The input of a training thread. */
 export interface TrainJob {

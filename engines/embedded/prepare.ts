@@ -2,8 +2,8 @@ import type { AskedConfig, TrainConfig } from "../../protocol/trainConfig.ts";
 import { rowLimit } from "../dataset/rowLimit.ts";
 import { withDefaults } from "../defaults.ts";
 import { TARGETS, assertTargets } from "../llama/adapter.ts";
-import { availableSimd } from "./kernels/simd.ts";
 import { resolveModel } from "../llama/presets.ts";
+import { availableSimd } from "./kernels/simd.ts";
 
 /**
  * Checks everything but a checkpoint on disk, which is checked when training starts.

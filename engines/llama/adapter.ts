@@ -1,5 +1,5 @@
-import type { LoraConfig } from "../../protocol/trainConfig.ts";
 import { KitError } from "../../protocol/error.ts";
+import type { LoraConfig } from "../../protocol/trainConfig.ts";
 import { type LlamaShape, dimensionsOf, projectionSizes } from "./dimensions.ts";
 import { createRandom } from "./random.ts";
 import { type StoredWeights, widened } from "./storedWeights.ts";

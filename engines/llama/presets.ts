@@ -1,7 +1,7 @@
+import { KitError } from "../../protocol/error.ts";
 import type { PresetName } from "../../protocol/modelNames.ts";
 import { type ModelShape, isModelPath } from "../../protocol/trainConfig.ts";
 import { type HubName, parseHubName } from "../hub/hubName.ts";
-import { KitError } from "../../protocol/error.ts";
 
 /** Named shapes that start from random weights. */
 export const PRESETS = {

@@ -1,8 +1,8 @@
-import type { DatasetPath } from "../../protocol/trainConfig.ts";
-import { nameOf, readRows } from "../dataset/rows.ts";
-import { createReadingNotes } from "../dataset/readingNotes.ts";
 import { KitError } from "../../protocol/error.ts";
+import type { DatasetPath } from "../../protocol/trainConfig.ts";
 import { freeMemory } from "../dataset/freeMemory.ts";
+import { createReadingNotes } from "../dataset/readingNotes.ts";
+import { nameOf, readRows } from "../dataset/rows.ts";
 import { BYTE_TOKENIZER } from "../tokens/byteTokenizer.ts";
 import type { PromptStyle, Span, Tokenizer } from "../tokens/tokenizer.ts";
 import { type Examples, createExamples } from "./examples.ts";

@@ -5,14 +5,14 @@ import { ARTIFACTS, partialFolder } from "../../protocol/artifactPath.ts";
 import type { TrainOptions } from "../../protocol/engine.ts";
 import type { DatasetPath, ModelShape, TrainConfig } from "../../protocol/trainConfig.ts";
 import { BASE_DIRECTORY, assertCheckpoint, saveModel } from "../checkpoint/checkpoint.ts";
+import { locateModel } from "../checkpoint/locateModel.ts";
 import { datasetFiles } from "../dataset/files.ts";
 import { createReadingNotes } from "../dataset/readingNotes.ts";
 import { readRows } from "../dataset/rows.ts";
-import { locateModel } from "../checkpoint/locateModel.ts";
 import { parseHubName } from "../hub/hubName.ts";
 import { randomWeights } from "../llama/weights.ts";
-import { findFolders } from "./model.ts";
 import type { PythonJob } from "./messages.ts";
+import { findFolders } from "./model.ts";
 
 type Options = Pick<TrainOptions, "config" | "directory" | "resumeFrom" | "onNote"> & {
   signal?: AbortSignal;

@@ -1,6 +1,6 @@
-import type { InferResult } from "../../protocol/infer.ts";
 import type { ErrorCode } from "../../protocol/errorCode.ts";
 import type { EngineEvent, EventData } from "../../protocol/event.ts";
+import type { InferResult } from "../../protocol/infer.ts";
 import type { TrainConfig } from "../../protocol/trainConfig.ts";
 import type { TrainingCheck } from "../../protocol/trainingCheck.ts";
 import type { ModelFolders } from "./model.ts";

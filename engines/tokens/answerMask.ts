@@ -1,5 +1,5 @@
-import type { ChatMessage } from "../../protocol/infer.ts";
 import { KitError } from "../../protocol/error.ts";
+import type { ChatMessage } from "../../protocol/infer.ts";
 import type { Render } from "./chatTemplate.ts";
 
 /** A token, and the bytes of the text that it stands for. */

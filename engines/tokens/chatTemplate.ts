@@ -1,5 +1,5 @@
-import type { ChatMessage } from "../../protocol/infer.ts";
 import { KitError, messageOf } from "../../protocol/error.ts";
+import type { ChatMessage } from "../../protocol/infer.ts";
 import { createTemplate } from "./jinja.ts";
 
 /** A conversation as a text. @param opens whether an answer is to follow */

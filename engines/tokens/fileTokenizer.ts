@@ -1,5 +1,5 @@
-import type { ChatMessage } from "../../protocol/infer.ts";
 import { KitError, messageOf } from "../../protocol/error.ts";
+import type { ChatMessage } from "../../protocol/infer.ts";
 import type { Row } from "../dataset/row.ts";
 import { answerMask } from "./answerMask.ts";
 import { type Render, renderOpen } from "./chatTemplate.ts";

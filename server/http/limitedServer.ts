@@ -1,11 +1,11 @@
 import { once } from "node:events";
 import { type RequestListener, type Server, type ServerResponse, createServer } from "node:http";
 import { messageOf } from "../../protocol/error.ts";
-import { setSecurityHeaders } from "./headers.ts";
-import { sendError } from "./respond.ts";
 import { answerClientErrors } from "./clientErrors.ts";
+import { setSecurityHeaders } from "./headers.ts";
 import { inTurn } from "./inTurn.ts";
 import { type ConnectionLimit, type Limits, refuseForNow } from "./limits.ts";
+import { sendError } from "./respond.ts";
 
 export interface LimitedServer {
   server: Server;

@@ -1,8 +1,8 @@
+import { type Owner, ownerState } from "../../disk/owner.ts";
 import { openLog } from "../../jobs/log.ts";
 import { readLogTail } from "../../jobs/logTail.ts";
-import { type Owner, ownerState } from "../../disk/owner.ts";
-import { isRecord } from "../../protocol/isRecord.ts";
 import type { JobStore } from "../../jobs/store.ts";
+import { isRecord } from "../../protocol/isRecord.ts";
 import { unfinishedJobsOf } from "./unfinishedJobs.ts";
 
 /** Records that a job was cancelled, for an owner that was killed before it could. */

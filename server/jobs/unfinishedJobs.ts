@@ -1,7 +1,7 @@
 import { dirname } from "node:path";
 import { isDeepStrictEqual } from "node:util";
-import { leaseOwner } from "../../jobs/lease.ts";
 import type { Owner } from "../../disk/owner.ts";
+import { leaseOwner } from "../../jobs/lease.ts";
 import type { JobStore } from "../../jobs/store.ts";
 import { isFinal } from "../../protocol/job.ts";
 

@@ -1,5 +1,5 @@
-import type { ServerResponse } from "node:http";
 import { lstatSync } from "node:fs";
+import type { ServerResponse } from "node:http";
 import { type FollowOptions, followFile } from "../../disk/follow.ts";
 import { createLineCutter } from "../../jobs/log.ts";
 import { isRecordBoundary } from "../../jobs/logTail.ts";
@@ -8,9 +8,9 @@ import { readThinnedLog } from "../../jobs/thinnedLog.ts";
 import { END_OF_STREAM, OWNER_BACK } from "../../protocol/event.ts";
 import { HISTORY, RESUME_FROM, THINNED } from "../../protocol/http.ts";
 import type { Exchange, ServerContext } from "../context.ts";
-import { type FramePart, frame, framesOf, sharedFrames } from "../jobs/frames.ts";
 import { closeSignal, sendError, writeChunk } from "../http/respond.ts";
 import { byteOffset, targetOf } from "../http/target.ts";
+import { type FramePart, frame, framesOf, sharedFrames } from "../jobs/frames.ts";
 import { createOwnerWatch } from "../jobs/ownerWatch.ts";
 
 const RETRY_MS = 2_000;

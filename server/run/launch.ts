@@ -2,11 +2,11 @@ import { randomUUID } from "node:crypto";
 import { closeSync, openSync, readdirSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { makeDirectory } from "../../disk/file.ts";
+import { takeLock } from "../../disk/lock.ts";
 import { OWNER_ONLY } from "../../disk/modes.ts";
 import { describeOwner } from "../../disk/owner.ts";
 import { KitError } from "../../protocol/error.ts";
 import { signalGroup } from "../processGroup.ts";
-import { takeLock } from "../../disk/lock.ts";
 import { type RunProcess, spawnRun } from "./process.ts";
 import { newOutputPath, outputPath, runDirectory, writeRunRecord } from "./record.ts";
 

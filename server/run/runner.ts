@@ -5,8 +5,8 @@ import { KitError, isKitError } from "../../protocol/error.ts";
 import type { RunEnd } from "../../protocol/http.ts";
 import { readRunEnd, writeRunEnd } from "./end.ts";
 import { inFlightError, launchRun } from "./launch.ts";
-import { type RunProcess, endRun, recordedRun } from "./process.ts";
 import { openOutput } from "./output.ts";
+import { type RunProcess, endRun, recordedRun } from "./process.ts";
 import { outputPath, runDirectory } from "./record.ts";
 
 /** How long a run may take to end its job after SIGTERM, so that all of it is gone within 10 s. */

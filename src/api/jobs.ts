@@ -1,5 +1,5 @@
-import { isRecord } from "../../protocol/isRecord.ts";
 import { type JobsResponse, ROUTES } from "../../protocol/http.ts";
+import { isRecord } from "../../protocol/isRecord.ts";
 import { type Job, isJobStatus } from "../../protocol/job.ts";
 import { readResponse, request } from "./request.ts";
 

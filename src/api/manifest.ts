@@ -1,5 +1,5 @@
-import { isManifest } from "../../protocol/manifestMessage.ts";
 import { type Manifest, ROUTES } from "../../protocol/http.ts";
+import { isManifest } from "../../protocol/manifestMessage.ts";
 import { readResponse, request } from "./request.ts";
 
 /** @throws RequestError */

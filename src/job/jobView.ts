@@ -1,9 +1,9 @@
 import { type LossPoint, thin } from "../../protocol/curve.ts";
 import { FINAL_STATUS, isFinalEvent } from "../../protocol/event.ts";
 import { EVENT_LOG_LINES } from "../../protocol/http.ts";
+import { isRecord } from "../../protocol/isRecord.ts";
 import { type JobStatus, isFinal } from "../../protocol/job.ts";
 import type { StreamFrame } from "../api/jobStream.ts";
-import { isRecord } from "../../protocol/isRecord.ts";
 import { type JobProgress, advanceProgress } from "./progress.ts";
 
 /** A job as its page shows it, derived from the job's stream. */

@@ -1,8 +1,8 @@
-import { type Moment, secondsLeft } from "../../protocol/pace.ts";
-import { isRecord } from "../../protocol/isRecord.ts";
 import { isLower } from "../../protocol/evaluation.ts";
 import { formatCount, formatDuration } from "../../protocol/format.ts";
+import { isRecord } from "../../protocol/isRecord.ts";
 import { type JobStatus, isFinal } from "../../protocol/job.ts";
+import { type Moment, secondsLeft } from "../../protocol/pace.ts";
 
 /** How far a job is, as its events say; what they have not said yet is undefined. */
 export interface JobProgress {

@@ -3,9 +3,9 @@ import { computed, ref, shallowRef } from "vue";
 import { type RunEnd, RUN_OUTPUT } from "../../protocol/http.ts";
 import { RequestError, sentence } from "../api/request.ts";
 import { type RunOutput, attachToRun, startRun } from "../api/train.ts";
-import { useManifest } from "./manifest.ts";
 import { NO_OUTPUT } from "../terminal/output.ts";
 import { createTranscript } from "../terminal/transcript.ts";
+import { useManifest } from "./manifest.ts";
 
 const REATTACH_INTERVAL_MS = 3_000;
 /** The HTTP status when too many clients read the output. Retrying helps: some will leave. */

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { createEventLines } from "../../cli/eventLines.ts";
-import type { TrainConfig } from "../../protocol/trainConfig.ts";
 import type { Artifact, EventData } from "../../protocol/event.ts";
+import type { TrainConfig } from "../../protocol/trainConfig.ts";
 import { CONFIG as LEAST } from "../jobs.ts";
 
 const CONFIG: TrainConfig = {

@@ -1,11 +1,11 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { createJobStore } from "../../jobs/store.ts";
 import { readLogTail } from "../../jobs/logTail.ts";
+import { createJobStore } from "../../jobs/store.ts";
 import { CLI, ENDLESS, createTinyProject, pacedSource, tinySource } from "../kit.ts";
-import { openTerminal } from "../pseudoTerminal.ts";
 import { processesIn } from "../process.ts";
+import { openTerminal } from "../pseudoTerminal.ts";
 
 const KIT = `${process.execPath} ${CLI}`;
 /** As npm does it: a Node that starts a shell that starts the command. */

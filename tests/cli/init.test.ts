@@ -2,8 +2,8 @@ import { existsSync, mkdirSync, readFileSync, readdirSync, statSync, symlinkSync
 import { dirname, join, relative, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
-import { createProject } from "../project.ts";
 import { runKit } from "../kit.ts";
+import { createProject } from "../project.ts";
 import { typecheck as typecheckProject } from "../types/compiler.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { hasBrowser } from "../../cli/browser.ts";
 import { loadTrainer } from "../../cli/loadTrainer.ts";
-import { createProject } from "../project.ts";
 import { runKit, startKit } from "../kit.ts";
+import { createProject } from "../project.ts";
 
 describe("kit", () => {
   it("--help lists the commands, and only those for people", async () => {

@@ -3,9 +3,9 @@ import { mkdirSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { expect, test } from "vitest";
+import { ENDLESS, createTinyProject, runKit, tinySource } from "../kit.ts";
 import { ROOT } from "../packed.ts";
 import { createProject } from "../project.ts";
-import { ENDLESS, createTinyProject, runKit, tinySource } from "../kit.ts";
 
 test.each([
   ["throw null", "The project's code threw null. Throw an Error, which has a stack."],

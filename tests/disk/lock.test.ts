@@ -2,8 +2,8 @@ import { mkdirSync, mkdtempSync, readdirSync, rmSync, utimesSync, writeFileSync 
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { describeOwner } from "../../disk/owner.ts";
 import { takeLock } from "../../disk/lock.ts";
+import { describeOwner } from "../../disk/owner.ts";
 
 let folder: string;
 let path: string;

@@ -3,8 +3,8 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { expect, test } from "vitest";
 import { describeOwner, ownerState } from "../../disk/owner.ts";
-import { createProject } from "../project.ts";
 import { spawnProcess } from "../process.ts";
+import { createProject } from "../project.ts";
 
 test("our own process is alive", () => {
   expect(ownerState(describeOwner())).toBe("alive");

@@ -2,10 +2,10 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
+import { createTinyProject, runKit, tinySource } from "../kit.ts";
 import { createProject } from "../project.ts";
 import { openPage, runButton, useBrowser } from "./browser.ts";
 import { startKitUi } from "./kitUi.ts";
-import { createTinyProject, runKit, tinySource } from "../kit.ts";
 
 useBrowser();
 

@@ -1,9 +1,9 @@
-import type { Page } from "playwright-core";
 import { once } from "node:events";
+import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
+import { createTinyProject, startKit, tinySource } from "../kit.ts";
 import { curve, logLines, openPage, runButton, useBrowser } from "./browser.ts";
 import { startKitUi } from "./kitUi.ts";
-import { createTinyProject, startKit, tinySource } from "../kit.ts";
 
 useBrowser();
 

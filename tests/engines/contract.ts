@@ -2,8 +2,8 @@ import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSy
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { asEngineEvent, asInferResult, asTrainingCheck } from "../../protocol/engineReport.ts";
 import type { Engine, TrainOptions } from "../../protocol/engine.ts";
+import { asEngineEvent, asInferResult, asTrainingCheck } from "../../protocol/engineReport.ts";
 import type { EngineEvent } from "../../protocol/event.ts";
 import type { AskedConfig } from "../../protocol/trainConfig.ts";
 import { jsonl, scratchDirectory, scratchFile } from "./embedded/scratch.ts";

@@ -3,8 +3,8 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { openCheckpoint } from "../../engines/checkpoint/checkpoint.ts";
 import { createJobStore } from "../../jobs/store.ts";
-import { parseFrames, readBody, startServer } from "../uiServer.ts";
 import { createTinyProject, startKit, tinySource } from "../kit.ts";
+import { parseFrames, readBody, startServer } from "../uiServer.ts";
 import { createHarm } from "./harm.ts";
 import { LONGER } from "./table.ts";
 

@@ -1,6 +1,6 @@
+import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { type IncomingMessage, get } from "node:http";
-import { once } from "node:events";
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { expect, onTestFinished, test } from "vitest";
 import { isRecordBoundary } from "../../jobs/logTail.ts";

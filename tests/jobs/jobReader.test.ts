@@ -1,8 +1,8 @@
 import { dirname } from "node:path";
 import { expect, test } from "vitest";
-import type { JobEvent } from "../../protocol/event.ts";
 import { createJobReader } from "../../jobs/jobReader.ts";
 import { type LeaseState, createLeaseWatch } from "../../jobs/leaseWatch.ts";
+import type { JobEvent } from "../../protocol/event.ts";
 import { COMPLETED, STARTED, createJob } from "../jobs.ts";
 import { createProject } from "../project.ts";
 

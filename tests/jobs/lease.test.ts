@@ -1,9 +1,9 @@
 import { appendFileSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
+import { describeOwner } from "../../disk/owner.ts";
 import { RENEWAL_MS, holdLease } from "../../jobs/lease.ts";
 import { LONGEST_GAP_MS, MISSING_MS, SILENCE_MS, createLeaseWatch } from "../../jobs/leaseWatch.ts";
-import { describeOwner } from "../../disk/owner.ts";
 import { spawnModule, spawnProcess } from "../process.ts";
 import { createProject } from "../project.ts";
 

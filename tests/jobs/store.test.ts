@@ -2,8 +2,8 @@ import { mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from "nod
 import { join } from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { isJobId } from "../../jobs/id.ts";
-import { OWNER_GONE } from "../../jobs/status.ts";
 import { createOwnedJob } from "../../jobs/ownedJob.ts";
+import { OWNER_GONE } from "../../jobs/status.ts";
 import { createJobStore } from "../../jobs/store.ts";
 import type { JobEvent } from "../../protocol/event.ts";
 import {

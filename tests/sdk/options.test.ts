@@ -1,10 +1,10 @@
-import { createDefaultEngine } from "../../sdk/engine.ts";
 import { readdirSync } from "node:fs";
 import { afterEach, describe, expect, it } from "vitest";
 import { availableSimd } from "../../engines/embedded/kernels/simd.ts";
 import type { KitError } from "../../protocol/error.ts";
-import { createKit } from "../../sdk/kit.ts";
 import { resolveConfig } from "../../sdk/config.ts";
+import { createDefaultEngine } from "../../sdk/engine.ts";
+import { createKit } from "../../sdk/kit.ts";
 import { type TrainerOptions, checkOptions } from "../../sdk/options.ts";
 import { createTrainer } from "../../sdk/trainer.ts";
 import { createProject } from "../project.ts";

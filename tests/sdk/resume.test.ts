@@ -2,8 +2,8 @@ import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import type { TrainerOptions } from "kit";
 import { describe, expect, it } from "vitest";
-import { createSeparateEngine } from "../engines/separate/engine.ts";
 import { type ObservableTrainer, OBSERVE, RESUME } from "../../sdk/trainer.ts";
+import { createSeparateEngine } from "../engines/separate/engine.ts";
 import { createTinyTrainer, enterProject, readEvents } from "./project.ts";
 
 const OPTIONS = { maxSteps: 8, saveSteps: 2, loggingSteps: 1 } as const;

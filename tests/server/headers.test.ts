@@ -3,8 +3,8 @@ import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
 import { createJob } from "../jobs.ts";
 import { createProject } from "../project.ts";
-import { type TestServer, standIn, startServer } from "../uiServer.ts";
 import { asBytes, askAlone, openRaw, statusesIn } from "../rawHttp.ts";
+import { type TestServer, standIn, startServer } from "../uiServer.ts";
 
 let answers = 0;
 afterAll(() => console.log(`headers: ${answers} answers checked`));

@@ -10,14 +10,14 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { describeOwner } from "../../disk/owner.ts";
 import { openLog } from "../../jobs/log.ts";
 import { createOwnedJob } from "../../jobs/ownedJob.ts";
 import { createJobStore } from "../../jobs/store.ts";
-import { describeOwner } from "../../disk/owner.ts";
+import { HISTORY, THINNED } from "../../protocol/http.ts";
 import { CONFIG, createJob, leaveJob, logOf } from "../jobs.ts";
 import { createTinyProject, runKit } from "../kit.ts";
 import { createProject } from "../project.ts";
-import { HISTORY, THINNED } from "../../protocol/http.ts";
 import { errorOf, openGate, readBody, standIn, startServer } from "../uiServer.ts";
 
 const SECRET = "nobody else's business";

@@ -1,9 +1,9 @@
-import type { InferRequest, InferResult } from "../../../protocol/infer.ts";
-import type { Decoder } from "./decoder.ts";
 import { KitError } from "../../../protocol/error.ts";
+import type { InferRequest, InferResult } from "../../../protocol/infer.ts";
 import { createRandom } from "../../llama/random.ts";
-import { sample } from "./sampler.ts";
 import type { PromptStyle, Tokenizer } from "../../tokens/tokenizer.ts";
+import type { Decoder } from "./decoder.ts";
+import { sample } from "./sampler.ts";
 
 /** A model that can be asked. */
 export interface Generator {

@@ -2,11 +2,11 @@ import { setImmediate } from "node:timers/promises";
 import { parentPort } from "node:worker_threads";
 import type { InferResult } from "../../../protocol/infer.ts";
 import { openCheckpoint } from "../../checkpoint/checkpoint.ts";
+import type { Question as AnyQuestion } from "../../warmModels.ts";
 import { type KernelModule, compileKernels } from "../kernels/module.ts";
+import { type Answer, toFailure } from "../messages.ts";
 import { fittedDecoder } from "./fittedDecoder.ts";
 import { type Generator, generate, saidTokens } from "./generate.ts";
-import type { Question as AnyQuestion } from "../../warmModels.ts";
-import { type Answer, toFailure } from "../messages.ts";
 
 /** A model is loaded from its directory. */
 type Question = AnyQuestion<string>;

@@ -2,8 +2,8 @@ import { join } from "node:path";
 import { KitError } from "../../../protocol/error.ts";
 import type { LoraConfig } from "../../../protocol/trainConfig.ts";
 import { STATE_FILE, readState } from "../../checkpoint/stateFile.ts";
-import type { LlamaShape } from "../../llama/dimensions.ts";
 import { type TrainedState, readTrainedState } from "../../checkpoint/trainedState.ts";
+import type { LlamaShape } from "../../llama/dimensions.ts";
 import { placeOf } from "./trainerState.ts";
 
 type Place = NonNullable<ReturnType<typeof placeOf>>;

@@ -1,7 +1,6 @@
 import { join } from "node:path";
 import { ARTIFACTS } from "../../../protocol/artifactPath.ts";
 import type { TrainConfig } from "../../../protocol/trainConfig.ts";
-import type { CheckpointNotes } from "../../checkpoint/companions.ts";
 import {
   BASE_DIRECTORY,
   assertCheckpoint,
@@ -9,8 +8,9 @@ import {
   openCheckpoint,
   saveModel,
 } from "../../checkpoint/checkpoint.ts";
-import { randomAdapter } from "../../llama/adapter.ts";
+import type { CheckpointNotes } from "../../checkpoint/companions.ts";
 import { parseHubName } from "../../hub/hubName.ts";
+import { randomAdapter } from "../../llama/adapter.ts";
 import type { LlamaShape } from "../../llama/dimensions.ts";
 import type { LocatedModel } from "../../llama/presets.ts";
 import { type StoredWeights, widen } from "../../llama/storedWeights.ts";

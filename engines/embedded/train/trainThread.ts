@@ -1,12 +1,12 @@
 import { join } from "node:path";
 import { type MessagePort, MessageChannel, Worker } from "node:worker_threads";
-import type { TrainOptions } from "../../../protocol/engine.ts";
 import { ARTIFACTS } from "../../../protocol/artifactPath.ts";
-import { locateModel } from "../../checkpoint/locateModel.ts";
-import { assertConfigFits } from "../leastTraining.ts";
-import { removePartial } from "../../checkpoint/directory.ts";
+import type { TrainOptions } from "../../../protocol/engine.ts";
 import { KitError } from "../../../protocol/error.ts";
+import { removePartial } from "../../checkpoint/directory.ts";
+import { locateModel } from "../../checkpoint/locateModel.ts";
 import { threadCount } from "../kernels/threadCount.ts";
+import { assertConfigFits } from "../leastTraining.ts";
 import {
   type TrainJob,
   type TrainMessage,

@@ -1,6 +1,6 @@
-import type { TrainConfig } from "../../../protocol/trainConfig.ts";
 import { bestOf } from "../../../protocol/evaluation.ts";
 import type { EventData } from "../../../protocol/event.ts";
+import type { TrainConfig } from "../../../protocol/trainConfig.ts";
 import { KIT, attributesOf } from "../../checkpoint/stateFile.ts";
 
 type Log = EventData["training.log"];

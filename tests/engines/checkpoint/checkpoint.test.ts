@@ -3,15 +3,15 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { adapterFiles, openCheckpoint, saveModel } from "../../../engines/checkpoint/checkpoint.ts";
 import { writeDirectory } from "../../../engines/checkpoint/directory.ts";
+import { writeSafetensors } from "../../../engines/checkpoint/safetensors.ts";
 import { randomAdapter } from "../../../engines/llama/adapter.ts";
 import { dimensionsOf } from "../../../engines/llama/dimensions.ts";
-import { writeSafetensors } from "../../../engines/checkpoint/safetensors.ts";
 import type { StoredWeights } from "../../../engines/llama/storedWeights.ts";
-import { referenceLogits, tensorReader } from "../embedded/llama.ts";
 import { learnerOf, logitsOf, readingOf } from "../embedded/learner.ts";
-import { readAll } from "./readAll.ts";
+import { referenceLogits, tensorReader } from "../embedded/llama.ts";
 import { scratchDirectory, scratchFile } from "../embedded/scratch.ts";
 import { FAMILIES, TINY, tinyBatch, tinyTokens, tinyWeights } from "../embedded/tiny.ts";
+import { readAll } from "./readAll.ts";
 
 const NOTES = { shape: TINY, promptStyle: "message" } as const;
 const LORA = { r: 2, alpha: 6, targetModules: ["q_proj", "down_proj"] };

@@ -2,8 +2,8 @@ import { expect, test } from "vitest";
 import { fromFloat16 } from "../../../engines/checkpoint/float16.ts";
 import { writeSafetensors } from "../../../engines/checkpoint/safetensors.ts";
 import { widen } from "../../../engines/llama/storedWeights.ts";
-import { readAll } from "./readAll.ts";
 import { scratchFile } from "../embedded/scratch.ts";
+import { readAll } from "./readAll.ts";
 
 const WEIGHTS = { a: { shape: [2, 1], data: new Float32Array([1, 2]) } };
 const ENTRY = { dtype: "F32", shape: [2, 1], data_offsets: [0, 8] };

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { KitError } from "../../../protocol/error.ts";
 import { fromFailure, toFailure } from "../../../engines/embedded/messages.ts";
+import { KitError } from "../../../protocol/error.ts";
 
 test("an error of the engine comes through a thread with its code and message", () => {
   const error = fromFailure(structuredClone(toFailure(new KitError("MODEL_UNKNOWN", "No."))));

@@ -1,8 +1,8 @@
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import type { TrainOptions } from "../../../protocol/engine.ts";
-import type { TrainConfig } from "../../../protocol/trainConfig.ts";
 import type { Artifact, EngineEvent, EventData, EventName } from "../../../protocol/event.ts";
+import type { TrainConfig } from "../../../protocol/trainConfig.ts";
 import { CONFIG } from "../../jobs.ts";
 import { createEmbeddedEngine } from "./built.ts";
 import { jsonl, scratchDirectory, scratchFile } from "./scratch.ts";

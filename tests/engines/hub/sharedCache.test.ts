@@ -6,8 +6,8 @@ import { saveModel } from "../../../engines/checkpoint/checkpoint.ts";
 import { fetchModel } from "../../../engines/hub/fetchModel.ts";
 import { hubSettings } from "../../../engines/hub/hubSettings.ts";
 import { startHub } from "../../hub/server.ts";
-import { TINY, tinyWeights } from "../embedded/tiny.ts";
 import { scratchDirectory } from "../embedded/scratch.ts";
+import { TINY, tinyWeights } from "../embedded/tiny.ts";
 import { PYTHON, hasPython } from "../python/environment.ts";
 
 const NAME = { repo: "org/tiny", revision: "main" };

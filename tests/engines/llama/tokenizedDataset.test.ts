@@ -3,8 +3,8 @@ import { truncateSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { type TokenizedDataset, readDataset } from "../../../engines/llama/tokenizedDataset.ts";
-import { KitError } from "../../../protocol/error.ts";
 import { decode, SPECIALS } from "../../../engines/llama/tokenizer.ts";
+import { KitError } from "../../../protocol/error.ts";
 import { spawnModule } from "../../process.ts";
 import { jsonl, scratchDirectory, scratchFile } from "../embedded/scratch.ts";
 

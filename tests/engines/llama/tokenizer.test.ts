@@ -1,11 +1,11 @@
 import { expect, test } from "vitest";
+import { byteCharacters, tokenizerJson } from "../../../engines/checkpoint/tokenizerFiles.ts";
 import {
   CHAT_TEMPLATE,
   conversation,
   openConversation,
   openDocument,
 } from "../../../engines/llama/chat.ts";
-import type { Span } from "../../../engines/tokens/tokenizer.ts";
 import {
   decode,
   encode,
@@ -13,7 +13,7 @@ import {
   specialText,
   VOCABULARY,
 } from "../../../engines/llama/tokenizer.ts";
-import { byteCharacters, tokenizerJson } from "../../../engines/checkpoint/tokenizerFiles.ts";
+import type { Span } from "../../../engines/tokens/tokenizer.ts";
 
 function tokensOf(spans: Span[]): number[] {
   return spans.flatMap(({ tokens }) => [...tokens]);

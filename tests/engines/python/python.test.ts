@@ -9,11 +9,11 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from "v
 import type { Engine } from "../../../protocol/engine.ts";
 import type { EngineEvent } from "../../../protocol/event.ts";
 import type { AskedConfig } from "../../../protocol/trainConfig.ts";
+import { startHub } from "../../hub/server.ts";
+import { createTinyTrainer, enterProject, readEvents } from "../../sdk/project.ts";
+import { describeEngine } from "../contract.ts";
 import { createEmbeddedEngine } from "../embedded/built.ts";
 import { jsonl } from "../embedded/scratch.ts";
-import { createTinyTrainer, enterProject, readEvents } from "../../sdk/project.ts";
-import { startHub } from "../../hub/server.ts";
-import { describeEngine } from "../contract.ts";
 import {
   type WarmPython,
   ENGINE_FOLDER,

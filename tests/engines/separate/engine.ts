@@ -3,16 +3,16 @@ import { once } from "node:events";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
-import type { CheckOptions, Engine, LoadedModel, TrainOptions } from "../../../protocol/engine.ts";
-import type { TrainingCheck } from "../../../protocol/trainingCheck.ts";
-import type { EngineEvent } from "../../../protocol/event.ts";
-import type { InferRequest, InferResult } from "../../../protocol/infer.ts";
 import { removePartial } from "../../../engines/checkpoint/directory.ts";
 import { rowLimit } from "../../../engines/dataset/rowLimit.ts";
 import { withDefaults } from "../../../engines/defaults.ts";
+import { resolveModel } from "../../../engines/llama/presets.ts";
+import type { CheckOptions, Engine, LoadedModel, TrainOptions } from "../../../protocol/engine.ts";
 import { KitError } from "../../../protocol/error.ts";
 import type { ErrorCode } from "../../../protocol/errorCode.ts";
-import { resolveModel } from "../../../engines/llama/presets.ts";
+import type { EngineEvent } from "../../../protocol/event.ts";
+import type { InferRequest, InferResult } from "../../../protocol/infer.ts";
+import type { TrainingCheck } from "../../../protocol/trainingCheck.ts";
 
 const PROGRAM = fileURLToPath(new URL("program.mjs", import.meta.url));
 

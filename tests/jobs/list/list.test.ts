@@ -2,12 +2,12 @@ import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync 
 import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { createJobId } from "../../../jobs/id.ts";
-import { INDEX_LEAST } from "../../../jobs/list/listIndex.ts";
-import type { OwnedJob } from "../../../jobs/ownedJob.ts";
 import { type JobReader, createJobReader } from "../../../jobs/jobReader.ts";
 import { createLeaseWatch } from "../../../jobs/leaseWatch.ts";
 import { createJobList } from "../../../jobs/list/list.ts";
+import { INDEX_LEAST } from "../../../jobs/list/listIndex.ts";
 import { readJobList } from "../../../jobs/list/plainList.ts";
+import type { OwnedJob } from "../../../jobs/ownedJob.ts";
 import { jobsPath } from "../../../jobs/paths.ts";
 import { createJobStore } from "../../../jobs/store.ts";
 import type { Job } from "../../../protocol/job.ts";

@@ -2,12 +2,12 @@ import { once } from "node:events";
 import { existsSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { LIMITS } from "../../../server/http/limits.ts";
 import { takeLock } from "../../../disk/lock.ts";
+import { LIMITS } from "../../../server/http/limits.ts";
 import { COMPLETED, STARTED, createJob } from "../../jobs.ts";
 import { createProject } from "../../project.ts";
-import { openGate, readBody, standIn, startServer } from "../../uiServer.ts";
 import { asBytes, askAlone, openRaw, statusesIn } from "../../rawHttp.ts";
+import { openGate, readBody, standIn, startServer } from "../../uiServer.ts";
 
 const SOON = { timeout: 10_000 };
 

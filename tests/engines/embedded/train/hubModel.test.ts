@@ -1,8 +1,8 @@
 import { readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
-import type { EngineEvent } from "../../../../protocol/event.ts";
 import { saveModel } from "../../../../engines/checkpoint/checkpoint.ts";
+import type { EngineEvent } from "../../../../protocol/event.ts";
 import { type Hub, startHub } from "../../../hub/server.ts";
 import { createEmbeddedEngine } from "../built.ts";
 import { artifactNames, losses, run, tinyConfig } from "../run.ts";
