@@ -5,7 +5,10 @@ import { type Spawned, spawnProcess } from "./process.ts";
 /** An interactive shell in a real pseudo-terminal. */
 export interface PseudoTerminal {
   type: (line: string) => void;
-  /** Takes the terminal away, as a lost connection does; resolves when the shell has signalled its jobs. */
+  /**
+   * Ends the shell by SIGHUP, as a lost connection does, and takes the terminal away; resolves when
+   * the shell has signalled its jobs.
+   */
   hangUp: () => Promise<void>;
 }
 
@@ -22,8 +25,10 @@ export async function openTerminal(cwd: string): Promise<PseudoTerminal> {
   return {
     type,
     async hangUp() {
-      await terminal.kill();
+      // Without a terminal, the shell may read its end before it takes the signal, and leave its jobs.
+      process.kill(pid, "SIGHUP");
       while (isThere(pid)) await new Promise((resolve) => setImmediate(resolve));
+      await terminal.kill();
     },
   };
 }
