@@ -36,7 +36,15 @@ const TYPES_FIRST = {
 /** The rooms of engines/ that every engine may use; each other folder there is an engine. */
 const SHARED_ROOMS = ["checkpoint", "dataset", "hub", "llama", "tokens"];
 
+/** The rooms of the embedded engine that lead to a training; each may import those before it. */
+const TO_TRAINING = ["kernels", "model", "step", "setup", "train"];
+
 const ROOMS = [
+  ...TO_TRAINING.slice(1).map((room, at) => ({
+    target: TO_TRAINING.slice(0, at + 1).map((before) => `./engines/embedded/${before}`),
+    from: `./engines/embedded/${room}`,
+    message: `The rooms before ${room}/ may not import it.`,
+  })),
   {
     target: ["./engines/*.ts", ...SHARED_ROOMS.map((room) => `./engines/${room}/**`)],
     from: `./engines/!(${SHARED_ROOMS.join("|")})/**`,

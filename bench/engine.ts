@@ -2,9 +2,9 @@ import { join } from "node:path";
 import { MessageChannel, Worker } from "node:worker_threads";
 import type * as module from "../engines/embedded/kernels/module.ts";
 import type { Simd } from "../engines/embedded/kernels/simd.ts";
-import type { Batch } from "../engines/embedded/train/batch.ts";
-import type * as learner from "../engines/embedded/train/learner.ts";
-import type * as plan from "../engines/embedded/train/trainingPlan.ts";
+import type { Batch } from "../engines/embedded/step/batch.ts";
+import type * as learner from "../engines/embedded/step/learner.ts";
+import type * as plan from "../engines/embedded/step/trainingPlan.ts";
 import { resolveModel } from "../engines/llama/presets.ts";
 import { createRandom } from "../engines/llama/random.ts";
 import { BYTES } from "../engines/llama/tokenizer.ts";
@@ -39,8 +39,8 @@ async function built<T>(path: string): Promise<T> {
 }
 
 export const { compileKernels, instantiate } = await built<typeof module>("kernels/module.js");
-export const { createLearner } = await built<typeof learner>("train/learner.js");
-export const { planTraining } = await built<typeof plan>("train/trainingPlan.js");
+export const { createLearner } = await built<typeof learner>("step/learner.js");
+export const { planTraining } = await built<typeof plan>("step/trainingPlan.js");
 
 export function shapeOf(model: string | ModelShape): ModelShape {
   const source = resolveModel(model);
@@ -72,7 +72,7 @@ export function startLearning({ model, rows, length, threads = 1, simd }: StepSi
 /** Returns the port through which it is invited. */
 function startHelper() {
   const { port1, port2 } = new MessageChannel();
-  const file = join(ROOT, "dist", "engines", "embedded", "train", "helperWorker.js");
+  const file = join(ROOT, "dist", "engines", "embedded", "step", "helperWorker.js");
   const helper = new Worker(file, { execArgv: [] });
   helper.postMessage(port2, [port2]);
   helper.unref();

@@ -142,6 +142,14 @@ describe("an engine is a folder beside the rooms that engines share", () => {
     }
   });
 
+  it("the embedded engine's rooms lead to a training, one way", async () => {
+    const import_ = (path: string) => `import { x } from "${path}"; x();`;
+    const after = await complaints("engines/embedded/setup", import_("../train/train.ts"));
+    expect(after).toEqual([expect.stringContaining("The rooms before train/ may not import it")]);
+    const before = await complaints("engines/embedded/setup", import_("../step/batch.ts"));
+    expect(before).toEqual([]);
+  });
+
   it("sdk imports engines in sdk/engine.ts and sdk/engines.ts alone", async () => {
     for (const [kind, code] of KINDS) {
       const path = `../${ENGINE}`;

@@ -49,7 +49,7 @@ it("the package holds the files that it needs to run, and nothing else", () => {
       "dist/sdk/index.js",
       "dist/sdk/index.d.ts",
       "dist/engines/embedded/train/trainWorker.js",
-      "dist/engines/embedded/train/helperWorker.js",
+      "dist/engines/embedded/step/helperWorker.js",
       "dist/engines/embedded/infer/inferWorker.js",
       "dist/engines/embedded/kernels/plain.wasm",
       "dist/engines/embedded/kernels/relaxed.wasm",

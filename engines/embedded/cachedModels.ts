@@ -10,7 +10,7 @@ import { CONFIG_FILE, weightFiles } from "../hub/modelFiles.ts";
 import { type Snapshot, listSnapshots } from "../hub/snapshots.ts";
 import { TARGETS } from "../llama/adapter.ts";
 import { weightCounts } from "../llama/weights.ts";
-import { assertFits } from "./leastTraining.ts";
+import { assertFits } from "./setup/leastTraining.ts";
 
 /** The least that is trained of a model. */
 const ADAPTER = { r: 8, alpha: 16, targetModules: [...TARGETS.usual] };

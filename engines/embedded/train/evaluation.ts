@@ -1,6 +1,6 @@
 import type { ExampleSet } from "../../llama/examples.ts";
-import { type BatchSize, batchesOnce } from "./batch.ts";
-import type { Learner } from "./learner.ts";
+import { type BatchSize, batchesOnce } from "../step/batch.ts";
+import type { Learner } from "../step/learner.ts";
 
 /**
  * The mean loss of a learned token over all examples, in nats: a sum over tokens, so that the size of

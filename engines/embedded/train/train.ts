@@ -7,15 +7,15 @@ import { writeDirectory } from "../../checkpoint/directory.ts";
 import { OPTIMIZER_FILE, optimizerFiles } from "../../checkpoint/trainedState.ts";
 import type { LocatedModel } from "../../llama/presets.ts";
 import { learningRate } from "../../schedule.ts";
-import { createFeed } from "./batch.ts";
+import { prepareTraining } from "../setup/preparation.ts";
+import { readResumed } from "../setup/resumed.ts";
+import { baseOf, initialWeights } from "../setup/startingPoint.ts";
+import { trainerState } from "../setup/trainerState.ts";
+import { createFeed } from "../step/batch.ts";
+import { type HelperSeat, createLearner } from "../step/learner.ts";
 import { assertFinite } from "./divergence.ts";
 import { evaluate } from "./evaluation.ts";
-import { type HelperSeat, createLearner } from "./learner.ts";
-import { prepareTraining } from "./preparation.ts";
-import { readResumed } from "./resumed.ts";
-import { baseOf, initialWeights } from "./startingPoint.ts";
 import { createStepLog } from "./stepLog.ts";
-import { trainerState } from "./trainerState.ts";
 
 /** Logged whatever `loggingSteps` says: one that warms up, and one that shows how fast it is. */
 const FIRST_STEPS = 2;

@@ -6,7 +6,6 @@ import { KitError } from "../../../protocol/error.ts";
 import { removePartial } from "../../checkpoint/directory.ts";
 import { locateModel } from "../../checkpoint/locateModel.ts";
 import { threadCount } from "../kernels/threadCount.ts";
-import { assertConfigFits } from "../leastTraining.ts";
 import {
   type TrainJob,
   type TrainMessage,
@@ -15,6 +14,7 @@ import {
   threadEnded,
   toFailure,
 } from "../messages.ts";
+import { assertConfigFits } from "../setup/leastTraining.ts";
 
 /** Trains on threads of its own, which have ended when this settles. */
 export async function trainOnThread(options: TrainOptions): Promise<void> {
@@ -54,7 +54,7 @@ export async function trainOnThread(options: TrainOptions): Promise<void> {
 /** A thread that takes part once it is invited through `port`. */
 function startHelper(port: MessagePort): Worker {
   const helper = startThread(
-    () => new Worker(new URL("./helperWorker.js", import.meta.url), { execArgv: [] }),
+    () => new Worker(new URL("../step/helperWorker.js", import.meta.url), { execArgv: [] }),
   );
   helper.postMessage(port, [port]);
   return helper;

@@ -1,7 +1,7 @@
 import type * as decoding from "../../../engines/embedded/infer/decoder.ts";
 import type * as modules from "../../../engines/embedded/kernels/module.ts";
-import type * as learning from "../../../engines/embedded/train/learner.ts";
-import type * as planning from "../../../engines/embedded/train/trainingPlan.ts";
+import type * as learning from "../../../engines/embedded/step/learner.ts";
+import type * as planning from "../../../engines/embedded/step/trainingPlan.ts";
 import type { LlamaShape } from "../../../engines/llama/dimensions.ts";
 import { type StoredWeights, isBfloat16, widen } from "../../../engines/llama/storedWeights.ts";
 import { type Weights, HEAD } from "../../../engines/llama/weights.ts";
@@ -11,8 +11,8 @@ import { TINY, UNTIED } from "./tiny.ts";
 
 const { createDecoder } = await builtModule<typeof decoding>("infer/decoder.js");
 const { compileKernels } = await builtModule<typeof modules>("kernels/module.js");
-const { createLearner } = await builtModule<typeof learning>("train/learner.js");
-const { planTraining } = await builtModule<typeof planning>("train/trainingPlan.js");
+const { createLearner } = await builtModule<typeof learning>("step/learner.js");
+const { planTraining } = await builtModule<typeof planning>("step/trainingPlan.js");
 
 const OPTIONS = { weightDecay: 0.01, maxGradNorm: 1 };
 

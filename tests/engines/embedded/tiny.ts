@@ -1,4 +1,4 @@
-import { type Batch } from "../../../engines/embedded/train/batch.ts";
+import { type Batch } from "../../../engines/embedded/step/batch.ts";
 import type { LlamaShape } from "../../../engines/llama/dimensions.ts";
 import { createRandom } from "../../../engines/llama/random.ts";
 import type { StoredWeights } from "../../../engines/llama/storedWeights.ts";

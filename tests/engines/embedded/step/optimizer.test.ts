@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
-import type * as source from "../../../../engines/embedded/train/optimizer.ts";
+import type * as source from "../../../../engines/embedded/step/optimizer.ts";
 import { builtModule } from "../built.ts";
 import { arena, kernelsOn } from "../kernels/arena.ts";
 
-const { createOptimizer } = await builtModule<typeof source>("train/optimizer.js");
+const { createOptimizer } = await builtModule<typeof source>("step/optimizer.js");
 
 /** AdamW from its paper, for one number. */
 function reference(p: number, gradients: number[], rate: number, decay: number): number {

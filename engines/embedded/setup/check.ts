@@ -4,7 +4,7 @@ import { locateModel } from "../../checkpoint/locateModel.ts";
 import type { ExampleSet } from "../../llama/examples.ts";
 import { piecesOf } from "../../llama/pieces.ts";
 import { threadCount } from "../kernels/threadCount.ts";
-import { assertConfigFits } from "../leastTraining.ts";
+import { assertConfigFits } from "./leastTraining.ts";
 import { prepareTraining } from "./preparation.ts";
 
 /** Prepares the data and plans the memory as `train` does, but allocates none of it. */

@@ -1,10 +1,10 @@
 import { join } from "node:path";
-import type { LoraConfig } from "../../protocol/trainConfig.ts";
-import { readConfig } from "../checkpoint/configFile.ts";
-import { configShape } from "../checkpoint/configShape.ts";
-import type { LlamaShape } from "../llama/dimensions.ts";
-import { weightShapes } from "../llama/weights.ts";
-import { planTraining } from "./train/trainingPlan.ts";
+import type { LoraConfig } from "../../../protocol/trainConfig.ts";
+import { readConfig } from "../../checkpoint/configFile.ts";
+import { configShape } from "../../checkpoint/configShape.ts";
+import type { LlamaShape } from "../../llama/dimensions.ts";
+import { weightShapes } from "../../llama/weights.ts";
+import { planTraining } from "../step/trainingPlan.ts";
 
 /** A row of a few words at a time. */
 const LEAST = { rows: 1, length: 64, threads: 1, options: { weightDecay: 0, maxGradNorm: 1 } };

@@ -5,10 +5,10 @@ import { keepLeftOut } from "../../dataset/leftOut.ts";
 import { rowLimit } from "../../dataset/rowLimit.ts";
 import type { LocatedModel } from "../../llama/presets.ts";
 import { stepCount } from "../../schedule.ts";
-import { type BatchSize, rowLength } from "./batch.ts";
+import { type BatchSize, rowLength } from "../step/batch.ts";
+import { type TrainingPlan, planTraining } from "../step/trainingPlan.ts";
 import { type StartingPoint, findStartingPoint } from "./startingPoint.ts";
 import { type TrainingData, readTrainingData } from "./trainingData.ts";
-import { type TrainingPlan, planTraining } from "./trainingPlan.ts";
 
 /** All that is known before a training takes memory for its model. */
 export interface Preparation {

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { createFeed, rowLength } from "../../../../engines/embedded/train/batch.ts";
+import { createFeed, rowLength } from "../../../../engines/embedded/step/batch.ts";
 import { createExamples } from "../../../../engines/llama/examples.ts";
 import { SPECIALS, VOCABULARY } from "../../../../engines/llama/tokenizer.ts";
 
