@@ -125,7 +125,7 @@ export function createTrainer(options: TrainerOptions): Trainer {
 
   const trainer: ObservableTrainer = {
     name: checked.name,
-    // eslint-disable-next-line @typescript-eslint/require-await -- so that an error rejects
+    // oxlint-disable-next-line typescript/require-await -- so that an error rejects
     async start() {
       started ??= begin();
       return { jobId: started.created.job.id };

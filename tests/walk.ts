@@ -75,7 +75,12 @@ export async function walk(
     (await timed(() => shell(demo, uiWords.replace("ui", "typecheck"))))[1];
   const types = isNode ? undefined : await typecheck();
   const page = await openPage(demo, uiWords, env);
-  const [, training] = await timed(() => train(page.url)).finally(page.stop);
+  let training: number;
+  try {
+    [, training] = await timed(() => train(page.url));
+  } finally {
+    await page.stop();
+  }
   const tests = isNode ? await testKernels(name, demo, env) : undefined;
   return {
     init: initSeconds,

@@ -134,7 +134,7 @@ describe("callbacks", () => {
     const trainer = createTinyTrainer({
       callbacks: {
         onStarted() {
-          // eslint-disable-next-line @typescript-eslint/only-throw-error -- what is tested
+          // oxlint-disable-next-line typescript/only-throw-error -- what is tested
           throw undefined;
         },
       },
