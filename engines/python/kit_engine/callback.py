@@ -13,8 +13,8 @@ from .preparation import Preparation
 from .progress import StepLog, assert_finite, is_due, is_logged, log_event
 from .schedule import learning_rate
 
-# A larger learning rate is infinite in float32.
-MOST_FLOAT32 = 3.4028234e38
+# A larger learning rate is infinite in float32, once AdamW's first step has divided it by 1 - 0.9.
+MOST_RATE = 3.4e37
 
 
 class Kit(TrainerCallback, ExportableState):
@@ -31,7 +31,7 @@ class Kit(TrainerCallback, ExportableState):
         self.channel = channel
         self.cancelled = cancelled
         self.log = log
-        # The loss of the step that is under way, and the gradient's norm, which the Trainer sets.
+        # Of the step that is under way; KitTrainer sets them.
         self.loss = 0.0
         self.grad_norm = math.nan
         self.tokens = 0
@@ -63,7 +63,7 @@ class Kit(TrainerCallback, ExportableState):
         assert_finite(step, "loss is", math.isfinite(self.loss), peak)
         assert_finite(step, "gradient norm is", math.isfinite(self.grad_norm), peak)
         rate = learning_rate(step, self.prepared.steps, config)
-        assert_finite(step, "weights are", rate <= MOST_FLOAT32, peak)
+        assert_finite(step, "weights are", rate <= MOST_RATE, peak)
         self.log.add(self.loss, self.grad_norm, self.tokens)
 
     def on_step_end(
@@ -71,7 +71,7 @@ class Kit(TrainerCallback, ExportableState):
     ) -> None:
         self.log.end()
         state.num_input_tokens_seen += self.tokens
-        self.loss, self.tokens = 0.0, 0
+        self.tokens = 0
         config, steps, step = self.prepared.config, self.prepared.steps, state.global_step
         state.epoch = self.prepared.epochs_at(step)
         evaluates = self.prepared.data.evaluation is not None

@@ -1,5 +1,7 @@
 """Losses by the token, so that the size of a batch does not show."""
 
+from typing import Any
+
 import torch
 from transformers import EvalPrediction
 
@@ -7,13 +9,20 @@ from .batches import IGNORED
 
 
 def token_losses(logits: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
-    """[rows, length - 1]: each next token's loss in nats, and 0 where it is not learned."""
+    """[rows, length]: each next token's loss in nats, and 0 where it is not learned."""
+    following = torch.nn.functional.pad(labels[:, 1:], (0, 1), value=IGNORED)
     return torch.nn.functional.cross_entropy(
-        logits[:, :-1].float().transpose(1, 2),
-        labels[:, 1:],
+        logits.float().flatten(0, 1),
+        following.flatten(),
         ignore_index=IGNORED,
         reduction="none",
-    )
+    ).view_as(labels)
+
+
+def step_share(outputs: Any, labels: torch.Tensor, num_items_in_batch: Any) -> torch.Tensor:
+    """Trainer's `compute_loss_func`: a batch's sum, divided by the learned tokens of all batches of
+    the step. Some models average each batch, or forget to divide."""
+    return token_losses(outputs.logits, labels).sum() / num_items_in_batch
 
 
 class TokenMean:

@@ -9,6 +9,7 @@ from typing import Any
 import torch
 from transformers import (
     MODEL_FOR_CAUSAL_LM_MAPPING,
+    MODEL_FOR_MASKED_LM_MAPPING,
     AutoConfig,
     AutoModelForCausalLM,
     AutoTokenizer,
@@ -35,13 +36,19 @@ class Source:
 def load_config(source: Source) -> Any:
     with reading(source.base):
         config = AutoConfig.from_pretrained(source.base, local_files_only=True)
-    if type(config) not in MODEL_FOR_CAUSAL_LM_MAPPING:
+    if type(config) not in MODEL_FOR_CAUSAL_LM_MAPPING or reads_ahead(config):
         raise KitError(
             "MODEL_INVALID",
             f"{source.base} is a {config.model_type} model, which does not generate text from left "
             "to right. Use one that AutoModelForCausalLM loads.",
         )
     return config
+
+
+def reads_ahead(config: Any) -> bool:
+    """Of an encoder such as BERT, which AutoModelForCausalLM loads: it would see the answers."""
+    is_decoder = getattr(config, "is_decoder", False) or config.is_encoder_decoder
+    return type(config) in MODEL_FOR_MASKED_LM_MAPPING and not is_decoder
 
 
 def load_tokenizer(source: Source) -> Any:

@@ -1,15 +1,16 @@
 """transformers' Trainer with Kit's schedule, evaluation and checkpoints."""
 
+import math
 import os
 from typing import Any
 
 import torch
 from transformers import PrinterCallback, Trainer, TrainingArguments
 
-from .batches import AllRows, Collator, OrderedRows, predicted_count
+from .batches import IGNORED, AllRows, Collator, OrderedRows, predicted_count
 from .callback import Kit
 from .directory import ARTIFACTS, checkpoint_path, write_directory
-from .losses import TokenMean, token_losses
+from .losses import TokenMean, step_share, token_losses
 from .preparation import Preparation
 from .progress import assert_finite
 from .schedule import learning_rate, rows_per_step
@@ -27,6 +28,10 @@ class KitTrainer(Trainer):
         self.directory = directory
         # The step of a checkpoint without the schedule's state.
         self.begins_at = begins_at
+        # Of the step that is under way: its last batch, and the losses of all;
+        # the batch proves the weights that are saved.
+        self.batch: dict[str, torch.Tensor] = {}
+        self.shares: list[torch.Tensor] = []
         data, config = prepared.data, prepared.config
         length = prepared.steps * rows_per_step(config)
         super().__init__(
@@ -36,6 +41,7 @@ class KitTrainer(Trainer):
             eval_dataset=AllRows(data.evaluation) if data.evaluation else None,
             data_collator=Collator(prepared.tokenizer.pad_token_id),
             processing_class=prepared.tokenizer,
+            compute_loss_func=step_share,
             compute_metrics=TokenMean(),
             callbacks=[kit],
         )
@@ -57,14 +63,18 @@ class KitTrainer(Trainer):
     def training_step(self, model: Any, inputs: Any, num_items_in_batch: Any = None) -> Any:
         # Before the Trainer moves it to the device, where each count would wait for the device.
         self.kit.tokens += predicted_count(inputs)
+        self.batch = inputs
         loss = super().training_step(model, inputs, num_items_in_batch)
-        self.kit.loss += loss.item()
+        self.shares.append(loss)
         return loss
 
     def _get_grad_norm(self, model: Any, grad_norm: Any = None) -> Any:
-        norm = float(super()._get_grad_norm(model, grad_norm=grad_norm))
-        self.kit.grad_norm = norm
-        return norm
+        norm = super()._get_grad_norm(model, grad_norm=grad_norm)
+        # Waits for the device, once a step.
+        *shares, self.kit.grad_norm = torch.stack([*self.shares, norm]).tolist()
+        self.kit.loss = math.fsum(shares)
+        self.shares = []
+        return self.kit.grad_norm
 
     def log(self, logs: dict[str, float], start_time: float | None = None) -> None:
         if "loss" in logs:
@@ -88,11 +98,24 @@ class KitTrainer(Trainer):
         trained = [one for one in self.model.parameters() if one.requires_grad]
         is_finite = all(bool(torch.isfinite(one).all()) for one in trained)
         assert_finite(step, "weights are", is_finite, peak)
+        self._prove(step, model)
         path = checkpoint_path(step)
         write_directory(os.path.join(self.directory, path), self._fill)
         kind = "adapter" if self.prepared.config.get("lora") else "model"
         data = {"step": step, "kind": kind, "path": path}
         self.kit.channel.event("checkpoint.saved", data)
+
+    def _prove(self, step: int, model: Any) -> None:
+        """Computes a step and does not take it: finite weights may be too large to compute with."""
+        peak = self.prepared.config["learningRate"]
+        learned = (self.batch["labels"] != IGNORED).sum()
+        with torch.random.fork_rng():
+            loss = super().training_step(model, self.batch, learned)
+        norm = self.accelerator.clip_grad_norm_(model.parameters(), math.inf)
+        model.zero_grad()
+        following = min(step + 1, self.prepared.steps)
+        for what, value in (("loss is", loss), ("gradient norm is", norm)):
+            assert_finite(following, what, math.isfinite(value), peak)
 
     def _fill(self, folder: str) -> None:
         """All that the Trainer saves, by its own means."""
@@ -118,7 +141,7 @@ def remove(path: str) -> None:
 def arguments_of(prepared: Preparation, directory: str) -> TrainingArguments:
     """When it logs, evaluates and saves, Kit's callback says."""
     config, device = prepared.config, prepared.device
-    return TrainingArguments(
+    arguments = TrainingArguments(
         output_dir=os.path.join(directory, ARTIFACTS),
         max_steps=prepared.steps,
         per_device_train_batch_size=config["batchSize"],
@@ -147,3 +170,6 @@ def arguments_of(prepared: Preparation, directory: str) -> TrainingArguments:
         disable_tqdm=True,
         report_to="none",
     )
+    # With more, the Trainer would multiply the batch by their number.
+    arguments._n_gpu = min(1, arguments.n_gpu)
+    return arguments

@@ -34,6 +34,11 @@ FORGETFUL = (
     "+ '\n' + m['content'] + '<|im_end|>\n' }}{% endif %}{% endfor %}"
     "{% if add_generation_prompt %}{{ '<|im_start|>assistant\n' }}{% endif %}"
 )
+# An answer's first characters make a token with what comes before them.
+JOINED = (
+    "{% for m in messages %}{{ m['role'] + '::' + m['content'] + '<|im_end|>' }}{% endfor %}"
+    "{% if add_generation_prompt %}{{ 'assistant::' }}{% endif %}"
+)
 REFUSING = "{{ raise_exception('Only user and assistant') }}"
 
 ASKED = [
@@ -59,7 +64,8 @@ def tokenizer_of(end: str, template: str | None) -> PreTrainedTokenizerFast:
         special_tokens=[AddedToken(one, special=True) for one in specials],
         show_progress=False,
     )
-    tokenizer.train_from_iterator([one["content"] for one in ASKED] * 9, trainer)
+    texts = [*(one["content"] for one in ASKED), "a:::b"]
+    tokenizer.train_from_iterator(texts * 9, trainer)
     return PreTrainedTokenizerFast(
         tokenizer_object=tokenizer, eos_token=end, chat_template=template
     )
@@ -89,6 +95,7 @@ print(
             "Llama 3": learned("<|eot|>", LLAMA3, conversation),
             "none": learned("<|im_end|>", None, conversation),
             "text": learned("<|im_end|>", None, {"text": "hello there"}),
+            "joined": learned("<|im_end|>", JOINED, {"prompt": "a", "completion": ":hello"}),
             "rewrites": learned("<|im_end|>", FORGETFUL, conversation),
             "refuses": learned("<|im_end|>", REFUSING, conversation),
             "half": learned("<|im_end|>", CHATML, {"prompt": "a", "completion": "\ud83d"}),

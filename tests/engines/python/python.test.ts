@@ -1,5 +1,13 @@
 import { spawn } from "node:child_process";
-import { cpSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import {
+  cpSync,
+  existsSync,
+  mkdtempSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
@@ -62,6 +70,7 @@ describe.runIf(hasPython)("with Python", () => {
     warm = await startWarmPython();
     await train("embedded", PROMPTS, { model: SHAPE, maxSteps: 1 }, join(home, "model"));
     await train("embedded", PROMPTS, { model, maxSteps: 1, lora }, join(home, "adapter"));
+    await printed("models.py", home);
   });
   afterAll(async () => {
     await warm.close();
@@ -181,9 +190,7 @@ describe.runIf(hasPython)("with Python", () => {
   });
 
   it("trains any causal model of the hub, and answers from its adapter", async () => {
-    const files = join(home, "gpt2");
-    await printed("gpt2.py", files);
-    const hub = await startHub({ "org/gpt2": { files } });
+    const hub = await startHub({ "org/gpt2": { files: join(home, "gpt2") } });
     vi.stubEnv("HF_ENDPOINT", hub.endpoint);
     vi.stubEnv("HF_HOME", join(home, "cache"));
     onTestFinished(async () => {
@@ -206,6 +213,26 @@ describe.runIf(hasPython)("with Python", () => {
     await expect(train("python", MIXED, misnamed)).rejects.toThrow(
       /^"lora\.targetModules" must name layers of the model: .*q_proj.* Use "all-linear"/,
     );
+  });
+
+  it("saves no weights that are finite, and too large to learn on from", async () => {
+    const directory = join(home, "large");
+    const tooLarge = { model, learningRate: 1e30, saveSteps: 1, warmupSteps: 0 };
+    for (const engine of ["embedded", "python"] as const) {
+      const failed = train(engine, PROMPTS, tooLarge, directory);
+      await expect(failed).rejects.toMatchObject({ name: "KitError", code: "DIVERGED" });
+      expect(existsSync(join(directory, "artifacts/step-1"))).toBe(false);
+    }
+  });
+
+  it("accumulated batches are one batch, also of a model that averages each", async () => {
+    const some = { model: join(home, "bart"), maxSteps: 2 };
+    const whole = await train("python", TEXTS, { ...some, batchSize: 6 });
+    const accumulated = { ...some, batchSize: 2, gradientAccumulationSteps: 3 };
+    const { steps } = await train("python", TEXTS, accumulated);
+    const measured = steps.map(({ loss, gradNorm }) => [loss, gradNorm]);
+    const near = (value: unknown): unknown => expect.closeTo(Number(value), 4);
+    expect(measured).toEqual(whole.steps.map(({ loss, gradNorm }) => [near(loss), near(gradNorm)]));
   });
 
   it("goes on from a checkpoint without its optimizer, and says so", async () => {
@@ -236,6 +263,8 @@ describe.runIf(hasPython)("with Python", () => {
       "Llama 3": ["hello é 日本<|eot|>", "hello<|eot|>"],
       none: [" hello é 日本 \n<|im_end|>", "hello<|im_end|>"],
       text: ["hello there<|im_end|>"],
+      // ":::" is one token, which the question's part begins.
+      joined: ["hello<|im_end|>"],
       rewrites: expect.stringMatching(/^The model's chat template rewrites earlier turns, so/),
       refuses: expect.stringContaining("refuses a conversation: Only user and assistant."),
       half: ["\ufffd<|im_end|>"],
@@ -253,6 +282,12 @@ describe.runIf(hasPython)("with Python", () => {
 
   it.each([
     ["config.json", '{"model_type":"t5"}', "MODEL_INVALID", /is a t5 model, which does not gen/],
+    [
+      "config.json",
+      '{"model_type":"bert"}',
+      "MODEL_INVALID",
+      /is a bert model, which does not gen/,
+    ],
     ["config.json", '{"model_type":"nobody"}', "CHECKPOINT_INVALID", /^Cannot load \S+: /],
     ["model.safetensors", "damaged", "CHECKPOINT_INVALID", /^Cannot load \S+: /],
     ["tokenizer.json", "{}", "CHECKPOINT_INVALID", /^Cannot load \S+: /],
