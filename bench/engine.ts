@@ -7,8 +7,9 @@ import type * as learner from "../engines/embedded/step/learner.ts";
 import type * as plan from "../engines/embedded/step/trainingPlan.ts";
 import { resolveModel } from "../engines/llama/presets.ts";
 import { createRandom } from "../engines/llama/random.ts";
+import type { StoredWeights } from "../engines/llama/storedWeights.ts";
 import { BYTES } from "../engines/llama/tokenizer.ts";
-import { randomWeights } from "../engines/llama/weights.ts";
+import { type Weights, randomWeights } from "../engines/llama/weights.ts";
 import type { ModelShape } from "../protocol/trainConfig.ts";
 import { ROOT } from "./places.ts";
 
@@ -32,6 +33,7 @@ export interface EngineSizes extends StepSizes {
 
 const RATE = 1e-3;
 const SEED = 1;
+export const OPTIONS = { weightDecay: 0.01, maxGradNorm: 1 };
 
 /** A module of the engine as it is built, beside its kernels. */
 async function built<T>(path: string): Promise<T> {
@@ -48,25 +50,41 @@ export function shapeOf(model: string | ModelShape): ModelShape {
   throw new Error("Only a model that starts from a shape is measured.");
 }
 
-/** A model in training, with its helpers at work: takes whole steps. */
+/** A model in training from random weights, with its helpers at work: takes whole steps. */
 export function startLearning({ model, rows, length, threads = 1, simd }: StepSizes) {
   const shape = shapeOf(model);
-  const options = { weightDecay: 0.01, maxGradNorm: 1 };
-  const training = planTraining({ shape, rows, length, lora: undefined, threads, options });
-  const { backpropagate, update } = createLearner(randomWeights(shape, SEED), {}, training, {
-    module: compileKernels(simd),
-    invite(seat) {
-      for (let i = 1; i < threads; i++) startHelper().postMessage(seat);
-    },
+  const training = planTraining({
+    shape,
+    rows,
+    length,
+    lora: undefined,
+    threads,
+    options: OPTIONS,
   });
+  const learner = createTeam(training, randomWeights(shape, SEED), {}, simd);
   const batch = randomBatch(rows * length);
   let step = 0;
   return {
     learn: () => {
-      backpropagate([batch]);
-      update(++step, RATE);
+      learner.backpropagate([batch]);
+      learner.update(++step, RATE);
     },
   };
+}
+
+/** A learner with its helpers at work. */
+export function createTeam(
+  plan: plan.TrainingPlan,
+  trainable: Weights,
+  frozen: StoredWeights,
+  simd?: Simd,
+): learner.Learner {
+  return createLearner(trainable, frozen, plan, {
+    module: compileKernels(simd),
+    invite(seat) {
+      for (let i = 1; i < plan.sizes.threads; i++) startHelper().postMessage(seat);
+    },
+  });
 }
 
 /** Returns the port through which it is invited. */

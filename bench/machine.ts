@@ -15,6 +15,12 @@ export function load(): string {
   return (loadavg()[0] ?? NaN).toFixed(1);
 }
 
+/** The most memory that a process has had so far, in MB. */
+export function peakMemory(pid: number): number {
+  const [, kib] = /^VmHWM:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, "utf8")) ?? [];
+  return (Number(kib) * 1024) / 1e6;
+}
+
 function systemName(): string {
   const path = "/etc/os-release";
   const known = existsSync(path) ? /^PRETTY_NAME="(.*)"$/m.exec(readFileSync(path, "utf8")) : null;

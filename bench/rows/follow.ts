@@ -1,9 +1,9 @@
-import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { type Follower, followJob, followSocket } from "../follow.ts";
 import { atMost, ratioAtMost } from "../goals.ts";
 import { COMPLETED, STARTED, logged, ownJob } from "../jobs.ts";
+import { peakMemory } from "../machine.ts";
 import type { Row } from "../row.ts";
 import { type Scope, inScope } from "../scope.ts";
 import { startBareFollow, startKitUi } from "../server.ts";
@@ -119,12 +119,7 @@ async function measureClients(scope: Scope, count: number): Promise<Followed> {
   );
   return {
     p99: percentile(times, 0.99),
-    memory: peakMemory(child.pid),
+    memory: peakMemory(child.pid ?? NaN),
     incomplete: followers.filter(({ times }) => times.size < appended.length).length,
   };
-}
-
-function peakMemory(pid: number | undefined): number {
-  const [, kib] = /^VmHWM:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, "utf8")) ?? [];
-  return (Number(kib) * 1024) / 1e6;
 }

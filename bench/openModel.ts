@@ -1,0 +1,100 @@
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { adapterFiles, saveModel } from "../engines/checkpoint/checkpoint.ts";
+import { writeDirectory } from "../engines/checkpoint/directory.ts";
+import type { Simd } from "../engines/embedded/kernels/simd.ts";
+import { TARGETS, randomAdapter } from "../engines/llama/adapter.ts";
+import type { Dimensions, LlamaShape } from "../engines/llama/dimensions.ts";
+import { createRandom } from "../engines/llama/random.ts";
+import type { StoredWeights } from "../engines/llama/storedWeights.ts";
+import { weightShapes } from "../engines/llama/weights.ts";
+import type { LoraConfig } from "../protocol/trainConfig.ts";
+import { ROOT } from "./places.ts";
+
+/** A model as others publish them, with an adapter and what it learns from; paths. */
+export interface OpenModel {
+  /** A directory: weights in bfloat16, a tokenizer. */
+  model: string;
+  /** A directory: an adapter of every linear map, which changes nothing yet. */
+  adapter: string;
+  /** JSONL of texts that are longer than any row measured. */
+  texts: string;
+  /** int32: `TOKENS` tokens. */
+  tokens: string;
+}
+
+/** The work of one process on such a model. */
+export interface OpenModelSizes extends OpenModel {
+  rows: number;
+  /** Tokens a row, or of an answer. */
+  length: number;
+  threads: number;
+  simd?: Simd;
+}
+
+/** As large as SmolLM2-135M. */
+export const OPEN_SHAPE: LlamaShape & Pick<Dimensions, "vocabulary"> = {
+  ...{ layers: 30, heads: 9, kvHeads: 3, width: 576, hidden: 1536, vocabulary: 49_152 },
+  context: 2048,
+};
+
+export const OPEN_LORA: LoraConfig = { r: 16, alpha: 32, targetModules: [...TARGETS.all] };
+
+export const OPEN_SEED = 1;
+const TOKENS = 32_768;
+const TEXTS = 8;
+const FRAGMENTS = 4_000;
+
+/** Weights are random; the tokenizer is one of the tests', which has fewer tokens than the model. */
+export function makeOpenModel(folder: string, shape: typeof OPEN_SHAPE): OpenModel {
+  const [model, adapter, texts, tokens] = ["model", "adapter", "texts.jsonl", "tokens"].map(
+    (name) => join(folder, name),
+  ) as [string, string, string, string];
+  const notes = { shape, promptStyle: "text" } as const;
+  const { tokenizer, config, fragments } = smallTokenizer();
+  saveModel(model, randomHalves(shape), notes);
+  writeFileSync(join(model, "tokenizer.json"), JSON.stringify(tokenizer));
+  writeFileSync(join(model, "tokenizer_config.json"), JSON.stringify(config));
+  const start = randomAdapter(OPEN_LORA, shape, OPEN_SEED);
+  writeDirectory(adapter, adapterFiles(start, { ...notes, lora: OPEN_LORA, base: model }));
+  const random = createRandom(OPEN_SEED);
+  const below = (count: number) => Math.floor(random.uniform() * count);
+  const text = () => Array.from({ length: FRAGMENTS }, () => fragments[below(fragments.length)]);
+  const lines = Array.from({ length: TEXTS }, () => JSON.stringify({ text: text().join("") }));
+  writeFileSync(texts, lines.join("\n"));
+  writeFileSync(
+    tokens,
+    Int32Array.from({ length: TOKENS }, () => below(shape.vocabulary)),
+  );
+  return { model, adapter, texts, tokens };
+}
+
+/** Uniform, as wide as keeps a state's size from layer to layer; the upper halves of float32's bits. */
+function randomHalves(shape: LlamaShape): StoredWeights {
+  const word = new Float32Array(1);
+  const bits = new Uint32Array(word.buffer);
+  const entries = Object.entries(weightShapes(shape)).map(([name, sizes]) => {
+    const [out = 0, inner] = sizes;
+    const data = new Uint16Array(out * (inner ?? 1));
+    const random = createRandom(OPEN_SEED, name);
+    const bound = Math.sqrt(3 / (inner ?? 1));
+    for (let i = 0; i < data.length; i++) {
+      word[0] = inner === undefined ? 1 : (2 * random.uniform() - 1) * bound;
+      data[i] = (bits[0] ?? 0) >>> 16;
+    }
+    return [name, { shape: sizes, data }] as const;
+  });
+  return Object.fromEntries(entries);
+}
+
+/** One as SmolLM's, and what its texts consist of. */
+function smallTokenizer() {
+  const file = join(ROOT, "tests", "engines", "tokens", "reference", "tokens.json");
+  const { fragments, families } = JSON.parse(readFileSync(file, "utf8")) as {
+    fragments: string[];
+    families: Record<string, { tokenizer: object; config: object }>;
+  };
+  const style = families["SmolLM"];
+  if (!style) throw new Error(`${file} has no tokenizer as SmolLM's.`);
+  return { ...style, fragments };
+}

@@ -1,0 +1,46 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { newerNode } from "./newerNode.ts";
+import { type OpenModel, type OpenModelSizes, OPEN_SHAPE, makeOpenModel } from "./openModel.ts";
+import { ROOT, program } from "./places.ts";
+import type { Scope } from "./scope.ts";
+import { type Asked, startAsked } from "./stepper.ts";
+
+/** What a process does: those of `programs/openModel.ts` and `python/openModel.py`. */
+type Mode = "learn" | "train" | "infer";
+type Sizes = Omit<OpenModelSizes, keyof OpenModel>;
+
+/** Processes at work on one model. */
+export interface OpenProcesses {
+  ours: <Answer>(mode: Mode, sizes: Sizes) => Asked<Answer>;
+  /** None without the bench's Python environment. */
+  torch: (<Answer>(mode: Mode, sizes: Sizes) => Asked<Answer>) | undefined;
+}
+
+const TINY_SHAPE = { layers: 1, heads: 4, kvHeads: 2, width: 16, hidden: 32, context: 2048 };
+const TINY_VOCABULARY = 512;
+const PYTHON = join(ROOT, ".python", "bin", "python");
+const SCRIPT = join(ROOT, "bench", "python", "openModel.py");
+
+/** Makes a model for a row. */
+export function openProcesses(scope: Scope): OpenProcesses {
+  const tiny = { ...TINY_SHAPE, vocabulary: TINY_VOCABULARY };
+  const shape = scope.pick<typeof OPEN_SHAPE>({ full: OPEN_SHAPE, quick: OPEN_SHAPE, tiny });
+  const model = makeOpenModel(scope.folder(), shape);
+  const start =
+    (program: (sizes: Sizes) => [string, string]) =>
+    <Answer>(mode: Mode, sizes: Sizes) => {
+      const [command, file] = program(sizes);
+      return startAsked<Answer>(scope, command, [
+        file,
+        mode,
+        JSON.stringify({ ...model, ...sizes }),
+      ]);
+    };
+  const nodeOf = ({ simd }: Sizes) => (simd === "relaxed" ? newerNode() : process.execPath);
+  const hasTorch = existsSync(PYTHON) && scope.size !== "tiny";
+  return {
+    ours: start((sizes) => [nodeOf(sizes), program("openModel")]),
+    torch: hasTorch ? start(() => [PYTHON, SCRIPT]) : undefined,
+  };
+}

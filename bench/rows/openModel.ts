@@ -1,0 +1,81 @@
+import type { Simd } from "../../engines/embedded/kernels/simd.ts";
+import { type Goal, atMost, ratioAtMost } from "../goals.ts";
+import { openProcesses } from "../openProcess.ts";
+import type { Measured, Row } from "../row.ts";
+import type { Scope } from "../scope.ts";
+import { shortest } from "../statistics.ts";
+import type { Asked } from "../stepper.ts";
+
+interface Step {
+  ms: number;
+  loss: number;
+}
+
+const TURNS = {
+  full: { turns: 4, times: 1, withinMs: 100_000 },
+  quick: { turns: 1, times: 1, withinMs: 60_000 },
+  tiny: { turns: 1, times: 1, withinMs: 60_000 },
+};
+/** Which steps, and the goal beside PyTorch's on as many threads. */
+const PARTS: { simd: Simd; threads: number; goal: Goal }[] = [
+  { simd: "plain", threads: 1, goal: ratioAtMost(3) },
+  { simd: "relaxed", threads: 1, goal: ratioAtMost(2) },
+  { simd: "plain", threads: 2, goal: ratioAtMost(3) },
+  { simd: "relaxed", threads: 2, goal: ratioAtMost(2) },
+];
+
+export const openStep = stepRow(1);
+export const openBatch = stepRow(4);
+
+function stepRow(rows: number): Row {
+  return {
+    number: 22,
+    work: `a step of 135 million weights with LoRA, ${rows} × 256`,
+    baseline: "PyTorch's with PEFT",
+    measure: (scope) => measureSteps(scope, rows),
+  };
+}
+
+async function measureSteps(scope: Scope, rows: number): Promise<Measured[]> {
+  const { ours, torch } = openProcesses(scope);
+  const size = { rows, length: scope.pick({ full: 256, quick: 256, tiny: 16 }) };
+  const parts = scope.size === "tiny" ? PARTS.slice(0, 1) : PARTS;
+  const asked: Record<string, Asked<Step>> = {};
+  for (const { simd, threads } of parts) {
+    asked[`${simd} ${threads}`] = ours("learn", { ...size, simd, threads });
+  }
+  for (const threads of torch ? [1, 2] : []) {
+    asked[`torch ${threads}`] = torch!("learn", { ...size, threads });
+  }
+  const steps = Object.entries(asked).map(
+    ([name, { ask }]) => [name, async () => (await ask()).ms] as const,
+  );
+  const best = await shortest(Object.fromEntries(steps), scope.pick(TURNS));
+  return parts.map(({ simd, threads, goal }) => {
+    const part = `${simd} SIMD, ${threads} ${threads === 1 ? "thread" : "threads"}`;
+    const line = { part, ours: best[`${simd} ${threads}`] ?? NaN, unit: "ms" } as const;
+    const baseline = best[`torch ${threads}`];
+    if (baseline !== undefined) return { ...line, baseline, goal };
+    return { ...line, part: `${part} (no PyTorch: npm run python)` };
+  });
+}
+
+const LOSSES = { full: 20, quick: 5, tiny: 2 };
+
+export const openLosses: Row = {
+  number: 22,
+  work: "losses of such a training, 1 × 64: their difference from PyTorch's",
+  async measure(scope) {
+    const { ours, torch } = openProcesses(scope);
+    const sizes = { rows: 1, length: scope.pick({ full: 64, quick: 64, tiny: 16 }), threads: 2 };
+    const [own, other] = [ours<Step>("learn", sizes), torch?.<Step>("learn", sizes)];
+    let difference = 0;
+    for (let step = 0; step < scope.pick(LOSSES); step++) {
+      const { loss } = await own.ask();
+      if (other) difference = Math.max(difference, Math.abs(loss - (await other.ask()).loss));
+    }
+    const line = { ours: difference, unit: "" } as const;
+    if (other) return [{ ...line, goal: atMost(2e-5) }];
+    return [{ ...line, part: "not measured (no PyTorch: npm run python)" }];
+  },
+};

@@ -1,0 +1,98 @@
+import type { Unit } from "../figure.ts";
+import { type Goal, atMost, ratioAtLeast, ratioAtMost } from "../goals.ts";
+import { type OpenProcesses, openProcesses } from "../openProcess.ts";
+import type { Measured, Row } from "../row.ts";
+import { inTurn, median, time } from "../statistics.ts";
+
+/** Starts a process, and measures it. */
+type Measure = (start: OpenProcesses["ours"]) => Promise<number>;
+
+interface Size {
+  rows: number;
+  length: number;
+}
+
+/** Trainings of two steps, and the most that they may take, in MB. */
+const TRAININGS: (Size & { most?: number })[] = [
+  { rows: 1, length: 256 },
+  { rows: 4, length: 256, most: 1700 },
+  { rows: 1, length: 2048, most: 2500 },
+];
+const [SMALL, TINY]: [Size, Size] = [
+  { rows: 1, length: 256 },
+  { rows: 1, length: 16 },
+];
+const THREADS = 2;
+const RUNS = { full: 3, quick: 1, tiny: 1 };
+/** Tokens of an answer. */
+const ANSWER = { full: 64, quick: 32, tiny: 4 };
+
+export const openMemory: Row = {
+  number: 22,
+  work: "training 135 million weights with LoRA, memory of the process at most",
+  baseline: "PyTorch's with PEFT",
+  async measure(scope) {
+    const processes = openProcesses(scope);
+    const trainings = scope.pick({ full: TRAININGS, quick: TRAININGS, tiny: [TINY] });
+    const lines: Measured[] = [];
+    for (const { most, ...size } of trainings as typeof TRAININGS) {
+      const measure: Measure = (start) => peakOf(start, size);
+      const about = { part: `${size.rows} × ${size.length}`, unit: "MB" } as const;
+      const line = await besideTorch(processes, 1, { ...about, measure, goal: ratioAtMost(0.45) });
+      lines.push(line);
+      if (most !== undefined) lines.push({ ...about, ours: line.ours, goal: atMost(most) });
+    }
+    return lines;
+  },
+};
+
+/** Of a whole training. */
+async function peakOf(start: OpenProcesses["ours"], size: Size): Promise<number> {
+  const { ask, peak } = start("train", { ...size, threads: THREADS });
+  await ask();
+  await ask();
+  return peak();
+}
+
+export const openLaunch: Row = {
+  number: 22,
+  work: "the same, 1 × 256, from launching the process to the first step's loss",
+  baseline: "PyTorch's with PEFT",
+  async measure(scope) {
+    const size = scope.pick({ full: SMALL, quick: SMALL, tiny: TINY });
+    const measure: Measure = (start) =>
+      time(() => start("train", { ...size, threads: THREADS }).ask());
+    const about = { measure, unit: "ms", goal: ratioAtMost(1) } as const;
+    return [await besideTorch(openProcesses(scope), scope.pick(RUNS), about)];
+  },
+};
+
+export const openInfer: Row = {
+  number: 22,
+  work: "answering with these weights, bfloat16, 1 thread",
+  baseline: "`transformers` in float32",
+  async measure(scope) {
+    const sizes = { rows: 1, length: scope.pick(ANSWER), threads: 1 };
+    const measure: Measure = async (start) => {
+      const { ask } = start<{ speed: number }>("infer", sizes);
+      // The first is not counted.
+      await ask();
+      return (await ask()).speed;
+    };
+    const about = { measure, unit: "tokens/s", goal: ratioAtLeast(1.2) } as const;
+    return [await besideTorch(openProcesses(scope), scope.pick(RUNS), about)];
+  },
+};
+
+/** The median of each; ours alone where there is no PyTorch. */
+async function besideTorch(
+  { ours, torch }: OpenProcesses,
+  runs: number,
+  { measure, unit, goal, part }: { measure: Measure; unit: Unit; goal: Goal; part?: string },
+): Promise<Measured> {
+  const baseline = () => (torch ? measure(torch) : NaN);
+  const figures = await inTurn({ ours: () => measure(ours), baseline }, runs);
+  const line = { ours: median(figures.ours), unit, ...(part !== undefined && { part }) };
+  if (torch) return { ...line, baseline: median(figures.baseline), goal };
+  return { ...line, part: `${part ?? "ours alone"} (no PyTorch: npm run python)` };
+}
