@@ -10,7 +10,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { openCheckpoint } from "../../engines/checkpoint/checkpoint.ts";
 import type * as embedded from "../../engines/embedded/index.ts";
-import type { Batch } from "../../engines/embedded/train/batch.ts";
+import type { Batch } from "../../engines/embedded/step/batch.ts";
 import { randomAdapter } from "../../engines/llama/adapter.ts";
 import type * as sdk from "../../sdk/index.ts";
 import { OPTIONS, createTeam, planTraining } from "../engine.ts";
