@@ -8,6 +8,7 @@ import { packageVersion } from "./packages/own.ts";
 import { addBuild } from "./usage/build.ts";
 import { addCheck } from "./usage/check.ts";
 import { examples } from "./usage/examples.ts";
+import { addExport } from "./usage/export.ts";
 import { addInfer } from "./usage/infer.ts";
 import { addInit } from "./usage/init.ts";
 import { addJobs } from "./usage/jobs.ts";
@@ -42,6 +43,7 @@ for (const add of [
   addUi,
   addJobs,
   addInfer,
+  addExport,
   addModels,
   addPython,
   addManifest,

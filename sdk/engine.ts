@@ -1,3 +1,4 @@
+import type * as exporter from "../engines/checkpoint/exportModel.ts";
 import { createEmbeddedEngine } from "../engines/embedded/index.ts";
 import type { CachedModel } from "../protocol/cachedModel.ts";
 import type { Engine } from "../protocol/engine.ts";
@@ -15,6 +16,14 @@ export type Projection = keyof Record<
 export async function listCachedModels(): Promise<{ cache: string; models: CachedModel[] }> {
   const { cachedModels } = await import("../engines/embedded/cachedModels.ts");
   return cachedModels();
+}
+
+/** Writes a checkpoint, or an adapter with its base, as a whole model. */
+export async function exportModel(
+  ...options: Parameters<typeof exporter.exportModel>
+): Promise<number> {
+  const { exportModel } = await import("../engines/checkpoint/exportModel.ts");
+  return exportModel(...options);
 }
 
 /** For a trainer, or a saved model, without an engine of its own. */

@@ -16,7 +16,7 @@ const SHAPE = {
   ...{ vocabulary: STYLE.size, tied: true },
 };
 
-test("the finetune template trains a model of the hub, whose adapter answers; without a network it says what to do", async () => {
+test("the finetune template trains a model of the hub, whose adapter answers and is exported; without a network it says what to do", async () => {
   const home = createProject();
   const files = join(home, "model");
   saveModel(files, randomWeights(SHAPE, 1), { shape: SHAPE, promptStyle: "message" });
@@ -44,10 +44,19 @@ test("the finetune template trains a model of the hub, whose adapter answers; wi
   const losses = [...stdout.matchAll(/^step .* eval +([\d.]+)/gm)].map(([, loss]) => Number(loss));
   expect(losses).toHaveLength(3);
   expect(losses.at(-1)).toBeLessThan(losses[0]!);
-  const answer = await runKit(
-    project,
-    ["infer", "latest", "I paid twice for K-4711.", "--max-tokens", "4"],
-    env,
-  );
+  const ask = ["K-4711: I paid twice.", "--max-tokens", "8"];
+  const answer = await runKit(project, ["infer", "latest", ...ask], env);
   expect(answer).toMatchObject({ code: 0, stderr: "" });
+
+  const exported = await runKit(project, ["export", "latest"], env);
+  expect(exported).toMatchObject({ code: 0, stderr: "" });
+  expect(exported.stdout).toMatch(
+    /^exporting \.kit\/jobs\/\S+\/artifacts\/step-150\nexported to ticket-triage, [\d.]+ MB; try it: npx kit infer \.\/ticket-triage\n$/,
+  );
+  expect(await runKit(project, ["infer", "./ticket-triage", ...ask], offline)).toEqual(answer);
+  const again = await runKit(project, ["export", "latest"], env);
+  expect(again.code).toBe(1);
+  expect(again.stderr).toMatch(
+    /^kit: There is something at \S+ticket-triage already\. Name a folder/,
+  );
 });

@@ -1,6 +1,11 @@
+import { KitError } from "../../protocol/error.ts";
 import type { LoraConfig } from "../../protocol/trainConfig.ts";
 import { parseHubName } from "../hub/hubName.ts";
 import { type Projection, PROJECTIONS } from "../llama/weights.ts";
+
+export const ADAPTER_CONFIG = "adapter_config.json";
+
+type Config = Record<string, unknown>;
 
 /**
  * `adapter_config.json`, as PEFT reads it.
@@ -25,19 +30,76 @@ export function adapterConfig({ r, alpha, targetModules }: LoraConfig, base: str
   };
 }
 
-/** The adapter that an `adapter_config.json` describes, or undefined if it is not one of ours. */
-export function adapterOf(
-  config: Record<string, unknown>,
-): { lora: LoraConfig; base: string } | undefined {
-  const { base_model_name_or_path: base, r, lora_alpha: alpha, target_modules } = config;
-  if (typeof base !== "string" || typeof r !== "number" || typeof alpha !== "number")
-    return undefined;
-  if (!Number.isInteger(r) || r < 1 || !Number.isFinite(alpha)) return undefined;
-  if (!Array.isArray(target_modules) || target_modules.length === 0) return undefined;
-  if (!target_modules.every(isProjection)) return undefined;
-  const { revision } = config;
-  const named = typeof revision === "string" && parseHubName(base) ? `${base}@${revision}` : base;
-  return { base: named, lora: { r, alpha, targetModules: target_modules } };
+/** The base that an `adapter_config.json` names: a path, or a name on the hub with its commit. */
+export function recordedBase({ base_model_name_or_path: base, revision }: Config) {
+  if (typeof base !== "string") return undefined;
+  return typeof revision === "string" && parseHubName(base) ? `${base}@${revision}` : base;
+}
+
+/** An adapter of any kind of model. */
+export interface SavedAdapter extends Omit<LoraConfig, "targetModules"> {
+  base: string;
+}
+
+/**
+ * The adapter that an `adapter_config.json` describes.
+ * @param path of the file, for errors
+ * @throws KitError `CHECKPOINT_INVALID` unless its update is α/r · B·A, as LoRA defines it
+ */
+export function adapterOf(path: string, config: Config): SavedAdapter {
+  const { r, lora_alpha: alpha } = config;
+  const base = recordedBase(config);
+  const isRank = typeof r === "number" && Number.isInteger(r) && r > 0;
+  if (base === undefined || !isRank || typeof alpha !== "number" || !Number.isFinite(alpha))
+    throw unknown(path);
+  const other = CHANGING.find((key) => isSet(config[key])) ?? otherText(config);
+  if (other !== undefined) {
+    throw new KitError(
+      "CHECKPOINT_INVALID",
+      `${path} sets ${other}, which Kit cannot apply. Use a model into which PEFT's merge_and_unload has merged it.`,
+    );
+  }
+  // Rank-stabilized LoRA scales by α/√r.
+  return { base, r, alpha: config["use_rslora"] === true ? alpha * Math.sqrt(r) : alpha };
+}
+
+/** As `adapterOf`, of an adapter to Llama's projections. */
+export function llamaAdapterOf(path: string, config: Config): { base: string; lora: LoraConfig } {
+  const { base, ...scale } = adapterOf(path, config);
+  const { target_modules: targets } = config;
+  if (!Array.isArray(targets) || targets.length === 0 || !targets.every(isProjection))
+    throw unknown(path);
+  return { base, lora: { ...scale, targetModules: targets } };
+}
+
+/** The settings of PEFT 0.21 that change what an adapter computes, if they are set. */
+const CHANGING = [
+  ...["use_dora", "use_qalora", "use_bdlora", "lora_bias", "fan_in_fan_out"],
+  ...["rank_pattern", "alpha_pattern", "layers_to_transform", "layer_replication"],
+  ...["modules_to_save", "trainable_token_indices", "target_parameters"],
+  ...["alora_invocation_tokens", "arrow_config", "kasa_config", "monteclora_config"],
+];
+/** Other starts, such as PiSSA's, change the base as well. */
+const PLAIN_STARTS = ["gaussian", "eva", "orthogonal"];
+
+function otherText({ bias = "none", init_lora_weights: start }: Config): string | undefined {
+  if (bias !== "none") return "bias";
+  return typeof start === "string" && !PLAIN_STARTS.includes(start)
+    ? "init_lora_weights"
+    : undefined;
+}
+
+function isSet(value: unknown): boolean {
+  return typeof value === "object" && value !== null
+    ? Object.keys(value).length > 0
+    : Boolean(value);
+}
+
+function unknown(path: string): KitError {
+  return new KitError(
+    "CHECKPOINT_INVALID",
+    `${path} is not an adapter that Kit saved. Use one that Kit saved.`,
+  );
 }
 
 function isProjection(target: unknown): target is Projection {
@@ -46,9 +108,13 @@ function isProjection(target: unknown): target is Projection {
 
 const PREFIX = "base_model.model.";
 
-/** The names that PEFT gives an adapter's tensors. */
+/** The name that PEFT gives an adapter's tensor. */
+export function peftName(name: string): string {
+  return PREFIX + name;
+}
+
 export function toPeftNames<T>(byName: Record<string, T>): Record<string, T> {
-  return renamed(byName, (name) => PREFIX + name);
+  return renamed(byName, peftName);
 }
 
 export function fromPeftNames<T>(byName: Record<string, T>): Record<string, T> {

@@ -7,11 +7,17 @@ import { type LlamaShape, dimensionsOf } from "../llama/dimensions.ts";
 import { type StoredWeights, isBfloat16, widen } from "../llama/storedWeights.ts";
 import { type Weights, countOf } from "../llama/weights.ts";
 import type { PromptStyle, Tokenizer } from "../tokens/tokenizer.ts";
-import { adapterConfig, adapterOf, fromPeftNames, toPeftNames } from "./adapterConfig.ts";
+import { findBase } from "./adapterBase.ts";
+import {
+  ADAPTER_CONFIG,
+  adapterConfig,
+  fromPeftNames,
+  llamaAdapterOf,
+  toPeftNames,
+} from "./adapterConfig.ts";
 import { type CheckpointNotes, companions, configs, json } from "./companions.ts";
 import { readConfig } from "./configFile.ts";
 import { writeDirectory } from "./directory.ts";
-import { baseDirectory } from "./hubBase.ts";
 import { writeSafetensors } from "./safetensors.ts";
 import { type SavedModel, openModel } from "./savedModel.ts";
 import { openTokenizer, promptStyleOf } from "./savedTokenizer.ts";
@@ -48,7 +54,7 @@ export function adapterFiles(
   { lora, base, ...notes }: CheckpointNotes & { lora: LoraConfig; base: string },
 ) {
   return {
-    "adapter_config.json": json(adapterConfig(lora, base)),
+    [ADAPTER_CONFIG]: json(adapterConfig(lora, base)),
     "adapter_model.safetensors": writeSafetensors(toPeftNames(adapter)),
     ...companions(notes),
   };
@@ -59,7 +65,7 @@ export function adapterFiles(
  * @throws KitError `CHECKPOINT_INVALID` when a file is missing, damaged or of another model
  */
 export function openCheckpoint(path: string): Checkpoint {
-  const adapter = readConfig(join(path, "adapter_config.json"), "optional");
+  const adapter = readConfig(join(path, ADAPTER_CONFIG), "optional");
   const { model, ...found } = adapter
     ? readAdapter(path, adapter)
     : { ...openModel(path), model: path };
@@ -68,7 +74,7 @@ export function openCheckpoint(path: string): Checkpoint {
   return { ...found, ...saved, promptStyle, origin: isOwn ? undefined : model };
 }
 
-const CHECKPOINT_MARKS = ["config.json", "adapter_config.json"];
+const CHECKPOINT_MARKS = ["config.json", ADAPTER_CONFIG];
 
 /** @throws KitError `MODEL_UNKNOWN` when a model's path leads to no checkpoint */
 export function assertCheckpoint(path: string): void {
@@ -79,27 +85,17 @@ export function assertCheckpoint(path: string): void {
   );
 }
 
-/** Whether a directory holds an adapter, which no other adapter can have as its base. */
-export function isAdapter(path: string): boolean {
-  return readConfig(join(path, "adapter_config.json"), "optional") !== undefined;
-}
-
 /** A model, and the directory of its base. */
 type Model = SavedModel & { model: string };
 
 function readAdapter(path: string, config: Record<string, unknown>): Model {
-  const saved = adapterOf(config);
-  if (!saved) {
-    throw new KitError(
-      "CHECKPOINT_INVALID",
-      `${join(path, "adapter_config.json")} is not an adapter that Kit saved. Use one that Kit saved.`,
-    );
-  }
-  const base = readBase(path, saved.base);
-  const shapes = toPeftNames(adapterShapes(saved.lora, base.shape));
+  const { lora, base: recorded } = llamaAdapterOf(join(path, ADAPTER_CONFIG), config);
+  const base = findBase(path, recorded);
+  const saved = openModel(base);
+  const shapes = toPeftNames(adapterShapes(lora, saved.shape));
   const file = join(path, "adapter_model.safetensors");
   const adapter = openTensors([file], countOf(shapes)).choose(shapes);
-  return { ...base, weights: mergedFile(base.weights, adapter, saved.lora) };
+  return { ...saved, model: base, weights: mergedFile(saved.weights, adapter, lora) };
 }
 
 /** The base with the adapter's updates, where it has any, in float32. */
@@ -108,25 +104,4 @@ function mergedFile(base: WeightsFile, adapter: WeightsFile, lora: LoraConfig): 
     lora.targetModules.some((target) => name.endsWith(`.${target}.weight`));
   const read = () => mergeAdapter(base.read(), widen(fromPeftNames(adapter.read())), lora);
   return { bfloat16: new Set([...base.bfloat16].filter((name) => !isUpdated(name))), read };
-}
-
-/** A base beside its adapter is found there even after the project has moved. */
-export const BASE_DIRECTORY = "base";
-
-function readBase(path: string, recorded: string): Model {
-  const beside = join(path, "..", BASE_DIRECTORY);
-  const hasModel = (folder: string) => readConfig(join(folder, "config.json"), "optional");
-  const named = baseDirectory(recorded);
-  const base = !hasModel(named) && hasModel(beside) ? beside : named;
-  if (hasModel(base) && !isAdapter(base)) return { ...openModel(base), model: base };
-  if (!isAdapter(base)) {
-    throw new KitError(
-      "CHECKPOINT_INVALID",
-      `The adapter ${path} needs its base, but there is no model at ${recorded}. Copy the base there, or to ${beside}.`,
-    );
-  }
-  throw new KitError(
-    "CHECKPOINT_INVALID",
-    `${path} names the adapter ${base} as its base. Use an adapter whose base is a whole model.`,
-  );
 }

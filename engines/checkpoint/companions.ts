@@ -27,18 +27,33 @@ const TOKENIZER_FILES = [
 /** The tokenizer, and the state of the training. */
 export function companions({ shape, promptStyle, state, origin }: CheckpointNotes): Files {
   const tokenizer: Files = origin
-    ? {
-        ...copies(origin, TOKENIZER_FILES),
-        "tokenizer_config.json": json({
-          ...readConfig(join(origin, "tokenizer_config.json"), "optional"),
-          prompt_style: promptStyle,
-        }),
-      }
+    ? tokenizerCopies(origin, promptStyle)
     : {
         "tokenizer.json": json(tokenizerJson()),
         "tokenizer_config.json": json(tokenizerConfig(shape, promptStyle)),
       };
   return { ...tokenizer, ...(state && { "trainer_state.json": json(state) }) };
+}
+
+/** A directory's tokenizer, and how the model reads a bare prompt, if a training said so. */
+export function tokenizerCopies(directory: string, promptStyle: PromptStyle | undefined): Files {
+  const config = readConfig(join(directory, "tokenizer_config.json"), "optional");
+  return {
+    ...copies(directory, TOKENIZER_FILES),
+    ...(promptStyle && {
+      "tokenizer_config.json": json({ ...config, prompt_style: promptStyle }),
+    }),
+  };
+}
+
+/** A directory's `config.json` and `generation_config.json`. @param changes of the former */
+export function configCopies(directory: string, changes: object = {}): Files {
+  // Where the model once lay: its name on the hub, or a path on another machine.
+  const { _name_or_path: _, ...config } = readConfig(join(directory, "config.json"));
+  return {
+    ...copies(directory, ["generation_config.json"]),
+    "config.json": json({ ...config, ...changes }),
+  };
 }
 
 /** `config.json` and `generation_config.json`. @param dtype of the weights, by PyTorch's name */
@@ -49,12 +64,8 @@ export function configs({ shape, origin }: CheckpointNotes, dtype: string): File
       "generation_config.json": json(generationConfig()),
     };
   }
-  const config = readConfig(join(origin, "config.json"));
-  const key = "dtype" in config ? "dtype" : "torch_dtype";
-  return {
-    ...copies(origin, ["generation_config.json"]),
-    "config.json": json({ ...config, [key]: dtype }),
-  };
+  const key = "dtype" in readConfig(join(origin, "config.json")) ? "dtype" : "torch_dtype";
+  return configCopies(origin, { [key]: dtype });
 }
 
 function copies(directory: string, names: string[]): Files {

@@ -9,35 +9,59 @@ import { KitError } from "../../protocol/error.ts";
 /** The files of a directory, by their names. */
 type Files = Record<string, string | Uint8Array>;
 
+/** A directory under another name, until all of it is there. */
+export interface PartialDirectory {
+  /** Where it is, until then. */
+  path: string;
+  write: (name: string, content: string | Uint8Array) => void;
+  /** Gives it its name. @param clear removes what has that name */
+  commit: (clear: () => void) => void;
+  discard: () => void;
+}
+
 /**
- * Writes a directory under another name and renames it, so that it is never seen half-written, nor
- * found so after a loss of power: all of it is on the disk before it has its name.
+ * Begins to write a directory under another name, so that it is never seen half-written, nor found
+ * so after a loss of power: all of it is on the disk before it has its name.
  * `removePartial` removes the rest of an interrupted one.
+ * @param path its name to be
+ */
+export function beginDirectory(path: string): PartialDirectory {
+  const partial = join(dirname(path), partialFolder(basename(path)));
+  const discard = () => rmSync(partial, { recursive: true, force: true });
+  // Other users may load a model, if the umask permits, but not change it.
+  mkdirSync(dirname(path), { recursive: true, mode: OTHERS_READ_FOLDER });
+  discard();
+  mkdirSync(partial, OTHERS_READ_FOLDER);
+  return {
+    path: partial,
+    write: (name, content) =>
+      writeFileSync(join(partial, name), content, { mode: OTHERS_READ, flush: true }),
+    commit(clear) {
+      syncFolder(partial);
+      clear();
+      renameSync(partial, path);
+      syncFolder(dirname(path));
+    },
+    discard,
+  };
+}
+
+/**
+ * Writes a whole directory at once, in place of what has its name.
  * @throws KitError `CHECKPOINT_UNWRITABLE`
  */
 export function writeDirectory(path: string, files: Files): void {
-  const partial = join(dirname(path), partialFolder(basename(path)));
-  orUnwritable(path, () => {
-    // Other users may load a model, if the umask permits, but not change it.
-    mkdirSync(dirname(path), { recursive: true, mode: OTHERS_READ_FOLDER });
-    rmSync(partial, { recursive: true, force: true });
-    mkdirSync(partial, OTHERS_READ_FOLDER);
-    for (const [name, content] of Object.entries(files)) {
-      writeFileSync(join(partial, name), content, { mode: OTHERS_READ, flush: true });
-    }
-    syncFolder(partial);
-    rmSync(path, { recursive: true, force: true });
-    renameSync(partial, path);
-    syncFolder(dirname(path));
-  });
+  try {
+    const directory = beginDirectory(path);
+    for (const [name, content] of Object.entries(files)) directory.write(name, content);
+    directory.commit(() => rmSync(path, { recursive: true, force: true }));
+  } catch (cause) {
+    throw cannotSave(path, cause);
+  }
 }
 
-function orUnwritable(path: string, write: () => void): void {
-  try {
-    write();
-  } catch (cause) {
-    throw new KitError("CHECKPOINT_UNWRITABLE", unwritable(`save ${path}`, cause), { cause });
-  }
+export function cannotSave(path: string, cause: unknown): KitError {
+  return new KitError("CHECKPOINT_UNWRITABLE", unwritable(`save ${path}`, cause), { cause });
 }
 
 /** Removes the remains of an interrupted `writeDirectory` from `parent`, as far as it can. */

@@ -18,3 +18,30 @@ export function fromFloat16(halves: Uint16Array): Float32Array<ArrayBuffer> {
   }
   return floats;
 }
+
+/** Numbers from here on round to infinity. */
+const OVERFLOW = 65_520;
+const LEAST_NORMAL = 2 ** -14;
+
+/** The bits of half precision, each rounded to the nearest, and between two to the even one. */
+export function toFloat16(floats: Float32Array<ArrayBuffer>): Uint16Array<ArrayBuffer> {
+  const bits = new Uint32Array(floats.buffer, floats.byteOffset, floats.length);
+  const halves = new Uint16Array(floats.length);
+  for (let i = 0; i < halves.length; i++) {
+    const size = Math.abs(floats[i]!);
+    const sign = (bits[i]! >>> 16) & 0x8000;
+    if (size >= OVERFLOW) halves[i] = sign | EXPONENT;
+    else if (size < LEAST_NORMAL) halves[i] = sign | toEven(size / LEAST_SUBNORMAL);
+    else {
+      const shifted = (bits[i]! & 0x7fff_ffff) - REBIAS;
+      halves[i] = sign | ((shifted + 0xfff + ((shifted >>> 13) & 1)) >>> 13);
+    }
+  }
+  return halves;
+}
+
+function toEven(value: number): number {
+  const below = Math.floor(value);
+  const rest = value - below;
+  return below + (rest > 0.5 || (rest === 0.5 && below % 2 === 1) ? 1 : 0);
+}

@@ -12,13 +12,13 @@ import { readWhole, useFile } from "./plainFile.ts";
 /** A header has about 130 bytes for each tensor, and notes of its writer. */
 const MOST_ENTRY_BYTES = 1024;
 const MOST_NOTE_BYTES = 64 * 1024;
-const LENGTH_BYTES = 8;
+export const LENGTH_BYTES = 8;
 const ALIGNMENT = 8;
 
 /** Bytes of a number of each type that is read. */
-const NUMBER_BYTES = { F32: 4, BF16: 2, F16: 2 };
+export const NUMBER_BYTES = { F32: 4, BF16: 2, F16: 2 };
 export const LEAST_NUMBER_BYTES = 2;
-type NumberType = keyof typeof NUMBER_BYTES;
+export type NumberType = keyof typeof NUMBER_BYTES;
 
 /**
  * Tensors in the safetensors format: the header's length (u64, little-endian), the header (JSON),

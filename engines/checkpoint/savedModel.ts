@@ -35,12 +35,12 @@ export function openModel(directory: string): SavedModel {
 }
 
 const WHOLE = "model.safetensors";
-const INDEX = "model.safetensors.index.json";
+export const WEIGHTS_INDEX = "model.safetensors.index.json";
 const PICKLED = ["pytorch_model.bin", "pytorch_model.bin.index.json"];
 
 /** The files of a model's weights, and the one that names them. */
-function weightFiles(directory: string): { label: string; files: string[] } {
-  const [whole, index] = [join(directory, WHOLE), join(directory, INDEX)];
+export function weightFiles(directory: string): { label: string; files: string[] } {
+  const [whole, index] = [join(directory, WHOLE), join(directory, WEIGHTS_INDEX)];
   if (!existsSync(whole) && existsSync(index)) {
     return { label: index, files: shardsOf(index).map((name) => join(directory, name)) };
   }

@@ -7,7 +7,7 @@ import { adapterShapes } from "../llama/adapter.ts";
 import { type LlamaShape, dimensionsOf } from "../llama/dimensions.ts";
 import { widen } from "../llama/storedWeights.ts";
 import { type Weights, countOf, weightShapes } from "../llama/weights.ts";
-import { adapterOf, fromPeftNames, toPeftNames } from "./adapterConfig.ts";
+import { ADAPTER_CONFIG, fromPeftNames, llamaAdapterOf, toPeftNames } from "./adapterConfig.ts";
 import { readConfig } from "./configFile.ts";
 import { writeSafetensors } from "./safetensors.ts";
 import { openModel } from "./savedModel.ts";
@@ -45,8 +45,9 @@ export function readTrainedState(
   shape: LlamaShape,
   lora: LoraConfig | undefined,
 ): TrainedState {
-  const adapter = readConfig(join(path, "adapter_config.json"), "optional");
-  const saved = adapter ? adapterOf(adapter)?.lora : dimensionsOf(openModel(path).shape);
+  const file = join(path, ADAPTER_CONFIG);
+  const adapter = readConfig(file, "optional");
+  const saved = adapter ? llamaAdapterOf(file, adapter).lora : dimensionsOf(openModel(path).shape);
   if (!isDeepStrictEqual(saved, lora ? { ...lora } : dimensionsOf(shape))) {
     throw new KitError(
       "CANNOT_RESUME",
@@ -55,8 +56,8 @@ export function readTrainedState(
   }
   const shapes = lora ? adapterShapes(lora, shape) : weightShapes(shape);
   const named = lora ? toPeftNames(shapes) : shapes;
-  const file = join(path, lora ? "adapter_model.safetensors" : "model.safetensors");
-  const weights = widen(openTensors([file], countOf(named)).choose(named).read());
+  const tensors = join(path, lora ? "adapter_model.safetensors" : "model.safetensors");
+  const weights = widen(openTensors([tensors], countOf(named)).choose(named).read());
   return {
     weights: lora ? fromPeftNames(weights) : weights,
     ...(existsSync(join(path, OPTIMIZER_FILE)) && { moments: readMoments(path, shapes) }),

@@ -1,5 +1,5 @@
 import type { Engine } from "../../protocol/engine.ts";
-import { fetchBase } from "../checkpoint/hubBase.ts";
+import { fetchBase } from "../checkpoint/adapterBase.ts";
 import { OPTIMIZER_FILE } from "../checkpoint/trainedState.ts";
 import { createInferThread } from "./infer/inferThread.ts";
 import { prepare } from "./prepare.ts";

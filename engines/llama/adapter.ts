@@ -65,17 +65,32 @@ export function mergeAdapter(
     const b = adapter[name.replace("lora_A", "lora_B")];
     const tensor = base[target];
     if (!b || !tensor) throw new Error(`the adapter's ${name} has no counterpart`);
-    const [rows = 0, columns = 0] = tensor.shape;
     const data = widened(tensor).slice();
-    for (let row = 0; row < rows; row++) {
-      for (let rank = 0; rank < r; rank++) {
-        const factor = ((b.data[row * r + rank] ?? 0) * alpha) / r;
-        for (let column = 0; column < columns; column++) {
-          data[row * columns + column]! += factor * (a.data[rank * columns + column] ?? 0);
-        }
-      }
-    }
+    addUpdate(data, { a: a.data, b: b.data, r, scale: alpha / r });
     merged[target] = { shape: tensor.shape, data };
   }
   return merged;
+}
+
+/** A low-rank change of a matrix [rows, columns], or of some of its rows. */
+export interface Update {
+  /** [r, columns] */
+  a: Float32Array;
+  /** [rows, r] */
+  b: Float32Array;
+  r: number;
+  scale: number;
+}
+
+/** Adds scale · B·A to rows, in place. */
+export function addUpdate(data: Float32Array, { a, b, r, scale }: Update): void {
+  const columns = a.length / r;
+  for (let i = 0, start = 0; i < b.length; i++) {
+    const factor = b[i]! * scale;
+    const from = (i % r) * columns;
+    for (let column = 0; column < columns; column++) {
+      data[start + column]! += factor * a[from + column]!;
+    }
+    if (i % r === r - 1) start += columns;
+  }
 }

@@ -42,3 +42,13 @@ export function widened({ data }: StoredTensor): Float32Array<ArrayBuffer> {
   for (let i = 0; i < bits.length; i++) bits[i] = data[i]! << 16;
   return new Float32Array(bits.buffer);
 }
+
+/** The bits of bfloat16, each rounded to the nearest, and between two to the even one. */
+export function toBfloat16(data: Float32Array<ArrayBuffer>): Uint16Array<ArrayBuffer> {
+  const bits = new Uint32Array(data.buffer, data.byteOffset, data.length);
+  const halves = new Uint16Array(data.length);
+  for (let i = 0; i < halves.length; i++) {
+    halves[i] = (bits[i]! + 0x7fff + ((bits[i]! >>> 16) & 1)) >>> 16;
+  }
+  return halves;
+}

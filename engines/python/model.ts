@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { KitError } from "../../protocol/error.ts";
-import { BASE_DIRECTORY } from "../checkpoint/checkpoint.ts";
+import { BASE_DIRECTORY } from "../checkpoint/adapterBase.ts";
 import { readConfig } from "../checkpoint/configFile.ts";
 import { type FetchOptions, fetchModel } from "../hub/fetchModel.ts";
 import { parseHubName } from "../hub/hubName.ts";

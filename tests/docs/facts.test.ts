@@ -85,7 +85,7 @@ test("callbacks.md has all callbacks", () => {
   expect(rows.flatMap(([name]) => codeIn(name)).toSorted()).toEqual(known.toSorted());
 });
 
-const COMMANDS = ["init", "build", "check", "start", "ui", "jobs", "infer"];
+const COMMANDS = ["init", "build", "check", "start", "ui", "jobs", "infer", "export"];
 
 test.each(COMMANDS)("cli.md has the options of kit %s", async (command) => {
   const { stdout } = await runKit(ROOT, [command, "--help"]);

@@ -1,13 +1,8 @@
 import { join } from "node:path";
 import { ARTIFACTS } from "../../../protocol/artifactPath.ts";
 import type { TrainConfig } from "../../../protocol/trainConfig.ts";
-import {
-  BASE_DIRECTORY,
-  assertCheckpoint,
-  isAdapter,
-  openCheckpoint,
-  saveModel,
-} from "../../checkpoint/checkpoint.ts";
+import { BASE_DIRECTORY, isAdapter } from "../../checkpoint/adapterBase.ts";
+import { assertCheckpoint, openCheckpoint, saveModel } from "../../checkpoint/checkpoint.ts";
 import type { CheckpointNotes } from "../../checkpoint/companions.ts";
 import { parseHubName } from "../../hub/hubName.ts";
 import { randomAdapter } from "../../llama/adapter.ts";

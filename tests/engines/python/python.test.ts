@@ -14,6 +14,11 @@ import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
 import { python } from "kit/engines";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from "vitest";
+import { saveModel } from "../../../engines/checkpoint/checkpoint.ts";
+import { exportModel } from "../../../engines/checkpoint/exportModel.ts";
+import { openTokenizer } from "../../../engines/checkpoint/savedTokenizer.ts";
+import { TARGETS } from "../../../engines/llama/adapter.ts";
+import { randomWeights } from "../../../engines/llama/weights.ts";
 import type { Engine } from "../../../protocol/engine.ts";
 import type { EngineEvent } from "../../../protocol/event.ts";
 import type { AskedConfig } from "../../../protocol/trainConfig.ts";
@@ -22,6 +27,8 @@ import { createTinyTrainer, enterProject, readEvents } from "../../sdk/project.t
 import { describeEngine } from "../contract.ts";
 import { createEmbeddedEngine } from "../embedded/built.ts";
 import { jsonl } from "../embedded/scratch.ts";
+import { toBfloat16 } from "../embedded/tiny.ts";
+import { STYLES, writeTokenizer } from "../tokens/styles.ts";
 import {
   type WarmPython,
   ENGINE_FOLDER,
@@ -234,6 +241,72 @@ describe.runIf(hasPython)("with Python", () => {
     const near = (value: unknown): unknown => expect.closeTo(Number(value), 4);
     expect(measured).toEqual(whole.steps.map(({ loss, gradNorm }) => [near(loss), near(gradNorm)]));
   });
+
+  it("an export answers in transformers as in Kit, and is PEFT's merge in the base's type", async () => {
+    const cases = [
+      { type: "float32", tied: false },
+      { type: "float32", tied: true },
+      { type: "bfloat16", tied: false },
+      { type: "bfloat16", tied: true },
+      { type: "float16", tied: true },
+    ];
+    const prompts = PROMPTS.slice(0, 3).map(({ prompt }) => prompt);
+    const found: { to: string; adapter: string; texts: string[] }[] = [];
+    for (const { type, tied } of cases) {
+      const base = await publishedModel(type, tied);
+      const asked = { model: base, lora: { r: 4, alpha: 8, targetModules: [...TARGETS.all] } };
+      const { saved: adapter } = await train("embedded", PROMPTS, { ...asked, maxSteps: 40 });
+      const to = join(home, String(count++));
+      await exportModel(adapter, to);
+      const names = [base, to].map((path) => readdirSync(path).filter(isWeights));
+      expect(names[1]).toEqual(names[0]);
+      expect(names[1]).toHaveLength(type === "float16" ? 3 : 1);
+      const model = await engines.embedded().load(to);
+      const texts: string[] = [];
+      for (const prompt of prompts) {
+        texts.push((await model.infer({ prompt, maxTokens: 12 })).text);
+      }
+      await model.close();
+      expect(texts.join("")).toContain("日本");
+      found.push({ to, adapter, texts });
+    }
+    const paths = found.flatMap(({ to, adapter }) => [to, adapter]);
+    const theirs = await printed("export.py", "ask", JSON.stringify(prompts), ...paths);
+    expect(theirs).toEqual(
+      found.map(({ texts }, i) => ({
+        ...{ dtype: `torch.${cases[i]!.type}`, missing: [], texts },
+        others: expect.any(Number),
+        apart: expect.any(Number),
+      })),
+    );
+    for (const [i, { others, apart }] of (theirs as Record<string, number>[]).entries()) {
+      if (cases[i]?.type === "float32") expect(apart).toBeLessThan(1e-6);
+      else expect(others).toBeLessThan(1e-3);
+    }
+  });
+
+  const isWeights = (name: string) => name.endsWith(".safetensors");
+
+  /** The folder of a small Llama with a tokenizer as SmolLM's. */
+  async function publishedModel(type: string, tied: boolean): Promise<string> {
+    const style = STYLES["SmolLM"]!;
+    const shape = {
+      ...{ layers: 2, heads: 4, kvHeads: 2, width: 32, hidden: 64, context: 256 },
+      ...{ vocabulary: style.size, tied },
+    };
+    const base = join(home, String(count++));
+    const weights = randomWeights(shape, 1);
+    const stored = type === "bfloat16" ? toBfloat16(weights) : weights;
+    saveModel(base, stored, { shape, promptStyle: "message" });
+    writeTokenizer(base, style);
+    const { isEnd } = openTokenizer(base, style.size).tokenizer;
+    const eos = Array.from({ length: style.size }, (_, id) => id).find(isEnd);
+    writeFileSync(join(base, "generation_config.json"), JSON.stringify({ eos_token_id: eos }));
+    if (type !== "float16") return base;
+    const halved = join(home, String(count++));
+    await printed("export.py", "halve", base, halved);
+    return halved;
+  }
 
   it("goes on from a checkpoint without its optimizer, and says so", async () => {
     const engine = engines.python();

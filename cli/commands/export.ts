@@ -1,0 +1,56 @@
+import { basename, relative, resolve } from "node:path";
+import { createJobFiles } from "../../jobs/jobFile.ts";
+import { formatCount } from "../../protocol/format.ts";
+import { exportModel } from "../../sdk/engine.ts";
+import { findArtifact } from "../../sdk/findArtifact.ts";
+import { showPath } from "../bundle.ts";
+import { EXIT_CODE } from "../exitCode.ts";
+import { onEndingSignal } from "../hangup.ts";
+import { findModel } from "../infer/findModel.ts";
+import { enterProject } from "../project.ts";
+import { shellWord } from "../shell.ts";
+
+/**
+ * Writes a job's model as a folder that stands by itself; an adapter is merged into its base. Takes
+ * the checkpoint that `kit infer` asks.
+ * @throws KitError `JOB_NOT_FOUND`, `CHECKPOINT_INVALID`, `CHECKPOINT_UNWRITABLE`, `CANNOT_WRITE`
+ */
+export async function exportJob(
+  named: string,
+  folder: string | undefined,
+  options: { project: string },
+): Promise<void> {
+  const project = enterProject(options.project);
+  const directory = findModel(project, named);
+  const checkpoint = findArtifact(directory);
+  const target = resolve(folder ?? defaultFolder(directory));
+  const abort = new AbortController();
+  const { signal } = abort;
+  const ending = onEndingSignal(() => abort.abort());
+  try {
+    const onNote = (text: string) => console.log(text);
+    console.log(`exporting ${showPath(project, checkpoint)}`);
+    const bytes = await exportModel(checkpoint, target, { signal, onNote });
+    console.log(
+      `exported to ${showPath(project, target)}, ${formatCount(bytes / 1e6)} MB; try it: npx kit infer ${asked(target)}`,
+    );
+  } catch (error) {
+    if (!signal.aborted) throw error;
+    process.exitCode = EXIT_CODE.cancelled;
+  } finally {
+    ending.stop();
+  }
+}
+
+/** Named as the job, as far as a folder can be; or as the checkpoint's folder. */
+function defaultFolder(directory: string): string {
+  const name = createJobFiles().read(directory)?.name ?? "";
+  const allowed = name.replaceAll(/[^\p{L}\p{N}._-]+/gu, "-").replaceAll(/^[.-]+|[.-]+$/g, "");
+  return allowed || basename(directory);
+}
+
+/** As `kit infer` takes a folder for one, and not for a job. */
+function asked(target: string): string {
+  const path = relative(".", target);
+  return shellWord(path.startsWith("..") ? target : `./${path}`);
+}

@@ -1,0 +1,60 @@
+import { join } from "node:path";
+import { KitError } from "../../protocol/error.ts";
+import type { FetchOptions } from "../hub/fetchModel.ts";
+import { openCache } from "../hub/hubCache.ts";
+import { parseHubName } from "../hub/hubName.ts";
+import { hubSettings } from "../hub/hubSettings.ts";
+import { ADAPTER_CONFIG, recordedBase } from "./adapterConfig.ts";
+import { readConfig } from "./configFile.ts";
+
+/** A base beside its adapter is found there even after the project has moved. */
+export const BASE_DIRECTORY = "base";
+
+/** Whether a directory holds an adapter, which no other adapter can have as its base. */
+export function isAdapter(path: string): boolean {
+  return readConfig(join(path, ADAPTER_CONFIG), "optional") !== undefined;
+}
+
+/**
+ * Downloads the base of an adapter, if the hub has it and this disk lacks it.
+ * @param path of any checkpoint
+ * @throws KitError as `fetchModel`
+ */
+export async function fetchBase(path: string, options?: FetchOptions): Promise<void> {
+  const config = readConfig(join(path, ADAPTER_CONFIG), "optional");
+  const name = parseHubName((config && recordedBase(config)) ?? "");
+  if (!name || openCache(hubSettings().cache, name.repo).find(name.revision)) return;
+  const { fetchModel } = await import("../hub/fetchModel.ts");
+  await fetchModel(name, options);
+}
+
+/**
+ * Finds the directory of an adapter's base, a whole model on this disk.
+ * @param path of the adapter
+ * @param recorded the base's name on the hub, or its path
+ * @throws KitError `CHECKPOINT_INVALID` when there is none
+ */
+export function findBase(path: string, recorded: string): string {
+  const beside = join(path, "..", BASE_DIRECTORY);
+  const hasModel = (folder: string) => readConfig(join(folder, "config.json"), "optional");
+  const named = baseDirectory(recorded);
+  const base = !hasModel(named) && hasModel(beside) ? beside : named;
+  if (hasModel(base) && !isAdapter(base)) return base;
+  if (!isAdapter(base)) {
+    throw new KitError(
+      "CHECKPOINT_INVALID",
+      `The adapter ${path} needs its base, but there is no model at ${recorded}. Copy the base there, or to ${beside}.`,
+    );
+  }
+  throw new KitError(
+    "CHECKPOINT_INVALID",
+    `${path} names the adapter ${base} as its base. Use an adapter whose base is a whole model.`,
+  );
+}
+
+/** Where a base lies that is recorded by its name on the hub; any other stays as it is. */
+function baseDirectory(recorded: string): string {
+  const name = parseHubName(recorded);
+  if (!name) return recorded;
+  return openCache(hubSettings().cache, name.repo).find(name.revision)?.directory ?? recorded;
+}

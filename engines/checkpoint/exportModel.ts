@@ -1,0 +1,87 @@
+import { existsSync, readFileSync, readdirSync, rmdirSync, statSync } from "node:fs";
+import { basename, join } from "node:path";
+import { setImmediate } from "node:timers/promises";
+import { KitError, isKitError } from "../../protocol/error.ts";
+import type { FetchOptions } from "../hub/fetchModel.ts";
+import { fetchBase, findBase } from "./adapterBase.ts";
+import { type SavedAdapter, ADAPTER_CONFIG, adapterOf } from "./adapterConfig.ts";
+import { openUpdates } from "./adapterUpdates.ts";
+import { configCopies, tokenizerCopies } from "./companions.ts";
+import { readConfig } from "./configFile.ts";
+import { type PartialDirectory, beginDirectory, cannotSave } from "./directory.ts";
+import { copyMerged, listTensors } from "./mergedCopy.ts";
+import { WEIGHTS_INDEX, weightFiles } from "./savedModel.ts";
+import { promptStyleOf } from "./savedTokenizer.ts";
+
+/**
+ * Writes a checkpoint as a whole model that stands by itself, in Hugging Face's layout: an adapter is
+ * merged into its base, in the types and files that the base has. Works for any architecture.
+ * @param checkpoint directory of a model, or of an adapter whose base is on this disk or the hub
+ * @param target absolute path of a directory that is empty, or not there yet
+ * @param options aborting leaves nothing of it
+ * @returns its bytes, a count
+ * @throws KitError `CHECKPOINT_INVALID`, `CHECKPOINT_UNWRITABLE`, or as `fetchModel`
+ */
+export async function exportModel(
+  checkpoint: string,
+  target: string,
+  options: Pick<FetchOptions, "signal" | "onNote"> = {},
+): Promise<number> {
+  assertEmpty(target);
+  await fetchBase(checkpoint, options);
+  const { directory: model, adapter } = sourceOf(checkpoint);
+  const files = weightFiles(model).files.map((path) => ({ path, ...listTensors(path) }));
+  const updateOf = adapter
+    ? openUpdates(checkpoint, adapter, { directory: model, lists: files })
+    : () => undefined;
+  let partial: PartialDirectory | undefined;
+  try {
+    partial = beginDirectory(target);
+    for (const [name, content] of companionsOf(checkpoint, model)) partial.write(name, content);
+    for (const file of files) {
+      const to = join(partial.path, basename(file.path));
+      await copyMerged(file.path, to, file, { updateOf, pause });
+    }
+    partial.commit(() => existsSync(target) && rmdirSync(target));
+  } catch (cause) {
+    partial?.discard();
+    if (options.signal?.aborted || isKitError(cause)) throw cause;
+    throw cannotSave(target, cause);
+  }
+  return files.reduce((sum, { path }) => sum + statSync(path).size, 0);
+
+  async function pause(): Promise<void> {
+    await setImmediate();
+    options.signal?.throwIfAborted();
+  }
+}
+
+/** @throws KitError `CANNOT_WRITE` where something is already */
+function assertEmpty(target: string): void {
+  if (!existsSync(target)) return;
+  if (statSync(target).isDirectory() && readdirSync(target).length === 0) return;
+  throw new KitError(
+    "CANNOT_WRITE",
+    `There is something at ${target} already. Name a folder that is empty or not there yet.`,
+  );
+}
+
+/** The directory of a checkpoint's whole model, and the adapter to it. */
+function sourceOf(checkpoint: string): { directory: string; adapter?: SavedAdapter } {
+  const path = join(checkpoint, ADAPTER_CONFIG);
+  const config = readConfig(path, "optional");
+  if (!config) return { directory: checkpoint };
+  const adapter = adapterOf(path, config);
+  return { directory: findBase(checkpoint, adapter.base), adapter };
+}
+
+/** All but the weights. The tokenizer that was trained with lies beside an adapter. */
+function companionsOf(checkpoint: string, model: string): [string, string | Uint8Array][] {
+  const hasTokenizer = existsSync(join(checkpoint, "tokenizer.json"));
+  const index = join(model, WEIGHTS_INDEX);
+  return Object.entries({
+    ...configCopies(model),
+    ...tokenizerCopies(hasTokenizer ? checkpoint : model, promptStyleOf(checkpoint)),
+    ...(weightFiles(model).label === index && { [WEIGHTS_INDEX]: readFileSync(index) }),
+  });
+}

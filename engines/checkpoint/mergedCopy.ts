@@ -1,0 +1,132 @@
+import { closeSync, fsyncSync, openSync, writeSync } from "node:fs";
+import { OTHERS_READ } from "../../disk/modes.ts";
+import { KitError } from "../../protocol/error.ts";
+import { type Update, addUpdate } from "../llama/adapter.ts";
+import { type StoredTensor, areFinite, toBfloat16, widened } from "../llama/storedWeights.ts";
+import { fromFloat16, toFloat16 } from "./float16.ts";
+import { readWhole } from "./plainFile.ts";
+import {
+  type Entry,
+  type NumberType,
+  LENGTH_BYTES,
+  NUMBER_BYTES,
+  useSafetensors,
+} from "./safetensors.ts";
+
+/** The tensors of a file, by their names. */
+export interface TensorList {
+  headerBytes: number;
+  entries: Map<string, Entry>;
+}
+
+/** Far more than a model has; their header takes 100 MiB. */
+const MOST_TENSORS = 100_000;
+
+/** @throws KitError `CHECKPOINT_INVALID` when the file is missing or damaged */
+export function listTensors(path: string): TensorList {
+  return useSafetensors(path, ({ headerBytes, entries }) => ({
+    headerBytes,
+    entries: entries(MOST_TENSORS),
+  }));
+}
+
+/** Numbers that are in memory at once, unless a single row has more. */
+const BLOCK_NUMBERS = 2 ** 20;
+
+interface CopyOptions {
+  /** The change of a tensor; of most, none. */
+  updateOf: (name: string) => Update | undefined;
+  /** Is awaited between blocks. */
+  pause: () => Promise<void>;
+}
+
+/**
+ * Copies a safetensors file with an adapter's updates added to its tensors: in float32, and rounded to
+ * the type that each has. A block of a tensor is in memory at a time.
+ * @param list of `from`
+ * @throws KitError `CHECKPOINT_INVALID` when a tensor is cut off, or not finite with its update
+ */
+export async function copyMerged(
+  from: string,
+  to: string,
+  { headerBytes, entries }: TensorList,
+  { updateOf, pause }: CopyOptions,
+): Promise<void> {
+  const start = LENGTH_BYTES + headerBytes;
+  const input = openSync(from, "r");
+  const output = openSync(to, "wx", OTHERS_READ);
+
+  async function copyBytes(begin: number, end: number, change = unchanged): Promise<void> {
+    const bytes = new Uint8Array(end - begin);
+    if (!readWhole(input, bytes, begin)) throw refused(`${from} is cut off`);
+    writeWhole(output, change(bytes));
+    await pause();
+  }
+
+  async function copyTensor(name: string, { dtype, shape, data_offsets }: Entry): Promise<void> {
+    const update = updateOf(name);
+    const columns = shape.at(-1) ?? 1;
+    const rows = Math.max(1, Math.floor(BLOCK_NUMBERS / columns));
+    const bytes = rows * columns * NUMBER_BYTES[dtype];
+    const [begin, end] = [start + data_offsets[0], start + data_offsets[1]];
+    for (let at = begin, row = 0; at < end; at += bytes, row += rows) {
+      await copyBytes(at, Math.min(at + bytes, end), (read) => {
+        if (!update) return read;
+        const { r, b } = update;
+        const ofRows = { ...update, b: b.subarray(row * r, (row + rows) * r) };
+        const merged = mergedRows(read, dtype, ofRows);
+        if (merged) return merged;
+        throw refused(`With its adapter, ${name} of ${from} is not finite in its type`);
+      });
+    }
+  }
+
+  try {
+    await copyBytes(0, start);
+    const inOrder = [...entries].toSorted(
+      ([, { data_offsets: a }], [, { data_offsets: b }]) => a[0] - b[0],
+    );
+    for (const [name, entry] of inOrder) await copyTensor(name, entry);
+    fsyncSync(output);
+  } finally {
+    closeSync(input);
+    closeSync(output);
+  }
+}
+
+/** Adds an update to rows of a type, which become that type again. Undefined unless all are finite. */
+function mergedRows(rows: Uint8Array<ArrayBuffer>, dtype: NumberType, update: Update) {
+  const { decode, encode } = TYPES[dtype];
+  const data = decode(rows.buffer);
+  addUpdate(data, update);
+  const merged = encode(data);
+  return areFinite({ shape: [], data: decode(merged.buffer) })
+    ? new Uint8Array(merged.buffer)
+    : undefined;
+}
+
+type Numbers = Float32Array<ArrayBuffer>;
+
+const TYPES: Record<
+  NumberType,
+  { decode: (bytes: ArrayBuffer) => Numbers; encode: (data: Numbers) => StoredTensor["data"] }
+> = {
+  F32: { decode: (bytes) => new Float32Array(bytes), encode: (data) => data },
+  BF16: {
+    decode: (bytes) => widened({ shape: [], data: new Uint16Array(bytes) }),
+    encode: toBfloat16,
+  },
+  F16: { decode: (bytes) => fromFloat16(new Uint16Array(bytes)), encode: toFloat16 },
+};
+
+function unchanged(bytes: Uint8Array<ArrayBuffer>): Uint8Array {
+  return bytes;
+}
+
+function writeWhole(file: number, bytes: Uint8Array): void {
+  for (let done = 0; done < bytes.length;) done += writeSync(file, bytes, done);
+}
+
+function refused(problem: string): KitError {
+  return new KitError("CHECKPOINT_INVALID", `${problem}. Use another checkpoint.`);
+}

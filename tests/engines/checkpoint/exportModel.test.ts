@@ -1,0 +1,180 @@
+import { existsSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { setImmediate } from "node:timers/promises";
+import { expect, test } from "vitest";
+import { adapterFiles, openCheckpoint, saveModel } from "../../../engines/checkpoint/checkpoint.ts";
+import { writeDirectory } from "../../../engines/checkpoint/directory.ts";
+import { exportModel } from "../../../engines/checkpoint/exportModel.ts";
+import { fromFloat16, toFloat16 } from "../../../engines/checkpoint/float16.ts";
+import { TARGETS, randomAdapter } from "../../../engines/llama/adapter.ts";
+import {
+  type StoredWeights,
+  isBfloat16,
+  toBfloat16,
+  widened,
+} from "../../../engines/llama/storedWeights.ts";
+import { scratchDirectory } from "../embedded/scratch.ts";
+import { TINY, UNTIED, tinyWeights, toBfloat16 as cutWeights } from "../embedded/tiny.ts";
+
+const LORA = { r: 3, alpha: 6, targetModules: [...TARGETS.all] };
+
+/** An adapter with large updates, on a base of these weights. */
+function savedAdapter(weights: StoredWeights, shape = TINY, lora = LORA) {
+  const directory = scratchDirectory();
+  const [base, adapter] = [join(directory, "base"), join(directory, "step-1")];
+  const notes = { shape, promptStyle: "text" as const };
+  saveModel(base, weights, notes);
+  const tensors = randomAdapter(lora, shape, 1);
+  for (const { data } of Object.values(tensors)) data.forEach((_, i) => (data[i] = Math.sin(i)));
+  writeDirectory(adapter, adapterFiles(tensors, { ...notes, lora, base }));
+  return { base, adapter, to: join(directory, "exported") };
+}
+
+function edit(path: string, changes: object): void {
+  const config = JSON.parse(readFileSync(path, "utf8")) as object;
+  writeFileSync(path, JSON.stringify({ ...config, ...changes }));
+}
+
+const json = (...path: string[]): unknown => JSON.parse(readFileSync(join(...path), "utf8"));
+const read = (path: string) => openCheckpoint(path).weights.read();
+
+test.each([
+  ["tied", TINY],
+  ["with a head of its own", UNTIED],
+])(
+  "an export in float32 has, to the bit, the weights that the adapter answers with: %s",
+  async (_, shape) => {
+    const { base, adapter, to } = savedAdapter(tinyWeights(1, shape), shape);
+    edit(join(base, "config.json"), { _name_or_path: base });
+    const bytes = await exportModel(adapter, to);
+    expect(readdirSync(to).toSorted()).toEqual([
+      ...["config.json", "generation_config.json", "model.safetensors"],
+      ...["tokenizer.json", "tokenizer_config.json"],
+    ]);
+    expect(bytes).toBe(readFileSync(join(to, "model.safetensors")).length);
+    expect(read(to)).toEqual(read(adapter));
+    expect(read(to)).not.toEqual(read(base));
+    expect(openCheckpoint(to).promptStyle).toBe("text");
+    expect(json(to, "config.json")).toMatchObject({ architectures: ["LlamaForCausalLM"] });
+    expect(json(to, "config.json")).not.toHaveProperty("_name_or_path");
+  },
+);
+
+test("an export keeps bfloat16: merged in float32 and rounded to the nearest, the rest to the bit", async () => {
+  const { base, adapter, to } = savedAdapter(cutWeights(tinyWeights(1, UNTIED)), UNTIED);
+  await exportModel(adapter, to);
+  const [merged, exported, before] = [read(adapter), read(to), read(base)];
+  for (const [name, tensor] of Object.entries(exported)) {
+    expect(isBfloat16(tensor), name).toBe(true);
+    const { data } = merged[name]!;
+    expect(tensor.data).toEqual(
+      data instanceof Float32Array ? toBfloat16(data) : before[name]?.data,
+    );
+  }
+});
+
+test("numbers are rounded to the nearest, and between two to the even one", () => {
+  const floats = (...values: number[]) => Float32Array.from(values);
+  const step = 2 ** -7;
+  const near = [1 + step / 2, 1 + (3 * step) / 2, 1 + step * 0.51, -1 - step * 0.49, 3.4e38];
+  const bfloat = widened({ shape: [], data: toBfloat16(floats(...near)) });
+  expect([...bfloat]).toEqual([1, 1 + 2 * step, 1 + step, -1, Infinity]);
+
+  const all = Uint16Array.from({ length: 2 ** 16 }, (_, bits) => bits);
+  const finite = all.filter((bits) => (bits & 0x7c00) !== 0x7c00);
+  expect(toFloat16(fromFloat16(finite))).toEqual(finite);
+  const positive = fromFloat16(finite.filter((bits) => bits < 0x8000));
+  const between = positive.subarray(1).map((value, i) => (value + positive[i]!) / 2);
+  const evens = Uint16Array.from(between, (_, i) => i + (i % 2));
+  expect(toFloat16(between)).toEqual(evens);
+  expect([...fromFloat16(toFloat16(floats(65_519, 65_520, -1e9)))]).toEqual([
+    65_504,
+    Infinity,
+    -Infinity,
+  ]);
+});
+
+test("a model that was trained whole is copied, and an adapter's update may be scaled by its rank's root", async () => {
+  const { base, adapter, to } = savedAdapter(tinyWeights());
+  const other = join(to, "../copied");
+  await exportModel(base, other);
+  expect(read(other)).toEqual(read(base));
+  edit(join(adapter, "adapter_config.json"), { use_rslora: true, lora_alpha: 6 / Math.sqrt(3) });
+  const plain = savedAdapter(tinyWeights()).adapter;
+  const [q, expected] = [adapter, plain].map((path) => [
+    ...read(path)["model.layers.1.self_attn.q_proj.weight"]!.data,
+  ]);
+  expect(Math.max(...q!.map((value, i) => Math.abs(value - expected![i]!)))).toBeLessThan(1e-5);
+});
+
+test("an export has its name when all of it is there; one that is aborted leaves nothing", async () => {
+  const { adapter, to } = savedAdapter(tinyWeights());
+  const abort = new AbortController();
+  const exporting = exportModel(adapter, to, { signal: abort.signal });
+  while (!existsSync(join(to, "../.exported.partial/model.safetensors"))) await setImmediate();
+  expect(existsSync(to)).toBe(false);
+  abort.abort();
+  await expect(exporting).rejects.toThrow("aborted");
+  expect(readdirSync(join(to, ".."))).toEqual(["base", "step-1"]);
+  // As one that was killed leaves it.
+  mkdirSync(join(to, "../.exported.partial"));
+  mkdirSync(to);
+  await exportModel(adapter, to);
+  expect(readdirSync(join(to, ".."))).toEqual(["base", "exported", "step-1"]);
+});
+
+test("a folder with something in it is left alone, in one sentence", async () => {
+  const { adapter, to } = savedAdapter(tinyWeights());
+  mkdirSync(to);
+  writeFileSync(join(to, "notes.txt"), "mine");
+  await expect(exportModel(adapter, to)).rejects.toMatchObject({
+    code: "CANNOT_WRITE",
+    message: `There is something at ${to} already. Name a folder that is empty or not there yet.`,
+  });
+  await expect(exportModel(adapter, join(to, "notes.txt"))).rejects.toThrow("something at");
+  await expect(exportModel(adapter, join(to, "notes.txt/model"))).rejects.toMatchObject({
+    code: "CHECKPOINT_UNWRITABLE",
+  });
+  expect(readdirSync(to)).toEqual(["notes.txt"]);
+});
+
+test("a base that is gone, has changed or can't hold the result is one sentence, and nothing is left", async () => {
+  const { base, adapter, to } = savedAdapter(tinyWeights());
+  const refusal = async () => {
+    const error = await exportModel(adapter, to).catch((thrown: unknown) => thrown);
+    expect(error).toMatchObject({ code: "CHECKPOINT_INVALID" });
+    return String(error);
+  };
+  const config = join(adapter, "adapter_config.json");
+  edit(config, { lora_alpha: 1e39 });
+  expect(await refusal()).toMatch(/With its adapter, \S+ of \S+ is not finite in its type\. Use/);
+  edit(config, { lora_alpha: 6, r: 2 });
+  expect(await refusal()).toMatch(/adapter_model\.safetensors does not fit \S+base: .+\. Use/);
+  edit(config, { r: 3 });
+  const shape = { ...TINY, width: 16 };
+  saveModel(base, tinyWeights(1, shape), { shape, promptStyle: "message" });
+  expect(await refusal()).toMatch(/does not fit \S+base: base_model\.model\.\S+ Use the base/);
+  rmSync(base, { recursive: true });
+  expect(await refusal()).toMatch(/needs its base, but there is no model at \S+base\. Copy/);
+  expect(readdirSync(join(to, ".."))).toEqual(["step-1"]);
+});
+
+test.each([
+  ...[{ use_dora: true }, { use_qalora: true }, { lora_bias: true }, { fan_in_fan_out: true }],
+  ...[{ rank_pattern: { q_proj: 4 } }, { alpha_pattern: { q_proj: 4 } }, { bias: "lora_only" }],
+  ...[{ modules_to_save: ["lm_head"] }, { layers_to_transform: [0] }, { target_parameters: ["a"] }],
+  ...[{ init_lora_weights: "pissa" }, { trainable_token_indices: [1] }],
+])(
+  "an adapter that is more than α/r · B·A is refused, to answer and to export: %j",
+  async (set) => {
+    const { adapter, to } = savedAdapter(tinyWeights());
+    const config = join(adapter, "adapter_config.json");
+    // As PEFT writes what is not set.
+    edit(config, { use_dora: false, rank_pattern: {}, modules_to_save: null, use_rslora: false });
+    expect(() => openCheckpoint(adapter)).not.toThrow();
+    edit(config, set);
+    const said = `${config} sets ${Object.keys(set)[0]}, which Kit cannot apply. Use a model into which PEFT's merge_and_unload has merged it.`;
+    expect(() => openCheckpoint(adapter)).toThrow(said);
+    await expect(exportModel(adapter, to)).rejects.toThrow(said);
+  },
+);
