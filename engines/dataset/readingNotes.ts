@@ -1,3 +1,4 @@
+import { formatCount } from "../../protocol/format.ts";
 /** Reading a smaller file takes about a second. */
 const LARGE_BYTES = 16e6;
 /** Between two notes, in ms. */
@@ -24,10 +25,10 @@ export function createReadingNotes(
     if (isLarge) return note(`reading the dataset, ${megabytes(fileBytes)}`);
     // A pipe has no size.
     const of = fileBytes >= bytes ? ` of ${megabytes(fileBytes)}` : "";
-    note(`reading the dataset: ${rows.toLocaleString("en")} rows, ${megabytes(bytes)}${of}`);
+    note(`reading the dataset: ${formatCount(rows)} rows, ${megabytes(bytes)}${of}`);
   };
 }
 
 function megabytes(bytes: number): string {
-  return `${Math.round(bytes / 1e6).toLocaleString("en")} MB`;
+  return `${formatCount(Math.round(bytes / 1e6))} MB`;
 }

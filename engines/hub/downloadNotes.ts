@@ -1,3 +1,4 @@
+import { formatCount } from "../../protocol/format.ts";
 /** Between two notes, in ms. */
 const NOTE_EVERY_MS = 2_000;
 
@@ -23,5 +24,5 @@ export function createDownloadNotes(
 
 export function megabytes(bytes: number): string {
   const value = bytes / 1e6;
-  return `${value.toLocaleString("en", { maximumFractionDigits: value < 10 ? 1 : 0 })} MB`;
+  return `${formatCount(value < 10 ? value : Math.round(value))} MB`;
 }
