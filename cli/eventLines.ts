@@ -2,7 +2,12 @@ import { isAbsolute, relative } from "node:path";
 import type { Artifact, EventData, JobEvent, Measured } from "../protocol/event.ts";
 import { formatCount, formatCounted, formatDuration } from "../protocol/format.ts";
 import { type Moment, secondsLeft } from "../protocol/pace.ts";
-import { type TrainConfig, datasetPaths, rowsPerStep } from "../protocol/trainConfig.ts";
+import {
+  type TrainConfig,
+  datasetPaths,
+  isPretrained,
+  rowsPerStep,
+} from "../protocol/trainConfig.ts";
 import { lostRows } from "./lostRows.ts";
 import { createResultWords } from "./resultWords.ts";
 
@@ -58,8 +63,7 @@ export function createEventLines(options: EventLinesOptions) {
   /** What depends on the model: that of a pretrained one. */
   function takenDefaults({ maxLength }: EventData["training.started"]): Record<string, string> {
     const { model, learningRate } = config;
-    const isPretrained = typeof model === "string" && !model.startsWith("kit/");
-    if (!isPretrained) return {};
+    if (!isPretrained(model)) return {};
     return {
       "row length": `up to ${formatCount(maxLength ?? 0)} tokens`,
       "learning rate": String(learningRate),

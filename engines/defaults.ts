@@ -5,9 +5,8 @@ import {
   type TrainConfig,
   type TrainingArguments,
   ALL_LINEAR,
-  isModelPath,
+  isPretrained,
 } from "../protocol/trainConfig.ts";
-import { parseHubName } from "./hub/hubName.ts";
 
 /** A training's kind: all of a model with random weights, all of a checkpoint, or an adapter of one. */
 type Kind = "preset" | "pretrained" | "lora";
@@ -80,8 +79,7 @@ function targetsOf({ targetModules }: AskedLora, { usual, all }: Targets): strin
 
 /** Whatever `lora` says, a model with random weights has nothing to forget. */
 function kindOf(model: NonNullable<AskedConfig["model"]>, lora: AskedConfig["lora"]): Kind {
-  const isSaved = typeof model === "string" && (isModelPath(model) || parseHubName(model));
-  if (!isSaved) return "preset";
+  if (!isPretrained(model)) return "preset";
   return lora ? "lora" : "pretrained";
 }
 

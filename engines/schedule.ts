@@ -1,4 +1,4 @@
-import { type SchedulerType, type TrainConfig, rowsPerStep } from "../protocol/trainConfig.ts";
+import { type TrainConfig, rowsPerStep } from "../protocol/trainConfig.ts";
 
 type Length = Pick<
   TrainConfig,
@@ -20,7 +20,7 @@ function warmupCount(warmupSteps: number, steps: number): number {
 const FLOOR = 0.1;
 
 /** The share of the peak after the warm-up, by how far the rest has come: from 0 to 1. */
-const FALL: Record<SchedulerType, (progress: number) => number> = {
+const FALL: Record<TrainConfig["lrSchedulerType"], (progress: number) => number> = {
   cosine: (progress) => FLOOR + ((1 - FLOOR) * (1 + Math.cos(Math.PI * progress))) / 2,
   linear: (progress) => 1 - progress,
   constant: () => 1,

@@ -30,7 +30,7 @@ export interface DatasetConfig {
 }
 
 /** How the learning rate goes on after the warm-up: to a tenth of its peak, to 0, or as it is. */
-export type SchedulerType = "cosine" | "linear" | "constant";
+export const SCHEDULERS = ["cosine", "linear", "constant"] as const;
 
 /** How to train, by the names of Hugging Face's `TrainingArguments`. */
 export interface TrainingArguments {
@@ -44,7 +44,7 @@ export interface TrainingArguments {
   /** Peak of the schedule. Default 0.004. For a checkpoint 0.00002, for an adapter of one 0.0002. */
   learningRate: number;
   /** After a linear warm-up. Default `"cosine"`. */
-  lrSchedulerType: SchedulerType;
+  lrSchedulerType: (typeof SCHEDULERS)[number];
   /** Optimizer steps, or below 1 a share of all. Default 20. */
   warmupSteps: number;
   /** Decoupled, as in AdamW. Default 0.01. */
@@ -114,17 +114,26 @@ export interface TrainConfig extends TrainingArguments {
 /** Options that Kit itself implements, so they work with every engine. */
 export interface JobArguments {
   /**
-   * Checkpoints that are kept at most: the newest ones, and the best besides. An older one is removed
-   * once its `onCheckpoint` has returned. Default: all are kept.
+   * Maximum number of checkpoints to keep, the best one besides. An older one is removed once its
+   * `onCheckpoint` has returned. Default: all.
    */
   saveTotalLimit: number | undefined;
-  /** The checkpoint with the lowest `evalLoss` is the last of `artifacts`. Default `false`. */
+  /**
+   * Makes the checkpoint with the lowest `evalLoss` the last of `artifacts`; needs `evalDataset` or
+   * `evalSplit`, and a `saveSteps` that is a multiple of `evalSteps`. Default `false`.
+   */
   loadBestModelAtEnd: boolean;
   /** Metric that the best checkpoint minimizes. Default `"evalLoss"`. */
   metricForBestModel: "evalLoss";
-  /** Ends the training after so many evaluations in a row without a new lowest. Default: never. */
+  /**
+   * Ends the training after this many evaluations in a row without a new lowest `evalLoss`; needs
+   * `loadBestModelAtEnd`. Default: never.
+   */
   earlyStoppingPatience: number | undefined;
-  /** Goes on from an earlier job of the same trainer that failed or was cancelled. Default `false`. */
+  /**
+   * Goes on from the newest checkpoint of this trainer's newest job that failed or was cancelled, as
+   * if it had never stopped; starts anew without one. Default `false`.
+   */
   resume: boolean;
 }
 
@@ -133,6 +142,11 @@ export interface JobConfig extends TrainConfig, JobArguments {}
 
 export function datasetPaths(path: DatasetPath): readonly string[] {
   return typeof path === "string" ? [path] : path;
+}
+
+/** Whether a model has weights to go on from; Kit's own names and shapes start from random ones. */
+export function isPretrained(model: string | ModelShape): model is string {
+  return typeof model === "string" && !model.startsWith("kit/");
 }
 
 /** Whether a model's name is the path of a checkpoint: it begins with `.` or is absolute. */

@@ -2,9 +2,9 @@ import { KitError } from "../protocol/error.ts";
 import type { AskedConfig, JobArguments, JobConfig } from "../protocol/trainConfig.ts";
 
 /** @throws KitError `OPTION_INVALID` for options that are valid each, but not together */
-export function refuseContradictions(asked: AskedConfig, ends: Omit<JobArguments, "resume">): void {
+export function refuseContradictions(asked: AskedConfig, own: JobArguments): void {
   const { maxSteps, numTrainEpochs, evalDataset, evalSplit, evalSteps } = asked;
-  const { loadBestModelAtEnd, earlyStoppingPatience } = ends;
+  const { loadBestModelAtEnd, earlyStoppingPatience } = own;
   const isEvaluated = evalDataset !== undefined || evalSplit !== undefined;
   if (maxSteps !== undefined && numTrainEpochs !== undefined) {
     throw invalid('set either "maxSteps" or "numTrainEpochs", not both.');

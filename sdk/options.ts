@@ -4,6 +4,7 @@ import { KitError, isKitError } from "../protocol/error.ts";
 import type { PresetName } from "../protocol/modelNames.ts";
 import type {
   AskedConfig,
+  JobArguments,
   JobConfig,
   LoraConfig,
   ModelShape,
@@ -27,7 +28,7 @@ export interface LoraOptions extends Omit<LoraConfig, "targetModules"> {
 }
 
 /** The options of `createTrainer`. Names follow Hugging Face's `TrainingArguments`. */
-export interface TrainerOptions extends AskedConfig {
+export interface TrainerOptions extends AskedConfig, Partial<JobArguments> {
   /** Shown in the page and on its button. */
   name: string;
   /**
@@ -39,25 +40,6 @@ export interface TrainerOptions extends AskedConfig {
   /** Default: the embedded engine, which needs nothing but npm. */
   engine?: Engine;
   lora?: LoraOptions;
-  /** Maximum number of checkpoints to keep; the best one is always kept. Default: all. */
-  saveTotalLimit?: number;
-  /**
-   * Makes the checkpoint with the lowest `evalLoss` the last of `artifacts`; needs `evalDataset` or
-   * `evalSplit`, and a `saveSteps` that is a multiple of `evalSteps`. Default `false`.
-   */
-  loadBestModelAtEnd?: boolean;
-  /** Metric that the best checkpoint minimizes. Default `"evalLoss"`. */
-  metricForBestModel?: "evalLoss";
-  /**
-   * Ends the training after so many evaluations in a row without a new lowest `evalLoss`; needs
-   * `loadBestModelAtEnd`. Default: never.
-   */
-  earlyStoppingPatience?: number;
-  /**
-   * Goes on from the newest checkpoint of this trainer's newest job that failed or was cancelled, as
-   * if it had never stopped; starts anew without one. Default `false`.
-   */
-  resume?: boolean;
   callbacks?: TrainerCallbacks;
   /** Aborting it cancels the job. */
   abortSignal?: AbortSignal;
@@ -78,16 +60,28 @@ export function checkOptions(options: TrainerOptions): CheckedOptions {
   const result = v.safeParse(optionsSchema, options, { abortEarly: true });
   if (!result.success) throw new KitError("OPTION_INVALID", describeIssue(result.issues[0]));
   const { name, engine: _engine, callbacks: _callbacks, abortSignal, ...rest } = result.output;
-  const { saveTotalLimit, loadBestModelAtEnd = false, ...others } = rest;
-  const { metricForBestModel = "evalLoss", earlyStoppingPatience, ...more } = others;
-  const { resume = false, ...asked } = more;
-  const ends = { saveTotalLimit, loadBestModelAtEnd, metricForBestModel, earlyStoppingPatience };
-  refuseContradictions(asked, ends);
+  const { own, asked } = splitArguments(rest);
+  refuseContradictions(asked, own);
   // As given, not as parsed: both may be objects whose methods need their `this`.
   const { engine = createDefaultEngine(), callbacks = {} } = options;
-  const config = { ...prepare(engine, asked), ...ends, resume };
+  const config = { ...prepare(engine, asked), ...own };
   refuseUnevenSaves(config);
   return { name, engine, config, callbacks, abortSignal };
+}
+
+type Arguments = AskedConfig & Partial<JobArguments>;
+
+/** What Kit itself implements, with its defaults, and what is the engine's. */
+function splitArguments({
+  saveTotalLimit,
+  loadBestModelAtEnd = false,
+  metricForBestModel = "evalLoss",
+  earlyStoppingPatience,
+  resume = false,
+  ...asked
+}: Arguments): { own: JobArguments; asked: AskedConfig } {
+  const best = { loadBestModelAtEnd, metricForBestModel, earlyStoppingPatience };
+  return { own: { ...best, saveTotalLimit, resume }, asked };
 }
 
 function prepare(engine: Engine, asked: AskedConfig): TrainConfig {

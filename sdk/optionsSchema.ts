@@ -1,6 +1,11 @@
 import { inspect } from "node:util";
 import * as v from "valibot";
-import type { DatasetConfig, LoraConfig, ModelShape } from "../protocol/trainConfig.ts";
+import {
+  type DatasetConfig,
+  type LoraConfig,
+  type ModelShape,
+  SCHEDULERS,
+} from "../protocol/trainConfig.ts";
 import type { TrainerCallbacks } from "./callbacks.ts";
 import type { TrainerOptions } from "./options.ts";
 
@@ -40,7 +45,7 @@ function shareOfAll() {
   return v.pipe(v.number(expected), v.gtValue(0, expected), v.ltValue(1, expected));
 }
 
-function oneOf<const Names extends string[]>(...names: Names) {
+function oneOf<const Names extends readonly string[]>(...names: Names) {
   const quoted = names.map((name) => `"${name}"`);
   const expected = quoted.length > 1 ? `one of ${quoted.join(", ")}` : quoted.join("");
   return v.picklist(names, expected);
@@ -131,7 +136,7 @@ export const optionsSchema = v.strictObject(
     batchSize: v.optional(wholeNumber(1)),
     gradientAccumulationSteps: v.optional(wholeNumber(1)),
     learningRate: v.optional(positive()),
-    lrSchedulerType: v.optional(oneOf("cosine", "linear", "constant")),
+    lrSchedulerType: v.optional(oneOf(...SCHEDULERS)),
     warmupSteps: v.optional(countOrShare()),
     weightDecay: v.optional(notNegative()),
     maxGradNorm: v.optional(positive()),

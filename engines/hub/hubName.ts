@@ -1,3 +1,5 @@
+import { isPretrained } from "../../protocol/trainConfig.ts";
+
 /** A model on the hub: its repository, and a branch, tag or commit of it. */
 export interface HubName {
   /** `org/name` */
@@ -12,12 +14,9 @@ const REPO = /^\w([\w.-]*\w)?\/\w([\w.-]{0,94}\w)?$/;
 const FORBIDDEN = /--|\.\.|\.git$/;
 const REVISION = /^\w[\w.-]*(\/\w[\w.-]*)*$/;
 
-/** Names of Kit's own, of sizes with random weights. */
-const OWN = /^kit\//;
-
 /** Reads `org/name` or `org/name@revision`; undefined for another name. */
 export function parseHubName(name: string): HubName | undefined {
-  if (OWN.test(name)) return undefined;
+  if (!isPretrained(name)) return undefined;
   const [repo = "", revision = DEFAULT_REVISION, ...more] = name.split("@");
   const isRepo = REPO.test(repo) && !FORBIDDEN.test(repo);
   const isRevision = REVISION.test(revision) && !revision.includes("..");

@@ -3,7 +3,12 @@ import { join } from "node:path";
 import { setImmediate } from "node:timers/promises";
 import { ARTIFACTS, partialFolder } from "../../protocol/artifactPath.ts";
 import type { TrainOptions } from "../../protocol/engine.ts";
-import type { DatasetPath, ModelShape, TrainConfig } from "../../protocol/trainConfig.ts";
+import {
+  type DatasetPath,
+  type ModelShape,
+  type TrainConfig,
+  isPretrained,
+} from "../../protocol/trainConfig.ts";
 import { BASE_DIRECTORY } from "../checkpoint/adapterBase.ts";
 import { assertCheckpoint, saveModel } from "../checkpoint/checkpoint.ts";
 import { locateModel } from "../checkpoint/locateModel.ts";
@@ -38,7 +43,15 @@ export async function createJob({
   const evalFiles = config.evalDataset && (await check(config.evalDataset.path));
   const source = await locateModel(config.model, { resumeFrom, onNote, ...(signal && { signal }) });
   if (source.kind === "checkpoint") assertCheckpoint(source.directory);
-  const job = { config, directory, files, evalFiles, resumeFrom, modelName: source.name };
+  const job = {
+    config,
+    directory,
+    files,
+    evalFiles,
+    resumeFrom,
+    modelName: source.name,
+    isPretrained: isPretrained(config.model),
+  };
   if (source.kind === "shape") {
     return { ...job, model: { base: writeStart(source.shape, config, directory) } };
   }

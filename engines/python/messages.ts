@@ -15,6 +15,7 @@ export interface PythonJob {
   model: ModelFolders;
   /** As events call it. */
   modelName: string;
+  isPretrained: boolean;
   /** How an adapter names its base, if that is one of the hub. */
   hub?: { repo: string; commit: string } | undefined;
   resumeFrom?: string | undefined;

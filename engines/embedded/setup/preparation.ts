@@ -1,6 +1,6 @@
 import type { TrainOptions } from "../../../protocol/engine.ts";
 import type { EventData } from "../../../protocol/event.ts";
-import { type TrainConfig, rowsPerStep } from "../../../protocol/trainConfig.ts";
+import { type TrainConfig, isPretrained, rowsPerStep } from "../../../protocol/trainConfig.ts";
 import { keepLeftOut } from "../../dataset/leftOut.ts";
 import { rowLimit } from "../../dataset/rowLimit.ts";
 import type { LocatedModel } from "../../llama/presets.ts";
@@ -34,7 +34,7 @@ export function prepareTraining(
 ): Preparation {
   const start = findStartingPoint(source, config);
   const { shape, bfloat16, tokenizer } = start;
-  const maxLength = rowLimit(config.maxLength, shape.context, start.source.kind !== "shape");
+  const maxLength = rowLimit(config.maxLength, shape.context, isPretrained(config.model));
   const data = readTrainingData(config, maxLength, { tokenizer, onNote });
   const { training, evaluation } = data;
   const longest = Math.max(training.examples.longest, evaluation?.examples.longest ?? 0);

@@ -64,7 +64,7 @@ def prepare(job: dict[str, Any], channel: Channel) -> Preparation:
     source = Source(**job["model"])
     model_config = load_config(source)
     tokenizer = load_tokenizer(source)
-    limit = row_limit(config, context_of(model_config))
+    limit = row_limit(job, context_of(model_config))
     data = read_training_data(job, tokenizer, limit, channel.note)
     set_padding(tokenizer)
     set_prompt_style(tokenizer, data)
@@ -77,12 +77,10 @@ def prepare(job: dict[str, Any], channel: Channel) -> Preparation:
 MOST_BY_DEFAULT = 1024
 
 
-def row_limit(config: dict[str, Any], context: int) -> int:
-    max_length = config.get("maxLength")
+def row_limit(job: dict[str, Any], context: int) -> int:
+    max_length = job["config"].get("maxLength")
     if max_length is None:
-        model = config["model"]
-        is_pretrained = isinstance(model, str) and not model.startswith("kit/")
-        return min(context, MOST_BY_DEFAULT) if is_pretrained else context
+        return min(context, MOST_BY_DEFAULT) if job["isPretrained"] else context
     if max_length <= context:
         return max_length
     raise KitError(
