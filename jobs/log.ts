@@ -59,7 +59,10 @@ export function openLog(path: string): LogWriter {
       const line = Buffer.from(`${isTorn ? "\n" : ""}${JSON.stringify(record)}\n`);
       isTorn = writeSync(file, line) < line.length;
       if (isTorn) {
-        throw new KitError("CANNOT_WRITE", `Cannot write ${path}: the disk is full. Free space.`);
+        throw new KitError(
+          "CANNOT_WRITE",
+          `Cannot write ${path}: the disk is full. Free disk space.`,
+        );
       }
     },
     close() {

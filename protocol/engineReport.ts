@@ -120,6 +120,6 @@ function invalid(report: string, found: unknown, expected: string): KitError {
   const text = String(JSON.stringify(found)).slice(0, SHOWN_LENGTH);
   return new KitError(
     "ENGINE_REPORT_INVALID",
-    `The engine ${report} ${text}, which is not ${expected}. Use versions of Kit and the engine that work together.`,
+    `The engine ${report} ${text}, which is not ${expected}. Update Kit and the engine to compatible versions.`,
   );
 }

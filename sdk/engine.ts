@@ -12,7 +12,7 @@ export type Projection = keyof Record<
   unknown
 >;
 
-/** The models of the hub on this machine, as the default engine sees them. */
+/** The Hugging Face models cached on this machine, as the default engine sees them. */
 export async function listCachedModels(): Promise<{ cache: string; models: CachedModel[] }> {
   const { cachedModels } = await import("../engines/embedded/cachedModels.ts");
   return cachedModels();

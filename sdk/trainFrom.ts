@@ -30,7 +30,7 @@ export async function trainFrom(
     if (!next) {
       throw new KitError(
         "CANNOT_RESUME",
-        `No checkpoint of job ${from.jobId} is whole: ${messageOf(error)} Start without resume.`,
+        `Every checkpoint of job ${from.jobId} is damaged: ${messageOf(error)} Start without resume.`,
       );
     }
     options.onNote(

@@ -6,7 +6,7 @@ import { printable } from "../printable.ts";
 /** For what is not known. */
 const NONE = "-";
 
-/** Prints the models of the hub on this machine, and why one cannot be trained. */
+/** Prints the Hugging Face models cached on this machine, and why one cannot be trained. */
 export async function models(): Promise<void> {
   const { cache, models } = await listCachedModels();
   if (models.length === 0) {

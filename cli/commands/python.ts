@@ -23,10 +23,10 @@ export function installPython(options: { project: string }): void {
     if (status === 0) continue;
     throw new KitError(
       "PYTHON_UNFIT",
-      `${program} ${words[0] === "-m" ? words[1] : words[0]} failed (${error?.message ?? `code ${status}`}), see its output above. Then run kit python install again.`,
+      `${program} ${words[0] === "-m" ? words[1] : words[0]} failed (${error?.message ?? `code ${status}`}). Fix the problem shown above, then run kit python install again.`,
     );
   }
-  console.log(`made ${folder}, which engine: python() uses`);
+  console.log(`installed ${folder} for engine: python()`);
 }
 
 function uvSteps(folder: string): Step[] {

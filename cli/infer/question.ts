@@ -39,7 +39,7 @@ export function rowQuestion(line: string): Question {
   if (Object.hasOwn(row, "answer")) {
     throw new KitError(
       "REQUEST_INVALID",
-      'the row has an "answer" already. Choose another name for it, because the model\'s goes there.',
+      'the row already has an "answer". Rename it: the model\'s answer goes there.',
     );
   }
   return {

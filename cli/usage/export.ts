@@ -7,7 +7,7 @@ export function addExport(program: Command): void {
   program
     .command("export")
     .description("write a trained model as a folder that other tools load")
-    .argument("<model>", "a job id or a prefix of it, or latest; or a checkpoint's folder")
+    .argument("<model>", 'a job id or its prefix, "latest", or a checkpoint folder')
     .argument("[dir]", "an empty or new folder; default: the job's name")
     .addOption(projectOption())
     .addHelpText(

@@ -7,8 +7,8 @@ export function addInfer(program: Command): void {
   program
     .command("infer")
     .description("ask a trained model")
-    .argument("<model>", "a job id or a prefix of it, or latest; or a checkpoint's folder")
-    .argument("[prompt]", "the question; without it, each line of the input is one")
+    .argument("<model>", 'a job id or its prefix, "latest", or a checkpoint folder')
+    .argument("[prompt]", "the prompt; omit it to answer each line of stdin")
     .option("--jsonl", "read dataset rows; print each with its answer")
     .option(
       "--max-tokens <n>",
@@ -22,7 +22,7 @@ export function addInfer(program: Command): void {
     )
     .option(
       "--top-p <n>",
-      "sample among the likeliest tokens of this probability (default: 1)",
+      "sample from the likeliest tokens whose probabilities add up to this (default: 1)",
       parseTopP,
     )
     .option("--seed <n>", "seed of the sampling (default: 0)", parseSeed)

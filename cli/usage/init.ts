@@ -18,7 +18,8 @@ export function addInit(program: Command): void {
       "after",
       examples({
         "kit init dates": "create a project in dates/, which trains a small model from scratch",
-        "kit init tickets --template finetune": "one that fine-tunes an open model of the hub",
+        "kit init tickets --template finetune":
+          "create a project that fine-tunes an open model from the Hugging Face hub",
         "kit init": "add Kit to the current folder; overwrites nothing",
         "kit init dates --name my-dates": "choose another package name",
       }),

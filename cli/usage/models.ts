@@ -4,11 +4,11 @@ import { examples } from "./examples.ts";
 export function addModels(program: Command): void {
   program
     .command("models")
-    .description("list the models of the hub on this machine")
+    .description("list the Hugging Face models cached on this machine")
     .addHelpText(
       "after",
       examples({
-        "kit models": "which can be trained, parameters, size, architecture and name",
+        "kit models": "whether each can be trained, its parameters, size, architecture and name",
         "kit models | grep ^trainable": "those that can be trained here",
       }),
     )

@@ -6,13 +6,15 @@ import { projectOption } from "./values.ts";
 export function addPython(program: Command): void {
   program
     .command("python")
-    .description("the Python of engine: python()")
+    .description("manage the Python environment of engine: python()")
     .command("install")
-    .description("make .kit/python: torch, transformers, peft and accelerate, as Kit tests them")
+    .description(
+      "install tested versions of torch, transformers, peft and accelerate into .kit/python",
+    )
     .addOption(projectOption())
     .addHelpText(
       "after",
-      examples({ "kit python install": "make it by uv if it is there, else by venv and pip" }),
+      examples({ "kit python install": "use uv if installed, otherwise venv and pip" }),
     )
     .action(async (...input: Parameters<typeof installPython>) => {
       const { installPython } = await import("../commands/python.ts");

@@ -16,7 +16,7 @@ export function addStart(program: Command): void {
       examples({
         "kit start": "train the last build",
         "kit build && kit start": "train your latest edits",
-        "kit start --resume": "go on where the last job stopped",
+        "kit start --resume": "continue the last failed or cancelled job",
         "kit start src/kit/long.ts": "build and train another file",
         "kit start --project ../dates | tee run.txt": "train another project and keep its output",
       }),

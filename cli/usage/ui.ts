@@ -10,7 +10,7 @@ export function addUi(program: Command): void {
     .description("serve the page that starts runs and shows them live")
     .option(
       "-p, --port <n>",
-      `port; 0: any free one (default: ${DEFAULT_PORT} or the next free one)`,
+      `port, or 0 for any free one (default: ${DEFAULT_PORT} or the next free one)`,
       parsePort,
     )
     .option("--host <address>", "address to listen on", "localhost")

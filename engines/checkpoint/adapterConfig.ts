@@ -98,7 +98,7 @@ function isSet(value: unknown): boolean {
 function unknown(path: string): KitError {
   return new KitError(
     "CHECKPOINT_INVALID",
-    `${path} is not an adapter that Kit saved. Use one that Kit saved.`,
+    `${path} was not saved by Kit. Use an adapter that Kit saved.`,
   );
 }
 

@@ -47,7 +47,7 @@ export function configShape(
   const size = whole("head_dim", config["head_dim"] ?? width / heads);
   if (heads % kvHeads !== 0 || size % 2 !== 0) {
     throw refuse(
-      `has ${heads} heads of ${size} for ${kvHeads} of keys, which no model has. Save or download it again.`,
+      `has ${heads} attention heads of size ${size} and ${kvHeads} key-value heads, which is impossible. Save or download it again.`,
     );
   }
   return {
@@ -68,7 +68,9 @@ function assertKind(config: Config): string | undefined {
   const [named] = Array.isArray(architectures) ? (architectures as unknown[]) : [];
   const known = typeof type === "string" && Object.hasOwn(ARCHITECTURES, type);
   if (!known || (named !== undefined && named !== ARCHITECTURES[type])) {
-    return `is ${firstText(named, type) ?? "of no kind"}. Use one of ${Object.values(ARCHITECTURES).join(", ")}.`;
+    const found = firstText(named, type);
+    const problem = found === undefined ? "names no architecture" : `is ${found}`;
+    return `${problem}. Use one of ${Object.values(ARCHITECTURES).join(", ")}.`;
   }
   if (isRecord(quantized)) {
     return `is quantised (${firstText(quantized["quant_method"]) ?? "in some way"}). Use the model's weights in bfloat16, float16 or float32.`;
@@ -105,7 +107,7 @@ function ropeOf(
   const number = (key: string) => positive(key, given[key]);
   const base = positive("rope_theta", given["rope_theta"] ?? theta ?? DEFAULT_THETA);
   if ((config["partial_rotary_factor"] ?? given["partial_rotary_factor"] ?? 1) !== 1) {
-    throw refuse("rotates a part of each head. Use a model that rotates all of it.");
+    throw refuse("uses partial rotary embeddings. Use a model without partial_rotary_factor.");
   }
   switch (type) {
     case "default":
@@ -121,7 +123,7 @@ function ropeOf(
       };
     default:
       throw refuse(
-        `has rotary angles of type ${JSON.stringify(type)}. Use a model with default, linear or llama3 ones.`,
+        `uses rope type ${JSON.stringify(type)}. Use a model with type default, linear or llama3.`,
       );
   }
 }

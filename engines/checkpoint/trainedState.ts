@@ -38,7 +38,7 @@ export function optimizerFiles({ first, second }: Moments): Record<string, Uint8
 
 /**
  * @param path a checkpoint of the model that is trained, or with LoRA of its adapter
- * @throws KitError `CHECKPOINT_INVALID` when it is damaged, `CANNOT_RESUME` when it is of another model
+ * @throws KitError `CHECKPOINT_INVALID` when it is damaged, `CANNOT_RESUME` when it belongs to a different model
  */
 export function readTrainedState(
   path: string,
@@ -51,7 +51,7 @@ export function readTrainedState(
   if (!isDeepStrictEqual(saved, lora ? { ...lora } : dimensionsOf(shape))) {
     throw new KitError(
       "CANNOT_RESUME",
-      `${path} is of another model or adapter than the trainer's, so the training cannot go on from it. Undo the change, or start without resume.`,
+      `${path} belongs to a different model or adapter than the trainer's, so the training cannot go on from it. Undo the change, or start without resume.`,
     );
   }
   const shapes = lora ? adapterShapes(lora, shape) : weightShapes(shape);

@@ -36,10 +36,10 @@ function describe(snapshot: Snapshot): CachedModel {
 
 function assertWhole({ name, directory }: Snapshot): void {
   if (!parseHubName(name))
-    throw new Error("Its name has no owner. Name it as org/name to download it again.");
+    throw new Error("Cached without its owner's name. Use org/name to download it again.");
   const files = [CONFIG_FILE, ...weightFiles(directory)];
   if (files.every((file) => existsSync(join(directory, file)))) return;
-  throw new Error("It is not all here. Name it in a trainer to download the rest.");
+  throw new Error("The download is incomplete. Name the model in a trainer to fetch the rest.");
 }
 
 function architectureOf(directory: string): string | undefined {

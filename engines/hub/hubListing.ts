@@ -34,7 +34,7 @@ export async function listFiles(request: HubRequest): Promise<HubListing> {
   const listed = await readJson(await askHub(url, request));
   const { sha, siblings } = isRecord(listed) ? listed : {};
   if (typeof sha !== "string" || !isCommit(sha) || !Array.isArray(siblings)) {
-    throw strange(request, "does not answer as a hub does");
+    throw strange(request, "did not answer like a Hugging Face hub");
   }
   return { commit: sha, files: siblings.flatMap((sibling) => fileOf(sibling, request)) };
 }

@@ -106,7 +106,7 @@ function refusal({ status, headers }: Response, { settings, name }: HubRequest):
   if (status === 401 && token !== undefined && code !== "RepoNotFound") {
     return new KitError(
       "MODEL_REFUSED",
-      `${endpoint} does not know the token. Set HF_TOKEN to one from ${endpoint}/settings/tokens.`,
+      `${endpoint} rejected the token. Set HF_TOKEN to one from ${endpoint}/settings/tokens.`,
     );
   }
   if (status === 401 || status === 404) {
@@ -119,7 +119,7 @@ function refusal({ status, headers }: Response, { settings, name }: HubRequest):
     const said = headers.get("x-error-message")?.slice(0, SHOWN_LENGTH) ?? "403";
     return new KitError(
       "MODEL_REFUSED",
-      `${endpoint} does not let this token read ${repo} (${said}). Set HF_TOKEN to one that may.`,
+      `${endpoint} denied this token access to ${repo} (${said}). Set HF_TOKEN to one that may read it.`,
     );
   }
   return new KitError(

@@ -81,7 +81,7 @@ export async function downloadModel(
   if (!hasWeights(listed)) {
     throw new KitError(
       "MODEL_INVALID",
-      `${repo} has no model.safetensors with a config.json. Use a model that is published so; an adapter's base, if it is one.`,
+      `${repo} has no model.safetensors with a config.json. Use a model published in that format. If this is an adapter, use its base model.`,
     );
   }
   await fetchAll(missing(firstFiles(listed)), () => undefined);

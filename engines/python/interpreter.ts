@@ -40,7 +40,7 @@ export function findInterpreter({ path, env, project }: Place): Interpreter {
   if (found) return { path: found, from: "PATH" };
   throw new KitError(
     "PYTHON_NOT_FOUND",
-    "There is no Python on this machine, which engine: python() needs. Install Python 3.10 or newer, or name one with python({ path }).",
+    "engine: python() needs Python 3.10 or newer, and none was found. Install it, or name one with python({ path }).",
   );
 }
 

@@ -61,6 +61,6 @@ export function answerMask(
 function rewrites(): KitError {
   return new KitError(
     "DATASET_INVALID",
-    "The model's chat template rewrites earlier turns, so its answers cannot be told apart. Write one answer a row, or use a model with another template.",
+    "The model's chat template rewrites earlier turns, so its answers cannot be told apart. Write one answer per row, or use a model with another template.",
   );
 }

@@ -81,7 +81,7 @@ describe("kit infer", () => {
     ['{"prompt":1}', /^"prompt" is not a string\. Write /],
     ['{"messages":[{"role":"me"}]}', /^"messages" is not a list of .*\. Write /],
     ['{"messages":[{"role":"assistant","content":""}]}', /^"messages" has no question\. Write /],
-    ['{"prompt":"1","answer":"2"}', /^the row has an "answer" already\. Choose another name/],
+    ['{"prompt":"1","answer":"2"}', /^the row already has an "answer"\. Rename it/],
   ])("says what is wrong with a row: %s", (row, message) => {
     expect(() => rowQuestion(row)).toThrow(message);
   });

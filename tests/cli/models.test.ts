@@ -40,7 +40,9 @@ test("kit models lists what is in the cache, and why a model can't be trained", 
     "refused    -|Other\\u001bLM     org/tiny",
     `trainable  7.6K|LlamaForCausalLM  org/tiny@${commit}`,
   ]);
-  expect(lines[3]).toBe("  It is not all here. Name it in a trainer to download the rest.");
+  expect(lines[3]).toBe(
+    "  The download is incomplete. Name the model in a trainer to fetch the rest.",
+  );
   expect(lines.filter((line) => line.startsWith("  "))).toHaveLength(3);
 });
 

@@ -23,7 +23,7 @@ async function callsWith(...names: string[]): Promise<string[]> {
   const project = createProject({});
   const PATH = createPrograms(project, ...names);
   const { code, stdout } = await runKit(project, ["python", "install"], { PATH });
-  expect([code, stdout]).toEqual([0, expect.stringContaining("which engine: python() uses")]);
+  expect([code, stdout]).toEqual([0, expect.stringContaining(".kit/python for engine: python()")]);
   const calls = readFileSync(join(project, "calls"), "utf8").trim().split("\n");
   return calls
     .filter((call) => !/ (--version|-c) ?/.test(call))

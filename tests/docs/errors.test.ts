@@ -7,7 +7,7 @@ const ROW = /^\| (?:`([A-Z_]+|\d{3})`|–) *\| `+(.+?)`+ *\| (.+?) *\| (.+?) *\|
 
 /** Words that tell what to do, or what is asked for. */
 const TELLING =
-  /\b(must|needs?|requires|takes|expected)\b|(^|[.:;,—] )(or |then |if [\w ]+, )?(add|check|choose|close|create|delete|free|install|load|look|lower|make|name|open|pass|raise|reload|remove|run|save|see|send|set|shorten|split|start|throw|try|use|wait|write)\b/i;
+  /\b(must|needs?|requires|takes|expected)\b|(^|[.:;,—] )(or |then |if [\w ]+, )?(add|check|choose|close|create|delete|fix|free|install|load|look|lower|make|name|open|pass|raise|reload|remove|rename|run|save|see|send|set|shorten|split|start|throw|try|update|use|wait|write)\b/i;
 /** Examples of what others say, with the place in the project to look at. */
 const PLACED = /^src\/kit\/trainer\.ts:|\(src\/kit\/trainer\.ts:4:7\)$/;
 /** Sentences that name another place to look at. */

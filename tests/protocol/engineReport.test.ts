@@ -48,7 +48,7 @@ test.each([
   ].map((path) => ({ event: "checkpoint.saved", data: { ...SAVED, path } })),
 ])("anything else is refused in one sentence: %j", (reported) => {
   expect(() => asEngineEvent("mine", reported)).toThrow(
-    /^The engine mine reported .*, which is not an event of a job\. Use versions of Kit and the engine that work together\.$/,
+    /^The engine mine reported .*, which is not an event of a job\. Update Kit and the engine to compatible versions\.$/,
   );
 });
 

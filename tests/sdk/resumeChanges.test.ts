@@ -97,7 +97,7 @@ describe("a resume that makes no sense is one sentence, and leaves no job behind
     gate.resolve();
     await second.trainer.wait();
     expect(() => third.find(() => {})).toThrow(
-      `Job ${jobId} can be resumed no longer: another job went on from it, or it was deleted. Start without resume to train anew.`,
+      `Job ${jobId} can no longer be resumed: another job went on from it, or it was deleted. Start without resume to train anew.`,
     );
   });
 });
@@ -172,7 +172,7 @@ describe("a resume", () => {
     expect(error).toMatchObject({
       code: "CANNOT_RESUME",
       message: expect.stringMatching(
-        /^No checkpoint of job .* is whole: .*step-2\/weights is cut off\. Use a checkpoint that Kit saved\. Start without resume\.$/,
+        /^Every checkpoint of job .* is damaged: .*step-2\/weights is cut off\. Use a checkpoint that Kit saved\. Start without resume\.$/,
       ) as string,
     });
   });

@@ -72,7 +72,7 @@ def answer_spans(messages: list[Message], text: str, tokenizer: Any) -> list[tup
             raise KitError(
                 "DATASET_INVALID",
                 "The model's chat template rewrites earlier turns, so its answers cannot be told "
-                "apart. Write one answer a row, or use a model with another template.",
+                "apart. Write one answer per row, or use a model with another template.",
             )
         spans.append((len(opened), len(closed)))
     return spans

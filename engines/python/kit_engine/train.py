@@ -116,7 +116,7 @@ def assert_same_model(checkpoint: str, trained: int) -> None:
     if saved != trained:
         raise KitError(
             "CANNOT_RESUME",
-            f"{checkpoint} is of another model or adapter than the trainer's, so the training "
+            f"{checkpoint} belongs to a different model or adapter than the trainer's, so the training "
             "cannot go on from it. Undo the change, or start without resume.",
         )
 

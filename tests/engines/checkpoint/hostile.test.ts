@@ -72,9 +72,9 @@ test.each([
   [{ num_hidden_layers: undefined }, "num_hidden_layers, not undefined"],
   [
     { num_attention_heads: 3, num_key_value_heads: 2 },
-    "has 3 heads of 4 for 2 of keys, which no model has",
+    "has 3 attention heads of size 4 and 2 key-value heads, which is impossible",
   ],
-  [{ head_dim: 5 }, "has 2 heads of 5 for 2 of keys, which no model has"],
+  [{ head_dim: 5 }, "has 2 attention heads of size 5 and 2 key-value heads, which is impossible"],
   [{ head_dim: 8 }, "model.layers.0.self_attn.q_proj.weight is 8 × 8, not 16 × 8"],
   [{ num_attention_heads: 0, num_key_value_heads: 0 }, "as num_attention_heads, not 0"],
   [{ max_position_embeddings: 0, rope_theta: 100 }, "as max_position_embeddings, not 0"],
@@ -97,7 +97,7 @@ test.each([
   [{ model_type: "gpt2", architectures: ["GPT2LMHeadModel"] }, `is GPT2LMHeadModel. ${KINDS}`],
   [{ architectures: ["LlamaForSequenceClassification"] }, `ForSequenceClassification. ${KINDS}`],
   [{ model_type: "__proto__", architectures: [] }, `is __proto__. ${KINDS}`],
-  [{ model_type: null, architectures: null }, `is of no kind. ${KINDS}`],
+  [{ model_type: null, architectures: null }, `names no architecture. ${KINDS}`],
   [
     { quantization_config: { quant_method: "gptq", bits: 4 } },
     "is quantised (gptq). Use the model's weights in bfloat16, float16 or float32.",
@@ -105,10 +105,10 @@ test.each([
   [{ hidden_act: "gelu" }, 'has the activation "gelu". Use a model with silu.'],
   [
     { rope_parameters: { rope_type: "yarn", factor: 4, rope_theta: 1e6 } },
-    'has rotary angles of type "yarn". Use a model with default, linear or llama3 ones.',
+    'uses rope type "yarn". Use a model with type default, linear or llama3.',
   ],
-  [{ rope_scaling: { type: "dynamic", factor: 2 } }, 'of type "dynamic". Use a model'],
-  [{ partial_rotary_factor: 0.5 }, "rotates a part of each head. Use a model that"],
+  [{ rope_scaling: { type: "dynamic", factor: 2 } }, 'uses rope type "dynamic". Use a model'],
+  [{ partial_rotary_factor: 0.5 }, "uses partial rotary embeddings. Use a model without"],
   [
     { model_type: "mistral", architectures: ["MistralForCausalLM"], sliding_window: 32 },
     "attends only to the last 32 tokens. Use a model without an active sliding_window.",
@@ -231,13 +231,13 @@ test("an adapter that names itself as its base, or one that names it, is one sen
 });
 
 test.each([
-  [{ r: 0 }, "is not an adapter that Kit saved"],
-  [{ r: -1 }, "is not an adapter that Kit saved"],
+  [{ r: 0 }, "was not saved by Kit"],
+  [{ r: -1 }, "was not saved by Kit"],
   [{ r: 1e12 }, "cannot hold the 4 tensors"],
-  [{ lora_alpha: null }, "is not an adapter that Kit saved"],
-  [{ target_modules: [] }, "is not an adapter that Kit saved"],
-  [{ target_modules: ["__proto__"] }, "is not an adapter that Kit saved"],
-  [{ target_modules: [null] }, "is not an adapter that Kit saved"],
+  [{ lora_alpha: null }, "was not saved by Kit"],
+  [{ target_modules: [] }, "was not saved by Kit"],
+  [{ target_modules: ["__proto__"] }, "was not saved by Kit"],
+  [{ target_modules: [null] }, "was not saved by Kit"],
 ])("an adapter_config.json with %j is one sentence", (changes, problem) => {
   const path = savedAdapter(savedModel());
   edit(path, "adapter_config.json", changes);

@@ -263,12 +263,7 @@ test.each([
     /^org\/tiny is gated\. Open http.*\/org\/tiny to accept its terms, and set HF_TOKEN/,
   ],
   [{ gatedTo: ["hf_good"] }, { HF_TOKEN: "hf_other" }, REPO, /^org\/tiny is gated\. /],
-  [
-    {},
-    { HF_TOKEN: "hf_unknown" },
-    REPO,
-    /^http\S+ does not know the token\. Set HF_TOKEN to one from /,
-  ],
+  [{}, { HF_TOKEN: "hf_unknown" }, REPO, /^http\S+ rejected the token\. Set HF_TOKEN to one from /],
   [
     { files: { "config.json": "{}", "pytorch_model.bin": "x" } },
     {},
@@ -294,7 +289,7 @@ test("a status that no hub explains is one sentence, too", async () => {
   const hub = await hubOf();
   const { fetch } = cacheOf(hub);
   const answers = {
-    403: /^http\S+ does not let this token read org\/tiny \(not yours\)\. Set HF_TOKEN/,
+    403: /^http\S+ denied this token access to org\/tiny \(not yours\)\. Set HF_TOKEN/,
     503: /^http\S+ answered 503 for org\/tiny\. Try again later\./,
   };
   for (const [status, message] of Object.entries(answers)) {

@@ -73,7 +73,9 @@ describe("an interpreter is found", () => {
     mkdirSync(inner, { recursive: true });
     const env: NodeJS.ProcessEnv = {};
     const found = (path?: string) => findInterpreter({ path, env, project: inner });
-    expect(() => found()).toThrow(/^There is no Python on this machine/);
+    expect(() => found()).toThrow(
+      /^engine: python\(\) needs Python 3\.10 or newer, and none was found/,
+    );
     const expectNext = (from: string, environment: string, file = "python") =>
       expect(found()).toEqual({ path: join(environment, "bin", file), from });
     env.PATH = join(add("path"), "bin");

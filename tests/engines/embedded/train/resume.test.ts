@@ -62,7 +62,9 @@ test("another model or a damaged state is refused, a lost optimizer starts anew 
   ]) {
     await expect(run({ ...longer, ...change }, { resumeFrom })).rejects.toMatchObject({
       code: "CANNOT_RESUME",
-      message: expect.stringContaining("is of another model or adapter than the trainer's"),
+      message: expect.stringContaining(
+        "belongs to a different model or adapter than the trainer's",
+      ),
     });
   }
   rmSync(join(resumeFrom, "optimizer.safetensors"));
