@@ -1,4 +1,14 @@
-export type Unit = "ms" | "MB" | "MB/s" | "kB" | "%" | "tokens/s" | "GFLOP/s" | "frames/s" | "";
+export type Unit =
+  | "ms"
+  | "MB"
+  | "MB/s"
+  | "kB"
+  | "%"
+  | "tokens/s"
+  | "steps/s"
+  | "GFLOP/s"
+  | "frames/s"
+  | "";
 
 /** A figure of the table with three digits that count, and its unit. */
 export function show(value: number, unit: Unit = ""): string {

@@ -1,18 +1,20 @@
 """Rows for transformers' Trainer: a map in Kit's order already, and how rows become a batch."""
 
-from typing import Any
-
+import numpy as np
+import numpy.typing as npt
 import torch
 from torch.utils.data import Dataset
 
 from .examples import ExampleSet
-from .masks import Tokens
 from .order import RowOrder
 
 IGNORED = -100
 
+# A row's tokens, and which of them are learned.
+Row = tuple[npt.NDArray[np.intc], npt.NDArray[np.bool_]]
 
-class OrderedRows(Dataset[Tokens]):
+
+class OrderedRows(Dataset[Row]):
     """Every row of the training, in the order in which it is learned from."""
 
     def __init__(self, examples: ExampleSet, seed: int, length: int) -> None:
@@ -23,11 +25,11 @@ class OrderedRows(Dataset[Tokens]):
     def __len__(self) -> int:
         return self.length
 
-    def __getitem__(self, place: int) -> Tokens:
-        return self.examples[self.order[place]]
+    def __getitem__(self, place: int) -> Row:
+        return self.examples.arrays(self.order[place])
 
 
-class AllRows(Dataset[Tokens]):
+class AllRows(Dataset[Row]):
     """All rows once, in their order."""
 
     def __init__(self, examples: ExampleSet) -> None:
@@ -36,33 +38,29 @@ class AllRows(Dataset[Tokens]):
     def __len__(self) -> int:
         return len(self.examples)
 
-    def __getitem__(self, place: int) -> Tokens:
-        return self.examples[place]
+    def __getitem__(self, place: int) -> Row:
+        return self.examples.arrays(place)
 
 
 class Collator:
-    """Pads rows to the longest of the batch."""
+    """Pads rows to the longest of the batch. A GPU waits meanwhile: no loops over tokens."""
 
     def __init__(self, pad: int | None) -> None:
         self.pad = 0 if pad is None else pad
 
-    def __call__(self, rows: list[Tokens]) -> dict[str, torch.Tensor]:
-        longest = max(len(row.ids) for row in rows)
-
-        def padded(of: Any, fill: int) -> torch.Tensor:
-            return torch.tensor([[*of(row), *[fill] * (longest - len(row.ids))] for row in rows])
-
-        return {
-            "input_ids": padded(lambda row: row.ids, self.pad),
-            "attention_mask": padded(lambda row: [1] * len(row.ids), 0),
-            "labels": padded(labels_of, IGNORED),
-        }
-
-
-def labels_of(row: Tokens) -> list[int]:
-    return [
-        one if is_learned else IGNORED for one, is_learned in zip(row.ids, row.learned, strict=True)
-    ]
+    def __call__(self, rows: list[Row]) -> dict[str, torch.Tensor]:
+        shape = len(rows), max(len(ids) for ids, _ in rows)
+        inputs = np.full(shape, self.pad, np.int64)
+        attended = np.zeros(shape, np.int64)
+        labels = np.full(shape, IGNORED, np.int64)
+        for i, (ids, learned) in enumerate(rows):
+            inputs[i, : len(ids)] = ids
+            attended[i, : len(ids)] = 1
+            labels[i, : len(ids)] = np.where(learned, ids, IGNORED)
+        # Nothing comes before the first.
+        labels[:, 0] = IGNORED
+        batch = {"input_ids": inputs, "attention_mask": attended, "labels": labels}
+        return {name: torch.from_numpy(numbers) for name, numbers in batch.items()}
 
 
 def predicted_count(batch: dict[str, torch.Tensor]) -> int:

@@ -5,6 +5,9 @@ from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+import numpy as np
+import numpy.typing as npt
+
 from .masks import Tokens
 
 
@@ -28,6 +31,11 @@ class Examples:
         # Nothing comes before the first.
         learned[0] = False
         return Tokens(list(self.ids[start:end]), learned)
+
+    def arrays(self, index: int) -> tuple[npt.NDArray[np.intc], npt.NDArray[np.bool_]]:
+        """An example's tokens, and which of them are learned, without a copy."""
+        part = slice(self.starts[index], self.starts[index] + self.lengths[index])
+        return np.frombuffer(self.ids, np.intc)[part], np.frombuffer(self.learned, np.bool_)[part]
 
     def add_start(self, tokens: Tokens, most: int) -> None:
         """Adds the first tokens of a sequence."""
@@ -81,6 +89,9 @@ class ExampleSet:
 
     def __getitem__(self, index: int) -> Tokens:
         return self.examples[self.chosen[index]]
+
+    def arrays(self, index: int) -> tuple[npt.NDArray[np.intc], npt.NDArray[np.bool_]]:
+        return self.examples.arrays(self.chosen[index])
 
     def longest(self) -> int:
         return max(self.examples.lengths[i] for i in self.chosen)

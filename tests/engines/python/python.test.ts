@@ -14,6 +14,8 @@ import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
 import { python } from "kit/engines";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from "vitest";
+import { gpu } from "../../../bench/rows/gpu.ts";
+import { inScope } from "../../../bench/scope.ts";
 import { saveModel } from "../../../engines/checkpoint/checkpoint.ts";
 import { exportModel } from "../../../engines/checkpoint/exportModel.ts";
 import { openTokenizer } from "../../../engines/checkpoint/savedTokenizer.ts";
@@ -42,6 +44,7 @@ const SHAPE = { layers: 2, heads: 2, width: 16, context: 96 };
 /** Relative; the two add float32 numbers in another order. */
 const LOSS_NEAR = 2e-6;
 const NORM_NEAR = 2e-5;
+const BENCH_LIMIT_MS = 60_000;
 
 const PROMPTS = Array.from({ length: 9 }, (_, i) => ({
   prompt: `ask ${i} `,
@@ -342,6 +345,14 @@ describe.runIf(hasPython)("with Python", () => {
       refuses: expect.stringContaining("refuses a conversation: Only user and assistant."),
       half: ["\ufffd<|im_end|>"],
     });
+  });
+
+  it("is measured beside a bare Trainer, on this processor as on a GPU", async () => {
+    vi.stubEnv("KIT_PYTHON", warm.path);
+    onTestFinished(() => void vi.unstubAllEnvs());
+    const [line] = await inScope("tiny", BENCH_LIMIT_MS, (scope) => gpu.measure(scope));
+    expect(line?.ours).toBeGreaterThan(0);
+    expect(line?.baseline).toBeGreaterThan(0);
   });
 
   it("says in a sentence what to lower when memory is spent", async () => {
