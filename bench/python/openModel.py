@@ -1,5 +1,5 @@
-"""An open model's work by transformers and PEFT in float32: one piece for each line of input, and for
-each a line of JSON. The modes and sizes are those of bench/programs/openModel.ts.
+"""An open model's work by transformers and PEFT in float32: one piece for each line of input, and
+for each a line of JSON. The modes and sizes are those of bench/programs/openModel.ts.
 
 openModel.py learn '{"model": "…", "adapter": "…", "texts": "…", "tokens": "…",
                      "rows": 1, "length": 256, "threads": 1}'
@@ -8,12 +8,17 @@ openModel.py learn '{"model": "…", "adapter": "…", "texts": "…", "tokens":
 import json
 import sys
 import time
+from collections.abc import Callable
+from typing import Any
 
 import numpy
 import torch
 from peft import LoraConfig, PeftModel, get_peft_model
 from transformers import AutoModelForCausalLM, AutoTokenizer
 from transformers.utils import logging
+
+# A piece of it.
+Work = Callable[[], dict[str, Any]]
 
 RATE, PROMPT = 2e-4, "The quick brown fox"
 mode, sizes = sys.argv[1], json.loads(sys.argv[2])
@@ -27,7 +32,7 @@ def load() -> torch.nn.Module:
     return AutoModelForCausalLM.from_pretrained(sizes["model"], dtype=torch.float32)
 
 
-def stepper(model: torch.nn.Module, next_batch):
+def stepper(model: torch.nn.Module, next_batch: Callable[[], torch.Tensor]) -> Work:
     trained = [p for p in model.parameters() if p.requires_grad]
     optimizer = torch.optim.AdamW(trained, lr=RATE, betas=(0.9, 0.95), weight_decay=0.01)
 
@@ -45,7 +50,7 @@ def stepper(model: torch.nn.Module, next_batch):
     return step
 
 
-def learn():
+def learn() -> Work:
     tokens = torch.tensor(numpy.fromfile(sizes["tokens"], dtype=numpy.int32)).long()
     count = rows * (length + 1)
     place = 0
@@ -57,10 +62,11 @@ def learn():
         place += count
         return tokens[place - count : place].reshape(rows, length + 1)
 
-    return stepper(PeftModel.from_pretrained(load(), sizes["adapter"], is_trainable=True), next_batch)
+    model = PeftModel.from_pretrained(load(), sizes["adapter"], is_trainable=True)
+    return stepper(model, next_batch)
 
 
-def train():
+def train() -> Work:
     tokenizer = AutoTokenizer.from_pretrained(sizes["model"])
     with open(sizes["texts"]) as lines:
         texts = [json.loads(line)["text"] for line in lines]
@@ -69,7 +75,7 @@ def train():
     return stepper(get_peft_model(load(), lora), lambda: torch.tensor(ids[:rows]))
 
 
-def infer():
+def infer() -> Work:
     tokenizer, model = AutoTokenizer.from_pretrained(sizes["model"]), load()
     prompt = tokenizer(PROMPT, return_tensors="pt")
 

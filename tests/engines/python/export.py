@@ -6,6 +6,7 @@ export.py <engine's folder> ask <prompts as JSON> [<export> <adapter>]...
 
 import json
 import sys
+from typing import Any
 
 import torch
 from peft import AutoPeftModelForCausalLM
@@ -49,7 +50,7 @@ def look(exported: str, adapter: str, prompts: list[str]) -> dict:
     }
 
 
-def answer(model, tokenizer, prompt: str) -> str:
+def answer(model: Any, tokenizer: Any, prompt: str) -> str:
     inputs = tokenizer.apply_chat_template(
         [{"role": "user", "content": prompt}],
         add_generation_prompt=True,
