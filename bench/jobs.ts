@@ -9,16 +9,18 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { withDefaults } from "../engines/defaults.ts";
 import { type OwnedJob, createOwnedJob } from "../jobs/ownedJob.ts";
 import type { JobEvent } from "../protocol/event.ts";
+import { checkOptions } from "../sdk/options.ts";
 import type { Scope } from "./scope.ts";
 
 const NAME = "date-normalizer";
-const CONFIG = withDefaults(
-  { dataset: { type: "jsonl", path: "/data/train.jsonl" }, batchSize: 8, loggingSteps: 10 },
-  { name: "embedded" },
-);
+const { config: CONFIG } = checkOptions({
+  name: NAME,
+  dataset: { type: "jsonl", path: "/data/train.jsonl" },
+  batchSize: 8,
+  loggingSteps: 10,
+});
 
 export const STARTED: JobEvent = {
   event: "training.started",

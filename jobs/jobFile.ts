@@ -2,18 +2,18 @@ import { basename, join } from "node:path";
 import { isPlainFile, stampAt, writeFileAtomically } from "../disk/file.ts";
 import { readRecord, readStampedJson } from "../disk/json.ts";
 import { isRecord } from "../protocol/isRecord.ts";
-import type { TrainConfig } from "../protocol/trainConfig.ts";
+import type { JobConfig } from "../protocol/trainConfig.ts";
 import { timeOfJobId } from "./id.ts";
 
-/** `job.json`, written once when a job is created. */
+/** What every `job.json` has. Its config may be another version's: see `readJobConfig`. */
 export interface JobFile {
   id: string;
   name: string;
   createdAt: string;
-  config: TrainConfig;
 }
 
-export function writeJobFile(directory: string, file: JobFile): void {
+/** Writes `job.json`, once, when a job is created. */
+export function writeJobFile(directory: string, file: JobFile & { config: JobConfig }): void {
   writeFileAtomically(jobFilePath(directory), `${JSON.stringify(file, null, 2)}\n`);
 }
 

@@ -7,7 +7,7 @@ import { cannotWrite } from "../protocol/cannotWrite.ts";
 import { type KitError, isKitError } from "../protocol/error.ts";
 import { type JobEvent, isFinalEvent } from "../protocol/event.ts";
 import type { Job } from "../protocol/job.ts";
-import type { TrainConfig } from "../protocol/trainConfig.ts";
+import type { JobConfig } from "../protocol/trainConfig.ts";
 import { createJobId, isJobId } from "./id.ts";
 import { jobFilePath, writeJobFile } from "./jobFile.ts";
 import { type Lease, holdLease } from "./lease.ts";
@@ -40,7 +40,7 @@ const MOST_IDS = 100;
 export function createOwnedJob(
   project: string,
   name: string,
-  config: TrainConfig,
+  config: JobConfig,
   newId: typeof createJobId = createJobId,
 ): OwnedJob {
   const root = jobsPath(project);

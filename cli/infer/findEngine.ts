@@ -1,6 +1,7 @@
-import { createJobFiles } from "../../jobs/jobFile.ts";
+import { readJobConfig } from "../../jobs/jobFile.ts";
 import type { Engine } from "../../protocol/engine.ts";
 import { DEFAULT_ENTRY } from "../../protocol/entry.ts";
+import { isRecord } from "../../protocol/isRecord.ts";
 import { createDefaultEngine } from "../../sdk/engine.ts";
 import { PREPARED } from "../../sdk/trainer.ts";
 import { ensureBundle } from "../bundle.ts";
@@ -12,7 +13,8 @@ import { loadEntry } from "../loadEntry.ts";
  * @param directory a job's, or any other
  */
 export async function findEngine(project: string, directory: string): Promise<Engine | undefined> {
-  const name = createJobFiles().read(directory)?.config?.engine?.name;
+  const settings = readJobConfig(directory)?.engine;
+  const name = isRecord(settings) ? settings.name : undefined;
   if (name === undefined || name === createDefaultEngine().name) return undefined;
   const bundle = await ensureBundle(project, undefined, () => undefined);
   const { engine } = (await loadEntry(bundle, DEFAULT_ENTRY))[PREPARED];
