@@ -34,7 +34,7 @@ export const SCHEDULERS = ["cosine", "linear", "constant"] as const;
 
 /** How to train, by the names of Hugging Face's `TrainingArguments`. */
 export interface TrainingArguments {
-  /** Rows that are learned from at once. Default 32; for a pretrained model 4. */
+  /** Rows per batch. Default 32; for a pretrained model 4. */
   batchSize: number;
   /**
    * Batches of an optimizer step, whose gradients are added up: a step of 2 × 16 rows is one of

@@ -146,7 +146,7 @@ describe("loadBestModelAtEnd", () => {
 describe("earlyStoppingPatience", () => {
   const PATIENT = { ...BEST, earlyStoppingPatience: 2 } as const;
 
-  it("ends the training after so many evaluations without a new lowest", async () => {
+  it("ends the training after this many evaluations without a new lowest", async () => {
     const losses = [5, 2, 3, 1, 2, 1, 0, 9];
     const { log, end, kept, folders } = await train(losses, PATIENT);
     expect(log.map(({ event, data }) => [event, data["step"]])).toEqual([

@@ -116,8 +116,8 @@ def assert_same_model(checkpoint: str, trained: int) -> None:
     if saved != trained:
         raise KitError(
             "CANNOT_RESUME",
-            f"{checkpoint} belongs to a different model or adapter than the trainer's, so the training "
-            "cannot go on from it. Undo the change, or start without resume.",
+            f"{checkpoint} belongs to a different model or adapter than the trainer's, so the "
+            "training cannot go on from it. Undo the change, or start without resume.",
         )
 
 
