@@ -7,7 +7,7 @@ import type * as learner from "../engines/embedded/step/learner.ts";
 import type * as plan from "../engines/embedded/step/trainingPlan.ts";
 import { resolveModel } from "../engines/llama/presets.ts";
 import { createRandom } from "../engines/llama/random.ts";
-import type { StoredWeights } from "../engines/llama/storedWeights.ts";
+import type { ReadWeights } from "../engines/llama/storedWeights.ts";
 import { BYTES } from "../engines/llama/tokenizer.ts";
 import { type Weights, randomWeights } from "../engines/llama/weights.ts";
 import type { ModelShape } from "../protocol/trainConfig.ts";
@@ -61,7 +61,7 @@ export function startLearning({ model, rows, length, threads = 1, simd }: StepSi
     threads,
     options: OPTIONS,
   });
-  const learner = createTeam(training, randomWeights(shape, SEED), {}, simd);
+  const learner = createTeam(training, randomWeights(shape, SEED), () => ({}), simd);
   const batch = randomBatch(rows * length);
   let step = 0;
   return {
@@ -76,7 +76,7 @@ export function startLearning({ model, rows, length, threads = 1, simd }: StepSi
 export function createTeam(
   plan: plan.TrainingPlan,
   trainable: Weights,
-  frozen: StoredWeights,
+  frozen: ReadWeights,
   simd?: Simd,
 ): learner.Learner {
   return createLearner(trainable, frozen, plan, {

@@ -45,7 +45,7 @@ function learn() {
   const lora = OPEN_LORA;
   const plan = planTraining({ shape, bfloat16, rows, length, lora, threads, options: OPTIONS });
   const adapter = randomAdapter(lora, shape, OPEN_SEED);
-  const learner = createTeam(plan, adapter, weights.read(), sizes.simd);
+  const learner = createTeam(plan, adapter, weights.read, sizes.simd);
   const nextBatch = createBatches();
   let step = 0;
   return Promise.resolve(() => {

@@ -1,6 +1,7 @@
 import { KitError } from "../../protocol/error.ts";
 import { isRecord } from "../../protocol/isRecord.ts";
 import {
+  type Room,
   type StoredTensor,
   type StoredWeights,
   areFinite,
@@ -51,8 +52,12 @@ export interface SafetensorsFile {
    * a type that is not read, or when the data does not match it
    */
   entries: (tensors: number) => Map<string, Entry>;
-  /** Float16 becomes float32. @throws KitError `CHECKPOINT_INVALID` when it is cut off or not finite */
-  read: (name: string, entry: Entry) => StoredTensor;
+  /**
+   * Float16 becomes float32.
+   * @returns undefined for a tensor that found room
+   * @throws KitError `CHECKPOINT_INVALID` when it is cut off or not finite
+   */
+  read: (name: string, entry: Entry, room?: Room) => StoredTensor | undefined;
 }
 
 /**
@@ -115,15 +120,28 @@ export function useSafetensors<T>(path: string, use: (file: SafetensorsFile) => 
       if (start + end !== size) throw invalid("has a gap or an overlap at its end");
     }
 
-    function read(name: string, { dtype, shape, data_offsets: [from, to] }: Entry): StoredTensor {
-      const count = (to - from) / NUMBER_BYTES[dtype];
-      const stored = dtype === "F32" ? new Float32Array(count) : new Uint16Array(count);
-      if (!readWhole(file, toBytes(stored), start + from)) throw invalid(`is cut off at ${name}`);
-      const isFloat16 = dtype === "F16" && stored instanceof Uint16Array;
-      const tensor = { shape, data: isFloat16 ? fromFloat16(stored) : stored };
-      if (!areFinite(tensor)) throw invalid(`has non-finite numbers in ${name}`);
-      return tensor;
+    function read(name: string, entry: Entry, room?: Room): StoredTensor | undefined {
+      const { dtype, shape, data_offsets: offsets } = entry;
+      const count = (offsets[1] - offsets[0]) / NUMBER_BYTES[dtype];
+      function fill<Numbers extends Float32Array | Uint16Array>(data: Numbers): Numbers {
+        const isWhole = readWhole(file, toBytes(data), start + offsets[0]);
+        if (!isWhole) throw invalid(`is cut off at ${name}`);
+        if (dtype !== "F16" && !areFinite(data)) throw notFinite(name);
+        return data;
+      }
+      const place = dtype === "F16" ? undefined : room?.(name, count, dtype === "BF16");
+      if (place) {
+        fill(place);
+        return undefined;
+      }
+      if (dtype === "F32") return { shape, data: fill(new Float32Array(count)) };
+      const halves = fill(new Uint16Array(count));
+      if (dtype === "BF16") return { shape, data: halves };
+      const data = fromFloat16(halves);
+      if (!areFinite(data)) throw notFinite(name);
+      return { shape, data };
     }
+    const notFinite = (name: string) => invalid(`has non-finite numbers in ${name}`);
 
     return use({ size, headerBytes, entries, read });
   });
@@ -157,6 +175,6 @@ function bytesOf({ dtype, shape }: Entry): number {
 }
 
 /** Every platform that Node runs on with WebAssembly is little-endian, as the format is. */
-function toBytes(data: StoredTensor["data"]): Uint8Array {
+function toBytes(data: Float32Array | Uint16Array): Uint8Array {
   return new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
 }

@@ -1,5 +1,5 @@
 import { KitError } from "../../protocol/error.ts";
-import type { StoredWeights } from "../llama/storedWeights.ts";
+import type { ReadWeights, Room, StoredWeights } from "../llama/storedWeights.ts";
 import type { WeightCounts } from "../llama/weights.ts";
 import { type Entry, LEAST_NUMBER_BYTES, useSafetensors } from "./safetensors.ts";
 
@@ -11,7 +11,7 @@ export interface WeightsFile {
   /** Names of those that are bfloat16. */
   bfloat16: ReadonlySet<string>;
   /** @throws KitError `CHECKPOINT_INVALID` when one is cut off or not finite */
-  read: () => StoredWeights;
+  read: ReadWeights;
 }
 
 /** All tensors of some files, by their names. */
@@ -54,11 +54,14 @@ export function openTensors(files: string[], counts: WeightCounts, label = files
       if (place && dimensions === shape.join(" × ")) return { name, ...place };
       throw invalid(`: ${name} is ${dimensions}, not ${shape.join(" × ")}`);
     });
-    function read(): StoredWeights {
+    function read(room?: Room): StoredWeights {
       const parts = files.map((path) =>
         useSafetensors(path, (file) => {
           const here = chosen.filter((one) => one.path === path);
-          return here.map(({ name, entry }) => [name, file.read(name, entry)] as const);
+          return here.flatMap(({ name, entry }) => {
+            const tensor = file.read(name, entry, room);
+            return tensor ? [[name, tensor] as const] : [];
+          });
         }),
       );
       return Object.fromEntries(parts.flat());

@@ -9,6 +9,19 @@ export interface StoredTensor {
 
 export type StoredWeights = Record<string, StoredTensor>;
 
+/** Where to put a tensor's numbers, as many as it has and of its type; undefined where there is no such room. */
+export type Room = (
+  name: string,
+  count: number,
+  isBfloat16: boolean,
+) => Float32Array | Uint16Array | undefined;
+
+/**
+ * Reads the tensors of a model. Those that find room, so that they are in memory once, are not among
+ * those that it answers.
+ */
+export type ReadWeights = (room?: Room) => StoredWeights;
+
 export function isBfloat16({ data }: StoredTensor): boolean {
   return data instanceof Uint16Array;
 }
@@ -16,7 +29,7 @@ export function isBfloat16({ data }: StoredTensor): boolean {
 const EXPONENT = 0x7f80;
 
 /** Whether all numbers are. Loops, because `every` takes ten times as long for millions of them. */
-export function areFinite({ data }: StoredTensor): boolean {
+export function areFinite(data: Float32Array | Uint16Array): boolean {
   if (data instanceof Float32Array) {
     for (let i = 0; i < data.length; i++) if (!Number.isFinite(data[i])) return false;
   } else {

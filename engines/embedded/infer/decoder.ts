@@ -4,7 +4,7 @@ import {
   dimensionsOf,
   qkvWidth,
 } from "../../llama/dimensions.ts";
-import type { StoredWeights } from "../../llama/storedWeights.ts";
+import type { ReadWeights } from "../../llama/storedWeights.ts";
 import { type Arena, allocate, planArena } from "../kernels/arena.ts";
 import type { KernelModule } from "../kernels/module.ts";
 import { type Matrix, createProducts } from "../kernels/operations.ts";
@@ -29,7 +29,7 @@ export interface DecoderWeights {
   /** Names of the tensors that are, and stay so. */
   bfloat16?: ReadonlySet<string>;
   /** Called once it is known that they fit. */
-  read: () => StoredWeights;
+  read: ReadWeights;
 }
 
 /** Tokens of a prompt that one step reads; answers are read token by token. */
@@ -50,7 +50,7 @@ export function createDecoder(
   const { arena, team, ...plan } = planArena(shape.layers, place, ADVICE);
   const d = plan.dimensions;
   const memory = allocate(arena);
-  writeTensors(memory, plan.weights.tensors, read());
+  writeTensors(memory, plan.weights.tensors, read);
   const angles = rotations(d, d.context);
   new Float32Array(memory.buffer, plan.cosines, angles.cosines.length).set(angles.cosines);
   new Float32Array(memory.buffer, plan.sines, angles.sines.length).set(angles.sines);

@@ -3,35 +3,47 @@ import type { Arena } from "../kernels/arena.ts";
 import type { Address } from "../kernels/kernels.ts";
 import { type MapName, MAPS } from "./weightPlan.ts";
 
-/**
- * Activations that a block's forward pass saves for its backward pass; n = rows · length. Where they
- * do not fit, the first blocks share them but for their inputs, and the backward pass computes them
- * again.
- */
-export interface BlockActivations {
+/** Activations that a block's forward pass saves for its backward pass; n = rows · length. */
+export interface BlockActivations extends CheapActivations {
   /** Input [n, width]. */
   x: Address;
-  /** Normalized [n, width], and what it was divided by [n]. */
-  h1: Address;
+  /** What it was divided by to be `h1` [n]. */
   inverse1: Address;
   /** [n, qkvWidth], rotated. */
   qkv: Address;
   /** With norms of heads, queries and keys before them. */
   headNorms: HeadNormActivations | undefined;
-  /** Softmax of the scores [rows · heads, length, length]. */
-  shares: Address;
   /** [n, heads · size] */
   mixed: Address;
-  /** After attention [n, width], and normalized. */
+  /** After attention [n, width]. */
   x1: Address;
-  h2: Address;
   inverse2: Address;
   /** [n, 2 · hidden] */
   gateUp: Address;
-  /** [n, hidden] */
-  inner: Address;
   /** x·Aᵀ of each update [n, r], as the adapter's plan orders them. */
   reduced: Record<MapName, Address[]>;
+}
+
+/** Half of a block's numbers, which follow from the others in little time. */
+export interface CheapActivations {
+  /** x and x1, normalized [n, width]. */
+  h1: Address;
+  h2: Address;
+  /** Softmax of the scores [rows · heads, length, length]. */
+  shares: Address;
+  /** [n, hidden] */
+  inner: Address;
+}
+
+/**
+ * What is computed again in the backward pass: blocks share its room. The results are the same to the
+ * bit.
+ */
+export interface Recomputed {
+  /** `CheapActivations` of all blocks. */
+  cheap: boolean;
+  /** Of so many blocks, the first, all but their inputs. */
+  blocks: number;
 }
 
 export interface HeadNormActivations {
@@ -44,8 +56,7 @@ export interface HeadNormActivations {
 export interface Activations {
   rows: number;
   length: number;
-  /** So many blocks, the first, share theirs. */
-  recomputed: number;
+  recomputed: Recomputed;
   blocks: BlockActivations[];
   /** After the last block [n, width], normalized, and what it was divided by. */
   x: Address;
@@ -92,7 +103,7 @@ interface ActivationSizes {
   length: number;
   /** Of each update of a block. */
   ranks: Record<MapName, number[]>;
-  recomputed: number;
+  recomputed: Recomputed;
 }
 
 export function planActivations(
@@ -111,26 +122,30 @@ export function planActivations(
     x: words(n * (d.heads + d.kvHeads) * d.size),
     inverse: { q: words(n * d.heads), k: words(n * d.kvHeads) },
   });
-  const block = (): Omit<BlockActivations, "x"> => ({
+  const cheap = (): CheapActivations => ({
     h1: words(n * d.width),
+    h2: words(n * d.width),
+    shares: words(rows * d.heads * length * length),
+    inner: words(n * d.hidden),
+  });
+  const block = (): Omit<BlockActivations, "x" | keyof CheapActivations> => ({
     inverse1: words(n),
     qkv: words(n * qkvWidth(d)),
     headNorms: d.headNorms ? headNorms() : undefined,
-    shares: words(rows * d.heads * length * length),
     mixed: words(n * d.heads * d.size),
     x1: words(n * d.width),
-    h2: words(n * d.width),
     inverse2: words(n),
     gateUp: words(n * 2 * d.hidden),
-    inner: words(n * d.hidden),
     reduced: reduced(),
   });
-  const shared = recomputed > 0 ? block() : undefined;
+  const shared = recomputed.blocks > 0 ? block() : undefined;
+  const sharedCheap = recomputed.cheap ? cheap() : undefined;
   return {
     ...{ rows, length, recomputed },
     blocks: Array.from({ length: d.layers }, (_, layer) => ({
       x: words(n * d.width),
-      ...(shared && layer < recomputed ? shared : block()),
+      ...(shared && layer < recomputed.blocks ? shared : block()),
+      ...(sharedCheap ?? cheap()),
     })),
     x: words(n * d.width),
     h: words(n * d.width),

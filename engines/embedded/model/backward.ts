@@ -1,5 +1,6 @@
 import { qkvWidth } from "../../llama/dimensions.ts";
 import type { Thread } from "../kernels/team.ts";
+import type { Forward } from "./forward.ts";
 import { createHead } from "./head.ts";
 import { createHeadNorms } from "./headNorms.ts";
 import { createLinear } from "./linear.ts";
@@ -8,12 +9,12 @@ import { type ModelPlan, blockMaps, rowsAt } from "./model.ts";
 /**
  * The loss and the way back, for all threads alike, after `createForward`'s pass: the gradients of
  * what is trained, in place of those of before or added to them, and each position's loss.
- * @param again each block's forward pass
+ * @param again each block's forward pass, and its cheap part alone
  */
 export function createBackward(
   thread: Thread,
   plan: ModelPlan,
-  again: readonly (() => void)[],
+  again: Pick<Forward, "blocks" | "cheap">,
 ): (adds: boolean) => void {
   const { kernels } = thread;
   const { meet } = kernels;
@@ -45,7 +46,8 @@ export function createBackward(
     const [h1, h2] = [rowsAt(a.h1, d.width), rowsAt(a.h2, d.width)];
     const [mixed, inner] = [rowsAt(a.mixed, mixedRow), rowsAt(a.inner, d.hidden)];
     return (adds: boolean) => {
-      if (layer < acts.recomputed) again[layer]?.();
+      if (layer < acts.recomputed.blocks) again.blocks[layer]?.();
+      else if (acts.recomputed.cheap) again.cheap[layer]?.();
       linearBack(maps.down, inner, dx, dinner, back.dreduced, adds);
       meet();
       kernels.swigluBack(n, d.hidden, a.gateUp, back.dinner, back.dgateUp);

@@ -8,6 +8,8 @@ export interface Forward {
   forward: () => void;
   /** Each block's part, from its input to the next one's. */
   blocks: (() => void)[];
+  /** The cheap activations of each block, from its others; they are read after a meeting. */
+  cheap: (() => void)[];
 }
 
 /**
@@ -24,7 +26,7 @@ export function createForward(thread: Thread, plan: ModelPlan): Forward {
   const qkvRow = qkvWidth(d);
   const mixedRow = d.heads * d.size;
 
-  const blocks = weights.blocks.map(({ inputNorm, postNorm }, layer) => {
+  const parts = weights.blocks.map(({ inputNorm, postNorm }, layer) => {
     const a = acts.blocks[layer];
     if (!a) throw new Error(`the model has no block ${layer}`);
     const maps = blockMaps(plan, layer);
@@ -34,24 +36,39 @@ export function createForward(thread: Thread, plan: ModelPlan): Forward {
     const [gateUp, inner] = [rowsAt(a.gateUp, 2 * d.hidden), rowsAt(a.inner, d.hidden)];
     const x1 = rowsAt(a.x1, d.width);
     const out = rowsAt(acts.blocks[layer + 1]?.x ?? acts.x, d.width);
-    return () => {
-      kernels.norm(n, d.width, a.x, inputNorm, a.h1, a.inverse1, d.epsilon);
+    const norm1 = () => kernels.norm(n, d.width, a.x, inputNorm, a.h1, a.inverse1, d.epsilon);
+    const norm2 = () => kernels.norm(n, d.width, a.x1, postNorm, a.h2, a.inverse2, d.epsilon);
+    const attend = () =>
+      kernels.attend(rows, length, d.heads, d.kvHeads, d.size, qkvRow, a.qkv, a.shares, a.mixed);
+    const swiglu = () => kernels.swiglu(n, d.hidden, a.gateUp, a.inner);
+
+    const block = () => {
+      norm1();
       linear(maps.qkv, h1, qkv);
       meet();
       normHeads();
       const turned = d.heads + d.kvHeads;
       kernels.rotate(n, length, 0, turned, d.size, a.qkv, qkvRow, acts.cosines, acts.sines, 1);
       meet();
-      kernels.attend(rows, length, d.heads, d.kvHeads, d.size, qkvRow, a.qkv, a.shares, a.mixed);
+      attend();
       linear(maps.o, mixed, x1, a.x);
       meet();
-      kernels.norm(n, d.width, a.x1, postNorm, a.h2, a.inverse2, d.epsilon);
+      norm2();
       linear(maps.gateUp, h2, gateUp);
       meet();
-      kernels.swiglu(n, d.hidden, a.gateUp, a.inner);
+      swiglu();
       linear(maps.down, inner, out, a.x1);
       meet();
     };
+
+    const cheap = () => {
+      norm1();
+      norm2();
+      attend();
+      swiglu();
+    };
+
+    return { block, cheap };
   });
 
   function forward() {
@@ -59,9 +76,13 @@ export function createForward(thread: Thread, plan: ModelPlan): Forward {
     const { at, half } = weights.embedding;
     kernels.embed(n, d.width, acts.tokens, at, half ? 1 : 0, first);
     meet();
-    for (const block of blocks) block();
+    for (const { block } of parts) block();
     kernels.norm(n, d.width, acts.x, weights.finalNorm, acts.h, acts.inverse, d.epsilon);
   }
 
-  return { forward, blocks };
+  return {
+    forward,
+    blocks: parts.map(({ block }) => block),
+    cheap: parts.map(({ cheap }) => cheap),
+  };
 }

@@ -1,5 +1,5 @@
 import { type Dimensions, projectionSizes } from "../../llama/dimensions.ts";
-import { type StoredWeights, widened } from "../../llama/storedWeights.ts";
+import { type ReadWeights, widened } from "../../llama/storedWeights.ts";
 import {
   type Projection,
   type Weights,
@@ -150,14 +150,23 @@ export function planWeights(
   return { embedding, head, finalNorm: norm(FINAL_NORM), blocks, groups, tensors };
 }
 
-/** Copies weights into the memory. */
+/** Reads weights into the memory: those of the type that they have there without a copy. */
 export function writeTensors(
   { buffer }: WebAssembly.Memory,
   tensors: Places,
-  weights: StoredWeights,
+  read: ReadWeights,
 ): void {
+  const placed = new Set<string>();
+  const rest = read((name, count, isBfloat16) => {
+    const place = tensors[name];
+    if (!place || (place.half ?? false) !== isBfloat16) return undefined;
+    placed.add(name);
+    if (isBfloat16) return new Uint16Array(buffer, place.at, count);
+    return new Float32Array(buffer, place.at, count);
+  });
   for (const [name, { at, half }] of Object.entries(tensors)) {
-    const tensor = weights[name];
+    if (placed.has(name)) continue;
+    const tensor = rest[name];
     if (!tensor) throw new Error(`the model has no tensor ${name}`);
     if (half) new Uint16Array(buffer, at, tensor.data.length).set(tensor.data);
     else new Float32Array(buffer, at, tensor.data.length).set(widened(tensor));

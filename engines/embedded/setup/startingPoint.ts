@@ -8,7 +8,7 @@ import { parseHubName } from "../../hub/hubName.ts";
 import { randomAdapter } from "../../llama/adapter.ts";
 import type { LlamaShape } from "../../llama/dimensions.ts";
 import type { LocatedModel } from "../../llama/presets.ts";
-import { type StoredWeights, widen } from "../../llama/storedWeights.ts";
+import { type ReadWeights, widen } from "../../llama/storedWeights.ts";
 import { type Weights, randomWeights } from "../../llama/weights.ts";
 import { BYTE_TOKENIZER } from "../../tokens/byteTokenizer.ts";
 import type { Tokenizer } from "../../tokens/tokenizer.ts";
@@ -19,7 +19,7 @@ export interface StartingPoint {
   shape: LlamaShape;
   /** Names of the tensors that are. */
   bfloat16?: ReadonlySet<string>;
-  read: () => StoredWeights;
+  read: ReadWeights;
   tokenizer: Tokenizer;
   /** Directory of the model that a checkpoint began as; none for Kit's own. */
   origin?: string | undefined;
@@ -61,10 +61,11 @@ export function initialWeights(
   { source, shape, read }: StartingPoint,
   base: string,
   { resumed, ...notes }: CheckpointNotes & { resumed?: Weights | undefined },
-): [Weights, StoredWeights] {
-  if (!lora && resumed) return [resumed, {}];
+): [Weights, ReadWeights] {
+  if (!lora) return [resumed ?? widen(read()), () => ({})];
+  const adapter = resumed ?? randomAdapter(lora, shape, seed);
+  if (isWhole(source)) return [adapter, read];
   const weights = read();
-  if (!lora) return [widen(weights), {}];
-  if (!isWhole(source)) saveModel(base, weights, notes);
-  return [resumed ?? randomAdapter(lora, shape, seed), weights];
+  saveModel(base, weights, notes);
+  return [adapter, () => weights];
 }

@@ -1,5 +1,5 @@
 import type { Moments } from "../../checkpoint/trainedState.ts";
-import type { StoredWeights } from "../../llama/storedWeights.ts";
+import type { ReadWeights } from "../../llama/storedWeights.ts";
 import type { Weights } from "../../llama/weights.ts";
 import { allocate } from "../kernels/arena.ts";
 import { type KernelModule, compileKernels } from "../kernels/module.ts";
@@ -47,20 +47,20 @@ export interface LearnerOptions {
 
 /**
  * @param trainable the model, or with LoRA the adapter
- * @param frozen with LoRA the base, otherwise empty
+ * @param frozen with LoRA the base, otherwise nothing
  */
 export function createLearner(
   trainable: Weights,
-  frozen: StoredWeights,
+  frozen: ReadWeights,
   plan: TrainingPlan,
   { module = compileKernels(), moments, invite }: LearnerOptions = {},
 ): Learner {
   const { model, sizes } = plan;
   const acts = model.activations;
   const memory = allocate(plan.arena);
-  writeTensors(memory, plan.tensors, trainable);
-  if (moments) writeTensors(memory, plan.moments.first, moments.first);
-  if (moments) writeTensors(memory, plan.moments.second, moments.second);
+  writeTensors(memory, plan.tensors, () => trainable);
+  if (moments) writeTensors(memory, plan.moments.first, () => moments.first);
+  if (moments) writeTensors(memory, plan.moments.second, () => moments.second);
   if (sizes.lora) writeTensors(memory, model.weights.tensors, frozen);
   const angles = rotations(model.dimensions, sizes.length);
   floats(acts.cosines, angles.cosines.length).set(angles.cosines);

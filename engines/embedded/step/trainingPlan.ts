@@ -1,9 +1,9 @@
 import type { LoraConfig, TrainConfig } from "../../../protocol/trainConfig.ts";
 import { type LlamaShape, dimensionsOf } from "../../llama/dimensions.ts";
-import { type Arena, planArena } from "../kernels/arena.ts";
+import { type Arena, createArena, planArena } from "../kernels/arena.ts";
 import type { Address } from "../kernels/kernels.ts";
 import { type TeamPlan, planTeam } from "../kernels/team.ts";
-import { planActivations, planBacklog } from "../model/activations.ts";
+import { type Recomputed, planActivations, planBacklog } from "../model/activations.ts";
 import { noAdapter, planAdapter } from "../model/adapterPlan.ts";
 import type { ModelPlan } from "../model/model.ts";
 import { type MapName, type Places, MAPS, planWeights } from "../model/weightPlan.ts";
@@ -21,11 +21,8 @@ export interface TrainingSizes {
   lora: LoraConfig | undefined;
   threads: number;
   options: Pick<TrainConfig, "weightDecay" | "maxGradNorm">;
-  /**
-   * Blocks whose activations are computed again, not kept; a count. Default: as many as it takes for
-   * the memory to stay moderate.
-   */
-  recomputed?: number;
+  /** Default: as little as keeps the memory moderate. */
+  recomputed?: Recomputed;
 }
 
 export interface TrainingPlan {
@@ -46,29 +43,47 @@ const NUMBERS_BYTES = 3 * 8;
 
 const ADVICE = "Lower batchSize, maxLength or the model's size, or use engine: python()";
 
+/** With at most this much, nothing is computed again. */
+const FEW_BYTES = 2 ** 28;
+/** With this much, a process takes some 1.4 GB. */
+const MODERATE_BYTES = 1.15 * 2 ** 30;
+
 /** @throws KitError `OUT_OF_MEMORY` for what does not fit */
 export function planTraining(sizes: TrainingSizes): TrainingPlan {
   const { layers } = sizes.shape;
-  if (sizes.recomputed !== undefined) return planWith(sizes);
-  const least = planWith({ ...sizes, recomputed: layers });
-  const ofTwo = (recomputed: number) =>
-    planWith({ ...sizes, shape: { ...sizes.shape, layers: 2 }, recomputed }).arena.sizes().all;
-  const perBlock = ofTwo(0) - ofTwo(2);
-  const kept = Math.max(0, Math.floor((MODERATE_BYTES - least.arena.sizes().all) / perBlock));
-  if (kept === 0) return least;
-  // The room that the others share is another block's own, if there are none.
-  return planWith({ ...sizes, recomputed: kept >= layers - 1 ? 0 : layers - kept });
+  const recomputed = sizes.recomputed ?? leastRecomputed(sizes);
+  const place = (arena: Arena, layers: number) =>
+    placeTraining(arena, { ...sizes, recomputed }, layers);
+  return planArena(layers, place, ADVICE);
 }
 
-/** With this much, a process takes some 1.5 GiB. */
-const MODERATE_BYTES = 1.15 * 2 ** 30;
-
-function planWith(sizes: TrainingSizes): TrainingPlan {
+/** As little as keeps the memory moderate: first what is cheap, then whole blocks. */
+function leastRecomputed(sizes: TrainingSizes): Recomputed {
   const { layers } = sizes.shape;
-  return planArena(layers, (arena, layers) => placeTraining(arena, sizes, layers), ADVICE);
+  const bytes = (cheap: boolean, blocks: number) => bytesWith(sizes, { cheap, blocks });
+  if (bytes(false, 0) <= FEW_BYTES) return { cheap: false, blocks: 0 };
+  const least = bytes(true, Infinity);
+  const perBlock = (bytes(true, 0) - least) / Math.max(1, layers - 1);
+  const kept = Math.max(0, Math.floor((MODERATE_BYTES - least) / perBlock));
+  // The room that the others share is another block's own, if there are none.
+  return { cheap: true, blocks: kept >= layers - 1 ? 0 : layers - kept };
 }
 
-function placeTraining(arena: Arena, sizes: TrainingSizes, layers: number) {
+/** Worked out from two layers, since a shape may claim a billion. */
+function bytesWith(sizes: TrainingSizes, recomputed: Recomputed): number {
+  const [one, two] = [1, 2].map((layers) => {
+    const arena = createArena();
+    placeTraining(arena, { ...sizes, recomputed }, layers);
+    return arena.sizes().all;
+  }) as [number, number];
+  return one + (sizes.shape.layers - 1) * (two - one);
+}
+
+function placeTraining(
+  arena: Arena,
+  sizes: TrainingSizes & { recomputed: Recomputed },
+  layers: number,
+) {
   const { shape, bfloat16, rows, length, lora, threads } = sizes;
   const team = planTeam(arena, threads);
   const d = dimensionsOf({ ...shape, layers });
@@ -92,7 +107,7 @@ function placeTraining(arena: Arena, sizes: TrainingSizes, layers: number) {
       adapterScale: lora ? lora.alpha / lora.r : 1,
       activations: planActivations(arena, d, {
         ...{ rows, length, ranks: ranksOf(lora) },
-        recomputed: sizes.recomputed ?? 0,
+        recomputed: sizes.recomputed,
       }),
       backlog: planBacklog(arena, d, { rows, length, rank: lora?.r ?? 0, threads }),
     },

@@ -12,8 +12,8 @@ export const OPERATION = { gradients: 0, moreGradients: 1, norm: 2, update: 3, l
 export function trainingProgram(plan: TrainingPlan): Program {
   return (thread) => {
     const { kernels, memory, seat } = thread;
-    const { forward, blocks } = createForward(thread, plan.model);
-    const backward = createBackward(thread, plan.model, blocks);
+    const { forward, ...again } = createForward(thread, plan.model);
+    const backward = createBackward(thread, plan.model, again);
     const head = createHead(thread, plan.model);
     const optimizer = createOptimizer(thread, plan.trained, plan.sizes.options);
     const numbers = new Float64Array(memory.buffer, plan.numbers, 3);

@@ -26,7 +26,7 @@ export function assertFinite(
   const what = [
     ...(Number.isFinite(loss) ? [] : ["loss is"]),
     ...(Number.isFinite(gradNorm) ? [] : ["gradient norm is"]),
-    ...(Object.values(weights).every(areFinite) ? [] : ["weights are"]),
+    ...(Object.values(weights).every(({ data }) => areFinite(data)) ? [] : ["weights are"]),
   ][0];
   if (what === undefined) return;
   const lower = Math.min(MOST_ADVISED, Number((peak * LOWER).toPrecision(2)));

@@ -1,9 +1,15 @@
 import type * as decoding from "../../../engines/embedded/infer/decoder.ts";
 import type * as modules from "../../../engines/embedded/kernels/module.ts";
+import type { Recomputed } from "../../../engines/embedded/model/activations.ts";
 import type * as learning from "../../../engines/embedded/step/learner.ts";
 import type * as planning from "../../../engines/embedded/step/trainingPlan.ts";
 import type { LlamaShape } from "../../../engines/llama/dimensions.ts";
-import { type StoredWeights, isBfloat16, widen } from "../../../engines/llama/storedWeights.ts";
+import {
+  type ReadWeights,
+  type StoredWeights,
+  isBfloat16,
+  widen,
+} from "../../../engines/llama/storedWeights.ts";
 import { type Weights, HEAD } from "../../../engines/llama/weights.ts";
 import type { LoraConfig } from "../../../protocol/trainConfig.ts";
 import { builtModule } from "./built.ts";
@@ -16,12 +22,12 @@ const { planTraining } = await builtModule<typeof planning>("step/trainingPlan.j
 
 const OPTIONS = { weightDecay: 0.01, maxGradNorm: 1 };
 
-interface Sizes {
+export interface Sizes {
   rows: number;
   length: number;
   lora?: LoraConfig;
   adapter?: Weights;
-  recomputed?: number;
+  recomputed?: Recomputed;
   /** Default: the tiny model that has these weights. */
   shape?: LlamaShape;
 }
@@ -30,7 +36,7 @@ interface Sizes {
 export function learnerOf(weights: StoredWeights, sizes: Sizes): learning.Learner {
   const { adapter } = sizes;
   const plan = planOf(weights, sizes);
-  return createLearner(adapter ?? widen(weights), adapter ? weights : {}, plan);
+  return createLearner(adapter ?? widen(weights), () => (adapter ? weights : {}), plan);
 }
 
 /** The memory of that training. */
@@ -44,8 +50,12 @@ export function planOf(weights: StoredWeights, sizes: Sizes): planning.TrainingP
 }
 
 /** Starts reading with a tiny model. */
-export function readingOf(weights: StoredWeights, shape = shapeOf(weights)): decoding.Reading {
-  const file = { bfloat16: bfloat16Of(weights), read: () => weights };
+export function readingOf(
+  weights: StoredWeights,
+  shape = shapeOf(weights),
+  read: ReadWeights = () => weights,
+): decoding.Reading {
+  const file = { bfloat16: bfloat16Of(weights), read };
   return createDecoder(compileKernels(), shape, file)();
 }
 

@@ -1,13 +1,13 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { openCheckpoint, saveModel } from "../../../../engines/checkpoint/checkpoint.ts";
 import { randomAdapter } from "../../../../engines/llama/adapter.ts";
 import { openConversation } from "../../../../engines/llama/chat.ts";
-import { isBfloat16, widen } from "../../../../engines/llama/storedWeights.ts";
+import { type StoredWeights, isBfloat16, widen } from "../../../../engines/llama/storedWeights.ts";
 import { EMBEDDING, HEAD } from "../../../../engines/llama/weights.ts";
 import { createEmbeddedEngine } from "../built.ts";
-import { learnerOf, logitsOf, planOf } from "../learner.ts";
+import { learnerOf, logitsOf, planOf, readingOf } from "../learner.ts";
 import { referenceText } from "../llama.ts";
 import { losses, run, tinyConfig } from "../run.ts";
 import { scratchDirectory } from "../scratch.ts";
@@ -59,6 +59,16 @@ test("a checkpoint of bfloat16 with a head of its own answers as Llama's definit
   expect(configOf(path)).toMatchObject({ tie_word_embeddings: false, torch_dtype: "bfloat16" });
   expect(openCheckpoint(path).weights.bfloat16).toEqual(new Set(Object.keys(HALVES)));
   expect(await answer(path, 12)).toBe(referenceText(path, PROMPT, 12));
+});
+
+test("its matrices are read to their place in the engine's memory, so that they are there once", () => {
+  const { weights } = openCheckpoint(savedModel());
+  const read = vi.fn(weights.read);
+  readingOf(HALVES, UNTIED, read);
+  const elsewhere = Object.keys(read.mock.results[0]?.value as StoredWeights);
+  // Norms are computed with in float32.
+  expect(elsewhere.filter((name) => !/norm\.weight$/.test(name))).toEqual([]);
+  expect(elsewhere).toHaveLength(2 * UNTIED.layers + 1);
 });
 
 test("it is trained whole in float32, the head and the embedding each", async () => {
