@@ -1,16 +1,18 @@
-import { type ChildProcess, spawn } from "node:child_process";
+import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { chmodSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { text } from "node:stream/consumers";
-import { fileURLToPath } from "node:url";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { python } from "kit/engines";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { findInterpreter } from "../../../engines/python/interpreter.ts";
 import { parseMessage } from "../../../engines/python/messages.ts";
 import type { AskedConfig } from "../../../protocol/trainConfig.ts";
+import { ENDLESS, awaited, createTinyTrainer, enterProject, statusOf } from "../../sdk/project.ts";
 import { jsonl, scratchDirectory, scratchFile } from "../embedded/scratch.ts";
-import { ENGINE_FOLDER, PYTHON, createPythonEngine, hasPython } from "./environment.ts";
+import { ENGINE_FOLDER, ENV, PYTHON, createPythonEngine, hasPython } from "./environment.ts";
 
 const MODEL = { layers: 1, heads: 1, width: 8, context: 32 };
 const NOISY_EVENTS = 20_000;
@@ -175,6 +177,33 @@ describe.runIf(hasPython)("with Python", () => {
     expect(await once(child, "exit")).toEqual([1, null]);
   });
 
+  // Both at once: starting PyTorch takes most of their time.
+  it("kill -9 in the middle of a training: of the process, and of Kit's", async () => {
+    const kit = startKit();
+    const folder = scratchDirectory();
+    const pids = join(folder, "pids");
+    // Python imports it at its start.
+    const starts = `import os, subprocess\nother = subprocess.Popen(["sleep", "600"]).pid\nopen(${JSON.stringify(pids)}, "w").write(f"{os.getpid()} {other}")\n`;
+    writeFileSync(join(folder, "sitecustomize.py"), starts);
+    const project = enterProject();
+    const { call: logged, callback: onLog } = awaited();
+    const engine = python({ path: PYTHON, env: { ...ENV, PYTHONPATH: folder } });
+    const trainer = createTinyTrainer({ ...ENDLESS, engine, callbacks: { onLog } });
+    const { jobId } = await trainer.start();
+    await logged;
+    const [child = NaN, other = NaN] = readFileSync(pids, "utf8").split(" ").map(Number);
+    process.kill(child, "SIGKILL");
+    await expect(trainer.wait()).rejects.toThrow(/^The Python process was ended by SIGKILL\. Try/);
+    const error = expect.stringContaining("was ended by SIGKILL") as string;
+    expect(statusOf(project, jobId)).toMatchObject({ job: { status: "failed" }, error });
+    expect([child, other].map(isAlive)).toEqual([false, false]);
+
+    await kit.trains;
+    kit.process.kill("SIGKILL");
+    // The Python process is the last that holds its output.
+    await once(kit.process, "close");
+  });
+
   it.runIf(process.platform === "linux")(
     "a process ends with Kit's, also in a call that holds Python's lock",
     async () => {
@@ -191,6 +220,29 @@ describe.runIf(hasPython)("with Python", () => {
     },
   );
 });
+
+/** Another process that trains by the engine until it is killed. */
+function startKit() {
+  const engine = pathToFileURL(join(ENGINE_FOLDER, "index.js")).href;
+  const options = { path: PYTHON, env: ENV };
+  const code = `const { createPythonEngine } = await import(${JSON.stringify(engine)});
+    const engine = createPythonEngine(${JSON.stringify(options)});
+    const config = engine.prepare(${JSON.stringify(askedFor(ENDLESS))});
+    const { signal } = new AbortController();
+    const onEvent = ({ event }) => event === "training.log" && console.log("trains");
+    await engine.train({ config, directory: ${JSON.stringify(scratchDirectory())}, signal, onEvent });`;
+  const words = ["--input-type=module", "-e", code];
+  const kit = spawn(process.execPath, words, { stdio: ["ignore", "pipe", "pipe"] });
+  onTestFinished(() => void kit.kill("SIGKILL"));
+  kit.stderr.resume();
+  return { process: kit, trains: once(kit.stdout, "data").then(() => kit.stdout.resume()) };
+}
+
+/** Undead ones are not: whoever started them has not asked for them yet. */
+function isAlive(pid: number): boolean {
+  const { stdout } = spawnSync("ps", ["-o", "stat=", "-p", String(pid)], { encoding: "utf8" });
+  return !/^(Z.*)?$/.test(stdout.trim());
+}
 
 async function untilReady(child: ChildProcess): Promise<void> {
   onTestFinished(() => void child.kill("SIGKILL"));
