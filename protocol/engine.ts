@@ -29,6 +29,11 @@ export interface TrainOptions {
   onNote?: (text: string) => void;
 }
 
+export interface LoadOptions extends Pick<TrainOptions, "onNote"> {
+  /** Aborting ends a download. */
+  signal?: AbortSignal;
+}
+
 export interface CheckOptions extends Pick<TrainOptions, "onNote"> {
   /** As `prepare` returned it, with absolute paths. */
   config: TrainConfig;
@@ -64,8 +69,8 @@ export interface Engine {
    */
   train: (options: TrainOptions) => Promise<void>;
   /**
-   * Loads a saved artifact; a training in progress goes on undisturbed.
+   * Loads a saved artifact, and downloads what it needs; a training in progress goes on undisturbed.
    * @throws KitError `CHECKPOINT_INVALID`
    */
-  load: (directory: string) => Promise<LoadedModel>;
+  load: (directory: string, options?: LoadOptions) => Promise<LoadedModel>;
 }

@@ -12,6 +12,14 @@ export function isChatMessage(value: unknown): value is ChatMessage {
   return known && typeof content === "string";
 }
 
+/** Whether a row has tools, or a call of one: no chat template is given them. */
+export function hasTools({ tools, messages }: Record<string, unknown>): boolean {
+  const isSet = (value: unknown) => Array.isArray(value) && value.length > 0;
+  const calls = (message: unknown) =>
+    isRecord(message) && (message.role === "tool" || isSet(message.tool_calls));
+  return isSet(tools) || (Array.isArray(messages) && messages.some(calls));
+}
+
 /** A conversation or a bare text to continue, and how to choose the tokens. */
 export type InferRequest = (
   | { messages: ChatMessage[]; prompt?: undefined }

@@ -1,10 +1,10 @@
 export type { Artifact } from "./artifact.ts";
 export type { CheckpointContext, Infer, LogContext, TrainerCallbacks } from "./callbacks.ts";
 export { type Kit, createKit } from "./kit.ts";
-export { loadModel } from "./loadModel.ts";
+export { type LoadModelOptions, loadModel } from "./loadModel.ts";
 export type { LoraOptions, TrainerOptions } from "./options.ts";
 export { type Trainer, createTrainer } from "./trainer.ts";
-export type { Engine, LoadedModel, TrainOptions } from "../protocol/engine.ts";
+export type { Engine, LoadOptions, LoadedModel, TrainOptions } from "../protocol/engine.ts";
 export { KitError } from "../protocol/error.ts";
 export type { ErrorCode } from "../protocol/errorCode.ts";
 export type { ChatMessage, InferRequest, InferResult } from "../protocol/infer.ts";

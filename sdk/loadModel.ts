@@ -1,20 +1,26 @@
 import { resolve } from "node:path";
 import { inspect } from "node:util";
-import type { Engine, LoadedModel } from "../protocol/engine.ts";
+import type { Engine, LoadOptions, LoadedModel } from "../protocol/engine.ts";
 import { KitError } from "../protocol/error.ts";
 import { createDefaultEngine } from "./engine.ts";
 import { findArtifact } from "./findArtifact.ts";
 import { guardModel } from "./guardModel.ts";
 import { atCaller } from "./thrown.ts";
 
+export interface LoadModelOptions extends LoadOptions {
+  /** Default: the embedded one. */
+  engine?: Engine;
+}
+
 /**
  * Loads a checkpoint to answer from: `await loadModel(".kit/jobs/<id>/artifacts/step-400")`.
  * A job's directory stands for its result. Close the model when done.
+ * @param options `onNote` takes lines on a download, such as that of an adapter's base
  * @throws KitError `CHECKPOINT_INVALID` when the directory holds no checkpoint
  */
 export function loadModel(
   directory: string,
-  { engine = createDefaultEngine() }: { engine?: Engine } = {},
+  { engine = createDefaultEngine(), ...options }: LoadModelOptions = {},
 ): Promise<LoadedModel> {
   return atCaller(loadModel, async () => {
     if (typeof directory !== "string") {
@@ -23,6 +29,6 @@ export function loadModel(
         `loadModel takes the path of a checkpoint's directory, not ${inspect(directory)}.`,
       );
     }
-    return guardModel(engine.name, await engine.load(findArtifact(resolve(directory))));
+    return guardModel(engine.name, await engine.load(findArtifact(resolve(directory)), options));
   });
 }

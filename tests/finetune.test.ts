@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { saveModel } from "../engines/checkpoint/checkpoint.ts";
@@ -38,6 +38,8 @@ test("the finetune template trains a model of the hub, whose adapter answers and
   const { code, stdout } = await runKit(project, ["start"], env);
   expect(code).toBe(0);
   expect(stdout).toMatch(/^downloading HuggingFaceTB\/SmolLM2-135M-Instruct, [\d.]+ MB$/m);
+  expect(stdout).toMatch(/^ {2}row length +up to 512 tokens$/m);
+  expect(stdout).toMatch(/^ {2}learning rate +0\.0002$/m);
   expect(stdout.match(/^answer at step \d+: /gm)).toEqual(
     [50, 100, 150].map((step) => `answer at step ${step}: `),
   );
@@ -47,6 +49,15 @@ test("the finetune template trains a model of the hub, whose adapter answers and
   const ask = ["K-4711: I paid twice.", "--max-tokens", "8"];
   const answer = await runKit(project, ["infer", "latest", ...ask], env);
   expect(answer).toMatchObject({ code: 0, stderr: "" });
+
+  rmSync(env.HF_HOME, { recursive: true });
+  const fetched = await runKit(project, ["infer", "latest", ...ask], env);
+  expect(fetched).toEqual({
+    ...answer,
+    stderr: expect.stringMatching(
+      /^downloading HuggingFaceTB\/SmolLM2-135M-Instruct, [\d.]+ MB\n$/,
+    ),
+  });
 
   const exported = await runKit(project, ["export", "latest"], env);
   expect(exported).toMatchObject({ code: 0, stderr: "" });

@@ -37,7 +37,11 @@ export async function infer(
   });
   const directory = findModel(project, named);
   const engine = await findEngine(project, directory);
-  const model = await loadModel(directory, { engine });
+  const model = await loadModel(directory, {
+    ...(engine && { engine }),
+    // stdout has the answers alone.
+    onNote: (text) => console.error(text),
+  });
   const answer = async ({ request, print }: Question) => {
     const { text } = await model.infer({ ...request, ...sampling });
     show(print(text));

@@ -1,5 +1,5 @@
 import { KitError } from "../../protocol/error.ts";
-import { type InferRequest, isChatMessage } from "../../protocol/infer.ts";
+import { type InferRequest, hasTools, isChatMessage } from "../../protocol/infer.ts";
 import { isRecord } from "../../protocol/isRecord.ts";
 
 /** A request, and how to print its answer. */
@@ -55,6 +55,7 @@ function parse(line: string): Record<string, unknown> {
   } catch {
     throw invalid("not valid JSON");
   }
+  if (isRecord(row) && hasTools(row)) throw invalid("the row has tools, which no model is given");
   if (isRecord(row)) return row;
   throw invalid("not a JSON object");
 }

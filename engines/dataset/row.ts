@@ -1,5 +1,5 @@
 import { KitError } from "../../protocol/error.ts";
-import { type ChatMessage, isChatMessage } from "../../protocol/infer.ts";
+import { type ChatMessage, hasTools, isChatMessage } from "../../protocol/infer.ts";
 import { isRecord } from "../../protocol/isRecord.ts";
 
 /** A row of a dataset, as written in the file. */
@@ -26,6 +26,7 @@ export function parseRow(text: string, where: string): Row {
     return fail("not valid JSON", cause);
   }
   if (!isRecord(row)) return fail("not a JSON object");
+  if (hasTools(row)) return fail("the row has tools, which Kit cannot teach yet");
   if ("messages" in row) {
     if (!Array.isArray(row.messages) || row.messages.length === 0) {
       return fail('"messages" is not a list of messages');

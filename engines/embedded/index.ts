@@ -13,8 +13,8 @@ export function createEmbeddedEngine(): Engine {
   // Loaded when it is needed: a project that only trains does so on another thread.
   const check: Engine["check"] = async (options) =>
     (await import("./setup/check.ts")).check(options);
-  const load: Engine["load"] = async (directory) => {
-    await fetchBase(directory);
+  const load: Engine["load"] = async (directory, options) => {
+    await fetchBase(directory, options);
     return thread.load(directory);
   };
   return {

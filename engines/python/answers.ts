@@ -1,3 +1,4 @@
+import type { LoadOptions } from "../../protocol/engine.ts";
 import { KitError } from "../../protocol/error.ts";
 import { type Listener, createWarmModels } from "../warmModels.ts";
 import { startChild } from "./child.ts";
@@ -8,7 +9,10 @@ import type { Python } from "./python.ts";
 /** Loads models, by their directories, in one process. */
 export function createAnswers(python: Python) {
   const { load } = createWarmModels<ModelFolders>((listener) => start(python, listener));
-  return { load: async (directory: string) => load(await findFolders(directory)) };
+  return {
+    load: async (directory: string, options?: LoadOptions) =>
+      load(await findFolders(directory, options)),
+  };
 }
 
 function start(python: Python, { onAnswer, onEnd }: Listener) {

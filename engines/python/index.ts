@@ -14,9 +14,9 @@ export function createPythonEngine(options: PythonOptions = {}): Engine {
     prepare: (asked) => prepare(asked, options),
     check: async (asked) => (await import("./check.ts")).check(python, asked),
     train: async (asked) => (await import("./train.ts")).train(python, asked),
-    async load(directory) {
+    async load(directory, options) {
       answers ??= import("./answers.ts").then(({ createAnswers }) => createAnswers(python));
-      return (await answers).load(directory);
+      return (await answers).load(directory, options);
     },
   };
 }

@@ -1,7 +1,9 @@
 import { expect, it } from "vitest";
 import { createEventLines } from "../../cli/eventLines.ts";
+import { rowLimit } from "../../engines/dataset/rowLimit.ts";
 import type { Artifact, EventData } from "../../protocol/event.ts";
 import type { TrainConfig } from "../../protocol/trainConfig.ts";
+import { type TrainerOptions, checkOptions } from "../../sdk/options.ts";
 import { CONFIG as LEAST } from "../jobs.ts";
 
 const CONFIG: TrainConfig = {
@@ -49,6 +51,25 @@ function createPrinter(changes: Partial<TrainConfig> = {}, directory = "d") {
   at(0);
   return at;
 }
+
+it.each<[Partial<TrainerOptions>, string]>([
+  [{ lora: { r: 8, alpha: 16 } }, "0.0002"],
+  [{}, "0.00002"],
+])("names the defaults that a pretrained model takes: %j", (asked, rate) => {
+  const dataset = { type: "jsonl", path: "train.jsonl" } as const;
+  const { config } = checkOptions({ name: "a", dataset, model: "org/name", ...asked });
+  const started = { model: "org/name", maxLength: rowLimit(config.maxLength, 8192, true) };
+  const lines = createPrinter(config)(0)
+    .started({ ...started, maxSteps: 400 })
+    .split("\n");
+  expect(lines.slice(-3)).toEqual([
+    "  steps          400 with 4 rows each",
+    "  row length     up to 1,024 tokens",
+    `  learning rate  ${rate}`,
+  ]);
+  const own = checkOptions({ name: "a", dataset }).config;
+  expect(createPrinter(own)(0).started({ maxLength: 256 })).not.toMatch("learning rate");
+});
 
 it("prints the model, its data and their sizes, aligned", () => {
   expect(createPrinter()(0).started({ tokens: 81_204, epochs: 8, format: "{text}", cut: 0 }))

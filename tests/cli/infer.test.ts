@@ -78,6 +78,7 @@ describe("kit infer", () => {
     ["{oops", /^not valid JSON\. Write /],
     ['["1"]', /^not a JSON object\. Write /],
     ['{"text":"1"}', /^no "prompt" or "messages"\. Write /],
+    ['{"prompt":"1","tools":[{}]}', /^the row has tools, which no model is given\. Write /],
     ['{"prompt":1}', /^"prompt" is not a string\. Write /],
     ['{"messages":[{"role":"me"}]}', /^"messages" is not a list of .*\. Write /],
     ['{"messages":[{"role":"assistant","content":""}]}', /^"messages" has no question\. Write /],

@@ -88,6 +88,14 @@ test.each([
     '{"messages":[{"role":"user","content":"a"},{"role":"bot","content":"b"}]}',
     /train\.jsonl:3: messages\[1\] needs a "role" \(system, user or assistant\)/,
   ],
+  ...[
+    '{"tools":[{}],"prompt":"a","completion":"b"}',
+    '{"messages":[{"role":"assistant","content":"","tool_calls":[{}]}]}',
+    '{"messages":[{"role":"tool","content":"4"},{"role":"assistant","content":"b"}]}',
+  ].map((line): [string, RegExp] => [
+    line,
+    /jsonl:3: the row has tools, which Kit cannot teach yet\./,
+  ]),
   [
     '{"messages":[{"role":"user","content":"a"}]}',
     /train\.jsonl:3: no "assistant" message to learn/,

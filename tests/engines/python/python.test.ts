@@ -210,6 +210,7 @@ describe.runIf(hasPython)("with Python", () => {
     const asked = { model: "org/gpt2", maxLength: undefined, maxSteps: 2 };
     const whole = await train("python", MIXED, asked);
     expect(whole.steps.map(({ step }) => step)).toEqual([1, 2]);
+    expect(readFileSync(join(whole.saved, "config.json"), "utf8")).not.toContain(home);
     const more = { lora: { r: 2, alpha: 4, targetModules: ["all-linear"] } };
     const { steps, saved } = await train("python", MIXED, { ...asked, ...more });
     expect(steps[0]?.loss).toBe(whole.steps[0]?.loss);

@@ -22,6 +22,8 @@ function publishedModel(config = {}, context = 96): string {
   const shape = { ...SHAPE, context };
   saveModel(path, tinyWeights(1, shape), { shape, promptStyle: "message" });
   writeTokenizer(path, STYLE, config);
+  const written = JSON.parse(readFileSync(join(path, "config.json"), "utf8")) as object;
+  writeFileSync(join(path, "config.json"), JSON.stringify({ ...written, _name_or_path: path }));
   writeFileSync(join(path, "generation_config.json"), '{"eos_token_id":[1,2]}');
   return path;
 }
@@ -47,6 +49,7 @@ test("a published model is trained whole, keeps its tokenizer, and answers with 
   for (const name of ["tokenizer.json", "generation_config.json"]) {
     expect(textOf(saved, name)).toBe(textOf(model, name));
   }
+  expect(textOf(saved, "config.json")).not.toContain(model);
   expect(JSON.parse(textOf(saved, "config.json"))).toMatchObject({
     model_type: "qwen3",
     vocab_size: SHAPE.vocabulary,
