@@ -1,6 +1,7 @@
 import { KitError, messageOf } from "../../protocol/error.ts";
 import type { ChatMessage } from "../../protocol/infer.ts";
 import { createTemplate } from "./jinja.ts";
+import { budgetOf } from "./templateBudget.ts";
 
 /** A conversation as a text. @param opens whether an answer is to follow */
 export type Render = (messages: readonly ChatMessage[], opens?: boolean) => string;
@@ -18,10 +19,13 @@ export function createRender(
   const template = parsed(source, path);
   return (messages, opens = false) => {
     try {
-      return template({
-        ...specials,
-        ...{ messages, tools: null, documents: null, add_generation_prompt: opens },
-      });
+      return template(
+        {
+          ...specials,
+          ...{ messages, tools: null, documents: null, add_generation_prompt: opens },
+        },
+        budgetOf(messages),
+      );
     } catch (cause) {
       throw new KitError(
         "DATASET_INVALID",

@@ -1,12 +1,60 @@
-import { Template } from "@huggingface/jinja";
+import * as jinja from "@huggingface/jinja";
 import { isRecord } from "../../protocol/isRecord.ts";
+import { type Budget, type Evaluator, limitSteps, limitTime } from "./templateBudget.ts";
 
-/** A template as Python's Jinja renders it. @throws Error for a text that is not Jinja */
-export function createTemplate(source: string): (values: Record<string, unknown>) => string {
-  const template = new Template(source);
-  correct(template.parsed);
-  return (values) => template.render({ ...values, ...CORRECTIONS });
+/** The part of the library that is used; its own types need a bundler. */
+interface Library {
+  Template: new (source: string) => { parsed: unknown; render: (values: Values) => string };
+  Environment: new () => { set: (name: string, value: unknown) => void };
+  Interpreter: new (
+    environment: unknown,
+  ) => Evaluator & { run: (program: unknown) => { value: unknown } };
 }
+
+const { Template, Environment, Interpreter } = jinja as unknown as Library;
+
+type Values = Record<string, unknown>;
+
+/**
+ * A template as Python's Jinja renders it.
+ * @returns a function that throws where the rendering exceeds its budget
+ * @throws Error for a text that is not Jinja
+ */
+export function createTemplate(source: string): (values: Values, budget: Budget) => string {
+  const { parsed } = limitTime(() => new Template(source));
+  correct(parsed);
+  return (values, { steps, characters, milliseconds }) => {
+    const environment = new Environment();
+    for (const [name, value] of Object.entries({ ...GLOBALS, ...values, ...CORRECTIONS })) {
+      environment.set(name, value);
+    }
+    const interpreter = new Interpreter(environment);
+    limitSteps(interpreter, steps);
+    const text = limitTime(() => String(interpreter.run(parsed).value), milliseconds);
+    if (text.length <= characters) return text;
+    throw new Error(`it writes more than ${characters} characters`);
+  };
+}
+
+/** Of Jinja's sandbox, which `transformers` renders in. */
+const LONGEST_RANGE = 100_000;
+const NOW = new Template("{{ strftime_now(format) }}");
+
+/** The names that every template knows; the library keeps its own to itself. */
+const GLOBALS = {
+  ...{ true: true, false: false, none: null },
+  ...{ True: true, False: false, None: null },
+  raise_exception(message: string) {
+    throw new Error(message);
+  },
+  range(first: number, second?: number, step = 1) {
+    const [start, end] = second === undefined ? [0, first] : [first, second];
+    const length = Math.max(0, Math.ceil((end - start) / step));
+    if (length <= LONGEST_RANGE) return Array.from({ length }, (_, i) => start + i * step);
+    throw new Error(`it counts further than ${LONGEST_RANGE}`);
+  },
+  strftime_now: (format: string) => NOW.render({ format }),
+};
 
 /** Names that no template has. */
 const [STRIP, EQUALS] = ["kit strip", "kit equals"];
