@@ -1,7 +1,6 @@
-import type * as exporter from "../engines/checkpoint/exportModel.ts";
 import { createEmbeddedEngine } from "../engines/embedded/index.ts";
 import type { CachedModel } from "../protocol/cachedModel.ts";
-import type { Engine } from "../protocol/engine.ts";
+import type { Engine, LoadOptions } from "../protocol/engine.ts";
 
 /**
  * The default engine's adapter targets, which an editor offers. Spelled out, because the package's
@@ -20,10 +19,12 @@ export async function listCachedModels(): Promise<{ cache: string; models: Cache
 
 /** Writes a checkpoint, or an adapter with its base, as a whole model. */
 export async function exportModel(
-  ...options: Parameters<typeof exporter.exportModel>
+  checkpoint: string,
+  target: string,
+  options: LoadOptions,
 ): Promise<number> {
   const { exportModel } = await import("../engines/checkpoint/exportModel.ts");
-  return exportModel(...options);
+  return exportModel(checkpoint, target, options);
 }
 
 /** For a trainer, or a saved model, without an engine of its own. */
