@@ -100,9 +100,7 @@ function mergedRows(rows: Uint8Array<ArrayBuffer>, dtype: NumberType, update: Up
   const data = decode(rows.buffer);
   addUpdate(data, update);
   const merged = encode(data);
-  return areFinite({ shape: [], data: decode(merged.buffer) })
-    ? new Uint8Array(merged.buffer)
-    : undefined;
+  return areFinite(decode(merged.buffer)) ? new Uint8Array(merged.buffer) : undefined;
 }
 
 type Numbers = Float32Array<ArrayBuffer>;
