@@ -4,6 +4,7 @@ import { parseHubName } from "../hub/hubName.ts";
 import { type Projection, PROJECTIONS } from "../llama/weights.ts";
 
 export const ADAPTER_CONFIG = "adapter_config.json";
+export const ADAPTER_FILE = "adapter_model.safetensors";
 
 type Config = Record<string, unknown>;
 

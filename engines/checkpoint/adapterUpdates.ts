@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { KitError } from "../../protocol/error.ts";
 import type { Update } from "../llama/adapter.ts";
 import { widened } from "../llama/storedWeights.ts";
-import { type SavedAdapter, peftName } from "./adapterConfig.ts";
+import { type SavedAdapter, ADAPTER_FILE, peftName } from "./adapterConfig.ts";
 import { type TensorList, listTensors } from "./mergedCopy.ts";
 import { type Entry, useSafetensors } from "./safetensors.ts";
 
@@ -18,7 +18,7 @@ export function openUpdates(
   { r, alpha }: SavedAdapter,
   base: { directory: string; lists: TensorList[] },
 ): (name: string) => Update | undefined {
-  const file = join(path, "adapter_model.safetensors");
+  const file = join(path, ADAPTER_FILE);
   const { entries } = listTensors(file);
   const places = new Map<string, { a: [string, Entry]; b: [string, Entry] }>();
   const fitting = new Set<string>();

@@ -2,6 +2,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { KitError } from "../../protocol/error.ts";
 import type { LoraConfig } from "../../protocol/trainConfig.ts";
+import { WEIGHTS_FILE } from "../hub/modelFiles.ts";
 import { adapterShapes, mergeAdapter } from "../llama/adapter.ts";
 import { type LlamaShape, dimensionsOf } from "../llama/dimensions.ts";
 import { type StoredWeights, isBfloat16, widen } from "../llama/storedWeights.ts";
@@ -10,6 +11,7 @@ import type { PromptStyle, Tokenizer } from "../tokens/tokenizer.ts";
 import { findBase } from "./adapterBase.ts";
 import {
   ADAPTER_CONFIG,
+  ADAPTER_FILE,
   adapterConfig,
   fromPeftNames,
   llamaAdapterOf,
@@ -43,7 +45,7 @@ export function modelFiles(weights: StoredWeights, notes: CheckpointNotes) {
   const dtype = Object.values(weights).every(isBfloat16) ? "bfloat16" : "float32";
   return {
     ...configs(notes, dtype),
-    "model.safetensors": writeSafetensors(weights),
+    [WEIGHTS_FILE]: writeSafetensors(weights),
     ...companions(notes),
   };
 }
@@ -55,7 +57,7 @@ export function adapterFiles(
 ) {
   return {
     [ADAPTER_CONFIG]: json(adapterConfig(lora, base)),
-    "adapter_model.safetensors": writeSafetensors(toPeftNames(adapter)),
+    [ADAPTER_FILE]: writeSafetensors(toPeftNames(adapter)),
     ...companions(notes),
   };
 }
@@ -93,7 +95,7 @@ function readAdapter(path: string, config: Record<string, unknown>): Model {
   const base = findBase(path, recorded);
   const saved = openModel(base);
   const shapes = toPeftNames(adapterShapes(lora, saved.shape));
-  const file = join(path, "adapter_model.safetensors");
+  const file = join(path, ADAPTER_FILE);
   const adapter = openTensors([file], countOf(shapes)).choose(shapes);
   return { ...saved, model: base, weights: mergedFile(saved.weights, adapter, lora) };
 }

@@ -1,5 +1,6 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { CONFIG_FILE, GENERATION_CONFIG, TOKENIZER_FILES } from "../hub/modelFiles.ts";
 import type { LlamaShape } from "../llama/dimensions.ts";
 import type { PromptStyle } from "../tokens/tokenizer.ts";
 import { readConfig } from "./configFile.ts";
@@ -17,12 +18,6 @@ export interface CheckpointNotes {
 }
 
 type Files = Record<string, string | Uint8Array>;
-
-/** Whatever a tokenizer of Hugging Face's consists of. */
-const TOKENIZER_FILES = [
-  ...["tokenizer.json", "tokenizer_config.json", "chat_template.jinja", "special_tokens_map.json"],
-  ...["added_tokens.json", "vocab.json", "merges.txt", "tokenizer.model"],
-];
 
 /** The tokenizer, and the state of the training. */
 export function companions({ shape, promptStyle, state, origin }: CheckpointNotes): Files {
@@ -49,10 +44,10 @@ export function tokenizerCopies(directory: string, promptStyle: PromptStyle | un
 /** A directory's `config.json` and `generation_config.json`. @param changes of the former */
 export function configCopies(directory: string, changes: object = {}): Files {
   // Where the model once lay: its name on the hub, or a path on another machine.
-  const { _name_or_path: _, ...config } = readConfig(join(directory, "config.json"));
+  const { _name_or_path: _, ...config } = readConfig(join(directory, CONFIG_FILE));
   return {
-    ...copies(directory, ["generation_config.json"]),
-    "config.json": json({ ...config, ...changes }),
+    ...copies(directory, [GENERATION_CONFIG]),
+    [CONFIG_FILE]: json({ ...config, ...changes }),
   };
 }
 
@@ -60,11 +55,11 @@ export function configCopies(directory: string, changes: object = {}): Files {
 export function configs({ shape, origin }: CheckpointNotes, dtype: string): Files {
   if (!origin) {
     return {
-      "config.json": json(modelConfig(shape, dtype)),
-      "generation_config.json": json(generationConfig()),
+      [CONFIG_FILE]: json(modelConfig(shape, dtype)),
+      [GENERATION_CONFIG]: json(generationConfig()),
     };
   }
-  const key = "dtype" in readConfig(join(origin, "config.json")) ? "dtype" : "torch_dtype";
+  const key = "dtype" in readConfig(join(origin, CONFIG_FILE)) ? "dtype" : "torch_dtype";
   return configCopies(origin, { [key]: dtype });
 }
 

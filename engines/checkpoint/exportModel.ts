@@ -3,6 +3,7 @@ import { basename, join } from "node:path";
 import { setImmediate } from "node:timers/promises";
 import { KitError, isKitError } from "../../protocol/error.ts";
 import type { FetchOptions } from "../hub/fetchModel.ts";
+import { WEIGHTS_INDEX } from "../hub/modelFiles.ts";
 import { fetchBase, findBase } from "./adapterBase.ts";
 import { type SavedAdapter, ADAPTER_CONFIG, adapterOf } from "./adapterConfig.ts";
 import { openUpdates } from "./adapterUpdates.ts";
@@ -10,7 +11,7 @@ import { configCopies, tokenizerCopies } from "./companions.ts";
 import { readConfig } from "./configFile.ts";
 import { type PartialDirectory, beginDirectory, cannotSave } from "./directory.ts";
 import { copyMerged, listTensors } from "./mergedCopy.ts";
-import { WEIGHTS_INDEX, weightFiles } from "./savedModel.ts";
+import { weightFiles } from "./savedModel.ts";
 import { promptStyleOf } from "./savedTokenizer.ts";
 
 /**

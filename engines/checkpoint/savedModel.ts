@@ -2,6 +2,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { KitError } from "../../protocol/error.ts";
 import { isRecord } from "../../protocol/isRecord.ts";
+import { CONFIG_FILE, WEIGHTS_FILE, WEIGHTS_INDEX } from "../hub/modelFiles.ts";
 import type { LlamaShape } from "../llama/dimensions.ts";
 import {
   type Projection,
@@ -23,7 +24,7 @@ export interface SavedModel {
 
 /** @throws KitError `CHECKPOINT_INVALID` for a model that is damaged, or of a kind that Kit does not read */
 export function openModel(directory: string): SavedModel {
-  const path = join(directory, "config.json");
+  const path = join(directory, CONFIG_FILE);
   const known = configShape(path, readConfig(path));
   const { label, files } = weightFiles(directory);
   const tensors = openTensors(files, weightCounts(known), label);
@@ -34,13 +35,11 @@ export function openModel(directory: string): SavedModel {
   return { shape, weights: tensors.choose(weightShapes(shape)) };
 }
 
-const WHOLE = "model.safetensors";
-export const WEIGHTS_INDEX = "model.safetensors.index.json";
 const PICKLED = ["pytorch_model.bin", "pytorch_model.bin.index.json"];
 
 /** The files of a model's weights, and the one that names them. */
 export function weightFiles(directory: string): { label: string; files: string[] } {
-  const [whole, index] = [join(directory, WHOLE), join(directory, WEIGHTS_INDEX)];
+  const [whole, index] = [join(directory, WEIGHTS_FILE), join(directory, WEIGHTS_INDEX)];
   if (!existsSync(whole) && existsSync(index)) {
     return { label: index, files: shardsOf(index).map((name) => join(directory, name)) };
   }
@@ -48,7 +47,7 @@ export function weightFiles(directory: string): { label: string; files: string[]
   if (existsSync(whole) || pickled === undefined) return { label: whole, files: [whole] };
   throw new KitError(
     "CHECKPOINT_INVALID",
-    `${directory} has its weights in ${pickled}, a format that can run code. Use a model with ${WHOLE}.`,
+    `${directory} has its weights in ${pickled}, a format that can run code. Use a model with ${WEIGHTS_FILE}.`,
   );
 }
 

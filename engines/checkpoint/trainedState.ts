@@ -3,10 +3,12 @@ import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { KitError } from "../../protocol/error.ts";
 import type { LoraConfig } from "../../protocol/trainConfig.ts";
+import { WEIGHTS_FILE } from "../hub/modelFiles.ts";
 import { adapterShapes } from "../llama/adapter.ts";
 import { type LlamaShape, dimensionsOf } from "../llama/dimensions.ts";
 import { widen } from "../llama/storedWeights.ts";
 import { type Weights, countOf, weightShapes } from "../llama/weights.ts";
+import { ADAPTER_FILE } from "./adapterConfig.ts";
 import { ADAPTER_CONFIG, fromPeftNames, llamaAdapterOf, toPeftNames } from "./adapterConfig.ts";
 import { readConfig } from "./configFile.ts";
 import { writeSafetensors } from "./safetensors.ts";
@@ -56,7 +58,7 @@ export function readTrainedState(
   }
   const shapes = lora ? adapterShapes(lora, shape) : weightShapes(shape);
   const named = lora ? toPeftNames(shapes) : shapes;
-  const tensors = join(path, lora ? "adapter_model.safetensors" : "model.safetensors");
+  const tensors = join(path, lora ? ADAPTER_FILE : WEIGHTS_FILE);
   const weights = widen(openTensors([tensors], countOf(named)).choose(named).read());
   return {
     weights: lora ? fromPeftNames(weights) : weights,

@@ -6,7 +6,7 @@ import { openCheckpoint } from "../checkpoint/checkpoint.ts";
 import { readConfig } from "../checkpoint/configFile.ts";
 import { parseHubName } from "../hub/hubName.ts";
 import { hubSettings } from "../hub/hubSettings.ts";
-import { CONFIG_FILE, weightFiles } from "../hub/modelFiles.ts";
+import { CONFIG_FILE, listedWeights } from "../hub/modelFiles.ts";
 import { type Snapshot, listSnapshots } from "../hub/snapshots.ts";
 import { TARGETS } from "../llama/adapter.ts";
 import { weightCounts } from "../llama/weights.ts";
@@ -37,7 +37,7 @@ function describe(snapshot: Snapshot): CachedModel {
 function assertWhole({ name, directory }: Snapshot): void {
   if (!parseHubName(name))
     throw new Error("Cached without its owner's name. Use org/name to download it again.");
-  const files = [CONFIG_FILE, ...weightFiles(directory)];
+  const files = [CONFIG_FILE, ...listedWeights(directory)];
   if (files.every((file) => existsSync(join(directory, file)))) return;
   throw new Error("The download is incomplete. Name the model in a trainer to fetch the rest.");
 }

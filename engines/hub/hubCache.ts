@@ -11,7 +11,7 @@ import {
 } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { isCommit } from "./hubName.ts";
-import { CONFIG_FILE, weightFiles } from "./modelFiles.ts";
+import { CONFIG_FILE, listedWeights } from "./modelFiles.ts";
 
 /** A model's files on this disk. */
 export interface HubModel {
@@ -57,7 +57,7 @@ export function openCache(cache: string, repo: string) {
       const commit = commitOf(revision);
       const directory = commit && snapshotPath(commit);
       if (!commit || !directory || !existsSync(join(directory, CONFIG_FILE))) return undefined;
-      const weights = weightFiles(directory);
+      const weights = listedWeights(directory);
       const isWhole =
         weights.length > 0 && weights.every((file) => existsSync(join(directory, file)));
       return isWhole ? { directory, commit } : undefined;

@@ -9,7 +9,7 @@ import { downloadFile } from "./fileDownload.ts";
 import { type HubCache, type HubModel, sizeOf } from "./hubCache.ts";
 import type { HubFile, HubListing } from "./hubListing.ts";
 import type { HubRequest } from "./hubRequest.ts";
-import { companionFiles, firstFiles, hasWeights, weightFiles } from "./modelFiles.ts";
+import { companionFiles, firstFiles, hasWeights, listedWeights } from "./modelFiles.ts";
 
 /** Downloads the files of a model that the cache lacks, and no others of its repository. */
 export async function downloadModel(
@@ -86,7 +86,7 @@ export async function downloadModel(
   }
   await fetchAll(missing(firstFiles(listed)), () => undefined);
   check(directory);
-  const weights = weightFiles(directory);
+  const weights = listedWeights(directory);
   if (weights.length === 0) throw indexDamaged(repo);
   const rest = missing([...companionFiles(listed), ...weights]);
   if (rest.length > 0) {

@@ -3,43 +3,44 @@ import { join } from "node:path";
 import { isRecord } from "../../protocol/isRecord.ts";
 
 export const CONFIG_FILE = "config.json";
-const WEIGHTS_FILE = "model.safetensors";
-const INDEX_FILE = "model.safetensors.index.json";
+export const GENERATION_CONFIG = "generation_config.json";
+export const WEIGHTS_FILE = "model.safetensors";
+/** Names the files of weights that are in several. */
+export const WEIGHTS_INDEX = "model.safetensors.index.json";
 
-/** What a model is used with, besides its weights. */
-const COMPANIONS = [
-  "generation_config.json",
+/** What a tokenizer of Hugging Face's consists of. */
+export const TOKENIZER_FILES = [
   "tokenizer.json",
   "tokenizer_config.json",
+  "chat_template.jinja",
   "special_tokens_map.json",
   "added_tokens.json",
   "vocab.json",
   "merges.txt",
   "tokenizer.model",
-  "chat_template.jinja",
-  "chat_template.json",
 ];
 
 /** The files that say what the others are: small ones, of those that a repository has. */
 export function firstFiles(names: string[]): string[] {
-  const index = names.includes(WEIGHTS_FILE) ? [] : [INDEX_FILE];
+  const index = names.includes(WEIGHTS_FILE) ? [] : [WEIGHTS_INDEX];
   return [CONFIG_FILE, ...index].filter((name) => names.includes(name));
 }
 
+/** What a model is used with, besides its weights. */
 export function companionFiles(names: string[]): string[] {
-  return COMPANIONS.filter((name) => names.includes(name));
+  return [GENERATION_CONFIG, ...TOKENIZER_FILES].filter((name) => names.includes(name));
 }
 
 export function hasWeights(names: string[]): boolean {
-  return names.includes(WEIGHTS_FILE) || names.includes(INDEX_FILE);
+  return names.includes(WEIGHTS_FILE) || names.includes(WEIGHTS_INDEX);
 }
 
 /**
  * The names of a model's weights: those that the index lists, if it is there; else one file. None for
  * an index that is damaged.
  */
-export function weightFiles(directory: string): string[] {
-  const index = join(directory, INDEX_FILE);
+export function listedWeights(directory: string): string[] {
+  const index = join(directory, WEIGHTS_INDEX);
   if (existsSync(join(directory, WEIGHTS_FILE)) || !existsSync(index)) return [WEIGHTS_FILE];
   try {
     const content: unknown = JSON.parse(readFileSync(index, "utf8"));

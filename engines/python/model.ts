@@ -1,10 +1,9 @@
-import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { KitError } from "../../protocol/error.ts";
-import { BASE_DIRECTORY } from "../checkpoint/adapterBase.ts";
+import { fetchBase, findBase } from "../checkpoint/adapterBase.ts";
+import { ADAPTER_CONFIG, recordedBase } from "../checkpoint/adapterConfig.ts";
 import { readConfig } from "../checkpoint/configFile.ts";
-import { type FetchOptions, fetchModel } from "../hub/fetchModel.ts";
-import { parseHubName } from "../hub/hubName.ts";
+import type { FetchOptions } from "../hub/fetchModel.ts";
+import { CONFIG_FILE } from "../hub/modelFiles.ts";
 
 /** The folders of a model. */
 export interface ModelFolders {
@@ -21,24 +20,12 @@ export async function findFolders(
   directory: string,
   options?: FetchOptions,
 ): Promise<ModelFolders> {
-  const adapter = readConfig(join(directory, "adapter_config.json"), "optional");
-  if (!adapter) {
+  const config = readConfig(join(directory, ADAPTER_CONFIG), "optional");
+  if (!config) {
     // Says what is missing.
-    readConfig(join(directory, "config.json"));
+    readConfig(join(directory, CONFIG_FILE));
     return { base: directory };
   }
-  const { base_model_name_or_path: recorded, revision } = adapter;
-  const name = typeof recorded === "string" ? parseHubName(recorded) : undefined;
-  if (name) {
-    const asked = typeof revision === "string" ? { ...name, revision } : name;
-    return { base: (await fetchModel(asked, options)).directory, adapter: directory };
-  }
-  const beside = join(directory, "..", BASE_DIRECTORY);
-  for (const base of [String(recorded), beside]) {
-    if (existsSync(join(base, "config.json"))) return { base, adapter: directory };
-  }
-  throw new KitError(
-    "CHECKPOINT_INVALID",
-    `The adapter ${directory} needs its base, but there is no model at ${String(recorded)}. Copy the base there, or to ${beside}.`,
-  );
+  await fetchBase(directory, options);
+  return { base: findBase(directory, String(recordedBase(config))), adapter: directory };
 }
