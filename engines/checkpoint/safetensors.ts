@@ -57,7 +57,10 @@ export interface SafetensorsFile {
    * @returns undefined for a tensor that found room
    * @throws KitError `CHECKPOINT_INVALID` when it is cut off or not finite
    */
-  read: (name: string, entry: Entry, room?: Room) => StoredTensor | undefined;
+  read: {
+    (name: string, entry: Entry): StoredTensor;
+    (name: string, entry: Entry, room: Room | undefined): StoredTensor | undefined;
+  };
 }
 
 /**
@@ -120,6 +123,8 @@ export function useSafetensors<T>(path: string, use: (file: SafetensorsFile) => 
       if (start + end !== size) throw invalid("has a gap or an overlap at its end");
     }
 
+    function read(name: string, entry: Entry): StoredTensor;
+    function read(name: string, entry: Entry, room?: Room): StoredTensor | undefined;
     function read(name: string, entry: Entry, room?: Room): StoredTensor | undefined {
       const { dtype, shape, data_offsets: offsets } = entry;
       const count = (offsets[1] - offsets[0]) / NUMBER_BYTES[dtype];
