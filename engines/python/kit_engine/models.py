@@ -40,7 +40,7 @@ def load_config(source: Source) -> Any:
         raise KitError(
             "MODEL_INVALID",
             f"{source.base} is a {config.model_type} model, which does not generate text from left "
-            "to right. Use one that AutoModelForCausalLM loads.",
+            "to right. Use a causal language model.",
         )
     return config
 

@@ -5,6 +5,7 @@ import sys
 
 sys.path.insert(0, sys.argv[1])
 
+from kit_engine.decoding import text_of
 from kit_engine.errors import KitError
 from kit_engine.masks import Tokens, tokens_of
 from kit_engine.rows import row_of
@@ -87,6 +88,12 @@ def learned(end: str, template: str | None, row: dict) -> list[str] | str:
     return [tokenizer.decode(run) for run in runs if run]
 
 
+def answered(first: int, last: int) -> str:
+    """Of the four bytes of a character, each a token, and a letter."""
+    tokenizer = tokenizer_of("<|im_end|>", CHATML)
+    return text_of(tokenizer("\U0001f9ea!")["input_ids"][first:last], tokenizer)
+
+
 conversation = {"messages": ASKED}
 print(
     json.dumps(
@@ -98,6 +105,7 @@ print(
             "joined": learned("<|im_end|>", JOINED, {"prompt": "a", "completion": ":hello"}),
             "rewrites": learned("<|im_end|>", FORGETFUL, conversation),
             "refuses": learned("<|im_end|>", REFUSING, conversation),
+            "bytes": [answered(0, 5), answered(0, 3), answered(2, 5), answered(0, 4)],
             "half": learned("<|im_end|>", CHATML, {"prompt": "a", "completion": "\ud83d"}),
         }
     )
