@@ -23,7 +23,7 @@ const WATCH = `
     for (const { duration } of list.getEntries()) globalThis.longTasks.push(duration);
   }).observe({ entryTypes: ["longtask"] });`;
 
-/** Of all rows. One that has crashed fails its own row only. */
+/** Shared by all rows. One that has crashed fails its own row only. */
 let browser: Promise<Browser> | undefined;
 
 function launch(): Promise<Browser> {

@@ -13,10 +13,10 @@ import { type Weights, randomWeights } from "../engines/llama/weights.ts";
 import type { ModelShape } from "../protocol/trainConfig.ts";
 import { ROOT } from "./places.ts";
 
-/** Of a training. */
+/** The sizes of a training. */
 export interface StepSizes {
   model: string | ModelShape;
-  /** Of a batch. */
+  /** Rows per batch. */
   rows: number;
   /** Tokens a row. */
   length: number;
@@ -24,7 +24,7 @@ export interface StepSizes {
   simd?: Simd;
 }
 
-/** Of a measurement. */
+/** The sizes of a measurement. */
 export interface EngineSizes extends StepSizes {
   /** In one run. */
   steps: number;

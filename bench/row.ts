@@ -2,7 +2,7 @@ import type { Unit } from "./figure.ts";
 import type { Goal } from "./goals.ts";
 import type { Scope } from "./scope.ts";
 
-/** `full` is what the goals are for, `quick` a look of a few minutes, `tiny` whether it works. */
+/** The goals apply to `full`. `quick` takes a few minutes; `tiny` only checks that the row works. */
 export type Size = "full" | "quick" | "tiny";
 
 /** A line of the table. */
@@ -15,7 +15,7 @@ export interface Measured {
   baseline?: number;
   /** The baseline, where it is not the row's. */
   against?: string;
-  /** Of both figures. */
+  /** The unit of both figures. */
   unit: Unit;
   /** Left out where the figure is for information. */
   goal?: Goal;

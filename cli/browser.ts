@@ -13,7 +13,7 @@ export async function openBrowser(url: string): Promise<void> {
     // Ignore a missing browser: the URL is printed anyway.
     child.once("error", () => undefined);
   } catch {
-    // The same.
+    // As above: no browser is needed.
   }
 }
 

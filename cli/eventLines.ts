@@ -60,7 +60,7 @@ export function createEventLines(options: EventLinesOptions) {
     return [started, ...lostRows(data)].join("\n");
   }
 
-  /** What depends on the model: that of a pretrained one. */
+  /** The defaults that depend on the model, for a pretrained one. */
   function takenDefaults({ maxLength }: EventData["training.started"]): Record<string, string> {
     const { model, learningRate } = config;
     if (!isPretrained(model)) return {};

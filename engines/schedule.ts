@@ -11,7 +11,7 @@ export function stepCount(config: Length, rows: number): number {
   return Math.max(1, Math.ceil((config.numTrainEpochs * rows) / rowsPerStep(config)));
 }
 
-/** Of all steps, those that warm up. @param warmupSteps a count, or a share below 1 */
+/** Number of steps that warm up. @param warmupSteps a count, or a share below 1 */
 function warmupCount(warmupSteps: number, steps: number): number {
   return warmupSteps < 1 ? Math.ceil(warmupSteps * steps) : warmupSteps;
 }

@@ -45,7 +45,7 @@ export function isJobDirectory(directory: string): boolean {
   return isPlainFile(jobFilePath(directory));
 }
 
-/** A job's config as the Kit of then wrote it; undefined when `job.json` is missing or invalid. */
+/** A job's config as written by its Kit version; undefined when `job.json` is missing or invalid. */
 export function readJobConfig(directory: string): Record<string, unknown> | undefined {
   const config = readRecord(jobFilePath(directory))?.config;
   return isRecord(config) ? config : undefined;

@@ -4,7 +4,7 @@ import { readJobConfig } from "./jobFile.ts";
 import { readFirstRecord } from "./logHead.ts";
 import { logPath } from "./paths.ts";
 
-/** What a job began with, as the Kit of then wrote it; empty for what is missing. */
+/** A job's start, as the Kit version that ran it wrote it; empty for what is missing. */
 export interface JobStart {
   config: Record<string, unknown>;
   /** The data of its `training.started`. */

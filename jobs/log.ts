@@ -19,7 +19,7 @@ export interface LogRecord {
 /** A record and its place in the log, in bytes. */
 export interface PlacedRecord {
   record: LogRecord;
-  /** Of its first byte. */
+  /** Offset of its first byte. */
   from: number;
   /** After its newline, where reading can resume. */
   offset: number;

@@ -3,7 +3,7 @@ import { usePlain } from "../disk/file.ts";
 import { NEWLINE } from "../disk/newline.ts";
 import { type LogRecord, parseRecord } from "./log.ts";
 
-/** A record has at most so many bytes. */
+/** No record is longer. */
 const MOST_BYTES = 64 * 1024;
 
 /** The first record of a log; undefined when the log is missing or empty. */

@@ -2,7 +2,7 @@
 export interface CachedModel {
   /** `org/name`, with `@revision` unless that is `main`. */
   name: string;
-  /** Of all its files. */
+  /** Total of all its files. */
   bytes: number;
   /** Such as `LlamaForCausalLM`, if its configuration says so. */
   architecture: string | undefined;

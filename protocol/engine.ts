@@ -59,7 +59,7 @@ export interface Engine {
   prepare: (asked: AskedConfig) => TrainConfig;
   /**
    * Reads what a training would, and trains nothing.
-   * @throws KitError with which `train` would refuse
+   * @throws the KitError that `train` would throw
    */
   check: (options: CheckOptions) => Promise<TrainingCheck>;
   /**

@@ -3,7 +3,7 @@ export const JOB_STATUSES = ["queued", "running", "completed", "failed", "cancel
 
 export type JobStatus = (typeof JOB_STATUSES)[number];
 
-/** One training run, as the jobs list and the job page show it. */
+/** A job, as the jobs list and the job page show it. */
 export interface Job {
   /** Sorts by creation time. */
   id: string;

@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from "node:util";
 import { isRecord } from "../protocol/isRecord.ts";
 import { type JobConfig, isModelPath } from "../protocol/trainConfig.ts";
 
-/** What a change of an option means for a training that goes on. */
+/** How a changed option affects a resumed training. */
 type Effect = "impossible" | "other losses" | "none";
 
 const EFFECT: Record<keyof JobConfig, Effect> = {
@@ -36,9 +36,9 @@ const EFFECT: Record<keyof JobConfig, Effect> = {
 };
 
 /**
- * The names of the options that have changed since a job, and what that means. Pure but for the paths
+ * The names of the options that have changed since a job, by their effect. Pure but for the paths
  * of models.
- * @param before as the Kit of then wrote it
+ * @param before as the Kit version that ran the job wrote it
  */
 export function changedOptions(
   before: Record<string, unknown>,

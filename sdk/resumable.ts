@@ -13,7 +13,7 @@ export interface Resumable {
   jobId: string;
   /** Absolute path of the job's directory. */
   directory: string;
-  /** Of the checkpoint. */
+  /** Step of the checkpoint. */
   step: number;
   /** Absolute path of the checkpoint. */
   checkpoint: string;

@@ -4,7 +4,7 @@ import type { JobConfig } from "../protocol/trainConfig.ts";
 import { changedOptions } from "./changedOptions.ts";
 import { type Resumable, findResumable, findResuming } from "./resumable.ts";
 
-/** What a new job goes on from. */
+/** The checkpoints that a new job can continue from. */
 export interface Resume {
   /**
    * For a job that waits for its turn.
@@ -20,7 +20,7 @@ export interface Resume {
 }
 
 /**
- * Looks before there is a job, so that none fails for what can be known.
+ * Checks before the job exists, so that foreseeable errors create no failed job.
  * @throws KitError `CANNOT_RESUME`
  */
 export function planResume(project: string, name: string, config: JobConfig): Resume {

@@ -14,11 +14,11 @@ import { refusePast } from "./resume.ts";
 
 type Started = EventData["training.started"];
 
-/** What a job that begins takes over from the one that it goes on from. */
+/** Data that a new job takes over from the job that it continues. */
 export interface TakenOver {
-  /** What `training.started` says of it. */
+  /** Its fields of `training.started`. */
   started: Pick<Started, "resumedFrom" | "resumedStep" | "resumedBest">;
-  /** Those up to the checkpoint, in their order, if they were on the same rows. */
+  /** Evaluations up to the checkpoint, in order, if they were on the same rows. */
   evaluations: Evaluation[];
 }
 

@@ -20,7 +20,7 @@ export const PREPARED = Symbol.for("kit.trainer.prepared");
 /** The key of `kit start --resume`. */
 export const RESUME = Symbol.for("kit.trainer.resume");
 
-/** One training run, which starts once. */
+/** One job, which starts once. */
 export interface Trainer {
   readonly name: string;
   /**

@@ -186,7 +186,7 @@ function readManifest(project: string): { dependencies: Record<string, string> }
   };
 }
 
-/** Of all files below a folder, in bytes. */
+/** Size of all files below a folder, in bytes. */
 function sizeOf(directory: string): number {
   const files = readdirSync(directory, { recursive: true, encoding: "utf8" });
   return files.reduce((bytes, file) => {

@@ -12,7 +12,7 @@ import { inTurn, median, percentile } from "../statistics.ts";
 const GAP_MS = 20;
 /** 20 events a second. */
 const EVENT_MS = 50;
-/** Of a run. */
+/** Events per run. */
 const EVENTS = { full: 40, quick: 20, tiny: 5 };
 const LIMIT_MS = 60_000;
 

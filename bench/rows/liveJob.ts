@@ -8,7 +8,7 @@ import { wholeCurve } from "./longJob.ts";
 
 const EVENTS_PER_SECOND = 200;
 const SECONDS = { full: 60, quick: 12, tiny: 0.5 };
-/** The heap is looked at so often, after as many events each time. */
+/** How often the heap is measured, each time after the same number of events. */
 const PARTS = { full: 6, quick: 6, tiny: 1 };
 
 export const liveJob: Row = {

@@ -46,7 +46,7 @@ export const openMemory: Row = {
   },
 };
 
-/** Of a whole training. */
+/** Peak memory of a whole training. */
 async function peakOf(start: OpenProcesses["ours"], size: Size): Promise<number> {
   const { ask, peak } = start("train", { ...size, threads: THREADS });
   await ask();

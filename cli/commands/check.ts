@@ -12,7 +12,7 @@ import { enterProject } from "../project.ts";
 
 /**
  * Prints what a training of the project's latest edits would do. Trains nothing.
- * @throws KitError with which the training would fail
+ * @throws the KitError that `train` would throw
  */
 export async function check(
   entry: string | undefined,

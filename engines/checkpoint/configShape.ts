@@ -4,7 +4,7 @@ import type { Dimensions, Rope } from "../llama/dimensions.ts";
 
 type Config = Record<string, unknown>;
 
-/** What can be read and trained, by the `model_type` of each. */
+/** Architectures that can be read and trained, by their `model_type`. */
 const ARCHITECTURES: Record<string, string> = {
   llama: "LlamaForCausalLM",
   qwen2: "Qwen2ForCausalLM",
@@ -12,7 +12,7 @@ const ARCHITECTURES: Record<string, string> = {
   mistral: "MistralForCausalLM",
 };
 
-/** What a config does not say, if `transformers` 4 left it out. */
+/** Values that `transformers` 4 leaves out of a config. */
 const DEFAULT_THETA = 10_000;
 const DEFAULT_EPSILON = 1e-6;
 
@@ -62,7 +62,7 @@ export function configShape(
   };
 }
 
-/** What is wrong with a kind of model, and what would work; undefined if it can be read. */
+/** Why a kind of model is refused, and what would work; undefined if it can be read. */
 function assertKind(config: Config): string | undefined {
   const { model_type: type, architectures, quantization_config: quantized } = config;
   const [named] = Array.isArray(architectures) ? (architectures as unknown[]) : [];

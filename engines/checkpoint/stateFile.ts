@@ -19,7 +19,7 @@ export function readState(path: string): Record<string, unknown> {
   }
 }
 
-/** What Kit itself keeps there. */
+/** Kit's own attributes in the state. */
 export function attributesOf(state: Record<string, unknown>): Record<string, unknown> {
   const callbacks = state["stateful_callbacks"] as Record<string, unknown> | undefined;
   const own = callbacks?.[KIT] as { attributes?: Record<string, unknown> } | undefined;

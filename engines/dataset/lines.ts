@@ -31,7 +31,7 @@ export function* readLines<T>(
     for (let number = 1, isOver = false; !isOver || start < end;) {
       const where = `${path}:${number}`;
       const newline = buffer.indexOf(NEWLINE, start);
-      // Behind the end lies what earlier reads have left.
+      // Bytes past `end` are left over from earlier reads.
       const isWhole = newline !== -1 && newline < end;
       if (!isWhole && !isOver) {
         const rest = end - start;

@@ -33,7 +33,7 @@ export type Answer =
 export interface Failure {
   code: ErrorCode;
   message: string;
-  /** Of an error that the engine did not foresee. */
+  /** Stack of an error that the engine did not foresee. */
   stack?: string | undefined;
 }
 

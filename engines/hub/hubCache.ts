@@ -47,7 +47,7 @@ export function openCache(cache: string, repo: string) {
   return {
     snapshotPath,
     blobPath,
-    /** Of a download that was cut. Not Python's name, because its older versions would append to it. */
+    /** Path of an incomplete download. Not Python's name, because its older versions would append to it. */
     partialPath: (hash: string) => blobPath(`${hash}.kit.incomplete`),
     /** Beside Python's lock of the file, which Node has no call for: both rename whole files into place. */
     lockPath: (hash: string) => join(cache, ".locks", name, `${hash}.kit.lock`),

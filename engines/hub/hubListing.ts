@@ -8,7 +8,7 @@ export interface HubFile {
   name: string;
   /** In bytes. */
   size: number;
-  /** Of a large file its SHA-256, else git's SHA-1. */
+  /** SHA-256 of a large file, else git's SHA-1. */
   hash: string;
 }
 

@@ -8,7 +8,7 @@ export interface Snapshot {
   name: string;
   /** Absolute path. */
   directory: string;
-  /** Of all its files. */
+  /** Total of all its files. */
   bytes: number;
 }
 

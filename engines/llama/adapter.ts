@@ -5,7 +5,7 @@ import { createRandom } from "./random.ts";
 import { type StoredWeights, widened } from "./storedWeights.ts";
 import { type Projection, type Weights, PROJECTIONS, projectionName } from "./weights.ts";
 
-/** What an adapter adapts by default, the query and the value as in LoRA's paper, and at most. */
+/** Projections adapted by default (query and value, as in LoRA's paper), and all that can be. */
 export const TARGETS = { usual: ["q_proj", "v_proj"], all: Object.keys(PROJECTIONS) } as const;
 
 /**

@@ -21,14 +21,14 @@ export type Rope =
 export interface Dimensions extends ModelShape {
   /** Heads of keys and values; divides `heads`. */
   kvHeads: number;
-  /** Of a head, an even number. */
+  /** Size of a head, an even number. */
   size: number;
-  /** Of the feed-forward. */
+  /** Hidden size of the feed-forward. */
   hidden: number;
   vocabulary: number;
   /** Whether the head is the embedding; if not, it is a matrix of its own, `lm_head.weight`. */
   tied: boolean;
-  /** Of RMSNorm. */
+  /** RMSNorm's epsilon. */
   epsilon: number;
   rope: Rope;
   /** Projections that add a bias, as Qwen2's q, k and v do. */

@@ -14,7 +14,7 @@ export interface ExampleSet {
   readonly length: number;
   /** Tokens of the longest. */
   readonly longest: number;
-  /** Of all, without each one's first, which is never predicted; a count. */
+  /** Number of all tokens without each example's first, which is never predicted. */
   readonly predicted: number;
   /** A copy of the one at an index, from 0. */
   at: (index: number) => Example;

@@ -3,7 +3,7 @@ import type { Weights } from "./weights.ts";
 /** A tensor as a checkpoint has it, row-major. */
 export interface StoredTensor {
   shape: number[];
-  /** Of float32, or the bits of bfloat16: the upper half of float32's. */
+  /** float32 numbers, or the bits of bfloat16: the upper half of float32's. */
   data: Float32Array<ArrayBuffer> | Uint16Array<ArrayBuffer>;
 }
 
@@ -28,7 +28,7 @@ export function isBfloat16({ data }: StoredTensor): boolean {
 
 const EXPONENT = 0x7f80;
 
-/** Whether all numbers are. Loops, because `every` takes ten times as long for millions of them. */
+/** Whether every number is finite. Loops, because `every` takes ten times as long for millions. */
 export function areFinite(data: Float32Array | Uint16Array): boolean {
   if (data instanceof Float32Array) {
     for (let i = 0; i < data.length; i++) if (!Number.isFinite(data[i])) return false;

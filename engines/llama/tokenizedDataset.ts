@@ -10,7 +10,7 @@ import { type Examples, createExamples } from "./examples.ts";
 export interface TokenizedDataset {
   /** A count of lines with something to learn. */
   rows: number;
-  /** Of these, lines that lost their end to `maxLength`; a count. */
+  /** Number of these lines that lost their end to `maxLength`. */
   cut: number;
   /** Lines that are not trained on, because no answer begins within `maxLength`; a count. */
   leftOut: number;

@@ -21,7 +21,7 @@ export interface PythonJob {
   resumeFrom?: string | undefined;
 }
 
-/** What an advice on rows that are left out depends on. */
+/** What the advice on left-out rows needs. */
 export interface KeptOut {
   rows: number;
   leftOut: number;
@@ -56,7 +56,7 @@ export type PythonMessage =
   | ({ type: "failed" } & Failure)
   | { type: "cancelled" };
 
-/** Of this version of the wire. */
+/** Protocol version. */
 const VERSION = 1;
 
 /** A line as a message; undefined for one that is none of the engine's. */

@@ -8,7 +8,7 @@ import { CONFIG_FILE } from "../hub/modelFiles.ts";
 /** The folders of a model. */
 export interface ModelFolders {
   base: string;
-  /** Of an adapter to it. */
+  /** Folder of an adapter to it. */
   adapter?: string;
 }
 

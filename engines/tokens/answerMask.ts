@@ -5,10 +5,11 @@ import type { Render } from "./chatTemplate.ts";
 /** A token, and the bytes of the text that it stands for. */
 export interface Piece {
   id: number;
-  /** Of all its bytes, a count; */
+  /** Number of its bytes. */
   bytes: number;
-  /** of these, white space at its ends, which its offsets leave out. */
+  /** Leading bytes of white space, which the token's offsets leave out. */
   before: number;
+  /** Trailing bytes of white space, as above. */
   after: number;
 }
 

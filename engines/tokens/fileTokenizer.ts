@@ -9,7 +9,7 @@ import type { Span, Tokenizer } from "./tokenizer.ts";
 
 /** The files of a model's tokenizer, as far as they are needed. */
 export interface TokenizerFiles {
-  /** Of `tokenizer.json`, for errors. */
+  /** Path of `tokenizer.json`, for errors. */
   path: string;
   tokenizer: Record<string, unknown>;
   config: Record<string, unknown>;

@@ -35,7 +35,7 @@ export function framesOf(records: readonly PlacedRecord[]): FramePart | undefine
 
 function frameOf({ record: { event, data = {}, time }, offset }: PlacedRecord): string {
   if (!streamed.has(event)) return "";
-  // The page reckons with the time, which the record has beside its data.
+  // The page needs the time, which the record has beside its data.
   return `id: ${offset}\n${frame(event, isRecord(data) ? { ...data, time } : data)}`;
 }
 

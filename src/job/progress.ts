@@ -6,13 +6,13 @@ import { type Moment, secondsLeft } from "../../protocol/pace.ts";
 
 /** How far a job is, as its events say; what they have not said yet is undefined. */
 export interface JobProgress {
-  /** Of the whole job, a count. */
+  /** Steps of the whole job. */
   steps?: number;
   startedAt?: number;
   /** The pace is measured from the first log on, because the first step also warms up. */
   first?: Moment;
   last?: Moment;
-  /** Of the last event, in ms since 1970. */
+  /** Time of the last event, in ms since 1970. */
   at?: number;
   tokensPerSecond?: number;
   learningRate?: number;

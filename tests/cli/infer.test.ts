@@ -132,7 +132,7 @@ describe("kit infer", () => {
     [["latest", "1", "--top-p", "0"], 2, "It must be a number above 0 and at most 1."],
     [["src/kit", "1"], 1, "There is no "],
     [["latest", "x".repeat(40)], 1, "The prompt has 44 tokens, which leaves no room"],
-  ])("is one sentence and an exit code for %j", (args, code, message) => {
+  ])("fails with one clear sentence and an exit code for %j", (args, code, message) => {
     const ended = kit(["infer", ...args]);
     expect(ended).toMatchObject({ code, stdout: "", stderr: expect.stringContaining(message) });
     expect(ended.stderr.split("\n")).toHaveLength(2);

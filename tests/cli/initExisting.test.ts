@@ -71,7 +71,7 @@ it.each([
   expect(stdout).toBe(`nothing to add to ${project}\nnext: npm install && npm run ui\n`);
 });
 
-it("tells in its README how to build where the script of that name is another's", async () => {
+it("says in its README how to build where the script of that name is another's", async () => {
   const manifest = JSON.stringify({ scripts: { build: "vite build", train: "kit start" } });
   const project = createProject({ "package.json": manifest });
   await initIn(project);

@@ -29,7 +29,7 @@ it.each(Object.entries(AGENTS))(
   },
 );
 
-it("speaks as npm where nothing tells", async () => {
+it("falls back to npm", async () => {
   expect(await nextSteps(createProject())).toBe("npm install && npm run ui");
 });
 

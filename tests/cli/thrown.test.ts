@@ -32,7 +32,7 @@ test.each([
     "The project's code threw 'later'. Throw an Error, which has a stack.",
   ],
 ])(
-  "what a project throws while it is loaded is told in one sentence: %s",
+  "an error that a project throws while it is loaded is one clear sentence: %s",
   async (code, sentence) => {
     const project = createProject({ "src/kit/index.ts": code });
     const { stderr } = await runKit(project, ["start"]);

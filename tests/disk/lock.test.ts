@@ -52,7 +52,7 @@ test("nothing is left of a lock that was taken over", async () => {
   expect(readdirSync(folder)).toEqual([]);
 });
 
-test("a torn lock, as a crash of the machine leaves it, is believed for a while only", async () => {
+test("a torn lock, as a crash of the machine leaves it, counts for a minute at most", async () => {
   mkdirSync(path);
   writeFileSync(join(path, "owner.json"), "");
   expect(await takeLock(path, 0)).toBeUndefined();
@@ -67,7 +67,7 @@ test("a file in the lock's place fails, and leaves nothing behind", async () => 
   expect(readdirSync(folder)).toEqual(["launch.lock"]);
 });
 
-test("a holder in another container is believed for a while only", async () => {
+test("a holder in another container counts for a minute at most", async () => {
   leaveLockOf({ ...describeOwner(), pidNamespace: "pid:[1]" });
   expect(await takeLock(path, 0)).toBeUndefined();
   const aMinuteAgo = Date.now() / 1000 - 60;

@@ -10,7 +10,7 @@ import { jsonl, scratchDirectory, scratchFile } from "./embedded/scratch.ts";
 
 const SHAPE = { layers: 1, heads: 2, width: 16, context: 48 };
 const ROWS = Array.from({ length: 8 }, (_, i) => ({ prompt: `${i}`, completion: `${i % 2}` }));
-/** Of one learned token to nine, so that a mean over rows or batches is another number. */
+/** Rows of one to nine learned tokens, so that a mean over rows or batches is another number. */
 const HELD_OUT = Array.from({ length: 7 }, (_, i) => ({
   prompt: `${i}`,
   completion: "1".repeat(i === 3 ? 8 : i % 2),
@@ -392,7 +392,7 @@ export function describeEngine(name: string, createEngine: () => Engine): void {
   });
 }
 
-/** Of the last step, in base64. */
+/** Weights of the last step, in base64. */
 function weightsOf({ directory, saved }: Run): string {
   const path = Object.keys(saved).at(-1) ?? "";
   return readFileSync(join(directory, path, "model.safetensors"), "base64");

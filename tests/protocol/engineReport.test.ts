@@ -46,7 +46,7 @@ test.each([
     "artifacts/..",
     "artifacts\\a",
   ].map((path) => ({ event: "checkpoint.saved", data: { ...SAVED, path } })),
-])("anything else is refused in one sentence: %j", (reported) => {
+])("anything else is refused with one clear sentence: %j", (reported) => {
   expect(() => asEngineEvent("mine", reported)).toThrow(
     /^The engine mine reported .*, which is not an event of a job\. Update Kit and the engine to compatible versions\.$/,
   );

@@ -71,7 +71,7 @@ describe("saveTotalLimit", () => {
     expect(end).toMatchObject({ event: "training.completed", data: { artifacts: [{}, {}] } });
   });
 
-  it("leaves a checkpoint until its callback has returned, with those that it is told of", async () => {
+  it("keeps the checkpoints that a callback is given until it has returned", async () => {
     const seen: unknown[] = [];
     const { folders } = await train(
       [1, 2, 3, 4].map(() => undefined),

@@ -59,7 +59,7 @@ function newestOf(jobId: string): number {
   return Math.max(...readdirSync(artifactsOf(jobId)).map((name) => Number(name.slice(5))));
 }
 
-describe("a resume that makes no sense is one sentence, and leaves no job behind", () => {
+describe("a resume that makes no sense fails with one clear sentence, and leaves no job behind", () => {
   it.each([
     [{ maxSteps: 4 }, /^Job .* is at step \d already, and the training now ends at step 4\. Raise/],
     [{ model: "kit/nano" }, /^model changed since job .*, so it cannot be resumed\. Undo the /],

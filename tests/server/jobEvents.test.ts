@@ -176,7 +176,7 @@ test("an id inside a record starts from the first event", async () => {
   for (const id of [first - 1, first + 1]) expect(await frames(String(id))).toHaveLength(6);
 });
 
-test("an id that is a record's end in other figures starts from the first event", async () => {
+test("an id that is a record's end in other digits starts from the first event", async () => {
   const { frames, job } = await startWith(FINISHED);
   const [, end = 0] = recordEnds(logOf(job));
   expect(await frames(String(end))).toHaveLength(4);

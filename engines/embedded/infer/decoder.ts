@@ -26,7 +26,7 @@ export interface Reading {
 export type Decoder = () => Reading;
 
 export interface DecoderWeights {
-  /** Names of the tensors that are, and stay so. */
+  /** Names of the tensors stored as bfloat16; they stay so. */
   bfloat16?: ReadonlySet<string>;
   /** Called once it is known that they fit. */
   read: ReadWeights;
@@ -130,7 +130,7 @@ function createStep(
     kernels.addBias(at.count, w.out, bias, y, w.out);
   }
 
-  /** Of the queries and keys, in place. */
+  /** Normalizes the queries and keys in place. */
   function normHeads({ q, k }: { q: number; k: number }) {
     const { heads, kvHeads, size, epsilon } = d;
     const norm = (w: number, count: number, x: number) =>

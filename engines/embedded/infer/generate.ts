@@ -12,11 +12,11 @@ export interface Generator {
   promptStyle: PromptStyle;
   tokenizer: Tokenizer;
   decoder: Decoder;
-  /** By each token: 1 for those of an answer and its end. */
+  /** For each token id: 1 if an answer may contain it or end with it. */
   said: Uint8Array;
 }
 
-/** A model that has learned little likes other tokens, too. */
+/** Masks ids that an undertrained model might pick. */
 export function saidTokens({ vocabulary, isSpoken, isEnd }: Tokenizer): Uint8Array {
   return Uint8Array.from({ length: vocabulary }, (_, id) => (isSpoken(id) || isEnd(id) ? 1 : 0));
 }

@@ -26,7 +26,7 @@ export interface Region {
 export interface Arena {
   /** Reserves an array; it is 0 at first. */
   bytes: (purpose: Purpose, count: number) => Address;
-  /** Of float32 or int32. */
+  /** Reserves an array of float32 or int32. */
   words: (purpose: Purpose, count: number) => Address;
   regions: Region[];
   /** Bytes so far. */
@@ -37,8 +37,8 @@ export interface Arena {
 type Sizes = Record<Purpose | "all", number>;
 
 /**
- * Plans a memory: `place` reserves the arrays of a model with so many layers. A shape may claim a
- * billion of them, so we first work out what all take from the first two.
+ * Plans a memory: `place` reserves the arrays of a model with `layers` layers. A shape may
+ * claim a billion of them, so we first work out what all take from the first two.
  * @param advice what to lower
  * @throws KitError `OUT_OF_MEMORY` with the sizes when it is more than WebAssembly has
  */

@@ -6,7 +6,7 @@ export interface Matrix {
   at: Address;
   out: number;
   in: number;
-  /** Of bfloat16, as the file has it. */
+  /** Whether its numbers are bfloat16, as in the file. */
   half?: boolean;
 }
 
@@ -19,7 +19,7 @@ export interface Rows {
 /** Rows that a claim is a multiple of: both tile heights. */
 const ROW_UNIT = 12;
 const MOST_ROWS = 96;
-/** Claims a thread, so that one that is held up delays the others little. */
+/** Claims per thread, so that one that is held up delays the others little. */
 const CLAIMS = 4;
 
 /** Rows to claim at a time. */

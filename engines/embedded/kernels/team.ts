@@ -43,7 +43,7 @@ export interface Thread {
   memory: WebAssembly.Memory;
   /** From 0, which leads. */
   seat: number;
-  /** Threads of the job in work. */
+  /** Threads of the current job. */
   count: () => number;
 }
 

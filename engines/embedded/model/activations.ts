@@ -49,7 +49,7 @@ export interface Recomputed {
 export interface HeadNormActivations {
   /** [n, (heads + kvHeads) · size] */
   x: Address;
-  /** What they were divided by, [n, heads] and [n, kvHeads]. */
+  /** Inverse norms of each head, [n, heads] and [n, kvHeads]. */
   inverse: { q: Address; k: Address };
 }
 
@@ -101,7 +101,7 @@ const MOST_LOGITS = 2 ** 24;
 interface ActivationSizes {
   rows: number;
   length: number;
-  /** Of each update of a block. */
+  /** The rank of each update of a block. */
   ranks: Record<MapName, number[]>;
   recomputed: Recomputed;
 }

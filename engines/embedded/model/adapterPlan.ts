@@ -17,7 +17,7 @@ export interface Update {
 
 /** Where an adapter's numbers lie; their gradients and moments lie in the same way elsewhere. */
 export interface AdapterPlan {
-  /** Of each block, by the map they belong to. */
+  /** Updates of each block, by the map they belong to. */
   blocks: Record<MapName, Update[]>[];
   groups: Group[];
   tensors: Places;

@@ -58,7 +58,7 @@ export type Places = Record<string, Place>;
 
 interface Place {
   at: Address;
-  /** Of bfloat16. */
+  /** Whether its numbers are bfloat16. */
   half?: boolean;
 }
 

@@ -17,7 +17,7 @@ import type { Tokenizer } from "../../tokens/tokenizer.ts";
 export interface StartingPoint {
   source: LocatedModel;
   shape: LlamaShape;
-  /** Names of the tensors that are. */
+  /** Names of the tensors stored as bfloat16. */
   bfloat16?: ReadonlySet<string>;
   read: ReadWeights;
   tokenizer: Tokenizer;

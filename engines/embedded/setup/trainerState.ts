@@ -11,11 +11,11 @@ export interface TrainerPlace {
   maxSteps: number;
   epoch: number;
   epochs: number;
-  /** Learned from so far, a count. */
+  /** Tokens learned from so far. */
   tokens: number;
-  /** Of the steps since the last log. */
+  /** Losses of the steps since the last log. */
   losses: number[];
-  /** Of the model on the hub, if it came from there. */
+  /** Commit of the model on the hub, if it came from there. */
   commit?: string | undefined;
 }
 

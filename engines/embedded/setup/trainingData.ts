@@ -10,11 +10,11 @@ import {
 /** The rows that a training learns from, and those it is evaluated on. */
 export interface TrainingData {
   dataset: TokenizedDataset;
-  /** Of all rows of `dataset`. */
+  /** Identifies all rows of `dataset`. */
   fingerprint: string;
-  /** Without those that are set aside. */
+  /** The rows to train on, without those set aside. */
   training: Rows;
-  /** Of an `evalDataset`, also how many rows are cut and left out. */
+  /** The rows to evaluate on; for an `evalDataset`, also how many are cut and left out. */
   evaluation?: Rows & Partial<Pick<TokenizedDataset, "cut" | "leftOut">> & { fingerprint: string };
 }
 

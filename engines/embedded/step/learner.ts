@@ -39,7 +39,7 @@ export interface HelperSeat {
 
 export interface LearnerOptions {
   module?: KernelModule;
-  /** Of a training that goes on. */
+  /** Moments to continue with, in a resumed training. */
   moments?: Moments | undefined;
   /** Called once with the data helpers need; they may join at any time. */
   invite?: (seat: HelperSeat) => void;

@@ -14,7 +14,7 @@ export interface TrainingSizes {
   shape: LlamaShape;
   /** Names of the tensors that are bfloat16: with LoRA, the frozen base stays as it is. */
   bfloat16?: ReadonlySet<string>;
-  /** Of a batch. */
+  /** Rows per batch. */
   rows: number;
   /** Tokens a row. */
   length: number;

@@ -20,7 +20,7 @@ interface LogPlace {
   step: number;
   learningRate: number;
   epoch: number;
-  /** Of a step that is evaluated. */
+  /** Set if the step was evaluated. */
   evalLoss: number | undefined;
 }
 

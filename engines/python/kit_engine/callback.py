@@ -31,7 +31,7 @@ class Kit(TrainerCallback, ExportableState):
         self.channel = channel
         self.cancelled = cancelled
         self.log = log
-        # Of the step that is under way; KitTrainer sets them.
+        # Figures of the current step; KitTrainer sets them.
         self.loss = 0.0
         self.grad_norm = math.nan
         self.tokens = 0
@@ -57,7 +57,7 @@ class Kit(TrainerCallback, ExportableState):
     def on_pre_optimizer_step(
         self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any
     ) -> None:
-        """Nothing is changed by what is not finite."""
+        """Stops before non-finite numbers reach the weights."""
         config = self.prepared.config
         step, peak = state.global_step + 1, config["learningRate"]
         assert_finite(step, "loss is", math.isfinite(self.loss), peak)

@@ -11,7 +11,7 @@ from .preparation import Preparation, prepare
 from .train import load_trained, trainable_count
 
 FLOAT32_BYTES = 4
-# Of a trained number: itself, its gradient and AdamW's two means.
+# Copies of a trained number: itself, its gradient and AdamW's two means.
 TRAINED_COPIES = 4
 # Numbers that a block keeps for each token until its gradient, as multiples of the hidden size.
 KEPT_BY_BLOCK = 34

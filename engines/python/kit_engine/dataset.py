@@ -37,7 +37,7 @@ class TrainingData:
     dataset: Dataset
     training: ExampleSet
     evaluation: ExampleSet | None
-    # Of the evaluation's rows, for `training.started`.
+    # Fields of `training.started` about the evaluation's rows.
     evaluated: dict[str, Any]
 
 

@@ -16,7 +16,7 @@ class Device:
         return torch.float32
 
     def frozen_dtype(self) -> torch.dtype:
-        """Of weights that are only read."""
+        """The type of weights that are only read."""
         return torch.bfloat16 if self.bf16 else torch.float32
 
 

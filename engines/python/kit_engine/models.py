@@ -26,7 +26,7 @@ class Source:
     """The folders of a model, which Kit has found."""
 
     base: str
-    # Of an adapter to it.
+    # Folder of an adapter to it.
     adapter: str | None = None
 
     def named(self) -> str:
@@ -46,7 +46,7 @@ def load_config(source: Source) -> Any:
 
 
 def reads_ahead(config: Any) -> bool:
-    """Of an encoder such as BERT, which AutoModelForCausalLM loads: it would see the answers."""
+    """An encoder such as BERT, which AutoModelForCausalLM loads, would see the answers."""
     is_decoder = getattr(config, "is_decoder", False) or config.is_encoder_decoder
     return type(config) in MODEL_FOR_MASKED_LM_MAPPING and not is_decoder
 
@@ -65,7 +65,7 @@ def load_tokenizer(source: Source) -> Any:
     return tokenizer
 
 
-# Of a tokenizer that is saved beside an adapter.
+# Ends of a tokenizer's file names, saved beside an adapter.
 FILES = (".json", ".model", "_config.json")
 
 
@@ -113,5 +113,5 @@ def context_of(config: Any) -> int:
     return MOST_CONTEXT
 
 
-# Of a model that names none.
+# Context of a model that names none.
 MOST_CONTEXT = 1_000_000

@@ -20,7 +20,7 @@ def hash_of(text: str) -> int:
 
 
 def uniforms(seed: int, stream: str, start: int, count: int) -> npt.NDArray[np.float64]:
-    """Of the sequence that a seed and a stream give (Mulberry32), `count` numbers in [0, 1)."""
+    """`count` numbers in [0, 1) of a seed and stream's sequence (Mulberry32), from `start` on."""
     first = np.uint64(hash_of(f"{seed}/{stream}"))
     step = np.arange(start + 1, start + count + 1, dtype=np.uint64) * np.uint64(0x6D2B79F5)
     state = (first + step).astype(np.uint32)

@@ -28,7 +28,7 @@ def is_logged(step: int, every: int, steps: int) -> bool:
 class StepLog:
     """Gathers steps until they are logged."""
 
-    # Of the steps since the previous log.
+    # Figures since the previous log.
     losses: list[float] = field(default_factory=list)
     grad_norm: float = math.nan
     tokens: int = 0

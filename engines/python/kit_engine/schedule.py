@@ -19,7 +19,7 @@ def rows_per_step(config: dict[str, Any]) -> int:
 
 
 def learning_rate(step: int, steps: int, config: dict[str, Any]) -> float:
-    """Of a step, counted from 1: a linear warm-up to the peak, then as lrSchedulerType says."""
+    """The rate of a step, from 1: a linear warm-up to the peak, then as lrSchedulerType says."""
     peak, kind = float(config["learningRate"]), config["lrSchedulerType"]
     warmup = config["warmupSteps"]
     if warmup < 1:

@@ -28,7 +28,7 @@ class KitTrainer(Trainer):
         self.directory = directory
         # The step of a checkpoint without the schedule's state.
         self.begins_at = begins_at
-        # Of the step that is under way: its last batch, and the losses of all;
+        # The current step's last batch, and the losses of all;
         # the batch proves the weights that are saved.
         self.batch: dict[str, torch.Tensor] = {}
         self.shares: list[torch.Tensor] = []
@@ -139,7 +139,7 @@ def remove(path: str) -> None:
 
 
 def arguments_of(prepared: Preparation, directory: str) -> TrainingArguments:
-    """When it logs, evaluates and saves, Kit's callback says."""
+    """Kit's callback decides when to log, evaluate and save."""
     config, device = prepared.config, prepared.device
     arguments = TrainingArguments(
         output_dir=os.path.join(directory, ARTIFACTS),

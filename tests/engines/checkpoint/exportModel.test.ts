@@ -123,7 +123,7 @@ test("an export has its name when all of it is there; one that is aborted leaves
   expect(readdirSync(join(to, ".."))).toEqual(["base", "exported", "step-1"]);
 });
 
-test("a folder with something in it is left alone, in one sentence", async () => {
+test("a folder with something in it is left alone, with one clear sentence", async () => {
   const { adapter, to } = savedAdapter(tinyWeights());
   mkdirSync(to);
   writeFileSync(join(to, "notes.txt"), "mine");
@@ -138,7 +138,7 @@ test("a folder with something in it is left alone, in one sentence", async () =>
   expect(readdirSync(to)).toEqual(["notes.txt"]);
 });
 
-test("a base that is gone, has changed or can't hold the result is one sentence, and nothing is left", async () => {
+test("a base that is gone, has changed or can't hold the result fails with one clear sentence, and nothing is left", async () => {
   const { base, adapter, to } = savedAdapter(tinyWeights());
   const refusal = async () => {
     const error = await exportModel(adapter, to).catch((thrown: unknown) => thrown);

@@ -84,11 +84,14 @@ test.each([
   [{ rms_norm_eps: -1 }, "needs a positive number as rms_norm_eps, not -1"],
   [{ rope_theta: "all" }, 'needs a positive number as rope_theta, not "all"'],
   [{ rope_scaling: { rope_type: "linear" } }, "as factor, not undefined"],
-])("a config.json with %j is one sentence before memory is taken", (changes, problem) => {
-  const path = savedModel();
-  edit(path, "config.json", changes);
-  expect(problemOf(path)).toContain(problem);
-});
+])(
+  "a config.json with %j fails with one clear sentence before memory is taken",
+  (changes, problem) => {
+    const path = savedModel();
+    edit(path, "config.json", changes);
+    expect(problemOf(path)).toContain(problem);
+  },
+);
 
 const KINDS =
   "Use one of LlamaForCausalLM, Qwen2ForCausalLM, Qwen3ForCausalLM, MistralForCausalLM.";
@@ -149,18 +152,21 @@ test("pickled weights alone are refused, and shards outside of the directory", (
   expect(problemOf(path)).toMatch(/There is no .*a\.safetensors\. Name the directory/);
 });
 
-test.each(["null", "7", "[]", '"text"'])("a config that is %s is one sentence", (text) => {
-  const model = savedModel();
-  const adapter = savedAdapter(model);
-  for (const [path, name] of [
-    [savedModel(), "config.json"],
-    [savedModel(), "tokenizer_config.json"],
-    [adapter, "adapter_config.json"],
-  ] as const) {
-    writeFileSync(join(path, name), text);
-    expect(problemOf(path)).toMatch(`${name} is not a JSON object`);
-  }
-});
+test.each(["null", "7", "[]", '"text"'])(
+  "a config that is %s fails with one clear sentence",
+  (text) => {
+    const model = savedModel();
+    const adapter = savedAdapter(model);
+    for (const [path, name] of [
+      [savedModel(), "config.json"],
+      [savedModel(), "tokenizer_config.json"],
+      [adapter, "adapter_config.json"],
+    ] as const) {
+      writeFileSync(join(path, name), text);
+      expect(problemOf(path)).toMatch(`${name} is not a JSON object`);
+    }
+  },
+);
 
 test.each(["config.json", "tokenizer_config.json", "model.safetensors"])(
   "a pipe, a folder or a huge file in the place of %s keeps nobody waiting",
@@ -206,7 +212,7 @@ test.each<[string, (entries: Entries) => void, string]>([
     (entries) => delete entries[Object.keys(entries).at(-1) ?? ""],
     "has a gap or an overlap at its end",
   ],
-])("a header that names %s is one sentence", (_, change, problem) => {
+])("a header that names %s fails with one clear sentence", (_, change, problem) => {
   const path = savedModel();
   editHeader(path, change);
   expect(problemOf(path)).toMatch(problem);
@@ -220,7 +226,7 @@ test.each([NaN, Infinity, -Infinity])("weights that are %s are refused by name",
   expect(problemOf(path)).toMatch("has non-finite numbers in model.norm.weight");
 });
 
-test("an adapter that names itself as its base, or one that names it, is one sentence", () => {
+test("an adapter that names itself as its base, or one that names it, fails with one clear sentence", () => {
   const one = savedAdapter(savedModel());
   const other = savedAdapter(one);
   expect(problemOf(other)).toMatch(`names the adapter ${one} as its base`);
@@ -238,7 +244,7 @@ test.each([
   [{ target_modules: [] }, "was not saved by Kit"],
   [{ target_modules: ["__proto__"] }, "was not saved by Kit"],
   [{ target_modules: [null] }, "was not saved by Kit"],
-])("an adapter_config.json with %j is one sentence", (changes, problem) => {
+])("an adapter_config.json with %j fails with one clear sentence", (changes, problem) => {
   const path = savedAdapter(savedModel());
   edit(path, "adapter_config.json", changes);
   expect(problemOf(path)).toMatch(problem);

@@ -64,7 +64,7 @@ function cacheOf(
   };
 }
 
-/** Of the model's weights, where large files lie. */
+/** Whether it asks for the model's weights, where large files are stored. */
 function isWeights({ to, path }: HubRequest): boolean {
   return to === "storage" && path.includes("model.safetensors");
 }
@@ -285,7 +285,7 @@ test.each([
   expect(existsSync(join(home, FOLDER, "refs"))).toBe(false);
 });
 
-test("a status that no hub explains is one sentence, too", async () => {
+test("a status that no hub explains fails with one clear sentence", async () => {
   const hub = await hubOf();
   const { fetch } = cacheOf(hub);
   const answers = {
@@ -328,7 +328,7 @@ test("waits no longer than HF_HUB_DOWNLOAD_TIMEOUT for a silent hub", async () =
   await expect(fetch()).rejects.toThrow(/it sent nothing for 0\.05 s\. Check the network/);
 });
 
-test("a hub that lies is found out, and leaves nothing", async () => {
+test("a hub that lies is detected, and leaves nothing", async () => {
   const hub = await hubOf();
   const lies = {
     "sent another model.safetensors than it lists": Buffer.alloc(WEIGHTS.length, "lies"),
@@ -368,7 +368,7 @@ test.each([
   await expect(cacheOf(hub).fetch()).rejects.toMatchObject({ code: "HUB_INVALID" });
 });
 
-test("a full disk is one sentence, before the download and within it", async () => {
+test("a full disk fails with one clear sentence, before the download and within it", async () => {
   const hub = await hubOf();
   const home = scratchDirectory();
   mountDisk(join(home, "hub"), 200);

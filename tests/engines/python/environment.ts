@@ -13,7 +13,7 @@ export const PYTHON = join(ROOT, ".python", "bin", "python");
 /** Written when it is complete. */
 export const hasPython = existsSync(join(ROOT, ".python", "kit-requirements.txt"));
 
-/** Of the engine's own Python files, as they are built. */
+/** Folder of the engine's own Python files, as built. */
 export const ENGINE_FOLDER = join(ROOT, "dist", "engines", "python");
 
 /** As it is built, beside its Python files. */

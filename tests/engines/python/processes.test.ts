@@ -108,7 +108,7 @@ describe("an interpreter is found", () => {
   });
 });
 
-describe("a process that ends is one sentence", () => {
+describe("a process that ends fails with one clear sentence", () => {
   it.each([
     ["kill -9 $$", /^The Python process was ended by SIGKILL\. Try again; if memory ran out/],
     ["exit 3", /^The Python process exited unexpectedly \(code 3\)\. See its output above\.$/],

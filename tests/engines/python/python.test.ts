@@ -357,7 +357,7 @@ describe.runIf(hasPython)("with Python", () => {
     expect(line?.baseline).toBeGreaterThan(0);
   });
 
-  it("says in a sentence what to lower when memory is spent", async () => {
+  it("says in one clear sentence what to lower when memory runs out", async () => {
     expect(await printed("failures.py")).toEqual({
       processor: ["OUT_OF_MEMORY", expect.stringMatching(/^The Python process ran out of memory/)],
       python: ["OUT_OF_MEMORY", expect.stringContaining("Use a smaller batchSize, maxLength")],
@@ -387,7 +387,7 @@ describe.runIf(hasPython)("with Python", () => {
   });
 });
 
-/** What a program of these tests prints as JSON. */
+/** The JSON that a program of these tests prints. */
 async function printed(name: string, ...more: string[]): Promise<unknown> {
   const words = [fileURLToPath(new URL(name, import.meta.url)), ENGINE_FOLDER, ...more];
   const child = spawn(warm.path, words, { stdio: ["ignore", "pipe", "inherit"] });

@@ -119,10 +119,13 @@ test.each([
     "The model's chat template refuses a conversation: no system.",
   ],
   ["{% if %}", /^The chat template of \S+model cannot be read: .+ Save or download it again\.$/],
-])("a template that cannot be trained with is one sentence: %s", async (template, said) => {
-  const model = publishedModel({ chat_template: template });
-  await expect(run(tinyConfig({ model }))).rejects.toThrow(said);
-});
+])(
+  "a template that cannot be trained with fails with one clear sentence: %s",
+  async (template, said) => {
+    const model = publishedModel({ chat_template: template });
+    await expect(run(tinyConfig({ model }))).rejects.toThrow(said);
+  },
+);
 
 test("a template lies in a file of its own, or among others by its name", () => {
   const named = publishedModel({
@@ -163,7 +166,7 @@ test.each([
   ["{}", /tokenizer\.json cannot be read: .+\. Save or download it again\.$/],
   ['{"model":{"type":"None"}}', /tokenizer\.json cannot be read: /],
   ["{", /tokenizer\.json is not valid JSON\. Save or download it again\.$/],
-])("a tokenizer.json that is %s is one sentence", (text, said) => {
+])("a tokenizer.json that is %s fails with one clear sentence", (text, said) => {
   const model = publishedModel();
   writeFileSync(join(model, "tokenizer.json"), text);
   expect(() => openTokenizer(model, SHAPE.vocabulary)).toThrow(said);

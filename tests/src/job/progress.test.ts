@@ -42,7 +42,7 @@ test("a job in its midst says how far it is, and how long it will take at its pa
   ]);
 });
 
-test("the last and the best evaluation are said, and a log without one keeps them", () => {
+test("the last and the best evaluation are shown, and a log without one keeps them", () => {
   const progress = after(
     STARTED,
     log(1, 1, { evalLoss: 2 }),

@@ -19,11 +19,11 @@ export const OWN_BYTES: i32 = 256 + 96 * 512 * 4 + 128 * 512 * 4;
 
 /** Which elements of a causal matrix are known to be 0, or need not be computed. */
 export const FULL: i32 = 0;
-/** Of C, those right of the diagonal are left out. */
+/** C's entries right of the diagonal are left out. */
 export const CAUSAL_C: i32 = 1;
-/** Of A [query, key], those right of the diagonal are 0. */
+/** Entries of A [query, key] right of the diagonal are 0. */
 export const CAUSAL_A: i32 = 2;
-/** Of A [key, query], those left of the diagonal are 0. */
+/** Entries of A [key, query] left of the diagonal are 0. */
 export const CAUSAL_AT: i32 = 3;
 
 /** The operands of the product in work; strides in elements. */

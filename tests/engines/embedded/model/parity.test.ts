@@ -9,14 +9,14 @@ import { difference } from "../kernels/team.ts";
 import { learnerOf, logitsOf } from "../learner.ts";
 import { scratchDirectory } from "../scratch.ts";
 
-/** What `reference/families.py` found. */
+/** The output of `reference/families.py`. */
 interface Family {
   /** `config.json` as transformers 5 wrote it. */
   config: { vocab_size: number };
   tensors: Record<string, number[]>;
-  /** Of the first row's tokens. */
+  /** Logits of the first row's tokens. */
   logits: number[][];
-  /** Of 20 steps with an adapter on some projections, or all. */
+  /** Losses of 20 steps with an adapter on some projections, or all. */
   losses: Record<"some" | "all", number[]>;
 }
 

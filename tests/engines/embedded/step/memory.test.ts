@@ -66,15 +66,21 @@ function overwritten(
   return guards.filter((words) => words.some((word) => word !== GUARD)).length;
 }
 
-test.each([undefined, LORA])("a step writes to no place outside of its arrays: %j", (lora) => {
-  expect(overwritten(TINY, ROWS, LENGTH, lora)).toBe(0);
-});
+test.each([undefined, LORA])(
+  "a step writes to no place outside of its arrays, with the adapter %j",
+  (lora) => {
+    expect(overwritten(TINY, ROWS, LENGTH, lora)).toBe(0);
+  },
+);
 
-test.each(Object.values(FAMILIES))("nor does one of another kind of model: %j", (shape) => {
-  for (const lora of [undefined, LORA]) expect(overwritten(shape, ROWS, LENGTH, lora)).toBe(0);
-});
+test.each(Object.values(FAMILIES))(
+  "a step of another model family writes to no place outside of its arrays: %j",
+  (shape) => {
+    for (const lora of [undefined, LORA]) expect(overwritten(shape, ROWS, LENGTH, lora)).toBe(0);
+  },
+);
 
-test("nor does one of twenty random shapes", () => {
+test("a step of each of twenty random shapes writes to no place outside of its arrays", () => {
   const random = createRandom(1, "shapes");
   const upTo = (most: number) => 1 + Math.floor(random.uniform() * most);
   for (let i = 0; i < 20; i++) {
@@ -88,7 +94,7 @@ test("nor does one of twenty random shapes", () => {
   }
 });
 
-test("arrays lie apart", () => {
+test("a guard lies between any two arrays", () => {
   const regions = planOf(TINY, ROWS, LENGTH).arena.regions;
   regions.slice(1).forEach(({ address }, i) => {
     const before = regions[i];
@@ -110,7 +116,7 @@ function tooLarge(parts: string, advice: string): RegExp {
 
 const ADVICE = "Lower batchSize, maxLength or the model's size, or use engine: python\\(\\)";
 
-test("a training that does not fit in 4 GiB is one sentence with the sizes and what to lower", () => {
+test("a training that does not fit in 4 GiB fails with the sizes and what to lower", () => {
   expect(() => planOf(LARGE, 16, 2048)).toThrow(
     tooLarge(
       "weights 0\\.32, gradients 0\\.32, moments 0\\.63, activations \\d+\\.\\d\\d, work 0\\.00",
@@ -120,7 +126,7 @@ test("a training that does not fit in 4 GiB is one sentence with the sizes and w
   expect(planOf(LARGE, 1, 256).arena.sizes().all).toBeLessThan(2 ** 32);
 });
 
-test("so is an adapter's", () => {
+test("an adapter's training that does not fit in 4 GiB fails with the sizes and what to lower", () => {
   expect(() => planOf(LARGE, 16, 2048, LORA)).toThrow(
     tooLarge(
       "weights 0\\.32, gradients 0\\.00, moments 0\\.00, activations \\d+\\.\\d\\d, work 0\\.00",
@@ -129,7 +135,7 @@ test("so is an adapter's", () => {
   );
 });
 
-test("so is a model to answer with, before its weights are read", () => {
+test("a model that is too large to answer with fails before its weights are read", () => {
   const read = vi.fn<() => Weights>();
   expect(() => createDecoder(compileKernels(), { ...LARGE, context: 1e6 }, { read })).toThrow(
     tooLarge(
@@ -140,7 +146,7 @@ test("so is a model to answer with, before its weights are read", () => {
   expect(read).not.toHaveBeenCalled();
 });
 
-test("so is a model of a billion layers, without listing them", () => {
+test("a model of a billion layers fails without listing them", () => {
   const endless = { ...TINY, layers: 1e9 };
   const before = process.memoryUsage().rss;
   expect(() => planOf(endless, 1, 8)).toThrow(tooLarge(".*", ADVICE));

@@ -47,7 +47,7 @@ test.each([
   expect(resultOf(more, config.lora !== undefined)).toEqual(whole);
 });
 
-test("another model or a damaged state is refused, a lost optimizer starts anew and is said", async () => {
+test("another model or a damaged state is refused, and a lost optimizer starts anew with a note", async () => {
   const config = tinyConfig({ maxSteps: 3, saveSteps: 3 });
   const { directory } = await run(config);
   const resumeFrom = join(directory, "artifacts/step-3");

@@ -45,7 +45,7 @@ test("losses and weights are the same to the bit on any number of threads", asyn
   for (const result of results.slice(1)) expect(result).toEqual(results[0]);
 });
 
-test("a helper thread that exits unexpectedly fails the training in one sentence", async () => {
+test("a helper thread that exits unexpectedly fails the training with one clear sentence", async () => {
   useThreads(3);
   const helpers: Worker[] = [];
   watchHelpers((helper) => helpers.push(helper));
@@ -61,7 +61,7 @@ test("a helper thread that exits unexpectedly fails the training in one sentence
   expect(helpers).toHaveLength(2);
 });
 
-test("a helper thread that cannot start fails the training in one sentence", async () => {
+test("a helper thread that cannot start fails the training with one clear sentence", async () => {
   useThreads(2);
   watchHelpers(() => {}, 'throw new Error("no thread left")');
   const config = tinyConfig({ maxSteps: 1_000_000, saveSteps: 1_000_000 });
@@ -72,7 +72,7 @@ test("a helper thread that cannot start fails the training in one sentence", asy
   });
 });
 
-test("a KIT_THREADS that is no count of threads is one sentence", async () => {
+test("an invalid KIT_THREADS fails with one clear sentence", async () => {
   useThreads("many");
   await expect(run(tinyConfig())).rejects.toMatchObject({
     code: "CONFIG_INVALID",

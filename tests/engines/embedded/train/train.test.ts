@@ -9,7 +9,7 @@ import { jsonl, scratchDirectory, scratchFile } from "../scratch.ts";
 
 const LORA = { r: 2, alpha: 4, targetModules: ["q_proj", "down_proj"] };
 
-test("a run tells its start, its steps and its checkpoints, in order", async () => {
+test("a training reports its start, its steps and its checkpoints, in order", async () => {
   const config = tinyConfig({ maxSteps: 7, loggingSteps: 3, saveSteps: 3 });
   const { events, artifacts, directory } = await run(config);
   const told = events.map(({ event, data }) => ("step" in data ? `${event} ${data.step}` : event));
@@ -65,7 +65,7 @@ test("a run tells its start, its steps and its checkpoints, in order", async () 
   });
 });
 
-test("a checkpoint is complete on disk before it is told", async () => {
+test("a checkpoint is complete on disk before it is reported", async () => {
   const directory = scratchDirectory();
   const seen: string[][] = [];
   const onEvent = ({ event, data }: { event: string; data: object }) => {
