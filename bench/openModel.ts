@@ -35,7 +35,8 @@ export interface OpenModelSizes extends OpenModel {
 /** As large as SmolLM2-135M. */
 export const OPEN_SHAPE: LlamaShape & Pick<Dimensions, "vocabulary"> = {
   ...{ layers: 30, heads: 9, kvHeads: 3, width: 576, hidden: 1536, vocabulary: 49_152 },
-  context: 2048,
+  // A row of 2,048 is of as many predictions.
+  context: 4096,
 };
 
 export const OPEN_LORA: LoraConfig = { r: 16, alpha: 32, targetModules: [...TARGETS.all] };
