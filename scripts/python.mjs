@@ -1,18 +1,21 @@
-// `npm run python`: a Python environment for the tests of the Python engine and the benchmark, from a pinned list.
+// `npm run python`: a Python environment for the tests of the Python engine and the benchmark, from
+// pinned lists. `node scripts/python.mjs ray`: one for the tests of the Ray engine.
 import { spawnSync } from "node:child_process";
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { ROOT } from "./files.mjs";
-import { ENVIRONMENT, LIST, STAMP, isComplete } from "./pythonEnvironment.mjs";
+import { ENVIRONMENTS, isComplete } from "./pythonEnvironment.mjs";
 
 const PROGRAMS = ["python3", "python3.13", "python3.12", "python3.11", "python3.10", "python"];
 const NEW_ENOUGH = "import sys; sys.exit(sys.version_info < (3, 10))";
 
-process.exitCode = isComplete() ? 0 : makeEnvironment();
+const asked = ENVIRONMENTS[process.argv[2] ?? "python"];
+
+process.exitCode = isComplete(asked) ? 0 : makeEnvironment(asked);
 
 /** Adds to the one that is there. Returns the exit code. */
-function makeEnvironment() {
-  const python = join(ENVIRONMENT, "bin", "python");
+function makeEnvironment({ folder, lists, stamp, wanted }) {
+  const python = join(folder, "bin", "python");
   if (!existsSync(python)) {
     const program = PROGRAMS.find((name) => spawnSync(name, ["-c", NEW_ENOUGH]).status === 0);
     if (!program) {
@@ -21,11 +24,12 @@ function makeEnvironment() {
       );
       return 1;
     }
-    const made = run(program, "-m", "venv", ENVIRONMENT);
+    const made = run(program, "-m", "venv", folder);
     if (made !== 0) return made;
   }
-  const installed = run(python, "-m", "pip", "install", "--quiet", "--requirement", LIST);
-  if (installed === 0) writeFileSync(STAMP, readFileSync(LIST, "utf8"));
+  const packages = lists.flatMap((list) => ["--requirement", list]);
+  const installed = run(python, "-m", "pip", "install", "--quiet", ...packages);
+  if (installed === 0) writeFileSync(stamp, wanted());
   return installed;
 }
 

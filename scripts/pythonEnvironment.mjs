@@ -2,16 +2,26 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { ROOT } from "./files.mjs";
 
-/** The folder that `npm run python` makes, which git ignores. */
-export const ENVIRONMENT = join(ROOT, ".python");
+const PACKAGES = join(ROOT, "bench", "python", "requirements.txt");
 
-/** Its packages. */
-export const LIST = join(ROOT, "bench", "python", "requirements.txt");
+/** The environments that git ignores, by what `npm run python` makes: its folder, and its packages. */
+export const ENVIRONMENTS = {
+  python: environment(".python", [PACKAGES]),
+  ray: environment(".ray", [PACKAGES, join(ROOT, "tests", "engines", "ray", "requirements.txt")]),
+};
 
-/** Holds the list that the environment was made from. */
-export const STAMP = join(ENVIRONMENT, "kit-requirements.txt");
+function environment(name, lists) {
+  const folder = join(ROOT, name);
+  return {
+    folder,
+    lists,
+    /** Holds the lists that it was made from. */
+    stamp: join(folder, "kit-requirements.txt"),
+    wanted: () => lists.map((list) => readFileSync(list, "utf8")).join(""),
+  };
+}
 
-/** Whether it was made from today's list. */
-export function isComplete() {
-  return existsSync(STAMP) && readFileSync(STAMP, "utf8") === readFileSync(LIST, "utf8");
+/** Whether one was made from today's lists. */
+export function isComplete({ stamp, wanted }) {
+  return existsSync(stamp) && readFileSync(stamp, "utf8") === wanted();
 }

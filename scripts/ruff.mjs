@@ -1,10 +1,10 @@
 // `npm run lint:python`: format and lint of the Python files, in the environment of `npm run python`.
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { ENVIRONMENT } from "./pythonEnvironment.mjs";
+import { ENVIRONMENTS } from "./pythonEnvironment.mjs";
 import { run } from "./setup.mjs";
 
-const ruff = join(ENVIRONMENT, "bin", "ruff");
+const ruff = join(ENVIRONMENTS.python.folder, "bin", "ruff");
 if (existsSync(ruff)) {
   const codes = [run(ruff, "check", "--quiet"), run(ruff, "format", "--check", "--quiet")];
   process.exitCode = Math.max(...codes);

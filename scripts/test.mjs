@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { findPrograms } from "./debian.mjs";
 import { faultTable } from "./faultTable.mjs";
-import { STAMP } from "./pythonEnvironment.mjs";
+import { ENVIRONMENTS } from "./pythonEnvironment.mjs";
 import { runAside, runVitest, setUp } from "./setup.mjs";
 
 /** On two idle cores. README.md says it, too. */
@@ -30,8 +30,11 @@ console.log(
 console.log("kit: each finished file and each finished check prints a line …");
 const [failures] = await Promise.all([runChecks(), runTests()]);
 for (const failure of failures) console.log(failure);
-if (!existsSync(STAMP)) {
+if (!existsSync(ENVIRONMENTS.python.stamp)) {
   console.log("kit: not tested: the Python engine, and its files by ruff. Run: npm run python");
+}
+if (!existsSync(ENVIRONMENTS.ray.stamp)) {
+  console.log("kit: not tested: the Ray engine. Run: npm run test:ray");
 }
 console.log(`${passed} passed, ${failed} failed`);
 process.exitCode = failed > 0 ? 1 : 0;

@@ -1,9 +1,12 @@
 import { createPythonEngine } from "../engines/python/index.ts";
+import { createRayEngine } from "../engines/ray/index.ts";
 import type { Engine } from "../protocol/engine.ts";
 import type { PythonOptions } from "../protocol/pythonOptions.ts";
-import { checkPythonOptions } from "./pythonOptions.ts";
+import type { RayOptions } from "../protocol/rayOptions.ts";
+import { checkPythonOptions, checkRayOptions } from "./engineOptions.ts";
 
 export type { PythonOptions } from "../protocol/pythonOptions.ts";
+export type { RayOptions } from "../protocol/rayOptions.ts";
 
 /**
  * The Python engine, for a CUDA GPU or Apple's: PyTorch, transformers' Trainer and PEFT, in processes
@@ -13,4 +16,14 @@ export type { PythonOptions } from "../protocol/pythonOptions.ts";
  */
 export function python(options: PythonOptions = {}): Engine {
   return createPythonEngine(checkPythonOptions(options));
+}
+
+/**
+ * The Ray engine: the Python engine's training on the workers of a Ray cluster. Asks the cluster
+ * nothing before something is checked or trained.
+ * @example createTrainer({ name: "mine", dataset, engine: ray({ address: "http://head:8265" }) })
+ * @throws KitError `OPTION_INVALID` naming the option and what was expected
+ */
+export function ray(options: RayOptions = {}): Engine {
+  return createRayEngine(checkRayOptions(options));
 }

@@ -31,8 +31,11 @@ interface Run {
   error: Error | undefined;
 }
 
-/** The tests that every engine passes: all that a trainer relies on. */
-export function describeEngine(name: string, createEngine: () => Engine): void {
+/**
+ * The tests that every engine passes: all that a trainer relies on.
+ * @param timeout of a test, in ms; the usual one by default
+ */
+export function describeEngine(name: string, createEngine: () => Engine, timeout?: number): void {
   /** Holds the dataset, and the one whole training that most tests need. */
   const home = mkdtempSync(join(tmpdir(), "kit-contract-"));
   const path = join(home, "train.jsonl");
@@ -86,14 +89,14 @@ export function describeEngine(name: string, createEngine: () => Engine): void {
   const logsOf = ({ events }: Run) =>
     events.filter((event) => event.event === "training.log").map(({ data }) => data);
 
-  describe(`the ${name} engine`, () => {
+  describe(`the ${name} engine`, timeout === undefined ? {} : { timeout }, () => {
     let trained: Run;
     const checkpoint = join(home, `artifacts/step-${STEPS}`);
 
     beforeAll(async () => {
       writeFileSync(path, jsonl(ROWS));
       trained = await run({}, { directory: home });
-    });
+    }, timeout);
     afterAll(() => rmSync(home, { recursive: true, force: true }));
 
     it("fills in every default, records its name, and keeps what is asked for", () => {

@@ -12,6 +12,7 @@ from .errors import Cancelled
 from .preparation import Preparation
 from .progress import StepLog, assert_finite, is_due, is_logged, log_event
 from .schedule import learning_rate
+from .workers import over_workers
 
 # A larger learning rate is infinite in float32, once AdamW's first step has divided it by 1 - 0.9.
 MOST_RATE = 3.4e37
@@ -58,6 +59,7 @@ class Kit(TrainerCallback, ExportableState):
         self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any
     ) -> None:
         """Stops before non-finite numbers reach the weights."""
+        self.loss, self.tokens = over_workers(self.loss, self.tokens, self.prepared.device.name)
         config = self.prepared.config
         step, peak = state.global_step + 1, config["learningRate"]
         assert_finite(step, "loss is", math.isfinite(self.loss), peak)

@@ -11,8 +11,10 @@ from typing import Any
 class Channel:
     """Writes messages, each a line of JSON with a number of its own, from any thread."""
 
-    def __init__(self, descriptor: int) -> None:
+    def __init__(self, descriptor: int, before: str = "") -> None:
         self.descriptor = descriptor
+        # Of each message, where others print to the same file.
+        self.before = before
         self.lock = threading.Lock()
         self.seq = 0
 
@@ -21,7 +23,8 @@ class Channel:
             self.seq += 1
             message = {"kit": 1, "seq": self.seq, "type": type, **finite(fields)}
             # ASCII alone, so that no character counts as the end of a line.
-            left = memoryview((json.dumps(message, ensure_ascii=True) + "\n").encode())
+            line = f"{self.before}{json.dumps(message, ensure_ascii=True)}\n"
+            left = memoryview(line.encode())
             while left:
                 left = left[os.write(self.descriptor, left) :]
 
@@ -31,14 +34,18 @@ class Channel:
     def note(self, text: str) -> None:
         self.send("note", text=text)
 
+    def saved(self, directory: str, data: dict[str, Any]) -> None:
+        """A checkpoint is whole in the job's directory, on the first worker."""
+        self.event("checkpoint.saved", data)
 
-def take_stdout() -> Channel:
+
+def take_stdout(before: str = "") -> Channel:
     """A private copy of stdout. What anyone prints from now on, C code too, goes to stderr."""
     sys.stdout.flush()
     private = os.dup(1)
     os.set_inheritable(private, False)
     os.dup2(2, 1)
-    return Channel(private)
+    return Channel(private, before)
 
 
 def finite(value: Any) -> Any:

@@ -33,8 +33,10 @@ class TokenMean:
         self.count = 0
 
     def __call__(self, batch: EvalPrediction, compute_result: bool) -> dict[str, float]:
-        self.sum += float(torch.as_tensor(batch.predictions).double().sum())
-        self.count += int((torch.as_tensor(batch.label_ids)[:, 1:] != IGNORED).sum())
+        learned = torch.as_tensor(batch.label_ids)[:, 1:] != IGNORED
+        # Other workers' rows may be longer: what pads to them counts for nothing.
+        self.sum += float(torch.as_tensor(batch.predictions)[learned].double().sum())
+        self.count += int(learned.sum())
         if not compute_result:
             return {}
         mean = self.sum / self.count

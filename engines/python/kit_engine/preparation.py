@@ -25,6 +25,8 @@ class Preparation:
     steps: int
     # `repo` and `commit` of a model of the hub.
     hub: dict[str, str] | None
+    # How an adapter names its base, if not by the folder that it is read from.
+    base_name: str | None
 
     def epochs_at(self, step: int) -> float:
         return step * rows_per_step(self.config) / len(self.data.training)
@@ -69,8 +71,8 @@ def prepare(job: dict[str, Any], channel: Channel) -> Preparation:
     set_padding(tokenizer)
     set_prompt_style(tokenizer, data)
     steps = step_count(config, len(data.training))
-    hub = job.get("hub")
-    return Preparation(config, device, source, model_config, tokenizer, data, limit, steps, hub)
+    named = job.get("hub"), job.get("baseName")
+    return Preparation(config, device, source, model_config, tokenizer, data, limit, steps, *named)
 
 
 # Rows of a pretrained model are longer only if asked for: its context may be 100 times as long.

@@ -65,12 +65,13 @@ def load_trained(prepared: Preparation, directory: str) -> Any:
         # The merged model is on no disk yet.
         save_base(model, prepared, directory)
     adapted = with_adapter(model, lora, prepared.config["seed"])
+    name, saved = prepared.base_name, adapted.peft_config["default"]
     if prepared.hub:
+        name, saved.revision = prepared.hub["repo"], prepared.hub["commit"]
+    if name is not None:
         # PEFT looks for the base under its name, and there is no folder of that name.
         warnings.filterwarnings("ignore", "Could not find a config file")
-        saved = adapted.peft_config["default"]
-        saved.base_model_name_or_path = prepared.hub["repo"]
-        saved.revision = prepared.hub["commit"]
+        saved.base_model_name_or_path = name
     return adapted
 
 
@@ -134,4 +135,4 @@ def take_over(
 
     write_directory(whole, fill)
     kind = "adapter" if prepared.config.get("lora") else "model"
-    channel.event("checkpoint.saved", {"step": step, "kind": kind, "path": path})
+    channel.saved(directory, {"step": step, "kind": kind, "path": path})

@@ -14,6 +14,7 @@ from .losses import TokenMean, step_share, token_losses
 from .preparation import Preparation
 from .progress import assert_finite
 from .schedule import learning_rate, rows_per_step
+from .workers import is_first, worker_count
 
 # Files that the libraries write besides: one with this machine's paths, one with generic words.
 UNWANTED = ("training_args.bin", "README.md")
@@ -100,10 +101,13 @@ class KitTrainer(Trainer):
         assert_finite(step, "weights are", is_finite, peak)
         self._prove(step, model)
         path = checkpoint_path(step)
-        write_directory(os.path.join(self.directory, path), self._fill)
+        # A sum over all workers.
+        self.store_flos()
+        if is_first():
+            write_directory(os.path.join(self.directory, path), self._fill)
         kind = "adapter" if self.prepared.config.get("lora") else "model"
         data = {"step": step, "kind": kind, "path": path}
-        self.kit.channel.event("checkpoint.saved", data)
+        self.kit.channel.saved(self.directory, data)
 
     def _prove(self, step: int, model: Any) -> None:
         """Computes a step and does not take it: finite weights may be too large to compute with."""
@@ -119,7 +123,6 @@ class KitTrainer(Trainer):
 
     def _fill(self, folder: str) -> None:
         """All that the Trainer saves, by its own means."""
-        self.store_flos()
         # The Trainer turns it off for training; the saved model keeps its own setting.
         self.model.config.use_cache = getattr(self.prepared.model_config, "use_cache", True)
         self.save_model(folder, _internal_call=True)
@@ -141,11 +144,13 @@ def remove(path: str) -> None:
 def arguments_of(prepared: Preparation, directory: str) -> TrainingArguments:
     """Kit's callback decides when to log, evaluate and save."""
     config, device = prepared.config, prepared.device
+    # batchSize is the whole training's.
+    rows = config["batchSize"] // worker_count()
     arguments = TrainingArguments(
         output_dir=os.path.join(directory, ARTIFACTS),
         max_steps=prepared.steps,
-        per_device_train_batch_size=config["batchSize"],
-        per_device_eval_batch_size=config["batchSize"],
+        per_device_train_batch_size=rows,
+        per_device_eval_batch_size=rows,
         gradient_accumulation_steps=config["gradientAccumulationSteps"],
         learning_rate=config["learningRate"],
         weight_decay=config["weightDecay"],
@@ -164,7 +169,7 @@ def arguments_of(prepared: Preparation, directory: str) -> TrainingArguments:
         label_names=["labels"],
         bf16=device.bf16,
         use_cpu=device.name == "cpu",
-        gradient_checkpointing=bool(config["engine"]["gradientCheckpointing"]),
+        gradient_checkpointing=bool(config["engine"].get("gradientCheckpointing")),
         gradient_checkpointing_kwargs={"use_reentrant": False},
         dataloader_pin_memory=device.name == "cuda",
         disable_tqdm=True,

@@ -1,15 +1,16 @@
 """Stands for the interpreter: hands its program, input and output to warmServer.py.
 
-warm.py <socket> -B -u <program> <word> …
+warm.py <socket> -B -u <program> <word> …, or with -m <module> in place of the program
 """
 
+import itertools
 import os
 import signal
 import socket
 import sys
 
 path, *words = sys.argv[1:]
-program = [word for word in words if not word.startswith("-")]
+program = list(itertools.dropwhile(lambda word: word[0] == "-" and word != "-m", words))
 env = [f"{name}={value}" for name, value in os.environ.items()]
 env.append(f"KIT_WARM_FOLDER={os.getcwd()}")
 with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as server:

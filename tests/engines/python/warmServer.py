@@ -1,9 +1,12 @@
 """Imports what the engine imports, once, and runs each program that warm.py brings in a fork of it.
 
 Imports take most of the time of a small training. Ends when its stdin does.
+
+warmServer.py <socket> <module> …, which are imported, too
 """
 
 import contextlib
+import importlib
 import os
 import runpy
 import signal
@@ -20,16 +23,22 @@ MOST_BYTES = 1 << 20
 
 
 def run(words: list[str], descriptors: list[int]) -> None:
-    """As Python itself does with a program's path. Does not return."""
-    count, program = int(words[0]), words[1 + int(words[0])]
+    """As Python itself does with a program's path, or a module. Does not return."""
+    count = int(words[0])
     os.environ.clear()
     os.environ.update(one.split("=", 1) for one in words[1 : 1 + count])
     os.chdir(os.environ["KIT_WARM_FOLDER"])
     for to, descriptor in enumerate(descriptors):
         os.dup2(descriptor, to)
+    sys.path[1:1] = [one for one in os.environ.get("PYTHONPATH", "").split(":") if one]
     sys.argv = words[1 + count :]
-    sys.path[0] = os.path.dirname(program)
-    runpy.run_path(program, run_name="__main__")
+    if sys.argv[0] == "-m":
+        sys.argv.pop(0)
+        sys.path[0] = os.getcwd()
+        runpy.run_module(sys.argv[0], run_name="__main__", alter_sys=True)
+    else:
+        sys.path[0] = os.path.dirname(sys.argv[0])
+        runpy.run_path(sys.argv[0], run_name="__main__")
     os._exit(0)
 
 
@@ -59,6 +68,8 @@ def serve(connection: socket.socket) -> None:
 
 def main() -> None:
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    for name in sys.argv[2:]:
+        importlib.import_module(name)
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     listener.bind(sys.argv[1])
     listener.listen()

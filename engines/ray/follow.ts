@@ -1,0 +1,102 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { KitError, isKitError } from "../../protocol/error.ts";
+import { type RayMessage, parseLine } from "./messages.ts";
+import type { Remote, RemoteStatus } from "./remote.ts";
+
+/** Between two looks, in ms. */
+const PAUSE_MS = 500;
+/** How long a remote may be out of reach, in ms. */
+const LOST_MS = 120_000;
+
+/**
+ * The messages of a job, each once and in order, however often the connection breaks: the log is read
+ * from its start again, and what was seen is dropped.
+ * @throws KitError `WORKER_FAILED` if the job ends without a last message; `CLUSTER_UNREACHABLE` after
+ * two minutes without an answer
+ */
+export async function* follow(
+  remote: Remote,
+  id: string,
+  signal: AbortSignal,
+): AsyncGenerator<RayMessage> {
+  const reach = createReach(remote);
+  let seen = 0;
+  for (;;) {
+    signal.throwIfAborted();
+    const state = await reach.status(id);
+    const isEnded = state?.phase === "ended";
+    if (state && state.phase !== "waiting") {
+      try {
+        for await (const line of linesOf(remote.log(id, isEnded, signal))) {
+          const message = parseLine(line);
+          if (!message || message.seq <= seen) continue;
+          seen = message.seq;
+          if (message.type !== "beat") yield message;
+          if (isLast(message)) return;
+        }
+      } catch (error) {
+        signal.throwIfAborted();
+        if (isKitError(error) && error.code !== "CLUSTER_UNREACHABLE") throw error;
+        // The connection broke.
+        continue;
+      }
+    }
+    if (isEnded) throw endedSilently(remote, id, state);
+    await delay(PAUSE_MS, undefined, { signal });
+  }
+}
+
+/** Asks for a status, and forgives silence for a while. */
+function createReach(remote: Remote) {
+  let heard = Date.now();
+  return {
+    /** Undefined when nothing answered. */
+    async status(id: string): Promise<RemoteStatus | undefined> {
+      try {
+        const found = await remote.status(id);
+        heard = Date.now();
+        return found;
+      } catch (cause) {
+        if (!isKitError(cause) || cause.code !== "CLUSTER_UNREACHABLE") throw cause;
+        if (Date.now() - heard < LOST_MS) return undefined;
+        throw lostContact(remote, id, cause);
+      }
+    },
+  };
+}
+
+async function* linesOf(bytes: AsyncIterable<Buffer>): AsyncGenerator<string> {
+  let parts: Buffer[] = [];
+  for await (const chunk of bytes) {
+    let start = 0;
+    for (let end = chunk.indexOf("\n"); end >= 0; end = chunk.indexOf("\n", start)) {
+      yield Buffer.concat([...parts, chunk.subarray(start, end)]).toString();
+      parts = [];
+      start = end + 1;
+    }
+    parts.push(chunk.subarray(start));
+  }
+}
+
+function isLast({ type }: RayMessage): boolean {
+  return type === "done" || type === "failed";
+}
+
+function endedSilently({ name }: Remote, id: string, { message = "" }: RemoteStatus): KitError {
+  return new KitError(
+    "WORKER_FAILED",
+    `The job ${id} on ${name} ended unexpectedly: ${firstLine(message)}. See its log there: ray job logs ${id}.`,
+  );
+}
+
+function firstLine(text: string): string {
+  return (text.trim().split("\n")[0] ?? "").replace(/\.$/, "");
+}
+
+function lostContact({ name }: Remote, id: string, cause: unknown): KitError {
+  return new KitError(
+    "CLUSTER_UNREACHABLE",
+    `Lost contact with ${name}. The job ${id} may go on there; look at its dashboard, and for its checkpoints in its storage.`,
+    { cause },
+  );
+}

@@ -1,0 +1,113 @@
+import { type IncomingMessage, type RequestOptions, request as requestHttp } from "node:http";
+import { request as requestHttps } from "node:https";
+import { buffer } from "node:stream/consumers";
+import { KitError, messageOf } from "../../protocol/error.ts";
+
+/** How long an answer, or the next part of one, may take, in ms. */
+const PATIENCE_MS = 30_000;
+
+/** One that arrived, whatever its status. */
+export interface Answer {
+  status: number;
+  body: Buffer;
+}
+
+export interface Call {
+  method: "GET" | "PUT" | "POST";
+  /** Begins with a slash. */
+  path: string;
+  body?: Buffer | object;
+  signal?: AbortSignal | undefined;
+  /** Default: 30 seconds. */
+  silenceMs?: number;
+}
+
+export type Http = ReturnType<typeof createHttp>;
+
+/**
+ * Requests to a dashboard, by `node:http`: Ray refuses those with the headers of a browser's `fetch`.
+ * @throws KitError `CLUSTER_UNREACHABLE`, `CLUSTER_REFUSED`
+ */
+export function createHttp(address: string, token: string | undefined) {
+  const request = address.startsWith("https:") ? requestHttps : requestHttp;
+
+  /** Resolves with the head of the answer. */
+  function open({ method, path, body, signal, silenceMs = PATIENCE_MS }: Call) {
+    const bytes = body === undefined || Buffer.isBuffer(body) ? body : toJson(body);
+    const headers = {
+      "user-agent": "kit",
+      ...(token !== undefined && { authorization: `Bearer ${token}` }),
+      ...(bytes && { "content-length": bytes.length, "content-type": typeOf(body) }),
+    };
+    const options: RequestOptions = { method, headers, ...(signal && { signal }) };
+    return new Promise<IncomingMessage>((resolve, reject) => {
+      const sent = request(`${address}${path}`, options, resolve);
+      sent.setTimeout(silenceMs, () => sent.destroy(new Error("no answer")));
+      sent.once("error", reject);
+      sent.end(bytes);
+    }).then(assertAllowed, (cause: unknown) => {
+      signal?.throwIfAborted();
+      throw unreachable(address, cause);
+    });
+  }
+
+  function assertAllowed(answer: IncomingMessage): IncomingMessage {
+    const { statusCode } = answer;
+    if (statusCode !== 401 && statusCode !== 403) return answer;
+    answer.destroy();
+    const isMissing = token === undefined;
+    throw isMissing ? tokenMissing(address) : tokenRefused(address);
+  }
+
+  async function call(asked: Call): Promise<Answer> {
+    const answer = await open(asked);
+    try {
+      return { status: answer.statusCode ?? 0, body: await buffer(answer) };
+    } catch (cause) {
+      asked.signal?.throwIfAborted();
+      throw unreachable(address, cause);
+    }
+  }
+
+  return { open, call };
+}
+
+function toJson(body: object): Buffer {
+  return Buffer.from(JSON.stringify(body));
+}
+
+function typeOf(body: Call["body"]): string {
+  return Buffer.isBuffer(body) ? "application/octet-stream" : "application/json";
+}
+
+/** An answer's JSON; undefined for something else. */
+export function jsonOf({ body }: Answer): unknown {
+  try {
+    return JSON.parse(body.toString()) as unknown;
+  } catch {
+    // Not JSON.
+    return undefined;
+  }
+}
+
+function unreachable(address: string, cause: unknown): KitError {
+  return new KitError(
+    "CLUSTER_UNREACHABLE",
+    `Nothing answers at ${address} (${messageOf(cause)}). Check that the address is the Ray dashboard's, and that this machine reaches it.`,
+    { cause },
+  );
+}
+
+function tokenMissing(address: string): KitError {
+  return new KitError(
+    "CLUSTER_REFUSED",
+    `The Ray cluster at ${address} asks for a token. Set RAY_AUTH_TOKEN, or ray({ token }).`,
+  );
+}
+
+function tokenRefused(address: string): KitError {
+  return new KitError(
+    "CLUSTER_REFUSED",
+    `The Ray cluster at ${address} refuses the token. Set RAY_AUTH_TOKEN, or ray({ token }), to the cluster's.`,
+  );
+}

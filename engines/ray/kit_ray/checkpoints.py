@@ -1,0 +1,29 @@
+"""Checkpoints between the storage and a node."""
+
+import contextlib
+import hashlib
+import os
+from typing import Any
+
+import ray.train
+
+BLOCK_BYTES = 1 << 20
+
+
+def start_of(stack: contextlib.ExitStack) -> str | None:
+    """The folder to go on from after a failure, for as long as the stack is open."""
+    checkpoint = ray.train.get_checkpoint()
+    return stack.enter_context(checkpoint.as_directory()) if checkpoint else None
+
+
+def fingerprints(folder: str) -> dict[str, Any]:
+    """Each file's size in bytes and its SHA-256."""
+    return {name: fingerprint(os.path.join(folder, name)) for name in sorted(os.listdir(folder))}
+
+
+def fingerprint(path: str) -> dict[str, Any]:
+    digest = hashlib.sha256()
+    with open(path, "rb") as file:
+        while block := file.read(BLOCK_BYTES):
+            digest.update(block)
+    return {"size": os.path.getsize(path), "sha256": digest.hexdigest()}

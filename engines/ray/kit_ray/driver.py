@@ -1,0 +1,96 @@
+"""What Kit submits: starts the workers, and prints what they report as numbered lines."""
+
+import os
+import platform
+import threading
+import traceback
+from importlib import metadata
+
+from kit_engine.channel import Channel, take_stdout
+from kit_engine.environment import assert_fit, installed
+from kit_engine.errors import failure_of
+
+from .job import Job, read_job
+from .reports import Reports
+
+# Lets Kit tell a driver that is busy from a connection that is dead.
+BEAT_SECONDS = 5.0
+NAMESPACE = "kit"
+
+
+def run() -> None:
+    """Does not return: threads of libraries must not keep the process."""
+    # What others print has no line's end, at times.
+    channel = take_stdout("\n")
+    threading.Thread(target=beat, args=[channel], daemon=True).start()
+    job = read_job()
+    code = 0
+    try:
+        say_hello(channel)
+        work(job, channel)
+    except BaseException as error:  # noqa: BLE001
+        traceback.print_exc()
+        failed, message = failure_of(cause_of(error))
+        channel.send("failed", code=failed, message=job.renamed(message))
+        code = 1
+    os._exit(code)
+
+
+def beat(channel: Channel) -> None:
+    silence = threading.Event()
+    while not silence.wait(BEAT_SECONDS):
+        channel.send("beat")
+
+
+def say_hello(channel: Channel) -> None:
+    found, missing = installed()
+    channel.send(
+        "hello",
+        python=platform.python_version(),
+        executable=platform.node(),
+        packages={"Ray": metadata.version("ray"), **found},
+        missing=missing,
+    )
+    assert_fit(found, missing)
+
+
+def work(job: Job, channel: Channel) -> None:
+    import ray
+
+    ray.init(address="auto", namespace=NAMESPACE, log_to_driver=False)
+    note_waiting(job, channel, ray.cluster_resources())
+    if job.mode == "check":
+        from .check import check
+
+        return channel.send("done", check=check(job, channel))
+    from .fit import fit
+
+    reports = Reports(job, channel)
+    fit(job, reports)
+    # Its last message ends this process.
+    reports.thread.join()
+
+
+def note_waiting(job: Job, channel: Channel, has: dict[str, float]) -> None:
+    """Ray says nothing while it waits for nodes."""
+    wanted = {kind: share * job.workers for kind, share in job.resources().items()}
+    lacking = [kind for kind, count in wanted.items() if count > has.get(kind, 0)]
+    if not lacking:
+        return
+    asked = " and ".join(f"{wanted[kind]:g} {kind}s" for kind in lacking)
+    there = " and ".join(f"{has.get(kind, 0):g}" for kind in lacking)
+    channel.note(
+        f"warning: {job.workers} workers need {asked}, but the cluster has {there}: the training "
+        "waits until it has more. Cancel, and ask for less, if nobody adds nodes."
+    )
+
+
+def cause_of(error: BaseException) -> BaseException:
+    """A worker's own error, out of those that Ray wraps it in."""
+    failures = getattr(error, "worker_failures", None)
+    inner = next(iter(failures.values())) if failures else getattr(error, "cause", None)
+    return cause_of(inner) if isinstance(inner, BaseException) else error
+
+
+if __name__ == "__main__":
+    run()

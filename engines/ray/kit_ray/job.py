@@ -1,0 +1,62 @@
+"""What travels with the package: the job of kit_engine, and how it is spread over the cluster."""
+
+import json
+import os
+from dataclasses import dataclass
+from typing import Any
+
+# Of the package, on whichever node this runs.
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+
+
+@dataclass
+class Job:
+    id: str
+    # `train` or `check`.
+    mode: str
+    # kit_engine's, with paths in the package, or absolute ones that every node sees.
+    job: dict[str, Any]
+    workers: int
+    cpus: float
+    gpus: float
+    max_failures: int
+    # Paths in the package, as the reader knows them.
+    names: dict[str, str]
+    # None is Ray's own folder for results.
+    storage: str | None = None
+
+    def resources(self) -> dict[str, float]:
+        """Of one worker."""
+        return {"CPU": self.cpus, **({"GPU": self.gpus} if self.gpus else {})}
+
+    def results(self) -> str:
+        """The folder of the run: a path, or a URL."""
+        base = self.storage or os.path.expanduser("~/ray_results")
+        return f"{base.rstrip('/')}/{self.id}"
+
+    def here(self, directory: str) -> dict[str, Any]:
+        """The job with paths of this node."""
+        job = self.job
+        return {
+            **job,
+            "directory": directory,
+            "files": [at(path) for path in job["files"]],
+            "evalFiles": job.get("evalFiles") and [at(path) for path in job["evalFiles"]],
+            "model": {kind: at(path) for kind, path in job["model"].items()},
+            "resumeFrom": job.get("resumeFrom") and at(job["resumeFrom"]),
+        }
+
+    def renamed(self, message: str) -> str:
+        for path, name in sorted(self.names.items(), reverse=True):
+            message = message.replace(at(path), name)
+        return message
+
+
+def at(path: str) -> str:
+    """An absolute path stays as it is."""
+    return os.path.join(ROOT, path)
+
+
+def read_job() -> Job:
+    with open(at("job.json"), encoding="utf-8") as file:
+        return Job(**json.load(file))

@@ -1,0 +1,79 @@
+"""What workers report, on its way to the driver's lines."""
+
+import asyncio
+import os
+import threading
+from typing import Any
+
+import ray
+from kit_engine.channel import Channel
+from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
+
+from .job import Job
+
+Message = dict[str, Any]
+
+
+class Hub:
+    """An actor. Whatever worker dies, what it has reported is here."""
+
+    def __init__(self) -> None:
+        self.messages: list[Message] = []
+        self.arrived = asyncio.Event()
+        self.attempts = 0
+
+    async def begin(self) -> int:
+        """The number of a group of workers, from 1; a next one follows a failure."""
+        self.attempts += 1
+        return self.attempts
+
+    async def push(self, message: Message) -> None:
+        self.messages.append(message)
+        self.arrived.set()
+
+    async def take(self) -> list[Message]:
+        """Waits until there are any."""
+        await self.arrived.wait()
+        self.arrived.clear()
+        taken, self.messages = self.messages, []
+        return taken
+
+
+class Reports:
+    """Prints each step once, however often a failure makes workers train it again."""
+
+    def __init__(self, job: Job, channel: Channel) -> None:
+        self.job = job
+        self.channel = channel
+        self.is_started = False
+        self.last = {"training.log": 0, "checkpoint.saved": 0}
+        # On the driver's node: if that is lost, so is the job.
+        here = NodeAffinitySchedulingStrategy(ray.get_runtime_context().get_node_id(), soft=False)
+        self.hub = ray.remote(Hub).options(num_cpus=0, scheduling_strategy=here).remote()
+        self.thread = threading.Thread(target=self._print, daemon=True)
+        self.thread.start()
+
+    def _print(self) -> None:
+        while True:
+            for message in ray.get(self.hub.take.remote()):
+                self._take(message)
+
+    def _take(self, message: Message) -> None:
+        kind = message["type"]
+        if kind == "event":
+            event = message["event"]
+            name, step = event["event"], event["data"]["step"]
+            if step <= self.last[name]:
+                return
+            self.last[name] = step
+        elif kind == "started":
+            if self.is_started:
+                return
+            self.is_started = True
+        for text in ("text", "message"):
+            if text in message:
+                message[text] = self.job.renamed(message[text])
+        self.channel.send(**message)
+        if kind in ("done", "failed"):
+            # Ends every worker with it. Ray Train would take seconds.
+            os._exit(kind == "failed")

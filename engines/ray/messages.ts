@@ -1,0 +1,37 @@
+import type { EngineEvent } from "../../protocol/event.ts";
+import { type PythonJob, type PythonMessage, parseMessage } from "../python/messages.ts";
+
+/** What the driver reads from the package: `Job` of kit_ray/job.py. */
+export interface RayJob {
+  id: string;
+  mode: "train" | "check";
+  job: PythonJob & { baseName?: string };
+  workers: number;
+  cpus: number;
+  gpus: number;
+  storage: string | undefined;
+  max_failures: number;
+  /** This machine's names of paths in the package. */
+  names: Record<string, string>;
+}
+
+/** A checkpoint in the cluster's storage. */
+export interface Stored {
+  /** A path or a URL. */
+  path: string;
+  /** Of each file, its size in bytes and its SHA-256. */
+  files: Record<string, { size: number; sha256: string }>;
+}
+
+/** A line of the driver, with its number, counted from 1. */
+export type RayMessage = { seq: number } & (
+  | Exclude<PythonMessage, { type: "event" }>
+  | { type: "event"; event: EngineEvent; stored?: Stored }
+  | { type: "beat" }
+  | { type: "ready"; folder: string; node: string }
+);
+
+/** A line as a message; undefined for what others print. */
+export function parseLine(line: string): RayMessage | undefined {
+  return line.startsWith("{") ? (parseMessage(line) as RayMessage | undefined) : undefined;
+}

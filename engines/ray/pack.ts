@@ -1,0 +1,115 @@
+import { readFileSync, readdirSync, statSync } from "node:fs";
+import { basename, join, sep } from "node:path";
+import { fileURLToPath } from "node:url";
+import { KitError } from "../../protocol/error.ts";
+import type { PythonJob } from "../python/messages.ts";
+import type { Cluster } from "./cluster.ts";
+import type { RayJob } from "./messages.ts";
+import type { PackedFile } from "./remote.ts";
+
+/** Ray's limit for a package, in bytes. */
+const MOST_BYTES = 100 * 2 ** 20;
+const MEBIBYTE = 2 ** 20;
+
+/** The engines' Python files, by their folders in the package. */
+const CODE = { kit_engine: "../python/kit_engine/", kit_ray: "kit_ray/" };
+
+interface Asked {
+  id: string;
+  mode: RayJob["mode"];
+  job: PythonJob;
+  cluster: Cluster;
+}
+
+/**
+ * All that a job needs in the cluster. What lies under the cluster's `storage` stays there, since every
+ * node sees it.
+ * @throws KitError `CLUSTER_UNFIT` for more than Ray takes
+ */
+export function pack({ id, mode, job, cluster }: Asked): PackedFile[] {
+  const { storage, workers, cpusPerWorker: cpus, gpusPerWorker: gpus, maxFailures } = cluster;
+  const data = createLuggage(storage);
+  const sent: RayJob["job"] = {
+    ...job,
+    files: job.files.map((file, i) => data.file(file, `data/${i}`)),
+    evalFiles: job.evalFiles?.map((file, i) => data.file(file, `eval/${i}`)),
+    model: {
+      base: data.folder(job.model.base, "model"),
+      ...(job.model.adapter !== undefined && {
+        adapter: data.folder(job.model.adapter, "adapter"),
+      }),
+    },
+    resumeFrom: job.resumeFrom && data.folder(job.resumeFrom, "resume"),
+    // As this machine finds it.
+    ...(job.config.lora && { baseName: job.model.base }),
+  };
+  const rayJob: RayJob = {
+    ...{ id, mode, job: sent, workers, cpus, gpus, storage, max_failures: maxFailures },
+    names: data.names,
+  };
+  return [
+    ...codeFiles(),
+    { path: "job.json", bytes: Buffer.from(JSON.stringify(rayJob)) },
+    ...data.files(),
+  ];
+}
+
+/** The programs alone. */
+export function codeFiles(): PackedFile[] {
+  return Object.entries(CODE).flatMap(([folder, from]) =>
+    namesIn(fileURLToPath(new URL(from, import.meta.url)), ".py").map(([name, path]) => ({
+      path: `${folder}/${name}`,
+      bytes: readFileSync(path),
+    })),
+  );
+}
+
+/** Gathers files by their places in the package. */
+function createLuggage(storage: string | undefined) {
+  const names: Record<string, string> = {};
+  const paths: [place: string, path: string][] = [];
+  const isShared = (path: string) => storage !== undefined && path.startsWith(withEnd(storage));
+
+  function file(path: string, place: string): string {
+    if (isShared(path)) return path;
+    names[place] = path;
+    paths.push([place, path]);
+    return place;
+  }
+
+  function folder(path: string, place: string): string {
+    if (isShared(path)) return path;
+    names[place] = path;
+    for (const [name, inner] of namesIn(path)) paths.push([`${place}/${name}`, inner]);
+    return place;
+  }
+
+  function files(): PackedFile[] {
+    const sized = paths.map(([, path]) => ({ path, size: statSync(path).size }));
+    const bytes = sized.reduce((sum, { size }) => sum + size, 0);
+    if (bytes > MOST_BYTES) throw tooLarge(bytes, sized);
+    return paths.map(([path, from]) => ({ path, bytes: readFileSync(from) }));
+  }
+
+  return { names, file, folder, files };
+}
+
+/** Plain files of a folder, and what links to them. */
+function namesIn(folder: string, end = ""): [name: string, path: string][] {
+  return readdirSync(folder)
+    .map((name): [string, string] => [name, join(folder, name)])
+    .filter(([name, path]) => name.endsWith(end) && statSync(path).isFile())
+    .sort();
+}
+
+function withEnd(folder: string): string {
+  return folder.endsWith(sep) ? folder : folder + sep;
+}
+
+function tooLarge(bytes: number, files: { path: string; size: number }[]): KitError {
+  const [largest] = files.toSorted((a, b) => b.size - a.size);
+  return new KitError(
+    "CLUSTER_UNFIT",
+    `A job takes at most 100 MiB to a Ray cluster, but this one has ${Math.ceil(bytes / MEBIBYTE)}, most of it in ${basename(largest?.path ?? "")}. Move it into ray's storage, a path that this machine and every node see, and name it there.`,
+  );
+}

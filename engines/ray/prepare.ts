@@ -1,0 +1,27 @@
+import { KitError } from "../../protocol/error.ts";
+import type { AskedConfig, TrainConfig } from "../../protocol/trainConfig.ts";
+import { prepare as preparePython } from "../python/prepare.ts";
+import type { Cluster } from "./cluster.ts";
+
+/**
+ * As the Python engine, and how the training is spread. Asks the cluster nothing.
+ * @throws KitError as the Python engine; `CONFIG_INVALID` for a batch that the workers cannot share
+ */
+export function prepare(asked: AskedConfig, cluster: Cluster): TrainConfig {
+  const { workers, cpusPerWorker, gpusPerWorker, storage } = cluster;
+  const config = preparePython(asked, {});
+  if (config.batchSize % workers !== 0) {
+    throw new KitError(
+      "CONFIG_INVALID",
+      `"batchSize" must be a multiple of ray's ${workers} workers, which share each batch, but is ${config.batchSize}.`,
+    );
+  }
+  const settings = {
+    name: "ray",
+    address: cluster.address(),
+    workers,
+    cpusPerWorker,
+    gpusPerWorker,
+  };
+  return { ...config, engine: storage === undefined ? settings : { ...settings, storage } };
+}

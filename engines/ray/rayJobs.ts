@@ -1,0 +1,142 @@
+import { createHash } from "node:crypto";
+import { setTimeout as delay } from "node:timers/promises";
+import { KitError } from "../../protocol/error.ts";
+import { isRecord } from "../../protocol/isRecord.ts";
+import { assertReady } from "./assertReady.ts";
+import type { Cluster } from "./cluster.ts";
+import { type Answer, type Http, createHttp, jsonOf } from "./http.ts";
+import type { Remote, RemoteStatus, Submission } from "./remote.ts";
+import { zip } from "./zip.ts";
+
+/** A log without a byte for so long is read anew; the driver's beat comes every 5 seconds. */
+const SILENCE_MS = 20_000;
+const POLL_MS = 250;
+/** Of a submit without an answer, or to a cluster that is not ready yet. */
+const MOST_TRIES = 5;
+const NOT_FOUND = 404;
+
+/** What every process of a job has in its environment. */
+const VARIABLES = {
+  RAY_TRAIN_V2_ENABLED: "1",
+  // The package is the workers' folder, as the driver's.
+  RAY_CHDIR_TO_TRIAL_DIR: "0",
+  HF_HUB_OFFLINE: "1",
+  TOKENIZERS_PARALLELISM: "false",
+  PYTHONUNBUFFERED: "1",
+};
+
+/** Ray's Jobs API, of the dashboard of a cluster. */
+export function createRayJobs(cluster: Cluster): Remote {
+  const address = cluster.address();
+  const http = createHttp(address, cluster.token());
+
+  async function submit({ id, files, command }: Submission): Promise<void> {
+    const uri = await upload(http, zip(files));
+    const body = {
+      submission_id: id,
+      entrypoint: command,
+      runtime_env: {
+        ...{ working_dir: uri, env_vars: VARIABLES },
+        ...(cluster.pip.length > 0 && { pip: cluster.pip }),
+      },
+      metadata: { kit: id },
+    };
+    for (let tries = MOST_TRIES; ; tries--) {
+      const answer = await http.call({ method: "POST", path: "/api/jobs/", body }).catch(isLost);
+      // A lost answer, or the refusal of a second job with this id: the first is the one.
+      if (answer?.status === 200 || (await find(id))) return;
+      const isBusy = !answer || answer.body.includes("try again");
+      if (!isBusy || tries === 1) throw notSubmitted(address, answer);
+    }
+  }
+
+  async function find(id: string): Promise<Record<string, unknown> | undefined> {
+    const answer = await http.call({ method: "GET", path: `/api/jobs/${id}` });
+    const found = jsonOf(answer);
+    return answer.status === 200 && isRecord(found) ? found : undefined;
+  }
+
+  async function status(id: string): Promise<RemoteStatus> {
+    const found = await find(id);
+    if (!found) return { phase: "ended", message: `the cluster knows no job ${id}` };
+    const { status, message } = found;
+    if (status === "PENDING") return { phase: "waiting" };
+    if (status === "RUNNING") return { phase: "running" };
+    return { phase: "ended", message: String(message ?? status) };
+  }
+
+  async function* log(id: string, isEnded: boolean, signal: AbortSignal) {
+    const node = (await find(id))?.["driver_node_id"];
+    if (typeof node !== "string") return;
+    const how = isEnded ? "file" : "stream";
+    const asked = `node_id=${node}&submission_id=${id}&lines=-1&interval=${POLL_MS / 1000}`;
+    yield* bytesOf(`/api/v0/logs/${how}?${asked}`, signal);
+  }
+
+  async function* bytesOf(path: string, signal: AbortSignal): AsyncGenerator<Buffer> {
+    const answer = await http.open({ method: "GET", path, signal, silenceMs: SILENCE_MS });
+    if (answer.statusCode === 200) yield* answer as AsyncIterable<Buffer>;
+    else answer.destroy();
+  }
+
+  async function stop(id: string): Promise<void> {
+    const { status } = await http.call({ method: "POST", path: `/api/jobs/${id}/stop`, body: {} });
+    if (status === NOT_FOUND) return;
+    while ((await find(id)) && !(await hasEnded(id))) await delay(POLL_MS);
+  }
+
+  async function hasEnded(id: string): Promise<boolean> {
+    return (await statusOf(id)) === "ended";
+  }
+  const statusOf = async (id: string) => (await status(id)).phase;
+
+  return {
+    name: `the Ray cluster at ${address}`,
+    assertReady: () => assertReady(http, cluster),
+    ...{ submit, status, log, stop },
+    read: ({ node, path }, signal) =>
+      bytesOf(
+        `/api/v0/logs/file?node_id=${node}&filename=${encodeURIComponent(path)}&lines=-1`,
+        signal,
+      ),
+  };
+}
+
+function isLost(error: unknown): undefined {
+  if (error instanceof KitError && error.code === "CLUSTER_UNREACHABLE") return undefined;
+  throw error;
+}
+
+/** @returns its URI, by its content, so that the same package is sent once */
+async function upload(http: Http, archive: Buffer): Promise<string> {
+  const digest = createHash("sha256").update(archive).digest("hex");
+  const name = `_ray_pkg_${digest}.zip`;
+  const path = `/api/packages/gcs/${name}`;
+  const { status } = await http.call({ method: "GET", path });
+  if (status !== 200) {
+    const sent = await http.call({ method: "PUT", path, body: archive });
+    if (sent.status !== 200) throw notSent(sent);
+  }
+  return `gcs://${name}`;
+}
+
+function notSent(answer: Answer): KitError {
+  return new KitError(
+    "CLUSTER_UNFIT",
+    `The Ray cluster does not take the package: ${lastLine(answer)}. See the log of its dashboard.`,
+  );
+}
+
+function notSubmitted(address: string, answer: Answer | undefined): KitError {
+  const why = answer ? lastLine(answer) : "no answer";
+  return new KitError(
+    "CLUSTER_UNFIT",
+    `The Ray cluster at ${address} does not take the job: ${why}. See the log of its dashboard.`,
+  );
+}
+
+/** Of a Python traceback, the error. */
+function lastLine({ status, body }: Answer): string {
+  const line = body.toString().trim().split("\n").at(-1)?.trim();
+  return line === undefined || line === "" ? `status ${status}` : line.replace(/\.$/, "");
+}

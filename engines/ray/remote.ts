@@ -1,0 +1,46 @@
+/** A place that runs a program and keeps what it prints. Everything above it is the same for each. */
+export interface Remote {
+  /** As errors name it. */
+  readonly name: string;
+  /**
+   * Asks whether jobs can run there, before anything is read or sent.
+   * @throws KitError `CLUSTER_UNREACHABLE`, `CLUSTER_REFUSED`, `CLUSTER_UNFIT`
+   */
+  assertReady: () => Promise<void>;
+  /** Starts a job, or finds the one with its id that an earlier call has started. */
+  submit: (submission: Submission) => Promise<void>;
+  status: (id: string) => Promise<RemoteStatus>;
+  /**
+   * What the job prints, from its first byte, as long as the connection lasts.
+   * @param isEnded whether it prints no more; else new output is waited for
+   */
+  log: (id: string, isEnded: boolean, signal: AbortSignal) => AsyncIterable<Buffer>;
+  /** Resolves once the job runs no more; does nothing for one that doesn't. */
+  stop: (id: string) => Promise<void>;
+  /** A file that a job has laid out for this machine. */
+  read: (file: RemoteFile, signal: AbortSignal) => AsyncIterable<Buffer>;
+}
+
+export interface Submission {
+  id: string;
+  /** What the job finds in its working directory. */
+  files: readonly PackedFile[];
+  command: string;
+}
+
+export interface PackedFile {
+  /** With forward slashes. */
+  path: string;
+  bytes: Buffer;
+}
+
+export interface RemoteStatus {
+  phase: "waiting" | "running" | "ended";
+  /** Why it ended, if the remote knows. */
+  message?: string;
+}
+
+export interface RemoteFile {
+  node: string;
+  path: string;
+}

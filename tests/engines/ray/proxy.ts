@@ -1,0 +1,43 @@
+import { once } from "node:events";
+import { type AddressInfo, type Socket, connect, createServer } from "node:net";
+
+/** A network before a server, which fails when it is told to. */
+export async function startProxy(target: string) {
+  const { hostname, port } = new URL(target);
+  const pairs = new Set<Socket[]>();
+  let lost: string | undefined;
+  const server = createServer((client) => {
+    const upstream = connect(Number(port), hostname);
+    const pair = [client, upstream];
+    pairs.add(pair);
+    const end = () => {
+      for (const socket of pair) socket.destroy();
+      pairs.delete(pair);
+    };
+    for (const socket of pair) socket.on("error", end).on("close", end);
+    client.on("data", (sent) => {
+      upstream.write(sent);
+      if (lost === undefined || !sent.toString("latin1").startsWith(lost)) return;
+      lost = undefined;
+      upstream.removeAllListeners("data").once("data", end);
+    });
+    upstream.on("data", (sent) => client.write(sent));
+  }).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  return {
+    address: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    /** Closes every connection instead of the next answer to a request that begins so. */
+    loseAnswer: (request: string) => void (lost = request),
+    cut() {
+      for (const sockets of pairs) for (const socket of sockets) socket.destroy();
+    },
+    /** Open connections stay open, and nothing comes through. */
+    mute() {
+      for (const [, upstream] of pairs) upstream?.removeAllListeners("data").resume();
+    },
+    close() {
+      this.cut();
+      server.close();
+    },
+  };
+}
