@@ -28,7 +28,7 @@ export async function check(
     const files = pack({ id, mode: "check", job, cluster });
     await remote.submit({ id, files, command: COMMAND });
     for await (const message of follow(remote, id, signal)) {
-      throwIfFailed(message as never);
+      if (message.type === "failed") throwIfFailed(message);
       if (message.type === "note") onNote?.(message.text);
       if (message.type !== "done" || !message.check) continue;
       const { kept, started, ...found } = message.check;

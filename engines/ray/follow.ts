@@ -7,6 +7,8 @@ import type { Remote, RemoteStatus } from "./remote.ts";
 const PAUSE_MS = 500;
 /** How long a remote may be out of reach, in ms. */
 const LOST_MS = 120_000;
+/** Of the connection to the log of a job that has ended, without a new line. */
+const MOST_BREAKS = 20;
 
 /**
  * The messages of a job, each once and in order, however often the connection breaks: the log is read
@@ -21,27 +23,31 @@ export async function* follow(
 ): AsyncGenerator<RayMessage> {
   const reach = createReach(remote);
   let seen = 0;
+  let breaks = 0;
   for (;;) {
     signal.throwIfAborted();
     const state = await reach.status(id);
     const isEnded = state?.phase === "ended";
+    let isRead = false;
     if (state && state.phase !== "waiting") {
       try {
         for await (const line of linesOf(remote.log(id, isEnded, signal))) {
           const message = parseLine(line);
           if (!message || message.seq <= seen) continue;
           seen = message.seq;
+          breaks = 0;
           if (message.type !== "beat") yield message;
           if (isLast(message)) return;
         }
+        isRead = true;
       } catch (error) {
         signal.throwIfAborted();
         if (isKitError(error) && error.code !== "CLUSTER_UNREACHABLE") throw error;
         // The connection broke.
-        continue;
+        breaks++;
       }
     }
-    if (isEnded) throw endedSilently(remote, id, state);
+    if (isEnded && (isRead || breaks > MOST_BREAKS)) throw endedSilently(remote, id, state);
     await delay(PAUSE_MS, undefined, { signal });
   }
 }

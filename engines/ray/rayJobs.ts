@@ -68,15 +68,18 @@ export function createRayJobs(cluster: Cluster): Remote {
   async function* log(id: string, isEnded: boolean, signal: AbortSignal) {
     const node = (await find(id))?.["driver_node_id"];
     if (typeof node !== "string") return;
-    const how = isEnded ? "file" : "stream";
-    const asked = `node_id=${node}&submission_id=${id}&lines=-1&interval=${POLL_MS / 1000}`;
-    yield* bytesOf(`/api/v0/logs/${how}?${asked}`, signal);
+    const asked = `node_id=${node}&submission_id=${id}&lines=-1`;
+    const path = isEnded ? `file?${asked}` : `stream?${asked}&interval=${POLL_MS / 1000}`;
+    yield* bytesOf(`/api/v0/logs/${path}`, signal);
   }
 
   async function* bytesOf(path: string, signal: AbortSignal): AsyncGenerator<Buffer> {
     const answer = await http.open({ method: "GET", path, signal, silenceMs: SILENCE_MS });
-    if (answer.statusCode === 200) yield* answer as AsyncIterable<Buffer>;
-    else answer.destroy();
+    if (answer.statusCode !== 200) {
+      answer.destroy();
+      throw new Error(`status ${answer.statusCode}`);
+    }
+    yield* answer as AsyncIterable<Buffer>;
   }
 
   async function stop(id: string): Promise<void> {

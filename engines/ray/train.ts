@@ -54,7 +54,10 @@ async function run(remote: Remote, { id, files, job, options }: Run): Promise<vo
     }
     signal.throwIfAborted();
   } catch (error) {
-    if (!isKitError(error) || error.code !== "CLUSTER_UNREACHABLE") await remote.stop(id);
+    if (!isKitError(error) || error.code !== "CLUSTER_UNREACHABLE") {
+      const noteLeft = () => options.onNote?.(`warning: could not stop ${id} on ${remote.name}`);
+      await remote.stop(id).catch(noteLeft);
+    }
     signal.throwIfAborted();
     throw error;
   }

@@ -35,7 +35,7 @@ class TokenMean:
     def __call__(self, batch: EvalPrediction, compute_result: bool) -> dict[str, float]:
         learned = torch.as_tensor(batch.label_ids)[:, 1:] != IGNORED
         # Other workers' rows may be longer: what pads to them counts for nothing.
-        self.sum += float(torch.as_tensor(batch.predictions)[learned].double().sum())
+        self.sum += float(torch.as_tensor(batch.predictions)[:, :-1][learned].double().sum())
         self.count += int(learned.sum())
         if not compute_result:
             return {}

@@ -88,8 +88,9 @@ def note_waiting(job: Job, channel: Channel, has: dict[str, float]) -> None:
 def cause_of(error: BaseException) -> BaseException:
     """A worker's own error, out of those that Ray wraps it in."""
     failures = getattr(error, "worker_failures", None)
-    inner = next(iter(failures.values())) if failures else getattr(error, "cause", None)
-    return cause_of(inner) if isinstance(inner, BaseException) else error
+    inner = [*(failures or {}).values()]
+    inner += [getattr(error, name, None) for name in ("controller_failure", "cause")]
+    return next((cause_of(one) for one in inner if isinstance(one, BaseException)), error)
 
 
 if __name__ == "__main__":
