@@ -36,6 +36,7 @@ it("the package holds the files that it needs to run, and nothing else", () => {
     /^dist\/[\w/-]+\.(js|d\.ts)$/.test(path) ||
     /^dist\/engines\/embedded\/kernels\/(plain|relaxed)\.wasm$/.test(path) ||
     /^dist\/engines\/python\/(run|kit_engine\/\w+)\.py$/.test(path) ||
+    /^dist\/engines\/ray\/kit_ray\/\w+\.py$/.test(path) ||
     path === "dist/engines/python/requirements.txt" ||
     /^dist\/page\/(index\.html|assets\/[\w.-]+)$/.test(path) ||
     /^templates\/(quickstart|finetune)\//.test(path) ||
@@ -55,6 +56,7 @@ it("the package holds the files that it needs to run, and nothing else", () => {
       "dist/engines/embedded/kernels/relaxed.wasm",
       "dist/engines/python/run.py",
       "dist/engines/python/kit_engine/main.py",
+      "dist/engines/ray/kit_ray/driver.py",
       "dist/page/index.html",
       "templates/quickstart/gitignore",
       "templates/quickstart/src/kit/index.ts",
