@@ -33,18 +33,27 @@ const TYPES_FIRST = {
   named: { enabled: true, types: "types-first" },
 };
 
-/** The rooms of engines/ that every engine may use; each other folder there is an engine. */
-const SHARED_ROOMS = ["checkpoint", "dataset", "hub", "llama", "tokens"];
+/**
+ * The rooms of engines/ that every engine may use, each of which may import those before it; each
+ * other folder there is an engine.
+ */
+const SHARED_ROOMS = ["hub", "dataset", "tokens", "examples", "llama", "checkpoint"];
 
 /** The rooms of the embedded engine that lead to a training; each may import those before it. */
 const TO_TRAINING = ["kernels", "model", "step", "setup", "train"];
 
-const ROOMS = [
-  ...TO_TRAINING.slice(1).map((room, at) => ({
-    target: TO_TRAINING.slice(0, at + 1).map((before) => `./engines/embedded/${before}`),
-    from: `./engines/embedded/${room}`,
+/** Of rooms in a line, none may import one that comes after it. */
+function oneWay(folder, rooms) {
+  return rooms.slice(1).map((room, at) => ({
+    target: rooms.slice(0, at + 1).map((before) => `${folder}/${before}`),
+    from: `${folder}/${room}`,
     message: `The rooms before ${room}/ may not import it.`,
-  })),
+  }));
+}
+
+const ROOMS = [
+  ...oneWay("./engines", SHARED_ROOMS),
+  ...oneWay("./engines/embedded", TO_TRAINING),
   {
     target: ["./engines/*.ts", ...SHARED_ROOMS.map((room) => `./engines/${room}/**`)],
     from: `./engines/!(${SHARED_ROOMS.join("|")})/**`,

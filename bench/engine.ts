@@ -5,11 +5,11 @@ import type { Simd } from "../engines/embedded/kernels/simd.ts";
 import type { Batch } from "../engines/embedded/step/batch.ts";
 import type * as learner from "../engines/embedded/step/learner.ts";
 import type * as plan from "../engines/embedded/step/trainingPlan.ts";
-import { resolveModel } from "../engines/llama/presets.ts";
-import { createRandom } from "../engines/llama/random.ts";
+import { resolveModel } from "../engines/llama/modelSource.ts";
 import type { ReadWeights } from "../engines/llama/storedWeights.ts";
-import { BYTES } from "../engines/llama/tokenizer.ts";
 import { type Weights, randomWeights } from "../engines/llama/weights.ts";
+import { createRandom } from "../engines/random.ts";
+import { BYTES } from "../engines/tokens/byteTokens.ts";
 import type { ModelShape } from "../protocol/trainConfig.ts";
 import { ROOT } from "./places.ts";
 

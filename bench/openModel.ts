@@ -5,9 +5,9 @@ import { writeDirectory } from "../engines/checkpoint/directory.ts";
 import type { Simd } from "../engines/embedded/kernels/simd.ts";
 import { TARGETS, randomAdapter } from "../engines/llama/adapter.ts";
 import type { Dimensions, LlamaShape } from "../engines/llama/dimensions.ts";
-import { createRandom } from "../engines/llama/random.ts";
 import type { StoredWeights } from "../engines/llama/storedWeights.ts";
 import { weightShapes } from "../engines/llama/weights.ts";
+import { createRandom } from "../engines/random.ts";
 import type { LoraConfig } from "../protocol/trainConfig.ts";
 import { ROOT } from "./places.ts";
 

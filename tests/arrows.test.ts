@@ -133,13 +133,21 @@ describe("an engine is a folder beside the rooms that engines share", () => {
     for (const path of [
       "./prepare.ts",
       "../defaults.ts",
-      "../llama/chat.ts",
+      "../tokens/byteChat.ts",
       "../dataset/row.ts",
     ]) {
       for (const [kind, code] of KINDS) {
         expect(await complaints("engines/embedded", code(path)), kind).toEqual([]);
       }
     }
+  });
+
+  it("the rooms that engines share import one way", async () => {
+    const import_ = (path: string) => `import { x } from "${path}"; x();`;
+    const after = await complaints("engines/dataset", import_("../tokens/tokenizer.ts"));
+    expect(after).toEqual([expect.stringContaining("The rooms before tokens/ may not import it")]);
+    const before = await complaints("engines/tokens", import_("../dataset/row.ts"));
+    expect(before).toEqual([]);
   });
 
   it("the embedded engine's rooms lead to a training, one way", async () => {

@@ -1,5 +1,5 @@
 import { type Dimensions, type LlamaShape, type Rope, dimensionsOf } from "../llama/dimensions.ts";
-import { SPECIALS } from "../llama/tokenizer.ts";
+import { SPECIALS } from "../tokens/byteTokens.ts";
 
 /**
  * `config.json` of a model that Kit made, as `transformers` reads it.

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { isRecord } from "../../protocol/isRecord.ts";
-import { VOCABULARY } from "../llama/tokenizer.ts";
 import { BYTE_TOKENIZER } from "../tokens/byteTokenizer.ts";
+import { VOCABULARY } from "../tokens/byteTokens.ts";
 import { type Render, createRender } from "../tokens/chatTemplate.ts";
 import { createFileTokenizer } from "../tokens/fileTokenizer.ts";
 import type { PromptStyle, Tokenizer } from "../tokens/tokenizer.ts";

@@ -1,6 +1,6 @@
 import type { ModelShape } from "../../protocol/trainConfig.ts";
-import { CHAT_TEMPLATE } from "../llama/chat.ts";
-import { BYTES, SPECIALS, specialText } from "../llama/tokenizer.ts";
+import { CHAT_TEMPLATE } from "../tokens/byteChat.ts";
+import { BYTES, SPECIALS, specialText } from "../tokens/byteTokens.ts";
 import type { PromptStyle } from "../tokens/tokenizer.ts";
 
 /** `tokenizer.json` of Hugging Face's tokenizers: byte-level BPE without a merge, and the specials. */

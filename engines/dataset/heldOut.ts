@@ -1,5 +1,5 @@
 import { KitError } from "../../protocol/error.ts";
-import { createRandom } from "../llama/random.ts";
+import { createRandom } from "../random.ts";
 
 /**
  * The rows that are set aside to evaluate on: a share of all that the seed decides, at least one row

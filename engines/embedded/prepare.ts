@@ -2,7 +2,7 @@ import type { AskedConfig, TrainConfig } from "../../protocol/trainConfig.ts";
 import { rowLimit } from "../dataset/rowLimit.ts";
 import { withDefaults } from "../defaults.ts";
 import { TARGETS, assertTargets } from "../llama/adapter.ts";
-import { resolveModel } from "../llama/presets.ts";
+import { resolveModel } from "../llama/modelSource.ts";
 import { availableSimd } from "./kernels/simd.ts";
 
 /**

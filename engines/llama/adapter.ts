@@ -1,7 +1,7 @@
 import { KitError } from "../../protocol/error.ts";
 import type { LoraConfig } from "../../protocol/trainConfig.ts";
+import { createRandom } from "../random.ts";
 import { type LlamaShape, dimensionsOf, projectionSizes } from "./dimensions.ts";
-import { createRandom } from "./random.ts";
 import { type StoredWeights, widened } from "./storedWeights.ts";
 import { type Projection, type Weights, PROJECTIONS, projectionName } from "./weights.ts";
 

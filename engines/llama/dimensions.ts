@@ -1,6 +1,6 @@
 import type { ModelShape } from "../../protocol/trainConfig.ts";
+import { VOCABULARY } from "../tokens/byteTokens.ts";
 import { NORM_EPSILON, ropeTheta } from "./constants.ts";
-import { VOCABULARY } from "./tokenizer.ts";
 import type { Projection } from "./weights.ts";
 
 /** How fast each pair of a head's dimensions turns from one position to the next. */

@@ -1,5 +1,5 @@
+import { createRandom } from "../random.ts";
 import { type LlamaShape, dimensionsOf, projectionSizes } from "./dimensions.ts";
-import { createRandom } from "./random.ts";
 
 /** A dense tensor on the JavaScript side, row-major. */
 export interface Tensor {

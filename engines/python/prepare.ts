@@ -3,7 +3,7 @@ import { type AskedConfig, type TrainConfig, ALL_LINEAR } from "../../protocol/t
 import { rowLimit } from "../dataset/rowLimit.ts";
 import { withDefaults } from "../defaults.ts";
 import { TARGETS, assertTargets } from "../llama/adapter.ts";
-import { resolveModel } from "../llama/presets.ts";
+import { resolveModel } from "../llama/modelSource.ts";
 
 /**
  * Checks everything but what only Python knows. Looks for no Python.

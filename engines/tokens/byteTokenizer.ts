@@ -1,5 +1,5 @@
-import { openConversation, openDocument, spansOf } from "../llama/chat.ts";
-import { BYTES, SPECIALS, VOCABULARY, decode, specialText } from "../llama/tokenizer.ts";
+import { openConversation, openDocument, spansOf } from "./byteChat.ts";
+import { BYTES, SPECIALS, VOCABULARY, decode, specialText } from "./byteTokens.ts";
 import type { Tokenizer } from "./tokenizer.ts";
 
 /** Kit's own: a text's UTF-8 bytes, and specials that no text can spell. */

@@ -1,6 +1,6 @@
 import { KitError } from "../../../protocol/error.ts";
 import type { InferRequest, InferResult } from "../../../protocol/infer.ts";
-import { createRandom } from "../../llama/random.ts";
+import { createRandom } from "../../random.ts";
 import type { PromptStyle, Tokenizer } from "../../tokens/tokenizer.ts";
 import type { Decoder } from "./decoder.ts";
 import { sample } from "./sampler.ts";

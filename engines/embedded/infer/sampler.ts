@@ -1,4 +1,4 @@
-import type { Random } from "../../llama/random.ts";
+import type { Random } from "../../random.ts";
 
 export interface Sampling {
   /** 0 takes the likeliest token. */

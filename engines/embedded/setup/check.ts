@@ -1,8 +1,8 @@
 import type { CheckOptions } from "../../../protocol/engine.ts";
 import type { TrainingCheck } from "../../../protocol/trainingCheck.ts";
 import { locateModel } from "../../checkpoint/locateModel.ts";
-import type { ExampleSet } from "../../llama/examples.ts";
-import { piecesOf } from "../../llama/pieces.ts";
+import type { ExampleSet } from "../../examples/examples.ts";
+import { piecesOf } from "../../examples/pieces.ts";
 import { threadCount } from "../kernels/threadCount.ts";
 import { assertConfigFits } from "./leastTraining.ts";
 import { prepareTraining } from "./preparation.ts";

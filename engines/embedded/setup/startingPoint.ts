@@ -7,7 +7,7 @@ import type { CheckpointNotes } from "../../checkpoint/companions.ts";
 import { parseHubName } from "../../hub/hubName.ts";
 import { randomAdapter } from "../../llama/adapter.ts";
 import type { LlamaShape } from "../../llama/dimensions.ts";
-import type { LocatedModel } from "../../llama/presets.ts";
+import type { LocatedModel } from "../../llama/modelSource.ts";
 import { type ReadWeights, widen } from "../../llama/storedWeights.ts";
 import { type Weights, randomWeights } from "../../llama/weights.ts";
 import { BYTE_TOKENIZER } from "../../tokens/byteTokenizer.ts";

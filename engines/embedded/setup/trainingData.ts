@@ -1,11 +1,11 @@
 import type { TrainConfig } from "../../../protocol/trainConfig.ts";
 import { heldOutRows } from "../../dataset/heldOut.ts";
-import { type ExampleSet, digestOf } from "../../llama/examples.ts";
+import { type ExampleSet, digestOf } from "../../examples/examples.ts";
 import {
   type ReadOptions,
   type TokenizedDataset,
   readDataset,
-} from "../../llama/tokenizedDataset.ts";
+} from "../../examples/tokenizedDataset.ts";
 
 /** The rows that a training learns from, and those it is evaluated on. */
 export interface TrainingData {

@@ -1,5 +1,5 @@
-import type { ExampleSet } from "../../llama/examples.ts";
-import { createRandom } from "../../llama/random.ts";
+import type { ExampleSet } from "../../examples/examples.ts";
+import { createRandom } from "../../random.ts";
 
 /** Rows of tokens as flat numbers, padded with 0 to one length: nothing that is learned sees it. */
 export interface Batch {

@@ -1,4 +1,4 @@
-import type { ExampleSet } from "../../llama/examples.ts";
+import type { ExampleSet } from "../../examples/examples.ts";
 import { type BatchSize, batchesOnce } from "../step/batch.ts";
 import type { Learner } from "../step/learner.ts";
 

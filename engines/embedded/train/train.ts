@@ -5,7 +5,7 @@ import { type TrainConfig, rowsPerStep } from "../../../protocol/trainConfig.ts"
 import { adapterFiles, modelFiles } from "../../checkpoint/checkpoint.ts";
 import { writeDirectory } from "../../checkpoint/directory.ts";
 import { OPTIMIZER_FILE, optimizerFiles } from "../../checkpoint/trainedState.ts";
-import type { LocatedModel } from "../../llama/presets.ts";
+import type { LocatedModel } from "../../llama/modelSource.ts";
 import { learningRate } from "../../schedule.ts";
 import { prepareTraining } from "../setup/preparation.ts";
 import { readResumed } from "../setup/resumed.ts";

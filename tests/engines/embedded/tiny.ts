@@ -1,9 +1,9 @@
 import { type Batch } from "../../../engines/embedded/step/batch.ts";
 import type { LlamaShape } from "../../../engines/llama/dimensions.ts";
-import { createRandom } from "../../../engines/llama/random.ts";
 import type { StoredWeights } from "../../../engines/llama/storedWeights.ts";
-import { VOCABULARY } from "../../../engines/llama/tokenizer.ts";
 import { type Weights, randomWeights } from "../../../engines/llama/weights.ts";
+import { createRandom } from "../../../engines/random.ts";
+import { VOCABULARY } from "../../../engines/tokens/byteTokens.ts";
 
 /** A model that is small enough to compile at once, yet has every part. */
 export const TINY = { layers: 2, heads: 2, width: 8, context: 48 };

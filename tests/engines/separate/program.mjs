@@ -7,10 +7,10 @@ const dist = (path) => import(new URL(`../../../dist/engines/${path}`, import.me
 const { openCheckpoint, saveModel } = await dist("checkpoint/checkpoint.js");
 const { heldOutRows } = await dist("dataset/heldOut.js");
 const { readRows } = await dist("dataset/rows.js");
-const { openConversation, openDocument, spansOf } = await dist("llama/chat.js");
-const { resolveModel } = await dist("llama/presets.js");
-const { createRandom } = await dist("llama/random.js");
-const { SPECIALS, VOCABULARY, decode } = await dist("llama/tokenizer.js");
+const { openConversation, openDocument, spansOf } = await dist("tokens/byteChat.js");
+const { resolveModel } = await dist("llama/modelSource.js");
+const { createRandom } = await dist("random.js");
+const { SPECIALS, VOCABULARY, decode } = await dist("tokens/byteTokens.js");
 const { learningRate, stepCount } = await dist("schedule.js");
 const { rowsPerStep } = await dist("../protocol/trainConfig.js");
 const { EMBEDDING, randomWeights } = await dist("llama/weights.js");

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { sample } from "../../../../engines/embedded/infer/sampler.ts";
-import { createRandom } from "../../../../engines/llama/random.ts";
+import { createRandom } from "../../../../engines/random.ts";
 
 const LOGITS = Float32Array.from([0.1, 0.2, 0.6, 0.1], Math.log);
 

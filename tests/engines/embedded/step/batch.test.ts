@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { createFeed, rowLength } from "../../../../engines/embedded/step/batch.ts";
-import { createExamples } from "../../../../engines/llama/examples.ts";
-import { SPECIALS, VOCABULARY } from "../../../../engines/llama/tokenizer.ts";
+import { createExamples } from "../../../../engines/examples/examples.ts";
+import { SPECIALS, VOCABULARY } from "../../../../engines/tokens/byteTokens.ts";
 
 /** The start, 1 to `count` times its index, and an end that is learned. */
 function examplesOf(count: number) {

@@ -1,7 +1,7 @@
 import type { ChatMessage } from "../../protocol/infer.ts";
 import type { Row } from "../dataset/row.ts";
-import type { Span } from "../tokens/tokenizer.ts";
-import { encode, SPECIALS, specialText } from "./tokenizer.ts";
+import { encode, SPECIALS, specialText } from "./byteTokens.ts";
+import type { Span } from "./tokenizer.ts";
 
 /**
  * A conversation as the model sees it: `<|bos|>`, then each message as its role's token, its bytes

@@ -2,8 +2,8 @@ import { execFileSync } from "node:child_process";
 import { truncateSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { type TokenizedDataset, readDataset } from "../../../engines/llama/tokenizedDataset.ts";
-import { decode, SPECIALS } from "../../../engines/llama/tokenizer.ts";
+import { type TokenizedDataset, readDataset } from "../../../engines/examples/tokenizedDataset.ts";
+import { decode, SPECIALS } from "../../../engines/tokens/byteTokens.ts";
 import { KitError } from "../../../protocol/error.ts";
 import { spawnModule } from "../../process.ts";
 import { jsonl, scratchDirectory, scratchFile } from "../embedded/scratch.ts";
@@ -165,7 +165,7 @@ test.each([
   const line = `${JSON.stringify(row())}\n`;
   const path = scratchFile("train.jsonl", line.repeat(count));
   const { line: said } = spawnModule(
-    `const { readDataset } = await dist("engines/llama/tokenizedDataset.js");
+    `const { readDataset } = await dist("engines/examples/tokenizedDataset.js");
      const before = process.resourceUsage().maxRSS;
      const { rows } = readDataset(process.argv[1], 256);
      console.log(rows, process.resourceUsage().maxRSS - before);`,

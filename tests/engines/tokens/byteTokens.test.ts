@@ -5,14 +5,14 @@ import {
   conversation,
   openConversation,
   openDocument,
-} from "../../../engines/llama/chat.ts";
+} from "../../../engines/tokens/byteChat.ts";
 import {
   decode,
   encode,
   SPECIALS,
   specialText,
   VOCABULARY,
-} from "../../../engines/llama/tokenizer.ts";
+} from "../../../engines/tokens/byteTokens.ts";
 import type { Span } from "../../../engines/tokens/tokenizer.ts";
 
 function tokensOf(spans: Span[]): number[] {
