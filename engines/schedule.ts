@@ -20,9 +20,9 @@ function warmupCount(warmupSteps: number, steps: number): number {
 const FLOOR = 0.1;
 
 /** The share of the peak after the warm-up, by how far the rest has come: from 0 to 1. */
-const FALL: Record<TrainConfig["lrSchedulerType"], (progress: number) => number> = {
-  cosine: (progress) => FLOOR + ((1 - FLOOR) * (1 + Math.cos(Math.PI * progress))) / 2,
-  linear: (progress) => 1 - progress,
+const FALL: Record<TrainConfig["lrSchedulerType"], (share: number) => number> = {
+  cosine: (share) => FLOOR + ((1 - FLOOR) * (1 + Math.cos(Math.PI * share))) / 2,
+  linear: (share) => 1 - share,
   constant: () => 1,
 };
 
@@ -42,6 +42,6 @@ export function learningRate(
   const isLine = lrSchedulerType === "linear";
   const from = isLine ? Math.max(1, warmup) : warmup;
   const end = isLine ? steps + 1 : steps;
-  const progress = Math.min(1, (step - from) / Math.max(1, end - from));
-  return peak * FALL[lrSchedulerType](progress);
+  const share = Math.min(1, (step - from) / Math.max(1, end - from));
+  return peak * FALL[lrSchedulerType](share);
 }

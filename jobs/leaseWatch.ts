@@ -24,8 +24,8 @@ export interface OwnerSight {
 
 export interface LeaseWatch {
   check: (id: string, directory: string) => OwnerSight;
-  /** While it holds, each check returns the last result. */
-  hold: (isHeld: boolean) => void;
+  /** While frozen, each check returns the last result. */
+  freeze: (isFrozen: boolean) => void;
   forget: (id: string) => void;
 }
 
@@ -57,7 +57,7 @@ export function createLeaseWatch(
   now: () => number = () => performance.now(),
 ): LeaseWatch {
   const seen = new Map<string, Seen & OwnerSight>();
-  let isHeld = false;
+  let isFrozen = false;
 
   function see(directory: string, last: Seen | undefined): Seen {
     const at = now();
@@ -84,14 +84,14 @@ export function createLeaseWatch(
   return {
     check(id, directory) {
       const last = seen.get(id);
-      if (isHeld) return last ?? UNSEEN;
+      if (isFrozen) return last ?? UNSEEN;
       if (last && now() - last.at < freshMs) return last;
       const sight = see(directory, last);
       const known = { ...sight, proof: undefined, ...judge(sight, directory) };
       seen.set(id, known);
       return known;
     },
-    hold: (nowHeld) => void (isHeld = nowHeld),
+    freeze: (isNow) => void (isFrozen = isNow),
     forget: (id) => void seen.delete(id),
   };
 }

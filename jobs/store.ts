@@ -23,8 +23,8 @@ export interface JobStore {
   hasEnded: (id: string) => boolean;
   /** Whether the owner of an unfinished job is there. A `silent` one may come back. */
   leaseOf: (id: string) => LeaseState;
-  /** While it holds, every owner counts as last seen. */
-  holdOwners: (isHeld: boolean) => void;
+  /** While frozen, every owner counts as last seen. */
+  freezeOwners: (isFrozen: boolean) => void;
   /** Where the job's events are, whether or not it exists. */
   logPath: (id: string) => string;
 }
@@ -47,7 +47,7 @@ export function createJobStore(project: string, { ownersFreshMs }: JobStoreOptio
       return proof !== undefined && proof.lease === undefined;
     },
     leaseOf: (id) => leases.check(id, directoryOf(id)).lease,
-    holdOwners: leases.hold,
+    freezeOwners: leases.freeze,
     logPath: (id) => logPath(directoryOf(id)),
   };
 }

@@ -15,7 +15,7 @@ const RECORDS_AT_ONCE = 64;
 type Place = Omit<PlacedRecord, "record">;
 
 /** A `training.log`; a number that it lacks is NaN. */
-interface Log extends Place, LossPoint {
+interface PlacedLog extends Place, LossPoint {
   evalLoss: number;
 }
 
@@ -48,11 +48,11 @@ async function findShown(
   signal: AbortSignal | undefined,
 ): Promise<Place[]> {
   const others: Place[] = [];
-  let lastLogs: Log[] = [];
-  let curve: readonly Log[] = [];
-  let evaluated: Log[] = [];
+  let lastLogs: PlacedLog[] = [];
+  let curve: readonly PlacedLog[] = [];
+  let evaluated: PlacedLog[] = [];
   for await (const records of recordsOf(file, from, signal)) {
-    const logs: Log[] = [];
+    const logs: PlacedLog[] = [];
     for (const placed of records) {
       if (placed.record.event === "training.log") logs.push(asLog(placed));
       else others.push({ from: placed.from, offset: placed.offset });
@@ -70,13 +70,13 @@ async function findShown(
 }
 
 /** The best and the last evaluation, which the page shows. */
-function bestAndLast(logs: Log[]): Log[] {
+function bestAndLast(logs: PlacedLog[]): PlacedLog[] {
   const evaluated = logs.filter(({ evalLoss }) => Number.isFinite(evalLoss));
   const best = bestOf(evaluated);
   return [...(best ? [best] : []), ...evaluated.slice(-1)];
 }
 
-function asLog({ record: { data }, from, offset }: PlacedRecord): Log {
+function asLog({ record: { data }, from, offset }: PlacedRecord): PlacedLog {
   const found = isRecord(data) ? data : {};
   const number = (name: string) => {
     const value = found[name];

@@ -40,7 +40,7 @@ export function planResume(project: string, name: string, config: JobConfig): Re
     const [newest] = found;
     if (newest) {
       note(`resuming job ${newest.jobId} after step ${newest.step}`);
-      const changed = checkOptions(newest, config).join(", ");
+      const changed = compareOptions(newest, config).join(", ");
       if (changed) {
         note(
           `warning: ${changed} changed since that job; losses will differ from an uninterrupted run`,
@@ -60,12 +60,12 @@ export function planResume(project: string, name: string, config: JobConfig): Re
   }
 
   refuseTwin();
-  if (planned) checkOptions(planned, config);
+  if (planned) compareOptions(planned, config);
   return { refuseTwin, find };
 }
 
 /** The changed options with which the losses will be others. */
-function checkOptions(from: Resumable, config: JobConfig): string[] {
+function compareOptions(from: Resumable, config: JobConfig): string[] {
   const { impossible, other } = changedOptions(readJobStart(from.directory).config, config);
   if (impossible.length > 0) {
     throw new KitError(

@@ -90,8 +90,8 @@ export async function startUiServer(options: UiServerOptions): Promise<UiServer>
   async function end(): Promise<void> {
     manifests.close();
     // Clients that follow the job of a killed run get the end from its log, not a guess made before.
-    jobs.holdOwners(true);
-    const hadRun = await runner.close().finally(() => jobs.holdOwners(false));
+    jobs.freezeOwners(true);
+    const hadRun = await runner.close().finally(() => jobs.freezeOwners(false));
     // Keeps answering meanwhile, so that clients see how the run ends.
     if (hadRun) {
       await Promise.race([allAnswered(), delay(LAST_WORDS_MS, undefined, { ref: false })]);

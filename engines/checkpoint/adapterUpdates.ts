@@ -45,7 +45,7 @@ export function openUpdates(
     const place = places.get(name);
     if (!place) return undefined;
     return useSafetensors(file, ({ read }) => {
-      const [a, b] = [widened(read(...place.a)!), widened(read(...place.b)!)];
+      const [a, b] = [widened(read(...place.a)), widened(read(...place.b))];
       return { a, b, r, scale: alpha / r };
     });
   };

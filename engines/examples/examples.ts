@@ -32,7 +32,7 @@ export interface Examples extends ExampleSet {
    * Adds a sequence in pieces. Each begins with the last token of the one before, so that no token
    * goes unlearned.
    */
-  addPieces: (spans: readonly Span[], most: number) => void;
+  addSpans: (spans: readonly Span[], most: number) => void;
 }
 
 /** Marks a token that is learned; above every token of a small vocabulary, or of any. */
@@ -119,7 +119,7 @@ export function createExamples(vocabulary: number, beforeGrowing: () => void = (
       add(start, tokens.length() - start);
       row++;
     },
-    addPieces(spans, most) {
+    addSpans(spans, most) {
       const first = append(spans, Infinity);
       const end = tokens.length();
       for (let start = first; start + 1 < end; start += most - 1) {

@@ -63,7 +63,7 @@ export function readDataset(
     formats.add(`{${Object.keys(row).join(", ")}}`);
     if ("text" in row) {
       counts.texts++;
-      examples.addPieces(spans, maxLength);
+      examples.addSpans(spans, maxLength);
       continue;
     }
     const firstLearned = spans.findIndex(({ isLearned }) => isLearned);

@@ -3,7 +3,7 @@ import type { ChatMessage } from "../../protocol/infer.ts";
 import type { Render } from "./chatTemplate.ts";
 
 /** A token, and the bytes of the text that it stands for. */
-export interface Piece {
+export interface TokenText {
   id: number;
   /** Number of its bytes. */
   bytes: number;
@@ -15,7 +15,7 @@ export interface Piece {
 
 interface Options {
   render: Render;
-  encode: (text: string) => Piece[];
+  encode: (text: string) => TokenText[];
   /** Ends an answer. */
   eos: number | undefined;
 }

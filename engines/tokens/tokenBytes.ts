@@ -1,5 +1,5 @@
 import { isRecord } from "../../protocol/isRecord.ts";
-import type { Piece } from "./answerMask.ts";
+import type { TokenText } from "./answerMask.ts";
 import type { Library } from "./library.ts";
 
 /** A byte of text that the vocabulary lacks, as sentencepiece writes it. */
@@ -22,7 +22,7 @@ export function createPieces(library: Library, file: Record<string, unknown>) {
   );
   const added = library.get_added_tokens_decoder();
 
-  function pieceOf(id: number, token: string): Piece {
+  function pieceOf(id: number, token: string): TokenText {
     const bytes = bytesOf(id, token);
     if (!trims) return { id, bytes, before: 0, after: 0 };
     const before = LEADING.exec(token)?.[0].length ?? 0;
@@ -36,7 +36,7 @@ export function createPieces(library: Library, file: Record<string, unknown>) {
     return BYTE.test(token) ? 1 : Buffer.byteLength(token.replace(SPACE, " "));
   }
 
-  return function pieces(text: string): Piece[] {
+  return function pieces(text: string): TokenText[] {
     const { ids, tokens } = library.encode(text, { add_special_tokens: false });
     return ids.map((id, i) => pieceOf(id, tokens[i] ?? ""));
   };

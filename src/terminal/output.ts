@@ -1,10 +1,10 @@
-import { type Piece, createTerminal } from "./terminal.ts";
+import { type StyledText, createTerminal } from "./terminal.ts";
 
 /** A stretch of output that ends with a line, except for the last block and very long lines. */
 export interface OutputBlock {
   /** Stable while earlier blocks are dropped. */
   id: number;
-  pieces: readonly Piece[];
+  pieces: readonly StyledText[];
 }
 
 /** A run's output in blocks, so that showing more of it only costs the last block. */
@@ -32,7 +32,7 @@ interface Stretch {
 /** Keeps the last part of a terminal's output. */
 export function createOutput() {
   let full: Stretch[] = [];
-  let open: Piece[] = [];
+  let open: StyledText[] = [];
   let lines = 0;
   let length = 0;
   let nextId = 0;
@@ -40,7 +40,7 @@ export function createOutput() {
   let dropped = 0;
   const terminal = createTerminal(add);
 
-  function add({ text, style }: Piece): void {
+  function add({ text, style }: StyledText): void {
     for (let start = 0; start < text.length;) {
       const end = endOfPart(text, start);
       const part = text.slice(start, end);

@@ -1,7 +1,7 @@
 import { createRendition } from "./rendition.ts";
 
 /** A stretch of text in one style. */
-export interface Piece {
+export interface StyledText {
   text: string;
   /** CSS classes; empty for plain text. */
   style: string;
@@ -28,13 +28,13 @@ const BEGUN_SEQUENCE = /\x1b(?:\[[0-?]*[ -/]*|([\]PX^_])[^\x07\x1b\n]*|[ -/]*)$/
  * or show nothing.
  * @param emit receives completed lines in order
  */
-export function createTerminal(emit: (piece: Piece) => void) {
+export function createTerminal(emit: (piece: StyledText) => void) {
   const rendition = createRendition();
   let style = "";
   /** The cursor's line. */
-  let line: Piece[] = [];
+  let line: StyledText[] = [];
   /** The same line by character, once the cursor has moved in it. */
-  let cells: Piece[] | undefined;
+  let cells: StyledText[] | undefined;
   /** The cursor's column; undefined after the last character of a line without cells. */
   let column: number | undefined;
   let length = 0;
@@ -123,7 +123,7 @@ export function createTerminal(emit: (piece: Piece) => void) {
     if (length > LONGEST_LINE || (cells?.length ?? 0) > LONGEST_LINE) endLine("");
   }
 
-  function intoCells(): Piece[] {
+  function intoCells(): StyledText[] {
     cells ??= line.flatMap(({ text, style }) => Array.from(text, (text) => ({ text, style })));
     return cells;
   }
@@ -147,8 +147,8 @@ export function createTerminal(emit: (piece: Piece) => void) {
   }
 
   /** The last line, still incomplete. */
-  function unfinished(): Piece[] {
-    const pieces: Piece[] = [];
+  function unfinished(): StyledText[] {
+    const pieces: StyledText[] = [];
     for (const piece of cells ?? line) join(pieces, piece);
     return pieces;
   }
@@ -157,7 +157,7 @@ export function createTerminal(emit: (piece: Piece) => void) {
 }
 
 /** Appends a piece, merged into the last one if their styles match. */
-function join(pieces: Piece[], { text, style }: Piece): void {
+function join(pieces: StyledText[], { text, style }: StyledText): void {
   const last = pieces.at(-1);
   if (last?.style === style) last.text += text;
   else pieces.push({ text, style });

@@ -13,11 +13,11 @@ export interface Generator {
   tokenizer: Tokenizer;
   decoder: Decoder;
   /** For each token id: 1 if an answer may contain it or end with it. */
-  said: Uint8Array;
+  allowed: Uint8Array;
 }
 
 /** Masks ids that an undertrained model might pick. */
-export function saidTokens({ vocabulary, isSpoken, isEnd }: Tokenizer): Uint8Array {
+export function answerTokens({ vocabulary, isSpoken, isEnd }: Tokenizer): Uint8Array {
   return Uint8Array.from({ length: vocabulary }, (_, id) => (isSpoken(id) || isEnd(id) ? 1 : 0));
 }
 
@@ -28,7 +28,7 @@ export function saidTokens({ vocabulary, isSpoken, isEnd }: Tokenizer): Uint8Arr
  * @throws KitError `REQUEST_INVALID` for a prompt that leaves no room
  */
 export async function generate(
-  { context, promptStyle, tokenizer, decoder, said }: Generator,
+  { context, promptStyle, tokenizer, decoder, allowed }: Generator,
   request: InferRequest,
   pause: () => Promise<void>,
 ): Promise<InferResult> {
@@ -49,7 +49,7 @@ export async function generate(
   let logits = reading.read(prompt);
   for (;;) {
     logits.forEach((_, id) => {
-      if (said[id] !== 1) logits[id] = -Infinity;
+      if (allowed[id] !== 1) logits[id] = -Infinity;
     });
     const token = sample(logits, { temperature, topP }, random);
     if (tokenizer.isEnd(token))

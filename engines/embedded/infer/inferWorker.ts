@@ -6,7 +6,7 @@ import type { Question as AnyQuestion } from "../../warmModels.ts";
 import { type KernelModule, compileKernels } from "../kernels/module.ts";
 import { type Answer, toFailure } from "../messages.ts";
 import { fittedDecoder } from "./fittedDecoder.ts";
-import { type Generator, generate, saidTokens } from "./generate.ts";
+import { type Generator, generate, answerTokens } from "./generate.ts";
 
 /** A model is loaded from its directory. */
 type Question = AnyQuestion<string>;
@@ -56,7 +56,7 @@ function load(directory: string): Generator {
   const { shape, weights, promptStyle, tokenizer } = openCheckpoint(directory);
   kernels ??= compileKernels();
   const fitted = fittedDecoder(kernels, shape, weights);
-  return { ...fitted, promptStyle, tokenizer, said: saidTokens(tokenizer) };
+  return { ...fitted, promptStyle, tokenizer, allowed: answerTokens(tokenizer) };
 }
 
 /** Lets messages in, so that a request can be cancelled while it is answered. */

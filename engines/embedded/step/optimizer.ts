@@ -8,7 +8,7 @@ const BETA1 = 0.9;
 const BETA2 = 0.95;
 const EPSILON = 1e-8;
 /** Added to the norm before the division, as `torch.nn.utils.clip_grad_norm_` does. */
-const NORM_EPSILON = 1e-6;
+const CLIP_EPSILON = 1e-6;
 /** Groups between two meetings: fewer than operations may be. */
 const GROUPS = 12;
 const DOUBLE_BYTES = 8;
@@ -59,7 +59,7 @@ export function createOptimizer(
   }
 
   function update(step: number, rate: number, before: number): void {
-    const scale = Math.min(1, maxGradNorm / (before + NORM_EPSILON));
+    const scale = Math.min(1, maxGradNorm / (before + CLIP_EPSILON));
     const [bias1, bias2] = [1 - BETA1 ** step, 1 - BETA2 ** step];
     weights.forEach(({ at, count, decays }, i) => {
       const [g, m, v] = [gradients[i]?.at, firstMoments[i]?.at, secondMoments[i]?.at];

@@ -3,7 +3,7 @@ import { areFinite } from "../../llama/storedWeights.ts";
 import type { Weights } from "../../llama/weights.ts";
 
 /** How a step went, as numbers that must be finite. */
-export interface Measured {
+export interface StepOutcome {
   loss?: number;
   gradNorm?: number;
   weights?: Weights;
@@ -20,7 +20,7 @@ const MOST_ADVISED = 0.01;
  */
 export function assertFinite(
   step: number,
-  { loss = 0, gradNorm = 0, weights = {} }: Measured,
+  { loss = 0, gradNorm = 0, weights = {} }: StepOutcome,
   peak: number,
 ): void {
   const what = [

@@ -60,7 +60,7 @@ export function train(
   );
   const epochsAt = (step: number) => (step * rowsPerStep(config)) / training.examples.length;
   const { logs } = resumed;
-  const progress = createStepLog(resumed.losses);
+  const stepLog = createStepLog(resumed.losses);
   const skipped = resumed.step * rowsPerStep(config);
   const nextBatch = createFeed(training.examples, size, config.seed, skipped);
   let { tokens } = resumed;
@@ -78,14 +78,14 @@ export function train(
     ahead = undefined;
     assertFinite(step, taken, peak);
     learner.update(step, rate);
-    progress.add(taken);
+    stepLog.add(taken);
     tokens += taken.tokens;
   }
 
   /** Undefined for a step that is not evaluated. */
   function evalLossAfter(step: number): number | undefined {
     if (!evaluation || !isDue(step, config.evalSteps)) return undefined;
-    const evalLoss = progress.apart(() => evaluate(learner, evaluation.examples, size));
+    const evalLoss = stepLog.apart(() => evaluate(learner, evaluation.examples, size));
     assertFinite(step, { loss: evalLoss }, peak);
     return evalLoss;
   }
@@ -102,7 +102,7 @@ export function train(
     assertFinite(step, { weights }, peak);
     const state = trainerState(config, logs, {
       ...(source.kind === "checkpoint" && { commit: source.commit }),
-      ...{ step, maxSteps: steps, tokens, losses: progress.pending() },
+      ...{ step, maxSteps: steps, tokens, losses: stepLog.pending() },
       ...{ epoch: epochsAt(step), epochs: epochsAt(steps) },
     });
     const path = `${ARTIFACTS}/${checkpointFolder(step)}`;
@@ -123,7 +123,7 @@ export function train(
     const evalLoss = evalLossAfter(step);
     const isLogged = step <= FIRST_STEPS || isDue(step, config.loggingSteps);
     if (isLogged || evalLoss !== undefined) {
-      const log = progress.log({ step, learningRate: rate, epoch: epochsAt(step), evalLoss });
+      const log = stepLog.log({ step, learningRate: rate, epoch: epochsAt(step), evalLoss });
       logs.push(log);
       onEvent({ event: "training.log", data: log });
     }

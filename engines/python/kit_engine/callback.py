@@ -10,7 +10,7 @@ from transformers.trainer_callback import ExportableState
 from .channel import Channel
 from .errors import Cancelled
 from .preparation import Preparation
-from .progress import StepLog, assert_finite, is_due, is_logged, log_event
+from .step_log import StepLog, assert_finite, is_due, is_logged, log_event
 from .schedule import learning_rate
 from .workers import over_workers
 

@@ -18,7 +18,7 @@ from .directory import ARTIFACTS, checkpoint_path, write_directory
 from .errors import KitError
 from .models import BASE, Source, load_model, reading
 from .preparation import Preparation, prepare
-from .progress import StepLog
+from .step_log import StepLog
 from .trainer import KitTrainer
 
 # Files of a checkpoint that only a resumed training needs.

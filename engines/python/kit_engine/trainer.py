@@ -12,7 +12,7 @@ from .callback import Kit
 from .directory import ARTIFACTS, checkpoint_path, write_directory
 from .losses import TokenMean, step_share, token_losses
 from .preparation import Preparation
-from .progress import assert_finite
+from .step_log import assert_finite
 from .schedule import learning_rate, rows_per_step
 from .workers import is_first, worker_count
 

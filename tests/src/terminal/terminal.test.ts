@@ -1,12 +1,12 @@
 import { describe, expect, it } from "vitest";
-import { type Piece, createTerminal } from "../../../src/terminal/terminal.ts";
+import { type StyledText, createTerminal } from "../../../src/terminal/terminal.ts";
 
 /** A terminal's text, adjacent pieces of one style joined: text, or text with its classes. */
 function shown(...chunks: string[]): (string | [text: string, style: string])[] {
-  const pieces: Piece[] = [];
+  const pieces: StyledText[] = [];
   const terminal = createTerminal((piece) => pieces.push({ ...piece }));
   chunks.forEach(terminal.write);
-  const joined: Piece[] = [];
+  const joined: StyledText[] = [];
   for (const piece of [...pieces, ...terminal.unfinished()]) {
     const last = joined.at(-1);
     if (last?.style === piece.style) last.text += piece.text;
