@@ -47,7 +47,9 @@ test.each([undefined, "yes", {}, { ...ANSWER, tokens: -1 }, { ...ANSWER, finishR
   async (answer) => {
     await expect(modelThatAnswers(answer).model.infer({ prompt: "x" })).rejects.toMatchObject({
       code: "ENGINE_REPORT_INVALID",
-      message: expect.stringMatching(/^The engine mine answered .*, which is not an answer\. Update/),
+      message: expect.stringMatching(
+        /^The engine mine answered .*, which is not an answer\. Update/,
+      ),
     });
   },
 );

@@ -10,8 +10,8 @@ from transformers.trainer_callback import ExportableState
 from .channel import Channel
 from .errors import Cancelled
 from .preparation import Preparation
-from .step_log import StepLog, assert_finite, is_due, is_logged, log_event
 from .schedule import learning_rate
+from .step_log import StepLog, assert_finite, is_due, is_logged, log_event
 from .workers import over_workers
 
 # A larger learning rate is infinite in float32, once AdamW's first step has divided it by 1 - 0.9.

@@ -12,8 +12,8 @@ from .callback import Kit
 from .directory import ARTIFACTS, checkpoint_path, write_directory
 from .losses import TokenMean, step_share, token_losses
 from .preparation import Preparation
-from .step_log import assert_finite
 from .schedule import learning_rate, rows_per_step
+from .step_log import assert_finite
 from .workers import is_first, worker_count
 
 # Files that the libraries write besides: one with this machine's paths, one with generic words.
