@@ -9,17 +9,14 @@ export interface StoredTensor {
 
 export type StoredWeights = Record<string, StoredTensor>;
 
-/** Where to put a tensor's numbers, as many as it has and of its type; undefined where there is no such room. */
+/** Offers an array of this length and type to read a tensor into; undefined if it has none. */
 export type Room = (
   name: string,
   count: number,
   isBfloat16: boolean,
 ) => Float32Array | Uint16Array | undefined;
 
-/**
- * Reads the tensors of a model. Those that find room, so that they are in memory once, are not among
- * those that it answers.
- */
+/** Reads a model's tensors: into the room that there is, to have them in memory once; returns the others. */
 export type ReadWeights = (room?: Room) => StoredWeights;
 
 export function isBfloat16({ data }: StoredTensor): boolean {
