@@ -1,6 +1,7 @@
-import { existsSync, readFileSync, readdirSync, rmdirSync, statSync } from "node:fs";
-import { basename, join } from "node:path";
+import { existsSync, mkdirSync, readFileSync, readdirSync, rmdirSync, statSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
 import { setImmediate } from "node:timers/promises";
+import { takeLock } from "../../disk/lock.ts";
 import { KitError, isKitError } from "../../protocol/error.ts";
 import type { FetchOptions } from "../hub/fetchModel.ts";
 import { WEIGHTS_INDEX } from "../hub/modelFiles.ts";
@@ -30,6 +31,37 @@ export async function exportModel(
 ): Promise<number> {
   assertEmpty(target);
   await fetchBase(checkpoint, options);
+  const release = await lockTarget(target);
+  try {
+    return await writeModel(checkpoint, target, options);
+  } finally {
+    release();
+  }
+}
+
+/** @throws KitError `CANNOT_WRITE` while another export writes there */
+async function lockTarget(target: string): Promise<() => void> {
+  let release: (() => void) | undefined;
+  try {
+    mkdirSync(dirname(target), { recursive: true });
+    release = await takeLock(`${target}.lock`, 0);
+  } catch (cause) {
+    throw cannotSave(target, cause);
+  }
+  if (release) return release;
+  throw new KitError(
+    "CANNOT_WRITE",
+    `Another export is writing ${target}. Wait until it ends, or name another folder.`,
+  );
+}
+
+async function writeModel(
+  checkpoint: string,
+  target: string,
+  options: Pick<FetchOptions, "signal">,
+): Promise<number> {
+  // Another export may have written it since.
+  assertEmpty(target);
   const { directory: model, adapter } = sourceOf(checkpoint);
   const files = weightFiles(model).files.map((path) => ({ path, ...listTensors(path) }));
   const updateOf = adapter

@@ -123,6 +123,19 @@ test("an export has its name when all of it is there; one that is aborted leaves
   expect(readdirSync(join(to, ".."))).toEqual(["base", "exported", "step-1"]);
 });
 
+test("of two exports to one folder at once, one writes it and the other is refused", async () => {
+  const { adapter, to } = savedAdapter(tinyWeights());
+  const both = await Promise.allSettled([exportModel(adapter, to), exportModel(adapter, to)]);
+  const refused = both.flatMap((one) => (one.status === "rejected" ? [one.reason as unknown] : []));
+  expect(refused).toEqual([
+    expect.objectContaining({
+      code: "CANNOT_WRITE",
+      message: `Another export is writing ${to}. Wait until it ends, or name another folder.`,
+    }),
+  ]);
+  expect(readdirSync(join(to, ".."))).toEqual(["base", "exported", "step-1"]);
+});
+
 test("a folder with something in it is left alone, with one clear sentence", async () => {
   const { adapter, to } = savedAdapter(tinyWeights());
   mkdirSync(to);
