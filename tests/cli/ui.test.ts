@@ -103,32 +103,6 @@ describe("what is edited between two runs of a page", () => {
     return /^job \S+ (\S+)$/m.exec(output)?.[1];
   }
 
-  function edit(project: string, name: string): void {
-    writeFileSync(join(project, "src/kit/index.ts"), source(name));
-  }
-
-  it("changes nothing until the page is loaded again", async () => {
-    const project = createTinyProject(source("one"));
-    const { url } = await startUi(project);
-    await fetch(`${url}api/manifest`);
-    expect(await train(url)).toBe("one");
-    edit(project, "two");
-    expect(await train(url)).toBe("one");
-    const manifest = await fetch(`${url}api/manifest`);
-    expect(await manifest.json()).toEqual({ trainer: { name: "two" } });
-    expect(await train(url)).toBe("two");
-  });
-
-  it("changes nothing until kit build is run", async () => {
-    const project = createTinyProject(source("one"));
-    const { url } = await startUi(project);
-    expect(await train(url)).toBe("one");
-    edit(project, "two");
-    expect(await train(url)).toBe("one");
-    expect((await runKit(project, ["build"])).code).toBe(0);
-    expect(await train(url)).toBe("two");
-  });
-
   it("shows as the manifest's error when it no longer builds, and the last bundle still runs", async () => {
     const project = createTinyProject(source("one"));
     const { url } = await startUi(project);

@@ -44,18 +44,8 @@ test("the button says why a project cannot be read, and works once the project i
   const entry = join(project, "src/kit/index.ts");
   const { url } = await startKitUi(project);
   const page = await openPage(url);
-  const cases: [source: string, label: string | RegExp][] = [
+  const cases: [source: string, label: string][] = [
     ["const one = ;", `Couldn't read manifest: src/kit/index.ts:1:13: Unexpected ";"`],
-    [
-      `throw new TypeError("no such thing");`,
-      "Couldn't read manifest: TypeError: no such thing (src/kit/index.ts:1:7)",
-    ],
-    ["process.exit(3);", /^Couldn't read manifest: .*ended the process \(exit code 3\)/],
-    ["await new Promise(() => {});", /^Couldn't read manifest: .*never finished loading/],
-    [
-      `import { createTrainer } from "kit"; createTrainer({ name: "x", maxSteps: -1, dataset: { type: "jsonl", path: "y" } });`,
-      /^Couldn't read manifest: .*"maxSteps" must be a whole number of at least 1, but is -1/,
-    ],
     [
       `import { createKit } from "kit"; export default createKit();`,
       "No trainer in src/kit/index.ts yet. Add createTrainer(...) and pass it to createKit.",
@@ -64,8 +54,7 @@ test("the button says why a project cannot be read, and works once the project i
   for (const [source, label] of cases) {
     writeFileSync(entry, source);
     await page.reload();
-    if (typeof label === "string") await expect.poll(() => runButton(page).innerText()).toBe(label);
-    else await expect.poll(() => runButton(page).innerText()).toMatch(label);
+    await expect.poll(() => runButton(page).innerText()).toBe(label);
     expect(await runButton(page).isDisabled()).toBe(true);
   }
   writeFileSync(entry, tinySource({ name: "mended" }));

@@ -79,12 +79,9 @@ test("a link on another site opens the page", async () => {
   await expect.poll(() => runButton(page).innerText()).toBe("Run training: tiny");
 });
 
-test.each(["localhost", "127.0.0.1", "[::1]", "my-app.localhost"])(
-  "everything works through %s",
-  async (name) => {
-    const { port } = await startKitUi(createTinyProject());
-    const page = await openPage(`http://${name}:${port}/`);
-    await train(page);
-  },
-  30_000,
-);
+test("everything works through each name and address of this machine", async () => {
+  const { port } = await startKitUi(createTinyProject());
+  for (const name of ["localhost", "127.0.0.1", "[::1]", "my-app.localhost"]) {
+    await train(await openPage(`http://${name}:${port}/`));
+  }
+});

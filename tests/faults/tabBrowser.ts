@@ -1,34 +1,55 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { type BrowserContext, type Page, chromium } from "playwright-core";
-import { expect, onTestFinished } from "vitest";
+import { beforeAll, expect, onTestFinished } from "vitest";
 import { CHROMIUM, CHROMIUM_ARGS } from "../../bench/chromium.ts";
-import { createProject } from "../project.ts";
 
 /**
- * A Chromium whose tabs are hidden when they are not in front, as a user's are: Playwright's own
- * browsers pretend to every page that it is visible.
- * @returns opens a tab in front of the others
+ * A Chromium for the tests of a file, whose tabs are hidden when they are not in front, as a user's
+ * are: Playwright's own browsers pretend to every page that it is visible.
+ * @returns opens a tab in front of the others; it closes when the test has finished
  */
-export async function startTabBrowser(): Promise<(url: string) => Promise<Page>> {
-  const profile = createProject();
+export function useTabBrowser(): (url: string) => Promise<Page> {
+  let context: BrowserContext;
+  beforeAll(async () => {
+    const profile = mkdtempSync(join(tmpdir(), "kit-tabs-"));
+    const { address, end } = await startChromium(profile);
+    const browser = await chromium.connectOverCDP(address, { noDefaults: true });
+    context = browser.contexts()[0] as BrowserContext;
+    return async () => {
+      await browser.close();
+      await end();
+      rmSync(profile, { recursive: true, force: true, maxRetries: 5 });
+    };
+  });
+  return async (url) => {
+    const page = await context.newPage();
+    const errors: string[] = [];
+    page.on("pageerror", (error) => errors.push(String(error)));
+    onTestFinished(async () => {
+      await page.close();
+      expect(errors).toEqual([]);
+    });
+    await page.goto(url);
+    return page;
+  };
+}
+
+/** Starts a Chromium without a tab of its own, which a connection may meet half begun. */
+async function startChromium(profile: string) {
   const child = spawn(
     CHROMIUM,
     [
-      "--headless=new",
-      ...CHROMIUM_ARGS,
-      // No tab of its own, which a connection may meet half begun.
-      ...["--no-first-run", "--no-startup-window"],
+      ...["--headless=new", ...CHROMIUM_ARGS, "--no-first-run", "--no-startup-window"],
       ...["--remote-debugging-port=0", `--user-data-dir=${profile}`],
     ],
     // A group of its own, for its processes write to the profile until they are gone.
     { stdio: ["ignore", "ignore", "pipe"], detached: true },
   );
   const ended = once(child, "close");
-  onTestFinished(async () => {
-    process.kill(-(child.pid ?? 0), "SIGKILL");
-    await ended;
-  });
   const address = await new Promise<string>((resolve, reject) => {
     let said = "";
     child.stderr.on("data", (chunk) => {
@@ -38,19 +59,11 @@ export async function startTabBrowser(): Promise<(url: string) => Promise<Page>>
     });
     void ended.then(() => reject(new Error(`Chromium ended:\n${said}`)));
   });
-  const browser = await chromium.connectOverCDP(address, { noDefaults: true });
-  const context = browser.contexts()[0] as BrowserContext;
-  const errors: string[] = [];
-  onTestFinished(async () => {
-    await browser.close();
-    expect(errors).toEqual([]);
-  });
-  return async (url) => {
-    const page = await context.newPage();
-    page.on("pageerror", (error) => errors.push(String(error)));
-    await page.goto(url);
-    return page;
+  const end = async () => {
+    process.kill(-(child.pid ?? 0), "SIGKILL");
+    await ended;
   };
+  return { address, end };
 }
 
 /** Puts a tab in front, and checks that it alone is visible. */

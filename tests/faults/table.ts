@@ -13,14 +13,14 @@ export interface FaultRow {
 export const LONGER = process.env.KIT_FAULTS === "long" ? 10 : 1;
 
 /** The short version makes only one in so many of them. */
-const SAMPLED = 5;
+const SAMPLED = 10;
 
 /**
  * How often to make a fault that is repeated only to be surer: one that comes at random, say.
  * @param times in a tenth of the long version
  */
 export function repeated(times: number): number {
-  return LONGER > 1 ? times * LONGER : times / SAMPLED;
+  return LONGER > 1 ? times * LONGER : Math.ceil(times / SAMPLED);
 }
 
 /** Adds a row to the table that is printed after the tests. */

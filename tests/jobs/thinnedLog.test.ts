@@ -57,9 +57,9 @@ test("the thinned log's curve is the whole log's, however its lines are written"
   expect(drawn(dataOf(records))).toBe(drawn(all));
 });
 
-test("a spike of one step among a million is there, and so are the first and the last", async () => {
-  const spike = 765_432;
-  const lines = Array.from({ length: 1_000_000 }, (_, index) => {
+test("a spike of one step among 200,000 is there, and so are the first and the last", async () => {
+  const spike = 165_432;
+  const lines = Array.from({ length: 200_000 }, (_, index) => {
     const step = index + 1;
     const loss = step === spike ? 50 : 1 + (step % 97) / 100;
     return `{"event":"training.log","time":"","data":{"step":${step},"loss":${loss}}}`;
@@ -68,7 +68,7 @@ test("a spike of one step among a million is there, and so are the first and the
   expect(data.length).toBeLessThanOrEqual(640 * 4 + 4 + 50);
   expect(data).toContainEqual({ step: spike, loss: 50 });
   expect(data[0]).toEqual({ step: 1, loss: 1.01 });
-  expect(data.at(-1)).toEqual({ step: 1_000_000, loss: 1.27 });
+  expect(data.at(-1)).toEqual({ step: 200_000, loss: 1.83 });
 });
 
 test("all events but logs stay whole, and so do the last 50 logs", async () => {

@@ -24,7 +24,7 @@ import {
 } from "../../jobs.ts";
 import { createProject } from "../../project.ts";
 
-const CHANGES = 300;
+const CHANGES = 100;
 
 /** A reader of a project's jobs from their files, with no memory but of their owners. */
 function readerOf(project: string): JobReader {
