@@ -11,6 +11,7 @@ const WRONG_USE = new Set<ErrorCode>([
   "TOKEN_INVALID",
   "PROMPT_INVALID",
   "JOB_NOT_FOUND",
+  "CANNOT_DETACH",
 ]);
 
 /** Prints the error's sentence, and its stack under `DEBUG=kit`. Returns the exit code. */

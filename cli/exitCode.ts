@@ -4,6 +4,8 @@ const INTERRUPTED = 130;
 /** The exit codes of every command. Only `kit start` is ever cancelled. */
 export const EXIT_CODE = {
   completed: 0,
+  /** The job goes on elsewhere, as it was asked to. */
+  detached: 0,
   failed: 1,
   wrongUse: 2,
   cancelled: INTERRUPTED,

@@ -21,7 +21,7 @@ export function keepHangupIgnored(): void {
 
 /** Calls back on each signal that asks this process to end, unless the process ignores it. */
 export function onEndingSignal(
-  handle: () => void,
+  handle: (signal: NodeJS.Signals) => void,
   signals: NodeJS.Signals[] = ["SIGINT", "SIGTERM", "SIGHUP"],
 ): { stop: () => void } {
   const isHangupIgnored = process.env[VARIABLE] === IGNORED;

@@ -5,6 +5,7 @@ import { EXIT_CODE } from "./exitCode.ts";
 import { keepHangupIgnored } from "./hangup.ts";
 import { watchOutput } from "./lostOutput.ts";
 import { packageVersion } from "./packages/own.ts";
+import { addAttach } from "./usage/attach.ts";
 import { addBuild } from "./usage/build.ts";
 import { addCheck } from "./usage/check.ts";
 import { examples } from "./usage/examples.ts";
@@ -40,6 +41,7 @@ for (const add of [
   addBuild,
   addCheck,
   addStart,
+  addAttach,
   addUi,
   addJobs,
   addInfer,

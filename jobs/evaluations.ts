@@ -1,12 +1,10 @@
-import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { usePlain } from "../disk/file.ts";
 import type { Evaluation } from "../protocol/evaluation.ts";
 import { isRecord } from "../protocol/isRecord.ts";
 import { isJobId } from "./id.ts";
 import { type JobStart, haveSameHeldOut, readJobStart, resumedFrom } from "./jobStart.ts";
-import { type LogRecord, recordsFrom } from "./log.ts";
-import { logPath } from "./paths.ts";
+import type { LogRecord } from "./log.ts";
+import { readWholeLog } from "./wholeLog.ts";
 
 /**
  * A job's evaluations up to a step, in their order, as the logs have them: its own after those of the
@@ -18,9 +16,7 @@ export function readEvaluations(root: string, id: string, upTo: number): Evaluat
   const directory = join(root, id);
   const start = readJobStart(directory);
   const before = evaluationsBefore(root, id, start);
-  const own = usePlain<Evaluation[]>(logPath(directory), [], (file) =>
-    recordsFrom(0, readFileSync(file)).flatMap(({ record }) => evaluationIn(record)),
-  );
+  const own = readWholeLog(directory).flatMap(evaluationIn);
   return [...before, ...own].filter(({ step }) => step <= upTo);
 }
 

@@ -1,10 +1,11 @@
-import { stampAt } from "../disk/file.ts";
+import { stampAt, statsOf } from "../disk/file.ts";
 import type { Job } from "../protocol/job.ts";
 import { createJobFiles } from "./jobFile.ts";
 import { leasePath } from "./lease.ts";
 import type { LeaseWatch } from "./leaseWatch.ts";
 import { createLogEnds } from "./logEnd.ts";
 import { logPath } from "./paths.ts";
+import { isPlaced } from "./placement.ts";
 import { type DerivedStatus, liveStatus } from "./status.ts";
 
 /** A job as it stands: the list's entry and, for a failed job, the sentence that says why. */
@@ -54,8 +55,10 @@ export function createJobReader(root: string, leases: LeaseWatch): JobReader {
       // The owner may have written its last event and exited between the two reads.
       if (owner.lease !== "held") end = logEnds.read(path);
       if (!end.final) {
-        const status = liveStatus(end.hasRecords || owner.hasTurn, owner.lease);
-        return { ...status, proof: proofOf(end.stamp, owner.proof) };
+        const isAway = owner.lease !== "held" && isPlaced(directory);
+        const heard = isAway ? statsOf(path)?.mtime : undefined;
+        const status = liveStatus(end.hasRecords || owner.hasTurn, owner.lease, heard);
+        return { ...status, proof: isAway ? undefined : proofOf(end.stamp, owner.proof) };
       }
     }
     leases.forget(id);
@@ -68,10 +71,17 @@ export function createJobReader(root: string, leases: LeaseWatch): JobReader {
       const directory = `${root}/${id}`;
       const file = known ?? files.read(directory);
       if (!file) return undefined;
-      const { status, error, proof } = statusOf(id, directory);
-      const isSame = known?.status === status;
-      const job = isSame ? known : { id, name: file.name, status, createdAt: file.createdAt };
-      return { job, error, proof };
+      const { status, lastHeardAt, error, proof } = statusOf(id, directory);
+      const isSame = known?.status === status && known.lastHeardAt === lastHeardAt;
+      const { name, createdAt } = file;
+      const job = {
+        id,
+        name,
+        status,
+        createdAt,
+        ...(lastHeardAt !== undefined && { lastHeardAt }),
+      };
+      return { job: isSame ? known : job, error, proof };
     },
     forget(id) {
       const directory = `${root}/${id}`;

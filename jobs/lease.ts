@@ -26,11 +26,18 @@ export interface Lease {
   release: () => void;
 }
 
-export function holdLease(directory: string): Lease {
+interface HoldOptions {
+  hasTurn?: boolean;
+  onTaken?: () => void;
+}
+
+/** @param options as the job's last owner left it, and what to do if another process takes the job */
+export function holdLease(directory: string, options: HoldOptions = {}): Lease {
+  const { onTaken = () => {} } = options;
   const path = leasePath(directory);
   const owner = describeOwner();
   let renewal = -1;
-  let hasTurn = false;
+  let hasTurn = options.hasTurn ?? false;
   let isReleased = false;
   const recordNow = (): LeaseRecord => ({ owner, renewal, hasTurn });
   const renew = () => {
@@ -39,6 +46,11 @@ export function holdLease(directory: string): Lease {
   };
   renew();
   const timer = setInterval(() => {
+    if (isTaken(directory, owner)) {
+      isReleased = true;
+      clearInterval(timer);
+      return onTaken();
+    }
     try {
       renew();
     } catch {
@@ -62,6 +74,12 @@ export function holdLease(directory: string): Lease {
       }
     },
   };
+}
+
+/** Whether another process found this one silent, as when it was suspended in another container. */
+function isTaken(directory: string, owner: Owner): boolean {
+  const holder = leaseOwner(directory);
+  return holder !== undefined && (holder.pid !== owner.pid || holder.startTime !== owner.startTime);
 }
 
 /**

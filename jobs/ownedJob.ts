@@ -4,8 +4,8 @@ import { makeDirectory } from "../disk/file.ts";
 import { OTHERS_READ_FOLDER } from "../disk/modes.ts";
 import { syncFile, syncFolder } from "../disk/sync.ts";
 import { cannotWrite } from "../protocol/cannotWrite.ts";
-import { type KitError, isKitError } from "../protocol/error.ts";
-import { type JobEvent, isFinalEvent } from "../protocol/event.ts";
+import { KitError, isKitError } from "../protocol/error.ts";
+import { isFinalEvent } from "../protocol/event.ts";
 import type { Job } from "../protocol/job.ts";
 import type { JobConfig } from "../protocol/trainConfig.ts";
 import { createJobId, isJobId } from "./id.ts";
@@ -13,6 +13,7 @@ import { jobFilePath, writeJobFile } from "./jobFile.ts";
 import { type Lease, holdLease } from "./lease.ts";
 import { type LogWriter, openLog } from "./log.ts";
 import { jobsPath, logPath } from "./paths.ts";
+import { type PlacementRecord, writePlacement } from "./placement.ts";
 
 /** A job that this process owns: only it writes the log, and its lease shows that it is alive. */
 export interface OwnedJob {
@@ -25,6 +26,13 @@ export interface OwnedJob {
    * @throws KitError `CANNOT_WRITE`
    */
   claimTurn: (hasTurn: boolean) => void;
+  /**
+   * Records that the training goes on elsewhere, whatever becomes of this process.
+   * @throws KitError `CANNOT_WRITE`
+   */
+  place: (placement: PlacementRecord) => void;
+  /** Aborted when another process has taken the job, which it found without a sign of this one. */
+  taken: AbortSignal;
   /** Gives the job up. Idempotent. */
   close: () => void;
 }
@@ -45,36 +53,63 @@ export function createOwnedJob(
 ): OwnedJob {
   const root = jobsPath(project);
   const { id, directory, createdAt } = orCannotCreate(root, () => makeFolder(root, newId));
-  let log: LogWriter | undefined;
-  let lease: Lease | undefined;
-  const close = () => {
-    lease?.release();
-    log?.close();
-  };
-  const claimTurn = (hasTurn: boolean) => {
+  let owned: OwnedJob | undefined;
+  try {
+    owned = ownJob(directory, { id, name, status: "queued", createdAt });
+    // Last, because this file makes the job visible to readers.
+    writeJobFile(directory, { id, name, createdAt, config });
+    return owned;
+  } catch (error) {
+    owned?.close();
+    remove(directory);
+    throw cannotCreate(root, error);
+  }
+}
+
+/**
+ * Opens a job that nobody owns.
+ * @throws the errors of a write
+ */
+export function ownJob(directory: string, job: Job): OwnedJob {
+  const log = openLog(logPath(directory));
+  const taken = new AbortController();
+  let lease: Lease;
+  try {
+    const onTaken = () => taken.abort(jobTaken(job.id));
+    lease = holdLease(directory, { hasTurn: job.status === "running", onTaken });
+  } catch (error) {
+    log.close();
+    throw error;
+  }
+  const orCannotWrite = (write: () => void) => {
     try {
-      lease?.claimTurn(hasTurn);
+      write();
     } catch (error) {
       throw cannotWrite(`write ${directory}`, error);
     }
   };
-  try {
-    const writer = (log = openLog(logPath(directory)));
-    const append = (event: JobEvent) => {
-      writer.append(event);
+  return {
+    ...{ job, directory, taken: taken.signal },
+    append(event) {
+      taken.signal.throwIfAborted();
+      log.append(event);
       // A checkpoint is worth no more than the record that leads to it.
       if (event.event === "checkpoint.saved" || isFinalEvent(event)) syncJob(directory);
-    };
-    lease = holdLease(directory);
-    // Last, because this file makes the job visible to readers.
-    writeJobFile(directory, { id, name, createdAt, config });
-    const job: Job = { id, name, status: "queued", createdAt };
-    return { job, directory, append, claimTurn, close };
-  } catch (error) {
-    close();
-    remove(directory);
-    throw cannotCreate(root, error);
-  }
+    },
+    claimTurn: (hasTurn) => orCannotWrite(() => lease.claimTurn(hasTurn)),
+    place: (placement) => orCannotWrite(() => writePlacement(directory, placement)),
+    close() {
+      lease.release();
+      log.close();
+    },
+  };
+}
+
+function jobTaken(id: string): KitError {
+  return new KitError(
+    "JOB_TAKEN",
+    `Another process follows job ${id} now, since this one gave no sign for over a minute. See kit jobs.`,
+  );
 }
 
 /** Makes a folder of its own: an existing one is another job's. */

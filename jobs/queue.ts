@@ -5,10 +5,11 @@ import type { JobStore } from "./store.ts";
 
 const POLL_MS = 1_000;
 
-type Jobs = Pick<JobStore, "list">;
+type Jobs = Pick<JobStore, "list" | "placementOf">;
 
 /**
- * Resolves when the job may train: one job of a project trains at a time, first come first served.
+ * Resolves when the job may train: one job of a project trains on this machine at a time, first come
+ * first served.
  * @param onWait called with the job that goes first, and again when another one does
  * @throws the signal's reason if it is aborted first
  */
@@ -51,7 +52,9 @@ function tryTurn(store: Jobs, owned: OwnedJob): Job | undefined {
 
 /** The job that trains, or else the next one to train. */
 function findBefore(store: Jobs, id: string): Job | undefined {
-  const before = store.list().filter((other) => goesBefore(other, id));
+  const before = store
+    .list()
+    .filter((other) => goesBefore(other, id) && !store.placementOf(other.id));
   return before.find(({ status }) => status === "running") ?? before.at(-1);
 }
 

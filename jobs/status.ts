@@ -1,5 +1,5 @@
 import { FINAL_STATUS, isFinalEvent } from "../protocol/event.ts";
-import type { JobStatus } from "../protocol/job.ts";
+import type { Job } from "../protocol/job.ts";
 import { type LeaseState, SILENCE_MS } from "./leaseWatch.ts";
 import type { LogRecord } from "./log.ts";
 
@@ -8,8 +8,7 @@ export const OWNER_GONE =
 export const OWNER_SILENT = `The process that runs this job stopped reporting over ${SILENCE_MS / 1000} seconds ago (suspended, unreachable, or held up by a callback that does not return?). If it is gone for good, start a new run.`;
 
 /** A status and, for a failed job, the reason as a sentence. */
-export interface DerivedStatus {
-  status: JobStatus;
+export interface DerivedStatus extends Pick<Job, "status" | "lastHeardAt"> {
   error?: string;
 }
 
@@ -22,8 +21,12 @@ export function finalStatus(records: LogRecord[]): DerivedStatus | undefined {
   return { status, error: (last.data as { error?: string } | undefined)?.error };
 }
 
-/** The status of a job without a final event. */
-export function liveStatus(hasStarted: boolean, lease: LeaseState): DerivedStatus {
+/**
+ * The status of a job without a final event.
+ * @param heard when it last reported, of a job that runs elsewhere
+ */
+export function liveStatus(hasStarted: boolean, lease: LeaseState, heard?: Date): DerivedStatus {
+  if (heard && lease !== "held") return { status: "running", lastHeardAt: heard.toISOString() };
   if (lease === "gone") return { status: "failed", error: OWNER_GONE };
   if (lease === "silent") return { status: "failed", error: OWNER_SILENT };
   return { status: hasStarted ? "running" : "queued" };

@@ -5,6 +5,7 @@ import { type JobState, createJobReader } from "./jobReader.ts";
 import { type LeaseState, createLeaseWatch } from "./leaseWatch.ts";
 import { createJobList } from "./list/list.ts";
 import { jobsPath, logPath } from "./paths.ts";
+import { type PlacementRecord, isPlaced, readPlacement } from "./placement.ts";
 
 export interface JobStoreOptions {
   /** How long a check of an owner counts, in ms. Default 0: each check reads the lease. */
@@ -21,8 +22,13 @@ export interface JobStore {
   get: (id: string) => JobState | undefined;
   /** Whether the log itself says how the job ended. */
   hasEnded: (id: string) => boolean;
-  /** Whether the owner of an unfinished job is there. A `silent` one may come back. */
-  leaseOf: (id: string) => LeaseState;
+  /**
+   * Whether the owner of an unfinished job is there. A `silent` one may come back. Without one, a job
+   * goes on `elsewhere` if it was placed there.
+   */
+  leaseOf: (id: string) => LeaseState | "elsewhere";
+  /** Where the job runs, unless it is here. */
+  placementOf: (id: string) => PlacementRecord | undefined;
   /** While frozen, every owner counts as last seen. */
   freezeOwners: (isFrozen: boolean) => void;
   /** Where the job's events are, whether or not it exists. */
@@ -46,7 +52,11 @@ export function createJobStore(project: string, { ownersFreshMs }: JobStoreOptio
       const proof = reader.read(id)?.proof;
       return proof !== undefined && proof.lease === undefined;
     },
-    leaseOf: (id) => leases.check(id, directoryOf(id)).lease,
+    leaseOf(id) {
+      const { lease } = leases.check(id, directoryOf(id));
+      return lease !== "held" && isPlaced(directoryOf(id)) ? "elsewhere" : lease;
+    },
+    placementOf: (id) => readPlacement(directoryOf(id)),
     freezeOwners: leases.freeze,
     logPath: (id) => logPath(directoryOf(id)),
   };

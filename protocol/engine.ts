@@ -1,5 +1,6 @@
 import type { EngineEvent } from "./event.ts";
 import type { InferRequest, InferResult } from "./infer.ts";
+import type { Placement } from "./placement.ts";
 import type { AskedConfig, TrainConfig } from "./trainConfig.ts";
 import type { TrainingCheck } from "./trainingCheck.ts";
 
@@ -23,6 +24,10 @@ export interface TrainOptions {
   resumeFrom?: string;
   /** Aborting stops the training before its next step; `train` then rejects with the reason. */
   signal: AbortSignal;
+  /** Aborting lets a training that was placed elsewhere go on there; `train` then rejects with the reason. */
+  leave?: AbortSignal;
+  /** Takes where the training goes on without this process, just before it is handed over. */
+  onPlaced?: (placement: Placement) => void;
   /** Takes each event as it happens, in order. A checkpoint is complete on disk before its event. */
   onEvent: (event: EngineEvent) => void;
   /** Takes a line for people on a slow step, such as reading the data. Not part of the log. */
@@ -37,6 +42,23 @@ export interface LoadOptions extends Pick<TrainOptions, "onNote"> {
 export interface CheckOptions extends Pick<TrainOptions, "onNote"> {
   /** As `prepare` returned it, with absolute paths. */
   config: TrainConfig;
+}
+
+export interface FollowOptions extends Omit<TrainOptions, "resumeFrom" | "onPlaced"> {
+  placement: Placement;
+  /** A count: its first events, which an earlier process has reported. */
+  seen: number;
+}
+
+/** Trainings on other machines, which go on there when this process ends. */
+export interface Elsewhere {
+  /**
+   * Asks for a job by its id, within seconds.
+   * @throws KitError `CLUSTER_UNREACHABLE`, `CLUSTER_REFUSED`
+   */
+  reach: (placement: Placement, id: string) => Promise<void>;
+  /** As `train`, of a training that was handed over before; reports its other events. */
+  follow: (options: FollowOptions) => Promise<void>;
 }
 
 /**
@@ -65,9 +87,12 @@ export interface Engine {
   /**
    * Trains a model; resolves when its last checkpoint is saved.
    * @throws KitError `DATASET_UNREADABLE`, `DATASET_INVALID`, or another code of a training;
+   * `CLUSTER_UNREACHABLE` or `CLUSTER_REFUSED` after `onPlaced` for one that may go on elsewhere;
    * `CHECKPOINT_INVALID` that names `resumeFrom` if it is damaged, so that Kit tries an older one
    */
   train: (options: TrainOptions) => Promise<void>;
+  /** Only of an engine that calls `onPlaced`. */
+  readonly elsewhere?: Elsewhere;
   /**
    * Loads a saved artifact, and downloads what it needs; a training in progress goes on undisturbed.
    * @throws KitError `CHECKPOINT_INVALID`

@@ -20,3 +20,9 @@ export function isKitError(error: unknown): error is KitError {
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
+
+/** Whether a training elsewhere cannot be asked, so that nobody here knows whether it goes on. */
+export function isOutOfReach(error: unknown): boolean {
+  if (!isKitError(error)) return false;
+  return error.code === "CLUSTER_UNREACHABLE" || error.code === "CLUSTER_REFUSED";
+}

@@ -11,6 +11,9 @@ export type ErrorCode =
   | "WRONG_KIT"
   | "NO_TRAINER"
   | "JOB_NOT_FOUND"
+  | "CANNOT_ATTACH"
+  | "CANNOT_DETACH"
+  | "JOB_TAKEN"
   | "PROMPT_INVALID"
   // Options and arguments
   | "OPTION_INVALID"

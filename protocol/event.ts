@@ -122,3 +122,9 @@ export const END_OF_STREAM = "end";
  * the document; the format makes clients ignore events that they don't know.
  */
 export const OWNER_BACK = "owner.back";
+
+/**
+ * The frame once nobody follows a job that goes on elsewhere; `owner.back` once somebody does. Neither
+ * is in the document.
+ */
+export const OWNER_AWAY = "owner.away";

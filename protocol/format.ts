@@ -14,6 +14,15 @@ export function formatDuration(seconds: number): string {
   return `${Math.floor(whole / DAY_S)}d ${twoDigits(hours % 24)}h`;
 }
 
+/** As `5 minutes ago`, without the parts that change while one reads. */
+export function formatAgo(ms: number): string {
+  const seconds = ms / 1000;
+  if (seconds < MINUTE_S) return "less than a minute ago";
+  if (seconds < HOUR_S) return `${formatCounted(Math.floor(seconds / MINUTE_S), "minute")} ago`;
+  if (seconds < DAY_S) return `${formatCounted(Math.floor(seconds / HOUR_S), "hour")} ago`;
+  return `${formatCounted(Math.floor(seconds / DAY_S), "day")} ago`;
+}
+
 /** With thousands separated, and one decimal. `toLocaleString` takes 40 ms to load its locales. */
 export function formatCount(value: number): string {
   const rounded = Number(value < 1 ? value.toPrecision(1) : value.toFixed(1));

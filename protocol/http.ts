@@ -40,8 +40,11 @@ export const RESUME_RUN = "run";
 /** How that run stands when the answer begins. */
 export const RUN_STATUS_HEADER = "Kit-Run-Status";
 
-/** How a run ends: as its job does, and `failed` if it ends before it has a job. */
-export const RUN_ENDS = ["completed", "failed", "cancelled"] as const;
+/**
+ * How a run ends: as its job does; `failed` if it ends before it has a job, `detached` if the job goes
+ * on elsewhere.
+ */
+export const RUN_ENDS = ["completed", "failed", "cancelled", "detached"] as const;
 
 export type RunEnd = (typeof RUN_ENDS)[number];
 

@@ -11,6 +11,11 @@ export interface Job {
   status: JobStatus;
   /** ISO 8601, UTC. */
   createdAt: string;
+  /**
+   * When a running job last reported, ISO 8601, UTC: of one that runs on another machine, and that no
+   * process here follows.
+   */
+  lastHeardAt?: string;
 }
 
 export function isJobStatus(value: unknown): value is JobStatus {

@@ -4,8 +4,10 @@ import type { EngineEvent } from "../protocol/event.ts";
 
 export interface RunEngineOptions extends Pick<
   TrainOptions,
-  "config" | "directory" | "resumeFrom" | "signal" | "onNote"
+  "config" | "directory" | "resumeFrom" | "signal" | "leave" | "onNote" | "onPlaced"
 > {
+  /** Whether the training was over before: the engine then only ends it. */
+  isOver?: boolean;
   /** Takes each checked report. @returns whether the training is over with it */
   onEvent: (event: EngineEvent) => boolean;
   /** Takes what `onEvent` threw, or an invalid report: later ones can't be trusted, or written. */
@@ -18,9 +20,10 @@ export interface RunEngineOptions extends Pick<
  */
 export async function runEngine(
   engine: Pick<Engine, "name" | "train">,
-  { signal, onEvent, onError, ...options }: RunEngineOptions,
+  { signal, isOver = false, onEvent, onError, ...options }: RunEngineOptions,
 ): Promise<boolean> {
   const stop = new AbortController();
+  if (isOver) stop.abort();
   function onReport(reported: unknown) {
     if (stop.signal.aborted) return;
     try {

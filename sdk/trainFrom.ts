@@ -1,12 +1,17 @@
 import { KitError, isKitError, messageOf } from "../protocol/error.ts";
 import type { EngineEvent } from "../protocol/event.ts";
+import type { Placement } from "../protocol/placement.ts";
 import type { Resumable } from "./resumable.ts";
 import { type RunEngineOptions, runEngine } from "./runEngine.ts";
 
-interface TrainFromOptions extends Omit<RunEngineOptions, "resumeFrom" | "onEvent"> {
+export interface TrainFromOptions extends Omit<
+  RunEngineOptions,
+  "resumeFrom" | "onEvent" | "onPlaced"
+> {
   onNote: (text: string) => void;
   /** As `runEngine`'s; also takes the checkpoint that the training goes on from. */
   onEvent: (event: EngineEvent, from: Resumable | undefined) => boolean;
+  onPlaced: (placement: Placement, from: Resumable | undefined) => void;
 }
 
 /**
@@ -16,7 +21,7 @@ interface TrainFromOptions extends Omit<RunEngineOptions, "resumeFrom" | "onEven
 export async function trainFrom(
   checkpoints: readonly Resumable[],
   engine: Parameters<typeof runEngine>[0],
-  { onEvent, ...options }: TrainFromOptions,
+  { onEvent, onPlaced, ...options }: TrainFromOptions,
 ): Promise<boolean> {
   const [from, next] = checkpoints;
   try {
@@ -24,6 +29,7 @@ export async function trainFrom(
       ...options,
       resumeFrom: from?.checkpoint,
       onEvent: (event) => onEvent(event, from),
+      onPlaced: (placement) => onPlaced(placement, from),
     });
   } catch (error) {
     if (!from || !isDamage(error, from)) throw error;
@@ -36,7 +42,7 @@ export async function trainFrom(
     options.onNote(
       `warning: skipping a damaged checkpoint, and resuming after step ${next.step}: ${messageOf(error)}`,
     );
-    return trainFrom(checkpoints.slice(1), engine, { onEvent, ...options });
+    return trainFrom(checkpoints.slice(1), engine, { onEvent, onPlaced, ...options });
   }
 }
 

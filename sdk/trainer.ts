@@ -1,24 +1,20 @@
-import { createOwnedJob } from "../jobs/ownedJob.ts";
-import { waitForTurn } from "../jobs/queue.ts";
-import { createJobStore } from "../jobs/store.ts";
 import { KitError } from "../protocol/error.ts";
-import { type JobEvent, isFinalEvent } from "../protocol/event.ts";
+import { isFinalEvent } from "../protocol/event.ts";
 import type { Job } from "../protocol/job.ts";
-import type { JobConfig } from "../protocol/trainConfig.ts";
 import type { Artifact } from "./artifact.ts";
-import { resolveConfig } from "./config.ts";
+import { type Beginning, type Begun, attachJob, beginJob } from "./begin.ts";
+import { type Observer, toEach } from "./observer.ts";
 import { type CheckedOptions, type TrainerOptions, checkOptions } from "./options.ts";
-import { planResume } from "./resume.ts";
-import { type JobResult, runJob } from "./runJob.ts";
-import { asError } from "./thrown.ts";
 
 /** The key of Kit's own access to a trainer's events, shared by every copy of Kit. */
 export const OBSERVE = Symbol.for("kit.trainer.observe");
 
 /** The key of Kit's own access to what a trainer was given, shared as above. */
 export const PREPARED = Symbol.for("kit.trainer.prepared");
-/** The key of `kit start --resume`. */
+/** The keys of `kit start --resume`, of `kit attach`, and of a process that ends before its job. */
 export const RESUME = Symbol.for("kit.trainer.resume");
+export const ATTACH = Symbol.for("kit.trainer.attach");
+export const LEAVE = Symbol.for("kit.trainer.leave");
 
 /** One job, which starts once. */
 export interface Trainer {
@@ -31,7 +27,8 @@ export interface Trainer {
   start: () => Promise<{ jobId: string }>;
   /**
    * Resolves when the job is completed or cancelled; starts it if need be.
-   * @throws the error that failed the job
+   * @throws the error that failed the job; KitError `CLUSTER_UNREACHABLE` or `CLUSTER_REFUSED` when
+   * contact with one was lost that may go on elsewhere
    */
   wait: () => Promise<{ job: Job; artifacts: Artifact[] }>;
   /** Ends the job as cancelled, unless it has ended already. Resolves when it has ended. */
@@ -44,25 +41,13 @@ export interface ObservableTrainer extends Trainer {
   readonly [PREPARED]: Pick<CheckedOptions, "engine" | "config">;
   /** As the option; before the trainer starts. */
   [RESUME]: () => void;
-}
-
-/** A new job, and a way to fail it for errors outside of its callbacks. */
-export interface Created {
-  job: Job;
-  config: JobConfig;
-  /** Absolute path of the job's directory. */
-  directory: string;
-  fail: (error: unknown) => void;
-}
-
-export interface Observer {
-  onCreated?: (created: Created) => void;
-  /** Takes the job that this one waits for, then each further one. */
-  onWait?: (before: Job) => void;
-  /** Takes each event once it is in the log, before the callbacks. */
-  onEvent?: (event: JobEvent) => void;
-  /** Takes a line for people on a slow step. */
-  onNote?: (text: string) => void;
+  /**
+   * Goes on with a job of an earlier process instead of starting one.
+   * @throws KitError `CANNOT_ATTACH`, `CLUSTER_UNREACHABLE`, `CLUSTER_REFUSED`
+   */
+  [ATTACH]: (id: string) => Promise<void>;
+  /** Lets a job that runs elsewhere go on there, and cancels any other. */
+  [LEAVE]: () => void;
 }
 
 /**
@@ -72,14 +57,21 @@ export interface Observer {
 export function createTrainer(options: TrainerOptions): Trainer {
   const checked = checkOptions(options);
   const cancellation = new AbortController();
-  const failure = new AbortController();
-  const observers: Observer[] = [];
-  let started: { created: Created; ended: Promise<JobResult> } | undefined;
+  const leaving = new AbortController();
   let isOver = false;
+  let isPlaced = false;
+  const observers: Observer[] = [
+    {
+      onEvent: (event) => void (isOver ||= isFinalEvent(event)),
+      onPlaced: () => void (isPlaced = true),
+      onAttached: () => void (isPlaced = true),
+    },
+  ];
+  const observer = toEach(observers);
+  const signals = { cancel: cancellation.signal, leave: leaving.signal };
+  const beginning: Beginning = { checked, observer, ...signals };
+  let started: Begun | undefined;
   let { resume } = checked.config;
-  const note = (text: string) => {
-    for (const observer of observers) observer.onNote?.(text);
-  };
 
   const cancel = () =>
     cancellation.abort(
@@ -87,41 +79,7 @@ export function createTrainer(options: TrainerOptions): Trainer {
     );
   if (checked.abortSignal?.aborted) cancel();
   checked.abortSignal?.addEventListener("abort", cancel, { once: true });
-
-  function begin(): { created: Created; ended: Promise<JobResult> } {
-    const project = process.cwd();
-    const config = resolveConfig({ ...checked.config, resume }, project);
-    const resuming = resume ? planResume(project, checked.name, config) : undefined;
-    const owned = createOwnedJob(project, checked.name, config);
-    const { job, directory } = owned;
-    const created = {
-      job,
-      config,
-      directory,
-      fail: (error: unknown) => failure.abort(asError(error)),
-    };
-    for (const observer of observers) observer.onCreated?.(created);
-    const ended = runJob({
-      job: owned,
-      config,
-      engine: checked.engine,
-      callbacks: checked.callbacks,
-      turn: (signal) =>
-        waitForTurn(createJobStore(project), owned, signal, (before) => {
-          resuming?.refuseTwin(job.id);
-          for (const observer of observers) observer.onWait?.(before);
-        }),
-      resume: resuming && (() => resuming.find(note)),
-      cancel: cancellation.signal,
-      failure,
-      onEvent(event) {
-        isOver ||= isFinalEvent(event);
-        for (const observer of observers) observer.onEvent?.(event);
-      },
-      onNote: note,
-    });
-    return { created, ended };
-  }
+  const begin = () => beginJob(beginning, resume);
 
   const trainer: ObservableTrainer = {
     name: checked.name,
@@ -145,9 +103,16 @@ export function createTrainer(options: TrainerOptions): Trainer {
     [RESUME]() {
       resume = true;
     },
-    [OBSERVE](observer) {
-      observers.push(observer);
-      if (started) observer.onCreated?.(started.created);
+    async [ATTACH](id) {
+      started = await attachJob(beginning, id);
+    },
+    [LEAVE]() {
+      if (isPlaced) leaving.abort();
+      else cancel();
+    },
+    [OBSERVE](added) {
+      observers.push(added);
+      if (started) added.onCreated?.(started.created);
     },
     [PREPARED]: checked,
   };

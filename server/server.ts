@@ -60,7 +60,7 @@ export async function startUiServer(options: UiServerOptions): Promise<UiServer>
   const manifests = createManifestReader({ project, kit, limitMs });
   const onGone = (owner: Owner) => cancelJobOf(owner, jobs);
   const isAtWork = (owner: Owner) =>
-    unfinishedJobsOf(owner, jobs).some((id) => jobs.leaseOf(id) !== "silent");
+    unfinishedJobsOf(owner, jobs).some((id) => !["silent", "elsewhere"].includes(jobs.leaseOf(id)));
   const runner = createRunner({ project, kit, graceMs, onGone, isAtWork });
   const limits = { ...LIMITS, ...options.limits };
   const admitStream = createStreamLimit(limits);

@@ -100,6 +100,11 @@ export function leaveJob(job: OwnedJob): void {
   writeFileSync(join(job.directory, "lease.json"), JSON.stringify({ owner, renewal: 0 }));
 }
 
+/** A job that runs elsewhere, and that this process owns until the test has finished. */
+export function placeJob(job: OwnedJob): void {
+  job.place({ where: "the far cluster", address: "http://far", checkpoints: "/far/runs" });
+}
+
 export function logOf(job: OwnedJob): string {
   return join(job.directory, "events.ndjson");
 }

@@ -132,3 +132,13 @@ const gate = async () => {
 export function openGate(project: string): void {
   writeFileSync(join(project, "open"), "");
 }
+
+const ELSEWHERE_ENGINE = fileURLToPath(new URL("elsewhereEngine.ts", import.meta.url));
+
+/** A training that runs in the project's folder `far`, which stands for other machines. */
+export function elsewhereSource({ options = "" } = {}): string {
+  return tinySource({
+    before: `import { createElsewhereEngine } from ${JSON.stringify(ELSEWHERE_ENGINE)};`,
+    options: `engine: createElsewhereEngine(process.cwd() + "/far"), ${options}`,
+  });
+}

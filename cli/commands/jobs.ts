@@ -1,5 +1,6 @@
 import { createJobStore } from "../../jobs/store.ts";
 import { type Job, JOB_STATUSES } from "../../protocol/job.ts";
+import { lastHeard } from "../../protocol/lastHeard.ts";
 import { printable } from "../printable.ts";
 import { enterProject } from "../project.ts";
 
@@ -13,9 +14,11 @@ export function jobs(options: { project: string }): void {
   else console.error(`no jobs in ${project} yet; kit start trains one`);
 }
 
-/** The name comes last: its width on a terminal is anyone's guess. */
-function jobLine({ id, name, status, createdAt }: Job): string {
-  return [status.padEnd(STATUS_WIDTH), id, localTime(createdAt), printable(name)].join("  ");
+/** The name comes late: its width on a terminal is anyone's guess. */
+function jobLine({ id, name, status, createdAt, lastHeardAt }: Job): string {
+  const parts = [status.padEnd(STATUS_WIDTH), id, localTime(createdAt), printable(name)];
+  if (lastHeardAt !== undefined) parts.push(lastHeard(lastHeardAt));
+  return parts.join("  ");
 }
 
 /** As `2026-11-22 00:30`. */

@@ -10,6 +10,7 @@ export function addStart(program: Command): void {
     .description("train; builds .kit/build/index.mjs only if it is missing")
     .argument("[entry]", `build and train this file instead of ${DEFAULT_ENTRY}`)
     .option("--resume", "resume the newest failed or cancelled job")
+    .option("--detach", "return once the job runs on other machines")
     .addOption(projectOption())
     .addHelpText(
       "after",

@@ -13,8 +13,8 @@ const MOST_BREAKS = 20;
 /**
  * The messages of a job, each once and in order, however often the connection breaks: the log is read
  * from its start again, and what was seen is dropped.
- * @throws KitError `WORKER_FAILED` if the job ends without a last message; `CLUSTER_UNREACHABLE` after
- * two minutes without an answer
+ * @throws KitError `WORKER_FAILED` if the job ends without a last message, or is unknown there;
+ * `CLUSTER_UNREACHABLE` after two minutes without an answer
  */
 export async function* follow(
   remote: Remote,
@@ -27,6 +27,7 @@ export async function* follow(
   for (;;) {
     signal.throwIfAborted();
     const state = await reach.status(id);
+    if (state?.phase === "unknown") throw forgotten(remote, id);
     const isEnded = state?.phase === "ended";
     let isRead = false;
     if (state && state.phase !== "waiting") {
@@ -65,7 +66,7 @@ function createReach(remote: Remote) {
       } catch (cause) {
         if (!isKitError(cause) || cause.code !== "CLUSTER_UNREACHABLE") throw cause;
         if (Date.now() - heard < LOST_MS) return undefined;
-        throw lostContact(remote, id, cause);
+        throw lostContact(remote, cause);
       }
     },
   };
@@ -99,10 +100,17 @@ function firstLine(text: string): string {
   return (text.trim().split("\n")[0] ?? "").replace(/\.$/, "");
 }
 
-function lostContact({ name }: Remote, id: string, cause: unknown): KitError {
+function forgotten({ name }: Remote, id: string): KitError {
+  return new KitError(
+    "WORKER_FAILED",
+    `The job ${id} is unknown to ${name}: it did not arrive there, or the cluster was started anew. Start it again, or go on from its last checkpoint with kit start --resume.`,
+  );
+}
+
+function lostContact({ name }: Remote, cause: unknown): KitError {
   return new KitError(
     "CLUSTER_UNREACHABLE",
-    `Lost contact with ${name}. The job ${id} may go on there; look at its dashboard, and for its checkpoints in its storage.`,
+    `Lost contact with ${name}, which has not answered for two minutes. Check that this machine reaches it.`,
     { cause },
   );
 }

@@ -19,6 +19,11 @@ export function createRayEngine(options: RayOptions = {}): Engine {
     prepare: (asked) => prepare(asked, cluster),
     check: async (asked) => (await import("./check.ts")).check(cluster, asked),
     train: async (asked) => (await import("./train.ts")).train(cluster, asked),
+    elsewhere: {
+      reach: async (placement, id) =>
+        (await import("./elsewhere.ts")).reach(cluster, placement, id),
+      follow: async (asked) => (await import("./elsewhere.ts")).followPlaced(cluster, asked),
+    },
     load,
   };
 }

@@ -30,7 +30,7 @@ export function createRayJobs(cluster: Cluster): Remote {
   const address = cluster.address();
   const http = createHttp(address, cluster.token());
 
-  async function submit({ id, files, command }: Submission): Promise<void> {
+  async function submit({ id, files, command, onSend }: Submission): Promise<void> {
     const uri = await upload(http, zip(files));
     const body = {
       submission_id: id,
@@ -41,6 +41,7 @@ export function createRayJobs(cluster: Cluster): Remote {
       },
       metadata: { kit: id },
     };
+    onSend?.();
     for (let tries = MOST_TRIES; ; tries--) {
       const answer = await http.call({ method: "POST", path: "/api/jobs/", body }).catch(isLost);
       // A lost answer, or the refusal of a second job with this id: the first is the one.
@@ -58,7 +59,7 @@ export function createRayJobs(cluster: Cluster): Remote {
 
   async function status(id: string): Promise<RemoteStatus> {
     const found = await find(id);
-    if (!found) return { phase: "ended", message: `the cluster knows no job ${id}` };
+    if (!found) return { phase: "unknown" };
     const { status, message } = found;
     if (status === "PENDING") return { phase: "waiting" };
     if (status === "RUNNING") return { phase: "running" };

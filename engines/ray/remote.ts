@@ -26,6 +26,8 @@ export interface Submission {
   /** What the job finds in its working directory. */
   files: readonly PackedFile[];
   command: string;
+  /** Called once the files are there, just before the job starts. */
+  onSend?: () => void;
 }
 
 export interface PackedFile {
@@ -35,7 +37,8 @@ export interface PackedFile {
 }
 
 export interface RemoteStatus {
-  phase: "waiting" | "running" | "ended";
+  /** `unknown`: it was never submitted, or the remote has forgotten it. */
+  phase: "waiting" | "running" | "ended" | "unknown";
   /** Why it ended, if the remote knows. */
   message?: string;
 }

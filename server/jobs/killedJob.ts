@@ -5,12 +5,16 @@ import type { JobStore } from "../../jobs/store.ts";
 import { isRecord } from "../../protocol/isRecord.ts";
 import { unfinishedJobsOf } from "./unfinishedJobs.ts";
 
-/** Records that a job was cancelled, for an owner that was killed before it could. */
+/**
+ * Records that a job was cancelled, for an owner that was killed before it could. One that runs
+ * elsewhere goes on.
+ */
 export function cancelJobOf(owner: Owner, jobs: JobStore): void {
   // Only a job's owner may write its log, as long as it lives.
   if (ownerState(owner) !== "gone") return;
   try {
-    for (const id of unfinishedJobsOf(owner, jobs)) cancel(jobs.logPath(id));
+    const ids = unfinishedJobsOf(owner, jobs).filter((id) => !jobs.placementOf(id));
+    for (const id of ids) cancel(jobs.logPath(id));
   } catch {
     // A full disk, say: the job then shows as failed because its process is gone, which is as true.
   }

@@ -1,6 +1,9 @@
-import type { LeaseState } from "../../jobs/leaseWatch.ts";
+import type { JobStore } from "../../jobs/store.ts";
 
-/** Reports to a job's stream when the job's owner falls silent, and when it is back. */
+type Owner = ReturnType<JobStore["leaseOf"]>;
+type Reported = Exclude<Owner, "gone">;
+
+/** Reports to a job's stream when the job's owner falls silent or leaves it, and when it is back. */
 export interface OwnerWatch {
   /** Reads the owner's lease, and reports a change since the last check. */
   check: () => void;
@@ -10,24 +13,25 @@ export interface OwnerWatch {
   isGone: () => boolean;
 }
 
+/** @param report takes `held` as the return of an owner */
 export function createOwnerWatch(
-  leaseOf: () => LeaseState,
-  report: (isSilent: boolean) => void,
+  leaseOf: () => Owner,
+  report: (owner: Reported) => void,
 ): OwnerWatch {
   // The stream reads the log between two checks, so no earlier event follows the report.
   let isLogRead = false;
-  let isSilent = false;
+  let reported: Reported = "held";
   let isGone = false;
   return {
     check() {
-      const lease = leaseOf();
-      const isSilentNow = isLogRead && lease === "silent";
+      const owner = leaseOf();
+      isGone = owner === "gone";
+      const now = isLogRead && owner !== "gone" ? owner : "held";
       isLogRead = true;
-      if (isSilentNow !== isSilent) report(isSilentNow);
-      isSilent = isSilentNow;
-      isGone = lease === "gone";
+      if (now !== reported) report(now);
+      reported = now;
     },
-    isSilent: () => isSilent,
+    isSilent: () => reported === "silent",
     isGone: () => isGone,
   };
 }

@@ -5,7 +5,7 @@ import { createLineCutter } from "../../jobs/log.ts";
 import { isRecordBoundary } from "../../jobs/logTail.ts";
 import { OWNER_GONE, OWNER_SILENT } from "../../jobs/status.ts";
 import { readThinnedLog } from "../../jobs/thinnedLog.ts";
-import { END_OF_STREAM, OWNER_BACK } from "../../protocol/event.ts";
+import { END_OF_STREAM, OWNER_AWAY, OWNER_BACK } from "../../protocol/event.ts";
 import { HISTORY, RESUME_FROM, THINNED } from "../../protocol/http.ts";
 import type { Exchange, ServerContext } from "../context.ts";
 import { closeSignal, sendError, writeChunk } from "../http/respond.ts";
@@ -17,6 +17,12 @@ const RETRY_MS = 2_000;
 const HEARTBEAT_MS = 15_000;
 /** A reconnecting client that missed at most this much gets it unthinned. */
 const MISSED_WHOLE_BYTES = 1024 * 1024;
+
+const OWNER_FRAMES = {
+  silent: unrecordedFailure(OWNER_SILENT),
+  elsewhere: frame(OWNER_AWAY, {}),
+  held: frame(OWNER_BACK, {}),
+};
 
 /** `GET /api/jobs/:id/events`: the job's events after `Last-Event-ID`, as they are written. */
 export async function getJobEvents(
@@ -46,8 +52,7 @@ export async function getJobEvents(
     const signal = closeSignal(response);
     const owner = createOwnerWatch(
       () => jobs.leaseOf(id),
-      (isSilent) =>
-        response.write(isSilent ? unrecordedFailure(OWNER_SILENT) : frame(OWNER_BACK, {})),
+      (standing) => response.write(OWNER_FRAMES[standing]),
     );
     const follow: FollowOptions = hasEnded
       ? { signal, ended: () => true }

@@ -1,6 +1,7 @@
 import {
   type StreamedEventName,
   END_OF_STREAM,
+  OWNER_AWAY,
   OWNER_BACK,
   STREAMED_EVENTS,
 } from "../../protocol/event.ts";
@@ -18,7 +19,9 @@ export interface StreamFrame {
 export interface JobStreamListener {
   onOpen: () => void;
   onFrame: (frame: StreamFrame) => void;
-  /** The job's owner, presumed dead, reports again. */
+  /** Nobody follows the job, which goes on elsewhere. */
+  onOwnerAway: () => void;
+  /** The job's owner, presumed dead, reports again, or somebody follows the job again. */
   onOwnerBack: () => void;
   /** `closed`: the browser has given up. Otherwise it reconnects by itself. */
   onError: (closed: boolean) => void;
@@ -42,6 +45,7 @@ export function openJobStream(
     source.close();
     listener.onEnd();
   });
+  source.addEventListener(OWNER_AWAY, () => listener.onOwnerAway());
   source.addEventListener(OWNER_BACK, () => listener.onOwnerBack());
   source.addEventListener("open", () => listener.onOpen());
   source.addEventListener("error", () => {

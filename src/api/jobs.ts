@@ -37,6 +37,7 @@ function isJob(value: unknown): value is Job {
     typeof value.id === "string" &&
     typeof value.name === "string" &&
     typeof value.createdAt === "string" &&
-    isJobStatus(value.status)
+    isJobStatus(value.status) &&
+    (value.lastHeardAt === undefined || typeof value.lastHeardAt === "string")
   );
 }

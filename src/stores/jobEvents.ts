@@ -86,6 +86,8 @@ function setup(id: string) {
         happen("owner back");
       },
       onFrame: happen,
+      // The list knows when it last reported.
+      onOwnerAway: () => void jobs.refresh(),
       onOwnerBack() {
         happen("owner back");
         // Only the list may know the status before the presumed failure.
@@ -145,6 +147,7 @@ function setup(id: string) {
   return {
     job,
     status,
+    lastHeardAt: computed(() => (status.value === "running" ? job.value?.lastHeardAt : undefined)),
     connection,
     missing,
     lines: computed(() => view.value.lines),

@@ -1,8 +1,8 @@
 import { spawnSync } from "node:child_process";
-import { readFileSync, writeFileSync } from "node:fs";
+import { readFileSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { COMPLETED, STARTED, createJob } from "../jobs.ts";
+import { COMPLETED, STARTED, createJob, logOf, placeJob } from "../jobs.ts";
 import { CLI, runKit } from "../kit.ts";
 import { createProject } from "../project.ts";
 
@@ -34,6 +34,19 @@ running    ${running}  2026-11-23 05:05  ${"a".repeat(120)}
 failed     ${failed}  2026-11-22 05:05  \\u001b[31mred\\u001b[0m
 completed  ${completed}  2026-11-21 05:05  日付 dates 🗓
 `);
+});
+
+test("kit jobs says when a job that nobody follows last reported", async () => {
+  const project = createProject();
+  const job = createJob(project, "far", [STARTED]);
+  placeJob(job);
+  expect((await runKit(project, ["jobs"])).stdout).toMatch(/^running .*  far\n$/);
+  job.close();
+  const hourAgo = new Date(Date.now() - 3_600_000);
+  utimesSync(logOf(job), hourAgo, hourAgo);
+  expect((await runKit(project, ["jobs"])).stdout).toMatch(
+    /^running .*  far  last heard of 1 hour ago\n$/,
+  );
 });
 
 test("kit jobs says on stderr that there are none, so that a script counts no line", async () => {

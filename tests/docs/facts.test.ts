@@ -4,7 +4,7 @@ import { dirname, join, relative } from "node:path";
 import { createTrainer } from "kit";
 import { expect, test } from "vitest";
 import { EXIT_CODE } from "../../cli/exitCode.ts";
-import { END_OF_STREAM, OWNER_BACK, STREAMED_EVENTS } from "../../protocol/event.ts";
+import { END_OF_STREAM, OWNER_AWAY, OWNER_BACK, STREAMED_EVENTS } from "../../protocol/event.ts";
 import { checkOptions } from "../../sdk/options.ts";
 import { CLI, runKit } from "../kit.ts";
 import { EVENTS, OPERATIONS, REFERENCE } from "./reference.ts";
@@ -139,7 +139,7 @@ test("cli.md and errors.md have the exit codes", () => {
 });
 
 test("the OpenAPI file has every event that the page gets", () => {
-  const sent = [...STREAMED_EVENTS, OWNER_BACK, END_OF_STREAM];
+  const sent = [...STREAMED_EVENTS, OWNER_AWAY, OWNER_BACK, END_OF_STREAM];
   expect(Object.keys(EVENTS).toSorted()).toEqual(sent.toSorted());
 });
 

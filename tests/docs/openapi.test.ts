@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { Validator } from "@seriousme/openapi-schema-validator";
 import { afterAll, expect, test, vi } from "vitest";
 import { createJobStore } from "../../jobs/store.ts";
-import { END_OF_STREAM, OWNER_BACK, STREAMED_EVENTS } from "../../protocol/event.ts";
+import { END_OF_STREAM, OWNER_AWAY, OWNER_BACK, STREAMED_EVENTS } from "../../protocol/event.ts";
 import { ROUTE_TABLE } from "../../server/router.ts";
 import { STARTED, createJob } from "../jobs.ts";
 import { createTinyProject } from "../kit.ts";
@@ -86,7 +86,7 @@ test("the reference has the routes of the server, and the files of the page", ()
 });
 
 test("the reference has the events of the stream", () => {
-  const names = [...STREAMED_EVENTS, END_OF_STREAM, OWNER_BACK];
+  const names = [...STREAMED_EVENTS, END_OF_STREAM, OWNER_AWAY, OWNER_BACK];
   expect(Object.keys(EVENTS).toSorted()).toEqual(names.toSorted());
 });
 

@@ -9,6 +9,7 @@ import { unmountAfterTest } from "../disk.ts";
 import { CONFIG, STARTED, createJob } from "../jobs.ts";
 import { ENDLESS, createTinyProject, runKit, startKit, tinySource } from "../kit.ts";
 import { createProject } from "../project.ts";
+import { runOptions } from "../sdk/runOptions.ts";
 import { parseFrames, readBody, startServer } from "../uiServer.ts";
 import { createHarm } from "./harm.ts";
 import { LONGER } from "./table.ts";
@@ -106,11 +107,7 @@ test(
       const result = await runJob({
         job,
         config: CONFIG,
-        engine,
-        turn: () => Promise.resolve(),
-        cancel: new AbortController().signal,
-        failure: new AbortController(),
-        onEvent() {},
+        ...runOptions(engine),
         callbackLimitMs: 50,
         callbacks: {
           [name]: () => new Promise(() => {}),
@@ -203,15 +200,11 @@ test("onFailed hears of a failure that the log could not take", async () => {
       },
     },
     config: CONFIG,
-    engine: {
+    ...runOptions({
       name: "mine",
       load: () => Promise.reject(new Error("unused")),
       train: () => Promise.reject(new Error("the cause")),
-    },
-    turn: () => Promise.resolve(),
-    cancel: new AbortController().signal,
-    failure: new AbortController(),
-    onEvent() {},
+    }),
     callbacks: { onFailed: ({ error }) => void failed.push(error.message) },
   });
   expect(ended.status).toBe("failed");

@@ -7,6 +7,7 @@ import { runJob } from "../../sdk/runJob.ts";
 import { COMPLETED, CONFIG, STARTED, appendRaw, createJob, logOf, logged } from "../jobs.ts";
 import { createTinyProject, pacedSource, runKit, startKit, tinySource } from "../kit.ts";
 import { createProject } from "../project.ts";
+import { runOptions } from "../sdk/runOptions.ts";
 import { parseFrames, readBody, startServer } from "../uiServer.ts";
 import { listJobs, streamOf } from "./answers.ts";
 import { createHarm } from "./harm.ts";
@@ -96,12 +97,8 @@ test("losses that are not numbers and steps that go back are logged and streamed
   const { job: ended } = await runJob({
     job,
     config: CONFIG,
-    turn: () => Promise.resolve(),
-    cancel: new AbortController().signal,
-    failure: new AbortController(),
-    onEvent() {},
     callbacks: { onLog: ({ step, loss }) => void seen.push(step, loss) },
-    engine: {
+    ...runOptions({
       name: "mine",
       load: () => Promise.reject(new Error("unused")),
       train({ onEvent }) {
@@ -109,7 +106,7 @@ test("losses that are not numbers and steps that go back are logged and streamed
         for (const data of logs) onEvent({ event: "training.log", data });
         return Promise.resolve();
       },
-    },
+    }),
   });
   harm.status(ended.status, "completed");
   const nulled = logs.map(({ step, loss }) => ({

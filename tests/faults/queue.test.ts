@@ -102,7 +102,7 @@ test(
         let turn: Promise<void> | undefined;
         await new Promise<void>((resolve) => {
           const waits = () => resolve();
-          turn = waitForTurn({ list }, job, new AbortController().signal, waits);
+          turn = waitForTurn({ ...store, list }, job, new AbortController().signal, waits);
         });
         await owner.kill();
         isDead = true;

@@ -24,6 +24,17 @@ test("an unfinished job is queued, then running, while its lease is held", () =>
   expect(liveStatus(true, "held")).toEqual({ status: "running" });
 });
 
+test("a job that runs elsewhere stays running, last heard of, however its owner ended", () => {
+  const heard = new Date("2026-03-07T12:00:00.000Z");
+  expect(liveStatus(true, "held", heard)).toEqual({ status: "running" });
+  for (const lease of ["gone", "silent"] as const) {
+    expect(liveStatus(false, lease, heard)).toEqual({
+      status: "running",
+      lastHeardAt: "2026-03-07T12:00:00.000Z",
+    });
+  }
+});
+
 test("an unfinished job is failed, with a sentence, when its owner is gone or silent", () => {
   for (const hasStarted of [false, true]) {
     expect(liveStatus(hasStarted, "gone")).toEqual({ status: "failed", error: OWNER_GONE });

@@ -12,6 +12,7 @@ import {
   readEvents,
   statusOf,
 } from "./project.ts";
+import { runOptions } from "./runOptions.ts";
 
 describe("start", () => {
   it("creates one job, however often and by whichever method it is called", async () => {
@@ -172,7 +173,7 @@ it("a log that can no longer be written fails the job with where and why", async
       },
     },
     config: {} as never,
-    engine: {
+    ...runOptions({
       name: "mine",
       train: ({ onEvent }) => {
         onEvent({
@@ -182,12 +183,8 @@ it("a log that can no longer be written fails the job with where and why", async
         return Promise.resolve();
       },
       load: () => Promise.reject(new Error("unused")),
-    },
+    }),
     callbacks: {},
-    turn: () => Promise.resolve(),
-    cancel: new AbortController().signal,
-    failure: new AbortController(),
-    onEvent: () => {},
   });
   expect(result.job.status).toBe("failed");
   expect(result.error?.message).toBe(

@@ -3,6 +3,7 @@ import { expect, onTestFinished, test, vi } from "vitest";
 import { LONGEST_GAP_MS, SILENCE_MS } from "../../jobs/leaseWatch.ts";
 import { OWNER_GONE, OWNER_SILENT } from "../../jobs/status.ts";
 import { createJobStore } from "../../jobs/store.ts";
+import { takeJob } from "../../jobs/takeJob.ts";
 import type { JobEvent } from "../../protocol/event.ts";
 import type { Job } from "../../protocol/job.ts";
 import {
@@ -11,9 +12,11 @@ import {
   appendRaw,
   createForeignJob,
   createJob,
+  leaveJob,
   logOf,
   logged,
   moveToOtherContainer,
+  placeJob,
   recordEnds,
 } from "../jobs.ts";
 import { createProject } from "../project.ts";
@@ -284,6 +287,27 @@ test("an owner's silence is reported after its last event, and so is its return"
   const all = namesOf(parseFrames(String(await early.all())));
   expect(all.slice(3)).toEqual(["owner.back", "training.log", "training.completed", "end"]);
   expect(namesOf(parseFrames(String(await late.all())))).toEqual(all);
+});
+
+test("a job that runs elsewhere goes on without an owner: neither a failure nor an end", async () => {
+  const { ask, job, project, url } = await startWith([STARTED]);
+  placeJob(job);
+  const body = readBody(await ask());
+  await frameCount(body, 1);
+  leaveJob(job);
+  expect((await frameCount(body, 2))[1]).toEqual({ event: "owner.away", data: "{}" });
+  const list = async () => {
+    const { jobs } = (await (await fetch(`${url}api/jobs`)).json()) as { jobs: Job[] };
+    return jobs[0];
+  };
+  const lastHeardAt = statSync(logOf(job)).mtime.toISOString();
+  expect(await list()).toEqual({ ...job.job, status: "running", lastHeardAt });
+  const follower = await takeJob(project, job.job.id);
+  expect((await frameCount(body, 3))[2]).toEqual({ event: "owner.back", data: "{}" });
+  expect(await list()).toEqual({ ...job.job, status: "running" });
+  follower.append(COMPLETED);
+  const all = namesOf(parseFrames(String(await body.all())));
+  expect(all.slice(3)).toEqual(["training.completed", "end"]);
 });
 
 test("an owner's return is reported before the events that follow it", async () => {

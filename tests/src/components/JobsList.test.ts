@@ -38,6 +38,19 @@ describe("the jobs list", () => {
     ]);
   });
 
+  it("says beside the name of a job that nobody follows when it last reported, as time goes on", async () => {
+    const lastHeardAt = new Date(Date.now() - 5 * 60_000).toISOString();
+    backend.jobs({ ...job("a"), lastHeardAt }, job("b"));
+    const { page } = await visitList();
+    const names = () => page.findAll("td.name").map((cell) => cell.text());
+    expect(names()).toEqual(["name of a last heard of 5 minutes ago", "name of b"]);
+    await vi.advanceTimersByTimeAsync(80_000);
+    expect(names()[0]).toContain("last heard of 6 minutes ago");
+    backend.jobs(job("a"), job("b"));
+    await vi.advanceTimersByTimeAsync(POLL_MS);
+    expect(names()[0]).toBe("name of a");
+  });
+
   it("shows nothing for an invalid creation time", async () => {
     backend.jobs({ ...job("a"), createdAt: "no time" });
     const { page } = await visitList();

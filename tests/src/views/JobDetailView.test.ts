@@ -49,6 +49,19 @@ describe("the job page", () => {
     expect(page.get(".slot").text()).toBe("No training.log events yet.");
   });
 
+  it("says when a job that nobody follows last reported, until somebody follows it", async () => {
+    const { page } = await visitJob();
+    const heard = () => page.find(".outcome .last-heard");
+    expect(heard().exists()).toBe(false);
+    const lastHeardAt = new Date(Date.now() - 2 * 3_600_000).toISOString();
+    backend.jobs({ ...job("a"), lastHeardAt });
+    await send(["owner.away", "{}"]);
+    expect([status(page), heard().text()]).toEqual(["running", "last heard of 2 hours ago"]);
+    backend.jobs(job("a"));
+    await send(["owner.back", "{}"]);
+    expect(heard().exists()).toBe(false);
+  });
+
   it("moves to running, with a line, when the training starts", async () => {
     const { page } = await visitJob("b");
     await send(["training.started", '{"rows": 4000}', 10]);

@@ -1,0 +1,28 @@
+import { assertElsewhere } from "../../jobs/takeJob.ts";
+import { DEFAULT_ENTRY } from "../../protocol/entry.ts";
+import { ATTACH } from "../../sdk/trainer.ts";
+import { ensureBundle } from "../bundle.ts";
+import { findJob, noJob } from "../findJob.ts";
+import { exitOnSignals, printJob } from "../jobRun.ts";
+import { explainExit, loadEntry } from "../loadEntry.ts";
+import { enterProject } from "../project.ts";
+
+/**
+ * Follows a job that runs elsewhere, from where its log ends.
+ * @throws KitError `JOB_NOT_FOUND`, `CANNOT_ATTACH`, `CLUSTER_UNREACHABLE`, `CLUSTER_REFUSED`
+ */
+export async function attach(named: string, options: { project: string }): Promise<void> {
+  const explain = (code: number) => explainExit(DEFAULT_ENTRY, code);
+  const early = exitOnSignals(explain);
+  const project = enterProject(options.project);
+  const job = findJob(project, named);
+  if (!job) throw noJob(project, named, "job");
+  assertElsewhere(project, job.id);
+  const bundle = await ensureBundle(project, undefined, (stale) => console.error(`kit: ${stale}`));
+  const trainer = await loadEntry(bundle, DEFAULT_ENTRY, explain);
+  const run = printJob({ trainer, project });
+  await trainer[ATTACH](job.id);
+  run.heedSignals();
+  early.stop();
+  process.exit(await run.exitCode());
+}

@@ -1,0 +1,32 @@
+import { createJobStore } from "../jobs/store.ts";
+import { KitError } from "../protocol/error.ts";
+import type { Job } from "../protocol/job.ts";
+
+/** The word for the newest job. */
+const LATEST = "latest";
+
+/**
+ * Finds a job by its id, the beginning of its id or `latest`.
+ * @throws KitError `JOB_NOT_FOUND` for more than one
+ */
+export function findJob(project: string, named: string): Job | undefined {
+  const jobs = createJobStore(project).list();
+  if (named === LATEST && jobs.length > 0) return jobs[0];
+  const found = jobs.filter(({ id }) => id.startsWith(named));
+  if (found.length < 2) return found[0];
+  throw new KitError(
+    "JOB_NOT_FOUND",
+    `${named} matches ${found.length} jobs. Use a longer prefix, or "${LATEST}".`,
+  );
+}
+
+/** For a name that no job has. */
+export function noJob(project: string, named: string, what: string): KitError {
+  if (named === LATEST) {
+    return new KitError("JOB_NOT_FOUND", `There is no job in ${project} yet. Run kit start first.`);
+  }
+  return new KitError(
+    "JOB_NOT_FOUND",
+    `No ${what} named ${named} in ${project}. Run kit jobs to see the ids.`,
+  );
+}

@@ -1,0 +1,115 @@
+import { FINAL_STATUS, isFinalEvent } from "../protocol/event.ts";
+import type { RunEnd } from "../protocol/http.ts";
+import { sourcePlace } from "../sdk/thrown.ts";
+import { type ObservableTrainer, LEAVE, OBSERVE } from "../sdk/trainer.ts";
+import { showPath } from "./bundle.ts";
+import { reportError } from "./errors.ts";
+import { createEventLines } from "./eventLines.ts";
+import { EXIT_CODE } from "./exitCode.ts";
+import { onEndingSignal } from "./hangup.ts";
+import { onUncaught } from "./thrown.ts";
+
+/** A job that this process drives, to be shown on the terminal. */
+export interface JobRun {
+  /** Ends or leaves the job on a signal. */
+  heedSignals: () => void;
+  /** Resolves with the exit code when the job has ended, or was left. */
+  exitCode: () => Promise<number>;
+}
+
+export interface JobRunOptions {
+  trainer: ObservableTrainer;
+  /** Absolute path. */
+  project: string;
+  recordEnd?: (status: RunEnd) => void;
+  /** Leaves a job that runs elsewhere as soon as it does. */
+  detach?: boolean;
+}
+
+/** Prints what happens to a trainer's job, from before it begins. */
+export function printJob({ trainer, project, recordEnd, detach }: JobRunOptions): JobRun {
+  /** The ended job's status, once its last event is printed. */
+  let status: RunEnd | undefined;
+  let lines: ReturnType<typeof createEventLines> | undefined;
+  let id = "";
+  /** Of the event that is read; 0 for one that happens now. */
+  let agoMs = 0;
+  const now = () => performance.now() - agoMs;
+
+  function end(how: RunEnd): void {
+    status = how;
+    recordEnd?.(how);
+    // For project code that ends the process by itself.
+    process.exitCode = EXIT_CODE[how];
+  }
+
+  trainer[OBSERVE]({
+    onCreated({ job, config, directory, fail }) {
+      ({ id } = job);
+      lines = createEventLines({ config, project, directory: showPath(project, directory), now });
+      console.log(`job ${id} ${job.name}`);
+      // An exception outside of the callbacks fails the job, not only the process.
+      onUncaught(fail);
+    },
+    onWait: (before) => console.log(`waiting for job ${before.id} ${before.name}`),
+    onPlaced() {
+      if (detach) trainer[LEAVE]();
+    },
+    onAttached({ where }, events) {
+      for (const event of events) {
+        agoMs = Date.now() - event.at || 0;
+        lines?.text(event);
+      }
+      agoMs = 0;
+      const step = events.findLast(({ event }) => event !== "training.started")?.data;
+      const after = step && "step" in step ? ` after step ${step.step}` : "";
+      console.log(`attached to the job on ${where}${after}`);
+    },
+    onNote: (text) => console.log(text),
+    onEvent(event) {
+      if (isFinalEvent(event)) end(FINAL_STATUS[event.event]);
+      const print = event.event === "training.failed" ? console.error : console.log;
+      if (lines) print(lines.text(event));
+    },
+    onLeft({ where }) {
+      end("detached");
+      console.log(
+        `detached: job ${id} keeps training on ${where}; follow it with: npx kit attach ${id}`,
+      );
+    },
+  });
+
+  return {
+    heedSignals() {
+      onEndingSignal((signal) => {
+        // The job has ended and its last callback still runs: a signal now stops that, too.
+        if (status) process.exit(EXIT_CODE[status]);
+        if (signal === "SIGINT") void trainer.cancel();
+        else trainer[LEAVE]();
+      });
+    },
+    async exitCode() {
+      try {
+        await trainer.wait();
+      } catch (error) {
+        if (status !== "failed") return reportError(error);
+        const place = error instanceof Error && sourcePlace(error);
+        if (place) console.error(`  at ${place}`);
+        if (process.env.DEBUG === "kit") console.error(error);
+      }
+      return EXIT_CODE[status ?? "failed"];
+    },
+  };
+}
+
+/**
+ * Applies until there is a job to end or leave. SIGINT needs no handler: the system ends the process
+ * with 130, even while a loop in the project's code would keep a handler from running.
+ */
+export function exitOnSignals(explain: (code: number) => void): { stop: () => void } {
+  const exit = () => {
+    process.off("exit", explain);
+    process.exit(EXIT_CODE.cancelled);
+  };
+  return onEndingSignal(exit, ["SIGTERM", "SIGHUP"]);
+}

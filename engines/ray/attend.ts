@@ -1,0 +1,80 @@
+import { join } from "node:path";
+import type { TrainOptions } from "../../protocol/engine.ts";
+import { isOutOfReach } from "../../protocol/error.ts";
+import { throwIfFailed } from "../python/child.ts";
+import { withAdvice } from "../python/train.ts";
+import { follow } from "./follow.ts";
+import { bringHome } from "./home.ts";
+import type { RayMessage } from "./messages.ts";
+import { describe } from "./notes.ts";
+import type { Remote } from "./remote.ts";
+
+type Options = Pick<
+  TrainOptions,
+  "config" | "directory" | "signal" | "leave" | "onEvent" | "onNote"
+>;
+
+interface Attending {
+  id: string;
+  options: Options;
+  /** Starts the job; omitted for one that is there. */
+  submit?: () => Promise<void>;
+  /** A count: the first events, which are not reported again. */
+  seen?: number;
+}
+
+/** Reports a job until it ends. Stops it there if it fails here, but not if it is out of reach or left. */
+export async function attend(
+  remote: Remote,
+  { id, options, submit, seen = 0 }: Attending,
+): Promise<void> {
+  const { signal, leave } = options;
+  const either = leave ? AbortSignal.any([signal, leave]) : signal;
+  let known = seen;
+  try {
+    signal.throwIfAborted();
+    await submit?.();
+    for await (const message of follow(remote, id, either)) {
+      either.throwIfAborted();
+      if (known === 0 || message.type === "failed") {
+        await take(message, { remote, options, signal: either });
+      } else if (message.type === "started" || message.type === "event") known--;
+    }
+    either.throwIfAborted();
+  } catch (error) {
+    const goesOn = leave?.aborted === true || isOutOfReach(error);
+    if (signal.aborted || !goesOn) await stop(remote, id, options);
+    signal.throwIfAborted();
+    leave?.throwIfAborted();
+    throw error;
+  }
+}
+
+async function stop(remote: Remote, id: string, { onNote }: Options): Promise<void> {
+  const noteLeft = () => onNote?.(`warning: could not stop ${id} on ${remote.name}`);
+  await remote.stop(id).catch(noteLeft);
+}
+
+interface Taking {
+  remote: Remote;
+  options: Options;
+  signal: AbortSignal;
+}
+
+async function take(message: RayMessage, { remote, options, signal }: Taking): Promise<void> {
+  const { directory, onEvent, onNote } = options;
+  if (message.type === "failed") throwIfFailed(message);
+  else if (message.type === "note") onNote?.(message.text);
+  else if (message.type === "hello") onNote?.(describe(message, remote.name));
+  else if (message.type === "started") {
+    const data = withAdvice(message.data, message.kept, options);
+    onEvent({ event: "training.started", data });
+  } else if (message.type === "event") {
+    const { event, stored } = message;
+    if (stored && event.event === "checkpoint.saved") {
+      await bringHome(stored, join(directory, event.data.path), { remote, signal });
+    }
+    signal.throwIfAborted();
+    onEvent(event);
+  }
+}

@@ -1,0 +1,30 @@
+import { basename, join } from "node:path";
+import { ARTIFACTS } from "../../protocol/artifactPath.ts";
+import type { FollowOptions } from "../../protocol/engine.ts";
+import type { Placement } from "../../protocol/placement.ts";
+import { removePartial } from "../checkpoint/directory.ts";
+import { attend } from "./attend.ts";
+import type { Cluster } from "./cluster.ts";
+import { createRayJobs } from "./rayJobs.ts";
+import type { Remote } from "./remote.ts";
+
+/** @throws KitError `CLUSTER_UNREACHABLE`, `CLUSTER_REFUSED` */
+export async function reach(cluster: Cluster, placement: Placement, id: string): Promise<void> {
+  await remoteAt(cluster, placement).status(id);
+}
+
+/** Reports the events of a job of an earlier process that it has not reported. */
+export async function followPlaced(cluster: Cluster, options: FollowOptions): Promise<void> {
+  const { directory, placement, seen } = options;
+  const id = basename(directory);
+  try {
+    await attend(remoteAt(cluster, placement), { id, seen, options });
+  } finally {
+    removePartial(join(directory, ARTIFACTS));
+  }
+}
+
+/** The project may name another address by now. */
+function remoteAt(cluster: Cluster, { address }: Placement): Remote {
+  return createRayJobs({ ...cluster, address: () => address });
+}

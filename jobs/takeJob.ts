@@ -1,0 +1,95 @@
+import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { takeLock } from "../disk/lock.ts";
+import type { Owner } from "../disk/owner.ts";
+import { KitError } from "../protocol/error.ts";
+import { isFinal } from "../protocol/job.ts";
+import { leaseOwner, readLease } from "./lease.ts";
+import { SILENCE_MS, isProvenAlive } from "./leaseWatch.ts";
+import { type OwnedJob, ownJob } from "./ownedJob.ts";
+import { jobsPath } from "./paths.ts";
+import { createJobStore } from "./store.ts";
+
+const POLL_MS = 500;
+/** Longer than it takes to take a job. */
+const LOCK_MS = 5_000;
+
+/**
+ * Takes a job that goes on elsewhere from an owner that is gone. Of several processes, one gets it.
+ * @param onNote gets a line if it takes a while
+ * @throws KitError `CANNOT_ATTACH` for one that has ended, or that another process follows
+ */
+export async function takeJob(
+  project: string,
+  id: string,
+  onNote: (text: string) => void = () => {},
+): Promise<OwnedJob> {
+  const directory = join(jobsPath(project), id);
+  const store = createJobStore(project);
+  await waitUntilLeft(() => store.leaseOf(id), directory, id, onNote);
+  const release = await takeLock(join(directory, "attach.lock"), LOCK_MS);
+  try {
+    const state = store.get(id);
+    if (!release || store.leaseOf(id) === "held") throw followed(id, leaseOwner(directory));
+    if (!state || isFinal(state.job.status)) throw ended(id, state?.job.status);
+    const { lastHeardAt: _, ...job } = state.job;
+    return ownJob(directory, { ...job, status: "running" });
+  } finally {
+    release?.();
+  }
+}
+
+/** @throws KitError `CANNOT_ATTACH` for a job that has ended, or runs here */
+export function assertElsewhere(project: string, id: string): void {
+  const store = createJobStore(project);
+  const status = store.get(id)?.job.status;
+  if (!status || isFinal(status)) throw ended(id, status);
+  if (store.placementOf(id)) return;
+  throw new KitError(
+    "CANNOT_ATTACH",
+    `Job ${id} runs on this machine, in a process of its own. Open kit ui to see it.`,
+  );
+}
+
+/**
+ * An owner that is out of sight, as in a container that was stopped, may still be there.
+ * @throws KitError `CANNOT_ATTACH` when it is
+ */
+async function waitUntilLeft(
+  leaseOf: () => string,
+  directory: string,
+  id: string,
+  onNote: (text: string) => void,
+): Promise<void> {
+  const first = stampOf(directory);
+  for (let isFirst = true; leaseOf() === "held"; isFirst = false) {
+    const owner = leaseOwner(directory);
+    if ((owner && isProvenAlive(owner)) || stampOf(directory) !== first) throw followed(id, owner);
+    if (isFirst) {
+      onNote(
+        `waiting up to ${SILENCE_MS / 1000} s for a sign of the process that followed it, which is not on this machine`,
+      );
+    }
+    await delay(POLL_MS);
+  }
+}
+
+function stampOf(directory: string): string {
+  const lease = readLease(directory);
+  return lease === "unreadable" ? "" : lease.stamp;
+}
+
+function followed(id: string, owner: Owner | undefined): KitError {
+  const who = owner ? `process ${owner.pid} on ${owner.host}` : "another process";
+  return new KitError(
+    "CANNOT_ATTACH",
+    `Job ${id} is followed already, by ${who} (kit ui, kit start or kit attach). See it in kit ui, or end that one first.`,
+  );
+}
+
+function ended(id: string, status: string | undefined): KitError {
+  return new KitError(
+    "CANNOT_ATTACH",
+    `Job ${id} has ended: ${status ?? "it was deleted"}. Start another to train again.`,
+  );
+}

@@ -1,0 +1,9 @@
+/** Where a training runs that goes on when its owner's process here ends. Holds no secret. */
+export interface Placement {
+  /** As sentences name it: `the Ray cluster at http://head:8265`. */
+  where: string;
+  /** With which the engine finds it again. */
+  address: string;
+  /** Where it keeps its checkpoints: a path there, or a URL. */
+  checkpoints: string;
+}

@@ -1,0 +1,74 @@
+import { dirname, join } from "node:path";
+import { readJobConfig } from "../jobs/jobFile.ts";
+import type { OwnedJob } from "../jobs/ownedJob.ts";
+import { jobsPath } from "../jobs/paths.ts";
+import { type PlacementRecord, readPlacement } from "../jobs/placement.ts";
+import { takeJob } from "../jobs/takeJob.ts";
+import { readWholeLog } from "../jobs/wholeLog.ts";
+import { ARTIFACTS, checkpointFolder } from "../protocol/artifactPath.ts";
+import type { Elsewhere, Engine } from "../protocol/engine.ts";
+import { asEngineEvent } from "../protocol/engineReport.ts";
+import { KitError } from "../protocol/error.ts";
+import { isFinalEvent } from "../protocol/event.ts";
+import { isRecord } from "../protocol/isRecord.ts";
+import type { JobConfig } from "../protocol/trainConfig.ts";
+import type { PastEvent, Recorded } from "./course.ts";
+import type { Resumable } from "./resumable.ts";
+
+interface Attachable {
+  owned: OwnedJob;
+  /** As the job began with it. */
+  config: JobConfig;
+  elsewhere: Elsewhere;
+}
+
+/**
+ * Takes a job of the current project that runs elsewhere and that nobody follows.
+ * @throws KitError `CANNOT_ATTACH`, `CLUSTER_UNREACHABLE`, `CLUSTER_REFUSED`
+ */
+export async function attachable(
+  { name, elsewhere }: Engine,
+  id: string,
+  onNote: (text: string) => void,
+): Promise<Attachable> {
+  const project = process.cwd();
+  const directory = join(jobsPath(project), id);
+  const config = readJobConfig(directory);
+  const settings = config?.["engine"];
+  const trainedBy = isRecord(settings) ? String(settings["name"]) : "another engine";
+  if (!elsewhere || name !== trainedBy) {
+    throw new KitError(
+      "CANNOT_ATTACH",
+      `Job ${id} is trained by ${trainedBy}, and the project's trainer has the engine ${name} now. Set its engine back to follow the job.`,
+    );
+  }
+  const placement = readPlacement(directory);
+  // Before the job is taken: as long as nobody reaches it, nobody follows it.
+  if (placement) await elsewhere.reach(placement, id);
+  const owned = await takeJob(project, id, onNote);
+  return { owned, config: config as unknown as JobConfig, elsewhere };
+}
+
+/** What a job's files say of its earlier processes. */
+export function recordedOf(directory: string): Recorded {
+  const placement = readPlacement(directory);
+  if (!placement) throw new Error(`${directory} has no placement.`);
+  return { placement, events: eventsOf(directory), from: resumedIn(directory, placement) };
+}
+
+/** Of the engine, each as it reported it; an event has one record. */
+function eventsOf(directory: string): PastEvent[] {
+  return readWholeLog(directory)
+    .filter((record) => !isFinalEvent(record))
+    .map(({ event, data, time = "" }) => {
+      const at = Date.parse(time);
+      return { ...asEngineEvent("of the log", { event, data }), at };
+    });
+}
+
+function resumedIn(directory: string, { resumed }: PlacementRecord): Resumable | undefined {
+  if (!resumed) return undefined;
+  const from = join(dirname(directory), resumed.jobId);
+  const checkpoint = join(from, ARTIFACTS, checkpointFolder(resumed.step));
+  return { ...resumed, directory: from, checkpoint };
+}

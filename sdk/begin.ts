@@ -1,0 +1,92 @@
+import { type OwnedJob, createOwnedJob } from "../jobs/ownedJob.ts";
+import { waitForTurn } from "../jobs/queue.ts";
+import { createJobStore } from "../jobs/store.ts";
+import type { JobConfig } from "../protocol/trainConfig.ts";
+import { attachable, recordedOf } from "./attach.ts";
+import { resolveConfig } from "./config.ts";
+import type { JobResult } from "./jobResult.ts";
+import type { Created, Observer } from "./observer.ts";
+import type { CheckedOptions } from "./options.ts";
+import { planResume } from "./resume.ts";
+import { runEngine } from "./runEngine.ts";
+import { type RunJobOptions, runJob } from "./runJob.ts";
+import { asError } from "./thrown.ts";
+import { trainFrom } from "./trainFrom.ts";
+
+/** A job that has begun. The project is the current directory. */
+export interface Begun {
+  created: Created;
+  ended: Promise<JobResult>;
+}
+
+/** What a trainer has for its one job. */
+export interface Beginning {
+  checked: CheckedOptions;
+  observer: Required<Observer>;
+  cancel: AbortSignal;
+  leave: AbortSignal;
+}
+
+/** @throws KitError `CANNOT_WRITE`, `CANNOT_RESUME` */
+export function beginJob(beginning: Beginning, resume: boolean): Begun {
+  const { checked, observer } = beginning;
+  const { name, engine } = checked;
+  const project = process.cwd();
+  const config = resolveConfig({ ...checked.config, resume }, project);
+  const resuming = resume ? planResume(project, name, config) : undefined;
+  const owned = createOwnedJob(project, name, config);
+  const waitHere = (signal: AbortSignal) =>
+    waitForTurn(createJobStore(project), owned, signal, (before) => {
+      resuming?.refuseTwin(owned.job.id);
+      observer.onWait(before);
+    });
+  return run(beginning, owned, config, {
+    async train(options) {
+      // Other machines have a queue of their own.
+      if (engine.elsewhere) owned.claimTurn(true);
+      else await waitHere(options.signal);
+      return trainFrom(resuming?.find(observer.onNote) ?? [], engine, options);
+    },
+  });
+}
+
+/**
+ * Goes on with a job of an earlier process, which runs elsewhere.
+ * @throws KitError `CANNOT_ATTACH`, `CLUSTER_UNREACHABLE`, `CLUSTER_REFUSED`
+ */
+export async function attachJob(beginning: Beginning, id: string): Promise<Begun> {
+  const { checked, observer } = beginning;
+  const { owned, config, elsewhere } = await attachable(checked.engine, id, observer.onNote);
+  const recorded = recordedOf(owned.directory);
+  const { placement, events, from } = recorded;
+  return run(beginning, owned, config, {
+    recorded,
+    train({ onEvent, onPlaced: _, ...options }) {
+      const engine: Parameters<typeof runEngine>[0] = {
+        name: checked.engine.name,
+        train: (asked) => elsewhere.follow({ ...asked, placement, seen: events.length }),
+      };
+      return runEngine(engine, { ...options, onEvent: (event) => onEvent(event, from) });
+    },
+  });
+}
+
+function run(
+  { checked, observer, cancel, leave }: Beginning,
+  owned: OwnedJob,
+  config: JobConfig,
+  how: Pick<RunJobOptions, "train" | "recorded">,
+): Begun {
+  const failure = new AbortController();
+  const { job, directory } = owned;
+  const fail = (error: unknown) => failure.abort(asError(error));
+  const created = { job, config, directory, fail };
+  observer.onCreated(created);
+  if (how.recorded) observer.onAttached(how.recorded.placement, how.recorded.events);
+  const { engine, callbacks } = checked;
+  const ended = runJob({
+    ...{ job: owned, config, engine, callbacks, cancel, leave, failure, observer },
+    ...how,
+  });
+  return { created, ended };
+}

@@ -1,0 +1,111 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { ARTIFACTS, checkpointFolder } from "../protocol/artifactPath.ts";
+import type { Engine } from "../protocol/engine.ts";
+import type { EngineEvent, EventData } from "../protocol/event.ts";
+import type { Placement } from "../protocol/placement.ts";
+import type { JobConfig } from "../protocol/trainConfig.ts";
+import { createEarlyStopping } from "./earlyStopping.ts";
+import { checkpointSteps } from "./findArtifact.ts";
+import type { Resumable } from "./resumable.ts";
+import { type SavedArtifacts, createSavedArtifacts } from "./savedArtifacts.ts";
+import { copyBest, takeOver } from "./takeOver.ts";
+
+/** An event and when it was logged, in ms since 1970. */
+export type PastEvent = EngineEvent & { at: number };
+
+/** What an earlier process has recorded of a job that goes on elsewhere. */
+export interface Recorded {
+  placement: Placement;
+  events: readonly PastEvent[];
+  /** The checkpoint that it began with. */
+  from: Resumable | undefined;
+}
+
+/** What a job's events have come to. */
+export interface Course {
+  /** The newest step that was reported. */
+  step: () => number;
+  saved: SavedArtifacts;
+  /** The step at which the training was stopped early, if it was. */
+  stoppedAt: () => number | undefined;
+  /** An event as it goes to the log: at a start, takes over what `from` leaves. */
+  begin: (event: EngineEvent, from: Resumable | undefined) => EngineEvent;
+  /** @returns whether the training is over with it */
+  see: (event: EngineEvent) => boolean;
+  /**
+   * Takes what an earlier process has recorded.
+   * @returns as `see`, of the last
+   */
+  replay: (recorded: Recorded) => boolean;
+}
+
+interface CourseOptions {
+  directory: string;
+  config: JobConfig;
+  engine: Pick<Engine, "resumeFiles">;
+  onNote: (text: string) => void;
+}
+
+export function createCourse({ directory, config, engine, onNote }: CourseOptions): Course {
+  const saved = createSavedArtifacts(directory, config, engine.resumeFiles);
+  const stopping = createEarlyStopping(config);
+  let step = 0;
+
+  function see(event: EngineEvent): boolean {
+    if (event.event !== "training.started") step = event.data.step;
+    saved.see(event);
+    return stopping.see(event);
+  }
+
+  /** Counts what was evaluated before. */
+  function goOn(data: EventData["training.started"], from: Resumable, note: typeof onNote) {
+    const taken = takeOver(from, config, data, note);
+    step = from.step;
+    for (const evaluation of taken.evaluations) {
+      saved.see({ event: "training.log", data: evaluation });
+      stopping.see({ event: "training.log", data: evaluation });
+    }
+    return taken;
+  }
+
+  function keepEarlier(artifact: { step: number; path: string }): void {
+    const kind = config.lora ? "adapter" : "model";
+    saved.see({ event: "checkpoint.saved", data: { ...artifact, kind } });
+    saved.release(artifact.step);
+  }
+
+  function begin(event: EngineEvent, from: Resumable | undefined): EngineEvent {
+    if (event.event !== "training.started" || !from) return event;
+    const { started, evaluations } = goOn(event.data, from, onNote);
+    if (config.loadBestModelAtEnd) {
+      const best = copyBest(from, evaluations, directory, engine.resumeFiles);
+      if (best) keepEarlier(best);
+    }
+    return { event: "training.started", data: { ...event.data, ...started } };
+  }
+
+  function replay({ events, from }: Recorded): boolean {
+    let isOver = false;
+    for (const event of events) {
+      if (event.event === "training.started" && from) {
+        goOn(event.data, from, () => {});
+        const earlier = checkpointSteps(join(directory, ARTIFACTS)).filter((at) => at <= from.step);
+        for (const at of earlier) {
+          keepEarlier({ step: at, path: `${ARTIFACTS}/${checkpointFolder(at)}` });
+        }
+      }
+      // One that was too many.
+      if (isGone(event)) continue;
+      isOver = see(event);
+      if (event.event === "checkpoint.saved") saved.release(event.data.step);
+    }
+    return isOver;
+  }
+
+  function isGone(event: EngineEvent): boolean {
+    return event.event === "checkpoint.saved" && !existsSync(join(directory, event.data.path));
+  }
+
+  return { step: () => step, saved, stoppedAt: stopping.stoppedAt, begin, see, replay };
+}

@@ -1,0 +1,45 @@
+import type { JobEvent } from "../protocol/event.ts";
+import type { Job } from "../protocol/job.ts";
+import type { Placement } from "../protocol/placement.ts";
+import type { JobConfig } from "../protocol/trainConfig.ts";
+import type { PastEvent } from "./course.ts";
+
+/** A new job, and a way to fail it for errors outside of its callbacks. */
+export interface Created {
+  job: Job;
+  config: JobConfig;
+  /** Absolute path of the job's directory. */
+  directory: string;
+  fail: (error: unknown) => void;
+}
+
+/** Kit's own look at a job. */
+export interface Observer {
+  onCreated?: (created: Created) => void;
+  /** Takes the job that this one waits for, then each further one. */
+  onWait?: (before: Job) => void;
+  /** The training goes on elsewhere from now on, whatever becomes of this process. */
+  onPlaced?: (placement: Placement) => void;
+  /** Takes where a job of an earlier process runs, and its events so far. */
+  onAttached?: (placement: Placement, events: readonly PastEvent[]) => void;
+  /** Takes each event once it is in the log, before the callbacks. */
+  onEvent?: (event: JobEvent) => void;
+  /** Takes a line for people on a slow step. */
+  onNote?: (text: string) => void;
+  /** The job was left: it goes on there. */
+  onLeft?: (placement: Placement) => void;
+}
+
+/** Passes on to each observer, those added later too. */
+export function toEach(observers: readonly Observer[]): Required<Observer> {
+  const each = (pass: (observer: Observer) => void) => observers.forEach(pass);
+  return {
+    onCreated: (created) => each((one) => one.onCreated?.(created)),
+    onWait: (before) => each((one) => one.onWait?.(before)),
+    onPlaced: (placement) => each((one) => one.onPlaced?.(placement)),
+    onAttached: (placement, events) => each((one) => one.onAttached?.(placement, events)),
+    onEvent: (event) => each((one) => one.onEvent?.(event)),
+    onNote: (text) => each((one) => one.onNote?.(text)),
+    onLeft: (placement) => each((one) => one.onLeft?.(placement)),
+  };
+}

@@ -1,0 +1,229 @@
+import { existsSync, readFileSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { createJobStore } from "../../jobs/store.ts";
+import { openElsewhere } from "../elsewhereEngine.ts";
+import { createTinyProject, elsewhereSource, runKit, startKit } from "../kit.ts";
+
+const CALLS = `callbacks: {
+  onStarted: () => console.log("called started"),
+  onLog: ({ step }) => console.log("called", step),
+  onCheckpoint: ({ step }) => console.log("called checkpoint", step),
+  onCompleted: ({ artifacts }) => console.log("called completed", artifacts.length),
+},`;
+
+/** A project whose trainings run in a folder beside it. */
+function createFarProject(options = CALLS) {
+  const project = createTinyProject(elsewhereSource({ options }));
+  const far = openElsewhere(join(project, "far"));
+  const jobs = () => createJobStore(project).list();
+  return {
+    project,
+    far,
+    jobs,
+    id: () => jobs()[0]?.id ?? "",
+    /** The events of the newest job's log, a log by its step. */
+    logged: () => {
+      const [job] = jobs();
+      const log = readFileSync(join(project, ".kit/jobs", job?.id ?? "", "events.ndjson"), "utf8");
+      const records = log
+        .trim()
+        .split("\n")
+        .filter(Boolean)
+        .map((line) => JSON.parse(line) as { event: string; data: { step?: number } });
+      return records.map(({ event, data }) =>
+        `${event.replace(/^\w+\./, "")} ${data.step ?? ""}`.trim(),
+      );
+    },
+    start: (...more: string[]) => startKit(project, ["start", ...more]),
+    attach: (id = "latest") => startKit(project, ["attach", id]),
+  };
+}
+
+const ALL = ["started", "log 1", "log 2", "saved 2", "log 3", "log 4", "saved 4", "completed"];
+const calledIn = (printed: string) => printed.match(/(?<=^called ).*$/gm) ?? [];
+
+describe("a job that runs elsewhere", () => {
+  it("goes on when kit start is killed, and kit attach follows it from where its log ends", async () => {
+    const { project, far, jobs, id, logged, start, attach } = createFarProject();
+    far.train(2);
+    const first = start();
+    await first.printed(/called checkpoint 2/);
+    first.child.kill("SIGKILL");
+    const { stdout: before } = await first.ended;
+    expect(jobs()).toMatchObject([{ status: "running", lastHeardAt: expect.any(String) }]);
+    const placement = readFileSync(join(project, ".kit/jobs", id(), "placement.json"), "utf8");
+    expect(JSON.parse(placement)).toEqual({
+      where: "the far cluster",
+      address: join(project, "far"),
+      checkpoints: `/far/${id()}`,
+    });
+    far.train(4);
+    const { code, stdout, stderr } = await attach().ended;
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+    expect(stdout).toContain(
+      `job ${id()} tiny\nattached to the job on the far cluster after step 2\n`,
+    );
+    expect(stdout).toMatch(/\ncompleted in \d+s: loss 0\.2500, best evalLoss 1\.0000 at step 2; /);
+    expect(logged()).toEqual(ALL);
+    expect(calledIn(before)).toEqual(["started", "1", "2", "checkpoint 2"]);
+    expect(calledIn(stdout)).toEqual(["3", "4", "checkpoint 4", "completed 2"]);
+    expect(jobs()).toMatchObject([{ status: "completed" }]);
+  });
+
+  it.each(["SIGTERM", "SIGHUP"] as const)("is left at %s, by start and attach", async (signal) => {
+    const { far, id, jobs, logged, start, attach } = createFarProject();
+    far.train(1);
+    for (const begin of [start, attach]) {
+      const { child, printed, ended } = begin();
+      await printed(/called 1|attached/);
+      child.kill(signal);
+      const { code, stdout, stderr } = await ended;
+      expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+      expect(stdout).toMatch(
+        new RegExp(
+          `\ndetached: job ${id()} keeps training on the far cluster; follow it with: npx kit attach ${id()}\n$`,
+        ),
+      );
+      expect(jobs()).toMatchObject([{ status: "running", lastHeardAt: expect.any(String) }]);
+      expect(far.isStopped(id())).toBe(false);
+    }
+    expect(logged()).toEqual(["started", "log 1"]);
+  });
+
+  it("is cancelled there by Ctrl-C, of start and of attach", async () => {
+    for (const isAttached of [false, true]) {
+      const { far, id, jobs, logged, start, attach } = createFarProject();
+      far.train(1);
+      if (isAttached) await start("--detach").ended;
+      const { child, printed, ended } = isAttached ? attach() : start();
+      await printed(/called 1/);
+      child.kill("SIGINT");
+      expect((await ended).code).toBe(130);
+      expect(jobs()).toMatchObject([{ status: "cancelled" }]);
+      expect(far.isStopped(id())).toBe(true);
+      expect(logged().at(-1)).toBe("cancelled 1");
+    }
+  });
+
+  it("is left right after it was handed over with --detach", async () => {
+    const { far, id, jobs, logged, start } = createFarProject();
+    const { code, stdout } = await start("--detach").ended;
+    expect(code).toBe(0);
+    expect(stdout).toMatch(new RegExp(`^job ${id()} tiny\ndetached: job ${id()} keeps training `));
+    expect(jobs()).toMatchObject([{ status: "running" }]);
+    expect(logged()).toEqual([]);
+    expect(far.isStopped(id())).toBe(false);
+  });
+
+  it("stays running when contact is lost, and says where its checkpoints are", async () => {
+    const { far, id, jobs, logged, start, attach } = createFarProject();
+    far.train(1);
+    const { printed, ended } = start();
+    await printed(/called 1/);
+    far.lose();
+    const { code, stderr } = await ended;
+    expect({ code, stderr }).toEqual({
+      code: 1,
+      stderr: `kit: Lost contact with the far cluster. Job ${id()} may go on there, with its checkpoints in /far/${id()}. Run npx kit attach ${id()} to follow it again.\n`,
+    });
+    const [left] = jobs();
+    expect(left).toMatchObject({ status: "running", lastHeardAt: expect.any(String) });
+    expect(await attach().ended).toMatchObject({ code: 1, stderr: "kit: Nothing answers.\n" });
+    expect(jobs()).toEqual([left]);
+    expect(logged()).toEqual(["started", "log 1"]);
+  });
+
+  it("is followed by one process: another says by which, and of two at once one wins", async () => {
+    const { far, id, jobs, logged, start, attach } = createFarProject();
+    far.train(1);
+    await start("--detach").ended;
+    const both = [attach(), attach()];
+    const loser = await Promise.race(
+      both.map(async ({ child, ended }) => ({ child, ...(await ended) })),
+    );
+    const [winner] = both.filter(({ child }) => child !== loser.child);
+    const refusal = (pid?: number) =>
+      `^kit: Job ${id()} is followed already, by process ${pid ?? "\\d+"} on \\S+ \\(kit ui, kit start or kit attach\\)\\. See it in kit ui, or end that one first\\.\n$`;
+    expect(loser.code).toBe(1);
+    expect(loser.stderr).toMatch(new RegExp(refusal(winner?.child.pid)));
+    const third = await attach().ended;
+    expect(third).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(refusal(winner?.child.pid)),
+    });
+    far.train(4);
+    expect((await winner?.ended)?.code).toBe(0);
+    expect(logged()).toEqual(ALL);
+    expect(jobs()).toMatchObject([{ status: "completed" }]);
+  });
+
+  it("fails with a sentence where it is unknown", async () => {
+    const { project, id, jobs, start, attach } = createFarProject();
+    await start("--detach").ended;
+    rmSync(join(project, "far", id()));
+    const { code, stderr } = await attach().ended;
+    expect({ code, stderr }).toEqual({ code: 1, stderr: `failed: The job ${id()} is unknown.\n` });
+    expect(jobs()).toMatchObject([{ status: "failed" }]);
+  });
+
+  it("stops early with what an earlier process has seen, and removes what is too many", async () => {
+    const best = `evalDataset: { type: "jsonl", path: "data.jsonl" }, loadBestModelAtEnd: true,
+      saveSteps: 1, maxSteps: 20, evalSteps: 1, earlyStoppingPatience: 3, saveTotalLimit: 2,`;
+    const { project, far, id, logged, start, attach } = createFarProject(`${best} ${CALLS}`);
+    far.train(4);
+    const first = start();
+    await first.printed(/called checkpoint 4/);
+    first.child.kill("SIGKILL");
+    await first.ended;
+    far.train(9);
+    const { code, stdout } = await attach().ended;
+    expect(code).toBe(0);
+    expect(stdout).toMatch(
+      /\ncompleted in \d+s, stopped early at step 5: .* at step 2; saved in \S+step-2;/,
+    );
+    expect(calledIn(stdout)).toEqual(["5", "checkpoint 5", "completed 2"]);
+    expect(logged().slice(-3)).toEqual(["log 5", "saved 5", "completed"]);
+    expect(far.isStopped(id())).toBe(true);
+    const kept = [1, 2, 3, 4, 5].filter((step) =>
+      existsSync(join(project, ".kit/jobs", id(), `artifacts/step-${step}`)),
+    );
+    expect(kept).toEqual([2, 5]);
+  });
+});
+
+describe("kit attach refuses in a sentence", () => {
+  it("a job that has ended, one that runs here, and one that is not there", async () => {
+    const { project, far, id, start, attach } = createFarProject();
+    const none = await attach().ended;
+    expect(none).toEqual({
+      code: 2,
+      stdout: "",
+      stderr: `kit: There is no job in ${project} yet. Run kit start first.\n`,
+    });
+    far.train(4);
+    await start().ended;
+    expect(await attach(id().slice(0, 18)).ended).toEqual({
+      code: 1,
+      stdout: "",
+      stderr: `kit: Job ${id()} has ended: completed. Start another to train again.\n`,
+    });
+    expect(await attach("2020").ended).toMatchObject({
+      code: 2,
+      stderr: `kit: No job named 2020 in ${project}. Run kit jobs to see the ids.\n`,
+    });
+  });
+});
+
+describe("kit start --detach", () => {
+  it("is wrong use with an engine that trains here, before anything starts", async () => {
+    const project = createTinyProject();
+    expect(await runKit(project, ["start", "--detach"])).toEqual({
+      code: 2,
+      stdout: "",
+      stderr:
+        "kit: --detach needs an engine that trains on other machines, such as ray, but embedded trains in this process. Start it without --detach.\n",
+    });
+    expect(createJobStore(project).list()).toEqual([]);
+  });
+});

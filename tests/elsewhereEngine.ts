@@ -1,0 +1,90 @@
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { basename, join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { withDefaults } from "../engines/defaults.ts";
+import type { Engine, TrainOptions } from "../protocol/engine.ts";
+import { KitError } from "../protocol/error.ts";
+import type { EngineEvent } from "../protocol/event.ts";
+import type { TrainConfig } from "../protocol/trainConfig.ts";
+
+const POLL_MS = 10;
+
+/** The folder that stands for the other machines: a test writes in it what happens there. */
+export function openElsewhere(folder: string) {
+  const at = (name: string) => join(folder, name);
+  mkdirSync(folder, { recursive: true });
+  return {
+    /** All jobs have come to this step. */
+    train: (step: number) => writeFileSync(at("step"), String(step)),
+    /** Nothing answers any more. */
+    lose: () => writeFileSync(at("lost"), ""),
+    /** The ids of the jobs that were stopped there. */
+    isStopped: (id: string) => existsSync(at(`${id}.stopped`)),
+  };
+}
+
+/** An engine whose trainings go on in a folder, whatever becomes of the process that began them. */
+export function createElsewhereEngine(folder: string): Engine {
+  const at = (name: string) => join(folder, name);
+  const assertThere = () => {
+    if (existsSync(at("lost"))) throw new KitError("CLUSTER_UNREACHABLE", "Nothing answers.");
+  };
+
+  async function follow(options: Omit<TrainOptions, "onPlaced">, seen: number): Promise<void> {
+    const { config, directory, signal, leave, onEvent } = options;
+    const id = basename(directory);
+    for (let next = seen; ; await delay(POLL_MS)) {
+      if (signal.aborted) writeFileSync(at(`${id}.stopped`), "");
+      signal.throwIfAborted();
+      leave?.throwIfAborted();
+      assertThere();
+      if (!existsSync(at(id))) throw new KitError("WORKER_FAILED", `The job ${id} is unknown.`);
+      const step = existsSync(at("step")) ? Number(readFileSync(at("step"), "utf8")) : 0;
+      for (const event of eventsUpTo(step, config).slice(next)) {
+        save(event, directory);
+        onEvent(event);
+        next++;
+      }
+      if (step >= (config.maxSteps ?? 0)) return;
+    }
+  }
+
+  return {
+    name: "elsewhere",
+    prepare: (asked) => withDefaults(asked, { name: "elsewhere" }),
+    check: () => Promise.reject(new Error("not elsewhere")),
+    load: () => Promise.reject(new Error("not elsewhere")),
+    async train(options) {
+      const id = basename(options.directory);
+      assertThere();
+      options.onPlaced?.({ where: "the far cluster", address: folder, checkpoints: `/far/${id}` });
+      writeFileSync(at(id), "");
+      await follow(options, 0);
+    },
+    elsewhere: {
+      // oxlint-disable-next-line typescript/require-await -- so that an error rejects
+      reach: async () => assertThere(),
+      follow: ({ seen, placement: _, ...options }) => follow(options, seen),
+    },
+  };
+}
+
+/** What a training to a step has reported; its evalLoss is lowest at step 2. */
+function eventsUpTo(last: number, { maxSteps = 0, saveSteps }: TrainConfig): EngineEvent[] {
+  const started = { model: "far", parameters: 1, rows: 1, maxSteps };
+  const steps = Array.from({ length: Math.min(last, maxSteps) }, (_, i) => i + 1);
+  const events = steps.flatMap((step): EngineEvent[] => {
+    const evalLoss = Math.abs(step - 2) + 1;
+    const log: EngineEvent = { event: "training.log", data: { step, loss: 1 / step, evalLoss } };
+    const path = `artifacts/step-${step}`;
+    if (step % saveSteps !== 0 && step !== maxSteps) return [log];
+    return [log, { event: "checkpoint.saved", data: { step, kind: "model", path } }];
+  });
+  return [{ event: "training.started", data: started }, ...events];
+}
+
+function save(event: EngineEvent, directory: string): void {
+  if (event.event === "checkpoint.saved") {
+    mkdirSync(join(directory, event.data.path), { recursive: true });
+  }
+}
