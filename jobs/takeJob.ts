@@ -80,10 +80,10 @@ function stampOf(directory: string): string {
 }
 
 function followed(id: string, owner: Owner | undefined): KitError {
-  const who = owner ? `process ${owner.pid} on ${owner.host}` : "another process";
+  const { pid = "?", host = "another machine" } = owner ?? {};
   return new KitError(
     "CANNOT_ATTACH",
-    `Job ${id} is followed already, by ${who} (kit ui, kit start or kit attach). See it in kit ui, or end that one first.`,
+    `Job ${id} is followed already, by process ${pid} on ${host}. See it in kit ui; to cancel it, run there: kill -INT ${pid}`,
   );
 }
 

@@ -4,6 +4,7 @@ import type { Owner } from "../disk/owner.ts";
 import { createJobStore } from "../jobs/store.ts";
 import { loadAssets } from "./assets.ts";
 import type { ServerContext } from "./context.ts";
+import { createFollowers } from "./followers/followers.ts";
 import { createGuard } from "./guard/guard.ts";
 import { createTokenGate } from "./guard/token.ts";
 import { createLimitedServer } from "./http/limitedServer.ts";
@@ -17,6 +18,7 @@ import {
 import { type ListenOptions, listen } from "./http/listen.ts";
 import { createJobsAnswer } from "./jobs/jobsAnswer.ts";
 import { cancelJobOf } from "./jobs/killedJob.ts";
+import { watchLeftJobs } from "./jobs/leftJobs.ts";
 import { unfinishedJobsOf } from "./jobs/unfinishedJobs.ts";
 import { createManifestReader } from "./manifestReader.ts";
 import { route } from "./router.ts";
@@ -42,19 +44,24 @@ export interface UiServerOptions extends ListenOptions {
   manifestLimitMs?: number;
   /** How long a run may take to end before it is killed. Default 7 s. */
   graceMs?: number;
+  /** Takes a line for people on a job that runs on other machines. */
+  onNote?: (text: string) => void;
+  /** How often to look for jobs that nobody follows. Default 5 s. */
+  lookMs?: number;
   /** Overrides {@link LIMITS}. For tests. */
   limits?: Partial<Limits>;
 }
 
 export interface UiServer {
   port: number;
-  /** Ends the run in flight and all connections. Idempotent. */
+  /** Ends the run in flight, unless its job goes on elsewhere, and all connections. Idempotent. */
   close: () => Promise<void>;
 }
 
 /** Starts the backend of `kit ui`. Resolves when it answers requests. */
 export async function startUiServer(options: UiServerOptions): Promise<UiServer> {
-  const { project, kit, page, manifestLimitMs: limitMs, graceMs } = options;
+  const { project, kit, page, manifestLimitMs: limitMs, graceMs, lookMs } = options;
+  const { onNote = () => {} } = options;
   const jobs = createJobStore(project, { ownersFreshMs: OWNERS_FRESH_MS });
   const jobsAnswer = createJobsAnswer(jobs);
   const manifests = createManifestReader({ project, kit, limitMs });
@@ -86,12 +93,17 @@ export async function startUiServer(options: UiServerOptions): Promise<UiServer>
     },
   );
   const listening = await listen(server, options);
+  const followers = createFollowers({ project, kit, jobs, onNote, lookMs });
 
   async function end(): Promise<void> {
     manifests.close();
+    const leftJobs = watchLeftJobs(project, jobs);
     // Clients that follow the job of a killed run get the end from its log, not a guess made before.
     jobs.freezeOwners(true);
-    const hadRun = await runner.close().finally(() => jobs.freezeOwners(false));
+    const [hadRun] = await Promise.all([runner.close(), followers.close()]).finally(() =>
+      jobs.freezeOwners(false),
+    );
+    for (const line of leftJobs()) onNote(line);
     // Keeps answering meanwhile, so that clients see how the run ends.
     if (hadRun) {
       await Promise.race([allAnswered(), delay(LAST_WORDS_MS, undefined, { ref: false })]);

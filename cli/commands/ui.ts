@@ -40,6 +40,7 @@ export async function ui(options: UiOptions): Promise<void> {
     port: options.port,
     allowedHosts,
     token,
+    onNote: (text) => console.log(text),
   });
   onEndingSignal(() => {
     // Exit at once: connections of the closed server may linger.

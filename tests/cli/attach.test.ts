@@ -143,8 +143,8 @@ describe("a job that runs elsewhere", () => {
       both.map(async ({ child, ended }) => ({ child, ...(await ended) })),
     );
     const [winner] = both.filter(({ child }) => child !== loser.child);
-    const refusal = (pid?: number) =>
-      `^kit: Job ${id()} is followed already, by process ${pid ?? "\\d+"} on \\S+ \\(kit ui, kit start or kit attach\\)\\. See it in kit ui, or end that one first\\.\n$`;
+    const refusal = (pid = 0) =>
+      `^kit: Job ${id()} is followed already, by process ${pid} on \\S+\\. See it in kit ui; to cancel it, run there: kill -INT ${pid}\n$`;
     expect(loser.code).toBe(1);
     expect(loser.stderr).toMatch(new RegExp(refusal(winner?.child.pid)));
     const third = await attach().ended;

@@ -1,0 +1,59 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { createInterface } from "node:readline";
+import { signalGroup } from "../processGroup.ts";
+
+/** How long it may take to leave its job after SIGTERM. */
+const GRACE_MS = 5_000;
+
+/** What `kit attach` says of how the job stands, of all that it prints. */
+const TELLING = /^(attached|completed|cancelled|failed:|kit:) /;
+/** Another process was first. */
+const TAKEN = /^kit: Job \S+ (is followed already|has ended)/;
+
+/** A `kit attach` subprocess. */
+export interface Follower {
+  ended: Promise<void>;
+  /** Has it leave its job, which goes on elsewhere. */
+  close: () => Promise<void>;
+}
+
+export interface FollowerOptions {
+  /** Absolute path. */
+  project: string;
+  /** The `kit` command: a program and its first arguments. */
+  kit: string[];
+  /** The job's. */
+  id: string;
+  /** Takes each line that says how the job stands. */
+  onLine: (line: string) => void;
+}
+
+export function startFollower({ project, kit, id, onLine }: FollowerOptions): Follower {
+  const [program = "", ...first] = kit;
+  const child = spawn(program, [...first, "attach", id], {
+    cwd: project,
+    stdio: ["ignore", "pipe", "pipe"],
+    // Ctrl-C in the terminal of `kit ui` would cancel the job.
+    detached: true,
+  });
+  for (const stream of [child.stdout, child.stderr]) {
+    createInterface(stream).on("line", (line) => {
+      if (TELLING.test(line) && !TAKEN.test(line)) onLine(line.replace(/^kit: /, ""));
+    });
+  }
+  const ended = once(child, "close").then(
+    () => undefined,
+    (error: Error) => onLine(error.message),
+  );
+  return {
+    ended,
+    async close() {
+      const { pid } = child;
+      if (pid !== undefined && child.exitCode === null) signalGroup(pid, "SIGTERM");
+      const timer = setTimeout(() => pid !== undefined && signalGroup(pid, "SIGKILL"), GRACE_MS);
+      await ended;
+      clearTimeout(timer);
+    },
+  };
+}

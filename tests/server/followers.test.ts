@@ -1,0 +1,110 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { createJobStore } from "../../jobs/store.ts";
+import { startKitUi } from "../e2e/kitUi.ts";
+import { openElsewhere } from "../elsewhereEngine.ts";
+import { createJob, placeJob } from "../jobs.ts";
+import { createTinyProject, elsewhereSource, runKit } from "../kit.ts";
+import { createProject } from "../project.ts";
+import { readBody, standIn, startServer } from "../uiServer.ts";
+import { postTrain } from "./standInRun.ts";
+
+const LOOK = { lookMs: 50 };
+
+/** A project with a job that runs in a folder beside it, and that nobody follows. */
+async function createLeftJob() {
+  const project = createTinyProject(elsewhereSource());
+  const far = openElsewhere(join(project, "far"));
+  far.train(1);
+  await runKit(project, ["start", "--detach"]);
+  const job = () => createJobStore(project).list().at(-1);
+  const id = job()?.id ?? "";
+  const logged = () => readFileSync(createJobStore(project).logPath(id), "utf8").match(/"event"/g);
+  return { project, far, job, id, logged };
+}
+
+test("kit ui follows a job that nobody follows to its end, and a second one only reads", async () => {
+  const { project, far, job, id, logged } = await createLeftJob();
+  const notes: string[] = [];
+  const onNote = (text: string) => notes.push(text);
+  await Promise.all([1, 2].map(() => startServer({ project, onNote, ...LOOK })));
+  await expect.poll(logged).toHaveLength(2);
+  expect(notes).toEqual([`job ${id} attached to the job on the far cluster`]);
+  expect(job()).toEqual(expect.not.objectContaining({ lastHeardAt: expect.any(String) }));
+  far.train(4);
+  await expect.poll(() => job()?.status).toBe("completed");
+  await expect.poll(() => notes).toHaveLength(2);
+  expect(notes[1]).toMatch(/^job \S+ completed in /);
+});
+
+test("kit ui leaves its jobs when it ends, says so, and the next one follows them again", async () => {
+  const { project, far, job, id, logged } = await createLeftJob();
+  for (const step of [1, 2]) {
+    const ui = await startKitUi(project);
+    far.train(step);
+    await expect.poll(logged).toHaveLength(step === 1 ? 2 : 4);
+    // As Ctrl-C in its terminal does.
+    process.kill(-(ui.process.pid ?? 0), "SIGINT");
+    const { stdout, stderr } = await ui.ended;
+    expect(stderr).toBe("");
+    expect(stdout).toContain(
+      `\njob ${id} keeps training on the far cluster; the next kit ui follows it again\n`,
+    );
+    expect(job()).toMatchObject({ status: "running", lastHeardAt: expect.any(String) });
+    expect(far.isStopped(id)).toBe(false);
+  }
+});
+
+test("the button starts a run beside a job that is followed, and the run's job outlives kit ui, too", async () => {
+  const { project, job, logged } = await createLeftJob();
+  const notes: string[] = [];
+  const { url, close } = await startServer({
+    project,
+    onNote: (text) => notes.push(text),
+    ...LOOK,
+  });
+  await expect.poll(logged).toHaveLength(2);
+  const output = readBody(await postTrain(url));
+  await output.until((text) => text.includes("\nstep 1/4 "));
+  await close();
+  expect(String(await output.all())).toMatch(
+    /\ndetached: job \S+ keeps training on the far cluster/,
+  );
+  const jobs = createJobStore(project).list();
+  expect(jobs).toMatchObject(
+    [1, 2].map(() => ({
+      status: "running",
+      lastHeardAt: job()?.lastHeardAt && (expect.any(String) as string),
+    })),
+  );
+  expect(notes.filter((note) => note.includes("keeps training")).toSorted()).toEqual(
+    jobs
+      .map(
+        ({ id }) => `job ${id} keeps training on the far cluster; the next kit ui follows it again`,
+      )
+      .toSorted(),
+  );
+});
+
+test("kit ui tries again with pauses that grow, and says why once", async () => {
+  const project = createProject();
+  const job = createJob(project);
+  placeJob(job);
+  job.close();
+  const kit = standIn(
+    project,
+    `import { appendFileSync } from "node:fs";
+     appendFileSync("tries", Date.now() + "\\n");
+     console.error("kit: Nothing answers.");
+     process.exitCode = 1;`,
+  );
+  const notes: string[] = [];
+  await startServer({ project, kit, onNote: (text) => notes.push(text), ...LOOK });
+  const times = () => readFileSync(join(project, "tries"), "utf8").trim().split("\n").map(Number);
+  await expect.poll(() => times().length).toBe(5);
+  const gaps = times().flatMap((at, n, all) => (n === 0 ? [] : [at - (all[n - 1] ?? 0)]));
+  // A try takes some time itself.
+  for (const [n, gap] of gaps.entries()) expect(gap).toBeGreaterThan(LOOK.lookMs * 2 ** (n + 1));
+  expect(notes).toEqual([`job ${job.job.id} Nothing answers.`]);
+});
