@@ -1,12 +1,12 @@
 import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { type TestOptions, afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Engine, TrainOptions } from "../../protocol/engine.ts";
 import { asEngineEvent, asInferResult, asTrainingCheck } from "../../protocol/engineReport.ts";
 import type { EngineEvent } from "../../protocol/event.ts";
 import type { AskedConfig } from "../../protocol/trainConfig.ts";
-import { jsonl, scratchDirectory, scratchFile } from "./embedded/scratch.ts";
+import { jsonl } from "./embedded/scratch.ts";
 
 const SHAPE = { layers: 1, heads: 2, width: 16, context: 48 };
 const ROWS = Array.from({ length: 8 }, (_, i) => ({ prompt: `${i}`, completion: `${i % 2}` }));
@@ -31,14 +31,23 @@ interface Run {
   error: Error | undefined;
 }
 
-/**
- * The tests that every engine passes: all that a trainer relies on.
- * @param timeout of a test, in ms; the usual one by default
- */
-export function describeEngine(name: string, createEngine: () => Engine, timeout?: number): void {
-  /** Holds the dataset, and the one whole training that most tests need. */
+/** The tests that every engine passes: all that a trainer relies on. None needs another. */
+export function describeEngine(
+  name: string,
+  createEngine: () => Engine,
+  options: TestOptions = {},
+): void {
+  /** Holds the dataset, the one whole training that most tests need, and what else they write. */
   const home = mkdtempSync(join(tmpdir(), "kit-contract-"));
   const path = join(home, "train.jsonl");
+
+  const scratchDirectory = () => mkdtempSync(join(home, "scratch-"));
+
+  function scratchFile(name: string, content: string): string {
+    const path = join(scratchDirectory(), name);
+    writeFileSync(path, content);
+    return path;
+  }
 
   const asked = (more: Partial<AskedConfig> = {}): AskedConfig => ({
     model: SHAPE,
@@ -89,14 +98,14 @@ export function describeEngine(name: string, createEngine: () => Engine, timeout
   const logsOf = ({ events }: Run) =>
     events.filter((event) => event.event === "training.log").map(({ data }) => data);
 
-  describe(`the ${name} engine`, timeout === undefined ? {} : { timeout }, () => {
+  describe(`the ${name} engine`, options, () => {
     let trained: Run;
     const checkpoint = join(home, `artifacts/step-${STEPS}`);
 
     beforeAll(async () => {
       writeFileSync(path, jsonl(ROWS));
       trained = await run({}, { directory: home });
-    }, timeout);
+    }, options.timeout);
     afterAll(() => rmSync(home, { recursive: true, force: true }));
 
     it("fills in every default, records its name, and keeps what is asked for", () => {

@@ -6,6 +6,7 @@ warmServer.py <socket> <module> …, which are imported, too
 """
 
 import contextlib
+import gc
 import importlib
 import os
 import runpy
@@ -70,6 +71,8 @@ def main() -> None:
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     for name in sys.argv[2:]:
         importlib.import_module(name)
+    # A collection in a fork would copy every page.
+    gc.freeze()
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     listener.bind(sys.argv[1])
     listener.listen()

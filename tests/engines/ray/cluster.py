@@ -18,7 +18,10 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 WARM = os.path.join(HERE, "..", "python")
 OBJECT_STORE_BYTES = 100_000_000
 # What Ray imports. Ray itself reads its environment as it is imported.
-FOR_WORKERS = ["pyarrow.fs", "pydantic", "grpc.aio", "google.protobuf.message", "pandas"]
+FOR_WORKERS = [
+    *("attr", "click", "colorful", "fsspec", "grpc.aio", "jsonschema", "msgpack"),
+    *("pandas", "pyarrow.fs", "pydantic", "requests"),
+]
 # Such a program only prepares the environment of another.
 FOR_SETUP = ["ray._private.runtime_env.context"]
 SETTINGS = {
@@ -27,6 +30,8 @@ SETTINGS = {
     # Workers that nobody may need take the time of those that somebody does.
     "RAY_enable_worker_prestart": "0",
     "RAY_prestart_worker_first_driver": "0",
+    # Looks for machines that their owner takes back. An actor, as others: a process of its own.
+    "RAY_TRAIN_ENABLE_PREEMPTION_WATCHER": "0",
     # On a busy machine, the parts of the dashboard take longer than Ray waits for them.
     "RAY_DASHBOARD_SUBPROCESS_MODULE_WAIT_READY_TIMEOUT": "120",
 }
@@ -87,7 +92,7 @@ def main(folder: str) -> None:
 
     # Where Ray's command line looks for the newest cluster.
     os.makedirs("/tmp/ray", exist_ok=True)
-    common = {"num_cpus": 2, "object_store_memory": OBJECT_STORE_BYTES}
+    common = {"num_cpus": 6, "object_store_memory": OBJECT_STORE_BYTES}
     dashboard = {"include_dashboard": True, "dashboard_port": free_port()}
     cluster = Cluster()
     try:

@@ -54,7 +54,7 @@ describe.runIf(hasRay)("with Ray", () => {
     rmSync(storage, { recursive: true, force: true });
   }, TIMEOUT_MS);
 
-  describeEngine("ray", createEngine, TIMEOUT_MS);
+  describeEngine("ray", createEngine, { timeout: TIMEOUT_MS, concurrent: true });
 
   describe("the ray engine's cluster", { timeout: TIMEOUT_MS }, () => {
     it("says in a sentence what it cannot reach, or may not use", async () => {
