@@ -20,8 +20,9 @@ export async function* follow(
   remote: Remote,
   id: string,
   signal: AbortSignal,
+  lostMs = LOST_MS,
 ): AsyncGenerator<RayMessage> {
-  const reach = createReach(remote);
+  const reach = createReach(remote, lostMs);
   let seen = 0;
   let breaks = 0;
   for (;;) {
@@ -54,7 +55,7 @@ export async function* follow(
 }
 
 /** Asks for a status, and forgives silence for a while. */
-function createReach(remote: Remote) {
+function createReach(remote: Remote, lostMs: number) {
   let heard = Date.now();
   return {
     /** Undefined when nothing answered. */
@@ -65,7 +66,7 @@ function createReach(remote: Remote) {
         return found;
       } catch (cause) {
         if (!isKitError(cause) || cause.code !== "CLUSTER_UNREACHABLE") throw cause;
-        if (Date.now() - heard < LOST_MS) return undefined;
+        if (Date.now() - heard < lostMs) return undefined;
         throw lostContact(remote, cause);
       }
     },

@@ -1,5 +1,4 @@
-import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type TestOptions, afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Engine, TrainOptions } from "../../protocol/engine.ts";
@@ -7,6 +6,7 @@ import { asEngineEvent, asInferResult, asTrainingCheck } from "../../protocol/en
 import type { EngineEvent } from "../../protocol/event.ts";
 import type { AskedConfig } from "../../protocol/trainConfig.ts";
 import { jsonl } from "./embedded/scratch.ts";
+import { createScratch } from "./scratch.ts";
 
 const SHAPE = { layers: 1, heads: 2, width: 16, context: 48 };
 const ROWS = Array.from({ length: 8 }, (_, i) => ({ prompt: `${i}`, completion: `${i % 2}` }));
@@ -38,16 +38,9 @@ export function describeEngine(
   options: TestOptions = {},
 ): void {
   /** Holds the dataset, the one whole training that most tests need, and what else they write. */
-  const home = mkdtempSync(join(tmpdir(), "kit-contract-"));
+  const scratch = createScratch();
+  const home = scratch.root;
   const path = join(home, "train.jsonl");
-
-  const scratchDirectory = () => mkdtempSync(join(home, "scratch-"));
-
-  function scratchFile(name: string, content: string): string {
-    const path = join(scratchDirectory(), name);
-    writeFileSync(path, content);
-    return path;
-  }
 
   const asked = (more: Partial<AskedConfig> = {}): AskedConfig => ({
     model: SHAPE,
@@ -65,7 +58,7 @@ export function describeEngine(
   async function run(
     more: Partial<AskedConfig> = {},
     {
-      directory = scratchDirectory(),
+      directory = scratch.directory(),
       signal = new AbortController().signal,
       resumeFrom,
       onEvent,
@@ -106,7 +99,7 @@ export function describeEngine(
       writeFileSync(path, jsonl(ROWS));
       trained = await run({}, { directory: home });
     }, options.timeout);
-    afterAll(() => rmSync(home, { recursive: true, force: true }));
+    afterAll(scratch.remove);
 
     it("fills in every default, records its name, and keeps what is asked for", () => {
       const engine = createEngine();
@@ -196,7 +189,7 @@ export function describeEngine(
     it("evaluates on rows of their own: every evalSteps, and after the last step", async () => {
       const evalDataset = {
         type: "jsonl",
-        path: scratchFile("eval.jsonl", jsonl(HELD_OUT)),
+        path: scratch.file("eval.jsonl", jsonl(HELD_OUT)),
       } as const;
       const still = {
         learningRate: 1e-9,
@@ -243,7 +236,7 @@ export function describeEngine(
     });
 
     it("needs two rows to set one aside", async () => {
-      const path = scratchFile("one.jsonl", jsonl(ROWS.slice(0, 1)));
+      const path = scratch.file("one.jsonl", jsonl(ROWS.slice(0, 1)));
       const { error } = await run({ dataset: { type: "jsonl", path }, evalSplit: 0.5 });
       expect(error).toMatchObject({ name: "KitError", code: "DATASET_INVALID" });
       expect(error?.message).toContain("evalSplit needs two");
@@ -271,7 +264,7 @@ export function describeEngine(
 
     it("refuses at a check what a training would refuse", async () => {
       const engine = createEngine();
-      const bad = scratchFile("bad.jsonl", `${jsonl(ROWS.slice(0, 1))}{"prompt":`);
+      const bad = scratch.file("bad.jsonl", `${jsonl(ROWS.slice(0, 1))}{"prompt":`);
       for (const more of [{ dataset: { type: "jsonl", path: bad } as const }, { model: home }]) {
         const { error } = await run(more);
         await expect(engine.check({ config: engine.prepare(asked(more)) })).rejects.toMatchObject({
@@ -282,7 +275,7 @@ export function describeEngine(
     });
 
     it("reads every file of a list and of a pattern, each once", async () => {
-      const parts = scratchDirectory();
+      const parts = scratch.directory();
       ROWS.forEach((row, i) => writeFileSync(join(parts, `${i}.jsonl`), jsonl([row])));
       const list = [join(parts, "*.jsonl"), path, join(parts, "0.jsonl")];
       const { events, error } = await run({ dataset: { type: "jsonl", path: list }, maxSteps: 1 });
@@ -291,7 +284,7 @@ export function describeEngine(
     });
 
     it("names the file and the line of a bad row, before it starts", async () => {
-      const bad = scratchFile("bad.jsonl", `${jsonl(ROWS.slice(0, 1))}{"prompt":`);
+      const bad = scratch.file("bad.jsonl", `${jsonl(ROWS.slice(0, 1))}{"prompt":`);
       const { events, error, directory } = await run({ dataset: { type: "jsonl", path: bad } });
       expect(error).toMatchObject({ name: "KitError", code: "DATASET_INVALID" });
       expect(error?.message).toContain(`${bad}:2: not valid JSON`);
@@ -393,7 +386,7 @@ export function describeEngine(
     });
 
     it("refuses a folder without a checkpoint, to answer from and to train", async () => {
-      const folder = scratchDirectory();
+      const folder = scratch.directory();
       await expect(createEngine().load(folder)).rejects.toMatchObject({
         name: "KitError",
         code: "CHECKPOINT_INVALID",

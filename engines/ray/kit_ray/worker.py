@@ -7,6 +7,7 @@ from typing import Any
 
 import ray
 import ray.train
+from kit_engine.environment import assert_fit, installed
 from kit_engine.errors import KitError, failure_of
 
 from .checkpoints import fingerprints, start_of
@@ -24,6 +25,8 @@ def train_worker(given: dict[str, Any]) -> None:
 
 
 def train_here(job: Job, hub: Any) -> None:
+    # The driver has asked for its own node.
+    assert_fit(*installed())
     from kit_engine.train import read_state, train
 
     is_first = ray.train.get_context().get_world_rank() == 0

@@ -1,8 +1,8 @@
 """A Ray cluster of two nodes on this machine, for as long as its stdin is open.
 
 Its Python processes are forks of two that have imported what they need: imports take most of the
-time of a small training. Prints the dashboard's address, and takes commands, a line each: `lose`
-ends the second node.
+time of a small training. Prints the dashboard's address, and takes commands, a line each: `add` a
+node, `add lacking` one without peft, `lose` the newest one, `behead` the cluster.
 """
 
 import json
@@ -11,12 +11,15 @@ import shutil
 import socket
 import subprocess
 import sys
+import sysconfig
 import tempfile
-from typing import TextIO
+from typing import Any, TextIO
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 WARM = os.path.join(HERE, "..", "python")
 OBJECT_STORE_BYTES = 100_000_000
+# Of a node: as it says, whatever the machine has.
+CPUS = 6
 # What Ray imports. Ray itself reads its environment as it is imported.
 FOR_WORKERS = [
     *("attr", "click", "colorful", "fsspec", "grpc.aio", "jsonschema", "msgpack"),
@@ -47,22 +50,31 @@ def start_warm(path: str, modules: list[str]) -> subprocess.Popen:
     return server
 
 
-def make_environment(folder: str) -> None:
-    """An environment as this one, whose `bin/python` hands Ray's programs to the warm processes."""
-    os.mkdir(f"{folder}/bin")
+def make_environment(folder: str, launch: str, lacks: str = "/") -> str:
+    """An environment as this one, but for a package. Returns its `bin/python`."""
+    os.makedirs(f"{folder}/bin")
     shutil.copy(os.path.join(sys.prefix, "pyvenv.cfg"), folder)
-    os.symlink(os.path.join(sys.prefix, "lib"), f"{folder}/lib")
-    warm = f"'{sys.executable}' -S -B '{WARM}/warm.py'"
-    with open(f"{folder}/bin/python", "w") as file:
-        file.write(
-            "#!/usr/bin/env bash\n"
-            'case " $* " in\n'
-            f"  *setup_worker.py\\ *) exec {warm} '{folder}/setup' \"$@\" ;;\n"
-            f"  *default_worker.py\\ *|*\\ kit_ray.*) exec {warm} '{folder}/workers' \"$@\" ;;\n"
-            f'  *) exec -a "$0" \'{os.path.realpath(sys.executable)}\' "$@" ;;\n'
-            "esac\n"
-        )
-    os.chmod(f"{folder}/bin/python", 0o755)
+    packages = sysconfig.get_path("purelib")
+    copied = f"{folder}/{os.path.relpath(packages, sys.prefix)}"
+    os.makedirs(copied)
+    for name in os.listdir(packages):
+        if name != lacks and not name.startswith(f"{lacks}-"):
+            os.symlink(f"{packages}/{name}", f"{copied}/{name}")
+    python = f"{folder}/bin/python"
+    with open(python, "w") as file:
+        cold = f'  *) exec -a "$0" \'{os.path.realpath(sys.executable)}\' "$@" ;;\n'
+        file.write(f'#!/usr/bin/env bash\ncase " $* " in\n{launch}{cold}esac\n')
+    os.chmod(python, 0o755)
+    return python
+
+
+def to_warm(folder: str) -> str:
+    """Hands Ray's programs to the warm processes."""
+    python = f"exec '{sys.executable}' -S -B"
+    return (
+        f"  *setup_worker.py\\ *) {python} '{WARM}/warm.py' '{folder}/setup' \"$@\" ;;\n"
+        f"  *default_worker.py\\ *|*\\ kit_ray.*) {python} '{HERE}/nest.py' '{folder}' \"$@\" ;;\n"
+    )
 
 
 def free_port() -> int:
@@ -80,31 +92,48 @@ def take_stdin() -> TextIO:
 
 
 def main(folder: str) -> None:
-    commands = take_stdin()
-    os.environ.update(SETTINGS, PATH=f"{folder}/bin:{os.environ['PATH']}")
+    asked = take_stdin()
+    os.environ.update(SETTINGS)
+    # What reads it ends with this process.
+    os.mkfifo(f"{folder}/alive")
+    os.open(f"{folder}/alive", os.O_RDWR)
     warm = [
         start_warm(f"{folder}/setup", FOR_SETUP),
         start_warm(f"{folder}/workers", FOR_WORKERS),
     ]
-    make_environment(folder)
-    sys.executable = f"{folder}/bin/python"
+    python = make_environment(f"{folder}/whole", to_warm(folder))
+    lacking = make_environment(f"{folder}/lacking", "", "peft")
+    os.environ["PATH"] = f"{os.path.dirname(python)}:{os.environ['PATH']}"
+    sys.executable = python
     from ray.cluster_utils import Cluster
 
     # Where Ray's command line looks for the newest cluster.
     os.makedirs("/tmp/ray", exist_ok=True)
-    common = {"num_cpus": 6, "object_store_memory": OBJECT_STORE_BYTES}
     dashboard = {"include_dashboard": True, "dashboard_port": free_port()}
     cluster = Cluster()
-    try:
-        cluster.add_node(**common, **dashboard, temp_dir=f"{folder}/1")
+    nodes = []
+
+    def add(python: str, **more: Any) -> None:
+        sys.executable = python
         # On a disk of its own, as it were.
-        second = cluster.add_node(**common, temp_dir=f"{folder}/2")
+        place = f"{folder}/{len(nodes)}"
+        common = {"num_cpus": CPUS, "object_store_memory": OBJECT_STORE_BYTES}
+        nodes.append(cluster.add_node(**common, **more, temp_dir=place))
+
+    commands = {
+        "add": lambda: add(python),
+        "add lacking": lambda: add(lacking),
+        "lose": lambda: cluster.remove_node(nodes.pop(), allow_graceful=False),
+        "behead": lambda: cluster.remove_node(nodes[0], allow_graceful=False),
+    }
+    try:
+        add(python, **dashboard)
+        add(python)
         address = f"http://127.0.0.1:{dashboard['dashboard_port']}"
         print(json.dumps({"address": address}), flush=True)
-        for line in commands:
-            if line.strip() == "lose":
-                cluster.remove_node(second, allow_graceful=False)
-                print("{}", flush=True)
+        for line in asked:
+            commands[line.strip()]()
+            print("{}", flush=True)
     finally:
         cluster.shutdown()
         for server in warm:

@@ -5,6 +5,9 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import type * as source from "../../../engines/ray/index.ts";
+import type { Engine } from "../../../protocol/engine.ts";
+import type { RayOptions } from "../../../protocol/rayOptions.ts";
+import type { Scratch } from "../scratch.ts";
 
 const ROOT = fileURLToPath(new URL("../../..", import.meta.url));
 const CLUSTER = fileURLToPath(new URL("cluster.py", import.meta.url));
@@ -22,17 +25,26 @@ export const { createRayEngine } = (await import(
   new URL("../../../dist/engines/ray/index.js", import.meta.url).href
 )) as typeof source;
 
+/** What the cluster is told to do to itself; `lose` ends the newest node. */
+export type Command = "add" | "add lacking" | "lose" | "behead";
+
 export interface RayCluster {
   /** The dashboard's URL. */
   address: string;
-  /** Of the process that holds the cluster. */
-  pid: number;
-  /** Ends the second of its two nodes. */
-  loseNode: () => Promise<void>;
+  tell: (command: Command) => Promise<void>;
   close: () => Promise<void>;
 }
 
-/** Starts a cluster of two nodes, of two CPUs each, which asks for `TOKEN`. */
+/** What a test of the cluster needs. */
+export interface Place {
+  cluster: RayCluster;
+  scratch: Scratch;
+  /** What all nodes see. */
+  storage: string;
+  createEngine: (options?: RayOptions) => Engine;
+}
+
+/** Starts a cluster of two nodes, of six CPUs each, which asks for `TOKEN`. */
 export async function startCluster(): Promise<RayCluster> {
   const token = { RAY_AUTH_MODE: "token", RAY_AUTH_TOKEN: TOKEN };
   const program = spawn(PYTHON, ["-B", CLUSTER], {
@@ -49,9 +61,8 @@ export async function startCluster(): Promise<RayCluster> {
   const { address } = JSON.parse(await next()) as { address: string };
   return {
     address,
-    pid: program.pid ?? 0,
-    async loseNode() {
-      program.stdin.write("lose\n");
+    async tell(command) {
+      program.stdin.write(`${command}\n`);
       await next();
     },
     async close() {

@@ -5,6 +5,7 @@ import { type AddressInfo, type Socket, connect, createServer } from "node:net";
 export async function startProxy(target: string) {
   const { hostname, port } = new URL(target);
   const pairs = new Set<Socket[]>();
+  const requests: string[] = [];
   let lost: string | undefined;
   const server = createServer((client) => {
     const upstream = connect(Number(port), hostname);
@@ -17,7 +18,10 @@ export async function startProxy(target: string) {
     for (const socket of pair) socket.on("error", end).on("close", end);
     client.on("data", (sent) => {
       upstream.write(sent);
-      if (lost === undefined || !sent.toString("latin1").startsWith(lost)) return;
+      const request = /^[A-Z]+ \S+/.exec(sent.toString("latin1"))?.[0];
+      if (request === undefined) return;
+      requests.push(request);
+      if (lost === undefined || !request.startsWith(lost)) return;
       lost = undefined;
       upstream.removeAllListeners("data").once("data", end);
     });
@@ -26,6 +30,8 @@ export async function startProxy(target: string) {
   await once(server, "listening");
   return {
     address: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    /** Each with its method and path. */
+    requests,
     /** Closes every connection instead of the next answer to a request that begins so. */
     loseAnswer: (request: string) => void (lost = request),
     cut() {

@@ -1,0 +1,75 @@
+import { expect, it } from "vitest";
+import { follow } from "../../../engines/ray/follow.ts";
+import type { Remote, RemoteStatus } from "../../../engines/ray/remote.ts";
+import { KitError } from "../../../protocol/error.ts";
+
+const LOST_MS = 400;
+const lineOf = (seq: number, more: object = { type: "note", text: `${seq}` }) =>
+  `${JSON.stringify({ kit: 1, seq, ...more })}\n`;
+const LAST = { type: "done" };
+
+it.concurrent("takes each message once and in order, however the log breaks, and no beats", async () => {
+  const whole = [1, 2, 3, 4].map((seq) => lineOf(seq)).join("") + lineOf(5, LAST);
+  const remote = remoteOf([
+    { log: whole.slice(0, -lineOf(5, LAST).length - 4) },
+    { log: `${lineOf(1)}a library's words\n${lineOf(2)}`, breaks: true },
+    { log: lineOf(1) + lineOf(2) + lineOf(3) + lineOf(4, { type: "beat" }) + lineOf(5, LAST) },
+  ]);
+  expect(await seqsOf(remote)).toEqual([1, 2, 3, 5]);
+});
+
+it.concurrent("says that a job ended without a last message, by Ray's own words", async () => {
+  const status: RemoteStatus = { phase: "ended", message: "Killed.\nat once" };
+  const remote = remoteOf([{ log: lineOf(1), status }]);
+  await expect(seqsOf(remote)).rejects.toThrow(
+    /^The job kit-1 on a remote ended unexpectedly: Killed\. See its log there: ray job logs kit-1\.$/,
+  );
+});
+
+it.concurrent("forgives silence for a while, and then says that contact is lost", async () => {
+  const unreachable = new KitError("CLUSTER_UNREACHABLE", "nothing answers");
+  const [back, gone] = [
+    [{ status: unreachable }, { log: lineOf(1, LAST) }],
+    [{ log: lineOf(1) }, { status: unreachable }],
+  ].map((parts) => endOf(seqsOf(remoteOf(parts))));
+  expect(await back).toEqual([1]);
+  expect(await gone).toMatchObject({
+    code: "CLUSTER_UNREACHABLE",
+    message: expect.stringMatching(/^Lost contact with a remote/) as string,
+  });
+});
+
+interface Part {
+  log?: string;
+  /** Whether the connection breaks after it. */
+  breaks?: boolean;
+  status?: RemoteStatus | KitError;
+}
+
+/** Answers with one part after another; the last one stays. */
+function remoteOf(parts: Part[]): Remote {
+  let part: Part = {};
+  return {
+    name: "a remote",
+    async status() {
+      part = parts.shift() ?? part;
+      if (part.status instanceof KitError) throw part.status;
+      return part.status ?? { phase: "running" };
+    },
+    async *log() {
+      yield Buffer.from(part.log ?? "");
+      if (part.breaks) throw new Error("reset");
+    },
+  } as Partial<Remote> as Remote;
+}
+
+async function seqsOf(remote: Remote): Promise<number[]> {
+  const seqs: number[] = [];
+  const { signal } = new AbortController();
+  for await (const { seq } of follow(remote, "kit-1", signal, LOST_MS)) seqs.push(seq);
+  return seqs;
+}
+
+async function endOf(work: Promise<unknown>): Promise<unknown> {
+  return work.catch((thrown: unknown) => thrown);
+}

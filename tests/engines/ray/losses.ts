@@ -1,0 +1,116 @@
+import { readFileSync, readdirSync } from "node:fs";
+import { join } from "node:path";
+import { expect, it } from "vitest";
+import { createCluster } from "../../../engines/ray/cluster.ts";
+import { follow } from "../../../engines/ray/follow.ts";
+import { createRayJobs } from "../../../engines/ray/rayJobs.ts";
+import { isRecord } from "../../../protocol/isRecord.ts";
+import { createEmbeddedEngine } from "../embedded/built.ts";
+import { type Place, TOKEN } from "./environment.ts";
+import { expectSame, train } from "./training.ts";
+
+/** How long the test waits for a head that is gone, in ms. */
+const LOST_MS = 2_000;
+/** More than half of a node's: each worker has a node of its own. */
+const APART = { cpusPerWorker: 4 };
+
+/** What no other training survives beside it: in this order, since each leaves less of the cluster. */
+export function describeLosses(at: () => Place): void {
+  it("has kept each job's reports on its driver's node, and the token out of every file", async () => {
+    const { cluster, scratch, storage } = at();
+    const hubs = await list(cluster.address, "actors", "class_name", "Hub");
+    expect(hubs).not.toEqual([]);
+    const nodes = await list(cluster.address, "nodes", "is_head_node", "true");
+    expect(nodes).toHaveLength(1);
+    expect([...new Set(hubs.map((hub) => hub["node_id"]))]).toEqual([nodes[0]?.["node_id"]]);
+    expect(filesWith(TOKEN, scratch.root)).toEqual([]);
+    expect(filesWith(TOKEN, storage)).toEqual([]);
+  });
+
+  it("trains on after a node is lost: each step once, and what was announced stays", async () => {
+    const { cluster, scratch, storage, createEngine } = at();
+    let isLost = false;
+    const [ours, theirs] = await Promise.all([
+      train(createEmbeddedEngine(), scratch),
+      train(createEngine({ workers: 2, ...APART }), scratch, {
+        onEvent({ event, data }) {
+          if (event !== "training.log" || data.step < 60 || isLost) return;
+          isLost = true;
+          void cluster.tell("lose").then(() => cluster.tell("add"));
+        },
+      }),
+    ]);
+    expect(isLost).toBe(true);
+    expectSame("a node lost", theirs, ours);
+    const stored = readdirSync(join(storage, theirs.id));
+    // Before the loss; what is trained again has another name.
+    expect(stored).toContain("step-50");
+    for (const step of theirs.saved) {
+      const [kept = ""] = stored.filter((name) => new RegExp(`^step-${step}(-2)?$`).test(name));
+      expect(readdirSync(join(storage, theirs.id, kept))).toContain("model.safetensors");
+    }
+  });
+
+  it("names the package that one node lacks, and tries no second time", async () => {
+    const { cluster, scratch, createEngine } = at();
+    await cluster.tell("add lacking");
+    const notes: string[] = [];
+    const { error } = await train(createEngine({ workers: 3, ...APART }), scratch, {
+      more: { batchSize: 6 },
+      onNote: (text) => notes.push(text),
+    });
+    expect(error).toMatchObject({ name: "KitError", code: "PYTHON_UNFIT" });
+    expect(error?.message).toMatch(/^The Python at \S+ lacks peft\. Install with: /);
+    expect(notes.filter((text) => text.includes("was lost"))).toEqual([]);
+    await cluster.tell("lose");
+  });
+
+  it("says that it lost contact when the head is gone", async () => {
+    const { cluster, scratch, createEngine } = at();
+    const { address } = cluster;
+    const [abort, reason] = [new AbortController(), new Error("enough")];
+    const notes: string[] = [];
+    let following: Promise<unknown> | undefined;
+    let running = "";
+    const { error } = await train(createEngine(), scratch, {
+      more: { maxSteps: 1_000_000, saveSteps: 1_000_000 },
+      signal: abort.signal,
+      onNote: (text) => notes.push(text),
+      onStart: (id) => (running = id),
+      onEvent({ event }) {
+        following ??= endOf(followImpatiently(address, running)).finally(() => abort.abort(reason));
+        if (event === "training.started") void cluster.tell("behead");
+      },
+    });
+    expect(error).toBe(reason);
+    const lost = await following;
+    expect(lost).toMatchObject({ name: "KitError", code: "CLUSTER_UNREACHABLE" });
+    expect(String(lost)).toContain(`Lost contact with the Ray cluster at ${address}`);
+    expect(notes.at(-1)).toContain(`could not stop ${running} on the Ray cluster at`);
+  });
+}
+
+async function followImpatiently(address: string, id: string): Promise<void> {
+  const remote = createRayJobs(createCluster({ address, token: TOKEN }));
+  const { signal } = new AbortController();
+  for await (const message of follow(remote, id, signal, LOST_MS)) void message;
+}
+
+async function endOf(work: Promise<unknown>): Promise<unknown> {
+  return work.catch((thrown: unknown) => thrown);
+}
+
+async function list(address: string, kind: string, key: string, value: string) {
+  const asked = `filter_keys=${key}&filter_predicates=%3D&filter_values=${value}&limit=1000&detail=true`;
+  const headers = { authorization: `Bearer ${TOKEN}`, "user-agent": "kit" };
+  const answer = await fetch(`${address}/api/v0/${kind}?${asked}`, { headers });
+  const { data } = (await answer.json()) as { data: { result: { result: unknown[] } } };
+  return data.result.result.filter(isRecord);
+}
+
+function filesWith(word: string, folder: string): string[] {
+  return readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map(({ parentPath, name }) => join(parentPath, name))
+    .filter((path) => readFileSync(path).includes(word));
+}

@@ -1,0 +1,32 @@
+"""Stands for the interpreter of Ray's workers: hands each to a process that has imported Ray.
+
+Ray reads its environment as it is imported, so each job has such a process on each node, a fork of
+the warm one, for as long as the cluster.
+
+nest.py <the cluster's folder> -B -u <program> <word> …
+"""
+
+import fcntl
+import os
+import subprocess
+import sys
+
+WARM = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "python")
+# What workers of a training import.
+MODULES = ["ray.train.torch", "ray.dashboard.modules.job.job_manager"]
+
+folder, *words = sys.argv[1:]
+client = [sys.executable, "-S", "-B", f"{WARM}/warm.py"]
+job, node = os.environ.get("RAY_JOB_ID", ""), os.environ.get("RAY_RAYLET_PID", "")
+nest = f"{folder}/nest-{job}-{node}"
+with open(f"{nest}.lock", "w") as lock, open(f"{folder}/alive") as alive:
+    fcntl.flock(lock, fcntl.LOCK_EX)
+    if not os.path.exists(nest):
+        server = subprocess.Popen(
+            [*client, f"{folder}/workers", "-B", f"{WARM}/warmServer.py", nest, *MODULES],
+            stdin=alive,
+            stdout=subprocess.PIPE,
+            start_new_session=True,
+        )
+        server.stdout.readline()
+os.execv(client[0], [*client, nest, *words])

@@ -1,0 +1,76 @@
+import { once } from "node:events";
+import { type Server, createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import type { AskedConfig } from "../../../protocol/trainConfig.ts";
+import { jsonl } from "../embedded/scratch.ts";
+import { createScratch } from "../scratch.ts";
+import { TOKEN, createRayEngine } from "./environment.ts";
+
+const MEBIBYTE = 2 ** 20;
+
+const scratch = createScratch();
+const requests: string[] = [];
+let version = "2.58.1";
+let server: Server;
+
+beforeAll(async () => {
+  server = createServer(({ method, url }, answer) => {
+    requests.push(`${method} ${url}`);
+    const nodes = { data: { result: { result: [{}] } } };
+    answer.end(JSON.stringify(url === "/api/version" ? { ray_version: version } : nodes));
+  }).listen(0, "127.0.0.1");
+  await once(server, "listening");
+});
+afterAll(() => {
+  server.close();
+  scratch.remove();
+});
+
+it("needs a Ray that is new enough", async () => {
+  version = "2.9.3";
+  const error = await refusalOf({});
+  version = "2.58.1";
+  expect(error).toMatchObject({ name: "KitError", code: "CLUSTER_UNFIT" });
+  expect(String(error)).toMatch(
+    / runs Ray 2\.9\.3, but Kit needs 2\.58 or newer\. Use a newer one\.$/,
+  );
+});
+
+it("checks every row here, before anything is sent", async () => {
+  const path = scratch.file("bad.jsonl", `${jsonl([{ text: "a" }])}{"prompt":`);
+  const error = await refusalOf({ dataset: { type: "jsonl", path } });
+  expect(error).toMatchObject({ name: "KitError", code: "DATASET_INVALID" });
+  expect(String(error)).toContain(`${path}:2: not valid JSON`);
+});
+
+it("sends no more than Ray takes, and says where else a dataset can lie", async () => {
+  const row = `${JSON.stringify({ text: "a" })}${" ".repeat(MEBIBYTE)}
+`;
+  const path = scratch.file("large.jsonl", row.repeat(100));
+  const error = await refusalOf({ dataset: { type: "jsonl", path } });
+  expect(error).toMatchObject({ name: "KitError", code: "CLUSTER_UNFIT" });
+  expect(String(error)).toMatch(
+    /at most 100 MiB to a Ray cluster, but this one has 101, most of it in large\.jsonl\. Move it into ray's storage, /,
+  );
+});
+
+/** Of a training that is never submitted. */
+async function refusalOf(more: Partial<AskedConfig>): Promise<unknown> {
+  const address = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const engine = createRayEngine({ address, token: TOKEN });
+  const path = scratch.file("rows.jsonl", jsonl([{ text: "a" }]));
+  const model = { layers: 1, heads: 2, width: 16, context: 48 };
+  const config = engine.prepare({ model, dataset: { type: "jsonl", path }, maxSteps: 1, ...more });
+  requests.length = 0;
+  const { signal } = new AbortController();
+  const directory = scratch.directory();
+  const training = engine.train({ config, directory, signal, onEvent: () => {} });
+  const error = await training.then(
+    () => undefined,
+    (thrown: unknown) => thrown,
+  );
+  expect(requests).toContain("GET /api/version");
+  expect(requests.filter((request) => !request.startsWith("GET /api/v"))).toEqual([]);
+  return error;
+}

@@ -1,0 +1,72 @@
+import { execFileSync } from "node:child_process";
+import { expect, it } from "vitest";
+import { createEmbeddedEngine } from "../embedded/built.ts";
+import { type Place, TOKEN } from "./environment.ts";
+import { startProxy } from "./proxy.ts";
+import { expectSame, train, workersOf } from "./training.ts";
+
+/** Trainings of more than one worker, and what befalls them. */
+export function describeSharing(at: () => Place): void {
+  it("shares each batch between two workers, through a network that fails", async () => {
+    const { cluster, scratch, createEngine } = at();
+    const proxy = await startProxy(cluster.address);
+    const listed: string[] = [];
+    const [ours, theirs] = await Promise.all([
+      train(createEmbeddedEngine(), scratch),
+      train(createEngine({ workers: 2, address: proxy.address }), scratch, {
+        onStart: () => proxy.loseAnswer("POST /api/jobs/"),
+        onEvent({ event, data }) {
+          if (event !== "training.log") return;
+          if (data.step === 20) proxy.cut();
+          if (data.step === 40) proxy.mute();
+          if (data.step === 60) listed.push(execFileSync("ps", ["-eo", "args"]).toString());
+        },
+      }),
+    ]);
+    proxy.close();
+    expectSame("a submit without an answer, a cut and a mute connection", theirs, ours);
+    expect(listed).toHaveLength(1);
+    expect(listed[0]).not.toContain(TOKEN);
+  });
+
+  it("trains on after a worker is killed: each step once, and the same losses", async () => {
+    const { scratch, createEngine } = at();
+    const notes: string[] = [];
+    let id = "";
+    let killed = 0;
+    const [ours, theirs] = await Promise.all([
+      train(createEmbeddedEngine(), scratch),
+      train(createEngine({ workers: 2 }), scratch, {
+        onStart: (started) => (id = started),
+        onNote: (text) => notes.push(text),
+        onEvent({ event, data }) {
+          if (event !== "training.log" || data.step < 60 || killed > 0) return;
+          killed = workersOf(id)[0] ?? 0;
+          process.kill(killed, "SIGKILL");
+        },
+      }),
+    ]);
+    expect(killed).toBeGreaterThan(0);
+    expect(notes).toContainEqual(expect.stringMatching(/^warning: a worker was lost; .* step \d/));
+    expectSame("a worker killed", theirs, ours);
+  });
+
+  it("says that it waits for CPUs and GPUs that the cluster lacks, and stops there when cancelled", async () => {
+    const { cluster, scratch, createEngine } = at();
+    const abort = new AbortController();
+    const reason = new Error("enough");
+    const { error, id } = await train(createEngine({ workers: 13, gpusPerWorker: 1 }), scratch, {
+      more: { batchSize: 13 },
+      signal: abort.signal,
+      onNote: (text) =>
+        text.includes("need 13 CPUs and 13 GPUs, but the cluster has 12 and 0") &&
+        abort.abort(reason),
+    });
+    expect(error).toBe(reason);
+    const headers = { authorization: `Bearer ${TOKEN}`, "user-agent": "kit" };
+    const job = await fetch(`${cluster.address}/api/jobs/${id}`, { headers });
+    const told = await job.text();
+    expect(JSON.parse(told)).toMatchObject({ status: "STOPPED" });
+    expect(told).not.toContain(TOKEN);
+  });
+}
