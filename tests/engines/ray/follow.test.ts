@@ -1,3 +1,4 @@
+import { Readable } from "node:stream";
 import { expect, it } from "vitest";
 import { follow } from "../../../engines/ray/follow.ts";
 import type { Remote, RemoteStatus } from "../../../engines/ray/remote.ts";
@@ -51,16 +52,18 @@ function remoteOf(parts: Part[]): Remote {
   let part: Part = {};
   return {
     name: "a remote",
-    async status() {
+    status() {
       part = parts.shift() ?? part;
-      if (part.status instanceof KitError) throw part.status;
-      return part.status ?? { phase: "running" };
+      if (part.status instanceof KitError) return Promise.reject(part.status);
+      return Promise.resolve(part.status ?? { phase: "running" });
     },
-    async *log() {
-      yield Buffer.from(part.log ?? "");
-      if (part.breaks) throw new Error("reset");
-    },
+    log: () => Readable.from(bytesOf(part)),
   } as Partial<Remote> as Remote;
+}
+
+function* bytesOf({ log = "", breaks = false }: Part) {
+  yield Buffer.from(log);
+  if (breaks) throw new Error("reset");
 }
 
 async function seqsOf(remote: Remote): Promise<number[]> {
