@@ -15,7 +15,7 @@ export function aloneKernels() {
   const room = arena.words("activations", ROOM);
   const memory = allocate(arena);
   const kernels = instantiate(compileKernels(), memory);
-  kernels.join(1, team.control, team.sharedScratch, team.ownScratch);
+  kernels.join(1, team.control, team.ownScratch);
   new Float32Array(memory.buffer, room, ROOM).fill(0.5);
   const products = createProducts({ kernels, memory, seat: 0, count: () => 1 });
   return { kernels, memory, room, products };

@@ -5,14 +5,20 @@ export type Address = number;
 
 /** The exports of `assembly/`; shapes and meaning are documented there. */
 export interface Kernels extends NormKernels {
-  join: (count: number, control: Address, sharedScratch: Address, ownScratch: Address) => void;
+  join: (count: number, control: Address, ownScratch: Address) => void;
   meet: () => void;
   wait: (word: Address, value: number) => void;
 
   setA: (a: Address, row: number, column: number) => void;
   setB: (b: Address, row: number, column: number, half: number) => void;
   setC: (c: Address, row: number, added: Address, alpha: number) => void;
-  product: (rows: number, columns: number, depth: number, share: number) => void;
+  product: (
+    rows: number,
+    columns: number,
+    depth: number,
+    rowShare: number,
+    columnShare: number,
+  ) => void;
   vectorProduct: (
     rows: number,
     width: number,
@@ -115,6 +121,7 @@ export interface Kernels extends NormKernels {
   crossEntropy: (
     rows: number,
     vocabulary: number,
+    row: number,
     logits: Address,
     targets: Address,
     weights: Address,
@@ -137,10 +144,12 @@ export interface Kernels extends NormKernels {
   peak: (times: number, x: number, y: number) => number;
 }
 
-/** Bytes of the blocks that the kernels want: `CONTROL_BYTES`, `SHARED_BYTES` and `OWN_BYTES` there. */
+/** Bytes of the blocks that the kernels want: `CONTROL_BYTES` and `OWN_BYTES` there. */
 export const CONTROL_BYTES = 18 * 64;
-export const SHARED_BYTES = 2 * 512 * 512 * 4;
-export const OWN_BYTES = 256 + (96 + 128) * 512 * 4;
+/** Depth of a product's block, at most, and numbers of A that a thread can pack. */
+export const MOST_DEPTH = 640;
+export const PACKED_NUMBERS = 192 * MOST_DEPTH;
+export const OWN_BYTES = 256 + 16 * MOST_DEPTH * 4 + PACKED_NUMBERS * 4;
 
 /** Elements that one partial sum of `squares` is over. */
 export const SQUARES_SHARE = 4096;

@@ -1,4 +1,4 @@
-import type { Address } from "./kernels.ts";
+import { type Address, MOST_DEPTH, PACKED_NUMBERS } from "./kernels.ts";
 import type { Thread } from "./team.ts";
 
 /** A matrix of weights [out, in], row-major. */
@@ -18,20 +18,51 @@ export interface Rows {
 
 /** Rows that a claim is a multiple of: both tile heights. */
 const ROW_UNIT = 12;
-const MOST_ROWS = 96;
+/** Numbers of A that stay in the second-level cache while the panels of B pass by: 264 rows of a block. */
+const CACHED_NUMBERS = 264 * MOST_DEPTH;
+/** Columns that a claim is a multiple of: two panels. */
+const COLUMN_UNIT = 16;
 /** Claims per thread, so that one that is held up delays the others little. */
 const CLAIMS = 4;
 
-/** Rows to claim at a time. */
-export function shareOf(rows: number, threads: number): number {
-  if (threads === 1) return MOST_ROWS;
-  const even = Math.ceil(rows / (threads * CLAIMS * ROW_UNIT)) * ROW_UNIT;
-  return Math.min(MOST_ROWS, even);
+/** The part of a product to claim at a time: its rows and its columns. */
+type Shares = [number, number];
+
+/** Few columns of many rows, which need no packing. */
+export function columnShares(
+  rows: number,
+  columns: number,
+  depth: number,
+  threads: number,
+): Shares {
+  const across = threads === 1 ? 1 : Math.ceil(columns / COLUMN_UNIT);
+  const down = Math.max(rows / mostRows(depth, CACHED_NUMBERS), claims(threads) / across);
+  return [part(rows, down, ROW_UNIT), part(columns, across, COLUMN_UNIT)];
+}
+
+/** All columns of few rows, which are packed once. */
+export function rowShares(rows: number, columns: number, depth: number, threads: number): Shares {
+  const down = Math.max(rows / mostRows(depth, PACKED_NUMBERS), claims(threads));
+  const row = part(rows, down, ROW_UNIT);
+  return [row, part(columns, claims(threads) / Math.ceil(rows / row), COLUMN_UNIT)];
+}
+
+/** Whole units of rows that have so many numbers in a block. */
+function mostRows(depth: number, numbers: number): number {
+  return Math.floor(numbers / Math.min(depth, MOST_DEPTH) / ROW_UNIT) * ROW_UNIT;
+}
+
+function claims(threads: number): number {
+  return threads === 1 ? 1 : threads * CLAIMS;
+}
+
+/** The size of a part of `count`, if there are to be so many or more. */
+function part(count: number, parts: number, unit: number): number {
+  return Math.ceil(count / Math.ceil(Math.max(1, parts)) / unit) * unit;
 }
 
 /**
- * The products of a linear map, each run by all threads. They meet once the weights (or x, in
- * `weightBack`) are packed; only then x, dy and what is added are read.
+ * The products of a linear map, each run by all threads, which meet before they read anything.
  */
 export function createProducts({ kernels, count }: Thread) {
   const { setA, setB, setC, product } = kernels;
@@ -41,7 +72,7 @@ export function createProducts({ kernels, count }: Thread) {
     setA(x.at, x.row, 1);
     setB(w.at, 1, w.in, w.half ? 1 : 0);
     setC(y.at, y.row, added, alpha);
-    product(rows, w.out, w.in, shareOf(rows, count()));
+    product(rows, w.out, w.in, ...columnShares(rows, w.out, w.in, count()));
   }
 
   /** dx [rows, in] = added + alpha · dy·W */
@@ -49,7 +80,7 @@ export function createProducts({ kernels, count }: Thread) {
     setA(dy.at, dy.row, 1);
     setB(w.at, w.in, 1, w.half ? 1 : 0);
     setC(dx.at, dx.row, added, alpha);
-    product(rows, w.in, w.out, shareOf(rows, count()));
+    product(rows, w.in, w.out, ...columnShares(rows, w.in, w.out, count()));
   }
 
   /** dW [out, in] = added + alpha · dyᵀ·x */
@@ -57,7 +88,7 @@ export function createProducts({ kernels, count }: Thread) {
     setA(dy.at, 1, dy.row);
     setB(x.at, x.row, 1, 0);
     setC(dw.at, dw.in, added, alpha);
-    product(dw.out, dw.in, rows, shareOf(dw.out, count()));
+    product(dw.out, dw.in, rows, ...rowShares(dw.out, dw.in, rows, count()));
   }
 
   return { linear, linearBack, weightBack };

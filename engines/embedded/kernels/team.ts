@@ -1,5 +1,5 @@
 import type { Arena } from "./arena.ts";
-import { type Address, type Kernels, CONTROL_BYTES, OWN_BYTES, SHARED_BYTES } from "./kernels.ts";
+import { type Address, type Kernels, CONTROL_BYTES, OWN_BYTES } from "./kernels.ts";
 import { type KernelModule, instantiate } from "./module.ts";
 
 /** Where a team's shared words and scratch memory lie. */
@@ -8,7 +8,6 @@ export interface TeamPlan {
   control: Address;
   /** The team's own words, each on a line of its own. */
   words: Address;
-  sharedScratch: Address;
   ownScratch: Address;
   /** Threads at most, the leader among them. */
   threads: number;
@@ -31,7 +30,6 @@ export function planTeam(arena: Arena, threads: number): TeamPlan {
   return {
     control: arena.bytes("work", CONTROL_BYTES),
     words: arena.bytes("work", WORDS_BYTES),
-    sharedScratch: arena.bytes("work", SHARED_BYTES),
     ownScratch: arena.bytes("work", threads * OWN_BYTES),
     threads,
   };
@@ -68,7 +66,7 @@ export function lead(
   const operations = program({ kernels, memory, seat: 0, count: () => count });
   return function run(operation) {
     count = 1 + Math.min(Atomics.load(words, READY), plan.threads - 1);
-    kernels.join(count, plan.control, plan.sharedScratch, plan.ownScratch);
+    kernels.join(count, plan.control, plan.ownScratch);
     Atomics.store(words, JOB, jobWord(++number, operation, count));
     Atomics.notify(words, JOB);
     operations[operation]?.();
@@ -94,7 +92,7 @@ export function help(
     job = Atomics.load(words, JOB);
     count = job & 0xff;
     if (seat >= count) continue;
-    kernels.join(count, plan.control, plan.sharedScratch, plan.ownScratch + seat * OWN_BYTES);
+    kernels.join(count, plan.control, plan.ownScratch + seat * OWN_BYTES);
     operations[(job >> 8) & 0xff]?.();
   }
 }

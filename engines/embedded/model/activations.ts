@@ -65,6 +65,8 @@ export interface Activations {
   /** [headRows, vocabulary]: the head takes so many positions at a time. */
   logits: Address;
   headRows: number;
+  /** Elements from one row of them to the next. */
+  logitsRow: number;
   /** Rotary angles [length, size / 2]. */
   cosines: Address;
   sines: Address;
@@ -97,6 +99,8 @@ export interface Backlog {
 
 /** Numbers of logits at a time, at most: 64 MiB. */
 const MOST_LOGITS = 2 ** 24;
+/** Numbers of a cache line. */
+const LINE = 16;
 
 interface ActivationSizes {
   rows: number;
@@ -113,7 +117,8 @@ export function planActivations(
 ): Activations {
   const n = rows * length;
   const words = (count: number) => arena.words("activations", count);
-  const headRows = Math.min(n, Math.max(1, Math.floor(MOST_LOGITS / d.vocabulary)));
+  const logitsRow = oddLines(d.vocabulary);
+  const headRows = Math.min(n, Math.max(1, Math.floor(MOST_LOGITS / logitsRow)));
   const reduced = () =>
     Object.fromEntries(
       Object.keys(MAPS).map((map) => [map, ranks[map as MapName].map((r) => words(n * r))]),
@@ -150,8 +155,9 @@ export function planActivations(
     x: words(n * d.width),
     h: words(n * d.width),
     inverse: words(n),
-    logits: words(headRows * d.vocabulary),
+    logits: words(headRows * logitsRow),
     headRows,
+    logitsRow,
     cosines: words((length * d.size) / 2),
     sines: words((length * d.size) / 2),
     tokens: words(n),
@@ -159,6 +165,14 @@ export function planActivations(
     lossWeights: words(n),
     losses: words(n),
   };
+}
+
+/**
+ * The length of a long row that begins on a cache line: an odd number of lines. Where rows are a power of
+ * two apart, all of a column's numbers fall on the same few places of a cache.
+ */
+function oddLines(count: number): number {
+  return (Math.ceil(count / LINE) | 1) * LINE;
 }
 
 export function planBacklog(

@@ -19,7 +19,7 @@ export function createHead(thread: Thread, plan: ModelPlan): Head {
   const { dimensions: d, weights, gradients, activations: acts, backlog: back } = plan;
   const n = acts.rows * acts.length;
   const { products } = createLinear(thread, n, 1);
-  const logits = rowsAt(acts.logits, d.vocabulary);
+  const logits = rowsAt(acts.logits, acts.logitsRow);
   const parts = Array.from({ length: Math.ceil(n / acts.headRows) }, (_, part) => {
     const from = part * acts.headRows;
     const h = rowsAt(acts.h + from * d.width * 4, d.width);
@@ -32,8 +32,8 @@ export function createHead(thread: Thread, plan: ModelPlan): Head {
     products.linear(count, h, weights.head, logits);
     kernels.meet();
     kernels.crossEntropy(
-      ...([count, d.vocabulary, acts.logits, acts.targets + from * 4] as const),
-      ...([acts.lossWeights + from * 4, acts.losses + from * 4] as const),
+      ...([count, d.vocabulary, acts.logitsRow, acts.logits] as const),
+      ...([acts.targets + from * 4, acts.lossWeights + from * 4, acts.losses + from * 4] as const),
     );
   }
 

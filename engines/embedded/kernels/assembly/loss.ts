@@ -6,23 +6,23 @@ const ROWS: i32 = 4;
 
 /**
  * Cross-entropy, and its gradient in place of the logits: weight · (softmax − one-hot).
- * @param logits [rows, vocabulary]
+ * @param logits [rows, vocabulary], its rows `row` elements apart
  * @param targets [rows], int32
  * @param weights [rows]: what each row's loss counts
  * @param losses [rows]: weight · −log softmax[target]
  */
 export function crossEntropy(
-  rows: i32, vocabulary: i32, logits: usize, targets: usize, weights: usize, losses: usize,
+  rows: i32, vocabulary: i32, row: i32, logits: usize, targets: usize, weights: usize, losses: usize,
 ): void {
   const counter = begin();
   for (let r = claim(counter) * ROWS; r < rows; r = claim(counter) * ROWS) {
     for (const end = min(r + ROWS, rows); r < end; r++) {
-      const row = at(logits, r * vocabulary), target = at(row, load<i32>(at(targets, r)));
+      const line = at(logits, r * row), target = at(line, load<i32>(at(targets, r)));
       const weight = load<f32>(at(weights, r)), chosen = load<f32>(target);
-      const highest = maximum(row, vocabulary);
-      const total = exponentials(row, vocabulary, highest);
+      const highest = maximum(line, vocabulary);
+      const total = exponentials(line, vocabulary, highest);
       store<f32>(at(losses, r), weight == 0 ? 0 : weight * (Mathf.log(total) + highest - chosen));
-      multiply(row, vocabulary, weight / total);
+      multiply(line, vocabulary, weight / total);
       store<f32>(target, load<f32>(target) - weight);
     }
   }

@@ -13,7 +13,7 @@ export function packColumns(
   if (width == TILE_COLUMNS && column == 1) return copyRows(to, depth, b, rowBytes, half);
   let k = 0;
   if (width == TILE_COLUMNS && row == 1) {
-    k = depth & ~3;
+    k = depth & (half ? ~7 : ~3);
     transpose(to, k, b, columnBytes, half);
     transpose(to + 16, k, b + 4 * columnBytes, columnBytes, half);
   }
@@ -36,21 +36,32 @@ function copyRows(to: usize, depth: i32, b: usize, rowBytes: usize, half: bool):
   }
 }
 
-/** Four columns, each contiguous in k, become the first half of each line of 8. */
+/**
+ * Four columns, each contiguous in k, become the first half of each line of 8: words are turned, of
+ * which each has one number, or two of bfloat16.
+ */
 function transpose(to: usize, depth: i32, b: usize, columnBytes: usize, half: bool): void {
-  const step: usize = half ? 8 : 16;
-  for (let k = 0; k < depth; k += 4) {
-    const r0 = loadWide(b, half), r1 = loadWide(b + columnBytes, half);
-    const r2 = loadWide(b + 2 * columnBytes, half), r3 = loadWide(b + 3 * columnBytes, half);
+  const numbers = half ? 8 : 4, bytes: usize = half ? 64 : 32;
+  for (let k = 0; k < depth; k += numbers) {
+    const r0 = v128.load(b), r1 = v128.load(b + columnBytes);
+    const r2 = v128.load(b + 2 * columnBytes), r3 = v128.load(b + 3 * columnBytes);
     const low01 = v128.shuffle<f32>(r0, r1, 0, 4, 1, 5), low23 = v128.shuffle<f32>(r2, r3, 0, 4, 1, 5);
     const high01 = v128.shuffle<f32>(r0, r1, 2, 6, 3, 7), high23 = v128.shuffle<f32>(r2, r3, 2, 6, 3, 7);
-    v128.store(to, v128.shuffle<i64>(low01, low23, 0, 2));
-    v128.store(to, v128.shuffle<i64>(low01, low23, 1, 3), 32);
-    v128.store(to, v128.shuffle<i64>(high01, high23, 0, 2), 64);
-    v128.store(to, v128.shuffle<i64>(high01, high23, 1, 3), 96);
-    to += 128;
-    b += step;
+    put(to, v128.shuffle<i64>(low01, low23, 0, 2), half);
+    put(to + bytes, v128.shuffle<i64>(low01, low23, 1, 3), half);
+    put(to + 2 * bytes, v128.shuffle<i64>(high01, high23, 0, 2), half);
+    put(to + 3 * bytes, v128.shuffle<i64>(high01, high23, 1, 3), half);
+    to += 4 * bytes;
+    b += 16;
   }
+}
+
+/** Four words to half a line: of bfloat16 the lower numbers, and the upper ones to the next line. */
+// @ts-ignore: decorator
+@inline
+function put(line: usize, words: v128, half: bool): void {
+  v128.store(line, half ? i32x4.shl(words, 16) : words);
+  if (half) v128.store(line, i32x4.shl(i32x4.shr_u(words, 16), 16), 32);
 }
 
 /**

@@ -1,21 +1,19 @@
 import { packColumns, packRows } from "./pack";
-import { begin, claim, meet, nextBlock, own } from "./thread";
+import { begin, claim, meet, own } from "./thread";
 import { TILE_COLUMNS, TILE_ROWS, tile } from "./tile";
-import { at, loadOne } from "./vector";
+import { at } from "./vector";
 
-/** Depth of a block: a packed panel of B, 16 KiB, stays in the first-level cache. */
-export const BLOCK_DEPTH: i32 = 512;
-/** Columns of a block that all threads pack together: 1 MiB. */
-export const BLOCK_COLUMNS: i32 = 512;
-/** Rows that a thread claims at most; their A, 192 KiB, stays in the second-level cache. */
-export const BLOCK_ROWS: i32 = 96;
-/** Columns of a block that a thread packs for itself. */
-const OWN_COLUMNS: i32 = 128;
+/** Depth of a block, at most: a packed panel of B, 20 KiB, stays in the first-level cache. */
+const MOST_DEPTH: i32 = 640;
+/** Columns of B that a thread packs at a time: two panels, a cache line of each row of float32. */
+const COLUMNS: i32 = 16;
+/** Rows of A that a thread packs at a time: 480 KiB stay in the second-level cache. */
+const MOST_ROWS: i32 = 192;
 
-/** A thread's own: an edge tile, packed rows, packed columns. */
+/** A thread's own: an edge tile, packed panels of B, packed rows of A. */
 const EDGE: usize = 256;
-const OWN_PANELS: usize = 256 + 96 * 512 * 4;
-export const OWN_BYTES: i32 = 256 + 96 * 512 * 4 + 128 * 512 * 4;
+const PANELS: usize = 16 * 640 * 4;
+export const OWN_BYTES: i32 = 256 + 640 * (16 + 192) * 4;
 
 /** Which elements of a causal matrix are known to be 0, or need not be computed. */
 export const FULL: i32 = 0;
@@ -56,25 +54,21 @@ export function setC(to: usize, row: i32, added: usize, alpha: f32): void {
 }
 
 /**
- * C = D + alpha · A·B by all threads, which meet once for each block of B: after that A is read
- * and C written. B must be ready when it is called.
- * @param share rows that a thread claims at a time, a multiple of 12
+ * C = D + alpha · A·B by all threads, which meet once for each block of the depth, before they read A,
+ * B and D and write C.
+ * @param rowShare and columnShare: the part of C that a thread claims at a time, multiples of 12 and of 8.
+ * Where A isn't contiguous in k, a block of such rows has at most 192 · 640 numbers
  */
-export function product(rows: i32, columns: i32, depth: i32, share: i32): void {
+export function product(rows: i32, columns: i32, depth: i32, rowShare: i32, columnShare: i32): void {
   mask = FULL;
-  for (let j0 = 0; j0 < columns; j0 += BLOCK_COLUMNS) {
-    const width = min(BLOCK_COLUMNS, columns - j0);
-    for (let k0 = 0; k0 < depth; k0 += BLOCK_DEPTH) {
-      const kc = min(BLOCK_DEPTH, depth - k0);
-      const packed = nextBlock();
-      let counter = begin();
-      const panels = (width + TILE_COLUMNS - 1) / TILE_COLUMNS;
-      for (let p = claim(counter); p < panels; p = claim(counter)) pack(packed, p, p + 1, j0, width, k0, kc);
-      meet();
-      counter = begin();
-      for (let i = claim(counter) * share; i < rows; i = claim(counter) * share) {
-        block(i, min(i + share, rows), j0, width, k0, kc, packed);
-      }
+  const deep = blockDepth(depth);
+  const down = (rows + rowShare - 1) / rowShare, across = (columns + columnShare - 1) / columnShare;
+  for (let k0 = 0; k0 < depth; k0 += deep) {
+    meet();
+    const counter = begin();
+    for (let job = claim(counter); job < down * across; job = claim(counter)) {
+      const i = job % down * rowShare, j = job / down * columnShare;
+      block(i, min(i + rowShare, rows), j, min(j + columnShare, columns), k0, min(deep, depth - k0));
     }
   }
 }
@@ -82,51 +76,55 @@ export function product(rows: i32, columns: i32, depth: i32, share: i32): void {
 /** The same by this thread alone, of matrices that are causal as `causal` says. */
 export function ownProduct(rows: i32, columns: i32, depth: i32, causal: i32): void {
   mask = causal;
-  const packed = own + OWN_PANELS;
-  for (let j0 = 0; j0 < columns; j0 += OWN_COLUMNS) {
-    const width = min(OWN_COLUMNS, columns - j0);
-    for (let k0 = 0; k0 < depth; k0 += BLOCK_DEPTH) {
-      const kc = min(BLOCK_DEPTH, depth - k0);
-      pack(packed, 0, (width + TILE_COLUMNS - 1) / TILE_COLUMNS, j0, width, k0, kc);
-      for (let i = 0; i < rows; i += BLOCK_ROWS) {
-        block(i, min(i + BLOCK_ROWS, rows), j0, width, k0, kc, packed);
-      }
+  const deep = blockDepth(depth);
+  for (let k0 = 0; k0 < depth; k0 += deep) {
+    for (let i = 0; i < rows; i += MOST_ROWS) {
+      block(i, min(i + MOST_ROWS, rows), 0, columns, k0, min(deep, depth - k0));
     }
   }
 }
 
-/** Packs panels `from` to `to` of the block of B at (k0, j0). */
-function pack(packed: usize, from: i32, to: i32, j0: i32, width: i32, k0: i32, kc: i32): void {
-  const size: usize = bHalf ? 2 : 4;
-  for (let p = from; p < to; p++) {
-    const j = p * TILE_COLUMNS;
-    const source = b + (<usize>k0 * bRow + <usize>(j0 + j) * bColumn) * size;
-    packColumns(at(packed, j * kc), kc, min(TILE_COLUMNS, width - j), source, bRow, bColumn, bHalf);
+/** Blocks are about as deep as one another. */
+function blockDepth(depth: i32): i32 {
+  const blocks = (depth + MOST_DEPTH - 1) / MOST_DEPTH;
+  return ((depth + blocks - 1) / blocks + 7) & ~7;
+}
+
+/** Rows i0 to i1 of columns j0 to j1, of `kc` values of k from k0 on. */
+function block(i0: i32, i1: i32, j0: i32, j1: i32, k0: i32, kc: i32): void {
+  const inPlace = aColumn == 1, rows = own + EDGE + PANELS;
+  for (let i = i0; i < i1 && !inPlace; i += TILE_ROWS) {
+    const from = at(a, i + k0 * aColumn);
+    packRows(at(rows, (i - i0) * kc), kc, min(TILE_ROWS, i1 - i), from, <usize>aColumn << 2);
+  }
+  for (let j = j0; j < j1; j += COLUMNS) {
+    const end = min(j + COLUMNS, j1), panels = own + EDGE, size: usize = bHalf ? 2 : 4;
+    for (let p = j; p < end; p += TILE_COLUMNS) {
+      const from = b + (<usize>k0 * bRow + <usize>p * bColumn) * size;
+      packColumns(at(panels, (p - j) * kc), kc, min(TILE_COLUMNS, end - p), from, bRow, bColumn, bHalf);
+    }
+    for (let p = j; p < end; p += TILE_COLUMNS) {
+      tiles(i0, i1, p, min(TILE_COLUMNS, end - p), k0, kc, inPlace ? 0 : rows, at(panels, (p - j) * kc));
+    }
   }
 }
 
-/** Rows i0 to i1 of a block. A that is contiguous in k is read where it lies. */
-function block(i0: i32, i1: i32, j0: i32, width: i32, k0: i32, kc: i32, packed: usize): void {
-  const inPlace = aColumn == 1;
-  const rows = own + EDGE;
-  if (!inPlace) {
-    for (let i = i0; i < i1; i += TILE_ROWS) {
-      const from = at(a, i + k0 * aColumn);
-      packRows(at(rows, (i - i0) * kc), kc, min(TILE_ROWS, i1 - i), from, <usize>aColumn << 2);
-    }
-  }
-  for (let j = 0; j < width; j += TILE_COLUMNS) {
-    const panel = at(packed, j * kc), w = min(TILE_COLUMNS, width - j);
-    for (let i = i0; i < i1; i += TILE_ROWS) {
-      if (mask == CAUSAL_C && j0 + j >= i + TILE_ROWS) continue;
-      // Where A is causal, only these k count.
-      const from = mask == CAUSAL_AT ? min(kc, max(0, i - k0)) : 0;
-      const to = mask == CAUSAL_A ? max(0, min(kc, i + TILE_ROWS - k0)) : kc;
-      const added = k0 > 0 ? c : d;
-      const x = inPlace ? at(a, i * aRow + k0 + from) : at(rows, (i - i0) * kc + from * TILE_ROWS);
-      const row: usize = inPlace ? <usize>aRow << 2 : 4, step: usize = inPlace ? 4 : 4 * TILE_ROWS;
-      place(i, j0 + j, min(TILE_ROWS, i1 - i), w, to - from, x, row, step, at(panel, from * TILE_COLUMNS), added);
-    }
+/**
+ * Rows i0 to i1 of the columns of one panel.
+ * @param rows packed, or 0: A that is contiguous in k is read where it lies
+ */
+// @ts-ignore: decorator
+@inline
+function tiles(i0: i32, i1: i32, j: i32, width: i32, k0: i32, kc: i32, rows: usize, panel: usize): void {
+  const row: usize = rows ? 4 : <usize>aRow << 2, step: usize = rows ? 4 * TILE_ROWS : 4;
+  const added = k0 > 0 ? c : d;
+  for (let i = i0; i < i1; i += TILE_ROWS) {
+    if (mask == CAUSAL_C && j >= i + TILE_ROWS) continue;
+    // Where A is causal, only these k count.
+    const from = mask == CAUSAL_AT ? min(kc, max(0, i - k0)) : 0;
+    const to = mask == CAUSAL_A ? max(0, min(kc, i + TILE_ROWS - k0)) : kc;
+    const x = rows ? at(rows, (i - i0) * kc + from * TILE_ROWS) : at(a, i * aRow + k0 + from);
+    place(i, j, min(TILE_ROWS, i1 - i), width, to - from, x, row, step, at(panel, from * TILE_COLUMNS), added);
   }
 }
 

@@ -27,34 +27,19 @@ let counters: usize = 0;
 let threads: i32 = 1;
 let operation: i32 = 0;
 
-/** Scratch memory that all threads share, and this thread's own. */
-let shared: usize = 0;
+/** This thread's own scratch memory. */
 export let own: usize = 0;
-
-/** Bytes of a packed block, 512 × 512; there are two. */
-const BLOCK_BYTES: usize = 512 * 512 * 4;
-export const SHARED_BYTES: i32 = 2 * 512 * 512 * 4;
-let turn: usize = 0;
 
 /** Bytes of the control block. */
 export const CONTROL_BYTES: i32 = (2 + OPERATIONS) * 64;
 
 /** Makes this instance one of `count` threads. */
-export function join(count: i32, control: usize, sharedScratch: usize, ownScratch: usize): void {
+export function join(count: i32, control: usize, ownScratch: usize): void {
   threads = count;
   arrived = control;
   meeting = control + LINE;
   counters = control + 2 * LINE;
-  shared = sharedScratch;
   own = ownScratch;
-  turn = 0;
-}
-
-/** Room for a packed block: one of two in turn, as the slowest may still read the one before. */
-export function nextBlock(): usize {
-  const block = shared + turn;
-  turn ^= BLOCK_BYTES;
-  return block;
 }
 
 /** Begins an operation whose work is claimed. Answers its counter, which is 0. */

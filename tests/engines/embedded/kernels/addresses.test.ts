@@ -5,8 +5,7 @@ import { builtModule } from "../built.ts";
 import { numbers } from "./team.ts";
 
 const { compileKernels, instantiate } = await builtModule<typeof modules>("kernels/module.js");
-const { CONTROL_BYTES, OWN_BYTES, SHARED_BYTES } =
-  await builtModule<typeof kernelTypes>("kernels/kernels.js");
+const { CONTROL_BYTES, OWN_BYTES } = await builtModule<typeof kernelTypes>("kernels/kernels.js");
 
 const GIB = 2 ** 30;
 const MOST_PAGES = 65536;
@@ -22,7 +21,7 @@ function results(memory: WebAssembly.Memory, from: number): Float32Array[] {
     return at;
   }
   const kernels = instantiate(compileKernels(), memory);
-  kernels.join(1, place(CONTROL_BYTES), place(SHARED_BYTES), place(OWN_BYTES));
+  kernels.join(1, place(CONTROL_BYTES), place(OWN_BYTES));
   const [x = 0, y = 0, product = 0, w = 0, inverse = 0, normed = 0, m = 0, v = 0] = Array.from(
     { length: 8 },
     (_, seed) => {
@@ -36,7 +35,7 @@ function results(memory: WebAssembly.Memory, from: number): Float32Array[] {
   kernels.setA(x, SIZE, 1);
   kernels.setB(y, 1, SIZE, 0);
   kernels.setC(product, SIZE, 0, 1);
-  kernels.product(SIZE, SIZE, SIZE, 12);
+  kernels.product(SIZE, SIZE, SIZE, 12, 8);
   kernels.meet();
   kernels.norm(SIZE, SIZE, product, w, normed, inverse, 1e-5);
   kernels.setAdamw(1, 0.01, 0, 0.9, 0.95, 0.1, 0.05, 1e-8);

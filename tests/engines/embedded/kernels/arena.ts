@@ -3,8 +3,7 @@ import type * as modules from "../../../../engines/embedded/kernels/module.ts";
 import { builtModule } from "../built.ts";
 
 const { compileKernels, instantiate } = await builtModule<typeof modules>("kernels/module.js");
-const { CONTROL_BYTES, OWN_BYTES, SHARED_BYTES } =
-  await builtModule<typeof kernelTypes>("kernels/kernels.js");
+const { CONTROL_BYTES, OWN_BYTES } = await builtModule<typeof kernelTypes>("kernels/kernels.js");
 
 const module = compileKernels();
 const PAGE = 65536;
@@ -63,15 +62,14 @@ export type TestArena = ReturnType<typeof arena>;
 /** Where a team of up to `threads` meets and has its scratch memory. */
 export function teamOn(memory: TestArena, threads: number) {
   const control = memory.bytes(CONTROL_BYTES);
-  const shared = memory.bytes(SHARED_BYTES);
   const own = Array.from({ length: threads }, () => memory.bytes(OWN_BYTES));
-  return { control, shared, own, module, memory: memory.memory };
+  return { control, own, module, memory: memory.memory };
 }
 
 /** The kernels for this thread alone. */
 export function kernelsOn(memory: TestArena): kernelTypes.Kernels {
   const team = teamOn(memory, 1);
   const kernels = instantiate(module, memory.memory);
-  kernels.join(1, team.control, team.shared, team.own[0] ?? 0);
+  kernels.join(1, team.control, team.own[0] ?? 0);
   return kernels;
 }

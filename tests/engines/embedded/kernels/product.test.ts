@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { type Call, type Team, bytesOf, difference, numbers, team, THREADS } from "./team.ts";
 
 const AWKWARD = [1, 3, 4, 5, 63, 64, 65];
-const SHARE = 12;
+const SHARES: [number, number] = [12, 16];
 
 /** The three products of a linear map, by the strides of A and B. */
 const KINDS = {
@@ -38,7 +38,7 @@ function plain(
 function calls(
   { a, b, m, n, k }: Product,
   at: { x: number; y: number; c: number; added?: number; alpha?: number; half?: number },
-  share = SHARE,
+  shares = SHARES,
 ): Call[] {
   const [aRow = 0, aColumn = 0] = a;
   const [bRow = 0, bColumn = 0] = b;
@@ -46,7 +46,7 @@ function calls(
     ["setA", at.x, aRow, aColumn],
     ["setB", at.y, bRow, bColumn, at.half ?? 0],
     ["setC", at.c, n, at.added ?? 0, at.alpha ?? 1],
-    ["product", m, n, k, share],
+    ["product", m, n, k, ...shares],
     ["meet"],
   ];
 }
@@ -80,14 +80,14 @@ test.each(Object.keys(KINDS) as (keyof typeof KINDS)[])(
 
 /** A product of any shape with something added and a factor, in memory of its own. */
 function fuzzCase(t: Team, seed: number) {
-  const [pick = 0, a = 0, b = 0, c = 0, alpha = 0, share = 0] = numbers(6, seed * 7 + 3);
+  const [pick = 0, a = 0, b = 0, c = 0, alpha = 0, down = 0, across = 0] = numbers(7, seed * 7 + 3);
   const size = (value: number, most: number) => 1 + Math.floor(Math.abs(value) * most);
   const kinds = Object.values(KINDS);
   // Now and then deeper or wider than a block.
   const [m, n, k] = [
     size(a, 70),
     size(b, seed % 5 === 0 ? 560 : 60),
-    size(c, seed % 3 ? 90 : 1100),
+    size(c, seed % 3 ? 90 : 1400),
   ];
   const product = (kinds[Math.floor(Math.abs(pick) * 3)] ?? kinds[0] ?? KINDS["A·B"])(m, n, k);
   const x = t.floats(numbers(m * k, seed + 1));
@@ -95,7 +95,8 @@ function fuzzCase(t: Team, seed: number) {
   const added = t.floats(numbers(m * n, seed + 3));
   const c2 = t.floats(new Float32Array(m * n));
   const at = { x: x.at, y: y.at, c: c2.at, added: added.at, alpha };
-  return { product, x, y, added, c: c2, alpha, calls: calls(product, at, 12 * size(share, 7)) };
+  const shares: [number, number] = [12 * size(down, 7), 8 * size(across, 7)];
+  return { product, x, y, added, c: c2, alpha, calls: calls(product, at, shares) };
 }
 
 test("products of forty random shapes, with what is added and a factor, are those of a plain loop", () => {
@@ -106,6 +107,21 @@ test("products of forty random shapes, with what is added and a factor, are thos
     const expected = plain(product, x.view, y.view, added.view, alpha);
     expect(difference(c.view, expected), JSON.stringify(product)).toBeLessThan(2e-4);
     expect(t.broken()).toBe(0);
+  }
+});
+
+test("a depth of several blocks is added up block by block, however the threads take turns", () => {
+  const t = team();
+  const product = KINDS["Aᵀ·B"](36, 48, 1400);
+  const [x, y] = [t.floats(numbers(36 * 1400, 1)), t.floats(numbers(48 * 1400, 2))];
+  const c = t.floats(new Float32Array(36 * 48));
+  const once = calls(product, { x: x.at, y: y.at, c: c.at });
+  t.run(1, once);
+  expect(difference(c.view, plain(product, x.view, y.view))).toBeLessThan(2e-4);
+  const single = bytesOf(c.view);
+  for (let run = 0; run < 60; run++) {
+    t.run(5, once);
+    expect(bytesOf(c.view), `run ${run}`).toBe(single);
   }
 });
 

@@ -18,13 +18,13 @@ export const THREADS = [1, 2, 3, 5];
 /** A memory with guard words, and threads that make the same calls on it. */
 export function team() {
   const memory = arena();
-  const { control, shared, own, module } = teamOn(memory, MOST_THREADS);
+  const { control, own, module } = teamOn(memory, MOST_THREADS);
   const kernels = instantiate(module, memory.memory);
   const helpers = own.slice(1).map(
     (own, i) =>
       new Worker(new URL("./helper.mjs", import.meta.url), {
         execArgv: [],
-        workerData: { module, memory: memory.memory, control, shared, own, seat: i + 1 },
+        workerData: { module, memory: memory.memory, control, own, seat: i + 1 },
       }),
   );
   onTestFinished(async () => {
@@ -34,7 +34,7 @@ export function team() {
   /** Makes the calls on so many threads, and returns when all have made them. */
   function run(threads: number, calls: Call[]) {
     for (const helper of helpers.slice(0, threads - 1)) helper.postMessage({ threads, calls });
-    kernels.join(threads, control, shared, own[0] ?? 0);
+    kernels.join(threads, control, own[0] ?? 0);
     for (const [name, ...args] of calls) {
       const kernel: (...args: number[]) => unknown = kernels[name];
       kernel(...args);
