@@ -90,7 +90,8 @@ export function jsonOf({ body }: Answer): unknown {
   }
 }
 
-function unreachable(address: string, cause: unknown): KitError {
+/** A server that gives no answer to use. */
+export function unreachable(address: string, cause: unknown): KitError {
   return new KitError(
     "CLUSTER_UNREACHABLE",
     `Nothing answers at ${address} (${messageOf(cause)}). Check that the address is the Ray dashboard's, and that this machine reaches it.`,

@@ -4,7 +4,7 @@ import { KitError } from "../../protocol/error.ts";
 import { isRecord } from "../../protocol/isRecord.ts";
 import { assertReady } from "./assertReady.ts";
 import type { Cluster } from "./cluster.ts";
-import { type Answer, type Http, createHttp, jsonOf } from "./http.ts";
+import { type Answer, type Http, createHttp, jsonOf, unreachable } from "./http.ts";
 import type { Remote, RemoteStatus, Submission } from "./remote.ts";
 import { zip } from "./zip.ts";
 
@@ -45,7 +45,7 @@ export function createRayJobs(cluster: Cluster): Remote {
     for (let tries = MOST_TRIES; ; tries--) {
       const answer = await http.call({ method: "POST", path: "/api/jobs/", body }).catch(isLost);
       // A lost answer, or the refusal of a second job with this id: the first is the one.
-      if (answer?.status === 200 || (await find(id))) return;
+      if (answer?.status === 200 || (await find(id).catch(isLost))) return;
       const isBusy = !answer || answer.body.includes("try again");
       if (!isBusy || tries === 1) throw notSubmitted(address, answer);
     }
@@ -53,8 +53,11 @@ export function createRayJobs(cluster: Cluster): Remote {
 
   async function find(id: string): Promise<Record<string, unknown> | undefined> {
     const answer = await http.call({ method: "GET", path: `/api/jobs/${id}` });
+    if (answer.status === NOT_FOUND) return undefined;
     const found = jsonOf(answer);
-    return answer.status === 200 && isRecord(found) ? found : undefined;
+    if (answer.status === 200 && isRecord(found)) return found;
+    // A dashboard that is busy, or that lost its own connection.
+    throw unreachable(address, new Error(`status ${answer.status}`));
   }
 
   async function status(id: string): Promise<RemoteStatus> {

@@ -11,9 +11,8 @@ import os
 import subprocess
 import sys
 
-WARM = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "python")
-# What workers of a training import.
-MODULES = ["ray.train.torch", "ray.dashboard.modules.job.job_manager"]
+HERE = os.path.dirname(os.path.abspath(__file__))
+WARM = os.path.join(HERE, "..", "python")
 
 folder, *words = sys.argv[1:]
 client = [sys.executable, "-S", "-B", f"{WARM}/warm.py"]
@@ -23,9 +22,10 @@ with open(f"{nest}.lock", "w") as lock, open(f"{folder}/alive") as alive:
     fcntl.flock(lock, fcntl.LOCK_EX)
     if not os.path.exists(nest):
         server = subprocess.Popen(
-            [*client, f"{folder}/workers", "-B", f"{WARM}/warmServer.py", nest, *MODULES],
+            [*client, f"{folder}/workers", "-B", f"{WARM}/warmServer.py", nest, "warmRay"],
             stdin=alive,
             stdout=subprocess.PIPE,
+            env={**os.environ, "PYTHONPATH": HERE},
             start_new_session=True,
         )
         server.stdout.readline()

@@ -2,6 +2,8 @@ import { once } from "node:events";
 import { type Server, createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, expect, it } from "vitest";
+import { createCluster } from "../../../engines/ray/cluster.ts";
+import { createRayJobs } from "../../../engines/ray/rayJobs.ts";
 import type { AskedConfig } from "../../../protocol/trainConfig.ts";
 import { jsonl } from "../embedded/scratch.ts";
 import { createScratch } from "../scratch.ts";
@@ -15,8 +17,9 @@ let version = "2.58.1";
 let server: Server;
 
 beforeAll(async () => {
-  server = createServer(({ method, url }, answer) => {
+  server = createServer(({ method, url = "" }, answer) => {
     requests.push(`${method} ${url}`);
+    if (url.startsWith("/api/jobs/")) answer.statusCode = Number(url.slice(-3));
     const nodes = { data: { result: { result: [{}] } } };
     answer.end(JSON.stringify(url === "/api/version" ? { ray_version: version } : nodes));
   }).listen(0, "127.0.0.1");
@@ -55,10 +58,19 @@ it("sends no more than Ray takes, and says where else a dataset can lie", async 
   );
 });
 
+it("knows a job that is not there from a dashboard that is busy", async () => {
+  const remote = createRayJobs(createCluster({ address: addressOf(server), token: TOKEN }));
+  expect(await remote.status("kit-404")).toEqual({ phase: "unknown" });
+  await expect(remote.status("kit-500")).rejects.toMatchObject({ code: "CLUSTER_UNREACHABLE" });
+});
+
+function addressOf(server: Server): string {
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
 /** Of a training that is never submitted. */
 async function refusalOf(more: Partial<AskedConfig>): Promise<unknown> {
-  const address = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  const engine = createRayEngine({ address, token: TOKEN });
+  const engine = createRayEngine({ address: addressOf(server), token: TOKEN });
   const path = scratch.file("rows.jsonl", jsonl([{ text: "a" }]));
   const model = { layers: 1, heads: 2, width: 16, context: 48 };
   const config = engine.prepare({ model, dataset: { type: "jsonl", path }, maxSteps: 1, ...more });
