@@ -30,7 +30,7 @@ const LIMIT_MS = 120_000;
 const TRAINING_PAGES = ["../README.md", "trainer.md", "models.md", "data.md", "callbacks.md"];
 const LOOKING_PAGES = ["artifacts.md", "cli.md", "files.md", "page.md", "http.md"];
 /** Its trainer needs a Python with torch: tests/engines/python trains by that engine. */
-const TYPED_PAGES = [...TRAINING_PAGES, ...LOOKING_PAGES, "engines.md"];
+const TYPED_PAGES = [...TRAINING_PAGES, ...LOOKING_PAGES, "python.md"];
 const RUN = ["ts", "js", "sh", "json", "jsonl"];
 /** `text` and `mermaid` are pictures; the other two need what cannot be brought along. */
 const NOT_RUN = ["text", "mermaid", "python", "sql"];
