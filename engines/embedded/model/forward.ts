@@ -38,8 +38,9 @@ export function createForward(thread: Thread, plan: ModelPlan): Forward {
     const out = rowsAt(acts.blocks[layer + 1]?.x ?? acts.x, d.width);
     const norm1 = () => kernels.norm(n, d.width, a.x, inputNorm, a.h1, a.inverse1, d.epsilon);
     const norm2 = () => kernels.norm(n, d.width, a.x1, postNorm, a.h2, a.inverse2, d.epsilon);
-    const attend = () =>
-      kernels.attend(rows, length, d.heads, d.kvHeads, d.size, qkvRow, a.qkv, a.shares, a.mixed);
+    /** @param to 0 for the softmax alone */
+    const attend = (to: number) =>
+      kernels.attend(rows, length, d.heads, d.kvHeads, d.size, qkvRow, a.qkv, a.shares, to);
     const swiglu = () => kernels.swiglu(n, d.hidden, a.gateUp, a.inner);
 
     const block = () => {
@@ -50,7 +51,7 @@ export function createForward(thread: Thread, plan: ModelPlan): Forward {
       const turned = d.heads + d.kvHeads;
       kernels.rotate(n, length, 0, turned, d.size, a.qkv, qkvRow, acts.cosines, acts.sines, 1);
       meet();
-      attend();
+      attend(a.mixed);
       linear(maps.o, mixed, x1, a.x);
       meet();
       norm2();
@@ -64,7 +65,7 @@ export function createForward(thread: Thread, plan: ModelPlan): Forward {
     const cheap = () => {
       norm1();
       norm2();
-      attend();
+      attend(0);
       swiglu();
     };
 

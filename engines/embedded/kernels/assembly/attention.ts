@@ -12,7 +12,7 @@ import { at, fma, LANES } from "./vector";
  * Causal attention: out = softmax(q·kᵀ / √size)·v.
  * @param qkv [batch · length, row]
  * @param shares keeps the softmax [batch · heads, length, length] for the way back
- * @param out [batch · length, heads · size]
+ * @param out [batch · length, heads · size], or 0 where only the shares are wanted
  */
 export function attend(
   batch: i32, length: i32, heads: i32, kvHeads: i32, size: i32, row: i32,
@@ -27,6 +27,7 @@ export function attend(
     const p = at(shares, job * length * length);
     multiply(length, length, size, q, row, 1, k, 1, row, p, length, 0, scale, CAUSAL_C);
     softmaxCausal(length, p);
+    if (!out) continue;
     const to = at(out, line * outRow + head * size);
     multiply(length, size, length, p, length, 1, v, row, 1, to, outRow, 0, 1, CAUSAL_A);
   }
