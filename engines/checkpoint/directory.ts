@@ -1,19 +1,32 @@
-import { mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import {
+  closeSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { OTHERS_READ, OTHERS_READ_FOLDER } from "../../disk/modes.ts";
 import { syncFolder } from "../../disk/sync.ts";
 import { isPartialFolder, partialFolder } from "../../protocol/artifactPath.ts";
 import { unwritable } from "../../protocol/cannotWrite.ts";
 import { KitError } from "../../protocol/error.ts";
+import { writeWhole } from "./plainFile.ts";
+
+/** A file's content, whole or in parts that follow one another. */
+type Content = string | Uint8Array | Uint8Array[];
 
 /** The files of a directory, by their names. */
-type Files = Record<string, string | Uint8Array>;
+type Files = Record<string, Content>;
 
 /** A directory under another name, until all of it is there. */
 export interface PartialDirectory {
   /** Where it is, until then. */
   path: string;
-  write: (name: string, content: string | Uint8Array) => void;
+  write: (name: string, content: Content) => void;
   /** Gives it its name. @param clear removes what has that name */
   commit: (clear: () => void) => void;
   discard: () => void;
@@ -34,8 +47,11 @@ export function beginDirectory(path: string): PartialDirectory {
   mkdirSync(partial, OTHERS_READ_FOLDER);
   return {
     path: partial,
-    write: (name, content) =>
-      writeFileSync(join(partial, name), content, { mode: OTHERS_READ, flush: true }),
+    write(name, content) {
+      const to = join(partial, name);
+      if (Array.isArray(content)) writeParts(to, content);
+      else writeFileSync(to, content, { mode: OTHERS_READ, flush: true });
+    },
     commit(clear) {
       syncFolder(partial);
       clear();
@@ -44,6 +60,16 @@ export function beginDirectory(path: string): PartialDirectory {
     },
     discard,
   };
+}
+
+function writeParts(path: string, parts: Uint8Array[]): void {
+  const file = openSync(path, "w", OTHERS_READ);
+  try {
+    for (const part of parts) writeWhole(file, part);
+    fsyncSync(file);
+  } finally {
+    closeSync(file);
+  }
 }
 
 /**

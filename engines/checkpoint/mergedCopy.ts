@@ -1,10 +1,10 @@
-import { closeSync, fsyncSync, openSync, writeSync } from "node:fs";
+import { closeSync, fsyncSync, openSync } from "node:fs";
 import { OTHERS_READ } from "../../disk/modes.ts";
 import { KitError } from "../../protocol/error.ts";
 import { type Update, addUpdate } from "../llama/adapter.ts";
-import { type StoredTensor, areFinite, toBfloat16, widened } from "../llama/storedWeights.ts";
+import { areFinite, fromBfloat16, toBfloat16 } from "../llama/storedWeights.ts";
 import { fromFloat16, toFloat16 } from "./float16.ts";
-import { readWhole } from "./plainFile.ts";
+import { readWhole, writeWhole } from "./plainFile.ts";
 import {
   type Entry,
   type NumberType,
@@ -107,11 +107,14 @@ type Numbers = Float32Array<ArrayBuffer>;
 
 const TYPES: Record<
   NumberType,
-  { decode: (bytes: ArrayBuffer) => Numbers; encode: (data: Numbers) => StoredTensor["data"] }
+  {
+    decode: (bytes: ArrayBuffer) => Numbers;
+    encode: (data: Numbers) => Numbers | Uint16Array<ArrayBuffer>;
+  }
 > = {
   F32: { decode: (bytes) => new Float32Array(bytes), encode: (data) => data },
   BF16: {
-    decode: (bytes) => widened({ shape: [], data: new Uint16Array(bytes) }),
+    decode: (bytes) => fromBfloat16(new Uint16Array(bytes)),
     encode: toBfloat16,
   },
   F16: { decode: (bytes) => fromFloat16(new Uint16Array(bytes)), encode: toFloat16 },
@@ -119,10 +122,6 @@ const TYPES: Record<
 
 function unchanged(bytes: Uint8Array<ArrayBuffer>): Uint8Array {
   return bytes;
-}
-
-function writeWhole(file: number, bytes: Uint8Array): void {
-  for (let done = 0; done < bytes.length;) done += writeSync(file, bytes, done);
 }
 
 function refused(problem: string): KitError {

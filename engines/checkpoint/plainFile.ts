@@ -1,4 +1,4 @@
-import { closeSync, constants, fstatSync, openSync, readSync } from "node:fs";
+import { closeSync, constants, fstatSync, openSync, readSync, writeSync } from "node:fs";
 import { KitError, messageOf } from "../../protocol/error.ts";
 
 /** A file that is open for as long as it is used. */
@@ -45,6 +45,11 @@ export function readWhole(file: number, into: Uint8Array, position: number): boo
     done += count;
   }
   return true;
+}
+
+/** Writes all bytes where the file is. */
+export function writeWhole(file: number, bytes: Uint8Array): void {
+  for (let done = 0; done < bytes.length;) done += writeSync(file, bytes, done);
 }
 
 /** The system reads less than 2 GiB at once. */

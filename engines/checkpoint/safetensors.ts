@@ -24,8 +24,9 @@ export type NumberType = keyof typeof NUMBER_BYTES;
 /**
  * Tensors in the safetensors format: the header's length (u64, little-endian), the header (JSON),
  * the data (little-endian). Source: github.com/huggingface/safetensors.
+ * @returns the file's parts, one after another; the tensors are not copied
  */
-export function writeSafetensors(weights: StoredWeights): Buffer {
+export function writeSafetensors(weights: StoredWeights): Uint8Array[] {
   const header: Record<string, unknown> = { __metadata__: { format: "pt" } };
   let offset = 0;
   for (const [name, tensor] of Object.entries(weights)) {
@@ -39,7 +40,7 @@ export function writeSafetensors(weights: StoredWeights): Buffer {
   const length = Buffer.alloc(LENGTH_BYTES);
   length.writeBigUInt64LE(BigInt(json.length + padding));
   const data = Object.values(weights).map(({ data }) => toBytes(data));
-  return Buffer.concat([length, json, Buffer.alloc(padding, " "), ...data]);
+  return [length, json, Buffer.alloc(padding, " "), ...data];
 }
 
 /** A file's tensors, not yet read. */

@@ -4,7 +4,7 @@ import type { Weights } from "./weights.ts";
 export interface StoredTensor {
   shape: number[];
   /** float32 numbers, or the bits of bfloat16: the upper half of float32's. */
-  data: Float32Array<ArrayBuffer> | Uint16Array<ArrayBuffer>;
+  data: Float32Array | Uint16Array;
 }
 
 export type StoredWeights = Record<string, StoredTensor>;
@@ -46,15 +46,18 @@ export function widen(weights: StoredWeights): Weights {
 }
 
 /** A tensor's numbers in float32, without rounding. */
-export function widened({ data }: StoredTensor): Float32Array<ArrayBuffer> {
-  if (data instanceof Float32Array) return data;
-  const bits = new Uint32Array(data.length);
-  for (let i = 0; i < bits.length; i++) bits[i] = data[i]! << 16;
+export function widened({ data }: StoredTensor): Float32Array {
+  return data instanceof Float32Array ? data : fromBfloat16(data);
+}
+
+export function fromBfloat16(halves: Uint16Array): Float32Array<ArrayBuffer> {
+  const bits = new Uint32Array(halves.length);
+  for (let i = 0; i < bits.length; i++) bits[i] = halves[i]! << 16;
   return new Float32Array(bits.buffer);
 }
 
 /** The bits of bfloat16, each rounded to the nearest, and between two to the even one. */
-export function toBfloat16(data: Float32Array<ArrayBuffer>): Uint16Array<ArrayBuffer> {
+export function toBfloat16(data: Float32Array): Uint16Array<ArrayBuffer> {
   const bits = new Uint32Array(data.buffer, data.byteOffset, data.length);
   const halves = new Uint16Array(data.length);
   for (let i = 0; i < halves.length; i++) {

@@ -4,7 +4,7 @@ import { type LlamaShape, dimensionsOf, projectionSizes } from "./dimensions.ts"
 /** A dense tensor on the JavaScript side, row-major. */
 export interface Tensor {
   shape: number[];
-  data: Float32Array<ArrayBuffer>;
+  data: Float32Array;
 }
 
 /** A model's tensors by Llama's names; matrices are [out, in]. */

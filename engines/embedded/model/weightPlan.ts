@@ -173,20 +173,18 @@ export function writeTensors(
   }
 }
 
-/** Copies of float32 tensors as they are now, by their dimensions. */
-export function readTensors(
-  memory: WebAssembly.Memory,
+/** Float32 tensors where they lie, by their dimensions: what changes there, changes in them. */
+export function tensorsAt(
+  { buffer }: WebAssembly.Memory,
   tensors: Places,
   shapes: Record<string, number[]>,
 ): Weights {
-  const read: Weights = {};
+  const found: Weights = {};
   for (const [name, shape] of Object.entries(shapes)) {
     const place = tensors[name];
     if (!place) throw new Error(`the model has no tensor ${name}`);
     const count = shape.reduce((product, size) => product * size, 1);
-    const data = new Float32Array(count);
-    data.set(new Float32Array(memory.buffer, place.at, count));
-    read[name] = { shape, data };
+    found[name] = { shape, data: new Float32Array(buffer, place.at, count) };
   }
-  return read;
+  return found;
 }

@@ -5,7 +5,7 @@ import { allocate } from "../kernels/arena.ts";
 import { type KernelModule, compileKernels } from "../kernels/module.ts";
 import { lead } from "../kernels/team.ts";
 import { rotations } from "../model/rotations.ts";
-import { type Places, readTensors, writeTensors } from "../model/weightPlan.ts";
+import { type Places, tensorsAt, writeTensors } from "../model/weightPlan.ts";
 import type { Batch } from "./batch.ts";
 import type { TrainingPlan, TrainingSizes } from "./trainingPlan.ts";
 import { OPERATION, trainingProgram } from "./trainingProgram.ts";
@@ -24,9 +24,9 @@ export interface Learner {
   measure: (batch: Batch) => { sum: number; count: number };
   /** The loss, and the gradients of what is trained by their names; changes nothing. */
   gradients: (batch: Batch) => { loss: number; gradients: Weights };
-  /** The trained weights, as they are now. */
+  /** The trained weights where they lie: the next update changes them. */
   weights: () => Weights;
-  /** The optimizer's running means, as they are now. */
+  /** The optimizer's running means where they lie. */
   moments: () => Moments;
 }
 
@@ -123,7 +123,9 @@ export function createLearner(
   function gradients(batch: Batch) {
     take(batch, 1 / learnedCount(batch));
     run(OPERATION.gradients);
-    return { loss: loss(), gradients: readTensors(memory, gradientTensors(), shapes) };
+    const gradients = tensorsAt(memory, gradientTensors(), shapes);
+    for (const tensor of Object.values(gradients)) tensor.data = tensor.data.slice();
+    return { loss: loss(), gradients };
   }
 
   /** Gradients lie as the weights do, group by group. */
@@ -131,11 +133,11 @@ export function createLearner(
     return (model.gradients ?? model.adapterGradients).tensors;
   }
 
-  const read = (tensors: Places) => readTensors(memory, tensors, shapes);
+  const at = (tensors: Places) => tensorsAt(memory, tensors, shapes);
   return {
     ...{ backpropagate, update, measure, gradients },
-    weights: () => read(plan.tensors),
-    moments: () => ({ first: read(plan.moments.first), second: read(plan.moments.second) }),
+    weights: () => at(plan.tensors),
+    moments: () => ({ first: at(plan.moments.first), second: at(plan.moments.second) }),
   };
 }
 

@@ -86,7 +86,7 @@ test("shards, and config.json as transformers 5 writes it, are the same model", 
     `model-0000${(names.indexOf(name) % 3) + 1}-of-00003.safetensors`;
   for (const shard of new Set(names.map(shardOf))) {
     const here = Object.entries(weights).filter(([name]) => shardOf(name) === shard);
-    writeFileSync(join(path, shard), writeSafetensors(Object.fromEntries(here)));
+    writeFileSync(join(path, shard), Buffer.concat(writeSafetensors(Object.fromEntries(here))));
   }
   const weight_map = Object.fromEntries(names.map((name) => [name, shardOf(name)]));
   writeFileSync(join(path, "model.safetensors.index.json"), JSON.stringify({ weight_map }));
@@ -128,7 +128,7 @@ test("the directory has the files that transformers reads", () => {
 });
 
 test("the safetensors header is JSON padded to 8 bytes, with PyTorch's mark and Llama's names", () => {
-  const file = writeSafetensors(tinyWeights());
+  const file = Buffer.concat(writeSafetensors(tinyWeights()));
   const length = Number(file.readBigUInt64LE());
   expect(length % 8).toBe(0);
   const header = JSON.parse(file.subarray(8, 8 + length).toString()) as Record<

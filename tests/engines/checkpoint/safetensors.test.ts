@@ -16,12 +16,17 @@ function fileOf(header: string, bytes: number[] = []): Buffer {
 }
 
 test("tensors are read as they were written", () => {
-  expect(readAll(scratchFile("a.safetensors", writeSafetensors(WEIGHTS)))).toEqual(WEIGHTS);
+  expect(readAll(scratchFile("a.safetensors", Buffer.concat(writeSafetensors(WEIGHTS))))).toEqual(
+    WEIGHTS,
+  );
 });
 
 test("bfloat16 stays as it is, and is written so", () => {
   const data = Uint16Array.of(0x3f80, 0xc049, 0x0001);
-  const file = scratchFile("a.safetensors", writeSafetensors({ a: { shape: [3], data } }));
+  const file = scratchFile(
+    "a.safetensors",
+    Buffer.concat(writeSafetensors({ a: { shape: [3], data } })),
+  );
   expect(readAll(file)).toEqual({ a: { shape: [3], data } });
   const { a } = widen(readAll(file));
   expect(a?.data).toEqual(Float32Array.of(1, -3.140625, 2 ** -133));

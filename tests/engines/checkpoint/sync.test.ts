@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { writeDirectory } from "../../../engines/checkpoint/directory.ts";
@@ -8,13 +9,17 @@ test("a save is on the disk before it has its name, and its name before it retur
   const folder = join(scratchDirectory(), "artifacts");
   const seen: string[] = [];
   watchDisk(seen);
-  writeDirectory(join(folder, "step-1"), { "a.json": "{}", "b.safetensors": new Uint8Array(4) });
+  const parts = [new Uint8Array(2), new Uint8Array(3).fill(7)];
+  const files = { "a.json": "{}", "b.bin": new Uint8Array(4), "c.safetensors": parts };
+  writeDirectory(join(folder, "step-1"), files);
   // Node syncs a file by a function of its own, or by this one.
   expect(seen.filter((call) => !/^sync [ab]\./.test(call))).toEqual([
     "write a.json and sync",
-    "write b.safetensors and sync",
+    "write b.bin and sync",
+    "sync c.safetensors",
     "sync .step-1.partial",
     "rename .step-1.partial to step-1",
     "sync artifacts",
   ]);
+  expect([...readFileSync(join(folder, "step-1", "c.safetensors"))]).toEqual([0, 0, 7, 7, 7]);
 });

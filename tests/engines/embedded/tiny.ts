@@ -51,7 +51,7 @@ export function tinyWeights(seed = 1, shape: LlamaShape = TINY): Weights {
 
 /** The weights rounded to bfloat16, towards 0. */
 export function toBfloat16(weights: Weights): StoredWeights {
-  const cut = (data: Float32Array<ArrayBuffer>) =>
+  const cut = (data: Float32Array) =>
     Uint16Array.from(new Uint32Array(data.buffer), (bits) => bits >>> 16);
   return Object.fromEntries(
     Object.entries(weights).map(([name, { shape, data }]) => [name, { shape, data: cut(data) }]),

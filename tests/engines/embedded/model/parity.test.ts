@@ -59,7 +59,10 @@ function savedModel({ config, tensors }: Family) {
   const path = join(scratchDirectory(), "model");
   mkdirSync(path);
   writeFileSync(join(path, "config.json"), JSON.stringify(config));
-  writeFileSync(join(path, "model.safetensors"), writeSafetensors(weightsOf(tensors)));
+  writeFileSync(
+    join(path, "model.safetensors"),
+    Buffer.concat(writeSafetensors(weightsOf(tensors))),
+  );
   const { shape, weights } = openModel(path);
   return { shape, weights: weights.read() };
 }
