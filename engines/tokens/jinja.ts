@@ -1,5 +1,6 @@
 import * as jinja from "@huggingface/jinja";
 import { isRecord } from "../../protocol/isRecord.ts";
+import { strftime } from "./strftime.ts";
 import { type Budget, type Evaluator, limitSteps, limitTime } from "./templateBudget.ts";
 
 /** The part of the library that is used; its own types need a bundler. */
@@ -38,7 +39,6 @@ export function createTemplate(source: string): (values: Values, budget: Budget)
 
 /** Of Jinja's sandbox, which `transformers` renders in. */
 const LONGEST_RANGE = 100_000;
-const NOW = new Template("{{ strftime_now(format) }}");
 
 /** The names that every template knows; the library keeps its own to itself. */
 const GLOBALS = {
@@ -53,7 +53,7 @@ const GLOBALS = {
     if (length <= LONGEST_RANGE) return Array.from({ length }, (_, i) => start + i * step);
     throw new Error(`it counts further than ${LONGEST_RANGE}`);
   },
-  strftime_now: (format: string) => NOW.render({ format }),
+  strftime_now: (format: string) => strftime(format, new Date()),
 };
 
 /** Names that no template has. */
