@@ -41,7 +41,7 @@ export function describeLosses(at: () => Place): void {
       }),
     ]);
     expect(isLost).toBe(true);
-    expectSame("a node lost", theirs, ours);
+    expectSame("node lost during training", theirs, ours);
     const stored = readdirSync(join(storage, theirs.id));
     // Before the loss; what is trained again has another name.
     expect(stored).toContain("step-50");

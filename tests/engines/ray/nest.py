@@ -21,12 +21,18 @@ nest = f"{folder}/nest-{job}-{node}"
 with open(f"{nest}.lock", "w") as lock, open(f"{folder}/alive") as alive:
     fcntl.flock(lock, fcntl.LOCK_EX)
     if not os.path.exists(nest):
-        server = subprocess.Popen(
-            [*client, f"{folder}/workers", "-B", f"{WARM}/warmServer.py", nest, "warmRay"],
-            stdin=alive,
-            stdout=subprocess.PIPE,
-            env={**os.environ, "PYTHONPATH": HERE},
-            start_new_session=True,
-        )
-        server.stdout.readline()
+        ready, said = os.pipe()
+        if os.fork() == 0:
+            # A child of nobody who lives: a job that is stopped takes its own along.
+            subprocess.Popen(
+                [*client, f"{folder}/workers", "-B", f"{WARM}/warmServer.py", nest, "warmRay"],
+                stdin=alive,
+                stdout=said,
+                env={**os.environ, "PYTHONPATH": HERE},
+                start_new_session=True,
+            )
+            os._exit(0)
+        os.wait()
+        os.close(said)
+        os.read(ready, 1)
 os.execv(client[0], [*client, nest, *words])

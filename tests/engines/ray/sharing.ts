@@ -24,7 +24,7 @@ export function describeSharing(at: () => Place): void {
       }),
     ]);
     proxy.close();
-    expectSame("a submit without an answer, a cut and a mute connection", theirs, ours);
+    expectSame("submit unanswered, connection cut, then mute", theirs, ours);
     expect(listed).toHaveLength(1);
     expect(listed[0]).not.toContain(TOKEN);
   });
@@ -48,7 +48,7 @@ export function describeSharing(at: () => Place): void {
     ]);
     expect(killed).toBeGreaterThan(0);
     expect(notes).toContainEqual(expect.stringMatching(/^warning: a worker was lost; .* step \d/));
-    expectSame("a worker killed", theirs, ours);
+    expectSame("worker killed (SIGKILL)", theirs, ours);
   });
 
   it("says that it waits for CPUs and GPUs that the cluster lacks, and stops there when cancelled", async () => {

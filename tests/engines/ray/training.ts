@@ -65,7 +65,7 @@ export function expectSame(fault: string, theirs: Trained, ours: Trained) {
   const wanted = stepsOf(ours);
   const had = stepsOf(theirs);
   reportFault({
-    ...{ fault: `ray: ${fault}`, times: 1 },
+    ...{ fault: `Ray: ${fault}`, times: 1 },
     lost: wanted.filter((step) => !had.includes(step)).length,
     doubled: had.length - new Set(had).size,
     wrongStatus: theirs.error === undefined ? 0 : 1,
