@@ -5,6 +5,7 @@ import { type HubListing, listFiles } from "./hubListing.ts";
 import { type HubName, isCommit } from "./hubName.ts";
 import { type HubSettings, hubSettings } from "./hubSettings.ts";
 import { downloadModel } from "./modelDownload.ts";
+import { COMPANION_FILES } from "./modelFiles.ts";
 
 export interface FetchOptions {
   /** Aborting ends a download at once; what has come is kept for the next. */
@@ -19,7 +20,7 @@ export interface FetchOptions {
 
 /**
  * Finds a model of the hub on this disk, and downloads what is missing of it to the folder that all
- * tools share. A branch is asked for each time, a commit only once. When the hub can't be asked, a
+ * tools share. A branch is asked for each time, a commit until nothing of it can be missing. When the hub can't be asked, a
  * model that is here is good enough.
  * @throws KitError `HUB_UNREACHABLE`, `HUB_INVALID`, `MODEL_UNKNOWN`, `MODEL_REFUSED`,
  * `MODEL_INVALID`, `CANNOT_WRITE`
@@ -29,7 +30,8 @@ export async function fetchModel(name: HubName, options: FetchOptions = {}): Pro
   const { settings = hubSettings(), check = () => undefined } = options;
   const cache = openCache(settings.cache, name.repo);
   const found = cache.find(name.revision);
-  if (found && (isCommit(name.revision) || settings.isOffline)) return found;
+  const isSettled = isCommit(name.revision) && found && cache.isComplete(found, COMPANION_FILES);
+  if (found && (isSettled || settings.isOffline)) return found;
   if (settings.isOffline) {
     throw new KitError(
       "HUB_UNREACHABLE",

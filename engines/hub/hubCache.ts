@@ -11,7 +11,7 @@ import {
 } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { isCommit } from "./hubName.ts";
-import { CONFIG_FILE, listedWeights } from "./modelFiles.ts";
+import { isWhole } from "./modelFiles.ts";
 
 /** A model's files on this disk. */
 export interface HubModel {
@@ -23,7 +23,7 @@ export interface HubModel {
 /**
  * The files of a repository on this disk, as Python's `huggingface_hub` lays them out: each once in
  * `blobs`, by its hash, with links from `snapshots/<commit>/<path>`; `refs/<branch>` holds the commit
- * that a branch led to. Source: huggingface.co/docs/huggingface_hub/guides/manage-cache.
+ * that a branch led to, `.no_exist/<commit>/<path>` is empty and says that the commit has no such file. Source: huggingface.co/docs/huggingface_hub/guides/manage-cache.
  * @param cache absolute path of the folder of all repositories
  */
 export function openCache(cache: string, repo: string) {
@@ -31,6 +31,7 @@ export function openCache(cache: string, repo: string) {
   const folder = join(cache, name);
   const snapshotPath = (commit: string) => join(folder, "snapshots", commit);
   const blobPath = (hash: string) => join(folder, "blobs", hash);
+  const absencePath = (commit: string, file: string) => join(folder, ".no_exist", commit, file);
   const refPath = (revision: string) => join(folder, "refs", revision);
 
   function commitOf(revision: string): string | undefined {
@@ -52,15 +53,29 @@ export function openCache(cache: string, repo: string) {
     /** Beside Python's lock of the file, which Node has no call for: both rename whole files into place. */
     lockPath: (hash: string) => join(cache, ".locks", name, `${hash}.kit.lock`),
 
-    /** The model as a revision was when it was last asked for; undefined unless all of it is there. */
+    /** The model as a revision was when it was last asked for; undefined unless it is whole. */
     find(revision: string): HubModel | undefined {
       const commit = commitOf(revision);
       const directory = commit && snapshotPath(commit);
-      if (!commit || !directory || !existsSync(join(directory, CONFIG_FILE))) return undefined;
-      const weights = listedWeights(directory);
-      const isWhole =
-        weights.length > 0 && weights.every((file) => existsSync(join(directory, file)));
-      return isWhole ? { directory, commit } : undefined;
+      return commit && directory && isWhole(directory) ? { directory, commit } : undefined;
+    },
+
+    /** Whether nothing can be missing: each file is here, or known not to be in the commit. */
+    isComplete({ directory, commit }: HubModel, files: string[]): boolean {
+      return files.every(
+        (file) => existsSync(join(directory, file)) || existsSync(absencePath(commit, file)),
+      );
+    },
+
+    /** Notes for the next time, and for Python, that a commit has no such file. */
+    noteAbsence(commit: string, file: string): void {
+      const path = absencePath(commit, file);
+      try {
+        mkdirSync(dirname(path), { recursive: true });
+        writeFileSync(path, "", { flag: "wx" });
+      } catch {
+        // It is there already, or the folder can't be written. The hub is asked again, then.
+      }
     },
 
     /** Gives a whole blob its name in a commit. */

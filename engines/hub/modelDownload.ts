@@ -9,7 +9,13 @@ import { downloadFile } from "./fileDownload.ts";
 import { type HubCache, type HubModel, sizeOf } from "./hubCache.ts";
 import type { HubFile, HubListing } from "./hubListing.ts";
 import type { HubRequest } from "./hubRequest.ts";
-import { companionFiles, firstFiles, hasWeights, listedWeights } from "./modelFiles.ts";
+import {
+  COMPANION_FILES,
+  TOKENIZER_FILE,
+  firstFiles,
+  hasWeights,
+  listedWeights,
+} from "./modelFiles.ts";
 
 /** Downloads the files of a model that the cache lacks, and no others of its repository. */
 export async function downloadModel(
@@ -86,14 +92,22 @@ export async function downloadModel(
   }
   await fetchAll(missing(firstFiles(listed)), () => undefined);
   check(directory);
+  if (!listed.includes(TOKENIZER_FILE)) {
+    throw new KitError(
+      "MODEL_INVALID",
+      `The tokenizer of ${repo} has no ${TOKENIZER_FILE}. Use a model that has one.`,
+    );
+  }
   const weights = listedWeights(directory);
   if (weights.length === 0) throw indexDamaged(repo);
-  const rest = missing([...companionFiles(listed), ...weights]);
+  const companions = COMPANION_FILES.filter((file) => listed.includes(file));
+  const rest = missing([...companions, ...weights]);
   if (rest.length > 0) {
     await assertRoom(rest);
     const all = rest.reduce((sum, { size }) => sum + size, 0);
     await fetchAll(rest, createDownloadNotes(repo, all, onNote));
   }
+  for (const file of COMPANION_FILES) if (!listed.includes(file)) cache.noteAbsence(commit, file);
   cache.remember(name.revision, commit);
   return { directory, commit };
 }

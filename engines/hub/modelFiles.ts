@@ -8,9 +8,12 @@ export const WEIGHTS_FILE = "model.safetensors";
 /** Names the files of weights that are in several. */
 export const WEIGHTS_INDEX = "model.safetensors.index.json";
 
+/** The part of a tokenizer that no model can do without. */
+export const TOKENIZER_FILE = "tokenizer.json";
+
 /** What a tokenizer of Hugging Face's consists of. */
 export const TOKENIZER_FILES = [
-  "tokenizer.json",
+  TOKENIZER_FILE,
   "tokenizer_config.json",
   "chat_template.jinja",
   "special_tokens_map.json",
@@ -20,19 +23,24 @@ export const TOKENIZER_FILES = [
   "tokenizer.model",
 ];
 
+/** What a model is used with, besides its weights. Few have all of them. */
+export const COMPANION_FILES = [GENERATION_CONFIG, ...TOKENIZER_FILES];
+
 /** The files that say what the others are: small ones, of those that a repository has. */
 export function firstFiles(names: string[]): string[] {
   const index = names.includes(WEIGHTS_FILE) ? [] : [WEIGHTS_INDEX];
   return [CONFIG_FILE, ...index].filter((name) => names.includes(name));
 }
 
-/** What a model is used with, besides its weights. */
-export function companionFiles(names: string[]): string[] {
-  return [GENERATION_CONFIG, ...TOKENIZER_FILES].filter((name) => names.includes(name));
-}
-
 export function hasWeights(names: string[]): boolean {
   return names.includes(WEIGHTS_FILE) || names.includes(WEIGHTS_INDEX);
+}
+
+/** Whether a folder has all that a model can't do without. */
+export function isWhole(directory: string): boolean {
+  const weights = listedWeights(directory);
+  const needed = [CONFIG_FILE, TOKENIZER_FILE, ...weights];
+  return weights.length > 0 && needed.every((file) => existsSync(join(directory, file)));
 }
 
 /**

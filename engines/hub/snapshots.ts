@@ -15,9 +15,10 @@ export interface Snapshot {
 /** All in the cache, by their names in alphabetical order. */
 export function listSnapshots(cache: string): Snapshot[] {
   const repos = namesIn(cache).filter((name) => name.startsWith("models--"));
-  return repos.flatMap((repo) =>
+  const all = repos.flatMap((repo) =>
     snapshotsOf(join(cache, repo), repo.split("--").slice(1).join("/")),
   );
+  return all.toSorted((one, other) => (one.name < other.name ? -1 : 1));
 }
 
 function snapshotsOf(folder: string, repo: string): Snapshot[] {

@@ -15,7 +15,11 @@ test("kit models lists what is in the cache, and why a model can't be trained", 
   const home = createProject();
   const files = join(home, "model");
   saveModel(files, randomWeights(SHAPE, 1), { shape: SHAPE, promptStyle: "message" });
-  const other = { "config.json": `{"architectures":["Other\\u001bLM"]}`, "model.safetensors": "?" };
+  const other = {
+    "config.json": `{"architectures":["Other\\u001bLM"]}`,
+    "model.safetensors": "?",
+    "tokenizer.json": "{}",
+  };
   const hub = await startHub({ "org/tiny": { files }, "org/other": { files: other } });
   onTestFinished(hub.close);
   const settings = hubSettings({ HF_HOME: home, HF_ENDPOINT: hub.endpoint });

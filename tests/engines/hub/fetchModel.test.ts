@@ -113,6 +113,37 @@ test("asks for a branch once more, for a commit never again, and downloads nothi
   expect((await fetch({ revision: commit })).commit).toBe(commit);
 });
 
+test.each(["tokenizer.json", "chat_template.jinja"])(
+  "a commit that another tool has left without %s is completed once, if the hub answers",
+  async (missing) => {
+    const hub = await hubOf({ files: { ...FILES, "chat_template.jinja": "{{ messages }}" } });
+    const commit = hub.head(REPO);
+    const { home, fetch, notes } = cacheOf(hub);
+    const { directory } = await fetch();
+    const leave = () => {
+      rmSync(join(directory, missing));
+      rmSync(join(home, FOLDER, ".no_exist"), { recursive: true });
+    };
+    leave();
+    await fetch({ revision: commit });
+    expect(readdirSync(directory)).toContain(missing);
+    hub.requests.length = 0;
+    await fetch({ revision: commit });
+    expect(hub.requests).toEqual([]);
+    leave();
+    await hub.close();
+    const away = fetch({ revision: commit });
+    if (missing === "tokenizer.json") {
+      await expect(away).rejects.toMatchObject({ code: "HUB_UNREACHABLE" });
+    } else {
+      expect((await away).commit).toBe(commit);
+      expect(notes.at(-1)).toMatch(
+        /^warning: Cannot download org\/tiny .*\n {2}using org\/tiny at /,
+      );
+    }
+  },
+);
+
 test("takes another branch, whose name may have slashes", async () => {
   const hub = await hubOf();
   const id = hub.commit(REPO, { ...FILES, "config.json": "{}" }, "refs/pr/1");
@@ -271,6 +302,12 @@ test.each([
     /^org\/tiny has no model\.safetensors /,
   ],
   [
+    { files: { "config.json": "{}", "model.safetensors": "x" } },
+    {},
+    REPO,
+    /^The tokenizer of org\/tiny has no tokenizer\.json\. Use a model that has one\.$/,
+  ],
+  [
     {},
     { HF_HUB_OFFLINE: "1" },
     REPO,
@@ -283,6 +320,7 @@ test.each([
   const error: unknown = await fetch({ repo: wanted, revision }).catch((thrown: unknown) => thrown);
   expect(error).toMatchObject({ name: "KitError", message: expect.stringMatching(message) });
   expect(existsSync(join(home, FOLDER, "refs"))).toBe(false);
+  expect(hub.requests.filter(isWeights)).toEqual([]);
 });
 
 test("a status that no hub explains fails with one clear sentence", async () => {
