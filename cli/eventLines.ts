@@ -9,6 +9,7 @@ import {
   rowsPerStep,
 } from "../protocol/trainConfig.ts";
 import { lostRows } from "./lostRows.ts";
+import { printableLines } from "./printable.ts";
 import { createResultWords } from "./resultWords.ts";
 
 /** Characters of a loss below 100, and of a speed. */
@@ -100,7 +101,7 @@ export function createEventLines(options: EventLinesOptions) {
   }
 
   function failedLines(error: string): string {
-    const failed = `failed: ${error}`;
+    const failed = `failed: ${printableLines(error)}`;
     return last ? withDetails(failed, { checkpoint: `${directory}/${last.path}` }) : failed;
   }
 

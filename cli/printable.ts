@@ -8,6 +8,11 @@ export function printable(text: string): string {
   return text.replace(CONTROL, (found) => SHORT[found] ?? escapeCharacter(found));
 }
 
+/** As {@link printable}, but for the ends of lines. */
+export function printableLines(text: string): string {
+  return text.split("\n").map(printable).join("\n");
+}
+
 /** As in JSON: `\u003c`. */
 export function escapeCharacter(character: string): string {
   return `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`;

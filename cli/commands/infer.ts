@@ -7,7 +7,7 @@ import { findEngine } from "../infer/findEngine.ts";
 import { findModel } from "../infer/findModel.ts";
 import { isTyped, stdinLines } from "../infer/lines.ts";
 import { type LineForm, type Question, PLAIN, ROWS, plainQuestion } from "../infer/question.ts";
-import { printable } from "../printable.ts";
+import { printableLines } from "../printable.ts";
 import { enterProject } from "../project.ts";
 
 interface InferOptions extends Pick<InferRequest, "maxTokens" | "temperature" | "topP" | "seed"> {
@@ -59,7 +59,7 @@ export async function infer(
 }
 
 function show(text: string): void {
-  console.log(process.stdout.isTTY ? text.split("\n").map(printable).join("\n") : text);
+  console.log(process.stdout.isTTY ? printableLines(text) : text);
 }
 
 /** Answers each line in its place, and goes on after one that cannot be answered. */

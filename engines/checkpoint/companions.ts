@@ -1,9 +1,8 @@
-import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { CONFIG_FILE, GENERATION_CONFIG, TOKENIZER_FILES } from "../hub/modelFiles.ts";
 import type { LlamaShape } from "../llama/dimensions.ts";
 import type { PromptStyle } from "../tokens/tokenizer.ts";
-import { readConfig } from "./configFile.ts";
+import { readBytes, readConfig } from "./configFile.ts";
 import { generationConfig, modelConfig } from "./modelConfig.ts";
 import { tokenizerConfig, tokenizerJson } from "./tokenizerFiles.ts";
 
@@ -64,8 +63,10 @@ export function configs({ shape, origin }: CheckpointNotes, dtype: string): File
 }
 
 function copies(directory: string, names: string[]): Files {
-  const there = names.filter((name) => existsSync(join(directory, name)));
-  return Object.fromEntries(there.map((name) => [name, readFileSync(join(directory, name))]));
+  const files = names.map((name) => [name, readBytes(join(directory, name))] as const);
+  return Object.fromEntries(
+    files.flatMap(([name, bytes]) => (bytes ? [[name, bytes] as const] : [])),
+  );
 }
 
 export function json(value: object): string {

@@ -26,7 +26,7 @@ export function readConfig(
 
   function parse(file: OpenFile): Record<string, unknown> {
     let value: unknown;
-    const text = textOf(path, file, most);
+    const text = bytesOf(path, file, most).toString();
     try {
       value = JSON.parse(text);
     } catch (cause) {
@@ -39,14 +39,19 @@ export function readConfig(
 
 /** A text file's content, or undefined without it. @throws KitError `CHECKPOINT_INVALID` */
 export function readText(path: string): string | undefined {
-  return useFileIfThere(path, (file) => textOf(path, file, MOST_CONFIG_MIB));
+  return useFileIfThere(path, (file) => bytesOf(path, file, MOST_CONFIG_MIB).toString());
 }
 
-function textOf(path: string, { file, size }: OpenFile, most: number): string {
+/** Any file of a tokenizer, or undefined without it. @throws KitError `CHECKPOINT_INVALID` */
+export function readBytes(path: string): Buffer | undefined {
+  return useFileIfThere(path, (file) => bytesOf(path, file, MOST_TOKENIZER_MIB));
+}
+
+function bytesOf(path: string, { file, size }: OpenFile, most: number): Buffer {
   if (size > most * 2 ** 20) throw invalid(path, `is larger than ${most} MiB`);
   const bytes = Buffer.alloc(size);
   readWhole(file, bytes, 0);
-  return bytes.toString();
+  return bytes;
 }
 
 function invalid(path: string, problem: string, cause?: unknown): KitError {

@@ -15,6 +15,7 @@ const ARCHITECTURES: Record<string, string> = {
 /** Values that `transformers` 4 leaves out of a config. */
 const DEFAULT_THETA = 10_000;
 const DEFAULT_EPSILON = 1e-6;
+const MISTRAL_WINDOW = 4_096;
 
 /**
  * The model that a `config.json` of `transformers` 4 or 5 describes, but for what only its tensors
@@ -68,12 +69,14 @@ function assertKind(config: Config): string | undefined {
   const [named] = Array.isArray(architectures) ? (architectures as unknown[]) : [];
   const known = typeof type === "string" && Object.hasOwn(ARCHITECTURES, type);
   if (!known || (named !== undefined && named !== ARCHITECTURES[type])) {
-    const found = firstText(named, type);
-    const problem = found === undefined ? "names no architecture" : `is ${found}`;
-    return `${problem}. Use one of ${Object.values(ARCHITECTURES).join(", ")}.`;
+    const readable = Object.values(ARCHITECTURES);
+    const isReadable = readable.some((name) => name === named);
+    const found = textOf(isReadable ? undefined : named) ?? textOf(type);
+    const problem = found === undefined ? "names no model_type" : `is ${found}`;
+    return `${problem}. Use one of ${readable.join(", ")}.`;
   }
   if (isRecord(quantized)) {
-    return `is quantised (${firstText(quantized["quant_method"]) ?? "in some way"}). Use the model's weights in bfloat16, float16 or float32.`;
+    return `is quantised (${textOf(quantized["quant_method"]) ?? "in some way"}). Use the model's weights in bfloat16, float16 or float32.`;
   }
   const { hidden_act: activation = "silu" } = config;
   if (activation !== "silu")
@@ -83,13 +86,17 @@ function assertKind(config: Config): string | undefined {
   return `attends only to the last ${window} tokens. Use a model without an active sliding_window.`;
 }
 
-function firstText(...values: unknown[]): string | undefined {
-  return values.find((value) => typeof value === "string");
+/** A name as it is, any other text quoted: it may have been made to deceive a terminal. */
+function textOf(value: unknown): string | undefined {
+  if (typeof value !== "string") return undefined;
+  return /^[\w.-]+$/.test(value) ? value : JSON.stringify(value);
 }
 
 /** Tokens that a layer sees at most, where fewer than the context. */
 function slidingWindow(config: Config): number | undefined {
-  const { sliding_window: window, use_sliding_window: used, layer_types: types } = config;
+  const { model_type: type, layer_types: types, use_sliding_window: used } = config;
+  const usual = type === "mistral" ? MISTRAL_WINDOW : undefined;
+  const { sliding_window: window = usual } = config;
   if (typeof window !== "number" || used === false) return undefined;
   if (Array.isArray(types) && types.every((type) => type === "full_attention")) return undefined;
   return window < Number(config["max_position_embeddings"]) ? window : undefined;
@@ -105,6 +112,9 @@ function ropeOf(
   const given: Config = isRecord(parameters) ? parameters : isRecord(scaling) ? scaling : {};
   const type = given["rope_type"] ?? given["type"] ?? "default";
   const number = (key: string) => positive(key, given[key]);
+  if (Object.values(given).some(isRecord)) {
+    throw refuse("has rope parameters of its own for kinds of layers. Use a model with one rope.");
+  }
   const base = positive("rope_theta", given["rope_theta"] ?? theta ?? DEFAULT_THETA);
   if ((config["partial_rotary_factor"] ?? given["partial_rotary_factor"] ?? 1) !== 1) {
     throw refuse("uses partial rotary embeddings. Use a model without partial_rotary_factor.");

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { isRecord } from "../../protocol/isRecord.ts";
 
@@ -51,6 +51,8 @@ export function listedWeights(directory: string): string[] {
   const index = join(directory, WEIGHTS_INDEX);
   if (existsSync(join(directory, WEIGHTS_FILE)) || !existsSync(index)) return [WEIGHTS_FILE];
   try {
+    // Reading a pipe or a device may never end.
+    if (!statSync(index).isFile()) return [];
     const content: unknown = JSON.parse(readFileSync(index, "utf8"));
     const map = isRecord(content) ? content["weight_map"] : undefined;
     const names = Object.values(isRecord(map) ? map : {});

@@ -35,6 +35,7 @@ export function createFileTokenizer(files: TokenizerFiles): Tokenizer {
   const idOf = (text: string | undefined) =>
     text === undefined ? undefined : library.token_to_id(text);
   const [bos, eos] = [idOf(specials["bos_token"]), idOf(specials["eos_token"])];
+  if (eos !== undefined) assertKnown(files, eos, specials["eos_token"]);
   const added = library.get_added_tokens_decoder();
   const ends = new Set([...files.ends, ...(eos === undefined ? [] : [eos])]);
   const unspoken = new Set([...added].flatMap(([id, { special }]) => (special ? [id] : [])));
@@ -102,9 +103,32 @@ export function createFileTokenizer(files: TokenizerFiles): Tokenizer {
   };
 }
 
-function openLibrary({ path, tokenizer, config }: TokenizerFiles): Library {
+/** The library, which encodes a text to ids that the model knows, or throws. */
+function openLibrary(files: TokenizerFiles): Library {
+  const { path, tokenizer, config } = files;
+  const library = orUnreadable(path, () => createLibrary(tokenizer, config));
+  const encode = library.encode.bind(library);
+  return Object.assign(library, {
+    encode(...asked: Parameters<Library["encode"]>) {
+      const encoded = encode(...asked);
+      for (const [i, id] of encoded.ids.entries()) assertKnown(files, id, encoded.tokens[i]);
+      return encoded;
+    },
+  });
+}
+
+/** @throws KitError `CHECKPOINT_INVALID` for the id of a token that was added without the model's knowing */
+function assertKnown({ path, vocabulary }: TokenizerFiles, id: number, token = ""): void {
+  if (id >= 0 && id < vocabulary) return;
+  throw new KitError(
+    "CHECKPOINT_INVALID",
+    `${path} gives the token ${JSON.stringify(token)} the id ${id}, but the model has ids from 0 to ${vocabulary - 1}. Use the tokenizer that the model was trained with.`,
+  );
+}
+
+function orUnreadable<T>(path: string, open: () => T): T {
   try {
-    return createLibrary(tokenizer, config);
+    return open();
   } catch (cause) {
     throw new KitError(
       "CHECKPOINT_INVALID",

@@ -1,4 +1,6 @@
 import { join } from "node:path";
+import { KitError } from "../../../protocol/error.ts";
+import { formatCount } from "../../../protocol/format.ts";
 import type { LoraConfig } from "../../../protocol/trainConfig.ts";
 import { readConfig } from "../../checkpoint/configFile.ts";
 import { configShape } from "../../checkpoint/configShape.ts";
@@ -21,6 +23,9 @@ export function assertFits(
   planTraining({ ...LEAST, shape, bfloat16, lora });
 }
 
+/** More than any model has. A plan lists each layer's tensors. */
+const MOST_LAYERS = 10_000;
+
 /**
  * Refuses a model by its configuration alone, at best with weights in bfloat16.
  * @throws KitError `CHECKPOINT_INVALID` for a kind that is not read, `OUT_OF_MEMORY`
@@ -28,5 +33,11 @@ export function assertFits(
 export function assertConfigFits(directory: string, lora: LoraConfig | undefined): void {
   const path = join(directory, "config.json");
   const shape = configShape(path, readConfig(path));
+  if (shape.layers > MOST_LAYERS) {
+    throw new KitError(
+      "CHECKPOINT_INVALID",
+      `${path} needs at most ${formatCount(MOST_LAYERS)} as num_hidden_layers, not ${formatCount(shape.layers)}. Use a smaller model.`,
+    );
+  }
   assertFits(shape, new Set(Object.keys(weightShapes(shape))), lora);
 }

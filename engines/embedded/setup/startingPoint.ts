@@ -3,7 +3,7 @@ import { ARTIFACTS } from "../../../protocol/artifactPath.ts";
 import type { TrainConfig } from "../../../protocol/trainConfig.ts";
 import { BASE_DIRECTORY, isAdapter } from "../../checkpoint/adapterBase.ts";
 import { assertCheckpoint, openCheckpoint, saveModel } from "../../checkpoint/checkpoint.ts";
-import type { CheckpointNotes } from "../../checkpoint/companions.ts";
+import { type CheckpointNotes, tokenizerCopies } from "../../checkpoint/companions.ts";
 import { parseHubName } from "../../hub/hubName.ts";
 import { randomAdapter } from "../../llama/adapter.ts";
 import type { LlamaShape } from "../../llama/dimensions.ts";
@@ -33,6 +33,8 @@ export function findStartingPoint(source: LocatedModel, { seed }: TrainConfig): 
   }
   assertCheckpoint(source.directory);
   const { shape, weights, tokenizer, origin } = openCheckpoint(source.directory);
+  // One that cannot be copied would cost the training at its first checkpoint.
+  if (origin !== undefined) tokenizerCopies(origin, undefined);
   return { source, shape, ...weights, tokenizer, origin };
 }
 

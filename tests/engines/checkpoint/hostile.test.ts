@@ -100,7 +100,10 @@ test.each([
   [{ model_type: "gpt2", architectures: ["GPT2LMHeadModel"] }, `is GPT2LMHeadModel. ${KINDS}`],
   [{ architectures: ["LlamaForSequenceClassification"] }, `ForSequenceClassification. ${KINDS}`],
   [{ model_type: "__proto__", architectures: [] }, `is __proto__. ${KINDS}`],
-  [{ model_type: null, architectures: null }, `names no architecture. ${KINDS}`],
+  [{ model_type: null, architectures: null }, `names no model_type. ${KINDS}`],
+  [{ model_type: undefined }, `names no model_type. ${KINDS}`],
+  [{ model_type: "gpt2" }, `is gpt2. ${KINDS}`],
+  [{ architectures: ["\u001b[31mGPT\n2"] }, `is "\\u001b[31mGPT\\n2". ${KINDS}`],
   [
     { quantization_config: { quant_method: "gptq", bits: 4 } },
     "is quantised (gptq). Use the model's weights in bfloat16, float16 or float32.",
@@ -111,10 +114,21 @@ test.each([
     'uses rope type "yarn". Use a model with type default, linear or llama3.',
   ],
   [{ rope_scaling: { type: "dynamic", factor: 2 } }, 'uses rope type "dynamic". Use a model'],
+  [
+    { rope_parameters: { full_attention: { rope_type: "default", rope_theta: 1e6 } } },
+    "has rope parameters of its own for kinds of layers. Use a model with one rope.",
+  ],
   [{ partial_rotary_factor: 0.5 }, "uses partial rotary embeddings. Use a model without"],
   [
     { model_type: "mistral", architectures: ["MistralForCausalLM"], sliding_window: 32 },
     "attends only to the last 32 tokens. Use a model without an active sliding_window.",
+  ],
+  [
+    {
+      ...{ model_type: "mistral", architectures: ["MistralForCausalLM"] },
+      max_position_embeddings: 8_192,
+    },
+    "attends only to the last 4096 tokens.",
   ],
 ])("a model of a kind that cannot be read is refused with what would work: %j", (changes, said) => {
   const path = savedModel();
@@ -124,6 +138,7 @@ test.each([
 
 test.each([
   { sliding_window: 48 },
+  { sliding_window: null, max_position_embeddings: 8_192 },
   { sliding_window: 8, use_sliding_window: false },
   { sliding_window: 8, layer_types: ["full_attention", "full_attention"] },
 ])("a window that no layer uses is none: %j", (changes) => {

@@ -1,3 +1,4 @@
+import { execFileSync } from "node:child_process";
 import { cpSync, existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -170,4 +171,40 @@ test.each([
   const model = publishedModel();
   writeFileSync(join(model, "tokenizer.json"), text);
   expect(() => openTokenizer(model, SHAPE.vocabulary)).toThrow(said);
+});
+
+test("a token that the model has no number for is refused in a sentence, wherever it comes up", async () => {
+  const added = { content: "<call>", special: false, lstrip: false, rstrip: false };
+  const withToken = (id: number) => {
+    const model = publishedModel();
+    const path = join(model, "tokenizer.json");
+    const tokenizer = JSON.parse(readFileSync(path, "utf8")) as { added_tokens: object[] };
+    tokenizer.added_tokens.push({ ...added, single_word: false, normalized: false, id });
+    writeFileSync(path, JSON.stringify(tokenizer));
+    return model;
+  };
+  const rows = [{ prompt: "2+3", completion: "<call>" }];
+  const dataset = { type: "jsonl", path: scratchFile("called.jsonl", jsonl(rows)) } as const;
+  for (const id of [SHAPE.vocabulary, 40_000, 1_000_000]) {
+    const model = withToken(id);
+    const said = {
+      code: "CHECKPOINT_INVALID",
+      message: expect.stringMatching(
+        `gives the token "<call>" the id ${id}, but the model has ids from 0 to ${SHAPE.vocabulary - 1}\\. Use`,
+      ),
+    };
+    await expect(run(tinyConfig({ model, dataset }))).rejects.toMatchObject(said);
+    await expect(answer(model, { prompt: "a <call>" })).rejects.toMatchObject(said);
+    // It does no harm where nobody uses it.
+    expect(await answer(model, { prompt: "2+3", maxTokens: 1 })).toMatchObject({ tokens: 1 });
+  }
+});
+
+test("a file of a tokenizer that cannot be copied is refused before a step is trained", async () => {
+  const model = publishedModel();
+  execFileSync("mkfifo", [join(model, "vocab.json")]);
+  await expect(run(tinyConfig({ model }))).rejects.toMatchObject({
+    code: "CHECKPOINT_INVALID",
+    message: expect.stringMatching(/vocab\.json is not a plain file\. Name the directory/),
+  });
 });

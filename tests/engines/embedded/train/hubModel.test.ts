@@ -90,6 +90,10 @@ test("a model that cannot be trained here is refused before its weights are down
   };
   expect(await refusalOf({ model_type: "gpt2" })).toMatchObject({ code: "CHECKPOINT_INVALID" });
   expect(await refusalOf({})).toMatchObject({ code: "OUT_OF_MEMORY" });
+  // Of next to nothing each: their list alone would fill the memory.
+  expect(
+    await refusalOf({ num_hidden_layers: 1e9, hidden_size: 4, intermediate_size: 1 }),
+  ).toMatchObject({ message: expect.stringMatching(/needs at most 10,000 as num_hidden_layers/) });
   expect(hub.requests.filter(({ to }) => to === "storage")).toEqual([]);
 });
 
