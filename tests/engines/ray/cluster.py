@@ -70,10 +70,10 @@ def make_environment(folder: str, launch: str, lacks: str = "/") -> str:
 
 def to_warm(folder: str) -> str:
     """Hands Ray's programs to the warm processes."""
-    python = f"exec '{sys.executable}' -S -B"
+    warm = f"'{sys.executable}' -S -B '{WARM}/warm.py'"
     return (
-        f"  *setup_worker.py\\ *) {python} '{WARM}/warm.py' '{folder}/setup' \"$@\" ;;\n"
-        f"  *default_worker.py\\ *|*\\ kit_ray.*) {python} '{HERE}/nest.py' '{folder}' \"$@\" ;;\n"
+        f"  *setup_worker.py\\ *) exec {warm} '{folder}/setup' \"$@\" ;;\n"
+        f"  *default_worker.py\\ *|*\\ kit_ray.*) exec {warm} '{folder}/workers' \"$@\" ;;\n"
     )
 
 
@@ -94,9 +94,6 @@ def take_stdin() -> TextIO:
 def main(folder: str) -> None:
     asked = take_stdin()
     os.environ.update(SETTINGS)
-    # What reads it ends with this process.
-    os.mkfifo(f"{folder}/alive")
-    os.open(f"{folder}/alive", os.O_RDWR)
     warm = [
         start_warm(f"{folder}/setup", FOR_SETUP),
         start_warm(f"{folder}/workers", FOR_WORKERS),
