@@ -29,16 +29,26 @@ function tryLock(path: string): (() => void) | undefined {
   mkdirSync(mine, OWNER_ONLY_FOLDER);
   try {
     writeFileSync(join(mine, "owner.json"), JSON.stringify(describeOwner()), { mode: OWNER_ONLY });
-    if (moveFolder(mine, path)) return () => remove(path);
+    if (moveFolder(mine, path)) return () => free(path, mine);
     // Of two processes that find the same dead holder, only one can move it aside to this name.
     const aside = nameIfDead(path);
     if (!aside || !moveFolder(path, aside)) return undefined;
-    if (moveFolder(mine, path)) return () => [path, aside].forEach(remove);
+    if (moveFolder(mine, path)) {
+      return () => {
+        free(path, mine);
+        remove(aside);
+      };
+    }
     remove(aside);
     return undefined;
   } finally {
     remove(mine);
   }
+}
+
+/** At once: another process could take a folder that is being emptied. */
+function free(path: string, aside: string): void {
+  if (moveFolder(path, aside)) remove(aside);
 }
 
 function remove(folder: string): void {
