@@ -4,8 +4,10 @@ import {
   mkdirSync,
   openSync,
   readdirSync,
+  realpathSync,
   renameSync,
   rmSync,
+  rmdirSync,
   writeFileSync,
 } from "node:fs";
 import { basename, dirname, join } from "node:path";
@@ -28,7 +30,7 @@ export interface PartialDirectory {
   path: string;
   write: (name: string, content: Content) => void;
   /** Gives it its name. @param clear removes what has that name */
-  commit: (clear: () => void) => void;
+  commit: (clear?: () => void) => void;
   discard: () => void;
 }
 
@@ -39,10 +41,42 @@ export interface PartialDirectory {
  * @param path its name to be
  */
 export function beginDirectory(path: string): PartialDirectory {
-  const partial = join(dirname(path), partialFolder(basename(path)));
-  const discard = () => rmSync(partial, { recursive: true, force: true });
   // Other users may load a model, if the umask permits, but not change it.
   mkdirSync(dirname(path), { recursive: true, mode: OTHERS_READ_FOLDER });
+  return begin(join(dirname(path), partialFolder(basename(path))), (partial, clear) => {
+    clear();
+    renameSync(partial, path);
+    syncFolder(dirname(path));
+  });
+}
+
+/**
+ * As `beginDirectory`, in a folder that is there and stays, such as a mount point. Its files come to
+ * their places one by one, each whole.
+ * @param name of the partial directory, without its mark
+ * @param last the file that marks a whole directory
+ */
+export function beginWithin(path: string, name: string, last: string): PartialDirectory {
+  // Of a link.
+  const folder = realpathSync(path);
+  return begin(join(folder, partialFolder(name)), (partial, clear) => {
+    clear();
+    const move = (file: string) => renameSync(join(partial, file), join(folder, file));
+    readdirSync(partial)
+      .filter((file) => file !== last)
+      .forEach(move);
+    syncFolder(folder);
+    move(last);
+    rmdirSync(partial);
+    syncFolder(folder);
+  });
+}
+
+function begin(
+  partial: string,
+  place: (partial: string, clear: () => void) => void,
+): PartialDirectory {
+  const discard = () => rmSync(partial, { recursive: true, force: true });
   discard();
   mkdirSync(partial, OTHERS_READ_FOLDER);
   return {
@@ -52,11 +86,9 @@ export function beginDirectory(path: string): PartialDirectory {
       if (Array.isArray(content)) writeParts(to, content);
       else writeFileSync(to, content, { mode: OTHERS_READ, flush: true });
     },
-    commit(clear) {
+    commit(clear = () => undefined) {
       syncFolder(partial);
-      clear();
-      renameSync(partial, path);
-      syncFolder(dirname(path));
+      place(partial, clear);
     },
     discard,
   };

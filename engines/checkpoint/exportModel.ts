@@ -1,16 +1,16 @@
-import { existsSync, mkdirSync, readFileSync, readdirSync, rmdirSync, statSync } from "node:fs";
+import { existsSync, lstatSync, mkdirSync, readFileSync, readdirSync, statSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { setImmediate } from "node:timers/promises";
 import { takeLock } from "../../disk/lock.ts";
 import { KitError, isKitError } from "../../protocol/error.ts";
 import type { FetchOptions } from "../hub/fetchModel.ts";
-import { WEIGHTS_INDEX } from "../hub/modelFiles.ts";
+import { CONFIG_FILE, WEIGHTS_INDEX } from "../hub/modelFiles.ts";
 import { fetchBase, findBase } from "./adapterBase.ts";
 import { type SavedAdapter, ADAPTER_CONFIG, adapterOf } from "./adapterConfig.ts";
 import { openUpdates } from "./adapterUpdates.ts";
 import { configCopies, tokenizerCopies } from "./companions.ts";
 import { readConfig } from "./configFile.ts";
-import { type PartialDirectory, beginDirectory, cannotSave } from "./directory.ts";
+import { type PartialDirectory, beginDirectory, beginWithin, cannotSave } from "./directory.ts";
 import { copyMerged, listTensors } from "./mergedCopy.ts";
 import { weightFiles } from "./savedModel.ts";
 import { promptStyleOf } from "./savedTokenizer.ts";
@@ -44,7 +44,7 @@ async function lockTarget(target: string): Promise<() => void> {
   let release: (() => void) | undefined;
   try {
     mkdirSync(dirname(target), { recursive: true });
-    release = await takeLock(`${target}.lock`, 0);
+    release = await takeLock(lockOf(target), 0);
   } catch (cause) {
     throw cannotSave(target, cause);
   }
@@ -69,13 +69,13 @@ async function writeModel(
     : () => undefined;
   let partial: PartialDirectory | undefined;
   try {
-    partial = beginDirectory(target);
+    partial = isThere(target) ? beginWithin(target, WORK, CONFIG_FILE) : beginDirectory(target);
     for (const [name, content] of companionsOf(checkpoint, model)) partial.write(name, content);
     for (const file of files) {
       const to = join(partial.path, basename(file.path));
       await copyMerged(file.path, to, file, { updateOf, pause });
     }
-    partial.commit(() => existsSync(target) && rmdirSync(target));
+    partial.commit();
   } catch (cause) {
     partial?.discard();
     if (options.signal?.aborted || isKitError(cause)) throw cause;
@@ -89,10 +89,29 @@ async function writeModel(
   }
 }
 
+/** Beside a new folder, or in one that is there, whose parent may be another's. */
+function lockOf(target: string): string {
+  return isThere(target) ? join(target, `.${WORK}.lock`) : `${target}.lock`;
+}
+
+/** Begins the names of what an export writes for itself in a folder that is there. */
+const WORK = "kit-export";
+
+function isThere(target: string): boolean {
+  try {
+    return Boolean(lstatSync(target));
+  } catch {
+    return false;
+  }
+}
+
 /** @throws KitError `CANNOT_WRITE` where something is already */
 function assertEmpty(target: string): void {
-  if (!existsSync(target)) return;
-  if (statSync(target).isDirectory() && readdirSync(target).length === 0) return;
+  if (!isThere(target)) return;
+  // A link that leads nowhere is something, too.
+  const isFolder = statSync(target, { throwIfNoEntry: false })?.isDirectory();
+  // What a killed export has left is removed.
+  if (isFolder && readdirSync(target).every((name) => name.startsWith(`.${WORK}.`))) return;
   throw new KitError(
     "CANNOT_WRITE",
     `There is something at ${target} already. Name a folder that is empty or not there yet.`,

@@ -1,4 +1,13 @@
-import { existsSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { setImmediate } from "node:timers/promises";
 import { expect, test } from "vitest";
@@ -118,9 +127,36 @@ test("an export has its name when all of it is there; one that is aborted leaves
   expect(readdirSync(join(to, ".."))).toEqual(["base", "step-1"]);
   // As one that was killed leaves it.
   mkdirSync(join(to, "../.exported.partial"));
-  mkdirSync(to);
   await exportModel(adapter, to);
   expect(readdirSync(join(to, ".."))).toEqual(["base", "exported", "step-1"]);
+});
+
+test("an export into an empty folder, as a mount point is, or a link to one leaves the folder in its place", async () => {
+  const { adapter, to } = savedAdapter(tinyWeights());
+  const [there, link] = [join(to, "../there"), join(to, "../link")];
+  await exportModel(adapter, to);
+  mkdirSync(there);
+  symlinkSync(there, link, "junction");
+  const { ino } = statSync(there);
+  const abort = new AbortController();
+  const exporting = exportModel(adapter, link, { signal: abort.signal });
+  const partial = join(there, ".kit-export.partial");
+  while (!existsSync(join(partial, "model.safetensors"))) await setImmediate();
+  expect(existsSync(join(there, "config.json"))).toBe(false);
+  await expect(exportModel(adapter, there)).rejects.toThrow("Another export is writing");
+  abort.abort();
+  await expect(exporting).rejects.toThrow("aborted");
+  expect(readdirSync(there)).toEqual([]);
+  // As one that was killed leaves it.
+  mkdirSync(partial);
+  writeFileSync(join(partial, "half.safetensors"), "");
+  await exportModel(adapter, link);
+  expect(readdirSync(there).toSorted()).toEqual(readdirSync(to).toSorted());
+  expect(read(there)).toEqual(read(to));
+  expect(statSync(there).ino).toBe(ino);
+  expect(readdirSync(join(to, ".."))).toEqual(["base", "exported", "link", "step-1", "there"]);
+  rmSync(there, { recursive: true });
+  await expect(exportModel(adapter, link)).rejects.toThrow("There is something at");
 });
 
 test("of two exports to one folder at once, one writes it and the other is refused", async () => {
