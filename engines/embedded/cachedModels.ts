@@ -6,11 +6,11 @@ import { openCheckpoint } from "../checkpoint/checkpoint.ts";
 import { readConfig } from "../checkpoint/configFile.ts";
 import { parseHubName } from "../hub/hubName.ts";
 import { hubSettings } from "../hub/hubSettings.ts";
-import { CONFIG_FILE, listedWeights } from "../hub/modelFiles.ts";
+import { CONFIG_FILE, isWhole } from "../hub/modelFiles.ts";
 import { type Snapshot, listSnapshots } from "../hub/snapshots.ts";
 import { TARGETS } from "../llama/adapter.ts";
 import { weightCounts } from "../llama/weights.ts";
-import { assertFits } from "./setup/leastTraining.ts";
+import { assertConfigFits, assertFits } from "./setup/leastTraining.ts";
 
 /** The least that is trained of a model. */
 const ADAPTER = { r: 8, alpha: 16, targetModules: [...TARGETS.usual] };
@@ -25,6 +25,7 @@ function describe(snapshot: Snapshot): CachedModel {
   const { name, bytes, directory } = snapshot;
   const about = { name, bytes, architecture: architectureOf(directory) };
   try {
+    if (existsSync(join(directory, CONFIG_FILE))) assertConfigFits(directory, ADAPTER);
     assertWhole(snapshot);
     const { shape, weights } = openCheckpoint(directory);
     assertFits(shape, weights.bfloat16, ADAPTER);
@@ -37,8 +38,7 @@ function describe(snapshot: Snapshot): CachedModel {
 function assertWhole({ name, directory }: Snapshot): void {
   if (!parseHubName(name))
     throw new Error("Cached without its owner's name. Use org/name to download it again.");
-  const files = [CONFIG_FILE, ...listedWeights(directory)];
-  if (files.every((file) => existsSync(join(directory, file)))) return;
+  if (isWhole(directory)) return;
   throw new Error("The download is incomplete. Name the model in a trainer to fetch the rest.");
 }
 

@@ -2,7 +2,6 @@ import { randomUUID } from "node:crypto";
 import {
   existsSync,
   mkdirSync,
-  readFileSync,
   renameSync,
   rmSync,
   statSync,
@@ -12,6 +11,7 @@ import {
 import { dirname, join, relative } from "node:path";
 import { isCommit } from "./hubName.ts";
 import { isWhole } from "./modelFiles.ts";
+import { readRef } from "./ref.ts";
 
 /** A model's files on this disk. */
 export interface HubModel {
@@ -34,16 +34,8 @@ export function openCache(cache: string, repo: string) {
   const absencePath = (commit: string, file: string) => join(folder, ".no_exist", commit, file);
   const refPath = (revision: string) => join(folder, "refs", revision);
 
-  function commitOf(revision: string): string | undefined {
-    if (isCommit(revision)) return revision;
-    try {
-      const commit = readFileSync(refPath(revision), "utf8").trim();
-      return isCommit(commit) ? commit : undefined;
-    } catch {
-      // It was never asked for.
-      return undefined;
-    }
-  }
+  const commitOf = (revision: string) =>
+    isCommit(revision) ? revision : readRef(refPath(revision));
 
   return {
     snapshotPath,
@@ -106,9 +98,14 @@ export function openCache(cache: string, repo: string) {
 
 export type HubCache = ReturnType<typeof openCache>;
 
-/** Bytes of a file, 0 without one. */
+/** Bytes of a file, 0 without one or behind a link that leads nowhere. */
 export function sizeOf(path: string): number {
-  return statSync(path, { throwIfNoEntry: false })?.size ?? 0;
+  try {
+    return statSync(path, { throwIfNoEntry: false })?.size ?? 0;
+  } catch {
+    // A link to itself, or another user's folder.
+    return 0;
+  }
 }
 
 export function remove(path: string): void {

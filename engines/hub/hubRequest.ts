@@ -23,7 +23,7 @@ const SHOWN_LENGTH = 200;
 
 /**
  * Sends a GET request to the hub. A redirect to another origin does not get the token: `fetch` drops it.
- * @throws KitError `HUB_UNREACHABLE`, `MODEL_REFUSED` or `MODEL_UNKNOWN`
+ * @throws KitError `HUB_UNREACHABLE`, `MODEL_REFUSED`, `MODEL_UNKNOWN`, or `CONFIG_INVALID` for a token
  */
 export async function askHub(url: string, request: HubRequest): Promise<HubAnswer> {
   const { settings, from = 0 } = request;
@@ -33,7 +33,7 @@ export async function askHub(url: string, request: HubRequest): Promise<HubAnswe
     // The sizes and hashes are those of the files as they are.
     "accept-encoding": "identity",
     "user-agent": "kit",
-    ...(settings.token && { authorization: `Bearer ${settings.token}` }),
+    ...authorization(settings),
     ...(from > 0 && { range: `bytes=${from}-` }),
   };
 
@@ -68,6 +68,16 @@ export async function askHub(url: string, request: HubRequest): Promise<HubAnswe
   if (response.ok) return { isRest: response.status === 206, parts: () => partsOf(response) };
   silence.abort();
   throw refusal(response, request);
+}
+
+/** @throws KitError `CONFIG_INVALID` without the token, of which `fetch` would print all */
+function authorization({ token, endpoint }: HubSettings): { authorization?: string } {
+  if (token === undefined) return {};
+  if (/^[!-~]+$/.test(token)) return { authorization: `Bearer ${token}` };
+  throw new KitError(
+    "CONFIG_INVALID",
+    `The token in HF_TOKEN, or in the file of hf auth login, has a space, a line break or another character that no token has. Set HF_TOKEN to one from ${endpoint}/settings/tokens.`,
+  );
 }
 
 /** The hub did not answer, or stopped in the middle. */

@@ -19,13 +19,15 @@ export interface HubSettings {
 
 const ENDPOINT = "https://huggingface.co";
 const TIMEOUT_S = 10;
+/** The longest that Node waits: 24 days. */
+const MOST_MS = 2 ** 31 - 1;
 
 /**
  * Reads `HF_ENDPOINT`, `HF_HUB_CACHE`, `HF_HOME`, `XDG_CACHE_HOME`, `HF_TOKEN`, `HF_TOKEN_PATH`,
  * `HF_HUB_DISABLE_IMPLICIT_TOKEN`, `HF_HUB_OFFLINE`, `TRANSFORMERS_OFFLINE` and
  * `HF_HUB_DOWNLOAD_TIMEOUT`, and the token's file.
  * Source: huggingface.co/docs/huggingface_hub/package_reference/environment_variables.
- * @throws KitError `CONFIG_INVALID` when `HF_ENDPOINT` is not a URL
+ * @throws KitError `CONFIG_INVALID` when `HF_ENDPOINT` is not a URL, or `HF_HUB_DOWNLOAD_TIMEOUT` no time
  */
 export function hubSettings(env: Environment = process.env): HubSettings {
   const folder = (name: string, otherwise: string) => expand(env[name] || otherwise, env);
@@ -40,7 +42,7 @@ export function hubSettings(env: Environment = process.env): HubSettings {
     cache,
     token: withoutToken ? undefined : tokenOf(env, folder("HF_TOKEN_PATH", join(home, "token"))),
     isOffline: isTrue(env["HF_HUB_OFFLINE"] || env["TRANSFORMERS_OFFLINE"]),
-    timeoutMs: (Number(env["HF_HUB_DOWNLOAD_TIMEOUT"]) || TIMEOUT_S) * 1000,
+    timeoutMs: timeoutOf(env["HF_HUB_DOWNLOAD_TIMEOUT"] || `${TIMEOUT_S}`),
   };
 }
 
@@ -54,6 +56,16 @@ function endpointOf(text: string): string {
 
 function protocolOf(text: string): string {
   return URL.canParse(text) ? new URL(text).protocol : "";
+}
+
+/** In ms. */
+function timeoutOf(text: string): number {
+  const seconds = Number(text);
+  if (seconds > 0) return Math.min(seconds * 1000, MOST_MS);
+  throw new KitError(
+    "CONFIG_INVALID",
+    `HF_HUB_DOWNLOAD_TIMEOUT must be a number of seconds above 0, but is "${text}".`,
+  );
 }
 
 function tokenOf(env: Environment, path: string): string | undefined {

@@ -1,6 +1,8 @@
-import { readFileSync, readdirSync, statSync } from "node:fs";
+import { type Dirent, readdirSync } from "node:fs";
 import { join } from "node:path";
+import { sizeOf } from "./hubCache.ts";
 import { isCommit } from "./hubName.ts";
+import { readRef } from "./ref.ts";
 
 /** A commit of a model in the cache. */
 export interface Snapshot {
@@ -22,38 +24,39 @@ export function listSnapshots(cache: string): Snapshot[] {
 }
 
 function snapshotsOf(folder: string, repo: string): Snapshot[] {
+  const refs = join(folder, "refs");
   const revisions = new Map(
-    filesIn(join(folder, "refs")).map((revision) => [
-      readFileSync(join(folder, "refs", revision), "utf8").trim(),
-      revision,
-    ]),
+    filesIn(refs).map((revision) => [readRef(join(refs, revision)), revision]),
   );
   const commits = namesIn(join(folder, "snapshots")).filter(isCommit);
   return commits.map((commit) => {
     const revision = revisions.get(commit) ?? commit;
     const directory = join(folder, "snapshots", commit);
-    const sizes = filesIn(directory).map(
-      (file) => statSync(join(directory, file), { throwIfNoEntry: false })?.size ?? 0,
-    );
+    const sizes = filesIn(directory).map((file) => sizeOf(join(directory, file)));
     const bytes = sizes.reduce((sum, size) => sum + size, 0);
     return { name: revision === "main" ? repo : `${repo}@${revision}`, directory, bytes };
   });
 }
 
-/** Those of a folder, in order; none without it. */
-function namesIn(folder: string): string[] {
+/** What a folder holds; nothing without it. */
+function entriesIn(folder: string): Dirent[] {
   try {
-    return readdirSync(folder).toSorted();
+    return readdirSync(folder, { withFileTypes: true });
   } catch {
-    // Nothing was downloaded yet.
+    // Nothing was downloaded yet, or it is another user's.
     return [];
   }
 }
 
-/** Paths of the files and links below a folder, with forward slashes. */
+function namesIn(folder: string): string[] {
+  return entriesIn(folder).map(({ name }) => name);
+}
+
+/** Paths of the files and links below a folder, with forward slashes. Follows no link, which could lead back. */
 function filesIn(folder: string): string[] {
-  return namesIn(folder).flatMap((name) => {
-    const isFolder = statSync(join(folder, name), { throwIfNoEntry: false })?.isDirectory();
-    return isFolder ? filesIn(join(folder, name)).map((below) => `${name}/${below}`) : [name];
+  return entriesIn(folder).flatMap((entry) => {
+    const { name } = entry;
+    if (!entry.isDirectory()) return [name];
+    return filesIn(join(folder, name)).map((below) => `${name}/${below}`);
   });
 }

@@ -1,4 +1,4 @@
-import { mkdirSync, writeFileSync } from "node:fs";
+import { copyFileSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { saveModel } from "../../engines/checkpoint/checkpoint.ts";
@@ -30,7 +30,7 @@ test("kit models lists what is in the cache, and why a model can't be trained", 
   // As AutoConfig of Python leaves it.
   const cut = join(home, "hub/models--org--part/snapshots", commit);
   mkdirSync(cut, { recursive: true });
-  writeFileSync(join(cut, "config.json"), "{}");
+  copyFileSync(join(files, "config.json"), join(cut, "config.json"));
 
   const { code, stdout, stderr } = await runKit(home, ["models"], { HF_HOME: home });
   expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
@@ -40,7 +40,7 @@ test("kit models lists what is in the cache, and why a model can't be trained", 
     lines.filter((line) => !line.startsWith(" ")).map((line) => line.replace(sizes, "|")),
   ).toEqual([
     "refused    -|Other\\u001bLM     org/other",
-    `refused    -|-                 org/part@${commit}`,
+    `refused    -|LlamaForCausalLM  org/part@${commit}`,
     "refused    -|Other\\u001bLM     org/tiny",
     `trainable  7.6K|LlamaForCausalLM  org/tiny@${commit}`,
   ]);

@@ -272,6 +272,22 @@ test("sends the token to the hub, and to no other origin", async () => {
   await cacheOf(hub, {}, home).fetch();
 });
 
+test.each(["hf_SECRET\nx", "hf_SECRET x", "hf_SECRETü"])(
+  "a token that no header can carry is not printed: %j",
+  async (token) => {
+    const hub = await hubOf();
+    const { home, fetch } = cacheOf(hub, { HF_TOKEN: token });
+    const expected = {
+      code: "CONFIG_INVALID",
+      message: `The token in HF_TOKEN, or in the file of hf auth login, has a space, a line break or another character that no token has. Set HF_TOKEN to one from ${hub.endpoint}/settings/tokens.`,
+    };
+    await expect(fetch()).rejects.toMatchObject(expected);
+    writeFileSync(join(home, "token"), token);
+    await expect(cacheOf(hub, {}, home).fetch()).rejects.toMatchObject(expected);
+    expect(hub.requests).toEqual([]);
+  },
+);
+
 test.each([
   [
     {},

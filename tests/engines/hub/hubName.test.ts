@@ -39,6 +39,16 @@ test("settings are found where Python's huggingface_hub finds them", () => {
   expect(tokenOf({})).toBeUndefined();
   expect(tokenOf({ HF_TOKEN: " hf_a\n" })).toBe("hf_a");
   expect(tokenOf({ HF_TOKEN: "hf_a", HF_HUB_DISABLE_IMPLICIT_TOKEN: "1" })).toBeUndefined();
+  const timeoutOf = (value: string) =>
+    hubSettings({ HF_HUB_DOWNLOAD_TIMEOUT: value, HF_HOME: "/none" }).timeoutMs;
+  expect(["", "0.5", "3000000", "Infinity"].map(timeoutOf)).toEqual([
+    ...[10_000, 500, 2_147_483_647, 2_147_483_647],
+  ]);
+  for (const value of ["-1", "0", "soon"]) {
+    expect(() => timeoutOf(value)).toThrow(
+      `HF_HUB_DOWNLOAD_TIMEOUT must be a number of seconds above 0, but is "${value}".`,
+    );
+  }
   const isOffline = (value: string) => hubSettings({ HF_HUB_OFFLINE: value }).isOffline;
   expect(["1", "true", "ON", "0", ""].map(isOffline)).toEqual([true, true, true, false, false]);
 });
