@@ -1,5 +1,6 @@
 import { cannotWrite } from "../../protocol/cannotWrite.ts";
 import { KitError, isKitError } from "../../protocol/error.ts";
+import type { ErrorCode } from "../../protocol/errorCode.ts";
 import { type HubModel, openCache } from "./hubCache.ts";
 import { type HubListing, listFiles } from "./hubListing.ts";
 import { type HubName, isCommit } from "./hubName.ts";
@@ -18,10 +19,13 @@ export interface FetchOptions {
   settings?: HubSettings;
 }
 
+/** Those of the hub and the disk, which a model that is here can do without. */
+const OUTER_PROBLEMS: ErrorCode[] = ["CANNOT_WRITE", "HUB_UNREACHABLE", "MODEL_REFUSED"];
+
 /**
  * Finds a model of the hub on this disk, and downloads what is missing of it to the folder that all
- * tools share. A branch is asked for each time, a commit until nothing of it can be missing. When the hub can't be asked, a
- * model that is here is good enough.
+ * tools share. A branch is asked for each time, a commit until nothing of it can be missing. When the hub can't be asked,
+ * or the disk takes no more, a model that is here is good enough.
  * @throws KitError `HUB_UNREACHABLE`, `HUB_INVALID`, `MODEL_UNKNOWN`, `MODEL_REFUSED`,
  * `MODEL_INVALID`, `CANNOT_WRITE`
  */
@@ -45,14 +49,22 @@ export async function fetchModel(name: HubName, options: FetchOptions = {}): Pro
   } catch (error) {
     signal.throwIfAborted();
     if (!found || !isKitError(error)) throw error;
-    onNote(`warning: ${error.message}\n  using ${name.repo} at ${found.commit}, which is here`);
-    return found;
+    return useFound(found, error);
   }
   try {
     return await downloadModel(request, listing, cache, { onNote, check });
   } catch (error) {
     signal.throwIfAborted();
-    if (isKitError(error)) throw error;
-    throw cannotWrite(`download ${name.repo} to ${settings.cache}`, error);
+    const problem = isKitError(error)
+      ? error
+      : cannotWrite(`download ${name.repo} to ${settings.cache}`, error);
+    const here = cache.find(listing.commit);
+    if (!here || !OUTER_PROBLEMS.includes(problem.code)) throw problem;
+    return useFound(here, problem);
+  }
+
+  function useFound(model: HubModel, problem: KitError): HubModel {
+    onNote(`warning: ${problem.message}\n  using ${name.repo} at ${model.commit}, which is here`);
+    return model;
   }
 }

@@ -11,6 +11,7 @@ import type { HubFile, HubListing } from "./hubListing.ts";
 import type { HubRequest } from "./hubRequest.ts";
 import {
   COMPANION_FILES,
+  MOST_FIRST_BYTES,
   TOKENIZER_FILE,
   firstFiles,
   hasWeights,
@@ -90,7 +91,15 @@ export async function downloadModel(
       `${repo} has no model.safetensors with a config.json. Use a model published in that format. If this is an adapter, use its base model.`,
     );
   }
-  await fetchAll(missing(firstFiles(listed)), () => undefined);
+  const first = missing(firstFiles(listed));
+  const huge = first.find(({ size }) => size > MOST_FIRST_BYTES);
+  if (huge) {
+    throw new KitError(
+      "MODEL_INVALID",
+      `${huge.name} of ${repo} has ${megabytes(huge.size)}, which no model's has. Use another model.`,
+    );
+  }
+  await fetchAll(first, () => undefined);
   check(directory);
   if (!listed.includes(TOKENIZER_FILE)) {
     throw new KitError(

@@ -13,7 +13,7 @@ import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { fetchModel } from "../../../engines/hub/fetchModel.ts";
 import { hubSettings } from "../../../engines/hub/hubSettings.ts";
-import { fillDisk, mountDisk } from "../../disk.ts";
+import { fillDisk, makeReadOnly, mountDisk } from "../../disk.ts";
 import { sha256 } from "../../hub/answers.ts";
 import { type Hub, type HubRepo, type HubRequest, startHub } from "../../hub/server.ts";
 import { scratchDirectory } from "../embedded/scratch.ts";
@@ -318,6 +318,12 @@ test.each([
     /^org\/tiny has no model\.safetensors /,
   ],
   [
+    { files: { ...FILES, "config.json": Buffer.alloc(5_000_000, " ") } },
+    {},
+    REPO,
+    /^config\.json of org\/tiny has 5 MB, which no model's has\. Use another model\.$/,
+  ],
+  [
     { files: { "config.json": "{}", "model.safetensors": "x" } },
     {},
     REPO,
@@ -373,6 +379,28 @@ test("takes what is here when the hub can't be asked, and says so", async () => 
   rmSync(join(home, FOLDER, "blobs", sha256(WEIGHTS)));
   await expect(offline.fetch()).rejects.toThrow(/^HF_HUB_OFFLINE is set/);
   await expect(again()).rejects.toMatchObject({ code: "HUB_UNREACHABLE" });
+});
+
+test("takes what is here when the disk is read-only and lacks only what a model can do without", async () => {
+  const hub = await hubOf({ files: { ...FILES, "generation_config.json": "{}" } });
+  const home = scratchDirectory();
+  mountDisk(join(home, "hub"), 2000);
+  const { fetch, notes } = cacheOf(hub, {}, home);
+  const { commit, directory } = await fetch();
+  rmSync(join(directory, "generation_config.json"));
+  rmSync(join(home, FOLDER, "refs/main"));
+  makeReadOnly(join(home, "hub"));
+  notes.length = 0;
+  expect((await fetch()).commit).toBe(commit);
+  expect(notes).toEqual([
+    expect.stringMatching(
+      /^warning: Cannot download org\/tiny to \S+: EROFS.*\n {2}using org\/tiny at [0-9a-f]{40}, which is here$/,
+    ),
+  ]);
+  hub.commit(REPO, { ...FILES, "config.json": "{}" });
+  await expect(fetch()).rejects.toThrow(
+    /^Cannot download org\/tiny to \S+: E.* Make the folder writable/,
+  );
 });
 
 test("waits no longer than HF_HUB_DOWNLOAD_TIMEOUT for a silent hub", async () => {
