@@ -318,12 +318,6 @@ test.each([
     /^org\/tiny has no model\.safetensors /,
   ],
   [
-    { files: { ...FILES, "config.json": Buffer.alloc(5_000_000, " ") } },
-    {},
-    REPO,
-    /^config\.json of org\/tiny has 5 MB, which no model's has\. Use another model\.$/,
-  ],
-  [
     { files: { "config.json": "{}", "model.safetensors": "x" } },
     {},
     REPO,
@@ -343,6 +337,14 @@ test.each([
   expect(error).toMatchObject({ name: "KitError", message: expect.stringMatching(message) });
   expect(existsSync(join(home, FOLDER, "refs"))).toBe(false);
   expect(hub.requests.filter(isWeights)).toEqual([]);
+});
+
+test("a config.json that is larger than any model's is refused before it is downloaded", async () => {
+  const hub = await hubOf({ files: { ...FILES, "config.json": Buffer.alloc(5_000_000) } });
+  await expect(cacheOf(hub).fetch()).rejects.toThrow(
+    /^config\.json of org\/tiny has 5 MB, which no model's has\. Use another model\.$/,
+  );
+  expect(hub.requests).toHaveLength(1);
 });
 
 test("a status that no hub explains fails with one clear sentence", async () => {
