@@ -1,3 +1,5 @@
+import { existsSync } from "node:fs";
+import { resolve } from "node:path";
 import { KitError } from "../../protocol/error.ts";
 import type { LoraConfig } from "../../protocol/trainConfig.ts";
 import { parseHubName } from "../hub/hubName.ts";
@@ -34,6 +36,8 @@ export function adapterConfig({ r, alpha, targetModules }: LoraConfig, base: str
 /** The base that an `adapter_config.json` names: a path, or a name on the hub with its commit. */
 export function recordedBase({ base_model_name_or_path: base, revision }: Config) {
   if (typeof base !== "string") return undefined;
+  // As PEFT does: a folder that is there comes before a name on the hub.
+  if (base !== "" && existsSync(resolve(base))) return resolve(base);
   return typeof revision === "string" && parseHubName(base) ? `${base}@${revision}` : base;
 }
 
@@ -90,13 +94,13 @@ function otherText({ bias = "none", init_lora_weights: start }: Config): string 
     : undefined;
 }
 
-function isSet(value: unknown): boolean {
+export function isSet(value: unknown): boolean {
   return typeof value === "object" && value !== null
     ? Object.keys(value).length > 0
     : Boolean(value);
 }
 
-function unknown(path: string): KitError {
+export function unknown(path: string): KitError {
   return new KitError(
     "CHECKPOINT_INVALID",
     `${path} was not saved by Kit. Use an adapter that Kit saved.`,

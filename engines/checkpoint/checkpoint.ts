@@ -3,27 +3,30 @@ import { join } from "node:path";
 import { KitError } from "../../protocol/error.ts";
 import type { LoraConfig } from "../../protocol/trainConfig.ts";
 import { WEIGHTS_FILE } from "../hub/modelFiles.ts";
-import { adapterShapes, mergeAdapter } from "../llama/adapter.ts";
+import { mergeAdapter } from "../llama/adapter.ts";
 import { type LlamaShape, dimensionsOf } from "../llama/dimensions.ts";
 import { type StoredWeights, isBfloat16, widen } from "../llama/storedWeights.ts";
-import { type Weights, countOf } from "../llama/weights.ts";
+import type { Weights } from "../llama/weights.ts";
 import type { PromptStyle, Tokenizer } from "../tokens/tokenizer.ts";
 import { findBase } from "./adapterBase.ts";
 import {
+  type SavedAdapter,
   ADAPTER_CONFIG,
   ADAPTER_FILE,
   adapterConfig,
+  adapterOf,
   fromPeftNames,
-  llamaAdapterOf,
+  peftName,
   toPeftNames,
 } from "./adapterConfig.ts";
+import { openAdapterTensors } from "./adapterTensors.ts";
 import { type CheckpointNotes, companions, configs, json } from "./companions.ts";
 import { readConfig } from "./configFile.ts";
 import { writeDirectory } from "./directory.ts";
 import { writeSafetensors } from "./safetensors.ts";
 import { type SavedModel, openModel } from "./savedModel.ts";
 import { openTokenizer, promptStyleOf } from "./savedTokenizer.ts";
-import { type WeightsFile, openTensors } from "./tensorFiles.ts";
+import type { WeightsFile } from "./tensorFiles.ts";
 
 /** A model that was saved; an adapter is merged into its base. */
 export interface Checkpoint {
@@ -91,19 +94,21 @@ export function assertCheckpoint(path: string): void {
 type Model = SavedModel & { model: string };
 
 function readAdapter(path: string, config: Record<string, unknown>): Model {
-  const { lora, base: recorded } = llamaAdapterOf(join(path, ADAPTER_CONFIG), config);
-  const base = findBase(path, recorded);
+  const adapter = adapterOf(join(path, ADAPTER_CONFIG), config);
+  const base = findBase(path, adapter.base);
   const saved = openModel(base);
-  const shapes = toPeftNames(adapterShapes(lora, saved.shape));
-  const file = join(path, ADAPTER_FILE);
-  const adapter = openTensors([file], countOf(shapes)).choose(shapes);
-  return { ...saved, model: base, weights: mergedFile(saved.weights, adapter, lora) };
+  const tensors = openAdapterTensors(path, config, adapter, saved.shape);
+  return { ...saved, model: base, weights: mergedFile(saved.weights, tensors, adapter) };
 }
 
 /** The base with the adapter's updates, where it has any, in float32. */
-function mergedFile(base: WeightsFile, adapter: WeightsFile, lora: LoraConfig): WeightsFile {
+function mergedFile(base: WeightsFile, adapter: WeightsFile, scale: SavedAdapter): WeightsFile {
+  const read = () => mergeAdapter(base.read(), widen(fromPeftNames(adapter.read())), scale);
   const isUpdated = (name: string) =>
-    lora.targetModules.some((target) => name.endsWith(`.${target}.weight`));
-  const read = () => mergeAdapter(base.read(), widen(fromPeftNames(adapter.read())), lora);
-  return { bfloat16: new Set([...base.bfloat16].filter((name) => !isUpdated(name))), read };
+    adapter.names.has(peftName(name.replace(/weight$/, "lora_A.weight")));
+  return {
+    names: base.names,
+    bfloat16: new Set([...base.bfloat16].filter((name) => !isUpdated(name))),
+    read,
+  };
 }

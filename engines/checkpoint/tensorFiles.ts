@@ -8,6 +8,7 @@ const LEAST_ENTRY_BYTES = 50;
 
 /** Tensors in files, which are read when they are wanted. */
 export interface WeightsFile {
+  names: ReadonlySet<string>;
   /** Names of those that are bfloat16. */
   bfloat16: ReadonlySet<string>;
   /** @throws KitError `CHECKPOINT_INVALID` when one is cut off or not finite */
@@ -67,7 +68,11 @@ export function openTensors(files: string[], counts: WeightCounts, label = files
       return Object.fromEntries(parts.flat());
     }
     const halves = chosen.filter(({ entry }) => entry.dtype === "BF16");
-    return { bfloat16: new Set(halves.map(({ name }) => name)), read };
+    return {
+      names: new Set(Object.keys(shapes)),
+      bfloat16: new Set(halves.map(({ name }) => name)),
+      read,
+    };
   }
 
   return { has: (name) => found.has(name), choose };

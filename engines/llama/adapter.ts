@@ -56,7 +56,7 @@ export function randomAdapter(lora: LoraConfig, shape: LlamaShape, seed: number)
 export function mergeAdapter(
   base: StoredWeights,
   adapter: Weights,
-  { r, alpha }: LoraConfig,
+  { r, alpha }: Omit<LoraConfig, "targetModules">,
 ): StoredWeights {
   const merged = { ...base };
   for (const [name, a] of Object.entries(adapter)) {

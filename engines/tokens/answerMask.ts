@@ -24,12 +24,13 @@ interface Options {
  * The tokens of a conversation, and which are learned: those of the answers, each up to its first
  * end-of-sequence token. Found by rendering turn by turn: what an answer adds to the conversation
  * before it. Tokens that cross the border are not learned.
- * @throws KitError `DATASET_INVALID` for a template that rewrites earlier turns
+ * @throws KitError `DATASET_INVALID` for a template that rewrites earlier turns, and as `assertAsked`
  */
 export function answerMask(
   messages: readonly ChatMessage[],
   { render, encode, eos }: Options,
 ): { ids: number[]; learned: boolean[] } {
+  assertAsked(messages);
   const text = render(messages);
   const pieces = encode(text);
   const learned = pieces.map(() => false);
@@ -57,6 +58,18 @@ export function answerMask(
     }
   });
   return { ids: pieces.map(({ id }) => id), learned };
+}
+
+/**
+ * `transformers` opens no conversation without a message.
+ * @throws KitError `DATASET_INVALID` when the first message is an answer
+ */
+export function assertAsked([first]: readonly ChatMessage[]): void {
+  if (first?.role !== "assistant") return;
+  throw new KitError(
+    "DATASET_INVALID",
+    "A conversation begins with an assistant's message, which answers nothing. Write a user's or a system's message before it.",
+  );
 }
 
 function rewrites(): KitError {

@@ -1,5 +1,6 @@
 import type { ChatMessage } from "../../protocol/infer.ts";
 import type { Row } from "../dataset/row.ts";
+import { assertAsked } from "./answerMask.ts";
 import { encode, SPECIALS, specialText } from "./byteTokens.ts";
 import type { Span } from "./tokenizer.ts";
 
@@ -29,10 +30,16 @@ export function document(text: string): Span[] {
   ];
 }
 
-/** A row as the model sees it, however long. */
+/**
+ * A row as the model sees it, however long.
+ * @throws KitError `DATASET_INVALID` as `assertAsked`
+ */
 export function spansOf(row: Row): Span[] {
   if ("text" in row) return document(row.text);
-  if ("messages" in row) return conversation(row.messages);
+  if ("messages" in row) {
+    assertAsked(row.messages);
+    return conversation(row.messages);
+  }
   return conversation([
     { role: "user", content: row.prompt },
     { role: "assistant", content: row.completion },

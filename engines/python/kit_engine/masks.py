@@ -46,6 +46,13 @@ def plain_tokens(messages: list[Message], tokenizer: Any) -> Tokens:
 
 def conversation_tokens(messages: list[Message], tokenizer: Any) -> Tokens:
     """The answers are learned, each up to its first end-of-sequence token."""
+    if messages[0]["role"] == "assistant":
+        # `transformers` opens no conversation without a message.
+        raise KitError(
+            "DATASET_INVALID",
+            "A conversation begins with an assistant's message, which answers nothing. "
+            "Write a user's or a system's message before it.",
+        )
     text = render(messages, tokenizer)
     encoded = tokenizer(text, add_special_tokens=False, return_offsets_mapping=True)
     ids, offsets = list(encoded["input_ids"]), encoded["offset_mapping"]

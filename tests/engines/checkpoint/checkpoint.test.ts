@@ -1,12 +1,21 @@
-import { readFileSync, readdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  mkdirSync,
+  readFileSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { adapterFiles, openCheckpoint, saveModel } from "../../../engines/checkpoint/checkpoint.ts";
 import { writeDirectory } from "../../../engines/checkpoint/directory.ts";
 import { writeSafetensors } from "../../../engines/checkpoint/safetensors.ts";
-import { randomAdapter } from "../../../engines/llama/adapter.ts";
+import { TARGETS, mergeAdapter, randomAdapter } from "../../../engines/llama/adapter.ts";
 import { dimensionsOf } from "../../../engines/llama/dimensions.ts";
 import type { StoredWeights } from "../../../engines/llama/storedWeights.ts";
+import type { Weights } from "../../../engines/llama/weights.ts";
 import { learnerOf, logitsOf, readingOf } from "../embedded/learner.ts";
 import { referenceLogits, tensorReader } from "../embedded/llama.ts";
 import { scratchDirectory, scratchFile } from "../embedded/scratch.ts";
@@ -247,4 +256,65 @@ test("a new adapter changes nothing", () => {
   const plain = learnerOf(tinyWeights(), sizes).gradients(batch).loss;
   const adapted = learnerOf(tinyWeights(), { ...sizes, lora: LORA, adapter });
   expect(adapted.gradients(batch).loss).toBeCloseTo(plain, 5);
+});
+
+/** An adapter as PEFT saves it, to some of the modules. */
+function peftAdapter(isAdapted: (name: string) => boolean, changes: object, more: Weights = {}) {
+  const directory = scratchDirectory();
+  const [base, path] = [join(directory, "base"), join(directory, "step-1")];
+  saveModel(base, tinyWeights(), NOTES);
+  const lora = { ...LORA, targetModules: [...TARGETS.all] };
+  const all = Object.entries(randomAdapter(lora, TINY, 1)).filter(([name]) => isAdapted(name));
+  for (const [, { data }] of all) data.forEach((_, i) => (data[i] = Math.sin(i)));
+  const adapter = Object.fromEntries(all);
+  writeDirectory(path, adapterFiles({ ...adapter, ...more }, { ...NOTES, lora, base }));
+  const file = join(path, "adapter_config.json");
+  const config = JSON.parse(readFileSync(file, "utf8")) as object;
+  writeFileSync(file, JSON.stringify({ ...config, ...changes }));
+  return { path, base, merged: () => mergeAdapter(tinyWeights(), adapter, lora) };
+}
+
+const LAST = /layers\.1\..*(q|v)_proj/;
+
+test.each([
+  ["all-linear", /./, { target_modules: "all-linear" }],
+  ["a regular expression", LAST, { target_modules: ".*layers\\.1\\..*(q_proj|v_proj)" }],
+  [
+    "full paths",
+    LAST,
+    { target_modules: ["q_proj", "v_proj"].map((name) => `model.layers.1.self_attn.${name}`) },
+  ],
+  [
+    "names, some of them excluded",
+    LAST,
+    { target_modules: ["q_proj", "v_proj"], exclude_modules: ".*0.*" },
+  ],
+])("an adapter that PEFT chose by %s answers as it was trained", (_, adapted, changes) => {
+  const { path, merged } = peftAdapter((name) => adapted.test(name), changes);
+  expect(openCheckpoint(path).weights.read()).toEqual(merged());
+});
+
+test("an adapter of other tensors than those of linear maps is refused, not half applied", () => {
+  const more = { "model.embed_tokens.weight": tinyWeights()["model.embed_tokens.weight"]! };
+  for (const targets of [["q_proj"], "all-linear"]) {
+    const { path } = peftAdapter(
+      (name) => name.includes("q_proj"),
+      { target_modules: targets },
+      more,
+    );
+    expect(() => openCheckpoint(path)).toThrow(
+      /adapter_model\.safetensors has base_model\.model\.model\.embed_tokens\.weight, which Kit cannot apply\. Use/,
+    );
+  }
+});
+
+test("an adapter's base is a folder of the working directory before it is a name of the hub", () => {
+  const base_model_name_or_path = "models/base";
+  const { path, base, merged } = peftAdapter(() => true, { base_model_name_or_path });
+  const directory = join(path, "..");
+  mkdirSync(join(directory, "models"));
+  renameSync(base, join(directory, base_model_name_or_path));
+  vi.spyOn(process, "cwd").mockReturnValue(directory);
+  onTestFinished(() => void vi.restoreAllMocks());
+  expect(openCheckpoint(path).weights.read()).toEqual(merged());
 });

@@ -105,6 +105,7 @@ print(
             "joined": learned("<|im_end|>", JOINED, {"prompt": "a", "completion": ":hello"}),
             "rewrites": learned("<|im_end|>", FORGETFUL, conversation),
             "refuses": learned("<|im_end|>", REFUSING, conversation),
+            "unasked": learned("<|im_end|>", CHATML, {"messages": ASKED[2:]}),
             "bytes": [answered(0, 5), answered(0, 3), answered(2, 5), answered(0, 4)],
             "half": learned("<|im_end|>", CHATML, {"prompt": "a", "completion": "\ud83d"}),
         }

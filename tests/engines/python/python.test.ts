@@ -344,6 +344,7 @@ describe.runIf(hasPython)("with Python", () => {
       joined: ["hello<|im_end|>"],
       rewrites: expect.stringMatching(/^The model's chat template rewrites earlier turns, so/),
       refuses: expect.stringContaining("refuses a conversation: Only user and assistant."),
+      unasked: expect.stringMatching(/^A conversation begins with an assistant's message, /),
       bytes: ["🧪!", "", "\ufffd\ufffd!", "🧪"],
       half: ["\ufffd<|im_end|>"],
     });
