@@ -122,7 +122,7 @@ export async function runJob(options: RunJobOptions): Promise<JobResult> {
       return { job: completed, artifacts };
     } catch (thrown) {
       calls.stop();
-      const isLeft = leave.aborted || isOutOfReach(thrown);
+      const isLeft = thrown === leave.reason || isOutOfReach(thrown);
       if (placement && isLeft && !signal.aborted) return goAway(placement, thrown);
       if (!isCancelled()) return endAsFailed(asError(signal.aborted ? signal.reason : thrown));
       record({ event: "training.cancelled", data: { step: course.step() } });
@@ -136,7 +136,9 @@ export async function runJob(options: RunJobOptions): Promise<JobResult> {
   function goAway(where: Placement, thrown: unknown): JobResult {
     const left = { job: jobAs("running"), artifacts: saved.result() };
     if (owned.taken.aborted) return { ...left, error: asError(owned.taken.reason) };
-    if (!leave.aborted) return { ...left, error: lostContact(owned.job, where, thrown) };
+    if (thrown !== leave.reason) {
+      return { ...left, error: lostContact(owned.job, where, thrown) };
+    }
     observer.onLeft(where);
     return left;
   }

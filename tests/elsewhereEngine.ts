@@ -16,6 +16,8 @@ export function openElsewhere(folder: string) {
   return {
     /** All jobs have come to this step. */
     train: (step: number) => writeFileSync(at("step"), String(step)),
+    /** No job is taken any more. */
+    refuse: () => writeFileSync(at("refused"), ""),
     /** Nothing answers any more. */
     lose: () => writeFileSync(at("lost"), ""),
     /** The ids of the jobs that were stopped there. */
@@ -58,6 +60,7 @@ export function createElsewhereEngine(folder: string): Engine {
       const id = basename(options.directory);
       assertThere();
       options.onPlaced?.({ where: "the far cluster", address: folder, checkpoints: `/far/${id}` });
+      if (existsSync(at("refused"))) throw new KitError("CLUSTER_UNFIT", "It takes no job.");
       writeFileSync(at(id), "");
       await follow(options, 0);
     },

@@ -31,9 +31,11 @@ export async function attend(
   const { signal, leave } = options;
   const either = leave ? AbortSignal.any([signal, leave]) : signal;
   let known = seen;
+  let isThere = submit === undefined;
   try {
     signal.throwIfAborted();
     await submit?.();
+    isThere = true;
     for await (const message of follow(remote, id, either)) {
       either.throwIfAborted();
       if (known === 0 || message.type === "failed") {
@@ -42,10 +44,10 @@ export async function attend(
     }
     either.throwIfAborted();
   } catch (error) {
-    const goesOn = leave?.aborted === true || isOutOfReach(error);
-    if (signal.aborted || !goesOn) await stop(remote, id, options);
+    const isLeft = isThere && leave?.aborted === true;
+    if (signal.aborted || !(isLeft || isOutOfReach(error))) await stop(remote, id, options);
     signal.throwIfAborted();
-    leave?.throwIfAborted();
+    if (isLeft) leave.throwIfAborted();
     throw error;
   }
 }

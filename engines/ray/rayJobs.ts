@@ -12,7 +12,8 @@ import { zip } from "./zip.ts";
 const SILENCE_MS = 20_000;
 const POLL_MS = 250;
 /** Of a submit without an answer, or to a cluster that is not ready yet. */
-const MOST_TRIES = 5;
+const MOST_TRIES = 10;
+const BUSY_MS = 2_000;
 const NOT_FOUND = 404;
 
 /** What every process of a job has in its environment. */
@@ -48,6 +49,7 @@ export function createRayJobs(cluster: Cluster): Remote {
       if (answer?.status === 200 || (await find(id).catch(isLost))) return;
       const isBusy = !answer || answer.body.includes("try again");
       if (!isBusy || tries === 1) throw notSubmitted(address, answer);
+      await delay(BUSY_MS);
     }
   }
 

@@ -116,6 +116,18 @@ describe("a job that runs elsewhere", () => {
     expect(far.isStopped(id())).toBe(false);
   });
 
+  it("has failed where it was not taken, whether or not it was to be left there", async () => {
+    for (const options of [[], ["--detach"]]) {
+      const { far, id, jobs, logged, start } = createFarProject();
+      far.refuse();
+      const { code, stdout, stderr } = await start(...options).ended;
+      expect({ code, stdout }).toEqual({ code: 1, stdout: `job ${id()} tiny\n` });
+      expect(stderr).toMatch(/^failed: It takes no job\.\n/);
+      expect(jobs()).toMatchObject([{ status: "failed" }]);
+      expect(logged()).toEqual(["failed"]);
+    }
+  });
+
   it("stays running when contact is lost, and says where its checkpoints are", async () => {
     const { far, id, jobs, logged, start, attach } = createFarProject();
     far.train(1);

@@ -6,6 +6,7 @@ import type { RayOptions } from "../../../protocol/rayOptions.ts";
 import { describeEngine } from "../contract.ts";
 import { createScratch } from "../scratch.ts";
 import { describeArtifacts } from "./artifacts.ts";
+import { describeAttaching } from "./attaching.ts";
 import {
   type Place,
   type RayCluster,
@@ -48,6 +49,7 @@ describe.runIf(hasRay)("with Ray", () => {
     describeSharing(at);
     describeArtifacts(at);
   });
+  describe("a job of the ray engine", { timeout: TIMEOUT_MS }, () => describeAttaching(at));
   // One after another, until nothing is left of the cluster.
   describe("the ray engine's losses", { timeout: TIMEOUT_MS }, () => {
     it("says in a sentence what it cannot reach, or may not use", async () => {
