@@ -141,8 +141,11 @@ test(
 test(
   "an engine that runs out of memory fails its job, and names the options to lower",
   async () => {
-    const message = { role: "assistant", content: "y" };
-    const row = JSON.stringify({ messages: Array.from({ length: 400_000 }, () => message) });
+    const messages = Array.from({ length: 400_000 }, (_, turn) => ({
+      role: turn % 2 === 0 ? "user" : "assistant",
+      content: "y",
+    }));
+    const row = JSON.stringify({ messages });
     const harm = createHarm("Engine runs out of memory");
     for (let n = 0; n < LONGER; n++) {
       // A heap that is large enough for the command, and too small for the engine's row.
