@@ -13,8 +13,8 @@ import { gpu } from "./rows/gpu.ts";
 import { inScope } from "./scope.ts";
 import { type Outcome, formatTable } from "./table.ts";
 
-/** A row that takes longer hangs; the one for a GPU starts PyTorch eight times. */
-const ROW_LIMIT_MS = { gpu: 600_000, others: 240_000 };
+/** A row that takes longer hangs; some start PyTorch eight times. */
+const ROW_LIMIT_MS = 600_000;
 /** Tiny figures mean nothing, so its rows need not have the machine to themselves. */
 const ROWS_AT_ONCE = { full: 1, quick: 1, tiny: 2 };
 
@@ -27,7 +27,6 @@ const { values } = parseArgs({
     gpu: { type: "boolean", default: false },
   },
 });
-const limitMs = ROW_LIMIT_MS[values.gpu ? "gpu" : "others"];
 const size: Size = values.tiny ? "tiny" : values.quick ? "quick" : "full";
 if (values.gpu) {
   try {
@@ -72,7 +71,7 @@ async function measure(row: Row): Promise<Outcome> {
   const start = performance.now();
   console.error(`${name} …`);
   try {
-    const lines = await inScope(size, limitMs, (scope) => row.measure(scope));
+    const lines = await inScope(size, ROW_LIMIT_MS, (scope) => row.measure(scope));
     return { row, lines };
   } catch (error) {
     console.error(error);

@@ -24,6 +24,7 @@ const ROOT = join(import.meta.dirname, "../..");
 const TOKEN = "correct-horse";
 /** How many wrong tokens may wait for their answers before the next is refused. */
 const MOST_WAITING = 20;
+const EVENTUALLY = { timeout: 20_000 };
 
 /** Operations with a status that was answered, and with a query parameter that was looked at. */
 const answered = new Set<string>();
@@ -129,7 +130,7 @@ test("clients that are refused are answered as the reference says, whatever they
     vi.waitFor(async () => {
       const target = `${targetOf(operation)}?token=wrong`;
       expect((await ask(guarded.port, operation, { target })).status).toBe(429);
-    }),
+    }, EVENTUALLY),
   );
   await Promise.all(refused);
   isOver = true;
@@ -225,7 +226,7 @@ test("server errors are answered as the reference says", async () => {
   await vi.waitFor(async () => {
     const { status } = await ask(busy.port, "POST /api/train");
     expect(status).toBe(409);
-  });
+  }, EVENTUALLY);
   openGate(busy.project, "over");
   await first;
 
