@@ -3,7 +3,7 @@ import { usePlain } from "../disk/file.ts";
 import { type LogRecord, recordsFrom } from "./log.ts";
 import { logPath } from "./paths.ts";
 
-/** All records of a job's log, in order; none if there is no log. */
+/** Reads a job's records, oldest first; a missing log has none. */
 export function readWholeLog(directory: string): LogRecord[] {
   return usePlain<LogRecord[]>(logPath(directory), [], (file) =>
     recordsFrom(0, readFileSync(file)).map(({ record }) => record),

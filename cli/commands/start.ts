@@ -27,7 +27,7 @@ export async function start(
   const recordEnd = endRecorder(project);
   const bundle = await ensureBundle(project, entry, (stale) => console.error(`kit: ${stale}`));
   const trainer = await loadEntry(bundle, name, explain);
-  if (detach) assertElsewhere(trainer);
+  if (detach) assertDetachable(trainer);
   if (resume) trainer[RESUME]();
   const run = printJob({ trainer, project, recordEnd, detach });
   run.heedSignals();
@@ -37,7 +37,7 @@ export async function start(
 }
 
 /** @throws KitError `CANNOT_DETACH` */
-function assertElsewhere(trainer: ObservableTrainer): void {
+function assertDetachable(trainer: ObservableTrainer): void {
   const { engine } = trainer[PREPARED];
   if (engine.elsewhere) return;
   throw new KitError(

@@ -1,9 +1,8 @@
 import { KitError } from "../../protocol/error.ts";
 import { isRecord } from "../../protocol/isRecord.ts";
+import { MOST_CONFIG_MIB } from "../hub/modelFiles.ts";
 import { type OpenFile, readWhole, useFile, useFileIfThere } from "./plainFile.ts";
 
-/** A configuration takes a few KiB, the index of a model in a hundred files less than one MiB. */
-const MOST_CONFIG_MIB = 4;
 /** `tokenizer.json` of 250,000 tokens takes 20. */
 export const MOST_TOKENIZER_MIB = 128;
 

@@ -24,8 +24,8 @@ const OUTER_PROBLEMS: ErrorCode[] = ["CANNOT_WRITE", "HUB_UNREACHABLE", "MODEL_R
 
 /**
  * Finds a model of the hub on this disk, and downloads what is missing of it to the folder that all
- * tools share. A branch is asked for each time, a commit until nothing of it can be missing. When the hub can't be asked,
- * or the disk takes no more, a model that is here is good enough.
+ * tools share. A branch is asked for each time, a commit until nothing of it can be missing. When the
+ * hub can't be asked, or the disk takes no more, a model that is here is good enough.
  * @throws KitError `HUB_UNREACHABLE`, `HUB_INVALID`, `MODEL_UNKNOWN`, `MODEL_REFUSED`,
  * `MODEL_INVALID`, `CANNOT_WRITE`
  */

@@ -22,8 +22,9 @@ export interface HubModel {
 
 /**
  * The files of a repository on this disk, as Python's `huggingface_hub` lays them out: each once in
- * `blobs`, by its hash, with links from `snapshots/<commit>/<path>`; `refs/<branch>` holds the commit
- * that a branch led to, `.no_exist/<commit>/<path>` is empty and says that the commit has no such file. Source: huggingface.co/docs/huggingface_hub/guides/manage-cache.
+ * `blobs`, by its hash, with links from `snapshots/<commit>/<path>`. `refs/<branch>` holds the commit
+ * that a branch led to; an empty `.no_exist/<commit>/<path>` says that the commit has no such file.
+ * Source: huggingface.co/docs/huggingface_hub/guides/manage-cache.
  * @param cache absolute path of the folder of all repositories
  */
 export function openCache(cache: string, repo: string) {

@@ -11,7 +11,7 @@ import type { HubFile, HubListing } from "./hubListing.ts";
 import type { HubRequest } from "./hubRequest.ts";
 import {
   COMPANION_FILES,
-  MOST_FIRST_BYTES,
+  MOST_CONFIG_MIB,
   TOKENIZER_FILE,
   firstFiles,
   hasWeights,
@@ -92,7 +92,7 @@ export async function downloadModel(
     );
   }
   const first = missing(firstFiles(listed));
-  const huge = first.find(({ size }) => size > MOST_FIRST_BYTES);
+  const huge = first.find(({ size }) => size > MOST_CONFIG_MIB * 2 ** 20);
   if (huge) {
     throw new KitError(
       "MODEL_INVALID",

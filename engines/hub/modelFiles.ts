@@ -8,8 +8,8 @@ export const WEIGHTS_FILE = "model.safetensors";
 /** Names the files of weights that are in several. */
 export const WEIGHTS_INDEX = "model.safetensors.index.json";
 
-/** As much of a configuration or an index as is read of one. */
-export const MOST_FIRST_BYTES = 4 * 2 ** 20;
+/** A configuration takes a few KiB, the index of a model in a hundred files less than one MiB. */
+export const MOST_CONFIG_MIB = 4;
 
 /** The part of a tokenizer that no model can do without. */
 export const TOKENIZER_FILE = "tokenizer.json";

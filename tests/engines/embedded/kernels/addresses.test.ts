@@ -12,6 +12,8 @@ const MOST_PAGES = 65536;
 const LINE = 64;
 const SIZE = 40;
 
+type Exported = Record<"OWN_BYTES" | "CONTROL_BYTES", { value: number }>;
+
 /** The results of each kind of kernel on the same numbers, in arrays from an address on. */
 function results(memory: WebAssembly.Memory, from: number): Float32Array[] {
   let end = from;
@@ -50,4 +52,11 @@ test("kernels work to the end of WebAssembly's 4 GiB, across the sign of a 32-bi
   const expected = results(memory, GIB);
   expect(results(memory, 2 * GIB - 4096)).toEqual(expected);
   expect(results(memory, 4 * GIB - 2 ** 24)).toEqual(expected);
+});
+
+test("the kernels take as much memory of their own as the plan gives them", () => {
+  const memory = new WebAssembly.Memory({ initial: 16, maximum: MOST_PAGES, shared: true });
+  const exports = instantiate(compileKernels(), memory) as unknown as Exported;
+  expect(exports.OWN_BYTES.value).toBe(OWN_BYTES);
+  expect(exports.CONTROL_BYTES.value).toBe(CONTROL_BYTES);
 });
