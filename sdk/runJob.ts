@@ -122,7 +122,7 @@ export async function runJob(options: RunJobOptions): Promise<JobResult> {
       return { job: completed, artifacts };
     } catch (thrown) {
       calls.stop();
-      const isLeft = thrown === leave.reason || isOutOfReach(thrown);
+      const isLeft = (leave.aborted && thrown === leave.reason) || isOutOfReach(thrown);
       if (placement && isLeft && !signal.aborted) return goAway(placement, thrown);
       if (!isCancelled()) return endAsFailed(asError(signal.aborted ? signal.reason : thrown));
       record({ event: "training.cancelled", data: { step: course.step() } });

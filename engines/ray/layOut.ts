@@ -19,7 +19,7 @@ export async function layOut(stored: Stored, path: string, { remote, signal }: W
   const command = `python -u -m kit_ray.fetch ${quoted(stored.path)} ${id}`;
   const close = () => remote.stop(id);
   try {
-    await remote.submit({ id, files: codeFiles(), command });
+    await remote.submit({ id, files: codeFiles(), command, signal });
     for await (const message of follow(remote, id, signal)) {
       if (message.type !== "ready") continue;
       const { node, folder } = message;

@@ -12,7 +12,7 @@ import { zip } from "./zip.ts";
 const SILENCE_MS = 20_000;
 const POLL_MS = 250;
 /** Of a submit without an answer, or to a cluster that is not ready yet. */
-const MOST_TRIES = 10;
+const SUBMIT_MS = 60_000;
 const BUSY_MS = 2_000;
 const NOT_FOUND = 404;
 
@@ -31,8 +31,8 @@ export function createRayJobs(cluster: Cluster): Remote {
   const address = cluster.address();
   const http = createHttp(address, cluster.token());
 
-  async function submit({ id, files, command, onSend }: Submission): Promise<void> {
-    const uri = await upload(http, zip(files));
+  async function submit({ id, files, command, signal, onSend }: Submission): Promise<void> {
+    const uri = await upload(http, zip(files), signal);
     const body = {
       submission_id: id,
       entrypoint: command,
@@ -43,13 +43,14 @@ export function createRayJobs(cluster: Cluster): Remote {
       metadata: { kit: id },
     };
     onSend?.();
-    for (let tries = MOST_TRIES; ; tries--) {
-      const answer = await http.call({ method: "POST", path: "/api/jobs/", body }).catch(isLost);
+    const job = { method: "POST", path: "/api/jobs/", body, signal } as const;
+    for (const deadline = Date.now() + SUBMIT_MS; ;) {
+      const answer = await http.call(job).catch(isLost);
       // A lost answer, or the refusal of a second job with this id: the first is the one.
       if (answer?.status === 200 || (await find(id).catch(isLost))) return;
       const isBusy = !answer || answer.body.includes("try again");
-      if (!isBusy || tries === 1) throw notSubmitted(address, answer);
-      await delay(BUSY_MS);
+      if (!isBusy || Date.now() > deadline) throw notSubmitted(address, answer);
+      await delay(BUSY_MS, undefined, { signal });
     }
   }
 
@@ -117,13 +118,13 @@ function isLost(error: unknown): undefined {
 }
 
 /** @returns its URI, by its content, so that the same package is sent once */
-async function upload(http: Http, archive: Buffer): Promise<string> {
+async function upload(http: Http, archive: Buffer, signal?: AbortSignal): Promise<string> {
   const digest = createHash("sha256").update(archive).digest("hex");
   const name = `_ray_pkg_${digest}.zip`;
   const path = `/api/packages/gcs/${name}`;
-  const { status } = await http.call({ method: "GET", path });
+  const { status } = await http.call({ method: "GET", path, signal });
   if (status !== 200) {
-    const sent = await http.call({ method: "PUT", path, body: archive });
+    const sent = await http.call({ method: "PUT", path, body: archive, signal });
     if (sent.status !== 200) throw notSent(sent);
   }
   return `gcs://${name}`;
@@ -136,11 +137,12 @@ function notSent(answer: Answer): KitError {
   );
 }
 
+/** Without an answer, the job may be there. */
 function notSubmitted(address: string, answer: Answer | undefined): KitError {
-  const why = answer ? lastLine(answer) : "no answer";
+  if (!answer) return unreachable(address, new Error("no answer to a new job"));
   return new KitError(
     "CLUSTER_UNFIT",
-    `The Ray cluster at ${address} does not take the job: ${why}. See the log of its dashboard.`,
+    `The Ray cluster at ${address} does not take the job: ${lastLine(answer)}. See the log of its dashboard.`,
   );
 }
 

@@ -26,6 +26,8 @@ export interface Submission {
   /** What the job finds in its working directory. */
   files: readonly PackedFile[];
   command: string;
+  /** Aborting ends the attempt; the job may be there. */
+  signal?: AbortSignal;
   /** Called once the files are there, just before the job starts. */
   onSend?: () => void;
 }

@@ -28,7 +28,7 @@ export async function train(cluster: Cluster, options: TrainOptions): Promise<vo
       const checkpoints = `${cluster.storage ?? "~/ray_results"}/${id}`;
       onPlaced?.({ where: remote.name, address: cluster.address(), checkpoints });
     };
-    const submit = () => remote.submit({ id, files, command: COMMAND, onSend });
+    const submit = () => remote.submit({ id, files, command: COMMAND, signal, onSend });
     await attend(remote, { id, submit, options });
   } finally {
     removePartial(join(directory, ARTIFACTS));
