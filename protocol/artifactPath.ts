@@ -12,6 +12,13 @@ export function stepOfFolder(name: string): number | undefined {
   return step === undefined ? undefined : Number(step);
 }
 
+const STORED = ".stored.json";
+
+/** Where an artifact's record lies, beside its folder, if its files are kept on other machines. */
+export function storedRecordPath(artifact: string): string {
+  return `${artifact}${STORED}`;
+}
+
 const PARTIAL = ".partial";
 
 /** The name of a folder while it is being written or removed. */

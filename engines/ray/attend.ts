@@ -8,6 +8,7 @@ import { bringHome } from "./home.ts";
 import type { RayMessage } from "./messages.ts";
 import { describe } from "./notes.ts";
 import type { Remote } from "./remote.ts";
+import { writeStored } from "./stored.ts";
 
 type Options = Pick<
   TrainOptions,
@@ -74,7 +75,9 @@ async function take(message: RayMessage, { remote, options, signal }: Taking): P
   } else if (message.type === "event") {
     const { event, stored } = message;
     if (stored && event.event === "checkpoint.saved") {
-      await bringHome(stored, join(directory, event.data.path), { remote, signal });
+      const artifact = join(directory, event.data.path);
+      writeStored(artifact, { address: remote.address, ...stored });
+      await bringHome(stored, artifact, { remote, signal });
     }
     signal.throwIfAborted();
     onEvent(event);

@@ -102,6 +102,7 @@ export function createRayJobs(cluster: Cluster): Remote {
 
   return {
     name: `the Ray cluster at ${address}`,
+    address,
     assertReady: () => assertReady(http, cluster),
     ...{ submit, status, log, stop },
     read: ({ node, path }, signal) =>

@@ -2,6 +2,8 @@
 export interface Remote {
   /** As errors name it. */
   readonly name: string;
+  /** With which the engine finds it again. */
+  readonly address: string;
   /**
    * Asks whether jobs can run there, before anything is read or sent.
    * @throws KitError `CLUSTER_UNREACHABLE`, `CLUSTER_REFUSED`, `CLUSTER_UNFIT`
