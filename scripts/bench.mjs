@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { findPrograms } from "./debian.mjs";
 import { ROOT, run, setUp } from "./setup.mjs";
 
-setUp();
+await setUp();
 findPrograms();
 const script = join(ROOT, "scripts", "runBench.mjs");
 process.exitCode = run(process.execPath, script, ...process.argv.slice(2));

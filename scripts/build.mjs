@@ -1,11 +1,14 @@
 // `npm run build`: builds `dist/` or a part of it. Scripts and tests only build stale parts.
-import { spawnSync } from "node:child_process";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { ROOT, STAMPS, digest, listFiles } from "./files.mjs";
 
 const PAGE = join("dist", "page");
+const KERNELS = join("engines", "embedded", "kernels");
+const isKernel = (file) => file.endsWith(".wasm");
 
 /** For each part: its sources, the programs that build it, its folder and its files. */
 const PARTS = {
@@ -16,11 +19,16 @@ const PARTS = {
     ],
     commands: (outDir) => [
       [modulePath("typescript-native/bin/tsc"), "-p", "tsconfig.build.json", "--outDir", outDir],
-      [join("scripts", "kernels.mjs"), outDir],
       [join("scripts", "pythonFiles.mjs"), outDir],
     ],
     folder: "dist",
-    has: (file) => !file.startsWith(PAGE),
+    has: (file) => !file.startsWith(PAGE) && !isKernel(file),
+  },
+  kernels: {
+    sources: [join(KERNELS, "assembly"), join("scripts", "kernels.mjs"), "package-lock.json"],
+    commands: (outDir) => [[join("scripts", "kernels.mjs"), outDir]],
+    folder: join("dist", KERNELS),
+    has: isKernel,
   },
   page: {
     sources: ["protocol", "src", "index.html", "vite.config.ts", "package-lock.json"],
@@ -34,23 +42,24 @@ const PARTS = {
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const names = process.argv.slice(2);
-  for (const name of names.length > 0 ? names : Object.keys(PARTS)) build(name);
+  await Promise.all((names.length > 0 ? names : Object.keys(PARTS)).map(build));
 }
 
 /**
  * Builds each part that differs from its sources.
  * @throws when a build fails
  */
-export function buildStale() {
-  for (const name of Object.keys(PARTS)) {
+export async function buildStale() {
+  const stale = Object.keys(PARTS).filter((name) => {
     const stamp = stampOf(name);
-    if (existsSync(stamp) && readFileSync(stamp, "utf8") === state(name)) continue;
-    console.log(`kit: building dist/ (${name}) …`);
-    build(name);
-  }
+    return !existsSync(stamp) || readFileSync(stamp, "utf8") !== state(name);
+  });
+  if (stale.length === 0) return;
+  console.log(`kit: building dist/ (${stale.join(", ")}) …`);
+  await Promise.all(stale.map(build));
 }
 
-function build(name) {
+async function build(name) {
   const { sources, commands } = PARTS[name];
   const built = join(STAMPS, `${name}-${process.pid}`);
   const madeFrom = digest(sources);
@@ -59,8 +68,9 @@ function build(name) {
     // Under vitest, NODE_ENV is "test", for which Vite would build Vue's development version.
     const env = { ...process.env, NODE_ENV: "production" };
     for (const words of commands(built)) {
-      const { status } = spawnSync(process.execPath, words, { cwd: ROOT, env, stdio: "inherit" });
-      if (status !== 0) {
+      const child = spawn(process.execPath, words, { cwd: ROOT, env, stdio: "inherit" });
+      const [code] = await once(child, "close");
+      if (code !== 0) {
         throw new Error("The build failed, see above. Fix the error and run the command again.");
       }
     }

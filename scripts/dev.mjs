@@ -3,7 +3,7 @@ import { spawn } from "node:child_process";
 import { createServer } from "vite";
 import { CLI, ROOT, makeQuickstart, setUp } from "./setup.mjs";
 
-setUp();
+await setUp();
 const project = makeQuickstart();
 const backend = spawn(
   process.execPath,

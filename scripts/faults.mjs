@@ -6,7 +6,7 @@ import { findPrograms } from "./debian.mjs";
 import { faultTable } from "./faultTable.mjs";
 import { runVitest, setUp } from "./setup.mjs";
 
-setUp();
+await setUp();
 findPrograms();
 const folder = mkdtempSync(join(tmpdir(), "kit-faults-"));
 process.env.KIT_FAULTS = "long";

@@ -1,7 +1,7 @@
 // Runs before all tests, even under plain `npx vitest`: no test may pass on a stale build.
 import { buildStale } from "./build.mjs";
 
-export function setup(project) {
-  buildStale();
+export async function setup(project) {
+  await buildStale();
   project.onTestsRerun(buildStale);
 }

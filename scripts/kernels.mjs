@@ -1,6 +1,7 @@
 // Compiles the kernels to WebAssembly, with and without relaxed SIMD, into the folder that is named. A part of
 // `npm run build`.
-import { spawnSync } from "node:child_process";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { join, relative, resolve } from "node:path";
 import { ROOT } from "./files.mjs";
 
@@ -12,19 +13,24 @@ const MOST_PAGES = 65536;
 
 const FEATURES = { plain: [], relaxed: ["--enable", "relaxed-simd"] };
 
-const outDir = relative(ROOT, resolve(process.argv[2] ?? join(ROOT, "dist")));
-for (const [name, features] of Object.entries(FEATURES)) {
+const outDir = relative(ROOT, resolve(process.argv[2] ?? join(ROOT, "dist", KERNELS)));
+const codes = await Promise.all(Object.entries(FEATURES).map(compile));
+if (codes.some((code) => code !== 0)) {
+  console.error("kit: the kernels do not compile, see above.");
+  process.exitCode = 1;
+}
+
+/** Resolves with the compiler's exit code. */
+async function compile([name, features]) {
   const words = [
     ...[COMPILER, `${KERNELS}/assembly/index.ts`],
-    ...["--baseDir", ROOT, "--outFile", join(outDir, KERNELS, `${name}.wasm`)],
+    ...["--baseDir", ROOT, "--outFile", join(outDir, `${name}.wasm`)],
     ...["-O3", "--noAssert", "--runtime", "stub"],
     ...["--importMemory", "--sharedMemory", "--initialMemory", "1"],
     ...["--maximumMemory", String(MOST_PAGES), "--enable", "simd", "--enable", "threads"],
     ...features,
   ];
-  const { status } = spawnSync(process.execPath, words, { cwd: ROOT, stdio: "inherit" });
-  if (status !== 0) {
-    console.error("kit: the kernels do not compile, see above.");
-    process.exit(1);
-  }
+  const child = spawn(process.execPath, words, { cwd: ROOT, stdio: "inherit" });
+  const [code] = await once(child, "close");
+  return code;
 }

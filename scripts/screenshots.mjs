@@ -10,7 +10,7 @@ import { CLI, ROOT, run, setUp } from "./setup.mjs";
 const DOCS = join(ROOT, "docs");
 const HALF_WAY = /\ncheckpoint .*\n(.*\n)*checkpoint .*step-200\n(.*\n){12}/;
 
-setUp();
+await setUp();
 const project = join(mkdtempSync(join(tmpdir(), "kit-screenshots-")), "quickstart");
 run(process.execPath, CLI, "init", project);
 const ui = spawn(process.execPath, [CLI, "ui", "--port", "0", "--no-open", "--project", project]);

@@ -59,11 +59,11 @@ function need(step, exitCode) {
 }
 
 /** Installs the dependencies and builds. */
-export function setUp() {
+export async function setUp() {
   checkNode();
   installDependencies();
   try {
-    buildStale();
+    await buildStale();
   } catch (error) {
     console.error(`kit: ${error.message}`);
     process.exit(1);

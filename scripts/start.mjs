@@ -1,7 +1,7 @@
 // `npm start`: sets up missing parts, then runs `kit ui` on the quickstart.
 import { CLI, makeQuickstart, setUp } from "./setup.mjs";
 
-setUp();
+await setUp();
 const project = makeQuickstart();
 
 // In this process, so that signals reach `kit ui` directly.

@@ -21,7 +21,7 @@ let failed = 0;
 
 console.log(`kit: this usually takes about ${USUAL_MINUTES} minutes on two cores.`);
 console.log("kit: 1 of 2: installing missing dependencies and programs, building …");
-setUp();
+await setUp();
 findPrograms();
 const names = Object.keys(CHECKS).join(", ");
 console.log(

@@ -5,7 +5,7 @@ import { runVitest, setUp } from "./setup.mjs";
 const SHORT_STEPS = "20";
 const names = process.argv.slice(2);
 
-setUp();
+await setUp();
 process.env.KIT_WALK = names.join(" ") || "npm";
 // 0: the quickstart's own number.
 process.env.KIT_WALK_STEPS = names.length > 0 ? SHORT_STEPS : "0";

@@ -1,6 +1,6 @@
 import { type TestSpecification, BaseSequencer } from "vitest/node";
 
-/** Files of long tests, longest first. The last ones to start would run alone. */
+/** Files of long tests, or their folders, longest first. The last ones to start would run alone. */
 const LONGEST = [
   "tests/engines/ray/ray.test.ts",
   "tests/walk.test.ts",
@@ -11,6 +11,9 @@ const LONGEST = [
   "tests/faults/tabs.test.ts",
   "tests/docs/pages.test.ts",
   "tests/package.test.ts",
+  "tests/engines/contract.test.ts",
+  "tests/e2e/",
+  "tests/faults/",
 ];
 
 /** A class, because vitest makes the object. */
@@ -24,6 +27,6 @@ export class LongestFirst extends BaseSequencer {
 /** The page's come last: they are short, and a worker starts anew for their environment. */
 function placeOf({ moduleId, project }: TestSpecification): number {
   if (project.name === "page") return LONGEST.length + 1;
-  const place = LONGEST.findIndex((path) => moduleId.endsWith(path));
+  const place = LONGEST.findIndex((path) => moduleId.includes(path));
   return place < 0 ? LONGEST.length : place;
 }
