@@ -2,6 +2,8 @@ import vue from "@vitejs/plugin-vue";
 import { defineConfig } from "vitest/config";
 import { LongestFirst } from "./tests/longestFirst.ts";
 
+const CLUSTER_TESTS = "tests/engines/ray/ray.test.ts";
+
 export default defineConfig({
   // Every component is `<script setup>`.
   plugins: [vue({ features: { optionsAPI: false } })],
@@ -27,9 +29,20 @@ export default defineConfig({
         test: {
           name: "node",
           include: ["tests/**/*.test.ts"],
-          exclude: ["tests/src/**"],
+          exclude: ["tests/src/**", CLUSTER_TESTS],
           environment: "node",
           globalSetup: "scripts/freshBuild.mjs",
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: "cluster",
+          include: [CLUSTER_TESTS],
+          environment: "node",
+          globalSetup: "scripts/freshBuild.mjs",
+          // After all others: a Ray cluster needs every core.
+          sequence: { groupOrder: 1 },
         },
       },
       {

@@ -2,7 +2,6 @@ import { type TestSpecification, BaseSequencer } from "vitest/node";
 
 /** Files of long tests, or their folders, longest first. The last ones to start would run alone. */
 const LONGEST = [
-  "tests/engines/ray/ray.test.ts",
   "tests/walk.test.ts",
   "tests/quickstart.test.ts",
   "tests/clone.test.ts",
