@@ -1,4 +1,4 @@
-import { isAbsolute, relative } from "node:path";
+import { basename, isAbsolute, relative } from "node:path";
 import type { Artifact, EventData, JobEvent, Measured } from "../protocol/event.ts";
 import { formatCount, formatCounted, formatDuration } from "../protocol/format.ts";
 import { type Moment, secondsLeft } from "../protocol/pace.ts";
@@ -22,22 +22,27 @@ export interface EventLinesOptions {
   project: string;
   /** The job's folder, as shown. */
   directory: string;
+  /** Whether the files of an artifact are on this machine, by its path in the job's folder. */
+  isHere?: (path: string) => boolean;
   /** A monotonic clock, in milliseconds. */
   now?: () => number;
 }
 
 /**
  * Turns a job's events into the output of `kit start`: each line begins with its own keyword, with
- * details indented below. Pure except for its clock.
+ * details indented below. Pure except for its clock and `isHere`.
  */
 export function createEventLines(options: EventLinesOptions) {
   const { config, project, directory, now = () => performance.now() } = options;
+  const { isHere = () => true } = options;
   let startedAt = now();
   /** The pace is measured from the first log on, because the first step also warms up. */
   let first: Moment | undefined;
   let last: Artifact | undefined;
   let steps = config.maxSteps ?? 0;
-  const result = createResultWords(directory, (loss) => formatLoss(loss).trimEnd());
+  const result = createResultWords(shownPath, basename(directory), (loss) =>
+    formatLoss(loss).trimEnd(),
+  );
 
   function startLines(data: EventData["training.started"]): string {
     const { model, parameters, rows, evalRows, format, tokens, maxSteps, epochs } = data;
@@ -102,7 +107,7 @@ export function createEventLines(options: EventLinesOptions) {
 
   function failedLines(error: string): string {
     const failed = `failed: ${printableLines(error)}`;
-    return last ? withDetails(failed, { checkpoint: `${directory}/${last.path}` }) : failed;
+    return last ? withDetails(failed, { checkpoint: shownPath(last) }) : failed;
   }
 
   /** Shortens an absolute path inside the project; returns other names unchanged. */
@@ -110,6 +115,10 @@ export function createEventLines(options: EventLinesOptions) {
     if (!isAbsolute(name)) return name;
     const local = relative(project, name);
     return local.startsWith("..") ? name : local;
+  }
+
+  function shownPath({ path }: Pick<Artifact, "path">): string {
+    return `${directory}/${path}${isHere(path) ? "" : " (on the cluster)"}`;
   }
 
   function shownData(): string {
@@ -127,7 +136,7 @@ export function createEventLines(options: EventLinesOptions) {
           return logLine(event.data);
         case "checkpoint.saved":
           last = event.data;
-          return `checkpoint ${directory}/${last.path}`;
+          return `checkpoint ${shownPath(last)}`;
         case "training.completed":
           last = event.data.artifacts.at(-1) ?? last;
           return completedLine(event.data);

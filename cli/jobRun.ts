@@ -1,3 +1,5 @@
+import { join } from "node:path";
+import { isElsewhere } from "../jobs/artifactFiles.ts";
 import { FINAL_STATUS, isFinalEvent } from "../protocol/event.ts";
 import type { RunEnd } from "../protocol/http.ts";
 import { sourcePlace } from "../sdk/thrown.ts";
@@ -46,7 +48,9 @@ export function printJob({ trainer, project, recordEnd, detach }: JobRunOptions)
   trainer[OBSERVE]({
     onCreated({ job, config, directory, fail }) {
       ({ id } = job);
-      lines = createEventLines({ config, project, directory: showPath(project, directory), now });
+      const isHere = (path: string) => !isElsewhere(join(directory, path));
+      const shown = showPath(project, directory);
+      lines = createEventLines({ config, project, directory: shown, isHere, now });
       console.log(`job ${id} ${job.name}`);
       // An exception outside of the callbacks fails the job, not only the process.
       onUncaught(fail);

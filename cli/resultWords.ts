@@ -1,4 +1,3 @@
-import { basename } from "node:path";
 import { type Evaluation, isLower } from "../protocol/evaluation.ts";
 import type { Artifact, EventData, Measured } from "../protocol/event.ts";
 
@@ -13,22 +12,25 @@ export interface ResultWords {
 }
 
 /**
- * @param directory the job's folder, as shown
+ * @param place an artifact's path in words
+ * @param id the job's
  * @param formatLoss without blanks
  */
 export function createResultWords(
-  directory: string,
+  place: (artifact: Artifact) => string,
+  id: string,
   formatLoss: (loss: Measured | undefined) => string,
 ): ResultWords {
   const evalLosses = new Map<number, Measured>();
   let lastLoss: Measured | undefined;
   let best: Evaluation | undefined;
 
-  function saved({ step, path }: Artifact): string {
+  function saved(artifact: Artifact): string {
+    const { step } = artifact;
     const evalLoss = evalLosses.get(step);
     const words = evalLoss === undefined ? "not evaluated" : `evalLoss ${formatLoss(evalLoss)}`;
     const comparison = !best || best.step === step ? "" : ` (${words})`;
-    return `saved in ${directory}/${path}${comparison}; try it: npx kit infer ${basename(directory)}`;
+    return `saved in ${place(artifact)}${comparison}; try it: npx kit infer ${id}`;
   }
 
   return {

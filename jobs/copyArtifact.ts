@@ -1,21 +1,32 @@
-import { cpSync, readdirSync, renameSync } from "node:fs";
+import { copyFileSync, cpSync, existsSync, mkdirSync, readdirSync, renameSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
+import { OTHERS_READ_FOLDER } from "../disk/modes.ts";
 import { syncFile, syncFolder } from "../disk/sync.ts";
-import { partialFolder } from "../protocol/artifactPath.ts";
+import { partialFolder, storedRecordPath } from "../protocol/artifactPath.ts";
 
 /**
- * Copies an artifact's folder into another job. As a checkpoint, it is on the disk before it has its
- * name.
+ * Copies what is here of an artifact into another job: its folder, its record, or both. As a checkpoint,
+ * each is on the disk before it has its name.
  * @param skipped names of files that are not copied
  */
 export function copyArtifact(from: string, to: string, skipped: readonly string[] = []): void {
-  const partial = join(dirname(to), partialFolder(basename(to)));
-  cpSync(from, partial, {
-    recursive: true,
-    filter: (path) => !skipped.includes(basename(path)),
+  mkdirSync(dirname(to), { recursive: true, mode: OTHERS_READ_FOLDER });
+  place(storedRecordPath(from), storedRecordPath(to), (record, partial) => {
+    copyFileSync(record, partial);
+    syncFile(partial);
   });
-  for (const name of readdirSync(partial)) syncFile(join(partial, name));
-  syncFolder(partial);
+  place(from, to, (folder, partial) => {
+    const isCopied = (path: string) => !skipped.includes(basename(path));
+    cpSync(folder, partial, { recursive: true, filter: isCopied });
+    for (const name of readdirSync(partial)) syncFile(join(partial, name));
+    syncFolder(partial);
+  });
+}
+
+function place(from: string, to: string, copy: (from: string, partial: string) => void): void {
+  if (!existsSync(from)) return;
+  const partial = join(dirname(to), partialFolder(basename(to)));
+  copy(from, partial);
   renameSync(partial, to);
   syncFolder(dirname(to));
 }

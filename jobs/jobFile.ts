@@ -51,6 +51,12 @@ export function readJobConfig(directory: string): Record<string, unknown> | unde
   return isRecord(config) ? config : undefined;
 }
 
+/** The name of the engine that trains a job. */
+export function readEngineName(directory: string): string | undefined {
+  const engine = readJobConfig(directory)?.engine;
+  return isRecord(engine) && typeof engine.name === "string" ? engine.name : undefined;
+}
+
 /** Takes a missing time from the folder's name. */
 function withTime(file: JobFile, directory: string): JobFile {
   if (isTime(file.createdAt)) return file;

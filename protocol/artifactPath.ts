@@ -6,9 +6,9 @@ export function checkpointFolder(step: number): string {
   return `step-${step}`;
 }
 
-/** The step of a checkpoint by its folder's name; undefined for another folder. */
-export function stepOfFolder(name: string): number | undefined {
-  const [, step] = /^step-(\d+)$/.exec(name) ?? [];
+/** The step of a checkpoint by the name of its folder or its record; undefined for another name. */
+export function stepOfEntry(name: string): number | undefined {
+  const [, step] = /^step-(\d+)(?:\.stored\.json)?$/.exec(name) ?? [];
   return step === undefined ? undefined : Number(step);
 }
 
@@ -17,6 +17,11 @@ const STORED = ".stored.json";
 /** Where an artifact's record lies, beside its folder, if its files are kept on other machines. */
 export function storedRecordPath(artifact: string): string {
   return `${artifact}${STORED}`;
+}
+
+/** The name of a folder while it is fetched. What an interrupted fetch leaves there is used by the next. */
+export function fetchFolder(name: string): string {
+  return `.${name}.fetch`;
 }
 
 const PARTIAL = ".partial";

@@ -50,6 +50,21 @@ export interface FollowOptions extends Omit<TrainOptions, "resumeFrom" | "onPlac
   seen: number;
 }
 
+/** How much of an artifact is here. */
+export interface FetchProgress {
+  bytes: number;
+  totalBytes: number;
+}
+
+export interface FetchOptions extends Pick<TrainOptions, "onNote"> {
+  /** Absolute path of the artifact's folder. */
+  directory: string;
+  /** Aborting ends the transfer; the files that are whole are kept for the next. */
+  signal?: AbortSignal;
+  /** Default: notes. */
+  onProgress?: (progress: FetchProgress) => void;
+}
+
 /** Trainings on other machines, which go on there when this process ends. */
 export interface Elsewhere {
   /**
@@ -59,6 +74,13 @@ export interface Elsewhere {
   reach: (placement: Placement, id: string) => Promise<void>;
   /** As `train`, of a training that was handed over before; reports its other events. */
   follow: (options: FollowOptions) => Promise<void>;
+  /**
+   * Brings an artifact here that is recorded as kept there, whole when it has its name and checked; does
+   * nothing for one that is here. Several at once, also of several processes, transfer it once.
+   * @throws KitError `CLUSTER_UNREACHABLE`, `CLUSTER_REFUSED`, `CHECKPOINT_INVALID` when it is gone
+   * there, `CHECKPOINT_UNWRITABLE`
+   */
+  fetch: (options: FetchOptions) => Promise<void>;
 }
 
 /**
@@ -94,7 +116,7 @@ export interface Engine {
   /** Only of an engine that calls `onPlaced`. */
   readonly elsewhere?: Elsewhere;
   /**
-   * Loads a saved artifact, and downloads what it needs; a training in progress goes on undisturbed.
+   * Loads a saved artifact, and fetches or downloads what it needs; a training in progress goes on undisturbed.
    * @throws KitError `CHECKPOINT_INVALID`
    */
   load: (directory: string, options?: LoadOptions) => Promise<LoadedModel>;

@@ -1,13 +1,46 @@
 import { join } from "node:path";
+import type { FetchOptions } from "../protocol/engine.ts";
 import type { Artifact as SavedArtifact } from "../protocol/event.ts";
+import { type Fetching, bringHere } from "./bringHere.ts";
 
 /** A set of files that a job leaves, in Hugging Face's layout. */
 export interface Artifact extends SavedArtifact {
   /** Absolute path of the files, for `loadModel`. */
   directory: string;
+  /**
+   * Brings the files here if they are kept on a cluster, checked by their SHA-256. Resolves at once when
+   * they are here; several calls transfer them once.
+   * @param options `onProgress` takes the bytes so far and in all; without it, the run's output says how
+   * far it is. Aborting `signal` ends the transfer, and the next call goes on with the files that are whole
+   * @throws KitError `CLUSTER_UNREACHABLE`, `CLUSTER_REFUSED`, `CHECKPOINT_INVALID` when they are gone,
+   * `CHECKPOINT_UNWRITABLE`
+   */
+  fetch: (options?: ArtifactFetchOptions) => Promise<void>;
 }
 
-/** @param jobDirectory absolute path of the job's directory */
-export function locateArtifact(artifact: SavedArtifact, jobDirectory: string): Artifact {
-  return { ...artifact, directory: join(jobDirectory, artifact.path) };
+export type ArtifactFetchOptions = Pick<FetchOptions, "signal" | "onProgress">;
+
+/** What a job's artifacts have in common. */
+export interface ArtifactsOf {
+  /** Absolute path of the job's directory. */
+  directory: string;
+  engine: Fetching;
+  onNote: (text: string) => void;
+}
+
+export function locateArtifact(
+  artifact: SavedArtifact,
+  { directory: jobDirectory, engine, onNote }: ArtifactsOf,
+): Artifact {
+  const directory = join(jobDirectory, artifact.path);
+  return {
+    ...artifact,
+    directory,
+    fetch: (options) => bringHere(engine, { onNote, ...options, directory }),
+  };
+}
+
+/** The artifact as it is logged: the same wherever the project lies. */
+export function savedArtifact({ directory: _, fetch: __, ...artifact }: Artifact): SavedArtifact {
+  return artifact;
 }

@@ -1,5 +1,5 @@
 import { dirname, join } from "node:path";
-import { readJobConfig } from "../jobs/jobFile.ts";
+import { readEngineName, readJobConfig } from "../jobs/jobFile.ts";
 import type { OwnedJob } from "../jobs/ownedJob.ts";
 import { jobsPath } from "../jobs/paths.ts";
 import { type PlacementRecord, readPlacement } from "../jobs/placement.ts";
@@ -10,7 +10,6 @@ import type { Elsewhere, Engine } from "../protocol/engine.ts";
 import { asEngineEvent } from "../protocol/engineReport.ts";
 import { KitError } from "../protocol/error.ts";
 import { isFinalEvent } from "../protocol/event.ts";
-import { isRecord } from "../protocol/isRecord.ts";
 import type { JobConfig } from "../protocol/trainConfig.ts";
 import type { PastEvent, Recorded } from "./course.ts";
 import type { Resumable } from "./resumable.ts";
@@ -34,8 +33,7 @@ export async function attachable(
   const project = process.cwd();
   const directory = join(jobsPath(project), id);
   const config = readJobConfig(directory);
-  const settings = config?.["engine"];
-  const trainedBy = isRecord(settings) ? String(settings["name"]) : "another engine";
+  const trainedBy = readEngineName(directory) ?? "another engine";
   if (!elsewhere || name !== trainedBy) {
     throw new KitError(
       "CANNOT_ATTACH",

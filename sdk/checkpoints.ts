@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import type { Engine, LoadedModel } from "../protocol/engine.ts";
+import type { Engine, LoadOptions, LoadedModel } from "../protocol/engine.ts";
 import type { Artifact } from "../protocol/event.ts";
 import type { Infer } from "./callbacks.ts";
 import { guardModel } from "./guardModel.ts";
@@ -11,12 +11,13 @@ export interface Checkpoints {
   close: () => Promise<void>;
 }
 
-/** @param signal aborts open requests when the job ends early */
+/** @param options `signal` aborts open requests when the job ends early */
 export function createCheckpoints(
   engine: Pick<Engine, "name" | "load">,
   directory: string,
-  signal: AbortSignal,
+  options: LoadOptions & { signal: AbortSignal },
 ): Checkpoints {
+  const { signal } = options;
   const loaded = new Set<Promise<LoadedModel>>();
 
   async function free(model: Promise<LoadedModel>): Promise<void> {
@@ -31,7 +32,7 @@ export function createCheckpoints(
       return guardModel(engine.name, {
         async infer(request) {
           if (!model) {
-            model = engine.load(join(directory, path));
+            model = engine.load(join(directory, path), options);
             loaded.add(model);
           }
           const { infer: answer } = await model;

@@ -1,5 +1,5 @@
-import { existsSync } from "node:fs";
 import { join } from "node:path";
+import { isKept } from "../jobs/artifactFiles.ts";
 import { ARTIFACTS, checkpointFolder } from "../protocol/artifactPath.ts";
 import type { Engine } from "../protocol/engine.ts";
 import type { EngineEvent, EventData } from "../protocol/event.ts";
@@ -43,12 +43,12 @@ export interface Course {
 interface CourseOptions {
   directory: string;
   config: JobConfig;
-  engine: Pick<Engine, "resumeFiles">;
+  engine: Pick<Engine, "resumeFiles" | "elsewhere">;
   onNote: (text: string) => void;
 }
 
 export function createCourse({ directory, config, engine, onNote }: CourseOptions): Course {
-  const saved = createSavedArtifacts(directory, config, engine.resumeFiles);
+  const saved = createSavedArtifacts({ directory, engine, onNote }, config);
   const stopping = createEarlyStopping(config);
   let step = 0;
 
@@ -104,7 +104,7 @@ export function createCourse({ directory, config, engine, onNote }: CourseOption
   }
 
   function isGone(event: EngineEvent): boolean {
-    return event.event === "checkpoint.saved" && !existsSync(join(directory, event.data.path));
+    return event.event === "checkpoint.saved" && !isKept(join(directory, event.data.path));
   }
 
   return { step: () => step, saved, stoppedAt: stopping.stoppedAt, begin, see, replay };

@@ -1,8 +1,9 @@
 import { existsSync, readdirSync } from "node:fs";
 import { basename, join } from "node:path";
+import { isKept } from "../jobs/artifactFiles.ts";
 import { isJobDirectory } from "../jobs/jobFile.ts";
 import { readResult } from "../jobs/result.ts";
-import { ARTIFACTS, checkpointFolder, stepOfFolder } from "../protocol/artifactPath.ts";
+import { ARTIFACTS, checkpointFolder, stepOfEntry } from "../protocol/artifactPath.ts";
 import { KitError } from "../protocol/error.ts";
 
 /**
@@ -26,17 +27,16 @@ export function findArtifact(directory: string): string {
 }
 
 function existing(path: string): string {
-  if (existsSync(path)) return path;
+  if (isKept(path)) return path;
   throw new KitError(
     "CHECKPOINT_INVALID",
     `The job's result ${path} was deleted. Load another checkpoint.`,
   );
 }
 
-/** The steps of the checkpoints among a job's artifacts, in ascending order. */
+/** The steps of the checkpoints among a job's artifacts, here or elsewhere, in ascending order. */
 export function checkpointSteps(artifacts: string): number[] {
   if (!existsSync(artifacts)) return [];
-  return readdirSync(artifacts)
-    .flatMap((name) => stepOfFolder(name) ?? [])
-    .toSorted((a, b) => a - b);
+  const steps = readdirSync(artifacts).flatMap((name) => stepOfEntry(name) ?? []);
+  return [...new Set(steps)].toSorted((a, b) => a - b);
 }

@@ -1,4 +1,4 @@
-export type { Artifact } from "./artifact.ts";
+export type { Artifact, ArtifactFetchOptions } from "./artifact.ts";
 export type { CheckpointContext, Infer, LogContext, TrainerCallbacks } from "./callbacks.ts";
 export { type Kit, createKit } from "./kit.ts";
 export { type LoadModelOptions, loadModel } from "./loadModel.ts";

@@ -1,7 +1,9 @@
 import { resolve } from "node:path";
 import { inspect } from "node:util";
+import { isElsewhere } from "../jobs/artifactFiles.ts";
 import type { Engine, LoadOptions, LoadedModel } from "../protocol/engine.ts";
 import { KitError } from "../protocol/error.ts";
+import { elsewhereOf } from "./bringHere.ts";
 import { createDefaultEngine } from "./engine.ts";
 import { findArtifact } from "./findArtifact.ts";
 import { guardModel } from "./guardModel.ts";
@@ -29,6 +31,9 @@ export function loadModel(
         `loadModel takes the path of a checkpoint's directory, not ${inspect(directory)}.`,
       );
     }
-    return guardModel(engine.name, await engine.load(findArtifact(resolve(directory)), options));
+    const found = findArtifact(resolve(directory));
+    // Says whose it is.
+    if (isElsewhere(found)) elsewhereOf(engine, found);
+    return guardModel(engine.name, await engine.load(found, options));
   });
 }

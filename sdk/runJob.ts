@@ -6,6 +6,7 @@ import { type EngineEvent, type JobEvent, isFinalEvent } from "../protocol/event
 import type { Job, JobStatus } from "../protocol/job.ts";
 import type { Placement } from "../protocol/placement.ts";
 import type { JobConfig } from "../protocol/trainConfig.ts";
+import { savedArtifact } from "./artifact.ts";
 import { callLast, createCallbackQueue } from "./callbackQueue.ts";
 import type { TrainerCallbacks } from "./callbacks.ts";
 import { createCheckpoints } from "./checkpoints.ts";
@@ -25,7 +26,7 @@ const LONGEST_ERROR = 8_000;
 export interface RunJobOptions {
   job: OwnedJob;
   config: JobConfig;
-  engine: Pick<Engine, "name" | "resumeFiles" | "load">;
+  engine: Pick<Engine, "name" | "resumeFiles" | "load" | "elsewhere">;
   callbacks: TrainerCallbacks;
   /**
    * Trains once it may, until the training is over.
@@ -58,8 +59,8 @@ export async function runJob(options: RunJobOptions): Promise<JobResult> {
   const signal = AbortSignal.any([cancel, failure.signal]);
   const fail = (error: unknown) => failure.abort(asError(error));
   const calls = createCallbackQueue(fail, callbackLimitMs);
-  const checkpoints = createCheckpoints(engine, owned.directory, signal);
   const { onNote } = observer;
+  const checkpoints = createCheckpoints(engine, owned.directory, { signal, onNote });
   const course = createCourse({ directory: owned.directory, config, engine, onNote });
   const { saved } = course;
   let placement = recorded?.placement;
@@ -115,7 +116,7 @@ export async function runJob(options: RunJobOptions): Promise<JobResult> {
       );
       await orAborted(calls.drain(), AbortSignal.any([signal, ...(placement ? [leave] : [])]));
       const artifacts = saved.result();
-      const named = artifacts.map(({ directory: _, ...artifact }) => artifact);
+      const named = artifacts.map(savedArtifact);
       const data = { artifacts: named, stoppedAt: course.stoppedAt() };
       record({ event: "training.completed", data });
       saved.dropResumeFiles();

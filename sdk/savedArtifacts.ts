@@ -1,11 +1,13 @@
-import { readdirSync, renameSync, rmSync } from "node:fs";
-import { basename, dirname, join } from "node:path";
-import { ARTIFACTS, partialFolder, stepOfFolder } from "../protocol/artifactPath.ts";
-import { cannotWrite } from "../protocol/cannotWrite.ts";
+import { rmSync } from "node:fs";
+import { join } from "node:path";
+import { removeArtifact } from "../jobs/artifactFiles.ts";
+import { ARTIFACTS, checkpointFolder } from "../protocol/artifactPath.ts";
+import type { Engine } from "../protocol/engine.ts";
 import { bestOf } from "../protocol/evaluation.ts";
 import type { EngineEvent } from "../protocol/event.ts";
 import type { JobArguments } from "../protocol/trainConfig.ts";
-import { type Artifact, locateArtifact } from "./artifact.ts";
+import { type Artifact, type ArtifactsOf, locateArtifact } from "./artifact.ts";
+import { checkpointSteps } from "./findArtifact.ts";
 
 /** The artifacts that a job has saved and not removed since. */
 export interface SavedArtifacts {
@@ -27,18 +29,18 @@ export interface SavedArtifacts {
   dropResumeFiles: () => void;
 }
 
-/**
- * @param directory the job's
- * @param resumeFiles the engine's
- */
+export interface SavedArtifactsOf extends ArtifactsOf {
+  engine: ArtifactsOf["engine"] & Pick<Engine, "resumeFiles">;
+}
+
 export function createSavedArtifacts(
-  directory: string,
+  job: SavedArtifactsOf,
   {
     saveTotalLimit,
     loadBestModelAtEnd,
   }: Pick<JobArguments, "saveTotalLimit" | "loadBestModelAtEnd">,
-  resumeFiles: readonly string[] = [],
 ): SavedArtifacts {
+  const { resumeFiles = [] } = job.engine;
   const limit = saveTotalLimit ?? Infinity;
   const evalLosses = new Map<number, number>();
   const released = new Set<number>();
@@ -68,7 +70,7 @@ export function createSavedArtifacts(
         case "checkpoint.saved":
           // A training goes on from the newest.
           dropResumeFiles();
-          saved.push(locateArtifact(data, directory));
+          saved.push(locateArtifact(data, job));
           break;
       }
     },
@@ -78,7 +80,7 @@ export function createSavedArtifacts(
       for (const artifact of saved.slice(0, -1)) {
         if (saved.length <= limit) return;
         if (kept.includes(artifact) || !released.has(artifact.step)) continue;
-        remove(artifact.directory);
+        removeArtifact(artifact.directory);
         saved = saved.filter((other) => other !== artifact);
       }
     },
@@ -92,25 +94,13 @@ export function createSavedArtifacts(
     },
     removeUnknown() {
       const known = saved.map((artifact) => artifact.directory);
-      for (const name of namesIn(join(directory, ARTIFACTS))) {
-        const path = join(directory, ARTIFACTS, name);
-        if (stepOfFolder(name) !== undefined && !known.includes(path)) remove(path);
+      const artifacts = join(job.directory, ARTIFACTS);
+      for (const step of checkpointSteps(artifacts)) {
+        const path = join(artifacts, checkpointFolder(step));
+        if (!known.includes(path)) removeArtifact(path);
       }
     },
   };
-}
-
-/** Under another name first, so that nobody sees half of it. */
-function remove(path: string): void {
-  const partial = join(dirname(path), partialFolder(basename(path)));
-  try {
-    renameSync(path, partial);
-    rmSync(partial, { recursive: true });
-  } catch (error) {
-    // Somebody else has removed it.
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return;
-    throw cannotWrite(`remove ${path}`, error);
-  }
 }
 
 function drop(file: string): void {
@@ -118,14 +108,5 @@ function drop(file: string): void {
     rmSync(file, { force: true });
   } catch {
     // It only takes room.
-  }
-}
-
-function namesIn(folder: string): string[] {
-  try {
-    return readdirSync(folder);
-  } catch {
-    // Nothing was saved.
-    return [];
   }
 }

@@ -1,5 +1,5 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
-import { basename, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { withDefaults } from "../engines/defaults.ts";
 import type { Engine, TrainOptions } from "../protocol/engine.ts";
@@ -18,6 +18,8 @@ export function openElsewhere(folder: string) {
     train: (step: number) => writeFileSync(at("step"), String(step)),
     /** No job is taken any more. */
     refuse: () => writeFileSync(at("refused"), ""),
+    /** Checkpoints stay there until they are fetched. */
+    keep: () => writeFileSync(at("keeps"), ""),
     /** Nothing answers any more. */
     lose: () => writeFileSync(at("lost"), ""),
     /** The ids of the jobs that were stopped there. */
@@ -43,7 +45,7 @@ export function createElsewhereEngine(folder: string): Engine {
       if (!existsSync(at(id))) throw new KitError("WORKER_FAILED", `The job ${id} is unknown.`);
       const step = existsSync(at("step")) ? Number(readFileSync(at("step"), "utf8")) : 0;
       for (const event of eventsUpTo(step, config).slice(next)) {
-        save(event, directory);
+        save(event, directory, existsSync(at("keeps")));
         onEvent(event);
         next++;
       }
@@ -68,6 +70,14 @@ export function createElsewhereEngine(folder: string): Engine {
       // oxlint-disable-next-line typescript/require-await -- so that an error rejects
       reach: async () => assertThere(),
       follow: ({ seen, placement: _, ...options }) => follow(options, seen),
+      // oxlint-disable-next-line typescript/require-await -- so that an error rejects
+      async fetch({ directory, onProgress, onNote }) {
+        assertThere();
+        if (onProgress) onProgress({ bytes: 2, totalBytes: 2 });
+        else onNote?.(`downloading ${basename(directory)}`);
+        mkdirSync(directory);
+        writeFileSync(join(directory, "config.json"), "{}");
+      },
     },
   };
 }
@@ -86,8 +96,9 @@ function eventsUpTo(last: number, { maxSteps = 0, saveSteps }: TrainConfig): Eng
   return [{ event: "training.started", data: started }, ...events];
 }
 
-function save(event: EngineEvent, directory: string): void {
-  if (event.event === "checkpoint.saved") {
-    mkdirSync(join(directory, event.data.path), { recursive: true });
-  }
+function save(event: EngineEvent, directory: string, isKeptThere: boolean): void {
+  if (event.event !== "checkpoint.saved") return;
+  const path = join(directory, event.data.path);
+  mkdirSync(isKeptThere ? dirname(path) : path, { recursive: true });
+  if (isKeptThere) writeFileSync(`${path}.stored.json`, "{}");
 }

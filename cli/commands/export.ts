@@ -1,11 +1,14 @@
 import { basename, relative, resolve } from "node:path";
+import { isElsewhere } from "../../jobs/artifactFiles.ts";
 import { createJobFiles } from "../../jobs/jobFile.ts";
 import { formatCount } from "../../protocol/format.ts";
+import { type Fetching, bringHere } from "../../sdk/bringHere.ts";
 import { exportModel } from "../../sdk/engine.ts";
 import { findArtifact } from "../../sdk/findArtifact.ts";
 import { showPath } from "../bundle.ts";
 import { EXIT_CODE } from "../exitCode.ts";
 import { onEndingSignal } from "../hangup.ts";
+import { findEngine } from "../infer/findEngine.ts";
 import { findModel } from "../infer/findModel.ts";
 import { enterProject } from "../project.ts";
 import { shellWord } from "../shell.ts";
@@ -24,11 +27,16 @@ export async function exportJob(
   const directory = findModel(project, named);
   const checkpoint = findArtifact(directory);
   const target = resolve(folder ?? defaultFolder(directory));
+  let engine: Fetching | undefined;
   const abort = new AbortController();
   const { signal } = abort;
   const ending = onEndingSignal(() => abort.abort());
   try {
     const onNote = (text: string) => console.log(text);
+    if (isElsewhere(checkpoint)) {
+      engine = (await findEngine(project, directory)) ?? {};
+      await bringHere(engine, { directory: checkpoint, signal, onNote });
+    }
     console.log(`exporting ${showPath(project, checkpoint)}`);
     const bytes = await exportModel(checkpoint, target, { signal, onNote });
     console.log(
@@ -40,6 +48,8 @@ export async function exportJob(
   } finally {
     ending.stop();
   }
+  // The project's code, if it ran, may have left something open.
+  if (engine) process.exit();
 }
 
 /** Named as the job, as far as a folder can be; or as the checkpoint's folder. */

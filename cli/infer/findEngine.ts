@@ -1,7 +1,8 @@
-import { readJobConfig } from "../../jobs/jobFile.ts";
+import { dirname } from "node:path";
+import { isElsewhere } from "../../jobs/artifactFiles.ts";
+import { readEngineName } from "../../jobs/jobFile.ts";
 import type { Engine } from "../../protocol/engine.ts";
 import { DEFAULT_ENTRY } from "../../protocol/entry.ts";
-import { isRecord } from "../../protocol/isRecord.ts";
 import { createDefaultEngine } from "../../sdk/engine.ts";
 import { PREPARED } from "../../sdk/trainer.ts";
 import { ensureBundle } from "../bundle.ts";
@@ -10,11 +11,10 @@ import { loadEntry } from "../loadEntry.ts";
 /**
  * The engine that trained a job, if it is another than the default one and the project's trainer has
  * it. Runs the project's code only then.
- * @param directory a job's, or any other
+ * @param directory a job's, that of an artifact elsewhere, or any other
  */
 export async function findEngine(project: string, directory: string): Promise<Engine | undefined> {
-  const settings = readJobConfig(directory)?.engine;
-  const name = isRecord(settings) ? settings.name : undefined;
+  const name = readEngineName(isElsewhere(directory) ? dirname(dirname(directory)) : directory);
   if (name === undefined || name === createDefaultEngine().name) return undefined;
   const bundle = await ensureBundle(project, undefined, () => undefined);
   const { engine } = (await loadEntry(bundle, DEFAULT_ENTRY))[PREPARED];

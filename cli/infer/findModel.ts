@@ -1,5 +1,5 @@
-import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
+import { isKept } from "../../jobs/artifactFiles.ts";
 import { jobsPath } from "../../jobs/paths.ts";
 import { findJob, noJob } from "../findJob.ts";
 
@@ -12,6 +12,6 @@ export function findModel(project: string, named: string): string {
   const job = /[\\/]|^\.*$/.test(named) ? undefined : findJob(project, named);
   if (job) return join(jobsPath(project), job.id);
   const directory = resolve(project, named);
-  if (existsSync(directory)) return directory;
+  if (isKept(directory)) return directory;
   throw noJob(project, named, "job or folder");
 }

@@ -4,7 +4,7 @@ import { isOutOfReach } from "../../protocol/error.ts";
 import { throwIfFailed } from "../python/child.ts";
 import { withAdvice } from "../python/train.ts";
 import { follow } from "./follow.ts";
-import { bringHome } from "./home.ts";
+import { bringHome, isVisible } from "./home.ts";
 import type { RayMessage } from "./messages.ts";
 import { describe } from "./notes.ts";
 import type { Remote } from "./remote.ts";
@@ -77,7 +77,9 @@ async function take(message: RayMessage, { remote, options, signal }: Taking): P
     if (stored && event.event === "checkpoint.saved") {
       const artifact = join(directory, event.data.path);
       writeStored(artifact, { address: remote.address, ...stored });
-      await bringHome(stored, artifact, { remote, signal });
+      // A whole model may be large: it comes when somebody asks for it.
+      const isWanted = event.data.kind === "adapter" || isVisible(stored);
+      if (isWanted) await bringHome(stored, artifact, { remote, signal });
     }
     signal.throwIfAborted();
     onEvent(event);

@@ -1,10 +1,11 @@
 import { basename, join } from "node:path";
 import { ARTIFACTS } from "../../protocol/artifactPath.ts";
-import type { FollowOptions } from "../../protocol/engine.ts";
+import type { FetchOptions, FollowOptions } from "../../protocol/engine.ts";
 import type { Placement } from "../../protocol/placement.ts";
 import { removePartial } from "../checkpoint/directory.ts";
 import { attend } from "./attend.ts";
 import type { Cluster } from "./cluster.ts";
+import { fetchArtifact } from "./fetch.ts";
 import { createRayJobs } from "./rayJobs.ts";
 import type { Remote } from "./remote.ts";
 
@@ -24,7 +25,19 @@ export async function followPlaced(cluster: Cluster, options: FollowOptions): Pr
   }
 }
 
+/**
+ * Brings an artifact here that a cluster keeps.
+ * @param skipped names of files that are left there
+ */
+export async function fetchHome(
+  cluster: Cluster,
+  skipped: readonly string[],
+  options: FetchOptions,
+): Promise<void> {
+  await fetchArtifact((address) => remoteAt(cluster, { address }), skipped, options);
+}
+
 /** The project may name another address by now. */
-function remoteAt(cluster: Cluster, { address }: Placement): Remote {
+function remoteAt(cluster: Cluster, { address }: Pick<Placement, "address">): Remote {
   return createRayJobs({ ...cluster, address: () => address });
 }

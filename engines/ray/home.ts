@@ -1,86 +1,80 @@
-import { createHash } from "node:crypto";
-import {
-  createReadStream,
-  createWriteStream,
-  existsSync,
-  mkdirSync,
-  renameSync,
-  rmSync,
-} from "node:fs";
+import { createReadStream, existsSync, renameSync } from "node:fs";
+import { statfs } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
-import { pipeline } from "node:stream/promises";
-import { OTHERS_READ, OTHERS_READ_FOLDER } from "../../disk/modes.ts";
 import { syncFolder } from "../../disk/sync.ts";
-import { partialFolder } from "../../protocol/artifactPath.ts";
-import { unwritable } from "../../protocol/cannotWrite.ts";
-import { KitError, isKitError } from "../../protocol/error.ts";
+import { fetchFolder } from "../../protocol/artifactPath.ts";
+import { KitError } from "../../protocol/error.ts";
+import { cannotSave } from "../checkpoint/directory.ts";
+import { lockDownload } from "../hub/downloadLock.ts";
+import { megabytes } from "../hub/downloadNotes.ts";
 import { layOut } from "./layOut.ts";
 import type { Stored } from "./messages.ts";
 import type { Remote } from "./remote.ts";
+import { openTransfer } from "./transfer.ts";
 
 interface Way {
   remote: Remote;
   signal: AbortSignal;
+  /** Takes how many bytes of all are here. */
+  onBytes?: (bytes: number) => void;
+  onNote?: (text: string) => void;
 }
-
-/** A checkpoint's files, one after another. */
-type Source = (name: string) => AsyncIterable<Buffer>;
 
 /**
  * Brings a checkpoint from the cluster's storage to this machine, whole when it has its name: by the
- * file system where both see it, else through the dashboard.
- * @throws KitError `CHECKPOINT_UNWRITABLE`, `CLUSTER_UNREACHABLE`
+ * file system where both see it, else through the dashboard. Files that an earlier attempt has brought
+ * are not brought again.
+ * @throws KitError `CHECKPOINT_UNWRITABLE`, `CHECKPOINT_INVALID`, `CLUSTER_UNREACHABLE`
  */
 export async function bringHome(stored: Stored, path: string, way: Way): Promise<void> {
-  const here = (name: string) => join(stored.path, name);
-  if (Object.keys(stored.files).every((name) => existsSync(here(name)))) {
-    return write(stored, path, (name) => createReadStream(here(name)), way);
-  }
-  const laid = await layOut(stored, path, way);
+  const { remote, signal, onBytes = () => {}, onNote = () => {} } = way;
+  const folder = join(dirname(path), fetchFolder(basename(path)));
+  const onWait = () => onNote(`waiting for another download of ${path}`);
   try {
-    await write(stored, path, laid.read, way);
+    const lock = await lockDownload(`${folder}.lock`, { signal, onWait });
+    const seen = (bytes: number) => {
+      lock.beat();
+      onBytes(bytes);
+    };
+    try {
+      if (existsSync(path)) return;
+      await fill(stored, folder, path, { remote, signal, onNote, onBytes: seen });
+      syncFolder(folder);
+      renameSync(folder, path);
+      syncFolder(dirname(path));
+    } finally {
+      lock.release();
+    }
+  } catch (cause) {
+    signal.throwIfAborted();
+    // Of the disk.
+    throw (cause as NodeJS.ErrnoException).syscall ? cannotSave(path, cause) : cause;
+  }
+}
+
+/** Whether this machine sees a checkpoint in its storage. */
+export function isVisible({ path, files }: Stored): boolean {
+  return Object.keys(files).every((name) => existsSync(join(path, name)));
+}
+
+/** @param path the folder's name to be */
+async function fill(stored: Stored, folder: string, path: string, way: Required<Way>) {
+  const { missing, missingBytes, take } = await openTransfer(folder, stored, way);
+  if (missing.length === 0) return;
+  const { bavail, bsize } = await statfs(folder);
+  if (missingBytes > bavail * bsize) throw noRoom(path, missingBytes, bavail * bsize);
+  if (isVisible(stored)) return take((name) => createReadStream(join(stored.path, name)));
+  const laid = await layOut(stored, missing, way);
+  try {
+    await take(laid.read);
   } finally {
     await laid.close();
   }
 }
 
-async function write({ files }: Stored, path: string, source: Source, { signal }: Way) {
-  const partial = join(dirname(path), partialFolder(basename(path)));
-  try {
-    rmSync(partial, { recursive: true, force: true });
-    mkdirSync(partial, { recursive: true, mode: OTHERS_READ_FOLDER });
-    for (const [name, { sha256 }] of Object.entries(files)) {
-      const found = await save(source(name), join(partial, basename(name)), signal);
-      if (found !== sha256) throw damaged(join(path, name));
-    }
-    syncFolder(partial);
-    rmSync(path, { recursive: true, force: true });
-    renameSync(partial, path);
-    syncFolder(dirname(path));
-  } catch (cause) {
-    signal.throwIfAborted();
-    if (isKitError(cause)) throw cause;
-    throw new KitError("CHECKPOINT_UNWRITABLE", unwritable(`save ${path}`, cause), { cause });
-  }
-}
-
-/** @returns the SHA-256 of what was saved */
-async function save(source: AsyncIterable<Buffer>, path: string, signal: AbortSignal) {
-  const digest = createHash("sha256");
-  async function* digested() {
-    for await (const chunk of source) {
-      digest.update(chunk);
-      yield chunk;
-    }
-  }
-  const file = createWriteStream(path, { mode: OTHERS_READ, flush: true });
-  await pipeline(digested, file, { signal });
-  return digest.digest("hex");
-}
-
-function damaged(path: string): KitError {
+function noRoom(path: string, bytes: number, room: number): KitError {
   return new KitError(
-    "CLUSTER_UNREACHABLE",
-    `${path} did not arrive whole from the cluster. Try again: the checkpoint is whole in its storage.`,
+    "CHECKPOINT_UNWRITABLE",
+    `${path} takes ${megabytes(bytes)}, but its disk has room for ${megabytes(room)}. Free disk space.`,
   );
 }

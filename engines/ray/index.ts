@@ -1,4 +1,4 @@
-import type { Engine } from "../../protocol/engine.ts";
+import type { Engine, FetchOptions } from "../../protocol/engine.ts";
 import type { RayOptions } from "../../protocol/rayOptions.ts";
 import { createPythonEngine } from "../python/index.ts";
 import { createCluster } from "./cluster.ts";
@@ -10,12 +10,15 @@ import { prepare } from "./prepare.ts";
  */
 export function createRayEngine(options: RayOptions = {}): Engine {
   const cluster = createCluster(options);
-  const { load, resumeFiles = [] } = createPythonEngine();
+  const python = createPythonEngine();
+  // The second name is Ray's first worker's, in a group.
+  const resumeFiles = [...(python.resumeFiles ?? []), "rng_state_0.pth"];
+  const fetch = async (asked: FetchOptions) =>
+    (await import("./elsewhere.ts")).fetchHome(cluster, resumeFiles, asked);
   // Each part is loaded when it is needed: a project is loaded more often than it trains.
   return {
     name: "ray",
-    // The second name is Ray's first worker's, in a group.
-    resumeFiles: [...resumeFiles, "rng_state_0.pth"],
+    resumeFiles,
     prepare: (asked) => prepare(asked, cluster),
     check: async (asked) => (await import("./check.ts")).check(cluster, asked),
     train: async (asked) => (await import("./train.ts")).train(cluster, asked),
@@ -23,7 +26,11 @@ export function createRayEngine(options: RayOptions = {}): Engine {
       reach: async (placement, id) =>
         (await import("./elsewhere.ts")).reach(cluster, placement, id),
       follow: async (asked) => (await import("./elsewhere.ts")).followPlaced(cluster, asked),
+      fetch,
     },
-    load,
+    async load(directory, asked) {
+      await fetch({ directory, ...asked });
+      return python.load(directory, asked);
+    },
   };
 }

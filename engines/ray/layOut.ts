@@ -1,5 +1,5 @@
-import { basename } from "node:path";
 import { KitError } from "../../protocol/error.ts";
+import { throwIfFailed } from "../python/child.ts";
 import { follow } from "./follow.ts";
 import type { Stored } from "./messages.ts";
 import { codeFiles } from "./pack.ts";
@@ -11,16 +11,20 @@ interface Way {
 }
 
 /**
- * Lays a checkpoint out where the dashboard can read it, by a small job that removes it again.
- * @param path where it goes on this machine
+ * Lays a checkpoint's files out where the dashboard can read them, by a small job that removes them
+ * again.
+ * @throws KitError `CHECKPOINT_INVALID` when they are gone, `WORKER_FAILED`, `CLUSTER_UNREACHABLE`
  */
-export async function layOut(stored: Stored, path: string, { remote, signal }: Way) {
+export async function layOut({ path }: Stored, names: readonly string[], { remote, signal }: Way) {
   const id = `kit-fetch-${crypto.randomUUID()}`;
-  const command = `python -u -m kit_ray.fetch ${quoted(stored.path)} ${id}`;
-  const close = () => remote.stop(id);
+  const words = [path, id, ...names].map(quoted).join(" ");
+  const command = `python -u -m kit_ray.fetch ${words}`;
+  // It ends by itself if it can't be told to.
+  const close = () => remote.stop(id).catch(() => undefined);
   try {
     await remote.submit({ id, files: codeFiles(), command, signal });
     for await (const message of follow(remote, id, signal)) {
+      if (message.type === "failed") throwIfFailed(message);
       if (message.type !== "ready") continue;
       const { node, folder } = message;
       const read = (name: string) => remote.read({ node, path: `${folder}/${name}` }, signal);
@@ -28,7 +32,7 @@ export async function layOut(stored: Stored, path: string, { remote, signal }: W
     }
     throw new KitError(
       "WORKER_FAILED",
-      `The cluster did not lay out ${basename(path)} to be fetched. See its log there: ray job logs ${id}.`,
+      `The cluster did not lay out ${path} to be fetched. See its log there: ray job logs ${id}.`,
     );
   } catch (error) {
     await close();

@@ -1,11 +1,12 @@
-import { readFileSync, readdirSync, statSync } from "node:fs";
+import { existsSync, readFileSync, readdirSync, statSync } from "node:fs";
 import { basename, join, sep } from "node:path";
 import { fileURLToPath } from "node:url";
 import { KitError } from "../../protocol/error.ts";
 import type { PythonJob } from "../python/messages.ts";
 import type { Cluster } from "./cluster.ts";
-import type { RayJob } from "./messages.ts";
+import type { RayJob, Stored } from "./messages.ts";
 import type { PackedFile } from "./remote.ts";
+import { readStored } from "./stored.ts";
 
 /** Ray's limit for a package, in bytes. */
 const MOST_BYTES = 100 * 2 ** 20;
@@ -28,7 +29,7 @@ interface Asked {
  */
 export function pack({ id, mode, job, cluster }: Asked): PackedFile[] {
   const { storage, workers, cpusPerWorker: cpus, gpusPerWorker: gpus, maxFailures } = cluster;
-  const data = createLuggage(storage);
+  const data = createLuggage(cluster);
   const sent: RayJob["job"] = {
     ...job,
     files: job.files.map((file, i) => data.file(file, `data/${i}`)),
@@ -39,7 +40,7 @@ export function pack({ id, mode, job, cluster }: Asked): PackedFile[] {
         adapter: data.folder(job.model.adapter, "adapter"),
       }),
     },
-    resumeFrom: job.resumeFrom && data.folder(job.resumeFrom, "resume"),
+    resumeFrom: job.resumeFrom && data.checkpoint(job.resumeFrom, "resume"),
     // As this machine finds it.
     ...(job.config.lora && { baseName: job.model.base }),
   };
@@ -65,7 +66,7 @@ export function codeFiles(): PackedFile[] {
 }
 
 /** Gathers files by their places in the package. */
-function createLuggage(storage: string | undefined) {
+function createLuggage({ storage, address }: Cluster) {
   const names: Record<string, string> = {};
   const paths: [place: string, path: string][] = [];
   const isShared = (path: string) => storage !== undefined && path.startsWith(withEnd(storage));
@@ -84,6 +85,14 @@ function createLuggage(storage: string | undefined) {
     return place;
   }
 
+  /** One that is not whole here stays where the cluster keeps it. */
+  function checkpoint(path: string, place: string): string {
+    const stored = readStored(path);
+    if (stored?.address !== address() || isWhole(path, stored)) return folder(path, place);
+    names[stored.path] = path;
+    return stored.path;
+  }
+
   function files(): PackedFile[] {
     const sized = paths.map(([, path]) => ({ path, size: statSync(path).size }));
     const bytes = sized.reduce((sum, { size }) => sum + size, 0);
@@ -91,7 +100,7 @@ function createLuggage(storage: string | undefined) {
     return paths.map(([path, from]) => ({ path, bytes: readFileSync(from) }));
   }
 
-  return { names, file, folder, files };
+  return { names, file, folder, checkpoint, files };
 }
 
 /** Plain files of a folder, and what links to them. */
@@ -100,6 +109,10 @@ function namesIn(folder: string, end = ""): [name: string, path: string][] {
     .map((name): [string, string] => [name, join(folder, name)])
     .filter(([name, path]) => name.endsWith(end) && statSync(path).isFile())
     .sort();
+}
+
+function isWhole(path: string, { files }: Stored): boolean {
+  return Object.keys(files).every((name) => existsSync(join(path, name)));
 }
 
 function withEnd(folder: string): string {

@@ -82,11 +82,15 @@ export function createRayJobs(cluster: Cluster): Remote {
 
   async function* bytesOf(path: string, signal: AbortSignal): AsyncGenerator<Buffer> {
     const answer = await http.open({ method: "GET", path, signal, silenceMs: SILENCE_MS });
-    if (answer.statusCode !== 200) {
+    try {
+      if (answer.statusCode !== 200) throw new Error(`status ${answer.statusCode}`);
+      yield* answer as AsyncIterable<Buffer>;
+    } catch (cause) {
+      signal.throwIfAborted();
+      throw unreachable(address, cause);
+    } finally {
       answer.destroy();
-      throw new Error(`status ${answer.statusCode}`);
     }
-    yield* answer as AsyncIterable<Buffer>;
   }
 
   async function stop(id: string): Promise<void> {

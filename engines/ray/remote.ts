@@ -19,7 +19,10 @@ export interface Remote {
   log: (id: string, isEnded: boolean, signal: AbortSignal) => AsyncIterable<Buffer>;
   /** Resolves once the job runs no more; does nothing for one that doesn't. */
   stop: (id: string) => Promise<void>;
-  /** A file that a job has laid out for this machine. */
+  /**
+   * A file that a job has laid out for this machine.
+   * @throws KitError `CLUSTER_UNREACHABLE` when the connection is cut
+   */
   read: (file: RemoteFile, signal: AbortSignal) => AsyncIterable<Buffer>;
 }
 

@@ -7,8 +7,10 @@ import { createJob } from "../python/job.ts";
 import type { PythonJob } from "../python/messages.ts";
 import { attend } from "./attend.ts";
 import type { Cluster } from "./cluster.ts";
+import { fetchHome } from "./elsewhere.ts";
 import { pack } from "./pack.ts";
 import { createRayJobs } from "./rayJobs.ts";
+import { readStored } from "./stored.ts";
 
 /** The driver's, in the package. */
 export const COMMAND = "python -u -m kit_ray.driver";
@@ -20,6 +22,7 @@ export async function train(cluster: Cluster, options: TrainOptions): Promise<vo
   const remote = createRayJobs(cluster);
   await remote.assertReady();
   try {
+    await bringFromOther(cluster, options);
     const job = await createJob(options);
     assertWholeBase(job);
     const id = basename(directory);
@@ -33,6 +36,15 @@ export async function train(cluster: Cluster, options: TrainOptions): Promise<vo
   } finally {
     removePartial(join(directory, ARTIFACTS));
   }
+}
+
+/** What another cluster keeps of the checkpoint to resume from travels by this machine. */
+async function bringFromOther(
+  cluster: Cluster,
+  { resumeFrom: directory, signal, onNote }: TrainOptions,
+): Promise<void> {
+  if (directory === undefined || readStored(directory)?.address === cluster.address()) return;
+  await fetchHome(cluster, [], { directory, signal, onNote });
 }
 
 /** @throws KitError `CONFIG_INVALID` for an adapter to an adapter, whose merged base would stay there */

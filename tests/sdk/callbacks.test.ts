@@ -52,6 +52,7 @@ describe("callbacks", () => {
       kind: "model",
       path: `artifacts/step-${step}`,
       directory: join(project, ".kit/jobs", jobId, `artifacts/step-${step}`),
+      fetch: expect.any(Function) as unknown,
     }));
     expect(artifacts).toEqual([saved, result]);
     const running = { id: jobId, name: "tiny", status: "running", createdAt: job.createdAt };

@@ -154,7 +154,7 @@ it("an adapter is trained with lora, and names its base", async () => {
   const { job, artifacts } = await trainer.wait();
   const directory = join(project, ".kit/jobs", job.id, "artifacts/step-1");
   const saved = { step: 1, kind: "adapter", path: "artifacts/step-1" };
-  expect(artifacts).toEqual([{ ...saved, directory }]);
+  expect(artifacts).toEqual([{ ...saved, directory, fetch: expect.any(Function) as unknown }]);
   // Readers get the same wherever the project lies.
   const [, , checkpoint, completed] = readEvents(project, job.id);
   expect([checkpoint?.data, completed?.data]).toEqual([saved, { artifacts: [saved] }]);

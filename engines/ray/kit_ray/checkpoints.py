@@ -6,6 +6,7 @@ import os
 from typing import Any
 
 import ray.train
+from kit_engine.errors import KitError
 
 BLOCK_BYTES = 1 << 20
 
@@ -14,6 +15,26 @@ def start_of(stack: contextlib.ExitStack) -> str | None:
     """The folder to go on from after a failure, for as long as the stack is open."""
     checkpoint = ray.train.get_checkpoint()
     return stack.enter_context(checkpoint.as_directory()) if checkpoint else None
+
+
+def open_checkpoint(path: str, stack: contextlib.ExitStack) -> str:
+    """The folder of a checkpoint at a path or a URL, for as long as the stack is open.
+
+    :raises KitError: when it is not there
+    """
+    try:
+        folder = stack.enter_context(ray.train.Checkpoint(path).as_directory())
+    except FileNotFoundError:
+        folder = ""
+    if os.path.isdir(folder):
+        return folder
+    raise gone(path)
+
+
+def gone(path: str) -> KitError:
+    return KitError(
+        "CHECKPOINT_INVALID", f"{path} is no longer on the cluster. Use another checkpoint."
+    )
 
 
 def fingerprints(folder: str) -> dict[str, Any]:

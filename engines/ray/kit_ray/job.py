@@ -53,8 +53,8 @@ class Job:
 
 
 def at(path: str) -> str:
-    """An absolute path stays as it is."""
-    return os.path.join(ROOT, path)
+    """An absolute path, or a URL, stays as it is."""
+    return path if "://" in path else os.path.join(ROOT, path)
 
 
 def read_job() -> Job:

@@ -10,7 +10,7 @@ import ray.train
 from kit_engine.environment import assert_fit, installed
 from kit_engine.errors import KitError, failure_of
 
-from .checkpoints import fingerprints, start_of
+from .checkpoints import fingerprints, open_checkpoint, start_of
 from .job import Job
 
 
@@ -33,10 +33,10 @@ def train_here(job: Job, hub: Any) -> None:
     attempt = ray.get(hub.begin.remote()) if is_first else 0
     channel = WorkerChannel(job, hub if is_first else None, attempt)
     with tempfile.TemporaryDirectory() as directory, contextlib.ExitStack() as stack:
-        start = start_of(stack)
         here = job.here(directory)
-        if start is not None:
-            here["resumeFrom"] = start
+        start = start_of(stack)
+        if start or here["resumeFrom"]:
+            here["resumeFrom"] = start or open_checkpoint(here["resumeFrom"], stack)
         if attempt > 1:
             step = read_state(start)["step"] + 1 if start else 1
             channel.note(f"warning: a worker was lost; the training goes on from step {step}")

@@ -1,10 +1,14 @@
 import { createHash } from "node:crypto";
-import { readFileSync, readdirSync } from "node:fs";
-import { join } from "node:path";
+import { readFileSync, readdirSync, statSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { expect, it } from "vitest";
-import type { Place } from "./environment.ts";
+import type { FetchProgress } from "../../../protocol/engine.ts";
+import { createTinyProject, runKit, tinySource } from "../../kit.ts";
+import { type Place, TOKEN } from "./environment.ts";
+import { startProxy } from "./proxy.ts";
 import { SHAPE, train } from "./training.ts";
 
+const ENV = { RAY_AUTH_TOKEN: TOKEN, OMP_NUM_THREADS: "1" };
 const LORA = { r: 2, alpha: 4 };
 /** Whose float32 weights take 50 MB. */
 const LARGE = { ...SHAPE, width: 1024 };
@@ -25,21 +29,91 @@ export function describeArtifacts(at: () => Place): void {
     await model.close();
   });
 
-  it("fetches a model of 50 MB through the dashboard, byte for byte", async () => {
-    const { scratch, storage, createEngine } = at();
-    const engine = createEngine({ storage: `file://${storage}` });
+  it("leaves a model of 50 MB there until it is asked for, byte for byte through a cut connection", async () => {
+    const { cluster, scratch, storage, createEngine } = at();
+    const proxy = await startProxy(cluster.address);
+    const engine = createEngine({ storage: `file://${storage}`, address: proxy.address });
     const more = { model: LARGE, maxSteps: 1 };
     const { error, id, directory } = await train(engine, scratch, { more });
     expect(error).toBeUndefined();
     const [here, there] = [join(directory, "artifacts"), join(storage, id)].map((folder) =>
       join(folder, "step-1"),
     );
-    const names = readdirSync(there!).filter((name) => !name.startsWith("."));
+    expect(readdirSync(dirname(here!))).toEqual(["step-1.stored.json"]);
+    const seen: FetchProgress[] = [];
+    let isCut = false;
+    await engine.elsewhere?.fetch({
+      directory: here!,
+      onProgress(progress) {
+        seen.push(progress);
+        if (!isCut && progress.bytes > 1e6) proxy.cut();
+        isCut ||= progress.bytes > 1e6;
+      },
+    });
+    proxy.close();
+    const names = readdirSync(there!).filter(
+      (name) => !name.startsWith(".") && !engine.resumeFiles?.includes(name),
+    );
     expect(readdirSync(here!).sort()).toEqual(names.sort());
     for (const name of names) expect(digestOf(here!, name)).toBe(digestOf(there!, name));
-    expect(readFileSync(join(here!, "model.safetensors")).length).toBeGreaterThan(50e6);
+    const sizes = names.map((name) => statSync(join(here!, name)).size);
+    const totalBytes = sizes.reduce((sum, size) => sum + size, 0);
+    expect(totalBytes).toBeGreaterThan(50e6);
+    expect(seen.at(-1)).toEqual({ bytes: totalBytes, totalBytes });
+    const laid = proxy.requests.filter((request) => request.includes("/logs/file?"));
+    expect(laid.length).toBeGreaterThan(names.length);
   });
 }
+
+/** Jobs of a project whose checkpoints stay on the cluster. */
+export function describeKept(at: () => Place): void {
+  it("resumes from a model that is there, and exports one that is there", async () => {
+    const { cluster, storage } = at();
+    const settings = JSON.stringify({ address: cluster.address, storage: `file://${storage}` });
+    const project = createTinyProject(
+      tinySource({ before: `import { ray } from "kit/engines";`, options: keptThere(settings) }),
+    );
+    const failed = await runKit(project, ["start"], ENV);
+    expect(failed.stdout).toMatch(/\nfetched step 2: (\d+) of \1\n/);
+    expect(failed.stderr).toMatch(/^failed: enough\n {2}checkpoint .*step-4 \(on the cluster\)\n/);
+    const ids = () => readdirSync(join(project, ".kit/jobs")).sort();
+    const [first = ""] = ids();
+    const resumed = await runKit(project, ["start", "--resume"], { ...ENV, MORE: "1" });
+    expect(resumed).toMatchObject({ code: 0, stderr: "" });
+    expect(resumed.stdout).toContain(`resuming job ${first} after step 4`);
+    expect(resumed.stdout).not.toContain("optimizer");
+    const artifactsOf = (id: string) => readdirSync(join(project, ".kit/jobs", id, "artifacts"));
+    const records = ["step-2.stored.json", "step-4.stored.json"];
+    expect(artifactsOf(first).sort()).toEqual(["step-2", ...records]);
+    const second = ids()[1] ?? "";
+    expect(artifactsOf(second)).toEqual(["step-6.stored.json"]);
+    const { code, stdout } = await runKit(project, ["export", second, "out"], ENV);
+    expect(code).toBe(0);
+    expect(stdout).toMatch(
+      /^downloading step-6 from the Ray cluster at \S+, \S+ MB\n(down.*\n)?exporting /,
+    );
+    const here = join(project, ".kit/jobs", second, "artifacts/step-6");
+    expect(digestOf(here, NAME)).toBe(digestOf(join(storage, second, "step-6"), NAME));
+    expect(readdirSync(join(project, "out"))).toContain(NAME);
+  });
+}
+
+const NAME = "model.safetensors";
+
+/** Fails after its last step, the fourth, and has two more once `MORE` is set. */
+const keptThere = (
+  settings: string,
+) => `maxSteps: process.env.MORE ? 6 : 4, saveSteps: 2, engine: ray(${settings}),
+  callbacks: {
+    onCheckpoint: async ({ step, artifacts }) => {
+      if (step === 2) {
+        let last;
+        await artifacts[0].fetch({ onProgress: (progress) => (last = progress) });
+        console.log("fetched step 2: " + last.bytes + " of " + last.totalBytes);
+      }
+      if (step === 4) throw new Error("enough");
+    },
+  },`;
 
 function digestOf(folder: string, name: string): string {
   return createHash("sha256")

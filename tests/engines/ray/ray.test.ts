@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from "v
 import type { RayOptions } from "../../../protocol/rayOptions.ts";
 import { describeEngine } from "../contract.ts";
 import { createScratch } from "../scratch.ts";
-import { describeArtifacts } from "./artifacts.ts";
+import { describeArtifacts, describeKept } from "./artifacts.ts";
 import { describeAttaching } from "./attaching.ts";
 import {
   type Place,
@@ -49,7 +49,10 @@ describe.runIf(hasRay)("with Ray", () => {
     describeSharing(at);
     describeArtifacts(at);
   });
-  describe("a job of the ray engine", { timeout: TIMEOUT_MS }, () => describeAttaching(at));
+  describe("a job of the ray engine", { timeout: TIMEOUT_MS }, () => {
+    describeAttaching(at);
+    describeKept(at);
+  });
   // One after another, until nothing is left of the cluster.
   describe("the ray engine's losses", { timeout: TIMEOUT_MS }, () => {
     it("says in a sentence what it cannot reach, or may not use", async () => {

@@ -1,0 +1,126 @@
+import { createHash } from "node:crypto";
+import { createReadStream, createWriteStream, mkdirSync, readdirSync, rmSync } from "node:fs";
+import { basename, join } from "node:path";
+import { pipeline } from "node:stream/promises";
+import { OTHERS_READ, OTHERS_READ_FOLDER } from "../../disk/modes.ts";
+import { KitError, isKitError } from "../../protocol/error.ts";
+import type { Stored } from "./messages.ts";
+
+/** Of a file whose connection is cut. */
+const MOST_TRIES = 3;
+
+/** A file by its name. */
+export type Source = (name: string) => AsyncIterable<Buffer>;
+
+/** Files on their way to a folder. */
+export interface Transfer {
+  /** Names of those that are not there yet, and their bytes in all. */
+  missing: readonly string[];
+  missingBytes: number;
+  /**
+   * Brings the missing ones, one after another. Leaves only whole files, also when it rejects.
+   * @throws KitError `CLUSTER_UNREACHABLE`, and the errors of a write
+   */
+  take: (source: Source) => Promise<void>;
+}
+
+interface TransferOptions {
+  signal: AbortSignal;
+  /** Takes how many bytes of all are there. */
+  onBytes: (bytes: number) => void;
+}
+
+interface WantedFile {
+  name: string;
+  size: number;
+  sha256: string;
+  to: string;
+}
+
+/** Begins with the files that are whole in a folder, and removes what else is there. */
+export async function openTransfer(
+  folder: string,
+  { files }: Stored,
+  { signal, onBytes }: TransferOptions,
+): Promise<Transfer> {
+  mkdirSync(folder, { recursive: true, mode: OTHERS_READ_FOLDER });
+  const wanted = Object.entries(files).map(([name, file]) => {
+    return { name, ...file, to: join(folder, basename(name)) };
+  });
+  const whole: WantedFile[] = [];
+  for (const path of readdirSync(folder).map((name) => join(folder, name))) {
+    const file = wanted.find(({ to }) => to === path);
+    if (file && (await digestOf(path)) === file.sha256) whole.push(file);
+    else rmSync(path, { recursive: true });
+  }
+  const missing = wanted.filter((file) => !whole.includes(file));
+  let done = bytesOf(whole);
+
+  async function receive({ name, size, sha256, to }: WantedFile, source: Source): Promise<void> {
+    for (let tries = 1; ; tries++) {
+      let bytes = done;
+      const onChunk = (chunk: Buffer) => onBytes((bytes += chunk.length));
+      try {
+        const found = await save(source(name), { to, signal, onChunk });
+        if (found === sha256) break;
+      } catch (error) {
+        rmSync(to, { force: true });
+        if (!isCut(error) || tries === MOST_TRIES) throw error;
+        continue;
+      }
+      rmSync(to);
+      throw damaged(name);
+    }
+    done += size;
+  }
+
+  return {
+    missing: missing.map(({ name }) => name),
+    missingBytes: bytesOf(missing),
+    async take(source) {
+      for (const file of missing) await receive(file, source);
+    },
+  };
+}
+
+function bytesOf(files: readonly WantedFile[]): number {
+  return files.reduce((sum, { size }) => sum + size, 0);
+}
+
+function isCut(error: unknown): boolean {
+  return isKitError(error) && error.code === "CLUSTER_UNREACHABLE";
+}
+
+async function digestOf(path: string): Promise<string> {
+  const digest = createHash("sha256");
+  await pipeline(createReadStream(path), digest);
+  return digest.digest("hex");
+}
+
+interface Saving {
+  to: string;
+  signal: AbortSignal;
+  onChunk: (chunk: Buffer) => void;
+}
+
+/** @returns the SHA-256 of what was saved */
+async function save(source: AsyncIterable<Buffer>, { to, signal, onChunk }: Saving) {
+  const digest = createHash("sha256");
+  async function* digested() {
+    for await (const chunk of source) {
+      digest.update(chunk);
+      onChunk(chunk);
+      yield chunk;
+    }
+  }
+  const file = createWriteStream(to, { mode: OTHERS_READ, flush: true });
+  await pipeline(digested, file, { signal });
+  return digest.digest("hex");
+}
+
+function damaged(name: string): KitError {
+  return new KitError(
+    "CLUSTER_UNREACHABLE",
+    `${name} did not arrive whole from the cluster. Try again: the checkpoint is whole in its storage.`,
+  );
+}
