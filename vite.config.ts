@@ -1,10 +1,17 @@
+import { fileURLToPath } from "node:url";
 import vue from "@vitejs/plugin-vue";
 import { defineConfig } from "vitest/config";
 import { LongestFirst } from "./tests/longestFirst.ts";
 
 const CLUSTER_TESTS = "tests/engines/ray/ray.test.ts";
 
-export default defineConfig({
+/** Pinia's other build keeps what saves files for its devtools. */
+const PINIA = fileURLToPath(
+  new URL("node_modules/pinia/dist/pinia.esm-browser.prod.js", import.meta.url),
+);
+
+export default defineConfig(({ command }) => ({
+  resolve: { alias: command === "build" ? { pinia: PINIA } : undefined },
   // Every component is `<script setup>`.
   plugins: [vue({ features: { optionsAPI: false } })],
   // Relative, so that the page works behind any path prefix.
@@ -56,4 +63,4 @@ export default defineConfig({
       },
     ],
   },
-});
+}));
