@@ -1,5 +1,6 @@
 import { readFileSync, readdirSync } from "node:fs";
 import { expect, test } from "vitest";
+import { pageSize } from "../bench/rows/size.ts";
 
 const ASSETS = new URL("../dist/page/assets/", import.meta.url);
 
@@ -9,4 +10,9 @@ test("the page has Vue's production version, even when vitest builds it", () => 
   for (const name of scripts) {
     expect(readFileSync(new URL(name, ASSETS), "utf8").includes("[Vue warn]")).toBe(false);
   }
+});
+
+test("the page is as small as the benchmark wants it", async () => {
+  const [figure] = await pageSize.measure({} as never);
+  expect(figure?.goal?.isMet(figure.ours, NaN), `${figure?.ours} kB`).toBe(true);
 });
