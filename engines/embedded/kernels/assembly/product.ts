@@ -5,14 +5,16 @@ import { at } from "./vector";
 
 /** Depth of a block, at most: a packed panel of B, 20 KiB, stays in the first-level cache. */
 const MOST_DEPTH: i32 = 640;
-/** Columns of B that a thread packs at a time: two panels, a cache line of each row of float32. */
-const COLUMNS: i32 = 16;
+/** Numbers of B that a thread packs at a time: two panels or more, a cache line of each row of float32. */
+const PANEL_NUMBERS: i32 = 16 * 640;
 /** Rows of A that a thread packs at a time: 480 KiB stay in the second-level cache. */
 const MOST_ROWS: i32 = 192;
+/** Rows that pass by all packed panels before the next ones: of shallow A, they stay in the first-level cache. */
+const NEAR_ROWS: i32 = 96;
 
 /** A thread's own: an edge tile, packed panels of B, packed rows of A. */
 const EDGE: usize = 256;
-const PANELS: usize = 16 * 640 * 4;
+const PANELS: usize = PANEL_NUMBERS * 4;
 export const OWN_BYTES: i32 = 256 + 640 * (16 + 192) * 4;
 
 /** Which elements of a causal matrix are known to be 0, or need not be computed. */
@@ -97,15 +99,29 @@ function block(i0: i32, i1: i32, j0: i32, j1: i32, k0: i32, kc: i32): void {
     const from = at(a, i + k0 * aColumn);
     packRows(at(rows, (i - i0) * kc), kc, min(TILE_ROWS, i1 - i), from, <usize>aColumn << 2);
   }
-  for (let j = j0; j < j1; j += COLUMNS) {
-    const end = min(j + COLUMNS, j1), panels = own + EDGE, size: usize = bHalf ? 2 : 4;
-    for (let p = j; p < end; p += TILE_COLUMNS) {
-      const from = b + (<usize>k0 * bRow + <usize>p * bColumn) * size;
-      packColumns(at(panels, (p - j) * kc), kc, min(TILE_COLUMNS, end - p), from, bRow, bColumn, bHalf);
+  const wide = PANEL_NUMBERS / kc & ~7;
+  for (let j = j0; j < j1; j += wide) {
+    const end = min(j + wide, j1);
+    pack(j, end, k0, kc);
+    for (let i = i0; i < i1; i += NEAR_ROWS) {
+      panels(i, min(i + NEAR_ROWS, i1), j, end, k0, kc, inPlace ? 0 : at(rows, (i - i0) * kc));
     }
-    for (let p = j; p < end; p += TILE_COLUMNS) {
-      tiles(i0, i1, p, min(TILE_COLUMNS, end - p), k0, kc, inPlace ? 0 : rows, at(panels, (p - j) * kc));
-    }
+  }
+}
+
+/** Columns j to `end` of B, in panels. */
+function pack(j: i32, end: i32, k0: i32, kc: i32): void {
+  const size: usize = bHalf ? 2 : 4;
+  for (let p = j; p < end; p += TILE_COLUMNS) {
+    const from = b + (<usize>k0 * bRow + <usize>p * bColumn) * size, to = at(own + EDGE, (p - j) * kc);
+    packColumns(to, kc, min(TILE_COLUMNS, end - p), from, bRow, bColumn, bHalf);
+  }
+}
+
+/** Rows i0 to i1 of columns j to `end`, which are packed. */
+function panels(i0: i32, i1: i32, j: i32, end: i32, k0: i32, kc: i32, rows: usize): void {
+  for (let p = j; p < end; p += TILE_COLUMNS) {
+    tiles(i0, i1, p, min(TILE_COLUMNS, end - p), k0, kc, rows, at(own + EDGE, (p - j) * kc));
   }
 }
 

@@ -83,9 +83,9 @@ function fuzzCase(t: Team, seed: number) {
   const [pick = 0, a = 0, b = 0, c = 0, alpha = 0, down = 0, across = 0] = numbers(7, seed * 7 + 3);
   const size = (value: number, most: number) => 1 + Math.floor(Math.abs(value) * most);
   const kinds = Object.values(KINDS);
-  // Now and then deeper or wider than a block.
+  // Now and then deeper, wider or with more rows than a block.
   const [m, n, k] = [
-    size(a, 70),
+    size(a, seed % 4 === 1 ? 260 : 70),
     size(b, seed % 5 === 0 ? 560 : 60),
     size(c, seed % 3 ? 90 : 1400),
   ];
@@ -95,7 +95,7 @@ function fuzzCase(t: Team, seed: number) {
   const added = t.floats(numbers(m * n, seed + 3));
   const c2 = t.floats(new Float32Array(m * n));
   const at = { x: x.at, y: y.at, c: c2.at, added: added.at, alpha };
-  const shares: [number, number] = [12 * size(down, 7), 8 * size(across, 7)];
+  const shares: [number, number] = [12 * size(down, 16), 8 * size(across, 7)];
   return { product, x, y, added, c: c2, alpha, calls: calls(product, at, shares) };
 }
 
