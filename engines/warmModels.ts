@@ -113,9 +113,7 @@ export function createWarmModels<Source>(
 
     async function infer({ signal, ...request }: InferRequest): Promise<InferResult> {
       signal?.throwIfAborted();
-      if (!open.has(model)) {
-        throw new KitError("REQUEST_INVALID", "The model was closed. Load it again to use it.");
-      }
+      if (!open.has(model)) throw modelClosed();
       const result = await ask({ type: "infer", model, request }, signal);
       if (!result) throw new KitError("WORKER_FAILED", "The engine returned no answer. Try again.");
       return result;
@@ -143,4 +141,8 @@ export function createWarmModels<Source>(
   }
 
   return { load };
+}
+
+export function modelClosed(): KitError {
+  return new KitError("REQUEST_INVALID", "The model was closed. Load it again to use it.");
 }

@@ -116,7 +116,8 @@ export interface Engine {
   /** Only of an engine that calls `onPlaced`. */
   readonly elsewhere?: Elsewhere;
   /**
-   * Loads a saved artifact, and fetches or downloads what it needs; a training in progress goes on undisturbed.
+   * Loads a saved artifact, here or where its files are, and downloads what it needs; a training in
+   * progress goes on undisturbed.
    * @throws KitError `CHECKPOINT_INVALID`
    */
   load: (directory: string, options?: LoadOptions) => Promise<LoadedModel>;

@@ -18,15 +18,18 @@ export function createAnswers(python: Python) {
 function start(python: Python, { onAnswer, onEnd }: Listener) {
   const child = startChild("answer", {
     ...{ interpreter: python.find(), env: python.env, job: { bf16: python.bf16 } },
-    onMessage(message) {
-      if (message.type !== "answer") return;
-      if (message.failure === undefined) return onAnswer(message.id, message.result);
-      const { code, message: text } = message.failure;
-      onAnswer(message.id, new KitError(code, text));
-    },
+    onMessage: (message) => message.type === "answer" && pass(message, onAnswer),
   });
   child.ended.then((last) => onEnd(endedBy(last)), onEnd);
   return { send: child.send, ref: child.ref, stop: () => void child.stop() };
+}
+
+/** Hands an answer on. */
+export function pass(
+  { id, result, failure }: Extract<PythonMessage, { type: "answer" }>,
+  onAnswer: Listener["onAnswer"],
+): void {
+  onAnswer(id, failure ? new KitError(failure.code, failure.message) : result);
 }
 
 function endedBy(last: PythonMessage): KitError {

@@ -50,8 +50,7 @@ export type PythonMessage =
   | { type: "started"; data: EventData["training.started"]; kept: KeptOut }
   | { type: "event"; event: EngineEvent }
   | { type: "note"; text: string }
-  | { type: "answer"; id: number; result?: InferResult; failure?: undefined }
-  | { type: "answer"; id: number; failure: Failure }
+  | { type: "answer"; id: number; result?: InferResult; failure?: Failure }
   | { type: "done"; check?: TrainingCheck & { kept: KeptOut } }
   | ({ type: "failed" } & Failure)
   | { type: "cancelled" };

@@ -10,6 +10,13 @@ const LOST_MS = 120_000;
 /** Of the connection to the log of a job that has ended, without a new line. */
 const MOST_BREAKS = 20;
 
+interface FollowLimits {
+  /** The number of the last message that was taken. */
+  after?: number;
+  /** How long nothing may answer. */
+  lostMs?: number;
+}
+
 /**
  * The messages of a job, each once and in order, however often the connection breaks: the log is read
  * from its start again, and what was seen is dropped.
@@ -20,10 +27,10 @@ export async function* follow(
   remote: Remote,
   id: string,
   signal: AbortSignal,
-  lostMs = LOST_MS,
+  { after = 0, lostMs = LOST_MS }: FollowLimits = {},
 ): AsyncGenerator<RayMessage> {
   const reach = createReach(remote, lostMs);
-  let seen = 0;
+  let seen = after;
   let breaks = 0;
   for (;;) {
     signal.throwIfAborted();
@@ -104,7 +111,7 @@ function firstLine(text: string): string {
 function forgotten({ name }: Remote, id: string): KitError {
   return new KitError(
     "WORKER_FAILED",
-    `The job ${id} is unknown to ${name}: it did not arrive there, or the cluster was started anew. Start it again, or go on from its last checkpoint with kit start --resume.`,
+    `The job ${id} is unknown to ${name}: it did not arrive there, or the cluster was started anew. Try again; a training goes on from its last checkpoint with kit start --resume.`,
   );
 }
 

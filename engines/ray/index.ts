@@ -6,7 +6,7 @@ import { prepare } from "./prepare.ts";
 
 /**
  * The Ray engine: the Python engine's training on a cluster. A saved model answers on this machine, by
- * the Python here.
+ * the Python here; on the cluster, if its files or Python are missing here.
  */
 export function createRayEngine(options: RayOptions = {}): Engine {
   const cluster = createCluster(options);
@@ -28,9 +28,11 @@ export function createRayEngine(options: RayOptions = {}): Engine {
       follow: async (asked) => (await import("./elsewhere.ts")).followPlaced(cluster, asked),
       fetch,
     },
-    async load(directory, asked) {
-      await fetch({ directory, ...asked });
-      return python.load(directory, asked);
-    },
+    load: async (directory, asked) =>
+      (await import("./load.ts")).load(cluster, {
+        directory,
+        loadHere: python.load,
+        options: asked,
+      }),
   };
 }

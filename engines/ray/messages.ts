@@ -1,11 +1,12 @@
 import type { EngineEvent } from "../../protocol/event.ts";
 import { type PythonJob, type PythonMessage, parseMessage } from "../python/messages.ts";
+import type { ModelFolders } from "../python/model.ts";
 
 /** What the driver reads from the package: `Job` of kit_ray/job.py. */
 export interface RayJob {
   id: string;
-  mode: "train" | "check";
-  job: PythonJob & { baseName?: string };
+  mode: "train" | "check" | "answer";
+  job: TrainingTask | AnsweringTask;
   workers: number;
   cpus: number;
   gpus: number;
@@ -13,6 +14,16 @@ export interface RayJob {
   max_failures: number;
   /** This machine's names of paths in the package. */
   names: Record<string, string>;
+}
+
+export type TrainingTask = PythonJob & { baseName?: string };
+
+export interface AnsweringTask {
+  /** One of its paths is the stored one. */
+  model: ModelFolders;
+  stored: Stored;
+  /** How long it waits for a sign of Kit. */
+  idleSeconds: number;
 }
 
 /** A checkpoint in the cluster's storage. */

@@ -4,7 +4,7 @@ import { fileURLToPath } from "node:url";
 import { KitError } from "../../protocol/error.ts";
 import type { PythonJob } from "../python/messages.ts";
 import type { Cluster } from "./cluster.ts";
-import type { RayJob, Stored } from "./messages.ts";
+import type { RayJob, Stored, TrainingTask } from "./messages.ts";
 import type { PackedFile } from "./remote.ts";
 import { readStored } from "./stored.ts";
 
@@ -17,7 +17,7 @@ const CODE = { kit_engine: "../python/kit_engine/", kit_ray: "kit_ray/" };
 
 interface Asked {
   id: string;
-  mode: RayJob["mode"];
+  mode: "train" | "check";
   job: PythonJob;
   cluster: Cluster;
 }
@@ -28,9 +28,8 @@ interface Asked {
  * @throws KitError `CLUSTER_UNFIT` for more than Ray takes
  */
 export function pack({ id, mode, job, cluster }: Asked): PackedFile[] {
-  const { storage, workers, cpusPerWorker: cpus, gpusPerWorker: gpus, maxFailures } = cluster;
   const data = createLuggage(cluster);
-  const sent: RayJob["job"] = {
+  const sent: TrainingTask = {
     ...job,
     files: job.files.map((file, i) => data.file(file, `data/${i}`)),
     evalFiles: job.evalFiles?.map((file, i) => data.file(file, `eval/${i}`)),
@@ -44,8 +43,17 @@ export function pack({ id, mode, job, cluster }: Asked): PackedFile[] {
     // As this machine finds it.
     ...(job.config.lora && { baseName: job.model.base }),
   };
+  return withCode({ id, mode, job: sent }, data, cluster);
+}
+
+/** What a job needs, as its driver reads it. */
+export function withCode(
+  job: Pick<RayJob, "id" | "mode" | "job">,
+  data: ReturnType<typeof createLuggage>,
+  { storage, workers, cpusPerWorker: cpus, gpusPerWorker: gpus, maxFailures }: Cluster,
+): PackedFile[] {
   const rayJob: RayJob = {
-    ...{ id, mode, job: sent, workers, cpus, gpus, storage, max_failures: maxFailures },
+    ...{ ...job, workers, cpus, gpus, storage, max_failures: maxFailures },
     names: data.names,
   };
   return [
@@ -66,7 +74,7 @@ export function codeFiles(): PackedFile[] {
 }
 
 /** Gathers files by their places in the package. */
-function createLuggage({ storage, address }: Cluster) {
+export function createLuggage({ storage, address }: Cluster) {
   const names: Record<string, string> = {};
   const paths: [place: string, path: string][] = [];
   const isShared = (path: string) => storage !== undefined && path.startsWith(withEnd(storage));

@@ -104,11 +104,18 @@ export function createRayJobs(cluster: Cluster): Remote {
   }
   const statusOf = async (id: string) => (await status(id)).phase;
 
+  async function send(id: string, name: string, bytes: Buffer): Promise<void> {
+    // What the key-value store of the cluster has, the job can read: kit_ray/mailbox.py.
+    const path = `/api/packages/gcs/${id}-${name}.zip`;
+    const sent = await http.call({ method: "PUT", path, body: bytes });
+    if (sent.status !== 200) throw notSent(sent);
+  }
+
   return {
     name: `the Ray cluster at ${address}`,
     address,
     assertReady: () => assertReady(http, cluster),
-    ...{ submit, status, log, stop },
+    ...{ submit, status, log, stop, send },
     read: ({ node, path }, signal) =>
       bytesOf(
         `/api/v0/logs/file?node_id=${node}&filename=${encodeURIComponent(path)}&lines=-1`,

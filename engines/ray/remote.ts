@@ -20,6 +20,12 @@ export interface Remote {
   /** Resolves once the job runs no more; does nothing for one that doesn't. */
   stop: (id: string) => Promise<void>;
   /**
+   * Hands bytes to a job, which finds them under their names. By a file in the job's folder, where jobs
+   * have one.
+   * @param name of this message alone
+   */
+  send: (id: string, name: string, bytes: Buffer) => Promise<void>;
+  /**
    * A file that a job has laid out for this machine.
    * @throws KitError `CLUSTER_UNREACHABLE` when the connection is cut
    */

@@ -31,9 +31,9 @@ const PYTHON_ERROR =
   /"([A-Z]+_[A-Z_]+|DIVERGED)",\s*(?:"message": )?((?:f?(?:"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')\s*)+)/g;
 const PYTHON_STRING = /(f?)(["'])((?:(?!\2)[^\\]|\\.)*)\2/g;
 
-/** Those of the Python engine's own Python files. */
+/** Those of the engines' own Python files. */
 function findPythonErrors(): Said[] {
-  const folder = "engines/python";
+  const folder = "engines";
   const names = readdirSync(join(ROOT, folder), { recursive: true, encoding: "utf8" });
   return names
     .filter((name) => name.endsWith(".py"))

@@ -13,7 +13,7 @@ from .channel import Channel
 from .decoding import text_of
 from .device import Device, find_device
 from .errors import KitError, failure_of
-from .inbox import Inbox
+from .inbox import Questions
 from .models import Source, context_of, load_model, load_tokenizer
 from .preparation import set_padding
 
@@ -28,7 +28,7 @@ class Loaded:
 class GivenUp(StoppingCriteria):
     """Stops once nobody waits for the answer."""
 
-    def __init__(self, inbox: Inbox, question: int) -> None:
+    def __init__(self, inbox: Questions, question: int) -> None:
         self.inbox = inbox
         self.question = question
 
@@ -37,8 +37,8 @@ class GivenUp(StoppingCriteria):
         return torch.full((input_ids.shape[0],), is_over, device=input_ids.device)
 
 
-def answer(inbox: Inbox, channel: Channel) -> None:
-    """Until Kit is gone."""
+def answer(inbox: Questions, channel: Channel) -> None:
+    """Until there are no more, as when Kit is gone."""
     transformers.logging.set_verbosity_error()
     transformers.utils.logging.disable_progress_bar()
     device = find_device(inbox.job.get("bf16"))
@@ -57,7 +57,7 @@ def answer(inbox: Inbox, channel: Channel) -> None:
 
 
 def work(
-    question: dict[str, Any], models: dict[int, Loaded], inbox: Inbox, device: Device
+    question: dict[str, Any], models: dict[int, Loaded], inbox: Questions, device: Device
 ) -> dict[str, Any] | None:
     name = question["model"]
     if question["type"] == "load":

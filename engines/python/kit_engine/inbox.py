@@ -16,32 +16,40 @@ GRACE_SECONDS = 3.0
 PR_SET_PDEATHSIG = 1
 
 
-class Inbox:
-    """`job` is the first line; `cancelled` is set when Kit says so, or is gone."""
+class Questions:
+    """Questions until their end; `cancelled` is set when nobody waits for any."""
 
-    def __init__(self) -> None:
+    def __init__(self, job: dict[str, Any]) -> None:
+        self.job = job
         self.cancelled = threading.Event()
         self.given_up: set[int] = set()
         self.questions: queue.Queue[dict[str, Any] | None] = queue.Queue()
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        return iter(self.questions.get, None)
+
+    def put(self, message: dict[str, Any]) -> None:
+        if message["type"] != "cancel":
+            self.questions.put(message)
+        elif "id" in message:
+            self.given_up.add(message["id"])
+        else:
+            self.cancelled.set()
+
+
+class Inbox(Questions):
+    """`job` is the first line; `cancelled` is set when Kit says so, or is gone."""
+
+    def __init__(self) -> None:
         first = sys.stdin.buffer.readline()
         if not first:
             os._exit(1)
-        self.job: dict[str, Any] = json.loads(first)
+        super().__init__(json.loads(first))
         threading.Thread(target=self._listen, daemon=True).start()
-
-    def __iter__(self) -> Iterator[dict[str, Any]]:
-        """Questions, until Kit is gone."""
-        return iter(self.questions.get, None)
 
     def _listen(self) -> None:
         for line in sys.stdin.buffer:
-            message = json.loads(line)
-            if message["type"] != "cancel":
-                self.questions.put(message)
-            elif "id" in message:
-                self.given_up.add(message["id"])
-            else:
-                self.cancelled.set()
+            self.put(json.loads(line))
         self.cancelled.set()
         self.questions.put(None)
         # A native call sees no flag.

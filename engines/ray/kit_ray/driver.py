@@ -58,6 +58,11 @@ def work(job: Job, channel: Channel) -> None:
     import ray
 
     ray.init(address="auto", namespace=NAMESPACE, log_to_driver=False)
+    if job.mode == "answer":
+        from .answer import answer
+
+        answer(job, channel)
+        return channel.send("done")
     note_waiting(job, channel, ray.cluster_resources())
     if job.mode == "check":
         from .check import check

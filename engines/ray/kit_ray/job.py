@@ -12,9 +12,10 @@ ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 @dataclass
 class Job:
     id: str
-    # `train` or `check`.
+    # `train`, `check` or `answer`.
     mode: str
-    # kit_engine's, with paths in the package, or absolute ones that every node sees.
+    # kit_engine's, with paths in the package, or absolute ones that every node sees. To answer:
+    # `model`, `stored`, and `idleSeconds`, after which it ends without a sign of Kit.
     job: dict[str, Any]
     workers: int
     cpus: float

@@ -4,6 +4,7 @@ import { dirname, join } from "node:path";
 import { expect, it } from "vitest";
 import type { FetchProgress } from "../../../protocol/engine.ts";
 import { createTinyProject, runKit, tinySource } from "../../kit.ts";
+import { expectNothingLeft, expectSameAnswers } from "./answers.ts";
 import { type Place, TOKEN } from "./environment.ts";
 import { startProxy } from "./proxy.ts";
 import { SHAPE, train } from "./training.ts";
@@ -26,6 +27,8 @@ export function describeArtifacts(at: () => Place): void {
     expect(readdirSync(adapter)).toContain("adapter_model.safetensors");
     const model = await engine.load(adapter);
     expect(await model.infer({ prompt: "1", maxTokens: 2 })).toMatchObject({ tokens: 2 });
+    await expectSameAnswers(at(), adapter, model);
+    await expectNothingLeft(at(), adapter);
     await model.close();
   });
 
@@ -67,7 +70,7 @@ export function describeArtifacts(at: () => Place): void {
 
 /** Jobs of a project whose checkpoints stay on the cluster. */
 export function describeKept(at: () => Place): void {
-  it("resumes from a model that is there, and exports one that is there", async () => {
+  it("resumes from a model that is there, asks one there, and exports it", async () => {
     const { cluster, storage } = at();
     const settings = JSON.stringify({ address: cluster.address, storage: `file://${storage}` });
     const project = createTinyProject(
@@ -87,6 +90,11 @@ export function describeKept(at: () => Place): void {
     expect(artifactsOf(first).sort()).toEqual(["step-2", ...records]);
     const second = ids()[1] ?? "";
     expect(artifactsOf(second)).toEqual(["step-6.stored.json"]);
+    const ask = () => runKit(project, ["infer", second, "1", "--max-tokens", "4"], ENV);
+    const there = await ask();
+    expect(there.stderr).toMatch(
+      /^answers on the Ray cluster at \S+: the files of step-6 are only there\n$/,
+    );
     const { code, stdout } = await runKit(project, ["export", second, "out"], ENV);
     expect(code).toBe(0);
     expect(stdout).toMatch(
@@ -95,6 +103,7 @@ export function describeKept(at: () => Place): void {
     const here = join(project, ".kit/jobs", second, "artifacts/step-6");
     expect(digestOf(here, NAME)).toBe(digestOf(join(storage, second, "step-6"), NAME));
     expect(readdirSync(join(project, "out"))).toContain(NAME);
+    expect(await ask()).toEqual({ ...there, stderr: "" });
   });
 }
 

@@ -69,7 +69,7 @@ function* bytesOf({ log = "", breaks = false }: Part) {
 async function seqsOf(remote: Remote): Promise<number[]> {
   const seqs: number[] = [];
   const { signal } = new AbortController();
-  for await (const { seq } of follow(remote, "kit-1", signal, LOST_MS)) seqs.push(seq);
+  for await (const { seq } of follow(remote, "kit-1", signal, { lostMs: LOST_MS })) seqs.push(seq);
   return seqs;
 }
 

@@ -93,7 +93,7 @@ export function describeLosses(at: () => Place): void {
 async function followImpatiently(address: string, id: string): Promise<void> {
   const remote = createRayJobs(createCluster({ address, token: TOKEN }));
   const { signal } = new AbortController();
-  for await (const message of follow(remote, id, signal, LOST_MS)) void message;
+  for await (const message of follow(remote, id, signal, { lostMs: LOST_MS })) void message;
 }
 
 async function endOf(work: Promise<unknown>): Promise<unknown> {

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from "v
 import type { RayOptions } from "../../../protocol/rayOptions.ts";
 import { describeEngine } from "../contract.ts";
 import { createScratch } from "../scratch.ts";
+import { describeAnswers } from "./answers.ts";
 import { describeArtifacts, describeKept } from "./artifacts.ts";
 import { describeAttaching } from "./attaching.ts";
 import {
@@ -52,6 +53,7 @@ describe.runIf(hasRay)("with Ray", () => {
   describe("a job of the ray engine", { timeout: TIMEOUT_MS }, () => {
     describeAttaching(at);
     describeKept(at);
+    describeAnswers(at);
   });
   // One after another, until nothing is left of the cluster.
   describe("the ray engine's losses", { timeout: TIMEOUT_MS }, () => {

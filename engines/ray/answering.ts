@@ -1,0 +1,59 @@
+import type { LoadOptions, LoadedModel } from "../../protocol/engine.ts";
+import { createWarmModels } from "../warmModels.ts";
+import type { Cluster } from "./cluster.ts";
+import type { Stored } from "./messages.ts";
+import { packAnswering } from "./packAnswering.ts";
+import { createQuestions } from "./questions.ts";
+import type { Remote } from "./remote.ts";
+import { COMMAND } from "./train.ts";
+
+/** How long the job waits for a sign of this process. */
+const IDLE_SECONDS = 300;
+
+interface Asked extends LoadOptions {
+  cluster: Cluster;
+  stored: Stored;
+  /** The folder here of the base of an adapter. */
+  base: string | undefined;
+  idleSeconds?: number;
+}
+
+/**
+ * A model that a job on a cluster has loaded. The job ends when the model is closed, and by itself once
+ * this process is gone.
+ * @throws KitError as the Python engine's; `CLUSTER_UNREACHABLE`, `CLUSTER_REFUSED`, `CLUSTER_UNFIT`
+ */
+export async function answerThere(
+  remote: Remote,
+  { cluster, stored, base, idleSeconds = IDLE_SECONDS, onNote, signal }: Asked,
+): Promise<LoadedModel> {
+  const id = `kit-ask-${crypto.randomUUID()}`;
+  const files = packAnswering({ id, cluster, stored, base, idleSeconds });
+  const questions = createQuestions(remote, { id, idleSeconds, onNote });
+  const { load } = createWarmModels<undefined>(questions.connect);
+  async function stop() {
+    questions.close();
+    // One that is out of reach ends by itself.
+    await remote.stop(id).catch(() => {});
+  }
+  const abort = () => void stop();
+  signal?.addEventListener("abort", abort, { once: true });
+  try {
+    signal?.throwIfAborted();
+    await remote.submit({ id, files, command: COMMAND, ...(signal && { signal }) });
+    const { infer, close } = await load(undefined);
+    return {
+      infer,
+      async close() {
+        await close().catch(() => {});
+        await stop();
+      },
+    };
+  } catch (error) {
+    await stop();
+    signal?.throwIfAborted();
+    throw error;
+  } finally {
+    signal?.removeEventListener("abort", abort);
+  }
+}

@@ -1,0 +1,62 @@
+"""Answers what Kit asks, until Kit is gone."""
+
+import os
+import signal
+import time
+from typing import NoReturn
+
+from kit_engine.channel import Channel
+from kit_engine.errors import KitError
+from ray.exceptions import OutOfMemoryError, RayActorError
+
+from .desk import Desk
+from .job import Job
+from .mailbox import Mailbox
+
+# Between two looks for questions, each of which is a request to the head.
+POLL_SECONDS = 0.1
+
+
+def answer(job: Job, channel: Channel) -> None:
+    """
+    :raises KitError: when there will be no more answers
+    """
+    mailbox = Mailbox(job.id)
+    signal.signal(signal.SIGTERM, lambda *_: stop(mailbox))
+    try:
+        serve(job, channel, mailbox)
+    except (RayActorError, OutOfMemoryError) as error:
+        refuse(error)
+    finally:
+        mailbox.clear()
+
+
+def serve(job: Job, channel: Channel, mailbox: Mailbox) -> None:
+    idle = job.job["idleSeconds"]
+    desk = Desk(job, channel)
+    heard = time.monotonic()
+    while time.monotonic() - heard < idle:
+        for message in mailbox.take():
+            heard = time.monotonic()
+            # Others only say that Kit is there.
+            if "id" in message:
+                desk.ask(message)
+        desk.pass_on(POLL_SECONDS)
+
+
+def stop(mailbox: Mailbox) -> None:
+    mailbox.clear()
+    os._exit(0)
+
+
+def refuse(error: RayActorError | OutOfMemoryError) -> NoReturn:
+    if isinstance(error, OutOfMemoryError) or "low on memory" in str(error):
+        raise KitError(
+            "OUT_OF_MEMORY",
+            "The node that answers ran out of memory. Use a smaller model, or nodes with more.",
+        ) from error
+    raise KitError(
+        "WORKER_FAILED",
+        "The process that answers on the cluster was lost, perhaps with its node, or because "
+        "memory ran out. Load the model again.",
+    ) from error

@@ -1,0 +1,60 @@
+"""Where an answerer runs, and what it holds there."""
+
+from typing import Any
+
+import ray
+from ray.util.placement_group import (
+    PlacementGroup,
+    placement_group,
+    placement_group_table,
+    remove_placement_group,
+)
+from ray.util.scheduling_strategies import (
+    NodeAffinitySchedulingStrategy,
+    PlacementGroupSchedulingStrategy,
+)
+
+from .job import Job
+
+# How long Ray may look for a GPU that is said to be free.
+PATIENCE_SECONDS = 5.0
+
+
+def reserve_gpu(job: Job) -> PlacementGroup | None:
+    """One, or a worker's share of one, if it is free now and nobody waits for any."""
+    share = min(job.gpus, 1)
+    is_free = ray.available_resources().get("GPU", 0) >= share
+    if not share or not is_free or is_anyone_waiting():
+        return None
+    group = placement_group([{"GPU": share}])
+    if group.wait(PATIENCE_SECONDS):
+        return group
+    remove_placement_group(group)
+    return None
+
+
+def is_anyone_waiting() -> bool:
+    """For resources, as a training that starts again after a failure."""
+    groups: list[dict[str, Any]] = list(placement_group_table().values())
+    return any(group["state"] in ("PENDING", "RESCHEDULING") for group in groups)
+
+
+def options(group: PlacementGroup | None) -> dict[str, Any]:
+    """
+    Of the actor. It counts no CPUs: it works only while there are questions, and must neither wait
+    for a training that holds them all, nor keep one from starting again.
+    """
+    if group is not None:
+        strategy = PlacementGroupSchedulingStrategy(group)
+        share = group.bundle_specs[0]["GPU"]
+        return {"num_cpus": 0, "num_gpus": share, "scheduling_strategy": strategy}
+    here = NodeAffinitySchedulingStrategy(roomiest_node(), soft=True)
+    return {"num_cpus": 0, "num_gpus": 0, "scheduling_strategy": here}
+
+
+def roomiest_node() -> str:
+    """The one with the most memory; of equal ones, another than the driver's, which is the head."""
+    own = ray.get_runtime_context().get_node_id()
+    nodes = [node for node in ray.nodes() if node["Alive"]]
+    best = max(nodes, key=lambda node: (node["Resources"].get("memory", 0), node["NodeID"] != own))
+    return str(best["NodeID"])

@@ -1,0 +1,97 @@
+import { KitError } from "../../protocol/error.ts";
+import { pass } from "../python/answers.ts";
+import { throwIfFailed } from "../python/child.ts";
+import { type Answerer, type Listener, type Question, modelClosed } from "../warmModels.ts";
+import { follow } from "./follow.ts";
+import type { RayMessage } from "./messages.ts";
+import type { Remote } from "./remote.ts";
+
+interface Options {
+  /** Of the job that answers. */
+  id: string;
+  /** How long it waits for a sign of this process. */
+  idleSeconds: number;
+  onNote: ((text: string) => void) | undefined;
+}
+
+/** Of this process, in that time. */
+const SIGNS = 5;
+
+/**
+ * Hands questions to a job and takes the answers from its log, which is followed only while a question
+ * is open.
+ */
+export function createQuestions(remote: Remote, { id, idleSeconds, onNote }: Options) {
+  let asker: Listener | undefined;
+  let signs: NodeJS.Timeout | undefined;
+  let listening: AbortController | undefined;
+  let after = 0;
+  let sent = 0;
+  let last = Promise.resolve();
+
+  /** In order, though each is a request of its own. */
+  function post(message: object): Promise<void> {
+    const name = String(++sent);
+    const posted = last.then(() => remote.send(id, name, Buffer.from(JSON.stringify(message))));
+    last = posted.catch(() => {});
+    return posted;
+  }
+
+  async function listen(listener: Listener, signal: AbortSignal): Promise<void> {
+    try {
+      for await (const message of follow(remote, id, signal, { after })) {
+        signal.throwIfAborted();
+        after = message.seq;
+        take(message, listener);
+      }
+      throw unheard(remote);
+    } catch (error) {
+      if (!signal.aborted) close(error as Error);
+    }
+  }
+
+  function take(message: RayMessage, { onAnswer }: Listener) {
+    if (message.type === "answer") pass(message, onAnswer);
+    else if (message.type === "note") onNote?.(message.text);
+    else if (message.type === "failed") throwIfFailed(message);
+  }
+
+  function connect(listener: Listener): Answerer<undefined> {
+    asker = listener;
+    // One that does not arrive is followed by others.
+    const sign = () => void post({ type: "sign" }).catch(() => {});
+    signs = setInterval(sign, (idleSeconds / SIGNS) * 1000).unref();
+    return {
+      send: (question) => void post(question).catch((error) => refuse(question, error, listener)),
+      ref(isOn) {
+        if (isOn === (listening !== undefined)) return;
+        listening?.abort();
+        listening = isOn ? new AbortController() : undefined;
+        if (listening) void listen(listener, listening.signal);
+      },
+      stop: () => close(),
+    };
+  }
+
+  /** Ends it for those that are open. */
+  function close(reason: Error = modelClosed()) {
+    clearInterval(signs);
+    listening?.abort();
+    asker?.onEnd(reason);
+  }
+
+  return { connect, close };
+}
+
+/** One that did not arrive, and no other. */
+function refuse({ type, id }: Question<unknown>, error: unknown, { onAnswer }: Listener) {
+  // Nobody waits for an answer.
+  if (type !== "cancel") onAnswer(id, error as Error);
+}
+
+function unheard({ name }: Remote): KitError {
+  return new KitError(
+    "WORKER_FAILED",
+    `The job that answers on ${name} has ended: it had not heard of this process for minutes, as when a machine sleeps. Load the model again.`,
+  );
+}

@@ -1,0 +1,224 @@
+import { EventEmitter, once } from "node:events";
+import { writeFileSync } from "node:fs";
+import { basename, join } from "node:path";
+import { afterAll, expect, it } from "vitest";
+import { answerThere } from "../../../engines/ray/answering.ts";
+import { createCluster } from "../../../engines/ray/cluster.ts";
+import { load } from "../../../engines/ray/load.ts";
+import type { Remote, RemoteStatus } from "../../../engines/ray/remote.ts";
+import { writeStored } from "../../../engines/ray/stored.ts";
+import { KitError } from "../../../protocol/error.ts";
+import type { InferRequest } from "../../../protocol/infer.ts";
+import { createScratch } from "../scratch.ts";
+
+const ADDRESS = "http://127.0.0.1:1";
+const STORED = { path: "s3://runs/job/step-1", files: {} };
+const cluster = createCluster({ address: ADDRESS });
+const scratch = createScratch();
+afterAll(() => scratch.remove());
+
+it("answers several questions at once; what is wrong with one costs only that one", async () => {
+  const { remote, job } = createRemote();
+  const model = await open(remote);
+  const lost = new KitError("CLUSTER_UNREACHABLE", "nothing answers");
+  job.refused = { prompt: "lost", error: lost };
+  const asked = ["a", "broken", "lost", "b"].map((prompt) => model.infer({ prompt }));
+  const [a, broken, gone, b] = await Promise.allSettled(asked);
+  expect([a, b]).toMatchObject([{ value: { text: "a!" } }, { value: { text: "b!" } }]);
+  expect(broken).toMatchObject({ reason: { code: "REQUEST_INVALID", message: "Shorten it." } });
+  expect(gone).toMatchObject({ reason: lost });
+  await model.close();
+});
+
+it("gives a question up when it is aborted, and drops its answer", async () => {
+  const { remote, job } = createRemote();
+  const model = await open(remote);
+  const abort = new AbortController();
+  const slow = model.infer({ prompt: "slow", signal: abort.signal });
+  await job.took("infer");
+  abort.abort(new Error("enough"));
+  await expect(slow).rejects.toThrow("enough");
+  const { id } = await job.took("cancel");
+  job.answer(id, "too late");
+  expect(await model.infer({ prompt: "next" })).toMatchObject({ text: "next!" });
+  await model.close();
+});
+
+it("ends its job once it is closed and what was asked before is answered", async () => {
+  const { remote, job } = createRemote();
+  const model = await open(remote);
+  const asked = model.infer({ prompt: "slow" });
+  const { id } = await job.took("infer");
+  const closed = model.close();
+  expect(job.isStopped).toBe(false);
+  job.answer(id, "done");
+  expect(await asked).toMatchObject({ text: "done" });
+  await closed;
+  expect(job.isStopped).toBe(true);
+  await expect(model.infer({ prompt: "a" })).rejects.toThrow(
+    /^The model was closed\. Load it again/,
+  );
+});
+
+it("says why a model cannot be loaded, and leaves no job", async () => {
+  const { remote, job } = createRemote();
+  const message = "s3://runs/job/step-1 is no longer on the cluster. Use another checkpoint.";
+  job.print({ type: "failed", code: "CHECKPOINT_INVALID", message });
+  await expect(open(remote)).rejects.toMatchObject({ code: "CHECKPOINT_INVALID", message });
+  expect(job.isStopped).toBe(true);
+});
+
+it("leaves no job when loading is aborted", async () => {
+  const { remote, job } = createRemote();
+  job.isDeaf = true;
+  const abort = new AbortController();
+  const opening = open(remote, { signal: abort.signal });
+  await job.took("load");
+  abort.abort(new Error("enough"));
+  await expect(opening).rejects.toThrow("enough");
+  expect(job.isStopped).toBe(true);
+});
+
+it("says that someone stopped the job, or that it has given this process up", async () => {
+  const endings = [
+    [
+      { phase: "ended", message: "Job was intentionally stopped." },
+      / ended unexpectedly: Job was /,
+    ],
+    [{ phase: "unknown" }, / is unknown to a remote: .* Try again; /],
+    [{ phase: "running" }, / has ended: it had not heard of this process for minutes, .*Load the/],
+  ] as [RemoteStatus, RegExp][];
+  for (const [status, message] of endings) {
+    const { remote, job } = createRemote();
+    const model = await open(remote);
+    job.isDeaf = true;
+    const asked = model.infer({ prompt: "a" });
+    if (status.phase === "running") job.print({ type: "done" });
+    job.end(status);
+    await expect(asked).rejects.toMatchObject({ code: "WORKER_FAILED" });
+    await expect(asked).rejects.toThrow(message);
+  }
+});
+
+it("gives a sign as long as the model is open, and follows the log only while a question is", async () => {
+  const { remote, job } = createRemote();
+  const model = await open(remote, { idleSeconds: 0.05 });
+  await job.took("sign");
+  expect(job.readers).toBe(0);
+  await model.close();
+  const signs = job.taken.length;
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  expect(job.taken).toHaveLength(signs);
+});
+
+it("answers there only if the files or Python are missing here, and says why", async () => {
+  const nothing = new KitError("PYTHON_NOT_FOUND", "There is no Python. Install it.");
+  const damaged = new KitError("CHECKPOINT_INVALID", "Damaged. Use another.");
+  const kept = scratch.directory();
+  writeFileSync(join(kept, "config.json"), "{}");
+  writeStored(kept, { address: ADDRESS, ...STORED });
+  const away = `${scratch.directory()}-away`;
+  writeStored(away, { address: ADDRESS, ...STORED });
+  const there = /^Nothing answers at http/;
+  const cases = [
+    [
+      away,
+      undefined,
+      there,
+      `answers on the Ray cluster at ${ADDRESS}: the files of ${basename(away)} are only there`,
+    ],
+    [kept, nothing, there, `answers on the Ray cluster at ${ADDRESS}: ${nothing.message}`],
+    [kept, damaged, /^Damaged/, undefined],
+    [scratch.directory(), nothing, /^There is no Python/, undefined],
+  ] as const;
+  for (const [directory, error, message, note] of cases) {
+    const notes: string[] = [];
+    const loadHere = () => Promise.reject(error ?? new Error("not here"));
+    const options = { onNote: (text: string) => notes.push(text) };
+    await expect(load(cluster, { directory, loadHere, options })).rejects.toThrow(message);
+    expect(notes).toEqual(note === undefined ? [] : [note]);
+  }
+});
+
+type Opening = Partial<Parameters<typeof answerThere>[1]>;
+
+const open = (remote: Remote, more: Opening = {}) =>
+  answerThere(remote, { cluster, stored: STORED, base: undefined, ...more });
+
+interface Message {
+  type: string;
+  id: number;
+  request?: InferRequest;
+}
+
+/** A remote with one job, which answers as kit_ray/answer.py; `slow` waits for the test. */
+function createRemote() {
+  const news = new EventEmitter();
+  const lines: string[] = [];
+  let status: RemoteStatus = { phase: "running" };
+  const job = {
+    taken: [] as Message[],
+    readers: 0,
+    isStopped: false,
+    /** Whether it answers nothing. */
+    isDeaf: false,
+    refused: undefined as { prompt: string; error: Error } | undefined,
+    print(message: object) {
+      lines.push(`${JSON.stringify({ kit: 1, seq: lines.length + 1, ...message })}\n`);
+      news.emit("line");
+    },
+    answer: (id: number, text: string) =>
+      job.print({ type: "answer", id, result: { text, finishReason: "stop", tokens: 1 } }),
+    /** The first message of a kind. */
+    async took(type: string): Promise<Message> {
+      for (;;) {
+        const found = job.taken.find((message) => message.type === type);
+        if (found) return found;
+        await once(news, "message");
+      }
+    },
+    end(last: RemoteStatus) {
+      status = last;
+      news.emit("line");
+    },
+  };
+  function take(message: Message) {
+    const { type, id, request } = message;
+    const prompt = request?.prompt ?? "";
+    if (job.refused && prompt === job.refused.prompt) throw job.refused.error;
+    job.taken.push(message);
+    news.emit("message");
+    if (job.isDeaf || prompt === "slow" || type === "cancel" || type === "sign") return;
+    const failure = { code: "REQUEST_INVALID", message: "Shorten it." };
+    if (prompt === "broken") job.print({ type: "answer", id, failure });
+    else if (type === "infer") job.answer(id, `${prompt}!`);
+    else job.print({ type: "answer", id });
+  }
+  const remote: Partial<Remote> = {
+    name: "a remote",
+    submit: () => Promise.resolve(),
+    status: () => Promise.resolve(status),
+    async *log(_, isEnded, signal) {
+      job.readers++;
+      try {
+        for (let next = 0; ; next++) {
+          while (next >= lines.length) {
+            if (isEnded || status.phase !== "running") return;
+            await once(news, "line", { signal });
+          }
+          yield Buffer.from(lines[next] ?? "");
+        }
+      } finally {
+        job.readers--;
+      }
+    },
+    send: (_, __, bytes) =>
+      new Promise((resolve) => resolve(take(JSON.parse(bytes.toString()) as Message))),
+    stop() {
+      job.isStopped = true;
+      job.end({ phase: "ended" });
+      return Promise.resolve();
+    },
+  };
+  return { remote: remote as Remote, job };
+}

@@ -1,0 +1,90 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { fileURLToPath } from "node:url";
+import { expect, it, vi } from "vitest";
+import type { LoadedModel } from "../../../protocol/engine.ts";
+import { createTinyProject, runKit, tinySource } from "../../kit.ts";
+import { type Place, TOKEN } from "./environment.ts";
+
+const NOWHERE = "/nowhere/python";
+const WHY = /^answers on the Ray cluster at \S+: There is no Python at \/nowhere\/python, .*$/m;
+const QUESTION = { prompt: "1", maxTokens: 8 };
+const IMPATIENT_KIT = fileURLToPath(new URL("impatientKit.mjs", import.meta.url));
+
+/** Of an adapter that is here, too, and loaded there. */
+export async function expectSameAnswers(at: Place, adapter: string, here: LoadedModel) {
+  const there = await withoutPython(at).load(adapter, {
+    onNote: (text) => expect(text).toMatch(WHY),
+  });
+  const requests = [
+    QUESTION,
+    { ...QUESTION, prompt: "1".repeat(200) },
+    { ...QUESTION, temperature: 1, seed: 7 },
+    { messages: [{ role: "user" as const, content: "3" }], maxTokens: 8 },
+  ];
+  const [theirs, ours] = await Promise.all(
+    [there, here].map(({ infer }) => Promise.all(requests.map((one) => infer(one).catch(String)))),
+  );
+  expect(theirs).toEqual(ours);
+  expect(theirs?.[1]).toMatch(/^KitError: The prompt has 204 tokens, /);
+  const [id = ""] = await answering(at);
+  expect(id).toMatch(/^kit-ask-/);
+  await there.close();
+  expect(await answering(at)).not.toContain(id);
+}
+
+/** Of a Kit that was killed while its model was loaded there. */
+export async function expectNothingLeft(at: Place, adapter: string) {
+  const kit = spawn(process.execPath, [IMPATIENT_KIT, adapter], {
+    stdio: ["ignore", "pipe", "inherit"],
+    env: { ...process.env, RAY_AUTH_TOKEN: TOKEN },
+  });
+  await once(kit.stdout, "data");
+  const [id = ""] = await answering(at);
+  expect(id).toMatch(/^kit-ask-/);
+  kit.kill("SIGKILL");
+  await expect.poll(() => answering(at), { timeout: 30_000 }).not.toContain(id);
+}
+
+export function describeAnswers(at: () => Place): void {
+  it("answers a callback and kit infer on the cluster, where Python is missing here", async () => {
+    const { cluster, storage } = at();
+    const engine = `engine: ray(${JSON.stringify({ address: cluster.address, storage })}),`;
+    const callbacks = `callbacks: { async onCheckpoint({ infer }) {
+      console.log("answered " + (await infer({ prompt: "1", maxTokens: 4 })).text);
+    } },`;
+    const before = `import { ray } from "kit/engines";`;
+    const options = `maxSteps: 1, saveSteps: 1, ${callbacks} ${engine}`;
+    const project = createTinyProject(tinySource({ before, options }));
+    const env = { RAY_AUTH_TOKEN: TOKEN, OMP_NUM_THREADS: "1" };
+    const away = { ...env, KIT_PYTHON: NOWHERE };
+    const ask = ["infer", "latest", "1", "--max-tokens", "4"];
+    const started = await runKit(project, ["start"], away);
+    expect(started).toMatchObject({ code: 0, stderr: "" });
+    expect(started.stdout).toMatch(WHY);
+    const [theirs, ours] = await Promise.all([away, env].map((one) => runKit(project, ask, one)));
+    expect(theirs).toMatchObject({ code: 0, stdout: ours?.stdout });
+    expect(theirs?.stderr).toMatch(WHY);
+    expect(started.stdout).toContain(`\nanswered ${ours?.stdout}`);
+    expect(await answering(at())).toEqual([]);
+  });
+}
+
+function withoutPython({ createEngine }: Place) {
+  const python = process.env["KIT_PYTHON"];
+  vi.stubEnv("KIT_PYTHON", NOWHERE);
+  // It looks at its environment once.
+  const engine = createEngine();
+  vi.stubEnv("KIT_PYTHON", python);
+  return engine;
+}
+
+/** The jobs that answer now; tests that ask run one after another. */
+async function answering({ cluster: { address } }: Place): Promise<string[]> {
+  const headers = { authorization: `Bearer ${TOKEN}`, "user-agent": "kit" };
+  const answer = await fetch(`${address}/api/jobs/`, { headers });
+  const jobs = (await answer.json()) as { submission_id: string; status: string }[];
+  return jobs
+    .filter(({ submission_id: id, status }) => id.startsWith("kit-ask-") && status === "RUNNING")
+    .map(({ submission_id: id }) => id);
+}
