@@ -25,14 +25,10 @@ export function exponentials(x: usize, count: i32, highest: f32): f32 {
 }
 
 export function maximum(x: usize, count: i32): f32 {
-  let highest: f32 = -Infinity, i = 0;
-  if (count >= LANES) {
-    let most = v128.load(x);
-    for (i = LANES; i + LANES <= count; i += LANES) most = f32x4.pmax(most, v128.load(at(x, i)));
-    highest = greatest(most);
-  }
-  for (; i < count; i++) highest = max(highest, load<f32>(at(x, i)));
-  return highest;
+  let most = f32x4.splat(-Infinity), i = 0;
+  for (; i + LANES <= count; i += LANES) most = f32x4.pmax(most, v128.load(at(x, i)));
+  for (; i < count; i++) most = f32x4.pmax(most, v128.load32_splat(at(x, i)));
+  return greatest(most);
 }
 
 export function multiply(x: usize, count: i32, by: f32): void {

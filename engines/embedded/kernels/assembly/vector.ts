@@ -24,14 +24,12 @@ export function sum(a: v128): f32 {
   );
 }
 
-/** The greatest of the lanes. */
+/** The greatest of the lanes, without a branch: V8 makes several of each `f32.max`. */
 // @ts-ignore: decorator
 @inline
 export function greatest(a: v128): f32 {
-  return max(
-    max(f32x4.extract_lane(a, 0), f32x4.extract_lane(a, 1)),
-    max(f32x4.extract_lane(a, 2), f32x4.extract_lane(a, 3)),
-  );
+  a = f32x4.pmax(a, v128.shuffle<f32>(a, a, 2, 3, 0, 1));
+  return f32x4.extract_lane(f32x4.pmax(a, v128.shuffle<f32>(a, a, 1, 0, 3, 2)), 0);
 }
 
 /** Element `i` of an array of float32. */
