@@ -2,7 +2,8 @@
 
 Its Python processes are forks of two that have imported what they need: imports take most of the
 time of a small training. Prints the dashboard's address, and takes commands, a line each: `add` a
-node, `add lacking` one without peft, `lose` the newest one, `behead` the cluster.
+node, `add gpu` one that says it has a GPU, `add lacking` one without peft, `lose` the newest one,
+`behead` the cluster.
 """
 
 import json
@@ -119,6 +120,7 @@ def main(folder: str) -> None:
 
     commands = {
         "add": lambda: add(python),
+        "add gpu": lambda: add(python, num_gpus=1),
         "add lacking": lambda: add(lacking),
         "lose": lambda: cluster.remove_node(nodes.pop(), allow_graceful=False),
         "behead": lambda: cluster.remove_node(nodes[0], allow_graceful=False),

@@ -26,7 +26,7 @@ export const { createRayEngine } = (await import(
 )) as typeof source;
 
 /** What the cluster is told to do to itself; `lose` ends the newest node. */
-export type Command = "add" | "add lacking" | "lose" | "behead";
+export type Command = "add" | "add gpu" | "add lacking" | "lose" | "behead";
 
 export interface RayCluster {
   /** The dashboard's URL. */

@@ -20,6 +20,7 @@ import {
 import { describeLosses } from "./losses.ts";
 import { describeSharing } from "./sharing.ts";
 import { train } from "./training.ts";
+import { describeYielding } from "./yielding.ts";
 
 /** Each training is a job of the cluster, of eight processes that start for it, beside others. */
 const TIMEOUT_MS = 300_000;
@@ -81,6 +82,7 @@ describe.runIf(hasRay)("with Ray", () => {
       }
     });
 
+    describeYielding(at);
     describeLosses(at);
   });
 });
