@@ -6,7 +6,7 @@ import type { PythonJob } from "../python/messages.ts";
 import type { Cluster } from "./cluster.ts";
 import type { RayJob, Stored, TrainingTask } from "./messages.ts";
 import type { PackedFile } from "./remote.ts";
-import { readStored } from "./stored.ts";
+import { isSeenBy, readStored } from "./stored.ts";
 
 /** Ray's limit for a package, in bytes. */
 const MOST_BYTES = 100 * 2 ** 20;
@@ -74,7 +74,8 @@ export function codeFiles(): PackedFile[] {
 }
 
 /** Gathers files by their places in the package. */
-export function createLuggage({ storage, address }: Cluster) {
+export function createLuggage(cluster: Cluster) {
+  const { storage } = cluster;
   const names: Record<string, string> = {};
   const paths: [place: string, path: string][] = [];
   const isShared = (path: string) => storage !== undefined && path.startsWith(withEnd(storage));
@@ -96,7 +97,7 @@ export function createLuggage({ storage, address }: Cluster) {
   /** One that is not whole here stays where the cluster keeps it. */
   function checkpoint(path: string, place: string): string {
     const stored = readStored(path);
-    if (stored?.address !== address() || isWhole(path, stored)) return folder(path, place);
+    if (!stored || isWhole(path, stored) || !isSeenBy(cluster, stored)) return folder(path, place);
     names[stored.path] = path;
     return stored.path;
   }

@@ -6,6 +6,7 @@ import { syncFolder } from "../../disk/sync.ts";
 import { partialFolder, storedRecordPath } from "../../protocol/artifactPath.ts";
 import { isRecord } from "../../protocol/isRecord.ts";
 import { cannotSave } from "../checkpoint/directory.ts";
+import type { Cluster } from "./cluster.ts";
 import type { Stored } from "./messages.ts";
 
 /** The record of an artifact in a cluster's storage: `step-400.stored.json`, beside its folder. */
@@ -41,6 +42,13 @@ export function readStored(artifact: string): StoredRecord | undefined {
   return isWhole && Object.values(files).every(isFile)
     ? (record as unknown as StoredRecord)
     : undefined;
+}
+
+/** Whether a cluster's workers find an artifact where it is kept: in their storage, or on that cluster. */
+export function isSeenBy({ storage, address }: Cluster, stored: StoredRecord): boolean {
+  const isBelow =
+    storage !== undefined && stored.path.startsWith(`${storage.replace(/\/+$/, "")}/`);
+  return isBelow || stored.address === address();
 }
 
 function isFile(file: unknown): boolean {

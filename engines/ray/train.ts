@@ -10,7 +10,7 @@ import type { Cluster } from "./cluster.ts";
 import { fetchHome } from "./elsewhere.ts";
 import { pack } from "./pack.ts";
 import { createRayJobs } from "./rayJobs.ts";
-import { readStored } from "./stored.ts";
+import { isSeenBy, readStored } from "./stored.ts";
 
 /** The driver's, in the package. */
 export const COMMAND = "python -u -m kit_ray.driver";
@@ -38,12 +38,13 @@ export async function train(cluster: Cluster, options: TrainOptions): Promise<vo
   }
 }
 
-/** What another cluster keeps of the checkpoint to resume from travels by this machine. */
+/** A checkpoint to resume from that another cluster keeps travels by this machine. */
 async function bringFromOther(
   cluster: Cluster,
   { resumeFrom: directory, signal, onNote }: TrainOptions,
 ): Promise<void> {
-  if (directory === undefined || readStored(directory)?.address === cluster.address()) return;
+  const stored = directory === undefined ? undefined : readStored(directory);
+  if (directory === undefined || !stored || isSeenBy(cluster, stored)) return;
   await fetchHome(cluster, [], { directory, signal, onNote });
 }
 

@@ -52,6 +52,20 @@ function createPrinter(changes: Partial<TrainConfig> = {}, directory = "d") {
   return at;
 }
 
+it("says which checkpoints are not on this machine", () => {
+  const isHere = (path: string) => path.endsWith("-1");
+  const lines = createEventLines({ config: CONFIG, project: "/", directory: "d", isHere });
+  const [here, there] = [1, 2].map((step) => {
+    const data = { ...ARTIFACT, step, path: `artifacts/step-${step}` };
+    return lines.text({ event: "checkpoint.saved", data });
+  });
+  expect(here).toBe("checkpoint d/artifacts/step-1");
+  expect(there).toBe("checkpoint d/artifacts/step-2 (on the cluster)");
+  expect(lines.text({ event: "training.cancelled", data: { step: 2 } })).toBe(
+    "cancelled at step 2; saved in d/artifacts/step-2 (on the cluster); try it: npx kit infer d",
+  );
+});
+
 it.each<[Partial<TrainerOptions>, string]>([
   [{ lora: { r: 8, alpha: 16 } }, "0.0002"],
   [{}, "0.00002"],

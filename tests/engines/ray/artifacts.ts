@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { readFileSync, readdirSync, statSync } from "node:fs";
+import { readFileSync, readdirSync, rmSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { expect, it } from "vitest";
 import type { FetchProgress } from "../../../protocol/engine.ts";
@@ -20,7 +20,7 @@ export function describeArtifacts(at: () => Place): void {
     const { scratch, storage, createEngine } = at();
     const engine = createEngine({ storage: `file://${storage}` });
     const more = { lora: LORA, maxSteps: 1 };
-    const { error, directory, saved } = await train(engine, scratch, { more });
+    const { error, id, directory, saved } = await train(engine, scratch, { more });
     expect(error).toBeUndefined();
     expect(saved).toEqual([1]);
     const adapter = join(directory, "artifacts/step-1");
@@ -30,6 +30,13 @@ export function describeArtifacts(at: () => Place): void {
     await expectSameAnswers(at(), adapter, model);
     await expectNothingLeft(at(), adapter);
     await model.close();
+    for (const folder of [adapter, join(storage, id)]) rmSync(folder, { recursive: true });
+    await expect(engine.elsewhere?.fetch({ directory: adapter })).rejects.toMatchObject({
+      code: "CHECKPOINT_INVALID",
+      message: expect.stringMatching(
+        /^file:\S+ is no longer on the cluster\. Use another checkpoint\.$/,
+      ) as string,
+    });
   });
 
   it("leaves a model of 50 MB there until it is asked for, byte for byte through a cut connection", async () => {

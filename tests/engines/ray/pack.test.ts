@@ -1,0 +1,44 @@
+import { mkdirSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { expect, it } from "vitest";
+import type { PythonJob } from "../../../engines/python/messages.ts";
+import { createCluster } from "../../../engines/ray/cluster.ts";
+import { pack } from "../../../engines/ray/pack.ts";
+import type { RayOptions } from "../../../protocol/rayOptions.ts";
+import { scratchDirectory } from "../embedded/scratch.ts";
+import { FILES, recordedArtifact } from "./farArtifact.ts";
+
+const FAR = { address: "far" };
+const OTHER = { address: "other" };
+
+it.each<[string, RayOptions, string[], string]>([
+  ["stays on the cluster that keeps it", FAR, [], "s3://bucket/runs/1/step-4"],
+  ["stays there when a file is missing here", FAR, ["config.json"], "s3://bucket/runs/1/step-4"],
+  ["travels when all of it is here", FAR, Object.keys(FILES), "resume"],
+  [
+    "stays in a storage that another name of the cluster sees",
+    { ...OTHER, storage: "s3://bucket/runs/" },
+    [],
+    "s3://bucket/runs/1/step-4",
+  ],
+  ["travels to another cluster", OTHER, ["config.json"], "resume"],
+])("a checkpoint to resume from %s", (_, options, here, sent) => {
+  const resumeFrom = recordedArtifact();
+  mkdirSync(resumeFrom);
+  for (const name of here) writeFileSync(join(resumeFrom, name), "");
+  const base = scratchDirectory();
+  const job = { config: {}, directory: dirname(base), files: [], model: { base }, resumeFrom };
+  const files = pack({
+    ...{ id: "1", mode: "train", cluster: createCluster(options) },
+    job: job as unknown as PythonJob,
+  });
+  const found = files.find(({ path }) => path === "job.json");
+  const packed = JSON.parse(String(found?.bytes)) as {
+    job: PythonJob;
+    names: Record<string, string>;
+  };
+  expect(packed.job.resumeFrom).toBe(sent);
+  // Errors name the checkpoint as this machine knows it.
+  expect(packed.names[sent]).toBe(resumeFrom);
+  expect(files.some(({ path }) => path.startsWith("resume/"))).toBe(sent === "resume");
+});
