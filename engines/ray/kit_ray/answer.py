@@ -35,12 +35,15 @@ def serve(job: Job, channel: Channel, mailbox: Mailbox) -> None:
     idle = job.job["idleSeconds"]
     desk = Desk(job, channel)
     heard = time.monotonic()
-    while time.monotonic() - heard < idle:
+    while True:
+        # Kit may have spoken while a model was loaded.
         for message in mailbox.take():
             heard = time.monotonic()
             # Others only say that Kit is there.
             if "id" in message:
                 desk.ask(message)
+        if time.monotonic() - heard > idle:
+            return
         desk.pass_on(POLL_SECONDS)
 
 
