@@ -22,7 +22,10 @@ export interface TrainOptions {
    * interrupted; else a note says that they are not.
    */
   resumeFrom?: string;
-  /** Aborting stops the training before its next step; `train` then rejects with the reason. */
+  /**
+   * Aborting stops the training before its next step; `train` then rejects with the reason, or with
+   * `CLUSTER_UNREACHABLE` or `CLUSTER_REFUSED` when one that goes on elsewhere could not be stopped.
+   */
   signal: AbortSignal;
   /** Aborting lets a training that was placed elsewhere go on there; `train` then rejects with the reason. */
   leave?: AbortSignal;

@@ -124,7 +124,9 @@ export async function runJob(options: RunJobOptions): Promise<JobResult> {
     } catch (thrown) {
       calls.stop();
       const isLeft = (leave.aborted && thrown === leave.reason) || isOutOfReach(thrown);
-      if (placement && isLeft && !signal.aborted) return goAway(placement, thrown);
+      // A job that could not be cancelled there is not, either.
+      const isOurs = signal.aborted && !(isCancelled() && isOutOfReach(thrown));
+      if (placement && isLeft && !isOurs) return goAway(placement, thrown);
       if (!isCancelled()) return endAsFailed(asError(signal.aborted ? signal.reason : thrown));
       record({ event: "training.cancelled", data: { step: course.step() } });
       const job = jobAs("cancelled");

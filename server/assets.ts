@@ -11,8 +11,6 @@ const TYPES: Record<string, string> = {
 };
 
 const INDEX = "/index.html";
-/** Names of files in it contain a hash of the content. */
-const HASHED = "/assets/";
 
 /** The page's files, read once. No request reads another file. */
 export interface Assets {
@@ -46,7 +44,8 @@ export function loadAssets(directory: string): Assets {
       response.writeHead(200, {
         "Content-Type": file.type,
         "Content-Length": file.body.length,
-        "Cache-Control": path.startsWith(HASHED) ? "max-age=31536000, immutable" : "no-cache",
+        // Every name but the index's contains a hash of the content.
+        "Cache-Control": file === index ? "no-cache" : "max-age=31536000, immutable",
       });
       response.end(file.body);
       return true;

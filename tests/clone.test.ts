@@ -30,7 +30,6 @@ function createClone(): string {
     "package.json": JSON.stringify({ name: "clone", type: "module", scripts }),
     "index.html": '<script type="module" src="/src/main.ts"></script>',
     "src/main.ts": says("page"),
-    "public/icon.svg": "<svg/>",
     "cli/kit.ts": says("new"),
     "engines/embedded/kernels/assembly/index.ts": "export function nothing(): void {}\n",
     "tests/kit.test.ts": TEST,

@@ -20,6 +20,8 @@ export function openElsewhere(folder: string) {
     refuse: () => writeFileSync(at("refused"), ""),
     /** Checkpoints stay there until they are fetched. */
     keep: () => writeFileSync(at("keeps"), ""),
+    /** Orders to stop are not heard. */
+    deafen: () => writeFileSync(at("deaf"), ""),
     /** Nothing answers any more. */
     lose: () => writeFileSync(at("lost"), ""),
     /** The ids of the jobs that were stopped there. */
@@ -38,6 +40,9 @@ export function createElsewhereEngine(folder: string): Engine {
     const { config, directory, signal, leave, onEvent } = options;
     const id = basename(directory);
     for (let next = seen; ; await delay(POLL_MS)) {
+      if (signal.aborted && existsSync(at("deaf"))) {
+        throw new KitError("CLUSTER_UNREACHABLE", "Nothing answers.");
+      }
       if (signal.aborted) writeFileSync(at(`${id}.stopped`), "");
       signal.throwIfAborted();
       leave?.throwIfAborted();

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import type { TrainOptions } from "../../protocol/engine.ts";
-import { isOutOfReach } from "../../protocol/error.ts";
+import { isOutOfReach, messageOf } from "../../protocol/error.ts";
 import { throwIfFailed } from "../python/child.ts";
 import { withAdvice } from "../python/train.ts";
 import { follow } from "./follow.ts";
@@ -24,7 +24,11 @@ interface Attending {
   seen?: number;
 }
 
-/** Reports a job until it ends. Stops it there if it fails here, but not if it is out of reach or left. */
+/**
+ * Reports a job until it ends. Stops it there if it fails here, but not if it is out of reach or left.
+ * @throws KitError `CLUSTER_UNREACHABLE`, `CLUSTER_REFUSED` when it may go on there, also when it was to
+ * be stopped
+ */
 export async function attend(
   remote: Remote,
   { id, options, submit, seen = 0 }: Attending,
@@ -46,16 +50,24 @@ export async function attend(
     either.throwIfAborted();
   } catch (error) {
     const isLeft = isThere && leave?.aborted === true;
-    if (signal.aborted || !(isLeft || isOutOfReach(error))) await stop(remote, id, options);
-    signal.throwIfAborted();
+    if (signal.aborted) {
+      await stop(remote, id, options);
+      throw signal.reason;
+    }
+    if (!isLeft && !isOutOfReach(error)) await stop(remote, id, options).catch(() => {});
     if (isLeft) leave.throwIfAborted();
     throw error;
   }
 }
 
+/** @throws KitError `CLUSTER_UNREACHABLE`, `CLUSTER_REFUSED` when the job may go on there */
 async function stop(remote: Remote, id: string, { onNote }: Options): Promise<void> {
-  const noteLeft = () => onNote?.(`warning: could not stop ${id} on ${remote.name}`);
-  await remote.stop(id).catch(noteLeft);
+  try {
+    await remote.stop(id);
+  } catch (error) {
+    onNote?.(`warning: could not stop ${id} on ${remote.name}: ${messageOf(error)}`);
+    throw error;
+  }
 }
 
 interface Taking {
@@ -79,7 +91,10 @@ async function take(message: RayMessage, { remote, options, signal }: Taking): P
       writeStored(artifact, { address: remote.address, ...stored });
       // A whole model may be large: it comes when somebody asks for it.
       const isWanted = event.data.kind === "adapter" || isVisible(stored);
-      if (isWanted) await bringHome(stored, artifact, { remote, signal });
+      // The training there is not to end because of this machine's disk or connection.
+      const noteLeft = (error: unknown) =>
+        onNote?.(`warning: ${event.data.path} stays on the cluster for now: ${messageOf(error)}`);
+      if (isWanted) await bringHome(stored, artifact, { remote, signal }).catch(noteLeft);
     }
     signal.throwIfAborted();
     onEvent(event);

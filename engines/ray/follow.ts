@@ -1,5 +1,5 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { KitError, isKitError } from "../../protocol/error.ts";
+import { KitError, isKitError, messageOf } from "../../protocol/error.ts";
 import { type RayMessage, parseLine } from "./messages.ts";
 import type { Remote, RemoteStatus } from "./remote.ts";
 
@@ -7,8 +7,6 @@ import type { Remote, RemoteStatus } from "./remote.ts";
 const PAUSE_MS = 500;
 /** How long a remote may be out of reach, in ms. */
 const LOST_MS = 120_000;
-/** Of the connection to the log of a job that has ended, without a new line. */
-const MOST_BREAKS = 20;
 
 interface FollowLimits {
   /** The number of the last message that was taken. */
@@ -21,7 +19,7 @@ interface FollowLimits {
  * The messages of a job, each once and in order, however often the connection breaks: the log is read
  * from its start again, and what was seen is dropped.
  * @throws KitError `WORKER_FAILED` if the job ends without a last message, or is unknown there;
- * `CLUSTER_UNREACHABLE` after two minutes without an answer
+ * `CLUSTER_UNREACHABLE` after two minutes without an answer or a new line
  */
 export async function* follow(
   remote: Remote,
@@ -29,53 +27,48 @@ export async function* follow(
   signal: AbortSignal,
   { after = 0, lostMs = LOST_MS }: FollowLimits = {},
 ): AsyncGenerator<RayMessage> {
-  const reach = createReach(remote, lostMs);
+  const silence = createSilence(remote, lostMs);
   let seen = after;
-  let breaks = 0;
   for (;;) {
     signal.throwIfAborted();
-    const state = await reach.status(id);
-    if (state?.phase === "unknown") throw forgotten(remote, id);
-    const isEnded = state?.phase === "ended";
-    let isRead = false;
-    if (state && state.phase !== "waiting") {
-      try {
+    const before = seen;
+    let cause: unknown = new Error("no new line in its log");
+    try {
+      const state = await remote.status(id);
+      if (state.phase === "unknown") throw forgotten(remote, id);
+      if (state.phase === "waiting") cause = undefined;
+      else {
+        const isEnded = state.phase === "ended";
         for await (const line of linesOf(remote.log(id, isEnded, signal))) {
           const message = parseLine(line);
-          if (!message || message.seq <= seen) continue;
+          if (!message || !(message.seq > seen)) continue;
           seen = message.seq;
-          breaks = 0;
           if (message.type !== "beat") yield message;
           if (isLast(message)) return;
         }
-        isRead = true;
-      } catch (error) {
-        signal.throwIfAborted();
-        if (isKitError(error) && error.code !== "CLUSTER_UNREACHABLE") throw error;
-        // The connection broke.
-        breaks++;
+        if (isEnded) throw endedSilently(remote, id, state);
       }
+    } catch (error) {
+      signal.throwIfAborted();
+      if (isKitError(error) && error.code !== "CLUSTER_UNREACHABLE") throw error;
+      // The connection broke.
+      cause = error;
     }
-    if (isEnded && (isRead || breaks > MOST_BREAKS)) throw endedSilently(remote, id, state);
+    if (cause === undefined || seen > before) silence.ends();
+    else silence.goesOn(cause);
     await delay(PAUSE_MS, undefined, { signal });
   }
 }
 
-/** Asks for a status, and forgives silence for a while. */
-function createReach(remote: Remote, lostMs: number) {
-  let heard = Date.now();
+/** Forgives silence for a while, counted from the first attempt that heard nothing: not a laptop's sleep. */
+function createSilence(remote: Remote, lostMs: number) {
+  let since: number | undefined;
   return {
-    /** Undefined when nothing answered. */
-    async status(id: string): Promise<RemoteStatus | undefined> {
-      try {
-        const found = await remote.status(id);
-        heard = Date.now();
-        return found;
-      } catch (cause) {
-        if (!isKitError(cause) || cause.code !== "CLUSTER_UNREACHABLE") throw cause;
-        if (Date.now() - heard < lostMs) return undefined;
-        throw lostContact(remote, cause);
-      }
+    ends: () => (since = undefined),
+    /** @throws KitError `CLUSTER_UNREACHABLE` */
+    goesOn(cause: unknown): void {
+      since ??= Date.now();
+      if (Date.now() - since >= lostMs) throw lostContact(remote, cause);
     },
   };
 }
@@ -118,7 +111,7 @@ function forgotten({ name }: Remote, id: string): KitError {
 function lostContact({ name }: Remote, cause: unknown): KitError {
   return new KitError(
     "CLUSTER_UNREACHABLE",
-    `Lost contact with ${name}, which has not answered for two minutes. Check that this machine reaches it.`,
+    `Lost contact with ${name}: nothing was heard of the job for two minutes (${messageOf(cause)}). Check that this machine reaches it.`,
     { cause },
   );
 }

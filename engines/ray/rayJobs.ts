@@ -14,6 +14,8 @@ const POLL_MS = 250;
 /** Of a submit without an answer, or to a cluster that is not ready yet. */
 const SUBMIT_MS = 60_000;
 const BUSY_MS = 2_000;
+/** For a job to end once it is told to: Ray kills it after a few seconds. */
+const STOP_MS = 20_000;
 const NOT_FOUND = 404;
 
 /** What every process of a job has in its environment. */
@@ -54,8 +56,11 @@ export function createRayJobs(cluster: Cluster): Remote {
     }
   }
 
-  async function find(id: string): Promise<Record<string, unknown> | undefined> {
-    const answer = await http.call({ method: "GET", path: `/api/jobs/${id}` });
+  async function find(
+    id: string,
+    signal?: AbortSignal,
+  ): Promise<Record<string, unknown> | undefined> {
+    const answer = await http.call({ method: "GET", path: `/api/jobs/${id}`, signal });
     if (answer.status === NOT_FOUND) return undefined;
     const found = jsonOf(answer);
     if (answer.status === 200 && isRecord(found)) return found;
@@ -63,8 +68,8 @@ export function createRayJobs(cluster: Cluster): Remote {
     throw unreachable(address, new Error(`status ${answer.status}`));
   }
 
-  async function status(id: string): Promise<RemoteStatus> {
-    const found = await find(id);
+  async function status(id: string, signal?: AbortSignal): Promise<RemoteStatus> {
+    const found = await find(id, signal);
     if (!found) return { phase: "unknown" };
     const { status, message } = found;
     if (status === "PENDING") return { phase: "waiting" };
@@ -94,15 +99,22 @@ export function createRayJobs(cluster: Cluster): Remote {
   }
 
   async function stop(id: string): Promise<void> {
-    const { status } = await http.call({ method: "POST", path: `/api/jobs/${id}/stop`, body: {} });
-    if (status === NOT_FOUND) return;
-    while ((await find(id)) && !(await hasEnded(id))) await delay(POLL_MS);
+    const signal = AbortSignal.timeout(STOP_MS);
+    try {
+      const path = `/api/jobs/${id}/stop`;
+      const answer = await http.call({ method: "POST", path, body: {}, signal });
+      if (answer.status === NOT_FOUND) return;
+      if (answer.status !== 200) throw unreachable(address, new Error(`status ${answer.status}`));
+      for (;;) {
+        const { phase } = await status(id, signal);
+        if (phase === "ended" || phase === "unknown") return;
+        await delay(POLL_MS, undefined, { signal });
+      }
+    } catch (cause) {
+      if (signal.aborted) throw unreachable(address, new Error("it stops no job"));
+      throw cause;
+    }
   }
-
-  async function hasEnded(id: string): Promise<boolean> {
-    return (await statusOf(id)) === "ended";
-  }
-  const statusOf = async (id: string) => (await status(id)).phase;
 
   async function send(id: string, name: string, bytes: Buffer): Promise<void> {
     // What the key-value store of the cluster has, the job can read: kit_ray/mailbox.py.

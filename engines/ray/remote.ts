@@ -17,7 +17,10 @@ export interface Remote {
    * @param isEnded whether it prints no more; else new output is waited for
    */
   log: (id: string, isEnded: boolean, signal: AbortSignal) => AsyncIterable<Buffer>;
-  /** Resolves once the job runs no more; does nothing for one that doesn't. */
+  /**
+   * Resolves once the job runs no more; does nothing for one that doesn't.
+   * @throws KitError `CLUSTER_UNREACHABLE`, `CLUSTER_REFUSED` when it may go on, within half a minute
+   */
   stop: (id: string) => Promise<void>;
   /**
    * Hands bytes to a job, which finds them under their names. By a file in the job's folder, where jobs

@@ -6,8 +6,8 @@ import { signalGroup } from "../processGroup.ts";
 /** How long it may take to leave its job after SIGTERM. */
 const GRACE_MS = 5_000;
 
-/** What `kit attach` says of how the job stands, of all that it prints. */
-const TELLING = /^(attached|completed|cancelled|failed:|kit:) /;
+/** What `kit attach` says of how the job stands, and what it warns of, of all that it prints. */
+const TELLING = /^(attached|completed|cancelled|failed:|kit:|warning:) /;
 /** Another process was first. */
 const TAKEN = /^kit: Job \S+ (is followed already|has ended)/;
 

@@ -106,6 +106,22 @@ describe("a job that runs elsewhere", () => {
     }
   });
 
+  it("stays running when Ctrl-C does not reach it, so that it can be attached again", async () => {
+    const { far, id, jobs, logged, start, attach } = createFarProject();
+    far.train(1);
+    far.deafen();
+    const { child, printed, ended } = start();
+    await printed(/called 1/);
+    child.kill("SIGINT");
+    const { code, stderr } = await ended;
+    expect(code).toBe(1);
+    expect(stderr).toContain(`Job ${id()} may go on there`);
+    expect(jobs()).toMatchObject([{ status: "running" }]);
+    far.train(4);
+    expect((await attach().ended).code).toBe(0);
+    expect(logged()).toEqual(ALL);
+  });
+
   it("is left right after it was handed over with --detach", async () => {
     const { far, id, jobs, logged, start } = createFarProject();
     const { code, stdout } = await start("--detach").ended;

@@ -5,6 +5,7 @@ import posixpath
 import shutil
 import signal
 import sys
+import threading
 import time
 
 import pyarrow.fs
@@ -14,6 +15,7 @@ from kit_engine.errors import failure_of
 from ray.train import Checkpoint
 
 from .checkpoints import gone
+from .driver import beat
 
 # A Kit that has been killed stops nothing.
 LEAST_SECONDS = 3600.0
@@ -22,6 +24,7 @@ LEAST_BYTES_PER_SECOND = 1e6
 
 def run(path: str, name: str, files: list[str]) -> None:
     channel = take_stdout("\n")
+    threading.Thread(target=beat, args=[channel], daemon=True).start()
     ray.init(address="auto", log_to_driver=False)
     logs = ray._private.worker._global_node.get_logs_dir_path()
     folder = os.path.join(logs, "kit", name)

@@ -9,30 +9,11 @@ import type { TrainConfig } from "../../../protocol/trainConfig.ts";
 import { scratchDirectory } from "../embedded/scratch.ts";
 import { createFarRemote, recordedArtifact } from "./farArtifact.ts";
 
+const JOB = "1";
+
 it("brings adapters home before their event; of whole models it keeps a record of where they are", async () => {
   const { remote, asked } = createFarRemote();
-  const { address: _, ...stored } = readStored(recordedArtifact())!;
-  const savedAt = (step: number, kind: string) => ({
-    ...{ type: "event", stored },
-    event: { event: "checkpoint.saved", data: { step, kind, path: `artifacts/step-${step}` } },
-  });
-  const job = [savedAt(1, "adapter"), savedAt(2, "model"), { type: "done" }]
-    .map((message, i) => `${JSON.stringify({ kit: 1, seq: i + 1, ...message })}\n`)
-    .join("");
-  const directory = scratchDirectory();
-  const seen: string[][] = [];
-  const listened: Remote = {
-    ...remote,
-    log: (id, ...more) =>
-      id === "1" ? Readable.from([Buffer.from(job)]) : remote.log(id, ...more),
-  };
-  await attend(listened, {
-    id: "1",
-    options: {
-      ...{ directory, config: {} as TrainConfig, signal: new AbortController().signal },
-      onEvent: () => seen.push(readdirSync(join(directory, "artifacts")).toSorted()),
-    },
-  });
+  const { directory, seen, stored } = await attendTo(remote, ["adapter", "model"]);
   const first = ["step-1", "step-1.stored.json"];
   expect(seen).toEqual([first, [...first, "step-2.stored.json"]]);
   expect(existsSync(join(directory, "artifacts/step-1/optimizer.pt"))).toBe(true);
@@ -41,3 +22,44 @@ it("brings adapters home before their event; of whole models it keeps a record o
     expect(readStored(join(directory, "artifacts", name))).toEqual({ address: "far", ...stored });
   }
 });
+
+it("goes on when an adapter cannot come home, which stays there until somebody asks", async () => {
+  const { remote, asked } = createFarRemote({
+    onChunk() {
+      throw new Error("status 500");
+    },
+  });
+  const { seen, notes } = await attendTo(remote, ["adapter"]);
+  expect(seen).toEqual([[".step-1.fetch", "step-1.stored.json"]]);
+  expect(notes).toEqual(["warning: artifacts/step-1 stays on the cluster for now: status 500"]);
+  expect(asked.stopped).not.toContain(JOB);
+});
+
+/** Attends to a job that saves an artifact of these kinds, a step each. */
+async function attendTo(remote: Remote, kinds: string[]) {
+  const { address: _, ...stored } = readStored(recordedArtifact())!;
+  const saved = kinds.map((kind, i) => {
+    const data = { step: i + 1, kind, path: `artifacts/step-${i + 1}` };
+    return { type: "event", stored, event: { event: "checkpoint.saved", data } };
+  });
+  const job = [...saved, { type: "done" }]
+    .map((message, i) => `${JSON.stringify({ kit: 1, seq: i + 1, ...message })}\n`)
+    .join("");
+  const directory = scratchDirectory();
+  const seen: string[][] = [];
+  const notes: string[] = [];
+  const listened: Remote = {
+    ...remote,
+    log: (id, ...more) =>
+      id === JOB ? Readable.from([Buffer.from(job)]) : remote.log(id, ...more),
+  };
+  await attend(listened, {
+    id: JOB,
+    options: {
+      ...{ directory, config: {} as TrainConfig, signal: new AbortController().signal },
+      onEvent: () => seen.push(readdirSync(join(directory, "artifacts")).toSorted()),
+      onNote: (text) => notes.push(text),
+    },
+  });
+  return { directory, seen, notes, stored };
+}

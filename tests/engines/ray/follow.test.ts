@@ -1,10 +1,10 @@
 import { Readable } from "node:stream";
-import { expect, it } from "vitest";
+import { expect, it, onTestFinished, vi } from "vitest";
 import { follow } from "../../../engines/ray/follow.ts";
 import type { Remote, RemoteStatus } from "../../../engines/ray/remote.ts";
 import { KitError } from "../../../protocol/error.ts";
 
-const LOST_MS = 400;
+const LOST_MS = 1_200;
 const lineOf = (seq: number, more: object = { type: "note", text: `${seq}` }) =>
   `${JSON.stringify({ kit: 1, seq, ...more })}\n`;
 const LAST = { type: "done" };
@@ -38,6 +38,36 @@ it.concurrent("forgives silence for a while, and then says that contact is lost"
     code: "CLUSTER_UNREACHABLE",
     message: expect.stringMatching(/^Lost contact with a remote/) as string,
   });
+});
+
+it.concurrent("loses contact with a log that cannot be read, of a job that runs or has ended", async () => {
+  for (const phase of ["running", "ended"] as const) {
+    const remote = remoteOf([
+      { log: lineOf(1), breaks: true, status: { phase, message: "Done." } },
+    ]);
+    expect(await endOf(seqsOf(remote))).toMatchObject({
+      code: "CLUSTER_UNREACHABLE",
+      message: expect.stringContaining("for two minutes (reset)") as string,
+    });
+  }
+  const silent = remoteOf([{ log: `<html>\n${lineOf(1, { type: "beat" })}` }]);
+  expect(await endOf(seqsOf(silent))).toMatchObject({ code: "CLUSTER_UNREACHABLE" });
+});
+
+it("counts silence from the first attempt that heard nothing: a laptop may have slept", async () => {
+  let slept = 0;
+  const { now } = Date;
+  vi.spyOn(Date, "now").mockImplementation(() => now() + slept);
+  onTestFinished(() => void vi.restoreAllMocks());
+  const unreachable = new KitError("CLUSTER_UNREACHABLE", "nothing answers");
+  const remote = remoteOf([{ log: lineOf(1) }, { status: unreachable }, { log: lineOf(2, LAST) }]);
+  const { status } = remote;
+  let asked = 0;
+  remote.status = (id) => {
+    if (++asked === 2) slept = 3_600_000;
+    return status(id);
+  };
+  expect(await seqsOf(remote)).toEqual([1, 2]);
 });
 
 interface Part {

@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { type Server, createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { afterAll, beforeAll, expect, it, onTestFinished, vi } from "vitest";
 import { createCluster } from "../../../engines/ray/cluster.ts";
 import { createRayJobs } from "../../../engines/ray/rayJobs.ts";
 import type { AskedConfig } from "../../../protocol/trainConfig.ts";
@@ -19,9 +19,11 @@ let server: Server;
 beforeAll(async () => {
   server = createServer(({ method, url = "" }, answer) => {
     requests.push(`${method} ${url}`);
-    if (url.startsWith("/api/jobs/")) answer.statusCode = Number(url.slice(-3));
+    const [, id] = /^\/api\/jobs\/kit-(\w+)/.exec(url) ?? [];
+    if (Number(id)) answer.statusCode = Number(id);
     const nodes = { data: { result: { result: [{}] } } };
-    answer.end(JSON.stringify(url === "/api/version" ? { ray_version: version } : nodes));
+    const found = id === undefined ? nodes : { status: "RUNNING" };
+    answer.end(JSON.stringify(url === "/api/version" ? { ray_version: version } : found));
   }).listen(0, "127.0.0.1");
   await once(server, "listening");
 });
@@ -38,6 +40,17 @@ it("needs a Ray that is new enough", async () => {
   expect(String(error)).toMatch(
     / runs Ray 2\.9\.3, but Kit needs 2\.58 or newer\. Use a newer one\.$/,
   );
+});
+
+it("says within half a minute that it could not stop a job", async () => {
+  const remote = createRayJobs(createCluster({ address: addressOf(server), token: TOKEN }));
+  await expect(remote.stop("kit-500")).rejects.toMatchObject({ code: "CLUSTER_UNREACHABLE" });
+  vi.spyOn(AbortSignal, "timeout").mockReturnValue(AbortSignal.timeout(100));
+  onTestFinished(() => void vi.restoreAllMocks());
+  await expect(remote.stop("kit-running")).rejects.toMatchObject({
+    code: "CLUSTER_UNREACHABLE",
+    message: expect.stringContaining("(it stops no job)") as string,
+  });
 });
 
 it("checks every row here, before anything is sent", async () => {
