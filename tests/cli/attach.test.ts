@@ -199,6 +199,7 @@ describe("a job that runs elsewhere", () => {
     const best = `evalDataset: { type: "jsonl", path: "data.jsonl" }, loadBestModelAtEnd: true,
       saveSteps: 1, maxSteps: 20, evalSteps: 1, earlyStoppingPatience: 3, saveTotalLimit: 2,`;
     const { project, far, id, logged, start, attach } = createFarProject(`${best} ${CALLS}`);
+    far.keep();
     far.train(4);
     const first = start();
     await first.printed(/called checkpoint 4/);
@@ -208,13 +209,13 @@ describe("a job that runs elsewhere", () => {
     const { code, stdout } = await attach().ended;
     expect(code).toBe(0);
     expect(stdout).toMatch(
-      /\ncompleted in \d+s, stopped early at step 5: .* at step 2; saved in \S+step-2;/,
+      /\ncompleted in \d+s, stopped early at step 5: .* at step 2; saved in \S+step-2 \(on the cluster\);/,
     );
     expect(calledIn(stdout)).toEqual(["5", "checkpoint 5", "completed 2"]);
     expect(logged().slice(-3)).toEqual(["log 5", "saved 5", "completed"]);
     expect(far.isStopped(id())).toBe(true);
     const kept = [1, 2, 3, 4, 5].filter((step) =>
-      existsSync(join(project, ".kit/jobs", id(), `artifacts/step-${step}`)),
+      existsSync(join(project, ".kit/jobs", id(), `artifacts/step-${step}.stored.json`)),
     );
     expect(kept).toEqual([2, 5]);
   });
