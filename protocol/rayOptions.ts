@@ -2,7 +2,7 @@
 export interface RayOptions {
   /**
    * The dashboard's URL, such as `http://head:8265`. Default: the variable `RAY_API_SERVER_ADDRESS` or
-   * `RAY_ADDRESS`.
+   * `RAY_ADDRESS`. Has no password, since records show it.
    */
   address?: string;
   /**
@@ -10,15 +10,15 @@ export interface RayOptions {
    * `RAY_AUTH_TOKEN_PATH` names, `~/.ray/auth_token`. Kept out of logs and records.
    */
   token?: string;
-  /** Processes that share each batch; `batchSize` is a multiple of it. Default 1. */
+  /** Processes that share each batch; `batchSize` is a multiple of it. At most 10,000. Default 1. */
   workers?: number;
-  /** May be a fraction. Default 1. */
+  /** May be a fraction; 0 only with GPUs. Default 1. */
   cpusPerWorker?: number;
-  /** Default 0. */
+  /** A whole number, or a fraction below 1. Default 0. */
   gpusPerWorker?: number;
   /**
    * Where checkpoints are kept: a path that every node sees, or a URL such as `s3://bucket/runs`.
-   * Needed by a cluster of more than one node. Default: `~/ray_results` on the only one.
+   * Without keys, which the cluster's own environment has. Needed by a cluster of more than one node. Default: `~/ray_results` on the only one.
    */
   storage?: string;
   /** Packages that Ray installs for this job, as pip names them. */

@@ -16,12 +16,21 @@ export function prepare(asked: AskedConfig, cluster: Cluster): TrainConfig {
       `"batchSize" must be a multiple of ray's ${workers} workers, which share each batch, but is ${config.batchSize}.`,
     );
   }
+  const address = addressOf(cluster);
   const settings = {
     name: "ray",
-    address: cluster.address(),
-    workers,
-    cpusPerWorker,
-    gpusPerWorker,
+    ...(address !== undefined && { address }),
+    ...{ workers, cpusPerWorker, gpusPerWorker },
+    ...(storage !== undefined && { storage }),
   };
-  return { ...config, engine: storage === undefined ? settings : { ...settings, storage } };
+  return { ...config, engine: settings };
+}
+
+/** Undefined where none is named: a training says so, and a job that is followed has its own. */
+function addressOf({ address }: Cluster): string | undefined {
+  try {
+    return address();
+  } catch {
+    return undefined;
+  }
 }

@@ -1,0 +1,23 @@
+/** The names of a query's parameters with which object stores take keys. */
+const SECRET_NAME = /key|secret|token|password|signature|credential/i;
+
+/**
+ * The URL of a server, as requests continue it: without a slash at its end, a query or a hash.
+ * @param text as people copy it
+ * @returns undefined for another scheme
+ */
+export function serverUrl(text: string): string | undefined {
+  const trimmed = text.trim();
+  if (!/^https?:\/\//i.test(trimmed) || !URL.canParse(trimmed)) return undefined;
+  const { origin, pathname } = new URL(trimmed);
+  return (origin + pathname).replace(/\/+$/, "");
+}
+
+/** Whether a URL has a user's name, a password or a key in it; so may one that is damaged. */
+export function hasCredentials(text: string): boolean {
+  if (text.trim().startsWith("/")) return false;
+  // A secret may have a slash, which ends the part of a URL that is meant for it.
+  if (text.includes("@")) return true;
+  const [, query = ""] = text.split("?");
+  return [...new URLSearchParams(query).keys()].some((name) => SECRET_NAME.test(name));
+}
