@@ -6,6 +6,9 @@ import { KitError, messageOf } from "../../protocol/error.ts";
 /** How long an answer, or the next part of one, may take, in ms. */
 const PATIENCE_MS = 30_000;
 
+/** What Ray itself answers to a missing or wrong token. */
+const RAYS_REFUSAL = /^(Unauthorized|Forbidden): .*token/;
+
 /** One that arrived, whatever its status. */
 export interface Answer {
   status: number;
@@ -51,12 +54,12 @@ export function createHttp(address: string, token: string | undefined) {
     });
   }
 
-  function assertAllowed(answer: IncomingMessage): IncomingMessage {
+  async function assertAllowed(answer: IncomingMessage): Promise<IncomingMessage> {
     const { statusCode } = answer;
     if (statusCode !== 401 && statusCode !== 403) return answer;
-    answer.destroy();
-    const isMissing = token === undefined;
-    throw isMissing ? tokenMissing(address) : tokenRefused(address);
+    const body = await buffer(answer).catch(() => Buffer.alloc(0));
+    if (!RAYS_REFUSAL.test(body.toString())) throw refusedBetween(address, statusCode);
+    throw token === undefined ? tokenMissing(address) : tokenRefused(address);
   }
 
   async function call(asked: Call): Promise<Answer> {
@@ -94,8 +97,22 @@ export function jsonOf({ body }: Answer): unknown {
 export function unreachable(address: string, cause: unknown): KitError {
   return new KitError(
     "CLUSTER_UNREACHABLE",
-    `Nothing answers at ${address} (${messageOf(cause)}). Check that the address is the Ray dashboard's, and that this machine reaches it.`,
+    `Nothing answers at ${address} (${reasonOf(cause)}). Check that the address is the Ray dashboard's, and that this machine reaches it.`,
     { cause },
+  );
+}
+
+/** OpenSSL's own words are long, and end with a line break. */
+function reasonOf(cause: unknown): string {
+  const { code = "" } = cause as NodeJS.ErrnoException;
+  if (/^EPROTO$|^ERR_SSL_/.test(code)) return "it does not speak TLS: use http://";
+  return messageOf(cause).trim().split("\n")[0] ?? "";
+}
+
+function refusedBetween(address: string, status: number): KitError {
+  return new KitError(
+    "CLUSTER_REFUSED",
+    `What answers at ${address} refuses requests with status ${status}, and not for Ray's token. Check the proxy in front of the dashboard.`,
   );
 }
 

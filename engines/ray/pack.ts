@@ -7,9 +7,10 @@ import type { Cluster } from "./cluster.ts";
 import type { RayJob, Stored, TrainingTask } from "./messages.ts";
 import type { PackedFile } from "./remote.ts";
 import { isSeenBy, readStored } from "./stored.ts";
+import { zipSize } from "./zip.ts";
 
-/** Ray's limit for a package, in bytes. */
-const MOST_BYTES = 100 * 2 ** 20;
+/** Ray takes an archive below this size, in bytes. */
+const LIMIT_BYTES = 100 * 2 ** 20;
 const MEBIBYTE = 2 ** 20;
 
 /** The engines' Python files, by their folders in the package. */
@@ -56,11 +57,8 @@ export function withCode(
     ...{ ...job, workers, cpus, gpus, storage, max_failures: maxFailures },
     names: data.names,
   };
-  return [
-    ...codeFiles(),
-    { path: "job.json", bytes: Buffer.from(JSON.stringify(rayJob)) },
-    ...data.files(),
-  ];
+  const own = [...codeFiles(), { path: "job.json", bytes: Buffer.from(JSON.stringify(rayJob)) }];
+  return [...own, ...data.files(own)];
 }
 
 /** The programs alone. */
@@ -102,11 +100,16 @@ export function createLuggage(cluster: Cluster) {
     return stored.path;
   }
 
-  function files(): PackedFile[] {
-    const sized = paths.map(([, path]) => ({ path, size: statSync(path).size }));
-    const bytes = sized.reduce((sum, { size }) => sum + size, 0);
-    if (bytes > MOST_BYTES) throw tooLarge(bytes, sized);
-    return paths.map(([path, from]) => ({ path, bytes: readFileSync(from) }));
+  /** @param own what else is in the package, and counts */
+  function files(own: readonly PackedFile[]): PackedFile[] {
+    const sized = paths.map(([path, from]) => ({ path, from, size: sizeOf(from) }));
+    const rest = own.map(({ path, bytes }) => ({ path, from: path, size: bytes.length }));
+    const bytes = zipSize([...rest, ...sized]);
+    if (bytes >= LIMIT_BYTES) throw tooLarge(bytes, sized);
+    return sized.map(({ path, from }) => ({
+      path,
+      bytes: orUnreadable(from, () => readFileSync(from)),
+    }));
   }
 
   return { names, file, folder, checkpoint, files };
@@ -116,8 +119,27 @@ export function createLuggage(cluster: Cluster) {
 function namesIn(folder: string, end = ""): [name: string, path: string][] {
   return readdirSync(folder)
     .map((name): [string, string] => [name, join(folder, name)])
-    .filter(([name, path]) => name.endsWith(end) && statSync(path).isFile())
+    .filter(
+      ([name, path]) => name.endsWith(end) && orUnreadable(path, () => statSync(path)).isFile(),
+    )
     .sort();
+}
+
+function sizeOf(path: string): number {
+  return orUnreadable(path, () => statSync(path).size);
+}
+
+function orUnreadable<T>(path: string, read: () => T): T {
+  try {
+    return read();
+  } catch (cause) {
+    const { code = "" } = cause as NodeJS.ErrnoException;
+    throw new KitError(
+      "CHECKPOINT_INVALID",
+      `${path} travels to the cluster, but cannot be read (${code}). Restore it, or remove the link to it.`,
+      { cause },
+    );
+  }
 }
 
 function isWhole(path: string, { files }: Stored): boolean {
@@ -128,10 +150,10 @@ function withEnd(folder: string): string {
   return folder.endsWith(sep) ? folder : folder + sep;
 }
 
-function tooLarge(bytes: number, files: { path: string; size: number }[]): KitError {
+function tooLarge(bytes: number, files: { from: string; size: number }[]): KitError {
   const [largest] = files.toSorted((a, b) => b.size - a.size);
   return new KitError(
     "CLUSTER_UNFIT",
-    `A job takes at most 100 MiB to a Ray cluster, but this one has ${Math.ceil(bytes / MEBIBYTE)}, most of it in ${basename(largest?.path ?? "")}. Move it into ray's storage, a path that this machine and every node see, and name it there.`,
+    `A job takes at most 100 MiB to a Ray cluster, but this one has ${Math.floor(bytes / MEBIBYTE) + 1}, most of it in ${basename(largest?.from ?? "")}. Move it into ray's storage, a path that this machine and every node see, and name it there.`,
   );
 }

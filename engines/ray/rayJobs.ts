@@ -126,7 +126,7 @@ export function createRayJobs(cluster: Cluster): Remote {
   return {
     name: `the Ray cluster at ${address}`,
     address,
-    assertReady: () => assertReady(http, cluster),
+    assertReady: (signal) => assertReady(http, cluster, signal),
     ...{ submit, status, log, stop, send },
     read: ({ node, path }, signal) =>
       bytesOf(
@@ -170,8 +170,9 @@ function notSubmitted(address: string, answer: Answer | undefined): KitError {
   );
 }
 
-/** Of a Python traceback, the error. */
+/** Of a Python traceback, the error; of a proxy's page, the status. */
 function lastLine({ status, body }: Answer): string {
-  const line = body.toString().trim().split("\n").at(-1)?.trim();
-  return line === undefined || line === "" ? `status ${status}` : line.replace(/\.$/, "");
+  const text = body.toString().trim();
+  const line = text.split("\n").at(-1)?.trim() ?? "";
+  return line === "" || text.startsWith("<") ? `status ${status}` : line.replace(/\.$/, "");
 }

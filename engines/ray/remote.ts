@@ -8,7 +8,7 @@ export interface Remote {
    * Asks whether jobs can run there, before anything is read or sent.
    * @throws KitError `CLUSTER_UNREACHABLE`, `CLUSTER_REFUSED`, `CLUSTER_UNFIT`
    */
-  assertReady: () => Promise<void>;
+  assertReady: (signal?: AbortSignal) => Promise<void>;
   /** Starts a job, or finds the one with its id that an earlier call has started. */
   submit: (submission: Submission) => Promise<void>;
   status: (id: string) => Promise<RemoteStatus>;

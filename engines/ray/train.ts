@@ -20,7 +20,7 @@ export async function train(cluster: Cluster, options: TrainOptions): Promise<vo
   const { directory, signal, onPlaced } = options;
   signal.throwIfAborted();
   const remote = createRayJobs(cluster);
-  await remote.assertReady();
+  await remote.assertReady(signal);
   try {
     await bringFromOther(cluster, options);
     const job = await createJob(options);
@@ -49,7 +49,7 @@ async function bringFromOther(
 }
 
 /** @throws KitError `CONFIG_INVALID` for an adapter to an adapter, whose merged base would stay there */
-function assertWholeBase({ config, model }: PythonJob): void {
+export function assertWholeBase({ config, model }: PythonJob): void {
   if (!config.lora || model.adapter === undefined) return;
   throw new KitError(
     "CONFIG_INVALID",

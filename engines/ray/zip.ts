@@ -4,6 +4,10 @@ import type { PackedFile } from "./remote.ts";
 const LOCAL = 0x04034b50;
 const CENTRAL = 0x02014b50;
 const END = 0x06054b50;
+/** Of the records, without names. */
+const LOCAL_BYTES = 30;
+const CENTRAL_BYTES = 46;
+const END_BYTES = 22;
 const VERSION = 20;
 const UTF_8 = 0x0800;
 /** 1980-01-01, the format's first day, so that equal files are equal archives. */
@@ -27,6 +31,14 @@ export function zip(files: readonly PackedFile[]): Buffer {
   const counts = numbers([0, 2], [0, 2], [files.length, 2], [files.length, 2]);
   const end = [numbers([END, 4]), counts, numbers([central.length, 4], [offset, 4], [0, 2])];
   return Buffer.concat([...parts, central, ...end]);
+}
+
+/** The size in bytes of the archive of files with these paths and sizes. */
+export function zipSize(files: readonly { path: string; size: number }[]): number {
+  return files.reduce(
+    (sum, { path, size }) => sum + LOCAL_BYTES + CENTRAL_BYTES + 2 * Buffer.byteLength(path) + size,
+    END_BYTES,
+  );
 }
 
 /** What both of a file's records have. */

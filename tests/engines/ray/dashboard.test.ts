@@ -1,0 +1,136 @@
+import { once } from "node:events";
+import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { type IncomingMessage, type ServerResponse, createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { join } from "node:path";
+import { expect, it, onTestFinished } from "vitest";
+import { createCluster } from "../../../engines/ray/cluster.ts";
+import { createLuggage } from "../../../engines/ray/pack.ts";
+import { createRayJobs } from "../../../engines/ray/rayJobs.ts";
+import { zip } from "../../../engines/ray/zip.ts";
+import type { RayOptions } from "../../../protocol/rayOptions.ts";
+import { scratchDirectory } from "../embedded/scratch.ts";
+
+const MEBIBYTE = 2 ** 20;
+const NODES = JSON.stringify({ data: { result: { result: [{}] } } });
+const READY: Answers = {
+  "/api/version": (_, answer) => answer.end('{"ray_version":"2.58.0"}'),
+  "/api/v0/nodes": (_, answer) => answer.end(NODES),
+};
+
+type Answers = Record<string, (asked: IncomingMessage, answer: ServerResponse) => void>;
+
+/** A server that answers as it is told, by the beginnings of paths. */
+async function startDashboard(answers: Answers) {
+  const requests: string[] = [];
+  const server = createServer((asked, answer) => {
+    const { method = "", url = "" } = asked;
+    requests.push(`${method} ${url}`);
+    asked.resume();
+    const found = Object.entries(answers).find(([path]) => url.startsWith(path));
+    if (found) found[1](asked, answer);
+    else answer.writeHead(404).end();
+  }).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  const host = `127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const remoteWith = (options: RayOptions = {}) =>
+    createRayJobs(createCluster({ address: `http://${host}`, ...options }, { HOME: "/none" }));
+  return { requests, host, remoteWith };
+}
+
+const sends = (status: number, body: string) => (_: IncomingMessage, answer: ServerResponse) =>
+  answer.writeHead(status).end(body);
+
+it.each([
+  [502, "<html>", "CLUSTER_UNREACHABLE", / sent status 502 instead of Ray's version\. Try again; /],
+  [302, "", "CLUSTER_UNREACHABLE", / sent status 302 instead of Ray's version\. Try again; /],
+  [404, "", "CLUSTER_UNFIT", / is not Ray\. /],
+  [200, "<html>", "CLUSTER_UNFIT", / is not Ray\. /],
+  [
+    403,
+    "<html>",
+    "CLUSTER_REFUSED",
+    / with status 403, and not for Ray's token\. Check the proxy /,
+  ],
+  [403, "Forbidden: Invalid authentication token", "CLUSTER_REFUSED", / refuses the token\. /],
+])("says what a dashboard's %i with %j is", async (status, body, code, message) => {
+  const { remoteWith } = await startDashboard({ "/": sends(status, body) });
+  await expect(remoteWith({ token: "a" }).assertReady()).rejects.toMatchObject({
+    code,
+    message: expect.stringMatching(message) as string,
+  });
+});
+
+it("needs the number of nodes, unless all of them have one place for checkpoints", async () => {
+  const failing = { ...READY, "/api/v0/nodes": sends(500, '{"result":false}') };
+  const { remoteWith } = await startDashboard(failing);
+  await expect(remoteWith().assertReady()).rejects.toMatchObject({
+    code: "CLUSTER_UNREACHABLE",
+    message: expect.stringContaining("(status 500 instead of a list of its nodes)") as string,
+  });
+  await remoteWith({ storage: "/mnt/runs" }).assertReady();
+});
+
+it("names https at a port without TLS in one line", async () => {
+  const { host, remoteWith } = await startDashboard(READY);
+  const error = await rejectionOf(remoteWith({ address: `HTTPS://${host}` }).assertReady());
+  expect(error).toMatchObject({ code: "CLUSTER_UNREACHABLE" });
+  expect(String(error)).toMatch(/ \(it does not speak TLS: use http:\/\/\)\. Check [^\n]*$/);
+});
+
+it("gives up a dashboard that hangs when it is told to", async () => {
+  const abort = new AbortController();
+  const hanging = { "/api/version": () => abort.abort(new Error("enough")) };
+  const { remoteWith } = await startDashboard(hanging);
+  await expect(remoteWith().assertReady(abort.signal)).rejects.toThrow("enough");
+});
+
+it("says by its status that a proxy does not take the package", async () => {
+  const page = "<html>\n<body>Too large</body>\n</html>\n";
+  const { remoteWith } = await startDashboard({
+    "/api/packages": ({ method }, answer) =>
+      method === "GET" ? answer.writeHead(404).end() : answer.writeHead(502).end(page),
+  });
+  const submitted = remoteWith().submit({ id: "kit-1", files: [], command: "true" });
+  await expect(submitted).rejects.toThrow(
+    "The Ray cluster does not take the package: status 502. See the log of its dashboard.",
+  );
+});
+
+it("counts the whole archive, to the byte", () => {
+  const folder = scratchDirectory();
+  mkdirSync(folder, { recursive: true });
+  const path = join(folder, "rows.jsonl");
+  const own = [{ path: "k\u00efnd/code.py", bytes: Buffer.alloc(10) }];
+  const packed = (size: number) => {
+    writeFileSync(path, Buffer.alloc(size));
+    const data = createLuggage(createCluster({ address: "http://head" }, {}));
+    data.file(path, "data/0");
+    return [...own, ...data.files(own)];
+  };
+  const rest = zip(packed(0)).length;
+  const most = 100 * MEBIBYTE - rest - 1;
+  expect(zip(packed(most))).toHaveLength(100 * MEBIBYTE - 1);
+  expect(() => packed(most + 1)).toThrow(/this one has 101, most of it in rows\.jsonl\./);
+});
+
+it("names a link in a model's folder that leads nowhere", () => {
+  const folder = scratchDirectory();
+  mkdirSync(folder, { recursive: true });
+  symlinkSync("none", join(folder, "model.safetensors"));
+  const data = createLuggage(createCluster({ address: "http://head" }, {}));
+  expect(() => data.folder(folder, "model")).toThrow(
+    `${join(folder, "model.safetensors")} travels to the cluster, but cannot be read (ENOENT). Restore it, or remove the link to it.`,
+  );
+});
+
+async function rejectionOf(promise: Promise<unknown>): Promise<unknown> {
+  return promise.then(
+    () => undefined,
+    (error: unknown) => error,
+  );
+}
