@@ -1,5 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { KitError, isKitError, messageOf } from "../../protocol/error.ts";
+import { tellingPart } from "./endMessage.ts";
 import { type RayMessage, parseLine } from "./messages.ts";
 import type { Remote, RemoteStatus } from "./remote.ts";
 
@@ -93,12 +94,8 @@ function isLast({ type }: RayMessage): boolean {
 function endedSilently({ name }: Remote, id: string, { message = "" }: RemoteStatus): KitError {
   return new KitError(
     "WORKER_FAILED",
-    `The job ${id} on ${name} ended unexpectedly: ${firstLine(message)}. See its log there: ray job logs ${id}.`,
+    `The job ${id} on ${name} ended unexpectedly: ${tellingPart(message)}. See its log there: ray job logs ${id}.`,
   );
-}
-
-function firstLine(text: string): string {
-  return (text.trim().split("\n")[0] ?? "").replace(/\.$/, "");
 }
 
 function forgotten({ name }: Remote, id: string): KitError {
