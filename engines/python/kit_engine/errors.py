@@ -1,6 +1,11 @@
 """Errors that the reader can act on."""
 
+import re
+
 MEMORY_ADVICE = "Use a smaller batchSize, maxLength or model, or train an adapter with lora."
+DEBUG_ADVICE = "Run again with DEBUG=kit to see where."
+# What colours text in a terminal.
+ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 
 
 class KitError(Exception):
@@ -19,19 +24,16 @@ class Cancelled(Exception):
     """The training was cancelled."""
 
 
-def failure_of(error: BaseException) -> tuple[str, str]:
-    """An error's code and its sentence for people."""
+def failure_of(error: BaseException, advice: str = DEBUG_ADVICE) -> tuple[str, str]:
+    """An error's code and its sentence for people, with advice on what nobody expected."""
     if isinstance(error, KitError):
         return error.code, str(error)
-    text, kind = str(error), type(error).__name__
+    text, kind = ESCAPES.sub("", str(error)), type(error).__name__
     lower = text.lower()
     if "out of memory" in lower and "cuda" in lower:
         return "OUT_OF_MEMORY", f"The GPU ran out of memory. {MEMORY_ADVICE}"
     is_memory = isinstance(error, MemoryError) or kind == "OutOfMemoryError"
     if is_memory or "out of memory" in lower or "allocate memory" in lower:
         return "OUT_OF_MEMORY", f"The Python process ran out of memory. {MEMORY_ADVICE}"
-    line = text.strip().splitlines()[0] if text.strip() else "no message"
-    return (
-        "WORKER_FAILED",
-        f"The Python engine failed: {kind}: {line}. Run again with DEBUG=kit to see where.",
-    )
+    line = text.strip().splitlines()[0].rstrip(".") if text.strip() else "no message"
+    return "WORKER_FAILED", f"The Python engine failed: {kind}: {line}. {advice}"

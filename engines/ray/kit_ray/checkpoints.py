@@ -11,10 +11,15 @@ from kit_engine.errors import KitError
 BLOCK_BYTES = 1 << 20
 
 
-def start_of(stack: contextlib.ExitStack) -> str | None:
-    """The folder to go on from after a failure, for as long as the stack is open."""
+def start_of(stack: contextlib.ExitStack) -> tuple[str, str] | None:
+    """
+    What to go on from after a failure: its name in the storage, and its folder for as long as the
+    stack is open.
+    """
     checkpoint = ray.train.get_checkpoint()
-    return stack.enter_context(checkpoint.as_directory()) if checkpoint else None
+    if checkpoint is None:
+        return None
+    return os.path.basename(checkpoint.path), stack.enter_context(checkpoint.as_directory())
 
 
 def open_checkpoint(path: str, stack: contextlib.ExitStack) -> str:

@@ -8,7 +8,6 @@ from importlib import metadata
 
 from kit_engine.channel import Channel, take_stdout
 from kit_engine.environment import assert_fit, installed
-from kit_engine.errors import failure_of
 
 from .job import Job, read_job
 from .reports import Reports
@@ -30,8 +29,8 @@ def run() -> None:
         work(job, channel)
     except BaseException as error:  # noqa: BLE001
         traceback.print_exc()
-        failed, message = failure_of(cause_of(error))
-        channel.send("failed", code=failed, message=job.renamed(message))
+        failed, message = job.failure(cause_of(error))
+        channel.send("failed", code=failed, message=message)
         code = 1
     os._exit(code)
 

@@ -5,6 +5,8 @@ import os
 from dataclasses import dataclass
 from typing import Any
 
+from kit_engine.errors import failure_of
+
 # Of the package, on whichever node this runs.
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
@@ -46,6 +48,11 @@ class Job:
             "model": {kind: at(path) for kind, path in job["model"].items()},
             "resumeFrom": job.get("resumeFrom") and at(job["resumeFrom"]),
         }
+
+    def failure(self, error: BaseException) -> tuple[str, str]:
+        """An error's code and its sentence, as the reader knows what it names."""
+        code, message = failure_of(error, f"See its log there: ray job logs {self.id}.")
+        return code, self.renamed(message)
 
     def renamed(self, message: str) -> str:
         for path, name in sorted(self.names.items(), reverse=True):

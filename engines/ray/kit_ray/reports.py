@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import sys
 import threading
 from typing import Any
 
@@ -70,6 +71,8 @@ class Reports:
             if self.is_started:
                 return
             self.is_started = True
+        # For the job's log; its worker's is on another node.
+        sys.stderr.write(message.pop("trace", ""))
         for text in ("text", "message"):
             if text in message:
                 message[text] = self.job.renamed(message[text])

@@ -3,43 +3,52 @@
 import contextlib
 import tempfile
 import threading
+import time
+import traceback
 from typing import Any
 
 import ray
 import ray.train
 from kit_engine.environment import assert_fit, installed
-from kit_engine.errors import KitError, failure_of
 
 from .checkpoints import fingerprints, open_checkpoint, start_of
 from .job import Job
+from .lost import is_doubtful, is_of_another
+
+# Ray ends the workers that are left within it.
+DOUBT_SECONDS = 30.0
 
 
 def train_worker(given: dict[str, Any]) -> None:
-    """An error that a person must mend is told, not thrown: Ray would start all workers again."""
+    """An error of its own is told, not thrown: Ray would start all workers again."""
     job, hub = given["job"], given["hub"]
     try:
         train_here(job, hub)
-    except (KitError, MemoryError, ImportError) as error:
-        code, message = failure_of(error)
-        ray.get(hub.push.remote({"type": "failed", "code": code, "message": message}))
+    except Exception as error:
+        if is_of_another(error, job.workers):
+            raise
+        if is_doubtful(error, job.workers):
+            time.sleep(DOUBT_SECONDS)
+        code, message = job.failure(error)
+        failed = {"type": "failed", "code": code, "message": message}
+        ray.get(hub.push.remote({**failed, "trace": traceback.format_exc()}))
 
 
 def train_here(job: Job, hub: Any) -> None:
     # The driver has asked for its own node.
     assert_fit(*installed())
-    from kit_engine.train import read_state, train
+    from kit_engine.train import train
 
     is_first = ray.train.get_context().get_world_rank() == 0
     attempt = ray.get(hub.begin.remote()) if is_first else 0
     channel = WorkerChannel(job, hub if is_first else None, attempt)
     with tempfile.TemporaryDirectory() as directory, contextlib.ExitStack() as stack:
         here = job.here(directory)
-        start = start_of(stack)
+        name, start = start_of(stack) or ("", None)
         if start or here["resumeFrom"]:
             here["resumeFrom"] = start or open_checkpoint(here["resumeFrom"], stack)
         if attempt > 1:
-            step = read_state(start)["step"] + 1 if start else 1
-            channel.note(f"warning: a worker was lost; the training goes on from step {step}")
+            channel.lost(name, start)
         train(here, channel, threading.Event())
         channel.send("done")
 
@@ -62,6 +71,20 @@ class WorkerChannel:
     def note(self, text: str) -> None:
         self.send("note", text=text)
 
+    def lost(self, name: str, start: str | None) -> None:
+        """Says where a group goes on after another one."""
+        from kit_engine.directory import checkpoint_path
+        from kit_engine.train import read_state
+
+        step = 0
+        if start:
+            # Its worker may have been lost before it told; what was told is dropped.
+            step = read_state(start)["step"]
+            kind = "adapter" if self.job.job["config"].get("lora") else "model"
+            data = {"step": step, "kind": kind, "path": checkpoint_path(step)}
+            self.send(**self.announcement(name, start, data))
+        self.note(f"warning: a worker was lost; the training goes on from step {step + 1}")
+
     def saved(self, directory: str, data: dict[str, Any]) -> None:
         """Once it is in the storage, all workers go on."""
         name = f"step-{data['step']}"
@@ -72,6 +95,12 @@ class WorkerChannel:
             return ray.train.report({}, checkpoint_dir_name=name)
         path = f"{directory}/{data['path']}"
         checkpoint = ray.train.Checkpoint.from_directory(path)
-        stored = {"path": f"{self.job.results()}/{name}", "files": fingerprints(path)}
+        message = self.announcement(name, path, data)
         ray.train.report({"step": data["step"]}, checkpoint, checkpoint_dir_name=name)
-        self.send("event", event={"event": "checkpoint.saved", "data": data}, stored=stored)
+        self.send(**message)
+
+    def announcement(self, name: str, folder: str, data: dict[str, Any]) -> dict[str, Any]:
+        """What says that a checkpoint is in the storage, under a name."""
+        stored = {"path": f"{self.job.results()}/{name}", "files": fingerprints(folder)}
+        event = {"event": "checkpoint.saved", "data": data}
+        return {"type": "event", "event": event, "stored": stored}

@@ -29,10 +29,12 @@ export function describeLosses(at: () => Place): void {
 
   it("trains on after a node is lost: each step once, and what was announced stays", async () => {
     const { cluster, scratch, storage, createEngine } = at();
+    const notes: string[] = [];
     let isLost = false;
     const [ours, theirs] = await Promise.all([
       train(createEmbeddedEngine(), scratch),
       train(createEngine({ workers: 2, ...APART }), scratch, {
+        onNote: (text) => notes.push(text),
         onEvent({ event, data }) {
           if (event !== "training.log" || data.step < 60 || isLost) return;
           isLost = true;
@@ -41,6 +43,10 @@ export function describeLosses(at: () => Place): void {
       }),
     ]);
     expect(isLost).toBe(true);
+    // Not from the start.
+    expect(notes).toContainEqual(
+      expect.stringMatching(/^warning: a worker was lost; .* step (51|101|151)$/),
+    );
     expectSame("node lost during training", theirs, ours);
     const stored = readdirSync(join(storage, theirs.id));
     // Before the loss; what is trained again has another name.

@@ -6,6 +6,7 @@ export async function startProxy(target: string) {
   const { hostname, port } = new URL(target);
   const pairs = new Set<Socket[]>();
   const requests: string[] = [];
+  const failures = { lost: 0, cut: 0, muted: 0 };
   let lost: string | undefined;
   const server = createServer((client) => {
     const upstream = connect(Number(port), hostname);
@@ -23,7 +24,10 @@ export async function startProxy(target: string) {
       requests.push(request);
       if (lost === undefined || !request.startsWith(lost)) return;
       lost = undefined;
-      upstream.removeAllListeners("data").once("data", end);
+      upstream.removeAllListeners("data").once("data", () => {
+        failures.lost++;
+        end();
+      });
     });
     upstream.on("data", (sent) => client.write(sent));
   }).listen(0, "127.0.0.1");
@@ -32,13 +36,17 @@ export async function startProxy(target: string) {
     address: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     /** Each with its method and path. */
     requests,
+    /** How many answers were lost, and how many open connections were cut or muted. */
+    failures,
     /** Closes every connection instead of the next answer to a request that begins so. */
     loseAnswer: (request: string) => void (lost = request),
     cut() {
+      failures.cut += pairs.size;
       for (const sockets of pairs) for (const socket of sockets) socket.destroy();
     },
     /** Open connections stay open, and nothing comes through. */
     mute() {
+      failures.muted += pairs.size;
       for (const [, upstream] of pairs) upstream?.removeAllListeners("data").resume();
     },
     close() {

@@ -11,6 +11,8 @@ export function describeSharing(at: () => Place): void {
     const { cluster, scratch, createEngine } = at();
     const proxy = await startProxy(cluster.address);
     const listed: string[] = [];
+    const logs = () => proxy.requests.filter((request) => request.includes(" /api/v0/logs/"));
+    const { failures } = proxy;
     const [ours, theirs] = await Promise.all([
       train(createEmbeddedEngine(), scratch),
       train(createEngine({ workers: 2, address: proxy.address }), scratch, {
@@ -18,11 +20,16 @@ export function describeSharing(at: () => Place): void {
         onEvent({ event, data }) {
           if (event !== "training.log") return;
           if (data.step === 20) proxy.cut();
-          if (data.step === 40) proxy.mute();
+          // By the connection that came after it.
+          if (logs().length === 2 && failures.muted === 0) proxy.mute();
           if (data.step === 60) listed.push(execFileSync("ps", ["-eo", "args"]).toString());
         },
       }),
     ]);
+    expect(failures.lost).toBe(1);
+    for (const sockets of [failures.cut, failures.muted]) expect(sockets).toBeGreaterThan(0);
+    // One for each connection to the log that failed, and the last.
+    expect(logs().length).toBeGreaterThanOrEqual(3);
     proxy.close();
     expectSame("submit unanswered, connection cut, then mute", theirs, ours);
     expect(listed).toHaveLength(1);

@@ -1,0 +1,106 @@
+"""Prints what workers throw and tell: workers.py <folder of the engines> <scratch folder>."""
+
+import json
+import multiprocessing
+import os
+import sys
+from types import SimpleNamespace
+from typing import Any
+
+sys.path.insert(0, f"{sys.argv[1]}/python")
+sys.path.insert(0, f"{sys.argv[1]}/ray")
+
+import torch
+from kit_ray import worker
+from kit_ray.fit import lost_too_often, unwritable
+from kit_ray.job import Job
+from ray.exceptions import RayActorError
+from torch import distributed
+
+# Of Ray 2.58, with fewer lines.
+UNWRITABLE = """The actor died because of an error raised, \x1b[36mray::Tra()\x1b[39m
+  File "pyarrow/error.pxi", line 92, in pyarrow.lib.check_status
+FileNotFoundError: [Errno 2] Cannot create directory '/proc/nope'. Detail: [errno 2]"""
+
+
+def job(workers: int, **more: Any) -> Job:
+    return Job("kit-1", "train", {"config": {}, **more}, workers, 1, 0, 3, {}, "/shared")
+
+
+def lose(rank: int, path: str, errors: Any) -> None:
+    """Of two workers, the second one dies between two sums."""
+    store = distributed.FileStore(path, 2)
+    distributed.init_process_group("gloo", store=store, rank=rank, world_size=2)
+    distributed.all_reduce(torch.ones(1))
+    if rank == 1:
+        os._exit(1)
+    try:
+        distributed.all_reduce(torch.ones(1))
+    except RuntimeError as error:
+        errors.put(str(error))
+        errors.close()
+        errors.join_thread()
+    os._exit(0)
+
+
+def broken_collective(path: str) -> RuntimeError:
+    fork = multiprocessing.get_context("fork")
+    errors = fork.Queue()
+    for rank in range(2):
+        fork.Process(target=lose, args=(rank, path, errors)).start()
+    return RuntimeError(errors.get())
+
+
+def end_of(error: Exception, workers: int) -> Any:
+    """What becomes of a worker's error: told, or thrown for Ray to start all again."""
+    told: list[dict[str, Any]] = []
+    waited: list[float] = []
+
+    def fail(*_: Any) -> None:
+        raise error
+
+    worker.train_here = fail
+    worker.time = SimpleNamespace(sleep=waited.append)
+    worker.ray = SimpleNamespace(get=lambda done: done)
+    hub = SimpleNamespace(push=SimpleNamespace(remote=told.append))
+    try:
+        worker.train_worker({"job": job(workers), "hub": hub})
+    except Exception as thrown:  # noqa: BLE001
+        return "thrown" if thrown is error else repr(thrown)
+    [message] = told
+    assert type(error).__name__ in message.pop("trace")
+    return [len(waited), message["code"], message["message"]]
+
+
+def told_after_loss(folder: str) -> list[dict[str, Any]]:
+    """What the first worker says when it goes on from a checkpoint."""
+    os.mkdir(folder)
+    own = {"stateful_callbacks": {"Kit": {"attributes": {"losses": []}}}}
+    with open(f"{folder}/trainer_state.json", "w") as file:
+        json.dump({"global_step": 2, **own}, file)
+    channel = worker.WorkerChannel(job(2), None, 2)
+    told: list[dict[str, Any]] = []
+    channel.send = lambda type, **fields: told.append({"type": type, **fields})
+    channel.lost("step-2", folder)
+    channel.lost("", None)
+    return told
+
+
+shapes = RuntimeError("\x1b[31mshapes differ\x1b[0m.")
+print(
+    json.dumps(
+        {
+            "gone": end_of(FileNotFoundError(2, "No such file", "/shared/rows.jsonl"), 2),
+            "gpu": end_of(torch.OutOfMemoryError("CUDA out of memory. Tried to allocate"), 2),
+            "value": end_of(ValueError("odd"), 2),
+            "shapes": end_of(shapes, 2),
+            "alone": end_of(shapes, 1),
+            "gloo": end_of(broken_collective(f"{sys.argv[2]}/store"), 2),
+            "nccl": end_of(distributed.DistBackendError("unhandled system error"), 2),
+            "ray": end_of(RayActorError(), 2),
+            "lost": told_after_loss(f"{sys.argv[2]}/checkpoint"),
+            "often": str(lost_too_often(job(2))),
+            "unwritable": str(unwritable(job(2), UNWRITABLE)),
+        }
+    )
+)

@@ -1,0 +1,70 @@
+import { execFile } from "node:child_process";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { afterAll, expect, it } from "vitest";
+import { createScratch } from "../scratch.ts";
+import { PYTHON, hasRay } from "./environment.ts";
+
+const ENGINES = fileURLToPath(new URL("../../../engines", import.meta.url));
+const PROGRAM = fileURLToPath(new URL("workers.py", import.meta.url));
+/** Imports of torch and Ray on a busy machine. */
+const TIMEOUT_MS = 60_000;
+const LOG = "See its log there: ray job logs kit-1.";
+
+const scratch = createScratch();
+afterAll(() => scratch.remove());
+
+it.runIf(hasRay)(
+  "tells a worker's own error, leaves a lost worker's to Ray, and announces again what it goes on from",
+  async () => {
+    const words = ["-B", PROGRAM, ENGINES, scratch.directory()];
+    const env = { ...process.env, OMP_NUM_THREADS: "1", RAY_TRAIN_V2_ENABLED: "1" };
+    const { stdout } = await promisify(execFile)(PYTHON, words, { env });
+    expect(JSON.parse(stdout)).toEqual({
+      gone: [
+        0,
+        "WORKER_FAILED",
+        `The Python engine failed: FileNotFoundError: [Errno 2] No such file: '/shared/rows.jsonl'. ${LOG}`,
+      ],
+      gpu: [0, "OUT_OF_MEMORY", expect.stringMatching(/^The GPU ran out of memory\. /)],
+      value: [0, "WORKER_FAILED", `The Python engine failed: ValueError: odd. ${LOG}`],
+      // Not before Ray had time to end the workers that a lost one leaves.
+      shapes: [1, "WORKER_FAILED", `The Python engine failed: RuntimeError: shapes differ. ${LOG}`],
+      alone: [0, "WORKER_FAILED", `The Python engine failed: RuntimeError: shapes differ. ${LOG}`],
+      gloo: "thrown",
+      nccl: "thrown",
+      ray: "thrown",
+      lost: [
+        {
+          type: "event",
+          event: {
+            event: "checkpoint.saved",
+            data: { step: 2, kind: "model", path: "artifacts/step-2" },
+          },
+          stored: {
+            path: "/shared/kit-1/step-2",
+            files: {
+              "trainer_state.json": {
+                size: expect.any(Number) as number,
+                sha256: expect.stringMatching(/^[\da-f]{64}$/) as string,
+              },
+            },
+          },
+        },
+        {
+          type: "note",
+          text: "warning: a worker was lost; the training goes on from step 3",
+        },
+        {
+          type: "note",
+          text: "warning: a worker was lost; the training goes on from step 1",
+        },
+      ],
+      often:
+        "A worker was lost more often than maxFailures (3) allows, perhaps with its node, or because memory ran out. To go on from the checkpoints in /shared/kit-1, run kit start --resume.",
+      unwritable:
+        "Ray cannot write to its storage /shared: FileNotFoundError: [Errno 2] Cannot create directory '/proc/nope'. Detail: [errno 2]. Set ray({ storage }) to a path or URL that every node may write to.",
+    });
+  },
+  TIMEOUT_MS,
+);
