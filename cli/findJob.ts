@@ -12,7 +12,8 @@ const LATEST = "latest";
 export function findJob(project: string, named: string): Job | undefined {
   const jobs = createJobStore(project).list();
   if (named === LATEST && jobs.length > 0) return jobs[0];
-  const found = jobs.filter(({ id }) => id.startsWith(named));
+  // Every id begins with an empty one.
+  const found = jobs.filter(({ id }) => named !== "" && id.startsWith(named));
   if (found.length < 2) return found[0];
   throw new KitError(
     "JOB_NOT_FOUND",
@@ -27,6 +28,6 @@ export function noJob(project: string, named: string, what: string): KitError {
   }
   return new KitError(
     "JOB_NOT_FOUND",
-    `No ${what} named ${named} in ${project}. Run kit jobs to see the ids.`,
+    `No ${what} named ${named || '""'} in ${project}. Run kit jobs to see the ids.`,
   );
 }

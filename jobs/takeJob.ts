@@ -8,6 +8,7 @@ import { leaseOwner, readLease } from "./lease.ts";
 import { SILENCE_MS, isProvenAlive } from "./leaseWatch.ts";
 import { type OwnedJob, ownJob } from "./ownedJob.ts";
 import { jobsPath } from "./paths.ts";
+import { isPlaced } from "./placement.ts";
 import { createJobStore } from "./store.ts";
 
 const POLL_MS = 500;
@@ -45,6 +46,12 @@ export function assertElsewhere(project: string, id: string): void {
   const status = store.get(id)?.job.status;
   if (!status || isFinal(status)) throw ended(id, status);
   if (store.placementOf(id)) return;
+  if (isPlaced(join(jobsPath(project), id))) {
+    throw new KitError(
+      "CANNOT_ATTACH",
+      `Job ${id} runs on other machines, but its placement.json, which says on which, is damaged. Write it again, with where, address and checkpoints, to follow the job.`,
+    );
+  }
   throw new KitError(
     "CANNOT_ATTACH",
     `Job ${id} runs on this machine, in a process of its own. Open kit ui to see it.`,

@@ -45,6 +45,8 @@ export interface LoadOptions extends Pick<TrainOptions, "onNote"> {
 export interface CheckOptions extends Pick<TrainOptions, "onNote"> {
   /** As `prepare` returned it, with absolute paths. */
   config: TrainConfig;
+  /** Aborting ends a check on other machines; `check` then rejects with the reason. */
+  signal?: AbortSignal;
 }
 
 export interface FollowOptions extends Omit<TrainOptions, "resumeFrom" | "onPlaced"> {

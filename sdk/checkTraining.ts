@@ -9,8 +9,8 @@ import { type ObservableTrainer, PREPARED } from "./trainer.ts";
 export async function checkTraining(
   { [PREPARED]: { engine, config: prepared } }: ObservableTrainer,
   project: string,
-  { onNote }: Pick<CheckOptions, "onNote">,
+  options: Omit<CheckOptions, "config">,
 ): Promise<TrainingCheck & { config: TrainConfig }> {
   const config = resolveConfig(prepared, project);
-  return { config, ...asTrainingCheck(engine.name, await engine.check({ config, onNote })) };
+  return { config, ...asTrainingCheck(engine.name, await engine.check({ config, ...options })) };
 }

@@ -3,9 +3,11 @@ import { DEFAULT_ENTRY } from "../../protocol/entry.ts";
 import { formatCount } from "../../protocol/format.ts";
 import type { Piece } from "../../protocol/trainingCheck.ts";
 import { checkTraining } from "../../sdk/checkTraining.ts";
+import { type ObservableTrainer, PREPARED } from "../../sdk/trainer.ts";
 import { buildBundle } from "../bundle.ts";
 import { createEventLines } from "../eventLines.ts";
 import { EXIT_CODE } from "../exitCode.ts";
+import { onEndingSignal } from "../hangup.ts";
 import { loadEntry } from "../loadEntry.ts";
 import { escapeCharacter, printable } from "../printable.ts";
 import { enterProject } from "../project.ts";
@@ -21,8 +23,7 @@ export async function check(
   const project = enterProject(options.project);
   const bundle = await buildBundle(project, entry);
   const trainer = await loadEntry(bundle, entry ?? DEFAULT_ENTRY);
-  const onNote = (text: string) => console.error(text);
-  const checked = await checkTraining(trainer, project, { onNote });
+  const checked = await checkUntilSignal(trainer, project);
   const { config, started, learnedTokens, longestRow, memoryBytes, firstRow } = checked;
   const eventLines = createEventLines({ config, project, directory: "" });
   console.log(
@@ -36,6 +37,24 @@ export async function check(
   console.log(`first row\n${rowLines(firstRow)}`);
   // The project's code may have left something open.
   process.exit(EXIT_CODE.completed);
+}
+
+/** On other machines, a check is stopped before a signal ends this process; a second one ends it at once. */
+async function checkUntilSignal(
+  trainer: ObservableTrainer,
+  project: string,
+): ReturnType<typeof checkTraining> {
+  const abort = new AbortController();
+  const { signal } = abort;
+  const exit = () => process.exit(EXIT_CODE.cancelled);
+  if (trainer[PREPARED].engine.elsewhere) {
+    onEndingSignal(() => (signal.aborted ? exit() : abort.abort()));
+  }
+  const onNote = (text: string) => console.error(text);
+  return checkTraining(trainer, project, { onNote, signal }).catch((error: unknown) => {
+    if (signal.aborted) exit();
+    throw error;
+  });
 }
 
 /** A line for each part that is learned or not. */

@@ -6,36 +6,50 @@ import { KitError } from "../../protocol/error.ts";
 import type { TrainingCheck } from "../../protocol/trainingCheck.ts";
 import { throwIfFailed } from "../python/child.ts";
 import { createJob } from "../python/job.ts";
+import type { PythonJob } from "../python/messages.ts";
 import { withAdvice } from "../python/train.ts";
 import type { Cluster } from "./cluster.ts";
 import { follow } from "./follow.ts";
 import { pack } from "./pack.ts";
 import { createRayJobs } from "./rayJobs.ts";
-import { COMMAND } from "./train.ts";
+import type { Remote } from "./remote.ts";
+import { COMMAND, assertWholeBase } from "./train.ts";
 
 /** Prepares a training on a worker's node, as `train` does, from a folder that is removed. */
-export async function check(
-  cluster: Cluster,
-  { config, onNote }: CheckOptions,
-): Promise<TrainingCheck> {
-  const directory = mkdtempSync(join(tmpdir(), "kit-check-"));
+export async function check(cluster: Cluster, options: CheckOptions): Promise<TrainingCheck> {
   const remote = createRayJobs(cluster);
-  const { signal } = new AbortController();
+  const directory = mkdtempSync(join(tmpdir(), "kit-check-"));
   const id = basename(directory);
+  let isSent = false;
   try {
-    await remote.assertReady();
-    const job = await createJob({ config, directory, onNote });
+    await remote.assertReady(options.signal);
+    const job = await createJob({ ...options, directory });
+    assertWholeBase(job);
     const files = pack({ id, mode: "check", job, cluster });
-    await remote.submit({ id, files, command: COMMAND });
-    for await (const message of follow(remote, id, signal)) {
-      if (message.type === "failed") throwIfFailed(message);
-      if (message.type === "note") onNote?.(message.text);
-      if (message.type !== "done" || !message.check) continue;
-      const { kept, started, ...found } = message.check;
-      return { ...found, started: withAdvice(started, kept, job) };
-    }
-    throw new KitError("WORKER_FAILED", "The cluster returned no check. Try again.");
+    const onSend = () => (isSent = true);
+    await remote.submit({ id, files, command: COMMAND, signal: options.signal, onSend });
+    return await checked(remote, job, options);
+  } catch (error) {
+    // It ends by itself where nothing answers.
+    if (isSent) await remote.stop(id).catch(() => {});
+    options.signal?.throwIfAborted();
+    throw error;
   } finally {
     rmSync(directory, { recursive: true, force: true });
   }
+}
+
+async function checked(
+  remote: Remote,
+  job: PythonJob,
+  { signal = new AbortController().signal, onNote }: CheckOptions,
+): Promise<TrainingCheck> {
+  for await (const message of follow(remote, basename(job.directory), signal)) {
+    if (message.type === "failed") throwIfFailed(message);
+    if (message.type === "note") onNote?.(message.text);
+    if (message.type !== "done" || !message.check) continue;
+    const { kept, started, ...found } = message.check;
+    return { ...found, started: withAdvice(started, kept, job) };
+  }
+  throw new KitError("WORKER_FAILED", "The cluster returned no check. Try again.");
 }

@@ -41,7 +41,7 @@ export interface Submission {
   files: readonly PackedFile[];
   command: string;
   /** Aborting ends the attempt; the job may be there. */
-  signal?: AbortSignal;
+  signal?: AbortSignal | undefined;
   /** Called once the files are there, just before the job starts. */
   onSend?: () => void;
 }

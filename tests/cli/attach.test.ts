@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { createJobStore } from "../../jobs/store.ts";
@@ -240,6 +240,16 @@ describe("kit attach refuses in a sentence", () => {
     expect(await attach("2020").ended).toMatchObject({
       code: 2,
       stderr: `kit: No job named 2020 in ${project}. Run kit jobs to see the ids.\n`,
+    });
+    expect(await attach("").ended).toMatchObject({
+      code: 2,
+      stderr: `kit: No job named "" in ${project}. Run kit jobs to see the ids.\n`,
+    });
+    await start("--detach").ended;
+    writeFileSync(join(project, ".kit/jobs", id(), "placement.json"), "");
+    expect(await attach().ended).toMatchObject({
+      code: 1,
+      stderr: `kit: Job ${id()} runs on other machines, but its placement.json, which says on which, is damaged. Write it again, with where, address and checkpoints, to follow the job.\n`,
     });
   });
 });

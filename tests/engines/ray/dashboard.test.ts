@@ -1,7 +1,8 @@
-import { once } from "node:events";
-import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { EventEmitter, once } from "node:events";
+import { existsSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { type IncomingMessage, type ServerResponse, createServer } from "node:http";
 import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
 import { createCluster } from "../../../engines/ray/cluster.ts";
@@ -9,6 +10,7 @@ import { createLuggage } from "../../../engines/ray/pack.ts";
 import { createRayJobs } from "../../../engines/ray/rayJobs.ts";
 import { zip } from "../../../engines/ray/zip.ts";
 import type { RayOptions } from "../../../protocol/rayOptions.ts";
+import { createTinyProject, startKit, tinySource } from "../../kit.ts";
 import { scratchDirectory } from "../embedded/scratch.ts";
 
 const MEBIBYTE = 2 ** 20;
@@ -126,6 +128,35 @@ it("names a link in a model's folder that leads nowhere", () => {
   expect(() => data.folder(folder, "model")).toThrow(
     `${join(folder, "model.safetensors")} travels to the cluster, but cannot be read (ENOENT). Restore it, or remove the link to it.`,
   );
+});
+
+it("stops the job of kit check, and removes its folder, at Ctrl-C", async () => {
+  const running = new EventEmitter<{ id: [string] }>();
+  let status = "PENDING";
+  const { requests, host } = await startDashboard({
+    ...READY,
+    "/api/packages": sends(200, "{}"),
+    "/api/jobs/kit-check-": ({ method, url = "" }, answer) => {
+      if (method === "POST") status = "STOPPED";
+      running.emit("id", url.slice("/api/jobs/".length));
+      answer.end(JSON.stringify({ status }));
+    },
+    "/api/jobs/": sends(200, "{}"),
+  });
+  const project = createTinyProject(
+    tinySource({
+      before: 'import { ray } from "kit/engines";',
+      options: `engine: ray({ address: "http://${host}" }),`,
+    }),
+  );
+  const isRunning = once(running, "id");
+  const { child, ended } = startKit(project, ["check"]);
+  const [id = ""] = (await isRunning) as string[];
+  expect(existsSync(join(tmpdir(), id))).toBe(true);
+  child.kill("SIGINT");
+  expect(await ended).toMatchObject({ code: 130, stdout: "", stderr: "" });
+  expect(requests).toContain(`POST /api/jobs/${id}/stop`);
+  expect(existsSync(join(tmpdir(), id))).toBe(false);
 });
 
 async function rejectionOf(promise: Promise<unknown>): Promise<unknown> {
