@@ -5,6 +5,9 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
+import { adapterFiles, saveModel } from "../../../engines/checkpoint/checkpoint.ts";
+import { writeDirectory } from "../../../engines/checkpoint/directory.ts";
+import { randomAdapter } from "../../../engines/llama/adapter.ts";
 import { createCluster } from "../../../engines/ray/cluster.ts";
 import { createLuggage } from "../../../engines/ray/pack.ts";
 import { createRayJobs } from "../../../engines/ray/rayJobs.ts";
@@ -12,7 +15,11 @@ import { zip } from "../../../engines/ray/zip.ts";
 import type { RayOptions } from "../../../protocol/rayOptions.ts";
 import { createTinyProject, startKit, tinySource } from "../../kit.ts";
 import { scratchDirectory } from "../embedded/scratch.ts";
+import { TINY, tinyWeights } from "../embedded/tiny.ts";
+import { createRayEngine } from "./environment.ts";
 
+const NOTES = { shape: TINY, promptStyle: "message" } as const;
+const LORA = { r: 2, alpha: 6, targetModules: ["q_proj"] };
 const MEBIBYTE = 2 ** 20;
 const NODES = JSON.stringify({ data: { result: { result: [{}] } } });
 const READY: Answers = {
@@ -157,6 +164,23 @@ it("stops the job of kit check, and removes its folder, at Ctrl-C", async () => 
   expect(await ended).toMatchObject({ code: 130, stdout: "", stderr: "" });
   expect(requests).toContain(`POST /api/jobs/${id}/stop`);
   expect(existsSync(join(tmpdir(), id))).toBe(false);
+});
+
+it("refuses an adapter to an adapter in a check as in a training, before anything is sent", async () => {
+  const { requests, host } = await startDashboard({ ...READY, "/api/": sends(500, "") });
+  const [base, adapter] = ["base", "adapter"].map((name) => join(scratchDirectory(), name));
+  saveModel(base!, tinyWeights(), NOTES);
+  writeDirectory(
+    adapter!,
+    adapterFiles(randomAdapter(LORA, TINY, 1), { ...NOTES, lora: LORA, base: base! }),
+  );
+  const path = join(base!, "rows.jsonl");
+  writeFileSync(path, '{"text":"a"}\n');
+  const engine = createRayEngine({ address: `http://${host}` });
+  const dataset = { type: "jsonl", path } as const;
+  const config = engine.prepare({ model: adapter!, dataset, lora: LORA, maxSteps: 1 });
+  await expect(engine.check({ config })).rejects.toThrow(/ and ray trains no adapter of one\. /);
+  expect(requests.filter((request) => !request.startsWith("GET /api/v"))).toEqual([]);
 });
 
 async function rejectionOf(promise: Promise<unknown>): Promise<unknown> {
