@@ -92,8 +92,10 @@ async function take(message: RayMessage, { remote, options, signal }: Taking): P
       // A whole model may be large: it comes when somebody asks for it.
       const isWanted = event.data.kind === "adapter" || isVisible(stored);
       // The training there is not to end because of this machine's disk or connection.
-      const noteLeft = (error: unknown) =>
+      const noteLeft = (error: unknown) => {
+        signal.throwIfAborted();
         onNote?.(`warning: ${event.data.path} stays on the cluster for now: ${messageOf(error)}`);
+      };
       if (isWanted) await bringHome(stored, artifact, { remote, signal }).catch(noteLeft);
     }
     signal.throwIfAborted();

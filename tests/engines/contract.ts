@@ -403,9 +403,11 @@ function weightsOf({ directory, saved }: Run): string {
   return readFileSync(join(directory, path, "model.safetensors"), "base64");
 }
 
+/** Names of what lies among a job's artifacts, but for the records of those that are kept elsewhere. */
 function savedIn(directory: string): string[] {
   const path = join(directory, "artifacts");
-  return existsSync(path) ? readdirSync(path) : [];
+  const names = existsSync(path) ? readdirSync(path) : [];
+  return names.filter((name) => !name.endsWith(".stored.json"));
 }
 
 /** As `Promise.withResolvers`, which Node 20 lacks. */
