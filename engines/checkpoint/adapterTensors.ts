@@ -48,7 +48,7 @@ export function openAdapterTensors(
 
 const TENSOR = /\.lora_[AB]\.weight$/;
 
-/** PEFT's rule: a module's path, or the end of it. */
+/** Follows PEFT's rule: a module's path, or the end of it. */
 function isTarget(targets: unknown[]): (module: string) => boolean {
   return (module) =>
     targets.some((target) => typeof target === "string" && module.endsWith(`.${target}`));

@@ -19,7 +19,7 @@ export interface FetchOptions {
   settings?: HubSettings;
 }
 
-/** Those of the hub and the disk, which a model that is here can do without. */
+/** Errors of the hub and the disk that a model that is already here survives. */
 const OUTER_PROBLEMS: ErrorCode[] = ["CANNOT_WRITE", "HUB_UNREACHABLE", "MODEL_REFUSED"];
 
 /**

@@ -24,7 +24,7 @@ function start(python: Python, { onAnswer, onEnd }: Listener) {
   return { send: child.send, ref: child.ref, stop: () => void child.stop() };
 }
 
-/** Hands an answer on. */
+/** Passes an answer on. */
 export function pass(
   { id, result, failure }: Extract<PythonMessage, { type: "answer" }>,
   onAnswer: Listener["onAnswer"],

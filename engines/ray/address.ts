@@ -1,7 +1,7 @@
 import { KitError } from "../../protocol/error.ts";
 import { hasCredentials, serverUrl } from "../../protocol/url.ts";
 
-/** Ray's own, in its order. */
+/** Ray's own variables, in its order. */
 const VARIABLES = ["RAY_API_SERVER_ADDRESS", "RAY_ADDRESS"];
 
 /**
@@ -22,7 +22,7 @@ export function findAddress(option: string | undefined, env: NodeJS.ProcessEnv):
   return serverUrl(named) ?? named;
 }
 
-/** As the option's own check; Ray's tools take other forms in a variable, too. */
+/** Checks a variable as the option is checked. Ray's tools also take other forms there. */
 function assertFit(variable: string, value: string): void {
   // Records and output show the address.
   if (hasCredentials(value)) {

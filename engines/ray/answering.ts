@@ -13,7 +13,7 @@ const IDLE_SECONDS = 300;
 interface Asked extends LoadOptions {
   cluster: Cluster;
   stored: Stored;
-  /** The folder here of the base of an adapter. */
+  /** Folder of an adapter's base on this machine. */
   base: string | undefined;
   idleSeconds?: number;
 }
@@ -33,7 +33,7 @@ export async function answerThere(
   const { load } = createWarmModels<undefined>(questions.connect);
   async function stop() {
     questions.close();
-    // One that is out of reach ends by itself.
+    // A job that is out of reach ends by itself.
     await remote.stop(id).catch(() => {});
   }
   const abort = () => void stop();

@@ -51,7 +51,7 @@ function isOlder(version: string): boolean {
   return major < OLDEST[0] || (major === OLDEST[0] && minor < OLDEST[1]);
 }
 
-/** Of those that are alive. */
+/** Counts the nodes that are alive. */
 async function countNodes(http: Http, address: string, signal?: AbortSignal): Promise<number> {
   const path = "/api/v0/nodes?filter_keys=state&filter_predicates=%3D&filter_values=ALIVE";
   const answer = await http.call({ method: "GET", path, signal });

@@ -91,7 +91,7 @@ async function take(message: RayMessage, { remote, options, signal }: Taking): P
       writeStored(artifact, { address: remote.address, ...stored });
       // A whole model may be large: it comes when somebody asks for it.
       const isWanted = event.data.kind === "adapter" || isVisible(stored);
-      // The training there is not to end because of this machine's disk or connection.
+      // This machine's disk or connection must not end the training there.
       const noteLeft = (error: unknown) => {
         signal.throwIfAborted();
         onNote?.(`warning: ${event.data.path} stays on the cluster for now: ${messageOf(error)}`);

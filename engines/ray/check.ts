@@ -30,7 +30,7 @@ export async function check(cluster: Cluster, options: CheckOptions): Promise<Tr
     await remote.submit({ id, files, command: COMMAND, signal: options.signal, onSend });
     return await checked(remote, job, options);
   } catch (error) {
-    // It ends by itself where nothing answers.
+    // If nothing answers, the job ends by itself.
     if (isSent) await remote.stop(id).catch(() => {});
     options.signal?.throwIfAborted();
     throw error;

@@ -3,7 +3,7 @@ import { stripVTControlCharacters } from "node:util";
 import { parseLine } from "./messages.ts";
 
 const EXITED = /\bfailed with exit code (-?\d+)/;
-/** As pip begins the line that says why. */
+/** How pip begins the line that says why. */
 const PIP = /^ERROR: /;
 /** Ends a Python traceback. */
 const PYTHON = /^[\w.]*(?:Error|Exception): ./;

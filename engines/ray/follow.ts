@@ -12,7 +12,7 @@ const LOST_MS = 120_000;
 interface FollowLimits {
   /** The number of the last message that was taken. */
   after?: number;
-  /** How long nothing may answer. */
+  /** How long the cluster may stay silent, in ms. */
   lostMs?: number;
 }
 

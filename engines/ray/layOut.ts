@@ -19,7 +19,7 @@ export async function layOut({ path }: Stored, names: readonly string[], { remot
   const id = `kit-fetch-${crypto.randomUUID()}`;
   const words = [path, id, ...names].map(quoted).join(" ");
   const command = `python -u -m kit_ray.fetch ${words}`;
-  // It ends by itself if it can't be told to.
+  // If the stop does not reach the job, it ends by itself.
   const close = () => remote.stop(id).catch(() => undefined);
   try {
     await remote.submit({ id, files: codeFiles(), command, signal });

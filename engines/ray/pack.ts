@@ -92,7 +92,7 @@ export function createLuggage(cluster: Cluster) {
     return place;
   }
 
-  /** One that is not whole here stays where the cluster keeps it. */
+  /** A checkpoint that is not whole here stays where the cluster keeps it. */
   function checkpoint(path: string, place: string): string {
     const stored = readStored(path);
     if (!stored || isWhole(path, stored) || !isSeenBy(cluster, stored)) return folder(path, place);
@@ -100,7 +100,7 @@ export function createLuggage(cluster: Cluster) {
     return stored.path;
   }
 
-  /** @param own what else is in the package, and counts */
+  /** @param own other files of the package, which count too */
   function files(own: readonly PackedFile[]): PackedFile[] {
     const sized = paths.map(([path, from]) => ({ path, from, size: sizeOf(from) }));
     const rest = own.map(({ path, bytes }) => ({ path, from: path, size: bytes.length }));

@@ -7,7 +7,7 @@ interface Asked {
   id: string;
   cluster: Cluster;
   stored: Stored;
-  /** The folder here of the base of an adapter. */
+  /** Folder of an adapter's base on this machine. */
   base: string | undefined;
   idleSeconds: number;
 }

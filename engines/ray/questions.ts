@@ -7,14 +7,14 @@ import type { RayMessage } from "./messages.ts";
 import type { Remote } from "./remote.ts";
 
 interface Options {
-  /** Of the job that answers. */
+  /** Id of the job that answers. */
   id: string;
   /** How long it waits for a sign of this process. */
   idleSeconds: number;
   onNote: ((text: string) => void) | undefined;
 }
 
-/** Of this process, in that time. */
+/** Signs that this process sends in that time. */
 const SIGNS = 5;
 
 /**
@@ -29,7 +29,7 @@ export function createQuestions(remote: Remote, { id, idleSeconds, onNote }: Opt
   let sent = 0;
   let last = Promise.resolve();
 
-  /** In order, though each is a request of its own. */
+  /** Sends messages in order, each as its own request. */
   function post(message: object): Promise<void> {
     const name = String(++sent);
     const posted = last.then(() => remote.send(id, name, Buffer.from(JSON.stringify(message))));
@@ -58,7 +58,7 @@ export function createQuestions(remote: Remote, { id, idleSeconds, onNote }: Opt
 
   function connect(listener: Listener): Answerer<undefined> {
     asker = listener;
-    // One that does not arrive is followed by others.
+    // A lost sign does no harm: others follow.
     const sign = () => void post({ type: "sign" }).catch(() => {});
     signs = setInterval(sign, (idleSeconds / SIGNS) * 1000).unref();
     return {
@@ -73,7 +73,7 @@ export function createQuestions(remote: Remote, { id, idleSeconds, onNote }: Opt
     };
   }
 
-  /** Ends it for those that are open. */
+  /** Rejects the questions that are open. */
   function close(reason: Error = modelClosed()) {
     clearInterval(signs);
     listening?.abort();
@@ -83,7 +83,7 @@ export function createQuestions(remote: Remote, { id, idleSeconds, onNote }: Opt
   return { connect, close };
 }
 
-/** One that did not arrive, and no other. */
+/** Rejects the one question that did not arrive. */
 function refuse({ type, id }: Question<unknown>, error: unknown, { onAnswer }: Listener) {
   // Nobody waits for an answer.
   if (type !== "cancel") onAnswer(id, error as Error);

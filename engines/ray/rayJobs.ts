@@ -11,10 +11,10 @@ import { zip } from "./zip.ts";
 /** A log without a byte for so long is read anew; the driver's beat comes every 5 seconds. */
 const SILENCE_MS = 20_000;
 const POLL_MS = 250;
-/** Of a submit without an answer, or to a cluster that is not ready yet. */
+/** How long to retry a submit that got no answer, or that the cluster was not ready for. */
 const SUBMIT_MS = 60_000;
 const BUSY_MS = 2_000;
-/** For a job to end once it is told to: Ray kills it after a few seconds. */
+/** How long a stopped job may take to end. Ray kills it after a few seconds. */
 const STOP_MS = 20_000;
 const NOT_FOUND = 404;
 

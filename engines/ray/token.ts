@@ -16,7 +16,7 @@ export function findToken(option: string | undefined, env: NodeJS.ProcessEnv): s
   return asHeader(path === named ? readNamed(path) : readDefault(path), path);
 }
 
-/** Without the line's end that files and shells add. */
+/** Removes the line break that files and shells add. */
 function asHeader(token: string, source: string): string | undefined {
   const trimmed = token.trim();
   if (/^[!-~]*$/.test(trimmed)) return trimmed === "" ? undefined : trimmed;

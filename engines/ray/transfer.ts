@@ -6,10 +6,10 @@ import { OTHERS_READ, OTHERS_READ_FOLDER } from "../../disk/modes.ts";
 import { KitError, isKitError } from "../../protocol/error.ts";
 import type { Stored } from "./messages.ts";
 
-/** Of a file whose connection is cut. */
+/** How often to try a file whose connection is cut. */
 const MOST_TRIES = 3;
 
-/** A file by its name. */
+/** Reads a file by its name. */
 export type Source = (name: string) => AsyncIterable<Buffer>;
 
 /** Files on their way to a folder. */

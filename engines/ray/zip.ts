@@ -4,7 +4,7 @@ import type { PackedFile } from "./remote.ts";
 const LOCAL = 0x04034b50;
 const CENTRAL = 0x02014b50;
 const END = 0x06054b50;
-/** Of the records, without names. */
+/** Sizes of the records, without names. */
 const LOCAL_BYTES = 30;
 const CENTRAL_BYTES = 46;
 const END_BYTES = 22;

@@ -4,7 +4,7 @@ import re
 
 MEMORY_ADVICE = "Use a smaller batchSize, maxLength or model, or train an adapter with lora."
 DEBUG_ADVICE = "Run again with DEBUG=kit to see where."
-# What colours text in a terminal.
+# Escape sequences that color text in a terminal.
 ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 
 

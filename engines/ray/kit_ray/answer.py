@@ -13,7 +13,7 @@ from .desk import Desk
 from .job import Job
 from .mailbox import Mailbox
 
-# Between two looks for questions, each of which is a request to the head.
+# Pause between two looks for questions; each look is a request to the head.
 POLL_SECONDS = 0.1
 
 
@@ -39,7 +39,7 @@ def serve(job: Job, channel: Channel, mailbox: Mailbox) -> None:
         # Kit may have spoken while a model was loaded.
         for message in mailbox.take():
             heard = time.monotonic()
-            # Others only say that Kit is there.
+            # The other messages only say that Kit is there.
             if "id" in message:
                 desk.ask(message)
         if time.monotonic() - heard > idle:

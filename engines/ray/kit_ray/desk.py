@@ -11,7 +11,7 @@ from .answerer import Answerer, Message
 from .job import Job
 from .place import is_anyone_waiting, options, reserve_gpu
 
-# Between two looks for others that need the GPU.
+# Pause between two looks for others that need the GPU.
 YIELD_SECONDS = 1.0
 
 
@@ -25,7 +25,7 @@ class Desk:
         self.channel = channel
         # Messages that another actor would have to be told.
         self.told: dict[int, Message] = {}
-        # Those that Kit waits for.
+        # Questions that Kit waits for.
         self.open: set[int] = set()
         self.group = reserve_gpu(job)
         if job.gpus and self.group is None:

@@ -17,7 +17,7 @@ from ray.train import Checkpoint
 from .checkpoints import gone
 from .driver import beat
 
-# A Kit that has been killed stops nothing.
+# A killed Kit cannot stop this job.
 LEAST_SECONDS = 3600.0
 LEAST_BYTES_PER_SECOND = 1e6
 
