@@ -10,6 +10,8 @@ export interface JobFile {
   id: string;
   name: string;
   createdAt: string;
+  /** Whether other machines train it. */
+  elsewhere?: boolean;
 }
 
 /** Writes `job.json`, once, when a job is created. */
@@ -49,6 +51,11 @@ export function isJobDirectory(directory: string): boolean {
 export function readJobConfig(directory: string): Record<string, unknown> | undefined {
   const config = readRecord(jobFilePath(directory))?.config;
   return isRecord(config) ? config : undefined;
+}
+
+/** Whether other machines train a job, from its beginning: it has no part in this machine's queue. */
+export function trainsElsewhere(directory: string): boolean {
+  return readRecord(jobFilePath(directory))?.elsewhere === true;
 }
 
 /** The name of the engine that trains a job. */

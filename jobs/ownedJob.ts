@@ -37,19 +37,25 @@ export interface OwnedJob {
   close: () => void;
 }
 
+export interface CreateOptions {
+  /** Other machines train it: no job of this one waits for it. */
+  elsewhere?: boolean;
+  /** Makes the job's id from the time and the project's newest id. */
+  newId?: typeof createJobId;
+}
+
 /** How many ids are tried. The first nearly always works. */
 const MOST_IDS = 100;
 
 /**
  * Creates a `queued` job in a project.
- * @param newId makes the job's id from the time and the project's newest id
  * @throws KitError `CANNOT_WRITE` when the project's folder cannot be written
  */
 export function createOwnedJob(
   project: string,
   name: string,
   config: JobConfig,
-  newId: typeof createJobId = createJobId,
+  { elsewhere = false, newId = createJobId }: CreateOptions = {},
 ): OwnedJob {
   const root = jobsPath(project);
   const { id, directory, createdAt } = orCannotCreate(root, () => makeFolder(root, newId));
@@ -57,7 +63,7 @@ export function createOwnedJob(
   try {
     owned = ownJob(directory, { id, name, status: "queued", createdAt });
     // Last, because this file makes the job visible to readers.
-    writeJobFile(directory, { id, name, createdAt, config });
+    writeJobFile(directory, { id, name, createdAt, config, ...(elsewhere && { elsewhere }) });
     return owned;
   } catch (error) {
     owned?.close();

@@ -1,6 +1,7 @@
 import { isFolder } from "../disk/file.ts";
 import type { Job } from "../protocol/job.ts";
 import { isJobId } from "./id.ts";
+import { trainsElsewhere } from "./jobFile.ts";
 import { type JobState, createJobReader } from "./jobReader.ts";
 import { type LeaseState, createLeaseWatch } from "./leaseWatch.ts";
 import { createJobList } from "./list/list.ts";
@@ -27,7 +28,9 @@ export interface JobStore {
    * goes on `elsewhere` if it was placed there.
    */
   leaseOf: (id: string) => LeaseState | "elsewhere";
-  /** Where the job runs, unless it is here. */
+  /** Whether other machines train the job, handed over to them yet or not. */
+  trainsElsewhere: (id: string) => boolean;
+  /** Where the job runs, unless it is here or was not handed over yet. */
   placementOf: (id: string) => PlacementRecord | undefined;
   /** While frozen, every owner counts as last seen. */
   freezeOwners: (isFrozen: boolean) => void;
@@ -56,6 +59,7 @@ export function createJobStore(project: string, { ownersFreshMs }: JobStoreOptio
       const { lease } = leases.check(id, directoryOf(id));
       return lease !== "held" && isPlaced(directoryOf(id)) ? "elsewhere" : lease;
     },
+    trainsElsewhere: (id) => trainsElsewhere(directoryOf(id)),
     placementOf: (id) => readPlacement(directoryOf(id)),
     freezeOwners: leases.freeze,
     logPath: (id) => logPath(directoryOf(id)),

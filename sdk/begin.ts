@@ -34,7 +34,9 @@ export function beginJob(beginning: Beginning, resume: boolean): Begun {
   const project = process.cwd();
   const config = resolveConfig({ ...checked.config, resume }, project);
   const resuming = resume ? planResume(project, name, config) : undefined;
-  const owned = createOwnedJob(project, name, config);
+  const owned = createOwnedJob(project, name, config, {
+    elsewhere: engine.elsewhere !== undefined,
+  });
   const waitHere = (signal: AbortSignal) =>
     waitForTurn(createJobStore(project), owned, signal, (before) => {
       resuming?.refuseTwin(owned.job.id);

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { withDefaults } from "../engines/defaults.ts";
@@ -16,6 +16,9 @@ export function openElsewhere(folder: string) {
   return {
     /** All jobs have come to this step. */
     train: (step: number) => writeFileSync(at("step"), String(step)),
+    /** Jobs are on their way there until they may arrive. */
+    hold: () => writeFileSync(at("held"), ""),
+    letArrive: () => rmSync(at("held")),
     /** No job is taken any more. */
     refuse: () => writeFileSync(at("refused"), ""),
     /** Checkpoints stay there until they are fetched. */
@@ -66,6 +69,7 @@ export function createElsewhereEngine(folder: string): Engine {
     async train(options) {
       const id = basename(options.directory);
       assertThere();
+      while (existsSync(at("held"))) await delay(POLL_MS);
       options.onPlaced?.({ where: "the far cluster", address: folder, checkpoints: `/far/${id}` });
       if (existsSync(at("refused"))) throw new KitError("CLUSTER_UNFIT", "It takes no job.");
       writeFileSync(at(id), "");

@@ -43,7 +43,15 @@ export function logged(step: number, loss: number | null = 1 / step): JobEvent {
 
 /** A job that this process owns, until the test has finished. */
 export function createJob(project: string, name = "job", events: JobEvent[] = []): OwnedJob {
-  const job = createOwnedJob(project, name, CONFIG);
+  return own(createOwnedJob(project, name, CONFIG), events);
+}
+
+/** The same, of a job that other machines train. */
+export function createFarJob(project: string, name = "far", events: JobEvent[] = []): OwnedJob {
+  return own(createOwnedJob(project, name, CONFIG, { elsewhere: true }), events);
+}
+
+function own(job: OwnedJob, events: JobEvent[]): OwnedJob {
   onTestFinished(job.close);
   events.forEach(job.append);
   return job;

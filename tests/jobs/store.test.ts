@@ -211,13 +211,13 @@ test("an id that another job has is left alone, and the next one is taken", () =
     readdirSync(directory).map((name) => readFileSync(join(directory, name), "utf8"));
   const before = files();
   const ids = [first.id, first.id, "20260101-000000-000-aaaa"];
-  const second = createOwnedJob(project, "second", CONFIG, () => ids.shift() ?? "");
+  const second = createOwnedJob(project, "second", CONFIG, { newId: () => ids.shift() ?? "" });
   onTestFinished(second.close);
   expect(second.job.id).toBe("20260101-000000-000-aaaa");
   expect(files()).toEqual(before);
   expect(createJobStore(project).list()).toEqual([{ ...first, status: "completed" }, second.job]);
 
-  const create = () => createOwnedJob(project, "third", CONFIG, () => first.id);
+  const create = () => createOwnedJob(project, "third", CONFIG, { newId: () => first.id });
   expect(create).toThrow(/^Cannot create a job in .*: EEXIST/);
   expect(files()).toEqual(before);
 });
