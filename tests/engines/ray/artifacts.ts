@@ -3,6 +3,7 @@ import { readFileSync, readdirSync, rmSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { expect, it } from "vitest";
 import type { FetchProgress } from "../../../protocol/engine.ts";
+import { createHarm } from "../../faults/harm.ts";
 import { createTinyProject, runKit, tinySource } from "../../kit.ts";
 import { expectNothingLeft, expectSameAnswers } from "./answers.ts";
 import { type Place, TOKEN } from "./environment.ts";
@@ -40,6 +41,7 @@ export function describeArtifacts(at: () => Place): void {
   });
 
   it("leaves a model of 50 MB there until it is asked for, byte for byte through a cut connection", async () => {
+    const harm = createHarm("Ray: artifact of 50 MB through a cut connection");
     const { cluster, scratch, storage, createEngine } = at();
     const proxy = await startProxy(cluster.address);
     const engine = createEngine({ storage: `file://${storage}`, address: proxy.address });
@@ -64,14 +66,16 @@ export function describeArtifacts(at: () => Place): void {
     const names = readdirSync(there!).filter(
       (name) => !name.startsWith(".") && !engine.resumeFiles?.includes(name),
     );
-    expect(readdirSync(here!).sort()).toEqual(names.sort());
-    for (const name of names) expect(digestOf(here!, name)).toBe(digestOf(there!, name));
+    harm.status(proxy.failures.cut > 0, true);
+    harm.events(readdirSync(here!), names);
+    for (const name of names) harm.also(digestOf(here!, name), digestOf(there!, name));
     const sizes = names.map((name) => statSync(join(here!, name)).size);
     const totalBytes = sizes.reduce((sum, size) => sum + size, 0);
     expect(totalBytes).toBeGreaterThan(50e6);
-    expect(seen.at(-1)).toEqual({ bytes: totalBytes, totalBytes });
+    harm.also(seen.at(-1), { bytes: totalBytes, totalBytes });
     const laid = proxy.requests.filter((request) => request.includes("/logs/file?"));
     expect(laid.length).toBeGreaterThan(names.length);
+    harm.expectNone();
   });
 }
 

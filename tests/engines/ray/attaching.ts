@@ -4,10 +4,12 @@ import { expect, it } from "vitest";
 import { createOwnedJob } from "../../../jobs/ownedJob.ts";
 import { createJobStore } from "../../../jobs/store.ts";
 import { startKitUi } from "../../e2e/kitUi.ts";
+import { createHarm } from "../../faults/harm.ts";
 import { CONFIG } from "../../jobs.ts";
 import { ENDLESS, createTinyProject, runKit, startKit, tinySource } from "../../kit.ts";
 import { readBody } from "../../uiServer.ts";
 import { type Place, TOKEN } from "./environment.ts";
+import { compareSteps, stepOf } from "./training.ts";
 
 const ENV = { RAY_AUTH_TOKEN: TOKEN, OMP_NUM_THREADS: "1" };
 const STEPS = 200;
@@ -20,20 +22,22 @@ const SIZE = `maxSteps: ${STEPS}, saveSteps: 50, learningRate: 0.01, warmupSteps
 /** Jobs that outlive the process that began them. */
 export function describeAttaching(at: () => Place): void {
   it("goes on when kit start is killed; kit attach adds what is missing, each step once", async () => {
+    const harm = createHarm("Ray: `kit start` killed (SIGKILL), attached again");
     const { project, id, job, events, logged, kit } = createRayProject(at());
     const first = kit("start");
     await first.printed(/called checkpoint 50/);
     first.child.kill("SIGKILL");
     const before = calledIn((await first.ended).stdout);
     const known = events().length - 1;
-    expect(job()).toMatchObject({ status: "running", lastHeardAt: expect.any(String) });
+    harm.status(job()?.status, "running");
+    harm.also(typeof job()?.lastHeardAt, "string");
     const second = await kit("attach", "latest").ended;
     expect(second).toMatchObject({ code: 0, stderr: "" });
-    expect(job()?.status).toBe("completed");
+    harm.also(job()?.status, "completed");
     // Each but the start has a callback; a kill may come between a record and its callback.
     const after = calledIn(second.stdout);
     expect(after).toHaveLength(STEPS + 4 - known);
-    expect(before.filter((call) => after.includes(call))).toEqual([]);
+    harm.events([...before, ...after], []);
     const steps = logged();
     for (const step of [50, 100, 150, 200]) {
       expect(
@@ -41,31 +45,33 @@ export function describeAttaching(at: () => Place): void {
       ).toBe(true);
     }
     expect((await runKit(project, ["start", "src/kit/here.ts"], ENV)).code).toBe(0);
-    const here = logged();
-    expect(steps.map(({ step }) => step)).toEqual(here.map(({ step }) => step));
-    const near = here.map(({ loss }) => expect.closeTo(loss, 3) as number);
-    expect(steps.map(({ loss }) => loss)).toEqual(near);
+    compareSteps(harm, steps, logged());
+    harm.expectNone();
   });
 
   it("is left with --detach, attached to, and cancelled there by Ctrl-C in seconds", async () => {
-    const { id, job, kit, asked } = createRayProject(at(), `${SIZE} ${ENDLESS}`);
+    const harm = createHarm("Ray: detached, attached to, cancelled by Ctrl-C");
+    const { id, job, logged, kit, asked } = createRayProject(at(), `${SIZE} ${ENDLESS}`);
     const detached = await kit("start", "--detach").ended;
     expect(detached).toMatchObject({ code: 0, stderr: "" });
     expect(detached.stdout).toContain(
       `detached: job ${id()} keeps training on the Ray cluster at `,
     );
-    expect(job()).toMatchObject({ status: "running", lastHeardAt: expect.any(String) });
+    harm.status(job()?.status, "running");
+    harm.also(typeof job()?.lastHeardAt, "string");
     const { child, printed, ended } = kit("attach", id());
     await printed(/called 50\n/);
     const began = performance.now();
     child.kill("SIGINT");
     expect((await ended).code).toBe(130);
     expect(performance.now() - began).toBeLessThan(15_000);
-    expect(job()?.status).toBe("cancelled");
-    expect(await asked()).toMatchObject({ status: "STOPPED" });
+    harm.also(job()?.status, "cancelled");
+    harm.also((await asked()).status, "STOPPED");
+    expectEachOnce(logged(), harm);
   });
 
   it("outlives kit ui; the next one follows it, and kill -INT of that process cancels it", async () => {
+    const harm = createHarm("Ray: `kit ui` ended, the next one follows, cancelled by SIGINT");
     const { project, job, logged, kit } = createRayProject(at(), `${SIZE} ${ENDLESS}`);
     const first = await startKitUi(project, 0, { env: ENV });
     const run = readBody(await fetch(`${first.url}api/train`, { method: "POST" }));
@@ -74,7 +80,8 @@ export function describeAttaching(at: () => Place): void {
     expect(String(await run.all())).toMatch(/\ndetached: job \S+ keeps training on /);
     const { stdout } = await first.ended;
     expect(stdout).toMatch(/\njob \S+ keeps training on the Ray cluster at \S+; the next kit ui /);
-    expect(job()).toMatchObject({ status: "running", lastHeardAt: expect.any(String) });
+    harm.status(job()?.status, "running");
+    harm.also(typeof job()?.lastHeardAt, "string");
     const known = logged().length;
     await startKitUi(project, 0, { env: ENV });
     await expect.poll(() => logged().length).toBeGreaterThan(known);
@@ -82,8 +89,7 @@ export function describeAttaching(at: () => Place): void {
     const [, pid] = /to cancel it, run there: kill -INT (\d+)\n/.exec(stderr) ?? [];
     process.kill(Number(pid), "SIGINT");
     await expect.poll(() => job()?.status).toBe("cancelled");
-    const steps = logged().map(({ step }) => step);
-    expect(steps.slice(2)).toEqual(steps.slice(2).map((_, n) => 50 * (n + 1)));
+    expectEachOnce(logged(), harm);
   });
 
   it("fails in a sentence when the cluster does not know it", async () => {
@@ -105,6 +111,15 @@ export function describeAttaching(at: () => Place): void {
 interface Logged {
   event: string;
   data: { step: number; loss: number };
+}
+
+/** Of an endless training: the first two steps, then every fiftieth. */
+function expectEachOnce(logged: Logged["data"][], harm: ReturnType<typeof createHarm>): void {
+  const steps = logged.map(stepOf);
+  const later = Math.floor((steps.at(-1) ?? 0) / 50);
+  harm.events(steps, [1, 2, ...Array.from({ length: later }, (_, n) => 50 * (n + 1))]);
+  expect(steps).toEqual(steps.toSorted((a, b) => a - b));
+  harm.expectNone();
 }
 
 const calledIn = (printed: string): string[] => printed.match(/^called .*$/gm) ?? [];

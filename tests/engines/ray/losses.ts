@@ -5,9 +5,10 @@ import { createCluster } from "../../../engines/ray/cluster.ts";
 import { follow } from "../../../engines/ray/follow.ts";
 import { createRayJobs } from "../../../engines/ray/rayJobs.ts";
 import { isRecord } from "../../../protocol/isRecord.ts";
+import { createHarm } from "../../faults/harm.ts";
 import { createEmbeddedEngine } from "../embedded/built.ts";
 import { type Place, TOKEN } from "./environment.ts";
-import { expectSame, train } from "./training.ts";
+import { expectSame, stepOf, train } from "./training.ts";
 
 /** How long the test waits for a head that is gone, in ms. */
 const LOST_MS = 2_000;
@@ -72,13 +73,14 @@ export function describeLosses(at: () => Place): void {
   });
 
   it("says that it lost contact when the head is gone", async () => {
+    const harm = createHarm("Ray: head killed");
     const { cluster, scratch, createEngine } = at();
     const { address } = cluster;
     const [abort, reason] = [new AbortController(), new Error("enough")];
     const notes: string[] = [];
     let following: Promise<unknown> | undefined;
     let running = "";
-    const { error } = await train(createEngine(), scratch, {
+    const trained = await train(createEngine(), scratch, {
       more: { maxSteps: 1_000_000, saveSteps: 1_000_000 },
       signal: abort.signal,
       onNote: (text) => notes.push(text),
@@ -89,11 +91,18 @@ export function describeLosses(at: () => Place): void {
       },
     });
     // It could not be stopped there.
-    expect(error).toMatchObject({ name: "KitError", code: "CLUSTER_UNREACHABLE" });
+    const unreachable = { name: "KitError", code: "CLUSTER_UNREACHABLE" };
+    harm.status(trained.error, expect.objectContaining(unreachable));
     const lost = await following;
-    expect(lost).toMatchObject({ name: "KitError", code: "CLUSTER_UNREACHABLE" });
+    harm.also(lost, expect.objectContaining(unreachable));
+    const steps = trained.steps.map(stepOf);
+    harm.events(
+      steps,
+      steps.map((_, i) => i + 1),
+    );
     expect(String(lost)).toContain(`Lost contact with the Ray cluster at ${address}`);
     expect(notes.at(-1)).toContain(`could not stop ${running} on the Ray cluster at`);
+    harm.expectNone();
   });
 }
 

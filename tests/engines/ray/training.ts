@@ -3,9 +3,9 @@ import { readFileSync } from "node:fs";
 import { basename } from "node:path";
 import { expect } from "vitest";
 import type { Engine, TrainOptions } from "../../../protocol/engine.ts";
-import type { EngineEvent } from "../../../protocol/event.ts";
+import type { EngineEvent, EventData } from "../../../protocol/event.ts";
 import type { AskedConfig } from "../../../protocol/trainConfig.ts";
-import { reportFault } from "../../faults/table.ts";
+import { createHarm } from "../../faults/harm.ts";
 import { jsonl } from "../embedded/scratch.ts";
 import type { Scratch } from "../scratch.ts";
 import { TOKEN } from "./environment.ts";
@@ -26,6 +26,8 @@ export interface Listening extends Partial<Pick<TrainOptions, "signal" | "onEven
 }
 
 export type Trained = Awaited<ReturnType<typeof train>>;
+type Harm = ReturnType<typeof createHarm>;
+type Step = Pick<EventData["training.log"], "step" | "loss">;
 
 export async function train(
   engine: Engine,
@@ -62,24 +64,25 @@ export async function train(
 
 /** Each step and checkpoint once, in order, with the same losses; sums in another order drift apart. */
 export function expectSame(fault: string, theirs: Trained, ours: Trained) {
-  const wanted = stepsOf(ours);
-  const had = stepsOf(theirs);
-  reportFault({
-    ...{ fault: `Ray: ${fault}`, times: 1 },
-    lost: wanted.filter((step) => !had.includes(step)).length,
-    doubled: had.length - new Set(had).size,
-    wrongStatus: theirs.error === undefined ? 0 : 1,
-  });
-  expect(theirs.error).toBeUndefined();
-  expect(had).toEqual(wanted);
-  const near = ours.steps.map(({ loss }) => expect.closeTo(loss ?? NaN, 3) as number);
-  expect(theirs.steps.map(({ loss }) => loss)).toEqual(near);
-  expect(theirs.saved).toEqual(ours.saved);
+  const harm = createHarm(`Ray: ${fault}`);
+  harm.status(theirs.error, undefined);
+  compareSteps(harm, theirs.steps, ours.steps);
+  harm.also(theirs.saved, ours.saved);
+  harm.expectNone();
 }
 
-function stepsOf({ steps }: Trained): number[] {
-  return steps.map(({ step }) => step);
+/** Each step once, in order, and with the same loss. */
+export function compareSteps(harm: Harm, theirs: Step[], ours: Step[]): void {
+  harm.events(theirs.map(stepOf), ours.map(stepOf));
+  harm.also(theirs.map(stepOf), ours.map(stepOf));
+  const near = ours.map(({ loss }) => expect.closeTo(loss ?? NaN, 3) as number);
+  harm.also(
+    theirs.map(({ loss }) => loss),
+    near,
+  );
 }
+
+export const stepOf = ({ step }: Step): number => step;
 
 /** The processes that train a job on this machine. */
 export function workersOf(id: string): number[] {
