@@ -17,10 +17,10 @@ interface FollowLimits {
 }
 
 /**
- * The messages of a job, each once and in order, however often the connection breaks: the log is read
- * from its start again, and what was seen is dropped.
- * @throws KitError `WORKER_FAILED` if the job ends without a last message, or is unknown there;
- * `CLUSTER_UNREACHABLE` after two minutes without an answer or a new line
+ * The messages of a job, each once and in order, however often the connection breaks or a line is lost:
+ * the log is read from its start again, and what was seen is dropped.
+ * @throws KitError `WORKER_FAILED` if the job ends without a last message, is unknown there, or its log
+ * itself lacks a message; `CLUSTER_UNREACHABLE` after two minutes without an answer or a new line
  */
 export async function* follow(
   remote: Remote,
@@ -30,6 +30,7 @@ export async function* follow(
 ): AsyncGenerator<RayMessage> {
   const silence = createSilence(remote, lostMs);
   let seen = after;
+  let missing = 0;
   for (;;) {
     signal.throwIfAborted();
     const before = seen;
@@ -43,7 +44,13 @@ export async function* follow(
         for await (const line of linesOf(remote.log(id, isEnded, signal))) {
           const message = parseLine(line);
           if (!message || !(message.seq > seen)) continue;
-          seen = message.seq;
+          const next = seen + 1;
+          if (message.seq !== next) {
+            if (missing === next) throw incomplete(remote, id, missing);
+            missing = next;
+            throw new Error(`message ${missing} is missing in its log`);
+          }
+          seen = next;
           if (message.type !== "beat") yield message;
           if (isLast(message)) return;
         }
@@ -52,7 +59,7 @@ export async function* follow(
     } catch (error) {
       signal.throwIfAborted();
       if (isKitError(error) && error.code !== "CLUSTER_UNREACHABLE") throw error;
-      // The connection broke.
+      // The connection broke, or lost a line.
       cause = error;
     }
     if (cause === undefined || seen > before) silence.ends();
@@ -95,6 +102,13 @@ function endedSilently({ name }: Remote, id: string, { message = "" }: RemoteSta
   return new KitError(
     "WORKER_FAILED",
     `The job ${id} on ${name} ended unexpectedly: ${tellingPart(message)}. See its log there: ray job logs ${id}.`,
+  );
+}
+
+function incomplete({ name }: Remote, id: string, missing: number): KitError {
+  return new KitError(
+    "WORKER_FAILED",
+    `The log of the job ${id} on ${name} lacks its message ${missing}. Run kit start --resume to go on from its last checkpoint.`,
   );
 }
 

@@ -19,6 +19,30 @@ it.concurrent("takes each message once and in order, however the log breaks, and
   expect(await seqsOf(remote)).toEqual([1, 2, 3, 5]);
 });
 
+it.concurrent("asks again for a line that is lost on the way, while the job runs and after it", async () => {
+  const whole = [1, 2, 3].map((seq) => lineOf(seq)).join("") + lineOf(4, LAST);
+  for (const phase of ["running", "ended"] as const) {
+    const remote = remoteOf([
+      { log: lineOf(1) + lineOf(3) + lineOf(4, LAST), status: { phase } },
+      // Another one.
+      { log: lineOf(1) + lineOf(2) + lineOf(4, LAST), status: { phase } },
+      { log: whole, status: { phase } },
+    ]);
+    expect(await seqsOf(remote)).toEqual([1, 2, 3, 4]);
+  }
+});
+
+it.concurrent("says that a line is missing when a second reading lacks it, too", async () => {
+  const seqs: number[] = [];
+  const remote = remoteOf([{ log: lineOf(1) + lineOf(3) + lineOf(4, LAST) }]);
+  await expect(seqsOf(remote, seqs)).rejects.toMatchObject({
+    code: "WORKER_FAILED",
+    message:
+      "The log of the job kit-1 on a remote lacks its message 2. Run kit start --resume to go on from its last checkpoint.",
+  });
+  expect(seqs).toEqual([1]);
+});
+
 it.concurrent("says that a job ended without a last message, by Ray's own words", async () => {
   const status: RemoteStatus = { phase: "ended", message: "Killed.\nat once" };
   const remote = remoteOf([{ log: lineOf(1), status }]);
@@ -96,8 +120,7 @@ function* bytesOf({ log = "", breaks = false }: Part) {
   if (breaks) throw new Error("reset");
 }
 
-async function seqsOf(remote: Remote): Promise<number[]> {
-  const seqs: number[] = [];
+async function seqsOf(remote: Remote, seqs: number[] = []): Promise<number[]> {
   const { signal } = new AbortController();
   for await (const { seq } of follow(remote, "kit-1", signal, { lostMs: LOST_MS })) seqs.push(seq);
   return seqs;
