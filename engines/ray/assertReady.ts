@@ -2,17 +2,24 @@ import { KitError } from "../../protocol/error.ts";
 import { isRecord } from "../../protocol/isRecord.ts";
 import type { Cluster } from "./cluster.ts";
 import { type Http, jsonOf, unreachable } from "./http.ts";
+import { type Resources, lackOfRoom } from "./room.ts";
 
 /** The oldest that Kit was tested with. */
 const OLDEST = [2, 58] as const;
 const OK = 200;
 const NOT_FOUND = 404;
 
+export interface ReadyOptions {
+  signal?: AbortSignal | undefined;
+  /** Takes a warning if the workers don't fit on the nodes that are there now. */
+  onNote?: ((text: string) => void) | undefined;
+}
+
 /** @throws KitError `CLUSTER_UNREACHABLE`, `CLUSTER_REFUSED`, `CLUSTER_UNFIT` */
 export async function assertReady(
   http: Http,
   cluster: Cluster,
-  signal?: AbortSignal,
+  { signal, onNote }: ReadyOptions = {},
 ): Promise<void> {
   const address = cluster.address();
   const answer = await http.call({ method: "GET", path: "/api/version", signal });
@@ -36,12 +43,21 @@ export async function assertReady(
       `The cluster at ${address} runs Ray ${version}, but Kit needs ${OLDEST.join(".")} or newer. Use a newer one.`,
     );
   }
-  if (cluster.storage !== undefined) return;
-  const nodes = await countNodes(http, address, signal);
-  if (nodes > 1) {
+  const nodes = await readNodes(http, signal);
+  if (cluster.storage === undefined) assertOne(nodes, address);
+  const lack = Array.isArray(nodes) ? lackOfRoom(cluster, nodes.map(resourcesOf)) : undefined;
+  if (lack !== undefined) onNote?.(lack);
+}
+
+/** @param nodes or the status that came instead */
+function assertOne(nodes: unknown[] | number, address: string): void {
+  if (typeof nodes === "number") {
+    throw unreachable(address, new Error(`status ${nodes} instead of a list of its nodes`));
+  }
+  if (nodes.length > 1) {
     throw new KitError(
       "CLUSTER_UNFIT",
-      `The cluster at ${address} has ${nodes} nodes, which need one place for checkpoints. Set ray({ storage }) to a path that all of them see, or to a URL such as s3://bucket/runs.`,
+      `The cluster at ${address} has ${nodes.length} nodes, which need one place for checkpoints. Set ray({ storage }) to a path that all of them see, or to a URL such as s3://bucket/runs.`,
     );
   }
 }
@@ -51,14 +67,17 @@ function isOlder(version: string): boolean {
   return major < OLDEST[0] || (major === OLDEST[0] && minor < OLDEST[1]);
 }
 
-/** Counts the nodes that are alive. */
-async function countNodes(http: Http, address: string, signal?: AbortSignal): Promise<number> {
+/** The nodes that are alive, or the status that came instead. */
+async function readNodes(http: Http, signal?: AbortSignal): Promise<unknown[] | number> {
   const path = "/api/v0/nodes?filter_keys=state&filter_predicates=%3D&filter_values=ALIVE";
   const answer = await http.call({ method: "GET", path, signal });
   const { data } = recordOf(jsonOf(answer));
   const { result } = recordOf(recordOf(data)["result"]);
-  if (Array.isArray(result)) return result.length;
-  throw unreachable(address, new Error(`status ${answer.status} instead of a list of its nodes`));
+  return Array.isArray(result) ? (result as unknown[]) : answer.status;
+}
+
+function resourcesOf(node: unknown): Resources {
+  return recordOf(recordOf(node)["resources_total"]);
 }
 
 function recordOf(value: unknown): Record<string, unknown> {

@@ -41,7 +41,7 @@ export async function attend(
     signal.throwIfAborted();
     await submit?.();
     isThere = true;
-    for await (const message of follow(remote, id, either)) {
+    for await (const message of follow(remote, id, either, { onNote: options.onNote })) {
       either.throwIfAborted();
       if (known === 0 || message.type === "failed") {
         await take(message, { remote, options, signal: either });

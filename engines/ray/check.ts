@@ -22,7 +22,7 @@ export async function check(cluster: Cluster, options: CheckOptions): Promise<Tr
   const id = basename(directory);
   let isSent = false;
   try {
-    await remote.assertReady(options.signal);
+    await remote.assertReady(options);
     const job = await createJob({ ...options, directory });
     assertWholeBase(job);
     const files = pack({ id, mode: "check", job, cluster });
@@ -44,7 +44,7 @@ async function checked(
   job: PythonJob,
   { signal = new AbortController().signal, onNote }: CheckOptions,
 ): Promise<TrainingCheck> {
-  for await (const message of follow(remote, basename(job.directory), signal)) {
+  for await (const message of follow(remote, basename(job.directory), signal, { onNote })) {
     if (message.type === "failed") throwIfFailed(message);
     if (message.type === "note") onNote?.(message.text);
     if (message.type !== "done" || !message.check) continue;

@@ -9,11 +9,13 @@ const PAUSE_MS = 500;
 /** How long a remote may be out of reach, in ms. */
 const LOST_MS = 120_000;
 
-interface FollowLimits {
+interface FollowOptions {
   /** The number of the last message that was taken. */
   after?: number;
   /** How long the cluster may stay silent, in ms. */
   lostMs?: number;
+  /** Takes a line if the job has not started yet. */
+  onNote?: ((text: string) => void) | undefined;
 }
 
 /**
@@ -26,11 +28,12 @@ export async function* follow(
   remote: Remote,
   id: string,
   signal: AbortSignal,
-  { after = 0, lostMs = LOST_MS }: FollowLimits = {},
+  { after = 0, lostMs = LOST_MS, onNote }: FollowOptions = {},
 ): AsyncGenerator<RayMessage> {
   const silence = createSilence(remote, lostMs);
   let seen = after;
   let missing = 0;
+  let hasWaited = false;
   for (;;) {
     signal.throwIfAborted();
     const before = seen;
@@ -38,8 +41,11 @@ export async function* follow(
     try {
       const state = await remote.status(id);
       if (state.phase === "unknown") throw forgotten(remote, id);
-      if (state.phase === "waiting") cause = undefined;
-      else {
+      if (state.phase === "waiting") {
+        cause = undefined;
+        if (!hasWaited) onNote?.(`waiting for ${remote.name}: ${state.message}`);
+        hasWaited = true;
+      } else {
         const isEnded = state.phase === "ended";
         for await (const line of linesOf(remote.log(id, isEnded, signal))) {
           const message = parseLine(line);

@@ -1,3 +1,4 @@
+import { isRecord } from "../../protocol/isRecord.ts";
 import type { Hello } from "../python/messages.ts";
 
 /** The cluster's programs, for people. */
@@ -5,4 +6,10 @@ export function describe({ python, executable, packages }: Hello, remote: string
   const versions = Object.entries({ Python: python, ...packages });
   const named = versions.map(([name, version]) => `${name} ${version}`).join(", ");
   return `${named} (${executable}, of ${remote})`;
+}
+
+/** What Ray does before it starts a job, by what its API says of that. */
+export function preparation({ runtime_env: environment }: Record<string, unknown>): string {
+  const hasPip = isRecord(environment) && environment["pip"] !== undefined;
+  return hasPip ? "it installs ray's pip packages for the job" : "it unpacks the job's package";
 }

@@ -5,6 +5,7 @@ import { isRecord } from "../../protocol/isRecord.ts";
 import { assertReady } from "./assertReady.ts";
 import type { Cluster } from "./cluster.ts";
 import { type Answer, type Http, createHttp, jsonOf, unreachable } from "./http.ts";
+import { preparation } from "./notes.ts";
 import type { Remote, RemoteStatus, Submission } from "./remote.ts";
 import { zip } from "./zip.ts";
 
@@ -72,7 +73,7 @@ export function createRayJobs(cluster: Cluster): Remote {
     const found = await find(id, signal);
     if (!found) return { phase: "unknown" };
     const { status, message } = found;
-    if (status === "PENDING") return { phase: "waiting" };
+    if (status === "PENDING") return { phase: "waiting", message: preparation(found) };
     if (status === "RUNNING") return { phase: "running" };
     return { phase: "ended", message: String(message ?? status) };
   }
@@ -126,7 +127,7 @@ export function createRayJobs(cluster: Cluster): Remote {
   return {
     name: `the Ray cluster at ${address}`,
     address,
-    assertReady: (signal) => assertReady(http, cluster, signal),
+    assertReady: (options) => assertReady(http, cluster, options),
     ...{ submit, status, log, stop, send },
     read: ({ node, path }, signal) =>
       bytesOf(

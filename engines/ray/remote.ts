@@ -1,3 +1,5 @@
+import type { ReadyOptions } from "./assertReady.ts";
+
 /** A place that runs a program and keeps what it prints. Everything above it is the same for each. */
 export interface Remote {
   /** As errors name it. */
@@ -8,7 +10,7 @@ export interface Remote {
    * Asks whether jobs can run there, before anything is read or sent.
    * @throws KitError `CLUSTER_UNREACHABLE`, `CLUSTER_REFUSED`, `CLUSTER_UNFIT`
    */
-  assertReady: (signal?: AbortSignal) => Promise<void>;
+  assertReady: (options?: ReadyOptions) => Promise<void>;
   /** Starts a job, or finds the one with its id that an earlier call has started. */
   submit: (submission: Submission) => Promise<void>;
   status: (id: string) => Promise<RemoteStatus>;
@@ -55,7 +57,7 @@ export interface PackedFile {
 export interface RemoteStatus {
   /** `unknown`: it was never submitted, or the remote has forgotten it. */
   phase: "waiting" | "running" | "ended" | "unknown";
-  /** Why it ended, if the remote knows. */
+  /** What it waits for, or why it ended, if the remote knows. */
   message?: string;
 }
 

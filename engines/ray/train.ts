@@ -17,10 +17,10 @@ export const COMMAND = "python -u -m kit_ray.driver";
 
 /** Trains on a cluster; the job there has ended when this settles, unless it was left or lost. */
 export async function train(cluster: Cluster, options: TrainOptions): Promise<void> {
-  const { directory, signal, onPlaced } = options;
+  const { directory, signal, onPlaced, onNote } = options;
   signal.throwIfAborted();
   const remote = createRayJobs(cluster);
-  await remote.assertReady(signal);
+  await remote.assertReady({ signal, onNote });
   try {
     await bringFromOther(cluster, options);
     const job = await createJob(options);

@@ -62,7 +62,7 @@ def work(job: Job, channel: Channel) -> None:
 
         answer(job, channel)
         return channel.send("done")
-    note_waiting(job, channel, ray.cluster_resources())
+    note_waiting(job, channel, ray.available_resources())
     if job.mode == "check":
         from .check import check
 
@@ -75,18 +75,16 @@ def work(job: Job, channel: Channel) -> None:
     reports.thread.join()
 
 
-def note_waiting(job: Job, channel: Channel, has: dict[str, float]) -> None:
-    """Ray says nothing while it waits for nodes."""
-    wanted = {kind: share * job.workers for kind, share in job.resources().items()}
-    lacking = [kind for kind, count in wanted.items() if count > has.get(kind, 0)]
+def note_waiting(job: Job, channel: Channel, free: dict[str, float]) -> None:
+    """Ray says nothing while it waits for others, or for nodes."""
+    workers = 1 if job.mode == "check" else job.workers
+    wanted = {kind: share * workers for kind, share in job.resources().items()}
+    lacking = [kind for kind, count in wanted.items() if count > free.get(kind, 0)]
     if not lacking:
         return
     asked = " and ".join(f"{wanted[kind]:g} {kind}s" for kind in lacking)
-    there = " and ".join(f"{has.get(kind, 0):g}" for kind in lacking)
-    channel.note(
-        f"warning: {job.workers} workers need {asked}, but the cluster has {there}: the training "
-        "waits until it has more. Cancel, and ask for less, if nobody adds nodes."
-    )
+    there = " and ".join(f"{free.get(kind, 0):g}" for kind in lacking)
+    channel.note(f"waiting for {asked}, of which the cluster has {there} free now")
 
 
 def cause_of(error: BaseException) -> BaseException:

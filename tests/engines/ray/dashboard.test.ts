@@ -21,7 +21,7 @@ import { createRayEngine } from "./environment.ts";
 const NOTES = { shape: TINY, promptStyle: "message" } as const;
 const LORA = { r: 2, alpha: 6, targetModules: ["q_proj"] };
 const MEBIBYTE = 2 ** 20;
-const NODES = JSON.stringify({ data: { result: { result: [{}] } } });
+const NODES = JSON.stringify({ data: { result: { result: [{ resources_total: { CPU: 1 } }] } } });
 const READY: Answers = {
   "/api/version": (_, answer) => answer.end('{"ray_version":"2.58.0"}'),
   "/api/v0/nodes": (_, answer) => answer.end(NODES),
@@ -95,7 +95,7 @@ it("gives up a dashboard that hangs when it is told to", async () => {
   const abort = new AbortController();
   const hanging = { "/api/version": () => abort.abort(new Error("enough")) };
   const { remoteWith } = await startDashboard(hanging);
-  await expect(remoteWith().assertReady(abort.signal)).rejects.toThrow("enough");
+  await expect(remoteWith().assertReady(abort)).rejects.toThrow("enough");
 });
 
 it("says by its status that a proxy does not take the package", async () => {
@@ -108,6 +108,42 @@ it("says by its status that a proxy does not take the package", async () => {
   await expect(submitted).rejects.toThrow(
     "The Ray cluster does not take the package: status 502. See the log of its dashboard.",
   );
+});
+
+it("says before a job is handed over that the cluster has no room for it, and once that it is not started yet", async () => {
+  const states = ["PENDING", "PENDING", "FAILED"];
+  const nodes = [{ CPU: 3 }, { CPU: 3, GPU: 1 }].map((has) => ({ resources_total: has }));
+  const { host } = await startDashboard({
+    ...READY,
+    "/api/v0/nodes": sends(200, JSON.stringify({ data: { result: { result: nodes } } })),
+    "/api/packages": sends(200, "{}"),
+    "/api/jobs/": ({ method }, answer) => {
+      const job = method === "POST" ? {} : { status: states.shift(), runtime_env: { pip: {} } };
+      answer.end(JSON.stringify(job));
+    },
+  });
+  const address = `http://${host}`;
+  const more = { workers: 3, cpusPerWorker: 2, storage: "/mnt/runs" };
+  const directory = scratchDirectory();
+  mkdirSync(directory, { recursive: true });
+  const path = join(directory, "rows.jsonl");
+  writeFileSync(path, '{"text":"a"}\n');
+  const engine = createRayEngine({ address, ...more });
+  const dataset = { type: "jsonl", path } as const;
+  const config = engine.prepare({ model: TINY, dataset, maxSteps: 1, batchSize: 3 });
+  const heard: string[] = [];
+  const { signal } = new AbortController();
+  const trained = engine.train({
+    ...{ config, directory, signal, onEvent: () => {} },
+    onNote: (text) => heard.push(text),
+    onPlaced: () => heard.push("handed over"),
+  });
+  await expect(trained).rejects.toMatchObject({ code: "WORKER_FAILED" });
+  expect(heard).toEqual([
+    "warning: the cluster has room for 2 of 3 workers (2 CPUs each): the training waits for more nodes. Cancel, and ask for less, if nobody adds any.",
+    "handed over",
+    `waiting for the Ray cluster at ${address}: it installs ray's pip packages for the job`,
+  ]);
 });
 
 it("counts the whole archive, to the byte", () => {
@@ -161,7 +197,10 @@ it("stops the job of kit check, and removes its folder, at Ctrl-C", async () => 
   const [id = ""] = (await isRunning) as string[];
   expect(existsSync(join(tmpdir(), id))).toBe(true);
   child.kill("SIGINT");
-  expect(await ended).toMatchObject({ code: 130, stdout: "", stderr: "" });
+  expect(await ended).toMatchObject({
+    ...{ code: 130, stdout: "" },
+    stderr: `waiting for the Ray cluster at http://${host}: it unpacks the job's package\n`,
+  });
   expect(requests).toContain(`POST /api/jobs/${id}/stop`);
   expect(existsSync(join(tmpdir(), id))).toBe(false);
 });

@@ -61,14 +61,17 @@ export function describeSharing(at: () => Place): void {
   it("says that it waits for CPUs and GPUs that the cluster lacks, and stops there when cancelled", async () => {
     const { cluster, scratch, createEngine } = at();
     const abort = new AbortController();
+    const notes: string[] = [];
     const reason = new Error("enough");
     const { error, id } = await train(createEngine({ workers: 13, gpusPerWorker: 1 }), scratch, {
       more: { batchSize: 13 },
       signal: abort.signal,
-      onNote: (text) =>
-        text.includes("need 13 CPUs and 13 GPUs, but the cluster has 12 and 0") &&
-        abort.abort(reason),
+      onNote(text) {
+        notes.push(text);
+        if (text.startsWith("waiting for 13 CPUs and 13 GPUs, of which ")) abort.abort(reason);
+      },
     });
+    expect(notes[0]).toContain(" room for 0 of 13 workers (1 CPU and 1 GPU each): ");
     expect(error).toBe(reason);
     const headers = { authorization: `Bearer ${TOKEN}`, "user-agent": "kit" };
     const job = await fetch(`${cluster.address}/api/jobs/${id}`, { headers });
