@@ -106,8 +106,8 @@ describe("a job that runs elsewhere", () => {
     }
   });
 
-  it("stays running when Ctrl-C does not reach it, so that it can be attached again", async () => {
-    const { far, id, jobs, logged, start, attach } = createFarProject();
+  it("stays running when Ctrl-C does not reach it, and is attached again, whatever the project trains now", async () => {
+    const { project, far, id, jobs, logged, start, attach } = createFarProject();
     far.train(1);
     far.deafen();
     const { child, printed, ended } = start();
@@ -117,6 +117,10 @@ describe("a job that runs elsewhere", () => {
     expect(code).toBe(1);
     expect(stderr).toContain(`Job ${id()} may go on there`);
     expect(jobs()).toMatchObject([{ status: "running" }]);
+    const other = `maxSteps: 9, model: "./gone", dataset: { type: "jsonl", path: "gone.jsonl" },`;
+    writeFileSync(join(project, "src/kit/index.ts"), elsewhereSource({ options: other + CALLS }));
+    for (const path of [".kit/build", "data.jsonl"])
+      rmSync(join(project, path), { recursive: true });
     far.train(4);
     expect((await attach().ended).code).toBe(0);
     expect(logged()).toEqual(ALL);
