@@ -1,5 +1,5 @@
-// Compiles the kernels to WebAssembly, with and without relaxed SIMD, into the folder that is named. A part of
-// `npm run build`.
+// Compiles the kernels to WebAssembly, with and without relaxed SIMD, and what is wider, into the folder that is
+// named. A part of `npm run build`.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { join, relative, resolve } from "node:path";
@@ -11,19 +11,25 @@ const COMPILER = join(ROOT, "node_modules", "assemblyscript", "bin", "asc.js");
 /** WebAssembly's 4 GiB, in pages; the memory that a module is given may be smaller. */
 const MOST_PAGES = 65536;
 
-const FEATURES = { plain: [], relaxed: ["--enable", "relaxed-simd"] };
+const RELAXED = ["--enable", "relaxed-simd"];
+/** Each module's source and what it is compiled with. */
+const MODULES = {
+  plain: ["index", []],
+  relaxed: ["index", RELAXED],
+  wide: ["wide", RELAXED],
+};
 
 const outDir = relative(ROOT, resolve(process.argv[2] ?? join(ROOT, "dist", KERNELS)));
-const codes = await Promise.all(Object.entries(FEATURES).map(compile));
+const codes = await Promise.all(Object.entries(MODULES).map(compile));
 if (codes.some((code) => code !== 0)) {
   console.error("kit: the kernels do not compile, see above.");
   process.exitCode = 1;
 }
 
 /** Resolves with the compiler's exit code. */
-async function compile([name, features]) {
+async function compile([name, [source, features]]) {
   const words = [
-    ...[COMPILER, `${KERNELS}/assembly/index.ts`],
+    ...[COMPILER, `${KERNELS}/assembly/${source}.ts`],
     ...["--baseDir", ROOT, "--outFile", join(outDir, `${name}.wasm`)],
     ...["-O3", "--noAssert", "--runtime", "stub"],
     ...["--importMemory", "--sharedMemory", "--initialMemory", "1"],

@@ -34,7 +34,7 @@ it("the package holds the files that it needs to run, and nothing else", () => {
   const paths = packed.files.map(({ path }) => path);
   const isExpected = (path: string) =>
     /^dist\/[\w/-]+\.(js|d\.ts)$/.test(path) ||
-    /^dist\/engines\/embedded\/kernels\/(plain|relaxed)\.wasm$/.test(path) ||
+    /^dist\/engines\/embedded\/kernels\/(plain|relaxed|wide)\.wasm$/.test(path) ||
     /^dist\/engines\/python\/(run|kit_engine\/\w+)\.py$/.test(path) ||
     /^dist\/engines\/ray\/kit_ray\/\w+\.py$/.test(path) ||
     path === "dist/engines/python/requirements.txt" ||
@@ -54,6 +54,7 @@ it("the package holds the files that it needs to run, and nothing else", () => {
       "dist/engines/embedded/infer/inferWorker.js",
       "dist/engines/embedded/kernels/plain.wasm",
       "dist/engines/embedded/kernels/relaxed.wasm",
+      "dist/engines/embedded/kernels/wide.wasm",
       "dist/engines/python/run.py",
       "dist/engines/python/kit_engine/main.py",
       "dist/engines/ray/kit_ray/driver.py",

@@ -19,6 +19,7 @@ export interface Kernels extends NormKernels {
     rowShare: number,
     columnShare: number,
   ) => void;
+  widen: () => void;
   vectorProduct: (
     rows: number,
     width: number,
@@ -149,7 +150,7 @@ export const CONTROL_BYTES = 18 * 64;
 /** Depth of a product's block, at most, and numbers of A that a thread can pack. */
 export const MOST_DEPTH = 640;
 export const PACKED_NUMBERS = 192 * MOST_DEPTH;
-export const OWN_BYTES = 256 + 16 * MOST_DEPTH * 4 + PACKED_NUMBERS * 4;
+export const OWN_BYTES = 384 + 16 * MOST_DEPTH * 4 + PACKED_NUMBERS * 4;
 
 /** Elements that one partial sum of `squares` is over. */
 export const SQUARES_SHARE = 4096;

@@ -1,67 +1,75 @@
-import { TILE_COLUMNS, TILE_ROWS } from "./tile";
-import { at, loadOne, loadWide } from "./vector";
+import { TILE_ROWS } from "./tile";
+import { at, LANES, loadOne, loadWide } from "./vector";
 
 /**
- * Packs a panel of B [depth, 8] so that the 8 numbers of each k follow one another; columns beyond
+ * Packs a panel of B [depth, columns] so that the numbers of each k follow one another; columns beyond
  * `width` are 0. Element (k, j) lies at b + (k · row + j · column) · size.
+ * @param columns 8 or 16
  */
 export function packColumns(
-  to: usize, depth: i32, width: i32, b: usize, row: i32, column: i32, half: bool,
+  to: usize, depth: i32, columns: i32, width: i32, b: usize, row: i32, column: i32, half: bool,
 ): void {
   const size: usize = half ? 2 : 4;
   const rowBytes = <usize>row * size, columnBytes = <usize>column * size;
-  if (width == TILE_COLUMNS && column == 1) return copyRows(to, depth, b, rowBytes, half);
+  if (width == columns && column == 1) return copyRows(to, depth, columns, b, rowBytes, half);
   let k = 0;
-  if (width == TILE_COLUMNS && row == 1) {
+  if (width == columns && row == 1) {
     k = depth & (half ? ~7 : ~3);
-    transpose(to, k, b, columnBytes, half);
-    transpose(to + 16, k, b + 4 * columnBytes, columnBytes, half);
+    for (let j = 0; j < columns; j += LANES) {
+      transpose(at(to, j), k, columns, b + <usize>j * columnBytes, columnBytes, half);
+    }
   }
   for (; k < depth; k++) {
-    const from = b + <usize>k * rowBytes, line = to + (<usize>k << 5);
-    for (let j = 0; j < TILE_COLUMNS; j++) {
+    const from = b + <usize>k * rowBytes, line = at(to, k * columns);
+    for (let j = 0; j < columns; j++) {
       store<f32>(at(line, j), j < width ? loadOne(from + <usize>j * columnBytes, half) : 0);
     }
   }
 }
 
-/** Rows of 8 that lie `rowBytes` apart, one after another. */
-function copyRows(to: usize, depth: i32, b: usize, rowBytes: usize, half: bool): void {
-  const second: usize = half ? 8 : 16;
+/** Rows of 8 or 16 that lie `rowBytes` apart, one after another. */
+function copyRows(to: usize, depth: i32, columns: i32, b: usize, rowBytes: usize, half: bool): void {
+  const bytes = at(0, columns), second: usize = half ? 8 : 16;
   for (let k = 0; k < depth; k++) {
-    v128.store(to, loadWide(b, half));
-    v128.store(to, loadWide(b + second, half), 16);
-    to += 32;
+    for (let j: usize = 0; j < bytes; j += 32) {
+      const from = b + (half ? j >> 1 : j);
+      v128.store(to + j, loadWide(from, half));
+      v128.store(to + j, loadWide(from + second, half), 16);
+    }
+    to += bytes;
     b += rowBytes;
   }
 }
 
 /**
- * Four columns, each contiguous in k, become the first half of each line of 8: words are turned, of
- * which each has one number, or two of bfloat16.
+ * Four columns, each contiguous in k, become the first numbers of each line: words are turned, of which
+ * each has one number, or two of bfloat16.
  */
-function transpose(to: usize, depth: i32, b: usize, columnBytes: usize, half: bool): void {
-  const numbers = half ? 8 : 4, bytes: usize = half ? 64 : 32;
+function transpose(
+  to: usize, depth: i32, columns: i32, b: usize, columnBytes: usize, half: bool,
+): void {
+  const numbers = half ? 8 : 4, line = at(0, columns);
+  const bytes: usize = half ? 2 * line : line;
   for (let k = 0; k < depth; k += numbers) {
     const r0 = v128.load(b), r1 = v128.load(b + columnBytes);
     const r2 = v128.load(b + 2 * columnBytes), r3 = v128.load(b + 3 * columnBytes);
     const low01 = v128.shuffle<f32>(r0, r1, 0, 4, 1, 5), low23 = v128.shuffle<f32>(r2, r3, 0, 4, 1, 5);
     const high01 = v128.shuffle<f32>(r0, r1, 2, 6, 3, 7), high23 = v128.shuffle<f32>(r2, r3, 2, 6, 3, 7);
-    put(to, v128.shuffle<i64>(low01, low23, 0, 2), half);
-    put(to + bytes, v128.shuffle<i64>(low01, low23, 1, 3), half);
-    put(to + 2 * bytes, v128.shuffle<i64>(high01, high23, 0, 2), half);
-    put(to + 3 * bytes, v128.shuffle<i64>(high01, high23, 1, 3), half);
+    put(to, v128.shuffle<i64>(low01, low23, 0, 2), line, half);
+    put(to + bytes, v128.shuffle<i64>(low01, low23, 1, 3), line, half);
+    put(to + 2 * bytes, v128.shuffle<i64>(high01, high23, 0, 2), line, half);
+    put(to + 3 * bytes, v128.shuffle<i64>(high01, high23, 1, 3), line, half);
     to += 4 * bytes;
     b += 16;
   }
 }
 
-/** Four words to half a line: of bfloat16 the lower numbers, and the upper ones to the next line. */
+/** Four words to a line: of bfloat16 the lower numbers, and the upper ones to the next line. */
 // @ts-ignore: decorator
 @inline
-function put(line: usize, words: v128, half: bool): void {
-  v128.store(line, half ? i32x4.shl(words, 16) : words);
-  if (half) v128.store(line, i32x4.shl(i32x4.shr_u(words, 16), 16), 32);
+function put(to: usize, words: v128, line: usize, half: bool): void {
+  v128.store(to, half ? i32x4.shl(words, 16) : words);
+  if (half) v128.store(to + line, i32x4.shl(i32x4.shr_u(words, 16), 16));
 }
 
 /**

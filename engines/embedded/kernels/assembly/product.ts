@@ -5,7 +5,7 @@ import { at } from "./vector";
 
 /** Depth of a block, at most: a packed panel of B, 20 KiB, stays in the first-level cache. */
 const MOST_DEPTH: i32 = 640;
-/** Numbers of B that a thread packs at a time: two panels or more, a cache line of each row of float32. */
+/** Numbers of B that a thread packs at a time: 16 columns or more, a cache line of each row of float32. */
 const PANEL_NUMBERS: i32 = 16 * 640;
 /** Rows of A that a thread packs at a time: 480 KiB stay in the second-level cache. */
 const MOST_ROWS: i32 = 192;
@@ -13,9 +13,26 @@ const MOST_ROWS: i32 = 192;
 const NEAR_ROWS: i32 = 96;
 
 /** A thread's own: an edge tile, packed panels of B, packed rows of A. */
-const EDGE: usize = 256;
+const EDGE: usize = 384;
 const PANELS: usize = PANEL_NUMBERS * 4;
-export const OWN_BYTES: i32 = 256 + 640 * (16 + 192) * 4;
+export const OWN_BYTES: i32 = 384 + 640 * (16 + 192) * 4;
+
+/** Columns of a panel that a wide tile multiplies. */
+const WIDE_COLUMNS: i32 = 2 * TILE_COLUMNS;
+/** Whether there is a wide tile; a panel of 8 columns is then only the last. */
+let wide: bool = false;
+
+/** Takes the wide tile for all products from now on. */
+export function widen(): void {
+  wide = true;
+}
+
+// @ts-ignore: decorator
+@external("env", "wideTile")
+declare function wideTile(
+  depth: i32, a: usize, row: usize, step: usize, last: usize, b: usize,
+  c: usize, cRow: usize, d: usize, alpha: f32,
+): void;
 
 /** Which elements of a causal matrix are known to be 0, or need not be computed. */
 export const FULL: i32 = 0;
@@ -99,9 +116,9 @@ function block(i0: i32, i1: i32, j0: i32, j1: i32, k0: i32, kc: i32): void {
     const from = at(a, i + k0 * aColumn);
     packRows(at(rows, (i - i0) * kc), kc, min(TILE_ROWS, i1 - i), from, <usize>aColumn << 2);
   }
-  const wide = PANEL_NUMBERS / kc & ~7;
-  for (let j = j0; j < j1; j += wide) {
-    const end = min(j + wide, j1);
+  const columns = PANEL_NUMBERS / kc & ~15;
+  for (let j = j0; j < j1; j += columns) {
+    const end = min(j + columns, j1);
     pack(j, end, k0, kc);
     for (let i = i0; i < i1; i += NEAR_ROWS) {
       panels(i, min(i + NEAR_ROWS, i1), j, end, k0, kc, inPlace ? 0 : at(rows, (i - i0) * kc));
@@ -109,19 +126,28 @@ function block(i0: i32, i1: i32, j0: i32, j1: i32, k0: i32, kc: i32): void {
   }
 }
 
+/** Columns of the next panel, of those that are left. */
+// @ts-ignore: decorator
+@inline
+function panelColumns(left: i32): i32 {
+  return wide && left > TILE_COLUMNS ? WIDE_COLUMNS : TILE_COLUMNS;
+}
+
 /** Columns j to `end` of B, in panels. */
 function pack(j: i32, end: i32, k0: i32, kc: i32): void {
   const size: usize = bHalf ? 2 : 4;
-  for (let p = j; p < end; p += TILE_COLUMNS) {
+  for (let p = j, columns = 0; p < end; p += columns) {
+    columns = panelColumns(end - p);
     const from = b + (<usize>k0 * bRow + <usize>p * bColumn) * size, to = at(own + EDGE, (p - j) * kc);
-    packColumns(to, kc, min(TILE_COLUMNS, end - p), from, bRow, bColumn, bHalf);
+    packColumns(to, kc, columns, min(columns, end - p), from, bRow, bColumn, bHalf);
   }
 }
 
 /** Rows i0 to i1 of columns j to `end`, which are packed. */
 function panels(i0: i32, i1: i32, j: i32, end: i32, k0: i32, kc: i32, rows: usize): void {
-  for (let p = j; p < end; p += TILE_COLUMNS) {
-    tiles(i0, i1, p, min(TILE_COLUMNS, end - p), k0, kc, rows, at(own + EDGE, (p - j) * kc));
+  for (let p = j, columns = 0; p < end; p += columns) {
+    columns = panelColumns(end - p);
+    tiles(i0, i1, p, columns, min(columns, end - p), k0, kc, rows, at(own + EDGE, (p - j) * kc));
   }
 }
 
@@ -131,7 +157,9 @@ function panels(i0: i32, i1: i32, j: i32, end: i32, k0: i32, kc: i32, rows: usiz
  */
 // @ts-ignore: decorator
 @inline
-function tiles(i0: i32, i1: i32, j: i32, width: i32, k0: i32, kc: i32, rows: usize, panel: usize): void {
+function tiles(
+  i0: i32, i1: i32, j: i32, columns: i32, width: i32, k0: i32, kc: i32, rows: usize, panel: usize,
+): void {
   const row: usize = rows ? 4 : <usize>aRow << 2, step: usize = rows ? 4 * TILE_ROWS : 4;
   const added = k0 > 0 ? c : d;
   for (let i = i0; i < i1; i += TILE_ROWS) {
@@ -140,7 +168,8 @@ function tiles(i0: i32, i1: i32, j: i32, width: i32, k0: i32, kc: i32, rows: usi
     const from = mask == CAUSAL_AT ? min(kc, max(0, i - k0)) : 0;
     const to = mask == CAUSAL_A ? max(0, min(kc, i + TILE_ROWS - k0)) : kc;
     const x = rows ? at(rows, (i - i0) * kc + from * TILE_ROWS) : at(a, i * aRow + k0 + from);
-    place(i, j, min(TILE_ROWS, i1 - i), width, to - from, x, row, step, at(panel, from * TILE_COLUMNS), added);
+    const height = min(TILE_ROWS, i1 - i), y = at(panel, from * columns);
+    place(i, j, height, columns, width, to - from, x, row, step, y, added);
   }
 }
 
@@ -148,20 +177,31 @@ function tiles(i0: i32, i1: i32, j: i32, width: i32, k0: i32, kc: i32, rows: usi
 // @ts-ignore: decorator
 @inline
 function place(
-  i: i32, j: i32, height: i32, width: i32, depth: i32,
+  i: i32, j: i32, height: i32, columns: i32, width: i32, depth: i32,
   x: usize, row: usize, step: usize, panel: usize, added: usize,
 ): void {
   const to = i * cRow + j, cBytes = <usize>cRow << 2;
-  if (height == TILE_ROWS && width == TILE_COLUMNS) {
-    tile(depth, x, row, step, TILE_ROWS - 1, panel, at(c, to), cBytes, added ? at(added, to) : 0, scale);
+  if (height == TILE_ROWS && width == columns) {
+    multiply(columns, depth, x, row, step, TILE_ROWS - 1, panel, at(c, to), cBytes, added ? at(added, to) : 0);
     return;
   }
-  tile(depth, x, row, step, height - 1, panel, own, 4 * TILE_COLUMNS, 0, scale);
+  multiply(columns, depth, x, row, step, height - 1, panel, own, at(0, columns), 0);
   for (let r = 0; r < height; r++) {
     for (let s = 0; s < width; s++) {
-      const value = load<f32>(at(own, r * TILE_COLUMNS + s));
+      const value = load<f32>(at(own, r * columns + s));
       const place = to + r * cRow + s;
       store<f32>(at(c, place), added ? value + load<f32>(at(added, place)) : value);
     }
   }
+}
+
+/** A tile of so many columns. */
+// @ts-ignore: decorator
+@inline
+function multiply(
+  columns: i32, depth: i32, x: usize, row: usize, step: usize, last: usize, panel: usize,
+  to: usize, toRow: usize, added: usize,
+): void {
+  if (columns == TILE_COLUMNS) tile(depth, x, row, step, last, panel, to, toRow, added, scale);
+  else wideTile(depth, x, row, step, last, panel, to, toRow, added, scale);
 }

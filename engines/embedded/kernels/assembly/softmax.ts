@@ -1,5 +1,6 @@
 import { TILE_ROWS } from "./tile";
-import { at, exp, expOne, greatest, LANES, sum } from "./vector";
+import { exp, expOne } from "./exp";
+import { at, greatest, LANES, sum } from "./vector";
 
 /** Softmax of `count` numbers in place. */
 export function softmax(x: usize, count: i32): void {

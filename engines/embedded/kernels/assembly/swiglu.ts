@@ -1,5 +1,6 @@
 import { begin, claim } from "./thread";
-import { at, expOne, LANES, sigmoid } from "./vector";
+import { expOne, sigmoid } from "./exp";
+import { at, LANES } from "./vector";
 
 const ROWS: i32 = 16;
 

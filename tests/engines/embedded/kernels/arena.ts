@@ -5,7 +5,7 @@ import { builtModule } from "../built.ts";
 const { compileKernels, instantiate } = await builtModule<typeof modules>("kernels/module.js");
 const { CONTROL_BYTES, OWN_BYTES } = await builtModule<typeof kernelTypes>("kernels/kernels.js");
 
-const module = compileKernels();
+export const module = compileKernels();
 const PAGE = 65536;
 const PAGES = 256;
 /** Where the kernels keep their own things, see `arena.ts`. */
@@ -63,7 +63,7 @@ export type TestArena = ReturnType<typeof arena>;
 export function teamOn(memory: TestArena, threads: number) {
   const control = memory.bytes(CONTROL_BYTES);
   const own = Array.from({ length: threads }, () => memory.bytes(OWN_BYTES));
-  return { control, own, module, memory: memory.memory };
+  return { control, own, memory: memory.memory };
 }
 
 /** The kernels for this thread alone. */

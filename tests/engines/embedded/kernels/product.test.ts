@@ -1,6 +1,13 @@
+import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
+import type * as widening from "../../../../engines/embedded/kernels/wide.ts";
+import { builtModule } from "../built.ts";
+import { module } from "./arena.ts";
 import { type Call, type Team, bytesOf, difference, numbers, team, THREADS } from "./team.ts";
 
+const { compileWide } = await builtModule<typeof widening>("kernels/wide.js");
+
+const ROOT = new URL("../../../../", import.meta.url);
 const AWKWARD = [1, 3, 4, 5, 63, 64, 65];
 const SHARES: [number, number] = [12, 16];
 
@@ -110,6 +117,47 @@ test("products of forty random shapes, with what is added and a factor, are thos
   }
 });
 
+/** The results of random products, on kernels that have the wide tile or lack it. */
+function fuzzed(kernels: typeof module): string[] {
+  const t = team(kernels);
+  return Array.from({ length: 20 }, (_, seed) => {
+    const { c, calls } = fuzzCase(t, seed);
+    t.run(2, calls);
+    return bytesOf(c.view);
+  });
+}
+
+// On Node 20 there is none; `walk.test.ts` runs this on the newest.
+test("the tile on vectors of 256 bits is used where there is one, and changes no bit", () => {
+  const { wide, ...ordinary } = module;
+  expect(wide === undefined).toBe(compileWide() === undefined);
+  expect(fuzzed(module)).toEqual(fuzzed(ordinary));
+});
+
+test("the module of the wide tile has no data, which would lie where the kernels have theirs", () => {
+  expect(sections("plain.wasm")).toContain(DATA_SECTION);
+  expect(sections("wide.wasm")).not.toContain(DATA_SECTION);
+});
+
+const DATA_SECTION = 11;
+
+/** The numbers of a built module's sections. */
+function sections(name: string): number[] {
+  const bytes = readFileSync(new URL(`dist/engines/embedded/kernels/${name}`, ROOT));
+  const found: number[] = [];
+  for (let at = 8; at < bytes.length;) {
+    found.push(bytes[at++] ?? 0);
+    let size = 0;
+    for (let shift = 0; ; shift += 7) {
+      const byte = bytes[at++] ?? 0;
+      size |= (byte & 127) << shift;
+      if (byte < 128) break;
+    }
+    at += size;
+  }
+  return found;
+}
+
 test("a depth of several blocks is added up block by block, however the threads take turns", () => {
   const t = team();
   const product = KINDS["Aᵀ·B"](36, 48, 1400);
@@ -127,7 +175,7 @@ test("a depth of several blocks is added up block by block, however the threads 
 
 test("B of bfloat16 is widened, not rounded", () => {
   const t = team();
-  const [m, n, k] = [7, 13, 37];
+  const [m, n, k] = [7, 45, 37];
   const x = t.floats(numbers(m * k, 1));
   for (const product of [KINDS["A·Bᵀ"](m, n, k), KINDS["A·B"](m, n, k)]) {
     const y = t.floats(new Float32Array(Math.ceil((k * n) / 2)));

@@ -3,7 +3,7 @@ import { onTestFinished } from "vitest";
 import type { Kernels } from "../../../../engines/embedded/kernels/kernels.ts";
 import type * as modules from "../../../../engines/embedded/kernels/module.ts";
 import { builtModule } from "../built.ts";
-import { arena, teamOn } from "./arena.ts";
+import { arena, module as compiled, teamOn } from "./arena.ts";
 
 const { instantiate } = await builtModule<typeof modules>("kernels/module.js");
 
@@ -16,9 +16,9 @@ const MOST_THREADS = 5;
 export const THREADS = [1, 2, 3, 5];
 
 /** A memory with guard words, and threads that make the same calls on it. */
-export function team() {
+export function team(module = compiled) {
   const memory = arena();
-  const { control, own, module } = teamOn(memory, MOST_THREADS);
+  const { control, own } = teamOn(memory, MOST_THREADS);
   const kernels = instantiate(module, memory.memory);
   const helpers = own.slice(1).map(
     (own, i) =>
