@@ -2,6 +2,7 @@ import { join } from "node:path";
 import { MessageChannel, Worker } from "node:worker_threads";
 import type * as module from "../engines/embedded/kernels/module.ts";
 import type { Simd } from "../engines/embedded/kernels/simd.ts";
+import type * as wide from "../engines/embedded/kernels/wide.ts";
 import type { Batch } from "../engines/embedded/step/batch.ts";
 import type * as learner from "../engines/embedded/step/learner.ts";
 import type * as plan from "../engines/embedded/step/trainingPlan.ts";
@@ -41,6 +42,7 @@ async function built<T>(path: string): Promise<T> {
 }
 
 export const { compileKernels, instantiate } = await built<typeof module>("kernels/module.js");
+export const { instantiateWide } = await built<typeof wide>("kernels/wide.js");
 export const { createLearner } = await built<typeof learner>("step/learner.js");
 export const { planTraining } = await built<typeof plan>("step/trainingPlan.js");
 

@@ -1,12 +1,19 @@
 import { allocate, createArena } from "../engines/embedded/kernels/arena.ts";
+import type { Address, Kernels } from "../engines/embedded/kernels/kernels.ts";
+import type { KernelModule } from "../engines/embedded/kernels/module.ts";
 import { createProducts } from "../engines/embedded/kernels/operations.ts";
 import { planTeam } from "../engines/embedded/kernels/team.ts";
 import { weightShapes } from "../engines/llama/weights.ts";
 import type { ModelShape } from "../protocol/trainConfig.ts";
-import { compileKernels, instantiate } from "./engine.ts";
+import { compileKernels, instantiate, instantiateWide } from "./engine.ts";
 
 /** Numbers that products read and write: a step's largest array, several times over. */
 const ROOM = 2 ** 24;
+
+/** Multiply-adds of one turn of `peak`, and of `widePeak`; what they multiply by and add. */
+const PEAK_OPERATIONS = 12 * 4;
+const WIDE_OPERATIONS = 12 * 8;
+const OPERANDS = [0.999, 0.001] as const;
 
 /** The kernels on a memory of their own, for this thread alone. */
 export function aloneKernels() {
@@ -14,11 +21,24 @@ export function aloneKernels() {
   const team = planTeam(arena, 1);
   const room = arena.words("activations", ROOM);
   const memory = allocate(arena);
-  const kernels = instantiate(compileKernels(), memory);
+  const module = compileKernels();
+  const kernels = instantiate(module, memory);
   kernels.join(1, team.control, team.ownScratch);
   new Float32Array(memory.buffer, room, ROOM).fill(0.5);
   const products = createProducts({ kernels, memory, seat: 0, count: () => 1 });
-  return { kernels, memory, room, products };
+  return { kernels, memory, room, products, peak: createPeak(kernels, module, memory, room) };
+}
+
+/** Does so many multiply-adds on registers alone, on vectors as wide as those of the products. */
+function createPeak(
+  kernels: Kernels,
+  { wide }: KernelModule,
+  memory: WebAssembly.Memory,
+  room: Address,
+): (count: number) => unknown {
+  if (!wide) return (count) => kernels.peak(count / PEAK_OPERATIONS, ...OPERANDS);
+  const { widePeak } = instantiateWide(wide, memory);
+  return (count) => widePeak(count / WIDE_OPERATIONS, ...OPERANDS, room);
 }
 
 /**

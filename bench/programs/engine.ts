@@ -115,15 +115,14 @@ function tokenProducts(): () => void {
 
 /** GFLOP/s of each kind of product and of registers alone, the best of the runs in turn. */
 function gemm(): Promise<object> {
-  const { kernels, room, products } = aloneKernels();
+  const { kernels, room, products, peak } = aloneKernels();
   const w = { at: room, out: length, in: length };
   const x = { at: room + length * length * 4, row: length };
   const y = { at: x.at + length * length * 4, row: length };
   const flops = 2 * length ** 3;
-  // As long as a product, so that both meet as much of what else the machine does.
-  const peakTimes = Math.ceil(flops / (12 * 4 * 2));
   const kinds = {
-    peak: () => kernels.peak(peakTimes, 0.999, 0.001),
+    // As long as a product, so that both meet as much of what else the machine does.
+    peak: () => peak(flops / 2),
     nt: () => products.linear(length, x, w, y),
     nn: () => products.linearBack(length, x, w, y),
     tn: () => products.weightBack(length, x, x, { ...w, at: y.at }),

@@ -145,6 +145,23 @@ export interface Kernels extends NormKernels {
   peak: (times: number, x: number, y: number) => number;
 }
 
+/** The exports of `assembly/wide.ts`. */
+export interface WideKernels {
+  wideTile: (
+    depth: number,
+    a: Address,
+    row: number,
+    step: number,
+    last: number,
+    b: Address,
+    c: Address,
+    cRow: number,
+    d: Address,
+    alpha: number,
+  ) => void;
+  widePeak: (times: number, x: number, y: number, to: Address) => void;
+}
+
 /** Bytes of the blocks that the kernels want: `CONTROL_BYTES` and `OWN_BYTES` there. */
 export const CONTROL_BYTES = 18 * 64;
 /** Depth of a product's block, at most, and numbers of A that a thread can pack. */

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { allocate, createArena } from "./arena.ts";
 import { type Address, type Kernels, CONTROL_BYTES, OWN_BYTES } from "./kernels.ts";
 import { type Simd, availableSimd } from "./simd.ts";
-import { compileWide } from "./wide.ts";
+import { compileWide, instantiateWide } from "./wide.ts";
 
 /** The compiled kernels, which all threads of a team share. */
 export interface KernelModule {
@@ -24,17 +24,17 @@ export function compileKernels(simd: Simd = availableSimd()): KernelModule {
 
 export function instantiate({ module, wide }: KernelModule, memory: WebAssembly.Memory): Kernels {
   const words = new Int32Array(memory.buffer);
+  const abort = () => {
+    throw new Error("a kernel aborted");
+  };
   const env = {
     memory,
     sleep: (word: Address, value: number) => Atomics.wait(words, word >>> 2, value),
     wake: (word: Address) => Atomics.notify(words, word >>> 2),
-    abort() {
-      throw new Error("a kernel aborted");
-    },
+    abort,
+    wideTile: wide ? instantiateWide(wide, memory).wideTile : abort,
   };
-  const wideTile = wide && new WebAssembly.Instance(wide, { env }).exports.wideTile;
-  const imports = { env: { ...env, wideTile: wideTile ?? env.abort } };
-  const kernels = new WebAssembly.Instance(module, imports).exports as unknown as Kernels;
+  const kernels = new WebAssembly.Instance(module, { env }).exports as unknown as Kernels;
   if (wide) kernels.widen();
   return kernels;
 }

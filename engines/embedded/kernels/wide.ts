@@ -1,31 +1,47 @@
 import { readFileSync } from "node:fs";
 import { arch, platform, versions } from "node:process";
 import { setFlagsFromString } from "node:v8";
+import { type WideKernels, MOST_DEPTH } from "./kernels.ts";
 
 /** Versions of Node whose V8 joins pairs of 128-bit vectors, by a flag that it calls experimental. */
 const NODES = new Set(["24", "26"]);
-/** At once and by the optimizing compiler, which joins the pairs. */
-const WIDE = ["--no-liftoff", "--no-wasm-lazy-compilation", "--experimental-wasm-revectorize"];
-const ORDINARY = ["--liftoff", "--wasm-lazy-compilation", "--no-experimental-wasm-revectorize"];
+const FLAGS = ["experimental-wasm-revectorize", "wasm-sync-tier-up"];
+/** V8 optimizes a function that has run for 13 MB of its code: this one in its 21st call. */
+const CALLS = 64;
 
 /**
  * Compiles `assembly/wide.ts` to vectors of 256 bits; undefined where this Node or this processor has
- * none, on which it would be slower than the tile of 8 columns. V8's flags hold for this module alone.
+ * none, on which it would be slower than the tile of 8 columns. V8's flags hold for these calls alone.
  */
 export function compileWide(): WebAssembly.Module | undefined {
   const [major = ""] = versions.node.split(".");
   if (!NODES.has(major) || !hasWideVectors()) return undefined;
-  const bytes = readFileSync(new URL("./wide.wasm", import.meta.url));
-  WIDE.forEach(setFlagsFromString);
+  const module = new WebAssembly.Module(readFileSync(new URL("./wide.wasm", import.meta.url)));
+  for (const flag of FLAGS) setFlagsFromString(`--${flag}`);
   try {
-    return new WebAssembly.Module(bytes);
+    optimize(module);
   } finally {
-    ORDINARY.forEach(setFlagsFromString);
+    for (const flag of FLAGS) setFlagsFromString(`--no-${flag}`);
   }
+  return module;
 }
 
 /** Whether it is an x64 processor with AVX2, as all are that Windows 11 and macOS run on. */
 function hasWideVectors(): boolean {
   if (arch !== "x64") return false;
   return platform !== "linux" || / avx2 /.test(readFileSync("/proc/cpuinfo", "utf8"));
+}
+
+/** Multiplies zeros until V8 has made its best code, which all instances of the module share. */
+function optimize(module: WebAssembly.Module): void {
+  const memory = new WebAssembly.Memory({ initial: 1, maximum: 1, shared: true });
+  const { wideTile } = instantiateWide(module, memory);
+  for (let call = 0; call < CALLS; call++) wideTile(MOST_DEPTH, 0, 0, 4, 0, 0, 0, 64, 0, 1);
+}
+
+export function instantiateWide(
+  module: WebAssembly.Module,
+  memory: WebAssembly.Memory,
+): WideKernels {
+  return new WebAssembly.Instance(module, { env: { memory } }).exports as unknown as WideKernels;
 }
