@@ -1,7 +1,9 @@
 import { join } from "node:path";
 import { isPlainFile, writeFileAtomically } from "../disk/file.ts";
 import { readRecord } from "../disk/json.ts";
+import { isRecord } from "../protocol/isRecord.ts";
 import type { Placement } from "../protocol/placement.ts";
+import { isJobId } from "./id.ts";
 
 /** `placement.json` of a job that was handed to another machine. */
 export interface PlacementRecord extends Placement {
@@ -14,12 +16,17 @@ export function writePlacement(directory: string, record: PlacementRecord): void
   writeFileAtomically(placementPath(directory), `${JSON.stringify(record, undefined, 2)}\n`);
 }
 
-/** Undefined for a job that runs on this machine, or was not handed over yet. */
+/** Undefined for a job that runs on this machine, or was not handed over yet, and for a damaged record. */
 export function readPlacement(directory: string): PlacementRecord | undefined {
   const record = readRecord(placementPath(directory));
-  const texts = [record?.["where"], record?.["address"], record?.["checkpoints"]];
-  const isWhole = texts.every((text) => typeof text === "string");
-  return isWhole ? (record as unknown as PlacementRecord) : undefined;
+  const { where, address, checkpoints, resumed } = record ?? {};
+  const isWhole = [where, address, checkpoints].every((text) => typeof text === "string");
+  return isWhole && isResumed(resumed) ? (record as unknown as PlacementRecord) : undefined;
+}
+
+function isResumed(resumed: unknown): boolean {
+  if (resumed === undefined) return true;
+  return isRecord(resumed) && isJobId(String(resumed.jobId)) && Number.isSafeInteger(resumed.step);
 }
 
 /** Whether a job's training goes on without its owner. */

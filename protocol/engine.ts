@@ -114,7 +114,8 @@ export interface Engine {
   /**
    * Trains a model; resolves when its last checkpoint is saved.
    * @throws KitError `DATASET_UNREADABLE`, `DATASET_INVALID`, or another code of a training;
-   * `CLUSTER_UNREACHABLE` or `CLUSTER_REFUSED` after `onPlaced` for one that may go on elsewhere;
+   * `CLUSTER_UNREACHABLE`, `CLUSTER_REFUSED` or `CANNOT_FOLLOW` after `onPlaced` for one that may go on
+   * elsewhere;
    * `CHECKPOINT_INVALID` that names `resumeFrom` if it is damaged, so that Kit tries an older one
    */
   train: (options: TrainOptions) => Promise<void>;

@@ -21,8 +21,18 @@ export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** Whether a training elsewhere cannot be asked, so that nobody here knows whether it goes on. */
+const OUT_OF_REACH: ReadonlySet<ErrorCode> = new Set([
+  "CLUSTER_UNREACHABLE",
+  "CLUSTER_REFUSED",
+  "CANNOT_FOLLOW",
+]);
+
+/** Whether a training elsewhere may go on, although this process does not hear of it any more. */
 export function isOutOfReach(error: unknown): boolean {
-  if (!isKitError(error)) return false;
-  return error.code === "CLUSTER_UNREACHABLE" || error.code === "CLUSTER_REFUSED";
+  return isKitError(error) && OUT_OF_REACH.has(error.code);
+}
+
+/** @param cause a trouble of this machine alone, which must not end a training elsewhere */
+export function cannotFollow(cause: unknown): KitError {
+  return new KitError("CANNOT_FOLLOW", messageOf(cause), { cause });
 }

@@ -13,6 +13,7 @@ export type ErrorCode =
   | "JOB_NOT_FOUND"
   | "CANNOT_ATTACH"
   | "CANNOT_DETACH"
+  | "CANNOT_FOLLOW"
   | "JOB_TAKEN"
   | "PROMPT_INVALID"
   // Options and arguments

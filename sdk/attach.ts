@@ -10,6 +10,7 @@ import type { Elsewhere, Engine } from "../protocol/engine.ts";
 import { asEngineEvent } from "../protocol/engineReport.ts";
 import { KitError } from "../protocol/error.ts";
 import { isFinalEvent } from "../protocol/event.ts";
+import { isRecord } from "../protocol/isRecord.ts";
 import type { JobConfig } from "../protocol/trainConfig.ts";
 import type { PastEvent, Recorded } from "./course.ts";
 import type { Resumable } from "./resumable.ts";
@@ -33,6 +34,7 @@ export async function attachable(
   const project = process.cwd();
   const directory = join(jobsPath(project), id);
   const config = readJobConfig(directory);
+  if (!config || !isWhole(config)) throw damaged(id);
   const trainedBy = readEngineName(directory) ?? "another engine";
   if (!elsewhere || name !== trainedBy) {
     throw new KitError(
@@ -45,6 +47,25 @@ export async function attachable(
   if (placement) await elsewhere.reach(placement, id);
   const owned = await takeJob(project, id, onNote);
   return { owned, config: config as unknown as JobConfig, elsewhere };
+}
+
+/** As far as following reads it. */
+function isWhole({
+  engine,
+  model,
+  dataset,
+  batchSize,
+  saveSteps,
+}: Record<string, unknown>): boolean {
+  const counts = [batchSize, saveSteps].every(Number.isSafeInteger);
+  return isRecord(engine) && model !== undefined && isRecord(dataset) && counts;
+}
+
+function damaged(id: string): KitError {
+  return new KitError(
+    "CANNOT_ATTACH",
+    `Job ${id} runs on other machines, but its job.json, which has its options, is damaged. Write it again, as it was, to follow the job.`,
+  );
 }
 
 /** What a job's files say of its earlier processes. */

@@ -9,7 +9,8 @@ import type { Created, Observer } from "./observer.ts";
 import type { CheckedOptions } from "./options.ts";
 import { planResume } from "./resume.ts";
 import { runEngine } from "./runEngine.ts";
-import { type RunJobOptions, runJob } from "./runJob.ts";
+import { runJob } from "./runJob.ts";
+import type { RunJobOptions } from "./runJobOptions.ts";
 import { asError } from "./thrown.ts";
 import { trainFrom } from "./trainFrom.ts";
 

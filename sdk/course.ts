@@ -2,6 +2,7 @@ import { join } from "node:path";
 import { isKept } from "../jobs/artifactFiles.ts";
 import { ARTIFACTS, checkpointFolder } from "../protocol/artifactPath.ts";
 import type { Engine } from "../protocol/engine.ts";
+import { cannotFollow } from "../protocol/error.ts";
 import type { EngineEvent, EventData } from "../protocol/event.ts";
 import type { Placement } from "../protocol/placement.ts";
 import type { JobConfig } from "../protocol/trainConfig.ts";
@@ -36,6 +37,7 @@ export interface Course {
   /**
    * Takes what an earlier process has recorded.
    * @returns as `see`, of the last
+   * @throws KitError `CANNOT_FOLLOW`
    */
   replay: (recorded: Recorded) => boolean;
 }
@@ -85,7 +87,15 @@ export function createCourse({ directory, config, engine, onNote }: CourseOption
     return { event: "training.started", data: { ...event.data, ...started } };
   }
 
-  function replay({ events, from }: Recorded): boolean {
+  function replay(recorded: Recorded): boolean {
+    try {
+      return replayed(recorded);
+    } catch (error) {
+      throw cannotFollow(error);
+    }
+  }
+
+  function replayed({ events, from }: Recorded): boolean {
     let isOver = false;
     for (const event of events) {
       if (event.event === "training.started" && from) {

@@ -1,13 +1,23 @@
-import { KitError, isKitError } from "../protocol/error.ts";
+import { existsSync } from "node:fs";
+import { logPath } from "../jobs/paths.ts";
+import { KitError, cannotFollow, isKitError } from "../protocol/error.ts";
 import type { Job } from "../protocol/job.ts";
 import type { Placement } from "../protocol/placement.ts";
 
-/** The error of a job that goes on elsewhere, out of reach. */
+/** The error of a job that goes on elsewhere, out of reach or where this machine cannot follow it. */
 export function lostContact(
   { id }: Job,
   { where, checkpoints }: Placement,
   cause: unknown,
 ): KitError {
+  if (isKitError(cause) && cause.code === "CANNOT_FOLLOW") {
+    const why = cause.message.replace(/\.?$/, ".");
+    return new KitError(
+      "CANNOT_FOLLOW",
+      `${why} Then run npx kit attach ${id} to follow the job again, which still runs on ${where}.`,
+      { cause },
+    );
+  }
   if (isKitError(cause) && cause.code === "CLUSTER_REFUSED") {
     return new KitError(
       "CLUSTER_REFUSED",
@@ -20,4 +30,13 @@ export function lostContact(
     `Lost contact with ${where}. Job ${id} may go on there, with its checkpoints in ${checkpoints}. Run npx kit attach ${id} to follow it again.`,
     { cause },
   );
+}
+
+/**
+ * What this machine cannot write does not end a training elsewhere; a deleted log does.
+ * @param directory the job's
+ */
+export function orCannotFollow(error: unknown, directory: string): unknown {
+  const isWrite = isKitError(error) && error.code === "CANNOT_WRITE";
+  return isWrite && existsSync(logPath(directory)) ? cannotFollow(error) : error;
 }

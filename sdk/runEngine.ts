@@ -10,7 +10,7 @@ export interface RunEngineOptions extends Pick<
   isOver?: boolean;
   /** Takes each checked report. @returns whether the training is over with it */
   onEvent: (event: EngineEvent) => boolean;
-  /** Takes what `onEvent` threw, or an invalid report: later ones can't be trusted, or written. */
+  /** Takes what `onEvent` threw, or an invalid report; later ones are dropped. */
   onError: (error: unknown) => void;
 }
 
@@ -23,12 +23,14 @@ export async function runEngine(
   { signal, isOver = false, onEvent, onError, ...options }: RunEngineOptions,
 ): Promise<boolean> {
   const stop = new AbortController();
+  let isBroken = false;
   if (isOver) stop.abort();
   function onReport(reported: unknown) {
-    if (stop.signal.aborted) return;
+    if (stop.signal.aborted || isBroken) return;
     try {
       if (onEvent(asEngineEvent(engine.name, reported))) stop.abort();
     } catch (error) {
+      isBroken = true;
       onError(error);
     }
   }

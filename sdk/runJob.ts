@@ -1,61 +1,30 @@
-import type { OwnedJob } from "../jobs/ownedJob.ts";
 import { cannotWrite } from "../protocol/cannotWrite.ts";
-import type { Engine } from "../protocol/engine.ts";
 import { isKitError, isOutOfReach } from "../protocol/error.ts";
 import { type EngineEvent, type JobEvent, isFinalEvent } from "../protocol/event.ts";
 import type { Job, JobStatus } from "../protocol/job.ts";
 import type { Placement } from "../protocol/placement.ts";
-import type { JobConfig } from "../protocol/trainConfig.ts";
 import { savedArtifact } from "./artifact.ts";
 import { callLast, createCallbackQueue } from "./callbackQueue.ts";
-import type { TrainerCallbacks } from "./callbacks.ts";
 import { createCheckpoints } from "./checkpoints.ts";
-import { type Recorded, createCourse } from "./course.ts";
+import { createCourse } from "./course.ts";
 import { callbackOf } from "./eventCallbacks.ts";
 import type { JobResult } from "./jobResult.ts";
-import { lostContact } from "./lostContact.ts";
-import type { Observer } from "./observer.ts";
+import { lostContact, orCannotFollow } from "./lostContact.ts";
 import { orAborted } from "./orAborted.ts";
 import type { Resumable } from "./resumable.ts";
+import type { RunJobOptions } from "./runJobOptions.ts";
 import { asError } from "./thrown.ts";
-import type { TrainFromOptions } from "./trainFrom.ts";
 
 /** A longer message is cut in the log, so that its record fits one write. */
 const LONGEST_ERROR = 8_000;
-
-export interface RunJobOptions {
-  job: OwnedJob;
-  config: JobConfig;
-  engine: Pick<Engine, "name" | "resumeFiles" | "load" | "elsewhere">;
-  callbacks: TrainerCallbacks;
-  /**
-   * Trains once it may, until the training is over.
-   * @returns whether it was `onEvent` that ended it
-   */
-  train: (options: JobTraining) => Promise<boolean>;
-  recorded?: Recorded;
-  /** Aborting cancels the job. */
-  cancel: AbortSignal;
-  /** Aborting fails the job with the reason, unless `cancel` came first. */
-  failure: AbortController;
-  /** Aborting lets a job that runs elsewhere go on there, with no end in its log. */
-  leave?: AbortSignal;
-  observer: Pick<Required<Observer>, "onEvent" | "onNote" | "onPlaced" | "onLeft">;
-  /** How long a callback may take. Default: an hour. */
-  callbackLimitMs?: number;
-}
-
-/** As an engine's options; `isOver` says that a recorded event has ended the training. */
-export interface JobTraining extends TrainFromOptions {
-  leave: AbortSignal;
-  isOver: boolean;
-}
 
 /** Drives one job from its place in the queue to its last event. Never rejects. */
 export async function runJob(options: RunJobOptions): Promise<JobResult> {
   const { job: owned, config, engine, callbacks, cancel, failure, observer } = options;
   const { recorded, callbackLimitMs } = options;
-  const leave = options.leave ? AbortSignal.any([options.leave, owned.taken]) : owned.taken;
+  const stuck = new AbortController();
+  const leaving = options.leave ? [options.leave] : [];
+  const leave = AbortSignal.any([...leaving, owned.taken, stuck.signal]);
   const signal = AbortSignal.any([cancel, failure.signal]);
   const fail = (error: unknown) => failure.abort(asError(error));
   const calls = createCallbackQueue(fail, callbackLimitMs);
@@ -97,6 +66,13 @@ export async function runJob(options: RunJobOptions): Promise<JobResult> {
     return isOver;
   }
 
+  const orStuck = (error: unknown) => (placement ? orCannotFollow(error, owned.directory) : error);
+
+  function onError(error: unknown): void {
+    const told = orStuck(error);
+    (isOutOfReach(told) ? stuck : failure).abort(asError(told));
+  }
+
   function place(where: Placement, from: Resumable | undefined): void {
     owned.place({ ...where, ...(from && { resumed: { jobId: from.jobId, step: from.step } }) });
     placement = where;
@@ -106,7 +82,7 @@ export async function runJob(options: RunJobOptions): Promise<JobResult> {
   async function finish(): Promise<JobResult> {
     try {
       const isOver = recorded ? course.replay(recorded) : false;
-      const listeners = { onNote, onEvent: handle, onError: fail, onPlaced: place };
+      const listeners = { onNote, onEvent: handle, onError, onPlaced: place };
       const training = { config, directory: owned.directory, signal, leave, isOver };
       const isStopped = await options.train({ ...training, ...listeners });
       if (isStopped) saved.removeUnknown();
@@ -121,8 +97,9 @@ export async function runJob(options: RunJobOptions): Promise<JobResult> {
       record({ event: "training.completed", data });
       saved.dropResumeFiles();
       return { job: completed, artifacts };
-    } catch (thrown) {
+    } catch (caught) {
       calls.stop();
+      const thrown = orStuck(caught);
       const isLeft = (leave.aborted && thrown === leave.reason) || isOutOfReach(thrown);
       // A job that could not be cancelled there is not, either.
       const isOurs = signal.aborted && !(isCancelled() && isOutOfReach(thrown));
@@ -139,9 +116,7 @@ export async function runJob(options: RunJobOptions): Promise<JobResult> {
   function goAway(where: Placement, thrown: unknown): JobResult {
     const left = { job: jobAs("running"), artifacts: saved.result() };
     if (owned.taken.aborted) return { ...left, error: asError(owned.taken.reason) };
-    if (thrown !== leave.reason) {
-      return { ...left, error: lostContact(owned.job, where, thrown) };
-    }
+    if (isOutOfReach(thrown)) return { ...left, error: lostContact(owned.job, where, thrown) };
     observer.onLeft(where);
     return left;
   }

@@ -28,7 +28,8 @@ export interface Trainer {
   /**
    * Resolves when the job is completed or cancelled; starts it if need be.
    * @throws the error that failed the job; KitError `CLUSTER_UNREACHABLE` or `CLUSTER_REFUSED` when
-   * contact with one was lost that may go on elsewhere
+   * contact with one was lost that may go on elsewhere, `CANNOT_FOLLOW` when this machine cannot write
+   * what it does there
    */
   wait: () => Promise<{ job: Job; artifacts: Artifact[] }>;
   /** Ends the job as cancelled, unless it has ended already. Resolves when it has ended. */

@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { mkdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
 
@@ -23,6 +23,13 @@ export function unmountAfterTest(folder: string): void {
 export function fillDisk(folder: string): void {
   for (const size of [64 * 1024, 4 * 1024, 1]) {
     for (let n = 0; tryWrite(join(folder, `fill-${size}-${n}`), size); n++);
+  }
+}
+
+/** Undoes `fillDisk`. */
+export function emptyDisk(folder: string): void {
+  for (const name of readdirSync(folder)) {
+    if (name.startsWith("fill-")) rmSync(join(folder, name));
   }
 }
 

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import type { TrainOptions } from "../../protocol/engine.ts";
-import { isOutOfReach, messageOf } from "../../protocol/error.ts";
+import { cannotFollow, isOutOfReach, messageOf } from "../../protocol/error.ts";
 import { throwIfFailed } from "../python/child.ts";
 import { withAdvice } from "../python/train.ts";
 import { follow } from "./follow.ts";
@@ -26,8 +26,8 @@ interface Attending {
 
 /**
  * Reports a job until it ends. Stops it there if it fails here, but not if it is out of reach or left.
- * @throws KitError `CLUSTER_UNREACHABLE`, `CLUSTER_REFUSED` when it may go on there, also when it was to
- * be stopped
+ * @throws KitError `CLUSTER_UNREACHABLE`, `CLUSTER_REFUSED`, `CANNOT_FOLLOW` when it may go on there, the
+ * first two also when it was to be stopped
  */
 export async function attend(
   remote: Remote,
@@ -43,8 +43,12 @@ export async function attend(
     isThere = true;
     for await (const message of follow(remote, id, either, { onNote: options.onNote })) {
       either.throwIfAborted();
-      if (known === 0 || message.type === "failed") {
-        await take(message, { remote, options, signal: either });
+      if (message.type === "failed") throwIfFailed(message);
+      if (known === 0) {
+        await take(message, { remote, options, signal: either }).catch((error: unknown) => {
+          either.throwIfAborted();
+          throw cannotFollow(error);
+        });
       } else if (message.type === "started" || message.type === "event") known--;
     }
     either.throwIfAborted();
@@ -78,8 +82,7 @@ interface Taking {
 
 async function take(message: RayMessage, { remote, options, signal }: Taking): Promise<void> {
   const { directory, onEvent, onNote } = options;
-  if (message.type === "failed") throwIfFailed(message);
-  else if (message.type === "note") onNote?.(message.text);
+  if (message.type === "note") onNote?.(message.text);
   else if (message.type === "hello") onNote?.(describe(message, remote.name));
   else if (message.type === "started") {
     const data = withAdvice(message.data, message.kept, options);

@@ -1,6 +1,8 @@
+import { dirname } from "node:path";
 import { type Owner, ownerState } from "../../disk/owner.ts";
 import { openLog } from "../../jobs/log.ts";
 import { readLogTail } from "../../jobs/logTail.ts";
+import { isPlaced } from "../../jobs/placement.ts";
 import type { JobStore } from "../../jobs/store.ts";
 import { isRecord } from "../../protocol/isRecord.ts";
 import { unfinishedJobsOf } from "./unfinishedJobs.ts";
@@ -13,8 +15,8 @@ export function cancelJobOf(owner: Owner, jobs: JobStore): void {
   // Only a job's owner may write its log, as long as it lives.
   if (ownerState(owner) !== "gone") return;
   try {
-    const ids = unfinishedJobsOf(owner, jobs).filter((id) => !jobs.placementOf(id));
-    for (const id of ids) cancel(jobs.logPath(id));
+    const paths = unfinishedJobsOf(owner, jobs).map((id) => jobs.logPath(id));
+    for (const path of paths) if (!isPlaced(dirname(path))) cancel(path);
   } catch {
     // A full disk, say: the job then shows as failed because its process is gone, which is as true.
   }

@@ -249,12 +249,47 @@ describe("kit attach refuses in a sentence", () => {
       code: 2,
       stderr: `kit: No job named "" in ${project}. Run kit jobs to see the ids.\n`,
     });
-    await start("--detach").ended;
-    writeFileSync(join(project, ".kit/jobs", id(), "placement.json"), "");
-    expect(await attach().ended).toMatchObject({
-      code: 1,
-      stderr: `kit: Job ${id()} runs on other machines, but its placement.json, which says on which, is damaged. Write it again, with where, address and checkpoints, to follow the job.\n`,
-    });
+  });
+
+  it("one whose records are damaged, which goes on there", async () => {
+    const { project, far, id, jobs, logged, start, attach } = createFarProject();
+    far.train(2);
+    const first = start();
+    await first.printed(/called checkpoint 2/);
+    first.child.kill("SIGKILL");
+    await first.ended;
+    const at = (name: string) => join(project, ".kit/jobs", id(), name);
+    const refusals = {
+      "placement.json":
+        "which says on which, is damaged. Write it again, with where, address and checkpoints, to",
+      "job.json": "which has its options, is damaged. Write it again, as it was, to",
+    };
+    for (const [name, words] of Object.entries(refusals)) {
+      const whole = readFileSync(at(name), "utf8");
+      const record = JSON.parse(whole) as Record<string, unknown>;
+      const damage = { resumed: { step: "1" }, config: { engine: { name: "elsewhere" } } };
+      writeFileSync(at(name), JSON.stringify({ ...record, ...damage }));
+      expect(await attach().ended).toEqual({
+        code: 1,
+        stdout: "",
+        stderr: `kit: Job ${id()} runs on other machines, but its ${name}, ${words} follow the job.\n`,
+      });
+      writeFileSync(at(name), whole);
+    }
+    const placement = readFileSync(at("placement.json"), "utf8");
+    const resumed = { jobId: id(), step: 1_000 };
+    writeFileSync(at("placement.json"), JSON.stringify({ ...JSON.parse(placement), resumed }));
+    const { code, stderr } = await attach().ended;
+    expect(code).toBe(1);
+    expect(stderr).toMatch(
+      new RegExp(` Then run npx kit attach ${id()} to follow the job again, which still runs on `),
+    );
+    expect(jobs()).toMatchObject([{ status: "running", lastHeardAt: expect.any(String) }]);
+    expect(far.isStopped(id())).toBe(false);
+    writeFileSync(at("placement.json"), placement);
+    far.train(4);
+    expect((await attach().ended).code).toBe(0);
+    expect(logged()).toEqual(ALL);
   });
 });
 

@@ -1,9 +1,18 @@
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
 import { createJobStore } from "../../jobs/store.ts";
-import { fillDisk, makeReadOnly, mountDisk } from "../disk.ts";
+import { readWholeLog } from "../../jobs/wholeLog.ts";
+import { emptyDisk, fillDisk, makeReadOnly, mountDisk } from "../disk.ts";
+import { openElsewhere } from "../elsewhereEngine.ts";
 import { COMPLETED, STARTED, createJob } from "../jobs.ts";
-import { ENDLESS, createTinyProject, runKit, startKit, tinySource } from "../kit.ts";
+import {
+  ENDLESS,
+  createTinyProject,
+  elsewhereSource,
+  runKit,
+  startKit,
+  tinySource,
+} from "../kit.ts";
 import { errorOf, startServer } from "../uiServer.ts";
 import { listJobs, streamOf } from "./answers.ts";
 import { createHarm } from "./harm.ts";
@@ -62,5 +71,37 @@ test("a disk that becomes full while a job trains fails it, and says so once", a
   const jobs = createJobStore(project).list();
   harm.also(jobs.map(({ status }) => status).sort(), ["completed", "failed"]);
   harm.also(createJobStore(project).get(good)?.job.status, "completed");
+  harm.expectNone();
+});
+
+test("a disk that becomes full lets a job elsewhere go on, whose events come once there is room", async () => {
+  const harm = createHarm("Disk of `.kit` fills up while a job trains elsewhere");
+  const options = "maxSteps: 200, saveSteps: 100,";
+  const { project, kit } = await createProjectOnDisk(elsewhereSource({ options }));
+  const far = openElsewhere(join(project, "far"));
+  far.train(1);
+  const { printed, ended } = startKit(project, ["start"]);
+  await printed(/step +1\//);
+  fillDisk(kit);
+  far.train(199);
+  const { code, stderr } = await ended;
+  harm.status(code, 1);
+  const jobs = createJobStore(project);
+  const { id = "", status, lastHeardAt } = jobs.list()[0] ?? {};
+  const sentence = `^kit: Cannot write .*(no space left|disk is full).* [Ff]ree .*\\. Then run npx kit attach ${id} to follow the job again, which still runs on the far cluster\\.\n$`;
+  harm.also(stderr, expect.stringMatching(new RegExp(sentence)));
+  harm.also([status, typeof lastHeardAt, far.isStopped(id)], ["running", "string", false]);
+  emptyDisk(kit);
+  far.train(200);
+  harm.also((await runKit(project, ["attach", id])).code, 0);
+  harm.also(jobs.get(id)?.job.status, "completed");
+  const logs = readWholeLog(dirname(jobs.logPath(id))).filter(
+    ({ event }) => event === "training.log",
+  );
+  const steps = logs.map(({ data }) => (data as { step: number }).step);
+  harm.events(
+    steps,
+    Array.from({ length: 200 }, (_, i) => i + 1),
+  );
   harm.expectNone();
 });

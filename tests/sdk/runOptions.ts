@@ -1,6 +1,6 @@
 import type { Engine } from "../../protocol/engine.ts";
 import { toEach } from "../../sdk/observer.ts";
-import type { RunJobOptions } from "../../sdk/runJob.ts";
+import type { RunJobOptions } from "../../sdk/runJobOptions.ts";
 import { trainFrom } from "../../sdk/trainFrom.ts";
 
 /** Runs a job by an engine, without a queue and without listeners. */

@@ -1,4 +1,4 @@
-import { existsSync, readdirSync } from "node:fs";
+import { existsSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Readable } from "node:stream";
 import { expect, it } from "vitest";
@@ -35,17 +35,41 @@ it("goes on when an adapter cannot come home, which stays there until somebody a
   expect(asked.stopped).not.toContain(JOB);
 });
 
+it("leaves the job there when this machine cannot keep its record, or has a damaged config", async () => {
+  const { remote, asked } = createFarRemote();
+  const full = scratchDirectory();
+  writeFileSync(join(full, "artifacts"), "");
+  await expect(attendTo(remote, ["model"], { directory: full })).rejects.toMatchObject({
+    code: "CANNOT_FOLLOW",
+    message: expect.stringMatching(/^Cannot save \S+\/step-1\.stored\.json: EEXIST: /) as string,
+  });
+  const started = { type: "started", data: {}, kept: { context: 8 } };
+  await expect(attendTo(remote, [], { first: [started] })).rejects.toMatchObject({
+    code: "CANNOT_FOLLOW",
+  });
+  expect(asked.stopped).toEqual([]);
+});
+
+interface Attended {
+  directory?: string;
+  /** Messages before it saves. */
+  first?: object[];
+}
+
 /** Attends to a job that saves an artifact of these kinds, a step each. */
-async function attendTo(remote: Remote, kinds: string[]) {
+async function attendTo(
+  remote: Remote,
+  kinds: string[],
+  { directory = scratchDirectory(), first = [] }: Attended = {},
+) {
   const { address: _, ...stored } = readStored(recordedArtifact())!;
   const saved = kinds.map((kind, i) => {
     const data = { step: i + 1, kind, path: `artifacts/step-${i + 1}` };
     return { type: "event", stored, event: { event: "checkpoint.saved", data } };
   });
-  const job = [...saved, { type: "done" }]
+  const job = [...first, ...saved, { type: "done" }]
     .map((message, i) => `${JSON.stringify({ kit: 1, seq: i + 1, ...message })}\n`)
     .join("");
-  const directory = scratchDirectory();
   const seen: string[][] = [];
   const notes: string[] = [];
   const listened: Remote = {

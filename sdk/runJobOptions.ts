@@ -1,0 +1,35 @@
+import type { OwnedJob } from "../jobs/ownedJob.ts";
+import type { Engine } from "../protocol/engine.ts";
+import type { JobConfig } from "../protocol/trainConfig.ts";
+import type { TrainerCallbacks } from "./callbacks.ts";
+import type { Recorded } from "./course.ts";
+import type { Observer } from "./observer.ts";
+import type { TrainFromOptions } from "./trainFrom.ts";
+
+export interface RunJobOptions {
+  job: OwnedJob;
+  config: JobConfig;
+  engine: Pick<Engine, "name" | "resumeFiles" | "load" | "elsewhere">;
+  callbacks: TrainerCallbacks;
+  /**
+   * Trains once it may, until the training is over.
+   * @returns whether it was `onEvent` that ended it
+   */
+  train: (options: JobTraining) => Promise<boolean>;
+  recorded?: Recorded;
+  /** Aborting cancels the job. */
+  cancel: AbortSignal;
+  /** Aborting fails the job with the reason, unless `cancel` came first. */
+  failure: AbortController;
+  /** Aborting lets a job that runs elsewhere go on there, with no end in its log. */
+  leave?: AbortSignal;
+  observer: Pick<Required<Observer>, "onEvent" | "onNote" | "onPlaced" | "onLeft">;
+  /** How long a callback may take. Default: an hour. */
+  callbackLimitMs?: number;
+}
+
+/** As an engine's options; `isOver` says that a recorded event has ended the training. */
+export interface JobTraining extends TrainFromOptions {
+  leave: AbortSignal;
+  isOver: boolean;
+}
