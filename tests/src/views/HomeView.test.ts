@@ -51,3 +51,16 @@ it("shows a run in the tab before the list has its job", async () => {
   await settle();
   expect(tab()).toEqual(["completed · Kit", "completed"]);
 });
+
+it("reads the list when a run ends, not only with its next poll", async () => {
+  backend.jobs(job("a", "running"));
+  const run = createOutput();
+  backend.on("GET api/train", () => run.response());
+  const { page } = await visit(App);
+  expect(page.find(".jobs tbody").text()).toContain("running");
+  backend.jobs(job("a", "completed"));
+  run.end();
+  await settle();
+  expect(page.find(".jobs tbody").text()).toContain("completed");
+  expect(backend.count("GET api/jobs")).toBe(2);
+});
