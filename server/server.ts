@@ -42,7 +42,7 @@ export interface UiServerOptions extends ListenOptions {
   token?: string;
   /** How long loading the project may take. Default 30 s. */
   manifestLimitMs?: number;
-  /** How long a run may take to end before it is killed. Default 7 s. */
+  /** How long a run or a follower may take to end before it is killed. Default 7 s and 5 s. */
   graceMs?: number;
   /** Takes a line for people on a job that runs on other machines. */
   onNote?: (text: string) => void;
@@ -93,7 +93,7 @@ export async function startUiServer(options: UiServerOptions): Promise<UiServer>
     },
   );
   const listening = await listen(server, options);
-  const followers = createFollowers({ project, kit, jobs, onNote, lookMs });
+  const followers = createFollowers({ project, kit, jobs, onNote, lookMs, graceMs });
 
   async function end(): Promise<void> {
     manifests.close();

@@ -27,9 +27,11 @@ export interface FollowerOptions {
   id: string;
   /** Takes each line that says how the job stands. */
   onLine: (line: string) => void;
+  graceMs?: number | undefined;
 }
 
-export function startFollower({ project, kit, id, onLine }: FollowerOptions): Follower {
+export function startFollower(options: FollowerOptions): Follower {
+  const { project, kit, id, onLine, graceMs = GRACE_MS } = options;
   const [program = "", ...first] = kit;
   const child = spawn(program, [...first, "attach", id], {
     cwd: project,
@@ -51,7 +53,7 @@ export function startFollower({ project, kit, id, onLine }: FollowerOptions): Fo
     async close() {
       const { pid } = child;
       if (pid !== undefined && child.exitCode === null) signalGroup(pid, "SIGTERM");
-      const timer = setTimeout(() => pid !== undefined && signalGroup(pid, "SIGKILL"), GRACE_MS);
+      const timer = setTimeout(() => pid !== undefined && signalGroup(pid, "SIGKILL"), graceMs);
       await ended;
       clearTimeout(timer);
     },

@@ -21,6 +21,8 @@ export interface FollowersOptions {
   /** Takes a line for people when a job's standing changes. */
   onNote: (text: string) => void;
   lookMs?: number | undefined;
+  /** How long each may take to leave its job before it is killed. Default 5 s. */
+  graceMs?: number | undefined;
 }
 
 /** What is known of a job that nobody followed. */
@@ -35,7 +37,7 @@ interface Trials {
 
 /** Follows the project's jobs that run elsewhere and that nobody follows, each by a process of its own. */
 export function createFollowers(options: FollowersOptions): Followers {
-  const { project, kit, jobs, onNote, lookMs = LOOK_MS } = options;
+  const { project, kit, jobs, onNote, lookMs = LOOK_MS, graceMs } = options;
   const known = new Map<string, Trials>();
   let isClosed = false;
 
@@ -47,7 +49,7 @@ export function createFollowers(options: FollowersOptions): Followers {
       trials.said = line;
       onNote(`job ${id} ${line}`);
     }
-    trials.follower = startFollower({ project, kit, id, onLine: say });
+    trials.follower = startFollower({ project, kit, id, graceMs, onLine: say });
     void trials.follower.ended.then(() => {
       delete trials.follower;
       trials.pauseMs = isAttached ? lookMs : Math.min(2 * trials.pauseMs, LONGEST_PAUSE_MS);

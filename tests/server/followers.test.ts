@@ -4,11 +4,12 @@ import { expect, test } from "vitest";
 import { createJobStore } from "../../jobs/store.ts";
 import { startKitUi } from "../e2e/kitUi.ts";
 import { openElsewhere } from "../elsewhereEngine.ts";
-import { createJob, placeJob } from "../jobs.ts";
+import { createFarJob, createJob, placeJob } from "../jobs.ts";
 import { createTinyProject, elsewhereSource, runKit } from "../kit.ts";
+import { isRunning } from "../process.ts";
 import { createProject } from "../project.ts";
 import { readBody, standIn, startServer } from "../uiServer.ts";
-import { postTrain } from "./standInRun.ts";
+import { pidIn, postTrain } from "./standInRun.ts";
 
 const LOOK = { lookMs: 50 };
 
@@ -107,4 +108,26 @@ test("kit ui tries again with pauses that grow, and says why once", async () => 
   // A try takes some time itself.
   for (const [n, gap] of gaps.entries()) expect(gap).toBeGreaterThan(LOOK.lookMs * 2 ** (n + 1));
   expect(notes).toEqual([`job ${job.job.id} Nothing answers.`]);
+});
+
+test("kit ui kills a follower that does not leave its job in time", async () => {
+  const project = createProject();
+  const job = createFarJob(project);
+  placeJob(job);
+  job.close();
+  const kit = standIn(
+    project,
+    `process.on("SIGTERM", () => writeSync(1, "warning: no\\n"));
+     writeFileSync("pid", String(process.pid));
+     writeSync(1, "attached to the job\\n");
+     await gate("never");`,
+  );
+  const notes: string[] = [];
+  const onNote = (text: string) => notes.push(text);
+  const { close } = await startServer({ project, kit, onNote, ...LOOK, graceMs: 100 });
+  await expect.poll(() => notes).toEqual([`job ${job.job.id} attached to the job`]);
+  const pid = pidIn(project, "pid");
+  expect(isRunning(pid)).toBe(true);
+  await close();
+  expect(isRunning(pid)).toBe(false);
 });
