@@ -35,5 +35,11 @@ def failure_of(error: BaseException, advice: str = DEBUG_ADVICE) -> tuple[str, s
     is_memory = isinstance(error, MemoryError) or kind == "OutOfMemoryError"
     if is_memory or "out of memory" in lower or "allocate memory" in lower:
         return "OUT_OF_MEMORY", f"The Python process ran out of memory. {MEMORY_ADVICE}"
-    line = text.strip().splitlines()[0].rstrip(".") if text.strip() else "no message"
-    return "WORKER_FAILED", f"The Python engine failed: {kind}: {line}. {advice}"
+    return "WORKER_FAILED", f"The Python engine failed: {clause_of(error)}. {advice}"
+
+
+def clause_of(error: BaseException) -> str:
+    """An error's kind and the first line of its message, without a period."""
+    text = ESCAPES.sub("", str(error)).strip()
+    line = text.splitlines()[0].rstrip(".") if text else "no message"
+    return f"{type(error).__name__}: {line}"

@@ -3,12 +3,44 @@
 import contextlib
 import hashlib
 import os
+import time
+from collections.abc import Callable
 from typing import Any
 
 import ray.train
-from kit_engine.errors import KitError
+from kit_engine.errors import KitError, clause_of
 
 BLOCK_BYTES = 1 << 20
+# Between two tries to store: a storage may fail for a moment.
+PAUSES_SECONDS = (1.0, 4.0, 16.0)
+
+
+def store(
+    checkpoint: ray.train.Checkpoint, name: str, note: Callable[[str], None]
+) -> ray.train.Checkpoint:
+    """As Ray does, and again when it fails: an error would end the training.
+
+    :raises KitError: when the last try fails, too
+    """
+    storage = ray.train.get_context().get_storage()
+    pauses = iter(PAUSES_SECONDS)
+    while True:
+        try:
+            return storage.persist_current_checkpoint(checkpoint, name)
+        except Exception as error:
+            pause = next(pauses, None)
+            where, why = f"{storage.experiment_fs_path}/{name}", clause_of(error)
+            if pause is None:
+                raise unstorable(where, why) from error
+            note(f"warning: {where} cannot be stored ({why}); trying again in {pause:g} s")
+            time.sleep(pause)
+
+
+def unstorable(where: str, why: str) -> KitError:
+    return KitError(
+        "CHECKPOINT_UNWRITABLE",
+        f"Cannot store {where}: {why}. Check the storage, then run kit start --resume.",
+    )
 
 
 def start_of(stack: contextlib.ExitStack) -> tuple[str, str] | None:

@@ -11,7 +11,7 @@ import ray
 import ray.train
 from kit_engine.environment import assert_fit, installed
 
-from .checkpoints import fingerprints, open_checkpoint, start_of
+from .checkpoints import fingerprints, open_checkpoint, start_of, store
 from .job import Job
 from .lost import is_doubtful, is_of_another
 
@@ -96,7 +96,12 @@ class WorkerChannel:
         path = f"{directory}/{data['path']}"
         checkpoint = ray.train.Checkpoint.from_directory(path)
         message = self.announcement(name, path, data)
-        ray.train.report({"step": data["step"]}, checkpoint, checkpoint_dir_name=name)
+        ray.train.report(
+            {"step": data["step"]},
+            checkpoint,
+            checkpoint_dir_name=name,
+            checkpoint_upload_fn=lambda checkpoint, name: store(checkpoint, name, self.note),
+        )
         self.send(**message)
 
     def announcement(self, name: str, folder: str, data: dict[str, Any]) -> dict[str, Any]:

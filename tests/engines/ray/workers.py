@@ -10,11 +10,16 @@ from typing import Any
 sys.path.insert(0, f"{sys.argv[1]}/python")
 sys.path.insert(0, f"{sys.argv[1]}/ray")
 
+import pyarrow.fs
+import ray.train
 import torch
-from kit_ray import worker
+from fsspec.implementations.local import LocalFileSystem
+from kit_engine.errors import KitError
+from kit_ray import checkpoints, worker
 from kit_ray.fit import lost_too_often, unwritable
 from kit_ray.job import Job
 from ray.exceptions import RayActorError
+from ray.train.v2._internal.execution.storage import StorageContext
 from torch import distributed
 
 # Of Ray 2.58, with fewer lines.
@@ -86,6 +91,44 @@ def told_after_loss(folder: str) -> list[dict[str, Any]]:
     return told
 
 
+class Failing(LocalFileSystem):
+    """A storage that opens no file for so many times."""
+
+    cachable = False
+
+    def __init__(self, times: int) -> None:
+        super().__init__()
+        self.left = times
+
+    def open(self, *args: Any, **more: Any) -> Any:
+        self.left -= 1
+        if self.left >= 0:
+            raise OSError(5, "Input/output error")
+        return super().open(*args, **more)
+
+
+def stored(folder: str, times: int) -> list[Any]:
+    """What becomes of a checkpoint whose storage fails so often, and what is said meanwhile."""
+    os.mkdir(folder)
+    os.mkdir(f"{folder}/here")
+    with open(f"{folder}/here/config.json", "w") as file:
+        file.write("{}")
+    storage = StorageContext(f"{folder}/there", "kit-1", pyarrow.fs.LocalFileSystem())
+    storage.storage_filesystem = pyarrow.fs.PyFileSystem(pyarrow.fs.FSSpecHandler(Failing(times)))
+    checkpoints.ray = SimpleNamespace(
+        train=SimpleNamespace(get_context=lambda: SimpleNamespace(get_storage=lambda: storage))
+    )
+    said: list[Any] = []
+    checkpoints.time = SimpleNamespace(sleep=said.append)
+    checkpoint = ray.train.Checkpoint.from_directory(f"{folder}/here")
+    try:
+        done = checkpoints.store(checkpoint, "step-2", said.append)
+        said.append(os.listdir(done.path))
+    except KitError as error:
+        said += [error.code, str(error)]
+    return [one.replace(folder, "") if isinstance(one, str) else one for one in said]
+
+
 shapes = RuntimeError("\x1b[31mshapes differ\x1b[0m.")
 print(
     json.dumps(
@@ -99,6 +142,8 @@ print(
             "nccl": end_of(distributed.DistBackendError("unhandled system error"), 2),
             "ray": end_of(RayActorError(), 2),
             "lost": told_after_loss(f"{sys.argv[2]}/checkpoint"),
+            "stored": stored(f"{sys.argv[2]}/twice", 2),
+            "unstored": stored(f"{sys.argv[2]}/always", 99),
             "often": str(lost_too_often(job(2))),
             "unwritable": str(unwritable(job(2), UNWRITABLE)),
         }

@@ -11,11 +11,14 @@ const PROGRAM = fileURLToPath(new URL("workers.py", import.meta.url));
 const TIMEOUT_MS = 60_000;
 const LOG = "See its log there: ray job logs kit-1.";
 
+const failing = (seconds: number) =>
+  `warning: /there/kit-1/step-2 cannot be stored (OSError: [Errno 5] Input/output error); trying again in ${seconds} s`;
+
 const scratch = createScratch();
 afterAll(() => scratch.remove());
 
 it.runIf(hasRay)(
-  "tells a worker's own error, leaves a lost worker's to Ray, and announces again what it goes on from",
+  "tells a worker's own error, leaves a lost worker's to Ray, and announces again what it goes on from, and stores with patience",
   async () => {
     const words = ["-B", PROGRAM, ENGINES, scratch.directory()];
     const env = { ...process.env, OMP_NUM_THREADS: "1", RAY_TRAIN_V2_ENABLED: "1" };
@@ -59,6 +62,11 @@ it.runIf(hasRay)(
           type: "note",
           text: "warning: a worker was lost; the training goes on from step 1",
         },
+      ],
+      stored: [failing(1), 1, failing(4), 4, ["config.json"]],
+      unstored: [
+        ...[failing(1), 1, failing(4), 4, failing(16), 16, "CHECKPOINT_UNWRITABLE"],
+        "Cannot store /there/kit-1/step-2: OSError: [Errno 5] Input/output error. Check the storage, then run kit start --resume.",
       ],
       often:
         "A worker was lost more often than maxFailures (3) allows, perhaps with its node, or because memory ran out. To go on from the checkpoints in /shared/kit-1, run kit start --resume.",
