@@ -1,14 +1,19 @@
+import type { LoadedModel } from "../../protocol/engine.ts";
 import { KitError, isKitError } from "../../protocol/error.ts";
 import type { InferRequest } from "../../protocol/infer.ts";
 import { loadModel } from "../../sdk/loadModel.ts";
 import { reportError } from "../errors.ts";
 import { EXIT_CODE } from "../exitCode.ts";
+import { onEndingSignal } from "../hangup.ts";
 import { findEngine } from "../infer/findEngine.ts";
 import { findModel } from "../infer/findModel.ts";
 import { isTyped, stdinLines } from "../infer/lines.ts";
 import { type LineForm, type Question, PLAIN, ROWS, plainQuestion } from "../infer/question.ts";
 import { printableLines } from "../printable.ts";
 import { enterProject } from "../project.ts";
+
+/** How long other machines may take to stop, in ms. */
+const GRACE_MS = 5_000;
 
 interface InferOptions extends Pick<InferRequest, "maxTokens" | "temperature" | "topP" | "seed"> {
   project: string;
@@ -37,25 +42,66 @@ export async function infer(
   });
   const directory = findModel(project, named);
   const engine = await findEngine(project, directory);
-  const model = await loadModel(directory, {
+  const signal = engine?.elsewhere && abortedBySignal();
+  const ask = async (model: LoadedModel) => {
+    const answer = async ({ request, print }: Question) => {
+      const { text } = await model.infer({ ...request, ...sampling, ...(signal && { signal }) });
+      show(print(text));
+    };
+    if (prompt === undefined) return answerLines(jsonl ? ROWS : PLAIN, answer);
+    await answer(plainQuestion(prompt));
+    return EXIT_CODE.completed;
+  };
+  const loading = loadModel(directory, {
     ...(engine && { engine }),
+    ...(signal && { signal }),
     // stdout has the answers alone.
     onNote: (text) => console.error(text),
   });
-  const answer = async ({ request, print }: Question) => {
-    const { text } = await model.infer({ ...request, ...sampling });
-    show(print(text));
-  };
-  let code: number = EXIT_CODE.completed;
-  try {
-    if (prompt !== undefined) await answer(plainQuestion(prompt));
-    else code = await answerLines(jsonl ? ROWS : PLAIN, answer);
-  } finally {
-    await model.close();
-  }
-  process.exitCode = code;
+  process.exitCode = await useModel(loading, ask, signal);
   // The project's code, if it ran, may have left something open.
   if (engine) process.exit();
+}
+
+/** @returns what `ask` does, once the model is closed */
+async function useModel(
+  loading: Promise<LoadedModel>,
+  ask: (model: LoadedModel) => Promise<number>,
+  signal: AbortSignal | undefined,
+): Promise<number> {
+  try {
+    const model = await loading;
+    // Nobody may be asking.
+    signal?.addEventListener("abort", () => void model.close().finally(exitCancelled));
+    let code: number;
+    try {
+      code = await ask(model);
+    } finally {
+      await model.close();
+    }
+    if (!signal?.aborted) return code;
+  } catch (error) {
+    if (!signal?.aborted) throw error;
+  }
+  return exitCancelled();
+}
+
+/**
+ * Other machines that answer are stopped before a signal ends this process, which a second one ends at
+ * once. What does not hear of it ends by itself.
+ */
+function abortedBySignal(): AbortSignal {
+  const abort = new AbortController();
+  onEndingSignal(() => {
+    if (abort.signal.aborted) exitCancelled();
+    setTimeout(exitCancelled, GRACE_MS);
+    abort.abort();
+  });
+  return abort.signal;
+}
+
+function exitCancelled(): never {
+  process.exit(EXIT_CODE.cancelled);
 }
 
 function show(text: string): void {

@@ -28,7 +28,8 @@ async function* typedLines(): AsyncGenerator<string> {
   input.on("close", () => process.stderr.write("\n"));
   input.on("SIGINT", () => {
     input.close();
-    process.exit(EXIT_CODE.cancelled);
+    // As where readline does not take it.
+    if (!process.emit("SIGINT")) process.exit(EXIT_CODE.cancelled);
   });
   input.prompt();
   for await (const line of input) {

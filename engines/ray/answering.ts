@@ -19,8 +19,8 @@ interface Asked extends LoadOptions {
 }
 
 /**
- * A model that a job on a cluster has loaded. The job ends when the model is closed, and by itself once
- * this process is gone.
+ * A model that a job on a cluster has loaded. The job ends when the model is closed or `signal` is
+ * aborted, and by itself once this process is gone.
  * @throws KitError as the Python engine's; `CLUSTER_UNREACHABLE`, `CLUSTER_REFUSED`, `CLUSTER_UNFIT`
  */
 export async function answerThere(
@@ -31,10 +31,12 @@ export async function answerThere(
   const files = packAnswering({ id, cluster, stored, base, idleSeconds });
   const questions = createQuestions(remote, { id, idleSeconds, onNote });
   const { load } = createWarmModels<undefined>(questions.connect);
-  async function stop() {
+  let stopped: Promise<void> | undefined;
+  function stop(): Promise<void> {
     questions.close();
+    signal?.removeEventListener("abort", abort);
     // A job that is out of reach ends by itself.
-    await remote.stop(id).catch(() => {});
+    return (stopped ??= remote.stop(id).catch(() => {}));
   }
   const abort = () => void stop();
   signal?.addEventListener("abort", abort, { once: true });
@@ -53,7 +55,5 @@ export async function answerThere(
     await stop();
     signal?.throwIfAborted();
     throw error;
-  } finally {
-    signal?.removeEventListener("abort", abort);
   }
 }

@@ -79,6 +79,18 @@ it("leaves no job when loading is aborted", async () => {
   expect(job.isStopped).toBe(true);
 });
 
+it("ends its job when it is aborted later, with what is asked", async () => {
+  const { remote, job } = createRemote();
+  const abort = new AbortController();
+  const model = await open(remote, { signal: abort.signal });
+  const asked = model.infer({ prompt: "slow" });
+  await job.took("infer");
+  abort.abort();
+  await expect(asked).rejects.toThrow(/^The model was closed\. /);
+  expect(job.isStopped).toBe(true);
+  await model.close();
+});
+
 it("says that someone stopped the job, or that it has given this process up", async () => {
   const endings = [
     [

@@ -11,8 +11,11 @@ import { randomAdapter } from "../../../engines/llama/adapter.ts";
 import { createCluster } from "../../../engines/ray/cluster.ts";
 import { createLuggage } from "../../../engines/ray/pack.ts";
 import { createRayJobs } from "../../../engines/ray/rayJobs.ts";
+import { writeStored } from "../../../engines/ray/stored.ts";
 import { zip } from "../../../engines/ray/zip.ts";
+import { createOwnedJob } from "../../../jobs/ownedJob.ts";
 import type { RayOptions } from "../../../protocol/rayOptions.ts";
+import { CONFIG } from "../../jobs.ts";
 import { createTinyProject, startKit, tinySource } from "../../kit.ts";
 import { scratchDirectory } from "../embedded/scratch.ts";
 import { TINY, tinyWeights } from "../embedded/tiny.ts";
@@ -203,6 +206,43 @@ it("stops the job of kit check, and removes its folder, at Ctrl-C", async () => 
   });
   expect(requests).toContain(`POST /api/jobs/${id}/stop`);
   expect(existsSync(join(tmpdir(), id))).toBe(false);
+});
+
+it("stops the job that answers kit infer at Ctrl-C, while it loads", async () => {
+  const asked = new EventEmitter<{ id: [string] }>();
+  let status = "PENDING";
+  const { requests, host } = await startDashboard({
+    ...READY,
+    "/api/packages": sends(200, "{}"),
+    "/api/jobs/kit-ask-": ({ method, url = "" }, answer) => {
+      if (method === "POST") status = "STOPPED";
+      asked.emit("id", url.slice("/api/jobs/".length));
+      answer.end(JSON.stringify({ status }));
+    },
+    "/api/jobs/": sends(200, "{}"),
+  });
+  const address = `http://${host}`;
+  const project = createTinyProject(
+    tinySource({
+      before: 'import { ray } from "kit/engines";',
+      options: `engine: ray({ address: "${address}" }),`,
+    }),
+  );
+  const job = createOwnedJob(project, "far", { ...CONFIG, engine: { name: "ray" } });
+  writeStored(join(job.directory, "artifacts/step-1"), { address, path: "/far/1", files: {} });
+  job.close();
+  const isAsked = once(asked, "id");
+  const { child, ended } = startKit(project, ["infer", "latest", "1"]);
+  const [id = ""] = (await isAsked) as string[];
+  const began = performance.now();
+  child.kill("SIGINT");
+  const { code, stdout, stderr } = await ended;
+  expect({ code, stdout }).toEqual({ code: 130, stdout: "" });
+  expect(stderr).toMatch(
+    /^answers on the Ray cluster at \S+: the files of step-1 are only there\n/,
+  );
+  expect(performance.now() - began).toBeLessThan(4_000);
+  expect(requests).toContain(`POST /api/jobs/${id}/stop`);
 });
 
 it("refuses an adapter to an adapter in a check as in a training, before anything is sent", async () => {
