@@ -1,7 +1,5 @@
 """Answers from saved checkpoints, one question after another."""
 
-import os
-import traceback
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +10,7 @@ from transformers import StoppingCriteria, StoppingCriteriaList
 from .channel import Channel
 from .decoding import text_of
 from .device import Device, find_device
-from .errors import KitError, failure_of
+from .errors import KitError
 from .inbox import Questions
 from .models import Source, context_of, load_model, load_tokenizer
 from .preparation import set_padding
@@ -49,10 +47,7 @@ def answer(inbox: Questions, channel: Channel) -> None:
             result = work(question, models, inbox, device)
             channel.send("answer", id=number, result=result)
         except Exception as error:  # noqa: BLE001
-            if os.environ.get("DEBUG") == "kit":
-                traceback.print_exc()
-            code, message = failure_of(error)
-            channel.send("answer", id=number, failure={"code": code, "message": message})
+            channel.send("answer", id=number, failure=inbox.failure(error))
         inbox.given_up.discard(number)
 
 

@@ -8,8 +8,11 @@ import signal
 import sys
 import threading
 import time
+import traceback
 from collections.abc import Iterator
 from typing import Any
+
+from .errors import failure_of
 
 # How long a native call may go on without Kit, in seconds.
 GRACE_SECONDS = 3.0
@@ -35,6 +38,13 @@ class Questions:
             self.given_up.add(message["id"])
         else:
             self.cancelled.set()
+
+    def failure(self, error: BaseException) -> dict[str, str]:
+        """What is told of an error, while it is handled."""
+        if os.environ.get("DEBUG") == "kit":
+            traceback.print_exc()
+        code, message = failure_of(error)
+        return {"code": code, "message": message}
 
 
 class Inbox(Questions):

@@ -3,10 +3,10 @@
 import contextlib
 import queue
 import threading
+import traceback
 from typing import Any
 
 from kit_engine.environment import assert_fit, installed
-from kit_engine.errors import failure_of
 from kit_engine.inbox import Questions
 
 from .checkpoints import open_checkpoint
@@ -15,13 +15,25 @@ from .job import Job, at
 Message = dict[str, Any]
 
 
+class Asked(Questions):
+    """What goes wrong is in the driver's log: this process's is on another node."""
+
+    def __init__(self, job: Job) -> None:
+        super().__init__({})
+        self.asking = job
+
+    def failure(self, error: BaseException) -> dict[str, str]:
+        code, message = self.asking.failure(error)
+        return {"code": code, "message": message, "trace": traceback.format_exc()}
+
+
 class Answerer:
     """Its methods run side by side."""
 
     def __init__(self, job: Job) -> None:
         self.stored = job.job["stored"]
         self.model = job.job["model"]
-        self.questions = Questions({})
+        self.questions = Asked(job)
         self.answers: queue.Queue[Message] = queue.Queue()
         # What is downloaded from a storage with a URL stays as long as this process.
         self.stack = contextlib.ExitStack()
@@ -55,5 +67,4 @@ class Answerer:
 
             answer(self.questions, self)
         except BaseException as error:  # noqa: BLE001
-            code, message = failure_of(error)
-            self.send("failed", code=code, message=message)
+            self.send("failed", **self.questions.failure(error))

@@ -1,5 +1,6 @@
 """Hands questions to an actor and its answers to Kit, whichever actor that is."""
 
+import sys
 import time
 
 import ray
@@ -67,6 +68,7 @@ class Desk:
                 self._give_back()
 
     def _answer(self, message: Message) -> None:
+        sys.stderr.write(message.get("failure", message).pop("trace", ""))
         if message["type"] == "failed":
             raise KitError(message["code"], message["message"])
         number = message["id"]

@@ -7,15 +7,16 @@ import signal
 import sys
 import threading
 import time
+import traceback
 
 import pyarrow.fs
 import ray
 from kit_engine.channel import take_stdout
-from kit_engine.errors import failure_of
 from ray.train import Checkpoint
 
 from .checkpoints import gone
 from .driver import beat
+from .job import failure_in
 
 # A killed Kit cannot stop this job.
 LEAST_SECONDS = 3600.0
@@ -35,7 +36,8 @@ def run(path: str, name: str, files: list[str]) -> None:
         channel.send("ready", folder=f"kit/{name}", node=ray.get_runtime_context().get_node_id())
         time.sleep(LEAST_SECONDS + size / LEAST_BYTES_PER_SECOND)
     except Exception as error:  # noqa: BLE001
-        code, message = failure_of(error)
+        traceback.print_exc()
+        code, message = failure_in(name, error)
         channel.send("failed", code=code, message=message)
     finally:
         shutil.rmtree(folder, ignore_errors=True)

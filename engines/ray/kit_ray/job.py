@@ -51,13 +51,18 @@ class Job:
 
     def failure(self, error: BaseException) -> tuple[str, str]:
         """An error's code and its sentence, as the reader knows what it names."""
-        code, message = failure_of(error, f"See its log there: ray job logs {self.id}.")
+        code, message = failure_in(self.id, error)
         return code, self.renamed(message)
 
     def renamed(self, message: str) -> str:
         for path, name in sorted(self.names.items(), reverse=True):
             message = message.replace(at(path), name)
         return message
+
+
+def failure_in(job: str, error: BaseException) -> tuple[str, str]:
+    """An error's code and its sentence; the log of the job has the traceback."""
+    return failure_of(error, f"See its log there: ray job logs {job}.")
 
 
 def at(path: str) -> str:

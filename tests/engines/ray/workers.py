@@ -16,6 +16,7 @@ import torch
 from fsspec.implementations.local import LocalFileSystem
 from kit_engine.errors import KitError
 from kit_ray import checkpoints, worker
+from kit_ray.answerer import Asked
 from kit_ray.fit import lost_too_often, unwritable
 from kit_ray.job import Job
 from ray.exceptions import RayActorError
@@ -129,6 +130,16 @@ def stored(folder: str, times: int) -> list[Any]:
     return [one.replace(folder, "") if isinstance(one, str) else one for one in said]
 
 
+def asked() -> dict[str, str]:
+    """What is told of a question that nobody expected to fail."""
+    try:
+        raise ValueError("odd")
+    except ValueError as error:
+        failure = Asked(job(1)).failure(error)
+    assert failure.pop("trace").endswith("ValueError: odd\n")
+    return failure
+
+
 shapes = RuntimeError("\x1b[31mshapes differ\x1b[0m.")
 print(
     json.dumps(
@@ -142,6 +153,7 @@ print(
             "nccl": end_of(distributed.DistBackendError("unhandled system error"), 2),
             "ray": end_of(RayActorError(), 2),
             "lost": told_after_loss(f"{sys.argv[2]}/checkpoint"),
+            "asked": asked(),
             "stored": stored(f"{sys.argv[2]}/twice", 2),
             "unstored": stored(f"{sys.argv[2]}/always", 99),
             "often": str(lost_too_often(job(2))),

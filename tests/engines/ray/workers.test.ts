@@ -63,6 +63,10 @@ it.runIf(hasRay)(
           text: "warning: a worker was lost; the training goes on from step 1",
         },
       ],
+      asked: {
+        code: "WORKER_FAILED",
+        message: `The Python engine failed: ValueError: odd. ${LOG}`,
+      },
       stored: [failing(1), 1, failing(4), 4, ["config.json"]],
       unstored: [
         ...[failing(1), 1, failing(4), 4, failing(16), 16, "CHECKPOINT_UNWRITABLE"],
