@@ -14,7 +14,7 @@ export interface RayOptions {
   workers?: number;
   /** May be a fraction; 0 only with GPUs. Default 1. */
   cpusPerWorker?: number;
-  /** A whole number, or a fraction below 1. Default 0. */
+  /** A whole number, or a fraction below 1; a worker computes on one. Default 0. */
   gpusPerWorker?: number;
   /**
    * Where checkpoints are kept: a path that every node sees, or a URL such as `s3://bucket/runs`.
@@ -23,6 +23,6 @@ export interface RayOptions {
   storage?: string;
   /** Packages that Ray installs for this job, as pip names them. */
   pip?: string[];
-  /** Lost workers or nodes after which the training fails. Default 3. */
+  /** How often lost workers are started again before the training fails. Default 3. */
   maxFailures?: number;
 }
