@@ -8,6 +8,7 @@ import { isRecord } from "../../protocol/isRecord.ts";
 import { cannotSave } from "../checkpoint/directory.ts";
 import type { Cluster } from "./cluster.ts";
 import type { Stored } from "./messages.ts";
+import { isUnder } from "./storage.ts";
 
 /** The record of an artifact in a cluster's storage: `step-400.stored.json`, beside its folder. */
 export interface StoredRecord extends Stored {
@@ -46,9 +47,7 @@ export function readStored(artifact: string): StoredRecord | undefined {
 
 /** Whether a cluster's workers find an artifact where it is kept: in their storage, or on that cluster. */
 export function isSeenBy({ storage, address }: Cluster, stored: StoredRecord): boolean {
-  const isBelow =
-    storage !== undefined && stored.path.startsWith(`${storage.replace(/\/+$/, "")}/`);
-  return isBelow || stored.address === address();
+  return (storage !== undefined && isUnder(storage, stored.path)) || stored.address === address();
 }
 
 function isFile(file: unknown): boolean {

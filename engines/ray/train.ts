@@ -10,6 +10,7 @@ import type { Cluster } from "./cluster.ts";
 import { fetchHome } from "./elsewhere.ts";
 import { pack } from "./pack.ts";
 import { createRayJobs } from "./rayJobs.ts";
+import { under } from "./storage.ts";
 import { isSeenBy, readStored } from "./stored.ts";
 
 /** The driver's, in the package. */
@@ -28,7 +29,7 @@ export async function train(cluster: Cluster, options: TrainOptions): Promise<vo
     const id = basename(directory);
     const files = pack({ id, mode: "train", job, cluster });
     const onSend = () => {
-      const checkpoints = `${cluster.storage ?? "~/ray_results"}/${id}`;
+      const checkpoints = under(cluster.storage ?? "~/ray_results", id);
       onPlaced?.({ where: remote.name, address: cluster.address(), checkpoints });
     };
     const submit = () => remote.submit({ id, files, command: COMMAND, signal, onSend });

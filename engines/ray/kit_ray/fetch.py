@@ -16,7 +16,7 @@ from ray.train import Checkpoint
 
 from .checkpoints import gone
 from .driver import beat
-from .job import failure_in
+from .job import failure_in, under
 
 # A killed Kit cannot stop this job.
 LEAST_SECONDS = 3600.0
@@ -54,7 +54,7 @@ def copy(path: str, file: str, folder: str) -> int:
     try:
         pyarrow.fs.copy_files(source, to, source_filesystem=storage.filesystem)
     except FileNotFoundError:
-        raise gone(f"{path}/{file}") from None
+        raise gone(under(path, file)) from None
     return os.path.getsize(to)
 
 

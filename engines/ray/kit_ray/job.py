@@ -34,8 +34,7 @@ class Job:
 
     def results(self) -> str:
         """The folder of the run: a path, or a URL."""
-        base = self.storage or os.path.expanduser("~/ray_results")
-        return f"{base.rstrip('/')}/{self.id}"
+        return under(self.storage or os.path.expanduser("~/ray_results"), self.id)
 
     def here(self, directory: str) -> dict[str, Any]:
         """The job with paths of this node."""
@@ -63,6 +62,12 @@ class Job:
 def failure_in(job: str, error: BaseException) -> tuple[str, str]:
     """An error's code and its sentence; the log of the job has the traceback."""
     return failure_of(error, f"See its log there: ray job logs {job}.")
+
+
+def under(folder: str, name: str) -> str:
+    """What lies in a folder. A URL's query, such as its server's address, stays behind the path."""
+    path, mark, query = folder.partition("?") if "://" in folder else (folder, "", "")
+    return f"{path.rstrip('/')}/{name}{mark}{query}"
 
 
 def at(path: str) -> str:

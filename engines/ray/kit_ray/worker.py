@@ -12,7 +12,7 @@ import ray.train
 from kit_engine.environment import assert_fit, installed
 
 from .checkpoints import fingerprints, open_checkpoint, start_of, store
-from .job import Job
+from .job import Job, under
 from .lost import is_doubtful, is_of_another
 
 # Ray ends the workers that are left within it.
@@ -106,6 +106,6 @@ class WorkerChannel:
 
     def announcement(self, name: str, folder: str, data: dict[str, Any]) -> dict[str, Any]:
         """What says that a checkpoint is in the storage, under a name."""
-        stored = {"path": f"{self.job.results()}/{name}", "files": fingerprints(folder)}
+        stored = {"path": under(self.job.results(), name), "files": fingerprints(folder)}
         event = {"event": "checkpoint.saved", "data": data}
         return {"type": "event", "event": event, "stored": stored}

@@ -1,6 +1,7 @@
 import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
+import { isUnder, under } from "../../../engines/ray/storage.ts";
 import { readStored, writeStored } from "../../../engines/ray/stored.ts";
 import { scratchDirectory } from "../embedded/scratch.ts";
 
@@ -26,4 +27,14 @@ it.each<[string, object]>([
   mkdirSync(artifacts, { recursive: true });
   writeFileSync(join(artifacts, "step-4.stored.json"), JSON.stringify(record));
   expect(readStored(join(artifacts, "step-4"))).toBeUndefined();
+});
+
+it("leaves the query of a storage's URL behind what lies under it", () => {
+  const minio = "s3://bucket/runs/?scheme=http&endpoint_override=minio:9000";
+  const checkpoint = under(under(minio, "1"), "step-4");
+  expect(checkpoint).toBe("s3://bucket/runs/1/step-4?scheme=http&endpoint_override=minio:9000");
+  expect(isUnder(minio, checkpoint)).toBe(true);
+  expect(isUnder("s3://bucket/runs", checkpoint)).toBe(false);
+  expect(isUnder("s3://bucket/run", RECORD.path)).toBe(false);
+  expect(under("/shared/a?b/", "1")).toBe("/shared/a?b/1");
 });

@@ -18,7 +18,7 @@ from kit_engine.errors import KitError
 from kit_ray import checkpoints, worker
 from kit_ray.answerer import Asked
 from kit_ray.fit import lost_too_often, unwritable
-from kit_ray.job import Job
+from kit_ray.job import Job, under
 from ray.exceptions import RayActorError
 from ray.train.v2._internal.execution.storage import StorageContext
 from torch import distributed
@@ -158,6 +158,7 @@ print(
             "unstored": stored(f"{sys.argv[2]}/always", 99),
             "often": str(lost_too_often(job(2))),
             "unwritable": str(unwritable(job(2), UNWRITABLE)),
+            "under": [under("/shared/", "kit-1?"), under("s3://bucket/runs/?scheme=http", "kit-1")],
         }
     )
 )

@@ -76,6 +76,7 @@ it.runIf(hasRay)(
         "A worker was lost more often than maxFailures (3) allows, perhaps with its node, or because memory ran out. To go on from the checkpoints in /shared/kit-1, run kit start --resume.",
       unwritable:
         "Ray cannot write to its storage /shared: FileNotFoundError: [Errno 2] Cannot create directory '/proc/nope'. Detail: [errno 2]. Set ray({ storage }) to a path or URL that every node may write to.",
+      under: ["/shared/kit-1?", "s3://bucket/runs/kit-1?scheme=http"],
     });
   },
   TIMEOUT_MS,
