@@ -20,12 +20,15 @@ export interface LoraConfig {
   targetModules: string[];
 }
 
-/** A file, a glob pattern such as `data/*.jsonl`, or several of them. */
+/**
+ * A file, a glob pattern such as `data/*.jsonl`, or several of them. With `ray()` also a URL of a file
+ * that its workers read, such as `s3://bucket/train.jsonl` or `file:///data/train.jsonl`.
+ */
 export type DatasetPath = string | readonly string[];
 
 export interface DatasetConfig {
   type: "jsonl";
-  /** Relative to the project; absolute once the job exists. */
+  /** Relative to the project; absolute once the job exists. A URL has no password or key in it. */
   path: DatasetPath;
 }
 

@@ -13,9 +13,14 @@ export function serverUrl(text: string): string | undefined {
   return (origin + pathname).replace(/\/+$/, "");
 }
 
+/** Whether a text is a URL: a scheme, and what follows its two slashes. */
+export function isUrl(text: string): boolean {
+  return /^\s*[a-z][a-z\d+.-]+:\/\//i.test(text);
+}
+
 /** Whether a URL has a user's name, a password or a key in it; so may one that is damaged. */
 export function hasCredentials(text: string): boolean {
-  if (text.trim().startsWith("/")) return false;
+  if (/^\s*(\/|file:\/\/\/)/i.test(text)) return false;
   // A secret may have a slash, which ends the part of a URL that is meant for it.
   if (text.includes("@")) return true;
   const [, query = ""] = text.split("?");

@@ -5,6 +5,7 @@ import {
   type JobConfig,
   isModelPath,
 } from "../protocol/trainConfig.ts";
+import { isUrl } from "../protocol/url.ts";
 
 /** The config of a job: paths are made absolute against the project. */
 export function resolveConfig(config: JobConfig, project: string): JobConfig {
@@ -22,6 +23,6 @@ function resolveDataset(dataset: DatasetConfig, project: string): DatasetConfig 
 }
 
 function resolvePaths(path: DatasetPath, project: string): DatasetPath {
-  if (typeof path === "string") return resolve(project, path);
-  return path.map((one) => resolve(project, one));
+  const absolute = (one: string) => (isUrl(one) ? one : resolve(project, one));
+  return typeof path === "string" ? absolute(path) : path.map(absolute);
 }

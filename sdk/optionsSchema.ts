@@ -6,6 +6,7 @@ import {
   type ModelShape,
   SCHEDULERS,
 } from "../protocol/trainConfig.ts";
+import { hasCredentials, isUrl } from "../protocol/url.ts";
 import type { TrainerCallbacks } from "./callbacks.ts";
 import type { TrainerOptions } from "./options.ts";
 
@@ -67,11 +68,24 @@ const modelShape = v.strictObject(
 
 const PATHS = "a path, a pattern or a list of them";
 
+const onePath = v.pipe(
+  text,
+  v.check(
+    (path) => !isSecret(path),
+    "a path or a URL without a password or key, which belongs in the cluster's own environment",
+  ),
+);
+
 const datasetPath = v.lazy((input) =>
   Array.isArray(input)
-    ? v.pipe(v.array(text, PATHS), v.nonEmpty(PATHS))
-    : v.pipe(v.string(PATHS), text),
+    ? v.pipe(v.array(onePath, PATHS), v.nonEmpty(PATHS))
+    : v.pipe(v.string(PATHS), onePath),
 );
+
+/** Records and output would show it. */
+function isSecret(value: unknown): boolean {
+  return typeof value === "string" && isUrl(value) && hasCredentials(value);
+}
 
 const dataset = v.strictObject(
   { type: v.literal("jsonl", '"jsonl"'), path: datasetPath } satisfies Record<
@@ -175,6 +189,7 @@ export function describeIssue(issue: v.InferIssue<typeof optionsSchema>): string
   }
   const input = issue.path?.at(-1)?.value ?? issue.input;
   if (path && input === undefined) return `createTrainer needs the option ${option}.`;
+  if (isSecret(input)) return `createTrainer: ${option} must be ${issue.message}.`;
   const found = inspect(input, { depth: 1, maxStringLength: 60, breakLength: Infinity });
   return `createTrainer: ${option} must be ${issue.message}, but is ${found}.`;
 }

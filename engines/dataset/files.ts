@@ -3,9 +3,11 @@ import { join, parse, relative, resolve, sep } from "node:path";
 import { globSync, isDynamicPattern } from "tinyglobby";
 import { KitError } from "../../protocol/error.ts";
 import { type DatasetPath, datasetPaths } from "../../protocol/trainConfig.ts";
+import { isUrl } from "../../protocol/url.ts";
 
 /**
- * The files of a dataset: in the order of its paths, those of a pattern sorted, each file once.
+ * The files of a dataset: in the order of its paths, those of a pattern sorted, each file once. URLs
+ * stay as they are.
  * @throws KitError `DATASET_UNREADABLE` for a pattern that matches no file
  */
 export function datasetFiles(path: DatasetPath): string[] {
@@ -18,6 +20,7 @@ export function datasetFiles(path: DatasetPath): string[] {
 }
 
 function filesOf(path: string): string[] {
+  if (isUrl(path)) return [path];
   const { folder, rest } = splitAtPattern(path);
   if (!isDynamicPattern(rest)) return [path];
   const found = globSync(rest, { cwd: folder, absolute: true, expandDirectories: false });

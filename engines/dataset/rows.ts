@@ -1,20 +1,24 @@
 import { statSync } from "node:fs";
 import { KitError } from "../../protocol/error.ts";
 import { type DatasetPath, datasetPaths } from "../../protocol/trainConfig.ts";
+import { isUrl } from "../../protocol/url.ts";
 import { datasetFiles } from "./files.ts";
 import { type OnRead, readLines } from "./lines.ts";
 import { type Row, EXPECTED_ROW, parseRow } from "./row.ts";
 
 /**
- * The rows of a dataset, one at a time, each checked; for every engine.
+ * The rows of a dataset's files, one at a time, each checked; for every engine. Those at URLs are
+ * checked by whoever reads them.
  * @param onRead gets the bytes of all files
  * @throws KitError `DATASET_UNREADABLE` without a file, `DATASET_INVALID` with file and line
  */
 export function* readRows(path: DatasetPath, onRead?: OnRead): Generator<Row> {
-  const files = datasetFiles(path);
+  const all = datasetFiles(path);
+  const files = all.filter((file) => !isUrl(file));
   const size = files.reduce((sum, file) => sum + sizeOf(file), 0);
   let before = 0;
-  let isEmpty = true;
+  // Of rows at URLs, nothing is known here.
+  let isEmpty = files.length === all.length;
   for (const file of files) {
     let read = 0;
     const onFileRead: OnRead = (bytes) => {

@@ -1,5 +1,6 @@
 import type { AskedConfig, TrainConfig } from "../../protocol/trainConfig.ts";
 import { rowLimit } from "../dataset/rowLimit.ts";
+import { refuseUrls } from "../dataset/urls.ts";
 import { withDefaults } from "../defaults.ts";
 import { TARGETS, assertTargets } from "../llama/adapter.ts";
 import { resolveModel } from "../llama/modelSource.ts";
@@ -10,6 +11,7 @@ import { availableSimd } from "./kernels/simd.ts";
  * @throws KitError `MODEL_UNKNOWN`, `MODEL_INVALID`, `CONFIG_INVALID`
  */
 export function prepare(asked: AskedConfig): TrainConfig {
+  refuseUrls("embedded", asked);
   const settings = { name: "embedded", simd: availableSimd() };
   const config = withDefaults(asked, settings, TARGETS);
   const source = resolveModel(config.model);

@@ -1,6 +1,7 @@
 import type { PythonOptions } from "../../protocol/pythonOptions.ts";
 import { type AskedConfig, type TrainConfig, ALL_LINEAR } from "../../protocol/trainConfig.ts";
 import { rowLimit } from "../dataset/rowLimit.ts";
+import { refuseUrls } from "../dataset/urls.ts";
 import { withDefaults } from "../defaults.ts";
 import { TARGETS, assertTargets } from "../llama/adapter.ts";
 import { resolveModel } from "../llama/modelSource.ts";
@@ -9,7 +10,13 @@ import { resolveModel } from "../llama/modelSource.ts";
  * Checks everything but what only Python knows. Looks for no Python.
  * @throws KitError `MODEL_UNKNOWN`, `MODEL_INVALID`, `CONFIG_INVALID`
  */
-export function prepare(
+export function prepare(asked: AskedConfig, options: PythonOptions): TrainConfig {
+  refuseUrls("python", asked);
+  return prepareAnywhere(asked, options);
+}
+
+/** Wherever the dataset is read. */
+export function prepareAnywhere(
   asked: AskedConfig,
   { bf16, gradientCheckpointing = false }: PythonOptions,
 ): TrainConfig {

@@ -5,15 +5,15 @@ import type { CheckOptions } from "../../protocol/engine.ts";
 import { KitError } from "../../protocol/error.ts";
 import type { TrainingCheck } from "../../protocol/trainingCheck.ts";
 import { throwIfFailed } from "../python/child.ts";
-import { createJob } from "../python/job.ts";
 import type { PythonJob } from "../python/messages.ts";
 import { withAdvice } from "../python/train.ts";
 import type { Cluster } from "./cluster.ts";
 import { follow } from "./follow.ts";
+import { createJob } from "./job.ts";
 import { pack } from "./pack.ts";
 import { createRayJobs } from "./rayJobs.ts";
 import type { Remote } from "./remote.ts";
-import { COMMAND, assertWholeBase } from "./train.ts";
+import { COMMAND } from "./train.ts";
 
 /** Prepares a training on a worker's node, as `train` does, from a folder that is removed. */
 export async function check(cluster: Cluster, options: CheckOptions): Promise<TrainingCheck> {
@@ -24,7 +24,6 @@ export async function check(cluster: Cluster, options: CheckOptions): Promise<Tr
   try {
     await remote.assertReady(options);
     const job = await createJob({ ...options, directory });
-    assertWholeBase(job);
     const files = pack({ id, mode: "check", job, cluster });
     const onSend = () => (isSent = true);
     await remote.submit({ id, files, command: COMMAND, signal: options.signal, onSend });

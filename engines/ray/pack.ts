@@ -2,6 +2,7 @@ import { existsSync, readFileSync, readdirSync, statSync } from "node:fs";
 import { basename, join, sep } from "node:path";
 import { fileURLToPath } from "node:url";
 import { KitError } from "../../protocol/error.ts";
+import { isUrl } from "../../protocol/url.ts";
 import type { PythonJob } from "../python/messages.ts";
 import type { Cluster } from "./cluster.ts";
 import type { RayJob, Stored, TrainingTask } from "./messages.ts";
@@ -24,8 +25,8 @@ interface Asked {
 }
 
 /**
- * All that a job needs in the cluster. What lies under the cluster's `storage` stays there, since every
- * node sees it.
+ * All that a job needs in the cluster. What lies under the cluster's `storage`, and what has a URL, stays
+ * there, since every node sees it.
  * @throws KitError `CLUSTER_UNFIT` for more than Ray takes
  */
 export function pack({ id, mode, job, cluster }: Asked): PackedFile[] {
@@ -79,7 +80,7 @@ export function createLuggage(cluster: Cluster) {
   const isShared = (path: string) => storage !== undefined && path.startsWith(withEnd(storage));
 
   function file(path: string, place: string): string {
-    if (isShared(path)) return path;
+    if (isShared(path) || isUrl(path)) return path;
     names[place] = path;
     paths.push([place, path]);
     return place;
@@ -150,10 +151,15 @@ function withEnd(folder: string): string {
   return folder.endsWith(sep) ? folder : folder + sep;
 }
 
-function tooLarge(bytes: number, files: { from: string; size: number }[]): KitError {
+function tooLarge(bytes: number, files: { path: string; from: string; size: number }[]): KitError {
   const [largest] = files.toSorted((a, b) => b.size - a.size);
+  const name = basename(largest?.from ?? "");
+  // A model has no URL.
+  const orUrl = /^(data|eval)\//.test(largest?.path ?? "")
+    ? `, or name a URL that the workers see, such as s3://bucket/${name}`
+    : "";
   return new KitError(
     "CLUSTER_UNFIT",
-    `A job takes at most 100 MiB to a Ray cluster, but this one has ${Math.floor(bytes / MEBIBYTE) + 1}, most of it in ${basename(largest?.from ?? "")}. Move it into ray's storage, a path that this machine and every node see, and name it there.`,
+    `A job takes at most 100 MiB to a Ray cluster, but this one has ${Math.floor(bytes / MEBIBYTE) + 1}, most of it in ${name}. Move it into ray's storage, a path that this machine and every node see, and name it there${orUrl}.`,
   );
 }

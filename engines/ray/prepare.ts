@@ -1,15 +1,18 @@
 import { KitError } from "../../protocol/error.ts";
 import type { AskedConfig, TrainConfig } from "../../protocol/trainConfig.ts";
-import { prepare as preparePython } from "../python/prepare.ts";
+import { checkUrls } from "../dataset/urls.ts";
+import { prepareAnywhere } from "../python/prepare.ts";
 import type { Cluster } from "./cluster.ts";
 
 /**
  * As the Python engine, and how the training is spread. Asks the cluster nothing.
- * @throws KitError as the Python engine; `CONFIG_INVALID` for a batch that the workers cannot share
+ * @throws KitError as the Python engine; `CONFIG_INVALID` for a batch that the workers cannot share, or
+ * a dataset's URL that they cannot read
  */
 export function prepare(asked: AskedConfig, cluster: Cluster): TrainConfig {
   const { workers, cpusPerWorker, gpusPerWorker, storage } = cluster;
-  const config = preparePython(asked, {});
+  checkUrls(asked);
+  const config = prepareAnywhere(asked, {});
   if (config.batchSize % workers !== 0) {
     throw new KitError(
       "CONFIG_INVALID",

@@ -1,13 +1,11 @@
 import { basename, join } from "node:path";
 import { ARTIFACTS } from "../../protocol/artifactPath.ts";
 import type { TrainOptions } from "../../protocol/engine.ts";
-import { KitError } from "../../protocol/error.ts";
 import { removePartial } from "../checkpoint/directory.ts";
-import { createJob } from "../python/job.ts";
-import type { PythonJob } from "../python/messages.ts";
 import { attend } from "./attend.ts";
 import type { Cluster } from "./cluster.ts";
 import { fetchHome } from "./elsewhere.ts";
+import { createJob } from "./job.ts";
 import { pack } from "./pack.ts";
 import { createRayJobs } from "./rayJobs.ts";
 import { under } from "./storage.ts";
@@ -25,7 +23,6 @@ export async function train(cluster: Cluster, options: TrainOptions): Promise<vo
   try {
     await bringFromOther(cluster, options);
     const job = await createJob(options);
-    assertWholeBase(job);
     const id = basename(directory);
     const files = pack({ id, mode: "train", job, cluster });
     const onSend = () => {
@@ -47,13 +44,4 @@ async function bringFromOther(
   const stored = directory === undefined ? undefined : readStored(directory);
   if (directory === undefined || !stored || isSeenBy(cluster, stored)) return;
   await fetchHome(cluster, [], { directory, signal, onNote });
-}
-
-/** @throws KitError `CONFIG_INVALID` for an adapter to an adapter, whose merged base would stay there */
-export function assertWholeBase({ config, model }: PythonJob): void {
-  if (!config.lora || model.adapter === undefined) return;
-  throw new KitError(
-    "CONFIG_INVALID",
-    `${model.adapter} is an adapter, and ray trains no adapter of one. Use a whole model, or engine: python().`,
-  );
 }

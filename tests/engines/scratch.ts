@@ -7,7 +7,7 @@ export interface Scratch {
   root: string;
   directory: () => string;
   /** The path of a new file in a directory of its own. */
-  file: (name: string, content: string) => string;
+  file: (name: string, content: string | Buffer) => string;
   remove: () => void;
 }
 

@@ -1,6 +1,7 @@
 import { readdirSync } from "node:fs";
 import { afterEach, describe, expect, it } from "vitest";
 import { availableSimd } from "../../engines/embedded/kernels/simd.ts";
+import { createRayEngine } from "../../engines/ray/index.ts";
 import type { KitError } from "../../protocol/error.ts";
 import { resolveConfig } from "../../sdk/config.ts";
 import { createDefaultEngine } from "../../sdk/engine.ts";
@@ -89,6 +90,28 @@ describe("createTrainer's options", () => {
     const dataset = { type: "jsonl", path: ["data/*.jsonl", "/a.jsonl"] } as const;
     const { config } = checkOptions({ ...least, dataset });
     expect(resolveConfig(config, "/p").dataset.path).toEqual(["/p/data/*.jsonl", "/a.jsonl"]);
+  });
+
+  it("keep the URL of a dataset that a cluster's workers read", () => {
+    const paths = ["s3://bucket/a.jsonl?region=eu-west-1", "file:///me@home/b.jsonl"];
+    const dataset = { type: "jsonl", path: [...paths, "c.jsonl"] } as const;
+    const { config } = checkOptions({ ...least, dataset, engine: createRayEngine() });
+    expect(resolveConfig(config, "/p").dataset.path).toEqual([...paths, "/p/c.jsonl"]);
+  });
+
+  it.each([
+    { dataset: { type: "jsonl", path: "s3://KEY:se/cret@bucket/x" } },
+    { dataset: { type: "jsonl", path: ["a.jsonl", " s3://bucket/x?secret_key=se/cret"] } },
+    { evalDataset: { type: "jsonl", path: "s3://KEY:se/cret@bucket/x" } },
+    { dataset: "s3://KEY:se/cret@bucket/x" },
+  ])("never show a password or key: %j", (options) => {
+    for (const engine of [createDefaultEngine(), createRayEngine()]) {
+      const { code, message } = problemWith({ ...options, engine });
+      expect(code).toBe("OPTION_INVALID");
+      expect(message).toMatch(
+        /^createTrainer: "(evalD|d)ataset\S*" must be (a path or a URL without a password or key, which belongs in the cluster's own environment|\{ type: "jsonl", path \})\.$/,
+      );
+    }
   });
 
   it("evaluate as often as they save, on a path relative to the project", () => {

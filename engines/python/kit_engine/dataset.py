@@ -9,7 +9,8 @@ from .errors import KitError
 from .examples import Examples, ExampleSet, digest_of
 from .masks import tokens_of
 from .order import held_out_rows
-from .rows import read_rows
+from .rows import EXPECTED_ROW, read_rows
+from .workers import assert_same
 
 NOTE_EVERY_SECONDS = 10.0
 
@@ -35,6 +36,8 @@ class Dataset:
 @dataclass
 class TrainingData:
     dataset: Dataset
+    # Of all its rows.
+    fingerprint: str
     training: ExampleSet
     evaluation: ExampleSet | None
     # Fields of `training.started` about the evaluation's rows.
@@ -44,8 +47,20 @@ class TrainingData:
 def read_training_data(
     job: dict[str, Any], tokenizer: Any, max_length: int, note: Callable[[str], None]
 ) -> TrainingData:
+    """
+    :raises KitError: for what cannot be read or learned, or is not what the other workers have read
+    """
+    data = read_all(job, tokenizer, max_length, note)
+    assert_same(data.fingerprint, data.evaluated.get("evalFingerprint", data.fingerprint))
+    return data
+
+
+def read_all(
+    job: dict[str, Any], tokenizer: Any, max_length: int, note: Callable[[str], None]
+) -> TrainingData:
     config = job["config"]
     dataset = read_dataset(job["files"], config["dataset"], tokenizer, max_length, note)
+    fingerprint = dataset.examples.fingerprint()
     if job.get("evalFiles") is not None:
         held_out = read_dataset(
             job["evalFiles"], config.get("evalDataset"), tokenizer, max_length, note
@@ -56,14 +71,14 @@ def read_training_data(
             "evalLeftOut": held_out.left_out,
             "evalFingerprint": held_out.examples.fingerprint(),
         }
-        return TrainingData(dataset, dataset.all(), held_out.all(), evaluated)
+        return TrainingData(dataset, fingerprint, dataset.all(), held_out.all(), evaluated)
     if config.get("evalSplit") is None:
-        return TrainingData(dataset, dataset.all(), None, {})
-    rows = held_out_rows(dataset.examples.row_count, config.get("evalSplit"), config["seed"])
-    training, evaluation = part_of(dataset, rows, False), part_of(dataset, rows, True)
-    fingerprint = digest_of(dataset.examples.fingerprint().encode(), bytes(rows))
-    evaluated = {"evalRows": evaluation.rows, "evalFingerprint": fingerprint}
-    return TrainingData(dataset, training, evaluation, evaluated)
+        return TrainingData(dataset, fingerprint, dataset.all(), None, {})
+    held = held_out_rows(dataset.examples.row_count, config.get("evalSplit"), config["seed"])
+    training, evaluation = part_of(dataset, held, False), part_of(dataset, held, True)
+    digest = digest_of(fingerprint.encode(), bytes(held))
+    evaluated = {"evalRows": evaluation.rows, "evalFingerprint": digest}
+    return TrainingData(dataset, fingerprint, training, evaluation, evaluated)
 
 
 def read_dataset(
@@ -81,9 +96,11 @@ def read_dataset(
         if time.monotonic() - noted > NOTE_EVERY_SECONDS:
             noted = time.monotonic()
             note(f"tokenizing the dataset: {dataset.read:,} rows")
+    path = asked["path"]
+    name = path if isinstance(path, str) else ", ".join(path)
+    if dataset.read == 0:
+        raise KitError("DATASET_INVALID", f"{name} has no rows. Write {EXPECTED_ROW} on each line.")
     if len(dataset.examples) == 0:
-        path = asked["path"]
-        name = path if isinstance(path, str) else ", ".join(path)
         raise KitError(
             "DATASET_INVALID",
             f"No row of {name} has an answer within {max_length} tokens. "

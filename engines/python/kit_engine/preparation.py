@@ -44,7 +44,7 @@ class Preparation:
             "maxLength": self.max_length,
             "format": " | ".join(sorted(dataset.formats)),
             "tokens": training.predicted(),
-            "fingerprint": dataset.examples.fingerprint(),
+            "fingerprint": self.data.fingerprint,
             "maxSteps": self.steps,
             "epochs": self.epochs_at(self.steps),
         }

@@ -1,11 +1,20 @@
-"""The rows of JSONL files. Kit has checked each of them, so nothing is refused here."""
+"""The rows of JSONL files, checked as engines/dataset/row.ts does, which sees none at a URL."""
 
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NoReturn
+
+from .errors import KitError
+from .lines import read_lines
 
 Message = dict[str, str]
+
+EXPECTED_ROW = (
+    'one of {"messages":[{"role":"user","content":"…"},{"role":"assistant","content":"…"}]}, '
+    '{"prompt":"…","completion":"…"} or {"text":"…"}'
+)
+ROLES = ("system", "user", "assistant")
 
 
 @dataclass
@@ -19,13 +28,88 @@ class Row:
 
 
 def read_rows(files: list[str]) -> Iterator[Row]:
+    """
+    :raises KitError: for a file that cannot be read, or a row that cannot be learned
+    """
     for file in files:
-        with open(file, "rb") as lines:
-            for line in lines:
-                # JavaScript's trim() takes a byte order mark for white space, too.
-                text = line.decode().strip().lstrip("\ufeff").strip()
-                if text:
-                    yield row_of(json.loads(text))
+        for text, where in read_lines(file):
+            yield parse_row(text, where)
+
+
+def parse_row(text: str, where: str) -> Row:
+    try:
+        # A number may have more digits than Python's own have by default.
+        row = json.loads(text, parse_int=float, parse_constant=refuse)
+        problem = problem_of(row)
+    except (ValueError, RecursionError):
+        problem = "not valid JSON"
+    if problem:
+        raise KitError("DATASET_INVALID", f"{where}: {problem}. Write {EXPECTED_ROW}.")
+    return row_of(row)
+
+
+def refuse(constant: str) -> NoReturn:
+    """NaN and Infinity, which only Python takes for JSON."""
+    raise ValueError(constant)
+
+
+def problem_of(row: Any) -> str | None:
+    if not isinstance(row, dict):
+        return "not a JSON object"
+    if has_tools(row):
+        return "the row has tools, which Kit cannot teach yet"
+    if "messages" in row:
+        return problem_of_messages(row["messages"])
+    if "prompt" in row or "completion" in row:
+        return problem_of_prompt(row)
+    if "text" in row:
+        return None if isinstance(row["text"], str) else '"text" is not a string'
+    return 'no "messages", "prompt" or "text"'
+
+
+def has_tools(row: dict[str, Any]) -> bool:
+    messages = row.get("messages")
+    return is_filled(row.get("tools")) or (
+        isinstance(messages, list) and any(is_call(message) for message in messages)
+    )
+
+
+def is_call(message: Any) -> bool:
+    return isinstance(message, dict) and (
+        message.get("role") == "tool" or is_filled(message.get("tool_calls"))
+    )
+
+
+def is_filled(value: Any) -> bool:
+    return isinstance(value, list) and len(value) > 0
+
+
+def problem_of_messages(messages: Any) -> str | None:
+    if not is_filled(messages):
+        return '"messages" is not a list of messages'
+    for i, message in enumerate(messages):
+        if not is_message(message):
+            return (
+                f'messages[{i}] needs a "role" (system, user or assistant) and a "content" string'
+            )
+    if all(message["role"] != "assistant" for message in messages):
+        return 'no "assistant" message to learn'
+    return None
+
+
+def is_message(message: Any) -> bool:
+    is_whole = isinstance(message, dict) and isinstance(message.get("content"), str)
+    return is_whole and message.get("role") in ROLES
+
+
+def problem_of_prompt(row: dict[str, Any]) -> str | None:
+    for name, other in (("prompt", "completion"), ("completion", "prompt")):
+        if name not in row:
+            return f'a "{other}" without a "{name}"'
+    for name in ("prompt", "completion"):
+        if not isinstance(row[name], str):
+            return f'"{name}" is not a string'
+    return None
 
 
 def row_of(row: dict[str, Any]) -> Row:

@@ -3,6 +3,8 @@
 import torch
 from torch import distributed
 
+from .errors import KitError
+
 
 def worker_count() -> int:
     return distributed.get_world_size() if distributed.is_initialized() else 1
@@ -19,3 +21,23 @@ def over_workers(loss: float, tokens: int, device: str) -> tuple[float, int]:
     both = torch.tensor([loss, tokens], dtype=torch.float64, device=device)
     distributed.all_reduce(both)
     return float(both[0]) / worker_count(), int(both[1])
+
+
+def assert_same(*fingerprints: str) -> None:
+    """
+    :raises KitError: on every worker, when one has read other rows, as of a disk that is not shared
+    """
+    if worker_count() == 1:
+        return
+    device = "cuda" if distributed.get_backend() == "nccl" else "cpu"
+    # As many bits as an integer of torch has.
+    numbers = [int(fingerprint[:15], 16) for fingerprint in fingerprints]
+    least_and_most = torch.tensor([*numbers, *(-one for one in numbers)], device=device)
+    distributed.all_reduce(least_and_most, distributed.ReduceOp.MIN)
+    least, most = least_and_most.chunk(2)
+    if not torch.equal(least, -most):
+        raise KitError(
+            "DATASET_INVALID",
+            "The workers read different rows from the same dataset. "
+            "Put the same file on each node, or use a URL that all of them share.",
+        )

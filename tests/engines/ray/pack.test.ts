@@ -42,3 +42,20 @@ it.each<[string, RayOptions, string[], string]>([
   expect(packed.names[sent]).toBe(resumeFrom);
   expect(files.some(({ path }) => path.startsWith("resume/"))).toBe(sent === "resume");
 });
+
+it("leaves a dataset at a URL where it is", () => {
+  const base = scratchDirectory();
+  const [files, evalFiles] = [["s3://bucket/a.jsonl", join(base, "b.jsonl")], ["file:///data/c"]];
+  writeFileSync(files[1]!, "{}");
+  const job = { config: {}, directory: dirname(base), files, evalFiles, model: { base } };
+  const packed = pack({
+    ...{ id: "1", mode: "train", cluster: createCluster(FAR) },
+    job: job as unknown as PythonJob,
+  });
+  const found = packed.find(({ path }) => path === "job.json");
+  expect(JSON.parse(String(found?.bytes))).toMatchObject({
+    job: { files: [files[0], "data/1"], evalFiles },
+  });
+  const data = packed.filter(({ path }) => /^(data|eval)\//.test(path));
+  expect(data.map(({ path }) => path)).toEqual(["data/1"]);
+});

@@ -60,6 +60,18 @@ it("checks every row here, before anything is sent", async () => {
   expect(String(error)).toContain(`${path}:2: not valid JSON`);
 });
 
+it.each(["dataset", "evalDataset"])(
+  "names a %s that is not here as the workers see it",
+  async (name) => {
+    const path = ["s3://bucket/rows.jsonl", "/data of/ours.jsonl"];
+    const error = await refusalOf({ [name]: { type: "jsonl", path } });
+    expect(error).toMatchObject({ name: "KitError", code: "DATASET_UNREADABLE" });
+    expect(String(error)).toMatch(
+      /^KitError: Cannot read the dataset \/data of\/ours\.jsonl: there is no such file on this machine\. Check its path, .* name it as file:\/\/\/data%20of\/ours\.jsonl\.$/,
+    );
+  },
+);
+
 it("sends no more than Ray takes, and says where else a dataset can lie", async () => {
   const row = `${JSON.stringify({ text: "a" })}${" ".repeat(MEBIBYTE)}
 `;
@@ -67,7 +79,7 @@ it("sends no more than Ray takes, and says where else a dataset can lie", async 
   const error = await refusalOf({ dataset: { type: "jsonl", path } });
   expect(error).toMatchObject({ name: "KitError", code: "CLUSTER_UNFIT" });
   expect(String(error)).toMatch(
-    /at most 100 MiB to a Ray cluster, but this one has 101, most of it in large\.jsonl\. Move it into ray's storage, /,
+    /at most 100 MiB to a Ray cluster, but this one has 101, most of it in large\.jsonl\. Move it into ray's storage, .*, or name a URL that the workers see, such as s3:\/\/bucket\/large\.jsonl\.$/,
   );
 });
 

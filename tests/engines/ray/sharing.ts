@@ -1,9 +1,14 @@
 import { execFileSync } from "node:child_process";
+import { pathToFileURL } from "node:url";
 import { expect, it } from "vitest";
 import { createEmbeddedEngine } from "../embedded/built.ts";
+import { jsonl } from "../embedded/scratch.ts";
 import { type Place, TOKEN } from "./environment.ts";
 import { startProxy } from "./proxy.ts";
-import { expectSame, train, workersOf } from "./training.ts";
+import { ROWS, expectSame, train, workersOf } from "./training.ts";
+
+/** The first file of the package, in a worker's own folder: this process has no such file. */
+const FIRST_FILE = "file:///proc/self/cwd/data/0";
 
 /** Trainings of more than one worker, and what befalls them. */
 export function describeSharing(at: () => Place): void {
@@ -36,14 +41,18 @@ export function describeSharing(at: () => Place): void {
     expect(listed[0]).not.toContain(TOKEN);
   });
 
-  it("trains on after a worker is killed: each step once, and the same losses", async () => {
+  it("trains on after a worker is killed: each step once, and the same losses, of rows that only workers see", async () => {
     const { scratch, createEngine } = at();
+    const [file, same] = [1, 2].map((one) => scratch.file(`${one}.jsonl`, jsonl(ROWS)));
+    const of = (...path: (string | undefined)[]) =>
+      ({ dataset: { type: "jsonl", path: path as string[] } }) as const;
     const notes: string[] = [];
     let id = "";
     let killed = 0;
     const [ours, theirs] = await Promise.all([
-      train(createEmbeddedEngine(), scratch),
+      train(createEmbeddedEngine(), scratch, { more: of(file, same) }),
       train(createEngine({ workers: 2 }), scratch, {
+        more: of(file, FIRST_FILE),
         onStart: (started) => (id = started),
         onNote: (text) => notes.push(text),
         onEvent({ event, data }) {
@@ -56,6 +65,24 @@ export function describeSharing(at: () => Place): void {
     expect(killed).toBeGreaterThan(0);
     expect(notes).toContainEqual(expect.stringMatching(/^warning: a worker was lost; .* step \d/));
     expectSame("worker killed (SIGKILL)", theirs, ours);
+  });
+
+  it("tells a malformed row that only the workers see once, and tries no second time", async () => {
+    const { cluster, scratch, createEngine } = at();
+    const { href } = pathToFileURL(scratch.file("bad.jsonl", `${jsonl(ROWS)}{"prompt":`));
+    const notes: string[] = [];
+    const { id, error, steps } = await train(createEngine({ workers: 2 }), scratch, {
+      more: { evalDataset: { type: "jsonl", path: href } },
+      onNote: (text) => notes.push(text),
+    });
+    expect(error).toMatchObject({ name: "KitError", code: "DATASET_INVALID" });
+    expect(error?.message).toContain(`${href}:${ROWS.length + 1}: not valid JSON. Write one of {`);
+    expect(steps).toEqual([]);
+    expect(notes.filter((text) => text.includes("was lost"))).toEqual([]);
+    const headers = { authorization: `Bearer ${TOKEN}`, "user-agent": "kit" };
+    const answer = await fetch(`${cluster.address}/api/jobs/${id}/logs`, { headers });
+    const { logs } = (await answer.json()) as { logs: string };
+    expect(logs.split('"type": "failed"')).toHaveLength(2);
   });
 
   it("says that it waits for CPUs and GPUs that the cluster lacks, and stops there when cancelled", async () => {

@@ -12,7 +12,7 @@ import { TOKEN } from "./environment.ts";
 
 export const SHAPE = { layers: 1, heads: 2, width: 16, context: 48 };
 /** Of different lengths, so that a mean over workers is not one over tokens. */
-const ROWS = Array.from({ length: 7 }, (_, i) => ({
+export const ROWS = Array.from({ length: 7 }, (_, i) => ({
   prompt: `${i}`,
   completion: `${i % 2}`.repeat(1 + 3 * (i % 3)),
 }));

@@ -14,6 +14,7 @@ import pyarrow.fs
 import ray.train
 import torch
 from fsspec.implementations.local import LocalFileSystem
+from kit_engine.dataset import read_training_data
 from kit_engine.errors import KitError
 from kit_ray import checkpoints, worker
 from kit_ray.answerer import Asked
@@ -27,6 +28,48 @@ from torch import distributed
 UNWRITABLE = """The actor died because of an error raised, \x1b[36mray::Tra()\x1b[39m
   File "pyarrow/error.pxi", line 92, in pyarrow.lib.check_status
 FileNotFoundError: [Errno 2] Cannot create directory '/proc/nope'. Detail: [errno 2]"""
+
+
+def tokenizer(text: str) -> dict[str, list[int]]:
+    return {"input_ids": list(text.encode())}
+
+
+tokenizer.eos_token_id = tokenizer.bos_token_id = None
+
+
+def read(rank: int, path: str, told: Any) -> None:
+    """Of two workers, which read the same rows, then other ones, then other ones to evaluate on."""
+    store = distributed.FileStore(f"{path}/read", 2)
+    distributed.init_process_group("gloo", store=store, rank=rank, world_size=2)
+    own, shared = f"{path}/{rank}.jsonl", f"{path}/2.jsonl"
+    for name, text in ((own, rank), (shared, 2)):
+        with open(name, "w") as file:
+            json.dump({"text": f"row {text}"}, file)
+    distributed.barrier()
+    ends = [end_of_reading(*files) for files in ((shared, shared), (own, shared), (shared, own))]
+    if rank == 1:
+        told.put(ends)
+        told.close()
+        told.join_thread()
+    os._exit(0)
+
+
+def end_of_reading(file: str, eval_file: str) -> Any:
+    config = {"dataset": {"path": file}, "evalDataset": {"path": eval_file}}
+    job = {"config": config, "files": [file], "evalFiles": [eval_file]}
+    try:
+        return read_training_data(job, tokenizer, 48, print).training.rows
+    except KitError as error:
+        return [error.code, str(error)]
+
+
+def of_two(work: Any, path: str) -> Any:
+    """What a worker has put into a queue."""
+    fork = multiprocessing.get_context("fork")
+    told = fork.Queue()
+    for rank in range(2):
+        fork.Process(target=work, args=(rank, path, told)).start()
+    return told.get()
 
 
 def job(workers: int, **more: Any) -> Job:
@@ -47,14 +90,6 @@ def lose(rank: int, path: str, errors: Any) -> None:
         errors.close()
         errors.join_thread()
     os._exit(0)
-
-
-def broken_collective(path: str) -> RuntimeError:
-    fork = multiprocessing.get_context("fork")
-    errors = fork.Queue()
-    for rank in range(2):
-        fork.Process(target=lose, args=(rank, path, errors)).start()
-    return RuntimeError(errors.get())
 
 
 def end_of(error: Exception, workers: int) -> Any:
@@ -149,7 +184,7 @@ print(
             "value": end_of(ValueError("odd"), 2),
             "shapes": end_of(shapes, 2),
             "alone": end_of(shapes, 1),
-            "gloo": end_of(broken_collective(f"{sys.argv[2]}/store"), 2),
+            "gloo": end_of(RuntimeError(of_two(lose, f"{sys.argv[2]}/store")), 2),
             "nccl": end_of(distributed.DistBackendError("unhandled system error"), 2),
             "ray": end_of(RayActorError(), 2),
             "lost": told_after_loss(f"{sys.argv[2]}/checkpoint"),
@@ -157,6 +192,7 @@ print(
             "stored": stored(f"{sys.argv[2]}/twice", 2),
             "unstored": stored(f"{sys.argv[2]}/always", 99),
             "often": str(lost_too_often(job(2))),
+            "rows": of_two(read, sys.argv[2]),
             "unwritable": str(unwritable(job(2), UNWRITABLE)),
             "under": [under("/shared/", "kit-1?"), under("s3://bucket/runs/?scheme=http", "kit-1")],
         }

@@ -9,6 +9,10 @@ const ENGINES = fileURLToPath(new URL("../../../engines", import.meta.url));
 const PROGRAM = fileURLToPath(new URL("workers.py", import.meta.url));
 /** Imports of torch and Ray on a busy machine. */
 const TIMEOUT_MS = 60_000;
+const DIFFERENT = [
+  "DATASET_INVALID",
+  "The workers read different rows from the same dataset. Put the same file on each node, or use a URL that all of them share.",
+];
 const LOG = "See its log there: ray job logs kit-1.";
 
 const failing = (seconds: number) =>
@@ -18,7 +22,7 @@ const scratch = createScratch();
 afterAll(() => scratch.remove());
 
 it.runIf(hasRay)(
-  "tells a worker's own error, leaves a lost worker's to Ray, and announces again what it goes on from, and stores with patience",
+  "tells a worker's own error and rows that differ, leaves a lost worker's to Ray, and announces again what it goes on from, and stores with patience",
   async () => {
     const words = ["-B", PROGRAM, ENGINES, scratch.directory()];
     const env = { ...process.env, OMP_NUM_THREADS: "1", RAY_TRAIN_V2_ENABLED: "1" };
@@ -74,6 +78,7 @@ it.runIf(hasRay)(
       ],
       often:
         "A worker was lost more often than maxFailures (3) allows, perhaps with its node, or because memory ran out. To go on from the checkpoints in /shared/kit-1, run kit start --resume.",
+      rows: [1, DIFFERENT, DIFFERENT],
       unwritable:
         "Ray cannot write to its storage /shared: FileNotFoundError: [Errno 2] Cannot create directory '/proc/nope'. Detail: [errno 2]. Set ray({ storage }) to a path or URL that every node may write to.",
       under: ["/shared/kit-1?", "s3://bucket/runs/kit-1?scheme=http"],

@@ -1,0 +1,107 @@
+import { execFileSync } from "node:child_process";
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { afterAll, expect, it } from "vitest";
+import { readRows } from "../../../engines/dataset/rows.ts";
+import type { KitError } from "../../../protocol/error.ts";
+import { createScratch } from "../scratch.ts";
+import { PYTHON, hasRay } from "./environment.ts";
+
+const ENGINE = fileURLToPath(new URL("../../../engines/python", import.meta.url));
+const PROGRAM = fileURLToPath(new URL("rows.py", import.meta.url));
+
+const BAD: (string | Buffer)[] = [
+  "{oops",
+  "NaN",
+  '{"text":NaN}',
+  "[".repeat(10_000),
+  '{"text":"a\u0001"}',
+  Buffer.from([0xff]),
+  Buffer.from([0xed, 0xa0, 0x80]),
+  "\u0085",
+  "[1]",
+  "null",
+  "{}",
+  '{"text":1}',
+  '{"prompt":"a"}',
+  '{"completion":"a"}',
+  '{"prompt":null,"completion":"a"}',
+  '{"prompt":"a","completion":["b"]}',
+  '{"messages":{}}',
+  '{"messages":[]}',
+  '{"messages":[null]}',
+  '{"messages":[{"role":"user","content":"a"},{"role":"bot","content":"b"}]}',
+  '{"messages":[{"role":["user"],"content":"a"}]}',
+  '{"messages":[{"role":"user","content":[]}]}',
+  '{"messages":[{"role":"user","content":"a"}]}',
+  '{"messages":[{"role":"tool","content":"a"}]}',
+  '{"messages":[{"role":"assistant","content":"a","tool_calls":[{}]}]}',
+  '{"text":"a","tools":[{}]}',
+];
+const GOOD = [
+  '\ufeff{"text":"é\u2028"}\r',
+  "\u00a0\u3000",
+  `{"text":"\\ud800","more":${"1".repeat(5000)},"tools":[]}`,
+  '{"prompt":"a","completion":""}',
+  '{"messages":[{"role":"assistant","content":"a","tool_calls":[]}],"text":1}',
+].join("\n");
+
+const scratch = createScratch();
+afterAll(() => scratch.remove());
+
+it.runIf(hasRay)("refuses a row at a path or a URL on the cluster in the words of Kit here", () => {
+  const first = Buffer.from('{"text":"first"}\n\n');
+  const paths = BAD.map((row, i) =>
+    scratch.file(`bad ${i}.jsonl`, Buffer.concat([first, Buffer.from(row)])),
+  );
+  const ours = paths.map(errorOf);
+  expect(ours.map(([code]) => code)).toEqual(BAD.map(() => "DATASET_INVALID"));
+  const urls = paths.map((path) => pathToFileURL(path).href);
+  const theirs = readThere([...paths, ...urls]);
+  expect(theirs.slice(0, BAD.length)).toEqual(ours);
+  expect(theirs.slice(BAD.length)).toEqual(
+    ours.map(([code, message], i) => [code, message.replace(paths[i]!, urls[i]!)]),
+  );
+});
+
+it.runIf(hasRay)("reads there what Kit reads here, and says why it cannot", () => {
+  const good = scratch.file("good rows.jsonl", GOOD);
+  expect([...readRows(good)]).toHaveLength(4);
+  const folder = join(scratch.root, "folder");
+  mkdirSync(folder);
+  const urls = [good, join(scratch.root, "gone.jsonl"), folder].map(
+    (path) => pathToFileURL(path).href,
+  );
+  const why = (url: string, reason: string) => [
+    "DATASET_UNREADABLE",
+    `The training cannot read the dataset ${url}: ${reason}. Check that the file is there, and that every worker may read it.`,
+  ];
+  const rows = [
+    ["text", null, "é\u2028"],
+    ["text", null, "\ufffd"],
+    ["prompt, completion", expect.any(Array), ""],
+    ["messages", [{ role: "assistant", content: "a" }], ""],
+  ];
+  expect(readThere([good, ...urls, "nothing://a/b"])).toEqual([
+    rows,
+    rows,
+    why(urls[1]!, "there is no such file"),
+    why(urls[2]!, "it is a folder, not a file"),
+    why("nothing://a/b", "Unrecognized filesystem type in URI: nothing://a/b"),
+  ]);
+});
+
+function errorOf(path: string): [code: string, message: string] {
+  try {
+    return ["", String([...readRows(path)])];
+  } catch (error) {
+    const { code, message } = error as KitError;
+    return [code, message];
+  }
+}
+
+function readThere(files: string[]): unknown[] {
+  const words = ["-B", PROGRAM, ENGINE, ...files];
+  return JSON.parse(execFileSync(PYTHON, words, { encoding: "utf8" })) as unknown[];
+}
