@@ -77,3 +77,11 @@ test("how far the reading is counts all files", () => {
     [2 * bytes, 2 * bytes],
   ]);
 });
+
+test("a URL stays as it is, and its rows are not read here", () => {
+  const path = join(createFolder(["a.jsonl"]), "a.jsonl");
+  const url = "s3://bucket/b[1].jsonl?region=eu-west-1";
+  expect(datasetFiles([url, path, url])).toEqual([url, path]);
+  expect([...readRows([url, path])]).toEqual([{ text: "a.jsonl" }]);
+  expect([...readRows(url)]).toEqual([]);
+});
