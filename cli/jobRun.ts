@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import { isElsewhere } from "../jobs/artifactFiles.ts";
+import { isOutOfReach } from "../protocol/error.ts";
 import { FINAL_STATUS, isFinalEvent } from "../protocol/event.ts";
 import type { RunEnd } from "../protocol/http.ts";
 import { sourcePlace } from "../sdk/thrown.ts";
@@ -19,11 +20,14 @@ export interface JobRun {
   exitCode: () => Promise<number>;
 }
 
+/** Takes how a run ended, and its job if that goes on elsewhere. */
+export type RecordEnd = (status: RunEnd, job?: string) => void;
+
 export interface JobRunOptions {
   trainer: ObservableTrainer;
   /** Absolute path. */
   project: string;
-  recordEnd?: (status: RunEnd) => void;
+  recordEnd?: RecordEnd;
   /** Leaves a job that runs elsewhere as soon as it does. */
   detach?: boolean;
 }
@@ -40,7 +44,7 @@ export function printJob({ trainer, project, recordEnd, detach }: JobRunOptions)
 
   function end(how: RunEnd): void {
     status = how;
-    recordEnd?.(how);
+    recordEnd?.(how, how === "detached" ? id : undefined);
     // For project code that ends the process by itself.
     process.exitCode = EXIT_CODE[how];
   }
@@ -96,6 +100,7 @@ export function printJob({ trainer, project, recordEnd, detach }: JobRunOptions)
       try {
         await trainer.wait();
       } catch (error) {
+        if (isOutOfReach(error)) recordEnd?.("detached", id);
         if (status !== "failed") return reportError(error);
         const place = error instanceof Error && sourcePlace(error);
         if (place) console.error(`  at ${place}`);

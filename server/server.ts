@@ -2,6 +2,7 @@ import { hostname } from "node:os";
 import { setTimeout as delay } from "node:timers/promises";
 import type { Owner } from "../disk/owner.ts";
 import { createJobStore } from "../jobs/store.ts";
+import { isRunEnd } from "../protocol/http.ts";
 import { loadAssets } from "./assets.ts";
 import type { ServerContext } from "./context.ts";
 import { createFollowers } from "./followers/followers.ts";
@@ -22,6 +23,7 @@ import { watchLeftJobs } from "./jobs/leftJobs.ts";
 import { unfinishedJobsOf } from "./jobs/unfinishedJobs.ts";
 import { createManifestReader } from "./manifestReader.ts";
 import { route } from "./router.ts";
+import { outputPath } from "./run/record.ts";
 import { createRunner } from "./run/runner.ts";
 
 /** How long clients may take to read how a run ended. */
@@ -68,7 +70,14 @@ export async function startUiServer(options: UiServerOptions): Promise<UiServer>
   const onGone = (owner: Owner) => cancelJobOf(owner, jobs);
   const isAtWork = (owner: Owner) =>
     unfinishedJobsOf(owner, jobs).some((id) => !["silent", "elsewhere"].includes(jobs.leaseOf(id)));
-  const runner = createRunner({ project, kit, graceMs, onGone, isAtWork });
+  const lastRun = { leftJob: () => runner.leftJob(), output: outputPath(project) };
+  const followers = createFollowers({ project, kit, jobs, lastRun, onNote, lookMs, graceMs });
+  const isFollowed = followers.isFollowing;
+  const endOfJob = (id: string) => {
+    const status = jobs.get(id)?.job.status;
+    return isRunEnd(status) ? status : undefined;
+  };
+  const runner = createRunner({ project, kit, graceMs, onGone, isAtWork, isFollowed, endOfJob });
   const limits = { ...LIMITS, ...options.limits };
   const admitStream = createStreamLimit(limits);
   const context: ServerContext = {
@@ -93,7 +102,7 @@ export async function startUiServer(options: UiServerOptions): Promise<UiServer>
     },
   );
   const listening = await listen(server, options);
-  const followers = createFollowers({ project, kit, jobs, onNote, lookMs, graceMs });
+  followers.start();
 
   async function end(): Promise<void> {
     manifests.close();

@@ -1,12 +1,11 @@
 import { DEFAULT_ENTRY } from "../../protocol/entry.ts";
 import { KitError } from "../../protocol/error.ts";
-import type { RunEnd } from "../../protocol/http.ts";
 import { type ObservableTrainer, PREPARED, RESUME } from "../../sdk/trainer.ts";
 import { writeRunEnd } from "../../server/run/end.ts";
 import { recordOwnRun } from "../../server/run/record.ts";
 import { ensureBundle } from "../bundle.ts";
 import { EXIT_CODE } from "../exitCode.ts";
-import { exitOnSignals, printJob } from "../jobRun.ts";
+import { type RecordEnd, exitOnSignals, printJob } from "../jobRun.ts";
 import { explainExit, loadEntry } from "../loadEntry.ts";
 import { enterProject } from "../project.ts";
 
@@ -47,13 +46,13 @@ function assertDetachable(trainer: ObservableTrainer): void {
 }
 
 /** Records how this run ended, if the page started it: by its job, or else by its exit code. */
-function endRecorder(project: string): (status: RunEnd) => void {
+function endRecorder(project: string): RecordEnd {
   const run = recordOwnRun(project);
   if (run === undefined) return () => undefined;
   let isRecorded = false;
-  const record = (status: RunEnd) => {
+  const record: RecordEnd = (status, job) => {
     isRecorded = true;
-    writeRunEnd(project, run, status);
+    writeRunEnd(project, { id: run, status, job });
   };
   process.on("exit", (code) => {
     if (!isRecorded) record(code === EXIT_CODE.cancelled ? "cancelled" : "failed");

@@ -2,6 +2,8 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
 import { signalGroup } from "../processGroup.ts";
+import { inColour } from "../run/colour.ts";
+import { createRecorder } from "./recorder.ts";
 
 /** How long it may take to leave its job after SIGTERM. */
 const GRACE_MS = 5_000;
@@ -28,19 +30,25 @@ export interface FollowerOptions {
   /** Takes each line that says how the job stands. */
   onLine: (line: string) => void;
   graceMs?: number | undefined;
+  /** Absolute path of the file to which all that it prints is added once it is attached. */
+  output?: string | undefined;
 }
 
 export function startFollower(options: FollowerOptions): Follower {
-  const { project, kit, id, onLine, graceMs = GRACE_MS } = options;
+  const { project, kit, id, onLine, graceMs = GRACE_MS, output } = options;
   const [program = "", ...first] = kit;
   const child = spawn(program, [...first, "attach", id], {
     cwd: project,
+    env: output === undefined ? process.env : inColour(process.env),
     stdio: ["ignore", "pipe", "pipe"],
     // Ctrl-C in the terminal of `kit ui` would cancel the job.
     detached: true,
   });
+  const record = output === undefined ? undefined : createRecorder(output);
   for (const stream of [child.stdout, child.stderr]) {
+    if (record) stream.on("data", record.write);
     createInterface(stream).on("line", (line) => {
+      if (line.startsWith("attached ")) record?.begin();
       if (TELLING.test(line) && !TAKEN.test(line)) onLine(line.replace(/^kit: /, ""));
     });
   }
@@ -48,6 +56,7 @@ export function startFollower(options: FollowerOptions): Follower {
     () => undefined,
     (error: Error) => onLine(error.message),
   );
+  if (record) void ended.then(() => record.close());
   return {
     ended,
     async close() {

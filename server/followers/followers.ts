@@ -1,4 +1,5 @@
 import type { JobStore } from "../../jobs/store.ts";
+import type { Job } from "../../protocol/job.ts";
 import { listOrNone } from "../jobs/listOrNone.ts";
 import { type Follower, startFollower } from "./follower.ts";
 
@@ -8,6 +9,10 @@ const FIRST_MS = 500;
 const LONGEST_PAUSE_MS = 300_000;
 
 export interface Followers {
+  /** Begins to look for jobs that nobody follows. */
+  start: () => void;
+  /** Whether a process of this server follows a job, or tries to. */
+  isFollowing: (id: string) => boolean;
   /** Leaves all jobs, which go on elsewhere. Idempotent. */
   close: () => Promise<void>;
 }
@@ -17,7 +22,9 @@ export interface FollowersOptions {
   project: string;
   /** The `kit` command: a program and its first arguments. */
   kit: string[];
-  jobs: Pick<JobStore, "list">;
+  jobs: Pick<JobStore, "list" | "get">;
+  /** The job that the project's last run left, and where the run's output goes on. */
+  lastRun?: { leftJob: () => string | undefined; output: string };
   /** Takes a line for people when a job's standing changes. */
   onNote: (text: string) => void;
   lookMs?: number | undefined;
@@ -37,7 +44,7 @@ interface Trials {
 
 /** Follows the project's jobs that run elsewhere and that nobody follows, each by a process of its own. */
 export function createFollowers(options: FollowersOptions): Followers {
-  const { project, kit, jobs, onNote, lookMs = LOOK_MS, graceMs } = options;
+  const { project, kit, jobs, onNote, lookMs = LOOK_MS, graceMs, lastRun } = options;
   const known = new Map<string, Trials>();
   let isClosed = false;
 
@@ -49,7 +56,8 @@ export function createFollowers(options: FollowersOptions): Followers {
       trials.said = line;
       onNote(`job ${id} ${line}`);
     }
-    trials.follower = startFollower({ project, kit, id, graceMs, onLine: say });
+    const output = lastRun?.leftJob() === id ? lastRun.output : undefined;
+    trials.follower = startFollower({ project, kit, id, graceMs, output, onLine: say });
     void trials.follower.ended.then(() => {
       delete trials.follower;
       trials.pauseMs = isAttached ? lookMs : Math.min(2 * trials.pauseMs, LONGEST_PAUSE_MS);
@@ -57,19 +65,27 @@ export function createFollowers(options: FollowersOptions): Followers {
     });
   }
 
-  function look(): void {
-    for (const { id, lastHeardAt } of listOrNone(jobs)) {
-      if (lastHeardAt === undefined) continue;
-      const trials = known.get(id) ?? { pauseMs: lookMs, nextAt: 0 };
-      known.set(id, trials);
-      if (!trials.follower && performance.now() >= trials.nextAt) follow(id, trials);
-    }
+  function lookAt({ id, lastHeardAt }: Job): void {
+    if (lastHeardAt === undefined) return;
+    const trials = known.get(id) ?? { pauseMs: lookMs, nextAt: 0 };
+    known.set(id, trials);
+    if (!trials.follower && performance.now() >= trials.nextAt) follow(id, trials);
   }
 
-  // Not at once: many jobs take a while to list, and the page goes first.
-  const first = setTimeout(look, Math.min(lookMs, FIRST_MS)).unref();
-  const timer = setInterval(look, lookMs).unref();
+  const look = () => listOrNone(jobs).forEach(lookAt);
+
+  let first: NodeJS.Timeout | undefined;
+  let timer: NodeJS.Timeout | undefined;
   return {
+    start() {
+      // At once, since the page shows whether the last run goes on.
+      const left = jobs.get(lastRun?.leftJob() ?? "");
+      if (left) lookAt(left.job);
+      // Later, since many jobs take a while to list, and the page goes first.
+      first = setTimeout(look, Math.min(lookMs, FIRST_MS)).unref();
+      timer = setInterval(look, lookMs).unref();
+    },
+    isFollowing: (id) => known.get(id)?.follower !== undefined,
     async close() {
       isClosed = true;
       clearTimeout(first);

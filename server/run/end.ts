@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { writeFileAtomically } from "../../disk/file.ts";
 import { readRecord } from "../../disk/json.ts";
+import { isJobId } from "../../jobs/id.ts";
 import { type RunEnd, isRunEnd } from "../../protocol/http.ts";
 import { runDirectory } from "./record.ts";
 
@@ -8,17 +9,20 @@ import { runDirectory } from "./record.ts";
 interface EndRecord {
   id: string;
   status: RunEnd;
+  /** The run's, if it left one that goes on elsewhere. */
+  job?: string | undefined;
 }
 
 /** How a run ended; undefined when nothing recorded it, as when it was killed. */
-export function readRunEnd(project: string, id: string): RunEnd | undefined {
+export function readRunEnd(project: string, id: string): Omit<EndRecord, "id"> | undefined {
   const record: Partial<Record<keyof EndRecord, unknown>> = readRecord(endPath(project)) ?? {};
-  return record.id === id && isRunEnd(record.status) ? record.status : undefined;
+  const { status, job } = record;
+  if (record.id !== id || !isRunEnd(status)) return undefined;
+  return { status, job: typeof job === "string" && isJobId(job) ? job : undefined };
 }
 
-export function writeRunEnd(project: string, id: string, status: RunEnd): void {
+export function writeRunEnd(project: string, record: EndRecord): void {
   try {
-    const record: EndRecord = { id, status };
     writeFileAtomically(endPath(project), JSON.stringify(record));
   } catch {
     // A full disk, say: the run shows as failed.

@@ -29,6 +29,8 @@ export interface Runner {
   start: () => Promise<Run>;
   /** The run in flight, or else the last one if its output still exists. */
   last: () => Promise<Run | undefined>;
+  /** The job that the last run left to other machines. Whoever follows it goes on with the run. */
+  leftJob: () => string | undefined;
   /**
    * Refuses further starts and ends the run in flight, if need be by force. Idempotent.
    * @returns whether there was a run to end
@@ -46,11 +48,16 @@ export interface RunnerOptions {
   onGone?: (owner: Owner) => void;
   /** Whether a process that is invisible from here, as in another container, has a job. */
   isAtWork?: (owner: Owner) => boolean;
+  /** Whether a job that a run left to other machines is followed by this server. */
+  isFollowed?: (job: string) => boolean;
+  /** How such a job ended, if it has. */
+  endOfJob?: (job: string) => RunEnd | undefined;
 }
 
 /** Launches the project's runs, one at a time, and finds one that another server launched. */
 export function createRunner(options: RunnerOptions): Runner {
   const { project, kit, graceMs = GRACE_MS, onGone, isAtWork = () => false } = options;
+  const { isFollowed = () => false, endOfJob = () => undefined } = options;
   let running: RunProcess | undefined;
   let starting: Promise<RunProcess> | undefined;
   let isClosed = false;
@@ -59,7 +66,18 @@ export function createRunner(options: RunnerOptions): Runner {
     if (running?.hasEnded()) running = undefined;
     const last = running ?? recordedRun(project, isAtWork);
     if (!last?.hasEnded()) running = last;
-    return running;
+    return running ?? (last && goesOn(last.id) ? last : undefined);
+  }
+
+  /** Whether a run that has ended is gone on with by following its job. */
+  function goesOn(id: string): boolean {
+    const { job } = readRunEnd(project, id) ?? {};
+    return job !== undefined && isFollowed(job);
+  }
+
+  function endOf(id: string): RunEnd {
+    const { status = "failed", job } = readRunEnd(project, id) ?? {};
+    return (job !== undefined && endOfJob(job)) || status;
   }
 
   async function settled(): Promise<RunProcess | undefined> {
@@ -69,9 +87,10 @@ export function createRunner(options: RunnerOptions): Runner {
   }
 
   function asRun({ id, hasEnded }: RunProcess): Run {
+    const ended = () => hasEnded() && !goesOn(id);
     const output: Run["output"] = (signal, from) =>
-      openOutput(project, id, { signal, from, ended: hasEnded });
-    const status = () => (hasEnded() ? (readRunEnd(project, id) ?? "failed") : "running");
+      openOutput(project, id, { signal, from, ended });
+    const status = () => (ended() ? endOf(id) : "running");
     return { id, output, status };
   }
 
@@ -98,6 +117,10 @@ export function createRunner(options: RunnerOptions): Runner {
       const ended = recordedRun(project, isAtWork);
       return ended && isPlainFile(outputPath(project)) ? asRun(ended) : undefined;
     },
+    leftJob() {
+      const last = recordedRun(project, isAtWork);
+      return last?.hasEnded() ? readRunEnd(project, last.id)?.job : undefined;
+    },
     async close() {
       isClosed = true;
       const found = await settled();
@@ -105,7 +128,7 @@ export function createRunner(options: RunnerOptions): Runner {
       const { id, owner } = found;
       await endRun(found, graceMs, () => {
         // A killed run could not record its end itself.
-        if (!readRunEnd(project, id)) writeRunEnd(project, id, "cancelled");
+        if (!readRunEnd(project, id)) writeRunEnd(project, { id, status: "cancelled" });
         onGone?.(owner);
       });
       return true;

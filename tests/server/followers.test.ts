@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { createJobStore } from "../../jobs/store.ts";
+import { RUN_HEADER, RUN_STATUS_HEADER } from "../../protocol/http.ts";
 import { startKitUi } from "../e2e/kitUi.ts";
 import { openElsewhere } from "../elsewhereEngine.ts";
 import { createFarJob, createJob, placeJob } from "../jobs.ts";
@@ -86,6 +87,34 @@ test("the button starts a run beside a job that is followed, and the run's job o
       )
       .toSorted(),
   );
+});
+
+test("the next kit ui goes on with the run that the last one left: its output, callbacks' too, and its end", async () => {
+  const calls = 'callbacks: { onLog: ({ step }) => console.log("called " + step) },';
+  const project = createTinyProject(elsewhereSource({ options: calls }));
+  const far = openElsewhere(join(project, "far"));
+  far.train(1);
+  const first = await startServer({ project, ...LOOK });
+  const answer = await postTrain(first.url);
+  const run = answer.headers.get(RUN_HEADER);
+  const output = readBody(answer);
+  await output.until((text) => text.includes("\ncalled 1\n"));
+  await first.close();
+  const before = String(await output.all());
+  const { url } = await startServer({ project, ...LOOK });
+  const rest = await fetch(`${url}api/train`);
+  const header = (name: string) => rest.headers.get(name);
+  expect([header(RUN_HEADER), header(RUN_STATUS_HEADER)]).toEqual([run, "running"]);
+  expect((await postTrain(url)).status).toBe(409);
+  far.train(4);
+  const all = String(await readBody(rest).all());
+  expect(all.startsWith(before)).toBe(true);
+  expect(all.slice(before.length)).toMatch(
+    /^job \S+ tiny\nattached to the job on the far cluster after step 1\n[^]*\ncalled 2\n[^]*\ncompleted in /,
+  );
+  const after = await fetch(`${url}api/train`);
+  expect(after.headers.get(RUN_STATUS_HEADER)).toBe("completed");
+  expect(await after.text()).toBe(all);
 });
 
 test("kit ui tries again with pauses that grow, and says why once", async () => {
