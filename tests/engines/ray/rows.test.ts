@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { mkdirSync } from "node:fs";
+import { mkdirSync, truncateSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { afterAll, expect, it } from "vitest";
@@ -11,6 +11,8 @@ import { PYTHON, hasRay } from "./environment.ts";
 const ENGINE = fileURLToPath(new URL("../../../engines/python", import.meta.url));
 const PROGRAM = fileURLToPath(new URL("rows.py", import.meta.url));
 
+/** Of a line that is too long. */
+const ENDLESS_BYTES = 66 * 2 ** 20;
 const BAD: (string | Buffer)[] = [
   "{oops",
   "NaN",
@@ -55,12 +57,15 @@ it.runIf(hasRay)("refuses a row at a path or a URL on the cluster in the words o
   const paths = BAD.map((row, i) =>
     scratch.file(`bad ${i}.jsonl`, Buffer.concat([first, Buffer.from(row)])),
   );
+  const endless = scratch.file("endless.jsonl", "");
+  truncateSync(endless, ENDLESS_BYTES);
+  paths.push(endless);
   const ours = paths.map(errorOf);
-  expect(ours.map(([code]) => code)).toEqual(BAD.map(() => "DATASET_INVALID"));
+  expect(ours.map(([code]) => code)).toEqual(paths.map(() => "DATASET_INVALID"));
   const urls = paths.map((path) => pathToFileURL(path).href);
   const theirs = readThere([...paths, ...urls]);
-  expect(theirs.slice(0, BAD.length)).toEqual(ours);
-  expect(theirs.slice(BAD.length)).toEqual(
+  expect(theirs.slice(0, paths.length)).toEqual(ours);
+  expect(theirs.slice(paths.length)).toEqual(
     ours.map(([code, message], i) => [code, message.replace(paths[i]!, urls[i]!)]),
   );
 });

@@ -1,7 +1,6 @@
 """Prints what workers throw and tell: workers.py <folder of the engines> <scratch folder>."""
 
 import json
-import multiprocessing
 import os
 import sys
 from types import SimpleNamespace
@@ -14,7 +13,7 @@ import pyarrow.fs
 import ray.train
 import torch
 from fsspec.implementations.local import LocalFileSystem
-from kit_engine.dataset import read_training_data
+from groups import lose, of_two, read
 from kit_engine.errors import KitError
 from kit_ray import checkpoints, worker
 from kit_ray.answerer import Asked
@@ -30,66 +29,8 @@ UNWRITABLE = """The actor died because of an error raised, \x1b[36mray::Tra()\x1
 FileNotFoundError: [Errno 2] Cannot create directory '/proc/nope'. Detail: [errno 2]"""
 
 
-def tokenizer(text: str) -> dict[str, list[int]]:
-    return {"input_ids": list(text.encode())}
-
-
-tokenizer.eos_token_id = tokenizer.bos_token_id = None
-
-
-def read(rank: int, path: str, told: Any) -> None:
-    """Of two workers, which read the same rows, then other ones, then other ones to evaluate on."""
-    store = distributed.FileStore(f"{path}/read", 2)
-    distributed.init_process_group("gloo", store=store, rank=rank, world_size=2)
-    own, shared = f"{path}/{rank}.jsonl", f"{path}/2.jsonl"
-    for name, text in ((own, rank), (shared, 2)):
-        with open(name, "w") as file:
-            json.dump({"text": f"row {text}"}, file)
-    distributed.barrier()
-    ends = [end_of_reading(*files) for files in ((shared, shared), (own, shared), (shared, own))]
-    if rank == 1:
-        told.put(ends)
-        told.close()
-        told.join_thread()
-    os._exit(0)
-
-
-def end_of_reading(file: str, eval_file: str) -> Any:
-    config = {"dataset": {"path": file}, "evalDataset": {"path": eval_file}}
-    job = {"config": config, "files": [file], "evalFiles": [eval_file]}
-    try:
-        return read_training_data(job, tokenizer, 48, print).training.rows
-    except KitError as error:
-        return [error.code, str(error)]
-
-
-def of_two(work: Any, path: str) -> Any:
-    """What a worker has put into a queue."""
-    fork = multiprocessing.get_context("fork")
-    told = fork.Queue()
-    for rank in range(2):
-        fork.Process(target=work, args=(rank, path, told)).start()
-    return told.get()
-
-
 def job(workers: int, **more: Any) -> Job:
     return Job("kit-1", "train", {"config": {}, **more}, workers, 1, 0, 3, {}, "/shared")
-
-
-def lose(rank: int, path: str, errors: Any) -> None:
-    """Of two workers, the second one dies between two sums."""
-    store = distributed.FileStore(path, 2)
-    distributed.init_process_group("gloo", store=store, rank=rank, world_size=2)
-    distributed.all_reduce(torch.ones(1))
-    if rank == 1:
-        os._exit(1)
-    try:
-        distributed.all_reduce(torch.ones(1))
-    except RuntimeError as error:
-        errors.put(str(error))
-        errors.close()
-        errors.join_thread()
-    os._exit(0)
 
 
 def end_of(error: Exception, workers: int) -> Any:
