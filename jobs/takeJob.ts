@@ -2,7 +2,8 @@ import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { takeLock } from "../disk/lock.ts";
 import type { Owner } from "../disk/owner.ts";
-import { KitError } from "../protocol/error.ts";
+import { cannotWrite } from "../protocol/cannotWrite.ts";
+import { KitError, isKitError } from "../protocol/error.ts";
 import { isFinal } from "../protocol/job.ts";
 import { leaseOwner, readLease } from "./lease.ts";
 import { SILENCE_MS, isProvenAlive } from "./leaseWatch.ts";
@@ -18,7 +19,8 @@ const LOCK_MS = 5_000;
 /**
  * Takes a job that goes on elsewhere from an owner that is gone. Of several processes, one gets it.
  * @param onNote gets a line if it takes a while
- * @throws KitError `CANNOT_ATTACH` for one that has ended, or that another process follows
+ * @throws KitError `CANNOT_ATTACH` for one that has ended, or that another process follows;
+ * `CANNOT_WRITE`
  */
 export async function takeJob(
   project: string,
@@ -28,13 +30,16 @@ export async function takeJob(
   const directory = join(jobsPath(project), id);
   const store = createJobStore(project);
   await waitUntilLeft(() => store.leaseOf(id), directory, id, onNote);
-  const release = await takeLock(join(directory, "attach.lock"), LOCK_MS);
+  let release: (() => void) | undefined;
   try {
+    release = await takeLock(join(directory, "attach.lock"), LOCK_MS);
     const state = store.get(id);
     if (!release || store.leaseOf(id) === "held") throw followed(id, leaseOwner(directory));
     if (!state || isFinal(state.job.status)) throw ended(id, state?.job.status);
     const { lastHeardAt: _, ...job } = state.job;
     return ownJob(directory, { ...job, status: "running" });
+  } catch (error) {
+    throw isKitError(error) ? error : cannotWrite(`write ${directory}`, error);
   } finally {
     release?.();
   }

@@ -91,6 +91,11 @@ test("a disk that becomes full lets a job elsewhere go on, whose events come onc
   const sentence = `^kit: Cannot write .*(no space left|disk is full).* [Ff]ree .*\\. Then run npx kit attach ${id} to follow the job again, which still runs on the far cluster\\.\n$`;
   harm.also(stderr, expect.stringMatching(new RegExp(sentence)));
   harm.also([status, typeof lastHeardAt, far.isStopped(id)], ["running", "string", false]);
+  const refused = await runKit(project, ["attach", id]);
+  harm.also(
+    [refused.code, refused.stderr],
+    [1, expect.stringMatching(/^kit: Cannot write \S+: ENOSPC.*, or free disk space\.\n$/)],
+  );
   emptyDisk(kit);
   far.train(200);
   harm.also((await runKit(project, ["attach", id])).code, 0);
