@@ -5,6 +5,7 @@ import type { Owner } from "../disk/owner.ts";
 import { cannotWrite } from "../protocol/cannotWrite.ts";
 import { KitError, isKitError } from "../protocol/error.ts";
 import { isFinal } from "../protocol/job.ts";
+import { isJobId } from "./id.ts";
 import { leaseOwner, readLease } from "./lease.ts";
 import { SILENCE_MS, isProvenAlive } from "./leaseWatch.ts";
 import { type OwnedJob, ownJob } from "./ownedJob.ts";
@@ -43,6 +44,18 @@ export async function takeJob(
   } finally {
     release?.();
   }
+}
+
+/** @throws KitError `CANNOT_ATTACH` for a job elsewhere that is not listed, since its `job.json` cannot be read */
+export function assertReadable(project: string, id: string): void {
+  if (isJobId(id) && isPlaced(join(jobsPath(project), id))) throw damagedJob(id);
+}
+
+export function damagedJob(id: string): KitError {
+  return new KitError(
+    "CANNOT_ATTACH",
+    `Job ${id} runs on other machines, but its job.json, which has its options, is damaged. Write it again, as it was, to follow the job.`,
+  );
 }
 
 /** @throws KitError `CANNOT_ATTACH` for a job that has ended, or runs here */

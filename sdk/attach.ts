@@ -3,7 +3,7 @@ import { readEngineName, readJobConfig } from "../jobs/jobFile.ts";
 import type { OwnedJob } from "../jobs/ownedJob.ts";
 import { jobsPath } from "../jobs/paths.ts";
 import { type PlacementRecord, readPlacement } from "../jobs/placement.ts";
-import { takeJob } from "../jobs/takeJob.ts";
+import { damagedJob, takeJob } from "../jobs/takeJob.ts";
 import { readWholeLog } from "../jobs/wholeLog.ts";
 import { ARTIFACTS, checkpointFolder } from "../protocol/artifactPath.ts";
 import type { Elsewhere, Engine } from "../protocol/engine.ts";
@@ -34,7 +34,7 @@ export async function attachable(
   const project = process.cwd();
   const directory = join(jobsPath(project), id);
   const config = readJobConfig(directory);
-  if (!config || !isWhole(config)) throw damaged(id);
+  if (!config || !isWhole(config)) throw damagedJob(id);
   const trainedBy = readEngineName(directory) ?? "another engine";
   if (!elsewhere || name !== trainedBy) {
     throw new KitError(
@@ -59,13 +59,6 @@ function isWhole({
 }: Record<string, unknown>): boolean {
   const counts = [batchSize, saveSteps].every(Number.isSafeInteger);
   return isRecord(engine) && model !== undefined && isRecord(dataset) && counts;
-}
-
-function damaged(id: string): KitError {
-  return new KitError(
-    "CANNOT_ATTACH",
-    `Job ${id} runs on other machines, but its job.json, which has its options, is damaged. Write it again, as it was, to follow the job.`,
-  );
 }
 
 /** What a job's files say of its earlier processes. */

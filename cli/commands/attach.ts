@@ -1,4 +1,4 @@
-import { assertElsewhere } from "../../jobs/takeJob.ts";
+import { assertElsewhere, assertReadable } from "../../jobs/takeJob.ts";
 import { DEFAULT_ENTRY } from "../../protocol/entry.ts";
 import { ATTACH } from "../../sdk/trainer.ts";
 import { ensureBundle } from "../bundle.ts";
@@ -16,7 +16,10 @@ export async function attach(named: string, options: { project: string }): Promi
   const early = exitOnSignals(explain);
   const project = enterProject(options.project);
   const job = findJob(project, named);
-  if (!job) throw noJob(project, named, "job");
+  if (!job) {
+    assertReadable(project, named);
+    throw noJob(project, named, "job");
+  }
   assertElsewhere(project, job.id);
   const bundle = await ensureBundle(project, undefined, (stale) => console.error(`kit: ${stale}`));
   const trainer = await loadEntry(bundle, DEFAULT_ENTRY, explain);

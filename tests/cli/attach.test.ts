@@ -276,6 +276,13 @@ describe("kit attach refuses in a sentence", () => {
       });
       writeFileSync(at(name), whole);
     }
+    const [file, name] = [readFileSync(at("job.json")), id()];
+    writeFileSync(at("job.json"), "");
+    expect(await attach(name).ended).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining(` its job.json, ${refusals["job.json"]} `) as string,
+    });
+    writeFileSync(join(project, ".kit/jobs", name, "job.json"), file);
     const placement = readFileSync(at("placement.json"), "utf8");
     const resumed = { jobId: id(), step: 1_000 };
     writeFileSync(at("placement.json"), JSON.stringify({ ...JSON.parse(placement), resumed }));
