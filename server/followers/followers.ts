@@ -11,7 +11,7 @@ const LONGEST_PAUSE_MS = 300_000;
 export interface Followers {
   /** Begins to look for jobs that nobody follows. */
   start: () => void;
-  /** Whether a process of this server follows a job, or tries to. */
+  /** Whether a process of this server follows a job, or tries to and has not failed before. */
   isFollowing: (id: string) => boolean;
   /** Leaves all jobs, which go on elsewhere. Idempotent. */
   close: () => Promise<void>;
@@ -35,6 +35,8 @@ export interface FollowersOptions {
 /** What is known of a job that nobody followed. */
 interface Trials {
   follower?: Follower;
+  /** Whether the last one that tried could not follow it. */
+  hasFailed?: boolean;
   /** The last line about it: the same is not said twice. */
   said?: string;
   pauseMs: number;
@@ -52,6 +54,7 @@ export function createFollowers(options: FollowersOptions): Followers {
     let isAttached = false;
     function say(line: string): void {
       isAttached ||= line.startsWith("attached");
+      if (isAttached) trials.hasFailed = false;
       if (line === trials.said || isClosed) return;
       trials.said = line;
       onNote(`job ${id} ${line}`);
@@ -60,6 +63,7 @@ export function createFollowers(options: FollowersOptions): Followers {
     trials.follower = startFollower({ project, kit, id, graceMs, output, onLine: say });
     void trials.follower.ended.then(() => {
       delete trials.follower;
+      trials.hasFailed = !isAttached;
       trials.pauseMs = isAttached ? lookMs : Math.min(2 * trials.pauseMs, LONGEST_PAUSE_MS);
       trials.nextAt = performance.now() + trials.pauseMs;
     });
@@ -85,7 +89,10 @@ export function createFollowers(options: FollowersOptions): Followers {
       first = setTimeout(look, Math.min(lookMs, FIRST_MS)).unref();
       timer = setInterval(look, lookMs).unref();
     },
-    isFollowing: (id) => known.get(id)?.follower !== undefined,
+    isFollowing(id) {
+      const { follower, hasFailed = false } = known.get(id) ?? {};
+      return follower !== undefined && !hasFailed;
+    },
     async close() {
       isClosed = true;
       clearTimeout(first);

@@ -10,7 +10,7 @@ import { createTinyProject, elsewhereSource, runKit } from "../kit.ts";
 import { isRunning } from "../process.ts";
 import { createProject } from "../project.ts";
 import { readBody, standIn, startServer } from "../uiServer.ts";
-import { pidIn, postTrain } from "./standInRun.ts";
+import { attach, pidIn, postTrain } from "./standInRun.ts";
 
 const LOOK = { lookMs: 50 };
 
@@ -89,22 +89,27 @@ test("the button starts a run beside a job that is followed, and the run's job o
   );
 });
 
-test("the next kit ui goes on with the run that the last one left: its output, callbacks' too, and its end", async () => {
+/** A project whose last run is on other machines; the kit ui that started it has ended. */
+async function createLeftRun() {
   const calls = 'callbacks: { onLog: ({ step }) => console.log("called " + step) },';
   const project = createTinyProject(elsewhereSource({ options: calls }));
   const far = openElsewhere(join(project, "far"));
   far.train(1);
-  const first = await startServer({ project, ...LOOK });
-  const answer = await postTrain(first.url);
-  const run = answer.headers.get(RUN_HEADER);
+  const { url, close } = await startServer({ project, ...LOOK });
+  const answer = await postTrain(url);
   const output = readBody(answer);
   await output.until((text) => text.includes("\ncalled 1\n"));
-  await first.close();
-  const before = String(await output.all());
+  await close();
+  return { project, far, run: answer.headers.get(RUN_HEADER), before: String(await output.all()) };
+}
+
+const statusOf = ({ headers }: Response) => headers.get(RUN_STATUS_HEADER);
+
+test("the next kit ui goes on with the run that the last one left: its output, callbacks' too, and its end", async () => {
+  const { project, far, run, before } = await createLeftRun();
   const { url } = await startServer({ project, ...LOOK });
-  const rest = await fetch(`${url}api/train`);
-  const header = (name: string) => rest.headers.get(name);
-  expect([header(RUN_HEADER), header(RUN_STATUS_HEADER)]).toEqual([run, "running"]);
+  const rest = await attach(url);
+  expect([rest.headers.get(RUN_HEADER), statusOf(rest)]).toEqual([run, "running"]);
   expect((await postTrain(url)).status).toBe(409);
   far.train(4);
   const all = String(await readBody(rest).all());
@@ -112,9 +117,20 @@ test("the next kit ui goes on with the run that the last one left: its output, c
   expect(all.slice(before.length)).toMatch(
     /^job \S+ tiny\nattached to the job on the far cluster after step 1\n[^]*\ncalled 2\n[^]*\ncompleted in /,
   );
-  const after = await fetch(`${url}api/train`);
-  expect(after.headers.get(RUN_STATUS_HEADER)).toBe("completed");
+  const after = await attach(url);
+  expect(statusOf(after)).toBe("completed");
   expect(await after.text()).toBe(all);
+});
+
+test("a left run whose job is out of reach has ended: nothing is added to its output, and another can start", async () => {
+  const { project, far, before } = await createLeftRun();
+  far.lose();
+  const { url } = await startServer({ project, ...LOOK });
+  expect(await (await attach(url)).text()).toBe(before);
+  expect(statusOf(await attach(url))).toBe("detached");
+  const next = await postTrain(url);
+  expect(next.status).toBe(200);
+  await next.text();
 });
 
 test("kit ui tries again with pauses that grow, and says why once", async () => {
