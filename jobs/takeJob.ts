@@ -17,20 +17,26 @@ const POLL_MS = 500;
 /** Longer than it takes to take a job. */
 const LOCK_MS = 5_000;
 
+export interface TakeOptions {
+  /** Takes a line if it takes a while. */
+  onNote?: (text: string) => void;
+  /** Waits so many ms. */
+  pause?: (ms: number) => Promise<unknown>;
+}
+
 /**
  * Takes a job that goes on elsewhere from an owner that is gone. Of several processes, one gets it.
- * @param onNote gets a line if it takes a while
  * @throws KitError `CANNOT_ATTACH` for one that has ended, or that another process follows;
  * `CANNOT_WRITE`
  */
 export async function takeJob(
   project: string,
   id: string,
-  onNote: (text: string) => void = () => {},
+  { onNote = () => {}, pause = delay }: TakeOptions = {},
 ): Promise<OwnedJob> {
   const directory = join(jobsPath(project), id);
   const store = createJobStore(project);
-  await waitUntilLeft(() => store.leaseOf(id), directory, id, onNote);
+  await waitUntilLeft(() => store.leaseOf(id), directory, id, { onNote, pause });
   let release: (() => void) | undefined;
   try {
     release = await takeLock(join(directory, "attach.lock"), LOCK_MS);
@@ -84,7 +90,7 @@ async function waitUntilLeft(
   leaseOf: () => string,
   directory: string,
   id: string,
-  onNote: (text: string) => void,
+  { onNote, pause }: Required<TakeOptions>,
 ): Promise<void> {
   const first = stampOf(directory);
   for (let isFirst = true; leaseOf() === "held"; isFirst = false) {
@@ -95,7 +101,7 @@ async function waitUntilLeft(
         `waiting up to ${SILENCE_MS / 1000} s for a sign of the process that followed it, which is not on this machine`,
       );
     }
-    await delay(POLL_MS);
+    await pause(POLL_MS);
   }
 }
 

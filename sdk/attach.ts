@@ -45,7 +45,7 @@ export async function attachable(
   const placement = readPlacement(directory);
   // Before the job is taken: as long as nobody reaches it, nobody follows it.
   if (placement) await elsewhere.reach(placement, id);
-  const owned = await takeJob(project, id, onNote);
+  const owned = await takeJob(project, id, { onNote });
   return { owned, config: config as unknown as JobConfig, elsewhere };
 }
 

@@ -7,13 +7,6 @@ import { takeJob } from "../../jobs/takeJob.ts";
 import { STARTED, createFarJob, moveToOtherContainer, placeJob } from "../jobs.ts";
 import { createProject } from "../project.ts";
 
-const clock = vi.hoisted(() => ({ onPause: (ms: number): void => void ms }));
-
-// A pause of the program takes no time: the clock goes on by as much.
-vi.mock("node:timers/promises", () => ({
-  setTimeout: (ms: number) => Promise.resolve(clock.onPause(ms)),
-}));
-
 /** A placed job that a process follows in another container, and what happens as time passes. */
 function followedElsewhere(onPause: (passedMs: number, renew: () => void) => void = () => {}) {
   vi.useFakeTimers({ toFake: ["performance"] });
@@ -23,12 +16,14 @@ function followedElsewhere(onPause: (passedMs: number, renew: () => void) => voi
   placeJob(job);
   const { renew } = moveToOtherContainer(job);
   let passedMs = 0;
-  clock.onPause = (ms) => {
+  // A pause takes no time: the clock goes on by as much.
+  async function pause(ms: number): Promise<void> {
     vi.advanceTimersByTime(ms);
     onPause((passedMs += ms), renew);
-  };
+    await Promise.resolve();
+  }
   const notes: string[] = [];
-  const taking = takeJob(project, job.job.id, (text) => notes.push(text));
+  const taking = takeJob(project, job.job.id, { pause, onNote: (text) => notes.push(text) });
   return { job, notes, taking, passedMs: () => passedMs };
 }
 
