@@ -130,7 +130,7 @@ function block(i0: i32, i1: i32, j0: i32, j1: i32, k0: i32, kc: i32): void {
 // @ts-ignore: decorator
 @inline
 function panelColumns(left: i32): i32 {
-  return wide && left > TILE_COLUMNS ? WIDE_COLUMNS : TILE_COLUMNS;
+  return ASC_FEATURE_RELAXED_SIMD && wide && left > TILE_COLUMNS ? WIDE_COLUMNS : TILE_COLUMNS;
 }
 
 /** Columns j to `end` of B, in panels. */
