@@ -1,6 +1,9 @@
 /** The names of a query's parameters with which object stores take keys. */
 const SECRET_NAME = /key|secret|token|password|signature|credential/i;
 
+/** Azure's form of a storage: a container, which is no secret, stands where others have a user. */
+const AZURE_CONTAINER = /^(\s*abfss?:\/\/)[\w$-]+@/i;
+
 /**
  * The URL of a server, as requests continue it: without a slash at its end, a query or a hash.
  * @param text as people copy it
@@ -22,7 +25,7 @@ export function isUrl(text: string): boolean {
 export function hasCredentials(text: string): boolean {
   if (/^\s*(\/|file:\/\/\/)/i.test(text)) return false;
   // A secret may have a slash, which ends the part of a URL that is meant for it.
-  if (text.includes("@")) return true;
+  if (text.replace(AZURE_CONTAINER, "$1").includes("@")) return true;
   const [, query = ""] = text.split("?");
   return [...new URLSearchParams(query).keys()].some((name) => SECRET_NAME.test(name));
 }

@@ -29,6 +29,7 @@ describe("the options of ray()", () => {
     [{ storage: "runs" }, /^ray: "storage" must be an absolute path or a URL .*, but is 'runs'\.$/],
     [{ storage: "http://h/x" }, /^ray: "storage" must be .*, but is 'http:\/\/h\/x'\.$/],
     [{ storage: "/mnt/a\nb" }, /^ray: "storage" must be an absolute path or a URL /],
+    [{ storage: "abfss://runs:secret@account.dfs.core.windows.net" }, /own environment\.$/],
     [{ storage: "s3://KEY:se/cret@bucket/x" }, /^ray: "storage" .* own environment\.$/],
     [{ storage: "s3://bucket/x?secret_key=secret" }, /^ray: "storage" .* own environment\.$/],
     [{ nodes: 2 }, /^ray: unknown option "nodes"\. It takes address, token, workers, /],
@@ -41,6 +42,7 @@ describe("the options of ray()", () => {
     { gpusPerWorker: 0.5, cpusPerWorker: 0 },
     { gpusPerWorker: 2, cpusPerWorker: 1.5 },
     { token: "abc\n", storage: "/mnt/me@home" },
+    { storage: "abfss://runs@account.dfs.core.windows.net/kit" },
     { storage: "s3://bucket/runs?region=eu-west-1" },
   ])("takes %j", (options) => {
     expect(ray(options).name).toBe("ray");
