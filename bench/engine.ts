@@ -42,7 +42,7 @@ async function built<T>(path: string): Promise<T> {
 }
 
 export const { compileKernels, instantiate } = await built<typeof module>("kernels/module.js");
-export const { instantiateWide } = await built<typeof wide>("kernels/wide.js");
+export const { instantiateWide, joiningVectors } = await built<typeof wide>("kernels/wide.js");
 export const { createLearner } = await built<typeof learner>("step/learner.js");
 export const { planTraining } = await built<typeof plan>("step/trainingPlan.js");
 

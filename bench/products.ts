@@ -5,7 +5,7 @@ import { createProducts } from "../engines/embedded/kernels/operations.ts";
 import { planTeam } from "../engines/embedded/kernels/team.ts";
 import { weightShapes } from "../engines/llama/weights.ts";
 import type { ModelShape } from "../protocol/trainConfig.ts";
-import { compileKernels, instantiate, instantiateWide } from "./engine.ts";
+import { compileKernels, instantiate, instantiateWide, joiningVectors } from "./engine.ts";
 
 /** Numbers that products read and write: a step's largest array, several times over. */
 const ROOM = 2 ** 24;
@@ -14,6 +14,8 @@ const ROOM = 2 ** 24;
 const PEAK_OPERATIONS = 12 * 4;
 const WIDE_OPERATIONS = 12 * 8;
 const OPERANDS = [0.999, 0.001] as const;
+/** Multiply-adds after which V8 has optimized `widePeak`. */
+const WARM_UP = 2 ** 26;
 
 /** The kernels on a memory of their own, for this thread alone. */
 export function aloneKernels() {
@@ -38,7 +40,9 @@ function createPeak(
 ): (count: number) => unknown {
   if (!wide) return (count) => kernels.peak(count / PEAK_OPERATIONS, ...OPERANDS);
   const { widePeak } = instantiateWide(wide, memory);
-  return (count) => widePeak(count / WIDE_OPERATIONS, ...OPERANDS, room);
+  const peak = (count: number) => widePeak(count / WIDE_OPERATIONS, ...OPERANDS, room);
+  joiningVectors(() => peak(WARM_UP));
+  return peak;
 }
 
 /**

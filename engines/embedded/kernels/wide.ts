@@ -6,30 +6,48 @@ import { type WideKernels, MOST_DEPTH } from "./kernels.ts";
 /** Versions of Node whose V8 joins pairs of 128-bit vectors, by a flag that it calls experimental. */
 const NODES = new Set(["24", "26"]);
 const FLAGS = ["experimental-wasm-revectorize", "wasm-sync-tier-up"];
+/** Words of Node after which no flag can be set. */
+const FREEZING = /--freeze[-_]flags[-_]after[-_]init/;
 /** V8 optimizes a function that has run for 13 MB of its code: this one in its 21st call. */
 const CALLS = 64;
 
 /**
  * Compiles `assembly/wide.ts` to vectors of 256 bits; undefined where this Node or this processor has
- * none, on which it would be slower than the tile of 8 columns. V8's flags hold for these calls alone.
+ * none, on which it would be slower than the tile of 8 columns.
  */
 export function compileWide(): WebAssembly.Module | undefined {
   const [major = ""] = versions.node.split(".");
-  if (!NODES.has(major) || !hasWideVectors()) return undefined;
+  if (!NODES.has(major) || !canWiden()) return undefined;
   const module = new WebAssembly.Module(readFileSync(new URL("./wide.wasm", import.meta.url)));
-  for (const flag of FLAGS) setFlagsFromString(`--${flag}`);
-  try {
-    optimize(module);
-  } finally {
-    for (const flag of FLAGS) setFlagsFromString(`--no-${flag}`);
-  }
+  joiningVectors(() => optimize(module));
   return module;
 }
 
-/** Whether it is an x64 processor with AVX2, as all are that Windows 11 and macOS run on. */
-function hasWideVectors(): boolean {
+/** V8 joins vectors in what it optimizes during the call. Its flags are those of the whole process. */
+export function joiningVectors(call: () => void): void {
+  for (const flag of FLAGS) setFlagsFromString(`--${flag}`);
+  try {
+    call();
+  } finally {
+    for (const flag of FLAGS) setFlagsFromString(`--no-${flag}`);
+  }
+}
+
+/**
+ * Whether it is an x64 processor with AVX2, as far as the system says: outside Linux, nearly all are.
+ * Also false where setting a flag would end the process.
+ */
+function canWiden(): boolean {
   if (arch !== "x64") return false;
-  return platform !== "linux" || / avx2 /.test(readFileSync("/proc/cpuinfo", "utf8"));
+  if (platform !== "linux") return true;
+  try {
+    // `process.execArgv` is empty in the engine's threads.
+    if (FREEZING.test(readFileSync("/proc/self/cmdline", "utf8"))) return false;
+    return /\bavx2\b/.test(readFileSync("/proc/cpuinfo", "utf8"));
+  } catch {
+    // A sandbox without /proc, or Node's --permission.
+    return false;
+  }
 }
 
 /** Multiplies zeros until V8 has made its best code, which all instances of the module share. */
