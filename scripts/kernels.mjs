@@ -1,4 +1,4 @@
-// Compiles the kernels to WebAssembly, with and without relaxed SIMD, and what is wider, into the folder that is
+// Compiles the kernels to WebAssembly, with and without relaxed SIMD, and the wide tile, into the folder that is
 // named. A part of `npm run build`.
 import { spawn } from "node:child_process";
 import { once } from "node:events";

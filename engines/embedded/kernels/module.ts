@@ -39,7 +39,7 @@ export function instantiate({ module, wide }: KernelModule, memory: WebAssembly.
   return kernels;
 }
 
-/** The bits of a product with something added, that reaches over the edges of all tiles. */
+/** The bits of a product with something added, of whole tiles and of a tile with one row. */
 function testProduct(module: KernelModule): string {
   const [rows, columns, depth] = [7, 24, 65];
   const arena = createArena();

@@ -3,7 +3,7 @@ import { begin, claim, meet, own } from "./thread";
 import { TILE_COLUMNS, TILE_ROWS, tile } from "./tile";
 import { at } from "./vector";
 
-/** Depth of a block, at most: a packed panel of B, 20 KiB, stays in the first-level cache. */
+/** Depth of a block, at most: a packed panel of 8 columns of B, 20 KiB, stays in the first-level cache. */
 const MOST_DEPTH: i32 = 640;
 /** Numbers of B that a thread packs at a time: 16 columns or more, a cache line of each row of float32. */
 const PANEL_NUMBERS: i32 = 16 * 640;
