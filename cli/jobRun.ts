@@ -100,8 +100,10 @@ export function printJob({ trainer, project, recordEnd, detach }: JobRunOptions)
       try {
         await trainer.wait();
       } catch (error) {
-        if (isOutOfReach(error)) recordEnd?.("detached", id);
-        if (status !== "failed") return reportError(error);
+        if (status !== "failed") {
+          if (isOutOfReach(error)) recordEnd?.("detached", id);
+          return reportError(error);
+        }
         const place = error instanceof Error && sourcePlace(error);
         if (place) console.error(`  at ${place}`);
         if (process.env.DEBUG === "kit") console.error(error);
