@@ -9,48 +9,19 @@ import {
 import { hasCredentials, isUrl } from "../protocol/url.ts";
 import type { TrainerCallbacks } from "./callbacks.ts";
 import type { TrainerOptions } from "./options.ts";
+import {
+  countOrShare,
+  line,
+  notNegative,
+  oneOf,
+  positive,
+  shareOfAll,
+  text,
+  wholeNumber,
+} from "./valueSchemas.ts";
 
 /** More passes, even over a billion rows, would be more steps than a number counts. */
 const MOST_EPOCHS = 1_000_000;
-
-const line = v.pipe(v.string("a string"), v.regex(/^.*\S.*$/, "a non-empty, one-line string"));
-
-const text = v.pipe(v.string("a string"), v.regex(/\S/, "a non-empty string"));
-
-function wholeNumber(least: number) {
-  const expected = `a whole number of at least ${least}`;
-  return v.pipe(v.number(expected), v.safeInteger(expected), v.minValue(least, expected));
-}
-
-function positive(most = Infinity) {
-  const limit = most === Infinity ? "" : ` and at most ${most}`;
-  const expected = `a number greater than 0${limit}`;
-  const isWithin = (value: number) => Number.isFinite(value) && value > 0 && value <= most;
-  return v.pipe(v.number(expected), v.check(isWithin, expected));
-}
-
-function notNegative() {
-  const expected = "a number of at least 0";
-  return v.pipe(v.number(expected), v.finite(expected), v.minValue(0, expected));
-}
-
-/** A whole number, or a fraction of all below 1. */
-function countOrShare() {
-  const expected = "a whole number of at least 0, or a share below 1";
-  const isEither = (value: number) => value >= 0 && (value < 1 || Number.isSafeInteger(value));
-  return v.pipe(v.number(expected), v.check(isEither, expected));
-}
-
-function shareOfAll() {
-  const expected = "a share between 0 and 1";
-  return v.pipe(v.number(expected), v.gtValue(0, expected), v.ltValue(1, expected));
-}
-
-function oneOf<const Names extends readonly string[]>(...names: Names) {
-  const quoted = names.map((name) => `"${name}"`);
-  const expected = quoted.length > 1 ? `one of ${quoted.join(", ")}` : quoted.join("");
-  return v.picklist(names, expected);
-}
 
 const callback = v.optional(v.function("a function"));
 
