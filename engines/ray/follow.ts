@@ -43,7 +43,8 @@ export async function* follow(
       if (state.phase === "unknown") throw forgotten(remote, id);
       if (state.phase === "waiting") {
         cause = undefined;
-        if (!hasWaited) onNote?.(`waiting for ${remote.name}: ${state.message}`);
+        const why = state.message === undefined ? "" : `: ${state.message}`;
+        if (!hasWaited) onNote?.(`waiting for ${remote.name}${why}`);
         hasWaited = true;
       } else {
         const isEnded = state.phase === "ended";

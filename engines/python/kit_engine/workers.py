@@ -30,7 +30,7 @@ def assert_same(*fingerprints: str) -> None:
     if worker_count() == 1:
         return
     device = "cuda" if distributed.get_backend() == "nccl" else "cpu"
-    # As many bits as an integer of torch has.
+    # 60 bits: torch's integers have 64, with a sign.
     numbers = [int(fingerprint[:15], 16) for fingerprint in fingerprints]
     least_and_most = torch.tensor([*numbers, *(-one for one in numbers)], device=device)
     distributed.all_reduce(least_and_most, distributed.ReduceOp.MIN)

@@ -82,7 +82,7 @@ def note_waiting(job: Job, channel: Channel, free: dict[str, float]) -> None:
     lacking = [kind for kind, count in wanted.items() if count > free.get(kind, 0)]
     if not lacking:
         return
-    asked = " and ".join(f"{wanted[kind]:g} {kind}s" for kind in lacking)
+    asked = " and ".join(f"{wanted[kind]:g} {kind}{'s' * (wanted[kind] != 1)}" for kind in lacking)
     there = " and ".join(f"{free.get(kind, 0):g}" for kind in lacking)
     channel.note(f"waiting for {asked}, of which the cluster has {there} free now")
 
