@@ -38,7 +38,7 @@ export interface TrainOptions {
 }
 
 export interface LoadOptions extends Pick<TrainOptions, "onNote"> {
-  /** Aborting ends a download, and a model that other machines have loaded. */
+  /** Aborting ends a download, and closes a model that other machines have loaded. */
   signal?: AbortSignal;
 }
 

@@ -71,7 +71,7 @@ async function useModel(
 ): Promise<number> {
   try {
     const model = await loading;
-    // Nobody may be asking.
+    // No question fails while it waits for a line.
     signal?.addEventListener("abort", () => void model.close().finally(exitCancelled));
     let code: number;
     try {
@@ -87,8 +87,8 @@ async function useModel(
 }
 
 /**
- * Other machines that answer are stopped before a signal ends this process, which a second one ends at
- * once. What does not hear of it ends by itself.
+ * Aborts at the first signal, so that the job on other machines is stopped before this process ends. A
+ * second signal ends it at once. A job that can't be reached ends by itself.
  */
 function abortedBySignal(): AbortSignal {
   const abort = new AbortController();

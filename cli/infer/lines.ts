@@ -28,7 +28,7 @@ async function* typedLines(): AsyncGenerator<string> {
   input.on("close", () => process.stderr.write("\n"));
   input.on("SIGINT", () => {
     input.close();
-    // As where readline does not take it.
+    // readline keeps it from the process, which may have a job to stop.
     if (!process.emit("SIGINT")) process.exit(EXIT_CODE.cancelled);
   });
   input.prompt();
