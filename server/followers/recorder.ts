@@ -2,18 +2,20 @@ import { closeSync, openSync, writeSync } from "node:fs";
 
 /** Adds what a program prints to a file, from its first byte, but only once it is told to begin. */
 export function createRecorder(path: string) {
-  const early: Buffer[] = [];
+  let early: Buffer[] | undefined = [];
   let file: number | undefined;
 
   function write(bytes: Buffer): void {
-    if (file === undefined) early.push(bytes);
-    else add(file, bytes);
+    early?.push(bytes);
+    if (file !== undefined) add(file, bytes);
   }
 
   return {
     write,
     begin(): void {
-      if (file !== undefined) return;
+      const before = early;
+      if (!before) return;
+      early = undefined;
       try {
         // Opened once: the output of a later run takes this path by a rename.
         file = openSync(path, "a");
@@ -21,7 +23,7 @@ export function createRecorder(path: string) {
         // A folder that somebody has deleted: the job is followed all the same.
         return;
       }
-      for (const bytes of early.splice(0)) add(file, bytes);
+      for (const bytes of before) add(file, bytes);
     },
     close(): void {
       if (file !== undefined) closeSync(file);
