@@ -6,8 +6,6 @@ import { type WideKernels, MOST_DEPTH } from "./kernels.ts";
 /** Versions of Node whose V8 joins pairs of 128-bit vectors, by a flag that it calls experimental. */
 const NODES = new Set(["24", "26"]);
 const FLAGS = ["experimental-wasm-revectorize", "wasm-sync-tier-up"];
-/** Words of Node after which no flag can be set. */
-const FREEZING = /--freeze[-_]flags[-_]after[-_]init/;
 /** V8 optimizes a function that has run for 13 MB of its code: this one in its 21st call. */
 const CALLS = 64;
 
@@ -17,7 +15,7 @@ const CALLS = 64;
  */
 export function compileWide(): WebAssembly.Module | undefined {
   const [major = ""] = versions.node.split(".");
-  if (!NODES.has(major) || !canWiden()) return undefined;
+  if (!NODES.has(major) || !hasWideVectors()) return undefined;
   const module = new WebAssembly.Module(readFileSync(new URL("./wide.wasm", import.meta.url)));
   joiningVectors(() => optimize(module));
   return module;
@@ -33,16 +31,11 @@ export function joiningVectors(call: () => void): void {
   }
 }
 
-/**
- * Whether it is an x64 processor with AVX2, as far as the system says: outside Linux, nearly all are.
- * Also false where setting a flag would end the process.
- */
-function canWiden(): boolean {
+/** Whether it is an x64 processor with AVX2, as far as the system says: outside Linux, nearly all are. */
+function hasWideVectors(): boolean {
   if (arch !== "x64") return false;
   if (platform !== "linux") return true;
   try {
-    // `process.execArgv` is empty in the engine's threads.
-    if (FREEZING.test(readFileSync("/proc/self/cmdline", "utf8"))) return false;
     return /\bavx2\b/.test(readFileSync("/proc/cpuinfo", "utf8"));
   } catch {
     // A sandbox without /proc, or Node's --permission.
