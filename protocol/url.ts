@@ -1,5 +1,5 @@
 /** The names of a query's parameters with which object stores take keys. */
-const SECRET_NAME = /key|secret|token|password|signature|credential/i;
+const SECRET_NAME = /key|secret|token|password|signature|credential|^sig$|^sas/i;
 
 /** Azure's form of a storage: a container, which is no secret, stands where others have a user. */
 const AZURE_CONTAINER = /^(\s*abfss?:\/\/)[\w$-]+@/i;
@@ -26,6 +26,6 @@ export function hasCredentials(text: string): boolean {
   if (/^\s*(\/|file:\/\/\/)/i.test(text)) return false;
   // A secret may have a slash, which ends the part of a URL that is meant for it.
   if (text.replace(AZURE_CONTAINER, "$1").includes("@")) return true;
-  const [, query = ""] = text.split("?");
-  return [...new URLSearchParams(query).keys()].some((name) => SECRET_NAME.test(name));
+  const [, ...parameters] = text.split(/[?&;#]/);
+  return parameters.some((one) => SECRET_NAME.test([...new URLSearchParams(one).keys()].join()));
 }

@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import { isArtifactPath } from "../../protocol/artifactPath.ts";
 import type { TrainOptions } from "../../protocol/engine.ts";
 import { cannotFollow, isOutOfReach, messageOf } from "../../protocol/error.ts";
 import { throwIfFailed } from "../python/child.ts";
@@ -89,7 +90,8 @@ async function take(message: RayMessage, { remote, options, signal }: Taking): P
     onEvent({ event: "training.started", data });
   } else if (message.type === "event") {
     const { event, stored } = message;
-    if (stored && event.event === "checkpoint.saved") {
+    // A path that leads elsewhere is refused with the event.
+    if (stored && event.event === "checkpoint.saved" && isArtifactPath(event.data.path)) {
       const artifact = join(directory, event.data.path);
       writeStored(artifact, { address: remote.address, ...stored });
       // A whole model may be large: it comes when somebody asks for it.

@@ -18,7 +18,7 @@ export function lackOfRoom(cluster: Cluster, nodes: readonly Resources[]): strin
   );
   const roomOf = (node: Resources) =>
     Math.min(
-      ...wanted.map(([kind, share]) => Math.floor(Number(node[kind] ?? 0) / share + ROUNDING)),
+      ...wanted.map(([kind, share]) => Math.floor((Number(node[kind]) || 0) / share + ROUNDING)),
     );
   const room = nodes.reduce((sum, node) => sum + roomOf(node), 0);
   if (room >= workers) return undefined;

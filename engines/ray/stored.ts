@@ -40,9 +40,8 @@ export function readStored(artifact: string): StoredRecord | undefined {
   const record = readRecord(storedRecordPath(artifact)) ?? {};
   const { address, path, files } = record;
   const isWhole = typeof address === "string" && typeof path === "string" && isRecord(files);
-  return isWhole && Object.values(files).every(isFile)
-    ? (record as unknown as StoredRecord)
-    : undefined;
+  if (!isWhole || Object.keys(files).length === 0) return undefined;
+  return Object.values(files).every(isFile) ? (record as unknown as StoredRecord) : undefined;
 }
 
 /** Whether a cluster's workers find an artifact where it is kept: in their storage, or on that cluster. */

@@ -50,6 +50,15 @@ it("leaves the job there when this machine cannot keep its record, or has a dama
   expect(asked.stopped).toEqual([]);
 });
 
+it("writes nothing beside the job for a checkpoint whose path leads there", async () => {
+  const { remote } = createFarRemote();
+  const { address: _, ...stored } = readStored(recordedArtifact())!;
+  const data = { step: 1, kind: "model", path: "artifacts/../../evil" };
+  const evil = { type: "event", stored, event: { event: "checkpoint.saved", data } };
+  const { directory } = await attendTo(remote, ["model"], { first: [evil] });
+  expect(readdirSync(join(directory, ".."))).not.toContain("evil.stored.json");
+});
+
 interface Attended {
   directory?: string;
   /** Messages before it saves. */
@@ -81,7 +90,10 @@ async function attendTo(
     id: JOB,
     options: {
       ...{ directory, config: {} as TrainConfig, signal: new AbortController().signal },
-      onEvent: () => seen.push(readdirSync(join(directory, "artifacts")).toSorted()),
+      onEvent() {
+        const artifacts = join(directory, "artifacts");
+        seen.push(existsSync(artifacts) ? readdirSync(artifacts).toSorted() : []);
+      },
       onNote: (text) => notes.push(text),
     },
   });

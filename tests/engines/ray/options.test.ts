@@ -31,6 +31,9 @@ describe("the options of ray()", () => {
     [{ storage: "/mnt/a\nb" }, /^ray: "storage" must be an absolute path or a URL /],
     [{ storage: "abfss://runs:secret@account.dfs.core.windows.net" }, /own environment\.$/],
     [{ storage: "s3://KEY:se/cret@bucket/x" }, /^ray: "storage" .* own environment\.$/],
+    [{ storage: "s3://bucket/x?sig=secret" }, /own environment\.$/],
+    [{ storage: "s3://bucket/x?region=a;secret_key=secret" }, /own environment\.$/],
+    [{ storage: "s3://bucket/x#secret_key=secret" }, /own environment\.$/],
     [{ storage: "s3://bucket/x?secret_key=secret" }, /^ray: "storage" .* own environment\.$/],
     [{ nodes: 2 }, /^ray: unknown option "nodes"\. It takes address, token, workers, /],
   ])("refuses %j", (options, message) => {

@@ -19,4 +19,5 @@ it("finds room for workers node by node, whole ones and parts", () => {
     " 1 of 2 workers (1 CPU and 1 GPU",
   );
   expect(lack({}, [{}])).toContain(" room for 0 of 1 worker ");
+  expect(lack({}, [{ CPU: "many" }])).toContain(" room for 0 of 1 worker ");
 });

@@ -1,7 +1,7 @@
 import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { isUnder, under } from "../../../engines/ray/storage.ts";
+import { isUnder, localPath, under } from "../../../engines/ray/storage.ts";
 import { readStored, writeStored } from "../../../engines/ray/stored.ts";
 import { scratchDirectory } from "../embedded/scratch.ts";
 
@@ -21,6 +21,7 @@ it("keeps where an artifact lies, in a record beside its folder", () => {
 
 it.each<[string, object]>([
   ["without an address", { ...RECORD, address: undefined }],
+  ["without files", { ...RECORD, files: {} }],
   ["with a size that is none", { ...RECORD, files: { a: { size: "7", sha256: "ab" } } }],
 ])("takes a record %s for none", (_, record) => {
   const artifacts = scratchDirectory();
@@ -37,4 +38,11 @@ it("leaves the query of a storage's URL behind what lies under it", () => {
   expect(isUnder("s3://bucket/runs", checkpoint)).toBe(false);
   expect(isUnder("s3://bucket/run", RECORD.path)).toBe(false);
   expect(under("/shared/a?b/", "1")).toBe("/shared/a?b/1");
+});
+
+it("knows by which path this machine may see a storage", () => {
+  expect(localPath("/mnt/runs")).toBe("/mnt/runs");
+  expect(localPath("file:///mnt/my%20runs")).toBe("/mnt/my runs");
+  expect(localPath("s3://bucket/runs")).toBeUndefined();
+  expect(localPath("file://head/runs")).toBeUndefined();
 });
