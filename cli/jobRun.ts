@@ -1,6 +1,5 @@
 import { join } from "node:path";
 import { isElsewhere } from "../jobs/artifactFiles.ts";
-import { isOutOfReach } from "../protocol/error.ts";
 import { FINAL_STATUS, isFinalEvent } from "../protocol/event.ts";
 import type { RunEnd } from "../protocol/http.ts";
 import { sourcePlace } from "../sdk/thrown.ts";
@@ -20,7 +19,7 @@ export interface JobRun {
   exitCode: () => Promise<number>;
 }
 
-/** Takes how a run ended, and its job if that goes on elsewhere. */
+/** Takes how a run ended; or its job as soon as that goes on elsewhere, whatever becomes of the run. */
 export type RecordEnd = (status: RunEnd, job?: string) => void;
 
 export interface JobRunOptions {
@@ -44,7 +43,6 @@ export function printJob({ trainer, project, recordEnd, detach }: JobRunOptions)
 
   function end(how: RunEnd): void {
     status = how;
-    recordEnd?.(how, how === "detached" ? id : undefined);
     // For project code that ends the process by itself.
     process.exitCode = EXIT_CODE[how];
   }
@@ -61,6 +59,7 @@ export function printJob({ trainer, project, recordEnd, detach }: JobRunOptions)
     },
     onWait: (before) => console.log(`waiting for job ${before.id} ${before.name}`),
     onPlaced() {
+      recordEnd?.("detached", id);
       if (detach) trainer[LEAVE]();
     },
     onAttached({ where }, events) {
@@ -75,7 +74,10 @@ export function printJob({ trainer, project, recordEnd, detach }: JobRunOptions)
     },
     onNote: (text) => console.log(text),
     onEvent(event) {
-      if (isFinalEvent(event)) end(FINAL_STATUS[event.event]);
+      if (isFinalEvent(event)) {
+        end(FINAL_STATUS[event.event]);
+        recordEnd?.(FINAL_STATUS[event.event]);
+      }
       const print = event.event === "training.failed" ? console.error : console.log;
       if (lines) print(lines.text(event));
     },
@@ -100,10 +102,7 @@ export function printJob({ trainer, project, recordEnd, detach }: JobRunOptions)
       try {
         await trainer.wait();
       } catch (error) {
-        if (status !== "failed") {
-          if (isOutOfReach(error)) recordEnd?.("detached", id);
-          return reportError(error);
-        }
+        if (status !== "failed") return reportError(error);
         const place = error instanceof Error && sourcePlace(error);
         if (place) console.error(`  at ${place}`);
         if (process.env.DEBUG === "kit") console.error(error);

@@ -25,6 +25,9 @@ export function openElsewhere(folder: string) {
     keep: () => writeFileSync(at("keeps"), ""),
     /** Orders to stop are not heard. */
     deafen: () => writeFileSync(at("deaf"), ""),
+    /** What is asked is not answered, and its asker waits. */
+    hang: () => writeFileSync(at("hung"), ""),
+    answer: () => rmSync(at("hung"), { force: true }),
     /** Nothing answers any more. */
     lose: () => writeFileSync(at("lost"), ""),
     /** The ids of the jobs that were stopped there. */
@@ -43,6 +46,7 @@ export function createElsewhereEngine(folder: string): Engine {
     const { config, directory, signal, leave, onEvent } = options;
     const id = basename(directory);
     for (let next = seen; ; await delay(POLL_MS)) {
+      while (existsSync(at("hung"))) await delay(POLL_MS);
       if (signal.aborted && existsSync(at("deaf"))) {
         throw new KitError("CLUSTER_UNREACHABLE", "Nothing answers.");
       }

@@ -45,7 +45,7 @@ function assertDetachable(trainer: ObservableTrainer): void {
   );
 }
 
-/** Records how this run ended, if the page started it: by its job, or else by its exit code. */
+/** Records how this run ends, if the page started it: by its job, or else by its exit code. */
 function endRecorder(project: string): RecordEnd {
   const run = recordOwnRun(project);
   if (run === undefined) return () => undefined;

@@ -9,11 +9,14 @@ import { runDirectory } from "./record.ts";
 interface EndRecord {
   id: string;
   status: RunEnd;
-  /** The run's, if it left one that goes on elsewhere. */
+  /** The run's, as soon as it goes on elsewhere, until it ends: whoever follows it goes on with the run. */
   job?: string | undefined;
 }
 
-/** How a run ended; undefined when nothing recorded it, as when it was killed. */
+/**
+ * How a run that is no longer there ended; undefined when nothing recorded it, as when it was killed
+ * before its job was elsewhere.
+ */
 export function readRunEnd(project: string, id: string): Omit<EndRecord, "id"> | undefined {
   const record: Partial<Record<keyof EndRecord, unknown>> = readRecord(endPath(project)) ?? {};
   const { status, job } = record;

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { createJobStore } from "../../jobs/store.ts";
 import { RUN_HEADER, RUN_STATUS_HEADER } from "../../protocol/http.ts";
+import type { RunRecord } from "../../server/run/record.ts";
 import { startKitUi } from "../e2e/kitUi.ts";
 import { openElsewhere } from "../elsewhereEngine.ts";
 import { createFarJob, createJob, placeJob } from "../jobs.ts";
@@ -10,7 +11,7 @@ import { createTinyProject, elsewhereSource, runKit } from "../kit.ts";
 import { isRunning } from "../process.ts";
 import { createProject } from "../project.ts";
 import { readBody, standIn, startServer } from "../uiServer.ts";
-import { attach, pidIn, postTrain } from "./standInRun.ts";
+import { attach, outputLog, pidIn, postTrain, recordPath } from "./standInRun.ts";
 
 const LOOK = { lookMs: 50 };
 
@@ -89,44 +90,68 @@ test("the button starts a run beside a job that is followed, and the run's job o
   );
 });
 
+/** How a run comes to be left on other machines, before its kit ui ends. */
+const LEAVINGS = {
+  "left when it ended": () => {},
+  "had to kill as nothing answered": ({ far }) => far.hang(),
+  "lost to kill -9": async ({ project }) => {
+    const { owner } = JSON.parse(readFileSync(recordPath(project), "utf8")) as RunRecord;
+    process.kill(owner.pid, "SIGKILL");
+    await expect.poll(() => isRunning(owner.pid)).toBe(false);
+  },
+} satisfies Record<string, (run: LeavingRun) => void | Promise<void>>;
+
+interface LeavingRun {
+  project: string;
+  far: ReturnType<typeof openElsewhere>;
+}
+
 /** A project whose last run is on other machines; the kit ui that started it has ended. */
-async function createLeftRun() {
+async function createLeftRun(leaving: keyof typeof LEAVINGS = "left when it ended") {
   const calls = 'callbacks: { onLog: ({ step }) => console.log("called " + step) },';
   const project = createTinyProject(elsewhereSource({ options: calls }));
   const far = openElsewhere(join(project, "far"));
   far.train(1);
-  const { url, close } = await startServer({ project, ...LOOK });
+  const { url, close } = await startServer({ project, ...LOOK, graceMs: 1_000 });
   const answer = await postTrain(url);
   const output = readBody(answer);
   await output.until((text) => text.includes("\ncalled 1\n"));
+  await LEAVINGS[leaving]({ project, far });
   await close();
-  return { project, far, run: answer.headers.get(RUN_HEADER), before: String(await output.all()) };
+  far.answer();
+  return { project, far, run: answer.headers.get(RUN_HEADER), before: String(outputLog(project)) };
 }
 
 const statusOf = ({ headers }: Response) => headers.get(RUN_STATUS_HEADER);
 
-test("the next kit ui goes on with the run that the last one left: its output, callbacks' too, and its end", async () => {
-  const { project, far, run, before } = await createLeftRun();
-  const { url } = await startServer({ project, ...LOOK });
-  const rest = await attach(url);
-  expect([rest.headers.get(RUN_HEADER), statusOf(rest)]).toEqual([run, "running"]);
-  expect((await postTrain(url)).status).toBe(409);
-  far.train(4);
-  const all = String(await readBody(rest).all());
-  expect(all.startsWith(before)).toBe(true);
-  expect(all.slice(before.length)).toMatch(
-    /^job \S+ tiny\nattached to the job on the far cluster after step 1\n[^]*\ncalled 2\n[^]*\ncompleted in /,
-  );
-  const after = await attach(url);
-  expect(statusOf(after)).toBe("completed");
-  expect(await after.text()).toBe(all);
-});
+test.each(Object.keys(LEAVINGS) as (keyof typeof LEAVINGS)[])(
+  "the next kit ui goes on with the run that the last one %s: its output, callbacks' too, and its end",
+  async (leaving) => {
+    const { project, far, run, before } = await createLeftRun(leaving);
+    const { url } = await startServer({ project, ...LOOK });
+    const rest = await attach(url);
+    expect([rest.headers.get(RUN_HEADER), statusOf(rest)]).toEqual([run, "running"]);
+    expect((await postTrain(url)).status).toBe(409);
+    far.train(4);
+    const all = String(await readBody(rest).all());
+    expect(all.startsWith(before)).toBe(true);
+    expect(all.slice(before.length)).toMatch(
+      /^job \S+ tiny\nattached to the job on the far cluster after step 1\n[^]*\ncalled 2\n[^]*\ncompleted in /,
+    );
+    const after = await attach(url);
+    expect(statusOf(after)).toBe("completed");
+    expect(await after.text()).toBe(all);
+  },
+);
 
 test("a left run whose job is out of reach has ended: nothing is added to its output, and another can start", async () => {
   const { project, far, before } = await createLeftRun();
+  const id = createJobStore(project).list()[0]?.id;
   far.lose();
-  const { url } = await startServer({ project, ...LOOK });
+  const notes: string[] = [];
+  const { url } = await startServer({ project, onNote: (text) => notes.push(text), ...LOOK });
   expect(await (await attach(url)).text()).toBe(before);
+  expect(notes).toEqual([`job ${id} Nothing answers.`]);
   expect(statusOf(await attach(url))).toBe("detached");
   const next = await postTrain(url);
   expect(next.status).toBe(200);
