@@ -2,6 +2,7 @@ import { isKitError, messageOf } from "../protocol/error.ts";
 import type { ErrorCode } from "../protocol/errorCode.ts";
 import { EXIT_CODE } from "./exitCode.ts";
 import { printableLines } from "./printable.ts";
+import { say } from "./say.ts";
 
 /** Codes of errors in how the command was called. */
 const WRONG_USE = new Set<ErrorCode>([
@@ -17,7 +18,7 @@ const WRONG_USE = new Set<ErrorCode>([
 
 /** Prints the error's sentence, and its stack under `DEBUG=kit`. Returns the exit code. */
 export function reportError(error: unknown): number {
-  console.error(`kit: ${printableLines(messageOf(error))}`);
+  say(`kit: ${printableLines(messageOf(error))}`, console.error);
   if (process.env.DEBUG === "kit") console.error(error);
   const isWrongUse = isKitError(error) && WRONG_USE.has(error.code);
   return isWrongUse ? EXIT_CODE.wrongUse : EXIT_CODE.failed;

@@ -9,6 +9,7 @@ import { reportError } from "./errors.ts";
 import { createEventLines } from "./eventLines.ts";
 import { EXIT_CODE } from "./exitCode.ts";
 import { onEndingSignal } from "./hangup.ts";
+import { say } from "./say.ts";
 import { onUncaught } from "./thrown.ts";
 
 /** A job that this process drives, to be shown on the terminal. */
@@ -70,16 +71,16 @@ export function printJob({ trainer, project, recordEnd, detach }: JobRunOptions)
       agoMs = 0;
       const step = events.findLast(({ event }) => event !== "training.started")?.data;
       const after = step && "step" in step ? ` after step ${step.step}` : "";
-      console.log(`attached to the job on ${where}${after}`);
+      say(`attached to the job on ${where}${after}`);
     },
-    onNote: (text) => console.log(text),
+    onNote: (text) => say(text),
     onEvent(event) {
       if (isFinalEvent(event)) {
         end(FINAL_STATUS[event.event]);
         recordEnd?.(FINAL_STATUS[event.event]);
       }
       const print = event.event === "training.failed" ? console.error : console.log;
-      if (lines) print(lines.text(event));
+      if (lines) say(lines.text(event), print);
     },
     onLeft({ where }) {
       end("detached");

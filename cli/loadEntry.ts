@@ -4,6 +4,7 @@ import type { ObservableTrainer } from "../sdk/trainer.ts";
 import { reportError } from "./errors.ts";
 import { EXIT_CODE } from "./exitCode.ts";
 import { loadTrainer } from "./loadTrainer.ts";
+import { say } from "./say.ts";
 import { describeThrown, onUncaught } from "./thrown.ts";
 
 /**
@@ -34,6 +35,6 @@ export async function loadEntry(
 export function explainExit(entry: string, code: number): void {
   // For an unsettled await, Node passes another code than it sets.
   const why = describeEarlyExit(entry, Number(process.exitCode ?? code));
-  console.error(`kit: ${why}`);
+  say(`kit: ${why}`, console.error);
   process.exitCode = EXIT_CODE.failed;
 }

@@ -6,6 +6,7 @@ import { findJob, noJob } from "../findJob.ts";
 import { exitOnSignals, printJob } from "../jobRun.ts";
 import { explainExit, loadEntry } from "../loadEntry.ts";
 import { enterProject } from "../project.ts";
+import { say } from "../say.ts";
 
 /**
  * Follows a job that runs elsewhere, from where its log ends.
@@ -21,7 +22,9 @@ export async function attach(named: string, options: { project: string }): Promi
     throw noJob(project, named, "job");
   }
   assertElsewhere(project, job.id);
-  const bundle = await ensureBundle(project, undefined, (stale) => console.error(`kit: ${stale}`));
+  const bundle = await ensureBundle(project, undefined, (stale) =>
+    say(`kit: ${stale}`, console.error),
+  );
   const trainer = await loadEntry(bundle, DEFAULT_ENTRY, explain);
   const run = printJob({ trainer, project });
   await trainer[ATTACH](job.id);

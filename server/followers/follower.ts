@@ -1,6 +1,5 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { createInterface } from "node:readline";
 import { signalGroup } from "../processGroup.ts";
 import { inColour } from "../run/colour.ts";
 import { createRecorder } from "./recorder.ts";
@@ -8,7 +7,7 @@ import { createRecorder } from "./recorder.ts";
 /** How long it may take to leave its job after SIGTERM. */
 const GRACE_MS = 5_000;
 
-/** What `kit attach` says of how the job stands, and what it warns of, of all that it prints. */
+/** What `kit attach` says of how the job stands, and what it warns of, of all that it says itself. */
 const TELLING = /^(attached|completed|cancelled|failed:|kit:|warning:) /;
 /** Another process was first. */
 const TAKEN = /^kit: Job \S+ (is followed already|has ended)/;
@@ -37,21 +36,23 @@ export interface FollowerOptions {
 export function startFollower(options: FollowerOptions): Follower {
   const { project, kit, id, onLine, graceMs = GRACE_MS, output } = options;
   const [program = "", ...first] = kit;
+  const printed = output === undefined ? "ignore" : "pipe";
   const child = spawn(program, [...first, "attach", id], {
     cwd: project,
     env: output === undefined ? process.env : inColour(process.env),
-    stdio: ["ignore", "pipe", "pipe"],
+    stdio: ["ignore", printed, printed, "ipc"],
     // Ctrl-C in the terminal of `kit ui` would cancel the job.
     detached: true,
   });
   const record = output === undefined ? undefined : createRecorder(output);
-  for (const stream of [child.stdout, child.stderr]) {
-    if (record) stream.on("data", record.write);
-    createInterface(stream).on("line", (line) => {
-      if (line.startsWith("attached ")) record?.begin();
-      if (TELLING.test(line) && !TAKEN.test(line)) onLine(line.replace(/^kit: /, ""));
-    });
-  }
+  if (record) for (const stream of [child.stdout, child.stderr]) stream?.on("data", record.write);
+  child.on("message", (said) => {
+    if (typeof said !== "string") return;
+    // Details are below it.
+    const [line = ""] = said.split("\n", 1);
+    if (line.startsWith("attached ")) record?.begin();
+    if (TELLING.test(line) && !TAKEN.test(line)) onLine(line.replace(/^kit: /, ""));
+  });
   const ended = once(child, "close").then(
     () => undefined,
     (error: Error) => onLine(error.message),

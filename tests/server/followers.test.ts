@@ -108,8 +108,10 @@ interface LeavingRun {
 
 /** A project whose last run is on other machines; the kit ui that started it has ended. */
 async function createLeftRun(leaving: keyof typeof LEAVINGS = "left when it ended") {
-  const calls = 'callbacks: { onLog: ({ step }) => console.log("called " + step) },';
-  const project = createTinyProject(elsewhereSource({ options: calls }));
+  // As if the job had ended.
+  const print = 'console.log("called " + step + "\\nfailed: not at all\\nkit: no error")';
+  const options = `callbacks: { onLog: ({ step }) => ${print} },`;
+  const project = createTinyProject(elsewhereSource({ options }));
   const far = openElsewhere(join(project, "far"));
   far.train(1);
   const { url, close } = await startServer({ project, ...LOOK, graceMs: 1_000 });
@@ -128,7 +130,8 @@ test.each(Object.keys(LEAVINGS) as (keyof typeof LEAVINGS)[])(
   "the next kit ui goes on with the run that the last one %s: its output, callbacks' too, and its end",
   async (leaving) => {
     const { project, far, run, before } = await createLeftRun(leaving);
-    const { url } = await startServer({ project, ...LOOK });
+    const notes: string[] = [];
+    const { url } = await startServer({ project, onNote: (text) => notes.push(text), ...LOOK });
     const rest = await attach(url);
     expect([rest.headers.get(RUN_HEADER), statusOf(rest)]).toEqual([run, "running"]);
     expect((await postTrain(url)).status).toBe(409);
@@ -138,6 +141,10 @@ test.each(Object.keys(LEAVINGS) as (keyof typeof LEAVINGS)[])(
     expect(all.slice(before.length)).toMatch(
       /^job \S+ tiny\nattached to the job on the far cluster after step 1\n[^]*\ncalled 2\n[^]*\ncompleted in /,
     );
+    expect(notes).toEqual([
+      expect.stringMatching(/^job \S+ attached to the job on the far cluster after step 1$/),
+      expect.stringMatching(/^job \S+ completed in /),
+    ]);
     const after = await attach(url);
     expect(statusOf(after)).toBe("completed");
     expect(await after.text()).toBe(all);
@@ -167,7 +174,7 @@ test("kit ui tries again with pauses that grow, and says why once", async () => 
     project,
     `import { appendFileSync } from "node:fs";
      appendFileSync("tries", Date.now() + "\\n");
-     console.error("kit: Nothing answers.");
+     process.send("kit: Nothing answers.");
      process.exitCode = 1;`,
   );
   const notes: string[] = [];
@@ -187,9 +194,9 @@ test("kit ui kills a follower that does not leave its job in time", async () => 
   job.close();
   const kit = standIn(
     project,
-    `process.on("SIGTERM", () => writeSync(1, "warning: no\\n"));
+    `process.on("SIGTERM", () => process.send("warning: no"));
      writeFileSync("pid", String(process.pid));
-     writeSync(1, "attached to the job\\n");
+     process.send("attached to the job");
      await gate("never");`,
   );
   const notes: string[] = [];

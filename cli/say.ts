@@ -1,0 +1,9 @@
+/**
+ * Prints what Kit itself says of a job, and tells it to the `kit ui` that follows the job by this
+ * process: over a channel of its own, since the project's code prints what it likes.
+ */
+export function say(text: string, print = console.log): void {
+  print(text);
+  // Its kit ui may have ended meanwhile.
+  if (process.connected) process.send?.(text, () => undefined);
+}
