@@ -74,7 +74,8 @@ export interface FetchOptions extends Pick<TrainOptions, "onNote"> {
 export interface Elsewhere {
   /**
    * Asks for a job by its id, within seconds.
-   * @throws KitError `CLUSTER_UNREACHABLE`, `CLUSTER_REFUSED`
+   * @throws KitError `CLUSTER_UNREACHABLE`, `CLUSTER_REFUSED`; `CANNOT_FOLLOW` if others than the job's
+   * machines may answer
    */
   reach: (placement: Placement, id: string) => Promise<void>;
   /** As `train`, of a training that was handed over before; reports its other events. */

@@ -14,7 +14,7 @@ export function lostContact(
     const why = cause.message.replace(/\.?$/, ".");
     return new KitError(
       "CANNOT_FOLLOW",
-      `${why} Then run npx kit attach ${id} to follow the job again, which still runs on ${where}.`,
+      `${why} Then run npx kit attach ${id} to follow the job again, which was left running on ${where}.`,
       { cause },
     );
   }

@@ -39,10 +39,11 @@ export async function answerThere(
     return (stopped ??= remote.stop(id).catch(() => {}));
   }
   const abort = () => void stop();
-  signal?.addEventListener("abort", abort, { once: true });
   try {
     signal?.throwIfAborted();
     await remote.submit({ id, files, command: COMMAND, ...(signal && { signal }) });
+    signal?.throwIfAborted();
+    signal?.addEventListener("abort", abort, { once: true });
     const { infer, close } = await load(undefined);
     return {
       infer,

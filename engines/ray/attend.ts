@@ -19,8 +19,10 @@ type Options = Pick<
 interface Attending {
   id: string;
   options: Options;
-  /** Starts the job; omitted for one that is there. */
-  submit?: () => Promise<void>;
+  /** Starts the job, and says when it is sent, and to which session; omitted for one that is there. */
+  submit?: (onSent: (session?: string) => void) => Promise<void>;
+  /** The remote's, of a job that is there, if it is known. */
+  session?: string | undefined;
   /** A count: the first events, which are not reported again. */
   seen?: number;
 }
@@ -32,17 +34,22 @@ interface Attending {
  */
 export async function attend(
   remote: Remote,
-  { id, options, submit, seen = 0 }: Attending,
+  { id, options, submit, session, seen = 0 }: Attending,
 ): Promise<void> {
   const { signal, leave } = options;
   const either = leave ? AbortSignal.any([signal, leave]) : signal;
   let known = seen;
-  let isThere = submit === undefined;
+  const placed = { session };
+  let isSent = submit === undefined;
+  let isThere = isSent;
   try {
     signal.throwIfAborted();
-    await submit?.();
+    await submit?.((session) => {
+      isSent = true;
+      placed.session = session;
+    });
     isThere = true;
-    for await (const message of follow(remote, id, either, { onNote: options.onNote })) {
+    for await (const message of follow(remote, id, either, { placed, onNote: options.onNote })) {
       either.throwIfAborted();
       if (message.type === "failed") throwIfFailed(message);
       if (known === 0) {
@@ -56,10 +63,10 @@ export async function attend(
   } catch (error) {
     const isLeft = isThere && leave?.aborted === true;
     if (signal.aborted) {
-      await stop(remote, id, options);
+      if (isSent) await stop(remote, id, options);
       throw signal.reason;
     }
-    if (!isLeft && !isOutOfReach(error)) await stop(remote, id, options).catch(() => {});
+    if (isSent && !isLeft && !isOutOfReach(error)) await stop(remote, id, options).catch(() => {});
     if (isLeft) leave.throwIfAborted();
     throw error;
   }
@@ -70,7 +77,10 @@ async function stop(remote: Remote, id: string, { onNote }: Options): Promise<vo
   try {
     await remote.stop(id);
   } catch (error) {
-    onNote?.(`warning: could not stop ${id} on ${remote.name}: ${messageOf(error)}`);
+    const why = messageOf(error);
+    onNote?.(
+      `warning: could not stop ${id} on ${remote.name}: ${why} The training may go on there: run ray job stop ${id} to end it.`,
+    );
     throw error;
   }
 }

@@ -8,10 +8,13 @@ import type { Cluster } from "./cluster.ts";
 import { fetchArtifact } from "./fetch.ts";
 import { createRayJobs } from "./rayJobs.ts";
 import type { Remote } from "./remote.ts";
+import { assertSession } from "./session.ts";
 
-/** @throws KitError `CLUSTER_UNREACHABLE`, `CLUSTER_REFUSED` */
+/** @throws KitError `CLUSTER_UNREACHABLE`, `CLUSTER_REFUSED`, `CANNOT_FOLLOW` */
 export async function reach(cluster: Cluster, placement: Placement, id: string): Promise<void> {
-  await remoteAt(cluster, placement).status(id);
+  const remote = remoteAt(cluster, placement);
+  const { phase } = await remote.status(id);
+  if (phase === "unknown") await assertSession(remote, placement.session);
 }
 
 /** Reports the events of a job of an earlier process that it has not reported. */
@@ -19,7 +22,7 @@ export async function followPlaced(cluster: Cluster, options: FollowOptions): Pr
   const { directory, placement, seen } = options;
   const id = basename(directory);
   try {
-    await attend(remoteAt(cluster, placement), { id, seen, options });
+    await attend(remoteAt(cluster, placement), { id, seen, session: placement.session, options });
   } finally {
     removePartial(join(directory, ARTIFACTS));
   }

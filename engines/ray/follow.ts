@@ -3,15 +3,18 @@ import { KitError, isKitError, messageOf } from "../../protocol/error.ts";
 import { tellingPart } from "./endMessage.ts";
 import { type RayMessage, parseLine } from "./messages.ts";
 import type { Remote, RemoteStatus } from "./remote.ts";
+import { assertSession } from "./session.ts";
 
 /** Between two looks, in ms. */
 const PAUSE_MS = 500;
 /** How long a remote may be out of reach, in ms. */
 const LOST_MS = 120_000;
 
-interface FollowOptions {
+export interface FollowOptions {
   /** The number of the last message that was taken. */
   after?: number;
+  /** Of a job that may go on elsewhere: unknown to another session, it is not lost. */
+  placed?: { session: string | undefined };
   /** How long the cluster may stay silent, in ms. */
   lostMs?: number;
   /** Takes a line if the job has not started yet. */
@@ -22,13 +25,14 @@ interface FollowOptions {
  * The messages of a job, each once and in order, however often the connection breaks or a line is lost:
  * the log is read from its start again, and what was seen is dropped.
  * @throws KitError `WORKER_FAILED` if the job ends without a last message, is unknown there, or its log
- * itself lacks a message; `CLUSTER_UNREACHABLE` after two minutes without an answer or a new line
+ * itself lacks a message; `CLUSTER_UNREACHABLE` after two minutes without an answer or a new line;
+ * `CANNOT_FOLLOW` if it was placed, and perhaps not in the cluster that answers
  */
 export async function* follow(
   remote: Remote,
   id: string,
   signal: AbortSignal,
-  { after = 0, lostMs = LOST_MS, onNote }: FollowOptions = {},
+  { after = 0, placed, lostMs = LOST_MS, onNote }: FollowOptions = {},
 ): AsyncGenerator<RayMessage> {
   const silence = createSilence(remote, lostMs);
   let seen = after;
@@ -39,8 +43,11 @@ export async function* follow(
     const before = seen;
     let cause: unknown = new Error("no new line in its log");
     try {
-      const state = await remote.status(id);
-      if (state.phase === "unknown") throw forgotten(remote, id);
+      const state = await remote.status(id, signal);
+      if (state.phase === "unknown") {
+        if (placed) await assertSession(remote, placed.session, signal);
+        throw forgotten(remote, id);
+      }
       if (state.phase === "waiting") {
         cause = undefined;
         const why = state.message === undefined ? "" : `: ${state.message}`;
@@ -61,11 +68,15 @@ export async function* follow(
           if (message.type !== "beat") yield message;
           if (isLast(message)) return;
         }
-        if (isEnded) throw endedSilently(remote, id, state);
+        if (isEnded) {
+          cause = endedSilently(remote, id, state);
+          // The rest of its log may be on its way.
+          if (!state.hasSucceeded) throw cause;
+        }
       }
     } catch (error) {
       signal.throwIfAborted();
-      if (isKitError(error) && error.code !== "CLUSTER_UNREACHABLE") throw error;
+      if (isFailure(error)) throw error;
       // The connection broke, or lost a line.
       cause = error;
     }
@@ -80,10 +91,11 @@ function createSilence(remote: Remote, lostMs: number) {
   let since: number | undefined;
   return {
     ends: () => (since = undefined),
-    /** @throws KitError `CLUSTER_UNREACHABLE` */
+    /** @throws KitError that is the cause, or `CLUSTER_UNREACHABLE` */
     goesOn(cause: unknown): void {
       since ??= Date.now();
-      if (Date.now() - since >= lostMs) throw lostContact(remote, cause);
+      if (Date.now() - since < lostMs) return;
+      throw isFailure(cause) ? cause : lostContact(remote, cause);
     },
   };
 }
@@ -99,6 +111,10 @@ async function* linesOf(bytes: AsyncIterable<Buffer>): AsyncGenerator<string> {
     }
     parts.push(chunk.subarray(start));
   }
+}
+
+function isFailure(error: unknown): error is KitError {
+  return isKitError(error) && error.code !== "CLUSTER_UNREACHABLE";
 }
 
 function isLast({ type }: RayMessage): boolean {

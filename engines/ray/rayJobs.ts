@@ -1,12 +1,12 @@
-import { createHash } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
 import { KitError } from "../../protocol/error.ts";
-import { isRecord } from "../../protocol/isRecord.ts";
 import { assertReady } from "./assertReady.ts";
 import type { Cluster } from "./cluster.ts";
-import { type Answer, type Http, createHttp, jsonOf, unreachable } from "./http.ts";
-import { preparation } from "./notes.ts";
-import type { Remote, RemoteStatus, Submission } from "./remote.ts";
+import { type Answer, createHttp, unreachable } from "./http.ts";
+import { createJobStatus, saysUnknown } from "./jobStatus.ts";
+import type { Remote, Submission } from "./remote.ts";
+import { readSession } from "./session.ts";
+import { lastLine, notSent, upload } from "./upload.ts";
 import { zip } from "./zip.ts";
 
 /** A log without a byte for so long is read anew; the driver's beat comes every 5 seconds. */
@@ -15,9 +15,10 @@ const POLL_MS = 250;
 /** How long to retry a submit that got no answer, or that the cluster was not ready for. */
 const SUBMIT_MS = 60_000;
 const BUSY_MS = 2_000;
-/** How long a stopped job may take to end. Ray kills it after a few seconds. */
+/** How long a stopped job may take to end, and one on its way to arrive. Ray kills it after a few seconds. */
 const STOP_MS = 20_000;
-const NOT_FOUND = 404;
+/** A gateway's, that lost the dashboard or its answer. */
+const LOST: readonly number[] = [502, 503, 504];
 
 /** What every process of a job has in its environment. */
 const VARIABLES = {
@@ -33,6 +34,9 @@ const VARIABLES = {
 export function createRayJobs(cluster: Cluster): Remote {
   const address = cluster.address();
   const http = createHttp(address, cluster.token());
+  const { find, status } = createJobStatus(http, address);
+  /** Jobs that were sent, and may not have arrived yet. */
+  const unanswered = new Set<string>();
 
   async function submit({ id, files, command, signal, onSend }: Submission): Promise<void> {
     const uri = await upload(http, zip(files), signal);
@@ -45,41 +49,26 @@ export function createRayJobs(cluster: Cluster): Remote {
       },
       metadata: { kit: id },
     };
-    onSend?.();
-    const job = { method: "POST", path: "/api/jobs/", body, signal } as const;
+    const session = onSend && (await readSession(http, signal));
+    signal?.throwIfAborted();
+    onSend?.(session);
+    // A request that has left may arrive, even if nobody waits for its answer.
+    const late = laterThan(signal, STOP_MS);
+    const job = { method: "POST", path: "/api/jobs/", body, signal: late } as const;
+    unanswered.add(id);
     for (const deadline = Date.now() + SUBMIT_MS; ;) {
-      const answer = await http.call(job).catch(isLost);
+      const answer = await http.call(job).then(unlessLost, isLost);
+      if (answer) unanswered.delete(id);
       // A lost answer, or the refusal of a second job with this id: the first is the one.
-      if (answer?.status === 200 || (await find(id).catch(isLost))) return;
+      if (answer?.status === 200 || (await find(id, late).catch(isLost))) return;
       const isBusy = !answer || answer.body.includes("try again");
       if (!isBusy || Date.now() > deadline) throw notSubmitted(address, answer);
       await delay(BUSY_MS, undefined, { signal });
     }
   }
 
-  async function find(
-    id: string,
-    signal?: AbortSignal,
-  ): Promise<Record<string, unknown> | undefined> {
-    const answer = await http.call({ method: "GET", path: `/api/jobs/${id}`, signal });
-    if (answer.status === NOT_FOUND) return undefined;
-    const found = jsonOf(answer);
-    if (answer.status === 200 && isRecord(found)) return found;
-    // A dashboard that is busy, or that lost its own connection.
-    throw unreachable(address, new Error(`status ${answer.status}`));
-  }
-
-  async function status(id: string, signal?: AbortSignal): Promise<RemoteStatus> {
-    const found = await find(id, signal);
-    if (!found) return { phase: "unknown" };
-    const { status, message } = found;
-    if (status === "PENDING") return { phase: "waiting", message: preparation(found) };
-    if (status === "RUNNING") return { phase: "running" };
-    return { phase: "ended", message: String(message ?? status) };
-  }
-
   async function* log(id: string, isEnded: boolean, signal: AbortSignal) {
-    const node = (await find(id))?.["driver_node_id"];
+    const node = (await find(id, signal))?.["driver_node_id"];
     if (typeof node !== "string") return;
     const asked = `node_id=${node}&submission_id=${id}&lines=-1`;
     const path = isEnded ? `file?${asked}` : `stream?${asked}&interval=${POLL_MS / 1000}`;
@@ -102,9 +91,12 @@ export function createRayJobs(cluster: Cluster): Remote {
   async function stop(id: string): Promise<void> {
     const signal = AbortSignal.timeout(STOP_MS);
     try {
-      const path = `/api/jobs/${id}/stop`;
-      const answer = await http.call({ method: "POST", path, body: {}, signal });
-      if (answer.status === NOT_FOUND) return;
+      let answer = await askToStop(id, signal);
+      if (saysUnknown(answer, id) && unanswered.delete(id)) {
+        await delay(BUSY_MS, undefined, { signal });
+        answer = await askToStop(id, signal);
+      }
+      if (saysUnknown(answer, id)) return;
       if (answer.status !== 200) throw unreachable(address, new Error(`status ${answer.status}`));
       for (;;) {
         const { phase } = await status(id, signal);
@@ -115,6 +107,10 @@ export function createRayJobs(cluster: Cluster): Remote {
       if (signal.aborted) throw unreachable(address, new Error("it stops no job"));
       throw cause;
     }
+  }
+
+  function askToStop(id: string, signal: AbortSignal): Promise<Answer> {
+    return http.call({ method: "POST", path: `/api/jobs/${id}/stop`, body: {}, signal });
   }
 
   async function send(id: string, name: string, bytes: Buffer): Promise<void> {
@@ -129,6 +125,7 @@ export function createRayJobs(cluster: Cluster): Remote {
     address,
     assertReady: (options) => assertReady(http, cluster, options),
     ...{ submit, status, log, stop, send },
+    session: (signal) => readSession(http, signal),
     read: ({ node, path }, signal) =>
       bytesOf(
         `/api/v0/logs/file?node_id=${node}&filename=${encodeURIComponent(path)}&lines=-1`,
@@ -137,29 +134,21 @@ export function createRayJobs(cluster: Cluster): Remote {
   };
 }
 
+function unlessLost(answer: Answer): Answer | undefined {
+  return LOST.includes(answer.status) ? undefined : answer;
+}
+
+/** Aborted some time after another. */
+function laterThan(signal: AbortSignal | undefined, ms: number): AbortSignal {
+  const late = new AbortController();
+  const abort = () => setTimeout(() => late.abort(signal?.reason), ms).unref();
+  signal?.addEventListener("abort", abort, { once: true });
+  return late.signal;
+}
+
 function isLost(error: unknown): undefined {
   if (error instanceof KitError && error.code === "CLUSTER_UNREACHABLE") return undefined;
   throw error;
-}
-
-/** @returns its URI, by its content, so that the same package is sent once */
-async function upload(http: Http, archive: Buffer, signal?: AbortSignal): Promise<string> {
-  const digest = createHash("sha256").update(archive).digest("hex");
-  const name = `_ray_pkg_${digest}.zip`;
-  const path = `/api/packages/gcs/${name}`;
-  const { status } = await http.call({ method: "GET", path, signal });
-  if (status !== 200) {
-    const sent = await http.call({ method: "PUT", path, body: archive, signal });
-    if (sent.status !== 200) throw notSent(sent);
-  }
-  return `gcs://${name}`;
-}
-
-function notSent(answer: Answer): KitError {
-  return new KitError(
-    "CLUSTER_UNFIT",
-    `The Ray cluster does not take the package: ${lastLine(answer)}. See the log of its dashboard.`,
-  );
 }
 
 /** Without an answer, the job may be there. */
@@ -169,11 +158,4 @@ function notSubmitted(address: string, answer: Answer | undefined): KitError {
     "CLUSTER_UNFIT",
     `The Ray cluster at ${address} does not take the job: ${lastLine(answer)}. See the log of its dashboard.`,
   );
-}
-
-/** Of a Python traceback, the error; of a proxy's page, the status. */
-function lastLine({ status, body }: Answer): string {
-  const text = body.toString().trim();
-  const line = text.split("\n").at(-1)?.trim() ?? "";
-  return line === "" || text.startsWith("<") ? `status ${status}` : line.replace(/\.$/, "");
 }

@@ -13,7 +13,9 @@ export interface Remote {
   assertReady: (options?: ReadyOptions) => Promise<void>;
   /** Starts a job, or finds the one with its id that an earlier call has started. */
   submit: (submission: Submission) => Promise<void>;
-  status: (id: string) => Promise<RemoteStatus>;
+  status: (id: string, signal?: AbortSignal) => Promise<RemoteStatus>;
+  /** The name of the remote's present run, which no other has; undefined where it has none. */
+  session: (signal?: AbortSignal) => Promise<string | undefined>;
   /**
    * What the job prints, from its first byte, as long as the connection lasts.
    * @param isEnded whether it prints no more; else new output is waited for
@@ -42,10 +44,10 @@ export interface Submission {
   /** What the job finds in its working directory. */
   files: readonly PackedFile[];
   command: string;
-  /** Aborting ends the attempt; the job may be there. */
+  /** Aborting ends the attempt: at once, or soon after the job was sent, which may then be there. */
   signal?: AbortSignal | undefined;
-  /** Called once the files are there, just before the job starts. */
-  onSend?: () => void;
+  /** Called once the files are there, just before the job starts, with the remote's session. */
+  onSend?: (session: string | undefined) => void;
 }
 
 export interface PackedFile {
@@ -57,6 +59,8 @@ export interface PackedFile {
 export interface RemoteStatus {
   /** `unknown`: it was never submitted, or the remote has forgotten it. */
   phase: "waiting" | "running" | "ended" | "unknown";
+  /** Of one that ended: whether its program came to its end. */
+  hasSucceeded?: boolean;
   /** What it waits for, or why it ended, if the remote knows. */
   message?: string;
 }

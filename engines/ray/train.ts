@@ -25,11 +25,15 @@ export async function train(cluster: Cluster, options: TrainOptions): Promise<vo
     const job = await createJob(options);
     const id = basename(directory);
     const files = pack({ id, mode: "train", job, cluster });
-    const onSend = () => {
-      const checkpoints = under(cluster.storage ?? "~/ray_results", id);
-      onPlaced?.({ where: remote.name, address: cluster.address(), checkpoints });
+    const checkpoints = under(cluster.storage ?? "~/ray_results", id);
+    const placement = { where: remote.name, address: cluster.address(), checkpoints };
+    const submit = (onSent: (session?: string) => void) => {
+      const onSend = (session?: string) => {
+        onPlaced?.({ ...placement, ...(session !== undefined && { session }) });
+        onSent(session);
+      };
+      return remote.submit({ id, files, command: COMMAND, signal, onSend });
     };
-    const submit = () => remote.submit({ id, files, command: COMMAND, signal, onSend });
     await attend(remote, { id, submit, options });
   } finally {
     removePartial(join(directory, ARTIFACTS));

@@ -289,7 +289,9 @@ describe("kit attach refuses in a sentence", () => {
     const { code, stderr } = await attach().ended;
     expect(code).toBe(1);
     expect(stderr).toMatch(
-      new RegExp(` Then run npx kit attach ${id()} to follow the job again, which still runs on `),
+      new RegExp(
+        ` Then run npx kit attach ${id()} to follow the job again, which was left running on `,
+      ),
     );
     expect(jobs()).toMatchObject([{ status: "running", lastHeardAt: expect.any(String) }]);
     expect(far.isStopped(id())).toBe(false);

@@ -92,12 +92,15 @@ export function describeAttaching(at: () => Place): void {
     expectEachOnce(logged(), harm);
   });
 
-  it("fails in a sentence when the cluster does not know it", async () => {
+  it("fails in a sentence when the cluster that took it does not know it", async () => {
     const { project, id, job, kit } = createRayProject(at());
     const { address } = at().cluster;
     const config = { ...CONFIG, engine: { name: "ray", address } };
     const owned = createOwnedJob(project, "lost", config);
-    owned.place({ where: `the Ray cluster at ${address}`, address, checkpoints: "/nowhere" });
+    const version = await (await fetch(`${address}/api/version`)).json();
+    const { session_name: session } = version as { session_name: string };
+    const where = `the Ray cluster at ${address}`;
+    owned.place({ where, address, checkpoints: "/nowhere", session });
     owned.close();
     const { code, stderr } = await kit("attach", "latest").ended;
     expect(code).toBe(1);

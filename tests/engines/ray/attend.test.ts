@@ -5,6 +5,7 @@ import { expect, it } from "vitest";
 import { attend } from "../../../engines/ray/attend.ts";
 import type { Remote } from "../../../engines/ray/remote.ts";
 import { readStored } from "../../../engines/ray/stored.ts";
+import { KitError } from "../../../protocol/error.ts";
 import type { TrainConfig } from "../../../protocol/trainConfig.ts";
 import { scratchDirectory } from "../embedded/scratch.ts";
 import { createFarRemote, recordedArtifact } from "./farArtifact.ts";
@@ -59,10 +60,56 @@ it("writes nothing beside the job for a checkpoint whose path leads there", asyn
   expect(readdirSync(join(directory, ".."))).not.toContain("evil.stored.json");
 });
 
+it("stops a job at Ctrl-C only if it was sent, and says how to stop it if that fails", async () => {
+  const { remote, asked } = createFarRemote();
+  const notes: string[] = [];
+  const interrupt = async (isSent: boolean) => {
+    const abort = new AbortController();
+    const submit = (onSent: () => void) => {
+      if (isSent) onSent();
+      abort.abort(new Error("Ctrl-C"));
+      return Promise.reject(new Error("aborted"));
+    };
+    await attend(remote, { id: JOB, submit, options: optionsOf(abort.signal, notes) });
+  };
+  await expect(interrupt(false)).rejects.toThrow("Ctrl-C");
+  expect(asked.stopped).toEqual([]);
+  await expect(interrupt(true)).rejects.toThrow("Ctrl-C");
+  expect(asked.stopped).toEqual([JOB]);
+  remote.stop = () => Promise.reject(new KitError("CLUSTER_UNREACHABLE", "Nothing answers."));
+  await expect(interrupt(true)).rejects.toThrow("Nothing answers.");
+  expect(notes).toEqual([
+    `warning: could not stop ${JOB} on a cluster: Nothing answers. The training may go on there: run ray job stop ${JOB} to end it.`,
+  ]);
+});
+
+it("leaves a job that was sent to a cluster which is another by now", async () => {
+  const { remote, asked } = createFarRemote();
+  remote.status = () => Promise.resolve({ phase: "unknown" });
+  remote.session = () => Promise.resolve("new");
+  const options = optionsOf(new AbortController().signal);
+  const submit = (onSent: (session: string) => void) => Promise.resolve(onSent("old"));
+  const attended = [{ submit }, { session: "old" }, {}];
+  for (const how of attended) {
+    await expect(attend(remote, { id: JOB, ...how, options })).rejects.toMatchObject({
+      code: "CANNOT_FOLLOW",
+    });
+  }
+  expect(asked.stopped).toEqual([]);
+});
+
 interface Attended {
   directory?: string;
   /** Messages before it saves. */
   first?: object[];
+}
+
+function optionsOf(signal: AbortSignal, notes: string[] = []) {
+  return {
+    ...{ directory: scratchDirectory(), config: {} as TrainConfig, signal },
+    onEvent: () => {},
+    onNote: (text: string) => void notes.push(text),
+  };
 }
 
 /** Attends to a job that saves an artifact of these kinds, a step each. */

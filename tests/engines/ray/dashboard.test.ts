@@ -4,7 +4,7 @@ import { type IncomingMessage, type ServerResponse, createServer } from "node:ht
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { expect, it, onTestFinished } from "vitest";
+import { expect, it, onTestFinished, vi } from "vitest";
 import { adapterFiles, saveModel } from "../../../engines/checkpoint/checkpoint.ts";
 import { writeDirectory } from "../../../engines/checkpoint/directory.ts";
 import { randomAdapter } from "../../../engines/llama/adapter.ts";
@@ -26,7 +26,7 @@ const LORA = { r: 2, alpha: 6, targetModules: ["q_proj"] };
 const MEBIBYTE = 2 ** 20;
 const NODES = JSON.stringify({ data: { result: { result: [{ resources_total: { CPU: 1 } }] } } });
 const READY: Answers = {
-  "/api/version": (_, answer) => answer.end('{"ray_version":"2.58.0"}'),
+  "/api/version": (_, answer) => answer.end('{"ray_version":"2.58.0","session_name":"session_1"}'),
   "/api/v0/nodes": (_, answer) => answer.end(NODES),
 };
 
@@ -113,6 +113,88 @@ it("says by its status that a proxy does not take the package", async () => {
   );
 });
 
+it.each([
+  [500, "Job kit-1 does not exist", undefined],
+  [404, "404: Not Found", undefined],
+  [404, "Job kit-2 does not exist", undefined],
+  [200, "<html>", undefined],
+  [200, '{"status":"DONE"}', undefined],
+  [404, "Job kit-1 does not exist", { phase: "unknown" }],
+  [200, '{"status":"SUCCEEDED"}', { phase: "ended", hasSucceeded: true, message: "SUCCEEDED" }],
+])("takes %i with %j for a job's status only if it is Ray's", async (status, body, expected) => {
+  const { remoteWith } = await startDashboard({ "/api/jobs/": sends(status, body) });
+  const asked = remoteWith().status("kit-1");
+  if (expected) expect(await asked).toEqual(expected);
+  else await expect(asked).rejects.toMatchObject({ code: "CLUSTER_UNREACHABLE" });
+  if (status === 404 && !expected) {
+    await expect(remoteWith().stop("kit-1")).rejects.toMatchObject({ code: "CLUSTER_UNREACHABLE" });
+  }
+});
+
+it("sends a job again that a gateway has lost, and does not take it for refused", async () => {
+  const statuses = [502, 200, 504];
+  let passed = 0;
+  const { now } = Date;
+  vi.spyOn(Date, "now").mockImplementation(() => now() + passed);
+  onTestFinished(() => void vi.restoreAllMocks());
+  const { requests, remoteWith } = await startDashboard({
+    "/api/packages": sends(200, "{}"),
+    "/api/jobs/": ({ method }, answer) => {
+      if (statuses.length === 1) passed = 3_600_000;
+      if (method === "POST") answer.writeHead(statuses.shift() ?? 500).end("<html>");
+      else answer.writeHead(404).end("Job kit-1 does not exist");
+    },
+  });
+  const submission = { id: "kit-1", files: [], command: "true" };
+  await remoteWith().submit(submission);
+  expect(requests.filter((request) => request === "POST /api/jobs/")).toHaveLength(2);
+  await expect(remoteWith().submit(submission)).rejects.toMatchObject({
+    code: "CLUSTER_UNREACHABLE",
+  });
+});
+
+it("waits at Ctrl-C for a job that is on its way, but not for ever", async () => {
+  vi.useFakeTimers({ toFake: ["setTimeout"] });
+  onTestFinished(() => void vi.useRealTimers());
+  let abort = new AbortController();
+  let isHung = false;
+  const { requests, remoteWith } = await startDashboard({
+    "/api/packages": sends(200, "{}"),
+    "/api/jobs/": (_, answer) => {
+      abort.abort(new Error("Ctrl-C"));
+      if (isHung) vi.advanceTimersByTime(20_000);
+      else answer.end("{}");
+    },
+  });
+  const submit = () =>
+    remoteWith().submit({ id: "kit-1", files: [], command: "true", signal: abort.signal });
+  await submit();
+  [abort, isHung] = [new AbortController(), true];
+  await expect(submit()).rejects.toThrow("Ctrl-C");
+  expect(requests.filter((request) => request === "POST /api/jobs/")).toHaveLength(2);
+});
+
+it("asks once more to stop a job whose submit got no answer", async () => {
+  const abort = new AbortController();
+  const unknown = sends(404, "Job kit-1 does not exist");
+  const stops = [unknown, sends(200, "{}")];
+  const { requests, remoteWith } = await startDashboard({
+    "/api/packages": sends(200, "{}"),
+    "/api/jobs/kit-1/stop": (...asked) => stops.shift()?.(...asked),
+    "/api/jobs/kit-1": (...asked) =>
+      (stops.length > 0 ? unknown : sends(200, '{"status":"STOPPED"}'))(...asked),
+    "/api/jobs/": (_, answer) => {
+      abort.abort(new Error("Ctrl-C"));
+      answer.destroy();
+    },
+  });
+  const remote = remoteWith();
+  const submission = { id: "kit-1", files: [], command: "true", signal: abort.signal };
+  await expect(remote.submit(submission)).rejects.toThrow();
+  await remote.stop("kit-1");
+  expect(requests.filter((request) => request.endsWith("/stop"))).toHaveLength(2);
+});
+
 it("says before a job is handed over that the cluster has no room for it, and once that it is not started yet", async () => {
   const states = ["PENDING", "PENDING", "FAILED"];
   const nodes = [{ CPU: 3 }, { CPU: 3, GPU: 1 }].map((has) => ({ resources_total: has }));
@@ -121,7 +203,8 @@ it("says before a job is handed over that the cluster has no room for it, and on
     "/api/v0/nodes": sends(200, JSON.stringify({ data: { result: { result: nodes } } })),
     "/api/packages": sends(200, "{}"),
     "/api/jobs/": ({ method }, answer) => {
-      const job = method === "POST" ? {} : { status: states.shift(), runtime_env: { pip: {} } };
+      const job =
+        method === "POST" ? {} : { status: states.shift() ?? "FAILED", runtime_env: { pip: {} } };
       answer.end(JSON.stringify(job));
     },
   });
@@ -139,12 +222,12 @@ it("says before a job is handed over that the cluster has no room for it, and on
   const trained = engine.train({
     ...{ config, directory, signal, onEvent: () => {} },
     onNote: (text) => heard.push(text),
-    onPlaced: () => heard.push("handed over"),
+    onPlaced: ({ session }) => heard.push(`handed over to ${session}`),
   });
   await expect(trained).rejects.toMatchObject({ code: "WORKER_FAILED" });
   expect(heard).toEqual([
     "warning: the cluster has room for 2 of 3 workers (2 CPUs each): the training waits for more nodes. Cancel, and ask for less, if nobody adds any.",
-    "handed over",
+    "handed over to session_1",
     `waiting for the Ray cluster at ${address}: it installs ray's pip packages for the job`,
   ]);
 });

@@ -1,6 +1,6 @@
 import { Readable } from "node:stream";
 import { expect, it, onTestFinished, vi } from "vitest";
-import { follow } from "../../../engines/ray/follow.ts";
+import { type FollowOptions, follow } from "../../../engines/ray/follow.ts";
 import type { Remote, RemoteStatus } from "../../../engines/ray/remote.ts";
 import { KitError } from "../../../protocol/error.ts";
 
@@ -49,6 +49,48 @@ it.concurrent("says that a job ended without a last message, by Ray's own words"
   await expect(seqsOf(remote)).rejects.toThrow(
     /^The job kit-1 on a remote ended unexpectedly: Killed\. See its log there: ray job logs kit-1\.$/,
   );
+});
+
+it.concurrent("fails a placed job that is unknown only if its own cluster says so", async () => {
+  const unknown = [{ status: { phase: "unknown" } as const }];
+  const endAt = (session?: string) =>
+    endOf(seqsOf(remoteOf([...unknown], session), [], { placed: { session: "a" } }));
+  for (const session of [undefined, "b"]) {
+    expect(await endAt(session)).toMatchObject({
+      code: "CANNOT_FOLLOW",
+      message: expect.stringMatching(
+        /^Another cluster than the job's answers at far, or /,
+      ) as string,
+    });
+  }
+  expect(await endAt("a")).toMatchObject({ code: "WORKER_FAILED" });
+  const unheard = seqsOf(remoteOf([...unknown]), [], { placed: { session: undefined } });
+  expect(await endOf(unheard)).toMatchObject({ code: "CANNOT_FOLLOW" });
+});
+
+it.concurrent("reads the log of a job that succeeded again, if its end is missing", async () => {
+  const status = { phase: "ended", hasSucceeded: true, message: "Job finished." } as const;
+  const late = remoteOf([
+    { log: "<html>", status },
+    { log: lineOf(1, LAST), status },
+  ]);
+  expect(await seqsOf(late)).toEqual([1]);
+  const began = performance.now();
+  await expect(seqsOf(remoteOf([{ log: lineOf(1), status }]))).rejects.toThrow(
+    "The job kit-1 on a remote ended unexpectedly: Job finished. See its log there: ray job logs kit-1.",
+  );
+  expect(performance.now() - began).toBeGreaterThan(LOST_MS);
+});
+
+it.concurrent("leaves a remote that hangs at once", async () => {
+  const abort = new AbortController();
+  const remote = remoteOf([]);
+  remote.status = (_, signal) =>
+    new Promise((_resolve, reject) => {
+      signal?.addEventListener("abort", () => reject(signal.reason as Error));
+      abort.abort(new Error("left"));
+    });
+  await expect(follow(remote, "kit-1", abort.signal).next()).rejects.toThrow("left");
 });
 
 it.concurrent("forgives silence for a while, and then says that contact is lost", async () => {
@@ -102,10 +144,12 @@ interface Part {
 }
 
 /** Answers with one part after another; the last one stays. */
-function remoteOf(parts: Part[]): Remote {
+function remoteOf(parts: Part[], session?: string): Remote {
   let part: Part = {};
   return {
     name: "a remote",
+    address: "far",
+    session: () => Promise.resolve(session),
     status() {
       part = parts.shift() ?? part;
       if (part.status instanceof KitError) return Promise.reject(part.status);
@@ -120,9 +164,14 @@ function* bytesOf({ log = "", breaks = false }: Part) {
   if (breaks) throw new Error("reset");
 }
 
-async function seqsOf(remote: Remote, seqs: number[] = []): Promise<number[]> {
+async function seqsOf(
+  remote: Remote,
+  seqs: number[] = [],
+  more: Pick<FollowOptions, "placed"> = {},
+): Promise<number[]> {
   const { signal } = new AbortController();
-  for await (const { seq } of follow(remote, "kit-1", signal, { lostMs: LOST_MS })) seqs.push(seq);
+  const options = { ...more, lostMs: LOST_MS };
+  for await (const { seq } of follow(remote, "kit-1", signal, options)) seqs.push(seq);
   return seqs;
 }
 

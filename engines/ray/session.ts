@@ -1,0 +1,29 @@
+import { KitError } from "../../protocol/error.ts";
+import { isRecord } from "../../protocol/isRecord.ts";
+import { type Http, jsonOf } from "./http.ts";
+import type { Remote } from "./remote.ts";
+
+/** Ray's name of this run of the head; undefined if what answers has none. */
+export async function readSession(http: Http, signal?: AbortSignal): Promise<string | undefined> {
+  const found = jsonOf(await http.call({ method: "GET", path: "/api/version", signal }));
+  const name = isRecord(found) ? found["session_name"] : undefined;
+  return typeof name === "string" ? name : undefined;
+}
+
+/**
+ * A remote may stand where the job's own stood, as behind a tunnel.
+ * @param session the job's, if it is known
+ * @throws KitError `CANNOT_FOLLOW` unless it is the remote's; `CLUSTER_UNREACHABLE`, `CLUSTER_REFUSED`
+ */
+export async function assertSession(
+  remote: Remote,
+  session: string | undefined,
+  signal?: AbortSignal,
+): Promise<void> {
+  const now = await remote.session(signal);
+  if (session !== undefined && now === session) return;
+  throw new KitError(
+    "CANNOT_FOLLOW",
+    `Another cluster than the job's answers at ${remote.address}, or the job's was started anew and the job is lost. If it is lost, delete its placement.json, which ends it as failed, and run kit start --resume; else make the job's cluster answer there.`,
+  );
+}
