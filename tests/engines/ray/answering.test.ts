@@ -12,7 +12,7 @@ import type { InferRequest } from "../../../protocol/infer.ts";
 import { createScratch } from "../scratch.ts";
 
 const ADDRESS = "http://127.0.0.1:1";
-const STORED = { path: "s3://runs/job/step-1", files: {} };
+const STORED = { path: "s3://runs/job/step-1", files: { "config.json": { size: 2, sha256: "0" } } };
 const cluster = createCluster({ address: ADDRESS });
 const scratch = createScratch();
 afterAll(() => scratch.remove());

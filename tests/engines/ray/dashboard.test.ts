@@ -312,7 +312,11 @@ it("stops the job that answers kit infer at Ctrl-C, while it loads", async () =>
     }),
   );
   const job = createOwnedJob(project, "far", { ...CONFIG, engine: { name: "ray" } });
-  writeStored(join(job.directory, "artifacts/step-1"), { address, path: "/far/1", files: {} });
+  writeStored(join(job.directory, "artifacts/step-1"), {
+    address,
+    path: "/far/1",
+    files: { "config.json": { size: 2, sha256: "0" } },
+  });
   job.close();
   const isAsked = once(asked, "id");
   const { child, ended } = startKit(project, ["infer", "latest", "1"]);
