@@ -96,6 +96,12 @@ it("leaves a job that was sent to a cluster which is another by now", async () =
     });
   }
   expect(asked.stopped).toEqual([]);
+  remote.session = () => Promise.resolve("old");
+  for (const how of attended.slice(0, 2)) {
+    await expect(attend(remote, { id: JOB, ...how, options })).rejects.toMatchObject({
+      code: "WORKER_FAILED",
+    });
+  }
 });
 
 interface Attended {
