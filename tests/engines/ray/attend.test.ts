@@ -56,8 +56,9 @@ it("writes nothing beside the job for a checkpoint whose path leads there", asyn
   const { address: _, ...stored } = readStored(recordedArtifact())!;
   const data = { step: 1, kind: "model", path: "artifacts/../../evil" };
   const evil = { type: "event", stored, event: { event: "checkpoint.saved", data } };
-  const { directory } = await attendTo(remote, ["model"], { first: [evil] });
-  expect(readdirSync(join(directory, ".."))).not.toContain("evil.stored.json");
+  const project = scratchDirectory();
+  await attendTo(remote, ["model"], { directory: join(project, "job"), first: [evil] });
+  expect(readdirSync(project)).toEqual(["job"]);
 });
 
 it("stops a job at Ctrl-C only if it was sent, and says how to stop it if that fails", async () => {
