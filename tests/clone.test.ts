@@ -32,6 +32,7 @@ function createClone(): string {
     "src/main.ts": says("page"),
     "cli/kit.ts": says("new"),
     "engines/embedded/kernels/assembly/index.ts": "export function nothing(): void {}\n",
+    "engines/embedded/kernels/assembly/wide.ts": "export function nothing(): void {}\n",
     "tests/kit.test.ts": TEST,
     // Whatever lies there, of modules that are there no more too.
     "dist/cli/kit.js": says("old"),

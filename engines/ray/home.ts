@@ -10,7 +10,6 @@ import { megabytes } from "../hub/downloadNotes.ts";
 import { layOut } from "./layOut.ts";
 import type { Stored } from "./messages.ts";
 import type { Remote } from "./remote.ts";
-import { localPath } from "./storage.ts";
 import { openTransfer } from "./transfer.ts";
 
 interface Way {
@@ -55,10 +54,8 @@ export async function bringHome(stored: Stored, path: string, way: Way): Promise
 
 /** Whether this machine sees a checkpoint in its storage. */
 export function isVisible({ path, files }: Stored): boolean {
-  const local = localPath(path);
   const names = Object.keys(files);
-  if (local === undefined || names.length === 0) return false;
-  return names.every((name) => existsSync(join(local, name)));
+  return names.length > 0 && names.every((name) => existsSync(join(path, name)));
 }
 
 /** @param path the folder's name to be */
@@ -67,10 +64,7 @@ async function fill(stored: Stored, folder: string, path: string, way: Required<
   if (missing.length === 0) return;
   const { bavail, bsize } = await statfs(folder);
   if (missingBytes > bavail * bsize) throw noRoom(path, missingBytes, bavail * bsize);
-  const local = localPath(stored.path);
-  if (local !== undefined && isVisible(stored)) {
-    return take((name) => createReadStream(join(local, name)));
-  }
+  if (isVisible(stored)) return take((name) => createReadStream(join(stored.path, name)));
   const laid = await layOut(stored, missing, way);
   try {
     await take(laid.read);

@@ -7,7 +7,6 @@ import type { PythonJob } from "../python/messages.ts";
 import type { Cluster } from "./cluster.ts";
 import type { RayJob, Stored, TrainingTask } from "./messages.ts";
 import type { PackedFile } from "./remote.ts";
-import { localPath } from "./storage.ts";
 import { isSeenBy, readStored } from "./stored.ts";
 import { zipSize } from "./zip.ts";
 
@@ -75,7 +74,7 @@ export function codeFiles(): PackedFile[] {
 
 /** Gathers files by their places in the package. */
 export function createLuggage(cluster: Cluster) {
-  const storage = cluster.storage && localPath(cluster.storage);
+  const { storage } = cluster;
   const names: Record<string, string> = {};
   const paths: [place: string, path: string][] = [];
   const isShared = (path: string) => storage !== undefined && path.startsWith(withEnd(storage));

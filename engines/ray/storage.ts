@@ -1,5 +1,3 @@
-import { fileURLToPath } from "node:url";
-
 /** What lies under a storage: a URL's query, such as the address of its server, stays behind the path. */
 export function under(storage: string, name: string): string {
   const { path, query } = split(storage);
@@ -10,16 +8,6 @@ export function under(storage: string, name: string): string {
 export function isUnder(storage: string, place: string): boolean {
   const [one, other] = [split(storage), split(place)];
   return other.path.startsWith(`${one.path}/`) && other.query === one.query;
-}
-
-/** The path by which this machine may see a place; undefined for a URL of another system than files. */
-export function localPath(place: string): string | undefined {
-  if (!place.includes("://")) return place;
-  try {
-    return fileURLToPath(place);
-  } catch {
-    return undefined;
-  }
 }
 
 function split(place: string): { path: string; query: string } {

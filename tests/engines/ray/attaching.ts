@@ -97,7 +97,8 @@ export function describeAttaching(at: () => Place): void {
     const { address } = at().cluster;
     const config = { ...CONFIG, engine: { name: "ray", address } };
     const owned = createOwnedJob(project, "lost", config);
-    const version = await (await fetch(`${address}/api/version`)).json();
+    const headers = { authorization: `Bearer ${TOKEN}`, "user-agent": "kit" };
+    const version = await (await fetch(`${address}/api/version`, { headers })).json();
     const { session_name: session } = version as { session_name: string };
     const where = `the Ray cluster at ${address}`;
     owned.place({ where, address, checkpoints: "/nowhere", session });

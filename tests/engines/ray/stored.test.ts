@@ -1,7 +1,7 @@
 import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { isUnder, localPath, under } from "../../../engines/ray/storage.ts";
+import { isUnder, under } from "../../../engines/ray/storage.ts";
 import { readStored, writeStored } from "../../../engines/ray/stored.ts";
 import { scratchDirectory } from "../embedded/scratch.ts";
 
@@ -38,11 +38,4 @@ it("leaves the query of a storage's URL behind what lies under it", () => {
   expect(isUnder("s3://bucket/runs", checkpoint)).toBe(false);
   expect(isUnder("s3://bucket/run", RECORD.path)).toBe(false);
   expect(under("/shared/a?b/", "1")).toBe("/shared/a?b/1");
-});
-
-it("knows by which path this machine may see a storage", () => {
-  expect(localPath("/mnt/runs")).toBe("/mnt/runs");
-  expect(localPath("file:///mnt/my%20runs")).toBe("/mnt/my runs");
-  expect(localPath("s3://bucket/runs")).toBeUndefined();
-  expect(localPath("file://head/runs")).toBeUndefined();
 });
