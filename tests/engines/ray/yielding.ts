@@ -27,7 +27,8 @@ export function describeYielding(at: () => Place): void {
     const { directory } = await train(createEmbeddedEngine(), scratch, { more: { maxSteps: 1 } });
     const artifact = join(scratch.directory(), "step-1");
     const path = join(directory, "artifacts/step-1");
-    writeStored(artifact, { address: cluster.address, path, files: {} });
+    const files = { "config.json": { size: 1, sha256: "0".repeat(64) } };
+    writeStored(artifact, { address: cluster.address, path, files });
     const notes: string[] = [];
     const onNote = (text: string) => notes.push(text);
     const model = await createEngine({ gpusPerWorker: 1 }).load(artifact, { onNote });
