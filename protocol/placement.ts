@@ -6,6 +6,6 @@ export interface Placement {
   address: string;
   /** Where it keeps its checkpoints: a path there, or a URL. */
   checkpoints: string;
-  /** The run of those machines to which it was handed; another at this address does not know it. */
+  /** Identifies the cluster that took the job, in case another one answers at its address later. */
   session?: string;
 }

@@ -14,7 +14,7 @@ export interface RayOptions {
   workers?: number;
   /** May be a fraction; 0 only with GPUs. Default 1. */
   cpusPerWorker?: number;
-  /** A whole number, or a fraction below 1; a worker computes on one. Default 0. */
+  /** A whole number, or a fraction below 1. A worker computes on one GPU. Default 0. */
   gpusPerWorker?: number;
   /**
    * Where checkpoints are kept: a path that every node sees, or a URL such as `s3://bucket/runs`.

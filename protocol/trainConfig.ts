@@ -28,7 +28,7 @@ export type DatasetPath = string | readonly string[];
 
 export interface DatasetConfig {
   type: "jsonl";
-  /** Relative to the project; absolute once the job exists. A URL has no password or key in it. */
+  /** Relative to the project; absolute once the job exists. A URL must not contain a password or a key. */
   path: DatasetPath;
 }
 

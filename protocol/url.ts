@@ -1,7 +1,7 @@
-/** The names of a query's parameters with which object stores take keys. */
+/** Query parameters in which object stores take keys. */
 const SECRET_NAME = /key|secret|token|password|signature|credential|^sig$|^sas/i;
 
-/** Azure's form of a storage: a container, which is no secret, stands where others have a user. */
+/** An Azure URL has its container before the `@`, where other URLs have a user. It is not a secret. */
 const AZURE_CONTAINER = /^(\s*abfss?:\/\/)[\w$-]+@/i;
 
 /**
@@ -21,7 +21,7 @@ export function isUrl(text: string): boolean {
   return /^\s*[a-z][a-z\d+.-]+:\/\//i.test(text);
 }
 
-/** Whether a URL has a user's name, a password or a key in it; so may one that is damaged. */
+/** Whether a text contains a user's name, a password or a key, even if it is not a valid URL. */
 export function hasCredentials(text: string): boolean {
   if (/^\s*(\/|file:\/\/\/)/i.test(text)) return false;
   // A secret may have a slash, which ends the part of a URL that is meant for it.

@@ -49,7 +49,7 @@ export async function attachable(
   return { owned, config: config as unknown as JobConfig, elsewhere };
 }
 
-/** As far as following reads it. */
+/** The part of the config that following a job reads. */
 function isWhole({
   engine,
   model,

@@ -53,7 +53,7 @@ const datasetPath = v.lazy((input) =>
     : v.pipe(v.string(PATHS), onePath),
 );
 
-/** Records and output would show it. */
+/** Refused, because records and output would show it. */
 function isSecret(value: unknown): boolean {
   return typeof value === "string" && isUrl(value) && hasCredentials(value);
 }

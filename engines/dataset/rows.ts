@@ -7,8 +7,8 @@ import { type OnRead, readLines } from "./lines.ts";
 import { type Row, EXPECTED_ROW, parseRow } from "./row.ts";
 
 /**
- * The rows of a dataset's files, one at a time, each checked; for every engine. Those at URLs are
- * checked by whoever reads them.
+ * Reads the rows of a dataset's files one at a time, and checks each; for every engine. Rows at URLs are
+ * skipped here: the cluster's workers read and check them.
  * @param onRead gets the bytes of all files
  * @throws KitError `DATASET_UNREADABLE` without a file, `DATASET_INVALID` with file and line
  */
@@ -17,7 +17,7 @@ export function* readRows(path: DatasetPath, onRead?: OnRead): Generator<Row> {
   const files = all.filter((file) => !isUrl(file));
   const size = files.reduce((sum, file) => sum + sizeOf(file), 0);
   let before = 0;
-  // Of rows at URLs, nothing is known here.
+  // This machine does not read URLs, so it knows nothing of their rows.
   let isEmpty = files.length === all.length;
   for (const file of files) {
     let read = 0;

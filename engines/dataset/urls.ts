@@ -2,7 +2,7 @@ import { KitError } from "../../protocol/error.ts";
 import { type AskedConfig, datasetPaths } from "../../protocol/trainConfig.ts";
 import { isUrl } from "../../protocol/url.ts";
 
-/** Of the kinds that Ray Train's storage takes; `file:` without another machine's name. */
+/** URLs of the kinds that Ray Train's storage takes; `file:` must not name another machine. */
 const TAKEN = /^(?!https?:|file:\/\/[^/])[a-z][^\p{Cc}\s]*$/iu;
 
 /**

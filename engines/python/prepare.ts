@@ -15,7 +15,7 @@ export function prepare(asked: AskedConfig, options: PythonOptions): TrainConfig
   return prepareAnywhere(asked, options);
 }
 
-/** Wherever the dataset is read. */
+/** Prepares a training whose dataset may be read on another machine. */
 export function prepareAnywhere(
   asked: AskedConfig,
   { bf16, gradientCheckpointing = false }: PythonOptions,

@@ -49,7 +49,7 @@ export async function assertReady(
   if (lack !== undefined) onNote?.(lack);
 }
 
-/** @param nodes or the status that came instead */
+/** @param nodes the cluster's nodes, or the status code that came instead */
 function assertOne(nodes: unknown[] | number, address: string): void {
   if (typeof nodes === "number") {
     throw unreachable(address, new Error(`status ${nodes} instead of a list of its nodes`));
@@ -67,7 +67,7 @@ function isOlder(version: string): boolean {
   return major < OLDEST[0] || (major === OLDEST[0] && minor < OLDEST[1]);
 }
 
-/** The nodes that are alive, or the status that came instead. */
+/** Returns the nodes that are alive, or the status code that came instead. */
 async function readNodes(http: Http, signal?: AbortSignal): Promise<unknown[] | number> {
   const path = "/api/v0/nodes?filter_keys=state&filter_predicates=%3D&filter_values=ALIVE";
   const answer = await http.call({ method: "GET", path, signal });

@@ -19,9 +19,9 @@ type Options = Pick<
 interface Attending {
   id: string;
   options: Options;
-  /** Starts the job, and says when it is sent, and to which session; omitted for one that is there. */
+  /** Starts the job, and calls back when it is sent, with the session. Omitted for a job that is there. */
   submit?: (onSent: (session?: string) => void) => Promise<void>;
-  /** The remote's, of a job that is there, if it is known. */
+  /** The session that took a job that is there, if it is known. */
   session?: string | undefined;
   /** A count: the first events, which are not reported again. */
   seen?: number;
@@ -100,7 +100,7 @@ async function take(message: RayMessage, { remote, options, signal }: Taking): P
     onEvent({ event: "training.started", data });
   } else if (message.type === "event") {
     const { event, stored } = message;
-    // A path that leads elsewhere is refused with the event.
+    // `onEvent` refuses an event whose path leads out of the artifacts.
     if (stored && event.event === "checkpoint.saved" && isArtifactPath(event.data.path)) {
       const artifact = join(directory, event.data.path);
       writeStored(artifact, { address: remote.address, ...stored });

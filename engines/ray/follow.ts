@@ -13,7 +13,7 @@ const LOST_MS = 120_000;
 export interface FollowOptions {
   /** The number of the last message that was taken. */
   after?: number;
-  /** Of a job that may go on elsewhere: unknown to another session, it is not lost. */
+  /** The session that took the job. The job is lost only if this session no longer knows it. */
   placed?: { session: string | undefined };
   /** How long the cluster may stay silent, in ms. */
   lostMs?: number;
@@ -77,7 +77,7 @@ export async function* follow(
     } catch (error) {
       signal.throwIfAborted();
       if (isFailure(error)) throw error;
-      // The connection broke, or lost a line.
+      // The connection broke or lost a line.
       cause = error;
     }
     if (cause === undefined || seen > before) silence.ends();

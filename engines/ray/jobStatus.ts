@@ -13,7 +13,7 @@ const STATUSES: ReadonlySet<unknown> = new Set([
   "FAILED",
 ]);
 
-/** What Ray knows of its jobs. Another server's answer is none, whatever its status. */
+/** Asks Ray about its jobs. An answer that is not Ray's counts as none, whatever its status code. */
 export function createJobStatus(http: Http, address: string) {
   /** @throws KitError `CLUSTER_UNREACHABLE`, `CLUSTER_REFUSED` */
   async function find(id: string, signal?: AbortSignal): Promise<JobRecord | undefined> {
@@ -21,7 +21,7 @@ export function createJobStatus(http: Http, address: string) {
     if (saysUnknown(answer, id)) return undefined;
     const found = jsonOf(answer);
     if (answer.status === 200 && isRecord(found) && STATUSES.has(found["status"])) return found;
-    // A dashboard that is busy or that lost its own connection, or a proxy's page.
+    // The dashboard is busy or has lost its own connection, or a proxy answered.
     throw unreachable(address, new Error(`status ${answer.status} without the job's`));
   }
 
@@ -38,7 +38,7 @@ export function createJobStatus(http: Http, address: string) {
   return { find, status };
 }
 
-/** In Ray's own words: a tunnel or a proxy sends 404 as well. */
+/** Compares Ray's own words, because a tunnel or a proxy sends 404 as well. */
 export function saysUnknown({ status, body }: Answer, id: string): boolean {
   return status === 404 && body.includes(`Job ${id} does not exist`);
 }

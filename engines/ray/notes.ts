@@ -8,7 +8,7 @@ export function describe({ python, executable, packages }: Hello, remote: string
   return `${named} (${executable}, of ${remote})`;
 }
 
-/** What Ray does before it starts a job, by what its API says of that. */
+/** What Ray does before it starts a job, according to its API. */
 export function preparation({ runtime_env: environment }: Record<string, unknown>): string {
   const hasPip = isRecord(environment) && environment["pip"] !== undefined;
   return hasPip ? "it installs ray's pip packages for the job" : "it unpacks the job's package";

@@ -15,9 +15,9 @@ const POLL_MS = 250;
 /** How long to retry a submit that got no answer, or that the cluster was not ready for. */
 const SUBMIT_MS = 60_000;
 const BUSY_MS = 2_000;
-/** How long a stopped job may take to end, and one on its way to arrive. Ray kills it after a few seconds. */
+/** How long a stopped job may take to end, or a sent one to arrive. Ray kills a job after a few seconds. */
 const STOP_MS = 20_000;
-/** A gateway's, that lost the dashboard or its answer. */
+/** Status codes of a gateway that could not reach the dashboard or lost its answer. */
 const LOST: readonly number[] = [502, 503, 504];
 
 /** What every process of a job has in its environment. */
@@ -35,7 +35,7 @@ export function createRayJobs(cluster: Cluster): Remote {
   const address = cluster.address();
   const http = createHttp(address, cluster.token());
   const { find, status } = createJobStatus(http, address);
-  /** Jobs that were sent, and may not have arrived yet. */
+  /** Ids of jobs that were sent but may not have arrived yet. */
   const unanswered = new Set<string>();
 
   async function submit({ id, files, command, signal, onSend }: Submission): Promise<void> {
@@ -52,7 +52,7 @@ export function createRayJobs(cluster: Cluster): Remote {
     const session = onSend && (await readSession(http, signal));
     signal?.throwIfAborted();
     onSend?.(session);
-    // A request that has left may arrive, even if nobody waits for its answer.
+    // A request that was sent may arrive even if nobody waits for its answer.
     const late = laterThan(signal, STOP_MS);
     const job = { method: "POST", path: "/api/jobs/", body, signal: late } as const;
     unanswered.add(id);
@@ -138,7 +138,7 @@ function unlessLost(answer: Answer): Answer | undefined {
   return LOST.includes(answer.status) ? undefined : answer;
 }
 
-/** Aborted some time after another. */
+/** A signal that is aborted some time after another one. */
 function laterThan(signal: AbortSignal | undefined, ms: number): AbortSignal {
   const late = new AbortController();
   const abort = () => setTimeout(() => late.abort(signal?.reason), ms).unref();

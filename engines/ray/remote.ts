@@ -14,7 +14,7 @@ export interface Remote {
   /** Starts a job, or finds the one with its id that an earlier call has started. */
   submit: (submission: Submission) => Promise<void>;
   status: (id: string, signal?: AbortSignal) => Promise<RemoteStatus>;
-  /** The name of the remote's present run, which no other has; undefined where it has none. */
+  /** A unique name of the remote since its last start; undefined if it has none. */
   session: (signal?: AbortSignal) => Promise<string | undefined>;
   /**
    * What the job prints, from its first byte, as long as the connection lasts.
@@ -59,9 +59,9 @@ export interface PackedFile {
 export interface RemoteStatus {
   /** `unknown`: it was never submitted, or the remote has forgotten it. */
   phase: "waiting" | "running" | "ended" | "unknown";
-  /** Of one that ended: whether its program came to its end. */
+  /** Whether a job that has ended ran to the end of its program. */
   hasSucceeded?: boolean;
-  /** What it waits for, or why it ended, if the remote knows. */
+  /** What the job waits for, or why it ended, if the remote knows. */
   message?: string;
 }
 

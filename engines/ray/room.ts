@@ -1,15 +1,15 @@
 import { formatCounted } from "../../protocol/format.ts";
 import type { Cluster } from "./cluster.ts";
 
-/** Of a node, by Ray's names: `CPU`, `GPU` and others. */
+/** A node's resources by Ray's names: `CPU`, `GPU` and others. */
 export type Resources = Record<string, unknown>;
 
-/** A third of a node, three times, is a node. */
+/** Lets three thirds of a node add up to a whole one. */
 const ROUNDING = 1e-6;
 
 /**
- * A warning if the nodes are too few or too small for all workers: Ray waits for more nodes then, and
- * says nothing. Undefined where they fit, whoever uses the nodes now.
+ * Returns a warning if the nodes are too few or too small for all workers, since Ray then waits for more
+ * nodes without saying so. Undefined if the workers would fit on idle nodes.
  */
 export function lackOfRoom(cluster: Cluster, nodes: readonly Resources[]): string | undefined {
   const { workers, cpusPerWorker, gpusPerWorker } = cluster;

@@ -3,7 +3,7 @@ import { isRecord } from "../../protocol/isRecord.ts";
 import { type Http, jsonOf } from "./http.ts";
 import type { Remote } from "./remote.ts";
 
-/** Ray's name of this run of the head; undefined if what answers has none. */
+/** Ray's name for this start of the head node; undefined if the answer has none. */
 export async function readSession(http: Http, signal?: AbortSignal): Promise<string | undefined> {
   const found = jsonOf(await http.call({ method: "GET", path: "/api/version", signal }));
   const name = isRecord(found) ? found["session_name"] : undefined;

@@ -1,10 +1,10 @@
-/** What lies under a storage: a URL's query, such as the address of its server, stays behind the path. */
+/** Adds a name to a storage's path. A URL's query, such as its server's address, stays at the end. */
 export function under(storage: string, name: string): string {
   const { path, query } = split(storage);
   return `${path}/${name}${query}`;
 }
 
-/** Whether it lies under a storage: both are paths, or URLs with the same query. */
+/** Whether a place lies under a storage: both are paths, or URLs with the same query. */
 export function isUnder(storage: string, place: string): boolean {
   const [one, other] = [split(storage), split(place)];
   return other.path.startsWith(`${one.path}/`) && other.query === one.query;

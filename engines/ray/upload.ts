@@ -22,7 +22,7 @@ export function notSent(answer: Answer): KitError {
   );
 }
 
-/** Of a Python traceback, the error; of a proxy's page, the status. */
+/** Returns the error of a Python traceback, or the status code if a proxy answered. */
 export function lastLine({ status, body }: Answer): string {
   const text = body.toString().trim();
   const line = text.split("\n").at(-1)?.trim() ?? "";

@@ -40,7 +40,7 @@ class Questions:
             self.cancelled.set()
 
     def failure(self, error: BaseException) -> dict[str, str]:
-        """What is told of an error, while it is handled."""
+        """The code and sentence of the error that is being handled."""
         if os.environ.get("DEBUG") == "kit":
             traceback.print_exc()
         code, message = failure_of(error)

@@ -1,4 +1,4 @@
-"""The rows of JSONL files, checked as engines/dataset/row.ts does, which sees none at a URL."""
+"""Reads and checks the rows of JSONL files, as engines/dataset/row.ts does for files on Kit's machine."""
 
 import json
 from collections.abc import Iterator
@@ -49,7 +49,7 @@ def parse_row(text: str, where: str) -> Row:
 
 
 def refuse(constant: str) -> NoReturn:
-    """NaN and Infinity, which only Python takes for JSON."""
+    """Refuses NaN and Infinity, which Python accepts although JSON has neither."""
     raise ValueError(constant)
 
 

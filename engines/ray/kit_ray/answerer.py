@@ -16,7 +16,7 @@ Message = dict[str, Any]
 
 
 class Asked(Questions):
-    """What goes wrong is in the driver's log: this process's is on another node."""
+    """Sends tracebacks to the driver's log, since this process's log is on another node."""
 
     def __init__(self, job: Job) -> None:
         super().__init__({})

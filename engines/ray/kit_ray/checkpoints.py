@@ -11,14 +11,14 @@ import ray.train
 from kit_engine.errors import KitError, clause_of
 
 BLOCK_BYTES = 1 << 20
-# Between two tries to store: a storage may fail for a moment.
+# Pauses between tries to store: a storage may fail for a moment.
 PAUSES_SECONDS = (1.0, 4.0, 16.0)
 
 
 def store(
     checkpoint: ray.train.Checkpoint, name: str, note: Callable[[str], None]
 ) -> ray.train.Checkpoint:
-    """As Ray does, and again when it fails: an error would end the training.
+    """Stores as Ray does, and tries again when that fails: an error would end the training.
 
     :raises KitError: when the last try fails, too
     """

@@ -76,7 +76,7 @@ def work(job: Job, channel: Channel) -> None:
 
 
 def note_waiting(job: Job, channel: Channel, free: dict[str, float]) -> None:
-    """Ray says nothing while it waits for others, or for nodes."""
+    """Says what the job waits for, since Ray does not."""
     workers = 1 if job.mode == "check" else job.workers
     wanted = {kind: share * workers for kind, share in job.resources().items()}
     lacking = [kind for kind, count in wanted.items() if count > free.get(kind, 0)]
