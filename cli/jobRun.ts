@@ -20,7 +20,7 @@ export interface JobRun {
   exitCode: () => Promise<number>;
 }
 
-/** Takes how a run ended; or its job as soon as that goes on elsewhere, whatever becomes of the run. */
+/** Records how a run ended, or its job as soon as other machines have it. */
 export type RecordEnd = (status: RunEnd, job?: string) => void;
 
 export interface JobRunOptions {

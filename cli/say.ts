@@ -4,6 +4,6 @@
  */
 export function say(text: string, print = console.log): void {
   print(text);
-  // Its kit ui may have ended meanwhile.
+  // The kit ui may have ended meanwhile.
   if (process.connected) process.send?.(text, () => undefined);
 }

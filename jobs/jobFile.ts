@@ -53,7 +53,7 @@ export function readJobConfig(directory: string): Record<string, unknown> | unde
   return isRecord(config) ? config : undefined;
 }
 
-/** Whether other machines train a job, from its beginning: it has no part in this machine's queue. */
+/** Whether other machines train a job. Such a job is never in this machine's queue. */
 export function trainsElsewhere(directory: string): boolean {
   return readRecord(jobFilePath(directory))?.elsewhere === true;
 }

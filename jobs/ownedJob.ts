@@ -38,7 +38,7 @@ export interface OwnedJob {
 }
 
 export interface CreateOptions {
-  /** Other machines train it: no job of this one waits for it. */
+  /** Whether other machines train it, so that no job on this machine waits for it. */
   elsewhere?: boolean;
   /** Makes the job's id from the time and the project's newest id. */
   newId?: typeof createJobId;

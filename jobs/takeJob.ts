@@ -18,7 +18,7 @@ const POLL_MS = 500;
 const LOCK_MS = 5_000;
 
 export interface TakeOptions {
-  /** Takes a line if it takes a while. */
+  /** Called with a line if taking the job takes a while. */
   onNote?: (text: string) => void;
   /** Waits so many ms. */
   pause?: (ms: number) => Promise<unknown>;

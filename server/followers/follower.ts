@@ -7,7 +7,7 @@ import { createRecorder } from "./recorder.ts";
 /** How long it may take to leave its job after SIGTERM. */
 const GRACE_MS = 5_000;
 
-/** What `kit attach` says of how the job stands, and what it warns of, of all that it says itself. */
+/** The lines of `kit attach` that say how the job stands or warn of something. */
 const TELLING = /^(attached|completed|cancelled|failed:|kit:|warning:) /;
 /** Another process was first. */
 const TAKEN = /^kit: Job \S+ (is followed already|has ended)/;

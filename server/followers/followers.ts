@@ -11,7 +11,7 @@ const LONGEST_PAUSE_MS = 300_000;
 export interface Followers {
   /** Begins to look for jobs that nobody follows. */
   start: () => void;
-  /** Whether a process of this server follows a job, or tries to and has not failed before. */
+  /** Whether a process of this server follows a job, or is trying to for the first time. */
   isFollowing: (id: string) => boolean;
   /** Leaves all jobs, which go on elsewhere. Idempotent. */
   close: () => Promise<void>;
@@ -35,7 +35,7 @@ export interface FollowersOptions {
 /** What is known of a job that nobody followed. */
 interface Trials {
   follower?: Follower;
-  /** Whether the last one that tried could not follow it. */
+  /** Whether the last follower failed to attach. */
   hasFailed?: boolean;
   /** The last line about it: the same is not said twice. */
   said?: string;

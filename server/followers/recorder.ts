@@ -1,6 +1,6 @@
 import { closeSync, openSync, writeSync } from "node:fs";
 
-/** Adds what a program prints to a file, from its first byte, but only once it is told to begin. */
+/** Keeps what a program prints, and appends all of it to a file once it is told to begin. */
 export function createRecorder(path: string) {
   let early: Buffer[] | undefined = [];
   let file: number | undefined;

@@ -9,7 +9,7 @@ import { runDirectory } from "./record.ts";
 interface EndRecord {
   id: string;
   status: RunEnd;
-  /** The run's, as soon as it goes on elsewhere, until it ends: whoever follows it goes on with the run. */
+  /** The run's job while other machines train it: whoever follows the job continues the run. */
   job?: string | undefined;
 }
 

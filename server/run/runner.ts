@@ -29,7 +29,7 @@ export interface Runner {
   start: () => Promise<Run>;
   /** The run in flight, or else the last one if its output still exists. */
   last: () => Promise<Run | undefined>;
-  /** The job that the last run left to other machines. Whoever follows it goes on with the run. */
+  /** The job that the last run left to other machines. Whoever follows the job continues the run. */
   leftJob: () => string | undefined;
   /**
    * Refuses further starts and ends the run in flight, if need be by force. Idempotent.
@@ -69,7 +69,7 @@ export function createRunner(options: RunnerOptions): Runner {
     return running ?? (last && goesOn(last.id) ? last : undefined);
   }
 
-  /** Whether a run that has ended is gone on with by following its job. */
+  /** Whether this server continues a run that has ended, by following its job. */
   function goesOn(id: string): boolean {
     const { job } = readRunEnd(project, id) ?? {};
     return job !== undefined && isFollowed(job);

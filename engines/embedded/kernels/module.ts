@@ -16,7 +16,7 @@ export function compileKernels(simd: Simd = availableSimd()): KernelModule {
   const file = new URL(`./${simd}.wasm`, import.meta.url);
   const ordinary = { simd, module: new WebAssembly.Module(readFileSync(file)) };
   const wide = simd === "relaxed" ? compileWide() : undefined;
-  // V8 calls what joins vectors an experiment: it is taken at its word only where the bits are the same.
+  // V8 calls joining vectors an experiment, so the wide tile is used only if it gives the same bits.
   return wide && testProduct(ordinary) === testProduct({ ...ordinary, wide })
     ? { ...ordinary, wide }
     : ordinary;
@@ -39,7 +39,7 @@ export function instantiate({ module, wide }: KernelModule, memory: WebAssembly.
   return kernels;
 }
 
-/** The bits of a product with something added, of whole tiles and of a tile with one row. */
+/** Returns the bits of a product with an added term, over whole tiles and a tile of one row. */
 function testProduct(module: KernelModule): string {
   const [rows, columns, depth] = [7, 24, 65];
   const arena = createArena();

@@ -6,7 +6,7 @@ import { type WideKernels, MOST_DEPTH } from "./kernels.ts";
 /** Versions of Node whose V8 joins pairs of 128-bit vectors, by a flag that it calls experimental. */
 const NODES = new Set(["24", "26"]);
 const FLAGS = ["experimental-wasm-revectorize", "wasm-sync-tier-up"];
-/** V8 optimizes a function that has run for 13 MB of its code: this one in its 21st call. */
+/** V8 optimizes a function once it has run through 13 MB of code: this one in its 21st call. */
 const CALLS = 64;
 
 /**
@@ -21,7 +21,7 @@ export function compileWide(): WebAssembly.Module | undefined {
   return module;
 }
 
-/** V8 joins vectors in what it optimizes during the call. Its flags are those of the whole process. */
+/** Lets V8 join vectors in everything that the process optimizes during the call. */
 export function joiningVectors(call: () => void): void {
   for (const flag of FLAGS) setFlagsFromString(`--${flag}`);
   try {
@@ -31,7 +31,7 @@ export function joiningVectors(call: () => void): void {
   }
 }
 
-/** Whether it is an x64 processor with AVX2, as far as the system says: outside Linux, nearly all are. */
+/** Whether this x64 processor has AVX2. Only Linux tells; elsewhere nearly all have it. */
 function hasWideVectors(): boolean {
   if (arch !== "x64") return false;
   if (platform !== "linux") return true;

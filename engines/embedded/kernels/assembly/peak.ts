@@ -20,7 +20,7 @@ export function peak(times: i32, x: f32, y: f32): f32 {
   return sum(f32x4.add(s0, f32x4.add(s4, s8)));
 }
 
-/** The same on pairs, which become vectors of 256 bits; they are stored, since that is what joins them. */
+/** The same on pairs that become vectors of 256 bits. V8 joins only what is stored side by side. */
 export function widePeak(times: i32, x: f32, y: f32, to: usize): void {
   const a = f32x4.splat(x), b = f32x4.splat(y);
   let s0 = a, s1 = a, s2 = b, s3 = b, s4 = a, s5 = a, s6 = b, s7 = b, s8 = a, s9 = a, s10 = b, s11 = b;

@@ -1,4 +1,4 @@
 // The entry of a module of its own, which is compiled so that pairs of vectors become ones of 256 bits.
-// It has no data: that would lie where the kernels have theirs.
+// It must have no data, which would overwrite that of the kernels.
 export { widePeak } from "./peak";
 export { wideTile } from "./wideTile";

@@ -1,8 +1,8 @@
 import { fma } from "./vector";
 
 /**
- * C[6, 16] = D + alpha · Σ A[:, k] ⊗ B[k, :], as `tile` computes it, to the same bits. A module of its own,
- * for a compiler that joins neighbours into vectors of 256 bits: 12 of sums, two of B and one of A.
+ * C[6, 16] = D + alpha · Σ A[:, k] ⊗ B[k, :], with the same bits as `tile`. The compiler joins neighbours
+ * into vectors of 256 bits: 12 of sums, two of B and one of A.
  * @param b packed: the 16 numbers of each k follow one another
  */
 export function wideTile(
