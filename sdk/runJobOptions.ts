@@ -28,7 +28,7 @@ export interface RunJobOptions {
   callbackLimitMs?: number;
 }
 
-/** As an engine's options; `isOver` says that a recorded event has ended the training. */
+/** What a training is started with; `isOver` means that a recorded event has already ended it. */
 export interface JobTraining extends TrainFromOptions {
   leave: AbortSignal;
   isOver: boolean;

@@ -23,6 +23,7 @@ import { watchLeftJobs } from "./jobs/leftJobs.ts";
 import { unfinishedJobsOf } from "./jobs/unfinishedJobs.ts";
 import { createManifestReader } from "./manifestReader.ts";
 import { route } from "./router.ts";
+import { leftJob } from "./run/leftJob.ts";
 import { outputPath } from "./run/record.ts";
 import { createRunner } from "./run/runner.ts";
 
@@ -70,7 +71,7 @@ export async function startUiServer(options: UiServerOptions): Promise<UiServer>
   const onGone = (owner: Owner) => cancelJobOf(owner, jobs);
   const isAtWork = (owner: Owner) =>
     unfinishedJobsOf(owner, jobs).some((id) => !["silent", "elsewhere"].includes(jobs.leaseOf(id)));
-  const lastRun = { leftJob: () => runner.leftJob(), output: outputPath(project) };
+  const lastRun = { leftJob: () => leftJob(project, isAtWork), output: outputPath(project) };
   const followers = createFollowers({ project, kit, jobs, lastRun, onNote, lookMs, graceMs });
   const isFollowed = followers.isFollowing;
   const endOfJob = (id: string) => {

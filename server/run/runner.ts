@@ -29,8 +29,6 @@ export interface Runner {
   start: () => Promise<Run>;
   /** The run in flight, or else the last one if its output still exists. */
   last: () => Promise<Run | undefined>;
-  /** The job that the last run left to other machines. Whoever follows the job continues the run. */
-  leftJob: () => string | undefined;
   /**
    * Refuses further starts and ends the run in flight, if need be by force. Idempotent.
    * @returns whether there was a run to end
@@ -116,10 +114,6 @@ export function createRunner(options: RunnerOptions): Runner {
       if (current) return asRun(current);
       const ended = recordedRun(project, isAtWork);
       return ended && isPlainFile(outputPath(project)) ? asRun(ended) : undefined;
-    },
-    leftJob() {
-      const last = recordedRun(project, isAtWork);
-      return last?.hasEnded() ? readRunEnd(project, last.id)?.job : undefined;
     },
     async close() {
       isClosed = true;

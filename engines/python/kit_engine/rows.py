@@ -1,4 +1,4 @@
-"""Reads and checks the rows of JSONL files, as engines/dataset/row.ts does for files on Kit's machine."""
+"""Reads and checks the rows of JSONL files, as engines/dataset/row.ts does here."""
 
 import json
 from collections.abc import Iterator

@@ -65,7 +65,7 @@ def failure_in(job: str, error: BaseException) -> tuple[str, str]:
 
 
 def under(folder: str, name: str) -> str:
-    """Adds a name to a folder's path. A URL's query, such as its server's address, stays at the end."""
+    """Adds a name to a folder's path. A URL's query, such as a server's address, stays last."""
     path, mark, query = folder.partition("?") if "://" in folder else (folder, "", "")
     return f"{path.rstrip('/')}/{name}{mark}{query}"
 

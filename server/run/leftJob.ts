@@ -1,0 +1,12 @@
+import type { Owner } from "../../disk/owner.ts";
+import { readRunEnd } from "./end.ts";
+import { recordedRun } from "./process.ts";
+
+/**
+ * The job that the project's last run left to other machines. Whoever follows the job continues the run.
+ * @param isAtWork whether a process that is invisible from here, as in another container, has a job
+ */
+export function leftJob(project: string, isAtWork: (owner: Owner) => boolean): string | undefined {
+  const last = recordedRun(project, isAtWork);
+  return last?.hasEnded() ? readRunEnd(project, last.id)?.job : undefined;
+}
