@@ -43,15 +43,15 @@ def unstorable(where: str, why: str) -> KitError:
     )
 
 
-def start_of(stack: contextlib.ExitStack) -> tuple[str, str] | None:
-    """
-    What to go on from after a failure: its name in the storage, and its folder for as long as the
-    stack is open.
-    """
+def reported() -> str:
+    """The name of the newest checkpoint that Ray Train knows, after a failure, if any."""
     checkpoint = ray.train.get_checkpoint()
-    if checkpoint is None:
-        return None
-    return os.path.basename(checkpoint.path), stack.enter_context(checkpoint.as_directory())
+    return os.path.basename(checkpoint.path) if checkpoint else ""
+
+
+def newest(*names: str) -> str:
+    """Of names such as step-50, or step-50-2 of the second group of workers; some may be empty."""
+    return max(names, key=lambda name: [int(number) for number in name.split("-")[1:]])
 
 
 def open_checkpoint(path: str, stack: contextlib.ExitStack) -> str:

@@ -22,11 +22,20 @@ class Hub:
         self.messages: list[Message] = []
         self.arrived = asyncio.Event()
         self.attempts = 0
+        self.announced = ""
 
-    async def begin(self) -> int:
-        """The number of a group of workers, from 1; a next one follows a failure."""
+    async def begin(self) -> tuple[int, str]:
+        """
+        The number of a group of workers, from 1, since a next one follows a failure; and the name
+        of the checkpoint that was announced last, if any.
+        """
         self.attempts += 1
-        return self.attempts
+        return self.attempts, self.announced
+
+    async def announce(self, name: str, message: Message) -> None:
+        """Tells of a checkpoint, of that name in the storage."""
+        self.announced = name
+        await self.push(message)
 
     async def push(self, message: Message) -> None:
         self.messages.append(message)

@@ -10,8 +10,9 @@ from typing import Any
 import ray
 import ray.train
 from kit_engine.environment import assert_fit, installed
+from ray.train.collective import broadcast_from_rank_zero
 
-from .checkpoints import fingerprints, open_checkpoint, start_of, store
+from .checkpoints import fingerprints, newest, open_checkpoint, reported, store
 from .job import Job, under
 from .lost import is_doubtful, is_of_another
 
@@ -40,15 +41,17 @@ def train_here(job: Job, hub: Any) -> None:
     from kit_engine.train import train
 
     is_first = ray.train.get_context().get_world_rank() == 0
-    attempt = ray.get(hub.begin.remote()) if is_first else 0
+    attempt, announced = ray.get(hub.begin.remote()) if is_first else (0, "")
+    # All workers go on from the same one.
+    attempt, name = broadcast_from_rank_zero((attempt, newest(announced, reported())))
     channel = WorkerChannel(job, hub if is_first else None, attempt)
     with tempfile.TemporaryDirectory() as directory, contextlib.ExitStack() as stack:
         here = job.here(directory)
-        name, start = start_of(stack) or ("", None)
-        if start or here["resumeFrom"]:
-            here["resumeFrom"] = start or open_checkpoint(here["resumeFrom"], stack)
+        start = under(job.results(), name) if name else here["resumeFrom"]
+        if start:
+            here["resumeFrom"] = open_checkpoint(start, stack)
         if attempt > 1:
-            channel.lost(name, start)
+            channel.lost(name, here["resumeFrom"] if name else None)
         train(here, channel, threading.Event())
         channel.send("done")
 
@@ -82,7 +85,7 @@ class WorkerChannel:
             step = read_state(start)["step"]
             kind = "adapter" if self.job.job["config"].get("lora") else "model"
             data = {"step": step, "kind": kind, "path": checkpoint_path(step)}
-            self.send(**self.announcement(name, start, data))
+            self.announce(name, self.announcement(name, start, data))
         self.note(f"warning: a worker was lost; the training goes on from step {step + 1}")
 
     def saved(self, directory: str, data: dict[str, Any]) -> None:
@@ -102,7 +105,11 @@ class WorkerChannel:
             checkpoint_dir_name=name,
             checkpoint_upload_fn=lambda checkpoint, name: store(checkpoint, name, self.note),
         )
-        self.send(**message)
+        self.announce(name, message)
+
+    def announce(self, name: str, message: dict[str, Any]) -> None:
+        if self.hub is not None:
+            ray.get(self.hub.announce.remote(name, message))
 
     def announcement(self, name: str, folder: str, data: dict[str, Any]) -> dict[str, Any]:
         """What says that a checkpoint is in the storage, under a name."""

@@ -36,8 +36,9 @@ export function describeLosses(at: () => Place): void {
       train(createEmbeddedEngine(), scratch),
       train(createEngine({ workers: 2, ...APART }), scratch, {
         onNote: (text) => notes.push(text),
-        onEvent({ event, data }) {
-          if (event !== "training.log" || data.step < 60 || isLost) return;
+        onEvent({ event }) {
+          // At once: Ray Train does not know of it for another second or two.
+          if (event !== "checkpoint.saved" || isLost) return;
           isLost = true;
           void cluster.tell("lose").then(() => cluster.tell("add"));
         },

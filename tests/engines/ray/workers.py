@@ -1,5 +1,6 @@
 """Prints what workers throw and tell: workers.py <folder of the engines> <scratch folder>."""
 
+import asyncio
 import json
 import os
 import sys
@@ -19,6 +20,7 @@ from kit_ray import checkpoints, worker
 from kit_ray.answerer import Asked
 from kit_ray.fit import lost_too_often, unwritable
 from kit_ray.job import Job, under
+from kit_ray.reports import Hub
 from ray.exceptions import RayActorError
 from ray.train.v2._internal.execution.storage import StorageContext
 from torch import distributed
@@ -54,18 +56,19 @@ def end_of(error: Exception, workers: int) -> Any:
     return [len(waited), message["code"], message["message"]]
 
 
-def told_after_loss(folder: str) -> list[dict[str, Any]]:
-    """What the first worker says when it goes on from a checkpoint."""
+def told_after_loss(folder: str) -> list[Any]:
+    """What the first worker says when it goes on from a checkpoint; what a next group learns."""
     os.mkdir(folder)
     own = {"stateful_callbacks": {"Kit": {"attributes": {"losses": []}}}}
     with open(f"{folder}/trainer_state.json", "w") as file:
         json.dump({"global_step": 2, **own}, file)
-    channel = worker.WorkerChannel(job(2), None, 2)
-    told: list[dict[str, Any]] = []
-    channel.send = lambda type, **fields: told.append({"type": type, **fields})
+    hub = Hub()
+    calls = {name: SimpleNamespace(remote=getattr(hub, name)) for name in ("announce", "push")}
+    worker.ray = SimpleNamespace(get=asyncio.run)
+    channel = worker.WorkerChannel(job(2), SimpleNamespace(**calls), 2)
     channel.lost("step-2", folder)
     channel.lost("", None)
-    return told
+    return [*asyncio.run(hub.take()), asyncio.run(hub.begin())]
 
 
 class Failing(LocalFileSystem):
@@ -128,6 +131,11 @@ print(
             "gloo": end_of(RuntimeError(of_two(lose, f"{sys.argv[2]}/store")), 2),
             "nccl": end_of(distributed.DistBackendError("unhandled system error"), 2),
             "ray": end_of(RayActorError(), 2),
+            "newest": [
+                checkpoints.newest("", ""),
+                checkpoints.newest("step-50", ""),
+                checkpoints.newest("step-100-2", "step-50-3", "step-100"),
+            ],
             "lost": told_after_loss(f"{sys.argv[2]}/checkpoint"),
             "asked": asked(),
             "stored": stored(f"{sys.argv[2]}/twice", 2),

@@ -41,6 +41,7 @@ it.runIf(hasRay)(
       gloo: "thrown",
       nccl: "thrown",
       ray: "thrown",
+      newest: ["", "step-50", "step-100-2"],
       lost: [
         {
           type: "event",
@@ -66,6 +67,7 @@ it.runIf(hasRay)(
           type: "note",
           text: "warning: a worker was lost; the training goes on from step 1",
         },
+        [1, "step-2"],
       ],
       asked: {
         code: "WORKER_FAILED",
