@@ -98,7 +98,9 @@ function ask(options: ManifestReaderOptions, signal: AbortSignal): Promise<Manif
         error: `Cannot run kit: ${message}. Start kit ui again. If it happens again, reinstall Kit.`,
       }),
     );
-    child.once("exit", (code, name) =>
+    child.once("exit", end);
+    // Its message may still be on its way when it exits.
+    child.once("close", (code, name) =>
       settle({ error: describeEarlyExit(DEFAULT_ENTRY, code ?? undefined, name ?? undefined) }),
     );
   });

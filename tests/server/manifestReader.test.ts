@@ -1,3 +1,4 @@
+import { spawn } from "node:child_process";
 import { existsSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
@@ -217,4 +218,23 @@ test("manifests that are asked for at once are read by four processes at a time"
   expect(manifests).toEqual(Array.from({ length: 8 }, () => ({ trainer: { name: "dates" } })));
   expect((await gone).every(({ status }) => status === "rejected")).toBe(true);
   expect(read()).toBe(8);
+});
+
+test("a manifest counts though its process is seen to end before its message is read", async () => {
+  const project = createProject();
+  const code = `writeFileSync("pid", String(process.pid)); await gate("go");
+    process.send({ trainer: { name: "dates" } });`;
+  const reader = createManifestReader({ project, kit: standIn(project, code) });
+  onTestFinished(() => reader.close());
+  const reading = reader.read(new AbortController().signal);
+  await expect.poll(() => existsSync(join(project, "pid"))).toBe(true);
+  const pid = Number(readFileSync(join(project, "pid"), "utf8"));
+  // Node asks for all processes that have ended once one has, here while what this one prints is read.
+  const other = spawn("echo", ["something"]);
+  other.stdout.once("data", () => {
+    openGate(project, "go");
+    while (isRunning(pid));
+  });
+  while (isRunning(other.pid ?? 0));
+  expect(await reading).toEqual({ trainer: { name: "dates" } });
 });
