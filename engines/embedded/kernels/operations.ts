@@ -23,7 +23,7 @@ const CACHED_NUMBERS = 264 * MOST_DEPTH;
 /** Columns that a claim is a multiple of: two panels. */
 const COLUMN_UNIT = 16;
 /** Claims per thread, so that one that is held up delays the others little. */
-const CLAIMS = 4;
+const CLAIMS = 2;
 
 /** The part of a product to claim at a time: its rows and its columns. */
 type Shares = [number, number];
@@ -40,9 +40,10 @@ export function columnShares(
   return [part(rows, down, ROW_UNIT), part(columns, across, COLUMN_UNIT)];
 }
 
-/** All columns of few rows, which are packed once. */
+/** Nearly square parts: each packs its rows and its columns, for itself alone. */
 export function rowShares(rows: number, columns: number, depth: number, threads: number): Shares {
-  const down = Math.max(rows / mostRows(depth, PACKED_NUMBERS), claims(threads));
+  const square = Math.round(Math.sqrt((claims(threads) * rows) / columns));
+  const down = Math.max(rows / mostRows(depth, PACKED_NUMBERS), square);
   const row = part(rows, down, ROW_UNIT);
   return [row, part(columns, claims(threads) / Math.ceil(rows / row), COLUMN_UNIT)];
 }
