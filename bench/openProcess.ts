@@ -37,8 +37,10 @@ export function openProcesses(scope: Scope): OpenProcesses {
         JSON.stringify({ ...model, ...sizes }),
       ]);
     };
-  const nodeOf = ({ simd }: Sizes) => (simd === "relaxed" ? newerNode() : process.execPath);
-  const hasTorch = existsSync(PYTHON) && scope.size !== "tiny";
+  const isTiny = scope.size === "tiny";
+  const nodeOf = ({ simd }: Sizes) =>
+    simd === "relaxed" && !isTiny ? newerNode() : process.execPath;
+  const hasTorch = existsSync(PYTHON) && !isTiny;
   return {
     ours: start((sizes) => [nodeOf(sizes), program("openModel")]),
     torch: hasTorch ? start(() => [PYTHON, SCRIPT]) : undefined,
