@@ -4,7 +4,7 @@ import { newerNode } from "../newerNode.ts";
 import type { Measured, Row } from "../row.ts";
 import { run } from "./engine.ts";
 
-const FULL: EngineSizes = { model: "kit/nano", rows: 1, length: 1024, steps: 5, runs: 5 };
+const FULL: EngineSizes = { model: "kit/nano", rows: 1, length: 1024, steps: 5, runs: 25 };
 
 interface Speeds {
   nt: number;

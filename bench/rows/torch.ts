@@ -20,7 +20,7 @@ const TINY: StepSizes = {
   length: 16,
 };
 const TURNS = {
-  full: { turns: 40, times: 5, withinMs: 120_000 },
+  full: { turns: 100, times: 5, withinMs: 150_000 },
   quick: { turns: 5, times: 5, withinMs: 60_000 },
   tiny: { turns: 1, times: 1, withinMs: 60_000 },
 };
