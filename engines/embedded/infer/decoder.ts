@@ -69,7 +69,7 @@ export function createDecoder(
         run(0);
         at.position += at.count;
       }
-      return Float32Array.from(logits);
+      return logits.slice();
     }
     return { read };
   };

@@ -48,9 +48,8 @@ export async function generate(
   await pause();
   let logits = reading.read(prompt);
   for (;;) {
-    logits.forEach((_, id) => {
-      if (allowed[id] !== 1) logits[id] = -Infinity;
-    });
+    // A closure for each of 100,000 numbers takes as long as a quarter of the model.
+    for (let id = 0; id < logits.length; id++) if (allowed[id] !== 1) logits[id] = -Infinity;
     const token = sample(logits, { temperature, topP }, random);
     if (tokenizer.isEnd(token))
       return { text: tokenizer.decode(tokens), finishReason: "stop", tokens: tokens.length };
