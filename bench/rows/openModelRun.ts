@@ -26,6 +26,8 @@ const THREADS = 2;
 const RUNS = { full: 3, quick: 1, tiny: 1 };
 /** Tokens of an answer. */
 const ANSWER = { full: 64, quick: 32, tiny: 4 };
+/** Answers of a process. */
+const ANSWERS = { full: 5, quick: 2, tiny: 1 };
 
 export const openMemory: Row = {
   number: 22,
@@ -75,9 +77,11 @@ export const openInfer: Row = {
     const sizes = { rows: 1, length: scope.pick(ANSWER), threads: 1 };
     const measure: Measure = async (start) => {
       const { ask } = start<{ speed: number }>("infer", sizes);
-      // The first is not counted.
+      // The first is not counted; what else the machine does makes the others slower only.
       await ask();
-      return (await ask()).speed;
+      const speeds: number[] = [];
+      for (let answer = 0; answer < scope.pick(ANSWERS); answer++) speeds.push((await ask()).speed);
+      return Math.max(...speeds);
     };
     const about = { measure, unit: "tokens/s", goal: ratioAtLeast(1.2) } as const;
     return [await besideTorch(openProcesses(scope), scope.pick(RUNS), about)];

@@ -1,5 +1,5 @@
 import { begin, claim } from "./thread";
-import { at, fma, LANES, loadOne, loadWide, sum } from "./vector";
+import { at, fma, LANES, loadOne, sum } from "./vector";
 
 /** Rows of W that a thread claims at a time. */
 const ROWS: i32 = 64;
@@ -25,16 +25,25 @@ export function vectorProduct(
 function fourRows(
   row: i32, apart: i32, width: i32, w: usize, half: bool, x: usize, added: usize, y: usize,
 ): void {
-  const bytes: usize = half ? 2 : 4, step = <usize>LANES * bytes, next = <usize>(apart * width) * bytes;
-  const zero = f32x4.splat(0);
+  const bytes: usize = half ? 2 : 4, next = <usize>(apart * width) * bytes;
+  const zero = f32x4.splat(0), upper = i32x4.splat(0xffff0000);
   let a0 = zero, b0 = zero, c0 = zero, d0 = zero, a1 = zero, b1 = zero, c1 = zero, d1 = zero;
   let a = w + <usize>row * width * bytes, b = a + next, c = b + next, d = c + next, k = 0;
-  for (; k + 2 * LANES <= width; k += 2 * LANES) {
-    const x0 = v128.load(at(x, k)), x1 = v128.load(at(x, k), 16);
-    a0 = fma(loadWide(a, half), x0, a0); a1 = fma(loadWide(a + step, half), x1, a1); a += 2 * step;
-    b0 = fma(loadWide(b, half), x0, b0); b1 = fma(loadWide(b + step, half), x1, b1); b += 2 * step;
-    c0 = fma(loadWide(c, half), x0, c0); c1 = fma(loadWide(c + step, half), x1, c1); c += 2 * step;
-    d0 = fma(loadWide(d, half), x0, d0); d1 = fma(loadWide(d + step, half), x1, d1); d += 2 * step;
+  for (; half && k + 2 * LANES <= width; k += 2 * LANES) {
+    // Each word of W has an even and an odd one.
+    const p = v128.load(at(x, k)), q = v128.load(at(x, k), 16);
+    const even = v128.shuffle<f32>(p, q, 0, 2, 4, 6), odd = v128.shuffle<f32>(p, q, 1, 3, 5, 7);
+    let w = v128.load(a); a0 = fma(i32x4.shl(w, 16), even, a0); a1 = fma(v128.and(w, upper), odd, a1); a += 16;
+    w = v128.load(b); b0 = fma(i32x4.shl(w, 16), even, b0); b1 = fma(v128.and(w, upper), odd, b1); b += 16;
+    w = v128.load(c); c0 = fma(i32x4.shl(w, 16), even, c0); c1 = fma(v128.and(w, upper), odd, c1); c += 16;
+    w = v128.load(d); d0 = fma(i32x4.shl(w, 16), even, d0); d1 = fma(v128.and(w, upper), odd, d1); d += 16;
+  }
+  for (; !half && k + 2 * LANES <= width; k += 2 * LANES) {
+    const p = v128.load(at(x, k)), q = v128.load(at(x, k), 16);
+    a0 = fma(v128.load(a), p, a0); a1 = fma(v128.load(a, 16), q, a1); a += 32;
+    b0 = fma(v128.load(b), p, b0); b1 = fma(v128.load(b, 16), q, b1); b += 32;
+    c0 = fma(v128.load(c), p, c0); c1 = fma(v128.load(c, 16), q, c1); c += 32;
+    d0 = fma(v128.load(d), p, d0); d1 = fma(v128.load(d, 16), q, d1); d += 32;
   }
   const left = width - k, xs = at(x, k);
   put(row, sum(f32x4.add(a0, a1)) + dot(left, a, half, xs), added, y);
