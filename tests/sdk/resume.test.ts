@@ -47,7 +47,9 @@ describe("resume", () => {
     ["separate", "failed"],
   ] as const)("goes on where a job of the %s engine %s", async (engine, how) => {
     enterProject();
-    const chosen = engine === "separate" ? { engine: createSeparateEngine() } : {};
+    // Enough steps for the callback to end it in their midst, however busy the machine is.
+    const steps = { maxSteps: 100 };
+    const chosen = engine === "separate" ? { ...steps, engine: createSeparateEngine() } : steps;
     const first = await train({ ...chosen, ...endedAt(2, how) });
     const step = newestOf(first.jobId);
     const second = await train({ ...chosen, resume: true });
@@ -91,14 +93,18 @@ describe("resume", () => {
 
   it("goes on from a job's own checkpoints, not from the best that was copied into it", async () => {
     enterProject();
-    const best = { evalSplit: 0.5, loadBestModelAtEnd: true, learningRate: 30 };
-    const first = await train({ ...best, ...endedAt(2) });
+    const best = { evalSplit: 0.5, loadBestModelAtEnd: true, learningRate: 30, maxSteps: 16 };
+    // It may have come to its last step by the time its callback throws.
+    const first = await train({ ...best, ...endedAt(2), maxSteps: 8 });
     const step = newestOf(first.jobId);
     const broken = await train({ ...best, learningRate: 1e30, resume: true });
     expect(broken.log.at(-1)?.event).toBe("training.failed");
     expect(newestOf(broken.jobId)).toBeGreaterThan(0);
     const third = await train({ ...best, resume: true });
-    expect(third.notes).toEqual([`resuming job ${first.jobId} after step ${step}`]);
+    expect(third.notes).toEqual([
+      `resuming job ${first.jobId} after step ${step}`,
+      "warning: maxSteps changed since that job; losses will differ from an uninterrupted run",
+    ]);
     const evaluations = first.log.flatMap(({ event, data }) =>
       event === "training.log" && "evalLoss" in data ? [Number(data["evalLoss"])] : [],
     );
