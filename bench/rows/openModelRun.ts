@@ -77,7 +77,7 @@ export const openInfer: Row = {
     const sizes = { rows: 1, length: scope.pick(ANSWER), threads: 1 };
     const measure: Measure = async (start) => {
       const { ask } = start<{ speed: number }>("infer", sizes);
-      // The first is not counted; what else the machine does makes the others slower only.
+      // The first doesn't count. Other work on the machine only slows the rest, so the fastest counts.
       await ask();
       const speeds: number[] = [];
       for (let answer = 0; answer < scope.pick(ANSWERS); answer++) speeds.push((await ask()).speed);

@@ -1,6 +1,6 @@
 import { closeSync, openSync, writeSync } from "node:fs";
 
-/** Keeps what a program prints, and appends all of it to a file once it is told to begin. */
+/** Appends a program's output to a file. Holds it in memory until `begin` is called. */
 export function createRecorder(path: string) {
   let early: Buffer[] | undefined = [];
   let file: number | undefined;

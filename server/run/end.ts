@@ -9,13 +9,13 @@ import { runDirectory } from "./record.ts";
 interface EndRecord {
   id: string;
   status: RunEnd;
-  /** The run's job while other machines train it: whoever follows the job continues the run. */
+  /** The run's job, if other machines still train it. The process that follows the job continues the run. */
   job?: string | undefined;
 }
 
 /**
- * How a run that is no longer there ended; undefined when nothing recorded it, as when it was killed
- * before its job was elsewhere.
+ * Reads how a run ended. Returns undefined if nothing was recorded, for example because the run was
+ * killed before other machines took its job.
  */
 export function readRunEnd(project: string, id: string): Omit<EndRecord, "id"> | undefined {
   const record: Partial<Record<keyof EndRecord, unknown>> = readRecord(endPath(project)) ?? {};

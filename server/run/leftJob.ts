@@ -3,7 +3,7 @@ import { readRunEnd } from "./end.ts";
 import { recordedRun } from "./process.ts";
 
 /**
- * The job that the project's last run left to other machines. Whoever follows the job continues the run.
+ * The job that the project's last run left on other machines. The process that follows it continues the run.
  * @param isAtWork whether a process that is invisible from here, as in another container, has a job
  */
 export function leftJob(project: string, isAtWork: (owner: Owner) => boolean): string | undefined {

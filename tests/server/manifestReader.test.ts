@@ -229,7 +229,7 @@ test("a manifest counts though its process is seen to end before its message is 
   const reading = reader.read(new AbortController().signal);
   await expect.poll(() => existsSync(join(project, "pid"))).toBe(true);
   const pid = Number(readFileSync(join(project, "pid"), "utf8"));
-  // Node asks for all processes that have ended once one has, here while what this one prints is read.
+  // Node reaps every child that has ended when one ends, here while this one's output is read.
   const other = spawn("echo", ["something"]);
   other.stdout.once("data", () => {
     openGate(project, "go");

@@ -48,7 +48,7 @@ export async function generate(
   await pause();
   let logits = reading.read(prompt);
   for (;;) {
-    // A closure for each of 100,000 numbers takes as long as a quarter of the model.
+    // A callback for each of 100,000 tokens would take a quarter of the model's time.
     for (let id = 0; id < logits.length; id++) if (allowed[id] !== 1) logits[id] = -Infinity;
     const token = sample(logits, { temperature, topP }, random);
     if (tokenizer.isEnd(token))

@@ -40,7 +40,7 @@ export function columnShares(
   return [part(rows, down, ROW_UNIT), part(columns, across, COLUMN_UNIT)];
 }
 
-/** Nearly square parts: each packs its rows and its columns, for itself alone. */
+/** Nearly square parts, because each part packs its own rows and columns. */
 export function rowShares(rows: number, columns: number, depth: number, threads: number): Shares {
   const square = Math.round(Math.sqrt((claims(threads) * rows) / columns));
   const down = Math.max(rows / mostRows(depth, PACKED_NUMBERS), square);

@@ -50,7 +50,7 @@ def reported() -> str:
 
 
 def newest(*names: str) -> str:
-    """Of names such as step-50, or step-50-2 of the second group of workers; some may be empty."""
+    """The newest of names such as step-50 or, from a second group, step-50-2. Some may be empty."""
     return max(names, key=lambda name: [int(number) for number in name.split("-")[1:]])
 
 

@@ -26,14 +26,14 @@ class Hub:
 
     async def begin(self) -> tuple[int, str]:
         """
-        The number of a group of workers, from 1, since a next one follows a failure; and the name
-        of the checkpoint that was announced last, if any.
+        The number of this group of workers, counted from 1, and the name of the checkpoint that
+        was announced last, if any. Each failure is followed by another group.
         """
         self.attempts += 1
         return self.attempts, self.announced
 
     async def announce(self, name: str, message: Message) -> None:
-        """Tells of a checkpoint, of that name in the storage."""
+        """Reports a checkpoint, and remembers its name in the storage."""
         self.announced = name
         await self.push(message)
 

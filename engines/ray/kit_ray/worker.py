@@ -42,7 +42,7 @@ def train_here(job: Job, hub: Any) -> None:
 
     is_first = ray.train.get_context().get_world_rank() == 0
     attempt, announced = ray.get(hub.begin.remote()) if is_first else (0, "")
-    # All workers go on from the same one.
+    # All workers resume from the same checkpoint.
     attempt, name = broadcast_from_rank_zero((attempt, newest(announced, reported())))
     channel = WorkerChannel(job, hub if is_first else None, attempt)
     with tempfile.TemporaryDirectory() as directory, contextlib.ExitStack() as stack:

@@ -5,8 +5,8 @@ import { at, fma, LANES, loadOne, sum } from "./vector";
 const ROWS: i32 = 64;
 
 /**
- * y [rows] = added + W·x, for W [rows, width], of bfloat16 if `half`: a product for a single token. It takes
- * as long as memory takes to give W, and gives more when it is read in several places at once.
+ * y [rows] = added + W·x, for W [rows, width], of bfloat16 if `half`: a product for a single token. Memory
+ * limits its speed, and delivers more when several places are read at once.
  * @param added [rows], or 0 for none
  */
 export function vectorProduct(
@@ -21,7 +21,10 @@ export function vectorProduct(
   }
 }
 
-/** Four rows of y, so many apart: pages of memory that the processor fetches side by side. With 0, one row. */
+/**
+ * Computes four rows of y that lie `apart` rows from one another, so that the processor fetches several
+ * pages of W at once. If `apart` is 0, computes one row.
+ */
 function fourRows(
   row: i32, apart: i32, width: i32, w: usize, half: bool, x: usize, added: usize, y: usize,
 ): void {
@@ -52,7 +55,7 @@ function fourRows(
   put(row + 3 * apart, sum(f32x4.add(d0, d1)) + dot(left, d, half, end), added, y);
 }
 
-/** A word of bfloat16 holds an even and an odd number; those of float32 are parted, too, for the same sums. */
+/** A word of bfloat16 holds an even and an odd number. float32 is split alike, so that both add up in one order. */
 // @ts-ignore: decorator
 @inline
 function even(a: v128, b: v128): v128 {
@@ -65,7 +68,7 @@ function odd(a: v128, b: v128): v128 {
   return v128.shuffle<f32>(a, b, 1, 3, 5, 7);
 }
 
-/** Of the last few numbers. */
+/** The sum over the columns that fill no vector. */
 function dot(count: i32, w: usize, half: bool, x: usize): f32 {
   let total: f32 = 0;
   for (let i = 0; i < count; i++) {
