@@ -29,16 +29,20 @@ export function packColumns(
 
 /** Rows of 8 or 16 that lie `rowBytes` apart, one after another. */
 function copyRows(to: usize, depth: i32, columns: i32, b: usize, rowBytes: usize, half: bool): void {
-  const bytes = at(0, columns), second: usize = half ? 8 : 16;
+  const bytes = at(0, columns);
   for (let k = 0; k < depth; k++) {
-    for (let j: usize = 0; j < bytes; j += 32) {
-      const from = b + (half ? j >> 1 : j);
-      v128.store(to + j, loadWide(from, half));
-      v128.store(to + j, loadWide(from + second, half), 16);
-    }
+    copyEight(to, b, half);
+    if (columns > 8) copyEight(to + 32, b + (half ? 16 : 32), half);
     to += bytes;
     b += rowBytes;
   }
+}
+
+// @ts-ignore: decorator
+@inline
+function copyEight(to: usize, from: usize, half: bool): void {
+  v128.store(to, loadWide(from, half));
+  v128.store(to, loadWide(from + (half ? 8 : 16), half), 16);
 }
 
 /**
