@@ -4,6 +4,7 @@ import type { FetchOptions } from "../hub/fetchModel.ts";
 import { openCache } from "../hub/hubCache.ts";
 import { parseHubName } from "../hub/hubName.ts";
 import { hubSettings } from "../hub/hubSettings.ts";
+import { TOKENIZER_CONFIG } from "../hub/modelFiles.ts";
 import { ADAPTER_CONFIG, recordedBase } from "./adapterConfig.ts";
 import { readConfig } from "./configFile.ts";
 
@@ -16,14 +17,17 @@ export function isAdapter(path: string): boolean {
 }
 
 /**
- * Downloads the base of an adapter, if the hub has it and this disk lacks it.
+ * Downloads the base of an adapter, if the hub has it and this disk lacks it or its chat template.
  * @param path of any checkpoint
  * @throws KitError as `fetchModel`
  */
 export async function fetchBase(path: string, options?: FetchOptions): Promise<void> {
   const config = readConfig(join(path, ADAPTER_CONFIG), "optional");
   const name = parseHubName((config && recordedBase(config)) ?? "");
-  if (!name || openCache(hubSettings().cache, name.repo).find(name.revision)) return;
+  if (!name) return;
+  const cache = openCache(hubSettings().cache, name.repo);
+  const found = cache.find(name.revision);
+  if (found && cache.isComplete(found, [TOKENIZER_CONFIG])) return;
   const { fetchModel } = await import("../hub/fetchModel.ts");
   await fetchModel(name, options);
 }

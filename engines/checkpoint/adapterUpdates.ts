@@ -4,7 +4,7 @@ import type { Update } from "../llama/adapter.ts";
 import { widened } from "../llama/storedWeights.ts";
 import { type SavedAdapter, ADAPTER_FILE, peftName } from "./adapterConfig.ts";
 import { type TensorList, listTensors } from "./mergedCopy.ts";
-import { type Entry, useSafetensors } from "./safetensors.ts";
+import { type Entry, type NumberEntry, hasNumbers, useSafetensors } from "./safetensors.ts";
 
 /**
  * Opens an adapter's tensors, of any kind of model.
@@ -20,7 +20,7 @@ export function openUpdates(
 ): (name: string) => Update | undefined {
   const file = join(path, ADAPTER_FILE);
   const { entries } = listTensors(file);
-  const places = new Map<string, { a: [string, Entry]; b: [string, Entry] }>();
+  const places = new Map<string, { a: [string, NumberEntry]; b: [string, NumberEntry] }>();
   const fitting = new Set<string>();
   for (const [name, { shape }] of base.lists.flatMap((list) => [...list.entries])) {
     const [a, b] = ["lora_A", "lora_B"].map((part) =>
@@ -51,6 +51,8 @@ export function openUpdates(
   };
 }
 
-function isOf({ shape }: Entry, sizes: unknown[]): boolean {
-  return shape.length === sizes.length && shape.every((size, i) => size === sizes[i]);
+function isOf(entry: Entry, sizes: unknown[]): entry is NumberEntry {
+  const { shape } = entry;
+  const fits = shape.length === sizes.length && shape.every((size, i) => size === sizes[i]);
+  return fits && hasNumbers(entry);
 }

@@ -10,6 +10,7 @@ import {
   type NumberType,
   LENGTH_BYTES,
   NUMBER_BYTES,
+  hasNumbers,
   useSafetensors,
 } from "./safetensors.ts";
 
@@ -63,18 +64,20 @@ export async function copyMerged(
     await pause();
   }
 
-  async function copyTensor(name: string, { dtype, shape, data_offsets }: Entry): Promise<void> {
+  async function copyTensor(name: string, entry: Entry): Promise<void> {
+    const { shape, data_offsets: offsets } = entry;
     const update = updateOf(name);
     const columns = shape.at(-1) ?? 1;
     const rows = Math.max(1, Math.floor(BLOCK_NUMBERS / columns));
-    const bytes = rows * columns * NUMBER_BYTES[dtype];
-    const [begin, end] = [start + data_offsets[0], start + data_offsets[1]];
+    const bytes = rows * columns * (hasNumbers(entry) ? NUMBER_BYTES[entry.dtype] : 1);
+    const [begin, end] = [start + offsets[0], start + offsets[1]];
     for (let at = begin, row = 0; at < end; at += bytes, row += rows) {
       await copyBytes(at, Math.min(at + bytes, end), (read) => {
         if (!update) return read;
+        if (!hasNumbers(entry)) throw refused(`${name} of ${from} is of the type ${entry.dtype}`);
         const { r, b } = update;
         const ofRows = { ...update, b: b.subarray(row * r, (row + rows) * r) };
-        const merged = mergedRows(read, dtype, ofRows);
+        const merged = mergedRows(read, entry.dtype, ofRows);
         if (merged) return merged;
         throw refused(`With its adapter, ${name} of ${from} is not finite in its type`);
       });

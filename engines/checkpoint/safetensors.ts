@@ -49,8 +49,8 @@ export interface SafetensorsFile {
   headerBytes: number;
   /**
    * @param tensors how many are expected
-   * @throws KitError `CHECKPOINT_INVALID` when the header is damaged, far longer than these need or names
-   * a type that is not read, or when the data does not match it
+   * @throws KitError `CHECKPOINT_INVALID` when the header is damaged or far longer than these need, or when
+   * the data does not match it
    */
   entries: (tensors: number) => Map<string, Entry>;
   /**
@@ -59,8 +59,8 @@ export interface SafetensorsFile {
    * @throws KitError `CHECKPOINT_INVALID` when it is cut off or not finite
    */
   read: {
-    (name: string, entry: Entry): StoredTensor;
-    (name: string, entry: Entry, room: Room | undefined): StoredTensor | undefined;
+    (name: string, entry: NumberEntry): StoredTensor;
+    (name: string, entry: NumberEntry, room: Room | undefined): StoredTensor | undefined;
   };
 }
 
@@ -97,12 +97,9 @@ export function useSafetensors<T>(path: string, use: (file: SafetensorsFile) => 
       for (const [name, entry] of Object.entries(header)) {
         if (name === "__metadata__") continue;
         if (!isEntry(entry)) throw invalid(`has a damaged entry for ${name}`);
-        if (!hasKnownType(entry)) {
-          const known = Object.keys(NUMBER_BYTES).join(", ");
-          throw invalid(`stores ${name} as ${entry.dtype}, which is none of ${known}`);
-        }
         const [from, to] = entry.data_offsets;
-        if (to - from !== bytesOf(entry) || start + to > size) {
+        const isCut = hasNumbers(entry) ? to - from !== bytesOf(entry) : to < from;
+        if (isCut || start + to > size) {
           throw invalid(`is cut off at ${name}`);
         }
         found.set(name, entry);
@@ -124,9 +121,9 @@ export function useSafetensors<T>(path: string, use: (file: SafetensorsFile) => 
       if (start + end !== size) throw invalid("has a gap or an overlap at its end");
     }
 
-    function read(name: string, entry: Entry): StoredTensor;
-    function read(name: string, entry: Entry, room?: Room): StoredTensor | undefined;
-    function read(name: string, entry: Entry, room?: Room): StoredTensor | undefined {
+    function read(name: string, entry: NumberEntry): StoredTensor;
+    function read(name: string, entry: NumberEntry, room?: Room): StoredTensor | undefined;
+    function read(name: string, entry: NumberEntry, room?: Room): StoredTensor | undefined {
       const { dtype, shape, data_offsets: offsets } = entry;
       const count = (offsets[1] - offsets[0]) / NUMBER_BYTES[dtype];
       function fill<Numbers extends Float32Array | Uint16Array>(data: Numbers): Numbers {
@@ -155,14 +152,19 @@ export function useSafetensors<T>(path: string, use: (file: SafetensorsFile) => 
 
 /** A tensor that is not yet read. */
 export interface Entry {
-  dtype: NumberType;
+  dtype: string;
   shape: number[];
   data_offsets: [number, number];
 }
 
-type AnyEntry = Omit<Entry, "dtype"> & { dtype: string };
+/** One of a type that is read; a model may have others, such as masks, that nobody needs. */
+export type NumberEntry = Entry & { dtype: NumberType };
 
-function isEntry(value: unknown): value is AnyEntry {
+export function hasNumbers(entry: Entry): entry is NumberEntry {
+  return Object.hasOwn(NUMBER_BYTES, entry.dtype);
+}
+
+function isEntry(value: unknown): value is Entry {
   if (!isRecord(value)) return false;
   const { dtype, shape, data_offsets: offsets } = value;
   return typeof dtype === "string" && isSizes(shape) && isSizes(offsets) && offsets.length === 2;
@@ -172,11 +174,7 @@ function isSizes(value: unknown): value is number[] {
   return Array.isArray(value) && value.every((size) => Number.isSafeInteger(size) && size >= 0);
 }
 
-function hasKnownType(entry: AnyEntry): entry is Entry {
-  return Object.hasOwn(NUMBER_BYTES, entry.dtype);
-}
-
-function bytesOf({ dtype, shape }: Entry): number {
+function bytesOf({ dtype, shape }: NumberEntry): number {
   return shape.reduce((product, length) => product * length, NUMBER_BYTES[dtype]);
 }
 

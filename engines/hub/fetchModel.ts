@@ -6,7 +6,7 @@ import { type HubListing, listFiles } from "./hubListing.ts";
 import { type HubName, isCommit } from "./hubName.ts";
 import { type HubSettings, hubSettings } from "./hubSettings.ts";
 import { downloadModel } from "./modelDownload.ts";
-import { COMPANION_FILES } from "./modelFiles.ts";
+import { COMPANION_FILES, TOKENIZER_CONFIG } from "./modelFiles.ts";
 
 export interface FetchOptions {
   /** Aborting ends a download at once; what has come is kept for the next. */
@@ -35,7 +35,15 @@ export async function fetchModel(name: HubName, options: FetchOptions = {}): Pro
   const cache = openCache(settings.cache, name.repo);
   const found = cache.find(name.revision);
   const isSettled = isCommit(name.revision) && found && cache.isComplete(found, COMPANION_FILES);
-  if (found && (isSettled || settings.isOffline)) return found;
+  if (found && isSettled) return found;
+  if (found && settings.isOffline) {
+    if (!cache.isComplete(found, [TOKENIZER_CONFIG])) {
+      onNote(
+        `warning: ${name.repo} is here without its ${TOKENIZER_CONFIG}, and perhaps its chat template. Remove HF_HUB_OFFLINE to download them.`,
+      );
+    }
+    return found;
+  }
   if (settings.isOffline) {
     throw new KitError(
       "HUB_UNREACHABLE",

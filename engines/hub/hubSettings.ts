@@ -27,7 +27,8 @@ const MOST_MS = 2 ** 31 - 1;
  * `HF_HUB_DISABLE_IMPLICIT_TOKEN`, `HF_HUB_OFFLINE`, `TRANSFORMERS_OFFLINE` and
  * `HF_HUB_DOWNLOAD_TIMEOUT`, and the token's file.
  * Source: huggingface.co/docs/huggingface_hub/package_reference/environment_variables.
- * @throws KitError `CONFIG_INVALID` when `HF_ENDPOINT` is not a URL, or `HF_HUB_DOWNLOAD_TIMEOUT` no time
+ * @throws KitError `CONFIG_INVALID` when `HF_ENDPOINT` is not a URL or holds a password, or
+ * `HF_HUB_DOWNLOAD_TIMEOUT` is no time
  */
 export function hubSettings(env: Environment = process.env): HubSettings {
   const folder = (name: string, otherwise: string) => expand(env[name] || otherwise, env);
@@ -47,15 +48,19 @@ export function hubSettings(env: Environment = process.env): HubSettings {
 }
 
 function endpointOf(text: string): string {
-  if (/^https?:$/.test(protocolOf(text))) return text.replace(/\/+$/, "");
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  // Errors and notes repeat the address, so it must hold no secret.
+  if (url?.username || url?.password) {
+    throw new KitError(
+      "CONFIG_INVALID",
+      "HF_ENDPOINT has a user name or a password in it. Remove it, and set HF_TOKEN to a token instead.",
+    );
+  }
+  if (url && /^https?:$/.test(url.protocol)) return text.replace(/\/+$/, "");
   throw new KitError(
     "CONFIG_INVALID",
     `HF_ENDPOINT must be an address such as ${ENDPOINT}, but is "${text}".`,
   );
-}
-
-function protocolOf(text: string): string {
-  return URL.canParse(text) ? new URL(text).protocol : "";
 }
 
 /** In ms. */

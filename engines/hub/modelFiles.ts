@@ -14,10 +14,13 @@ export const MOST_CONFIG_MIB = 4;
 /** The part of a tokenizer that no model can do without. */
 export const TOKENIZER_FILE = "tokenizer.json";
 
+/** Says how a tokenizer is used, and often the chat template. Nearly every model has one. */
+export const TOKENIZER_CONFIG = "tokenizer_config.json";
+
 /** What a tokenizer of Hugging Face's consists of. */
 export const TOKENIZER_FILES = [
   TOKENIZER_FILE,
-  "tokenizer_config.json",
+  TOKENIZER_CONFIG,
   "chat_template.jinja",
   "special_tokens_map.json",
   "added_tokens.json",

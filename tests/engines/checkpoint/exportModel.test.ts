@@ -82,6 +82,70 @@ test("an export keeps bfloat16: merged in float32 and rounded to the nearest, th
   }
 });
 
+test("what a base stores beside its weights, of any type, is ignored and exported unchanged", async () => {
+  const { base, adapter, to } = savedAdapter(tinyWeights());
+  const before = read(adapter);
+  const file = join(base, "model.safetensors");
+  const tensors = safetensorsOf(file);
+  const ids = BigInt64Array.from({ length: 300 }, (_, i) => BigInt(-i));
+  tensors["position_ids"] = { dtype: "I64", shape: [300], bytes: Buffer.from(ids.buffer) };
+  tensors["attn.bias"] = { dtype: "BOOL", shape: [1, 3], bytes: Buffer.from([1, 0, 1]) };
+  writeFileSync(file, safetensorsFile(tensors));
+  expect(read(adapter)).toEqual(before);
+  await exportModel(adapter, to);
+  expect(read(to)).toEqual(before);
+  const { position_ids, "attn.bias": mask } = safetensorsOf(join(to, "model.safetensors"));
+  expect([position_ids, mask]).toEqual([tensors["position_ids"], tensors["attn.bias"]]);
+
+  tensors["model.norm.weight"]!.dtype = "I32";
+  writeFileSync(file, safetensorsFile(tensors));
+  expect(() => read(base)).toThrow(
+    `${file} stores model.norm.weight as I32, which is none of F32, BF16, F16. Use a model of one of these types.`,
+  );
+});
+
+interface FileTensor {
+  dtype: string;
+  shape: number[];
+  bytes: Buffer;
+}
+
+/** The tensors of a file of any types. */
+function safetensorsOf(path: string): Record<string, FileTensor> {
+  const file = readFileSync(path);
+  const start = 8 + Number(file.readBigUInt64LE());
+  const header = JSON.parse(file.toString("utf8", 8, start)) as Record<
+    string,
+    Omit<FileTensor, "bytes"> & { data_offsets: [number, number] }
+  >;
+  const tensors = Object.entries(header).filter(([name]) => name !== "__metadata__");
+  return Object.fromEntries(
+    tensors.map(
+      ([
+        name,
+        {
+          dtype,
+          shape,
+          data_offsets: [from, to],
+        },
+      ]) => [name, { dtype, shape, bytes: Buffer.from(file.subarray(start + from, start + to)) }],
+    ),
+  );
+}
+
+function safetensorsFile(tensors: Record<string, FileTensor>): Buffer {
+  let end = 0;
+  const header = Object.entries(tensors).map(([name, { bytes, ...entry }]) => {
+    const from = end;
+    end += bytes.length;
+    return [name, { ...entry, data_offsets: [from, end] }];
+  });
+  const json = Buffer.from(JSON.stringify(Object.fromEntries(header)));
+  const length = Buffer.alloc(8);
+  length.writeBigUInt64LE(BigInt(json.length));
+  return Buffer.concat([length, json, ...Object.values(tensors).map(({ bytes }) => bytes)]);
+}
+
 test("numbers are rounded to the nearest, and between two to the even one", () => {
   const floats = (...values: number[]) => Float32Array.from(values);
   const step = 2 ** -7;

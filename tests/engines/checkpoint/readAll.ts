@@ -1,4 +1,4 @@
-import { useSafetensors } from "../../../engines/checkpoint/safetensors.ts";
+import { hasNumbers, useSafetensors } from "../../../engines/checkpoint/safetensors.ts";
 import type { StoredWeights } from "../../../engines/llama/storedWeights.ts";
 
 const MOST = 100;
@@ -6,6 +6,10 @@ const MOST = 100;
 /** Every tensor of a safetensors file. */
 export function readAll(path: string): StoredWeights {
   return useSafetensors(path, ({ entries, read }) =>
-    Object.fromEntries([...entries(MOST)].map(([name, entry]) => [name, read(name, entry)])),
+    Object.fromEntries(
+      [...entries(MOST)].flatMap(([name, entry]) =>
+        hasNumbers(entry) ? [[name, read(name, entry)]] : [],
+      ),
+    ),
   );
 }

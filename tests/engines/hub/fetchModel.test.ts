@@ -378,6 +378,12 @@ test("takes what is here when the hub can't be asked, and says so", async () => 
   const offline = cacheOf(hub, { HF_HUB_OFFLINE: "1" }, home);
   expect((await offline.fetch()).commit).toBe(commit);
   expect(offline.notes).toEqual([]);
+  // Another tool leaves no word on what a model does not have.
+  rmSync(join(home, FOLDER, ".no_exist"), { recursive: true });
+  expect((await offline.fetch()).commit).toBe(commit);
+  expect(offline.notes).toEqual([
+    "warning: org/tiny is here without its tokenizer_config.json, and perhaps its chat template. Remove HF_HUB_OFFLINE to download them.",
+  ]);
   rmSync(join(home, FOLDER, "blobs", sha256(WEIGHTS)));
   await expect(offline.fetch()).rejects.toThrow(/^HF_HUB_OFFLINE is set/);
   await expect(again()).rejects.toMatchObject({ code: "HUB_UNREACHABLE" });

@@ -35,6 +35,11 @@ test("settings are found where Python's huggingface_hub finds them", () => {
   expect(() => hubSettings({ HF_ENDPOINT: "mirror" })).toThrow(
     /^HF_ENDPOINT must be an address such as/,
   );
+  for (const secret of ["https://me:hf_SECRET@mirror", "ftp://hf_SECRET@mirror"]) {
+    expect(() => hubSettings({ HF_ENDPOINT: secret })).toThrow(
+      /^HF_ENDPOINT has a user name or a password in it\. Remove it, and set HF_TOKEN to a token instead\.$/,
+    );
+  }
   const tokenOf = (env: Record<string, string>) => hubSettings({ HF_HOME: "/none", ...env }).token;
   expect(tokenOf({})).toBeUndefined();
   expect(tokenOf({ HF_TOKEN: " hf_a\n" })).toBe("hf_a");

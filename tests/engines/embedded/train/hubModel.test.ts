@@ -1,4 +1,4 @@
-import { readFileSync, rmSync } from "node:fs";
+import { existsSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { saveModel } from "../../../../engines/checkpoint/checkpoint.ts";
@@ -69,6 +69,13 @@ test("a model of the hub trains as its folder does, and its name and commit are 
     finishReason: "length",
   });
   await loaded.close();
+  // What another tool has left of the base is completed, too.
+  const tokenizerConfig = join(
+    ...[home, "hub/models--org--tiny/snapshots", commit, "tokenizer_config.json"],
+  );
+  rmSync(tokenizerConfig);
+  await (await engine.load(adapter)).close();
+  expect(existsSync(tokenizerConfig)).toBe(true);
   rmSync(home, { recursive: true });
   const resumed = await run(config, { resumeFrom: adapter });
   expect(losses(resumed)).toEqual(losses(trained).slice(3));
