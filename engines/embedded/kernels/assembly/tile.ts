@@ -18,6 +18,8 @@ export function tile(
   depth: i32, a: usize, row: usize, step: usize, last: usize, b: usize,
   c: usize, cRow: usize, d: usize, alpha: f32,
 ): void {
+  // V8 then knows that the upper halves of both registers are 0, which costs two moves each turn otherwise.
+  a &= ~3; b &= ~3;
   let a1 = a + min(<usize>1, last) * row, a2 = a + min(<usize>2, last) * row;
   let a3 = a + min(<usize>3, last) * row;
   let a4 = a + min(<usize>4, last) * row, a5 = a + min(<usize>5, last) * row;
@@ -36,14 +38,16 @@ export function tile(
     }
   }
   const scale = f32x4.splat(alpha), dRow = d ? cRow : 0;
-  put(c, d, scale, x0, y0); c += cRow; d += dRow;
-  put(c, d, scale, x1, y1); c += cRow; d += dRow;
-  put(c, d, scale, x2, y2); c += cRow; d += dRow;
-  put(c, d, scale, x3, y3); c += cRow; d += dRow;
+  // The last row first, because V8 orders the turn's products from here: the other way round it loads all
+  // of A before the first, which on Node 22 takes more registers than there are and twice the time.
   if (TILE_ROWS > 4) {
-    put(c, d, scale, x4, y4); c += cRow; d += dRow;
-    put(c, d, scale, x5, y5);
+    put(c + 5 * cRow, d + 5 * dRow, scale, x5, y5);
+    put(c + 4 * cRow, d + 4 * dRow, scale, x4, y4);
   }
+  put(c + 3 * cRow, d + 3 * dRow, scale, x3, y3);
+  put(c + 2 * cRow, d + 2 * dRow, scale, x2, y2);
+  put(c + cRow, d + dRow, scale, x1, y1);
+  put(c, d, scale, x0, y0);
 }
 
 // @ts-ignore: decorator
