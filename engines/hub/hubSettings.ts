@@ -27,8 +27,8 @@ const MOST_MS = 2 ** 31 - 1;
  * `HF_HUB_DISABLE_IMPLICIT_TOKEN`, `HF_HUB_OFFLINE`, `TRANSFORMERS_OFFLINE` and
  * `HF_HUB_DOWNLOAD_TIMEOUT`, and the token's file.
  * Source: huggingface.co/docs/huggingface_hub/package_reference/environment_variables.
- * @throws KitError `CONFIG_INVALID` when `HF_ENDPOINT` is not a URL or holds a password, or
- * `HF_HUB_DOWNLOAD_TIMEOUT` is no time
+ * @throws KitError `CONFIG_INVALID` when `HF_ENDPOINT` is not a URL or contains a password, or when
+ * `HF_HUB_DOWNLOAD_TIMEOUT` is not a positive number
  */
 export function hubSettings(env: Environment = process.env): HubSettings {
   const folder = (name: string, otherwise: string) => expand(env[name] || otherwise, env);
