@@ -15,10 +15,11 @@ const PARTS = {
   node: {
     sources: [
       ...["protocol", "disk", "jobs", "engines", "sdk", "server", "cli"],
-      ...["tsconfig.json", "tsconfig.build.json", "package-lock.json"],
+      ...["tsconfig.json", "tsconfig.build.json", "scripts/bundle.mjs", "package-lock.json"],
     ],
     commands: (outDir) => [
       [modulePath("typescript-native/bin/tsc"), "-p", "tsconfig.build.json", "--outDir", outDir],
+      [join("scripts", "bundle.mjs"), outDir],
       [join("scripts", "pythonFiles.mjs"), outDir],
     ],
     folder: "dist",

@@ -17,6 +17,12 @@ test("the command says what its source says", () => {
   expect(said).toBe(process.env.WANTED + "\\n");
 });`;
 
+/** What the build bundles besides the command. */
+const OTHER_ENTRIES = [
+  ...["sdk/index", "sdk/engines", "engines/embedded/train/trainWorker"],
+  ...["engines/embedded/step/helperWorker", "engines/embedded/infer/inferWorker"],
+];
+
 const says = (word: string) => `console.log("${word}");\n`;
 
 /** A clone with Kit's own scripts and settings, and as little else as they can do with. */
@@ -31,6 +37,7 @@ function createClone(): string {
     "index.html": '<script type="module" src="/src/main.ts"></script>',
     "src/main.ts": says("page"),
     "cli/kit.ts": says("new"),
+    ...Object.fromEntries(OTHER_ENTRIES.map((name) => [`${name}.ts`, "export {};\n"])),
     "engines/embedded/kernels/assembly/index.ts": "export function nothing(): void {}\n",
     "engines/embedded/kernels/assembly/wide.ts": "export function nothing(): void {}\n",
     "tests/kit.test.ts": TEST,
@@ -44,15 +51,7 @@ function createClone(): string {
   ]) {
     cpSync(join(ROOT, name), join(clone, name), { recursive: true });
   }
-  for (const name of [
-    "protocol",
-    "disk",
-    "jobs",
-    "engines/python",
-    "engines/ray",
-    "sdk",
-    "server",
-  ]) {
+  for (const name of ["protocol", "disk", "jobs", "engines/python", "engines/ray", "server"]) {
     mkdirSync(join(clone, name), { recursive: true });
   }
   const modules = join(clone, "node_modules");

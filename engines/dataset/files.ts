@@ -1,9 +1,12 @@
 import { existsSync, realpathSync } from "node:fs";
+import { createRequire } from "node:module";
 import { join, parse, relative, resolve, sep } from "node:path";
-import { globSync, isDynamicPattern } from "tinyglobby";
+import type * as tinyglobby from "tinyglobby";
 import { KitError } from "../../protocol/error.ts";
 import { type DatasetPath, datasetPaths } from "../../protocol/trainConfig.ts";
 import { isUrl } from "../../protocol/url.ts";
+
+const require = createRequire(import.meta.url);
 
 /**
  * The files of a dataset: in the order of its paths, those of a pattern sorted, each file once. URLs
@@ -22,6 +25,9 @@ export function datasetFiles(path: DatasetPath): string[] {
 function filesOf(path: string): string[] {
   if (isUrl(path)) return [path];
   const { folder, rest } = splitAtPattern(path);
+  if (rest === "") return [path];
+  // Loading it takes longer than reading a small dataset, and few paths are patterns.
+  const { globSync, isDynamicPattern } = require("tinyglobby") as typeof tinyglobby;
   if (!isDynamicPattern(rest)) return [path];
   const found = globSync(rest, { cwd: folder, absolute: true, expandDirectories: false });
   if (found.length > 0) return found.sort();
