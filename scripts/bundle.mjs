@@ -1,10 +1,12 @@
 // Bundles the compiled modules behind each entry point, in place: Node takes about a millisecond to load
 // a module, however small, and `kit start` would load 230. The modules stay beside the bundles, for tests.
 // A part of `npm run build`.
-import { dirname, relative, resolve } from "node:path";
+import { realpathSync } from "node:fs";
+import { dirname, relative } from "node:path";
 import { rolldown } from "rolldown";
 
-const outDir = resolve(process.argv[2] ?? "dist");
+// As rolldown names the modules in it.
+const outDir = realpathSync(process.argv[2] ?? "dist");
 
 /** Entry points that one process loads together: they share chunks, so that each module exists once. */
 const MAIN = ["cli/kit", "sdk/index", "sdk/engines"];
