@@ -11,6 +11,7 @@ import {
   LENGTH_BYTES,
   NUMBER_BYTES,
   hasNumbers,
+  numbersOf,
   useSafetensors,
 } from "./safetensors.ts";
 
@@ -45,7 +46,7 @@ interface CopyOptions {
  * Copies a safetensors file with an adapter's updates added to its tensors: in float32, and rounded to
  * the type that each has. A block of a tensor is in memory at a time.
  * @param list of `from`
- * @throws KitError `CHECKPOINT_INVALID` when a tensor is cut off, or not finite with its update
+ * @throws KitError `CHECKPOINT_INVALID` when a tensor is cut off, is of a type that has no update, or not finite with it
  */
 export async function copyMerged(
   from: string,
@@ -74,10 +75,10 @@ export async function copyMerged(
     for (let at = begin, row = 0; at < end; at += bytes, row += rows) {
       await copyBytes(at, Math.min(at + bytes, end), (read) => {
         if (!update) return read;
-        if (!hasNumbers(entry)) throw refused(`${name} of ${from} is of the type ${entry.dtype}`);
+        const { dtype } = numbersOf(name, entry, from);
         const { r, b } = update;
         const ofRows = { ...update, b: b.subarray(row * r, (row + rows) * r) };
-        const merged = mergedRows(read, entry.dtype, ofRows);
+        const merged = mergedRows(read, dtype, ofRows);
         if (merged) return merged;
         throw refused(`With its adapter, ${name} of ${from} is not finite in its type`);
       });

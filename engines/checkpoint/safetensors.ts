@@ -164,6 +164,19 @@ export function hasNumbers(entry: Entry): entry is NumberEntry {
   return Object.hasOwn(NUMBER_BYTES, entry.dtype);
 }
 
+/**
+ * @param label the file, for the error
+ * @throws KitError `CHECKPOINT_INVALID` for a tensor of another type
+ */
+export function numbersOf(name: string, entry: Entry, label: string): NumberEntry {
+  if (hasNumbers(entry)) return entry;
+  const known = Object.keys(NUMBER_BYTES).join(", ");
+  throw new KitError(
+    "CHECKPOINT_INVALID",
+    `${label} stores ${name} as ${entry.dtype}, which is none of ${known}. Use a model of one of these types.`,
+  );
+}
+
 function isEntry(value: unknown): value is Entry {
   if (!isRecord(value)) return false;
   const { dtype, shape, data_offsets: offsets } = value;

@@ -1,14 +1,7 @@
 import { KitError } from "../../protocol/error.ts";
 import type { ReadWeights, Room, StoredWeights } from "../llama/storedWeights.ts";
 import type { WeightCounts } from "../llama/weights.ts";
-import {
-  type Entry,
-  type NumberEntry,
-  LEAST_NUMBER_BYTES,
-  NUMBER_BYTES,
-  hasNumbers,
-  useSafetensors,
-} from "./safetensors.ts";
+import { type Entry, LEAST_NUMBER_BYTES, numbersOf, useSafetensors } from "./safetensors.ts";
 
 /** A tensor's name, type, dimensions and place, as short as they can be written. */
 const LEAST_ENTRY_BYTES = 50;
@@ -58,15 +51,6 @@ export function openTensors(files: string[], counts: WeightCounts, label = files
     for (const [name, entry] of entries) found.set(name, { path, entry });
   }
 
-  function numbersOf(name: string, entry: Entry): NumberEntry {
-    if (hasNumbers(entry)) return entry;
-    const known = Object.keys(NUMBER_BYTES).join(", ");
-    throw new KitError(
-      "CHECKPOINT_INVALID",
-      `${label} stores ${name} as ${entry.dtype}, which is none of ${known}. Use a model of one of these types.`,
-    );
-  }
-
   function choose(shapes: Record<string, number[]>): WeightsFile {
     const chosen = Object.entries(shapes).map(([name, shape]) => {
       const place = found.get(name);
@@ -74,7 +58,7 @@ export function openTensors(files: string[], counts: WeightCounts, label = files
       if (!place || dimensions !== shape.join(" × ")) {
         throw invalid(`: ${name} is ${dimensions}, not ${shape.join(" × ")}`);
       }
-      return { name, path: place.path, entry: numbersOf(name, place.entry) };
+      return { name, path: place.path, entry: numbersOf(name, place.entry, `${label}`) };
     });
     function read(room?: Room): StoredWeights {
       const parts = files.map((path) =>

@@ -49,14 +49,15 @@ export function hubSettings(env: Environment = process.env): HubSettings {
 
 function endpointOf(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : undefined;
+  const isWeb = url !== undefined && /^https?:$/.test(url.protocol);
   // Errors and notes repeat the address, so it must hold no secret.
-  if (url?.username || url?.password) {
+  if (isWeb ? url.username || url.password : text.includes("@")) {
     throw new KitError(
       "CONFIG_INVALID",
       "HF_ENDPOINT has a user name or a password in it. Remove it, and set HF_TOKEN to a token instead.",
     );
   }
-  if (url && /^https?:$/.test(url.protocol)) return text.replace(/\/+$/, "");
+  if (isWeb) return text.replace(/\/+$/, "");
   throw new KitError(
     "CONFIG_INVALID",
     `HF_ENDPOINT must be an address such as ${ENDPOINT}, but is "${text}".`,

@@ -264,6 +264,11 @@ test("a base that is gone, has changed or can't hold the result fails with one c
   edit(config, { lora_alpha: 6, r: 2 });
   expect(await refusal()).toMatch(/adapter_model\.safetensors does not fit \S+base: .+\. Use/);
   edit(config, { r: 3 });
+  const file = join(base, "model.safetensors");
+  const tensors = safetensorsOf(file);
+  tensors["model.layers.0.self_attn.q_proj.weight"]!.dtype = "I32";
+  writeFileSync(file, safetensorsFile(tensors));
+  expect(await refusal()).toMatch(/ stores model\.layers\.0\.\S+q_proj\.weight as I32, which is/);
   const shape = { ...TINY, width: 16 };
   saveModel(base, tinyWeights(1, shape), { shape, promptStyle: "message" });
   expect(await refusal()).toMatch(/does not fit \S+base: base_model\.model\.\S+ Use the base/);

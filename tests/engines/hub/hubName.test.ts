@@ -35,7 +35,10 @@ test("settings are found where Python's huggingface_hub finds them", () => {
   expect(() => hubSettings({ HF_ENDPOINT: "mirror" })).toThrow(
     /^HF_ENDPOINT must be an address such as/,
   );
-  for (const secret of ["https://me:hf_SECRET@mirror", "ftp://hf_SECRET@mirror"]) {
+  for (const secret of [
+    ...["https://me:hf_SECRET@mirror", "ftp://hf_SECRET@mirror"],
+    ...["me:hf_SECRET@mirror", "hf_SECRET@"],
+  ]) {
     expect(() => hubSettings({ HF_ENDPOINT: secret })).toThrow(
       /^HF_ENDPOINT has a user name or a password in it\. Remove it, and set HF_TOKEN to a token instead\.$/,
     );
