@@ -4,16 +4,22 @@ import { join } from "node:path";
 import { availableSimd } from "../engines/embedded/kernels/simd.ts";
 import { ROOT } from "./places.ts";
 
-const VERSION = "24.21.0";
-const FOLDER = join(ROOT, "node_modules", ".cache", "kit", `node-${VERSION}`);
+/** Versions with relaxed SIMD: one with the wide tile, and one whose compiler differs. */
+const NEWEST = "24.21.0";
+export const NODE_22 = "22.23.3";
 
 /** A Node with relaxed SIMD: this one, or else one of npm's `node` package. */
 export function newerNode(): string {
-  if (availableSimd() === "relaxed") return process.execPath;
-  const program = join(FOLDER, "node_modules", "node", "bin", "node");
+  return availableSimd() === "relaxed" ? process.execPath : nodeOf(NEWEST);
+}
+
+/** Node of a version, from npm's `node` package. */
+export function nodeOf(version: string): string {
+  const folder = join(ROOT, "node_modules", ".cache", "kit", `node-${version}`);
+  const program = join(folder, "node_modules", "node", "bin", "node");
   if (existsSync(program)) return program;
-  const args = ["install", "--prefix", FOLDER, "--no-audit", "--no-fund", `node@${VERSION}`];
+  const args = ["install", "--prefix", folder, "--no-audit", "--no-fund", `node@${version}`];
   spawnSync("npm", args, { stdio: ["ignore", "ignore", "inherit"] });
-  if (!existsSync(program)) throw new Error(`node@${VERSION} could not be installed.`);
+  if (!existsSync(program)) throw new Error(`node@${version} could not be installed.`);
   return program;
 }

@@ -1,6 +1,6 @@
 import type { EngineSizes } from "../engine.ts";
 import { ratioAtLeast } from "../goals.ts";
-import { newerNode } from "../newerNode.ts";
+import { NODE_22, newerNode, nodeOf } from "../newerNode.ts";
 import type { Measured, Row } from "../row.ts";
 import { run } from "./engine.ts";
 
@@ -21,15 +21,18 @@ export const gemm: Row = {
     const tiny = { ...FULL, length: 64, steps: 1, runs: 1 };
     const sizes = scope.pick({ full: FULL, quick: { ...FULL, runs: 1 }, tiny });
     const nodes = {
-      plain: process.execPath,
-      ...(scope.size !== "tiny" && { relaxed: newerNode() }),
+      "plain SIMD": process.execPath,
+      ...(scope.size !== "tiny" && {
+        "relaxed SIMD": newerNode(),
+        "relaxed SIMD, Node 22": nodeOf(NODE_22),
+      }),
     };
     const lines: Measured[] = [];
-    for (const [simd, node] of Object.entries(nodes)) {
+    for (const [what, node] of Object.entries(nodes)) {
       const { peak, ...speeds } = await run<Speeds>(scope, "gemm", sizes, node);
       const names = { nt: "A·Bᵀ", nn: "A·B", tn: "Aᵀ·B" };
       for (const kind of ["nt", "nn", "tn"] as const) {
-        const part = `${names[kind]}, ${simd} SIMD`;
+        const part = `${names[kind]}, ${what}`;
         lines.push({
           part,
           ours: speeds[kind],
