@@ -51,12 +51,21 @@ export function toFailure(error: unknown): Failure {
   };
 }
 
-/** @throws KitError `KIT_BUNDLED` */
-export function startThread(start: () => Worker): Worker {
+/**
+ * @param advice what to do, besides raising its limit, when the system has no thread left
+ * @throws KitError `KIT_BUNDLED`, `WORKER_FAILED`
+ */
+export function startThread(start: () => Worker, advice = "End other programs"): Worker {
   try {
     return start();
   } catch (error) {
-    throw fromFailure(toFailure(error));
+    const { code, message } = error as NodeJS.ErrnoException;
+    if (code !== "ERR_WORKER_INIT_FAILED") throw fromFailure(toFailure(error));
+    throw new KitError(
+      "WORKER_FAILED",
+      `The system refused to start a thread (${message}). ${advice}, or raise the limit (ulimit -u).`,
+      { cause: error },
+    );
   }
 }
 

@@ -19,20 +19,37 @@ export function threadCount(
     return Math.min(MOST_THREADS, cores > ALL_CORES ? cores - 1 : Math.max(1, cores));
   }
   const count = Number(asked);
-  if (Number.isInteger(count) && count >= 1 && count <= MOST_THREADS) return count;
+  if (/^\d+$/.test(asked) && count >= 1 && count <= MOST_THREADS) return count;
   throw new KitError(
     "CONFIG_INVALID",
     `KIT_THREADS must be a whole number from 1 to ${MOST_THREADS}, not "${asked}".`,
   );
 }
 
-/** Whole cores that the container's limit allows, at least one; endless without a limit. */
+const CGROUPS = "/sys/fs/cgroup";
+
+/**
+ * Whole cores that the limits of this process's cgroups, such as its container's, allow: at least one,
+ * endless without a limit.
+ */
 export function quota(read: (file: string) => string = readText): number {
-  const [limit, period] = read("/sys/fs/cgroup/cpu.max").split(" ").map(Number);
-  const first = Number(read("/sys/fs/cgroup/cpu/cpu.cfs_quota_us"));
-  const cores =
-    limit && period ? limit / period : first / Number(read("/sys/fs/cgroup/cpu/cpu.cfs_period_us"));
-  return cores > 0 ? Math.max(1, Math.floor(cores)) : Infinity;
+  const limits = groupsIn(read("/proc/self/cgroup")).flatMap((group) => [
+    read(`${CGROUPS}${group}/cpu.max`).split(" "),
+    // Version 1.
+    ["quota", "period"].map((name) => read(`${CGROUPS}/cpu${group}/cpu.cfs_${name}_us`)),
+  ]);
+  const cores = limits.map(([limit, period]) => Number(limit) / Number(period));
+  return Math.max(1, Math.floor(Math.min(...cores.filter((count) => count > 0), Infinity)));
+}
+
+/** The paths of a process's cgroups that limit processors, and of all above them. The root is empty. */
+function groupsIn(list: string): string[] {
+  const own = list.split("\n").filter((line) => /^0:|[:,]cpu[:,]/.test(line));
+  const above = own.flatMap((line) => {
+    const names = (line.split(":")[2] ?? "").split("/").filter(Boolean);
+    return names.map((_, i) => `/${names.slice(0, i + 1).join("/")}`);
+  });
+  return ["", ...above];
 }
 
 /** Empty if the file is missing. */

@@ -26,27 +26,29 @@ export async function trainOnThread(options: TrainOptions): Promise<void> {
   });
   const channels = Array.from({ length: threadCount() - 1 }, () => new MessageChannel());
   const invitations = channels.map(({ port1 }) => port1);
-  const worker = startThread(
-    () =>
-      new Worker(new URL("./trainWorker.js", import.meta.url), {
-        // The process's own flags, such as --input-type or --import, are not meant for this thread.
-        execArgv: [],
-        workerData: {
-          config,
-          directory,
-          source,
-          resumeFrom,
-          helpers: invitations,
-        } satisfies TrainJob,
-        transferList: invitations,
-      }),
-  );
-  const helpers = channels.map(({ port2 }) => startHelper(port2));
+  const started: Worker[] = [];
   try {
-    await outcome(worker, helpers, options);
+    const worker = startThread(
+      () =>
+        new Worker(new URL("./trainWorker.js", import.meta.url), {
+          // The process's own flags, such as --input-type or --import, are not meant for this thread.
+          execArgv: [],
+          workerData: {
+            config,
+            directory,
+            source,
+            resumeFrom,
+            helpers: invitations,
+          } satisfies TrainJob,
+          transferList: invitations,
+        }),
+    );
+    started.push(worker);
+    for (const { port2 } of channels) started.push(startHelper(port2));
+    await outcome(worker, started.slice(1), options);
   } finally {
     // Interrupts a step. Safe: checkpoints are renamed into place.
-    await Promise.all([worker, ...helpers].map((thread) => thread.terminate()));
+    await Promise.all(started.map((thread) => thread.terminate()));
     removePartial(join(directory, ARTIFACTS));
   }
 }
@@ -55,6 +57,7 @@ export async function trainOnThread(options: TrainOptions): Promise<void> {
 function startHelper(port: MessagePort): Worker {
   const helper = startThread(
     () => new Worker(new URL("../step/helperWorker.js", import.meta.url), { execArgv: [] }),
+    "Set KIT_THREADS=1 to train without helpers, end other programs",
   );
   helper.postMessage(port, [port]);
   return helper;

@@ -12,7 +12,7 @@ test("there are as many threads as cores, less one when there are more than four
 
 test("KIT_THREADS decides, whatever the machine has", () => {
   expect([threadCount("1", 16), threadCount("3", 1)]).toEqual([1, 3]);
-  for (const wrong of ["0", "1.5", "many", "65"]) {
+  for (const wrong of ["0", "1.5", "many", "65", "0x2", "1e0", "2 "]) {
     expect(() => threadCount(wrong, 2)).toThrow(`not "${wrong}"`);
   }
 });
@@ -32,6 +32,25 @@ test("a container's limit counts in whole cores, in both versions of cgroups", (
     );
   expect([first("300000"), first("-1")]).toEqual([3, Infinity]);
   expect(quota(files({}))).toBe(Infinity);
+});
+
+test("the lowest limit of all groups that a process is in counts, in both versions of cgroups", () => {
+  const files = (contents: Record<string, string>) => (file: string) => contents[file] ?? "";
+  const second = {
+    "/proc/self/cgroup": "0::/user.slice/kit.service",
+    "/sys/fs/cgroup/cpu.max": "800000 100000",
+    "/sys/fs/cgroup/user.slice/cpu.max": "200000 100000",
+    "/sys/fs/cgroup/user.slice/kit.service/cpu.max": "max 100000",
+  };
+  expect(quota(files(second))).toBe(2);
+  const first = {
+    "/proc/self/cgroup": "5:memory:/other\n4:cpu,cpuacct:/kit",
+    "/sys/fs/cgroup/cpu/kit/cpu.cfs_quota_us": "300000",
+    "/sys/fs/cgroup/cpu/kit/cpu.cfs_period_us": "100000",
+    "/sys/fs/cgroup/cpu/other/cpu.cfs_quota_us": "100000",
+    "/sys/fs/cgroup/cpu/other/cpu.cfs_period_us": "100000",
+  };
+  expect(quota(files(first))).toBe(3);
 });
 
 test.each([1, 1.5, undefined])(

@@ -15,13 +15,19 @@ function useThreads(count: number | string) {
 /** Not the import, which follows `threads.Worker` as it changes. */
 const OriginalWorker = threads.Worker;
 
-/** Hands each helper thread that is started to `onStart`, or starts `instead` of it. */
-function watchHelpers(onStart: (helper: Worker) => void, instead?: string) {
+/**
+ * Hands each helper thread that is started to `onStart`, or starts `instead` of it.
+ * @param onStart may throw before its thread is used, as the system does that has none left
+ * @returns all threads, as they are started
+ */
+function watchHelpers(onStart: (helper: Worker) => void, instead?: string): Worker[] {
+  const all: Worker[] = [];
   class Watched extends OriginalWorker {
     constructor(file: string | URL, options?: WorkerOptions) {
       const isHelper = String(file).endsWith("helperWorker.js");
       if (isHelper && instead !== undefined) super(instead, { eval: true });
       else super(file, options);
+      all.push(this);
       if (isHelper) onStart(this);
     }
   }
@@ -31,6 +37,7 @@ function watchHelpers(onStart: (helper: Worker) => void, instead?: string) {
     threads.Worker = OriginalWorker;
     syncBuiltinESMExports();
   });
+  return all;
 }
 
 test("losses and weights are the same to the bit on any number of threads", async () => {
@@ -75,6 +82,24 @@ test("a helper thread that cannot start fails the training with one clear senten
     message:
       "A helper thread exited unexpectedly (no thread left). Try again, or set KIT_THREADS=1 to train without helpers.",
   });
+});
+
+test("when the system has no thread left, the training fails with one clear sentence, and none goes on", async () => {
+  useThreads(3);
+  const helpers: Worker[] = [];
+  const all = watchHelpers((helper) => {
+    helpers.push(helper);
+    if (helpers.length < 2) return;
+    void helper.terminate();
+    throw Object.assign(new Error("EAGAIN"), { code: "ERR_WORKER_INIT_FAILED" });
+  });
+  const config = tinyConfig({ maxSteps: 1_000_000, saveSteps: 1_000_000 });
+  await expect(run(config)).rejects.toMatchObject({
+    code: "WORKER_FAILED",
+    message:
+      "The system refused to start a thread (EAGAIN). Set KIT_THREADS=1 to train without helpers, end other programs, or raise the limit (ulimit -u).",
+  });
+  expect(all.slice(0, 2).map(({ threadId }) => threadId)).toEqual([-1, -1]);
 });
 
 test("an invalid KIT_THREADS fails with one clear sentence", async () => {
