@@ -167,7 +167,7 @@ export const CONTROL_BYTES = 18 * 64;
 /** Depth of a product's block, at most, and numbers of A that a thread can pack. */
 export const MOST_DEPTH = 640;
 export const PACKED_NUMBERS = 192 * MOST_DEPTH;
-export const OWN_BYTES = 384 + 16 * MOST_DEPTH * 4 + PACKED_NUMBERS * 4;
+export const OWN_BYTES = 384 + 64 * MOST_DEPTH * 4 + PACKED_NUMBERS * 4;
 
 /** Elements that one partial sum of `squares` is over. */
 export const SQUARES_SHARE = 4096;

@@ -18,8 +18,8 @@ export interface Rows {
 
 /** Rows that a claim is a multiple of: both tile heights. */
 const ROW_UNIT = 12;
-/** Numbers of A that stay in the second-level cache while the panels of B pass by: 264 rows of a block. */
-const CACHED_NUMBERS = 264 * MOST_DEPTH;
+/** Numbers of A that stay in the third-level cache while the panels of B pass by: 1,056 rows of a block. */
+const CACHED_NUMBERS = 1056 * MOST_DEPTH;
 /** Columns that a claim is a multiple of: two panels. */
 const COLUMN_UNIT = 16;
 /** Claims per thread, so that one that is held up delays the others little. */

@@ -5,17 +5,17 @@ import { at } from "./vector";
 
 /** Depth of a block, at most: a packed panel of 8 columns of B, 20 KiB, stays in the first-level cache. */
 const MOST_DEPTH: i32 = 640;
-/** Numbers of B that a thread packs at a time: 16 columns or more, a cache line of each row of float32. */
-const PANEL_NUMBERS: i32 = 16 * 640;
-/** Rows of A that a thread packs at a time: 480 KiB stay in the second-level cache. */
+/** Numbers of B that a thread packs at a time: 64 columns or more stay in the second-level cache. */
+const PANEL_NUMBERS: i32 = 64 * 640;
+/** Rows of A that a thread packs at a time: 480 KiB. */
 const MOST_ROWS: i32 = 192;
-/** Rows that pass by all packed panels before the next ones: of shallow A, they stay in the first-level cache. */
-const NEAR_ROWS: i32 = 96;
+/** Rows of A that pass by all packed panels before the next ones: they stay in the second-level cache, too. */
+const NEAR_ROWS: i32 = 48;
 
 /** A thread's own: an edge tile, packed panels of B, packed rows of A. */
 const EDGE: usize = 384;
 const PANELS: usize = PANEL_NUMBERS * 4;
-export const OWN_BYTES: i32 = 384 + 640 * (16 + 192) * 4;
+export const OWN_BYTES: i32 = 384 + 640 * (64 + 192) * 4;
 
 /** Columns of a panel that a wide tile multiplies. */
 const WIDE_COLUMNS: i32 = 2 * TILE_COLUMNS;
