@@ -1,13 +1,14 @@
 import { existsSync, readFileSync } from "node:fs";
 import { cpus, loadavg, release, totalmem, type } from "node:os";
 
-/** Processor, cores, memory, system, kernel and Node. */
+/** Processor, cores, memory, system, kernel and Node, and what slows each start of Node. */
 export function describeMachine(): string {
   const processors = cpus();
   const model = processors[0]?.model.trim() || "unknown processor";
   const memory = Math.round(totalmem() / 2 ** 30);
   const kernel = `kernel ${type()} ${release()}`;
-  return `${model}, ${processors.length} cores, ${memory} GiB of memory, ${systemName()}, ${kernel}, Node ${process.versions.node}`;
+  const slowed = process.env["NODE_EXTRA_CA_CERTS"] ? ", NODE_EXTRA_CA_CERTS is set" : "";
+  return `${model}, ${processors.length} cores, ${memory} GiB of memory, ${systemName()}, ${kernel}, Node ${process.versions.node}${slowed}`;
 }
 
 /** How many processes ran or waited for a core, on average in the last minute. */
