@@ -45,7 +45,7 @@ export function resolveModel(model: string | ModelShape): ModelSource {
 /** @throws KitError `MODEL_INVALID` naming the wrong size */
 export function assertShape(shape: ModelShape): void {
   for (const key of ["layers", "heads", "width", "context"] as const) {
-    if (!Number.isInteger(shape[key]) || shape[key] < 1) {
+    if (!Number.isSafeInteger(shape[key]) || shape[key] < 1) {
       throw new KitError(
         "MODEL_INVALID",
         `model.${key} must be a positive whole number, not ${String(shape[key])}.`,

@@ -41,6 +41,10 @@ test("a path stands for a checkpoint, which is not read yet", () => {
 test.each([
   [{ layers: 0, heads: 2, width: 8, context: 16 }, /model\.layers must be a positive whole number/],
   [
+    { layers: 1e308, heads: 2, width: 8, context: 16 },
+    /model\.layers must be a positive whole number, not 1e\+308/,
+  ],
+  [
     { layers: 1, heads: 1.5, width: 8, context: 16 },
     /model\.heads must be a positive whole number/,
   ],
