@@ -1,3 +1,5 @@
+import { MessageChannel, Worker } from "node:worker_threads";
+import { expect, onTestFinished, vi } from "vitest";
 import type * as decoding from "../../../engines/embedded/infer/decoder.ts";
 import type * as modules from "../../../engines/embedded/kernels/module.ts";
 import type { Recomputed } from "../../../engines/embedded/model/activations.ts";
@@ -20,6 +22,13 @@ const { compileKernels } = await builtModule<typeof modules>("kernels/module.js"
 const { createLearner } = await builtModule<typeof learning>("step/learner.js");
 const { planTraining } = await builtModule<typeof planning>("step/trainingPlan.js");
 
+const HELPER = new URL(
+  "../../../dist/engines/embedded/step/helperWorker.js",
+  import.meta.url,
+);
+/** Where a team counts its ready helpers, among its words. */
+const READY = 16;
+const WAIT = { timeout: 20_000, interval: 5 };
 const OPTIONS = { weightDecay: 0.01, maxGradNorm: 1 };
 
 export interface Sizes {
@@ -39,13 +48,59 @@ export function learnerOf(weights: StoredWeights, sizes: Sizes): learning.Learne
   return createLearner(adapter ?? widen(weights), () => (adapter ? weights : {}), plan);
 }
 
+/** The same on so many threads, once all have come. */
+export async function learnerOnThreads(
+  threads: number,
+  weights: StoredWeights,
+  sizes: Sizes,
+): Promise<learning.Learner> {
+  const { adapter } = sizes;
+  const plan = planOf(weights, sizes, threads);
+  const invited = inviting(plan);
+  const frozen = () => (adapter ? weights : {});
+  const learner = createLearner(adapter ?? widen(weights), frozen, plan, invited);
+  await invited.allHere();
+  return learner;
+}
+
+/** Starts the helper threads of a training, which end with the test. */
+export function inviting({ team: { words, threads } }: planning.TrainingPlan) {
+  const helpers = Array.from({ length: threads - 1 }, () => {
+    const { port1, port2 } = new MessageChannel();
+    const helper = new Worker(HELPER, { execArgv: [] });
+    helper.postMessage(port2, [port2]);
+    return { helper, port: port1 };
+  });
+  onTestFinished(async () => {
+    await Promise.all(helpers.map(({ helper }) => helper.terminate()));
+  });
+  let memory: WebAssembly.Memory | undefined;
+  return {
+    invite(seat: learning.HelperSeat) {
+      memory = seat.memory;
+      for (const { port } of helpers) port.postMessage(seat);
+    },
+    /** Waits until every helper is in the count of those that are ready; answers the memory. */
+    async allHere() {
+      if (!memory) throw new Error("nobody was invited");
+      const team = new Int32Array(memory.buffer, words);
+      await vi.waitFor(() => expect(Atomics.load(team, READY)).toBe(threads - 1), WAIT);
+      return memory;
+    },
+  };
+}
+
 /** The memory of that training. */
-export function planOf(weights: StoredWeights, sizes: Sizes): planning.TrainingPlan {
+export function planOf(
+  weights: StoredWeights,
+  sizes: Sizes,
+  threads = 1,
+): planning.TrainingPlan {
   const { rows, length, lora, shape = shapeOf(weights), recomputed } = sizes;
   const model = { shape, bfloat16: bfloat16Of(weights) };
   return planTraining({
     ...{ ...model, rows, length, lora, ...(recomputed !== undefined && { recomputed }) },
-    ...{ threads: 1, options: OPTIONS },
+    ...{ threads, options: OPTIONS },
   });
 }
 
