@@ -1,25 +1,8 @@
 import { describe, expect, test } from "vitest";
-import type { Numbers } from "./arena.ts";
-import { type Call, bytesOf, difference, numbers, team, THREADS } from "./team.ts";
+import { type Case, AWKWARD, check, get, loop, sumOf } from "./cases.ts";
+import { bytesOf, numbers, team, THREADS } from "./team.ts";
 
-const AWKWARD = [1, 3, 4, 5, 63, 64, 65];
 const EPSILON = 1e-5;
-
-/** A kernel beside a plain loop in float64: its inputs, its outputs and what they should be. */
-interface Case {
-  name: string;
-  inputs: Record<string, number[] | Float32Array | Int32Array>;
-  /** Outputs by their sizes. */
-  outputs: Record<string, number>;
-  call: (at: Record<string, number>) => Call[];
-  /** In float64, by the names of the outputs. */
-  expected: (of: Record<string, Float64Array>) => Record<string, ArrayLike<number>>;
-}
-
-const loop = <T>(count: number, make: (i: number) => T) =>
-  Array.from({ length: count }, (_, i) => make(i));
-const get = (array: ArrayLike<number> | undefined, i: number) => array?.[i] ?? NaN;
-const sumOf = (values: number[]) => values.reduce((sum, value) => sum + value, 0);
 
 function norm(rows: number, width: number): Case {
   return {
@@ -317,126 +300,6 @@ const CASES = [
   ),
   ...[...AWKWARD, 4095, 4097, 9000].map(adamw),
 ];
-
-function attention(
-  batch: number,
-  length: number,
-  heads: number,
-  kvHeads: number,
-  size: number,
-): Case {
-  const row = (heads + 2 * kvHeads) * size;
-  const n = batch * length;
-  const at = (b: number, t: number, h: number, i: number) => (b * length + t) * row + h * size + i;
-  const scale = 1 / Math.sqrt(size);
-  /** Softmax of a head's scores, [query][key]. */
-  const sharesOf = (qkv: Float64Array | undefined, b: number, h: number) => {
-    const k = heads + Math.floor(h / (heads / kvHeads));
-    return loop(length, (t) => {
-      const e = loop(t + 1, (s) =>
-        Math.exp(
-          scale * sumOf(loop(size, (i) => get(qkv, at(b, t, h, i)) * get(qkv, at(b, s, k, i)))),
-        ),
-      );
-      const total = sumOf(e);
-      return e.map((value) => value / total);
-    });
-  };
-  return {
-    name: `attention and its way back, ${batch} × ${length}, ${heads}/${kvHeads} heads of ${size}`,
-    inputs: { qkv: numbers(n * row, 1).map((v) => 2 * v), dOut: numbers(n * heads * size, 2) },
-    outputs: {
-      shares: batch * heads * length * length,
-      out: n * heads * size,
-      dqkv: n * row,
-      scratch: 5 * length * length,
-    },
-    call: ({ qkv = 0, dOut = 0, shares = 0, out = 0, dqkv = 0, scratch = 0 }) => [
-      ["attend", batch, length, heads, kvHeads, size, row, qkv, shares, out],
-      ["meet"],
-      ["attendBack", batch, length, heads, kvHeads, size, row, qkv, shares, dOut, dqkv, scratch],
-    ],
-    expected({ qkv, dOut }) {
-      const out = new Float64Array(n * heads * size);
-      const dqkv = new Float64Array(n * row);
-      const add = (i: number, value: number) => (dqkv[i] = get(dqkv, i) + value);
-      for (let b = 0; b < batch; b++) {
-        for (let h = 0; h < heads; h++) {
-          const k = heads + Math.floor(h / (heads / kvHeads));
-          const shares = sharesOf(qkv, b, h);
-          shares.forEach((p, t) => {
-            const o = ((b * length + t) * heads + h) * size;
-            const dp = p.map((_, s) =>
-              sumOf(loop(size, (i) => get(dOut, o + i) * get(qkv, at(b, s, k + kvHeads, i)))),
-            );
-            const mean = sumOf(p.map((share, s) => share * get(dp, s)));
-            p.forEach((share, s) => {
-              const ds = share * (get(dp, s) - mean) * scale;
-              for (let i = 0; i < size; i++) {
-                out[o + i] = get(out, o + i) + share * get(qkv, at(b, s, k + kvHeads, i));
-                add(at(b, s, k + kvHeads, i), share * get(dOut, o + i));
-                add(at(b, t, h, i), ds * get(qkv, at(b, s, k, i)));
-                add(at(b, s, k, i), ds * get(qkv, at(b, t, h, i)));
-              }
-            });
-          });
-        }
-      }
-      return { out, dqkv };
-    },
-  };
-}
-
-const ATTENTION = [
-  ...AWKWARD.map((length) => attention(2, length, 4, 4, 8)),
-  attention(3, 13, 6, 2, 10),
-  attention(1, 130, 2, 1, 24),
-];
-
-/** Runs a case on every thread count in one arena: right, the same to the bit, within its arrays. */
-function check(all: Case[]) {
-  const t = team();
-  const places = all.map(({ inputs, outputs, call, expected }) => {
-    const arrays: Record<string, Numbers> = {};
-    const before: Record<string, Float64Array> = {};
-    for (const [name, values] of Object.entries(inputs)) {
-      arrays[name] = t.floats(new Float32Array(values.length));
-      if (values instanceof Int32Array)
-        new Int32Array(t.memory.buffer, arrays[name].at, values.length).set(values);
-      else arrays[name].view.set(values);
-      before[name] = Float64Array.from(values);
-    }
-    for (const [name, count] of Object.entries(outputs))
-      arrays[name] = t.floats(new Float32Array(count));
-    const bytes = (array: Numbers) => new Uint8Array(t.memory.buffer, array.at, array.count * 4);
-    const saved = Object.values(arrays).map((array) => ({ array, bytes: bytes(array).slice() }));
-    const restore = () => saved.forEach(({ array, bytes: old }) => bytes(array).set(old));
-    const addresses = Object.fromEntries(
-      Object.entries(arrays).map(([name, { at }]) => [name, at]),
-    );
-    return { arrays, restore, calls: call(addresses), wanted: expected(before) };
-  });
-  const results = THREADS.map((threads) => {
-    for (const { restore } of places) restore();
-    t.run(
-      threads,
-      places.flatMap(({ calls }) => [...calls, ["meet"] as Call]),
-    );
-    return places.map(({ arrays, wanted }) =>
-      Object.keys(wanted).map((name) => Float32Array.from(arrays[name]?.view ?? [])),
-    );
-  });
-  all.forEach(({ name }, i) => {
-    Object.entries(places[i]?.wanted ?? {}).forEach(([output, wanted], o) => {
-      expect(difference(results[0]?.[i]?.[o] ?? [], wanted), `${name}: ${output}`).toBeLessThan(
-        1e-4,
-      );
-    });
-    const [single, ...others] = results.map((result) => result[i]?.map(bytesOf));
-    for (const other of others) expect(other, name).toEqual(single);
-  });
-  expect(t.broken()).toBe(0);
-}
 
 describe("on 1, 2, 3 and 5 threads, to the bit, at awkward sizes", () => {
   test("each operation and its way back is that of a plain loop in float64", () => check(CASES));
