@@ -1,10 +1,12 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
+import type * as operations from "../../../../engines/embedded/kernels/operations.ts";
 import type * as widening from "../../../../engines/embedded/kernels/wide.ts";
 import { builtModule } from "../built.ts";
-import { module } from "./arena.ts";
+import { arena, kernelsOn, module } from "./arena.ts";
 import { type Call, type Team, bytesOf, difference, numbers, team, THREADS } from "./team.ts";
 
+const { createProducts } = await builtModule<typeof operations>("kernels/operations.js");
 const { compileWide } = await builtModule<typeof widening>("kernels/wide.js");
 
 const ROOT = new URL("../../../../", import.meta.url);
@@ -173,36 +175,75 @@ test("a depth of several blocks is added up block by block, however the threads 
   }
 });
 
-test("B of bfloat16 is widened, not rounded", () => {
+test("products whose B is bfloat16, which is widened and not rounded, are those of a plain loop", () => {
   const t = team();
-  const [m, n, k] = [7, 45, 37];
-  const x = t.floats(numbers(m * k, 1));
-  for (const product of [KINDS["A·Bᵀ"](m, n, k), KINDS["A·B"](m, n, k)]) {
-    const y = halves(t, numbers(k * n, 2));
-    const c = t.floats(new Float32Array(m * n));
-    t.run(2, calls(product, { x: x.at, y: y.at, c: c.at, half: 1 }));
-    expect(difference(c.view, plain(product, x.view, y.view))).toBeLessThan(1e-5);
+  const [m, n, k] = [[1, 7, 64], AWKWARD, [...AWKWARD, 37, 700]];
+  const sizes = m.flatMap((m) => n.flatMap((n) => k.map((k) => [m, n, k] as const)));
+  const x = t.floats(numbers(64 * 700, 1));
+  const y = halves(t, numbers(65 * 700, 2));
+  const c = t.floats(new Float32Array(64 * 65));
+  for (const [i, size] of sizes.entries()) {
+    for (const product of [KINDS["A·Bᵀ"](...size), KINDS["A·B"](...size)]) {
+      const results = [1, THREADS[1 + (i % 3)] ?? 2].map((threads) => {
+        c.view.fill(NaN);
+        t.run(threads, calls(product, { x: x.at, y: y.at, c: c.at, half: 1 }));
+        return c.view.slice(0, product.m * product.n);
+      });
+      const [single = c.view, many = c.view] = results;
+      const expected = plain(product, x.view, y.view);
+      expect(difference(single, expected), JSON.stringify(product)).toBeLessThan(5e-5);
+      expect(bytesOf(many), JSON.stringify(product)).toBe(bytesOf(single));
+    }
   }
   expect(t.broken()).toBe(0);
 });
 
 test("one row by a matrix, and what is there added, is that of a plain loop", () => {
   const t = team();
-  const most = 131;
+  const most = 331;
   const matrix = numbers(most * most, 2);
   const [x, added] = [t.floats(numbers(most, 1)), numbers(most, 3)];
-  for (const [half, y] of [t.floats(matrix), halves(t, matrix)].entries()) {
-    for (const rows of [...AWKWARD, 66, 67, most]) {
-      for (const width of [...AWKWARD, most]) {
-        const c = t.floats(added.slice(0, rows));
-        t.run(2, [["vectorProduct", rows, width, y.at, half, x.at, c.at, c.at]]);
+  const cases = [t.floats(matrix), halves(t, matrix)].flatMap((y, half) =>
+    [...AWKWARD, 66, 67, 131, most].flatMap((rows) =>
+      [...AWKWARD, 131].map((width) => {
+        const c = t.floats(new Float32Array(rows));
         const product = { a: [width, 1], b: [1, width], m: 1, n: rows, k: width };
-        const expected = plain(product, x.view, y.view, added);
-        expect(difference(c.view, expected)).toBeLessThan(1e-5);
-      }
-    }
+        const call: Call = ["vectorProduct", rows, width, y.at, half, x.at, c.at, c.at];
+        return { c, call, expected: plain(product, x.view, y.view, added) };
+      }),
+    ),
+  );
+  const [single, ...others] = THREADS.map((threads) => {
+    for (const { c } of cases) c.view.set(added.subarray(0, c.count));
+    t.run(
+      threads,
+      cases.flatMap(({ call }) => [call, ["meet"] as Call]),
+    );
+    return cases.map(({ c }) => c.view.slice());
+  });
+  for (const [i, { call, expected }] of cases.entries()) {
+    expect(difference(single?.[i] ?? [], expected), call.join()).toBeLessThan(1e-5);
   }
+  for (const other of others) expect(other.map(bytesOf)).toEqual(single?.map(bytesOf));
   expect(t.broken()).toBe(0);
+});
+
+test("a weight's gradient with more rows than a thread can pack at once is that of a plain loop", () => {
+  const memory = arena();
+  const kernels = kernelsOn(memory);
+  const { weightBack } = createProducts({ kernels, memory: memory.memory, seat: 0, count: () => 1 });
+  for (const [out, inner, rows] of [
+    [300, 140, 640],
+    [230, 110, 1290],
+  ] as const) {
+    const [dy, x] = [memory.floats(numbers(rows * out, 1)), memory.floats(numbers(rows * inner, 2))];
+    const dw = memory.floats(new Float32Array(out * inner));
+    weightBack(rows, { at: dy.at, row: out }, { at: x.at, row: inner }, { at: dw.at, out, in: inner });
+    kernels.meet();
+    const expected = plain(KINDS["Aᵀ·B"](out, inner, rows), dy.view, x.view);
+    expect(difference(dw.view, expected)).toBeLessThan(2e-4);
+    expect(memory.broken()).toBe(0);
+  }
 });
 
 /** Numbers cut to bfloat16, as they are in memory and as they count. */
