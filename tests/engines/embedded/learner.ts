@@ -22,10 +22,7 @@ const { compileKernels } = await builtModule<typeof modules>("kernels/module.js"
 const { createLearner } = await builtModule<typeof learning>("step/learner.js");
 const { planTraining } = await builtModule<typeof planning>("step/trainingPlan.js");
 
-const HELPER = new URL(
-  "../../../dist/engines/embedded/step/helperWorker.js",
-  import.meta.url,
-);
+const HELPER = new URL("../../../dist/engines/embedded/step/helperWorker.js", import.meta.url);
 /** Where a team counts its ready helpers, among its words. */
 const READY = 16;
 const WAIT = { timeout: 20_000, interval: 5 };
@@ -91,11 +88,7 @@ export function inviting({ team: { words, threads } }: planning.TrainingPlan) {
 }
 
 /** The memory of that training. */
-export function planOf(
-  weights: StoredWeights,
-  sizes: Sizes,
-  threads = 1,
-): planning.TrainingPlan {
+export function planOf(weights: StoredWeights, sizes: Sizes, threads = 1): planning.TrainingPlan {
   const { rows, length, lora, shape = shapeOf(weights), recomputed } = sizes;
   const model = { shape, bfloat16: bfloat16Of(weights) };
   return planTraining({

@@ -78,13 +78,7 @@ const ATTENTION = [
 ];
 
 /** Attention of `count` new positions from `start` on, to keys and values that are kept. */
-function cached(
-  count: number,
-  start: number,
-  heads: number,
-  kvHeads: number,
-  size: number,
-): Case {
+function cached(count: number, start: number, heads: number, kvHeads: number, size: number): Case {
   const [row, kvRow] = [heads * size + 3, kvHeads * size];
   const seen = start + count;
   const context = seen + 2;

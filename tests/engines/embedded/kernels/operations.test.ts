@@ -332,7 +332,10 @@ describe("on 1, 2, 3 and 5 threads, to the bit, at awkward sizes", () => {
       const partials = new Float64Array(t.memory.buffer, t.bytes(parts * 8), parts);
       const wanted = loop(parts, (part) =>
         sumOf(
-          Array.from(x.view.subarray(part * SQUARES_SHARE, (part + 1) * SQUARES_SHARE), (v) => v * v),
+          Array.from(
+            x.view.subarray(part * SQUARES_SHARE, (part + 1) * SQUARES_SHARE),
+            (v) => v * v,
+          ),
         ),
       );
       const results = THREADS.map((threads) => {

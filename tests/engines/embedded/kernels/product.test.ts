@@ -231,14 +231,27 @@ test("one row by a matrix, and what is there added, is that of a plain loop", ()
 test("a weight's gradient with more rows than a thread can pack at once is that of a plain loop", () => {
   const memory = arena();
   const kernels = kernelsOn(memory);
-  const { weightBack } = createProducts({ kernels, memory: memory.memory, seat: 0, count: () => 1 });
+  const { weightBack } = createProducts({
+    kernels,
+    memory: memory.memory,
+    seat: 0,
+    count: () => 1,
+  });
   for (const [out, inner, rows] of [
     [300, 140, 640],
     [230, 110, 1290],
   ] as const) {
-    const [dy, x] = [memory.floats(numbers(rows * out, 1)), memory.floats(numbers(rows * inner, 2))];
+    const [dy, x] = [
+      memory.floats(numbers(rows * out, 1)),
+      memory.floats(numbers(rows * inner, 2)),
+    ];
     const dw = memory.floats(new Float32Array(out * inner));
-    weightBack(rows, { at: dy.at, row: out }, { at: x.at, row: inner }, { at: dw.at, out, in: inner });
+    weightBack(
+      rows,
+      { at: dy.at, row: out },
+      { at: x.at, row: inner },
+      { at: dw.at, out, in: inner },
+    );
     kernels.meet();
     const expected = plain(KINDS["Aᵀ·B"](out, inner, rows), dy.view, x.view);
     expect(difference(dw.view, expected)).toBeLessThan(2e-4);

@@ -28,7 +28,10 @@ test.each(SHAPES)("a step's gradients are the mean of its batches': %s", (_, sha
   const adapter = randomAdapter(LORA, shape, 3);
   for (const { data } of Object.values(adapter)) data.set(numbers(data.length, 1));
   for (const lora of [undefined, LORA]) {
-    const sizes: Sizes = { ...{ rows: ROWS, length: LENGTH, shape }, ...(lora && { lora, adapter }) };
+    const sizes: Sizes = {
+      ...{ rows: ROWS, length: LENGTH, shape },
+      ...(lora && { lora, adapter }),
+    };
     const learner = learnerOf(base, sizes);
     const batches = batchesOf(3, ROWS, LENGTH);
     const alone = batches.map((batch) => learner.gradients(batch).gradients);

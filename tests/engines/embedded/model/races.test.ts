@@ -42,14 +42,17 @@ async function compare<T>(
   }
 }
 
-test.each(THREADS)("a loss is the same on one thread and on %i, however they take turns", (threads) =>
-  compare(threads, FEW, 200, (learner, batch) => learner.measure(batch).sum),
+test.each(THREADS)(
+  "a loss is the same on one thread and on %i, however they take turns",
+  (threads) => compare(threads, FEW, 200, (learner, batch) => learner.measure(batch).sum),
 );
 
-test.each(THREADS)("gradients are the same on one thread and on %i, however they take turns", (threads) =>
-  compare(threads, MANY, 100, (learner, batch) => {
-    const { loss, gradients } = learner.gradients(batch);
-    const bytes = Object.values(gradients).map(({ data }) => Buffer.from(data.buffer));
-    return [loss, Buffer.concat(bytes).toString("base64")];
-  }),
+test.each(THREADS)(
+  "gradients are the same on one thread and on %i, however they take turns",
+  (threads) =>
+    compare(threads, MANY, 100, (learner, batch) => {
+      const { loss, gradients } = learner.gradients(batch);
+      const bytes = Object.values(gradients).map(({ data }) => Buffer.from(data.buffer));
+      return [loss, Buffer.concat(bytes).toString("base64")];
+    }),
 );
