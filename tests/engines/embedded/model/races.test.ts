@@ -10,10 +10,10 @@ import { FAMILIES, tinyBatch, tinyTokens, tinyWeights } from "../tiny.ts";
 const PARTS = { tied: false, biases: FAMILIES["Llama with biases"]?.biases ?? [], headNorms: true };
 const SMALL = { width: 8, hidden: 16, context: 48, ...PARTS };
 /** One thread claims all positions at once, so that the others are soon at the next operation. */
-const FEW = {
+const few = (size: number) => ({
   ...{ rows: 1, length: 16 },
-  shape: { layers: 4, heads: 6, kvHeads: 3, size: 128, ...SMALL },
-};
+  shape: { layers: 4, heads: 6, kvHeads: 3, size, ...SMALL },
+});
 /** A claim of attention takes longer than it takes a thread to wake up. */
 const MANY = {
   ...{ rows: 3, length: 48 },
@@ -24,7 +24,7 @@ const THREADS = [2, 3, 5];
 /** Runs two batches by turns, so that what the run before left behind is wrong. */
 async function compare<T>(
   threads: number,
-  { rows, length, shape }: typeof FEW,
+  { rows, length, shape }: typeof MANY,
   runs: number,
   resultOf: (learner: Learner, batch: ReturnType<typeof tinyBatch>) => T,
 ) {
@@ -44,7 +44,10 @@ async function compare<T>(
 
 test.each(THREADS)(
   "a loss is the same on one thread and on %i, however they take turns",
-  (threads) => compare(threads, FEW, 200, (learner, batch) => learner.measure(batch).sum),
+  async (threads) => {
+    for (const size of [32, 128, 256])
+      await compare(threads, few(size), 70, (learner, batch) => learner.measure(batch).sum);
+  },
 );
 
 test.each(THREADS)(
