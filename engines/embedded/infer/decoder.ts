@@ -77,7 +77,8 @@ export function createDecoder(
 
 type DecoderPlan = Omit<ReturnType<typeof placeDecoder>, "team">;
 
-function placeDecoder(arena: Arena, d: Dimensions, bfloat16?: ReadonlySet<string>) {
+/** Exported for the tests, which write guard words between its arrays. */
+export function placeDecoder(arena: Arena, d: Dimensions, bfloat16?: ReadonlySet<string>) {
   const words = (count: number) => arena.words("activations", count);
   const kv = d.kvHeads * d.size;
   return {

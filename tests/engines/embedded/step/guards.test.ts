@@ -1,22 +1,39 @@
 import { expect, test } from "vitest";
+import type * as decoding from "../../../../engines/embedded/infer/decoder.ts";
 import type * as arenas from "../../../../engines/embedded/kernels/arena.ts";
+import type * as modules from "../../../../engines/embedded/kernels/module.ts";
 import type * as learning from "../../../../engines/embedded/step/learner.ts";
 import { randomAdapter } from "../../../../engines/llama/adapter.ts";
-import type { LlamaShape } from "../../../../engines/llama/dimensions.ts";
+import { type LlamaShape, dimensionsOf } from "../../../../engines/llama/dimensions.ts";
 import { widen } from "../../../../engines/llama/storedWeights.ts";
+import { EMBEDDING } from "../../../../engines/llama/weights.ts";
 import { createRandom } from "../../../../engines/random.ts";
 import type { LoraConfig } from "../../../../protocol/trainConfig.ts";
 import { builtModule } from "../built.ts";
 import { inviting, planOf } from "../learner.ts";
-import { FAMILIES, TINY, tinyBatch, tinyWeights, toBfloat16 } from "../tiny.ts";
+import { FAMILIES, TINY, tinyBatch, tinyTokens, tinyWeights, toBfloat16 } from "../tiny.ts";
 
-const { GUARD_BYTES } = await builtModule<typeof arenas>("kernels/arena.js");
+const { GUARD_BYTES, planArena } = await builtModule<typeof arenas>("kernels/arena.js");
+const { createDecoder, placeDecoder } = await builtModule<typeof decoding>("infer/decoder.js");
+const { compileKernels } = await builtModule<typeof modules>("kernels/module.js");
 const { createLearner } = await builtModule<typeof learning>("step/learner.js");
 
 const GUARD = 0x5aa5c33c;
 const WORDS = GUARD_BYTES / 4;
 const LORA: LoraConfig = { r: 3, alpha: 6, targetModules: ["q_proj", "v_proj", "down_proj"] };
 const [ROWS, LENGTH] = [3, 7];
+
+/** Writes guard words around all arrays. @returns counts those that were written over */
+function guarded({ regions }: arenas.Arena, buffer: ArrayBufferLike): () => number {
+  const guards = regions.flatMap(({ address, bytes }) => {
+    const end = Math.ceil((address + bytes) / 4) * 4;
+    const before = new Int32Array(buffer, address - GUARD_BYTES, WORDS);
+    return [before, new Int32Array(buffer, end, WORDS - 1)];
+  });
+  expect(guards.length).toBeGreaterThan(50);
+  for (const words of guards) words.fill(GUARD);
+  return () => guards.filter((words) => words.some((word) => word !== GUARD)).length;
+}
 
 /** Takes steps, and counts the arrays whose guard words were written over. */
 async function overwritten(
@@ -34,13 +51,7 @@ async function overwritten(
   const learner = createLearner(adapter ?? widen(stored), frozen, plan, invited);
   const { buffer } = await invited.allHere();
   const size = buffer.byteLength;
-  const guards = plan.arena.regions.flatMap(({ address, bytes }) => {
-    const end = Math.ceil((address + bytes) / 4) * 4;
-    const before = new Int32Array(buffer, address - GUARD_BYTES, WORDS);
-    return [before, new Int32Array(buffer, end, WORDS - 1)];
-  });
-  expect(guards.length).toBeGreaterThan(50);
-  for (const words of guards) words.fill(GUARD);
+  const broken = guarded(plan.arena, buffer);
   const batches = [tinyBatch(rows, length), tinyBatch(rows, length)];
   for (let step = 1; step <= 3; step++) {
     learner.backpropagate(batches);
@@ -49,7 +60,7 @@ async function overwritten(
   learner.measure(tinyBatch(rows, length));
   // No step allocates: the memory is as large as it was.
   expect(buffer.byteLength).toBe(size);
-  return guards.filter((words) => words.some((word) => word !== GUARD)).length;
+  return broken();
 }
 
 test.each([undefined, LORA])(
@@ -84,3 +95,34 @@ test("a step of each of twenty random shapes writes to no place outside of its a
     expect(found, JSON.stringify([shape, rows, length, lora])).toBe(0);
   }
 });
+
+test.each([TINY, ...Object.values(FAMILIES)])(
+  "reading a prompt and an answer writes to no place outside of the decoder's arrays: %j",
+  (family) => {
+    // Longer than what is read at a time.
+    const shape = { ...family, context: 80 };
+    const stored = toBfloat16(tinyWeights(1, shape));
+    const bfloat16 = new Set(Object.keys(stored));
+    let buffer: ArrayBufferLike | undefined;
+    const decoder = createDecoder(compileKernels(), shape, {
+      bfloat16,
+      read(place) {
+        // A matrix that is read straight to its place shows the memory.
+        buffer = place?.(EMBEDDING, 1, true)?.buffer;
+        return stored;
+      },
+    });
+    if (!buffer) throw new Error("nothing was placed");
+    const { arena } = planArena(
+      shape.layers,
+      (arena, layers) => placeDecoder(arena, dimensionsOf({ ...shape, layers }), bfloat16),
+      "",
+    );
+    const broken = guarded(arena, buffer);
+    const { read } = decoder();
+    const tokens = tinyTokens(shape.context);
+    read(tokens.subarray(0, shape.context - 3));
+    for (const token of tokens.subarray(shape.context - 3)) read([token]);
+    expect(broken()).toBe(0);
+  },
+);
