@@ -25,7 +25,7 @@ export function aloneKernels() {
   const memory = allocate(arena);
   const module = compileKernels();
   const kernels = instantiate(module, memory);
-  kernels.join(1, team.control, team.ownScratch);
+  kernels.join(1, team.control, team.ownScratch[0]!);
   new Float32Array(memory.buffer, room, ROOM).fill(0.5);
   const products = createProducts({ kernels, memory, seat: 0, count: () => 1 });
   return { kernels, memory, room, products, peak: createPeak(kernels, module, memory, room) };

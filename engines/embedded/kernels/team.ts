@@ -8,7 +8,8 @@ export interface TeamPlan {
   control: Address;
   /** The team's own words, each on a line of its own. */
   words: Address;
-  ownScratch: Address;
+  /** Each thread's own scratch memory. */
+  ownScratch: Address[];
   /** Threads at most, the leader among them. */
   threads: number;
 }
@@ -30,7 +31,7 @@ export function planTeam(arena: Arena, threads: number): TeamPlan {
   return {
     control: arena.bytes("work", CONTROL_BYTES),
     words: arena.bytes("work", WORDS_BYTES),
-    ownScratch: arena.bytes("work", threads * OWN_BYTES),
+    ownScratch: Array.from({ length: threads }, () => arena.bytes("work", OWN_BYTES)),
     threads,
   };
 }
@@ -66,7 +67,7 @@ export function lead(
   const operations = program({ kernels, memory, seat: 0, count: () => count });
   return function run(operation) {
     count = 1 + Math.min(Atomics.load(words, READY), plan.threads - 1);
-    kernels.join(count, plan.control, plan.ownScratch);
+    kernels.join(count, plan.control, plan.ownScratch[0]!);
     Atomics.store(words, JOB, jobWord(++number, operation, count));
     Atomics.notify(words, JOB);
     operations[operation]?.();
@@ -92,7 +93,7 @@ export function help(
     job = Atomics.load(words, JOB);
     count = job & 0xff;
     if (seat >= count) continue;
-    kernels.join(count, plan.control, plan.ownScratch + seat * OWN_BYTES);
+    kernels.join(count, plan.control, plan.ownScratch[seat]!);
     operations[(job >> 8) & 0xff]?.();
   }
 }
