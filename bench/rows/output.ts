@@ -79,6 +79,8 @@ async function takeOutput({ page, until, heap }: Watched, url: string): Promise<
     }, 20);`);
   const start = performance.now();
   await button.click();
+  // Until then the box has the last run's output.
+  await until(`!(${LAST_LINE_IS_SHOWN})`);
   await until(LAST_LINE_IS_SHOWN);
   const shown = performance.now() - start;
   const noted = await page.getByText("characters are not shown").count();
