@@ -22,11 +22,16 @@ const THREADS = [
  * unless a chunk before has it.
  */
 const GROUPS = [
-  { name: "protocol", test: /\/protocol\// },
-  { name: "sdk", test: /\/sdk\/\w+\.js$/ },
+  { name: "protocol", test: inDist(/^protocol\//) },
+  { name: "sdk", test: inDist(/^sdk\/\w+\.js$/) },
   // What `kit` loads before it knows the command.
-  { name: "cli", test: /\/cli\/(?!kit\.js)/, tags: ["$initial"] },
+  { name: "cli", test: inDist(/^cli\/(?!kit\.js)/), tags: ["$initial"] },
 ];
+
+/** Tests a module's path from here on, whatever the folders above are named. */
+function inDist(pattern) {
+  return (path) => pattern.test(relative(outDir, path));
+}
 
 const ROOT = "@ROOT@";
 
@@ -59,6 +64,8 @@ async function bundle(names, codeSplitting) {
     entryFileNames: "[name].js",
     chunkFileNames: "chunks/[name].js",
     codeSplitting,
+    // A process that is running when `dist/` is built again must find each name where it was.
+    minifyInternalExports: false,
   });
   await build.close();
 }

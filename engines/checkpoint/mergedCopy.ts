@@ -46,7 +46,8 @@ interface CopyOptions {
  * Copies a safetensors file with an adapter's updates added to its tensors: in float32, and rounded to
  * the type that each has. A block of a tensor is in memory at a time.
  * @param list of `from`
- * @throws KitError `CHECKPOINT_INVALID` when a tensor is cut off, is of a type that has no update, or not finite with it
+ * @throws KitError `CHECKPOINT_INVALID` when a tensor is cut off, cannot be updated because of its type, or
+ * is not finite with its update
  */
 export async function copyMerged(
   from: string,

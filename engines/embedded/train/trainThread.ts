@@ -26,6 +26,7 @@ export async function trainOnThread(options: TrainOptions): Promise<void> {
   });
   const channels = Array.from({ length: threadCount() - 1 }, () => new MessageChannel());
   const invitations = channels.map(({ port1 }) => port1);
+  /** The training's own thread, then its helpers. */
   const started: Worker[] = [];
   try {
     const worker = startThread(
