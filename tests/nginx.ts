@@ -57,7 +57,7 @@ export async function serveWithNginx(location: string): Promise<string> {
     child.kill("SIGTERM");
     await ended;
   });
-  await expect.poll(() => answers(socketPath), { timeout: 10_000 }).toBe(true);
+  await expect.poll(() => answers(socketPath)).toBe(true);
   return socketPath;
 }
 

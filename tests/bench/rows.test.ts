@@ -5,9 +5,8 @@ import { expect, it, onTestFinished } from "vitest";
 import { ROWS } from "../../bench/rows.ts";
 
 const SCRIPT = fileURLToPath(new URL("../../scripts/runBench.mjs", import.meta.url));
-const LIMIT_MS = 180_000;
 
-it("every row of the benchmark works and reports a number", { timeout: LIMIT_MS }, async () => {
+it("every row of the benchmark works and reports a number", async () => {
   const child = spawn(process.execPath, [SCRIPT, "--tiny"], { stdio: ["ignore", "pipe", "pipe"] });
   onTestFinished(() => void child.kill("SIGKILL"));
   const printed = { out: "", error: "" };

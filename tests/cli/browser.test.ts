@@ -41,7 +41,7 @@ it("opens a browser where there is a display", async () => {
   const options = ["ui", "--port", "0"];
   const { printed } = startKit(createTinyProject(), options, { ...env, DISPLAY: ":0" });
   const url = /http:\S+/.exec(await printed(/\n/))?.[0] ?? "";
-  await expect.poll(() => existsSync(opened), { timeout: 20_000 }).toBe(true);
+  await expect.poll(() => existsSync(opened)).toBe(true);
   expect(readFileSync(opened, "utf8")).toBe(`${url}\n`);
 });
 

@@ -24,7 +24,6 @@ import { type Snippet, ROOT, codeIn, readPage, rowsOf, snippetsOf } from "./snip
 const TEMPLATE = join(ROOT, "templates/quickstart");
 const TRAINER = "src/kit/trainer.ts";
 const TINY_SHAPE = { layers: 1, heads: 1, width: 8, context: 64 };
-const LIMIT_MS = 120_000;
 
 /** Pages whose trainers are trained, each in a project of its own; and pages that look at a job. */
 const TRAINING_PAGES = ["../README.md", "trainer.md", "models.md", "data.md", "callbacks.md"];
@@ -141,7 +140,7 @@ test("the pages' TypeScript type-checks", () => {
   expect(typecheck(project)).toBe("");
 });
 
-test.each(TRAINING_PAGES)("what %s shows is trained", { timeout: LIMIT_MS }, async (page) => {
+test.each(TRAINING_PAGES)("what %s shows is trained", async (page) => {
   const rows = (file: string) => template(file).split("\n").slice(0, 6).join("\n");
   const project = createProject({
     "src/kit/index.ts": template("src/kit/index.ts"),
@@ -155,7 +154,7 @@ test.each(TRAINING_PAGES)("what %s shows is trained", { timeout: LIMIT_MS }, asy
   expect(bench.lastJob()?.status).toBe("completed");
 });
 
-test("the other pages' snippets do what the pages say", { timeout: LIMIT_MS }, async () => {
+test("the other pages' snippets do what the pages say", async () => {
   const project = createTinyProject(undefined, { "data/heldout.jsonl": TINY_DATA });
   const bench = createBench(project);
   await bench.use({ language: "sh", code: "npx kit start" });

@@ -19,6 +19,7 @@ export function useBrowser(): void {
 /** Opens a page in its own context. Any error of the page fails the test. */
 export async function openPage(url: string): Promise<Page> {
   const context = await browser.newContext({ viewport: { width: 1280, height: 800 } });
+  context.setDefaultTimeout(60_000);
   const page = await context.newPage();
   const errors: string[] = [];
   page.on("pageerror", (error) => errors.push(String(error)));
@@ -59,7 +60,7 @@ export function runButton(page: Page) {
 export async function train(page: Page): Promise<void> {
   await runButton(page).click();
   await page.locator("tbody tr").first().click();
-  await page.getByText("artifacts: 2").waitFor({ timeout: 20_000 });
+  await page.getByText("artifacts: 2").waitFor();
 }
 
 /** The y coordinates of a chart's path, in the order of its steps. */

@@ -31,14 +31,14 @@ test("the keyboard reaches everything, focus is visible, and a refreshed list ke
   const last = jobs.find(({ job }) => job.name === names.at(-1))!;
   createJob(project, "newer");
   rmSync(jobs.find((job) => job !== last)!.directory, { recursive: true });
-  await page.getByText("newer").waitFor({ timeout: 15_000 });
+  await page.getByText("newer").waitFor();
   expect((await focused()).text).toBe(last.job.name);
   await page.keyboard.press("Enter");
   await page.getByText(last.job.id).waitFor();
   expect(await page.evaluate("document.activeElement.localName")).toBe("main");
   await page.keyboard.press("Tab");
   expect(await page.evaluate("document.activeElement.ariaLabel")).toBe("Event log, last 50 lines");
-}, 60_000);
+});
 
 test("the Run training button regains the focus after its run, unless the focus has moved on", async () => {
   const { url } = await startKitUi(createTinyProject());

@@ -33,16 +33,16 @@ test("behind nginx under a path the whole page works, and streams", async () => 
   await expect.poll(() => runButton(page).innerText()).toBe("Run training: tiny");
   await runButton(page).click();
   // All of this is shown while the run goes on.
-  await page.getByText(/step +50\//).waitFor({ timeout: 20_000 });
+  await page.getByText(/step +50\//).waitFor();
   await page.locator("tbody tr").first().click();
   // Which steps the last 50 lines hold depends on how fast the machine is.
   const log = page.getByText(/\[log\] step=\d+ loss=/);
-  await log.waitFor({ timeout: 20_000 });
+  await log.waitFor();
   const seen = await log.innerText();
   await expect.poll(() => log.innerText()).not.toBe(seen);
   expect(await page.locator(".outcome").innerText()).toBe("running");
   await page.reload();
-  await log.waitFor({ timeout: 20_000 });
+  await log.waitFor();
   // JupyterHub's proxy streams only these responses; nginx streams all of them.
   expect(new Set(accepted)).toEqual(new Set(["text/event-stream"]));
   expect(asked.length).toBeGreaterThan(5);

@@ -25,7 +25,6 @@ const MOST_HEAP_GROWTH_MIB = 2;
 /** The system gets memory back late. */
 const MOST_GROWTH_MIB = 60;
 const SETTLES = 20;
-const EVENTUALLY = { timeout: 30_000 };
 
 /** Loaded into `kit ui` to report its heap after garbage collection. */
 const COLLECT = `
@@ -60,7 +59,7 @@ function createProbe() {
     async measure(pid: number): Promise<Memory> {
       process.kill(pid, "SIGUSR2");
       times++;
-      await expect.poll(() => read()[0], EVENTUALLY).toBe(times);
+      await expect.poll(() => read()[0]).toBe(times);
       const status = readFileSync(`/proc/${pid}/status`, "utf8");
       return {
         heap: read()[1] / 2 ** 20,

@@ -58,7 +58,7 @@ export function stepsOf(project: string): Step[] {
 export async function moreSteps(project: string, count: number): Promise<Step[]> {
   const before = stepsOf(project).length;
   const after = () => stepsOf(project).slice(before);
-  await expect.poll(() => after().length, { timeout: 20_000 }).toBeGreaterThanOrEqual(count);
+  await expect.poll(() => after().length).toBeGreaterThanOrEqual(count);
   return after();
 }
 

@@ -21,8 +21,6 @@ import { LONGER, reportFault } from "./table.ts";
 
 useBrowser();
 
-const EVENTUALLY = { timeout: 20_000 };
-
 function printedBy(project: string): string {
   return readFileSync(join(project, ".kit", "run", "output.log"), "utf8");
 }
@@ -39,9 +37,9 @@ test(
     const project = createRunProject(endless());
     let ui = await startKitUi(project);
     const page = await openPage(ui.url);
-    await expect.poll(() => runButton(page).isEnabled(), EVENTUALLY).toBe(true);
+    await expect.poll(() => runButton(page).isEnabled()).toBe(true);
     await runButton(page).click();
-    await expect.poll(() => outputOf(page), EVENTUALLY).toContain("step ");
+    await expect.poll(() => outputOf(page)).toContain("step ");
     const attached = await fetch(`${ui.url}${ROUTES.train}`);
     const run = attached.headers.get(RUN_HEADER) ?? "";
     const body = readBody(attached);
@@ -63,7 +61,7 @@ test(
       await all.cancel();
       const stepsSeen = stepsIn(await outputOf(page)).length;
       await expect
-        .poll(async () => stepsIn(await outputOf(page)).length, EVENTUALLY)
+        .poll(async () => stepsIn(await outputOf(page)).length)
         .toBeGreaterThan(stepsSeen);
       expect(await runButton(page).isDisabled()).toBe(true);
     }
@@ -72,7 +70,7 @@ test(
 
     // The last of them ends what the first has started, and the page has its last word.
     ui.process.kill("SIGINT");
-    await expect.poll(() => outputOf(page), EVENTUALLY).toMatch(/\ncancelled [^\n]*\n*$/);
+    await expect.poll(() => outputOf(page)).toMatch(/\ncancelled [^\n]*\n*$/);
     const printed = printedBy(project);
     expect(printed).not.toContain("EPIPE");
     expect(printed.startsWith(seen)).toBe(true);

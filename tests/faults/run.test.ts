@@ -25,8 +25,6 @@ import { LONGER, reportFault } from "./table.ts";
 
 useBrowser();
 
-const EVENTUALLY = { timeout: 20_000 };
-
 /** Steps a second. */
 function paceOf(steps: Step[]): number {
   const [first, last] = [steps[0], steps.at(-1)];
@@ -97,9 +95,7 @@ test(
     let times = 0;
     const check = async (tab: Page) => {
       times++;
-      await expect
-        .poll(() => outputOf(tab), EVENTUALLY)
-        .toMatch(/^job \S+ tiny\ntraining [^]*\nstep /);
+      await expect.poll(() => outputOf(tab)).toMatch(/^job \S+ tiny\ntraining [^]*\nstep /);
       expect(await runButton(tab).isDisabled()).toBe(true);
       const answer = await startRun(ui.url);
       await answer.body?.cancel();
@@ -107,7 +103,7 @@ test(
       await moreSteps(project, 2);
     };
 
-    await expect.poll(() => runButton(page).isEnabled(), EVENTUALLY).toBe(true);
+    await expect.poll(() => runButton(page).isEnabled()).toBe(true);
     await runButton(page).click();
     await check(page);
     for (let round = 0; round < LONGER; round++) {

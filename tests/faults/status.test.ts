@@ -46,7 +46,7 @@ function renewalOf(directory: string): number {
 
 async function nextRenewal(directory: string): Promise<void> {
   const before = renewalOf(directory);
-  const options = { timeout: 30_000, interval: 20 };
+  const options = { interval: 20 };
   await expect.poll(() => renewalOf(directory), options).toBeGreaterThan(before);
 }
 

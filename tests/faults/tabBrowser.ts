@@ -19,6 +19,7 @@ export function useTabBrowser(): (url: string) => Promise<Page> {
     const { address, end } = await startChromium(profile);
     const browser = await chromium.connectOverCDP(address, { noDefaults: true });
     context = browser.contexts()[0] as BrowserContext;
+    context.setDefaultTimeout(60_000);
     return async () => {
       await browser.close();
       await end();
@@ -70,9 +71,7 @@ async function startChromium(profile: string) {
 export async function show(tab: Page, tabs: readonly Page[]): Promise<void> {
   await tab.bringToFront();
   for (const each of tabs) {
-    await expect
-      .poll(() => each.evaluate<boolean>("document.hidden"), { timeout: 20_000 })
-      .toBe(each !== tab);
+    await expect.poll(() => each.evaluate<boolean>("document.hidden")).toBe(each !== tab);
   }
 }
 

@@ -13,7 +13,6 @@ import { LONGER, reportFault } from "./table.ts";
 
 const openTab = useTabBrowser();
 
-const EVENTUALLY = { timeout: 20_000 };
 const CONNECTION = ".event-log .aside";
 const OUTPUT = ".run-training pre";
 const BUTTON = ".run-training button";
@@ -75,11 +74,9 @@ test(
     const visit = async (tab: Page) => {
       shows++;
       await show(tab, tabs);
-      await expect.poll(() => textIn(tab, CONNECTION), EVENTUALLY).toBe("live");
+      await expect.poll(() => textIn(tab, CONNECTION)).toBe("live");
       const before = (await stepsShown(tab)).at(-1) ?? 0;
-      await expect
-        .poll(async () => (await stepsShown(tab)).at(-1) ?? 0, EVENTUALLY)
-        .toBeGreaterThan(before);
+      await expect.poll(async () => (await stepsShown(tab)).at(-1) ?? 0).toBeGreaterThan(before);
     };
 
     for (const id of ids) {
@@ -98,13 +95,13 @@ test(
     tabs.push(home);
     await show(home, tabs);
     const badges = () => home.locator("tbody td.status").allInnerTexts();
-    await expect.poll(badges, EVENTUALLY).toEqual(ids.map(() => "running"));
+    await expect.poll(badges).toEqual(ids.map(() => "running"));
 
     end();
     const total = { lost: 0, doubled: 0, wrongStatus: 0 };
     for (const tab of tabs.slice(0, -1)) {
       await show(tab, tabs);
-      await expect.poll(() => textIn(tab, CONNECTION), EVENTUALLY).toBe("");
+      await expect.poll(() => textIn(tab, CONNECTION)).toBe("");
       const { lost, doubled } = countGaps(await stepsShown(tab));
       total.lost += lost;
       total.doubled += doubled;
@@ -129,21 +126,19 @@ test(
     const printed = () => readFileSync(join(project, ".kit", "run", "output.log"), "utf8");
     const tabs = [await openTab(url)];
     const isDisabled = (tab: Page) => tab.locator(BUTTON).isDisabled();
-    await expect.poll(() => isDisabled(tabs[0]!), EVENTUALLY).toBe(false);
+    await expect.poll(() => isDisabled(tabs[0]!)).toBe(false);
     await tabs[0]!.locator(BUTTON).click();
     const visit = async (tab: Page) => {
       await show(tab, tabs);
       const before = printed();
+      await expect.poll(async () => (await textIn(tab, OUTPUT)).startsWith(before)).toBe(true);
       await expect
-        .poll(async () => (await textIn(tab, OUTPUT)).startsWith(before), EVENTUALLY)
-        .toBe(true);
-      await expect
-        .poll(async () => (await textIn(tab, OUTPUT)).length, EVENTUALLY)
+        .poll(async () => (await textIn(tab, OUTPUT)).length)
         .toBeGreaterThan(before.length);
-      await expect.poll(() => textIn(tab, BUTTON), EVENTUALLY).toContain("Run training: tiny");
+      await expect.poll(() => textIn(tab, BUTTON)).toContain("Run training: tiny");
       expect(await isDisabled(tab)).toBe(true);
     };
-    await expect.poll(() => textIn(tabs[0]!, OUTPUT), EVENTUALLY).toContain("step ");
+    await expect.poll(() => textIn(tabs[0]!, OUTPUT)).toContain("step ");
     while (tabs.length < TABS) {
       const tab = await openTab(url);
       tabs.push(tab);
@@ -159,7 +154,7 @@ test(
     let wrong = 0;
     for (const tab of [...tabs].reverse()) {
       await show(tab, tabs);
-      await expect.poll(() => isDisabled(tab), EVENTUALLY).toBe(false);
+      await expect.poll(() => isDisabled(tab)).toBe(false);
       if ((await textIn(tab, OUTPUT)) !== printed()) wrong++;
     }
     expect(printed()).toMatch(/\ncancelled [^\n]*\n$/);
@@ -201,18 +196,18 @@ test(
     await tab.evaluate(COUNT_REQUESTS);
     const rows = () => tab.locator("tbody tr").count();
     const notice = () => textIn(tab, ".jobs .notice");
-    await expect.poll(rows, EVENTUALLY).toBe(3);
+    await expect.poll(rows).toBe(3);
     for (let kill = 0; kill < LONGER; kill++) {
       ui.process.kill("SIGKILL");
       await once(ui.process, "exit");
       await expect
-        .poll(notice, EVENTUALLY)
+        .poll(notice)
         .toMatch(
           /^\s*Couldn't read the jobs: Kit isn't responding\..*Showing the last list received/s,
         );
       expect(await rows()).toBe(3);
       ui = await startKitUi(project, ui.port);
-      await expect.poll(notice, EVENTUALLY).toBe("");
+      await expect.poll(notice).toBe("");
       expect(await rows()).toBe(3);
     }
     const most = await tab.evaluate<number>("most");

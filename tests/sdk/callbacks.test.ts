@@ -93,7 +93,7 @@ describe("callbacks", () => {
     const trainer = createTinyTrainer({
       callbacks: {
         async onStarted() {
-          await vi.waitUntil(trainingIsDone, { timeout: 20_000 });
+          await vi.waitUntil(trainingIsDone, { timeout: 60_000 });
           order.push("onStarted");
         },
         onLog: ({ step }) => void order.push(`onLog ${step}`),

@@ -210,7 +210,7 @@ test("manifests that are asked for at once are read by four processes at a time"
   const first = ask(4);
   const gone = Promise.allSettled(ask(20, client));
   const later = ask(4);
-  await expect.poll(read, { timeout: 10_000 }).toBe(4);
+  await expect.poll(read).toBe(4);
   // A client that is gone costs no process.
   client.abort();
   openGate(project, "go");

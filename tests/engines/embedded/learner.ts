@@ -25,7 +25,7 @@ const { planTraining } = await builtModule<typeof planning>("step/trainingPlan.j
 const HELPER = new URL("../../../dist/engines/embedded/step/helperWorker.js", import.meta.url);
 /** Where a team counts its ready helpers, among its words. */
 const READY = 16;
-const WAIT = { timeout: 20_000, interval: 5 };
+const WAIT = { timeout: 60_000, interval: 5 };
 const OPTIONS = { weightDecay: 0.01, maxGradNorm: 1 };
 
 export interface Sizes {

@@ -45,7 +45,7 @@ export async function expectNothingLeft(at: Place, adapter: string) {
   kit.kill("SIGKILL");
   // Not expect.poll, which needs to know its test: others run at the same time.
   const isLeft = async () => expect(await answering(at)).not.toContain(id);
-  await vi.waitFor(isLeft, { timeout: 30_000 });
+  await vi.waitFor(isLeft, { timeout: 60_000 });
 }
 
 export function describeAnswers(at: () => Place): void {

@@ -22,9 +22,6 @@ import { describeSharing } from "./sharing.ts";
 import { train } from "./training.ts";
 import { describeYielding } from "./yielding.ts";
 
-/** Each training is a job of the cluster, of eight processes that start for it, beside others. */
-const TIMEOUT_MS = 300_000;
-
 let cluster: RayCluster;
 const scratch = createScratch();
 
@@ -39,25 +36,25 @@ describe.runIf(hasRay)("with Ray", () => {
     vi.stubEnv("KIT_PYTHON", PYTHON);
     vi.stubEnv("OMP_NUM_THREADS", "1");
     cluster = await startCluster();
-  }, TIMEOUT_MS);
+  });
   afterAll(async () => {
     vi.unstubAllEnvs();
     await cluster.close();
     scratch.remove();
-  }, TIMEOUT_MS);
+  });
 
-  describeEngine("ray", createEngine, { timeout: TIMEOUT_MS, concurrent: true });
-  describe("the ray engine's cluster", { timeout: TIMEOUT_MS, concurrent: true }, () => {
+  describeEngine("ray", createEngine, { concurrent: true });
+  describe("the ray engine's cluster", { concurrent: true }, () => {
     describeSharing(at);
     describeArtifacts(at);
   });
-  describe("a job of the ray engine", { timeout: TIMEOUT_MS }, () => {
+  describe("a job of the ray engine", () => {
     describeAttaching(at);
     describeKept(at);
     describeAnswers(at);
   });
   // One after another, until nothing is left of the cluster.
-  describe("the ray engine's losses", { timeout: TIMEOUT_MS }, () => {
+  describe("the ray engine's losses", () => {
     it("says in a sentence what it cannot reach, or may not use", async () => {
       const other = createServer((_, answer) => answer.end("hello")).listen(0, "127.0.0.1");
       onTestFinished(() => void other.close());

@@ -7,8 +7,6 @@ import { PYTHON, hasRay } from "./environment.ts";
 
 const ENGINES = fileURLToPath(new URL("../../../engines", import.meta.url));
 const PROGRAM = fileURLToPath(new URL("workers.py", import.meta.url));
-/** Imports of torch and Ray on a busy machine. */
-const TIMEOUT_MS = 60_000;
 const DIFFERENT = [
   "DATASET_INVALID",
   "The workers read different rows from the same dataset. Put the same file on each node, or use a URL that all of them share.",
@@ -86,5 +84,4 @@ it.runIf(hasRay)(
       under: ["/shared/kit-1?", "s3://bucket/runs/kit-1?scheme=http"],
     });
   },
-  TIMEOUT_MS,
 );

@@ -40,7 +40,7 @@ test("streams that wait for their turn on a connection end with it, and are not 
     for (const { body } of responses) await body?.cancel();
     return responses.map(({ status }) => status);
   };
-  await expect.poll(both, { timeout: 10_000 }).toEqual([200, 200]);
+  await expect.poll(both).toEqual([200, 200]);
 
   const greedy = await openRaw(port);
   greedy.socket.write(asBytes(`/${events}`).repeat(200));

@@ -9,8 +9,6 @@ import { createProject } from "../../project.ts";
 import { asBytes, askAlone, openRaw, statusesIn } from "../../rawHttp.ts";
 import { openGate, readBody, standIn, startServer } from "../../uiServer.ts";
 
-const SOON = { timeout: 10_000 };
-
 /** A run that prints much at once and goes on until a gate is opened. */
 const LOUD = `writeSync(1, "x".repeat(20_000_000) + "\\n"); await gate("end");`;
 /** A run that prints nothing until a gate is opened. */
@@ -108,7 +106,7 @@ test("a client that stops reading makes room for another", async () => {
     return response.status;
   };
   expect(await other()).toBe(429);
-  await expect.poll(other, SOON).toBe(200);
+  await expect.poll(other).toBe(200);
 });
 
 test("a run that prints nothing for long keeps its readers", async () => {
@@ -133,7 +131,7 @@ test("one stream too many is 429 with the next step, and admitted when another h
   expect((await fetch(`${url}api/jobs`)).status).toBe(200);
   await first?.body?.cancel();
   const again = () => fetch(`${url}${events}`).then(({ status }) => status);
-  await expect.poll(again, SOON).toBe(200);
+  await expect.poll(again).toBe(200);
 });
 
 test("a client that leaves before the answer begins takes no stream's place", async () => {
@@ -193,7 +191,7 @@ test("one connection too many is 429, more than that are closed, and closing one
   socket.write(asBytes("/"));
   expect(await closed()).toBe("");
   for (const { socket: one } of [first, ...told]) one.destroy();
-  await expect.poll(async () => statusesIn(await askAlone(port, "/")), SOON).toEqual([200]);
+  await expect.poll(async () => statusesIn(await askAlone(port, "/"))).toEqual([200]);
 });
 
 test("slow connections without the token keep out no client that has it", async () => {

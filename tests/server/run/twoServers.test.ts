@@ -35,7 +35,7 @@ test("of two servers in two containers one has a run, also while that still load
     await body?.cancel();
     return headers.get(RUN_STATUS_HEADER);
   };
-  await expect.poll(status, { timeout: 10_000 }).toBe("running");
+  await expect.poll(status).toBe("running");
   expect((await postTrain(other)).status).toBe(409);
 });
 
