@@ -1,4 +1,3 @@
-import { once } from "node:events";
 import { existsSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -14,9 +13,12 @@ const LOUD = `writeSync(1, "x".repeat(20_000_000) + "\\n"); await gate("end");`;
 /** A run that prints nothing until a gate is opened. */
 const QUIET = `await gate("end"); writeSync(1, "done");`;
 
-function startWithRun(code: string, limits: Partial<typeof LIMITS>) {
+/** A server with a run that another has launched: a launch may take longer than such limits. */
+async function startWithRun(code: string, limits: Partial<typeof LIMITS>) {
   const project = createProject();
-  return startServer({ project, kit: standIn(project, code), limits });
+  const { url } = await startServer({ project, kit: standIn(project, code) });
+  await (await fetch(`${url}api/train`, { method: "POST" })).body?.cancel();
+  return startServer({ project, limits });
 }
 
 /** A server with one job that goes on. */
@@ -95,10 +97,10 @@ test("a connection that is not used any more is closed", async () => {
 });
 
 test("a client that stops reading makes room for another", async () => {
-  const { port, url } = await startWithRun(LOUD, { streams: 1, stalledMs: 200 });
-  const { socket } = await openRaw(port);
-  socket.write(asBytes("/api/train", [], "POST"));
-  await once(socket, "data");
+  const { port, url } = await startWithRun(LOUD, { streams: 1, stalledMs: 1_000 });
+  const { socket, until } = await openRaw(port);
+  socket.write(asBytes("/api/train"));
+  await until(/ 200 /);
   socket.pause();
   const other = async () => {
     const response = await fetch(`${url}api/train`);
@@ -110,12 +112,9 @@ test("a client that stops reading makes room for another", async () => {
 });
 
 test("a run that prints nothing for long keeps its readers", async () => {
-  // Launched by another server: on a busy machine a launch takes longer than these limits.
-  const { project, url: launched } = await startWithRun(QUIET, {});
-  await (await fetch(`${launched}api/train`, { method: "POST" })).body?.cancel();
-  const { url } = await startServer({ project, limits: { stalledMs: 100, idleMs: 100 } });
+  const { project, url } = await startWithRun(QUIET, { stalledMs: 500, idleMs: 500 });
   const body = readBody(await fetch(`${url}api/train`));
-  await new Promise((resolve) => setTimeout(resolve, 400));
+  await new Promise((resolve) => setTimeout(resolve, 1_500));
   openGate(project, "end");
   expect(String(await body.all())).toBe("done");
 });
