@@ -28,8 +28,8 @@ export default defineConfig(({ command }) => ({
     sequence: { sequencer: LongestFirst },
     // These only end what hangs: a busy machine with a slow disk takes half a minute to import torch.
     expect: { poll: { timeout: 60_000 } },
-    testTimeout: 300_000,
-    hookTimeout: 300_000,
+    testTimeout: 600_000,
+    hookTimeout: 600_000,
     projects: [
       {
         extends: true,
