@@ -1,6 +1,6 @@
 import { type ChildProcessByStdio, spawn } from "node:child_process";
 import { once } from "node:events";
-import { writeFileSync } from "node:fs";
+import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Readable } from "node:stream";
 import { fileURLToPath } from "node:url";
@@ -131,6 +131,10 @@ const gate = async () => {
 
 export function openGate(project: string): void {
   writeFileSync(join(project, "open"), "");
+}
+
+export function closeGate(project: string): void {
+  rmSync(join(project, "open"));
 }
 
 const ELSEWHERE_ENGINE = fileURLToPath(new URL("elsewhereEngine.ts", import.meta.url));

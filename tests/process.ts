@@ -61,3 +61,14 @@ export function processesIn(directory: string): string[] {
     }
   });
 }
+
+/** Sends a signal to all processes in a folder but those that end meanwhile. */
+export function signalAll(directory: string, signal: NodeJS.Signals): void {
+  for (const pid of processesIn(directory)) {
+    try {
+      process.kill(Number(pid), signal);
+    } catch {
+      // Gone.
+    }
+  }
+}

@@ -4,7 +4,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { readLogTail } from "../../jobs/logTail.ts";
 import { createJobStore } from "../../jobs/store.ts";
 import { CLI, ENDLESS, createTinyProject, pacedSource, tinySource } from "../kit.ts";
-import { processesIn } from "../process.ts";
+import { processesIn, signalAll } from "../process.ts";
 import { openTerminal } from "../pseudoTerminal.ts";
 
 const KIT = `${process.execPath} ${CLI}`;
@@ -17,7 +17,7 @@ const MORE_STEPS = 100;
 function createEndlessProject(source: string): string {
   const project = createTinyProject(source);
   onTestFinished(() => {
-    for (const pid of processesIn(project)) process.kill(Number(pid), "SIGKILL");
+    signalAll(project, "SIGKILL");
   });
   return project;
 }
@@ -64,7 +64,7 @@ test.each([
 ])("a run outlives its terminal with %s, and ends when it is asked", async (_, line) => {
   const project = await runAndHangUp(line);
   await untilStep(project, jobIn(project).step + MORE_STEPS);
-  for (const pid of processesIn(project)) process.kill(Number(pid), "SIGTERM");
+  signalAll(project, "SIGTERM");
   await expect.poll(() => jobIn(project).status).toBe("cancelled");
 });
 
@@ -81,13 +81,12 @@ test("kit ui outlives its terminal with nohup, and so does the run that it launc
   const answer = await fetch(`${url}api/train`, { method: "POST" });
   await untilStep(project, 0);
   await terminal.hangUp();
-  const pids = processesIn(project);
-  expect(pids).toHaveLength(2);
-  for (const pid of pids) process.kill(Number(pid), "SIGHUP");
+  expect(processesIn(project)).toHaveLength(2);
+  signalAll(project, "SIGHUP");
   await untilStep(project, jobIn(project).step + MORE_STEPS);
   expect((await fetch(url)).status).toBe(200);
   await answer.body?.cancel();
-  for (const pid of processesIn(project)) process.kill(Number(pid), "SIGTERM");
+  signalAll(project, "SIGTERM");
   await expect.poll(() => processesIn(project)).toEqual([]);
   expect(jobIn(project).status).toBe("cancelled");
 });

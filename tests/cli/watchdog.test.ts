@@ -4,8 +4,8 @@ import { spawnModule } from "../process.ts";
 test("a process whose thread is in a loop is ended by its watchdog, with a sentence", async () => {
   const { child, line } = spawnModule(`
     const { startWatchdog } = await dist("cli/watchdog.js");
-    startWatchdog(100, "the last words");
     console.log("looping");
+    startWatchdog(100, "the last words");
     for (;;);
   `);
   expect(await line()).toBe("looping");

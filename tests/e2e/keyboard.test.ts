@@ -1,7 +1,7 @@
 import { rmSync } from "node:fs";
 import { expect, test } from "vitest";
 import { createJob } from "../jobs.ts";
-import { createTinyProject } from "../kit.ts";
+import { GATED, closeGate, createTinyProject, openGate, tinySource } from "../kit.ts";
 import { openPage, runButton, useBrowser } from "./browser.ts";
 import { startKitUi } from "./kitUi.ts";
 import { createJobs } from "./statuses.ts";
@@ -41,7 +41,9 @@ test("the keyboard reaches everything, focus is visible, and a refreshed list ke
 });
 
 test("the Run training button regains the focus after its run, unless the focus has moved on", async () => {
-  const { url } = await startKitUi(createTinyProject());
+  const options = "callbacks: { onCompleted: gate },";
+  const project = createTinyProject(tinySource({ before: GATED, options }));
+  const { url } = await startKitUi(project);
   const page = await openPage(url);
   const focused = () => page.evaluate<string>("document.activeElement.className.split(' ')[0]");
   const run = async () => {
@@ -51,11 +53,14 @@ test("the Run training button regains the focus after its run, unless the focus 
     await page.getByText("run in flight").waitFor();
   };
   await run();
+  openGate(project);
   await page.getByText("run ended").waitFor();
   await expect.poll(focused).toBe("run");
+  closeGate(project);
   await run();
   await page.keyboard.press("Tab");
   expect(await focused()).toBe("log-box");
+  openGate(project);
   await page.getByText("run ended").waitFor();
   await expect.poll(() => runButton(page).isEnabled()).toBe(true);
   expect(await focused()).toBe("log-box");

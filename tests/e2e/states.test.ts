@@ -144,7 +144,7 @@ describe("axe-core finds nothing, and nothing reaches beyond the window", () => 
     await inspect(page, "home-failed");
 
     fillWithJobs(project, 1_000);
-    await page.getByText("1005").waitFor();
+    await page.getByText("1005", { exact: true }).waitFor();
     await page.mouse.wheel(0, 20_000);
     await page.getByText("one of many").first().waitFor();
     await inspect(page, "home-many");

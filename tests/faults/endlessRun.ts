@@ -4,7 +4,7 @@ import { expect, onTestFinished } from "vitest";
 import { createJobStore } from "../../jobs/store.ts";
 import { ROUTES } from "../../protocol/http.ts";
 import { ENDLESS, createTinyProject, pacedSource, tinySource } from "../kit.ts";
-import { processesIn } from "../process.ts";
+import { signalAll } from "../process.ts";
 
 /** The first two steps are logged, and then each of these. */
 const LOGGING_STEPS = 10;
@@ -31,7 +31,7 @@ export function endlessTraining({ before, ...rest }: Callbacks = {}): string {
 export function createRunProject(source: string): string {
   const project = createTinyProject(source);
   onTestFinished(() => {
-    for (const pid of processesIn(project)) process.kill(Number(pid), "SIGKILL");
+    signalAll(project, "SIGKILL");
   });
   return project;
 }

@@ -9,5 +9,5 @@ const [artifact] = process.argv.slice(2);
 const stored = readStored(artifact);
 const cluster = createCluster({ address: stored.address });
 const { base } = await findFolders(artifact);
-await answerThere(createRayJobs(cluster), { cluster, stored, base, idleSeconds: 3 });
+await answerThere(createRayJobs(cluster), { cluster, stored, base, idleSeconds: 10 });
 console.log("loaded");

@@ -58,6 +58,8 @@ export function describeSharing(at: () => Place): void {
         onEvent({ event, data }) {
           if (event !== "training.log" || data.step < 60 || killed > 0) return;
           killed = workersOf(id)[0] ?? 0;
+          // 0 is this process's own group.
+          if (killed === 0) return;
           process.kill(killed, "SIGKILL");
         },
       }),

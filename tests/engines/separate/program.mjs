@@ -1,10 +1,11 @@
 // The other side of `engine.ts`: one line of JSON in, lines of JSON out. Runs from dist/.
-import { readFileSync, rmSync, writeFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 
 const dist = (path) => import(new URL(`../../../dist/engines/${path}`, import.meta.url).href);
-const { openCheckpoint, saveModel } = await dist("checkpoint/checkpoint.js");
+const { modelFiles, openCheckpoint } = await dist("checkpoint/checkpoint.js");
+const { writeDirectory } = await dist("checkpoint/directory.js");
 const { heldOutRows } = await dist("dataset/heldOut.js");
 const { readRows } = await dist("dataset/rows.js");
 const { openConversation, openDocument, spansOf } = await dist("tokens/byteChat.js");
@@ -15,7 +16,7 @@ const { learningRate, stepCount } = await dist("schedule.js");
 const { rowsPerStep } = await dist("../protocol/trainConfig.js");
 const { EMBEDDING, randomWeights } = await dist("llama/weights.js");
 
-/** The optimizer's state, in the newest checkpoint. */
+/** The optimizer's state. */
 const ADAM = "adam.json";
 const report = (message) => process.stdout.write(`${JSON.stringify(message)}\n`);
 const lines = createInterface(process.stdin)[Symbol.asyncIterator]();
@@ -75,7 +76,6 @@ function train({ config, directory, resumeFrom }) {
   const { step: trained, first, second } = before ?? { step: 0 };
   for (let i = 0; i < trained * rowsPerStep(config); i++) random.uniform();
   const { adam, state } = createAdam(embedding, first, second);
-  let newest;
   for (let step = trained + 1; step <= maxSteps; step++) {
     const rows = Array.from({ length: rowsPerStep(config) }, () =>
       pairs.at(Math.floor(random.uniform() * pairs.length)),
@@ -95,10 +95,10 @@ function train({ config, directory, resumeFrom }) {
     }
     if (!isDue(saveSteps)) continue;
     const path = `artifacts/step-${step}`;
-    saveModel(join(directory, path), start.weights, { ...start, promptStyle: "message" });
-    writeFileSync(join(directory, path, ADAM), JSON.stringify({ step, ...state() }));
-    if (newest) rmSync(join(newest, ADAM), { force: true });
-    newest = join(directory, path);
+    writeDirectory(join(directory, path), {
+      ...modelFiles(start.weights, { ...start, promptStyle: "message" }),
+      [ADAM]: JSON.stringify({ step, ...state() }),
+    });
     event("checkpoint.saved", { step, kind: "model", path });
   }
   report({ type: "done" });

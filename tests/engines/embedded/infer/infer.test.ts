@@ -183,7 +183,7 @@ test("a process that has trained and answered ends by itself", async () => {
   `;
   const data = JSON.stringify([tinyConfig(), scratchDirectory()]);
   const args = ["--input-type=module", "--eval", script, data];
-  const { stdout } = await promisify(execFile)(process.execPath, args, { timeout: 60_000 });
+  const { stdout } = await promisify(execFile)(process.execPath, args);
   expect(stdout).toBe("answered\n");
 });
 
