@@ -11,6 +11,6 @@ findPrograms();
 const folder = mkdtempSync(join(tmpdir(), "kit-faults-"));
 process.env.KIT_FAULTS = "long";
 process.env.KIT_FAULT_ROWS = join(folder, "rows.ndjson");
-process.exitCode = await runVitest("tests/faults", ...process.argv.slice(2));
+process.exitCode = await runVitest("tests/faults", "--testTimeout=0", ...process.argv.slice(2));
 console.log(faultTable(process.env.KIT_FAULT_ROWS));
 rmSync(folder, { recursive: true });

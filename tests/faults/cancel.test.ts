@@ -107,44 +107,40 @@ function timesOf(way: Way, moment: Moment): number[] {
   return [1 + ((WAYS.indexOf(way) + MOMENTS.indexOf(moment)) % 2)];
 }
 
-test.each(WAYS)(
-  "%s ends a job once, whenever and however often it comes",
-  async (way) => {
-    const harm = createHarm(`Cancelled by ${way}, once and twice`);
-    const moments = MOMENTS.filter(
-      // The process ends by itself then, at once.
-      (moment) => !(moment === "after completed" && way.startsWith("SIG")),
-    );
-    const cases = Array.from({ length: LONGER }, () =>
-      moments.flatMap((moment) => timesOf(way, moment).map((times) => ({ moment, times }))),
-    ).flat();
-    const work = cases.values();
-    // Each in a project of its own, or they would wait for each other.
-    const worker = async () => {
-      for (const { moment, times } of work) {
-        const project = createCancelProject();
-        const { id, stderr, ...found } = await cancelJob(project, way, moment, times);
-        harm.status({ moment, ...found }, { moment, ...EXPECTED[moment] });
-        harm.also(
-          stderr,
-          moment === "after failed"
-            ? expect.stringMatching(/^failed: no\n( {2}checkpoint {2}\S+\n)?( {2}at \S+\n)?$/)
-            : "",
-        );
-        const damaged = damagedArtifacts(project, id);
-        harm.row.lost += damaged.length;
-        harm.also({ moment, damaged }, { moment, damaged: [] });
-        const log = readFileSync(join(project, ".kit/jobs", id, "events.ndjson"), "utf8");
-        const ends = log.match(/"training\.(cancelled|failed|completed)"/g) ?? [];
-        harm.row.doubled += Math.max(0, ends.length - 1);
-        harm.also(ends.at(-1), `"training.${found.status}"`);
-      }
-    };
-    await Promise.all([worker(), worker()]);
-    harm.expectNone();
-  },
-  60_000 * LONGER,
-);
+test.each(WAYS)("%s ends a job once, whenever and however often it comes", async (way) => {
+  const harm = createHarm(`Cancelled by ${way}, once and twice`);
+  const moments = MOMENTS.filter(
+    // The process ends by itself then, at once.
+    (moment) => !(moment === "after completed" && way.startsWith("SIG")),
+  );
+  const cases = Array.from({ length: LONGER }, () =>
+    moments.flatMap((moment) => timesOf(way, moment).map((times) => ({ moment, times }))),
+  ).flat();
+  const work = cases.values();
+  // Each in a project of its own, or they would wait for each other.
+  const worker = async () => {
+    for (const { moment, times } of work) {
+      const project = createCancelProject();
+      const { id, stderr, ...found } = await cancelJob(project, way, moment, times);
+      harm.status({ moment, ...found }, { moment, ...EXPECTED[moment] });
+      harm.also(
+        stderr,
+        moment === "after failed"
+          ? expect.stringMatching(/^failed: no\n( {2}checkpoint {2}\S+\n)?( {2}at \S+\n)?$/)
+          : "",
+      );
+      const damaged = damagedArtifacts(project, id);
+      harm.row.lost += damaged.length;
+      harm.also({ moment, damaged }, { moment, damaged: [] });
+      const log = readFileSync(join(project, ".kit/jobs", id, "events.ndjson"), "utf8");
+      const ends = log.match(/"training\.(cancelled|failed|completed)"/g) ?? [];
+      harm.row.doubled += Math.max(0, ends.length - 1);
+      harm.also(ends.at(-1), `"training.${found.status}"`);
+    }
+  };
+  await Promise.all([worker(), worker()]);
+  harm.expectNone();
+});
 
 test("a cancelled job is cancelled in the list, and its stream ends", async () => {
   const project = createCancelProject();

@@ -1,13 +1,13 @@
 import { execFileSync } from "node:child_process";
-import { readFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { createJobStore } from "../../jobs/store.ts";
 import type { Engine } from "../../protocol/engine.ts";
 import { runJob } from "../../sdk/runJob.ts";
-import { unmountAfterTest } from "../disk.ts";
-import { CONFIG, STARTED, createJob } from "../jobs.ts";
-import { ENDLESS, createTinyProject, runKit, startKit, tinySource } from "../kit.ts";
+import { mountDisk } from "../disk.ts";
+import { COMPLETED, CONFIG, STARTED, createJob } from "../jobs.ts";
+import { type Ended, ENDLESS, createTinyProject, runKit, startKit, tinySource } from "../kit.ts";
 import { createProject } from "../project.ts";
 import { runOptions } from "../sdk/runOptions.ts";
 import { parseFrames, readBody, startServer } from "../uiServer.ts";
@@ -18,14 +18,14 @@ type Harm = ReturnType<typeof createHarm>;
 
 const callbacks = (code: string) => `callbacks: { ${code} },`;
 
-/** Trains, and checks that the failure is reported once everywhere, in the same words. */
+/** Checks that the failure of a `kit start` is reported once everywhere, in the same words. */
 async function expectFailure(
   harm: Harm,
   project: string,
   sentence: RegExp,
-  env: NodeJS.ProcessEnv = {},
+  run: Promise<Ended>,
 ): Promise<void> {
-  const { code, stdout, stderr } = await runKit(project, ["start"], env);
+  const { code, stdout, stderr } = await run;
   harm.status(code, 1);
   harm.also(
     stderr,
@@ -53,139 +53,121 @@ async function expectFailure(
 
 async function expectFailures(
   harm: Harm,
-  cases: { source: string; sentence: RegExp; env?: NodeJS.ProcessEnv }[],
+  cases: { source: string; sentence: RegExp }[],
 ): Promise<void> {
   const work = Array.from({ length: LONGER }, () => cases)
     .flat()
     .values();
   const worker = async () => {
-    for (const { source, sentence, env } of work) {
-      await expectFailure(harm, createTinyProject(source), sentence, env);
+    for (const { source, sentence } of work) {
+      const project = createTinyProject(source);
+      await expectFailure(harm, project, sentence, runKit(project, ["start"]));
     }
   };
   await Promise.all([worker(), worker()]);
   harm.expectNone();
 }
 
-test(
-  "a callback that throws fails its job with its message",
-  async () => {
-    const names = ["onStarted", "onLog", "onCheckpoint", "onCompleted"];
-    const throwing = names.map((name) => ({
-      source: tinySource({ options: callbacks(`${name}() { throw new Error("no ${name}"); }`) }),
-      sentence: new RegExp(`^no ${name}$`),
-    }));
-    await expectFailures(createHarm("Callback throws"), throwing);
-  },
-  60_000 * LONGER,
-);
+test("a callback that throws fails its job with its message", async () => {
+  const names = ["onStarted", "onLog", "onCheckpoint", "onCompleted"];
+  const throwing = names.map((name) => ({
+    source: tinySource({ options: callbacks(`${name}() { throw new Error("no ${name}"); }`) }),
+    sentence: new RegExp(`^no ${name}$`),
+  }));
+  await expectFailures(createHarm("Callback throws"), throwing);
+});
 
-test(
-  "a callback that never returns fails its job, and the sentence names it",
-  async () => {
-    const harm = createHarm("Callback exceeds its time limit");
-    const waits = "() => new Promise(() => {})";
-    await expectFailures(createHarm("Callback never settles"), [
-      {
-        source: tinySource({ options: callbacks(`onCheckpoint: ${waits}`) }),
-        sentence: /^onCheckpoint never returned\. Look for a promise in it that does not settle\.$/,
+test("a callback that never returns fails its job, and the sentence names it", async () => {
+  const harm = createHarm("Callback exceeds its time limit");
+  const waits = "() => new Promise(() => {})";
+  await expectFailures(createHarm("Callback never settles"), [
+    {
+      source: tinySource({ options: callbacks(`onCheckpoint: ${waits}`) }),
+      sentence: /^onCheckpoint never returned\. Look for a promise in it that does not settle\.$/,
+    },
+  ]);
+  const engine: Pick<Engine, "name" | "train" | "load"> = {
+    name: "mine",
+    load: () => Promise.reject(new Error("unused")),
+    train({ onEvent }) {
+      onEvent(STARTED as never);
+      return Promise.resolve();
+    },
+  };
+  for (const name of ["onStarted", "onCompleted"] as const) {
+    // Something else goes on meanwhile, so the process would wait for ever.
+    const open = setInterval(() => {}, 1_000);
+    const job = createJob(createProject(), "stuck");
+    const failed: Error[] = [];
+    const result = await runJob({
+      job,
+      config: CONFIG,
+      ...runOptions(engine),
+      callbackLimitMs: 50,
+      callbacks: {
+        [name]: () => new Promise(() => {}),
+        onFailed: ({ error }: { error: Error }) => void failed.push(error),
       },
-    ]);
-    const engine: Pick<Engine, "name" | "train" | "load"> = {
-      name: "mine",
-      load: () => Promise.reject(new Error("unused")),
-      train({ onEvent }) {
-        onEvent(STARTED as never);
-        return Promise.resolve();
-      },
-    };
-    for (const name of ["onStarted", "onCompleted"] as const) {
-      // Something else goes on meanwhile, so the process would wait for ever.
-      const open = setInterval(() => {}, 1_000);
-      const job = createJob(createProject(), "stuck");
-      const failed: Error[] = [];
-      const result = await runJob({
-        job,
-        config: CONFIG,
-        ...runOptions(engine),
-        callbackLimitMs: 50,
-        callbacks: {
-          [name]: () => new Promise(() => {}),
-          onFailed: ({ error }: { error: Error }) => void failed.push(error),
-        },
-      });
-      clearInterval(open);
-      harm.status(result.job.status, "failed");
-      harm.also(result.error?.message, expect.stringContaining(`${name} never returned.`));
-      harm.also(failed, [result.error]);
-    }
-    harm.expectNone();
-  },
-  60_000 * LONGER,
-);
+    });
+    clearInterval(open);
+    harm.status(result.job.status, "failed");
+    harm.also(result.error?.message, expect.stringContaining(`${name} never returned.`));
+    harm.also(failed, [result.error]);
+  }
+  harm.expectNone();
+});
 
-test(
-  "code that ends the process fails its job, whatever exit code it wished",
-  async () => {
-    const exiting = [0, 3].map((code) => ({
-      source: tinySource({ options: callbacks(`onLog() { process.exit(${code}); }`) }),
-      sentence: new RegExp(
-        `^The process ended with exit code ${code} before the job did\\. Remove the process\\.exit\\(\\)`,
-      ),
-    }));
-    await expectFailures(createHarm("`process.exit()` in a callback"), exiting);
-  },
-  60_000 * LONGER,
-);
+test("code that ends the process fails its job, whatever exit code it wished", async () => {
+  const exiting = [0, 3].map((code) => ({
+    source: tinySource({ options: callbacks(`onLog() { process.exit(${code}); }`) }),
+    sentence: new RegExp(
+      `^The process ended with exit code ${code} before the job did\\. Remove the process\\.exit\\(\\)`,
+    ),
+  }));
+  await expectFailures(createHarm("`process.exit()` in a callback"), exiting);
+});
 
-test(
-  "an engine that runs out of memory fails its job, and names the options to lower",
-  async () => {
-    const messages = Array.from({ length: 400_000 }, (_, turn) => ({
-      role: turn % 2 === 0 ? "user" : "assistant",
-      content: "y",
-    }));
-    const row = JSON.stringify({ messages });
-    const harm = createHarm("Engine runs out of memory");
-    for (let n = 0; n < LONGER; n++) {
-      // A heap that is large enough for the command, and too small for the engine's row.
-      const project = createTinyProject(tinySource(), { "data.jsonl": row });
-      const sentence =
-        /^The engine ran out of memory\. Use a smaller batchSize, maxLength or model\.$/;
-      await expectFailure(harm, project, sentence, { NODE_OPTIONS: "--max-old-space-size=40" });
-    }
-    harm.expectNone();
-  },
-  60_000 * LONGER,
-);
-
-/** Saves long after its start, when the folder has become unwritable. */
-const SAVES_LATE = "maxSteps: 8_000, saveSteps: 8_000, loggingSteps: 8_000,";
-
-const disks = `import { execFileSync } from "node:child_process";
-import { mkdirSync, writeFileSync } from "node:fs";
-const disk = (id: string, ...options: string[]) => {
-  const folder = ".kit/jobs/" + id + "/artifacts";
-  mkdirSync(folder);
-  execFileSync("mount", ["-t", "tmpfs", "-o", options.join(), "tmpfs", folder]);
-};`;
+test("an engine that runs out of memory fails its job, and names the options to lower", async () => {
+  const messages = Array.from({ length: 400_000 }, (_, turn) => ({
+    role: turn % 2 === 0 ? "user" : "assistant",
+    content: "y",
+  }));
+  const row = JSON.stringify({ messages });
+  const harm = createHarm("Engine runs out of memory");
+  for (let n = 0; n < LONGER; n++) {
+    // A heap that is large enough for the command, and too small for the engine's row.
+    const project = createTinyProject(tinySource(), { "data.jsonl": row });
+    const sentence =
+      /^The engine ran out of memory\. Use a smaller batchSize, maxLength or model\.$/;
+    const env = { NODE_OPTIONS: "--max-old-space-size=40" };
+    await expectFailure(harm, project, sentence, runKit(project, ["start"], env));
+  }
+  harm.expectNone();
+});
 
 test.each([
-  ["a file is in the way", 'writeFileSync(".kit/jobs/" + job.id + "/artifacts", "")', /EEXIST/],
-  ["the disk is full", 'disk(job.id, "size=16k")', /ENOSPC: no space left on device/],
-  ["the disk is read-only", 'disk(job.id, "ro")', /EROFS: read-only file system/],
+  ["a file is in the way", (folder: string) => writeFileSync(folder, ""), /EEXIST/],
+  [
+    "the disk is full",
+    (folder: string) => mountDisk(folder, 16),
+    /ENOSPC: no space left on device/,
+  ],
+  ["the disk is read-only", (folder: string) => mountDisk(folder, 16, "ro"), /EROFS: read-only/],
 ])("a checkpoint that cannot be saved for %s fails its job with where and why", async (...args) => {
-  const [name, breaks, cause] = args;
+  const [name, breakFolder, cause] = args;
   const harm = createHarm(`Checkpoint can't be saved: ${name}`);
-  const options = SAVES_LATE + callbacks(`onStarted({ job }) { ${breaks}; }`);
-  const project = createTinyProject(tinySource({ before: disks, options }));
+  const project = createTinyProject();
+  // It waits in the queue until its folder is broken.
+  const ahead = createJob(project, "ahead", [STARTED]);
+  const { printed, ended } = startKit(project, ["start"]);
+  const [, id = ""] = /^job (\S+)/.exec(await printed(/\nwaiting for job /)) ?? [];
+  const artifacts = join(project, ".kit/jobs", id, "artifacts");
+  breakFolder(artifacts);
+  ahead.append(COMPLETED);
   const sentence = new RegExp(
-    `^Cannot save ${project}/\\.kit/jobs/\\S+/artifacts/step-8000: ${cause.source}.*\\. Make the folder writable, or free disk space\\.$`,
+    `^Cannot save ${artifacts}/step-\\d+: ${cause.source}.*\\. Make the folder writable, or free disk space\\.$`,
   );
-  await expectFailure(harm, project, sentence);
-  const [job] = createJobStore(project).list();
-  const artifacts = join(project, ".kit/jobs", job?.id ?? "", "artifacts");
-  if (breaks.startsWith("disk")) unmountAfterTest(artifacts);
+  await expectFailure(harm, project, sentence, ended);
   const left = execFileSync("ls", ["-A", artifacts], { encoding: "utf8" });
   harm.also(left.replace(artifacts, "").trim(), "");
   harm.expectNone();

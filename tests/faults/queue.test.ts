@@ -51,81 +51,73 @@ const statuses = (project: string) =>
     .map(({ status }) => status)
     .sort();
 
-test(
-  "of three that start at once one trains at a time, and those that wait go by age",
-  async () => {
-    const harm = createHarm("Three `kit start` at once");
-    for (let n = 0; n < LONGER; n++) {
-      const project = await createGatedProject();
-      const all = await Promise.all([start(project), start(project), start(project)]);
-      const first = await Promise.race(
-        all.map((command) => command.printed(/\ntraining /).then(() => command)),
-      );
-      const waiting = all.filter((command) => command !== first);
-      const line = new RegExp(`\nwaiting for job ${first.id} tiny\n`);
-      await Promise.all(waiting.map(({ printed }) => printed(line)));
-      harm.status(statuses(project), ["queued", "queued", "running"]);
-      openGate(project);
-      const codes = (await Promise.all(all.map(({ ended }) => ended))).map(({ code }) => code);
-      harm.status(codes, [0, 0, 0]);
-      harm.status(statuses(project), ["completed", "completed", "completed"]);
-      const order = [first.id, ...waiting.map(({ id }) => id).sort()];
-      const spans = order.map((id) => eventsOf(project, id).map(({ time }) => time));
-      // One begins when the one before it has ended.
-      harm.also(spans.flat(), [...spans.flat()].sort());
-      for (const id of order) {
-        const names = eventsOf(project, id).map(({ event }) => event);
-        harm.also(names.filter((name) => name === "training.started").length, 1);
-      }
-    }
-    harm.expectNone();
-  },
-  60_000 * LONGER,
-);
-
-test(
-  "a job starts at its first check after the one before it was killed",
-  async () => {
-    const harm = createHarm("First job in the queue killed (SIGKILL)");
-    await Promise.all(
-      Array.from({ length: repeated(5) }, async () => {
-        const project = createProject();
-        const { owner } = await createForeignJob(project, [STARTED]);
-        const store = createJobStore(project);
-        const job = createJob(project, "next");
-        let isDead = false;
-        let checks = 0;
-        const list = () => {
-          if (isDead) checks++;
-          return store.list();
-        };
-        let turn: Promise<void> | undefined;
-        await new Promise<void>((resolve) => {
-          const waits = () => resolve();
-          turn = waitForTurn({ ...store, list }, job, new AbortController().signal, waits);
-        });
-        await owner.kill();
-        isDead = true;
-        await turn;
-        // It checks, claims its turn, and checks again.
-        harm.status(checks <= 2, true);
-        harm.also(store.get(job.job.id)?.job.status, "running");
-      }),
-    );
+test("of three that start at once one trains at a time, and those that wait go by age", async () => {
+  const harm = createHarm("Three `kit start` at once");
+  for (let n = 0; n < LONGER; n++) {
     const project = await createGatedProject();
-    const first = await start(project);
-    await first.printed(/\ntraining /);
-    const second = await start(project);
-    await second.printed(/\nwaiting /);
-    first.child.kill("SIGKILL");
-    await second.printed(/\ntraining /);
-    harm.status(statuses(project), ["failed", "running"]);
+    const all = await Promise.all([start(project), start(project), start(project)]);
+    const first = await Promise.race(
+      all.map((command) => command.printed(/\ntraining /).then(() => command)),
+    );
+    const waiting = all.filter((command) => command !== first);
+    const line = new RegExp(`\nwaiting for job ${first.id} tiny\n`);
+    await Promise.all(waiting.map(({ printed }) => printed(line)));
+    harm.status(statuses(project), ["queued", "queued", "running"]);
     openGate(project);
-    harm.also((await second.ended).code, 0);
-    harm.expectNone();
-  },
-  60_000 * LONGER,
-);
+    const codes = (await Promise.all(all.map(({ ended }) => ended))).map(({ code }) => code);
+    harm.status(codes, [0, 0, 0]);
+    harm.status(statuses(project), ["completed", "completed", "completed"]);
+    const order = [first.id, ...waiting.map(({ id }) => id).sort()];
+    const spans = order.map((id) => eventsOf(project, id).map(({ time }) => time));
+    // One begins when the one before it has ended.
+    harm.also(spans.flat(), [...spans.flat()].sort());
+    for (const id of order) {
+      const names = eventsOf(project, id).map(({ event }) => event);
+      harm.also(names.filter((name) => name === "training.started").length, 1);
+    }
+  }
+  harm.expectNone();
+});
+
+test("a job starts at its first check after the one before it was killed", async () => {
+  const harm = createHarm("First job in the queue killed (SIGKILL)");
+  await Promise.all(
+    Array.from({ length: repeated(5) }, async () => {
+      const project = createProject();
+      const { owner } = await createForeignJob(project, [STARTED]);
+      const store = createJobStore(project);
+      const job = createJob(project, "next");
+      let isDead = false;
+      let checks = 0;
+      const list = () => {
+        if (isDead) checks++;
+        return store.list();
+      };
+      let turn: Promise<void> | undefined;
+      await new Promise<void>((resolve) => {
+        const waits = () => resolve();
+        turn = waitForTurn({ ...store, list }, job, new AbortController().signal, waits);
+      });
+      await owner.kill();
+      isDead = true;
+      await turn;
+      // It checks, claims its turn, and checks again.
+      harm.status(checks <= 2, true);
+      harm.also(store.get(job.job.id)?.job.status, "running");
+    }),
+  );
+  const project = await createGatedProject();
+  const first = await start(project);
+  await first.printed(/\ntraining /);
+  const second = await start(project);
+  await second.printed(/\nwaiting /);
+  first.child.kill("SIGKILL");
+  await second.printed(/\ntraining /);
+  harm.status(statuses(project), ["failed", "running"]);
+  openGate(project);
+  harm.also((await second.ended).code, 0);
+  harm.expectNone();
+});
 
 const SIGNALS = ["SIGINT", "SIGTERM"] as const;
 

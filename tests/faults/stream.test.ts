@@ -103,45 +103,41 @@ function createClient() {
   };
 }
 
-test(
-  "cutting the connection at random bytes and killing kit ui loses and doubles no event",
-  async () => {
-    const CUTS = repeated(500);
-    const CUTS_A_SERVER = Math.min(CUTS / 4, 125);
-    const MOST_BYTES = 6_000;
-    const random = createRandom();
-    const project = createProject();
-    const { id, log, end } = await startWriter(project, 1 + Math.trunc(random() * 1_000));
-    let server: KitUi = await startKitUi(project);
-    const url = `http://127.0.0.1:${server.port}/api/jobs/${id}/events`;
-    const client = createClient();
-    for (let cut = 1; cut <= CUTS; cut++) {
-      await client.read(url, Math.trunc(random() * MOST_BYTES));
-      if (cut % CUTS_A_SERVER !== 0 || cut === CUTS) continue;
-      server.process.kill("SIGKILL");
-      await once(server.process, "exit");
-      server = await startKitUi(project, server.port);
-    }
-    expect(client.hasEnded()).toBe(false);
-    end();
-    while (!client.hasEnded()) await client.read(url, Infinity);
+test("cutting the connection at random bytes and killing kit ui loses and doubles no event", async () => {
+  const CUTS = repeated(500);
+  const CUTS_A_SERVER = Math.min(CUTS / 4, 125);
+  const MOST_BYTES = 6_000;
+  const random = createRandom();
+  const project = createProject();
+  const { id, log, end } = await startWriter(project, 1 + Math.trunc(random() * 1_000));
+  let server: KitUi = await startKitUi(project);
+  const url = `http://127.0.0.1:${server.port}/api/jobs/${id}/events`;
+  const client = createClient();
+  for (let cut = 1; cut <= CUTS; cut++) {
+    await client.read(url, Math.trunc(random() * MOST_BYTES));
+    if (cut % CUTS_A_SERVER !== 0 || cut === CUTS) continue;
+    server.process.kill("SIGKILL");
+    await once(server.process, "exit");
+    server = await startKitUi(project, server.port);
+  }
+  expect(client.hasEnded()).toBe(false);
+  end();
+  while (!client.hasEnded()) await client.read(url, Infinity);
 
-    const wanted = framesOf(log);
-    expect(wanted.length).toBeGreaterThan(CUTS / 4);
-    const { lost, doubled } = compare(client.seen, wanted);
-    const status = await client.read(url, Infinity);
-    reportFault({
-      fault: "Event stream cut at a random byte, `kit ui` killed at times",
-      times: CUTS,
-      lost,
-      doubled,
-      wrongStatus: status === 204 ? 0 : 1,
-    });
-    expect(client.seen).toEqual(wanted);
-    expect({ lost, doubled, status }).toEqual({ lost: 0, doubled: 0, status: 204 });
-  },
-  60_000 * LONGER,
-);
+  const wanted = framesOf(log);
+  expect(wanted.length).toBeGreaterThan(CUTS / 4);
+  const { lost, doubled } = compare(client.seen, wanted);
+  const status = await client.read(url, Infinity);
+  reportFault({
+    fault: "Event stream cut at a random byte, `kit ui` killed at times",
+    times: CUTS,
+    lost,
+    doubled,
+    wrongStatus: status === 204 ? 0 : 1,
+  });
+  expect(client.seen).toEqual(wanted);
+  expect({ lost, doubled, status }).toEqual({ lost: 0, doubled: 0, status: 204 });
+});
 
 test("a reconnection with any id gets exactly the rest of the log, or all of it", async () => {
   const random = createRandom();
@@ -247,7 +243,8 @@ test("where the system reports no changes of files, an event arrives within 300 
   onTestFinished(() => void asked.destroy());
   const [stream] = (await once(asked, "response")) as [IncomingMessage];
   await readUntil(stream, (text) => text.includes("retry"));
-  // Lateness of this process itself: a busy machine is not the stream's fault.
+  // Lateness of this process itself: a busy machine is not the stream's fault. An event may meet it
+  // as it is looked for, read and received.
   const lateness = monitorEventLoopDelay({ resolution: 5 });
   lateness.enable();
   const delays: number[] = [];
@@ -261,7 +258,8 @@ test("where the system reports no changes of files, an event arrives within 300 
   }
   expect(watch).toHaveBeenCalled();
   lateness.disable();
-  const late = delays.filter((delay) => delay > LIMIT_MS + lateness.max / 1e6).length;
+  const most = LIMIT_MS + (3 * lateness.max) / 1e6;
+  const late = delays.filter((delay) => delay > most).length;
   reportFault({
     fault: "`fs.watch` reports nothing (late means over 300 ms)",
     times: EVENTS,

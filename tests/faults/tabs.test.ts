@@ -61,114 +61,106 @@ function againOf(tabs: Page[]): Page[] {
   return Array.from({ length: LONGER }, () => tabs).flat();
 }
 
-test(
-  "of seven tabs on seven running jobs the one in front is live, and Home loads in an eighth",
-  async () => {
-    /** A browser opens six connections to a host. */
-    const JOBS = 7;
-    const project = createProject();
-    const { ids, end } = await startJobs(project, JOBS);
-    const { url } = await startKitUi(project);
-    const tabs: Page[] = [];
-    let shows = 0;
-    const visit = async (tab: Page) => {
-      shows++;
-      await show(tab, tabs);
-      await expect.poll(() => textIn(tab, CONNECTION)).toBe("live");
-      const before = (await stepsShown(tab)).at(-1) ?? 0;
-      await expect.poll(async () => (await stepsShown(tab)).at(-1) ?? 0).toBeGreaterThan(before);
-    };
+test("of seven tabs on seven running jobs the one in front is live, and Home loads in an eighth", async () => {
+  /** A browser opens six connections to a host. */
+  const JOBS = 7;
+  const project = createProject();
+  const { ids, end } = await startJobs(project, JOBS);
+  const { url } = await startKitUi(project);
+  const tabs: Page[] = [];
+  let shows = 0;
+  const visit = async (tab: Page) => {
+    shows++;
+    await show(tab, tabs);
+    await expect.poll(() => textIn(tab, CONNECTION)).toBe("live");
+    const before = (await stepsShown(tab)).at(-1) ?? 0;
+    await expect.poll(async () => (await stepsShown(tab)).at(-1) ?? 0).toBeGreaterThan(before);
+  };
 
-    for (const id of ids) {
-      const tab = await openTab(`${url}#/jobs/${id}`);
-      tabs.push(tab);
-      await visit(tab);
-    }
-    for (const tab of againOf(tabs)) await visit(tab);
-    const inFront = againOf(tabs).at(-1);
-    for (const tab of tabs) {
-      const wanted = tab === inFront ? "live" : "paused while hidden";
-      expect(await textIn(tab, CONNECTION)).toBe(wanted);
-    }
+  for (const id of ids) {
+    const tab = await openTab(`${url}#/jobs/${id}`);
+    tabs.push(tab);
+    await visit(tab);
+  }
+  for (const tab of againOf(tabs)) await visit(tab);
+  const inFront = againOf(tabs).at(-1);
+  for (const tab of tabs) {
+    const wanted = tab === inFront ? "live" : "paused while hidden";
+    expect(await textIn(tab, CONNECTION)).toBe(wanted);
+  }
 
-    const home = await openTab(url);
-    tabs.push(home);
-    await show(home, tabs);
-    const badges = () => home.locator("tbody td.status").allInnerTexts();
-    await expect.poll(badges).toEqual(ids.map(() => "running"));
+  const home = await openTab(url);
+  tabs.push(home);
+  await show(home, tabs);
+  const badges = () => home.locator("tbody td.status").allInnerTexts();
+  await expect.poll(badges).toEqual(ids.map(() => "running"));
 
-    end();
-    const total = { lost: 0, doubled: 0, wrongStatus: 0 };
-    for (const tab of tabs.slice(0, -1)) {
-      await show(tab, tabs);
-      await expect.poll(() => textIn(tab, CONNECTION)).toBe("");
-      const { lost, doubled } = countGaps(await stepsShown(tab));
-      total.lost += lost;
-      total.doubled += doubled;
-      if ((await textIn(tab, ".status-badge")).trim() !== "completed") total.wrongStatus++;
-    }
-    reportFault({
-      fault: "Seven tabs on seven running jobs, brought to the front in turn",
-      times: shows,
-      ...total,
-    });
-    expect(total).toEqual({ lost: 0, doubled: 0, wrongStatus: 0 });
-  },
-  60_000 * LONGER,
-);
+  end();
+  const total = { lost: 0, doubled: 0, wrongStatus: 0 };
+  for (const tab of tabs.slice(0, -1)) {
+    await show(tab, tabs);
+    await expect.poll(() => textIn(tab, CONNECTION)).toBe("");
+    const { lost, doubled } = countGaps(await stepsShown(tab));
+    total.lost += lost;
+    total.doubled += doubled;
+    if ((await textIn(tab, ".status-badge")).trim() !== "completed") total.wrongStatus++;
+  }
+  reportFault({
+    fault: "Seven tabs on seven running jobs, brought to the front in turn",
+    times: shows,
+    ...total,
+  });
+  expect(total).toEqual({ lost: 0, doubled: 0, wrongStatus: 0 });
+});
 
-test(
-  "Home tabs that are hidden hold no connection, and show the whole output when they are shown",
-  async () => {
-    const TABS = 7;
-    const project = createTinyProject(pacedSource());
-    const { url } = await startKitUi(project);
-    const printed = () => readFileSync(join(project, ".kit", "run", "output.log"), "utf8");
-    const tabs = [await openTab(url)];
-    const isDisabled = (tab: Page) => tab.locator(BUTTON).isDisabled();
-    await expect.poll(() => isDisabled(tabs[0]!)).toBe(false);
-    await tabs[0]!.locator(BUTTON).click();
-    const visit = async (tab: Page) => {
-      await show(tab, tabs);
-      const before = printed();
-      await expect.poll(async () => (await textIn(tab, OUTPUT)).startsWith(before)).toBe(true);
-      await expect
-        .poll(async () => (await textIn(tab, OUTPUT)).length)
-        .toBeGreaterThan(before.length);
-      await expect.poll(() => textIn(tab, BUTTON)).toContain("Run training: tiny");
-      expect(await isDisabled(tab)).toBe(true);
-    };
-    await expect.poll(() => textIn(tabs[0]!, OUTPUT)).toContain("step ");
-    while (tabs.length < TABS) {
-      const tab = await openTab(url);
-      tabs.push(tab);
-      await visit(tab);
-    }
-    for (const tab of againOf(tabs)) await visit(tab);
+test("Home tabs that are hidden hold no connection, and show the whole output when they are shown", async () => {
+  const TABS = 7;
+  const project = createTinyProject(pacedSource());
+  const { url } = await startKitUi(project);
+  const printed = () => readFileSync(join(project, ".kit", "run", "output.log"), "utf8");
+  const tabs = [await openTab(url)];
+  const isDisabled = (tab: Page) => tab.locator(BUTTON).isDisabled();
+  await expect.poll(() => isDisabled(tabs[0]!)).toBe(false);
+  await tabs[0]!.locator(BUTTON).click();
+  const visit = async (tab: Page) => {
+    await show(tab, tabs);
+    const before = printed();
+    await expect.poll(async () => (await textIn(tab, OUTPUT)).startsWith(before)).toBe(true);
+    await expect
+      .poll(async () => (await textIn(tab, OUTPUT)).length)
+      .toBeGreaterThan(before.length);
+    await expect.poll(() => textIn(tab, BUTTON)).toContain("Run training: tiny");
+    expect(await isDisabled(tab)).toBe(true);
+  };
+  await expect.poll(() => textIn(tabs[0]!, OUTPUT)).toContain("step ");
+  while (tabs.length < TABS) {
+    const tab = await openTab(url);
+    tabs.push(tab);
+    await visit(tab);
+  }
+  for (const tab of againOf(tabs)) await visit(tab);
 
-    // The run ends while all but the last are hidden.
-    const run = processesIn(project).find((pid) =>
-      readFileSync(`/proc/${pid}/cmdline`, "utf8").includes("\0start"),
-    );
-    process.kill(Number(run), "SIGTERM");
-    let wrong = 0;
-    for (const tab of [...tabs].reverse()) {
-      await show(tab, tabs);
-      await expect.poll(() => isDisabled(tab)).toBe(false);
-      if ((await textIn(tab, OUTPUT)) !== printed()) wrong++;
-    }
-    expect(printed()).toMatch(/\ncancelled [^\n]*\n$/);
-    reportFault({
-      fault: "Seven Home tabs during a run, brought to the front in turn",
-      times: 2 * TABS - 1 + againOf(tabs).length,
-      lost: wrong,
-      doubled: 0,
-      wrongStatus: 0,
-    });
-    expect(wrong).toBe(0);
-  },
-  60_000 * LONGER,
-);
+  // The run ends while all but the last are hidden.
+  const run = processesIn(project).find((pid) =>
+    readFileSync(`/proc/${pid}/cmdline`, "utf8").includes("\0start"),
+  );
+  process.kill(Number(run), "SIGTERM");
+  let wrong = 0;
+  for (const tab of [...tabs].reverse()) {
+    await show(tab, tabs);
+    await expect.poll(() => isDisabled(tab)).toBe(false);
+    if ((await textIn(tab, OUTPUT)) !== printed()) wrong++;
+  }
+  expect(printed()).toMatch(/\ncancelled [^\n]*\n$/);
+  reportFault({
+    fault: "Seven Home tabs during a run, brought to the front in turn",
+    times: 2 * TABS - 1 + againOf(tabs).length,
+    lost: wrong,
+    doubled: 0,
+    wrongStatus: 0,
+  });
+  expect(wrong).toBe(0);
+});
 
 /** Keeps in the page's `most` how many requests it had in flight at once. */
 const COUNT_REQUESTS = `
@@ -186,39 +178,35 @@ const COUNT_REQUESTS = `
     };
   }`;
 
-test(
-  "the jobs list keeps its rows while kit ui is gone, says so, and recovers by itself",
-  async () => {
-    const project = createProject();
-    await startJobs(project, 3);
-    let ui = await startKitUi(project);
-    const tab = await openTab(ui.url);
-    await tab.evaluate(COUNT_REQUESTS);
-    const rows = () => tab.locator("tbody tr").count();
-    const notice = () => textIn(tab, ".jobs .notice");
-    await expect.poll(rows).toBe(3);
-    for (let kill = 0; kill < LONGER; kill++) {
-      ui.process.kill("SIGKILL");
-      await once(ui.process, "exit");
-      await expect
-        .poll(notice)
-        .toMatch(
-          /^\s*Couldn't read the jobs: Kit isn't responding\..*Showing the last list received/s,
-        );
-      expect(await rows()).toBe(3);
-      ui = await startKitUi(project, ui.port);
-      await expect.poll(notice).toBe("");
-      expect(await rows()).toBe(3);
-    }
-    const most = await tab.evaluate<number>("most");
-    reportFault({
-      fault: "`kit ui` killed and restarted while the jobs list is open",
-      times: LONGER,
-      lost: 0,
-      doubled: most - 1,
-      wrongStatus: 0,
-    });
-    expect(most).toBe(1);
-  },
-  60_000 * LONGER,
-);
+test("the jobs list keeps its rows while kit ui is gone, says so, and recovers by itself", async () => {
+  const project = createProject();
+  await startJobs(project, 3);
+  let ui = await startKitUi(project);
+  const tab = await openTab(ui.url);
+  await tab.evaluate(COUNT_REQUESTS);
+  const rows = () => tab.locator("tbody tr").count();
+  const notice = () => textIn(tab, ".jobs .notice");
+  await expect.poll(rows).toBe(3);
+  for (let kill = 0; kill < LONGER; kill++) {
+    ui.process.kill("SIGKILL");
+    await once(ui.process, "exit");
+    await expect
+      .poll(notice)
+      .toMatch(
+        /^\s*Couldn't read the jobs: Kit isn't responding\..*Showing the last list received/s,
+      );
+    expect(await rows()).toBe(3);
+    ui = await startKitUi(project, ui.port);
+    await expect.poll(notice).toBe("");
+    expect(await rows()).toBe(3);
+  }
+  const most = await tab.evaluate<number>("most");
+  reportFault({
+    fault: "`kit ui` killed and restarted while the jobs list is open",
+    times: LONGER,
+    lost: 0,
+    doubled: most - 1,
+    wrongStatus: 0,
+  });
+  expect(most).toBe(1);
+});

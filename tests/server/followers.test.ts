@@ -33,7 +33,7 @@ test("kit ui follows a job that nobody follows to its end, and a second one only
   const onNote = (text: string) => notes.push(text);
   await Promise.all([1, 2].map(() => startServer({ project, onNote, ...LOOK })));
   await expect.poll(logged).toHaveLength(2);
-  expect(notes).toEqual([`job ${id} attached to the job on the far cluster`]);
+  await expect.poll(() => notes).toEqual([`job ${id} attached to the job on the far cluster`]);
   expect(job()).toEqual(expect.not.objectContaining({ lastHeardAt: expect.any(String) }));
   far.train(4);
   await expect.poll(() => job()?.status).toBe("completed");

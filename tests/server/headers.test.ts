@@ -116,13 +116,11 @@ test("a run in flight, and one that cannot be started, have them", async () => {
 });
 
 test("a late request, and one stream or connection too many, have them", async () => {
-  const limits = { headersMs: 50, checkMs: 10, streams: 0 };
-  const slow = await startServer({ limits });
-  createJob(slow.project);
+  const slow = await startServer({ limits: { headersMs: 50, checkMs: 10 } });
   expectSecure(await send("GET / HTT")(slow), 408);
-  const [job] = ((await (await fetch(`${slow.url}api/jobs`)).json()) as { jobs: { id: string }[] })
-    .jobs;
-  expectSecure(await ask(`/api/jobs/${job?.id}/events`)(slow), 429);
+  const full = await startServer({ limits: { streams: 0 } });
+  const { job } = createJob(full.project);
+  expectSecure(await ask(`/api/jobs/${job.id}/events`)(full), 429);
   expectSecure(await ask("/")(await startServer({ limits: { connections: 0 } })), 429);
 });
 

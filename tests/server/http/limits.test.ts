@@ -83,7 +83,9 @@ test.each([
 });
 
 test("a client that does not finish its body is cut off", async () => {
-  const { port } = await startServer({ limits: { headersMs: 50, requestMs: 100, checkMs: 20 } });
+  const { port } = await startServer({
+    limits: { headersMs: 1_000, requestMs: 1_500, checkMs: 20 },
+  });
   const { socket, closed } = await openRaw(port);
   socket.write(`${asBytes("/", ["Content-Length: 10"])}12345`);
   expect(statusesIn(await closed())[0]).toBe(200);
