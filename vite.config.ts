@@ -2,6 +2,7 @@ import { fileURLToPath } from "node:url";
 import vue from "@vitejs/plugin-vue";
 import { defineConfig } from "vitest/config";
 import { LongestFirst } from "./tests/longestFirst.ts";
+import { PATIENCE_MS } from "./tests/patience.ts";
 
 const CLUSTER_TESTS = "tests/engines/ray/ray.test.ts";
 
@@ -27,7 +28,7 @@ export default defineConfig(({ command }) => ({
     env: { KIT_THREADS: "1" },
     sequence: { sequencer: LongestFirst },
     // These only end what hangs: a busy machine with a slow disk takes half a minute to import torch.
-    expect: { poll: { timeout: 60_000 } },
+    expect: { poll: { timeout: PATIENCE_MS } },
     testTimeout: 600_000,
     hookTimeout: 600_000,
     projects: [

@@ -2,6 +2,7 @@ import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { createJobStore } from "../../jobs/store.ts";
+import { stepOfEntry } from "../../protocol/artifactPath.ts";
 import { createTinyProject, runKit, startKit, tinySource } from "../kit.ts";
 
 /** Killed in its midst, however busy the machine is, and then finished. */
@@ -16,8 +17,7 @@ it("kit start --resume goes on from a killed job's newest checkpoint, and then h
   await ended;
   const killed = createJobStore(project).list()[0]?.id ?? "";
   const saved = readdirSync(join(project, ".kit/jobs", killed, "artifacts"));
-  const last =
-    1_000 + Math.max(...saved.map((name) => Number(/^step-(\d+)$/.exec(name)?.[1] ?? 0)));
+  const last = 1_000 + Math.max(...saved.map((name) => stepOfEntry(name) ?? 0));
 
   const env = { STEPS: String(last) };
   const { code, stdout } = await runKit(project, ["start", "--resume"], env);

@@ -8,6 +8,7 @@ import { END_OF_STREAM, OWNER_AWAY, OWNER_BACK, STREAMED_EVENTS } from "../../pr
 import { ROUTE_TABLE } from "../../server/router.ts";
 import { STARTED, createJob } from "../jobs.ts";
 import { createTinyProject } from "../kit.ts";
+import { PATIENCE_MS } from "../patience.ts";
 import { createProject } from "../project.ts";
 import { asBytes, openRaw } from "../rawHttp.ts";
 import { type RawAnswer, askRaw, openGate, standIn, startServer } from "../uiServer.ts";
@@ -24,7 +25,7 @@ const ROOT = join(import.meta.dirname, "../..");
 const TOKEN = "correct-horse";
 /** How many wrong tokens may wait for their answers before the next is refused. */
 const MOST_WAITING = 20;
-const EVENTUALLY = { timeout: 60_000 };
+const EVENTUALLY = { timeout: PATIENCE_MS };
 
 /** Operations with a status that was answered, and with a query parameter that was looked at. */
 const answered = new Set<string>();

@@ -1,6 +1,7 @@
 import { type Browser, type Page, chromium } from "playwright-core";
 import { beforeAll, expect, onTestFinished } from "vitest";
 import { CHROMIUM, CHROMIUM_ARGS } from "../../bench/chromium.ts";
+import { PATIENCE_MS } from "../patience.ts";
 
 let starting: Promise<Browser> | undefined;
 let browser: Browser;
@@ -19,7 +20,7 @@ export function useBrowser(): void {
 /** Opens a page in its own context. Any error of the page fails the test. */
 export async function openPage(url: string): Promise<Page> {
   const context = await browser.newContext({ viewport: { width: 1280, height: 800 } });
-  context.setDefaultTimeout(60_000);
+  context.setDefaultTimeout(PATIENCE_MS);
   const page = await context.newPage();
   const errors: string[] = [];
   page.on("pageerror", (error) => errors.push(String(error)));

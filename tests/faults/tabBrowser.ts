@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { type BrowserContext, type Page, chromium } from "playwright-core";
 import { beforeAll, expect, onTestFinished } from "vitest";
 import { CHROMIUM, CHROMIUM_ARGS } from "../../bench/chromium.ts";
+import { PATIENCE_MS } from "../patience.ts";
 
 /**
  * A Chromium for the tests of a file, whose tabs are hidden when they are not in front, as a user's
@@ -19,7 +20,7 @@ export function useTabBrowser(): (url: string) => Promise<Page> {
     const { address, end } = await startChromium(profile);
     const browser = await chromium.connectOverCDP(address, { noDefaults: true });
     context = browser.contexts()[0] as BrowserContext;
-    context.setDefaultTimeout(60_000);
+    context.setDefaultTimeout(PATIENCE_MS);
     return async () => {
       await browser.close();
       await end();

@@ -2,6 +2,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import type { TrainerOptions } from "kit";
 import { describe, expect, it, vi } from "vitest";
+import { PATIENCE_MS } from "../patience.ts";
 import { createTinyTrainer, enterProject, jobsOf, readEvents, statusOf } from "./project.ts";
 
 type Callbacks = NonNullable<TrainerOptions["callbacks"]>;
@@ -93,7 +94,7 @@ describe("callbacks", () => {
     const trainer = createTinyTrainer({
       callbacks: {
         async onStarted() {
-          await vi.waitUntil(trainingIsDone, { timeout: 60_000 });
+          await vi.waitUntil(trainingIsDone, { timeout: PATIENCE_MS });
           order.push("onStarted");
         },
         onLog: ({ step }) => void order.push(`onLog ${step}`),

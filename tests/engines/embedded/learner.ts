@@ -14,6 +14,7 @@ import {
 } from "../../../engines/llama/storedWeights.ts";
 import { type Weights, HEAD } from "../../../engines/llama/weights.ts";
 import type { LoraConfig } from "../../../protocol/trainConfig.ts";
+import { PATIENCE_MS } from "../../patience.ts";
 import { builtModule } from "./built.ts";
 import { TINY, UNTIED } from "./tiny.ts";
 
@@ -25,7 +26,7 @@ const { planTraining } = await builtModule<typeof planning>("step/trainingPlan.j
 const HELPER = new URL("../../../dist/engines/embedded/step/helperWorker.js", import.meta.url);
 /** Where a team counts its ready helpers, among its words. */
 const READY = 16;
-const WAIT = { timeout: 60_000, interval: 5 };
+const WAIT = { timeout: PATIENCE_MS, interval: 5 };
 const OPTIONS = { weightDecay: 0.01, maxGradNorm: 1 };
 
 export interface Sizes {

@@ -4,6 +4,7 @@ import { fileURLToPath } from "node:url";
 import { expect, it, vi } from "vitest";
 import type { LoadedModel } from "../../../protocol/engine.ts";
 import { createTinyProject, runKit, tinySource } from "../../kit.ts";
+import { PATIENCE_MS } from "../../patience.ts";
 import { type Place, TOKEN } from "./environment.ts";
 
 const NOWHERE = "/nowhere/python";
@@ -45,7 +46,7 @@ export async function expectNothingLeft(at: Place, adapter: string) {
   kit.kill("SIGKILL");
   // Not expect.poll, which needs to know its test: others run at the same time.
   const isLeft = async () => expect(await answering(at)).not.toContain(id);
-  await vi.waitFor(isLeft, { timeout: 60_000 });
+  await vi.waitFor(isLeft, { timeout: PATIENCE_MS });
 }
 
 export function describeAnswers(at: () => Place): void {

@@ -13,8 +13,8 @@ const doubled = (start: string) => `{% set a = ${start} %}${"{% set a = a + a %}
 test.each([
   ["loops in loops", within(1000, within(1000, "{{ i }}")), /it takes more than \d+ s/],
   ["a count", "{{ range(1000000000)|length }}", /it counts further than 100000/],
-  ["doubled texts", doubled("'abcdefgh'"), /it takes more than \d+ (steps|s)\b/],
-  ["doubled lists", doubled("[1]"), /it takes more than \d+ (steps|s)\b/],
+  ["doubled texts", doubled("'abcdefgh'"), /it takes more than \d+ steps/],
+  ["doubled lists", doubled("[1]"), /it takes more than \d+ steps/],
   [
     "a macro that calls itself",
     "{% macro f(a) %}{{ f(a + a) }}{% endmacro %}{{ f('a') }}",
