@@ -27,8 +27,8 @@ import { leftJob } from "./run/leftJob.ts";
 import { outputPath } from "./run/record.ts";
 import { createRunner } from "./run/runner.ts";
 
-/** How long clients may take to read how a run ended, on a busy machine, too. */
-const LAST_WORDS_MS = 2_000;
+/** How long clients may take to read how a run ended. */
+const LAST_WORDS_MS = 1_000;
 /** For all clients, a job's owner is checked once in this time. */
 const OWNERS_FRESH_MS = 100;
 

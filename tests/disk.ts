@@ -7,16 +7,12 @@ import { onTestFinished } from "vitest";
 export function mountDisk(folder: string, kib: number, ...options: string[]): void {
   mkdirSync(folder, { recursive: true });
   mount("-t", "tmpfs", "-o", [`size=${kib}k`, ...options].join(), "tmpfs", folder);
-  unmountAfterTest(folder);
+  // Lazily: a process that the test has killed may not be gone yet.
+  onTestFinished(() => void execFileSync("umount", ["-l", folder]));
 }
 
 export function makeReadOnly(folder: string): void {
   mount("-o", "remount,ro", folder);
-}
-
-export function unmountAfterTest(folder: string): void {
-  // Lazily: a process that the test has killed may not be gone yet.
-  onTestFinished(() => void execFileSync("umount", ["-l", folder]));
 }
 
 /** Leaves no room on the disk at a folder. */

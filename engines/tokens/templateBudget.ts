@@ -13,8 +13,7 @@ export interface Budget {
 
 /** Of a template without a message: half a second, and a system prompt of many pages. */
 const LEAST = { steps: 50_000, characters: 65_536 };
-/** By the clock: a busy machine takes longer for the same steps. */
-const LONGEST_MS = 10_000;
+const LONGEST_MS = 3_000;
 const STEPS_A_MESSAGE = 5_000;
 /** For each character of the conversation. */
 const AGAIN = 16;

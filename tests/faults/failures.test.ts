@@ -152,7 +152,11 @@ test.each([
     (folder: string) => mountDisk(folder, 16),
     /ENOSPC: no space left on device/,
   ],
-  ["the disk is read-only", (folder: string) => mountDisk(folder, 16, "ro"), /EROFS: read-only/],
+  [
+    "the disk is read-only",
+    (folder: string) => mountDisk(folder, 16, "ro"),
+    /EROFS: read-only file system/,
+  ],
 ])("a checkpoint that cannot be saved for %s fails its job with where and why", async (...args) => {
   const [name, breakFolder, cause] = args;
   const harm = createHarm(`Checkpoint can't be saved: ${name}`);
@@ -165,7 +169,7 @@ test.each([
   breakFolder(artifacts);
   ahead.append(COMPLETED);
   const sentence = new RegExp(
-    `^Cannot save ${artifacts}/step-\\d+: ${cause.source}.*\\. Make the folder writable, or free disk space\\.$`,
+    `^Cannot save ${artifacts}/step-2: ${cause.source}.*\\. Make the folder writable, or free disk space\\.$`,
   );
   await expectFailure(harm, project, sentence, ended);
   const left = execFileSync("ls", ["-A", artifacts], { encoding: "utf8" });
