@@ -45,7 +45,7 @@ function createClone(): string {
   });
   for (const name of [
     ...["package-lock.json", "tsconfig.json", "tsconfig.build.json", "vite.config.ts"],
-    ...["scripts", "tests/longestFirst.ts"],
+    ...["scripts", "tests/longestFirst.ts", "tests/patience.ts"],
   ]) {
     cpSync(join(ROOT, name), join(clone, name), { recursive: true });
   }
