@@ -10,7 +10,7 @@ import { createEarlyStopping } from "./earlyStopping.ts";
 import { checkpointSteps } from "./findArtifact.ts";
 import type { Resumable } from "./resumable.ts";
 import { type SavedArtifacts, createSavedArtifacts } from "./savedArtifacts.ts";
-import { copyBest, takeOver } from "./takeOver.ts";
+import { bestStep, copyCheckpoint, takeOver } from "./takeOver.ts";
 
 /** An event and when it was logged, in ms since 1970. */
 export type PastEvent = EngineEvent & { at: number };
@@ -64,10 +64,8 @@ export function createCourse({ directory, config, engine, onNote }: CourseOption
   function goOn(data: EventData["training.started"], from: Resumable, note: typeof onNote) {
     const taken = takeOver(from, config, data, note);
     step = from.step;
-    for (const evaluation of taken.evaluations) {
-      saved.see({ event: "training.log", data: evaluation });
-      stopping.see({ event: "training.log", data: evaluation });
-    }
+    for (const data of taken.evaluations) saved.see({ event: "training.log", data });
+    stopping.resume(taken.evaluations);
     return taken;
   }
 
@@ -80,9 +78,13 @@ export function createCourse({ directory, config, engine, onNote }: CourseOption
   function begin(event: EngineEvent, from: Resumable | undefined): EngineEvent {
     if (event.event !== "training.started" || !from) return event;
     const { started, evaluations } = goOn(event.data, from, onNote);
-    if (config.loadBestModelAtEnd) {
-      const best = copyBest(from, evaluations, directory, engine.resumeFiles);
-      if (best) keepEarlier(best);
+    const best = config.loadBestModelAtEnd ? bestStep(from, evaluations) : undefined;
+    // A training that is over saves nothing more.
+    const last = stopping.stoppedAt() === undefined ? undefined : from.step;
+    if (last !== undefined) onNote(`job ${from.jobId} had stopped early; only its end is left`);
+    for (const earlier of new Set([best, last])) {
+      if (earlier === undefined) continue;
+      keepEarlier(copyCheckpoint(from, earlier, directory, engine.resumeFiles));
     }
     return { event: "training.started", data: { ...event.data, ...started } };
   }

@@ -1,4 +1,4 @@
-import { isLower } from "../protocol/evaluation.ts";
+import { type Evaluation, isLower } from "../protocol/evaluation.ts";
 import type { EngineEvent, EventData } from "../protocol/event.ts";
 import type { JobConfig } from "../protocol/trainConfig.ts";
 
@@ -9,6 +9,8 @@ export interface EarlyStopping {
    * @returns whether the training is over with it: later events don't count
    */
   see: (event: EngineEvent) => boolean;
+  /** Takes what was evaluated up to the checkpoint that a training goes on from. */
+  resume: (evaluations: readonly Evaluation[]) => void;
   /** The step that was the last; undefined as long as the training goes on. */
   stoppedAt: () => number | undefined;
 }
@@ -29,9 +31,14 @@ export function createEarlyStopping({ earlyStoppingPatience, saveSteps }: Config
     const isBest = isLower(evalLoss, best);
     if (isBest) best = evalLoss;
     waited = isBest ? 0 : waited + 1;
-    if (waited >= patience) last = step;
+    last = waited >= patience ? step : undefined;
     // Otherwise once the step's checkpoint is saved.
     isOver = last !== undefined && step % saveSteps !== 0;
+  }
+
+  function resume(evaluations: readonly Evaluation[]): void {
+    evaluations.forEach(weigh);
+    isOver = last !== undefined;
   }
 
   function see(event: EngineEvent): boolean {
@@ -49,5 +56,5 @@ export function createEarlyStopping({ earlyStoppingPatience, saveSteps }: Config
     return isOver;
   }
 
-  return { see, stoppedAt: () => (isOver ? last : undefined) };
+  return { see, resume, stoppedAt: () => (isOver ? last : undefined) };
 }

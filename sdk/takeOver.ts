@@ -56,27 +56,28 @@ export function takeOver(
   return { started, evaluations };
 }
 
+/** The step of the checkpoint with the lowest `evalLoss`; undefined without one. */
+export function bestStep(from: Resumable, evaluations: readonly Evaluation[]): number | undefined {
+  const there = new Set(checkpointSteps(join(from.directory, ARTIFACTS)));
+  return bestOf(evaluations.filter(({ step }) => there.has(step)))?.step;
+}
+
 /**
- * Copies the checkpoint with the lowest `evalLoss` into the job that goes on, so that it can be that
- * job's best.
+ * Copies a checkpoint into the job that goes on, as its own.
  * @param skipped names of files that are not copied
- * @returns its step and path; undefined without one
  * @throws KitError `CANNOT_WRITE`
  */
-export function copyBest(
+export function copyCheckpoint(
   from: Resumable,
-  evaluations: readonly Evaluation[],
+  step: number,
   to: string,
   skipped: readonly string[] = [],
-): Pick<Artifact, "step" | "path"> | undefined {
-  const there = new Set(checkpointSteps(join(from.directory, ARTIFACTS)));
-  const best = bestOf(evaluations.filter(({ step }) => there.has(step)));
-  if (!best) return undefined;
-  const folder = checkpointFolder(best.step);
+): Pick<Artifact, "step" | "path"> {
+  const folder = checkpointFolder(step);
   try {
     copyArtifact(join(from.directory, ARTIFACTS, folder), join(to, ARTIFACTS, folder), skipped);
   } catch (error) {
-    throw cannotWrite(`copy the best checkpoint to ${to}`, error);
+    throw cannotWrite(`copy the checkpoint of step ${step} to ${to}`, error);
   }
-  return { step: best.step, path: `${ARTIFACTS}/${folder}` };
+  return { step, path: `${ARTIFACTS}/${folder}` };
 }

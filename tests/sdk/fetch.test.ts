@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { type Artifact, type TrainerOptions, loadModel } from "kit";
 import { describe, expect, it } from "vitest";
 import { findArtifact } from "../../sdk/findArtifact.ts";
-import { copyBest } from "../../sdk/takeOver.ts";
+import { bestStep, copyCheckpoint } from "../../sdk/takeOver.ts";
 import { createElsewhereEngine, openElsewhere } from "../elsewhereEngine.ts";
 import { createProject } from "../project.ts";
 import { createTinyTrainer, enterProject } from "./project.ts";
@@ -66,7 +66,8 @@ describe("an artifact that other machines keep", () => {
     const { directory } = await train();
     const from = { jobId: "1", directory, step: 4, checkpoint: "" };
     const to = createProject();
-    const best = copyBest(from, [{ step: 2, evalLoss: 1 }], to);
+    const step = bestStep(from, [{ step: 2, evalLoss: 1 }]);
+    const best = step === undefined ? undefined : copyCheckpoint(from, step, to);
     expect(best).toEqual({ step: 2, path: "artifacts/step-2" });
     expect(foldersOf(to)).toEqual(["step-2.stored.json"]);
   });

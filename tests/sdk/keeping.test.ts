@@ -1,8 +1,10 @@
-import { existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
-import type { Engine, TrainerOptions } from "kit";
+import { existsSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { basename, join } from "node:path";
+import type { Engine, Trainer, TrainerOptions } from "kit";
 import { describe, expect, it } from "vitest";
+import { stepOfEntry } from "../../protocol/artifactPath.ts";
 import { findArtifact } from "../../sdk/findArtifact.ts";
+import { type ObservableTrainer, RESUME } from "../../sdk/trainer.ts";
 import { createSeparateEngine } from "../engines/separate/engine.ts";
 import { createTinyTrainer, enterProject, readEvents } from "./project.ts";
 
@@ -10,12 +12,14 @@ import { createTinyTrainer, enterProject, readEvents } from "./project.ts";
 function sayingEngine(evalLosses: (number | null | undefined)[]): Engine {
   return {
     ...createSeparateEngine(),
-    async train({ config, directory, onEvent }) {
+    async train({ config, directory, resumeFrom, onEvent }) {
+      const done = resumeFrom === undefined ? 0 : (stepOfEntry(basename(resumeFrom)) ?? 0);
       const maxSteps = evalLosses.length;
       const data = { model: "m", parameters: 1, rows: 1, maxSteps };
       onEvent({ event: "training.started", data });
       evalLosses.forEach((evalLoss, i) => {
         const step = i + 1;
+        if (step <= done) return;
         onEvent({ event: "training.log", data: { step, loss: 1, evalLoss } });
         if (step < maxSteps && step % config.saveSteps !== 0) return;
         const path = `artifacts/step-${step}`;
@@ -31,13 +35,35 @@ function sayingEngine(evalLosses: (number | null | undefined)[]): Engine {
 const EVALUATED = { evalSplit: 0.5, evalSteps: 1, saveSteps: 1 } as const;
 const BEST = { ...EVALUATED, loadBestModelAtEnd: true } as const;
 
-/** Trains to the end; what is left of it. */
-async function train(
-  evalLosses: (number | null | undefined)[],
-  options: Partial<TrainerOptions> = {},
-) {
-  const project = enterProject();
-  const trainer = createTinyTrainer({ engine: sayingEngine(evalLosses), ...EVALUATED, ...options });
+type EvalLosses = (number | null | undefined)[];
+
+/** Trains to the end, in a project of its own; what is left of it. */
+async function train(evalLosses: EvalLosses, options: Partial<TrainerOptions> = {}) {
+  enterProject();
+  return finish(createTinyTrainer({ engine: sayingEngine(evalLosses), ...EVALUATED, ...options }));
+}
+
+/** Goes on with the last job of the current project. */
+async function resume(evalLosses: EvalLosses, options: Partial<TrainerOptions>) {
+  const engine = sayingEngine(evalLosses);
+  const trainer = createTinyTrainer({ engine, ...EVALUATED, ...options }) as ObservableTrainer;
+  trainer[RESUME]();
+  return finish(trainer);
+}
+
+/** Leaves a job as one that was killed after so many events. */
+function cutLog(directory: string, events: number): void {
+  const path = join(directory, "events.ndjson");
+  const kept = readFileSync(path, "utf8").split("\n").slice(0, events);
+  writeFileSync(path, kept.map((line) => `${line}\n`).join(""));
+  const saved = kept.filter((line) => line.includes("checkpoint.saved")).length;
+  for (const folder of foldersOf(directory).slice(saved)) {
+    rmSync(join(directory, "artifacts", folder), { recursive: true });
+  }
+}
+
+async function finish(trainer: Trainer) {
+  const project = process.cwd();
   const { jobId } = await trainer.start();
   const directory = join(project, ".kit/jobs", jobId);
   const { artifacts } = await trainer.wait();
@@ -174,6 +200,23 @@ describe("earlyStoppingPatience", () => {
     expect((await train([5, null, null, 1], PATIENT)).end?.data).toMatchObject({ stoppedAt: 3 });
     const { end } = await train([5, 6, 7], PATIENT);
     expect(end?.data).toEqual({ artifacts: expect.any(Array) as unknown });
+  });
+
+  it("stops a job that was killed at any instant where it stops an undisturbed one", async () => {
+    const losses = [5, 2, 3, 1, 2, 1, 0, 9];
+    const options = { ...PATIENT, maxSteps: losses.length };
+    const whole = await train(losses, options);
+    const ended = ["training.completed", 6, -4];
+    expect([whole.end?.event, whole.end?.data["stoppedAt"], whole.kept.at(-1)]).toEqual(ended);
+    // From the first checkpoint on, without which there is nothing to resume.
+    for (let events = 3; events < whole.log.length; events++) {
+      const killed = await train(losses, options);
+      cutLog(killed.directory, events);
+      const resumed = await resume(losses, options);
+      expect([resumed.end?.event, resumed.end?.data["stoppedAt"], resumed.kept.at(-1)]).toEqual(
+        ended,
+      );
+    }
   });
 
   it.each([["embedded"], ["separate"]])("ends the %s engine, too", async (name) => {
