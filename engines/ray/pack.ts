@@ -8,6 +8,7 @@ import type { Cluster } from "./cluster.ts";
 import type { RayJob, Stored, TrainingTask } from "./messages.ts";
 import type { PackedFile } from "./remote.ts";
 import { isSeenBy, readStored } from "./stored.ts";
+import { orUnreadable, travellingFiles } from "./travelling.ts";
 import { zipSize } from "./zip.ts";
 
 /** Ray takes an archive below this size, in bytes. */
@@ -65,7 +66,7 @@ export function withCode(
 /** The programs alone. */
 export function codeFiles(): PackedFile[] {
   return Object.entries(CODE).flatMap(([folder, from]) =>
-    namesIn(fileURLToPath(new URL(from, import.meta.url)), ".py").map(([name, path]) => ({
+    programsIn(fileURLToPath(new URL(from, import.meta.url))).map(([name, path]) => ({
       path: `${folder}/${name}`,
       bytes: readFileSync(path),
     })),
@@ -89,7 +90,7 @@ export function createLuggage(cluster: Cluster) {
   function folder(path: string, place: string): string {
     if (isShared(path)) return path;
     names[place] = path;
-    for (const [name, inner] of namesIn(path)) paths.push([`${place}/${name}`, inner]);
+    for (const [name, inner] of travellingFiles(path)) paths.push([`${place}/${name}`, inner]);
     return place;
   }
 
@@ -116,31 +117,13 @@ export function createLuggage(cluster: Cluster) {
   return { names, file, folder, checkpoint, files };
 }
 
-/** Plain files of a folder, and what links to them. */
-function namesIn(folder: string, end = ""): [name: string, path: string][] {
-  return readdirSync(folder)
-    .map((name): [string, string] => [name, join(folder, name)])
-    .filter(
-      ([name, path]) => name.endsWith(end) && orUnreadable(path, () => statSync(path)).isFile(),
-    )
-    .sort();
+function programsIn(folder: string): [name: string, path: string][] {
+  const names = readdirSync(folder).filter((name) => name.endsWith(".py"));
+  return names.map((name): [string, string] => [name, join(folder, name)]).sort();
 }
 
 function sizeOf(path: string): number {
   return orUnreadable(path, () => statSync(path).size);
-}
-
-function orUnreadable<T>(path: string, read: () => T): T {
-  try {
-    return read();
-  } catch (cause) {
-    const { code = "" } = cause as NodeJS.ErrnoException;
-    throw new KitError(
-      "CHECKPOINT_INVALID",
-      `${path} travels to the cluster, but cannot be read (${code}). Restore it, or remove the link to it.`,
-      { cause },
-    );
-  }
 }
 
 function isWhole(path: string, { files }: Stored): boolean {

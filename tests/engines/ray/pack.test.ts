@@ -1,6 +1,6 @@
-import { mkdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import type { PythonJob } from "../../../engines/python/messages.ts";
 import { createCluster } from "../../../engines/ray/cluster.ts";
 import { pack } from "../../../engines/ray/pack.ts";
@@ -41,6 +41,53 @@ it.each<[string, RayOptions, string[], string]>([
   // Errors name the checkpoint as this machine knows it.
   expect(packed.names[sent]).toBe(resumeFrom);
   expect(files.some(({ path }) => path.startsWith("resume/"))).toBe(sent === "resume");
+});
+
+/** The paths that travel of a model's folder. */
+function packed(base: string): string[] {
+  const job = { config: {}, directory: dirname(base), files: [], model: { base } };
+  const files = pack({
+    ...{ id: "1", mode: "train", cluster: createCluster(FAR) },
+    job: job as unknown as PythonJob,
+  });
+  return files.map(({ path }) => path).filter((path) => path.startsWith("model/"));
+}
+
+describe("of a model's folder", () => {
+  const MODEL = ["config.json", "model.safetensors", "tokenizer.json"];
+
+  function folderWith(...names: string[]): string {
+    const folder = scratchDirectory();
+    for (const name of names) writeFileSync(join(folder, name), "{}");
+    return folder;
+  }
+
+  it("travel the files of a model alone", () => {
+    const folder = folderWith(...MODEL, ".env", "id_rsa", "notes.txt", "training_args.bin");
+    mkdirSync(join(folder, "node_modules"));
+    expect(packed(folder)).toEqual(MODEL.map((name) => `model/${name}`));
+  });
+
+  it("travels no file that a link leads to outside", () => {
+    const folder = folderWith("config.json", "model.safetensors");
+    const secret = join(folderWith("id_rsa"), "id_rsa");
+    symlinkSync(secret, join(folder, "tokenizer.json"));
+    expect(() => packed(folder)).toThrow(
+      `${join(folder, "tokenizer.json")} would travel to the cluster, but it links to a file outside of its folder. Replace the link by the file.`,
+    );
+  });
+
+  it("travel the links of the hub's cache, whose files lie beside", () => {
+    const repo = scratchDirectory();
+    const snapshot = join(repo, "snapshots", "a".repeat(40));
+    mkdirSync(snapshot, { recursive: true });
+    mkdirSync(join(repo, "blobs"));
+    for (const name of MODEL) {
+      writeFileSync(join(repo, "blobs", name), "{}");
+      symlinkSync(join("../../blobs", name), join(snapshot, name));
+    }
+    expect(packed(snapshot)).toEqual(MODEL.map((name) => `model/${name}`));
+  });
 });
 
 it("leaves a dataset at a URL where it is", () => {

@@ -1,0 +1,64 @@
+import { readdirSync, realpathSync, statSync } from "node:fs";
+import { basename, dirname, join, sep } from "node:path";
+import { KitError } from "../../protocol/error.ts";
+import { ADAPTER_CONFIG } from "../checkpoint/adapterConfig.ts";
+import { STATE_FILE } from "../checkpoint/stateFile.ts";
+import { COMPANION_FILES, CONFIG_FILE } from "../hub/modelFiles.ts";
+
+const NAMES = new Set([CONFIG_FILE, ...COMPANION_FILES, ADAPTER_CONFIG, STATE_FILE]);
+/** Weights in any of `transformers`' forms, vocabularies, and what the Trainer resumes from. */
+const KINDS = [
+  /^[\w.-]+\.safetensors(\.index\.json)?$/,
+  /^(pytorch|adapter)_model[\w.-]*\.bin(\.index\.json)?$/,
+  /^(vocab\.txt|[\w.-]+\.model)$/,
+  /^(optimizer|scheduler|scaler)\.pt$/,
+  /^rng_state(_\d+)?\.pth$/,
+];
+
+/**
+ * The files of a model or a checkpoint that a cluster needs: whatever else lies in the folder, such as
+ * an `.env`, stays here.
+ * @returns their names and paths, by name
+ * @throws KitError `CHECKPOINT_INVALID` for a link out of the folder, which could lead to any file
+ */
+export function travellingFiles(folder: string): [name: string, path: string][] {
+  const names = readdirSync(folder).filter((name) => isOfModel(name));
+  return names
+    .map((name): [string, string] => [name, join(folder, name)])
+    .filter(([, path]) => isFileWithin(path, roomOf(folder)))
+    .sort();
+}
+
+function isOfModel(name: string): boolean {
+  return NAMES.has(name) || KINDS.some((kind) => kind.test(name));
+}
+
+/** The folder itself; for one of the hub's cache, whose files are links, all of the model's. */
+function roomOf(folder: string): string {
+  const real = realpathSync(folder);
+  const parent = dirname(real);
+  return basename(parent) === "snapshots" ? dirname(parent) : real;
+}
+
+function isFileWithin(path: string, room: string): boolean {
+  const isFile = orUnreadable(path, () => statSync(path).isFile());
+  if (!isFile || realpathSync(path).startsWith(`${room}${sep}`)) return isFile;
+  throw new KitError(
+    "CHECKPOINT_INVALID",
+    `${path} would travel to the cluster, but it links to a file outside of its folder. Replace the link by the file.`,
+  );
+}
+
+/** @throws KitError `CHECKPOINT_INVALID` when a file that travels cannot be read */
+export function orUnreadable<T>(path: string, read: () => T): T {
+  try {
+    return read();
+  } catch (cause) {
+    const { code = "" } = cause as NodeJS.ErrnoException;
+    throw new KitError(
+      "CHECKPOINT_INVALID",
+      `${path} travels to the cluster, but cannot be read (${code}). Restore it, or remove the link to it.`,
+      { cause },
+    );
+  }
+}
