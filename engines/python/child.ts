@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
-import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { KitError } from "../../protocol/error.ts";
+import { createLineSplitter } from "../lines.ts";
 import type { Interpreter } from "./interpreter.ts";
 import { type PythonMessage, parseMessage } from "./messages.ts";
 
@@ -46,10 +46,12 @@ export function startChild(mode: Mode, { interpreter, env, job, onMessage }: Chi
     detached: true,
   });
   let last: PythonMessage | undefined;
-  createInterface(child.stdout).on("line", (line) => {
-    const message = parseMessage(line);
-    if (message && isLast(message)) last = message;
-    else if (message) onMessage(message);
+  const split = createLineSplitter();
+  child.stdout.on("data", (chunk: Buffer) => {
+    for (const message of split(chunk).map(parseMessage)) {
+      if (message && isLast(message)) last = message;
+      else if (message) onMessage(message);
+    }
   });
   // The end of the process says more than a pipe that is closed.
   child.stdin.on("error", () => {});

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { KitError, isKitError, messageOf } from "../../protocol/error.ts";
+import { createLineSplitter } from "../lines.ts";
 import { tellingPart } from "./endMessage.ts";
 import { type RayMessage, parseLine } from "./messages.ts";
 import type { Remote, RemoteStatus } from "./remote.ts";
@@ -101,16 +102,8 @@ function createSilence(remote: Remote, lostMs: number) {
 }
 
 async function* linesOf(bytes: AsyncIterable<Buffer>): AsyncGenerator<string> {
-  let parts: Buffer[] = [];
-  for await (const chunk of bytes) {
-    let start = 0;
-    for (let end = chunk.indexOf("\n"); end >= 0; end = chunk.indexOf("\n", start)) {
-      yield Buffer.concat([...parts, chunk.subarray(start, end)]).toString();
-      parts = [];
-      start = end + 1;
-    }
-    parts.push(chunk.subarray(start));
-  }
+  const split = createLineSplitter();
+  for await (const chunk of bytes) yield* split(chunk);
 }
 
 function isFailure(error: unknown): error is KitError {

@@ -1,10 +1,12 @@
 import { type IncomingMessage, type RequestOptions, request as requestHttp } from "node:http";
 import { request as requestHttps } from "node:https";
-import { buffer } from "node:stream/consumers";
 import { KitError, messageOf } from "../../protocol/error.ts";
 
 /** How long an answer, or the next part of one, may take, in ms. */
 const PATIENCE_MS = 30_000;
+
+/** The most bytes of an answer that is read whole. Ray's longest list nodes and jobs. */
+const MOST_BYTES = 16 * 2 ** 20;
 
 /** What Ray itself answers to a missing or wrong token. */
 const RAYS_REFUSAL = /^(Unauthorized|Forbidden): .*token/;
@@ -57,7 +59,7 @@ export function createHttp(address: string, token: string | undefined) {
   async function assertAllowed(answer: IncomingMessage): Promise<IncomingMessage> {
     const { statusCode } = answer;
     if (statusCode !== 401 && statusCode !== 403) return answer;
-    const body = await buffer(answer).catch(() => Buffer.alloc(0));
+    const body = await bodyOf(answer).catch(() => Buffer.alloc(0));
     if (!RAYS_REFUSAL.test(body.toString())) throw refusedBetween(address, statusCode);
     throw token === undefined ? tokenMissing(address) : tokenRefused(address);
   }
@@ -65,7 +67,7 @@ export function createHttp(address: string, token: string | undefined) {
   async function call(asked: Call): Promise<Answer> {
     const answer = await open(asked);
     try {
-      return { status: answer.statusCode ?? 0, body: await buffer(answer) };
+      return { status: answer.statusCode ?? 0, body: await bodyOf(answer) };
     } catch (cause) {
       asked.signal?.throwIfAborted();
       throw unreachable(address, cause);
@@ -73,6 +75,18 @@ export function createHttp(address: string, token: string | undefined) {
   }
 
   return { open, call };
+}
+
+async function bodyOf(answer: IncomingMessage): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of answer as AsyncIterable<Buffer>) {
+    bytes += chunk.length;
+    // Leaving the loop ends the connection.
+    if (bytes > MOST_BYTES) throw new Error(`an answer of more than ${MOST_BYTES / 2 ** 20} MiB`);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
 }
 
 function toJson(body: object): Buffer {

@@ -61,7 +61,7 @@ export async function openTransfer(
       let bytes = done;
       const onChunk = (chunk: Buffer) => onBytes((bytes += chunk.length));
       try {
-        const found = await save(source(name), { to, signal, onChunk });
+        const found = await save(upTo(size, source(name)), { to, signal, onChunk });
         if (found === sha256) break;
       } catch (error) {
         rmSync(to, { force: true });
@@ -95,6 +95,16 @@ async function digestOf(path: string): Promise<string> {
   const digest = createHash("sha256");
   await pipeline(createReadStream(path), digest);
   return digest.digest("hex");
+}
+
+/** One byte more than the size shows that the file is another. */
+async function* upTo(size: number, source: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  let left = size + 1;
+  for await (const chunk of source) {
+    yield chunk.subarray(0, left);
+    left -= chunk.length;
+    if (left <= 0) return;
+  }
 }
 
 interface Saving {

@@ -45,7 +45,7 @@ function isFileWithin(path: string, room: string): boolean {
   if (!isFile || realpathSync(path).startsWith(`${room}${sep}`)) return isFile;
   throw new KitError(
     "CHECKPOINT_INVALID",
-    `${path} would travel to the cluster, but it links to a file outside of its folder. Replace the link by the file.`,
+    `${path} would travel to the cluster, but it links to a file outside of its folder. Remove the link, or save the file itself there.`,
   );
 }
 

@@ -101,6 +101,21 @@ it("gives up a dashboard that hangs when it is told to", async () => {
   await expect(remoteWith().assertReady(abort)).rejects.toThrow("enough");
 });
 
+it("reads no more of an answer than a dashboard would send", async () => {
+  let sent = 0;
+  const { remoteWith } = await startDashboard({
+    "/api/version": (_, answer) => {
+      const more = () => {
+        sent += MEBIBYTE;
+        if (!answer.destroyed && sent < 1024 * MEBIBYTE) answer.write("x".repeat(MEBIBYTE), more);
+      };
+      more();
+    },
+  });
+  await expect(remoteWith().assertReady()).rejects.toThrow("(an answer of more than 16 MiB)");
+  expect(sent).toBeLessThan(64 * MEBIBYTE);
+});
+
 it("says by its status that a proxy does not take the package", async () => {
   const page = "<html>\n<body>Too large</body>\n</html>\n";
   const { remoteWith } = await startDashboard({

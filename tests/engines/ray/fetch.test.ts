@@ -112,6 +112,15 @@ it("refuses what is not what was recorded", async () => {
   expect(besides(artifact)).toEqual([".step-4.fetch"]);
 });
 
+it("takes no more of a file than was recorded", async () => {
+  let chunks = 0;
+  const files = { ...FILES, [WEIGHTS_FILE]: WEIGHTS.repeat(10) };
+  const onChunk = (name: string) => void (chunks += Number(name === WEIGHTS_FILE));
+  const { remote } = createFarRemote({ files, onChunk });
+  await expect(bring(remote, recordedArtifact())).rejects.toThrow("did not arrive whole");
+  expect(chunks).toBe(11);
+});
+
 it("asks for room before anything is sent, and names a folder that it can't write", async () => {
   const { remote, asked } = createFarRemote();
   const sha256 = "0".repeat(64);

@@ -73,7 +73,7 @@ describe("of a model's folder", () => {
     const secret = join(folderWith("id_rsa"), "id_rsa");
     symlinkSync(secret, join(folder, "tokenizer.json"));
     expect(() => packed(folder)).toThrow(
-      `${join(folder, "tokenizer.json")} would travel to the cluster, but it links to a file outside of its folder. Replace the link by the file.`,
+      `${join(folder, "tokenizer.json")} would travel to the cluster, but it links to a file outside of its folder. Remove the link, or save the file itself there.`,
     );
   });
 
