@@ -1,11 +1,12 @@
 import { KitError, messageOf } from "../../protocol/error.ts";
-import type { ChatMessage } from "../../protocol/infer.ts";
+import type { ChatMessage, InferRequest } from "../../protocol/infer.ts";
 import type { Row } from "../dataset/row.ts";
 import { answerMask } from "./answerMask.ts";
 import { type Render, renderOpen } from "./chatTemplate.ts";
 import { type Library, createLibrary } from "./library.ts";
 import { createPieces } from "./tokenBytes.ts";
-import type { Span, Tokenizer } from "./tokenizer.ts";
+import type { PromptStyle, Span, Tokenizer } from "./tokenizer.ts";
+import { assertModestGrowth, limitTokenizer } from "./tokenizerLimits.ts";
 
 /** The files of a model's tokenizer, as far as they are needed. */
 export interface TokenizerFiles {
@@ -29,7 +30,8 @@ export interface TokenizerFiles {
  * @throws KitError `CHECKPOINT_INVALID` for a kind of tokenizer that the library does not know
  */
 export function createFileTokenizer(files: TokenizerFiles): Tokenizer {
-  const { specials, render, vocabulary } = files;
+  const { path, specials, render, vocabulary } = files;
+  assertModestGrowth(path, files.tokenizer);
   const library = openLibrary(files);
   const pieces = createPieces(library, files.tokenizer);
   const idOf = (text: string | undefined) =>
@@ -83,18 +85,23 @@ export function createFileTokenizer(files: TokenizerFiles): Tokenizer {
   function decoded(tokens: readonly number[], skips: boolean): string {
     if (tokens.length === 0) return "";
     const options = { skip_special_tokens: skips, clean_up_tokenization_spaces: cleans };
-    return library.decode([...tokens], options);
+    return limitTokenizer(path, tokens.length, () => library.decode([...tokens], options));
   }
+
+  function promptTokens({ messages, prompt = "" }: InferRequest, style: PromptStyle): number[] {
+    if (!render) return encode(messages?.map(({ content }) => content).join("") ?? prompt);
+    if (!messages && style === "text") return encode(prompt);
+    const asked = messages ?? [{ role: "user" as const, content: prompt }];
+    return encode(renderOpen(render, asked), false);
+  }
+
+  const limited = <T>(texts: Row | InferRequest, work: () => T) =>
+    limitTokenizer(path, JSON.stringify(texts).length, work);
 
   return {
     vocabulary,
-    spansOf,
-    promptTokens({ messages, prompt = "" }, style) {
-      if (!render) return encode(messages?.map(({ content }) => content).join("") ?? prompt);
-      if (!messages && style === "text") return encode(prompt);
-      const asked = messages ?? [{ role: "user" as const, content: prompt }];
-      return encode(renderOpen(render, asked), false);
-    },
+    spansOf: (row) => limited(row, () => spansOf(row)),
+    promptTokens: (request, style) => limited(request, () => promptTokens(request, style)),
     decode: (tokens) => decoded(tokens, true).replace(/\uFFFD+$/, ""),
     show: (tokens) => decoded(tokens, false),
     isSpecial: (token) => added.has(token),

@@ -1,7 +1,8 @@
 import { createRequire } from "node:module";
 import { isRecord } from "../../protocol/isRecord.ts";
 import { strftime } from "./strftime.ts";
-import { type Budget, type Evaluator, limitSteps, limitTime } from "./templateBudget.ts";
+import { type Budget, type Evaluator, limitSteps } from "./templateBudget.ts";
+import { limitTime } from "./timeLimit.ts";
 
 const require = createRequire(import.meta.url);
 

@@ -1,4 +1,3 @@
-import { Script, createContext } from "node:vm";
 import type { ChatMessage } from "../../protocol/infer.ts";
 
 /** What a rendering may cost: far more than any real template takes. */
@@ -49,22 +48,6 @@ export function limitSteps(interpreter: Evaluator, steps: number): void {
     if (node?.type !== "Identifier") spend(sizeOf(result.value) / ITEMS_A_STEP);
     return result;
   };
-}
-
-const CONTEXT = createContext({ work: undefined });
-const CALL = new Script("work()");
-
-/** Node stops what a script calls, wherever it is. @throws Error when it takes too long */
-export function limitTime<T>(work: () => T, milliseconds = LONGEST_MS): T {
-  CONTEXT["work"] = work;
-  try {
-    return CALL.runInContext(CONTEXT, { timeout: milliseconds }) as T;
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== "ERR_SCRIPT_EXECUTION_TIMEOUT") throw error;
-    throw new Error(`it takes more than ${milliseconds / 1000} s`, { cause: error });
-  } finally {
-    CONTEXT["work"] = undefined;
-  }
 }
 
 function sizeOf(value: unknown): number {

@@ -1,0 +1,27 @@
+import { Script, createContext } from "node:vm";
+
+const CONTEXT = createContext({ work: undefined });
+const CALL = new Script("work()");
+
+/**
+ * Ends synchronous work that takes too long, also within a regular expression: Node stops what a
+ * script calls, wherever it is. Costs 0.1 ms a call.
+ * @throws Error when it does
+ */
+export function limitTime<T>(work: () => T, milliseconds = 3_000): T {
+  CONTEXT["work"] = work;
+  try {
+    return CALL.runInContext(CONTEXT, { timeout: milliseconds }) as T;
+  } catch (error) {
+    if (!isTimeout(error)) throw error;
+    throw new Error(`it takes more than ${milliseconds / 1000} s`, { cause: error });
+  } finally {
+    CONTEXT["work"] = undefined;
+  }
+}
+
+/** Whether work was ended, or an error is told of that. */
+export function isTimeout(error: unknown): boolean {
+  const { code, cause } = error as NodeJS.ErrnoException;
+  return code === "ERR_SCRIPT_EXECUTION_TIMEOUT" || (cause !== undefined && isTimeout(cause));
+}

@@ -1,0 +1,48 @@
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { openTokenizer } from "../../../engines/checkpoint/savedTokenizer.ts";
+import { scratchDirectory } from "../embedded/scratch.ts";
+import { type Style, STYLES, writeTokenizer } from "./styles.ts";
+
+const STYLE = STYLES["Llama 3"] ?? Object.values(STYLES)[0]!;
+
+/** A published tokenizer with other parts. */
+function open(parts: object) {
+  const path = join(scratchDirectory(), "model");
+  mkdirSync(path);
+  const style: Style = { ...STYLE, tokenizer: { ...STYLE.tokenizer, ...parts } };
+  writeTokenizer(path, style);
+  return { path: join(path, "tokenizer.json"), ...openTokenizer(path, STYLE.size) };
+}
+
+const doubling = { type: "Replace", pattern: { String: "a" }, content: "aa" };
+const inTurn = (times: number) => Array.from({ length: times }, () => doubling);
+
+test.each([
+  ["normalizer", { type: "Sequence", normalizers: inTurn(40) }],
+  ["normalizer", { type: "Prepend", prepend: "a".repeat(1_000_000) }],
+  ["pre_tokenizer", { type: "Sequence", pretokenizers: inTurn(40) }],
+  ["decoder", { type: "Sequence", decoders: inTurn(40) }],
+])("a %s that makes texts far longer is refused: %j", (part, steps) => {
+  expect(() => open({ [part]: steps })).toThrow(
+    /tokenizer\.json has replacements that make a text more than 256 times longer/,
+  );
+});
+
+test("replacements of a real tokenizer are none of these", () => {
+  const spaces = { type: "Replace", pattern: { String: " " }, content: "▁" };
+  const normalizers = [{ type: "Prepend", prepend: "▁" }, ...inTurn(3), spaces];
+  const { tokenizer } = open({ normalizer: { type: "Sequence", normalizers } });
+  expect(tokenizer.spansOf({ text: "a b" })).not.toEqual([]);
+});
+
+test("a pattern that tries every way to split a text is stopped, wherever it is used", () => {
+  const Regex = "^(([a-z0-9 ])+.)+[A-Z]([a-z0-9 ])+$";
+  const split = { type: "Split", pattern: { Regex }, behavior: "Isolated", invert: false };
+  const { tokenizer, path } = open({ pre_tokenizer: split });
+  const text = "a".repeat(60);
+  const stopped = `The tokenizer at ${path} takes more than 4 s for a text of 71 characters. Use another model.`;
+  expect(() => tokenizer.spansOf({ text })).toThrow(stopped);
+  expect(tokenizer.spansOf({ text: "A" })).not.toEqual([]);
+});
