@@ -70,7 +70,7 @@ export async function buildBundle(project: string, named?: string): Promise<stri
   try {
     makeDirectory(dirname(path));
     // Whatever the umask, only its owner may write what is executed.
-    writeFileAtomically(path, code, OTHERS_READ);
+    writeFileAtomically(path, code, { mode: OTHERS_READ });
   } catch (error) {
     if (isKitError(error)) throw error;
     throw cannotWrite(`write ${path}`, error);

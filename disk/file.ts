@@ -15,7 +15,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { dirname } from "node:path";
-import { KitError } from "../protocol/error.ts";
+import { KitError, messageOf } from "../protocol/error.ts";
 import { OTHERS_READ_FOLDER, OWNER_ONLY } from "./modes.ts";
 
 /** Opens a path for reading. Follows no link, and doesn't wait at a pipe. */
@@ -36,8 +36,35 @@ export function openPlain(path: string, flags: number = READ_ITSELF): number {
   return openWithStats(path, flags).file;
 }
 
+/** The codes of a path without a file that Kit wrote. */
+const NOT_THERE = new Set(["ENOENT", "ENOTDIR", "ELOOP", "NO_FILE"]);
+
+/** Whether an error of {@link openPlain} says that there is no such file, and not that reading failed. */
+export function isMissing(error: unknown): boolean {
+  return NOT_THERE.has(String((error as NodeJS.ErrnoException).code));
+}
+
 /**
- * Returns what `use` makes of a plain file of `.kit`, or `otherwise` if there is none or `use` throws.
+ * As {@link openPlain}, or undefined without a plain file.
+ * @throws KitError `CANNOT_READ` for a file that is there, as with too many open files
+ */
+export function openIfThere(path: string): number | undefined {
+  try {
+    return openPlain(path);
+  } catch (error) {
+    if (isMissing(error)) return undefined;
+    throw cannotRead(path, error);
+  }
+}
+
+export function cannotRead(path: string, cause: unknown): KitError {
+  const message = `Cannot read ${path}: ${messageOf(cause)}. Make it readable.`;
+  return new KitError("CANNOT_READ", message, { cause });
+}
+
+/**
+ * Returns what `use` makes of a plain file of `.kit`, or `otherwise` if there is none or `use` throws:
+ * for what may as well be missing.
  * @param use also gets the file's stats from before it is read
  */
 export function usePlain<T>(
@@ -123,14 +150,22 @@ export function makeDirectory(path: string): void {
   }
 }
 
-/**
- * Writes the whole file or nothing: a reader never sees half of it.
- * @param mode permissions before the umask. Default: only its user reads and writes
- */
-export function writeFileAtomically(path: string, content: string, mode = OWNER_ONLY): void {
+interface WriteOptions {
+  /** Permissions before the umask. Default: only its user reads and writes. */
+  mode?: number;
+  /** Whether the disk has the content before the file has its name. Default false. */
+  flush?: boolean;
+}
+
+/** Writes the whole file or nothing: a reader never sees half of it. */
+export function writeFileAtomically(
+  path: string,
+  content: string,
+  { mode = OWNER_ONLY, flush = false }: WriteOptions = {},
+): void {
   const temporary = `${path}.${randomBytes(6).toString("hex")}.tmp`;
   try {
-    writeFileSync(temporary, content, { mode, flag: "wx" });
+    writeFileSync(temporary, content, { mode, flag: "wx", flush });
     renameSync(temporary, path);
   } catch (error) {
     rmSync(temporary, { force: true });

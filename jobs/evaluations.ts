@@ -16,7 +16,7 @@ export function readEvaluations(root: string, id: string, upTo: number): Evaluat
   const directory = join(root, id);
   const start = readJobStart(directory);
   const before = evaluationsBefore(root, id, start);
-  const own = readWholeLog(directory).flatMap(evaluationIn);
+  const own = [...evaluationsIn(readWholeLog(directory))];
   return [...before, ...own].filter(({ step }) => step <= upTo);
 }
 
@@ -28,7 +28,10 @@ function evaluationsBefore(root: string, id: string, start: JobStart): Evaluatio
   return isSame ? readEvaluations(root, from.id, from.step) : [];
 }
 
-function evaluationIn({ event, data }: LogRecord): Evaluation[] {
-  const { step, evalLoss } = event === "training.log" && isRecord(data) ? data : {};
-  return typeof step === "number" && typeof evalLoss === "number" ? [{ step, evalLoss }] : [];
+function* evaluationsIn(records: Iterable<LogRecord>): Generator<Evaluation> {
+  for (const { event, data } of records) {
+    if (event !== "training.log" || !isRecord(data)) continue;
+    const { step, evalLoss } = data;
+    if (typeof step === "number" && typeof evalLoss === "number") yield { step, evalLoss };
+  }
 }

@@ -1,6 +1,6 @@
 import { closeSync, fstatSync, readFileSync, writeSync } from "node:fs";
 import { join } from "node:path";
-import { WRITE_ITSELF, openPlain, stampOf, writeFileAtomically } from "../disk/file.ts";
+import { WRITE_ITSELF, isMissing, openPlain, stampOf, writeFileAtomically } from "../disk/file.ts";
 import { readRecord } from "../disk/json.ts";
 import { type Owner, describeOwner } from "../disk/owner.ts";
 import { isRecord } from "../protocol/isRecord.ts";
@@ -118,8 +118,8 @@ export function readLease(directory: string): StampedLease | "unreadable" {
     const record: unknown = JSON.parse(readFileSync(file, "utf8"));
     return isLease(record) ? { record, stamp } : { stamp };
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    return code === undefined || NO_LEASE.has(code) ? { stamp } : "unreadable";
+    const isDamaged = (error as NodeJS.ErrnoException).code === undefined;
+    return isDamaged || isMissing(error) ? { stamp } : "unreadable";
   } finally {
     if (file !== undefined) closeSync(file);
   }
@@ -128,9 +128,6 @@ export function readLease(directory: string): StampedLease | "unreadable" {
 function isLease(value: unknown): value is LeaseRecord {
   return isRecord(value) && isRecord(value.owner) && value.renewal !== undefined;
 }
-
-/** The codes of a missing file, and of one that Kit didn't write. */
-const NO_LEASE = new Set(["ENOENT", "ENOTDIR", "ELOOP", "NO_FILE"]);
 
 export function leasePath(directory: string): string {
   return join(directory, "lease.json");

@@ -27,7 +27,7 @@ export interface OwnedJob {
    */
   claimTurn: (hasTurn: boolean) => void;
   /**
-   * Records that the training goes on elsewhere, whatever becomes of this process.
+   * Records that the training goes on elsewhere, whatever becomes of this process and this machine.
    * @throws KitError `CANNOT_WRITE`
    */
   place: (placement: PlacementRecord) => void;
@@ -103,7 +103,11 @@ export function ownJob(directory: string, job: Job): OwnedJob {
       if (event.event === "checkpoint.saved" || isFinalEvent(event)) syncJob(directory);
     },
     claimTurn: (hasTurn) => orCannotWrite(() => lease.claimTurn(hasTurn)),
-    place: (placement) => orCannotWrite(() => writePlacement(directory, placement)),
+    place(placement) {
+      orCannotWrite(() => writePlacement(directory, placement));
+      // Without it, nobody finds what goes on there.
+      syncJob(directory);
+    },
     close() {
       lease.release();
       log.close();

@@ -13,7 +13,8 @@ export interface PlacementRecord extends Placement {
 
 /** @throws the errors of a write */
 export function writePlacement(directory: string, record: PlacementRecord): void {
-  writeFileAtomically(placementPath(directory), `${JSON.stringify(record, undefined, 2)}\n`);
+  const content = `${JSON.stringify(record, undefined, 2)}\n`;
+  writeFileAtomically(placementPath(directory), content, { flush: true });
 }
 
 /** Undefined for a job that runs on this machine, or was not handed over yet, and for a damaged record. */

@@ -70,12 +70,11 @@ export function recordedOf(directory: string): Recorded {
 
 /** Of the engine, each as it reported it; an event has one record. */
 function eventsOf(directory: string): PastEvent[] {
-  return readWholeLog(directory)
-    .filter((record) => !isFinalEvent(record))
-    .map(({ event, data, time = "" }) => {
-      const at = Date.parse(time);
-      return { ...asEngineEvent("of the log", { event, data }), at };
-    });
+  const records = [...readWholeLog(directory)].filter((record) => !isFinalEvent(record));
+  return records.map(({ event, data, time = "" }) => {
+    const at = Date.parse(time);
+    return { ...asEngineEvent("of the log", { event, data }), at };
+  });
 }
 
 function resumedIn(directory: string, { resumed }: PlacementRecord): Resumable | undefined {

@@ -55,12 +55,12 @@ export function beginJob(beginning: Beginning, resume: boolean): Begun {
 
 /**
  * Goes on with a job of an earlier process, which runs elsewhere.
- * @throws KitError `CANNOT_ATTACH`, `CLUSTER_UNREACHABLE`, `CLUSTER_REFUSED`
+ * @throws KitError `CANNOT_ATTACH`, `CANNOT_READ`, `CLUSTER_UNREACHABLE`, `CLUSTER_REFUSED`
  */
 export async function attachJob(beginning: Beginning, id: string): Promise<Begun> {
   const { checked, observer } = beginning;
   const { owned, config, elsewhere } = await attachable(checked.engine, id, observer.onNote);
-  const recorded = recordedOf(owned.directory);
+  const recorded = orGiveUp(owned, recordedOf);
   const { placement, events, from } = recorded;
   return run(beginning, owned, config, {
     recorded,
@@ -72,6 +72,16 @@ export async function attachJob(beginning: Beginning, id: string): Promise<Begun
       return runEngine(engine, { ...options, onEvent: (event) => onEvent(event, from) });
     },
   });
+}
+
+/** Others may follow a job that this process cannot. */
+function orGiveUp<T>(owned: OwnedJob, read: (directory: string) => T): T {
+  try {
+    return read(owned.directory);
+  } catch (error) {
+    owned.close();
+    throw error;
+  }
 }
 
 function run(

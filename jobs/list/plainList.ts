@@ -1,6 +1,6 @@
 import { readdirSync } from "node:fs";
-import { refuseLink } from "../../disk/file.ts";
-import { KitError, isKitError, messageOf } from "../../protocol/error.ts";
+import { cannotRead, refuseLink } from "../../disk/file.ts";
+import { isKitError } from "../../protocol/error.ts";
 import type { Job } from "../../protocol/job.ts";
 import { isJobId } from "../id.ts";
 import type { JobReader } from "../jobReader.ts";
@@ -26,7 +26,6 @@ export function readJobIds(root: string): string[] {
   } catch (error) {
     if (isKitError(error)) throw error;
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return [];
-    const message = `Cannot read ${root}: ${messageOf(error)}. Make the folder readable.`;
-    throw new KitError("CANNOT_READ", message, { cause: error });
+    throw cannotRead(root, error);
   }
 }

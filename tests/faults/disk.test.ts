@@ -100,7 +100,7 @@ test("a disk that becomes full lets a job elsewhere go on, whose events come onc
   far.train(200);
   harm.also((await runKit(project, ["attach", id])).code, 0);
   harm.also(jobs.get(id)?.job.status, "completed");
-  const logs = readWholeLog(dirname(jobs.logPath(id))).filter(
+  const logs = [...readWholeLog(dirname(jobs.logPath(id)))].filter(
     ({ event }) => event === "training.log",
   );
   const steps = logs.map(({ data }) => (data as { step: number }).step);

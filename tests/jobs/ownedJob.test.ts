@@ -21,3 +21,17 @@ test("after a checkpoint and at its end, the disk has all that a job needs to be
   append(COMPLETED);
   expect(seen).toEqual(ALL);
 });
+
+test("before a job goes on elsewhere, the disk has what it takes to find it there", () => {
+  const { place, directory } = createJob(createProject(), "synced", [STARTED]);
+  const seen: string[] = [];
+  watchDisk(seen);
+  place({ where: "far", address: "far", checkpoints: "far" });
+  const temporary = /placement\.json\.\w+\.tmp/;
+  // Node syncs a file by a function of its own, or by this one.
+  expect(seen.filter((call) => !call.startsWith("sync placement"))).toEqual([
+    expect.stringMatching(new RegExp(`^write ${temporary.source} and sync$`)),
+    expect.stringMatching(new RegExp(`^rename ${temporary.source} to placement.json$`)),
+    ...["events.ndjson", "job.json", basename(directory), "jobs"].map((name) => `sync ${name}`),
+  ]);
+});
