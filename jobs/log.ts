@@ -5,7 +5,9 @@ import { KitError } from "../protocol/error.ts";
 import type { JobEvent } from "../protocol/event.ts";
 import { isRecord } from "../protocol/isRecord.ts";
 
-/** A record has at most 64 KiB. A line longer than this is not one, and is skipped unread. */
+/** The most that a record takes: what readers take in at once, and a disk takes whole. */
+export const MOST_RECORD_BYTES = 64 * 1024;
+/** A line longer than this is no record, of whatever Kit, and is skipped unread. */
 export const LONGEST_LINE_BYTES = 4 * 1024 * 1024;
 
 /** One event as a line of the log. */
@@ -28,7 +30,8 @@ export interface PlacedRecord {
 export interface LogWriter {
   /**
    * On return the event is in the file. Non-finite numbers become null.
-   * @throws KitError `CANNOT_WRITE` when only a part of it is, or the file was deleted
+   * @throws KitError `CANNOT_WRITE` for one that is too long, when only a part of it is there, or the
+   * file was deleted
    */
   append: (event: JobEvent) => void;
   /** Idempotent. */
@@ -57,6 +60,12 @@ export function openLog(path: string): LogWriter {
         );
       }
       const line = Buffer.from(`${isTorn ? "\n" : ""}${JSON.stringify(record)}\n`);
+      if (line.length > MOST_RECORD_BYTES) {
+        throw new KitError(
+          "CANNOT_WRITE",
+          `Cannot write ${path}: a record of ${event} would take ${Math.ceil(line.length / 1024)} KiB, and takes ${MOST_RECORD_BYTES / 1024} at most. Have the engine report less.`,
+        );
+      }
       isTorn = writeSync(file, line) < line.length;
       if (isTorn) {
         throw new KitError(

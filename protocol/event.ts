@@ -71,6 +71,8 @@ export interface EventData {
   "training.completed": {
     /** Those that are kept, oldest first; with `loadBestModelAtEnd` the best is the last. */
     artifacts: Artifact[];
+    /** How many older ones the list leaves out, so that a record stays short. Default 0. */
+    omitted?: number;
     /** The step at which `earlyStoppingPatience` ended the training. */
     stoppedAt?: number;
   };

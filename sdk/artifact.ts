@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import type { FetchOptions } from "../protocol/engine.ts";
-import type { Artifact as SavedArtifact } from "../protocol/event.ts";
+import type { EventData, Artifact as SavedArtifact } from "../protocol/event.ts";
 import { type Fetching, bringHere } from "./bringHere.ts";
 
 /** A set of files that a job leaves, in Hugging Face's layout. */
@@ -40,7 +40,18 @@ export function locateArtifact(
   };
 }
 
-/** The artifact as it is logged: the same wherever the project lies. */
-export function savedArtifact({ directory: _, fetch: __, ...artifact }: Artifact): SavedArtifact {
-  return artifact;
+/** The most that a job's last record names. */
+const MOST_LISTED = 500;
+
+/** Artifacts as a job's last record has them: the same wherever the project lies, the newest and the best. */
+export function listed(
+  artifacts: readonly Artifact[],
+): Pick<EventData["training.completed"], "artifacts" | "omitted"> {
+  const first = artifacts.length - MOST_LISTED;
+  const named = artifacts.filter(({ best }, i) => best || i >= first);
+  const omitted = artifacts.length - named.length;
+  return {
+    artifacts: named.map(({ directory: _, fetch: __, ...artifact }) => artifact),
+    ...(omitted > 0 && { omitted }),
+  };
 }

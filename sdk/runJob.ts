@@ -3,7 +3,7 @@ import { isKitError, isOutOfReach } from "../protocol/error.ts";
 import { type EngineEvent, type JobEvent, isFinalEvent } from "../protocol/event.ts";
 import type { Job, JobStatus } from "../protocol/job.ts";
 import type { Placement } from "../protocol/placement.ts";
-import { savedArtifact } from "./artifact.ts";
+import { listed } from "./artifact.ts";
 import { callLast, createCallbackQueue } from "./callbackQueue.ts";
 import { createCheckpoints } from "./checkpoints.ts";
 import { createCourse } from "./course.ts";
@@ -92,8 +92,7 @@ export async function runJob(options: RunJobOptions): Promise<JobResult> {
       );
       await orAborted(calls.drain(), AbortSignal.any([signal, ...(placement ? [leave] : [])]));
       const artifacts = saved.result();
-      const named = artifacts.map(savedArtifact);
-      const data = { artifacts: named, stoppedAt: course.stoppedAt() };
+      const data = { ...listed(artifacts), stoppedAt: course.stoppedAt() };
       record({ event: "training.completed", data });
       saved.dropResumeFiles();
       return { job: completed, artifacts };

@@ -96,7 +96,9 @@ function apply(frame: StreamFrame, view: JobView, lines: string[], points: LossP
       break;
     case "training.completed":
       view.status = FINAL_STATUS[frame.event];
-      if (Array.isArray(data.artifacts)) view.artifacts = data.artifacts.length;
+      if (Array.isArray(data.artifacts)) {
+        view.artifacts = data.artifacts.length + (numberIn(data, "omitted") ?? 0);
+      }
       break;
     case "training.failed":
       fail(data, frame, view);

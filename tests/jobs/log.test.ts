@@ -256,8 +256,10 @@ test("the tail of a long log holds its last event, however long a line is", () =
   const path = logFile();
   const log = openLog(path);
   log.append(STARTED);
-  log.append({ event: "training.failed", data: { error: "é".repeat(500_000) } });
   log.close();
+  // Older versions of Kit wrote such lines.
+  const failed = { event: "training.failed", data: { error: "é".repeat(500_000) } };
+  appendFileSync(path, `${JSON.stringify(failed)}\n`);
   expect(readLogTail(path).at(-1)?.event).toBe("training.failed");
 });
 
@@ -277,4 +279,20 @@ test("reading can begin at the start and after each newline, and nowhere else", 
   const boundaries = offsets.filter((offset) => isRecordBoundary(path, offset));
   expect(boundaries).toEqual([0, ...recordEnds(path)]);
   expect(isRecordBoundary(path, Number.MAX_SAFE_INTEGER)).toBe(false);
+});
+
+test("a record that is too long is refused, and the log goes on", () => {
+  const path = logFile();
+  const log = openLog(path);
+  log.append(STARTED);
+  const error = "x".repeat(64 * 1024);
+  expect(() => log.append({ event: "training.failed", data: { error } })).toThrow(
+    `Cannot write ${path}: a record of training.failed would take 65 KiB, and takes 64 at most. Have the engine report less.`,
+  );
+  log.append(COMPLETED);
+  log.close();
+  expect(readLogTail(path).map(({ event }) => event)).toEqual([
+    "training.started",
+    "training.completed",
+  ]);
 });

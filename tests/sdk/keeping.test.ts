@@ -119,6 +119,19 @@ describe("saveTotalLimit", () => {
     expect(folders).toEqual(["step-4"]);
   });
 
+  it("names the newest and the best of very many in a record that stays short", async () => {
+    const losses = Array.from({ length: 1_200 }, (_, i) => (i === 2 ? 1 : 2));
+    const { directory, end, kept } = await train(losses);
+    const { artifacts, omitted } = end?.data as { artifacts: { step: number }[]; omitted: number };
+    expect([kept.length, artifacts.length, omitted]).toEqual([1_200, 501, 699]);
+    expect([artifacts[0], artifacts[1]?.step]).toEqual([
+      { step: 3, kind: "model", path: "artifacts/step-3", best: true },
+      701,
+    ]);
+    const lines = readFileSync(join(directory, "events.ndjson"), "utf8").split("\n");
+    expect(Math.max(...lines.map((line) => line.length))).toBeLessThan(64 * 1024);
+  });
+
   it("never removes the best, which counts among them", async () => {
     const two = await train([5, 1, 4, 3, 2], { saveTotalLimit: 2 });
     expect([two.kept, two.folders]).toEqual([

@@ -83,11 +83,15 @@ export function placeOf(
 
 /** The inverse of `historyOf`. */
 function logsOf(history: Record<string, number>[]): Log[] {
-  const trained = history.filter((entry) => !("eval_loss" in entry));
+  const isEvaluation = (entry: Record<string, number>) => "eval_loss" in entry;
+  const evalLosses = new Map(
+    history.filter(isEvaluation).map(({ step, eval_loss: evalLoss }) => [step, evalLoss]),
+  );
+  const trained = history.filter((entry) => !isEvaluation(entry));
   return trained.map((entry) => {
     const { step = 0, epoch, loss, learning_rate: learningRate, grad_norm: gradNorm } = entry;
-    const evaluated = history.find((other) => other["step"] === step && "eval_loss" in other);
-    const evalLoss = evaluated?.["eval_loss"];
-    return { step, epoch, loss, learningRate, gradNorm, ...(evaluated && { evalLoss }) };
+    const evalLoss = evalLosses.get(step);
+    const evaluated = evalLosses.has(step) && { evalLoss };
+    return { step, epoch, loss, learningRate, gradNorm, ...evaluated };
   });
 }

@@ -110,6 +110,11 @@ describe("a job's view", () => {
     );
   });
 
+  it("counts the artifacts that a record leaves out, too", () => {
+    const completed = frame("training.completed", { artifacts: [1, 2], omitted: 699 }, 20);
+    expect(after(completed).artifacts).toBe(701);
+  });
+
   it("lets the job's own end outrank a presumed failure, before and after it", () => {
     const silent = frame("training.failed", { error: "silent" }, 20);
     const completed = frame("training.completed", { artifacts: [1] }, 30);
