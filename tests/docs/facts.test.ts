@@ -42,7 +42,9 @@ test("trainer.md has all options of a trainer, with their defaults", () => {
     const key = codeIn(name)[0] as keyof typeof defaults;
     if (["name", "dataset", "engine", "callbacks", "abortSignal"].includes(key)) continue;
     const [shown] = codeIn(value);
-    expect(shown === undefined ? undefined : JSON.parse(shown), key).toEqual(
+    // Another option's name, or a value.
+    const stated = known.includes(shown ?? "") ? defaults[shown as keyof typeof defaults] : shown;
+    expect(typeof stated === "string" ? JSON.parse(stated) : stated, key).toEqual(
       defaults[key] ?? undefined,
     );
   }
@@ -102,6 +104,14 @@ test.each(COMMANDS)("cli.md has the options of kit %s", async (command) => {
   const heading = `## ${`kit ${command} ${usage}`.trim().replace("<", "\\<")}`;
   const shown = rowsOf(readPage("cli.md"), heading).flatMap(([option]) => codeIn(option));
   expect([...shown, "-h, --help"].toSorted()).toEqual(options.toSorted());
+});
+
+test("the index names each command of cli.md", () => {
+  const line = readPage("README.md")
+    .split("\n")
+    .find((one) => one.includes("(cli.md)"));
+  const named = codeIn(line).map((name) => name.replace(/^kit /, ""));
+  expect(named.toSorted()).toEqual(COMMANDS.toSorted());
 });
 
 test.each(COMMANDS)("cli.md states the default of each option of kit %s", async (command) => {
