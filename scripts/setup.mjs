@@ -5,6 +5,7 @@ import { constants, setPriority } from "node:os";
 import { join } from "node:path";
 import { buildStale } from "./build.mjs";
 import { ROOT, STAMPS, digest } from "./files.mjs";
+import { findSuspects } from "./lockfile.mjs";
 
 export { ROOT } from "./files.mjs";
 
@@ -98,8 +99,14 @@ function installDependencies() {
   const wanted = digest(["package-lock.json"]);
   const isDone = existsSync(stamp) && readFileSync(stamp, "utf8") === wanted;
   if (isDone) return;
+  const [suspect] = findSuspects();
+  if (suspect) {
+    console.error(`kit: package-lock.json: ${suspect}. Nothing was installed; restore the file.`);
+    process.exit(1);
+  }
   console.log("kit: setting up the dependencies …");
-  need("npm ci", run("npm", "ci", "--no-audit", "--no-fund", "--loglevel=error"));
+  const quietly = ["--no-audit", "--no-fund", "--loglevel=error"];
+  need("npm ci", run("npm", "ci", "--ignore-scripts", ...quietly));
   mkdirSync(STAMPS, { recursive: true });
   writeFileSync(stamp, wanted);
 }
