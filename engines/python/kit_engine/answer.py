@@ -4,7 +4,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
-import transformers
 from transformers import StoppingCriteria, StoppingCriteriaList
 
 from .channel import Channel
@@ -12,7 +11,7 @@ from .decoding import text_of
 from .device import Device, find_device
 from .errors import KitError
 from .inbox import Questions
-from .models import Source, context_of, load_model, load_tokenizer
+from .models import Source, context_of, load_config, load_model, load_tokenizer, quiet
 from .preparation import set_padding
 
 
@@ -37,8 +36,7 @@ class GivenUp(StoppingCriteria):
 
 def answer(inbox: Questions, channel: Channel) -> None:
     """Until there are no more, as when Kit is gone."""
-    transformers.logging.set_verbosity_error()
-    transformers.utils.logging.disable_progress_bar()
+    quiet()
     device = find_device(inbox.job.get("bf16"))
     models: dict[int, Loaded] = {}
     for question in inbox:
@@ -66,6 +64,8 @@ def work(
 
 
 def load(source: Source, device: Device) -> Loaded:
+    # Says what is no model to answer from.
+    load_config(source)
     tokenizer = load_tokenizer(source)
     set_padding(tokenizer)
     model = load_model(source, device.frozen_dtype()).to(device.name)

@@ -2,11 +2,10 @@
 
 from typing import Any
 
-import transformers
-
 from .channel import Channel
 from .examples import ExampleSet
 from .masks import Tokens
+from .models import quiet
 from .preparation import Preparation, prepare
 from .train import load_trained, trainable_count
 
@@ -20,8 +19,7 @@ LOGITS_COPIES = 3
 
 
 def check(job: dict[str, Any], channel: Channel) -> dict[str, Any]:
-    transformers.logging.set_verbosity_error()
-    transformers.utils.logging.disable_progress_bar()
+    quiet()
     prepared = prepare(job, channel)
     model = load_trained(prepared, job["directory"])
     training = prepared.data.training

@@ -1,24 +1,38 @@
 """Models and tokenizers from their folders."""
 
+import json
 import os
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 import torch
+import transformers
 from transformers import (
     MODEL_FOR_CAUSAL_LM_MAPPING,
     MODEL_FOR_MASKED_LM_MAPPING,
     AutoConfig,
     AutoModelForCausalLM,
-    AutoTokenizer,
+    PreTrainedTokenizerFast,
 )
+from transformers.models.auto.configuration_auto import CONFIG_MAPPING
 
 from .errors import KitError
 
 # The folder of an adapter's base, among a job's artifacts.
 BASE = "base"
+
+# Nothing is downloaded, and no code of a model's folder runs.
+SAFELY: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
+
+
+def quiet() -> None:
+    """Keeps what the libraries say to developers from the user."""
+    transformers.logging.set_verbosity_error()
+    transformers.utils.logging.disable_progress_bar()
+    warnings.filterwarnings("ignore", category=FutureWarning)
 
 
 @dataclass
@@ -29,13 +43,11 @@ class Source:
     # Folder of an adapter to it.
     adapter: str | None = None
 
-    def named(self) -> str:
-        return self.adapter or self.base
-
 
 def load_config(source: Source) -> Any:
     with reading(source.base):
-        config = AutoConfig.from_pretrained(source.base, local_files_only=True)
+        refuse_code(source.base)
+        config = AutoConfig.from_pretrained(source.base, **SAFELY)
     if type(config) not in MODEL_FOR_CAUSAL_LM_MAPPING or reads_ahead(config):
         raise KitError(
             "MODEL_INVALID",
@@ -45,6 +57,18 @@ def load_config(source: Source) -> Any:
     return config
 
 
+def refuse_code(folder: str) -> None:
+    """Of a model that transformers does not know by itself."""
+    with open(os.path.join(folder, "config.json"), encoding="utf-8") as file:
+        config = json.load(file)
+    if "auto_map" in config and config.get("model_type") not in CONFIG_MAPPING:
+        raise KitError(
+            "MODEL_INVALID",
+            f"{folder} needs code of its own, which Kit does not run. "
+            "Use a model that transformers knows by itself.",
+        )
+
+
 def reads_ahead(config: Any) -> bool:
     """An encoder such as BERT, which AutoModelForCausalLM loads, would see the answers."""
     is_decoder = getattr(config, "is_decoder", False) or config.is_encoder_decoder
@@ -52,28 +76,29 @@ def reads_ahead(config: Any) -> bool:
 
 
 def load_tokenizer(source: Source) -> Any:
-    where = source.named()
-    if not any(os.path.exists(os.path.join(where, f"tokenizer{end}")) for end in FILES):
-        where = source.base
-    with reading(where):
-        tokenizer = AutoTokenizer.from_pretrained(where, local_files_only=True)
-    if not tokenizer.is_fast:
+    """
+    By its tokenizer.json alone, as the embedded engine. AutoTokenizer would replace parts of it by
+    those of the class that goes with the model's type.
+    """
+    folders = [one for one in (source.adapter, source.base) if one is not None]
+    where = next((one for one in folders if os.path.exists(os.path.join(one, FILE))), None)
+    if where is None:
         raise KitError(
             "MODEL_INVALID",
-            f"The tokenizer of {where} has no tokenizer.json. Use a model that has one.",
+            f"The tokenizer of {source.base} has no {FILE}. Use a model that has one.",
         )
-    return tokenizer
+    with reading(where):
+        return PreTrainedTokenizerFast.from_pretrained(where, **SAFELY)
 
 
-# Ends of a tokenizer's file names, saved beside an adapter.
-FILES = (".json", ".model", "_config.json")
+FILE = "tokenizer.json"
 
 
 def load_model(source: Source, dtype: torch.dtype) -> Any:
     """The whole model; an adapter is merged into it."""
     with reading(source.base):
         model, info = AutoModelForCausalLM.from_pretrained(
-            source.base, dtype=dtype, output_loading_info=True, local_files_only=True
+            source.base, dtype=dtype, output_loading_info=True, **SAFELY
         )
     if info["missing_keys"]:
         raise KitError(

@@ -8,7 +8,6 @@ import threading
 import warnings
 from typing import Any
 
-import transformers
 from safetensors import safe_open
 
 from .adapter import with_adapter
@@ -16,7 +15,7 @@ from .callback import Kit
 from .channel import Channel
 from .directory import ARTIFACTS, checkpoint_path, write_directory
 from .errors import KitError
-from .models import BASE, Source, load_model, reading
+from .models import BASE, Source, load_model, quiet, reading
 from .preparation import Preparation, prepare
 from .step_log import StepLog
 from .trainer import KitTrainer
@@ -26,8 +25,7 @@ OPTIMIZER, SCHEDULER = "optimizer.pt", "scheduler.pt"
 
 
 def train(job: dict[str, Any], channel: Channel, cancelled: threading.Event) -> None:
-    transformers.logging.set_verbosity_error()
-    transformers.utils.logging.disable_progress_bar()
+    quiet()
     directory, resume_from = job["directory"], job.get("resumeFrom")
     prepared = prepare(job, channel)
     state = read_state(resume_from) if resume_from else {}

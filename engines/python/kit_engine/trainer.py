@@ -11,6 +11,7 @@ from .batches import IGNORED, AllRows, Collator, OrderedRows, predicted_count
 from .callback import Kit
 from .directory import ARTIFACTS, checkpoint_path, write_directory
 from .losses import TokenMean, step_share, token_losses
+from .models import reading
 from .preparation import Preparation
 from .schedule import learning_rate, rows_per_step
 from .step_log import assert_finite
@@ -60,6 +61,14 @@ class KitTrainer(Trainer):
         self.lr_scheduler = torch.optim.lr_scheduler.LambdaLR(chosen, share)
         self._created_lr_scheduler = True
         return self.lr_scheduler
+
+    def _load_optimizer_and_scheduler(self, checkpoint: str | None) -> None:
+        with reading(str(checkpoint)):
+            super()._load_optimizer_and_scheduler(checkpoint)
+
+    def _load_rng_state(self, checkpoint: str | None) -> None:
+        with reading(str(checkpoint)):
+            super()._load_rng_state(checkpoint)
 
     def training_step(self, model: Any, inputs: Any, num_items_in_batch: Any = None) -> Any:
         # Before the Trainer moves it to the device, where each count would wait for the device.

@@ -1,0 +1,147 @@
+import { cpSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { saveModel } from "../../../engines/checkpoint/checkpoint.ts";
+import { openTokenizer } from "../../../engines/checkpoint/savedTokenizer.ts";
+import type { EngineEvent } from "../../../protocol/event.ts";
+import { jsonl, scratchDirectory, scratchFile } from "../embedded/scratch.ts";
+import { FAMILIES, tinyWeights } from "../embedded/tiny.ts";
+import { STYLES, writeTokenizer } from "../tokens/styles.ts";
+import {
+  type WarmPython,
+  ENV,
+  createPythonEngine,
+  hasPython,
+  startWarmPython,
+} from "./environment.ts";
+
+const STYLE = STYLES["Qwen 3"]!;
+const SIZES = { vocabulary: STYLE.size, context: 96 };
+const ROWS = [{ prompt: "hello there", completion: "general 1234" }];
+
+let warm: WarmPython;
+
+describe.runIf(hasPython)("with Python", () => {
+  beforeAll(async () => void (warm = await startWarmPython()));
+  afterAll(() => warm.close());
+
+  const engine = () => createPythonEngine({ path: warm.path, env: ENV });
+
+  /** A folder of a model, as others publish it. */
+  function published(family = "Qwen 3"): string {
+    const shape = { ...FAMILIES[family]!, ...SIZES };
+    const path = join(scratchDirectory(), "model");
+    saveModel(path, tinyWeights(1, shape), { shape, promptStyle: "message" });
+    writeTokenizer(path, STYLE);
+    return path;
+  }
+
+  async function train(model: string, maxSteps: number, resumeFrom?: string) {
+    const path = scratchFile("rows.jsonl", jsonl(ROWS));
+    const dataset = { type: "jsonl", path } as const;
+    const config = engine().prepare({ model, dataset, maxSteps, saveSteps: 1, batchSize: 1 });
+    const directory = scratchDirectory();
+    const events: EngineEvent[] = [];
+    const { signal } = new AbortController();
+    const onEvent = (event: EngineEvent) => void events.push(event);
+    await engine().train({ config, directory, resumeFrom, signal, onEvent });
+    return { events, saved: join(directory, `artifacts/step-${maxSteps}`) };
+  }
+
+  async function answer(path: string) {
+    const model = await engine().load(path);
+    try {
+      return await model.infer({ prompt: "hello there", maxTokens: 2 });
+    } finally {
+      await model.close();
+    }
+  }
+
+  const change = (path: string, more: object) => {
+    const config = JSON.parse(readFileSync(path, "utf8")) as object;
+    writeFileSync(path, JSON.stringify({ ...config, ...more }));
+  };
+
+  it("reads the tokens that tokenizer.json says, whatever the model's type is", async () => {
+    const model = published("Qwen 2");
+    const each = { type: "Split", pattern: { Regex: "." }, behavior: "Isolated", invert: false };
+    const bytes = {
+      type: "ByteLevel",
+      add_prefix_space: false,
+      trim_offsets: true,
+      use_regex: false,
+    };
+    const pre_tokenizer = { type: "Sequence", pretokenizers: [each, bytes] };
+    change(join(model, "tokenizer.json"), { pre_tokenizer });
+    const { tokenizer } = openTokenizer(model, STYLE.size);
+    const row = { text: "hello there, hello there" };
+    const tokens = tokenizer.spansOf(row).reduce((sum, span) => sum + span.tokens.length, 0);
+    const path = scratchFile("rows.jsonl", jsonl([row]));
+    const dataset = { type: "jsonl", path } as const;
+    const config = engine().prepare({ model, dataset, maxSteps: 1, batchSize: 1 });
+    const found = await engine().check({ config });
+    expect(found.longestRow).toBe(tokens);
+  });
+
+  describe("never runs the code of a model's folder", () => {
+    function hostile(modelType?: string) {
+      const path = published();
+      const marker = join(path, "it-ran");
+      const code = `open(${JSON.stringify(marker)}, "w").close()\n`;
+      const classes = (module: string) => `${module}_x.X`;
+      const auto_map = {
+        AutoConfig: classes("configuration"),
+        AutoModelForCausalLM: classes("modeling"),
+        AutoTokenizer: [classes("tokenization"), classes("tokenization")],
+      };
+      for (const module of ["configuration", "modeling", "tokenization"]) {
+        writeFileSync(join(path, `${module}_x.py`), code);
+      }
+      mkdirSync(join(path, "custom_generate"));
+      writeFileSync(join(path, "custom_generate", "generate.py"), code);
+      change(join(path, "config.json"), { auto_map, ...(modelType && { model_type: modelType }) });
+      change(join(path, "tokenizer_config.json"), { auto_map, tokenizer_class: "X" });
+      return { path, marker };
+    }
+
+    it("of one that transformers knows, which trains, resumes and answers without", async () => {
+      const { path, marker } = hostile();
+      const { saved } = await train(path, 1);
+      await train(path, 2, saved);
+      expect(await answer(path)).toMatchObject({ tokens: expect.any(Number) as unknown });
+      expect(existsSync(marker)).toBe(false);
+    });
+
+    it("of one that needs it, which is refused in a sentence", async () => {
+      const { path, marker } = hostile("kit_unknown");
+      const refused = {
+        code: "MODEL_INVALID",
+        message: `${path} needs code of its own, which Kit does not run. Use a model that transformers knows by itself.`,
+      };
+      await expect(train(path, 1)).rejects.toMatchObject(refused);
+      await expect(answer(path)).rejects.toMatchObject(refused);
+      expect(existsSync(marker)).toBe(false);
+    });
+  });
+
+  it("runs nothing that the files of a resumed checkpoint say", async () => {
+    const model = published();
+    const { saved } = await train(model, 1);
+    const marker = join(scratchDirectory(), "it-ran");
+    // A pickle that calls os.system.
+    const pickle = `cposix\nsystem\n(S'touch ${marker}'\ntR.`;
+    for (const name of ["rng_state.pth", "optimizer.pt", "scheduler.pt"]) {
+      const checkpoint = join(scratchDirectory(), "step-1");
+      cpSync(saved, checkpoint, { recursive: true });
+      writeFileSync(join(checkpoint, name), pickle);
+      await expect(train(model, 2, checkpoint)).rejects.toMatchObject({
+        code: "CHECKPOINT_INVALID",
+        message: expect.stringContaining(`Cannot load ${checkpoint}: `) as unknown,
+      });
+    }
+    writeFileSync(join(saved, "training_args.bin"), pickle);
+    const { events } = await train(model, 2, saved);
+    expect(events.at(-1)).toMatchObject({ event: "checkpoint.saved", data: { step: 2 } });
+    expect(existsSync(marker)).toBe(false);
+  });
+});
