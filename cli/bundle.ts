@@ -16,6 +16,7 @@ import { DEFAULT_ENTRY } from "../protocol/entry.ts";
 import { KitError, isKitError, messageOf } from "../protocol/error.ts";
 import { changedInputs, withInputs } from "./bundleInputs.ts";
 import { buildOnce } from "./esbuild.ts";
+import { kitCommand } from "./kitCommand.ts";
 import { installedKit, wrongKit } from "./packages/installedKit.ts";
 import { PACKAGE } from "./packages/own.ts";
 
@@ -42,7 +43,7 @@ export async function ensureBundle(
 function describeStale(project: string, changed: string, others: number): string {
   const more = others === 0 ? "" : ` and ${others} more`;
   const verb = existsSync(join(project, changed)) ? "changed" : "was removed";
-  return `${changed}${more} ${verb} after the last build, and this run uses that build. Run kit build to train your latest edits.`;
+  return `${changed}${more} ${verb} after the last build, and this run uses that build. To train your latest edits, run: ${kitCommand(project, "build")}`;
 }
 
 /**

@@ -24,6 +24,8 @@ export interface EventLinesOptions {
   directory: string;
   /** Whether the files of an artifact are on this machine, by its path in the job's folder. */
   isHere?: (path: string) => boolean;
+  /** The command line that runs `kit` with these words where the user is. */
+  kit?: (words: string) => string;
   /** A monotonic clock, in milliseconds. */
   now?: () => number;
 }
@@ -34,13 +36,13 @@ export interface EventLinesOptions {
  */
 export function createEventLines(options: EventLinesOptions) {
   const { config, project, directory, now = () => performance.now() } = options;
-  const { isHere = () => true } = options;
+  const { isHere = () => true, kit = (words) => `npx kit ${words}` } = options;
   let startedAt = now();
   /** The pace is measured from the first log on, because the first step also warms up. */
   let first: Moment | undefined;
   let last: Artifact | undefined;
   let steps = config.maxSteps ?? 0;
-  const result = createResultWords(shownPath, basename(directory), (loss) =>
+  const result = createResultWords(shownPath, kit(`infer ${basename(directory)}`), (loss) =>
     formatLoss(loss).trimEnd(),
   );
 

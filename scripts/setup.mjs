@@ -70,16 +70,28 @@ export async function setUp() {
   }
 }
 
-/** Creates a project with `kit init`. Returns its folder. */
+/** Creates a project with `kit init` and installs it. Returns its folder. */
 export function makeQuickstart() {
   const project = join(ROOT, "quickstart");
   // `kit init` writes package.json last, so a missing one means an interrupted copy.
-  if (existsSync(join(project, "package.json"))) return project;
-  const { status } = spawnSync(process.execPath, [CLI, "init", project], {
-    stdio: ["ignore", "ignore", "inherit"],
-  });
-  need("kit init", status ?? 1);
+  if (!existsSync(join(project, "package.json"))) {
+    const { status } = spawnSync(process.execPath, [CLI, "init", project], {
+      stdio: ["ignore", "ignore", "inherit"],
+    });
+    need("kit init", status ?? 1);
+  }
+  installQuickstart(project);
   return project;
+}
+
+/** For its own commands and for types in an editor; the page needs neither. */
+function installQuickstart(project) {
+  // npm links commands last.
+  if (existsSync(join(project, "node_modules", ".bin", "kit"))) return;
+  console.log("kit: installing quickstart/ …");
+  const words = ["install", "--prefix", project, "--prefer-offline", "--no-audit", "--no-fund"];
+  if (run("npm", ...words, "--loglevel=error") === 0) return;
+  console.error("kit: npm install in quickstart/ failed, see above. Run it there for npx kit.");
 }
 
 function checkNode() {
