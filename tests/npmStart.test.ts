@@ -56,14 +56,19 @@ const paste = (cwd: string, words: string) => run(cwd, ["sh", "-c", `${words} ${
 
 test("npm start installs the quickstart once, and what the page and the terminal print can be pasted", async () => {
   const first = await npmStart(clone);
-  shorten();
+  // Less to train, and less to ask at a checkpoint.
+  edit("trainer.ts", /(?<=maxSteps: )\d+/, "2");
+  edit("evaluate.ts", /(?<=ASKED = )\d+/, "2");
   const fromPage = triedIn(await train(first.url));
   await first.stop();
   expect(await paste(clone, fromPage)).toMatch(/\S\n$/);
 
-  const fromTerminal = triedIn(await run(quickstart, ["npx", "kit", "start"]));
+  edit("trainer.ts", "date-normalizer", "edited");
+  const trained = await run(quickstart, [...NPM, "run", "train"]);
+  expect(trained).toMatch(/^job \S+ edited$/m);
+  const fromTerminal = triedIn(trained);
   expect(await paste(quickstart, fromTerminal)).toMatch(/\S\n$/);
-  await run(quickstart, ["npm", "run", "typecheck"]);
+  await run(quickstart, [...NPM, "run", "typecheck"]);
 
   const installedAt = statSync(join(quickstart, "node_modules")).ctimeMs;
   const second = await npmStart(join(clone, "docs"));
@@ -75,13 +80,7 @@ test("npm start installs the quickstart once, and what the page and the terminal
   expect(fromPage).toMatch(/^npx kit infer \S+ --project quickstart$/);
 });
 
-/** Less to train, and less to ask at a checkpoint. */
-function shorten(): void {
-  for (const [file, pattern, text] of [
-    ["trainer.ts", /(?<=maxSteps: )\d+/, "2"],
-    ["evaluate.ts", /(?<=ASKED = )\d+/, "2"],
-  ] as const) {
-    const path = join(quickstart, "src", "kit", file);
-    writeFileSync(path, readFileSync(path, "utf8").replace(pattern, text));
-  }
+function edit(file: string, from: string | RegExp, to: string): void {
+  const path = join(quickstart, "src", "kit", file);
+  writeFileSync(path, readFileSync(path, "utf8").replace(from, to));
 }
