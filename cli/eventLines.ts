@@ -102,6 +102,13 @@ export function createEventLines(options: EventLinesOptions) {
     return endLine(`${completed}${early}${losses && `: ${losses}`}`);
   }
 
+  function cancelledLine({ step }: EventData["training.cancelled"]): string {
+    const cancelled = `cancelled at step ${step}`;
+    if (last) return endLine(cancelled);
+    const sooner = first ? `; to save sooner, lower saveSteps (${config.saveSteps})` : "";
+    return `${cancelled}; this job has saved nothing${sooner}`;
+  }
+
   /** One line, so that `grep ^completed` finds all of it. */
   function endLine(how: string): string {
     return last ? `${how}; ${result.saved(last)}` : how;
@@ -145,7 +152,7 @@ export function createEventLines(options: EventLinesOptions) {
         case "training.failed":
           return failedLines(event.data.error);
         case "training.cancelled":
-          return endLine(`cancelled at step ${event.data.step}`);
+          return cancelledLine(event.data);
       }
     },
   };
