@@ -25,7 +25,8 @@ export async function exportJob(
   options: { project: string },
 ): Promise<void> {
   const project = enterProject(options.project);
-  const directory = findModel(project, named);
+  const onNote = (text: string) => console.log(text);
+  const directory = findModel(project, named, onNote);
   const checkpoint = findArtifact(directory);
   const target = resolve(folder ?? defaultFolder(directory));
   let engine: Fetching | undefined;
@@ -33,7 +34,6 @@ export async function exportJob(
   const { signal } = abort;
   const ending = onEndingSignal(() => abort.abort());
   try {
-    const onNote = (text: string) => console.log(text);
     if (isElsewhere(checkpoint)) {
       engine = (await findEngine(project, directory)) ?? {};
       await bringHere(engine, { directory: checkpoint, signal, onNote });
