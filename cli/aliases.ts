@@ -18,7 +18,7 @@ export function refuseAliases({ inputs, outputs }: Metafile): void {
     [];
   throw new KitError(
     "BUILD_FAILED",
-    `${file} imports "${path}", but "paths" in tsconfig.json lead to no such file. Set them under "compilerOptions", such as "paths": ${pathsFor(path)}, or import the file by its relative path.`,
+    `${file} imports "${path}", which leads to no file. Set "paths": ${pathsFor(path)} in the compilerOptions of tsconfig.json, or import it by its relative path.`,
   );
 }
 
