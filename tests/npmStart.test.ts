@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { cpSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { cpSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { linkDependencies } from "./clone.ts";
@@ -26,16 +26,27 @@ beforeAll(() => {
 
 afterAll(() => rmSync(clone, { recursive: true, force: true, maxRetries: 5 }));
 
-/** `npm start` in a folder of the clone, until its page answers. */
-async function npmStart(cwd: string) {
-  const { child, out, stop } = start(cwd, [...NPM, "start", "--", "--port", "0", "--no-open"]);
+/** Runs `npm start` in a folder of the clone, and this once the page answers. Returns all that it printed. */
+async function npmStart(
+  cwd: string,
+  use: (url: string) => Promise<void>,
+  env: Record<string, string> = {},
+): Promise<string> {
+  const words = [...NPM, "start", "--", "--port", "0", "--no-open"];
+  const { child, out, stop } = start(cwd, words, env);
   const ended = once(child, "close");
-  while (!/http:\S+/.test(out.stdout)) {
-    const wait = Promise.race([once(child.stdout, "data"), ended]);
-    await wait;
-    if (child.exitCode !== null) throw new Error(out.stdout + out.stderr);
+  const all = () => out.stdout + out.stderr;
+  const urlIn = () => /http:\S+/.exec(out.stdout)?.[0];
+  try {
+    while (urlIn() === undefined) {
+      await Promise.race([once(child.stdout, "data"), ended]);
+      if (child.exitCode !== null) throw new Error(all());
+    }
+    await use(urlIn() ?? "");
+  } finally {
+    await stop();
   }
-  return { url: /http:\S+/.exec(out.stdout)?.[0] ?? "", out, stop };
+  return all();
 }
 
 /** What the page's button shows. */
@@ -55,29 +66,45 @@ function triedIn(output: string): string {
 const paste = (cwd: string, words: string) => run(cwd, ["sh", "-c", `${words} ${ASKED}`]);
 
 test("npm start installs the quickstart once, and what the page and the terminal print can be pasted", async () => {
-  const first = await npmStart(clone);
-  // Less to train, and less to ask at a checkpoint.
-  edit("trainer.ts", /(?<=maxSteps: )\d+/, "2");
-  edit("evaluate.ts", /(?<=ASKED = )\d+/, "2");
-  const fromPage = triedIn(await train(first.url));
-  await first.stop();
+  let fromPage = "";
+  const first = await npmStart(clone, async (url) => {
+    // Less to train, and less to ask at a checkpoint.
+    edit("trainer.ts", /(?<=maxSteps: )\d+/, "2");
+    edit("evaluate.ts", /(?<=ASKED = )\d+/, "2");
+    fromPage = triedIn(await train(url));
+  });
+  expect(first).toContain("kit: installing quickstart/ …\n");
   expect(await paste(clone, fromPage)).toMatch(/\S\n$/);
+  expect(fromPage).toMatch(/^npx kit infer \S+ --project quickstart$/);
 
   edit("trainer.ts", "date-normalizer", "edited");
   const trained = await run(quickstart, [...NPM, "run", "train"]);
   expect(trained).toMatch(/^job \S+ edited$/m);
   const fromTerminal = triedIn(trained);
+  expect(fromTerminal).toMatch(/^npx kit infer \S+$/);
   expect(await paste(quickstart, fromTerminal)).toMatch(/\S\n$/);
   await run(quickstart, [...NPM, "run", "typecheck"]);
 
-  const installedAt = statSync(join(quickstart, "node_modules")).ctimeMs;
-  const second = await npmStart(join(clone, "docs"));
-  const fromSubfolder = triedIn(await train(second.url));
-  await second.stop();
-  expect(statSync(join(quickstart, "node_modules")).ctimeMs).toBe(installedAt);
-  expect(second.out.stdout).not.toContain("install");
-  expect(await paste(join(clone, "docs"), fromSubfolder)).toMatch(/\S\n$/);
-  expect(fromPage).toMatch(/^npx kit infer \S+ --project quickstart$/);
+  const folder = join(clone, "docs");
+  let fromSubfolder = "";
+  const second = await npmStart(folder, async (url) => {
+    fromSubfolder = triedIn(await train(url));
+  });
+  expect(second).not.toContain("installing");
+  expect(await paste(folder, fromSubfolder)).toMatch(/\S\n$/);
+});
+
+test("npm start opens the page where no registry answers, and says what to run later", async () => {
+  rmSync(quickstart, { recursive: true, force: true });
+  const opened = async (url: string) => expect((await fetch(url)).status).toBe(200);
+  // Nothing listens on the port of `discard`.
+  const env = {
+    npm_config_cache: join(clone, "empty"),
+    npm_config_registry: "http://127.0.0.1:9",
+  };
+  expect(await npmStart(clone, opened, env)).toContain(
+    "kit: npm install in quickstart/ failed, see above. Run it there for npx kit.\n",
+  );
 });
 
 function edit(file: string, from: string | RegExp, to: string): void {
