@@ -1,7 +1,17 @@
 import { mkdirSync, symlinkSync } from "node:fs";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { expect, test } from "vitest";
-import { CLI, TINY_DATA, createTinyProject, runKit, tinySource } from "../kit.ts";
+import { createJobStore } from "../../jobs/store.ts";
+import { openElsewhere } from "../elsewhereEngine.ts";
+import {
+  CLI,
+  TINY_DATA,
+  createTinyProject,
+  elsewhereSource,
+  runKit,
+  startKit,
+  tinySource,
+} from "../kit.ts";
 import { ROOT, run } from "../packed.ts";
 import { createProject } from "../project.ts";
 
@@ -55,4 +65,19 @@ test.each([
   ["yarn run kit infer", { "yarn.lock": "" }],
 ])("a printed command is the package manager's own: %s", async (form, files) => {
   expect(await tried(createTinyProject(SOURCE, files), [])).toContain(form);
+});
+
+test("so is the command that follows a job again, of one that was left and one out of reach", async () => {
+  const project = createTinyProject(elsewhereSource());
+  const far = openElsewhere(join(project, "far"));
+  const startFar = (...more: string[]) =>
+    startKit(join(project, ".."), ["start", "--project", basename(project), ...more]);
+  const follow = () =>
+    `npx kit attach ${createJobStore(project).list()[0]?.id} --project ${basename(project)}`;
+  expect((await startFar("--detach").ended).stdout).toContain(`; follow it with: ${follow()}\n`);
+  far.train(1);
+  const { printed, ended } = startFar();
+  await printed(/^step +1\//m);
+  far.lose();
+  expect((await ended).stderr).toContain(` Run ${follow()} to follow it again.\n`);
 });
