@@ -14,8 +14,10 @@ import { OTHERS_READ } from "../disk/modes.ts";
 import { cannotWrite } from "../protocol/cannotWrite.ts";
 import { DEFAULT_ENTRY } from "../protocol/entry.ts";
 import { KitError, isKitError, messageOf } from "../protocol/error.ts";
+import { refuseAliases } from "./aliases.ts";
 import { changedInputs, withInputs } from "./bundleInputs.ts";
 import { buildOnce } from "./esbuild.ts";
+import { kitCommand } from "./kitCommand.ts";
 import { installedKit, wrongKit } from "./packages/installedKit.ts";
 import { PACKAGE } from "./packages/own.ts";
 
@@ -42,7 +44,7 @@ export async function ensureBundle(
 function describeStale(project: string, changed: string, others: number): string {
   const more = others === 0 ? "" : ` and ${others} more`;
   const verb = existsSync(join(project, changed)) ? "changed" : "was removed";
-  return `${changed}${more} ${verb} after the last build, and this run uses that build. Run kit build to train your latest edits.`;
+  return `${changed}${more} ${verb} after the last build, and this run uses that build. To train your latest edits, run: ${kitCommand(project, "build")}`;
 }
 
 /**
@@ -95,10 +97,11 @@ async function bundle(project: string, entryPath: string, outfile: string): Prom
       write: false,
       metafile: true,
     });
+    if (result.metafile) refuseAliases(result.metafile);
     const code = result.outputFiles?.[0]?.text ?? "";
     return withInputs(code, project, Object.keys(result.metafile?.inputs ?? {}));
   } catch (error) {
-    const thrown: unknown = (error as Partial<BuildFailure>).errors?.[0]?.detail;
+    const thrown: unknown = (error as Partial<BuildFailure>).errors?.[0]?.detail ?? error;
     if (isKitError(thrown)) throw thrown;
     throw new KitError("BUILD_FAILED", describeFailure(error), { cause: error });
   }

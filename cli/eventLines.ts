@@ -24,6 +24,8 @@ export interface EventLinesOptions {
   directory: string;
   /** Whether the files of an artifact are on this machine, by its path in the job's folder. */
   isHere?: (path: string) => boolean;
+  /** The command line that runs `kit` with these words where the user is. */
+  kit?: (words: string) => string;
   /** A monotonic clock, in milliseconds. */
   now?: () => number;
 }
@@ -34,13 +36,13 @@ export interface EventLinesOptions {
  */
 export function createEventLines(options: EventLinesOptions) {
   const { config, project, directory, now = () => performance.now() } = options;
-  const { isHere = () => true } = options;
+  const { isHere = () => true, kit = (words) => `npx kit ${words}` } = options;
   let startedAt = now();
   /** The pace is measured from the first log on, because the first step also warms up. */
   let first: Moment | undefined;
   let last: Artifact | undefined;
   let steps = config.maxSteps ?? 0;
-  const result = createResultWords(shownPath, basename(directory), (loss) =>
+  const result = createResultWords(shownPath, kit(`infer ${basename(directory)}`), (loss) =>
     formatLoss(loss).trimEnd(),
   );
 
@@ -100,6 +102,13 @@ export function createEventLines(options: EventLinesOptions) {
     return endLine(`${completed}${early}${losses && `: ${losses}`}`);
   }
 
+  function cancelledLine({ step }: EventData["training.cancelled"]): string {
+    const cancelled = `cancelled at step ${step}`;
+    if (last) return endLine(cancelled);
+    const sooner = first ? `; to save sooner, lower saveSteps (${config.saveSteps})` : "";
+    return `${cancelled}; this job has saved nothing${sooner}`;
+  }
+
   /** One line, so that `grep ^completed` finds all of it. */
   function endLine(how: string): string {
     return last ? `${how}; ${result.saved(last)}` : how;
@@ -143,7 +152,7 @@ export function createEventLines(options: EventLinesOptions) {
         case "training.failed":
           return failedLines(event.data.error);
         case "training.cancelled":
-          return endLine(`cancelled at step ${event.data.step}`);
+          return cancelledLine(event.data);
       }
     },
   };

@@ -3,7 +3,7 @@ import { KitError } from "../protocol/error.ts";
 import type { Job } from "../protocol/job.ts";
 
 /** The word for the newest job. */
-const LATEST = "latest";
+export const LATEST = "latest";
 
 /**
  * Finds a job by its id, the beginning of its id or `latest`.

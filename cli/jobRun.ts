@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import { isElsewhere } from "../jobs/artifactFiles.ts";
+import { KitError, isKitError } from "../protocol/error.ts";
 import { FINAL_STATUS, isFinalEvent } from "../protocol/event.ts";
 import type { RunEnd } from "../protocol/http.ts";
 import { sourcePlace } from "../sdk/thrown.ts";
@@ -9,6 +10,7 @@ import { reportError } from "./errors.ts";
 import { createEventLines } from "./eventLines.ts";
 import { EXIT_CODE } from "./exitCode.ts";
 import { onEndingSignal } from "./hangup.ts";
+import { kitCommand, placeCommands } from "./kitCommand.ts";
 import { say } from "./say.ts";
 import { onUncaught } from "./thrown.ts";
 
@@ -30,10 +32,18 @@ export interface JobRunOptions {
   recordEnd?: RecordEnd;
   /** Leaves a job that runs elsewhere as soon as it does. */
   detach?: boolean;
+  /** Called when all is printed that comes before the first step. */
+  onTraining?: () => void;
 }
 
 /** Prints what happens to a trainer's job, from before it begins. */
-export function printJob({ trainer, project, recordEnd, detach }: JobRunOptions): JobRun {
+export function printJob({
+  trainer,
+  project,
+  recordEnd,
+  detach,
+  onTraining,
+}: JobRunOptions): JobRun {
   /** The ended job's status, once its last event is printed. */
   let status: RunEnd | undefined;
   let lines: ReturnType<typeof createEventLines> | undefined;
@@ -41,6 +51,7 @@ export function printJob({ trainer, project, recordEnd, detach }: JobRunOptions)
   /** Of the event that is read; 0 for one that happens now. */
   let agoMs = 0;
   const now = () => performance.now() - agoMs;
+  const kit = (words: string) => kitCommand(project, words);
 
   function end(how: RunEnd): void {
     status = how;
@@ -53,7 +64,7 @@ export function printJob({ trainer, project, recordEnd, detach }: JobRunOptions)
       ({ id } = job);
       const isHere = (path: string) => !isElsewhere(join(directory, path));
       const shown = showPath(project, directory);
-      lines = createEventLines({ config, project, directory: shown, isHere, now });
+      lines = createEventLines({ config, project, directory: shown, isHere, kit, now });
       console.log(`job ${id} ${job.name}`);
       // An exception outside of the callbacks fails the job, not only the process.
       onUncaught(fail);
@@ -81,14 +92,20 @@ export function printJob({ trainer, project, recordEnd, detach }: JobRunOptions)
       }
       const print = event.event === "training.failed" ? console.error : console.log;
       if (lines) say(lines.text(event), print);
+      if (event.event === "training.started") onTraining?.();
     },
     onLeft({ where }) {
       end("detached");
       console.log(
-        `detached: job ${id} keeps training on ${where}; follow it with: npx kit attach ${id}`,
+        `detached: job ${id} keeps training on ${where}; follow it with: ${kit(`attach ${id}`)}`,
       );
     },
   });
+
+  function placed(error: unknown): unknown {
+    if (!isKitError(error)) return error;
+    return new KitError(error.code, placeCommands(project, error.message), { cause: error });
+  }
 
   return {
     heedSignals() {
@@ -103,7 +120,7 @@ export function printJob({ trainer, project, recordEnd, detach }: JobRunOptions)
       try {
         await trainer.wait();
       } catch (error) {
-        if (status !== "failed") return reportError(error);
+        if (status !== "failed") return reportError(placed(error));
         const place = error instanceof Error && sourcePlace(error);
         if (place) console.error(`  at ${place}`);
         if (process.env.DEBUG === "kit") console.error(error);

@@ -1,10 +1,10 @@
 #!/usr/bin/env node
 import { Command, CommanderError } from "commander";
+import { VERSION } from "../protocol/version.ts";
 import { reportError } from "./errors.ts";
 import { EXIT_CODE } from "./exitCode.ts";
 import { keepHangupIgnored } from "./hangup.ts";
 import { watchOutput } from "./lostOutput.ts";
-import { packageVersion } from "./packages/own.ts";
 import { addAttach } from "./usage/attach.ts";
 import { addBuild } from "./usage/build.ts";
 import { addCheck } from "./usage/check.ts";
@@ -23,7 +23,7 @@ keepHangupIgnored();
 
 const program = new Command("kit")
   .description("Train a model the way you ship your app.")
-  .version(packageVersion())
+  .version(VERSION)
   .exitOverride()
   .addHelpText(
     "after",

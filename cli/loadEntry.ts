@@ -10,7 +10,7 @@ import { describeThrown, onUncaught } from "./thrown.ts";
 /**
  * Imports a bundle, whose code may end this process; the reason is then printed.
  * @param entry the bundle's source, as errors name it
- * @throws KitError `NO_TRAINER`, `IMPORT_FAILED`, `IMPORT_STUCK`
+ * @throws KitError `NO_TRAINER`, `IMPORT_FAILED`, `IMPORT_STUCK`, `KIT_VERSION`
  */
 export async function loadEntry(
   bundle: string,

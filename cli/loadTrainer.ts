@@ -2,8 +2,10 @@ import { setTimeout as delay } from "node:timers/promises";
 import { pathToFileURL } from "node:url";
 import { DEFAULT_ENTRY, LOAD_LIMIT_MS, stillLoading } from "../protocol/entry.ts";
 import { KitError } from "../protocol/error.ts";
-import { isKit } from "../sdk/kit.ts";
+import { isCompatible } from "../protocol/version.ts";
+import { isKit, versionOf } from "../sdk/kit.ts";
 import type { Trainer } from "../sdk/trainer.ts";
+import { otherVersion } from "./packages/installedKit.ts";
 import { describeThrown } from "./thrown.ts";
 import { startWatchdog } from "./watchdog.ts";
 
@@ -14,7 +16,7 @@ const WATCHDOG_SLACK_MS = 1_000;
  * Imports a bundle, which runs the project's code.
  * @param entry the bundle's source, as errors name it
  * @returns the exposed trainer, if any
- * @throws KitError `IMPORT_FAILED` with the place in the project's sources, `IMPORT_STUCK`
+ * @throws KitError `IMPORT_FAILED` with the place in the project's sources, `IMPORT_STUCK`, `KIT_VERSION`
  */
 export async function loadTrainer(
   bundle: string,
@@ -36,5 +38,6 @@ export async function loadTrainer(
   }
   if (!module) throw new KitError("IMPORT_STUCK", stuck);
   const kit = [module.default, ...Object.values(module)].find(isKit);
+  if (kit && !isCompatible(versionOf(kit))) throw otherVersion(process.cwd(), versionOf(kit));
   return kit?.trainer;
 }

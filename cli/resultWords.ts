@@ -13,12 +13,12 @@ export interface ResultWords {
 
 /**
  * @param place an artifact's path in words
- * @param id the job's
+ * @param asking the command that asks the job's model
  * @param formatLoss without blanks
  */
 export function createResultWords(
   place: (artifact: Artifact) => string,
-  id: string,
+  asking: string,
   formatLoss: (loss: Measured | undefined) => string,
 ): ResultWords {
   const evalLosses = new Map<number, Measured>();
@@ -30,7 +30,7 @@ export function createResultWords(
     const evalLoss = evalLosses.get(step);
     const words = evalLoss === undefined ? "not evaluated" : `evalLoss ${formatLoss(evalLoss)}`;
     const comparison = !best || best.step === step ? "" : ` (${words})`;
-    return `saved in ${place(artifact)}${comparison}; try it: npx kit infer ${id}`;
+    return `saved in ${place(artifact)}${comparison}; try it: ${asking}`;
   }
 
   return {

@@ -9,6 +9,7 @@ export type ErrorCode =
   | "IMPORT_FAILED"
   | "IMPORT_STUCK"
   | "WRONG_KIT"
+  | "KIT_VERSION"
   | "NO_TRAINER"
   | "JOB_NOT_FOUND"
   | "CANNOT_ATTACH"

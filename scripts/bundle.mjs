@@ -1,7 +1,7 @@
 // Bundles the compiled modules behind each entry point, in place: Node takes about a millisecond to load
 // a module, however small, and `kit start` would load 230. The modules stay beside the bundles, for tests.
 // A part of `npm run build`.
-import { realpathSync } from "node:fs";
+import { chmodSync, realpathSync } from "node:fs";
 import { dirname, relative } from "node:path";
 import { rolldown } from "rolldown";
 
@@ -49,6 +49,8 @@ const ownPlace = {
 
 await bundle(MAIN, { groups: GROUPS });
 for (const thread of THREADS) await bundle([thread], false);
+// npm makes it so only once, when it links it into a project.
+chmodSync(`${outDir}/cli/kit.js`, 0o755);
 
 async function bundle(names, codeSplitting) {
   const build = await rolldown({

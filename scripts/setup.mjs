@@ -71,16 +71,29 @@ export async function setUp() {
   }
 }
 
-/** Creates a project with `kit init`. Returns its folder. */
+/** Creates a project with `kit init` and installs it. Returns its folder. */
 export function makeQuickstart() {
   const project = join(ROOT, "quickstart");
   // `kit init` writes package.json last, so a missing one means an interrupted copy.
-  if (existsSync(join(project, "package.json"))) return project;
-  const { status } = spawnSync(process.execPath, [CLI, "init", project], {
-    stdio: ["ignore", "ignore", "inherit"],
-  });
-  need("kit init", status ?? 1);
+  if (!existsSync(join(project, "package.json"))) {
+    const { status } = spawnSync(process.execPath, [CLI, "init", project], {
+      stdio: ["ignore", "ignore", "inherit"],
+    });
+    need("kit init", status ?? 1);
+  }
+  installQuickstart(project);
   return project;
+}
+
+/** For its own commands and for types in an editor; the page needs neither. */
+function installQuickstart(project) {
+  // npm links commands last.
+  if (existsSync(join(project, "node_modules", ".bin", "kit"))) return;
+  console.log("kit: installing quickstart/ …");
+  const words = ["install", "--prefix", project, "--no-audit", "--no-fund", "--loglevel=error"];
+  // `npm ci` has brought the same packages; without a network, nobody waits for retries.
+  if (run("npm", ...words, "--prefer-offline", "--fetch-retries=0") === 0) return;
+  console.error("kit: npm install in quickstart/ failed, see above. Run it there for npx kit.");
 }
 
 function checkNode() {

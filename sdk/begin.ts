@@ -44,6 +44,7 @@ export function beginJob(beginning: Beginning, resume: boolean): Begun {
       observer.onWait(before);
     });
   return run(beginning, owned, config, {
+    startsAt: resuming?.step,
     async train(options) {
       // Other machines have a queue of their own.
       if (engine.elsewhere) owned.claimTurn(true);
@@ -64,6 +65,7 @@ export async function attachJob(beginning: Beginning, id: string): Promise<Begun
   const { placement, events, from } = recorded;
   return run(beginning, owned, config, {
     recorded,
+    startsAt: from && (() => from.step),
     train({ onEvent, onPlaced: _, ...options }) {
       const engine: Parameters<typeof runEngine>[0] = {
         name: checked.engine.name,
@@ -88,7 +90,7 @@ function run(
   { checked, observer, cancel, leave }: Beginning,
   owned: OwnedJob,
   config: JobConfig,
-  how: Pick<RunJobOptions, "train" | "recorded">,
+  how: Pick<RunJobOptions, "train" | "recorded" | "startsAt">,
 ): Begun {
   const failure = new AbortController();
   const { job, directory } = owned;

@@ -47,12 +47,15 @@ interface CourseOptions {
   config: JobConfig;
   engine: Pick<Engine, "resumeFiles" | "elsewhere">;
   onNote: (text: string) => void;
+  /** The step until the first event. Default 0. */
+  startsAt?: () => number;
 }
 
-export function createCourse({ directory, config, engine, onNote }: CourseOptions): Course {
+export function createCourse(options: CourseOptions): Course {
+  const { directory, config, engine, onNote, startsAt = () => 0 } = options;
   const saved = createSavedArtifacts({ directory, engine, onNote }, config);
   const stopping = createEarlyStopping(config);
-  let step = 0;
+  let step: number | undefined;
 
   function see(event: EngineEvent): boolean {
     if (event.event !== "training.started") step = event.data.step;
@@ -119,5 +122,12 @@ export function createCourse({ directory, config, engine, onNote }: CourseOption
     return event.event === "checkpoint.saved" && !isKept(join(directory, event.data.path));
   }
 
-  return { step: () => step, saved, stoppedAt: stopping.stoppedAt, begin, see, replay };
+  return {
+    step: () => step ?? startsAt(),
+    saved,
+    stoppedAt: stopping.stoppedAt,
+    begin,
+    see,
+    replay,
+  };
 }

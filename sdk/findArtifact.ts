@@ -1,10 +1,13 @@
 import { existsSync, readdirSync } from "node:fs";
-import { basename, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { isKept } from "../jobs/artifactFiles.ts";
 import { isJobDirectory } from "../jobs/jobFile.ts";
+import { createJobReader } from "../jobs/jobReader.ts";
+import { createLeaseWatch } from "../jobs/leaseWatch.ts";
 import { readResult } from "../jobs/result.ts";
 import { ARTIFACTS, checkpointFolder, stepOfEntry } from "../protocol/artifactPath.ts";
 import { KitError } from "../protocol/error.ts";
+import { isFinal } from "../protocol/job.ts";
 
 /**
  * Resolves a job's directory to its result or, until it is completed, to its last checkpoint; a
@@ -20,10 +23,22 @@ export function findArtifact(directory: string): string {
   const last = checkpointSteps(parent).at(-1);
   if (last !== undefined) return join(parent, checkpointFolder(last));
   if (!isJob) return directory;
+  if (hasEnded(directory)) {
+    throw new KitError(
+      "CHECKPOINT_INVALID",
+      `The job in ${directory} ended before it saved a checkpoint. Train again, or load another job's.`,
+    );
+  }
   throw new KitError(
     "CHECKPOINT_INVALID",
     `The job in ${directory} has saved no checkpoint. Wait for its first, or load another job's.`,
   );
+}
+
+function hasEnded(directory: string): boolean {
+  const reader = createJobReader(dirname(directory), createLeaseWatch());
+  const status = reader.read(basename(directory))?.job.status;
+  return status !== undefined && isFinal(status);
 }
 
 function existing(path: string): string {

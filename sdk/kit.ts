@@ -1,5 +1,6 @@
 import { inspect } from "node:util";
 import { KitError } from "../protocol/error.ts";
+import { VERSION } from "../protocol/version.ts";
 import { type Trainer, OBSERVE } from "./trainer.ts";
 
 const BRAND = Symbol.for("kit.project");
@@ -35,13 +36,19 @@ export function createKit(options: { trainer?: Trainer } = {}): Kit {
     );
   }
   const kit = { trainer };
-  Object.defineProperty(kit, BRAND, { value: true });
+  Object.defineProperty(kit, BRAND, { value: VERSION });
   return kit;
 }
 
 /** Whether a value came from `createKit`, of this copy of Kit or of another. */
 export function isKit(value: unknown): value is Kit {
   return typeof value === "object" && value !== null && BRAND in value;
+}
+
+/** The version of the Kit that made it; undefined for one too old to say. */
+export function versionOf(kit: Kit): string | undefined {
+  const { [BRAND]: version } = kit as Kit & { [BRAND]?: unknown };
+  return typeof version === "string" ? version : undefined;
 }
 
 /** By a key that every copy of Kit shares, because the command may run from another copy than the project. */

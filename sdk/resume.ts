@@ -17,6 +17,8 @@ export interface Resume {
    * @throws KitError `CANNOT_RESUME`
    */
   find: (note: (text: string) => void) => Resumable[];
+  /** Step of the newest one; 0 without any. */
+  step: () => number;
 }
 
 /**
@@ -25,6 +27,7 @@ export interface Resume {
  */
 export function planResume(project: string, name: string, config: JobConfig): Resume {
   const [planned] = findResumable(project, name);
+  let newest = planned;
 
   function refuseTwin(own?: string): void {
     const twin = planned && findResuming(project, name, planned, own);
@@ -37,7 +40,7 @@ export function planResume(project: string, name: string, config: JobConfig): Re
 
   function find(note: (text: string) => void): Resumable[] {
     const found = findResumable(project, name);
-    const [newest] = found;
+    [newest] = found;
     if (newest) {
       note(`resuming job ${newest.jobId} after step ${newest.step}`);
       const changed = compareOptions(newest, config).join(", ");
@@ -61,7 +64,7 @@ export function planResume(project: string, name: string, config: JobConfig): Re
 
   refuseTwin();
   if (planned) compareOptions(planned, config);
-  return { refuseTwin, find };
+  return { refuseTwin, find, step: () => newest?.step ?? 0 };
 }
 
 /** The changed options with which the losses will be others. */

@@ -21,7 +21,7 @@ const LONGEST_ERROR = 8_000;
 /** Drives one job from its place in the queue to its last event. Never rejects. */
 export async function runJob(options: RunJobOptions): Promise<JobResult> {
   const { job: owned, config, engine, callbacks, cancel, failure, observer } = options;
-  const { recorded, callbackLimitMs } = options;
+  const { recorded, startsAt, callbackLimitMs } = options;
   const stuck = new AbortController();
   const leaving = options.leave ? [options.leave] : [];
   const leave = AbortSignal.any([...leaving, owned.taken, stuck.signal]);
@@ -30,7 +30,7 @@ export async function runJob(options: RunJobOptions): Promise<JobResult> {
   const calls = createCallbackQueue(fail, callbackLimitMs);
   const { onNote } = observer;
   const checkpoints = createCheckpoints(engine, owned.directory, { signal, onNote });
-  const course = createCourse({ directory: owned.directory, config, engine, onNote });
+  const course = createCourse({ directory: owned.directory, config, engine, onNote, startsAt });
   const { saved } = course;
   let placement = recorded?.placement;
   let hasEnded = false;

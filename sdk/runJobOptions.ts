@@ -17,6 +17,8 @@ export interface RunJobOptions {
    */
   train: (options: JobTraining) => Promise<boolean>;
   recorded?: Recorded;
+  /** The step at which the job stands until its first event. Default 0. */
+  startsAt?: () => number;
   /** Aborting cancels the job. */
   cancel: AbortSignal;
   /** Aborting fails the job with the reason, unless `cancel` came first. */

@@ -1,6 +1,7 @@
-import { readFileSync, readdirSync } from "node:fs";
+import { readFileSync, readdirSync, statSync } from "node:fs";
 import { expect, test } from "vitest";
 import { pageSize } from "../bench/rows/size.ts";
+import { CLI } from "./kit.ts";
 
 const ASSETS = new URL("../dist/page/assets/", import.meta.url);
 
@@ -15,4 +16,8 @@ test("the page has Vue's production version, even when vitest builds it", () => 
 test("the page is as small as the benchmark wants it", async () => {
   const [figure] = await pageSize.measure({} as never);
   expect(figure?.goal?.isMet(figure.ours, NaN), `${figure?.ours} kB`).toBe(true);
+});
+
+test("the command is executable, so that npx kit still works in the quickstart after a build", () => {
+  expect((statSync(CLI).mode & 0o111).toString(8)).toBe("111");
 });

@@ -1,9 +1,8 @@
 import { spawnSync } from "node:child_process";
-import { createHash } from "node:crypto";
-import { cpSync, existsSync, mkdirSync, readFileSync, readdirSync } from "node:fs";
-import { symlinkSync, writeFileSync } from "node:fs";
+import { cpSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { linkDependencies } from "./clone.ts";
 import { ROOT } from "./packed.ts";
 import { createProject } from "./project.ts";
 
@@ -52,16 +51,7 @@ function createClone(): string {
   for (const name of ["protocol", "disk", "jobs", "engines/python", "engines/ray", "server"]) {
     mkdirSync(join(clone, name), { recursive: true });
   }
-  const modules = join(clone, "node_modules");
-  mkdirSync(join(modules, ".cache", "kit"), { recursive: true });
-  for (const name of readdirSync(join(ROOT, "node_modules"))) {
-    if (/^\.(cache|vite)/.test(name)) continue;
-    symlinkSync(join(ROOT, "node_modules", name), join(modules, name));
-  }
-  // So that they count as installed.
-  const lock = createHash("sha256").update("package-lock.json\0");
-  lock.update(readFileSync(join(clone, "package-lock.json"))).update("\0");
-  writeFileSync(join(modules, ".cache", "kit", "dependencies"), lock.digest("hex"));
+  linkDependencies(clone);
   return clone;
 }
 

@@ -37,7 +37,7 @@ export function startKit(
     cwd,
     // In a session of its own: `nohup npm test` must not make it ignore SIGHUP.
     detached: true,
-    env: { ...process.env, _: undefined, ...env },
+    env: { ...process.env, _: undefined, INIT_CWD: undefined, ...env },
     stdio: ["ignore", "pipe", "pipe"],
   });
   const out = { stdout: "", stderr: "" };

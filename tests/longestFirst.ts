@@ -10,6 +10,7 @@ const LONGEST = [
   "tests/faults/tabs.test.ts",
   "tests/docs/pages.test.ts",
   "tests/package.test.ts",
+  "tests/npmStart.test.ts",
   "tests/engines/contract.test.ts",
   "tests/e2e/",
   "tests/faults/",

@@ -16,7 +16,7 @@ export const NPM = process.env.npm_execpath
 /** As in a terminal: `npm test` tells what it runs of its own folder. */
 const TERMINAL = Object.fromEntries(
   Object.entries(process.env).filter(
-    ([name]) => !/^npm_/.test(name) || /^npm_config_(cache|registry)$/.test(name),
+    ([name]) => !/^(npm_|INIT_CWD$)/.test(name) || /^npm_config_(cache|registry)$/.test(name),
   ),
 );
 

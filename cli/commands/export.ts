@@ -1,4 +1,4 @@
-import { basename, relative, resolve } from "node:path";
+import { basename, isAbsolute, resolve } from "node:path";
 import { isElsewhere } from "../../jobs/artifactFiles.ts";
 import { createJobFiles } from "../../jobs/jobFile.ts";
 import { formatCount } from "../../protocol/format.ts";
@@ -10,8 +10,9 @@ import { EXIT_CODE } from "../exitCode.ts";
 import { onEndingSignal } from "../hangup.ts";
 import { findEngine } from "../infer/findEngine.ts";
 import { findModel } from "../infer/findModel.ts";
+import { kitCommand } from "../kitCommand.ts";
 import { enterProject } from "../project.ts";
-import { shellWord } from "../shell.ts";
+import { pathFrom, shellWord } from "../shell.ts";
 
 /**
  * Writes a job's model as a folder that stands by itself; an adapter is merged into its base. Takes
@@ -24,7 +25,8 @@ export async function exportJob(
   options: { project: string },
 ): Promise<void> {
   const project = enterProject(options.project);
-  const directory = findModel(project, named);
+  const onNote = (text: string) => console.log(text);
+  const directory = findModel(project, named, onNote);
   const checkpoint = findArtifact(directory);
   const target = resolve(folder ?? defaultFolder(directory));
   let engine: Fetching | undefined;
@@ -32,7 +34,6 @@ export async function exportJob(
   const { signal } = abort;
   const ending = onEndingSignal(() => abort.abort());
   try {
-    const onNote = (text: string) => console.log(text);
     if (isElsewhere(checkpoint)) {
       engine = (await findEngine(project, directory)) ?? {};
       await bringHere(engine, { directory: checkpoint, signal, onNote });
@@ -40,7 +41,7 @@ export async function exportJob(
     console.log(`exporting ${showPath(project, checkpoint)}`);
     const bytes = await exportModel(checkpoint, target, { signal, onNote });
     console.log(
-      `exported to ${showPath(project, target)}, ${formatCount(bytes / 1e6)} MB; try it: npx kit infer ${asked(target)}`,
+      `exported to ${showPath(project, target)}, ${formatCount(bytes / 1e6)} MB; try it: ${kitCommand(project, `infer ${asked(target)}`)}`,
     );
   } catch (error) {
     if (!signal.aborted) throw error;
@@ -61,6 +62,6 @@ function defaultFolder(directory: string): string {
 
 /** As `kit infer` takes a folder for one, and not for a job. */
 function asked(target: string): string {
-  const path = relative(".", target);
-  return shellWord(path.startsWith("..") ? target : `./${path}`);
+  const path = pathFrom(process.cwd(), target);
+  return shellWord(isAbsolute(path) ? path : `./${path}`);
 }

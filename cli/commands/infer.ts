@@ -40,7 +40,9 @@ export async function infer(
     // Nobody reads the other answers, as behind `head`, or they are lost.
     process.exit(error.code === "EPIPE" ? EXIT_CODE.completed : EXIT_CODE.failed);
   });
-  const directory = findModel(project, named);
+  // stdout has the answers alone.
+  const onNote = (text: string) => console.error(text);
+  const directory = findModel(project, named, onNote);
   const engine = await findEngine(project, directory);
   const signal = engine?.elsewhere && abortedBySignal();
   const ask = async (model: LoadedModel) => {
@@ -55,8 +57,7 @@ export async function infer(
   const loading = loadModel(directory, {
     ...(engine && { engine }),
     ...(signal && { signal }),
-    // stdout has the answers alone.
-    onNote: (text) => console.error(text),
+    onNote,
   });
   process.exitCode = await useModel(loading, ask, signal);
   // The project's code, if it ran, may have left something open.

@@ -1,12 +1,12 @@
 import { lstatSync, statSync } from "node:fs";
-import { basename, join, relative, resolve } from "node:path";
+import { basename, join, resolve } from "node:path";
 import { KitError, isKitError, messageOf } from "../../protocol/error.ts";
 import { type Values, runScript } from "../init/content.ts";
 import { type Report, copyTemplate } from "../init/template.ts";
 import type { Template } from "../init/templates.ts";
 import { findInstallation } from "../packages/manager.ts";
 import { readPackageJson } from "../packages/packageJson.ts";
-import { shellWord } from "../shell.ts";
+import { pathFrom, shellWord } from "../shell.ts";
 
 /** A valid npm package name. */
 const PACKAGE_NAME = /^(@[a-z0-9~-][a-z0-9._~-]*\/)?[a-z0-9~-][a-z0-9._~-]*$/;
@@ -89,8 +89,6 @@ function packageName(folder: string): string {
 
 /** The command that enters a folder: by its relative path, or by its absolute path if outside. */
 function enterFolder(project: string): string {
-  const folder = relative(process.cwd(), project);
-  if (folder === "") return "";
-  const path = folder.startsWith("..") ? project : folder;
-  return `cd ${shellWord(path)} && `;
+  const folder = pathFrom(process.cwd(), project);
+  return folder && `cd ${shellWord(folder)} && `;
 }

@@ -8,6 +8,7 @@ import { EXIT_CODE } from "../exitCode.ts";
 import { type RecordEnd, exitOnSignals, printJob } from "../jobRun.ts";
 import { explainExit, loadEntry } from "../loadEntry.ts";
 import { enterProject } from "../project.ts";
+import { say } from "../say.ts";
 
 interface StartOptions {
   project: string;
@@ -24,15 +25,27 @@ export async function start(
   const early = exitOnSignals(explain);
   const project = enterProject(folder);
   const recordEnd = endRecorder(project);
-  const bundle = await ensureBundle(project, entry, (stale) => console.error(`kit: ${stale}`));
+  const told = createLastWord();
+  const bundle = await ensureBundle(project, entry, told.set);
   const trainer = await loadEntry(bundle, name, explain);
   if (detach) assertDetachable(trainer);
   if (resume) trainer[RESUME]();
-  const run = printJob({ trainer, project, recordEnd, detach });
+  const run = printJob({ trainer, project, recordEnd, detach, onTraining: told.say });
   run.heedSignals();
   early.stop();
   // Exit even if the project's code has left something open.
   process.exit(await run.exitCode());
+}
+
+/** A sentence that comes last before the training, or before the process ends without one. */
+function createLastWord() {
+  let sentence: string | undefined;
+  function tell(): void {
+    if (sentence !== undefined) say(`kit: ${sentence}`, console.error);
+    sentence = undefined;
+  }
+  process.once("exit", tell);
+  return { set: (text: string) => void (sentence = text), say: tell };
 }
 
 /** @throws KitError `CANNOT_DETACH` */

@@ -35,9 +35,7 @@ export interface Values extends Installation {
 export function runScript(project: string, manager: PackageManager, script: string): string {
   const ours = templatePackageJson().scripts?.[script] ?? "";
   const own = readPackageJson(project)?.scripts?.[script] ?? ours;
-  return own === ours
-    ? `${manager} run ${script}`
-    : `${runKit(manager)}${ours.slice("kit".length)}`;
+  return own === ours ? `${manager} run ${script}` : ours.replaceAll(/\bkit\b/g, runKit(manager));
 }
 
 /** Maps each file's path in the project to its content. */

@@ -1,11 +1,9 @@
-import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 // Resolved by name, because the path from here differs between the sources and dist/.
-const packageJsonPath = createRequire(import.meta.url).resolve("kit/package.json");
-const root = dirname(packageJsonPath);
+const root = dirname(createRequire(import.meta.url).resolve("kit/package.json"));
 
 /** The running package's parts, as absolute paths. */
 export const PACKAGE = {
@@ -18,7 +16,3 @@ export const PACKAGE = {
   /** The running script, for subprocesses. */
   cli: fileURLToPath(new URL("../kit.js", import.meta.url)),
 };
-
-export function packageVersion(): string {
-  return (JSON.parse(readFileSync(packageJsonPath, "utf8")) as { version: string }).version;
-}

@@ -1,7 +1,8 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, test } from "vitest";
 import { createTinyProject, runKit, tinySource } from "../kit.ts";
+import { createProject } from "../project.ts";
 
 const index = (project: string) => join(project, "src/kit/index.ts");
 
@@ -39,4 +40,41 @@ describe("kit build", () => {
     expect((await runKit(project, ["build"])).code).toBe(1);
     expect(existsSync(join(project, ".kit/build/index.mjs"))).toBe(true);
   });
+});
+
+test.each([
+  ["@/lib/level", "@/*", "./src/*"],
+  ["~/lib/level", "~/*", "./src/*"],
+  ["$lib/level", "$lib/*", "./src/lib/*"],
+  ["#lib/level", "#lib/*", "./src/lib/*"],
+  ["#level", "#level", "./src/level"],
+])(
+  "an alias that tsconfig.json lacks is refused with the paths that make it work: %s",
+  async (specifier, alias, target) => {
+    const level = "export const level = 7;";
+    const project = createProject({
+      "src/kit/index.ts": `import { level } from "${specifier}"; console.log("level", level);`,
+      "src/lib/level.ts": level,
+      "src/level.ts": level,
+    });
+    const build = () => runKit(project, ["build"]);
+    expect(await build()).toMatchObject({
+      code: 1,
+      stderr: `kit: src/kit/index.ts imports "${specifier}", which leads to no file. Set "paths": { "${alias}": ["${target}"] } in the compilerOptions of tsconfig.json, or import it by its relative path.\n`,
+    });
+    const compilerOptions = { paths: { [alias]: [target] } };
+    writeFileSync(join(project, "tsconfig.json"), JSON.stringify({ compilerOptions }));
+    expect(await build()).toMatchObject({ code: 0, stderr: "" });
+    expect((await runKit(project, ["start"])).stdout).toBe("level 7\n");
+  },
+);
+
+test("an alias of package.json's imports works, and one that only types use is not refused", async () => {
+  const project = createProject({
+    "package.json": `{"imports":{"#level":"./src/level.ts"}}`,
+    "src/kit/index.ts": `import { level } from "#level"; import type { Level } from "@/types";
+const shown: Level = level; console.log("level", shown);`,
+    "src/level.ts": "export const level = 7;",
+  });
+  expect((await runKit(project, ["start"])).stdout).toBe("level 7\n");
 });

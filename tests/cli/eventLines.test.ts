@@ -251,7 +251,10 @@ it("names a cancelled job's last artifact, and also the reason of a failed one",
       .progress.text({ event: "training.cancelled", data: { step: 3 } })
       .split("; try it")[0];
   const fail = () => at(0).progress.text({ event: "training.failed", data: { error: "no" } });
-  expect([cancel(), fail()]).toEqual(["cancelled at step 3", "failed: no"]);
+  expect([cancel(), fail()]).toEqual([
+    "cancelled at step 3; this job has saved nothing",
+    "failed: no",
+  ]);
   at(0).saved(ARTIFACT);
   expect(cancel()).toBe("cancelled at step 3; saved in d/artifacts/step-1");
   expect(fail()).toBe("failed: no\n  checkpoint  d/artifacts/step-1");

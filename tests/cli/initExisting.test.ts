@@ -71,14 +71,14 @@ it.each([
   expect(stdout).toBe(`nothing to add to ${project}\nnext: npm install && npm run ui\n`);
 });
 
-it("says in its README how to build where the script of that name is another's", async () => {
+it("says in its README how to train where the script of that name is another's", async () => {
   const manifest = JSON.stringify({ scripts: { build: "vite build", train: "kit start" } });
   const project = createProject({ "package.json": manifest });
   await initIn(project);
   const readme = read(project, "README.md");
-  expect(readme).toContain("run `npx --no kit build` first");
-  expect(readme).toContain("`npm run train`");
-  expect(readme).not.toContain("npm run build");
+  expect(readme).toContain("`npx --no kit build && npx --no kit start` builds by itself");
+  expect(readme).toContain("npm run ui");
+  expect(readme).not.toContain("npm run train");
 });
 
 it.each([

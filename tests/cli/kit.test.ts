@@ -1,7 +1,10 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { hasBrowser } from "../../cli/browser.ts";
 import { loadTrainer } from "../../cli/loadTrainer.ts";
 import { runKit, startKit } from "../kit.ts";
+import { ROOT } from "../packed.ts";
 import { createProject } from "../project.ts";
 
 describe("kit", () => {
@@ -38,7 +41,10 @@ describe("kit", () => {
   });
 
   it("--version prints the package's", async () => {
-    expect((await runKit("/", ["--version"])).stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
+    const { version } = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8")) as {
+      version: string;
+    };
+    expect((await runKit("/", ["--version"])).stdout).toBe(`${version}\n`);
   });
 
   it.each([

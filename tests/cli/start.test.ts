@@ -2,7 +2,7 @@ import { rmSync, utimesSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { createJobStore } from "../../jobs/store.ts";
-import { ENDLESS, createTinyProject, runKit, startKit, tinySource } from "../kit.ts";
+import { ENDLESS, TINY_DATA, createTinyProject, runKit, startKit, tinySource } from "../kit.ts";
 
 function jobsOf(project: string) {
   return createJobStore(project).list();
@@ -11,7 +11,7 @@ function jobsOf(project: string) {
 const index = (project: string) => join(project, "src/kit/index.ts");
 
 const stale = (what: string) =>
-  `kit: ${what} after the last build, and this run uses that build. Run kit build to train your latest edits.\n`;
+  `kit: ${what} after the last build, and this run uses that build. To train your latest edits, run: npx kit build\n`;
 
 describe("kit start", () => {
   it("trains and prints plain lines", async () => {
@@ -60,6 +60,37 @@ describe("kit start", () => {
       stdout: expect.stringContaining(" new\n"),
       stderr: "",
     });
+  });
+
+  it.each([
+    ["an edit", tinySource({ name: "new" })],
+    ["an edit with a syntax error", "export default {"],
+  ])("says last before it trains that it trains the build before %s", async (_, edited) => {
+    const name = "my own";
+    const before = `console.log("loaded");`;
+    const parent = createTinyProject("", {
+      [`${name}/src/kit/index.ts`]: tinySource({ before, options: "maxSteps: 1," }),
+      [`${name}/data.jsonl`]: TINY_DATA,
+    });
+    const project = join(parent, name);
+    expect((await runKit(project, ["build"])).code).toBe(0);
+    writeFileSync(index(project), edited);
+    const both = ["sh", "-c", 'exec "$0" "$@" 2>&1'];
+    const { stdout } = await startKit(parent, ["start", "--project", name], {}, both).ended;
+    const lines = stdout.split("\n");
+    const at = lines.findIndex((line) => line.startsWith("kit: "));
+    expect(lines[at]).toBe(stale("src/kit/index.ts changed").trimEnd() + ` --project '${name}'`);
+    expect(lines.slice(0, at).join("\n")).toMatch(/^loaded\njob .*\ntraining [^]*\n {2}passes /);
+    expect(lines[at + 1]).toMatch(/^step 1\/1 /);
+  });
+
+  it("says after an error that the build may be why", async () => {
+    const project = createTinyProject(`throw new Error("mended");`);
+    await runKit(project, ["build"]);
+    writeFileSync(index(project), tinySource());
+    const { stderr } = await runKit(project, ["start"]);
+    const error = "kit: Error: mended (src/kit/index.ts:1:7)\n";
+    expect(stderr).toBe(error + stale("src/kit/index.ts changed"));
   });
 
   it("says which file is not the one that was built, by content and not by time", async () => {

@@ -17,7 +17,9 @@ describe("kit start exits", () => {
       child.kill(signal);
       const { code, stdout, stderr } = await ended;
       expect({ code, stderr }).toEqual({ code: 130, stderr: "" });
-      expect(stdout).toMatch(/\ncancelled at step \d+\n$/);
+      expect(stdout).toMatch(
+        /\ncancelled at step \d+; this job has saved nothing; to save sooner, lower saveSteps \(1000000\)\n$/,
+      );
       expect(jobsOf(project)).toMatchObject([{ status: "cancelled" }]);
     },
   );

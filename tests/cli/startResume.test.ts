@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { expect, it } from "vitest";
 import { createJobStore } from "../../jobs/store.ts";
 import { stepOfEntry } from "../../protocol/artifactPath.ts";
-import { createTinyProject, runKit, startKit, tinySource } from "../kit.ts";
+import { createTinyProject, pacedSource, runKit, startKit, tinySource } from "../kit.ts";
 
 /** Killed in its midst, however busy the machine is, and then finished. */
 const OPTIONS =
@@ -34,4 +34,29 @@ it("kit start --resume goes on from a killed job's newest checkpoint, and then h
 
   const again = startKit(project, ["start", "--resume"]);
   expect(await again.printed(/^step +1\//m)).toMatch(/nothing/);
+});
+
+it("kit start --resume that is cancelled before it trains says at which step it stands", async () => {
+  const options = "maxSteps: 1_000_000, saveSteps: 200, loggingSteps: 200,";
+  const project = createTinyProject(tinySource({ options }), {
+    "src/other.ts": pacedSource(),
+  });
+  const first = startKit(project, ["start"]);
+  await first.printed(/checkpoint .*step-200\n/);
+  first.child.kill("SIGINT");
+  expect((await first.ended).stdout).toMatch(
+    /\ncancelled at step \d+; saved in \S+; try it: npx kit infer \S+\n$/,
+  );
+  const artifacts = join(project, ".kit/jobs", createJobStore(project).list()[0]!.id, "artifacts");
+  const last = Math.max(...readdirSync(artifacts).map((name) => stepOfEntry(name) ?? 0));
+
+  // It waits for its turn.
+  const other = startKit(project, ["start", "src/other.ts"]);
+  await other.printed(/^step /m);
+  const resuming = startKit(project, ["start", "--resume"]);
+  await resuming.printed(/^waiting for job /m);
+  resuming.child.kill("SIGINT");
+  const { code, stdout } = await resuming.ended;
+  expect(stdout).toMatch(new RegExp(`\ncancelled at step ${last}; this job has saved nothing\n$`));
+  expect(code).toBe(130);
 });
