@@ -1,4 +1,4 @@
-"""Lays files of a checkpoint where the dashboard can read them, until Kit stops this job or is gone."""
+"""Lays files of a checkpoint where the dashboard can read them, until Kit has them or is gone."""
 
 import glob
 import os

@@ -20,7 +20,7 @@ const scratch = createScratch();
 afterAll(() => scratch.remove());
 
 it.runIf(hasRay)(
-  "tells a worker's own error and rows that differ, leaves a lost worker's to Ray, and announces again what it goes on from, and stores with patience",
+  "tells a worker's own error and rows that differ, leaves a lost worker's to Ray, and announces again what it goes on from, stores with patience, and waits for a Kit as long as it is heard",
   async () => {
     const words = ["-B", PROGRAM, ENGINES, scratch.directory()];
     const env = { ...process.env, OMP_NUM_THREADS: "1", RAY_TRAIN_V2_ENABLED: "1" };
@@ -71,6 +71,7 @@ it.runIf(hasRay)(
         code: "WORKER_FAILED",
         message: `The Python engine failed: ValueError: odd. ${LOG}`,
       },
+      kept: [5, 16, 8],
       stored: [failing(1), 1, failing(4), 4, ["config.json"]],
       unstored: [
         ...[failing(1), 1, failing(4), 4, failing(16), 16, "CHECKPOINT_UNWRITABLE"],
