@@ -19,7 +19,7 @@ from kit_engine.errors import KitError
 from kit_ray import checkpoints, mailbox, worker
 from kit_ray.answerer import Asked
 from kit_ray.fit import lost_too_often, unwritable
-from kit_ray.job import Job, under
+from kit_ray.job import Job, failure_in, under
 from kit_ray.reports import Hub
 from ray.exceptions import RayActorError
 from ray.train.v2._internal.execution.storage import StorageContext
@@ -150,6 +150,11 @@ print(
                 checkpoints.newest("step-100-2", "step-50-3", "step-100"),
             ],
             "lost": told_after_loss(f"{sys.argv[2]}/checkpoint"),
+            "lacking": [
+                end_of(ImportError("No module named 'adlfs'"), 2),
+                end_of(AttributeError("module 'ray.train' has no attribute 'report'"), 2),
+                failure_in("kit-1", NotImplementedError("no Azure in this pyarrow")),
+            ],
             "asked": asked(),
             "kept": [kept(), kept(3, 7, 11), kept(3, 9)],
             "stored": stored(f"{sys.argv[2]}/twice", 2),

@@ -13,6 +13,8 @@ const DIFFERENT = [
 ];
 const LOG = "See its log there: ray job logs kit-1.";
 
+const failed = (what: string) => ["WORKER_FAILED", `The Python engine failed: ${what}. ${LOG}`];
+
 const failing = (seconds: number) =>
   `warning: /there/kit-1/step-2 cannot be stored (OSError: [Errno 5] Input/output error); trying again in ${seconds} s`;
 
@@ -25,6 +27,8 @@ it.runIf(hasRay)(
     const words = ["-B", PROGRAM, ENGINES, scratch.directory()];
     const env = { ...process.env, OMP_NUM_THREADS: "1", RAY_TRAIN_V2_ENABLED: "1" };
     const { stdout } = await promisify(execFile)(PYTHON, words, { env });
+    // Only the process of the Python engine, on Kit's own machine, looks at it.
+    expect(stdout).not.toContain("DEBUG=kit");
     expect(JSON.parse(stdout)).toEqual({
       gone: [
         0,
@@ -66,6 +70,11 @@ it.runIf(hasRay)(
           text: "warning: a worker was lost; the training goes on from step 1",
         },
         [1, "step-2"],
+      ],
+      lacking: [
+        [0, ...failed("ImportError: No module named 'adlfs'")],
+        [0, ...failed("AttributeError: module 'ray.train' has no attribute 'report'")],
+        failed("NotImplementedError: no Azure in this pyarrow"),
       ],
       asked: {
         code: "WORKER_FAILED",
