@@ -3,7 +3,7 @@ import { hostname } from "node:os";
 import { KitError } from "../../protocol/error.ts";
 import { throwIfFailed } from "../python/child.ts";
 import { follow } from "./follow.ts";
-import { IDLE_SECONDS, type Mailbox, openMailbox } from "./mailbox.ts";
+import { type Mailbox, IDLE_SECONDS, openMailbox } from "./mailbox.ts";
 import type { Stored } from "./messages.ts";
 import { codeFiles } from "./pack.ts";
 import type { Remote } from "./remote.ts";
