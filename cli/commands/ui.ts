@@ -1,7 +1,8 @@
 import { isIPv6 } from "node:net";
 import { networkInterfaces } from "node:os";
 import { KitError } from "../../protocol/error.ts";
-import { isLoopback, parseHost } from "../../server/guard/host.ts";
+import { isLoopback } from "../../protocol/loopback.ts";
+import { parseHost } from "../../server/guard/host.ts";
 import { TOKEN_PARAMETER, createToken } from "../../server/guard/token.ts";
 import { startUiServer } from "../../server/server.ts";
 import { openBrowser } from "../browser.ts";

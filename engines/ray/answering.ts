@@ -1,14 +1,12 @@
 import type { LoadOptions, LoadedModel } from "../../protocol/engine.ts";
 import { createWarmModels } from "../warmModels.ts";
 import type { Cluster } from "./cluster.ts";
+import { IDLE_SECONDS } from "./mailbox.ts";
 import type { Stored } from "./messages.ts";
 import { packAnswering } from "./packAnswering.ts";
 import { createQuestions } from "./questions.ts";
 import type { Remote } from "./remote.ts";
 import { COMMAND } from "./train.ts";
-
-/** How long the job waits for a sign of this process. */
-const IDLE_SECONDS = 300;
 
 interface Asked extends LoadOptions {
   cluster: Cluster;

@@ -1,17 +1,19 @@
 import { KitError } from "../../protocol/error.ts";
 import { isRecord } from "../../protocol/isRecord.ts";
 import type { Cluster } from "./cluster.ts";
+import { harmsOf, warningOfOpen } from "./dangers.ts";
 import { type Http, jsonOf, unreachable } from "./http.ts";
 import { type Resources, lackOfRoom } from "./room.ts";
+import { type Release, isOlder, readVersion } from "./version.ts";
 
 /** The oldest that Kit was tested with. */
-const OLDEST = [2, 58] as const;
+const OLDEST: Release = [2, 58];
 const OK = 200;
 const NOT_FOUND = 404;
 
 export interface ReadyOptions {
   signal?: AbortSignal | undefined;
-  /** Takes a warning if the workers don't fit on the nodes that are there now. */
+  /** Takes warnings: if anyone can use the cluster, or the workers don't fit on the nodes that are there. */
   onNote?: ((text: string) => void) | undefined;
 }
 
@@ -22,27 +24,27 @@ export async function assertReady(
   { signal, onNote }: ReadyOptions = {},
 ): Promise<void> {
   const address = cluster.address();
-  const answer = await http.call({ method: "GET", path: "/api/version", signal });
-  const { status } = answer;
+  const { status, version } = await readVersion(http, signal);
   if (status !== OK && status !== NOT_FOUND) {
     throw new KitError(
       "CLUSTER_UNREACHABLE",
       `What answers at ${address} sent status ${status} instead of Ray's version. Try again; if it stays so, check the proxy or tunnel in between.`,
     );
   }
-  const version = recordOf(jsonOf(answer))["ray_version"];
-  if (typeof version !== "string") {
+  if (version === undefined) {
     throw new KitError(
       "CLUSTER_UNFIT",
       `What answers at ${address} is not Ray. Use the URL of a Ray dashboard, whose port is 8265 by default.`,
     );
   }
-  if (isOlder(version)) {
+  if (isOlder(version, OLDEST)) {
     throw new KitError(
       "CLUSTER_UNFIT",
-      `The cluster at ${address} runs Ray ${version}, but Kit needs ${OLDEST.join(".")} or newer. Use a newer one.`,
+      `The cluster at ${address} runs Ray ${version}, but Kit needs ${OLDEST.join(".")} or newer. Use a newer one${harmsOf(version)}.`,
     );
   }
+  const open = await warningOfOpen(address, signal);
+  if (open !== undefined) onNote?.(open);
   const nodes = await readNodes(http, signal);
   if (cluster.storage === undefined) assertOne(nodes, address);
   const lack = Array.isArray(nodes) ? lackOfRoom(cluster, nodes.map(resourcesOf)) : undefined;
@@ -60,11 +62,6 @@ function assertOne(nodes: unknown[] | number, address: string): void {
       `The cluster at ${address} has ${nodes.length} nodes, which need one place for checkpoints. Set ray({ storage }) to a path that all of them see, or to a URL such as s3://bucket/runs.`,
     );
   }
-}
-
-function isOlder(version: string): boolean {
-  const [major = 0, minor = 0] = version.split(".").map(Number);
-  return major < OLDEST[0] || (major === OLDEST[0] && minor < OLDEST[1]);
 }
 
 /** Returns the nodes that are alive, or the status code that came instead. */

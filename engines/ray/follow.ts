@@ -10,6 +10,8 @@ import { assertSession } from "./session.ts";
 const PAUSE_MS = 500;
 /** How long a remote may be out of reach, in ms. */
 const LOST_MS = 120_000;
+/** The most that one attempt adds to that, in ms: what takes longer is a sleep of this machine. */
+const LONGEST_ATTEMPT_MS = 31_000;
 
 export interface FollowOptions {
   /** The number of the last message that was taken. */
@@ -17,7 +19,9 @@ export interface FollowOptions {
   /** The session that took the job. The job is lost only if this session no longer knows it. */
   placed?: { session: string | undefined };
   /** How long the cluster may stay silent, in ms. */
-  lostMs?: number;
+  lostMs?: number | undefined;
+  /** A clock, in ms. */
+  now?: () => number;
   /** Takes a line if the job has not started yet. */
   onNote?: ((text: string) => void) | undefined;
 }
@@ -33,9 +37,15 @@ export async function* follow(
   remote: Remote,
   id: string,
   signal: AbortSignal,
-  { after = 0, placed, lostMs = LOST_MS, onNote }: FollowOptions = {},
+  {
+    after = 0,
+    placed,
+    lostMs = LOST_MS,
+    now = () => performance.now(),
+    onNote,
+  }: FollowOptions = {},
 ): AsyncGenerator<RayMessage> {
-  const silence = createSilence(remote, lostMs);
+  const silence = createSilence(remote, lostMs, now);
   let seen = after;
   let missing = 0;
   let hasWaited = false;
@@ -87,15 +97,18 @@ export async function* follow(
   }
 }
 
-/** Forgives silence for a while, counted from the first attempt that heard nothing: not a laptop's sleep. */
-function createSilence(remote: Remote, lostMs: number) {
-  let since: number | undefined;
+/** Forgives silence for a while, counted while awake from the first attempt that heard nothing. */
+function createSilence(remote: Remote, lostMs: number, now: () => number) {
+  let last: number | undefined;
+  let silentMs = 0;
   return {
-    ends: () => (since = undefined),
+    ends: () => (last = undefined),
     /** @throws KitError that is the cause, or `CLUSTER_UNREACHABLE` */
     goesOn(cause: unknown): void {
-      since ??= Date.now();
-      if (Date.now() - since < lostMs) return;
+      const at = now();
+      silentMs = last === undefined ? 0 : silentMs + Math.min(at - last, LONGEST_ATTEMPT_MS);
+      last = at;
+      if (silentMs < lostMs) return;
       throw isFailure(cause) ? cause : lostContact(remote, cause);
     },
   };

@@ -18,6 +18,8 @@ interface Way {
   /** Takes how many bytes of all are here. */
   onBytes?: (bytes: number) => void;
   onNote?: (text: string) => void;
+  /** How long the cluster keeps what it has laid out without a heartbeat of this process. */
+  idleSeconds?: number;
 }
 
 /**
@@ -27,7 +29,7 @@ interface Way {
  * @throws KitError `CHECKPOINT_UNWRITABLE`, `CHECKPOINT_INVALID`, `CLUSTER_UNREACHABLE`
  */
 export async function bringHome(stored: Stored, path: string, way: Way): Promise<void> {
-  const { remote, signal, onBytes = () => {}, onNote = () => {} } = way;
+  const { signal, onBytes = () => {}, onNote = () => {} } = way;
   const folder = join(dirname(path), fetchFolder(basename(path)));
   const onWait = () => onNote(`waiting for another download of ${path}`);
   try {
@@ -38,7 +40,7 @@ export async function bringHome(stored: Stored, path: string, way: Way): Promise
     };
     try {
       if (existsSync(path)) return;
-      await fill(stored, folder, path, { remote, signal, onNote, onBytes: seen });
+      await fill(stored, folder, path, { ...way, onBytes: seen });
       syncFolder(folder);
       renameSync(folder, path);
       syncFolder(dirname(path));
@@ -58,14 +60,16 @@ export function isVisible({ path, files }: Stored): boolean {
   return names.length > 0 && names.every((name) => existsSync(join(path, name)));
 }
 
+type Filling = Way & Required<Pick<Way, "onBytes">>;
+
 /** @param path the folder's name to be */
-async function fill(stored: Stored, folder: string, path: string, way: Required<Way>) {
+async function fill(stored: Stored, folder: string, path: string, way: Filling) {
   const { missing, missingBytes, take } = await openTransfer(folder, stored, way);
   if (missing.length === 0) return;
   const { bavail, bsize } = await statfs(folder);
   if (missingBytes > bavail * bsize) throw noRoom(path, missingBytes, bavail * bsize);
   if (isVisible(stored)) return take((name) => createReadStream(join(stored.path, name)));
-  const laid = await layOut(stored, missing, way);
+  const laid = await layOut(stored, missing, { ...way, to: path });
   try {
     await take(laid.read);
   } finally {

@@ -1,31 +1,49 @@
+import { createHash } from "node:crypto";
+import { hostname } from "node:os";
 import { KitError } from "../../protocol/error.ts";
 import { throwIfFailed } from "../python/child.ts";
 import { follow } from "./follow.ts";
+import { type Mailbox, IDLE_SECONDS, openMailbox } from "./mailbox.ts";
 import type { Stored } from "./messages.ts";
 import { codeFiles } from "./pack.ts";
 import type { Remote } from "./remote.ts";
 
+const PLACE_CHARACTERS = 16;
+
 interface Way {
   remote: Remote;
   signal: AbortSignal;
+  /** The folder on this machine; what an earlier process has laid out for it is removed. */
+  to: string;
+  /** How long the job waits for a heartbeat of this process. */
+  idleSeconds?: number | undefined;
 }
 
 /**
  * Lays a checkpoint's files out where the dashboard can read them, by a small job that removes them
- * again.
+ * again, also once this process is gone.
  * @throws KitError `CHECKPOINT_INVALID` when they are gone, `WORKER_FAILED`, `CLUSTER_UNREACHABLE`
  */
-export async function layOut({ path }: Stored, names: readonly string[], { remote, signal }: Way) {
+export async function layOut(
+  { path }: Stored,
+  names: readonly string[],
+  { remote, signal, to, idleSeconds = IDLE_SECONDS }: Way,
+) {
   const id = `kit-fetch-${crypto.randomUUID()}`;
-  const words = [path, id, ...names].map(quoted).join(" ");
+  const words = [id, placeOf(to), String(idleSeconds), path, ...names].map(quoted).join(" ");
   const command = `python -u -m kit_ray.fetch ${words}`;
-  // If the stop does not reach the job, it ends by itself.
-  const close = () => remote.stop(id).catch(() => undefined);
+  let mailbox: Mailbox | undefined;
+  async function close() {
+    mailbox?.close();
+    // If the stop does not reach the job, it ends by itself.
+    await remote.stop(id).catch(() => undefined);
+  }
   try {
     await remote.submit({ id, files: codeFiles(), command, signal });
     for await (const message of follow(remote, id, signal)) {
       if (message.type === "failed") throwIfFailed(message);
       if (message.type !== "ready") continue;
+      mailbox = openMailbox(remote, id, idleSeconds);
       const { node, folder } = message;
       const read = (name: string) => remote.read({ node, path: `${folder}/${name}` }, signal);
       return { read, close };
@@ -38,6 +56,12 @@ export async function layOut({ path }: Stored, names: readonly string[], { remot
     await close();
     throw error;
   }
+}
+
+/** Its name on the cluster: the same for each attempt, of which this machine lets one run at a time. */
+function placeOf(folder: string): string {
+  const digest = createHash("sha256").update(`${hostname()}:${folder}`).digest("hex");
+  return digest.slice(0, PLACE_CHARACTERS);
 }
 
 /** For a shell. */

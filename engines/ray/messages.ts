@@ -22,7 +22,7 @@ export interface AnsweringTask {
   /** One of its paths is the stored one. */
   model: ModelFolders;
   stored: Stored;
-  /** How long it waits for a sign of Kit. */
+  /** How long it waits for a heartbeat of Kit. */
   idleSeconds: number;
 }
 

@@ -3,19 +3,17 @@ import { pass } from "../python/answers.ts";
 import { throwIfFailed } from "../python/child.ts";
 import { type Answerer, type Listener, type Question, modelClosed } from "../warmModels.ts";
 import { follow } from "./follow.ts";
+import { type Mailbox, openMailbox } from "./mailbox.ts";
 import type { RayMessage } from "./messages.ts";
 import type { Remote } from "./remote.ts";
 
 interface Options {
   /** Id of the job that answers. */
   id: string;
-  /** How long it waits for a sign of this process. */
+  /** How long it waits for a heartbeat of this process. */
   idleSeconds: number;
   onNote: ((text: string) => void) | undefined;
 }
-
-/** Signs that this process sends in that time. */
-const SIGNS = 5;
 
 /**
  * Hands questions to a job and takes the answers from its log, which is followed only while a question
@@ -23,19 +21,9 @@ const SIGNS = 5;
  */
 export function createQuestions(remote: Remote, { id, idleSeconds, onNote }: Options) {
   let asker: Listener | undefined;
-  let signs: NodeJS.Timeout | undefined;
+  let mailbox: Mailbox | undefined;
   let listening: AbortController | undefined;
   let after = 0;
-  let sent = 0;
-  let last = Promise.resolve();
-
-  /** Sends messages in order, each as its own request. */
-  function post(message: object): Promise<void> {
-    const name = String(++sent);
-    const posted = last.then(() => remote.send(id, name, Buffer.from(JSON.stringify(message))));
-    last = posted.catch(() => {});
-    return posted;
-  }
 
   async function listen(listener: Listener, signal: AbortSignal): Promise<void> {
     try {
@@ -58,9 +46,7 @@ export function createQuestions(remote: Remote, { id, idleSeconds, onNote }: Opt
 
   function connect(listener: Listener): Answerer<undefined> {
     asker = listener;
-    // A lost sign does no harm: others follow.
-    const sign = () => void post({ type: "sign" }).catch(() => {});
-    signs = setInterval(sign, (idleSeconds / SIGNS) * 1000).unref();
+    const { post } = (mailbox = openMailbox(remote, id, idleSeconds));
     return {
       send: (question) => void post(question).catch((error) => refuse(question, error, listener)),
       ref(isOn) {
@@ -75,7 +61,7 @@ export function createQuestions(remote: Remote, { id, idleSeconds, onNote }: Opt
 
   /** Rejects the questions that are open. */
   function close(reason: Error = modelClosed()) {
-    clearInterval(signs);
+    mailbox?.close();
     listening?.abort();
     asker?.onEnd(reason);
   }

@@ -1,4 +1,5 @@
 import { isIP, isIPv6 } from "node:net";
+import { isLocalhost, isLoopback } from "../../protocol/loopback.ts";
 
 /** A parsed `Host` header. The name is lower-case, an IPv6 address without its brackets. */
 export interface Host {
@@ -19,16 +20,6 @@ export function parseHost(header: string): Host | undefined {
   if (name === undefined || name.length > LONGEST_NAME) return undefined;
   // A trailing dot marks a fully qualified name: the same name.
   return { name: name.replace(/\.$/, ""), port };
-}
-
-/** Whether a name resolves to a loopback address. */
-export function isLocalhost(name: string): boolean {
-  return /^(.+\.)?localhost\.?$/i.test(name);
-}
-
-/** Whether only this machine can reach an address to listen on. */
-export function isLoopback(address: string): boolean {
-  return isLocalhost(address) || address === "::1" || /^127\.\d+\.\d+\.\d+$/.test(address);
 }
 
 /** The host names that requests may use. */

@@ -31,8 +31,8 @@ const LOOKING_PAGES = ["artifacts.md", "cli.md", "files.md", "page.md", "http.md
 /** Its trainer needs a Python with torch: tests/engines/python trains by that engine. */
 const TYPED_PAGES = [...TRAINING_PAGES, ...LOOKING_PAGES, "python.md"];
 const RUN = ["ts", "js", "sh", "json", "jsonl"];
-/** `text` and `mermaid` are pictures; the other two need what cannot be brought along. */
-const NOT_RUN = ["text", "mermaid", "python", "sql"];
+/** `text` and `mermaid` are pictures; the others need what cannot be brought along. */
+const NOT_RUN = ["text", "mermaid", "python", "sql", "dockerfile", "yaml"];
 
 function template(path: string): string {
   return readFileSync(join(TEMPLATE, path), "utf8");

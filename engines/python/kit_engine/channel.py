@@ -20,13 +20,15 @@ class Channel:
 
     def send(self, type: str, **fields: Any) -> None:
         with self.lock:
-            self.seq += 1
-            message = {"kit": 1, "seq": self.seq, "type": type, **finite(fields)}
+            seq = self.seq + 1
+            message = {"kit": 1, "seq": seq, "type": type, **finite(fields)}
             # ASCII alone, so that no character counts as the end of a line.
             line = f"{self.before}{json.dumps(message, ensure_ascii=True)}\n"
             left = memoryview(line.encode())
             while left:
                 left = left[os.write(self.descriptor, left) :]
+            # The number of a message that could not be written is the next one's.
+            self.seq = seq
 
     def event(self, event: str, data: dict[str, Any]) -> None:
         self.send("event", event={"event": event, "data": data})

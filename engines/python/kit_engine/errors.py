@@ -3,6 +3,7 @@
 import re
 
 MEMORY_ADVICE = "Use a smaller batchSize, maxLength or model, or train an adapter with lora."
+# Of a process that Kit starts on its own machine, whose stderr is Kit's.
 DEBUG_ADVICE = "Run again with DEBUG=kit to see where."
 # Escape sequences that color text in a terminal.
 ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
@@ -24,7 +25,7 @@ class Cancelled(Exception):
     """The training was cancelled."""
 
 
-def failure_of(error: BaseException, advice: str = DEBUG_ADVICE) -> tuple[str, str]:
+def failure_of(error: BaseException, advice: str) -> tuple[str, str]:
     """An error's code and its sentence for people, with advice on what nobody expected."""
     if isinstance(error, KitError):
         return error.code, str(error)

@@ -8,7 +8,7 @@ import traceback
 
 from .channel import Channel, take_stdout
 from .environment import assert_fit, installed
-from .errors import Cancelled, failure_of
+from .errors import DEBUG_ADVICE, Cancelled, failure_of
 from .inbox import Inbox, end_with_parent
 
 
@@ -27,7 +27,7 @@ def run(mode: str) -> None:
     except BaseException as error:  # noqa: BLE001
         if os.environ.get("DEBUG") == "kit":
             traceback.print_exc()
-        failed, message = failure_of(error)
+        failed, message = failure_of(error, DEBUG_ADVICE)
         channel.send("failed", code=failed, message=message)
         code = 1
     sys.stderr.flush()

@@ -3,12 +3,12 @@
 import os
 import platform
 import threading
-import traceback
 from importlib import metadata
 
 from kit_engine.channel import Channel, take_stdout
 from kit_engine.environment import assert_fit, installed
 
+from .failure import fail
 from .job import Job, read_job
 from .reports import Reports
 
@@ -23,16 +23,12 @@ def run() -> None:
     channel = take_stdout("\n")
     threading.Thread(target=beat, args=[channel], daemon=True).start()
     job = read_job()
-    code = 0
     try:
         say_hello(channel)
         work(job, channel)
     except BaseException as error:  # noqa: BLE001
-        traceback.print_exc()
-        failed, message = job.failure(cause_of(error))
-        channel.send("failed", code=failed, message=message)
-        code = 1
-    os._exit(code)
+        fail(job, channel, error)
+    os._exit(0)
 
 
 def beat(channel: Channel) -> None:
@@ -85,14 +81,6 @@ def note_waiting(job: Job, channel: Channel, free: dict[str, float]) -> None:
     asked = " and ".join(f"{wanted[kind]:g} {kind}{'s' * (wanted[kind] != 1)}" for kind in lacking)
     there = " and ".join(f"{free.get(kind, 0):g}" for kind in lacking)
     channel.note(f"waiting for {asked}, of which the cluster has {there} free now")
-
-
-def cause_of(error: BaseException) -> BaseException:
-    """A worker's own error, out of those that Ray wraps it in."""
-    failures = getattr(error, "worker_failures", None)
-    inner = [*(failures or {}).values()]
-    inner += [getattr(error, name, None) for name in ("controller_failure", "cause")]
-    return next((cause_of(one) for one in inner if isinstance(one, BaseException)), error)
 
 
 if __name__ == "__main__":

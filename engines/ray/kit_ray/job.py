@@ -17,7 +17,7 @@ class Job:
     # `train`, `check` or `answer`.
     mode: str
     # kit_engine's, with paths in the package, or absolute ones that every node sees. To answer:
-    # `model`, `stored`, and `idleSeconds`, after which it ends without a sign of Kit.
+    # `model`, `stored`, and `idleSeconds`, after which it ends without a heartbeat of Kit.
     job: dict[str, Any]
     workers: int
     cpus: float

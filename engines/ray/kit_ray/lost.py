@@ -21,5 +21,5 @@ def is_of_another(error: BaseException, workers: int) -> bool:
 
 def is_doubtful(error: BaseException, workers: int) -> bool:
     """What torch says of anything, a collective that it wraps included."""
-    is_unknown = failure_of(error)[0] == "WORKER_FAILED"
+    is_unknown = failure_of(error, "")[0] == "WORKER_FAILED"
     return workers > 1 and isinstance(error, RuntimeError) and is_unknown

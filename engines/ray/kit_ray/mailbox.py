@@ -9,6 +9,7 @@ that a job was submitted with.
 """
 
 import json
+import time
 from typing import Any
 
 from ray.experimental.internal_kv import (
@@ -32,6 +33,14 @@ class Mailbox:
         message = json.loads(_internal_kv_get(key))
         _internal_kv_del(key)
         return message
+
+    def wait_for_silence(self, seconds: float, pause: float) -> None:
+        """Until nothing has come for so long. Looks after each pause."""
+        heard = time.monotonic()
+        while time.monotonic() - heard < seconds:
+            time.sleep(pause)
+            if self.take():
+                heard = time.monotonic()
 
     def clear(self) -> None:
         _internal_kv_del(self.prefix, del_by_prefix=True)

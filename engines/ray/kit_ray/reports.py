@@ -10,6 +10,7 @@ import ray
 from kit_engine.channel import Channel
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
+from .failure import fail
 from .job import Job
 
 Message = dict[str, Any]
@@ -64,9 +65,13 @@ class Reports:
         self.thread.start()
 
     def _print(self) -> None:
-        while True:
-            for message in ray.get(self.hub.take.remote()):
-                self._take(message)
+        try:
+            while True:
+                for message in ray.get(self.hub.take.remote()):
+                    self._take(message)
+        except BaseException as error:  # noqa: BLE001
+            # Or the workers would train on, unheard.
+            fail(self.job, self.channel, error)
 
     def _take(self, message: Message) -> None:
         kind = message["type"]

@@ -6,14 +6,14 @@ import sys
 sys.path.insert(0, sys.argv[1])
 
 import torch
-from kit_engine.errors import failure_of
+from kit_engine.errors import DEBUG_ADVICE, failure_of
 
 
 def of(work: object) -> tuple[str, str]:
     try:
         work()
     except BaseException as error:  # noqa: BLE001
-        return failure_of(error)
+        return failure_of(error, DEBUG_ADVICE)
     raise AssertionError("nothing failed")
 
 

@@ -112,15 +112,15 @@ it("says that someone stopped the job, or that it has given this process up", as
   }
 });
 
-it("gives a sign as long as the model is open, and follows the log only while a question is", async () => {
+it("gives heartbeats as long as the model is open, and follows the log only while a question is", async () => {
   const { remote, job } = createRemote();
   const model = await open(remote, { idleSeconds: 0.05 });
-  await job.took("sign");
+  await job.took("heartbeat");
   expect(job.readers).toBe(0);
   await model.close();
-  const signs = job.taken.length;
+  const beats = job.taken.length;
   await new Promise((resolve) => setTimeout(resolve, 50));
-  expect(job.taken).toHaveLength(signs);
+  expect(job.taken).toHaveLength(beats);
 });
 
 it("answers there only if the files or Python are missing here, and says why", async () => {
@@ -200,7 +200,7 @@ function createRemote() {
     if (job.refused && prompt === job.refused.prompt) throw job.refused.error;
     job.taken.push(message);
     news.emit("message");
-    if (job.isDeaf || prompt === "slow" || type === "cancel" || type === "sign") return;
+    if (job.isDeaf || prompt === "slow" || type === "cancel" || type === "heartbeat") return;
     const failure = { code: "REQUEST_INVALID", message: "Shorten it." };
     if (prompt === "broken") job.print({ type: "answer", id, failure });
     else if (type === "infer") job.answer(id, `${prompt}!`);

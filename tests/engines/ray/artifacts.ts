@@ -1,15 +1,20 @@
+import { spawn } from "node:child_process";
 import { createHash } from "node:crypto";
-import { readFileSync, readdirSync, rmSync, statSync } from "node:fs";
+import { once } from "node:events";
+import { existsSync, readFileSync, readdirSync, rmSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { expect, it } from "vitest";
+import { fileURLToPath } from "node:url";
+import { expect, it, vi } from "vitest";
 import type { FetchProgress } from "../../../protocol/engine.ts";
 import { createHarm } from "../../faults/harm.ts";
 import { createTinyProject, runKit, tinySource } from "../../kit.ts";
+import { PATIENCE_MS } from "../../patience.ts";
 import { expectNothingLeft, expectSameAnswers } from "./answers.ts";
-import { type Place, TOKEN } from "./environment.ts";
+import { type Place, type RayCluster, TOKEN } from "./environment.ts";
 import { startProxy } from "./proxy.ts";
 import { SHAPE, train } from "./training.ts";
 
+const KILLED_KIT = fileURLToPath(new URL("killedKit.mjs", import.meta.url));
 const ENV = { RAY_AUTH_TOKEN: TOKEN, OMP_NUM_THREADS: "1" };
 const LORA = { r: 2, alpha: 4 };
 /** Whose float32 weights take 50 MB. */
@@ -52,6 +57,15 @@ export function describeArtifacts(at: () => Place): void {
       join(folder, "step-1"),
     );
     expect(readdirSync(dirname(here!))).toEqual(["step-1.stored.json"]);
+    const copies: number[] = [];
+    for (let attempt = 1; attempt <= 2; attempt++) {
+      await killedFetch(here!);
+      copies.push(laidOut(cluster, "model.safetensors"));
+    }
+    // The second attempt has removed what the first has left; without another one, its job ends.
+    expect(copies).toEqual([1, 1]);
+    const isLeft = () => expect(laidOut(cluster, "model.safetensors")).toBe(0);
+    await vi.waitFor(isLeft, { timeout: PATIENCE_MS, interval: 250 });
     const seen: FetchProgress[] = [];
     let isCut = false;
     await engine.elsewhere?.fetch({
@@ -116,6 +130,26 @@ export function describeKept(at: () => Place): void {
     expect(readdirSync(join(project, "out"))).toContain(NAME);
     expect(await ask()).toEqual({ ...there, stderr: "" });
   });
+}
+
+/** Of a Kit that is killed while the files are laid out for it. */
+async function killedFetch(artifact: string): Promise<void> {
+  const kit = spawn(process.execPath, [KILLED_KIT, artifact, "10"], {
+    stdio: "inherit",
+    env: { ...process.env, RAY_AUTH_TOKEN: TOKEN },
+  });
+  expect(await once(kit, "exit")).toEqual([null, "SIGKILL"]);
+}
+
+/** How many copies of a large file lie where the dashboard can read them. */
+function laidOut({ folder }: RayCluster, name: string): number {
+  const logs = join(folder, "0/session_latest/logs/kit");
+  if (!existsSync(logs)) return 0;
+  const copies = readdirSync(logs, { recursive: true, encoding: "utf8" }).filter((path) => {
+    const stats = statSync(join(logs, path), { throwIfNoEntry: false });
+    return path.endsWith(`/${name}`) && (stats?.size ?? 0) > 50e6;
+  });
+  return copies.length;
 }
 
 const NAME = "model.safetensors";

@@ -1,9 +1,9 @@
 """A Ray cluster of two nodes on this machine, for as long as its stdin is open.
 
 Its Python processes are forks of two that have imported what they need: imports take most of the
-time of a small training. Prints the dashboard's address, and takes commands, a line each: `add` a
-node, `add gpu` one that says it has a GPU, `add lacking` one without peft, `lose` the newest one,
-`behead` the cluster.
+time of a small training. Prints the dashboard's address and its folder, and takes commands, a line
+each: `add` a node, `add gpu` one that says it has a GPU, `add lacking` one without peft, `lose` the
+newest one, `behead` the cluster.
 """
 
 import json
@@ -129,7 +129,7 @@ def main(folder: str) -> None:
         add(python, **dashboard)
         add(python)
         address = f"http://127.0.0.1:{dashboard['dashboard_port']}"
-        print(json.dumps({"address": address}), flush=True)
+        print(json.dumps({"address": address, "folder": folder}), flush=True)
         for line in asked:
             commands[line.strip()]()
             print("{}", flush=True)

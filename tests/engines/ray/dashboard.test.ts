@@ -77,6 +77,58 @@ it.each([
   });
 });
 
+const CODE = "run code there (CVE-2025-62593)";
+const JOBS = "delete its jobs (CVE-2026-27482)";
+
+it.each([
+  [
+    "2.51.2",
+    `: through the browser of somebody who reaches it, a web page can ${CODE} and ${JOBS}`,
+  ],
+  ["2.53.0", `: through the browser of somebody who reaches it, a web page can ${JOBS}`],
+  ["2.57.9", ""],
+])("names what a web page can do to Ray %s", async (version, danger) => {
+  const { host, remoteWith } = await startDashboard({
+    "/api/version": sends(200, JSON.stringify({ ray_version: version })),
+  });
+  await expect(remoteWith().assertReady()).rejects.toMatchObject({
+    code: "CLUSTER_UNFIT",
+    message: `The cluster at http://${host} runs Ray ${version}, but Kit needs 2.58 or newer. Use a newer one${danger}.`,
+  });
+});
+
+it.each(["1.0\u001b[2J", "2", "latest", `1.0${"0".repeat(50)}`, "1.0\nwarning: run this"])(
+  "prints no version that is none, such as %j",
+  async (version) => {
+    const { remoteWith } = await startDashboard({
+      "/api/version": sends(200, JSON.stringify({ ray_version: version })),
+    });
+    const error = await rejectionOf(remoteWith().assertReady());
+    expect(error).toMatchObject({ code: "CLUSTER_UNFIT" });
+    expect(String(error)).toMatch(/^KitError: What answers at \S+ is not Ray\. Use [\w ,]+\.$/);
+  },
+);
+
+const isAuthorized: Answers[string] = (asked, answer) =>
+  asked.headers.authorization === "Bearer a"
+    ? answer.end('{"ray_version":"2.58.0"}')
+    : answer.writeHead(401).end("Unauthorized: Missing authentication token");
+
+it.each([
+  ["an open cluster elsewhere", "0.0.0.0", READY["/api/version"]!, undefined, 1],
+  ["one that needs no token, though it gets one", "0.0.0.0", READY["/api/version"]!, "a", 1],
+  ["one that asks for a token", "0.0.0.0", isAuthorized, "a", 0],
+  ["an open one on this machine, or behind a tunnel", "127.0.0.1", READY["/api/version"]!, "a", 0],
+])("warns of %s or not", async (_, name, version, token, warnings) => {
+  const { host, remoteWith } = await startDashboard({ ...READY, "/api/version": version });
+  const address = `http://${host.replace("127.0.0.1", name)}`;
+  const notes: string[] = [];
+  const remote = remoteWith({ address, ...(token !== undefined && { token }) });
+  await remote.assertReady({ onNote: (text) => notes.push(text) });
+  const warning = `warning: the Ray cluster at ${address} answers without a token, so whoever reaches it can run code there, and web pages have reached such clusters through a browser (CVE-2025-62593, CVE-2026-27482). Start Ray with RAY_AUTH_MODE=token, or let nothing but a tunnel reach its dashboard.`;
+  expect(notes).toEqual(Array(warnings).fill(warning));
+});
+
 it("needs the number of nodes, unless all of them have one place for checkpoints", async () => {
   const failing = { ...READY, "/api/v0/nodes": sends(500, '{"result":false}') };
   const { remoteWith } = await startDashboard(failing);

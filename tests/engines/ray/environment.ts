@@ -31,6 +31,8 @@ export type Command = "add" | "add gpu" | "add lacking" | "lose" | "behead";
 export interface RayCluster {
   /** The dashboard's URL. */
   address: string;
+  /** What it writes lies there, but for its storage. */
+  folder: string;
   tell: (command: Command) => Promise<void>;
   close: () => Promise<void>;
 }
@@ -58,9 +60,9 @@ export async function startCluster(): Promise<RayCluster> {
     if (done) throw new Error("The cluster did not start. Run with DEBUG=kit to see why.");
     return value;
   }
-  const { address } = JSON.parse(await next()) as { address: string };
+  const place = JSON.parse(await next()) as Pick<RayCluster, "address" | "folder">;
   return {
-    address,
+    ...place,
     async tell(command) {
       program.stdin.write(`${command}\n`);
       await next();

@@ -38,7 +38,11 @@ interface Faults {
 
 /** A cluster with the artifact's files, and what was asked of it. */
 export function createFarRemote({ says, files = FILES, onChunk }: Faults = {}) {
-  const asked = { commands: [] as string[], read: [] as string[], stopped: [] as string[] };
+  const asked = {
+    ...{ commands: [] as string[], read: [] as string[], stopped: [] as string[] },
+    /** To whom messages were sent. */
+    sent: [] as string[],
+  };
   const ready = says ?? { type: "ready", node: "n", folder: "kit/laid" };
   const remote: Partial<Remote> = {
     name: "a cluster",
@@ -46,6 +50,7 @@ export function createFarRemote({ says, files = FILES, onChunk }: Faults = {}) {
     submit: ({ command }) => Promise.resolve(void asked.commands.push(command)),
     status: () => Promise.resolve({ phase: "running" }),
     log: () => Readable.from([Buffer.from(`${JSON.stringify({ kit: 1, seq: 1, ...ready })}\n`)]),
+    send: (id) => Promise.resolve(void asked.sent.push(id)),
     stop: (id) => Promise.resolve(void asked.stopped.push(id)),
     async *read({ path }) {
       const name = path.replace("kit/laid/", "");

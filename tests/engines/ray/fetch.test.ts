@@ -1,9 +1,11 @@
 import { readFileSync, readdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { expect, it } from "vitest";
+import { expect, it, vi } from "vitest";
 import { fetchArtifact } from "../../../engines/ray/fetch.ts";
+import { bringHome } from "../../../engines/ray/home.ts";
 import type { Remote } from "../../../engines/ray/remote.ts";
+import { readStored } from "../../../engines/ray/stored.ts";
 import type { FetchOptions } from "../../../protocol/engine.ts";
 import { KitError } from "../../../protocol/error.ts";
 import { scratchDirectory } from "../embedded/scratch.ts";
@@ -39,12 +41,37 @@ it("brings the files but those that only a resume needs, and says how far it is"
   expect(seen.at(-1)).toBe(WEIGHTS.length + 2);
   expect(asked.commands).toEqual([
     expect.stringMatching(
-      /kit_ray\.fetch 's3:\/\/bucket\/runs\/1\/step-4' '\S+' 'config\.json' 'model\.safetensors'$/,
+      /kit_ray\.fetch '\S+' '\w+' '300' 's3:\/\/bucket\/runs\/1\/step-4' 'config\.json' 'model\.safetensors'$/,
     ),
   ]);
   expect(asked.stopped).toHaveLength(1);
   await bring(remote, artifact);
   expect(asked.commands).toHaveLength(1);
+});
+
+it("has one place there for each attempt, and tells the job that it is there until it has all", async () => {
+  const artifact = recordedArtifact();
+  const { remote, asked } = createFarRemote({
+    async onChunk() {
+      const heard = asked.sent.length;
+      await vi.waitFor(() => expect(asked.sent.length).toBeGreaterThan(heard));
+      throw CUT;
+    },
+  });
+  const stored = readStored(artifact)!;
+  const way = { remote, signal: new AbortController().signal, idleSeconds: 0.05 };
+  for (let attempt = 1; attempt <= 2; attempt++) {
+    await expect(bringHome(stored, artifact, way)).rejects.toBe(CUT);
+  }
+  const words = asked.commands.map((command) =>
+    /'(kit-fetch-.*?)' '(\w{16})' '0\.05' /.exec(command),
+  );
+  expect(new Set(words.map((found) => found?.[1])).size).toBe(2);
+  expect(new Set(words.map((found) => found?.[2])).size).toBe(1);
+  expect(new Set(asked.sent)).toEqual(new Set(asked.stopped));
+  const beats = asked.sent.length;
+  await delay(50);
+  expect(asked.sent).toHaveLength(beats);
 });
 
 it("notes how large it is when nobody takes the progress", async () => {

@@ -120,20 +120,40 @@ it.concurrent("loses contact with a log that cannot be read, of a job that runs 
   expect(await endOf(seqsOf(silent))).toMatchObject({ code: "CLUSTER_UNREACHABLE" });
 });
 
-it("counts silence from the first attempt that heard nothing: a laptop may have slept", async () => {
+it("counts no sleep as silence: a laptop may sleep before, and between, attempts that hear nothing", async () => {
   let slept = 0;
-  const { now } = Date;
-  vi.spyOn(Date, "now").mockImplementation(() => now() + slept);
+  for (const clock of [Date, performance]) {
+    const now = clock.now.bind(clock);
+    vi.spyOn(clock, "now").mockImplementation(() => now() + slept);
+  }
   onTestFinished(() => void vi.restoreAllMocks());
   const unreachable = new KitError("CLUSTER_UNREACHABLE", "nothing answers");
-  const remote = remoteOf([{ log: lineOf(1) }, { status: unreachable }, { log: lineOf(2, LAST) }]);
+  const silence = [1, 2, 3].map(() => ({ status: unreachable }));
+  const remote = remoteOf([{ log: lineOf(1) }, ...silence, { log: lineOf(2, LAST) }]);
   const { status } = remote;
   let asked = 0;
   remote.status = (id) => {
-    if (++asked === 2) slept = 3_600_000;
+    if ([2, 4].includes(++asked)) slept += 3_600_000;
     return status(id);
   };
-  expect(await seqsOf(remote)).toEqual([1, 2]);
+  expect(await seqsOf(remote, [], { lostMs: undefined })).toEqual([1, 2]);
+});
+
+it("loses contact after two minutes of attempts, however long each takes", async () => {
+  let passed = 0;
+  const remote = remoteOf([{ log: lineOf(1) }]);
+  const { status } = remote;
+  let asked = 0;
+  remote.status = (id) => {
+    if (++asked === 1) return status(id);
+    passed += 29_500;
+    return Promise.reject(new KitError("CLUSTER_UNREACHABLE", "nothing answers"));
+  };
+  const now = () => passed;
+  const lost = await endOf(seqsOf(remote, [], { lostMs: undefined, now }));
+  expect(lost).toMatchObject({ code: "CLUSTER_UNREACHABLE" });
+  // One hears nothing, and four more take two minutes.
+  expect(asked).toBe(1 + 1 + 5);
 });
 
 interface Part {
@@ -167,10 +187,10 @@ function* bytesOf({ log = "", breaks = false }: Part) {
 async function seqsOf(
   remote: Remote,
   seqs: number[] = [],
-  more: Pick<FollowOptions, "placed"> = {},
+  more: Pick<FollowOptions, "placed" | "lostMs" | "now"> = {},
 ): Promise<number[]> {
   const { signal } = new AbortController();
-  const options = { ...more, lostMs: LOST_MS };
+  const options = { lostMs: LOST_MS, ...more };
   for await (const { seq } of follow(remote, "kit-1", signal, options)) seqs.push(seq);
   return seqs;
 }

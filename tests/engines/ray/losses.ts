@@ -1,14 +1,15 @@
 import { readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
-import { expect, it } from "vitest";
+import { expect, it, vi } from "vitest";
 import { createCluster } from "../../../engines/ray/cluster.ts";
 import { follow } from "../../../engines/ray/follow.ts";
 import { createRayJobs } from "../../../engines/ray/rayJobs.ts";
 import { isRecord } from "../../../protocol/isRecord.ts";
 import { createHarm } from "../../faults/harm.ts";
+import { PATIENCE_MS } from "../../patience.ts";
 import { createEmbeddedEngine } from "../embedded/built.ts";
 import { type Place, TOKEN } from "./environment.ts";
-import { expectSame, stepOf, train } from "./training.ts";
+import { expectSame, stepOf, train, workersOf } from "./training.ts";
 
 /** How long the test waits for a head that is gone, in ms. */
 const LOST_MS = 2_000;
@@ -26,6 +27,24 @@ export function describeLosses(at: () => Place): void {
     expect([...new Set(hubs.map((hub) => hub["node_id"]))]).toEqual([nodes[0]?.["node_id"]]);
     expect(filesWith(TOKEN, scratch.root)).toEqual([]);
     expect(filesWith(TOKEN, storage)).toEqual([]);
+  });
+
+  it("fails at once when the process that has the workers' reports is killed", async () => {
+    const { cluster, scratch, createEngine } = at();
+    let isKilled = false;
+    const { error, id } = await train(createEngine(), scratch, {
+      more: { maxSteps: 1_000_000, saveSteps: 1_000_000 },
+      onEvent({ event }) {
+        if (event !== "training.log" || isKilled) return;
+        isKilled = true;
+        void killHub(cluster.address);
+      },
+    });
+    expect(error).toMatchObject({ name: "KitError", code: "WORKER_FAILED" });
+    expect(error?.message).toMatch(
+      /^The Python engine failed: ActorDiedError: .* See its log there: ray job logs \S+\.$/,
+    );
+    await vi.waitFor(() => expect(workersOf(id)).toEqual([]), { timeout: PATIENCE_MS });
   });
 
   it("trains on after a node is lost: each step once, and what was announced stays", async () => {
@@ -111,6 +130,13 @@ async function followImpatiently(address: string, id: string): Promise<void> {
   const remote = createRayJobs(createCluster({ address, token: TOKEN }));
   const { signal } = new AbortController();
   for await (const message of follow(remote, id, signal, { lostMs: LOST_MS })) void message;
+}
+
+/** Of the one training that runs. */
+async function killHub(address: string): Promise<void> {
+  const hubs = await list(address, "actors", "class_name", "Hub");
+  const [alive] = hubs.filter(({ state }) => state === "ALIVE");
+  process.kill(Number(alive?.["pid"]), "SIGKILL");
 }
 
 async function endOf(work: Promise<unknown>): Promise<unknown> {

@@ -38,7 +38,7 @@ it("needs a Ray that is new enough", async () => {
   version = "2.58.1";
   expect(error).toMatchObject({ name: "KitError", code: "CLUSTER_UNFIT" });
   expect(String(error)).toMatch(
-    / runs Ray 2\.9\.3, but Kit needs 2\.58 or newer\. Use a newer one\.$/,
+    / runs Ray 2\.9\.3, but Kit needs 2\.58 or newer\. Use a newer one/,
   );
 });
 

@@ -16,10 +16,10 @@ import torch
 from fsspec.implementations.local import LocalFileSystem
 from groups import lose, of_two, read
 from kit_engine.errors import KitError
-from kit_ray import checkpoints, worker
+from kit_ray import checkpoints, mailbox, worker
 from kit_ray.answerer import Asked
 from kit_ray.fit import lost_too_often, unwritable
-from kit_ray.job import Job, under
+from kit_ray.job import Job, failure_in, under
 from kit_ray.reports import Hub
 from ray.exceptions import RayActorError
 from ray.train.v2._internal.execution.storage import StorageContext
@@ -109,6 +109,19 @@ def stored(folder: str, times: int) -> list[Any]:
     return [one.replace(folder, "") if isinstance(one, str) else one for one in said]
 
 
+def kept(*beats: int) -> float:
+    """How long a Kit is waited for, with 5 s of patience, by the times of its heartbeats."""
+    passed = [0.0]
+    mailbox.time = SimpleNamespace(
+        monotonic=lambda: passed[0],
+        sleep=lambda seconds: passed.append(passed.pop() + seconds),
+    )
+    own = mailbox.Mailbox("kit-1")
+    own.take = lambda: [beat for beat in beats if beat == passed[0]]
+    own.wait_for_silence(5, 1)
+    return passed[0]
+
+
 def asked() -> dict[str, str]:
     """What is told of a question that nobody expected to fail."""
     try:
@@ -137,7 +150,13 @@ print(
                 checkpoints.newest("step-100-2", "step-50-3", "step-100"),
             ],
             "lost": told_after_loss(f"{sys.argv[2]}/checkpoint"),
+            "lacking": [
+                end_of(ImportError("No module named 'adlfs'"), 2),
+                end_of(AttributeError("module 'ray.train' has no attribute 'report'"), 2),
+                failure_in("kit-1", NotImplementedError("no Azure in this pyarrow")),
+            ],
             "asked": asked(),
+            "kept": [kept(), kept(3, 7, 11), kept(3, 9)],
             "stored": stored(f"{sys.argv[2]}/twice", 2),
             "unstored": stored(f"{sys.argv[2]}/always", 99),
             "often": str(lost_too_often(job(2))),

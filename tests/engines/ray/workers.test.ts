@@ -13,6 +13,8 @@ const DIFFERENT = [
 ];
 const LOG = "See its log there: ray job logs kit-1.";
 
+const failed = (what: string) => ["WORKER_FAILED", `The Python engine failed: ${what}. ${LOG}`];
+
 const failing = (seconds: number) =>
   `warning: /there/kit-1/step-2 cannot be stored (OSError: [Errno 5] Input/output error); trying again in ${seconds} s`;
 
@@ -20,11 +22,13 @@ const scratch = createScratch();
 afterAll(() => scratch.remove());
 
 it.runIf(hasRay)(
-  "tells a worker's own error and rows that differ, leaves a lost worker's to Ray, and announces again what it goes on from, and stores with patience",
+  "tells a worker's own error and rows that differ, leaves a lost worker's to Ray, and announces again what it goes on from, stores with patience, and waits for a Kit as long as it is heard",
   async () => {
     const words = ["-B", PROGRAM, ENGINES, scratch.directory()];
     const env = { ...process.env, OMP_NUM_THREADS: "1", RAY_TRAIN_V2_ENABLED: "1" };
     const { stdout } = await promisify(execFile)(PYTHON, words, { env });
+    // Only the process of the Python engine, on Kit's own machine, looks at it.
+    expect(stdout).not.toContain("DEBUG=kit");
     expect(JSON.parse(stdout)).toEqual({
       gone: [
         0,
@@ -67,10 +71,16 @@ it.runIf(hasRay)(
         },
         [1, "step-2"],
       ],
+      lacking: [
+        [0, ...failed("ImportError: No module named 'adlfs'")],
+        [0, ...failed("AttributeError: module 'ray.train' has no attribute 'report'")],
+        failed("NotImplementedError: no Azure in this pyarrow"),
+      ],
       asked: {
         code: "WORKER_FAILED",
         message: `The Python engine failed: ValueError: odd. ${LOG}`,
       },
+      kept: [5, 16, 8],
       stored: [failing(1), 1, failing(4), 4, ["config.json"]],
       unstored: [
         ...[failing(1), 1, failing(4), 4, failing(16), 16, "CHECKPOINT_UNWRITABLE"],

@@ -1,0 +1,14 @@
+/** Whether a name resolves to a loopback address. */
+export function isLocalhost(name: string): boolean {
+  return /^(.+\.)?localhost\.?$/i.test(name);
+}
+
+/**
+ * Whether only this machine can reach an address.
+ * @param address a name, or an address without brackets, as `URL` writes it
+ */
+export function isLoopback(address: string): boolean {
+  const isMapped = /^::ffff:7f[\da-f]{2}:[\da-f]+$/i.test(address);
+  const isAddress = address === "::1" || /^127\.\d+\.\d+\.\d+$/.test(address);
+  return isLocalhost(address) || isAddress || isMapped;
+}
