@@ -1,54 +1,145 @@
 import { randomUUID } from "node:crypto";
-import { mkdirSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { mkdirSync, renameSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
+import { stampAt, statsOf } from "./file.ts";
 import { readRecord } from "./json.ts";
 import { OWNER_ONLY, OWNER_ONLY_FOLDER } from "./modes.ts";
 import { type Owner, describeOwner, ownerState } from "./owner.ts";
-
-/** A holder that we can't check, in another container or torn, loses the lock after this. */
-const LONGEST_HOLD_MS = 10_000;
-
-const POLL_MS = 20;
+import { RENEWAL_MS, createStillness } from "./stillness.ts";
 
 /**
- * Takes a lock among processes: a folder that names its holder. Takes over a dead holder's lock.
- * @returns the function that releases it; undefined when another process held it until the limit
+ * A holder that we can't check, in another container or torn, loses the lock after so much silence.
+ * Less than a proxy waits for an answer of `kit ui`; nginx gives it 60 s.
  */
-export async function takeLock(path: string, limitMs: number): Promise<(() => void) | undefined> {
+export const LOCK_SILENCE_MS = 30_000;
+
+const POLL_MS = 100;
+
+export interface Lock {
+  /** False once another process took it over, because this one was suspended for long. */
+  isHeld: () => boolean;
+  /** Leaves a lock alone that another process took over. Idempotent. */
+  release: () => void;
+}
+
+export interface LockOptions {
+  signal?: AbortSignal | undefined;
+  /** Called once if it has to wait. */
+  onWait?: () => void;
+  /** Waits so many ms. */
+  pause?: (ms: number) => Promise<unknown>;
+}
+
+/**
+ * Takes a lock among processes: a folder that names its holder, who renews it while it lives. Takes
+ * over a dead holder's.
+ * @param limitMs how long to wait for a holder that lives. One that we can't check gets
+ * {@link LOCK_SILENCE_MS} to show that it does
+ * @returns undefined when another process held it until the limit
+ * @throws the signal's abort, and the errors of the disk
+ */
+export async function takeLock(
+  path: string,
+  limitMs: number,
+  options: LockOptions = {},
+): Promise<Lock | undefined> {
+  const { signal, onWait = () => {} } = options;
+  const { pause = (ms) => delay(ms, undefined, { signal }) } = options;
   const deadline = performance.now() + limitMs;
-  for (;;) {
-    const release = tryLock(path);
-    if (release || performance.now() > deadline) return release;
-    await delay(POLL_MS);
+  const look = watchHolder(path);
+  for (let isFirst = true; ; isFirst = false) {
+    const holder = look();
+    const dead = typeof holder === "object" ? holder : undefined;
+    const lock = dead || holder === "none" ? tryLock(path, dead) : undefined;
+    if (lock) return lock;
+    if (holder !== "unsure" && performance.now() >= deadline) return undefined;
+    if (isFirst) onWait();
+    await pause(POLL_MS);
   }
 }
 
-function tryLock(path: string): (() => void) | undefined {
-  const mine = `${path}.${randomUUID()}`;
+/** A dead holder's lock. */
+interface Dead {
+  /** The path to move it to: of several processes that find it, only one can. */
+  aside: string;
+  stamp: string;
+}
+
+/** `unsure`: we can't check the holder, and it gave no sign of life yet. */
+type Holder = "none" | "held" | "unsure" | Dead;
+
+function watchHolder(path: string): () => Holder {
+  const stillMsOf = createStillness();
+  let first: string | undefined;
+  return () => {
+    const folder = statsOf(path);
+    if (!folder?.isDirectory()) return "none";
+    // Before the owner, so that the stamp is never newer.
+    const stamp = stampAt(ownerPath(path));
+    const owner = readRecord(ownerPath(path)) as Owner | undefined;
+    const state = owner ? ownerState(owner) : "unknown";
+    const stillMs = stillMsOf(stamp);
+    first ??= stamp;
+    if (state === "gone" || (state === "unknown" && stillMs > LOCK_SILENCE_MS)) {
+      return { aside: `${path}.dead-${folder.ino}-${Math.round(folder.mtimeMs)}`, stamp };
+    }
+    return state === "alive" || stamp !== first ? "held" : "unsure";
+  };
+}
+
+function tryLock(path: string, dead?: Dead): Lock | undefined {
+  const token = randomUUID();
+  const mine = `${path}.${token}`;
   mkdirSync(mine, OWNER_ONLY_FOLDER);
   try {
-    writeFileSync(join(mine, "owner.json"), JSON.stringify(describeOwner()), { mode: OWNER_ONLY });
-    if (moveFolder(mine, path)) return () => free(path, mine);
-    // Of two processes that find the same dead holder, only one can move it aside to this name.
-    const aside = nameIfDead(path);
-    if (!aside || !moveFolder(path, aside)) return undefined;
-    if (moveFolder(mine, path)) {
-      return () => {
-        free(path, mine);
-        remove(aside);
-      };
-    }
-    remove(aside);
+    const owner = JSON.stringify({ ...describeOwner(), token });
+    writeFileSync(ownerPath(mine), owner, { mode: OWNER_ONLY });
+    if (dead && !moveDead(path, dead)) return undefined;
+    if (moveFolder(mine, path)) return hold(path, token, dead);
+    if (dead) remove(dead.aside);
     return undefined;
   } finally {
     remove(mine);
   }
 }
 
-/** At once: another process could take a folder that is being emptied. */
-function free(path: string, aside: string): void {
-  if (moveFolder(path, aside)) remove(aside);
+function moveDead(path: string, { aside, stamp }: Dead): boolean {
+  if (!moveFolder(path, aside)) return false;
+  if (stampAt(ownerPath(aside)) === stamp) return true;
+  // Its holder woke up, or another process was faster and holds it by now.
+  moveFolder(aside, path);
+  return false;
+}
+
+function hold(path: string, token: string, dead: Dead | undefined): Lock {
+  function isHeld(): boolean {
+    const holder = readRecord(ownerPath(path));
+    return holder === undefined || holder.token === token;
+  }
+  const renewal = setInterval(() => {
+    try {
+      const now = new Date();
+      if (isHeld()) utimesSync(ownerPath(path), now, now);
+    } catch {
+      // A removed lock or a read-only disk. Others then rightly see a lock that stands still.
+    }
+  }, RENEWAL_MS);
+  renewal.unref();
+  return {
+    isHeld,
+    release() {
+      clearInterval(renewal);
+      // Aside at once: another process could take a folder that is being emptied.
+      const aside = `${path}.${token}`;
+      if (isHeld() && moveFolder(path, aside)) remove(aside);
+      if (dead) remove(dead.aside);
+    },
+  };
+}
+
+function ownerPath(path: string): string {
+  return join(path, "owner.json");
 }
 
 function remove(folder: string): void {
@@ -66,15 +157,4 @@ function moveFolder(from: string, to: string): boolean {
     if (["ENOTEMPTY", "EEXIST", "ENOENT", "EPERM"].includes(code)) return false;
     throw error;
   }
-}
-
-/** The path to move a dead holder's lock to; undefined while it is held. */
-function nameIfDead(path: string): string | undefined {
-  const stats = statSync(path, { throwIfNoEntry: false });
-  if (!stats) return undefined;
-  const owner = readRecord(join(path, "owner.json")) as Owner | undefined;
-  const state = owner ? ownerState(owner) : "unknown";
-  const isOld = Date.now() - stats.mtimeMs > LONGEST_HOLD_MS;
-  const isDead = state === "gone" || (state === "unknown" && isOld);
-  return isDead ? `${path}.dead-${stats.ino}-${Math.round(stats.mtimeMs)}` : undefined;
 }

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { takeLock } from "../disk/lock.ts";
+import { type Lock, takeLock } from "../disk/lock.ts";
 import type { Owner } from "../disk/owner.ts";
 import { cannotWrite } from "../protocol/cannotWrite.ts";
 import { KitError, isKitError } from "../protocol/error.ts";
@@ -37,18 +37,18 @@ export async function takeJob(
   const directory = join(jobsPath(project), id);
   const store = createJobStore(project);
   await waitUntilLeft(() => store.leaseOf(id), directory, id, { onNote, pause });
-  let release: (() => void) | undefined;
+  let lock: Lock | undefined;
   try {
-    release = await takeLock(join(directory, "attach.lock"), LOCK_MS);
+    lock = await takeLock(join(directory, "attach.lock"), LOCK_MS);
     const state = store.get(id);
-    if (!release || store.leaseOf(id) === "held") throw followed(id, leaseOwner(directory));
+    if (!lock || store.leaseOf(id) === "held") throw followed(id, leaseOwner(directory));
     if (!state || isFinal(state.job.status)) throw ended(id, state?.job.status);
     const { lastHeardAt: _, ...job } = state.job;
     return ownJob(directory, { ...job, status: "running" });
   } catch (error) {
     throw isKitError(error) ? error : cannotWrite(`write ${directory}`, error);
   } finally {
-    release?.();
+    lock?.release();
   }
 }
 

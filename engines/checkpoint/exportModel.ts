@@ -1,7 +1,7 @@
 import { existsSync, lstatSync, mkdirSync, readFileSync, readdirSync, statSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { setImmediate } from "node:timers/promises";
-import { takeLock } from "../../disk/lock.ts";
+import { type Lock, LOCK_SILENCE_MS, takeLock } from "../../disk/lock.ts";
 import { KitError, isKitError } from "../../protocol/error.ts";
 import type { FetchOptions } from "../hub/fetchModel.ts";
 import { CONFIG_FILE, WEIGHTS_INDEX } from "../hub/modelFiles.ts";
@@ -15,6 +15,8 @@ import { copyMerged, listTensors } from "./mergedCopy.ts";
 import { weightFiles } from "./savedModel.ts";
 import { promptStyleOf } from "./savedTokenizer.ts";
 
+type Options = Pick<FetchOptions, "signal" | "onNote">;
+
 /**
  * Writes a checkpoint as a whole model that stands by itself, in Hugging Face's layout: an adapter is
  * merged into its base, in the types and files that the base has. Works for any architecture.
@@ -27,28 +29,34 @@ import { promptStyleOf } from "./savedTokenizer.ts";
 export async function exportModel(
   checkpoint: string,
   target: string,
-  options: Pick<FetchOptions, "signal" | "onNote"> = {},
+  options: Options = {},
 ): Promise<number> {
   assertEmpty(target);
   await fetchBase(checkpoint, options);
-  const release = await lockTarget(target);
+  const lock = await lockTarget(target, options);
   try {
-    return await writeModel(checkpoint, target, options);
+    return await writeModel(checkpoint, target, { ...options, lock });
   } finally {
-    release();
+    lock.release();
   }
 }
 
 /** @throws KitError `CANNOT_WRITE` while another export writes there */
-async function lockTarget(target: string): Promise<() => void> {
-  let release: (() => void) | undefined;
+async function lockTarget(target: string, options: Options): Promise<Lock> {
+  const { signal, onNote = () => {} } = options;
+  const onWait = () =>
+    onNote(
+      `waiting up to ${LOCK_SILENCE_MS / 1000} s for a sign of another export to ${target}, which is not on this machine`,
+    );
+  let lock: Lock | undefined;
   try {
     mkdirSync(dirname(target), { recursive: true });
-    release = await takeLock(lockOf(target), 0);
+    lock = await takeLock(lockOf(target), 0, { signal, onWait });
   } catch (cause) {
+    signal?.throwIfAborted();
     throw cannotSave(target, cause);
   }
-  if (release) return release;
+  if (lock) return lock;
   throw new KitError(
     "CANNOT_WRITE",
     `Another export is writing ${target}. Wait until it ends, or name another folder.`,
@@ -58,7 +66,7 @@ async function lockTarget(target: string): Promise<() => void> {
 async function writeModel(
   checkpoint: string,
   target: string,
-  options: Pick<FetchOptions, "signal">,
+  { signal, lock }: Options & { lock: Lock },
 ): Promise<number> {
   // Another export may have written it since.
   assertEmpty(target);
@@ -75,17 +83,28 @@ async function writeModel(
       const to = join(partial.path, basename(file.path));
       await copyMerged(file.path, to, file, { updateOf, pause });
     }
+    assertHeld();
     partial.commit();
   } catch (cause) {
-    partial?.discard();
-    if (options.signal?.aborted || isKitError(cause)) throw cause;
+    // Another export writes to the same name.
+    if (lock.isHeld()) partial?.discard();
+    if (signal?.aborted || isKitError(cause)) throw cause;
     throw cannotSave(target, cause);
   }
   return files.reduce((sum, { path }) => sum + statSync(path).size, 0);
 
   async function pause(): Promise<void> {
     await setImmediate();
-    options.signal?.throwIfAborted();
+    signal?.throwIfAborted();
+    assertHeld();
+  }
+
+  function assertHeld(): void {
+    if (lock.isHeld()) return;
+    throw new KitError(
+      "CANNOT_WRITE",
+      `Another export took over ${target}, because this one was unresponsive. Wait until it ends, or name another folder.`,
+    );
   }
 }
 

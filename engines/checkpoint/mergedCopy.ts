@@ -1,4 +1,5 @@
-import { closeSync, fsyncSync, openSync } from "node:fs";
+import { closeSync, fsync, openSync } from "node:fs";
+import { promisify } from "node:util";
 import { OTHERS_READ } from "../../disk/modes.ts";
 import { KitError } from "../../protocol/error.ts";
 import { type Update, addUpdate } from "../llama/adapter.ts";
@@ -92,7 +93,8 @@ export async function copyMerged(
       ([, { data_offsets: a }], [, { data_offsets: b }]) => a[0] - b[0],
     );
     for (const [name, entry] of inOrder) await copyTensor(name, entry);
-    fsyncSync(output);
+    // In the background: a large file takes longer than others take this process for alive.
+    await promisify(fsync)(output);
   } finally {
     closeSync(input);
     closeSync(output);

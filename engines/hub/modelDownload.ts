@@ -1,8 +1,8 @@
 import { existsSync, mkdirSync, renameSync } from "node:fs";
 import { statfs } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import { takeLock } from "../../disk/lock.ts";
 import { KitError } from "../../protocol/error.ts";
-import { lockDownload } from "./downloadLock.ts";
 import { createDownloadNotes, megabytes } from "./downloadNotes.ts";
 import type { FetchOptions } from "./fetchModel.ts";
 import { downloadFile } from "./fileDownload.ts";
@@ -55,20 +55,18 @@ export async function downloadModel(
     const [blob, path] = [cache.blobPath(hash), cache.partialPath(hash)];
     const url = `${settings.endpoint}/${repo}/resolve/${commit}/${encodeURIComponent(file.name)}`;
     const onWait = () => onNote(`waiting for another process that downloads ${repo}`);
-    const lock = await lockDownload(cache.lockPath(hash), { signal: request.signal, onWait });
+    const lockPath = cache.lockPath(hash);
+    mkdirSync(dirname(lockPath), { recursive: true });
+    const lock = await takeLock(lockPath, Infinity, { signal: request.signal, onWait });
     try {
       mkdirSync(dirname(blob), { recursive: true });
       if (!existsSync(blob)) {
-        const seen = (bytes: number) => {
-          lock.beat();
-          onBytes(bytes);
-        };
-        await downloadFile({ ...request, url, file, path, onBytes: seen });
+        await downloadFile({ ...request, url, file, path, onBytes });
         renameSync(path, blob);
       }
       cache.link(commit, file.name, hash);
     } finally {
-      lock.release();
+      lock?.release();
     }
   }
 

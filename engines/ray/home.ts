@@ -1,11 +1,11 @@
-import { createReadStream, existsSync, renameSync } from "node:fs";
+import { createReadStream, existsSync, mkdirSync, renameSync } from "node:fs";
 import { statfs } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
+import { takeLock } from "../../disk/lock.ts";
 import { syncFolder } from "../../disk/sync.ts";
 import { fetchFolder } from "../../protocol/artifactPath.ts";
 import { KitError } from "../../protocol/error.ts";
 import { cannotSave } from "../checkpoint/directory.ts";
-import { lockDownload } from "../hub/downloadLock.ts";
 import { megabytes } from "../hub/downloadNotes.ts";
 import { layOut } from "./layOut.ts";
 import type { Stored } from "./messages.ts";
@@ -33,19 +33,16 @@ export async function bringHome(stored: Stored, path: string, way: Way): Promise
   const folder = join(dirname(path), fetchFolder(basename(path)));
   const onWait = () => onNote(`waiting for another download of ${path}`);
   try {
-    const lock = await lockDownload(`${folder}.lock`, { signal, onWait });
-    const seen = (bytes: number) => {
-      lock.beat();
-      onBytes(bytes);
-    };
+    mkdirSync(dirname(folder), { recursive: true });
+    const lock = await takeLock(`${folder}.lock`, Infinity, { signal, onWait });
     try {
       if (existsSync(path)) return;
-      await fill(stored, folder, path, { ...way, onBytes: seen });
+      await fill(stored, folder, path, { ...way, onBytes });
       syncFolder(folder);
       renameSync(folder, path);
       syncFolder(dirname(path));
     } finally {
-      lock.release();
+      lock?.release();
     }
   } catch (cause) {
     signal.throwIfAborted();

@@ -28,8 +28,8 @@ export interface LaunchOptions {
 export async function launchRun(options: LaunchOptions): Promise<RunProcess> {
   const directory = runDirectory(options.project);
   makeDirectory(directory);
-  const release = await takeLock(join(directory, "launch.lock"), LAUNCH_MS);
-  if (!release) {
+  const lock = await takeLock(join(directory, "launch.lock"), LAUNCH_MS);
+  if (!lock) {
     throw new KitError(
       "RUN_IN_FLIGHT",
       `Another kit ui has been starting a run for ${LAUNCH_MS / 1_000} s. Try again. If it happens again, remove ${directory}/launch.lock.`,
@@ -39,7 +39,7 @@ export async function launchRun(options: LaunchOptions): Promise<RunProcess> {
     if (options.isInFlight()) throw inFlightError();
     return await launch(options);
   } finally {
-    release();
+    lock.release();
   }
 }
 

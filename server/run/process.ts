@@ -8,7 +8,7 @@ import {
 } from "../../disk/owner.ts";
 import { isGroupGone, signalGroup } from "../processGroup.ts";
 import { inColour } from "./colour.ts";
-import { environmentOfRun, holdClaim, isClaimed, readRunRecord } from "./record.ts";
+import { environmentOfRun, holdClaim, readRunRecord } from "./record.ts";
 
 /** How long the system may take to end a killed process. */
 const KILL_MS = 1_000;
@@ -68,11 +68,11 @@ export async function spawnRun(
 
 /**
  * The last run, as its server or the run itself recorded it.
- * @param isAtWork whether a process that is invisible from here, as in another container, has a job
+ * @param isAlive asked of a process that is invisible from here, as in another container
  */
 export function recordedRun(
   project: string,
-  isAtWork: (owner: Owner) => boolean,
+  isAlive: (owner: Owner) => boolean,
 ): RunProcess | undefined {
   const record = readRunRecord(project);
   if (!record) return undefined;
@@ -82,8 +82,7 @@ export function recordedRun(
     owner,
     hasEnded() {
       const state = ownerState(owner);
-      const claims = () => isClaimed(project) || isAtWork(owner);
-      return state === "gone" || (state === "unknown" && !claims());
+      return state === "gone" || (state === "unknown" && !isAlive(owner));
     },
     isOurs: () => ownerState(server) === "gone" && ownerState(owner) === "alive",
     keepsPid: () => keepsPid(owner),

@@ -1,18 +1,19 @@
 import { lutimesSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { isFolder, statsOf, writeFileAtomically } from "../../disk/file.ts";
+import { isFolder, stampOf, statsOf, writeFileAtomically } from "../../disk/file.ts";
 import { readRecord } from "../../disk/json.ts";
 import { type Owner, describeOwner } from "../../disk/owner.ts";
+import { RENEWAL_MS, createStillness } from "../../disk/stillness.ts";
 import { RUN_OUTPUT } from "../../protocol/http.ts";
 
 const UUID = /^[0-9a-f-]{36}$/;
 /** Passes a run its id and server. */
 const RUN_VARIABLE = "KIT_RUN";
 
-/** How often the record's modification time is renewed while its run is alive. */
-const RENEWAL_MS = 2_000;
 /** A record that was not renewed for this long no longer claims that its run is alive. */
 const CLAIM_MS = 10_000;
+/** The modification time of a record whose run has ended. */
+const ENDED = new Date(0);
 
 /** The last run of a project, for servers other than the one that launched it. */
 export interface RunRecord {
@@ -63,7 +64,7 @@ export function holdClaim(project: string, id: string): () => void {
   timer.unref();
   return () => {
     clearInterval(timer);
-    setTime(project, id, new Date(0));
+    setTime(project, id, ENDED);
   };
 }
 
@@ -76,10 +77,14 @@ function setTime(project: string, id: string, time: Date): void {
   }
 }
 
-/** Whether the last run claims to be alive. */
-export function isClaimed(project: string): boolean {
-  const stats = statsOf(recordPath(project));
-  return stats !== undefined && Math.abs(Date.now() - stats.mtimeMs) < CLAIM_MS;
+/** @returns whether the last run claims to be alive */
+export function watchClaim(project: string): () => boolean {
+  const stillMsOf = createStillness();
+  return () => {
+    const stats = statsOf(recordPath(project));
+    if (!stats || stats.mtimeMs === ENDED.getTime()) return false;
+    return stillMsOf(stampOf(stats)) < CLAIM_MS;
+  };
 }
 
 /** Our environment, and what a run needs to record itself. */

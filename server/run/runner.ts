@@ -7,7 +7,7 @@ import { readRunEnd, writeRunEnd } from "./end.ts";
 import { inFlightError, launchRun } from "./launch.ts";
 import { openOutput } from "./output.ts";
 import { type RunProcess, endRun, recordedRun } from "./process.ts";
-import { outputPath, runDirectory } from "./record.ts";
+import { outputPath, runDirectory, watchClaim } from "./record.ts";
 
 /** How long a run may take to end its job after SIGTERM, so that all of it is gone within 10 s. */
 const GRACE_MS = 7_000;
@@ -59,10 +59,12 @@ export function createRunner(options: RunnerOptions): Runner {
   let running: RunProcess | undefined;
   let starting: Promise<RunProcess> | undefined;
   let isClosed = false;
+  const isClaimed = watchClaim(project);
+  const isAlive = (owner: Owner) => isClaimed() || isAtWork(owner);
 
   function inFlight(): RunProcess | undefined {
     if (running?.hasEnded()) running = undefined;
-    const last = running ?? recordedRun(project, isAtWork);
+    const last = running ?? recordedRun(project, isAlive);
     if (!last?.hasEnded()) running = last;
     return running ?? (last && goesOn(last.id) ? last : undefined);
   }
@@ -112,7 +114,7 @@ export function createRunner(options: RunnerOptions): Runner {
     async last() {
       const current = await settled();
       if (current) return asRun(current);
-      const ended = recordedRun(project, isAtWork);
+      const ended = recordedRun(project, isAlive);
       return ended && isPlainFile(outputPath(project)) ? asRun(ended) : undefined;
     },
     async close() {

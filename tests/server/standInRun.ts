@@ -31,8 +31,8 @@ export function recordPath(project: string): string {
   return join(project, ".kit", "run", "run.json");
 }
 
-/** As a record that nobody renews is a while later. */
-export function ageRecord(project: string): void {
+/** As a run leaves its record when it ends. */
+export function dropClaim(project: string): void {
   utimesSync(recordPath(project), 0, 0);
 }
 

@@ -6,6 +6,7 @@ import {
   rmSync,
   statSync,
   symlinkSync,
+  utimesSync,
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
@@ -22,6 +23,7 @@ import {
   toBfloat16,
   widened,
 } from "../../../engines/llama/storedWeights.ts";
+import { holdInContainer } from "../../foreignLock.ts";
 import { scratchDirectory } from "../embedded/scratch.ts";
 import { TINY, UNTIED, tinyWeights, toBfloat16 as cutWeights } from "../embedded/tiny.ts";
 
@@ -234,6 +236,38 @@ test("of two exports to one folder at once, one writes it and the other is refus
     }),
   ]);
   expect(readdirSync(join(to, ".."))).toEqual(["base", "exported", "step-1"]);
+});
+
+test("an export waits for a sign of another that it can't see, and is refused while that lives", async () => {
+  const { adapter, to } = savedAdapter(tinyWeights());
+  await holdInContainer(`${to}.lock`);
+  const old = Date.now() / 1000 - 60;
+  utimesSync(`${to}.lock`, old, old);
+  const notes: string[] = [];
+  const exporting = exportModel(adapter, to, { onNote: (text) => notes.push(text) });
+  await expect(exporting).rejects.toThrow("Another export is writing");
+  expect(existsSync(to)).toBe(false);
+  expect(notes).toEqual([
+    `waiting up to 30 s for a sign of another export to ${to}, which is not on this machine`,
+  ]);
+});
+
+test("an export that was suspended while another took over fails, and leaves the other's files alone", async () => {
+  const { adapter, to } = savedAdapter(tinyWeights());
+  const exporting = exportModel(adapter, to);
+  const [partial, lock] = [join(to, "../.exported.partial"), `${to}.lock`];
+  while (!existsSync(join(partial, "model.safetensors"))) await setImmediate();
+  edit(join(lock, "owner.json"), { token: "another's" });
+  rmSync(partial, { recursive: true });
+  mkdirSync(partial);
+  writeFileSync(join(partial, "model.safetensors"), "another's");
+  await expect(exporting).rejects.toMatchObject({
+    code: "CANNOT_WRITE",
+    message: `Another export took over ${to}, because this one was unresponsive. Wait until it ends, or name another folder.`,
+  });
+  expect(readdirSync(partial)).toEqual(["model.safetensors"]);
+  expect(existsSync(lock)).toBe(true);
+  expect(existsSync(to)).toBe(false);
 });
 
 test("a folder with something in it is left alone, with one clear sentence", async () => {

@@ -140,7 +140,7 @@ test("a client that leaves before the answer begins takes no stream's place", as
   const kit = standIn(project, `writeSync(1, "ours"); await gate("end");`);
   const { url, port } = await startServer({ project, kit, limits: { streams: 2 } });
   mkdirSync(join(project, ".kit", "run"), { recursive: true });
-  const release = await takeLock(join(project, ".kit", "run", "launch.lock"), 0);
+  const lock = await takeLock(join(project, ".kit", "run", "launch.lock"), 0);
   const started = fetch(`${url}api/train`, { method: "POST" });
   // By the time the server answers another, it has seen what came before.
   const settled = () => fetch(`${url}api/jobs`);
@@ -151,7 +151,7 @@ test("a client that leaves before the answer begins takes no stream's place", as
   await settled();
   socket.destroy();
   await settled();
-  release?.();
+  lock?.release();
   const first = readBody(await started);
   await first.until((text) => text === "ours");
   const second = await fetch(`${url}api/train`);

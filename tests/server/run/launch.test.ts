@@ -55,14 +55,14 @@ test("of two servers that are asked at the same moment one launches, and both ha
 test("a launch that another server does not finish is a 409, and requests for its output are answered", async () => {
   const { project, url, train } = await startWith("");
   mkdirSync(join(project, ".kit", "run"), { recursive: true });
-  const release = await takeLock(join(project, ".kit", "run", "launch.lock"), 0);
+  const lock = await takeLock(join(project, ".kit", "run", "launch.lock"), 0);
   const [refused, none] = await Promise.all([train(), attach(url)]);
   expect(refused.status).toBe(409);
   expect(await errorOf(refused)).toMatch(
     /^Another kit ui has been starting a run for 5 s\..*remove/,
   );
   expect(none.status).toBe(204);
-  release?.();
+  lock?.release();
   expect((await train()).status).toBe(200);
 });
 

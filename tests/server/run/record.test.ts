@@ -5,17 +5,18 @@ import {
   mkdirSync,
   readFileSync,
   rmSync,
+  utimesSync,
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { type Owner, describeOwner } from "../../../disk/owner.ts";
 import { createRunner } from "../../../server/run/runner.ts";
 import { createJob, logOf, moveToOtherContainer } from "../../jobs.ts";
 import { CLI } from "../../kit.ts";
 import { createProject } from "../../project.ts";
 import { openGate, readBody, standIn, startServer } from "../../uiServer.ts";
-import { ageRecord, attach, postTrain, recordPath } from "../standInRun.ts";
+import { dropClaim, attach, postTrain, recordPath } from "../standInRun.ts";
 
 test("a run records itself, for a server that is killed before it could", async () => {
   const project = createProject({
@@ -52,7 +53,7 @@ test("a run of another container is in flight for as long as it is at work on a 
   const path = recordPath(project);
   const id = randomUUID();
   writeFileSync(path, JSON.stringify({ id, owner: foreign, server: foreign }));
-  ageRecord(project);
+  dropClaim(project);
   let isAtWork = true;
   const kit = standIn(project, "");
   const runner = createRunner({ project, kit, isAtWork: () => isAtWork });
@@ -64,6 +65,38 @@ test("a run of another container is in flight for as long as it is at work on a 
   await runner.close();
 });
 
+test.each([0, -1, 1])(
+  "a run out of sight is in flight until its claim stood still for 10 s, with a clock that is %s h off",
+  async (hours) => {
+    vi.useFakeTimers({ toFake: ["performance"] });
+    onTestFinished(() => void vi.useRealTimers());
+    const foreign = { ...describeOwner(), bootId: "another", pid: 999_999 };
+    const record = JSON.stringify({ id: randomUUID(), owner: foreign, server: foreign });
+    const project = createProject({ ".kit/run/run.json": record });
+    let time = Date.now() / 1000 + hours * 3_600;
+    const renew = () => utimesSync(recordPath(project), time, time);
+    renew();
+    const runner = createRunner({ project, kit: standIn(project, "") });
+    const refused = () => expect(runner.start()).rejects.toMatchObject({ code: "RUN_IN_FLIGHT" });
+    for (let passed = 0; passed < 30; passed += 2) {
+      await refused();
+      vi.advanceTimersByTime(2_000);
+      time += 2;
+      renew();
+    }
+    await refused();
+    // The reader's own sleep is no silence of the run.
+    vi.advanceTimersByTime(3_600_000);
+    await refused();
+    for (let passed = 0; passed < 8; passed += 2) {
+      vi.advanceTimersByTime(2_000);
+      await runner.last();
+    }
+    expect((await runner.start()).status()).toBe("running");
+    await runner.close();
+  },
+);
+
 test("a run of another container is shown until its job has ended", async () => {
   const project = createProject();
   const job = createJob(project);
@@ -73,7 +106,7 @@ test("a run of another container is shown until its job has ended", async () => 
   };
   mkdirSync(join(project, ".kit", "run"));
   writeFileSync(recordPath(project), JSON.stringify({ id: randomUUID(), owner, server: owner }));
-  ageRecord(project);
+  dropClaim(project);
   const { url } = await startServer({ project, kit: standIn(project, "") });
   const shown = await attach(url);
   expect(shown.status).toBe(200);
@@ -90,7 +123,7 @@ test.each([
 ])("a record left by %s does not count as a run in flight", async (_, owner) => {
   const record = { owner: { ...describeOwner(), ...owner }, server: describeOwner() };
   const project = createProject({ ".kit/run/run.json": JSON.stringify(record) });
-  ageRecord(project);
+  dropClaim(project);
   const { url } = await startServer({ project, kit: standIn(project, "") });
   expect((await attach(url)).status).toBe(204);
 });

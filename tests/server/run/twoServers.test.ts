@@ -1,24 +1,38 @@
+import { statSync } from "node:fs";
 import { expect, test } from "vitest";
 import { ROUTES, RUN_HEADER, RUN_STATUS_HEADER } from "../../../protocol/http.ts";
 import { createRunner } from "../../../server/run/runner.ts";
 import { spawnProcess } from "../../process.ts";
 import { createProject } from "../../project.ts";
 import { standIn } from "../../uiServer.ts";
-import { ageRecord, postTrain, startWith } from "../standInRun.ts";
+import { dropClaim, postTrain, recordPath, startWith } from "../standInRun.ts";
 
 const SERVER = `
   const { startUiServer } = await import(process.argv[1]);
-  const [project, page, ...kit] = process.argv.slice(2);
+  const [hours, project, page, ...kit] = process.argv.slice(2);
+  const Time = Date;
+  globalThis.Date = class extends Time {
+    constructor(...time) {
+      super(...(time.length > 0 ? time : [Time.now() + hours * 3_600_000]));
+    }
+  };
   const { port } = await startUiServer({ project, page, kit, host: "127.0.0.1", port: 0 });
   console.log(port);`;
 
-/** A server in a pid namespace of its own, as in a container. */
-async function serveInContainer(project: string, kit: string[]): Promise<string> {
+/** A server in a pid namespace of its own, as in a container. @param hours how far its clock is off */
+async function serveInContainer(project: string, kit: string[], hours = 0): Promise<string> {
   const page = createProject({ "index.html": "" });
   const dist = new URL("../../../dist/server/server.js", import.meta.url).href;
-  const node = [process.execPath, "--input-type=module", "-e", SERVER, dist, project, page];
+  const module = [process.execPath, "--input-type=module", "-e", SERVER, dist];
   const namespace = ["--pid", "--fork", "--kill-child", "--mount-proc"];
-  const server = spawnProcess("unshare", [...namespace, ...node, ...kit]);
+  const server = spawnProcess("unshare", [
+    ...namespace,
+    ...module,
+    String(hours),
+    project,
+    page,
+    ...kit,
+  ]);
   return `http://127.0.0.1:${await server.line()}/`;
 }
 
@@ -29,7 +43,7 @@ test("of two servers in two containers one has a run, also while that still load
   expect((await postTrain(one)).status).toBe(200);
   expect((await postTrain(other)).status).toBe(409);
   // It renews its claim.
-  ageRecord(project);
+  dropClaim(project);
   const status = async () => {
     const { headers, body } = await fetch(`${other}api/train`);
     await body?.cancel();
@@ -38,6 +52,26 @@ test("of two servers in two containers one has a run, also while that still load
   await expect.poll(status).toBe("running");
   expect((await postTrain(other)).status).toBe(409);
 });
+
+test.each([-1, 1])(
+  "of two servers whose clocks are %s h apart one has a run, for as long as it lives",
+  async (hours) => {
+    const project = createProject();
+    const kit = standIn(project, `writeSync(1, "loading"); await gate("never");`);
+    const one = await serveInContainer(project, kit, hours);
+    const other = await serveInContainer(project, kit);
+    expect((await postTrain(one)).status).toBe(200);
+    await renewed(project);
+    expect((await postTrain(other)).status).toBe(409);
+  },
+);
+
+/** Waits until the run's claim is renewed. */
+async function renewed(project: string): Promise<void> {
+  const time = () => statSync(recordPath(project)).mtimeMs;
+  const before = time();
+  await expect.poll(time).not.toBe(before);
+}
 
 test("a run's output is never that of the next one", async () => {
   const project = createProject();
