@@ -1,5 +1,6 @@
 import { inspect } from "node:util";
 import { KitError } from "../protocol/error.ts";
+import { didYouMean } from "./didYouMean.ts";
 import { type Trainer, OBSERVE } from "./trainer.ts";
 
 const BRAND = Symbol.for("kit.project");
@@ -24,7 +25,7 @@ export function createKit(options: { trainer?: Trainer } = {}): Kit {
   if (unknown !== undefined) {
     throw new KitError(
       "OPTION_INVALID",
-      `createKit: unknown option "${unknown}". It takes trainer: createKit({ trainer }).`,
+      `createKit: unknown option "${unknown}".${didYouMean(unknown, ["trainer"])} It takes trainer: createKit({ trainer }).`,
     );
   }
   const { trainer } = options;
