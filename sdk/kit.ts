@@ -46,6 +46,6 @@ export function isKit(value: unknown): value is Kit {
 }
 
 /** By a key that every copy of Kit shares, because the command may run from another copy than the project. */
-function isTrainer(value: unknown): boolean {
+export function isTrainer(value: unknown): boolean {
   return typeof value === "object" && value !== null && OBSERVE in value;
 }
