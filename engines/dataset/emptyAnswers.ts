@@ -27,10 +27,8 @@ export function createEmptyAnswers() {
           `Every row of ${name} has an empty answer or text. Write ${EXPECTED_ROW} on each line.`,
         );
       }
-      const of = formatCounted(rows, "row");
-      note(
-        `warning: ${formatCount(empty)} of ${of} have an empty answer or text\n  the first is ${first}`,
-      );
+      const of = `${formatCount(empty)} of ${formatCounted(rows, "row")}`;
+      note(`warning: an empty answer or text in ${of}\n  the first is ${first}`);
     },
   };
 }

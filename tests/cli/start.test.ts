@@ -168,7 +168,7 @@ step 1/1 `);
     });
     const { stdout } = await runKit(project, ["start"]);
     expect(stdout).toContain(
-      `\nwarning: 3 of 5 rows have an empty answer or text\n  the first is ${project}/data.jsonl:2\ntraining `,
+      `\nwarning: an empty answer or text in 3 of 5 rows\n  the first is ${project}/data.jsonl:2\ntraining `,
     );
   });
 

@@ -291,6 +291,13 @@ export function describeEngine(
       expect([events, readdirSync(directory)]).toEqual([[], []]);
     });
 
+    it("refuses a dataset without an answer in any row", async () => {
+      const path = scratch.file("unanswered.jsonl", jsonl([{ prompt: "1", completion: "" }]));
+      const { error } = await run({ dataset: { type: "jsonl", path } });
+      expect(error).toMatchObject({ name: "KitError", code: "DATASET_INVALID" });
+      expect(error?.message).toMatch(/^Every row of \S+unanswered\.jsonl has an empty answer/);
+    });
+
     it("fails where the loss is not finite, and keeps no checkpoint of it", async () => {
       const beyondFloat32 = { learningRate: 1e39, saveSteps: 1 };
       const { error, events, directory } = await run(beyondFloat32);
