@@ -80,7 +80,7 @@ const lora = v.strictObject(
   "{ r, alpha, targetModules? }",
 );
 
-const callbacks = v.strictObject(
+export const callbacks = v.strictObject(
   {
     onStarted: callback,
     onLog: callback,

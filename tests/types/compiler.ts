@@ -17,7 +17,19 @@ const registry = ts.createDocumentRegistry();
 
 /** The names that an editor offers where the source has a `|`. */
 export function completions(source: string): string[] {
-  const path = join(FOLDER, "completed.ts");
+  const [service, ...place] = openEditor(source);
+  return service.getCompletionsAtPosition(...place, {})?.entries.map(({ name }) => name) ?? [];
+}
+
+/** The words that an editor shows over the name behind the source's `|`. */
+export function hoverText(source: string): string {
+  const [service, ...place] = openEditor(source);
+  return ts.displayPartsToString(service.getQuickInfoAtPosition(...place)?.documentation);
+}
+
+/** An editor that has a source open, with the cursor at its `|`. */
+function openEditor(source: string): [ts.LanguageService, path: string, position: number] {
+  const path = join(FOLDER, "edited.ts");
   const text = source.replace("|", "");
   const host: ts.LanguageServiceHost = {
     getCompilationSettings: () => OPTIONS,
@@ -33,10 +45,7 @@ export function completions(source: string): string[] {
     fileExists: (name) => name === path || ts.sys.fileExists(name),
     readFile: (name) => ts.sys.readFile(name),
   };
-  const found = ts
-    .createLanguageService(host, registry)
-    .getCompletionsAtPosition(path, source.indexOf("|"), {});
-  return found?.entries.map(({ name }) => name) ?? [];
+  return [ts.createLanguageService(host, registry), path, source.indexOf("|")];
 }
 
 /** Parsed once for all programs: the language's own files and Node's are most of what one reads. */
