@@ -27,18 +27,11 @@ export interface LoraOptions extends Omit<LoraConfig, "targetModules"> {
   targetModules?: "all-linear" | (Projection | OtherText)[];
 }
 
-/** No step count beside a number of epochs; a value that is perhaps undefined is checked when it is known. */
-type BesideEpochs<Epochs> = number extends Epochs
-  ? number
-  : Epochs extends number
-    ? undefined
-    : number;
-
 /**
  * The options of `createTrainer`. Names follow Hugging Face's `TrainingArguments`.
  * @typeParam Epochs the value of `numTrainEpochs`, where it is written out: then `maxSteps` must be left out
  */
-export interface TrainerOptions<Epochs extends number | undefined = number | undefined>
+export interface TrainerOptions<Epochs extends number = number>
   extends AskedConfig, Partial<JobArguments> {
   /** Shown in the page and on its button. */
   name: string;
@@ -48,7 +41,7 @@ export interface TrainerOptions<Epochs extends number | undefined = number | und
    * `"org/name@revision"`). Default `"kit/nano"`.
    */
   model?: PresetName | OtherText | ModelShape;
-  maxSteps?: BesideEpochs<Epochs>;
+  maxSteps?: NoInfer<number extends Epochs ? number : undefined>;
   numTrainEpochs?: Epochs;
   /** Default: the embedded engine, which needs nothing but npm. */
   engine?: Engine;

@@ -55,7 +55,7 @@ export interface ObservableTrainer extends Trainer {
  * Describes a training. Checks the options at once and doesn't touch the disk.
  * @throws KitError `OPTION_INVALID` naming the option and what was expected
  */
-export function createTrainer<Epochs extends number | undefined = undefined>(
+export function createTrainer<Epochs extends number = number>(
   options: TrainerOptions<Epochs>,
 ): Trainer;
 export function createTrainer(options: TrainerOptions): Trainer {

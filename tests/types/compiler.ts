@@ -3,7 +3,7 @@ import { fileURLToPath } from "node:url";
 import ts from "typescript";
 
 const FOLDER = fileURLToPath(new URL(".", import.meta.url));
-const OPTIONS: ts.CompilerOptions = {
+export const OPTIONS: ts.CompilerOptions = {
   target: ts.ScriptTarget.ES2022,
   module: ts.ModuleKind.NodeNext,
   moduleResolution: ts.ModuleResolutionKind.NodeNext,
@@ -86,12 +86,12 @@ export function typecheck(project: string): string {
 }
 
 /** The compiler's errors of each source, as an editor shows them; `kit` is the built package. */
-export function compile(sources: string[]): string[][] {
+export function compile(sources: string[], options = OPTIONS): string[][] {
   const files = new Map(sources.map((text, i) => [join(FOLDER, `source${i}.ts`), text]));
-  const host = createHost(OPTIONS);
+  const host = createHost(options);
   host.fileExists = (path) => files.has(path) || ts.sys.fileExists(path);
   host.readFile = (path) => files.get(path) ?? ts.sys.readFile(path);
-  const program = ts.createProgram([...files.keys()], OPTIONS, host);
+  const program = ts.createProgram([...files.keys()], options, host);
   return [...files.keys()].map((path) => {
     const source = program.getSourceFile(path);
     const found = [

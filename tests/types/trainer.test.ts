@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { callbacks, optionsSchema } from "../../sdk/optionsSchema.ts";
-import { compile, completions, hoverText } from "./compiler.ts";
+import { OPTIONS, compile, completions, hoverText } from "./compiler.ts";
 
 const trainer = (options: string) => `
 import { createTrainer } from "kit";
@@ -59,7 +59,7 @@ const WRONG: [string, string, RegExp][] = [
   [
     "a misspelt option",
     trainer("maxStep: 5"),
-    /^Object literal may only specify known properties, but 'maxStep' does not exist in type 'TrainerOptions<undefined>'\. Did you mean to write 'maxSteps'\?$/,
+    /^Object literal may only specify known properties, but 'maxStep' does not exist in type 'TrainerOptions<number>'\. Did you mean to write 'maxSteps'\?$/,
   ],
   [
     "steps and epochs",
@@ -159,6 +159,11 @@ const [ofRight, ...ofWrong] = compile([RIGHT, ...WRONG.map(([, source]) => sourc
 
 test("callbacks, infer and jobs know their types", () => {
   expect(ofRight).toEqual([]);
+});
+
+test("a project without strict checks may set either length", () => {
+  const sources = ["maxSteps: 5", "numTrainEpochs: 2", "seed: 1"].map(trainer);
+  expect(compile(sources, { ...OPTIONS, strict: false })).toEqual([[], [], []]);
 });
 
 test("what is wrong is one error that names it", () => {
