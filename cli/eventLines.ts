@@ -11,6 +11,7 @@ import {
 import { lostRows } from "./lostRows.ts";
 import { printableLines } from "./printable.ts";
 import { createResultWords } from "./resultWords.ts";
+import { trainingWarnings } from "./trainingWarnings.ts";
 
 /** Characters of a loss below 100, and of a speed. */
 const LOSS_WIDTH = "1.2346".length;
@@ -65,7 +66,7 @@ export function createEventLines(options: EventLinesOptions) {
       ...(epochs === undefined ? {} : { passes: `${formatCount(epochs)} over the data` }),
       ...takenDefaults(data),
     });
-    return [started, ...lostRows(data)].join("\n");
+    return [started, ...lostRows(data), ...trainingWarnings(config, data)].join("\n");
   }
 
   /** The defaults that depend on the model, for a pretrained one. */

@@ -1,9 +1,10 @@
-import { describeEarlyExit, noTrainer } from "../protocol/entry.ts";
+import { describeEarlyExit } from "../protocol/entry.ts";
 import { KitError } from "../protocol/error.ts";
 import type { ObservableTrainer } from "../sdk/trainer.ts";
 import { reportError } from "./errors.ts";
 import { EXIT_CODE } from "./exitCode.ts";
-import { loadTrainer } from "./loadTrainer.ts";
+import { exposedTrainer, loadProject } from "./loadTrainer.ts";
+import { missingTrainer } from "./missingTrainer.ts";
 import { say } from "./say.ts";
 import { describeThrown, onUncaught } from "./thrown.ts";
 
@@ -23,8 +24,9 @@ export async function loadEntry(
   });
   process.once("exit", explain);
   try {
-    const trainer = await loadTrainer(bundle, entry);
-    if (!trainer) throw new KitError("NO_TRAINER", noTrainer(entry));
+    const exports = await loadProject(bundle, entry);
+    const trainer = exposedTrainer(exports);
+    if (!trainer) throw new KitError("NO_TRAINER", missingTrainer(exports, entry));
     return trainer as ObservableTrainer;
   } finally {
     process.off("exit", explain);

@@ -13,16 +13,36 @@ import { startWatchdog } from "./watchdog.ts";
 const WATCHDOG_SLACK_MS = 1_000;
 
 /**
- * Imports a bundle, which runs the project's code.
- * @param entry the bundle's source, as errors name it
  * @returns the exposed trainer, if any
- * @throws KitError `IMPORT_FAILED` with the place in the project's sources, `IMPORT_STUCK`, `KIT_VERSION`
+ * @throws KitError as `loadProject` and `exposedTrainer`
  */
 export async function loadTrainer(
+  ...args: Parameters<typeof loadProject>
+): Promise<Trainer | undefined> {
+  return exposedTrainer(await loadProject(...args));
+}
+
+/**
+ * The trainer that a project's module passes to `createKit`, if any.
+ * @throws KitError `KIT_VERSION` for one of another version of Kit
+ */
+export function exposedTrainer(exports: Record<string, unknown>): Trainer | undefined {
+  const kit = [exports.default, ...Object.values(exports)].find(isKit);
+  if (kit && !isCompatible(versionOf(kit))) throw otherVersion(process.cwd(), versionOf(kit));
+  return kit?.trainer;
+}
+
+/**
+ * Imports a bundle, which runs the project's code.
+ * @param entry the bundle's source, as errors name it
+ * @returns what it exports
+ * @throws KitError `IMPORT_FAILED` with the place in the project's sources, `IMPORT_STUCK`
+ */
+export async function loadProject(
   bundle: string,
   entry = DEFAULT_ENTRY,
   limitMs = LOAD_LIMIT_MS,
-): Promise<Trainer | undefined> {
+): Promise<Record<string, unknown>> {
   process.setSourceMapsEnabled(true);
   const stuck = stillLoading(entry, limitMs);
   const watchdog = startWatchdog(limitMs + WATCHDOG_SLACK_MS, `kit: ${stuck}`);
@@ -37,7 +57,5 @@ export async function loadTrainer(
     watchdog.stop();
   }
   if (!module) throw new KitError("IMPORT_STUCK", stuck);
-  const kit = [module.default, ...Object.values(module)].find(isKit);
-  if (kit && !isCompatible(versionOf(kit))) throw otherVersion(process.cwd(), versionOf(kit));
-  return kit?.trainer;
+  return module;
 }

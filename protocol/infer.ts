@@ -22,8 +22,16 @@ export function hasTools({ tools, messages }: Record<string, unknown>): boolean 
 
 /** A conversation or a bare text to continue, and how to choose the tokens. */
 export type InferRequest = (
-  | { messages: ChatMessage[]; prompt?: undefined }
-  | { prompt: string; messages?: undefined }
+  | {
+      /** A conversation, which the model goes on with as the assistant; in place of `prompt`. */
+      messages: ChatMessage[];
+      prompt?: undefined;
+    }
+  | {
+      /** A question, or the start of a text for a model that learned texts; in place of `messages`. */
+      prompt: string;
+      messages?: undefined;
+    }
 ) & {
   /** Most tokens to generate. Default: the rest of the model's context. */
   maxTokens?: number;
@@ -33,6 +41,7 @@ export type InferRequest = (
   topP?: number;
   /** Seed of the sampling. Default 0. */
   seed?: number;
+  /** Aborting it rejects the answer with its reason. */
   signal?: AbortSignal;
 };
 

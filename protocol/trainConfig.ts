@@ -74,6 +74,7 @@ export interface AskedLora extends Omit<LoraConfig, "targetModules"> {
 export interface AskedConfig extends Partial<TrainingArguments> {
   /** A preset's name, a shape, the path of a checkpoint directory, or a name on the hub. */
   model?: string | ModelShape;
+  /** Rows to learn from: `{ type: "jsonl", path }`, with a JSON object on each line of the files. */
   dataset: DatasetConfig;
   /** Optimizer steps, unless `numTrainEpochs` is set. Default 400. */
   maxSteps?: number;

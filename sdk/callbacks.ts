@@ -6,23 +6,29 @@ export type Infer = (request: InferRequest) => Promise<InferResult>;
 
 /** The argument of `onLog`. */
 export interface LogContext {
+  /** The job, which is `running`. */
   job: Job;
+  /** Optimizer steps so far, counted from 1. */
   step: number;
   /** Mean negative log likelihood of a learned token, in nats; NaN when it is not finite. */
   loss: number;
-  /** The same over all held-out rows after this step; undefined unless the step is evaluated. */
+  /** The same over all held-out rows after this step; undefined unless the step is evaluated, NaN when it is not finite. */
   evalLoss?: number;
+  /** Of this step, as the schedule has it. */
   learningRate: number;
   /** Global L2 norm of the gradient before clipping; NaN when it is not finite. */
   gradNorm: number;
   /** Passes over the dataset so far, a fraction. */
   epoch: number;
+  /** Since the previous log, without padding. */
   tokensPerSecond: number;
 }
 
 /** The argument of `onCheckpoint`. */
 export interface CheckpointContext {
+  /** The job, which is `running`. */
   job: Job;
+  /** Optimizer steps that the checkpoint has learned from. */
   step: number;
   /** Everything kept so far, oldest first; the last is this checkpoint. All stays until this returns. */
   artifacts: Artifact[];
@@ -36,11 +42,16 @@ export interface CheckpointContext {
  * the job with its message; so does one that takes more than an hour.
  */
 export interface TrainerCallbacks {
+  /** Called once, before the first step, when the rows are read and the model is ready. */
   onStarted?: (context: { job: Job }) => unknown;
+  /** Called at the first two steps, every `loggingSteps`, each evaluated step and the last. */
   onLog?: (context: LogContext) => unknown;
+  /** Called every `saveSteps` steps and after the last one, with `infer` to ask the checkpoint. */
   onCheckpoint?: (context: CheckpointContext) => unknown;
-  /** The last callback before the job is completed. */
+  /** Called once, when the training is done; the job is completed after it. `artifacts`: oldest first, the result last. */
   onCompleted?: (context: { job: Job; artifacts: Artifact[] }) => unknown;
+  /** Called once, when the job has failed. What it throws is only printed. */
   onFailed?: (context: { job: Job; error: Error }) => unknown;
+  /** Called once, when the job was cancelled. What it throws is only printed. */
   onCancelled?: (context: { job: Job }) => unknown;
 }

@@ -4,6 +4,7 @@ import { isRecord } from "../protocol/isRecord.ts";
 import type { PythonOptions } from "../protocol/pythonOptions.ts";
 import type { RayOptions } from "../protocol/rayOptions.ts";
 import { hasCredentials, serverUrl } from "../protocol/url.ts";
+import { didYouMean } from "./didYouMean.ts";
 
 /** What is expected of an option, in words and as a check. */
 type Expected = readonly [form: string, isValid: (value: unknown) => boolean];
@@ -78,9 +79,10 @@ function check(
   for (const [name, value] of Object.entries(options)) {
     const found = Object.hasOwn(expected, name) ? expected[name] : undefined;
     if (!found) {
+      const known = Object.keys(expected);
       throw new KitError(
         "OPTION_INVALID",
-        `${engine}: unknown option "${name}". It takes ${Object.keys(expected).join(", ")}.`,
+        `${engine}: unknown option "${name}".${didYouMean(name, known)} It takes ${known.join(", ")}.`,
       );
     }
     const [form, isValid] = found;

@@ -2,6 +2,7 @@ import { inspect } from "node:util";
 import { KitError } from "../protocol/error.ts";
 import { type InferRequest, isChatMessage } from "../protocol/infer.ts";
 import { SAMPLING } from "../protocol/sampling.ts";
+import { didYouMean } from "./didYouMean.ts";
 
 const OPTIONS = Object.keys({
   messages: true,
@@ -25,7 +26,7 @@ export function assertRequest(request: unknown): asserts request is InferRequest
   if (unknown !== undefined) {
     throw new KitError(
       "REQUEST_INVALID",
-      `infer: unknown option "${unknown}". It takes ${OPTIONS.join(", ")}.`,
+      `infer: unknown option "${unknown}".${didYouMean(unknown, OPTIONS)} It takes ${OPTIONS.join(", ")}.`,
     );
   }
   const { messages, prompt, signal, ...numbers } = request as Record<string, unknown>;

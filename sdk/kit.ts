@@ -1,6 +1,7 @@
 import { inspect } from "node:util";
 import { KitError } from "../protocol/error.ts";
 import { VERSION } from "../protocol/version.ts";
+import { didYouMean } from "./didYouMean.ts";
 import { type Trainer, OBSERVE } from "./trainer.ts";
 
 const BRAND = Symbol.for("kit.project");
@@ -25,7 +26,7 @@ export function createKit(options: { trainer?: Trainer } = {}): Kit {
   if (unknown !== undefined) {
     throw new KitError(
       "OPTION_INVALID",
-      `createKit: unknown option "${unknown}". It takes trainer: createKit({ trainer }).`,
+      `createKit: unknown option "${unknown}".${didYouMean(unknown, ["trainer"])} It takes trainer: createKit({ trainer }).`,
     );
   }
   const { trainer } = options;
@@ -52,6 +53,6 @@ export function versionOf(kit: Kit): string | undefined {
 }
 
 /** By a key that every copy of Kit shares, because the command may run from another copy than the project. */
-function isTrainer(value: unknown): boolean {
+export function isTrainer(value: unknown): boolean {
   return typeof value === "object" && value !== null && OBSERVE in value;
 }

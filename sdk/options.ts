@@ -27,8 +27,12 @@ export interface LoraOptions extends Omit<LoraConfig, "targetModules"> {
   targetModules?: "all-linear" | (Projection | OtherText)[];
 }
 
-/** The options of `createTrainer`. Names follow Hugging Face's `TrainingArguments`. */
-export interface TrainerOptions extends AskedConfig, Partial<JobArguments> {
+/**
+ * The options of `createTrainer`. Names follow Hugging Face's `TrainingArguments`.
+ * @typeParam Epochs the value of `numTrainEpochs`, where it is written out: then `maxSteps` must be left out
+ */
+export interface TrainerOptions<Epochs extends number = number>
+  extends AskedConfig, Partial<JobArguments> {
   /** Shown in the page and on its button. */
   name: string;
   /**
@@ -37,9 +41,12 @@ export interface TrainerOptions extends AskedConfig, Partial<JobArguments> {
    * `"org/name@revision"`). Default `"kit/nano"`.
    */
   model?: PresetName | OtherText | ModelShape;
+  maxSteps?: NoInfer<number extends Epochs ? number : undefined>;
+  numTrainEpochs?: Epochs;
   /** Default: the embedded engine, which needs nothing but npm. */
   engine?: Engine;
   lora?: LoraOptions;
+  /** Your own code, called while the job trains: `onLog`, `onCheckpoint` and others. */
   callbacks?: TrainerCallbacks;
   /** Aborting it cancels the job. */
   abortSignal?: AbortSignal;

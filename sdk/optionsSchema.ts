@@ -8,6 +8,7 @@ import {
 } from "../protocol/trainConfig.ts";
 import { hasCredentials, isUrl } from "../protocol/url.ts";
 import type { TrainerCallbacks } from "./callbacks.ts";
+import { didYouMean } from "./didYouMean.ts";
 import type { TrainerOptions } from "./options.ts";
 import {
   countOrShare,
@@ -79,7 +80,7 @@ const lora = v.strictObject(
   "{ r, alpha, targetModules? }",
 );
 
-const callbacks = v.strictObject(
+export const callbacks = v.strictObject(
   {
     onStarted: callback,
     onLog: callback,
@@ -98,8 +99,17 @@ const engine = v.looseObject(
     ...{ name: line, prepare: method, check: method, train: method, load: method },
     resumeFiles: v.optional(v.array(line, "a list of names")),
   },
-  "an engine: { name, prepare, check, train, load }",
+  ({ input }) => expectedEngine(input),
 );
+
+/** How to write an engine of Kit that is named, or that is a function nobody called. */
+function expectedEngine(input: unknown): string {
+  const name = typeof input === "function" ? input.name : input;
+  if (name === "embedded") return "left out for the embedded engine";
+  if (name !== "python" && name !== "ray")
+    return "an engine: { name, prepare, check, train, load }";
+  return `${name}(), with import { ${name} } from "kit/engines"`;
+}
 
 /**
  * The form of each option of `createTrainer`, in words too. Of a model's sizes and LoRA's targets only
@@ -156,7 +166,8 @@ export function describeIssue(issue: v.InferIssue<typeof optionsSchema>): string
     const owner = issue.path && issue.path.length > 1 ? String(issue.path[0].key) : undefined;
     const known = Object.keys((owner ? NESTED[owner] : optionsSchema)?.entries ?? {});
     const taker = owner ? `"${owner}"` : "It";
-    return `createTrainer: unknown option ${option}. ${taker} takes ${known.join(", ")}.`;
+    const meant = didYouMean(String(issue.path?.at(-1)?.key), known);
+    return `createTrainer: unknown option ${option}.${meant} ${taker} takes ${known.join(", ")}.`;
   }
   const input = issue.path?.at(-1)?.value ?? issue.input;
   if (path && input === undefined) return `createTrainer needs the option ${option}.`;

@@ -55,6 +55,9 @@ export interface ObservableTrainer extends Trainer {
  * Describes a training. Checks the options at once and doesn't touch the disk.
  * @throws KitError `OPTION_INVALID` naming the option and what was expected
  */
+export function createTrainer<Epochs extends number = number>(
+  options: TrainerOptions<Epochs>,
+): Trainer;
 export function createTrainer(options: TrainerOptions): Trainer {
   const checked = checkOptions(options);
   const cancellation = new AbortController();

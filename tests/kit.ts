@@ -101,6 +101,7 @@ export default createKit({
     dataset: { type: "jsonl", path: "data.jsonl" },
     maxSteps: 4,
     batchSize: 2,
+    warmupSteps: 1,
     loggingSteps: 1,
     saveSteps: 2,
     ${options}

@@ -1,6 +1,7 @@
 import { KitError } from "../../protocol/error.ts";
 import { type ChatMessage, hasTools, isChatMessage } from "../../protocol/infer.ts";
 import { isRecord } from "../../protocol/isRecord.ts";
+import { isCsv } from "./csv.ts";
 
 /** A row of a dataset, as written in the file. */
 export type Row =
@@ -11,6 +12,8 @@ export type Row =
 /** The forms of a line, for error messages. */
 export const EXPECTED_ROW =
   'one of {"messages":[{"role":"user","content":"…"},{"role":"assistant","content":"…"}]}, {"prompt":"…","completion":"…"} or {"text":"…"}';
+
+const CSV = "the file is CSV, but Kit reads JSONL, a JSON object on each line";
 
 /** @throws KitError `DATASET_INVALID`, its message beginning with `where` */
 export function parseRow(text: string, where: string): Row {
@@ -23,7 +26,7 @@ export function parseRow(text: string, where: string): Row {
   try {
     row = JSON.parse(text);
   } catch (cause) {
-    return fail("not valid JSON", cause);
+    return fail(isCsv(text, where) ? CSV : "not valid JSON", cause);
   }
   if (!isRecord(row)) return fail("not a JSON object");
   if (hasTools(row)) return fail("the row has tools, which Kit cannot teach yet");

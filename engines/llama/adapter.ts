@@ -17,7 +17,7 @@ export function assertTargets(targets: string[]): asserts targets is Projection[
   const found = unknown === undefined ? "is empty" : `has "${unknown}"`;
   throw new KitError(
     "CONFIG_INVALID",
-    `"lora.targetModules" must name some of ${Object.keys(PROJECTIONS).join(", ")}, but ${found}.`,
+    `"lora.targetModules" must be "all-linear" or name some of ${Object.keys(PROJECTIONS).join(", ")}, but ${found}.`,
   );
 }
 

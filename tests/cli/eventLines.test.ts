@@ -142,6 +142,29 @@ it("warns of rows that are left out or cut, which would otherwise be missed in s
   expect(warned({ rows: 4000, cut: 0, leftOut: 0, maxLength: 64 })).toBeUndefined();
 });
 
+it("warns of sizes that do not fit each other", () => {
+  const warned = (config: Partial<TrainConfig>, epochs?: number) => {
+    const more = { maxSteps: 100, ...(epochs !== undefined && { epochs }) };
+    const [, warning] = createPrinter({ warmupSteps: 20, ...config })(0)
+      .started(more)
+      .split("rows each\n");
+    return warning?.replace(/^ {2}passes.*\n?/, "");
+  };
+  const warmUp = `warning: the training has 100 steps, but warmupSteps is 101
+  lower it to reach the learning rate of 0.5`;
+  expect(warned({ warmupSteps: 101, learningRate: 0.5 })).toBe(warmUp);
+  expect(warned({ warmupSteps: 100 })).toBeUndefined();
+  expect(warned({ warmupSteps: 0.9 })).toBeUndefined();
+  const repeats = `warning: a step takes 64 rows, more than there are, and repeats some
+  lower batchSize or gradientAccumulationSteps, or add rows`;
+  expect(warned({ gradientAccumulationSteps: 2 }, 100.1)).toBe(repeats);
+  // As many rows as a step takes.
+  expect(warned({}, 100)).toBe("");
+  const both = warned({ batchSize: 9, warmupSteps: 101 }, 900)?.split("\n") ?? [];
+  expect(both).toHaveLength(4);
+  for (const line of both) expect(line.length).toBeLessThanOrEqual(BOX_WIDTH);
+});
+
 it("estimates the time left from the first log on, and the speed with it, so that compiling does not count", () => {
   const at = createPrinter({ maxSteps: 100 });
   at(0).started();

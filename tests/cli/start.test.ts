@@ -191,6 +191,29 @@ warning: 11 of 20 rows left out: no answer fits 256 tokens; 1 cut
 step 1/1 `);
   });
 
+  it("warns of rows without an answer, naming the first", async () => {
+    const answers = ["1", "", "3", " \t"];
+    const rows = answers.map((completion) => JSON.stringify({ prompt: "1", completion }));
+    const project = createTinyProject(tinySource({ options: "maxSteps: 1," }), {
+      "data.jsonl": [...rows, '{"text":""}'].join("\n"),
+    });
+    const { stdout } = await runKit(project, ["start"]);
+    expect(stdout).toContain(
+      `\nwarning: an empty answer or text in 3 of 5 rows\n  the first is ${project}/data.jsonl:2\ntraining `,
+    );
+  });
+
+  it("warns of a warm-up longer than the training, and of a step that repeats rows", async () => {
+    const options = `batchSize: 9, warmupSteps: 5,`;
+    const { stdout } = await runKit(createTinyProject(tinySource({ options })), ["start"]);
+    expect(stdout).toContain(`
+warning: the training has 4 steps, but warmupSteps is 5
+  lower it to reach the learning rate of 0.004
+warning: a step takes 9 rows, more than there are, and repeats some
+  lower batchSize, or add rows
+step 1/4 `);
+  });
+
   it("goes on when nobody reads its output any more", async () => {
     const project = createTinyProject();
     const { child, printed } = startKit(project, ["start"]);

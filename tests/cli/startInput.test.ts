@@ -6,6 +6,8 @@ function jobsOf(project: string) {
   return createJobStore(project).list();
 }
 
+const TRAINER = `const trainer = createTrainer({ name: "a", dataset: { type: "jsonl", path: "data.jsonl" } });\n`;
+
 describe("wrong input is one line without a stack, and exit code 1", () => {
   const kit = `import { createKit, createTrainer } from "kit";\n`;
   it.each<[string, string, RegExp]>([
@@ -52,6 +54,21 @@ describe("wrong input is one line without a stack, and exit code 1", () => {
     ],
     ["no createKit", `export default 1;`, /^No trainer in src\/kit\/index\.ts yet\./],
     [
+      "a trainer that is exported by itself",
+      `${kit}${TRAINER}export default trainer;`,
+      /^src\/kit\/index\.ts exports a trainer without createKit\. Write export default createKit\(\{ trainer \}\)\.$/,
+    ],
+    [
+      "a trainer that is exported beside nothing else",
+      `${kit}${TRAINER}export { trainer };`,
+      /^src\/kit\/index\.ts exports a trainer without createKit\./,
+    ],
+    [
+      "a forgotten export",
+      `${kit}${TRAINER}createKit({ trainer });`,
+      /^src\/kit\/index\.ts exports nothing\. Write export default createKit\(\{ trainer \}\)\.$/,
+    ],
+    [
       "a wrong option",
       `${kit}const dataset = { type: "jsonl", path: "data.jsonl" };\ncreateTrainer({ name: "a", dataset, maxSteps: -1 });`,
       /^createTrainer: "maxSteps" must be a whole number of at least 1, but is -1\. \(src\/kit\/index\.ts:3:1\)$/,
@@ -88,6 +105,16 @@ describe("wrong input is one line without a stack, and exit code 1", () => {
       "wrong in one line",
       '{"text":"a"}\n{"text":1}',
       /^failed: \S+data\.jsonl:2: "text" is not a string/,
+    ],
+    [
+      "CSV",
+      "prompt,completion\n7th of March 1998,1998-03-07\n",
+      /^failed: \S+data\.jsonl:1: the file is CSV, but Kit reads JSONL, a JSON object on each line\. Write one of \{"messages":.*\{"prompt":"…","completion":"…"\} or \{"text":"…"\}\.$/,
+    ],
+    [
+      "without an answer in any row",
+      '{"prompt":"1","completion":""}\n{"messages":[{"role":"user","content":"2"},{"role":"assistant","content":" "}]}',
+      /^failed: Every row of \S+data\.jsonl has an empty answer or text\. Write one of /,
     ],
   ])("for a dataset that is %s: the job has failed", async (_, data, message) => {
     const source = tinySource();

@@ -133,6 +133,28 @@ test.each(COMMANDS)("cli.md states the default of each option of kit %s", async 
   }
 });
 
+test("what examples print is not taken for a line of kit start by its first word", () => {
+  const [, named = ""] = /Each line begins with a keyword \((.*?)\)/.exec(readPage("cli.md")) ?? [];
+  const keywords = codeIn(named);
+  expect(keywords).toEqual(expect.arrayContaining(["step", "checkpoint", "completed"]));
+  const trainers = readdirSync(join(ROOT, "templates"), { recursive: true, encoding: "utf8" })
+    .filter((file) => /src\/kit\/.*\.ts$/.test(file))
+    .map((file) => `templates/${file}`);
+  const printed = [...DOCUMENTS, ...trainers].flatMap((file) =>
+    [...read(file).matchAll(/console\.log\(["'`]([\w:]+)/g)].map(([, word]) => [file, word]),
+  );
+  expect(printed.length).toBeGreaterThan(3);
+  expect(printed.filter(([, word = ""]) => keywords.includes(word))).toEqual([]);
+});
+
+test("the documents say what a model from random weights cannot, and what held-out rows prove", () => {
+  const models = readPage("trainer.md").split("## Models")[1] ?? "";
+  expect(models).toMatch(/random weights.*knows? no language/s);
+  const heldOut = readPage("data.md").split("## Hold rows out")[1]?.split("\n## ")[0] ?? "";
+  expect(heldOut).toMatch(/same template/);
+  expect(heldOut).toMatch(/does not show/);
+});
+
 test("cli.md and errors.md have the exit codes", () => {
   const { completed, failed, wrongUse, cancelled } = EXIT_CODE;
   const rows = rowsOf(readPage("cli.md"), "## Exit codes").slice(1);

@@ -33,6 +33,10 @@ test.each([
   [{ prompt: "x", temperature: "hot" }, /infer needs a number of at least 0 as its temperature/],
   [{ prompt: "x", seed: {} }, /infer needs a whole number of at least 0 as its seed/],
   [{ prompt: "x", signal: {} }, /infer needs an AbortSignal as its signal/],
+  [
+    { prompt: "x", max_tokens: 3 },
+    /infer: unknown option "max_tokens"\. Did you mean "maxTokens"\? It/,
+  ],
   [{ prompt: "x", onToken() {} }, /infer: unknown option "onToken"\. It takes messages,/],
   [undefined, /infer takes \{ prompt \} or \{ messages \}, not undefined\./],
   ["x", /infer takes \{ prompt \} or \{ messages \}, not 'x'\./],

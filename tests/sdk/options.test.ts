@@ -5,6 +5,7 @@ import { createRayEngine } from "../../engines/ray/index.ts";
 import type { KitError } from "../../protocol/error.ts";
 import { resolveConfig } from "../../sdk/config.ts";
 import { createDefaultEngine } from "../../sdk/engine.ts";
+import { python } from "../../sdk/engines.ts";
 import { createKit } from "../../sdk/kit.ts";
 import { type TrainerOptions, checkOptions } from "../../sdk/options.ts";
 import { createTrainer } from "../../sdk/trainer.ts";
@@ -192,7 +193,7 @@ describe("createTrainer's options", () => {
     [{ lora: { r: 1, alpha: -1 } }, '"lora.alpha" must be a number greater than 0, but is -1.'],
     [
       { lora: { r: 1, alpha: 1, targetModules: ["q_proj", "query"] } },
-      '"lora.targetModules" must name some of q_proj, k_proj, v_proj, o_proj, gate_proj, up_proj, down_proj, but has "query".',
+      '"lora.targetModules" must be "all-linear" or name some of q_proj, k_proj, v_proj, o_proj, gate_proj, up_proj, down_proj, but has "query".',
     ],
     [
       { maxLength: 300 },
@@ -200,7 +201,7 @@ describe("createTrainer's options", () => {
     ],
     [
       { lora: { r: 1, alpha: 1, targetModules: [] } },
-      '"lora.targetModules" must name some of q_proj, k_proj, v_proj, o_proj, gate_proj, up_proj, down_proj, but is empty.',
+      '"lora.targetModules" must be "all-linear" or name some of q_proj, k_proj, v_proj, o_proj, gate_proj, up_proj, down_proj, but is empty.',
     ],
     [{ maxSteps: 0 }, '"maxSteps" must be a whole number of at least 1, but is 0.'],
     [{ maxSteps: 1.5 }, '"maxSteps" must be a whole number of at least 1, but is 1.5.'],
@@ -274,7 +275,23 @@ describe("createTrainer's options", () => {
     [{ callbacks: { onLog: "log" } }, "\"callbacks.onLog\" must be a function, but is 'log'."],
     [
       { engine: "python" },
-      "\"engine\" must be an engine: { name, prepare, check, train, load }, but is 'python'.",
+      'createTrainer: "engine" must be python(), with import { python } from "kit/engines", but is \'python\'.',
+    ],
+    [
+      { engine: "ray" },
+      '"engine" must be ray(), with import { ray } from "kit/engines", but is \'ray\'.',
+    ],
+    [
+      { engine: python },
+      '"engine" must be python(), with import { python } from "kit/engines", but is',
+    ],
+    [
+      { engine: "embedded" },
+      "\"engine\" must be left out for the embedded engine, but is 'embedded'.",
+    ],
+    [
+      { engine: "cuda" },
+      "\"engine\" must be an engine: { name, prepare, check, train, load }, but is 'cuda'.",
     ],
     [{ engine: { name: "mine" } }, 'createTrainer needs the option "engine.prepare".'],
     [
@@ -316,12 +333,23 @@ describe("createTrainer's options", () => {
   });
 
   it.each([
-    [{ epochs: 3 }, 'unknown option "epochs". It takes name, model, dataset, engine, evalDataset,'],
+    [
+      { optimizer: "sgd" },
+      'option "optimizer". It takes name, model, dataset, engine, evalDataset,',
+    ],
+    [
+      { maxStep: 3 },
+      'unknown option "maxStep". Did you mean "maxSteps"? It takes name, model, dataset, engine,',
+    ],
     [
       { callbacks: { onLogs: () => {} } },
-      'unknown option "callbacks.onLogs". "callbacks" takes onStarted, onLog, onCheckpoint,',
+      'option "callbacks.onLogs". Did you mean "onLog"? "callbacks" takes onStarted, onLog, onCheckpoint,',
     ],
     [{ lora: { rank: 4, r: 4, alpha: 8 } }, '"lora.rank". "lora" takes r, alpha, targetModules.'],
+    [
+      { lora: { r: 4, alpha: 8, target_modules: [] } },
+      '"lora.target_modules". Did you mean "targetModules"? "lora" takes r, alpha, targetModules.',
+    ],
     [
       { model: { layers: 1, heads: 1, width: 8, context: 32, depth: 2 } },
       '"model.depth". "model" takes layers, heads, width, context.',
@@ -357,7 +385,10 @@ describe("createKit", () => {
     [{ trainer: { start() {}, wait() {} } }, '"trainer" must be what createTrainer(...) returns'],
     [null, "createKit takes { trainer }, not null."],
     ["x", "createKit takes { trainer }, not 'x'."],
-    [{ trainr: null }, 'createKit: unknown option "trainr". It takes trainer'],
+    [
+      { trainr: null },
+      'createKit: unknown option "trainr". Did you mean "trainer"? It takes trainer: createKit({ trainer }).',
+    ],
     [createTrainer(least), 'createKit: unknown option "name". It takes trainer'],
   ])("refuses %o", (options, message) => {
     const error = problemOf(() => call(options));

@@ -48,6 +48,7 @@ test("each read builds again", async () => {
 test.each([
   ["an empty file", ""],
   ["a kit without a trainer", 'import { createKit } from "kit"; export default createKit({});'],
+  ["a forgotten export", TRAINER.replace("export default ", "")],
   ["a trainer that is not passed on", TRAINER.replace("createKit({ trainer })", "trainer")],
 ])("%s exposes nothing", async (_, code) => {
   const { response } = await askManifest({ "src/kit/index.ts": code });

@@ -3,7 +3,7 @@ import { fileURLToPath } from "node:url";
 import ts from "typescript";
 
 const FOLDER = fileURLToPath(new URL(".", import.meta.url));
-const OPTIONS: ts.CompilerOptions = {
+export const OPTIONS: ts.CompilerOptions = {
   target: ts.ScriptTarget.ES2022,
   module: ts.ModuleKind.NodeNext,
   moduleResolution: ts.ModuleResolutionKind.NodeNext,
@@ -17,7 +17,19 @@ const registry = ts.createDocumentRegistry();
 
 /** The names that an editor offers where the source has a `|`. */
 export function completions(source: string): string[] {
-  const path = join(FOLDER, "completed.ts");
+  const [service, ...place] = openEditor(source);
+  return service.getCompletionsAtPosition(...place, {})?.entries.map(({ name }) => name) ?? [];
+}
+
+/** The words that an editor shows over the name behind the source's `|`. */
+export function hoverText(source: string): string {
+  const [service, ...place] = openEditor(source);
+  return ts.displayPartsToString(service.getQuickInfoAtPosition(...place)?.documentation);
+}
+
+/** An editor that has a source open, with the cursor at its `|`. */
+function openEditor(source: string): [ts.LanguageService, path: string, position: number] {
+  const path = join(FOLDER, "edited.ts");
   const text = source.replace("|", "");
   const host: ts.LanguageServiceHost = {
     getCompilationSettings: () => OPTIONS,
@@ -33,10 +45,7 @@ export function completions(source: string): string[] {
     fileExists: (name) => name === path || ts.sys.fileExists(name),
     readFile: (name) => ts.sys.readFile(name),
   };
-  const found = ts
-    .createLanguageService(host, registry)
-    .getCompletionsAtPosition(path, source.indexOf("|"), {});
-  return found?.entries.map(({ name }) => name) ?? [];
+  return [ts.createLanguageService(host, registry), path, source.indexOf("|")];
 }
 
 /** Parsed once for all programs: the language's own files and Node's are most of what one reads. */
@@ -77,12 +86,12 @@ export function typecheck(project: string): string {
 }
 
 /** The compiler's errors of each source, as an editor shows them; `kit` is the built package. */
-export function compile(sources: string[]): string[][] {
+export function compile(sources: string[], options = OPTIONS): string[][] {
   const files = new Map(sources.map((text, i) => [join(FOLDER, `source${i}.ts`), text]));
-  const host = createHost(OPTIONS);
+  const host = createHost(options);
   host.fileExists = (path) => files.has(path) || ts.sys.fileExists(path);
   host.readFile = (path) => files.get(path) ?? ts.sys.readFile(path);
-  const program = ts.createProgram([...files.keys()], OPTIONS, host);
+  const program = ts.createProgram([...files.keys()], options, host);
   return [...files.keys()].map((path) => {
     const source = program.getSourceFile(path);
     const found = [

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { compile, completions } from "./compiler.ts";
+import { callbacks, optionsSchema } from "../../sdk/optionsSchema.ts";
+import { OPTIONS, compile, completions, hoverText } from "./compiler.ts";
 
 const trainer = (options: string) => `
 import { createTrainer } from "kit";
@@ -46,6 +47,11 @@ const path: string = process.cwd();
 [model("kit/small"), model("../base"), model("/base"), model(path)];
 const targets = (targetModules: LoraOptions["targetModules"]) => targetModules;
 targets(["q_proj", "another_engines_projection", path]);
+const least = { name: "tiny", dataset: { type: "jsonl", path: "a" } } as const;
+const given: TrainerOptions = { ...least, maxSteps: 5 };
+createTrainer(given);
+const either = (epochs?: number) => createTrainer({ ...least, ...(epochs ? { numTrainEpochs: epochs } : { maxSteps: 5 }) });
+const like = (more: Partial<TrainerOptions>) => createTrainer({ ...given, maxSteps: 4, ...more });
 const { jobId } = await trainer.start();
 sure<typeof jobId, string>(true);`);
 
@@ -53,7 +59,12 @@ const WRONG: [string, string, RegExp][] = [
   [
     "a misspelt option",
     trainer("maxStep: 5"),
-    /^Object literal may only specify known properties, but 'maxStep' does not exist in type 'TrainerOptions'\. Did you mean to write 'maxSteps'\?$/,
+    /^Object literal may only specify known properties, but 'maxStep' does not exist in type 'TrainerOptions<number>'\. Did you mean to write 'maxSteps'\?$/,
+  ],
+  [
+    "steps and epochs",
+    trainer("maxSteps: 5, numTrainEpochs: 2"),
+    /^Type 'number' is not assignable to type 'undefined'\.$/,
   ],
   [
     "a misspelt error code",
@@ -79,12 +90,12 @@ const WRONG: [string, string, RegExp][] = [
   [
     "no name",
     whole('createTrainer({ dataset: { type: "jsonl", path: "a" } });'),
-    /'name' is missing in type .* but required in type 'TrainerOptions'\./,
+    /'name' is missing in type .* but required in type 'TrainerOptions.*'\./,
   ],
   [
     "no dataset",
     whole('createTrainer({ name: "tiny" });'),
-    /'dataset' is missing in type .* but required in type 'TrainerOptions'\./,
+    /'dataset' is missing in type .* but required in type 'TrainerOptions.*'\./,
   ],
   [
     "another kind of dataset",
@@ -150,6 +161,11 @@ test("callbacks, infer and jobs know their types", () => {
   expect(ofRight).toEqual([]);
 });
 
+test("a project without strict checks may set either length", () => {
+  const sources = ["maxSteps: 5", "numTrainEpochs: 2", "seed: 1"].map(trainer);
+  expect(compile(sources, { ...OPTIONS, strict: false })).toEqual([[], [], []]);
+});
+
 test("what is wrong is one error that names it", () => {
   WRONG.forEach(([name, , message], i) => {
     expect(ofWrong[i], name).toEqual([expect.stringMatching(message)]);
@@ -165,4 +181,58 @@ test.each([
   ],
 ])("an editor offers the names of %s", (_, options, names) => {
   expect(completions(trainer(options)).sort()).toEqual(names);
+});
+
+const { entries } = optionsSchema;
+
+test.each(Object.keys(entries))("an editor explains the option %s", (option) => {
+  const given = `createTrainer({ ...({} as TrainerOptions), |${option}: undefined });`;
+  expect(hoverText(whole(given))).toMatch(/^\S+ \S+ \S+/);
+});
+
+test.each([
+  ["maxSteps: 5", /^Optimizer steps, unless `numTrainEpochs` is set\. Default 400\./],
+  ["numTrainEpochs: 2", /^Passes over the dataset, in place of `maxSteps`/],
+  ["callbacks: {}", /^Your own code/],
+  ['model: "kit/nano"', /^`"kit\/nano"` or /],
+])("an editor explains %s", (option, what) => {
+  expect(hoverText(trainer(`|${option}`))).toMatch(what);
+});
+
+test.each<[string, RegExp]>([
+  ["onStarted", /^Called once, before the first step/],
+  ["onLog", /^Called at the first two steps, .*`loggingSteps`/],
+  ["onCheckpoint", /^Called every `saveSteps` steps and after the last/],
+  ["onCompleted", /^Called once, .*the job is completed after it/],
+  ["onFailed", /^Called once, .*has failed/],
+  ["onCancelled", /^Called once, .*was cancelled/],
+])("an editor says when %s is called", (name, when) => {
+  expect(hoverText(trainer(`callbacks: { |${name}() {} }`))).toMatch(when);
+  expect(Object.keys(callbacks.entries)).toContain(name);
+});
+
+test.each<[string, RegExp]>([
+  ["job", /running/],
+  ["step", /from 1/],
+  ["loss", /nats; NaN when it is not finite/],
+  ["evalLoss", /undefined unless .*NaN when/],
+  ["learningRate", /this step/],
+  ["gradNorm", /NaN when/],
+  ["epoch", /fraction/],
+  ["tokensPerSecond", /previous log/],
+])("an editor says what %s of onLog is, and when it is no number", (name, what) => {
+  expect(hoverText(trainer(`callbacks: { onLog: ({ |${name} }) => ${name} }`))).toMatch(what);
+});
+
+test.each<[string, RegExp]>([
+  ['|prompt: "1"', /^A question, or the start of a text/],
+  ["|messages: []", /^A conversation/],
+  ['prompt: "1", |maxTokens: 1', /Default: /],
+  ['prompt: "1", |temperature: 1', /default/],
+  ['prompt: "1", |topP: 1', /Default 1/],
+  ['prompt: "1", |seed: 1', /Default 0/],
+  ['prompt: "1", |signal: undefined', /rejects/],
+])("an editor explains infer's %s", (request, what) => {
+  const options = `callbacks: { onCheckpoint: ({ infer }) => infer({ ${request} }) }`;
+  expect(hoverText(trainer(options))).toMatch(what);
 });

@@ -1,6 +1,7 @@
 """Reads and checks the rows of JSONL files, as engines/dataset/row.ts does here."""
 
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, NoReturn
@@ -14,6 +15,9 @@ EXPECTED_ROW = (
     'one of {"messages":[{"role":"user","content":"…"},{"role":"assistant","content":"…"}]}, '
     '{"prompt":"…","completion":"…"} or {"text":"…"}'
 )
+CSV = "the file is CSV, but Kit reads JSONL, a JSON object on each line"
+# Parts between commas, semicolons or tabs without a space after them, which prose would have.
+PARTS = re.compile(r"[^{}[\]:]+[,;\t][^\s{}[\]:][^{}[\]:]*")
 ROLES = ("system", "user", "assistant")
 
 
@@ -42,10 +46,17 @@ def parse_row(text: str, where: str) -> Row:
         row = json.loads(text, parse_int=float, parse_constant=refuse)
         problem = problem_of(row)
     except (ValueError, RecursionError):
-        problem = "not valid JSON"
+        problem = CSV if is_csv(text, where) else "not valid JSON"
     if problem:
         raise KitError("DATASET_INVALID", f"{where}: {problem}. Write {EXPECTED_ROW}.")
     return row_of(row)
+
+
+def is_csv(line: str, where: str) -> bool:
+    """As engines/dataset/csv.ts: by the file's name, or as its first line."""
+    path, _, number = where.rpartition(":")
+    is_named = path.lower().endswith((".csv", ".tsv"))
+    return is_named or (number == "1" and PARTS.fullmatch(line) is not None)
 
 
 def refuse(constant: str) -> NoReturn:

@@ -106,6 +106,20 @@ test.each([
   expect(() => readDataset(path, 64)).toThrow(KitError);
 });
 
+test.each<[string, string, boolean]>([
+  ["rows.csv", "prompt\n", true],
+  ["rows.TSV", "a question? yes", true],
+  ["rows.txt", '"prompt";"completion"', true],
+  ["rows.jsonl", "7th of March\t1998-03-07", true],
+  ["rows.txt", "Once, there was a king;", false],
+  ["rows.jsonl", '{"text":"a",b}', false],
+  ["rows.jsonl", '{"text":"a"}\na,b', false],
+])("%s that begins with %j is told as CSV: %j", (name, text, isCsv) => {
+  const path = scratchFile(name, text);
+  const says = isCsv ? /rows\.\w+:[12]: the file is CSV, but/ : /rows\.\w+:[12]: not valid JSON\./;
+  expect(() => readDataset(path, 64)).toThrow(says);
+});
+
 test("a line that is not UTF-8 is named", () => {
   const path = scratchFile("train.jsonl", Buffer.from([0x7b, 0x0a, 0xff, 0x0a]).subarray(2));
   expect(() => readDataset(path, 64)).toThrow(/train\.jsonl:1: not UTF-8/);

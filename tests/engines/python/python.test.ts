@@ -334,6 +334,18 @@ describe.runIf(hasPython)("with Python", () => {
     ]);
   });
 
+  it("says which rows have no answer", async () => {
+    const engine = engines.python();
+    const path = join(home, "unanswered.jsonl");
+    writeFileSync(path, jsonl([{ text: "a" }, { prompt: "a", completion: "" }]));
+    const config = engine.prepare({ model, dataset: { type: "jsonl", path } });
+    const notes: string[] = [];
+    await engine.check({ config, onNote: (note) => notes.push(note) });
+    expect(notes[0]).toBe(
+      `warning: an empty answer or text in 1 of 2 rows\n  the first is ${path}:2`,
+    );
+  });
+
   it("learns the answers that a chat template shows, each up to its end", async () => {
     expect(await printed("masks.py")).toEqual({
       ChatML: [" hello é 日本 \n<|im_end|>", "hello<|im_end|>"],

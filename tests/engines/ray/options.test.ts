@@ -35,6 +35,7 @@ describe("the options of ray()", () => {
     [{ storage: "s3://bucket/x?region=a;secret_key=secret" }, /own environment\.$/],
     [{ storage: "s3://bucket/x#secret_key=secret" }, /own environment\.$/],
     [{ storage: "s3://bucket/x?secret_key=secret" }, /^ray: "storage" .* own environment\.$/],
+    [{ worker: 2 }, /^ray: unknown option "worker"\. Did you mean "workers"\? It takes address, /],
     [{ nodes: 2 }, /^ray: unknown option "nodes"\. It takes address, token, workers, /],
   ])("refuses %j", (options, message) => {
     expect(() => ray(options)).toThrow(message);

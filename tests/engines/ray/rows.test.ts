@@ -24,6 +24,7 @@ const BAD: (string | Buffer)[] = [
   "\u0085",
   "[1]",
   "null",
+  "a,b",
   "{}",
   '{"text":1}',
   '{"prompt":"a"}',
@@ -40,6 +41,13 @@ const BAD: (string | Buffer)[] = [
   '{"messages":[{"role":"tool","content":"a"}]}',
   '{"messages":[{"role":"assistant","content":"a","tool_calls":[{}]}]}',
   '{"text":"a","tools":[{}]}',
+];
+const CSV: [string, string][] = [
+  ["first.jsonl", "prompt,completion"],
+  ["first.txt", '"a question?"\t"7"'],
+  ["first.csv", "prompt"],
+  ["prose.txt", "Once, there was a king;"],
+  ["brace.jsonl", '{"text":"a",b'],
 ];
 const GOOD = [
   '\ufeff{"text":"é\u2028"}\r',
@@ -59,10 +67,11 @@ it.runIf(hasRay)("refuses a row at a path or a URL on the cluster in the words o
   );
   const endless = scratch.file("endless.jsonl", "");
   truncateSync(endless, ENDLESS_BYTES);
-  paths.push(endless);
+  paths.push(endless, ...CSV.map(([name, row]) => scratch.file(name, row)));
   const ours = paths.map(errorOf);
   expect(ours.map(([code]) => code)).toEqual(paths.map(() => "DATASET_INVALID"));
   const urls = paths.map((path) => pathToFileURL(path).href);
+  expect(ours.filter(([, message]) => message.includes("the file is CSV"))).toHaveLength(3);
   const theirs = readThere([...paths, ...urls]);
   expect(theirs.slice(0, paths.length)).toEqual(ours);
   expect(theirs.slice(paths.length)).toEqual(

@@ -47,7 +47,7 @@ test("an adapter on a checkpoint leaves it as it was, and answers with it", asyn
 test.each([
   [
     ["qproj"],
-    '"lora.targetModules" must name some of q_proj, k_proj, v_proj, o_proj, gate_proj, up_proj, down_proj, but has "qproj".',
+    '"lora.targetModules" must be "all-linear" or name some of q_proj, k_proj, v_proj, o_proj, gate_proj, up_proj, down_proj, but has "qproj".',
   ],
   [[], "down_proj, but is empty."],
 ])("targets of %j are an error that names those there are", async (targetModules, message) => {

@@ -1,0 +1,14 @@
+import { noTrainer } from "../protocol/entry.ts";
+import { isTrainer } from "../sdk/kit.ts";
+
+/** Why a project's module exposes no trainer, and what to write. The page has the document's words for all of it. */
+export function missingTrainer(exports: Record<string, unknown>, entry: string): string {
+  const values = Object.values(exports);
+  if (values.some(isTrainer)) {
+    return `${entry} exports a trainer without createKit. Write export default createKit({ trainer }).`;
+  }
+  if (values.length === 0) {
+    return `${entry} exports nothing. Write export default createKit({ trainer }).`;
+  }
+  return noTrainer(entry);
+}

@@ -1,0 +1,49 @@
+/** Edits that a misspelt name may need, as a share of its length. */
+const MOST_EDITS = 0.34;
+/** A shorter name is part of many others. */
+const LEAST_PART = 4;
+
+/**
+ * The known name that an unknown one was meant to be: one that differs in a few letters, whatever its
+ * case and underscores, or the only one that holds it or is part of it.
+ * @returns ` Did you mean "…"?`, or nothing where none is near
+ */
+export function didYouMean(unknown: string, known: readonly string[]): string {
+  const written = plain(unknown);
+  const near = known
+    .map((name) => ({ name, edits: editsBetween(written, plain(name)) }))
+    .filter(({ name, edits }) => edits <= MOST_EDITS * Math.min(written.length, name.length))
+    .toSorted((a, b) => a.edits - b.edits);
+  const parts = known.filter((name) => isPart(written, plain(name)));
+  const meant = near[0]?.name ?? (parts.length === 1 ? parts[0] : undefined);
+  return meant === undefined ? "" : ` Did you mean "${meant}"?`;
+}
+
+function plain(name: string): string {
+  return name.toLowerCase().replaceAll(/[_-]/g, "");
+}
+
+function isPart(one: string, other: string): boolean {
+  const [short, long] = one.length < other.length ? [one, other] : [other, one];
+  return short.length >= LEAST_PART && long.includes(short);
+}
+
+/** Letters to insert, delete, replace or swap with the next (optimal string alignment). */
+function editsBetween(a: string, b: string): number {
+  const rows = [Array.from({ length: b.length + 1 }, (_, j) => j)];
+  for (let i = 1; i <= a.length; i++) {
+    const row = [i];
+    for (let j = 1; j <= b.length; j++) {
+      const isSame = a[i - 1] === b[j - 1];
+      const isSwapped = i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1];
+      row[j] = Math.min(
+        rows[i - 1]![j]! + 1,
+        row[j - 1]! + 1,
+        rows[i - 1]![j - 1]! + (isSame ? 0 : 1),
+        isSwapped ? rows[i - 2]![j - 2]! + 1 : Infinity,
+      );
+    }
+    rows.push(row);
+  }
+  return rows.at(-1)!.at(-1)!;
+}
