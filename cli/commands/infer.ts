@@ -1,13 +1,13 @@
 import type { LoadedModel } from "../../protocol/engine.ts";
 import { KitError, isKitError } from "../../protocol/error.ts";
 import type { InferRequest } from "../../protocol/infer.ts";
-import { loadModel } from "../../sdk/loadModel.ts";
 import { reportError } from "../errors.ts";
 import { EXIT_CODE } from "../exitCode.ts";
 import { onEndingSignal } from "../hangup.ts";
 import { findEngine } from "../infer/findEngine.ts";
 import { findModel } from "../infer/findModel.ts";
 import { isTyped, stdinLines } from "../infer/lines.ts";
+import { loadAnswering } from "../infer/loadAnswering.ts";
 import { type LineForm, type Question, PLAIN, ROWS, plainQuestion } from "../infer/question.ts";
 import { printableLines } from "../printable.ts";
 import { enterProject } from "../project.ts";
@@ -54,7 +54,7 @@ export async function infer(
     await answer(plainQuestion(prompt));
     return EXIT_CODE.completed;
   };
-  const loading = loadModel(directory, {
+  const loading = loadAnswering(project, directory, {
     ...(engine && { engine }),
     ...(signal && { signal }),
     onNote,
