@@ -9,6 +9,7 @@ import { reportError } from "./errors.ts";
 import { createEventLines } from "./eventLines.ts";
 import { EXIT_CODE } from "./exitCode.ts";
 import { onEndingSignal } from "./hangup.ts";
+import { printableLines } from "./printable.ts";
 import { say } from "./say.ts";
 import { onUncaught } from "./thrown.ts";
 
@@ -73,7 +74,7 @@ export function printJob({ trainer, project, recordEnd, detach }: JobRunOptions)
       const after = step && "step" in step ? ` after step ${step.step}` : "";
       say(`attached to the job on ${where}${after}`);
     },
-    onNote: (text) => say(text),
+    onNote: (text) => say(printableLines(text)),
     onEvent(event) {
       if (isFinalEvent(event)) {
         end(FINAL_STATUS[event.event]);

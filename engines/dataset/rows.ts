@@ -3,19 +3,31 @@ import { KitError } from "../../protocol/error.ts";
 import { type DatasetPath, datasetPaths } from "../../protocol/trainConfig.ts";
 import { isUrl } from "../../protocol/url.ts";
 import { datasetFiles } from "./files.ts";
+import { createIgnoredKeys } from "./ignoredKeys.ts";
 import { type OnRead, readLines } from "./lines.ts";
 import { type Row, EXPECTED_ROW, parseRow } from "./row.ts";
+
+export interface ReadRowsOptions {
+  /** Gets the bytes of all files. */
+  onRead?: OnRead;
+  /** Takes a line for people on keys that Kit ignores, after the last row. */
+  onNote?: (text: string) => void;
+}
 
 /**
  * Reads the rows of a dataset's files one at a time, and checks each; for every engine. Rows at URLs are
  * skipped here: the cluster's workers read and check them.
- * @param onRead gets the bytes of all files
  * @throws KitError `DATASET_UNREADABLE` without a file, `DATASET_INVALID` with file and line
  */
-export function* readRows(path: DatasetPath, onRead?: OnRead): Generator<Row> {
+export function* readRows(
+  path: DatasetPath,
+  { onRead, onNote }: ReadRowsOptions = {},
+): Generator<Row> {
   const all = datasetFiles(path);
   const files = all.filter((file) => !isUrl(file));
   const size = files.reduce((sum, file) => sum + sizeOf(file), 0);
+  const ignored = createIgnoredKeys();
+  const parse = (line: string, where: string) => parseRow(line, where, ignored);
   let before = 0;
   // This machine does not read URLs, so it knows nothing of their rows.
   let isEmpty = files.length === all.length;
@@ -25,7 +37,7 @@ export function* readRows(path: DatasetPath, onRead?: OnRead): Generator<Row> {
       read = bytes;
       onRead?.(before + read, size);
     };
-    for (const row of readLines(file, parseRow, onFileRead)) {
+    for (const row of readLines(file, parse, onFileRead)) {
       isEmpty = false;
       yield row;
     }
@@ -37,6 +49,8 @@ export function* readRows(path: DatasetPath, onRead?: OnRead): Generator<Row> {
       `${nameOf(path)} has no rows. Write ${EXPECTED_ROW} on each line.`,
     );
   }
+  const note = ignored.note(nameOf(path));
+  if (note !== undefined) onNote?.(note);
 }
 
 /** The dataset as errors name it. */
