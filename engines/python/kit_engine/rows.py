@@ -103,9 +103,7 @@ def problem_of_messages(messages: Any) -> str | None:
         return 'no "assistant" message to learn'
     for i, message in enumerate(messages):
         if is_unlearned(message):
-            return (
-                f'messages[{i}] has a "weight" other than 1, and Kit learns every answer in full'
-            )
+            return f'messages[{i}] has a "weight" other than 1, and Kit learns every answer in full'
     return None
 
 
