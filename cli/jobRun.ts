@@ -11,6 +11,7 @@ import { createEventLines } from "./eventLines.ts";
 import { EXIT_CODE } from "./exitCode.ts";
 import { onEndingSignal } from "./hangup.ts";
 import { kitCommand, placeCommands } from "./kitCommand.ts";
+import { printableLines } from "./printable.ts";
 import { say } from "./say.ts";
 import { onUncaught } from "./thrown.ts";
 
@@ -84,7 +85,7 @@ export function printJob({
       const after = step && "step" in step ? ` after step ${step.step}` : "";
       say(`attached to the job on ${where}${after}`);
     },
-    onNote: (text) => say(text),
+    onNote: (text) => say(printableLines(text)),
     onEvent(event) {
       if (isFinalEvent(event)) {
         end(FINAL_STATUS[event.event]);

@@ -1,10 +1,12 @@
 // `npm run python`: a Python environment for the tests of the Python engine and the benchmark, from
-// pinned lists. `node scripts/python.mjs ray`: one for the tests of the Ray engine.
+// pinned lists, and the real weights of both. `node scripts/python.mjs ray`: an environment for the
+// tests of the Ray engine.
 import { spawnSync } from "node:child_process";
 import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { ROOT } from "./files.mjs";
 import { ENVIRONMENTS, isComplete } from "./pythonEnvironment.mjs";
+import { makeRealWeights } from "./realWeights.mjs";
 
 const PROGRAMS = ["python3", "python3.13", "python3.12", "python3.11", "python3.10", "python"];
 const NEW_ENOUGH = "import sys; sys.exit(sys.version_info < (3, 10))";
@@ -12,10 +14,18 @@ const NEW_ENOUGH = "import sys; sys.exit(sys.version_info < (3, 10))";
 const asked = ENVIRONMENTS[process.argv[2] ?? "python"];
 
 process.exitCode = isComplete(asked) ? 0 : makeEnvironment(asked);
+if (process.exitCode === 0 && asked === ENVIRONMENTS.python) {
+  const isMade = makeRealWeights((...words) => run(pythonOf(asked), ...words));
+  if (!isMade) {
+    console.error(
+      "kit: .real-weights/ could not be made, so what needs it will not be tested. To try again: npm run python",
+    );
+  }
+}
 
 /** Adds to the one that is there. Returns the exit code. */
 function makeEnvironment({ folder, lists, stamp, wanted }) {
-  const python = join(folder, "bin", "python");
+  const python = pythonOf({ folder });
   if (!existsSync(python)) {
     const program = PROGRAMS.find((name) => spawnSync(name, ["-c", NEW_ENOUGH]).status === 0);
     if (!program) {
@@ -31,6 +41,10 @@ function makeEnvironment({ folder, lists, stamp, wanted }) {
   const installed = run(python, "-m", "pip", "install", "--quiet", ...packages);
   if (installed === 0) writeFileSync(stamp, wanted());
   return installed;
+}
+
+function pythonOf({ folder }) {
+  return join(folder, "bin", "python");
 }
 
 function run(name, ...args) {

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { findPrograms } from "./debian.mjs";
 import { faultTable } from "./faultTable.mjs";
 import { ENVIRONMENTS } from "./pythonEnvironment.mjs";
+import { REAL_WEIGHTS } from "./realWeights.mjs";
 import { runAside, runVitest, setUp } from "./setup.mjs";
 
 /** On two idle cores. README.md says it, too. */
@@ -32,6 +33,9 @@ const [failures] = await Promise.all([runChecks(), runTests()]);
 for (const failure of failures) console.log(failure);
 if (!existsSync(ENVIRONMENTS.python.stamp)) {
   console.log("kit: not tested: the Python engine, and its files by ruff. Run: npm run python");
+}
+if (!existsSync(REAL_WEIGHTS)) {
+  console.log("kit: not tested: the engines on real weights. Run: npm run python");
 }
 if (!existsSync(ENVIRONMENTS.ray.stamp)) {
   console.log("kit: not tested: the Ray engine. Run: npm run test:ray");

@@ -1,5 +1,13 @@
 import { spawnSync } from "node:child_process";
-import { cpSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  readdirSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { linkDependencies } from "./clone.ts";
@@ -80,8 +88,9 @@ test("no test runs on a stale build, by npm test or by vitest alone, and npm tes
   // Beside the tests, and shown after their many lines.
   expect(all.printed.split("Test Files").at(-1)).toContain("too large\n✗ package\n");
   expect(lines.at(-1)).toBe("6 passed, 1 failed");
-  const untested = lines.slice(-3, -1);
-  for (const [n, what] of ["the Python engine", "the Ray engine"].entries()) {
+  const untested = lines.slice(-4, -1);
+  const left = ["the Python engine", "the engines on real weights", "the Ray engine"];
+  for (const [n, what] of left.entries()) {
     expect(untested[n]).toContain(`kit: not tested: ${what}`);
   }
   expect(all.status).toBe(1);
@@ -99,4 +108,21 @@ test("no test runs on a stale build, by npm test or by vitest alone, and npm tes
   expect(broken.status).toBe(1);
   expect(broken.printed).toContain("The build failed");
   expect(broken.printed).not.toMatch(/Tests .*passed/);
+});
+
+test("npm run python says that it could not download the real weights, and fails for nothing else", () => {
+  const lists = ["bench/python/requirements.txt", "tests/engines/ray/requirements.txt"];
+  const clone = createProject({
+    ".python/bin/python": '#!/bin/sh\necho "asked for: $*"\nexit 1\n',
+    ".python/kit-requirements.txt": readFileSync(join(ROOT, lists[0]!), "utf8"),
+  });
+  chmodSync(join(clone, ".python/bin/python"), 0o755);
+  for (const name of ["scripts", ...lists]) {
+    cpSync(join(ROOT, name), join(clone, name), { recursive: true });
+  }
+  const { status, printed } = run(clone, "", "scripts/python.mjs");
+  expect(printed).toMatch(/^asked for: -m pip install .*realWeights\.txt$/m);
+  expect(printed).toContain("kit: .real-weights/ could not be made, so what needs it will not be");
+  expect(status).toBe(0);
+  expect(readdirSync(clone).filter((name) => name.startsWith(".real"))).toEqual([]);
 });

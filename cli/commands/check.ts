@@ -9,7 +9,7 @@ import { createEventLines } from "../eventLines.ts";
 import { EXIT_CODE } from "../exitCode.ts";
 import { onEndingSignal } from "../hangup.ts";
 import { loadEntry } from "../loadEntry.ts";
-import { escapeCharacter, printable } from "../printable.ts";
+import { escapeCharacter, printable, printableLines } from "../printable.ts";
 import { enterProject } from "../project.ts";
 
 /**
@@ -50,7 +50,7 @@ async function checkUntilSignal(
   if (trainer[PREPARED].engine.elsewhere) {
     onEndingSignal(() => (signal.aborted ? exit() : abort.abort()));
   }
-  const onNote = (text: string) => console.error(text);
+  const onNote = (text: string) => console.error(printableLines(text));
   return checkTraining(trainer, project, { onNote, signal }).catch((error: unknown) => {
     if (signal.aborted) exit();
     throw error;

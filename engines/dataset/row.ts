@@ -2,6 +2,7 @@ import { KitError } from "../../protocol/error.ts";
 import { type ChatMessage, hasTools, isChatMessage } from "../../protocol/infer.ts";
 import { isRecord } from "../../protocol/isRecord.ts";
 import { isCsv } from "./csv.ts";
+import type { IgnoredKeys } from "./ignoredKeys.ts";
 
 /** A row of a dataset, as written in the file. */
 export type Row =
@@ -16,7 +17,7 @@ export const EXPECTED_ROW =
 const CSV = "the file is CSV, but Kit reads JSONL, a JSON object on each line";
 
 /** @throws KitError `DATASET_INVALID`, its message beginning with `where` */
-export function parseRow(text: string, where: string): Row {
+export function parseRow(text: string, where: string, ignored?: IgnoredKeys): Row {
   const fail = (problem: string, cause?: unknown): never => {
     throw new KitError("DATASET_INVALID", `${where}: ${problem}. Write ${EXPECTED_ROW}.`, {
       cause,
@@ -43,6 +44,13 @@ export function parseRow(text: string, where: string): Row {
     const messages = row.messages as ChatMessage[];
     if (!messages.some(({ role }) => role === "assistant"))
       return fail('no "assistant" message to learn');
+    const unlearned = messages.findIndex(isUnlearned);
+    if (unlearned !== -1) {
+      return fail(
+        `messages[${unlearned}] has a "weight" other than 1, and Kit learns every answer in full`,
+      );
+    }
+    ignored?.add(row, ["messages"]);
     return { messages };
   }
   if ("prompt" in row || "completion" in row) {
@@ -51,10 +59,18 @@ export function parseRow(text: string, where: string): Row {
     if (completion === undefined) return fail('a "prompt" without a "completion"');
     if (typeof prompt !== "string") return fail('"prompt" is not a string');
     if (typeof completion !== "string") return fail('"completion" is not a string');
+    ignored?.add(row, ["prompt", "completion"]);
     return { prompt, completion };
   }
   if ("text" in row) {
-    return typeof row.text === "string" ? { text: row.text } : fail('"text" is not a string');
+    if (typeof row.text !== "string") return fail('"text" is not a string');
+    ignored?.add(row, ["text"]);
+    return { text: row.text };
   }
   return fail('no "messages", "prompt" or "text"');
+}
+
+/** OpenAI's rows say so of single answers. Other messages are never learned. */
+function isUnlearned(message: ChatMessage & { weight?: unknown }): boolean {
+  return message.role === "assistant" && (message.weight ?? 1) !== 1;
 }

@@ -4,29 +4,36 @@ import { type DatasetPath, datasetPaths } from "../../protocol/trainConfig.ts";
 import { isUrl } from "../../protocol/url.ts";
 import { createEmptyAnswers } from "./emptyAnswers.ts";
 import { datasetFiles } from "./files.ts";
+import { createIgnoredKeys } from "./ignoredKeys.ts";
 import { type OnRead, readLines } from "./lines.ts";
 import { type Row, EXPECTED_ROW, parseRow } from "./row.ts";
+
+export interface ReadRowsOptions {
+  /** Gets the bytes of all files. */
+  onRead?: OnRead;
+  /** Takes lines for people, after the last row: on empty answers, and on keys that Kit ignores. */
+  onNote?: (text: string) => void;
+}
 
 /**
  * Reads the rows of a dataset's files one at a time, and checks each; for every engine. Rows at URLs are
  * skipped here: the cluster's workers read and check them.
- * @param onRead gets the bytes of all files
- * @param onNote takes a line on rows that are probably a mistake
  * @throws KitError `DATASET_UNREADABLE` without a file, `DATASET_INVALID` with file and line
  */
 export function* readRows(
   path: DatasetPath,
-  onRead?: OnRead,
-  onNote: (text: string) => void = () => {},
+  { onRead, onNote = () => {} }: ReadRowsOptions = {},
 ): Generator<Row> {
   const all = datasetFiles(path);
   const files = all.filter((file) => !isUrl(file));
   const size = files.reduce((sum, file) => sum + sizeOf(file), 0);
+  const ignored = createIgnoredKeys();
   let before = 0;
   // This machine does not read URLs, so it knows nothing of their rows.
   let isEmpty = files.length === all.length;
   const emptyAnswers = createEmptyAnswers();
-  const parse = (text: string, where: string) => emptyAnswers.see(parseRow(text, where), where);
+  const parse = (line: string, where: string) =>
+    emptyAnswers.see(parseRow(line, where, ignored), where);
   for (const file of files) {
     let read = 0;
     const onFileRead: OnRead = (bytes) => {
@@ -46,6 +53,8 @@ export function* readRows(
     );
   }
   emptyAnswers.tell(nameOf(path), onNote);
+  const note = ignored.note(nameOf(path));
+  if (note !== undefined) onNote(note);
 }
 
 /** The dataset as errors name it. */

@@ -56,7 +56,7 @@ export function readDataset(
   const formats = new Set<string>();
   const note = createReadingNotes(onNote);
   const onRead = (bytes: number, size: number) => note(counts.read, bytes, size);
-  for (const row of readRows(path, onRead, onNote)) {
+  for (const row of readRows(path, { onRead, onNote })) {
     const spans = tokenizer.spansOf(row);
     const length = lengthOf(spans);
     counts.read++;

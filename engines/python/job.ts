@@ -70,7 +70,7 @@ async function checkRows(
 ): Promise<string[]> {
   const note = createReadingNotes(onNote);
   let count = 0;
-  const rows = readRows(path, (bytes, size) => note(count, bytes, size), onNote);
+  const rows = readRows(path, { onRead: (bytes, size) => note(count, bytes, size), onNote });
   while (!rows.next().done) {
     if (++count % AT_ONCE !== 0) continue;
     await setImmediate();

@@ -1,7 +1,11 @@
 import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { jsonl } from "../engines/embedded/scratch.ts";
 import { createTinyProject, runKit, tinySource } from "../kit.ts";
+
+const QUESTION = { role: "user", content: "q" };
+const ANSWER = { role: "assistant", content: "a" };
 
 test("kit check prints what kit start would do, and the first row as the model sees it", async () => {
   const messages = [
@@ -58,4 +62,44 @@ test("kit check exits with 1 and the sentence with which the training would fail
       /^kit: The engine liar reported \{\}, which is not a valid training check/,
     ),
   });
+});
+
+test("a message with OpenAI's weight 0 is refused by kit check and kit start, not learned in silence", async () => {
+  const rows = [
+    { messages: [QUESTION, { ...ANSWER, weight: 1 }] },
+    { messages: [QUESTION, { ...ANSWER, weight: 0 }, QUESTION, ANSWER] },
+  ];
+  const project = createTinyProject(undefined, { "data.jsonl": jsonl(rows) });
+  for (const command of ["check", "start"]) {
+    const { code, stderr } = await runKit(project, [command]);
+    expect(code).toBe(1);
+    expect(stderr).toContain(
+      `${project}/data.jsonl:2: messages[1] has a "weight" other than 1, and Kit learns every answer in full. Write `,
+    );
+  }
+});
+
+test("keys that Kit does not read are counted in one note for each dataset", async () => {
+  const rows = [
+    {
+      messages: [
+        { ...QUESTION, name: "Ann", weight: 0 },
+        { ...ANSWER, name: "Bo", refusal: null },
+      ],
+      id: 1,
+    },
+    { prompt: "q", completion: "a", id: 2, tools: [], text: "t" },
+    { messages: [QUESTION, { ...ANSWER, weight: 1, tool_calls: [] }], id: null },
+  ];
+  const project = createTinyProject(
+    tinySource({ options: 'evalDataset: { type: "jsonl", path: "held.jsonl" },' }),
+    { "data.jsonl": jsonl(rows), "held.jsonl": jsonl([{ text: "t", "\u001b[31mid\u009b": 1 }]) },
+  );
+  const notes = `\
+ignoring keys in ${project}/data.jsonl: "id" of 2 rows, "name" of 2 messages, "text" of 1 row
+ignoring keys in ${project}/held.jsonl: "\\u001b[31mid\\u009b" of 1 row
+`;
+  expect(await runKit(project, ["check"])).toMatchObject({ code: 0, stderr: notes });
+  const { code, stdout } = await runKit(project, ["start"]);
+  expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringContaining(notes) });
 });

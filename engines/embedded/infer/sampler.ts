@@ -1,4 +1,5 @@
 import type { Random } from "../../random.ts";
+import { createRanking } from "./ranking.ts";
 
 export interface Sampling {
   /** 0 takes the likeliest token. */
@@ -19,19 +20,26 @@ export function sample(
   const likeliest = argmax(logits);
   if (temperature === 0) return likeliest;
   const highest = logits[likeliest] ?? 0;
-  const candidates: { token: number; mass: number }[] = [];
-  logits.forEach((logit, token) => {
-    const mass = Math.exp((logit - highest) / temperature);
-    if (!(mass < LEAST_MASS)) candidates.push({ token, mass });
-  });
-  candidates.sort((a, b) => b.mass - a.mass || a.token - b.token);
-  const total = candidates.reduce((sum, { mass }) => sum + mass, 0);
+  const masses = new Float64Array(logits.length);
+  let total = 0;
+  for (let token = 0; token < logits.length; token++) {
+    const mass = Math.exp((logits[token]! - highest) / temperature);
+    if (mass < LEAST_MASS) continue;
+    masses[token] = mass;
+    total += mass;
+  }
+  const ranking = createRanking(masses, LEAST_MASS);
   let kept = 0;
   let count = 0;
-  while (count < candidates.length && kept < topP * total) kept += candidates[count++]?.mass ?? 0;
+  if (topP < 1) {
+    while (count < ranking.length && kept < topP * total) kept += masses[ranking.at(count++)]!;
+  } else {
+    [kept, count] = [total, ranking.length];
+  }
   let left = random.uniform() * kept;
-  for (const { token, mass } of candidates.slice(0, count)) {
-    left -= mass;
+  for (let rank = 0; rank < count; rank++) {
+    const token = ranking.at(rank);
+    left -= masses[token]!;
     if (left < 0) return token;
   }
   return likeliest;

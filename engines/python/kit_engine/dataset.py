@@ -7,6 +7,7 @@ from typing import Any
 
 from .errors import KitError
 from .examples import Examples, ExampleSet, digest_of
+from .ignored_keys import IgnoredKeys
 from .masks import tokens_of
 from .order import held_out_rows
 from .rows import EXPECTED_ROW, read_rows
@@ -88,9 +89,9 @@ def read_dataset(
     max_length: int,
     note: Callable[[str], None],
 ) -> Dataset:
-    dataset = Dataset()
+    dataset, ignored = Dataset(), IgnoredKeys()
     noted = time.monotonic()
-    for row in read_rows(files):
+    for row in read_rows(files, ignored):
         add_row(dataset, tokens_of(row, tokenizer), row.messages is None, max_length)
         dataset.formats.add(f"{{{row.keys}}}")
         if time.monotonic() - noted > NOTE_EVERY_SECONDS:
@@ -106,6 +107,9 @@ def read_dataset(
             f"No row of {name} has an answer within {max_length} tokens. "
             "Shorten the prompts or raise maxLength.",
         )
+    text = ignored.note(name)
+    if text is not None:
+        note(text)
     return dataset
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from .errors import KitError
+from .ignored_keys import IgnoredKeys
 from .lines import read_lines
 
 Message = dict[str, str]
@@ -31,16 +32,21 @@ class Row:
     text: str
 
 
-def read_rows(files: list[str]) -> Iterator[Row]:
+def read_rows(files: list[str], ignored: IgnoredKeys) -> Iterator[Row]:
     """
+    :param ignored: counts those of rows at URLs; Kit has counted those of the other files
     :raises KitError: for a file that cannot be read, or a row that cannot be learned
     """
     for file in files:
+        is_url = "://" in file
         for text, where in read_lines(file):
-            yield parse_row(text, where)
+            row = parse_row(text, where)
+            if is_url:
+                ignored.add(row)
+            yield row_of(row)
 
 
-def parse_row(text: str, where: str) -> Row:
+def parse_row(text: str, where: str) -> dict[str, Any]:
     try:
         # A number may have more digits than Python's own have by default.
         row = json.loads(text, parse_int=float, parse_constant=refuse)
@@ -49,7 +55,8 @@ def parse_row(text: str, where: str) -> Row:
         problem = CSV if is_csv(text, where) else "not valid JSON"
     if problem:
         raise KitError("DATASET_INVALID", f"{where}: {problem}. Write {EXPECTED_ROW}.")
-    return row_of(row)
+    checked: dict[str, Any] = row
+    return checked
 
 
 def is_csv(line: str, where: str) -> bool:
@@ -105,7 +112,16 @@ def problem_of_messages(messages: Any) -> str | None:
             )
     if all(message["role"] != "assistant" for message in messages):
         return 'no "assistant" message to learn'
+    for i, message in enumerate(messages):
+        if is_unlearned(message):
+            return f'messages[{i}] has a "weight" other than 1, and Kit learns every answer in full'
     return None
+
+
+def is_unlearned(message: dict[str, Any]) -> bool:
+    """OpenAI's rows say so of single answers. Other messages are never learned."""
+    weight = message.get("weight")
+    return message["role"] == "assistant" and weight is not None and (weight is True or weight != 1)
 
 
 def is_message(message: Any) -> bool:

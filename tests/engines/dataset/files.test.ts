@@ -69,7 +69,7 @@ test("a bad row's error names its own file and line; an empty file among others 
 test("how far the reading is counts all files", () => {
   const folder = createFolder(["a.jsonl", "b.jsonl"]);
   const reads: [number, number][] = [];
-  const rows = readRows(join(folder, "*.jsonl"), (...read) => reads.push(read));
+  const rows = readRows(join(folder, "*.jsonl"), { onRead: (...read) => reads.push(read) });
   expect([...rows]).toHaveLength(2);
   const bytes = JSON.stringify({ text: "a.jsonl" }).length;
   expect(reads).toEqual([

@@ -18,6 +18,7 @@ import {
   startCluster,
 } from "./environment.ts";
 import { describeLosses } from "./losses.ts";
+import { describeRealWeights } from "./realWeights.ts";
 import { describeSharing } from "./sharing.ts";
 import { train } from "./training.ts";
 import { describeYielding } from "./yielding.ts";
@@ -52,6 +53,7 @@ describe.runIf(hasRay)("with Ray", () => {
     describeAttaching(at);
     describeKept(at);
     describeAnswers(at);
+    describeRealWeights(at);
   });
   // One after another, until nothing is left of the cluster.
   describe("the ray engine's losses", () => {

@@ -8,12 +8,16 @@ from typing import Any
 sys.path.insert(0, sys.argv[1])
 
 from kit_engine.errors import KitError
+from kit_engine.ignored_keys import IgnoredKeys
 from kit_engine.rows import read_rows
 
 
 def rows_of(file: str) -> Any:
     try:
-        return [astuple(row) for row in read_rows([file])]
+        ignored = IgnoredKeys()
+        rows = [astuple(row) for row in read_rows([file], ignored)]
+        note = ignored.note("the dataset")
+        return rows if note is None else [*rows, note]
     except KitError as error:
         return [error.code, str(error)]
 

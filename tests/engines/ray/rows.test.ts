@@ -5,6 +5,7 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 import { afterAll, expect, it } from "vitest";
 import { readRows } from "../../../engines/dataset/rows.ts";
 import type { KitError } from "../../../protocol/error.ts";
+import { jsonl } from "../embedded/scratch.ts";
 import { createScratch } from "../scratch.ts";
 import { PYTHON, hasRay } from "./environment.ts";
 
@@ -41,6 +42,9 @@ const BAD: (string | Buffer)[] = [
   '{"messages":[{"role":"tool","content":"a"}]}',
   '{"messages":[{"role":"assistant","content":"a","tool_calls":[{}]}]}',
   '{"text":"a","tools":[{}]}',
+  '{"messages":[{"role":"user","content":"a"},{"role":"assistant","content":"a","weight":0}]}',
+  '{"messages":[{"role":"assistant","content":"a","weight":0.5},{"role":"bot"}]}',
+  '{"messages":[{"role":"assistant","content":"a","weight":true}]}',
 ];
 const CSV: [string, string][] = [
   ["first.jsonl", "prompt,completion"],
@@ -79,6 +83,29 @@ it.runIf(hasRay)("refuses a row at a path or a URL on the cluster in the words o
   );
 });
 
+it.runIf(hasRay)(
+  "notes there the keys that Kit ignores in rows at a URL, in the words of Kit here",
+  () => {
+    const messages = [
+      { role: "user", content: "a", name: "Ann", weight: 0 },
+      { role: "assistant", content: "b", weight: 1, refusal: null, name: "Bo", 'k"': 1 },
+    ];
+    const more = Object.fromEntries(Array.from("defghij", (key) => [key, [key]]));
+    const many = Array.from({ length: 1_000 }, (_, id) => ({ text: "t", id, tools: [] }));
+    const rows = [{ messages, tools: [], id: null, text: "t" }, ...many, { text: "t", ...more }];
+    const path = scratch.file("keys.jsonl", jsonl(rows));
+    const notes: string[] = [];
+    expect([...readRows(path, { onNote: (text) => notes.push(text) })]).toHaveLength(rows.length);
+    expect(notes).toEqual([
+      `ignoring keys in ${path}: "text" of 1 row, "name" of 2 messages, "k\\"" of 1 message, "id" of 1,000 rows, "d" of 1 row, "e" of 1 row, "f" of 1 row, "g" of 1 row, and others`,
+    ]);
+    // Kit here has told those of a path.
+    const [there, atUrl] = readThere([path, pathToFileURL(path).href]) as unknown[][];
+    expect(there).toHaveLength(rows.length);
+    expect(atUrl?.at(-1)).toBe(notes[0]?.replace(path, "the dataset"));
+  },
+);
+
 it.runIf(hasRay)("reads there what Kit reads here, and says why it cannot", () => {
   const good = scratch.file("good rows.jsonl", GOOD);
   expect([...readRows(good)]).toHaveLength(4);
@@ -99,7 +126,7 @@ it.runIf(hasRay)("reads there what Kit reads here, and says why it cannot", () =
   ];
   expect(readThere([good, ...urls, "nothing://a/b"])).toEqual([
     rows,
-    rows,
+    [...rows, 'ignoring keys in the dataset: "more" of 1 row, "text" of 1 row'],
     why(urls[1]!, "there is no such file"),
     why(urls[2]!, "it is a folder, not a file"),
     why("nothing://a/b", "Unrecognized filesystem type in URI: nothing://a/b"),

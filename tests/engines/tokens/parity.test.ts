@@ -1,43 +1,11 @@
-import { createHash } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import { openTokenizer } from "../../../engines/checkpoint/savedTokenizer.ts";
-import type { ChatMessage } from "../../../protocol/infer.ts";
 import { scratchDirectory } from "../embedded/scratch.ts";
-import { type Style, FRAGMENTS, STYLES, writeTokenizer } from "./styles.ts";
+import { blocksOf, createSource } from "./source.ts";
+import { type Style, STYLES, writeTokenizer } from "./styles.ts";
 
-const BLOCK = 100;
 /** Blocks that are compared; all of them with `KIT_TOKENS=all`. */
 const [TEXT_BLOCKS, CONVERSATION_BLOCKS] = process.env["KIT_TOKENS"] === "all" ? [100, 10] : [5, 1];
-
-/** The texts that `tokens.py` makes. */
-function createSource(seed: number) {
-  let state = seed;
-  function below(count: number): number {
-    state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
-    return (state >>> 8) % count;
-  }
-  function text(): string {
-    const count = 1 + below(14);
-    return Array.from({ length: count }, () => FRAGMENTS[below(FRAGMENTS.length)]).join("");
-  }
-  function conversation(): ChatMessage[] {
-    const messages: ChatMessage[] = [];
-    if (below(3) === 0) messages.push({ role: "system", content: text() });
-    for (let turns = 1 + below(3); turns > 0; turns--) {
-      messages.push({ role: "user", content: text() });
-      messages.push({ role: "assistant", content: text() });
-    }
-    return messages;
-  }
-  return { text, conversation };
-}
-
-function blocksOf<T>(count: number, make: () => T): string[] {
-  return Array.from({ length: count }, () => {
-    const values = Array.from({ length: BLOCK }, make);
-    return createHash("sha256").update(JSON.stringify(values)).digest("hex").slice(0, 16);
-  });
-}
 
 function tokenizerOf(style: Style) {
   const path = scratchDirectory();

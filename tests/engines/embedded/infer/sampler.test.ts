@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { sample } from "../../../../engines/embedded/infer/sampler.ts";
-import { createRandom } from "../../../../engines/random.ts";
+import { type Sampling, sample } from "../../../../engines/embedded/infer/sampler.ts";
+import { type Random, createRandom } from "../../../../engines/random.ts";
 
 const LOGITS = Float32Array.from([0.1, 0.2, 0.6, 0.1], Math.log);
 
@@ -37,3 +37,45 @@ test("a model that has gone wrong still gets a token", () => {
     expect(sample(broken, { temperature, topP: 0.9 }, createRandom(0))).toBe(0);
   }
 });
+
+test("draws what sorting the whole vocabulary draws, at any spread, temperature and topP", () => {
+  const random = createRandom(2);
+  const pick = (values: number[]) => values[Math.floor(random.uniform() * values.length)] ?? 0;
+  for (let round = 0; round < 2000; round++) {
+    const spread = pick([0, 0.01, 1, 3, 10]);
+    // Rounded, so that many tokens are equally likely.
+    const logit = () => Math.round(random.normal() * spread * 8) / 8;
+    const logits = Float32Array.from({ length: pick([1, 2, 7, 500]) }, () =>
+      random.uniform() < 0.1 ? -Infinity : logit(),
+    );
+    const sampling = { temperature: pick([0.1, 0.8, 1, 5]), topP: pick([0, 0.5, 0.9, 0.999, 1]) };
+    const draws = [sample, sampleBySorting].map((draw) => {
+      const own = createRandom(round);
+      return Array.from({ length: 5 }, () => draw(logits, sampling, own));
+    });
+    expect(draws[0], JSON.stringify({ round, sampling })).toEqual(draws[1]);
+  }
+});
+
+/** The definition. */
+function sampleBySorting(
+  logits: Float32Array,
+  { temperature, topP }: Sampling,
+  random: Random,
+): number {
+  const highest = Math.max(...logits);
+  const sorted = Array.from(logits, (logit, token) => {
+    return { token, mass: Math.exp((logit - highest) / temperature) };
+  })
+    .filter(({ mass }) => mass >= 1e-9)
+    .sort((a, b) => b.mass - a.mass || a.token - b.token);
+  const total = sorted.reduce((sum, { mass }) => sum + mass, 0);
+  let kept = 0;
+  const nucleus = sorted.filter(({ mass }) => {
+    const isKept = kept < topP * total;
+    if (isKept) kept += mass;
+    return isKept;
+  });
+  let left = random.uniform() * kept;
+  return (nucleus.find(({ mass }) => (left -= mass) < 0) ?? sorted[0])?.token ?? 0;
+}

@@ -1,0 +1,44 @@
+"""Counts the keys that Kit doesn't read, as engines/dataset/ignoredKeys.ts does here."""
+
+import json
+from typing import Any
+
+FORMS = (("messages",), ("prompt", "completion"), ("text",))
+# Beside those of the row's form.
+ROW_KEYS = ("tools",)
+MESSAGE_KEYS = ("role", "content", "tool_calls", "weight")
+# Datasets have few; one whose keys are data has no end of them.
+MOST_NAMED = 8
+
+
+class IgnoredKeys:
+    def __init__(self) -> None:
+        self.counts: dict[tuple[str, str], int] = {}
+        self.has_more = False
+
+    def add(self, row: dict[str, Any]) -> None:
+        """Adds those of a checked row."""
+        form = next(form for form in FORMS if form[0] in row)
+        self.add_keys(row, (*form, *ROW_KEYS), "row")
+        for message in row["messages"] if "messages" in form else []:
+            self.add_keys(message, MESSAGE_KEYS, "message")
+
+    def add_keys(self, value: dict[str, Any], known: tuple[str, ...], owner: str) -> None:
+        for key, one in value.items():
+            # Libraries write an optional key without a value as null.
+            if one is None or key in known:
+                continue
+            if (key, owner) in self.counts or len(self.counts) < MOST_NAMED:
+                self.counts[key, owner] = self.counts.get((key, owner), 0) + 1
+            else:
+                self.has_more = True
+
+    def note(self, dataset: str) -> str | None:
+        """None without any."""
+        if not self.counts:
+            return None
+        named = [
+            f"{json.dumps(key, ensure_ascii=False)} of {count:,} {owner}{'s' * (count != 1)}"
+            for (key, owner), count in self.counts.items()
+        ]
+        return f"ignoring keys in {dataset}: {', '.join(named)}{', and others' * self.has_more}"
