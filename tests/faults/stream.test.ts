@@ -50,7 +50,7 @@ async function startWriter(project: string, seed: number) {
      const timer = setInterval(() => {
        for (let n = 0; n < 10; n++) {
          step++;
-         const size = (step * Number(seed)) % 97 === 0 ? 20_000 : (step * Number(seed)) % 60;
+         const size = (step * Number(seed)) % 97 === 0 ? 10_000 : (step * Number(seed)) % 60;
          job.append({ event: "training.log", data: { step, loss: 1 / step, note: "é🤖".repeat(size) } });
        }
      }, 10);
