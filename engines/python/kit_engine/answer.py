@@ -12,7 +12,7 @@ from .decoding import text_of
 from .device import Device, find_device
 from .errors import KitError
 from .inbox import Questions
-from .models import Source, context_of, load_model, load_tokenizer
+from .models import Source, context_of, load_config, load_model, load_tokenizer
 from .preparation import set_padding
 
 
@@ -66,6 +66,8 @@ def work(
 
 
 def load(source: Source, device: Device) -> Loaded:
+    # Refuses what a training would refuse.
+    load_config(source)
     tokenizer = load_tokenizer(source)
     set_padding(tokenizer)
     model = load_model(source, device.frozen_dtype()).to(device.name)

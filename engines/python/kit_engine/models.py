@@ -1,6 +1,7 @@
 """Models and tokenizers from their folders."""
 
 import os
+import pickle
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -8,14 +9,19 @@ from typing import Any
 
 import torch
 from transformers import (
+    CONFIG_MAPPING,
     MODEL_FOR_CAUSAL_LM_MAPPING,
     MODEL_FOR_MASKED_LM_MAPPING,
     AutoConfig,
     AutoModelForCausalLM,
     AutoTokenizer,
+    PreTrainedConfig,
 )
 
 from .errors import KitError
+
+# By default, transformers asks on stdin whether a model's own code may run.
+PLAIN = {"local_files_only": True, "trust_remote_code": False}
 
 # The folder of an adapter's base, among a job's artifacts.
 BASE = "base"
@@ -34,8 +40,16 @@ class Source:
 
 
 def load_config(source: Source) -> Any:
+    """:raises KitError: for a model that does not generate text, or needs code of its own"""
     with reading(source.base):
-        config = AutoConfig.from_pretrained(source.base, local_files_only=True)
+        settings, _ = PreTrainedConfig.get_config_dict(source.base, **PLAIN)
+        if "auto_map" in settings and settings.get("model_type") not in CONFIG_MAPPING:
+            raise KitError(
+                "MODEL_INVALID",
+                f"{source.base} needs code of its own (auto_map in its config.json), which Kit "
+                "never runs. Use a model that transformers has built in.",
+            )
+        config = AutoConfig.from_pretrained(source.base, **PLAIN)
     if type(config) not in MODEL_FOR_CAUSAL_LM_MAPPING or reads_ahead(config):
         raise KitError(
             "MODEL_INVALID",
@@ -56,7 +70,7 @@ def load_tokenizer(source: Source) -> Any:
     if not any(os.path.exists(os.path.join(where, f"tokenizer{end}")) for end in FILES):
         where = source.base
     with reading(where):
-        tokenizer = AutoTokenizer.from_pretrained(where, local_files_only=True)
+        tokenizer = AutoTokenizer.from_pretrained(where, **PLAIN)
     if not tokenizer.is_fast:
         raise KitError(
             "MODEL_INVALID",
@@ -73,7 +87,7 @@ def load_model(source: Source, dtype: torch.dtype) -> Any:
     """The whole model; an adapter is merged into it."""
     with reading(source.base):
         model, info = AutoModelForCausalLM.from_pretrained(
-            source.base, dtype=dtype, output_loading_info=True, local_files_only=True
+            source.base, dtype=dtype, output_loading_info=True, **PLAIN
         )
     if info["missing_keys"]:
         raise KitError(
@@ -96,6 +110,12 @@ def reading(name: str) -> Iterator[None]:
         yield
     except (KitError, MemoryError, torch.OutOfMemoryError):
         raise
+    except pickle.UnpicklingError as error:
+        raise KitError(
+            "CHECKPOINT_INVALID",
+            f"{name} has a pickle that is damaged or holds code, which Kit never runs. "
+            "Use another checkpoint.",
+        ) from error
     except Exception as error:
         line = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
         raise KitError(

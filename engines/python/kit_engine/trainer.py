@@ -11,6 +11,7 @@ from .batches import IGNORED, AllRows, Collator, OrderedRows, predicted_count
 from .callback import Kit
 from .directory import ARTIFACTS, checkpoint_path, write_directory
 from .losses import TokenMean, step_share, token_losses
+from .models import reading
 from .preparation import Preparation
 from .schedule import learning_rate, rows_per_step
 from .step_log import assert_finite
@@ -93,6 +94,14 @@ class KitTrainer(Trainer):
         with torch.no_grad(), self.compute_loss_context_manager():
             logits = model(**prepared).logits
         return None, token_losses(logits, labels), labels
+
+    def _load_optimizer_and_scheduler(self, checkpoint: str | None) -> None:
+        with reading(str(checkpoint)):
+            super()._load_optimizer_and_scheduler(checkpoint)
+
+    def _load_rng_state(self, checkpoint: str | None) -> None:
+        with reading(str(checkpoint)):
+            super()._load_rng_state(checkpoint)
 
     def _save_checkpoint(self, model: Any, trial: Any) -> None:
         step, peak = self.state.global_step, self.prepared.config["learningRate"]
