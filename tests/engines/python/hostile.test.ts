@@ -10,7 +10,7 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { saveModel } from "../../../engines/checkpoint/checkpoint.ts";
 import { randomWeights } from "../../../engines/llama/weights.ts";
 import type { EngineEvent } from "../../../protocol/event.ts";
@@ -69,6 +69,7 @@ describe.runIf(hasPython)("with Python", () => {
     await warm.close();
     rmSync(home, { recursive: true, force: true });
   });
+  afterEach(() => expect(existsSync(marker)).toBe(false));
 
   function configOf(asked: Pick<AskedConfig, "model"> & Partial<AskedConfig>) {
     const path = join(home, "rows.jsonl");
@@ -158,7 +159,6 @@ def generate(model, *args, **kwargs):
   ])("a model that needs its own code is refused in a sentence: %s", async (_, use) => {
     const failed = use(withCode(model, { model_type: "own" }));
     await expect(failed).rejects.toMatchObject(NEEDS_CODE);
-    expect(existsSync(marker)).toBe(false);
   });
 
   it("a model that transformers has built in is used without the code beside it", async () => {
@@ -172,7 +172,6 @@ def generate(model, *args, **kwargs):
     const resumed = await train({ model: hostile }, withCode(checkpoint, {}));
     expect(resumed.losses).toEqual((await train({ model }, checkpoint)).losses);
     expect(await ask(hostile)).toEqual(await ask(model));
-    expect(existsSync(marker)).toBe(false);
   });
 
   it.each([
@@ -191,7 +190,6 @@ def generate(model, *args, **kwargs):
     } else {
       expect((await resumed).losses).toHaveLength(1);
     }
-    expect(existsSync(marker)).toBe(false);
   });
 
   it("pickled weights run no code", async () => {
@@ -206,7 +204,6 @@ def generate(model, *args, **kwargs):
       await expect(train({ model: folder })).rejects.toMatchObject(refused);
       await expect(ask(folder)).rejects.toMatchObject(refused);
     }
-    expect(existsSync(marker)).toBe(false);
   });
 
   /** An adapter that was trained on the clean model, and names another as its base. */
