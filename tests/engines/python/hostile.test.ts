@@ -80,7 +80,7 @@ describe.runIf(hasPython)("with Python", () => {
 
   async function train(asked: Parameters<typeof configOf>[0], resumeFrom?: string) {
     const directory = join(home, `job-${count++}`);
-    const losses: (number | null)[] = [];
+    const losses: unknown[] = [];
     const onEvent = ({ event, data }: EngineEvent) => {
       if (event === "training.log") losses.push(data.loss);
     };
