@@ -2,6 +2,7 @@
 
 import json
 import os
+import pickle
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -64,8 +65,8 @@ def refuse_code(folder: str) -> None:
     if "auto_map" in config and config.get("model_type") not in CONFIG_MAPPING:
         raise KitError(
             "MODEL_INVALID",
-            f"{folder} needs code of its own, which Kit does not run. "
-            "Use a model that transformers knows by itself.",
+            f"{folder} needs code of its own (auto_map in its config.json), which Kit never runs. "
+            "Use a model that transformers has built in.",
         )
 
 
@@ -121,6 +122,12 @@ def reading(name: str) -> Iterator[None]:
         yield
     except (KitError, MemoryError, torch.OutOfMemoryError):
         raise
+    except pickle.UnpicklingError as error:
+        raise KitError(
+            "CHECKPOINT_INVALID",
+            f"{name} has a pickle that is damaged or holds code, which Kit never runs. "
+            "Use another checkpoint.",
+        ) from error
     except Exception as error:
         line = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
         raise KitError(

@@ -103,6 +103,14 @@ class KitTrainer(Trainer):
             logits = model(**prepared).logits
         return None, token_losses(logits, labels), labels
 
+    def _load_optimizer_and_scheduler(self, checkpoint: str | None) -> None:
+        with reading(str(checkpoint)):
+            super()._load_optimizer_and_scheduler(checkpoint)
+
+    def _load_rng_state(self, checkpoint: str | None) -> None:
+        with reading(str(checkpoint)):
+            super()._load_rng_state(checkpoint)
+
     def _save_checkpoint(self, model: Any, trial: Any) -> None:
         step, peak = self.state.global_step, self.prepared.config["learningRate"]
         trained = [one for one in self.model.parameters() if one.requires_grad]

@@ -152,10 +152,10 @@ describe.runIf(hasPython)("with Python", () => {
     expect((await failureOf(bare, { PYTHONPATH: older })).message).toMatch(
       /^The Python at \S+ has transformers 4\.57\.0, but Kit needs 5\.18 or newer\. Install with:/,
     );
-    // Its weights_only loads may run code (GHSA-63cw-57p8-fm3p).
-    const unsafe = packages({ ...here, peft: "0.21.0", torch: "2.9.1" });
+    // Its weights_only corrupts memory: GHSA-63cw-57p8-fm3p.
+    const unsafe = packages({ ...here, peft: "0.21.0", torch: "2.9.1+cu128" });
     expect((await failureOf(bare, { PYTHONPATH: unsafe })).message).toMatch(
-      /^The Python at \S+ has torch 2\.9\.1, but Kit needs 2\.13 or newer\. Install with: \S+ -m pip install --upgrade "torch>=2\.13"/,
+      /^The Python at \S+ has torch 2\.9\.1\+cu128, but Kit needs 2\.13 or newer\. Install with: \S+ -m pip install --upgrade "torch>=2\.13"$/,
     );
   });
 
