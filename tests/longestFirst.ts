@@ -3,6 +3,7 @@ import { type TestSpecification, BaseSequencer } from "vitest/node";
 /** Files of long tests, or their folders, longest first. The last ones to start would run alone. */
 const LONGEST = [
   "tests/walk.test.ts",
+  "tests/nextjs.test.ts",
   "tests/quickstart.test.ts",
   "tests/clone.test.ts",
   "tests/bench/rows.test.ts",
