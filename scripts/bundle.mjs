@@ -2,7 +2,7 @@
 // a module, however small, and `kit start` would load 230. The modules stay beside the bundles, for tests.
 // A part of `npm run build`.
 import { chmodSync, realpathSync } from "node:fs";
-import { dirname, relative } from "node:path";
+import { dirname, posix, relative } from "node:path";
 import { rolldown } from "rolldown";
 
 // As rolldown names the modules in it.
@@ -34,15 +34,25 @@ function inDist(pattern) {
 }
 
 const ROOT = "@ROOT@";
+const FILE_URL = /new URL\("([^"]+)", import\.meta\.url\)/g;
 
-/** Keeps `import.meta.url` what it was before bundling, so that a module finds the files beside it. */
-const ownPlace = {
-  name: "own-place",
-  transform: (code, path) =>
-    code.replaceAll(
-      "import.meta.url",
-      `new URL("${ROOT}/${relative(outDir, path)}", import.meta.url).href`,
-    ),
+/**
+ * Keeps each `new URL("…", import.meta.url)` leading to its file, as the one literal that bundlers and
+ * file tracers understand.
+ */
+const filesFromChunk = {
+  name: "files-from-chunk",
+  transform(code, path) {
+    const folder = dirname(relative(outDir, path));
+    const others = code.replaceAll(FILE_URL, "").replaceAll("createRequire(import.meta.url)", "");
+    if (others.includes("import.meta.url")) {
+      throw new Error(`${path}: write new URL("…", import.meta.url), with a literal.`);
+    }
+    return code.replaceAll(
+      FILE_URL,
+      (_, file) => `new URL("${ROOT}/${posix.join(folder, file)}", import.meta.url)`,
+    );
+  },
   renderChunk: (code, { fileName }) =>
     code.replaceAll(ROOT, relative(dirname(fileName), "") || "."),
 };
@@ -59,7 +69,7 @@ async function bundle(names, codeSplitting) {
     cwd: outDir,
     // Packages stay packages.
     external: /^[^./]/,
-    plugins: [ownPlace],
+    plugins: [filesFromChunk],
   });
   await build.write({
     dir: outDir,

@@ -4,6 +4,7 @@ import { type TestSpecification, BaseSequencer } from "vitest/node";
 const LONGEST = [
   "tests/walk.test.ts",
   "tests/engines/realWeights/",
+  "tests/nextjs.test.ts",
   "tests/quickstart.test.ts",
   "tests/clone.test.ts",
   "tests/bench/rows.test.ts",

@@ -5,6 +5,7 @@ import type { EngineEvent } from "../../protocol/event.ts";
 import type { InferResult } from "../../protocol/infer.ts";
 import type { TrainConfig } from "../../protocol/trainConfig.ts";
 import type { LocatedModel } from "../llama/modelSource.ts";
+import { missingFile } from "../ownFile.ts";
 
 /** The input of a training thread. */
 export interface TrainJob {
@@ -42,7 +43,8 @@ export function toFailure(error: unknown): Failure {
     return { code: error.code, message: error.message };
   }
   const { message, stack } = error instanceof Error ? error : new Error(String(error));
-  if (isBundled(error)) return { code: "KIT_BUNDLED", message: BUNDLED };
+  const missing = missingModule(error);
+  if (missing !== undefined) return toFailure(missingFile(missing));
   if (isOutOfMemory(error)) return { code: "OUT_OF_MEMORY", message: OUT_OF_MEMORY, stack };
   return {
     code: "WORKER_FAILED",
@@ -80,18 +82,15 @@ export function threadEnded(code: number): KitError {
   );
 }
 
-const BUNDLED =
-  "Kit was bundled, but it starts threads from files of its own package. Keep kit external: with esbuild, add --external:kit.";
-
-/** Whether a thread's file is missing beside the code that starts it, or that code has no URL (CommonJS). */
-function isBundled(error: unknown): boolean {
-  if (!(error instanceof Error)) return false;
-  const { code = "", input = "" } = error as NodeJS.ErrnoException & { input?: string };
-  if (code === "ERR_INVALID_URL") return input.endsWith("Worker.js");
+/** What is missing: a thread's file, or a package that it imports. Neither loads code of a user. */
+function missingModule(error: unknown): string | undefined {
+  if (!(error instanceof Error)) return undefined;
+  const { code = "", input } = error as NodeJS.ErrnoException & { input?: string };
+  // Bundled as CommonJS, the code that starts a thread has no URL.
+  if (code === "ERR_INVALID_URL" && input?.endsWith("Worker.js")) return input;
   const isMissing = ["MODULE_NOT_FOUND", "ERR_MODULE_NOT_FOUND"].includes(code);
-  return (
-    isMissing && /^Cannot find module '[^']*(train|infer|helper)Worker\.js'/.test(error.message)
-  );
+  // The lines below the first have the stack.
+  return isMissing ? error.message.split("\n", 1)[0] : undefined;
 }
 
 const OUT_OF_MEMORY = "The engine ran out of memory. Use a smaller batchSize, maxLength or model.";

@@ -1,11 +1,9 @@
 import { spawn } from "node:child_process";
-import { fileURLToPath } from "node:url";
 import { KitError } from "../../protocol/error.ts";
 import { createLineSplitter } from "../lines.ts";
+import { ownFile } from "../ownFile.ts";
 import type { Interpreter } from "./interpreter.ts";
 import { type PythonMessage, parseMessage } from "./messages.ts";
-
-const PROGRAM = fileURLToPath(new URL("run.py", import.meta.url));
 
 /** How long a process may take to end by itself, in ms. */
 const GRACE_MS = 5_000;
@@ -38,8 +36,9 @@ export interface ChildOptions {
  * as it comes.
  */
 export function startChild(mode: Mode, { interpreter, env, job, onMessage }: ChildOptions): Child {
+  const program = ownFile(new URL("./run.py", import.meta.url), "kit_engine/main.py");
   // -B: the package's folder may be read-only. -u: what is printed comes at once.
-  const child = spawn(interpreter.path, ["-B", "-u", PROGRAM, mode], {
+  const child = spawn(interpreter.path, ["-B", "-u", program, mode], {
     stdio: ["pipe", "pipe", "inherit"],
     // Kit has downloaded what there is to download.
     env: { TOKENIZERS_PARALLELISM: "false", ...env, HF_HUB_OFFLINE: "1" },

@@ -1,8 +1,8 @@
 import { existsSync, readFileSync, readdirSync, statSync } from "node:fs";
-import { basename, join, sep } from "node:path";
-import { fileURLToPath } from "node:url";
+import { basename, dirname, join, sep } from "node:path";
 import { KitError } from "../../protocol/error.ts";
 import { isUrl } from "../../protocol/url.ts";
+import { ownFile } from "../ownFile.ts";
 import type { PythonJob } from "../python/messages.ts";
 import type { Cluster } from "./cluster.ts";
 import type { RayJob, Stored, TrainingTask } from "./messages.ts";
@@ -16,7 +16,10 @@ const LIMIT_BYTES = 100 * 2 ** 20;
 const MEBIBYTE = 2 ** 20;
 
 /** The engines' Python files, by their folders in the package. */
-const CODE = { kit_engine: "../python/kit_engine/", kit_ray: "kit_ray/" };
+const codeFolders = () => ({
+  kit_engine: ownFile(new URL("../python/kit_engine/__init__.py", import.meta.url), "main.py"),
+  kit_ray: ownFile(new URL("./kit_ray/__init__.py", import.meta.url), "driver.py"),
+});
 
 interface Asked {
   id: string;
@@ -65,8 +68,8 @@ export function withCode(
 
 /** The programs alone. */
 export function codeFiles(): PackedFile[] {
-  return Object.entries(CODE).flatMap(([folder, from]) =>
-    programsIn(fileURLToPath(new URL(from, import.meta.url))).map(([name, path]) => ({
+  return Object.entries(codeFolders()).flatMap(([folder, file]) =>
+    programsIn(dirname(file)).map(([name, path]) => ({
       path: `${folder}/${name}`,
       bytes: readFileSync(path),
     })),

@@ -1,10 +1,8 @@
-import { createRequire } from "node:module";
+import * as jinja from "@huggingface/jinja";
 import { isRecord } from "../../protocol/isRecord.ts";
 import { strftime } from "./strftime.ts";
 import { type Budget, type Evaluator, limitSteps } from "./templateBudget.ts";
 import { limitTime } from "./timeLimit.ts";
-
-const require = createRequire(import.meta.url);
 
 /** The part of the library that is used; its own types need a bundler. */
 interface Library {
@@ -15,6 +13,9 @@ interface Library {
   ) => Evaluator & { run: (program: unknown) => { value: unknown } };
 }
 
+// Imported, not required: file tracers find no other form.
+const { Template, Environment, Interpreter } = jinja as unknown as Library;
+
 type Values = Record<string, unknown>;
 
 /**
@@ -23,8 +24,6 @@ type Values = Record<string, unknown>;
  * @throws Error for a text that is not Jinja
  */
 export function createTemplate(source: string): (values: Values, budget: Budget) => string {
-  // Only here, because a model of Kit's own starts sooner without it.
-  const { Template, Environment, Interpreter } = require("@huggingface/jinja") as Library;
   const { parsed } = limitTime(() => new Template(source));
   correct(parsed);
   return (values, { steps, characters, milliseconds }) => {

@@ -1,6 +1,4 @@
-import { createRequire } from "node:module";
-
-const require = createRequire(import.meta.url);
+import * as tokenizers from "@huggingface/tokenizers";
 
 /** The part of Hugging Face's tokenizer that is used; its own types need a bundler. */
 export interface Library {
@@ -21,9 +19,10 @@ interface Package {
   Tokenizer: new (tokenizer: object, config: object) => Library;
 }
 
+// Imported, not required: file tracers find no other form.
+const { Tokenizer } = tokenizers as unknown as Package;
+
 /** @param tokenizer `tokenizer.json` @param config `tokenizer_config.json` */
 export function createLibrary(tokenizer: object, config: object): Library {
-  // Only here, because a model of Kit's own starts sooner without it.
-  const { Tokenizer } = require("@huggingface/tokenizers") as Package;
   return new Tokenizer(tokenizer, config);
 }

@@ -18,7 +18,7 @@ export function readPage(name: string): string {
 
 export function snippetsOf(page: string): Snippet[] {
   return [...page.matchAll(/^```(\w*)\n([\s\S]*?)^```$/gm)].map(([, language = "", code = ""]) => {
-    const [, path] = /^(?:\/\/|#) ([\w/]+\.\w+)\n/.exec(code) ?? [];
+    const [, path] = /^(?:\/\/|#) ([\w./]+\.\w+)\n/.exec(code) ?? [];
     return { language, path, code };
   });
 }

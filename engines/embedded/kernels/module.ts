@@ -1,4 +1,5 @@
 import { readFileSync } from "node:fs";
+import { ownFile } from "../../ownFile.ts";
 import { allocate, createArena } from "./arena.ts";
 import { type Address, type Kernels, CONTROL_BYTES, OWN_BYTES } from "./kernels.ts";
 import { type Simd, availableSimd } from "./simd.ts";
@@ -13,7 +14,10 @@ export interface KernelModule {
 }
 
 export function compileKernels(simd: Simd = availableSimd()): KernelModule {
-  const file = new URL(`./${simd}.wasm`, import.meta.url);
+  const file =
+    simd === "plain"
+      ? ownFile(new URL("./plain.wasm", import.meta.url))
+      : ownFile(new URL("./relaxed.wasm", import.meta.url));
   const ordinary = { simd, module: new WebAssembly.Module(readFileSync(file)) };
   const wide = simd === "relaxed" ? compileWide() : undefined;
   // V8 calls joining vectors an experiment, so the wide tile is used only if it gives the same bits.

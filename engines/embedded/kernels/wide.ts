@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { arch, platform, versions } from "node:process";
 import { setFlagsFromString } from "node:v8";
+import { ownFile } from "../../ownFile.ts";
 import { type WideKernels, MOST_DEPTH } from "./kernels.ts";
 
 /** Versions of Node whose V8 joins pairs of 128-bit vectors, by a flag that it calls experimental. */
@@ -16,7 +17,8 @@ const CALLS = 64;
 export function compileWide(): WebAssembly.Module | undefined {
   const [major = ""] = versions.node.split(".");
   if (!NODES.has(major) || !hasWideVectors()) return undefined;
-  const module = new WebAssembly.Module(readFileSync(new URL("./wide.wasm", import.meta.url)));
+  const file = ownFile(new URL("./wide.wasm", import.meta.url));
+  const module = new WebAssembly.Module(readFileSync(file));
   joiningVectors(() => optimize(module));
   return module;
 }
