@@ -5,7 +5,7 @@ import { constants, setPriority } from "node:os";
 import { join } from "node:path";
 import { buildStale } from "./build.mjs";
 import { ROOT, STAMPS, digest } from "./files.mjs";
-import { findSuspects } from "./lockfile.mjs";
+import { lockProblems } from "./lock.mjs";
 
 export { ROOT } from "./files.mjs";
 
@@ -112,14 +112,17 @@ function installDependencies() {
   const wanted = digest(["package-lock.json"]);
   const isDone = existsSync(stamp) && readFileSync(stamp, "utf8") === wanted;
   if (isDone) return;
-  const [suspect] = findSuspects();
-  if (suspect) {
-    console.error(`kit: package-lock.json: ${suspect}. Nothing was installed; restore the file.`);
+  const problems = lockProblems();
+  if (problems.length > 0) {
+    console.error(
+      `kit: package-lock.json would install what this project does not allow:\n${problems.join("\n")}\nRestore it from git, or change scripts/lock.mjs if this is meant.`,
+    );
     process.exit(1);
   }
   console.log("kit: setting up the dependencies …");
-  const quietly = ["--no-audit", "--no-fund", "--loglevel=error"];
-  need("npm ci", run("npm", "ci", "--ignore-scripts", ...quietly));
+  // No package needs a script of its own to run.
+  const quietly = ["--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"];
+  need("npm ci", run("npm", "ci", ...quietly));
   mkdirSync(STAMPS, { recursive: true });
   writeFileSync(stamp, wanted);
 }
