@@ -11,7 +11,8 @@ export function createRecorder(path: string) {
   let dropped = 0;
   let file: number | undefined;
 
-  function hold(bytes: Buffer): void {
+  function write(bytes: Buffer): void {
+    if (file !== undefined) add(file, bytes);
     if (!early) return;
     early.push(bytes);
     held += bytes.length;
@@ -23,10 +24,7 @@ export function createRecorder(path: string) {
   }
 
   return {
-    write(bytes: Buffer): void {
-      hold(bytes);
-      if (file !== undefined) add(file, bytes);
-    },
+    write,
     begin(): void {
       const before = early;
       if (!before) return;
