@@ -110,7 +110,7 @@ export interface TrainConfig extends TrainingArguments {
   evalSplit: number | undefined;
   evalSteps: number;
   lora: LoraConfig | undefined;
-  /** Default: the model's context. */
+  /** Default: the model's context; of a pretrained model at most 1,024. */
   maxLength: number | undefined;
 }
 
