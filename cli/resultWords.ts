@@ -1,11 +1,12 @@
 import { type Evaluation, isLower } from "../protocol/evaluation.ts";
 import type { Artifact, EventData, Measured } from "../protocol/event.ts";
+import { AGAINST_RISE, NO_LOSSES, addLoss, risenFrom } from "../protocol/lossEnds.ts";
 
 /** Gathers what a job came to, in words for the one line with which `kit start` ends. */
 export interface ResultWords {
   begin: (data: EventData["training.started"]) => void;
   add: (data: EventData["training.log"]) => void;
-  /** The last loss and the best evaluation; empty without both. */
+  /** The last loss, what to try if the training ended above its first, and the best evaluation. */
   losses: () => string;
   /** Where an artifact lies, how good it is if it isn't the best, and how to ask it. */
   saved: (artifact: Artifact) => string;
@@ -23,7 +24,15 @@ export function createResultWords(
 ): ResultWords {
   const evalLosses = new Map<number, Measured>();
   let lastLoss: Measured | undefined;
+  let ends = NO_LOSSES;
   let best: Evaluation | undefined;
+
+  function risen(): string {
+    const first = risenFrom(ends);
+    return first === undefined
+      ? ""
+      : `, above the ${formatLoss(first)} where it began: ${AGAINST_RISE}`;
+  }
 
   function saved(artifact: Artifact): string {
     const { step } = artifact;
@@ -39,14 +48,17 @@ export function createResultWords(
     },
     add({ step, loss, evalLoss }) {
       lastLoss = loss ?? lastLoss;
+      if (typeof loss === "number") ends = addLoss(ends, loss);
       if (evalLoss !== undefined) evalLosses.set(step, evalLoss);
       if (isLower(evalLoss, best?.evalLoss)) best = { step, evalLoss };
     },
-    losses: () =>
-      [
-        ...(typeof lastLoss === "number" ? [`loss ${formatLoss(lastLoss)}`] : []),
-        ...(best ? [`best evalLoss ${formatLoss(best.evalLoss)} at step ${best.step}`] : []),
-      ].join(", "),
+    losses() {
+      const loss = typeof lastLoss === "number" ? [`loss ${formatLoss(lastLoss)}`] : [];
+      const evaluation = best
+        ? [`best evalLoss ${formatLoss(best.evalLoss)} at step ${best.step}`]
+        : [];
+      return [...loss, ...evaluation].join(", ") + risen();
+    },
     saved,
   };
 }

@@ -24,6 +24,8 @@ export interface OwnerSight {
 
 export interface LeaseWatch {
   check: (id: string, directory: string) => OwnerSight;
+  /** The next check of each job reads its lease. */
+  expire: () => void;
   /** While frozen, each check returns the last result. */
   freeze: (isFrozen: boolean) => void;
   forget: (id: string) => void;
@@ -58,6 +60,7 @@ export function createLeaseWatch(
 ): LeaseWatch {
   const seen = new Map<string, Seen & OwnerSight>();
   let isFrozen = false;
+  let freshFrom = -Infinity;
 
   function see(directory: string, last: Seen | undefined): Seen {
     const at = now();
@@ -85,12 +88,13 @@ export function createLeaseWatch(
     check(id, directory) {
       const last = seen.get(id);
       if (isFrozen) return last ?? UNSEEN;
-      if (last && now() - last.at < freshMs) return last;
+      if (last && last.at > freshFrom && now() - last.at < freshMs) return last;
       const sight = see(directory, last);
       const known = { ...sight, proof: undefined, ...judge(sight, directory) };
       seen.set(id, known);
       return known;
     },
+    expire: () => void (freshFrom = now()),
     freeze: (isNow) => void (isFrozen = isNow),
     forget: (id) => void seen.delete(id),
   };

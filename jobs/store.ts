@@ -32,6 +32,8 @@ export interface JobStore {
   trainsElsewhere: (id: string) => boolean;
   /** Where the job runs, unless it is here or was not handed over yet. */
   placementOf: (id: string) => PlacementRecord | undefined;
+  /** The next check of each owner reads its lease, whatever `ownersFreshMs` says. */
+  expireOwners: () => void;
   /** While frozen, every owner counts as last seen. */
   freezeOwners: (isFrozen: boolean) => void;
   /** Where the job's events are, whether or not it exists. */
@@ -61,6 +63,7 @@ export function createJobStore(project: string, { ownersFreshMs }: JobStoreOptio
     },
     trainsElsewhere: (id) => trainsElsewhere(directoryOf(id)),
     placementOf: (id) => readPlacement(directoryOf(id)),
+    expireOwners: leases.expire,
     freezeOwners: leases.freeze,
     logPath: (id) => logPath(directoryOf(id)),
   };

@@ -6,6 +6,7 @@ import { type LossPoint, pixelEnds, thin } from "../protocol/curve.ts";
 import { bestOf } from "../protocol/evaluation.ts";
 import { EVENT_LOG_LINES } from "../protocol/http.ts";
 import { isRecord } from "../protocol/isRecord.ts";
+import { FIRST_LOSSES } from "../protocol/lossEnds.ts";
 import { type PlacedRecord, createLineCutter, recordsFrom, recordsIn } from "./log.ts";
 
 /** How much is parsed at once, before other work gets its turn. */
@@ -48,6 +49,7 @@ async function findShown(
   signal: AbortSignal | undefined,
 ): Promise<Place[]> {
   const others: Place[] = [];
+  const firstLogs: PlacedLog[] = [];
   let lastLogs: PlacedLog[] = [];
   let curve: readonly PlacedLog[] = [];
   let evaluated: PlacedLog[] = [];
@@ -58,13 +60,16 @@ async function findShown(
       else others.push({ from: placed.from, offset: placed.offset });
     }
     // Even a log without a loss, which is not on the curve, shows that there was one.
-    if (lastLogs.length === 0) others.push(...logs.slice(0, 1));
+    firstLogs.push(...logs.slice(0, FIRST_LOSSES - firstLogs.length));
     lastLogs = lastLogs.concat(logs.slice(-EVENT_LOG_LINES)).slice(-EVENT_LOG_LINES);
     evaluated = bestAndLast([...evaluated, ...logs]);
     curve = thin(curve.concat(logs.filter(({ step, loss }) => isFinite(step) && isFinite(loss))));
   }
   const shown = new Map(
-    [...others, ...pixelEnds(curve), ...evaluated, ...lastLogs].map((at) => [at.from, at]),
+    [...others, ...firstLogs, ...pixelEnds(curve), ...evaluated, ...lastLogs].map((at) => [
+      at.from,
+      at,
+    ]),
   );
   return [...shown.values()].sort((a, b) => a.from - b.from);
 }

@@ -21,7 +21,8 @@ export const RESUME_FROM = "from";
 
 /**
  * `history=thinned` asks for a job's past events only as far as a page shows them: the first, lowest,
- * highest and last loss of each pixel column of the chart, every event but logs, and the last logs.
+ * highest and last loss of each pixel column of the chart, every event but logs, the first two logs and
+ * the last.
  * Later events come unthinned, as do those that a client missed if they are few.
  */
 export const HISTORY = "history";

@@ -1,38 +1,109 @@
 import { KitError, messageOf } from "../protocol/error.ts";
+import { formatCount } from "../protocol/format.ts";
 import type { TrainerCallbacks } from "./callbacks.ts";
 import { asError, withPlace } from "./thrown.ts";
 
 /** How long a callback may take. */
 const CALLBACK_LIMIT_MS = 3_600_000;
+/** Calls of `onLog` that may wait. */
+const MOST_LOGS = 1_000;
+/** How often `drain` says what it waits for. */
+const NOTE_MS = 10_000;
 
-/** Calls callbacks one after another; the first error stops the rest. */
+type CallbackName = keyof TrainerCallbacks;
+
+interface Call {
+  name: CallbackName;
+  call: () => unknown;
+}
+
+/**
+ * Calls callbacks one after another; the first error stops the rest. While 1,000 calls of `onLog` wait,
+ * another takes the place of the newest of them, so that the last log always comes.
+ */
 export interface CallbackQueue {
-  add: (name: keyof TrainerCallbacks, call: () => unknown) => void;
-  /** Resolves when all callbacks added so far are done; rejects with the first error. */
+  add: (name: CallbackName, call: () => unknown) => void;
+  /**
+   * Resolves when all callbacks added so far are done; rejects with the first error. Says now and then
+   * what it waits for.
+   */
   drain: () => Promise<void>;
   /** Makes no further calls. */
   stop: () => void;
 }
 
-export function createCallbackQueue(
-  onError: (error: unknown) => void,
-  limitMs = CALLBACK_LIMIT_MS,
-): CallbackQueue {
+export interface CallbackQueueOptions {
+  onError: (error: unknown) => void;
+  /** Takes a line for people. */
+  onNote: (text: string) => void;
+  /** How long a callback may take. Default: an hour. */
+  limitMs?: number | undefined;
+}
+
+export function createCallbackQueue(options: CallbackQueueOptions): CallbackQueue {
+  const { onError, onNote, limitMs = CALLBACK_LIMIT_MS } = options;
+  /** The first is being called. */
+  const calls: Call[] = [];
+  let isCalling = false;
   let isStopped = false;
-  let last: Promise<void> = Promise.resolve();
+  let hasWarned = false;
+  let done = Promise.resolve();
+
+  async function work(): Promise<void> {
+    for (let next = calls[0]; next && !isStopped; next = calls[0]) {
+      await callWithin(limitMs, next.name, next.call);
+      calls.shift();
+    }
+    isCalling = false;
+  }
+
+  function makeRoom(): void {
+    if (calls.filter(({ name }) => name === "onLog").length < MOST_LOGS) return;
+    calls.splice(
+      calls.findLastIndex(({ name }) => name === "onLog"),
+      1,
+    );
+    if (hasWarned) return;
+    hasWarned = true;
+    onNote(
+      `warning: onLog is slower than the training: ${formatCount(MOST_LOGS)} calls wait, so it misses logs from now on; the job's log has them all`,
+    );
+  }
+
   return {
     add(name, call) {
-      last = last.then(() => (isStopped ? undefined : callWithin(limitMs, name, call)));
-      last.catch((error: unknown) => {
+      if (isStopped) return;
+      if (name === "onLog") makeRoom();
+      calls.push({ name, call });
+      if (isCalling) return;
+      isCalling = true;
+      done = done.then(work);
+      done.catch((error: unknown) => {
         isStopped = true;
         onError(error);
       });
     },
-    drain: () => last,
+    async drain() {
+      const timer = setInterval(() => {
+        if (!isStopped) onNote(`waiting for callbacks: ${inWords(calls)}`);
+      }, NOTE_MS).unref();
+      try {
+        await done;
+      } finally {
+        clearInterval(timer);
+      }
+    },
     stop() {
       isStopped = true;
     },
   };
+}
+
+/** As `1,000 of onLog, 2 of onCheckpoint`. */
+function inWords(calls: readonly Call[]): string {
+  const counts = new Map<CallbackName, number>();
+  for (const { name } of calls) counts.set(name, (counts.get(name) ?? 0) + 1);
+  return [...counts].map(([name, count]) => `${formatCount(count)} of ${name}`).join(", ");
 }
 
 /** Reports an error instead of throwing it, because the job has already ended. */

@@ -2,6 +2,7 @@ import { join } from "node:path";
 import type { Engine, LoadOptions, LoadedModel } from "../protocol/engine.ts";
 import type { Artifact } from "../protocol/event.ts";
 import type { Infer } from "./callbacks.ts";
+import { firstSignal } from "./firstSignal.ts";
 import { guardModel } from "./guardModel.ts";
 
 /** Answers from a job's checkpoints. Each is loaded on its first request. */
@@ -36,8 +37,12 @@ export function createCheckpoints(
             loaded.add(model);
           }
           const { infer: answer } = await model;
-          const signals = request.signal ? [request.signal, signal] : [signal];
-          return answer({ ...request, signal: AbortSignal.any(signals) });
+          const first = firstSignal(request.signal ? [request.signal, signal] : [signal]);
+          try {
+            return await answer({ ...request, signal: first.signal });
+          } finally {
+            first.release();
+          }
         },
         async close() {
           const last = model;

@@ -27,8 +27,8 @@ export async function runJob(options: RunJobOptions): Promise<JobResult> {
   const leave = AbortSignal.any([...leaving, owned.taken, stuck.signal]);
   const signal = AbortSignal.any([cancel, failure.signal]);
   const fail = (error: unknown) => failure.abort(asError(error));
-  const calls = createCallbackQueue(fail, callbackLimitMs);
   const { onNote } = observer;
+  const calls = createCallbackQueue({ onError: fail, onNote, limitMs: callbackLimitMs });
   const checkpoints = createCheckpoints(engine, owned.directory, { signal, onNote });
   const course = createCourse({ directory: owned.directory, config, engine, onNote, startsAt });
   const { saved } = course;
@@ -58,11 +58,10 @@ export async function runJob(options: RunJobOptions): Promise<JobResult> {
     const job = jobAs("running");
     const running = { job, callbacks, checkpoints, artifactsUpTo: saved.upTo };
     const { name, call } = callbackOf(event, running);
-    calls.add(name, call);
-    if (event.event === "checkpoint.saved") {
-      const { step: released } = event.data;
-      calls.add(name, () => saved.release(released));
-    }
+    calls.add(name, async () => {
+      await call();
+      if (event.event === "checkpoint.saved") saved.release(event.data.step);
+    });
     return isOver;
   }
 

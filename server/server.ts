@@ -29,7 +29,6 @@ import { createRunner } from "./run/runner.ts";
 
 /** How long clients may take to read how a run ended. */
 const LAST_WORDS_MS = 1_000;
-/** For all clients, a job's owner is checked once in this time. */
 const OWNERS_FRESH_MS = 100;
 
 export interface UiServerOptions extends ListenOptions {
@@ -51,6 +50,8 @@ export interface UiServerOptions extends ListenOptions {
   onNote?: (text: string) => void;
   /** How often to look for jobs that nobody follows. Default 5 s. */
   lookMs?: number;
+  /** How long a check of a job's owner counts, for all clients. Default 100 ms. */
+  ownersFreshMs?: number;
   /** Overrides {@link LIMITS}. For tests. */
   limits?: Partial<Limits>;
 }
@@ -64,8 +65,8 @@ export interface UiServer {
 /** Starts the backend of `kit ui`. Resolves when it answers requests. */
 export async function startUiServer(options: UiServerOptions): Promise<UiServer> {
   const { project, kit, page, manifestLimitMs: limitMs, graceMs, lookMs } = options;
-  const { onNote = () => {} } = options;
-  const jobs = createJobStore(project, { ownersFreshMs: OWNERS_FRESH_MS });
+  const { onNote = () => {}, ownersFreshMs = OWNERS_FRESH_MS } = options;
+  const jobs = createJobStore(project, { ownersFreshMs });
   const jobsAnswer = createJobsAnswer(jobs);
   const manifests = createManifestReader({ project, kit, limitMs });
   const onGone = (owner: Owner) => cancelJobOf(owner, jobs);

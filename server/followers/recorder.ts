@@ -1,13 +1,26 @@
 import { closeSync, openSync, writeSync } from "node:fs";
+import { formatCount } from "../../protocol/format.ts";
 
-/** Appends a program's output to a file. Holds it in memory until `begin` is called. */
+/** Of what is printed before `begin`, as much is kept, in bytes. */
+const MOST_EARLY = 1_048_576;
+
+/** Appends a program's output to a file, once `begin` is called. Until then it holds the end of it. */
 export function createRecorder(path: string) {
   let early: Buffer[] | undefined = [];
+  let held = 0;
+  let dropped = 0;
   let file: number | undefined;
 
   function write(bytes: Buffer): void {
-    early?.push(bytes);
     if (file !== undefined) add(file, bytes);
+    if (!early) return;
+    early.push(bytes);
+    held += bytes.length;
+    while (held > MOST_EARLY) {
+      const { length } = early.shift()!;
+      held -= length;
+      dropped += length;
+    }
   }
 
   return {
@@ -22,6 +35,10 @@ export function createRecorder(path: string) {
       } catch {
         // A folder that somebody has deleted: the job is followed all the same.
         return;
+      }
+      if (dropped > 0) {
+        const left = `${formatCount(dropped / 1e6)} MB`;
+        add(file, Buffer.from(`kit: left out the first ${left} that kit attach printed\n`));
       }
       for (const bytes of before) add(file, bytes);
     },

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { sendError, sendText } from "../http/respond.ts";
+import { sendError, sendErrorPage, sendText } from "../http/respond.ts";
 import { targetOf } from "../http/target.ts";
 import { CHECKS } from "./checks.ts";
 import type { HostPolicy } from "./host.ts";
@@ -21,7 +21,7 @@ export function createGuard(policy: HostPolicy, gate?: TokenGate): Guard {
       for (const [name, value] of Object.entries(refusal.headers ?? {})) {
         response.setHeader(name, value);
       }
-      sendError(response, refusal.status, refusal.error);
+      refuse(response, refusal.status, refusal.error, asksForPage(request));
       return false;
     }
     return gate ? passGate(gate, request, response) : true;
@@ -41,9 +41,11 @@ async function passGate(
       response.setHeader("Set-Cookie", admission.cookie);
       enterPage(request, response);
       return false;
-    case "refused":
-      refuse(request, response, admission.isBusy ? 429 : 401, admission.isBusy ? BUSY : NO_TOKEN);
+    case "refused": {
+      const isPage = !targetOf(request).path.startsWith("/api/");
+      refuse(response, admission.isBusy ? 429 : 401, admission.isBusy ? BUSY : NO_TOKEN, isPage);
       return false;
+    }
   }
 }
 
@@ -62,18 +64,12 @@ function enterPage({ headers }: IncomingMessage, response: ServerResponse): void
   response.writeHead(303, { Location: "./", "Cache-Control": "no-store" }).end();
 }
 
-function refuse(
-  request: IncomingMessage,
-  response: ServerResponse,
-  status: number,
-  sentence: string,
-): void {
-  if (targetOf(request).path.startsWith("/api/")) return sendError(response, status, sentence);
-  sendText(
-    response,
-    status,
-    "text/html; charset=utf-8",
-    `<!doctype html><html lang="en"><meta name="viewport" content="width=device-width">
-<meta name="color-scheme" content="light dark"><title>Kit</title><h1>Kit</h1><p>${sentence}</p></html>`,
-  );
+/** Whether a browser navigates here: over plain HTTP, it says so in this header alone. */
+function asksForPage({ headers }: IncomingMessage): boolean {
+  return headers.accept?.includes("text/html") === true;
+}
+
+function refuse(response: ServerResponse, status: number, error: string, isPage: boolean): void {
+  if (isPage) sendErrorPage(response, status, error);
+  else sendError(response, status, error);
 }

@@ -10,6 +10,22 @@ export function sendError(response: ServerResponse, status: number, error: strin
   sendJson(response, status, body);
 }
 
+/** As `sendError`, for people who opened the address. */
+export function sendErrorPage(response: ServerResponse, status: number, error: string): void {
+  sendText(
+    response,
+    status,
+    "text/html; charset=utf-8",
+    `<!doctype html><html lang="en"><meta name="viewport" content="width=device-width">
+<meta name="color-scheme" content="light dark"><title>Kit</title><h1>Kit</h1><p>${asHtml(error)}</p></html>`,
+  );
+}
+
+/** Parts of an error may come from the request. */
+function asHtml(text: string): string {
+  return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;");
+}
+
 export function sendText(
   response: ServerResponse,
   status: number,

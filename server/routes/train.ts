@@ -1,4 +1,5 @@
 import type { ServerResponse } from "node:http";
+import type { JobStore } from "../../jobs/store.ts";
 import { isKitError, messageOf } from "../../protocol/error.ts";
 import { RESUME_FROM, RESUME_RUN, RUN_HEADER, RUN_STATUS_HEADER } from "../../protocol/http.ts";
 import type { Route } from "../context.ts";
@@ -11,7 +12,7 @@ const MOST_TRIES = 3;
 type Output = Awaited<ReturnType<Run["output"]>>;
 
 /** `POST /api/train`: launches `kit start` and streams what it prints. */
-export const postTrain: Route = async ({ runner, admitStream }, { response }) => {
+export const postTrain: Route = async ({ runner, jobs, admitStream }, { response }) => {
   // First, so that no run starts whose output could not be shown.
   if (!admitStream(response)) return;
   let run: Run;
@@ -22,14 +23,14 @@ export const postTrain: Route = async ({ runner, admitStream }, { response }) =>
     sendError(response, isInFlight ? 409 : 500, messageOf(error));
     return;
   }
-  await streamOutput(run, response, await run.output(closeSignal(response)));
+  await streamOutput(jobs, run, response, await run.output(closeSignal(response)));
 };
 
 /**
  * `GET /api/train`: the output of the run in flight, or else of the last one; 204 when there was
  * none. A client that names the run gets the rest of its output.
  */
-export const getTrain: Route = async ({ runner, admitStream }, { request, response }) => {
+export const getTrain: Route = async ({ runner, jobs, admitStream }, { request, response }) => {
   const { query } = targetOf(request);
   let isAdmitted = false;
   // Retries when another run replaces the last one meanwhile.
@@ -44,11 +45,16 @@ export const getTrain: Route = async ({ runner, admitStream }, { request, respon
     const isKnown = run.id !== "" && run.id === query.get(RESUME_RUN);
     const from = isKnown ? byteOffset(query.get(RESUME_FROM) ?? undefined) : 0;
     const output = await run.output(closeSignal(response), from);
-    if (output || tries === MOST_TRIES) return streamOutput(run, response, output);
+    if (output || tries === MOST_TRIES) return streamOutput(jobs, run, response, output);
   }
 };
 
-async function streamOutput(run: Run, response: ServerResponse, output: Output): Promise<void> {
+async function streamOutput(
+  jobs: Pick<JobStore, "expireOwners">,
+  run: Run,
+  response: ServerResponse,
+  output: Output,
+): Promise<void> {
   response.writeHead(200, {
     "Content-Type": "text/plain; charset=utf-8",
     "Cache-Control": "no-store, no-transform",
@@ -64,5 +70,7 @@ async function streamOutput(run: Run, response: ServerResponse, output: Output):
   for await (const chunk of output ?? []) {
     await writeChunk(response, chunk);
   }
+  // A client now reads how the job of the run ended: the owner's end is newer than the last check.
+  jobs.expireOwners();
   response.end();
 }

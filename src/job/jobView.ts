@@ -3,6 +3,7 @@ import { FINAL_STATUS, isFinalEvent } from "../../protocol/event.ts";
 import { EVENT_LOG_LINES } from "../../protocol/http.ts";
 import { isRecord } from "../../protocol/isRecord.ts";
 import { type JobStatus, isFinal } from "../../protocol/job.ts";
+import { type LossEnds, NO_LOSSES, addLoss } from "../../protocol/lossEnds.ts";
 import type { StreamFrame } from "../api/jobStream.ts";
 import { type JobProgress, advanceProgress } from "./progress.ts";
 
@@ -19,6 +20,7 @@ export interface JobView {
   lines: readonly string[];
   /** The loss curve, thinned if it is long. */
   points: readonly LossPoint[];
+  lossEnds: LossEnds;
   /** Whether a `training.log` event has arrived, with or without a loss. */
   logged: boolean;
   /** A count, once the job has completed. */
@@ -36,6 +38,7 @@ export const EMPTY_JOB_VIEW: JobView = {
   presumed: undefined,
   lines: [],
   points: [],
+  lossEnds: NO_LOSSES,
   logged: false,
   artifacts: undefined,
   progress: {},
@@ -88,6 +91,7 @@ function apply(frame: StreamFrame, view: JobView, lines: string[], points: LossP
       const loss = numberIn(data, "loss");
       view.logged = true;
       lines.push(`[log] step=${step ?? "n/a"} loss=${loss ?? "n/a"}`);
+      if (loss !== undefined) view.lossEnds = addLoss(view.lossEnds, loss);
       if (step !== undefined && loss !== undefined) points.push({ step, loss });
       break;
     }

@@ -100,7 +100,7 @@ function say<T>(value: T | undefined, inWords: (value: T) => string): string {
 }
 
 /** Four digits: `0.001234`, `1.234`, `1.23e-7`. */
-function formatNumber(value: number): string {
+export function formatNumber(value: number): string {
   return String(Number(value.toPrecision(4)));
 }
 

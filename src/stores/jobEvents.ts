@@ -3,6 +3,7 @@ import { computed, onScopeDispose, ref, shallowRef } from "vue";
 import { type JobStatus, isFinal } from "../../protocol/job.ts";
 import { openJobStream } from "../api/jobStream.ts";
 import { createRepaint } from "../browser/repaint.ts";
+import { adviceOn } from "../job/advice.ts";
 import { type StreamHappening, advance, EMPTY_JOB_VIEW } from "../job/jobView.ts";
 import { factsOf } from "../job/progress.ts";
 import { POLL_INTERVAL_MS, useJobs } from "./jobs.ts";
@@ -155,6 +156,7 @@ function setup(id: string) {
     logged: computed(() => view.value.logged),
     artifacts: computed(() => view.value.artifacts),
     facts: computed(() => factsOf(view.value.progress, status.value)),
+    advice: computed(() => (status.value === "completed" ? adviceOn(view.value.lossEnds) : "")),
     error: computed(() => (status.value === "failed" ? view.value.error : "")),
     open,
   };

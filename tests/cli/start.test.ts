@@ -44,6 +44,17 @@ describe("kit start", () => {
     expect(job?.status).toBe("completed");
   });
 
+  it("says in its last line that the loss ended above where it began, with what to try", async () => {
+    const options = "maxSteps: 40, saveSteps: 40, warmupSteps: 2, learningRate: 10,";
+    const project = createTinyProject(tinySource({ options }));
+    const { code, stdout } = await runKit(project, ["start"]);
+    expect(stdout.trimEnd().split("\n").at(-1)).toMatch(
+      /^completed in \d+s: loss [\d.]+, above the 5\.\d{4} where it began: try a lower learningRate or more warmupSteps; saved in \S+; try it: /,
+    );
+    expect(code).toBe(0);
+    expect(jobsOf(project)[0]?.status).toBe("completed");
+  });
+
   it("trains the last build, and builds if there is none", async () => {
     const project = createTinyProject(tinySource({ name: "old", options: "maxSteps: 1," }));
     expect(await runKit(project, ["start"])).toMatchObject({

@@ -42,13 +42,25 @@ test("trainer.md has all options of a trainer, with their defaults", () => {
     const key = codeIn(name)[0] as keyof typeof defaults;
     if (["name", "dataset", "engine", "callbacks", "abortSignal"].includes(key)) continue;
     const [shown] = codeIn(value);
-    // Another option's name, or a value.
-    const stated = known.includes(shown ?? "") ? defaults[shown as keyof typeof defaults] : shown;
-    expect(typeof stated === "string" ? JSON.parse(stated) : stated, key).toEqual(
+    const leader = known.find((other) => other !== key && follows(key, other));
+    if (leader !== undefined) {
+      expect(shown, key).toBe(leader);
+      continue;
+    }
+    expect(shown === undefined ? undefined : JSON.parse(shown), key).toEqual(
       defaults[key] ?? undefined,
     );
   }
 });
+
+/** Whether an option takes its default from another one, a number. */
+function follows(option: string, other: string): boolean {
+  const options = { name: "a", dataset: DATASET, evalDataset: DATASET };
+  const { config: defaults } = checkOptions(options);
+  if (typeof defaults[other as keyof typeof defaults] !== "number") return false;
+  const { config } = checkOptions({ ...options, [other]: 7 });
+  return config[option as keyof typeof config] === 7;
+}
 
 test("the learningRate of a checkpoint and of its adapter stand where the default does", () => {
   const rates = [undefined, { r: 1, alpha: 1 }].map((lora) => {
@@ -77,6 +89,18 @@ test("an option's doc comment states its real default", () => {
     expect.arrayContaining(["maxSteps", "learningRate", "seed", "model", "targetModules"]),
   );
   for (const [name, value] of stated) expect(defaults[String(name)], String(name)).toEqual(value);
+});
+
+test("the doc comments of an option state the same default wherever they stand", () => {
+  const source = read("protocol/trainConfig.ts");
+  const comments = [...source.matchAll(/\/\*\*((?:(?!\*\/)[\s\S])*)\*\/\s+(\w+)\??:/g)];
+  const stated = new Map<string, Set<string>>();
+  for (const [, comment = "", name = ""] of comments) {
+    const said = /\bDefault:? ([^.]*(?:\.\d[^.]*)*)\./.exec(comment.replace(/\s*\n\s*\*\s*/g, " "));
+    if (said) stated.set(name, (stated.get(name) ?? new Set()).add(said[1] ?? ""));
+  }
+  expect(stated.size).toBeGreaterThan(10);
+  for (const [name, defaults] of stated) expect([...defaults], name).toHaveLength(1);
 });
 
 test("callbacks.md has all callbacks", () => {
@@ -168,6 +192,25 @@ test("cli.md and errors.md have the exit codes", () => {
     `Exit codes: ${completed} completed, ${failed} failed, ${wrongUse} wrong use`,
   );
   expect(readPage("errors.md")).toContain(`${cancelled} cancelled`);
+});
+
+test("cli.md has the exit code of a kit ui that a signal ends", () => {
+  const [, code] = /a `kit ui` that a signal ends exits with (\d+)/.exec(readPage("cli.md")) ?? [];
+  expect(code).toBe(String(EXIT_CODE.completed));
+});
+
+test("the index names every command", () => {
+  const line = readPage("README.md")
+    .split("\n")
+    .find((each) => each.includes("(cli.md)"));
+  const named = codeIn(line).map((name) => name.replace(/^kit /, ""));
+  expect(named.toSorted()).toEqual(COMMANDS.toSorted());
+});
+
+test("the file that how-it-works.md says creates the job creates it", () => {
+  const [, file = ""] =
+    /creates the job \(`(\S+?)`\)/.exec(readPage("how-it-works.md").replace(/\s+/g, " ")) ?? [];
+  expect(read(file)).toMatch(/^export function create\w*Job\(/m);
 });
 
 test("the OpenAPI file has every event that the page gets", () => {

@@ -110,7 +110,9 @@ test("clients that are refused are answered as the reference says, whatever they
   const guarded = await startServer({ token: TOKEN });
   const refusals: [number, number, string, Record<string, string>][] = [
     [400, open.port, "", { host: "a b" }],
+    [400, open.port, "", { host: "a b", accept: "text/html" }],
     [403, open.port, "", { host: "evil.example" }],
+    [403, open.port, "", { host: "evil.example", accept: "text/html" }],
     [403, open.port, "", { origin: "http://evil.example" }],
     [413, open.port, "", { "transfer-encoding": "chunked" }],
     [401, guarded.port, "", {}],

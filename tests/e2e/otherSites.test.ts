@@ -67,7 +67,8 @@ test.each(["evil.example", "localhost"])(
 test("a foreign name that resolves to this machine is refused, with the option that allows it", async () => {
   const { port } = await startKitUi(createTinyProject());
   const page = await openPage(`http://rebound.example:${port}/`);
-  expect(await page.locator("body").innerText()).toContain("--allowed-host rebound.example");
+  expect(await page.locator("h1").innerText()).toBe("Kit");
+  expect(await page.locator("p").innerText()).toContain("--allowed-host rebound.example");
 });
 
 test("a link on another site opens the page", async () => {

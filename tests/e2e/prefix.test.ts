@@ -8,12 +8,17 @@ import { type KitUi, startKitUi } from "./kitUi.ts";
 
 useBrowser();
 
+/** Another app, whose path begins with the same letters. */
+const SIBLING =
+  'location /proxy/40001/ { default_type text/plain; return 200 "cookies: $http_cookie."; }';
+
 /** Puts nginx in front as the docs say. It passes names on like JupyterHub's proxy. */
 async function proxy({ port }: KitUi): Promise<string> {
   const [location = ""] = snippets("nginx");
   const there = "http://127.0.0.1:4000/";
   expect(location).toContain(there);
-  const path = await serveWithNginx(location.replace(there, `http://127.0.0.1:${port}/`));
+  const ours = location.replace(there, `http://127.0.0.1:${port}/`);
+  const path = await serveWithNginx(`${ours} ${SIBLING}`);
   return `http://hub.example:${await forwardPort({ path })}/proxy/4000/`;
 }
 
@@ -65,4 +70,6 @@ test("behind nginx the token's cookie goes to the path alone", async () => {
   expect(await page.context().cookies()).toMatchObject([
     { path: "/proxy/4000", httpOnly: true, sameSite: "Strict" },
   ]);
+  const sibling = await page.goto(new URL("../40001/", url).href);
+  expect(String(await sibling?.body())).toBe("cookies: .");
 });

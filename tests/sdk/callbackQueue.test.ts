@@ -1,5 +1,9 @@
-import { describe, expect, it } from "vitest";
-import { callWithin } from "../../sdk/callbackQueue.ts";
+import { afterEach, describe, expect, it, vi } from "vitest";
+import { callWithin, createCallbackQueue } from "../../sdk/callbackQueue.ts";
+
+afterEach(() => {
+  vi.useRealTimers();
+});
 
 describe("a callback", () => {
   it("that is not done within the limit is given up", async () => {
@@ -21,5 +25,39 @@ describe("a callback", () => {
     };
     await expect(callWithin(1000, "onLog", broken)).rejects.toThrow("no");
     expect(process.listenerCount("beforeExit")).toBe(before);
+  });
+});
+
+describe("the end of a training", () => {
+  const onError = () => {};
+
+  it("says every ten seconds which callbacks it waits for, and how many calls are left", async () => {
+    vi.useFakeTimers();
+    const notes: string[] = [];
+    const queue = createCallbackQueue({ onError, onNote: (text) => notes.push(text) });
+    const slow = () => new Promise((resolve) => setTimeout(resolve, 8_000));
+    for (let n = 0; n < 2; n++) queue.add("onLog", slow);
+    queue.add("onCheckpoint", slow);
+    queue.add("onCompleted", () => undefined);
+    const drained = queue.drain();
+    await vi.advanceTimersByTimeAsync(24_000);
+    await drained;
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(notes).toEqual([
+      "waiting for callbacks: 1 of onLog, 1 of onCheckpoint, 1 of onCompleted",
+      "waiting for callbacks: 1 of onCheckpoint, 1 of onCompleted",
+    ]);
+  });
+
+  it("says no more of it once the job is cancelled", async () => {
+    vi.useFakeTimers();
+    const onNote = vi.fn();
+    const queue = createCallbackQueue({ onError, onNote });
+    queue.add("onLog", () => new Promise(() => {}));
+    void queue.drain();
+    await vi.advanceTimersByTimeAsync(1_000);
+    queue.stop();
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(onNote).not.toHaveBeenCalled();
   });
 });

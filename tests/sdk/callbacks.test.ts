@@ -2,8 +2,10 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import type { TrainerOptions } from "kit";
 import { describe, expect, it, vi } from "vitest";
+import { type ObservableTrainer, OBSERVE } from "../../sdk/trainer.ts";
 import { PATIENCE_MS } from "../patience.ts";
 import { createTinyTrainer, enterProject, jobsOf, readEvents, statusOf } from "./project.ts";
+import { createScriptedEngine } from "./scriptedEngine.ts";
 
 type Callbacks = NonNullable<TrainerOptions["callbacks"]>;
 
@@ -165,5 +167,39 @@ describe("callbacks", () => {
       expect.stringMatching(/^kit: onCancelled failed: no onCancelled/),
     ]);
     told.mockRestore();
+  });
+
+  it("let no more than 1,000 logs wait: later ones join, the last comes, and no checkpoint is left out", async () => {
+    enterProject();
+    const logged: number[] = [];
+    const saved: number[] = [];
+    const notes: string[] = [];
+    let open = () => {};
+    const gate = new Promise<void>((resolve) => (open = resolve));
+    const trainer = createTinyTrainer({
+      engine: createScriptedEngine(),
+      maxSteps: 3_000,
+      saveSteps: 500,
+      callbacks: {
+        async onLog({ step }) {
+          await gate;
+          logged.push(step);
+        },
+        onCheckpoint: ({ step }) => void saved.push(step),
+      },
+    }) as ObservableTrainer;
+    trainer[OBSERVE]({
+      onNote: (text) => notes.push(text),
+      // The last thing that the engine reports.
+      onEvent: ({ event, data }) => event === "checkpoint.saved" && data.step === 3_000 && open(),
+    });
+    await trainer.wait();
+    expect(logged).toHaveLength(1_000);
+    expect(logged).toEqual(logged.toSorted((a, b) => a - b));
+    expect(logged.at(-1)).toBe(3_000);
+    expect(saved).toEqual([500, 1_000, 1_500, 2_000, 2_500, 3_000]);
+    expect(notes).toEqual([
+      "warning: onLog is slower than the training: 1,000 calls wait, so it misses logs from now on; the job's log has them all",
+    ]);
   });
 });

@@ -1,8 +1,9 @@
-import { readFileSync } from "node:fs";
+import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { createJobStore } from "../../jobs/store.ts";
 import { RUN_HEADER, RUN_STATUS_HEADER } from "../../protocol/http.ts";
+import { startFollower } from "../../server/followers/follower.ts";
 import type { RunRecord } from "../../server/run/record.ts";
 import { startKitUi } from "../e2e/kitUi.ts";
 import { openElsewhere } from "../elsewhereEngine.ts";
@@ -207,4 +208,22 @@ test("kit ui kills a follower that does not leave its job in time", async () => 
   expect(isRunning(pid)).toBe(true);
   await close();
   expect(isRunning(pid)).toBe(false);
+});
+
+test("a follower that prints much before it is attached fills no memory: the end of it is kept, and it is told", async () => {
+  const project = createProject();
+  const kit = standIn(
+    project,
+    `for (let n = 0; n < 320; n++) writeSync(1, Buffer.alloc(65_536, "x"));
+     writeSync(1, "\\nthe newest line\\n");
+     process.send("attached to the job");
+     process.disconnect();`,
+  );
+  const output = join(project, "output.log");
+  const onLine = () => {};
+  await startFollower({ project, kit, id: "20260101-000000-abcdef", onLine, output }).ended;
+  expect(statSync(output).size).toBeLessThan(2 * 1_048_576);
+  const recorded = readFileSync(output, "utf8");
+  expect(recorded).toMatch(/^kit: left out the first [\d.]+ MB that kit attach printed\nx/);
+  expect(recorded).toMatch(/x\nthe newest line\n$/);
 });

@@ -1,10 +1,14 @@
-import { mkdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
 import { describeOwner } from "../../disk/owner.ts";
+import type { Job } from "../../protocol/job.ts";
+import type { RunRecord } from "../../server/run/record.ts";
 import { COMPLETED, STARTED, createJob } from "../jobs.ts";
+import { ENDLESS, createTinyProject, tinySource } from "../kit.ts";
 import { createProject } from "../project.ts";
-import { errorOf, startServer } from "../uiServer.ts";
+import { errorOf, readBody, startServer } from "../uiServer.ts";
+import { postTrain, recordPath } from "./standInRun.ts";
 
 test("a project without jobs has an empty list", async () => {
   const { url } = await startServer();
@@ -55,6 +59,22 @@ test("jobs that cannot be read are 500 with a sentence", async () => {
   const response = await fetch(`${url}api/jobs`);
   expect(response.status).toBe(500);
   expect(await errorOf(response)).toMatch(/^Cannot read /);
+});
+
+test("once a run's output has ended, the list says how its job ended, however lately it was read", async () => {
+  const project = createTinyProject(tinySource({ options: ENDLESS }));
+  const { url } = await startServer({ project, ownersFreshMs: 3_600_000 });
+  const statuses = async () => {
+    const { jobs } = (await (await fetch(`${url}api/jobs`)).json()) as { jobs: Job[] };
+    return jobs.map(({ status }) => status);
+  };
+  const output = readBody(await postTrain(url));
+  await output.until((text) => /\nstep +2\//.test(text));
+  expect(await statuses()).toEqual(["running"]);
+  const { owner } = JSON.parse(readFileSync(recordPath(project), "utf8")) as RunRecord;
+  process.kill(owner.pid, "SIGKILL");
+  await output.all();
+  expect(await statuses()).toEqual(["failed"]);
 });
 
 function createProjectFile(project: string, path: string, content: string): void {

@@ -45,6 +45,11 @@ test("a thinned history has some of the same frames, spike and ends among them",
   expect(some.map(({ data }) => data)).toContain('{"step":12345,"loss":9,"time":"t"}');
 });
 
+test("a thinned history begins with the first two logs, however many there are", async () => {
+  const { whole, thinned } = await startWithLongJob();
+  expect((await thinned()).slice(0, 3)).toEqual((await whole()).slice(0, 3));
+});
+
 test("a thinned history has the best and the last evaluation", async () => {
   const { url, project } = await startServer();
   const job = createJob(project, "evaluated", [STARTED]);

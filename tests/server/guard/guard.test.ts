@@ -1,7 +1,7 @@
 import { hostname } from "node:os";
 import { expect, test } from "vitest";
 import { openRaw, statusesIn } from "../../rawHttp.ts";
-import { startServer } from "../../uiServer.ts";
+import { askRaw, startServer } from "../../uiServer.ts";
 
 /** Sends these bytes as they are. Returns the status of the answer and its text. */
 async function send(port: number, bytes: string): Promise<{ status: number; text: string }> {
@@ -168,35 +168,76 @@ test("a refused host name comes with the option that allows it", async () => {
   expect(text).toContain("kit ui --allowed-host dev.example");
 });
 
-const SITES = ["same-origin", "none", "same-site", "cross-site", "nonsense"];
-const MODES = ["navigate", "cors", "no-cors", "same-origin", "websocket"];
+const BROWSER = "Accept: text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8";
 
-test.each(SITES.flatMap((site) => MODES.map((mode) => [site, mode])))(
-  "Sec-Fetch-Site %s with mode %s",
+test("a refused host name is a page for a browser that navigates, and JSON for any other client", async () => {
+  const { port } = await startServer();
+  const ask = (headers: string[], target = "/") =>
+    send(port, asBytes({ target, headers: ["Host: dev.example", ...headers] }));
+  for (const target of ["/", "/api/jobs"]) {
+    const { status, text } = await ask([BROWSER], target);
+    expect(status).toBe(403);
+    expect(text).toMatch(/^Content-Type: text\/html; charset=utf-8\r$/m);
+    expect(text).toMatch(/^Content-Security-Policy: default-src 'self';/m);
+    expect(text).toContain(
+      "<p>The host name dev.example is not allowed. If it is yours, start the server with: kit ui --allowed-host dev.example</p>",
+    );
+  }
+  for (const accept of [[], ["Accept: */*"], ["Accept: application/json"]]) {
+    const { status, text } = await ask(accept);
+    expect(status).toBe(403);
+    expect(text).toMatch(/^Content-Type: application\/json; charset=utf-8\r$/m);
+  }
+});
+
+test("nothing of a request becomes an element of such a page", async () => {
+  const { port } = await startServer();
+  const sent: Sent[] = [
+    { headers: ["Host: <b>.example", BROWSER] },
+    { headers: ["Host: a.example", "Origin: <b>", BROWSER], target: "/a?<b>" },
+    { headers: [HOST, "Origin: http://<b>", BROWSER] },
+    { headers: [HOST, BROWSER], method: "<b>" },
+  ];
+  for (const each of sent) {
+    const { status, text } = await send(port, asBytes(each));
+    expect(status).toBeGreaterThanOrEqual(400);
+    expect(text).not.toContain("<b>");
+  }
+});
+
+/** Absent where undefined; browsers send only the first five of each. */
+const SITES = ["same-origin", "none", "same-site", "cross-site", undefined];
+const ODD_SITES = ["nonsense", "", "Same-Origin", "same-origin, cross-site", "null"];
+const MODES = ["navigate", "cors", "no-cors", "same-origin", "websocket", "nonsense", undefined];
+const DESTS = ["document", "iframe", "frame", "embed", "object", "image", "script", "empty"];
+const USERS = ["?1", "?0", undefined];
+const TARGETS = [
+  ["GET", "/"],
+  ["GET", "/?from=mail"],
+  ["GET", "/api/jobs"],
+  ["POST", "/"],
+] as const;
+
+test.each([...SITES, ...ODD_SITES].flatMap((site) => MODES.map((mode) => [site, mode] as const)))(
+  "Sec-Fetch-Site %s with mode %s, whatever the destination and the user's part",
   async (site, mode) => {
     const { port } = await startServer();
-    const ask = (target: string, dest: string, method = "GET") =>
-      send(
-        port,
-        asBytes({
-          method,
-          target,
-          headers: [
-            HOST,
-            `Sec-Fetch-Site: ${site}`,
-            `Sec-Fetch-Mode: ${mode}`,
-            `Sec-Fetch-Dest: ${dest}`,
-          ],
-        }),
-      );
-    const isOurs = site === "same-origin" || site === "none";
-    const isLink = mode === "navigate";
-    expect((await ask("/", "document")).status).toBe(isOurs || isLink ? 200 : 403);
-    expect((await ask("/?from=mail", "document")).status).toBe(isOurs || isLink ? 200 : 403);
-    expect((await ask("/", "iframe")).status).toBe(isOurs ? 200 : 403);
-    expect((await ask("/api/jobs", "document")).status).toBe(isOurs ? 200 : 403);
-    expect((await ask("/api/jobs", "empty")).status).toBe(isOurs ? 200 : 403);
-    expect((await ask("/", "document", "POST")).status).toBe(isOurs ? 405 : 403);
+    const isOurs = site === undefined || site === "same-origin" || site === "none";
+    for (const dest of [...DESTS, undefined]) {
+      for (const user of USERS) {
+        const sent = { site, mode, dest, user };
+        const headers = Object.entries(sent).flatMap(([name, value]) =>
+          value === undefined ? [] : [[`sec-fetch-${name}`, value] as const],
+        );
+        for (const [method, target] of TARGETS) {
+          const { status } = await askRaw(port, target, method, Object.fromEntries(headers));
+          const toPage = method === "GET" && target.startsWith("/") && !target.startsWith("/api/");
+          const isLink = toPage && mode === "navigate" && dest === "document";
+          const ok = method === "POST" ? 405 : 200;
+          expect([target, sent, status]).toEqual([target, sent, isOurs || isLink ? ok : 403]);
+        }
+      }
+    }
   },
 );
 
@@ -212,6 +253,14 @@ test.each([
   [["Host: localhost:4747", "Origin: http://localhost"], 403],
   [["Host: localhost:4747", "Origin: http://127.0.0.1:4747"], 403],
   [["Host: localhost:4747", "Origin: http://localhost:4747.evil.example"], 403],
+  [["Host: localhost:4747", "Origin: http://localhost:47470"], 403],
+  [["Host: localhost:4747", "Origin: http://localhost:474"], 403],
+  [["Host: localhost:4747", "Origin: http://localhost:4747/"], 403],
+  [["Host: localhost:4747", "Origin: http://localhost:4747@evil.example"], 403],
+  [["Host: localhost:4747", "Origin: http://localhost:4747, http://evil.example"], 403],
+  [["Host: localhost:4747", "Origin: http://evil-localhost:4747"], 403],
+  [["Host: localhost:4747", "Origin: http://localhost.:4747"], 403],
+  [["Host: app.localhost:4747", "Origin: http://localhost:4747"], 403],
   [[HOST, "Origin: "], 403],
   [[HOST, "Origin: chrome-extension://localhost"], 403],
 ])("origin without Sec-Fetch-Site %j: %i", async (headers, status) => {

@@ -96,6 +96,24 @@ test("the cookie outlives a restart on the same port with the same token", async
   expect((await ask(second.url, { cookie })).status).toBe(200);
 });
 
+test("a session ends when the token changes, and the new link begins another", async () => {
+  const first = await startServer({ token: TOKEN });
+  const old = await cookieOf(await ask(first.url + LINK));
+  await first.close();
+  const { url } = await startServer({ token: "another", port: first.port });
+  const events = "api/jobs/20260101-000000-000-aaaa/events";
+  const routes = ["", "assets/app-1a2b.js", "api/jobs", "api/train", "api/manifest", events];
+  const answers = await Promise.all([
+    ...routes.map((path) => ask(url + path, { cookie: old })),
+    ask(url + LINK, { cookie: old }),
+    fetch(`${url}api/train`, { method: "POST", headers: { cookie: old } }),
+  ]);
+  expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 401));
+  const cookie = await cookieOf(await ask(`${url}?token=another`, { cookie: old }));
+  // A browser may hold both, of this path and of one above.
+  expect((await ask(url, { cookie: `${old}; ${cookie}` })).status).toBe(200);
+});
+
 test("wrong tokens are answered one after another, late, and too many at once get a 429", async () => {
   const { url } = await startServer({ token: TOKEN });
   const began = performance.now();

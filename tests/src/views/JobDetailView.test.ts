@@ -113,6 +113,25 @@ describe("the job page", () => {
     expect(page.get(".outcome .status-badge + p").text()).toBe("artifacts: 3");
   });
 
+  it("says beneath the status of a completed job that its loss ended above where it began", async () => {
+    const { page } = await visitJob();
+    const losses = [6.2087, 6.3613, 44.34, 310.8, 650.2, 1557.1, 178.1, 106.3743];
+    await send(
+      ["training.started", { maxSteps: 40 }, 1],
+      ...losses.map((loss, n): [string, unknown, number] => [
+        "training.log",
+        { step: n + 1, loss },
+        n + 2,
+      ]),
+    );
+    expect(page.find(".outcome .notice").exists()).toBe(false);
+    await send(["training.completed", { artifacts: [{}] }, 20]);
+    expect(page.get(".outcome .status-badge + p").text()).toBe("artifacts: 1");
+    expect(page.get(".outcome .notice").text()).toBe(
+      "The loss ended at 106.4, above the 6.209 where it began. Try a lower learningRate or more warmupSteps.",
+    );
+  });
+
   it("shows a failure's message beneath the status", async () => {
     const { page } = await visitJob();
     const error = "onCheckpoint threw: x is not a function\n    at trainer.ts:3";

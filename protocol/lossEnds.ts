@@ -1,0 +1,37 @@
+/** The first and the last few losses that a training logged, oldest first: enough to tell whether it rose. */
+export interface LossEnds {
+  first: readonly number[];
+  last: readonly number[];
+}
+
+export const NO_LOSSES: LossEnds = { first: [], last: [] };
+
+/** The first two steps are always logged. */
+export const FIRST_LOSSES = 2;
+const LAST_LOSSES = 10;
+/** Fewer tell too little. */
+const FEWEST_LAST = 3;
+/** Above the noise of a fine-tuning that has little left to learn. */
+const MARGIN = 1.25;
+/** From the first step to the second: no noise, but a training that blows up at once. */
+const LEAP = 4;
+
+/** Pure. */
+export function addLoss({ first, last }: LossEnds, loss: number): LossEnds {
+  if (first.length < FIRST_LOSSES) return { first: [...first, loss], last };
+  return { first, last: [...last.slice(1 - LAST_LOSSES), loss] };
+}
+
+/** The first loss of a training that ended above it; undefined if the noise can explain that. Pure. */
+export function risenFrom({ first, last }: LossEnds): number | undefined {
+  const [one = NaN, two = NaN] = first;
+  if (last.length < FEWEST_LAST) return undefined;
+  const begin = two > LEAP * one ? one : Math.max(one, two);
+  // At most half of them, so that a short training may rise and come down again.
+  const end = last.slice(-Math.floor(last.length / 2));
+  const mean = end.reduce((sum, loss) => sum + loss, 0) / end.length;
+  return mean > MARGIN * begin && last.at(-1)! > one ? one : undefined;
+}
+
+/** What to do about it. */
+export const AGAINST_RISE = "try a lower learningRate or more warmupSteps";
