@@ -62,14 +62,6 @@ class KitTrainer(Trainer):
         self._created_lr_scheduler = True
         return self.lr_scheduler
 
-    def _load_optimizer_and_scheduler(self, checkpoint: str | None) -> None:
-        with reading(str(checkpoint)):
-            super()._load_optimizer_and_scheduler(checkpoint)
-
-    def _load_rng_state(self, checkpoint: str | None) -> None:
-        with reading(str(checkpoint)):
-            super()._load_rng_state(checkpoint)
-
     def training_step(self, model: Any, inputs: Any, num_items_in_batch: Any = None) -> Any:
         # Before the Trainer moves it to the device, where each count would wait for the device.
         self.kit.tokens += predicted_count(inputs)
