@@ -20,9 +20,10 @@ export async function reach(cluster: Cluster, placement: Placement, id: string):
 /** Reports the events of a job of an earlier process that it has not reported. */
 export async function followPlaced(cluster: Cluster, options: FollowOptions): Promise<void> {
   const { directory, placement, seen } = options;
+  const { session, secret } = placement;
   const id = basename(directory);
   try {
-    await attend(remoteAt(cluster, placement), { id, seen, session: placement.session, options });
+    await attend(remoteAt(cluster, placement), { id, secret, seen, session, options });
   } finally {
     removePartial(join(directory, ARTIFACTS));
   }
