@@ -4,7 +4,7 @@ import type { FetchOptions, FollowOptions } from "../../protocol/engine.ts";
 import type { Placement } from "../../protocol/placement.ts";
 import { removePartial } from "../checkpoint/directory.ts";
 import { attend } from "./attend.ts";
-import type { Cluster } from "./cluster.ts";
+import { type Cluster, clusterAt } from "./cluster.ts";
 import { fetchArtifact } from "./fetch.ts";
 import { createRayJobs } from "./rayJobs.ts";
 import type { Remote } from "./remote.ts";
@@ -41,7 +41,6 @@ export async function fetchHome(
   await fetchArtifact((address) => remoteAt(cluster, { address }), skipped, options);
 }
 
-/** The project may name another address by now. */
 function remoteAt(cluster: Cluster, { address }: Pick<Placement, "address">): Remote {
-  return createRayJobs({ ...cluster, address: () => address });
+  return createRayJobs(clusterAt(cluster, address));
 }

@@ -33,7 +33,7 @@ const VARIABLES = {
 /** Ray's Jobs API, of the dashboard of a cluster. */
 export function createRayJobs(cluster: Cluster): Remote {
   const address = cluster.address();
-  const http = createHttp(address, cluster.token());
+  const http = createHttp(address, cluster.token(), cluster.isRecorded);
   const { find, status } = createJobStatus(http, address);
   /** Ids of jobs that were sent but may not have arrived yet. */
   const unanswered = new Set<string>();
