@@ -7,6 +7,7 @@ import { clusterAt, createCluster } from "../../../engines/ray/cluster.ts";
 import { createRayEngine } from "../../../engines/ray/index.ts";
 import { writeStored } from "../../../engines/ray/stored.ts";
 import { createOwnedJob } from "../../../jobs/ownedJob.ts";
+import type { TrainConfig } from "../../../protocol/trainConfig.ts";
 import { CONFIG } from "../../jobs.ts";
 import { createTinyProject, runKit, tinySource } from "../../kit.ts";
 import { scratchDirectory } from "../embedded/scratch.ts";
@@ -51,6 +52,26 @@ it("sends no token to an address that only a job's record names, and says whose 
   }
   expect(tokens.length).toBeGreaterThan(2);
   expect(new Set(tokens)).toEqual(new Set([undefined]));
+});
+
+it("believes no forged line of a job that another process began", async () => {
+  const failed = { type: "failed", code: "MODEL_INVALID", message: "No." };
+  const log = [{ type: "done" }, { secret: "s", ...failed }]
+    .map((message) => `${JSON.stringify({ kit: 1, seq: 1, ...message })}\n`)
+    .join("");
+  const server = createServer(({ url = "" }, answer) => {
+    const job = JSON.stringify({ status: "FAILED", driver_node_id: "n" });
+    answer.end(url.startsWith("/api/v0/logs/") ? log : job);
+  }).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  onTestFinished(() => void server.close());
+  const address = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const placement = { where: "a cluster", address, checkpoints: "/runs", secret: "s" };
+  const following = createRayEngine({ address: NAMED }).elsewhere!.follow({
+    ...{ directory: scratchDirectory(), placement, seen: 0, config: {} as TrainConfig },
+    ...{ signal: new AbortController().signal, onEvent: () => {} },
+  });
+  await expect(following).rejects.toMatchObject({ code: "MODEL_INVALID" });
 });
 
 it("takes addresses for the same that differ only in their form", async () => {
