@@ -1,4 +1,4 @@
-/** Where a training runs that goes on when its owner's process here ends. Holds no secret. */
+/** Where a training runs that goes on when its owner's process here ends. Holds no token. */
 export interface Placement {
   /** As sentences name it: `the Ray cluster at http://head:8265`. */
   where: string;
@@ -8,4 +8,6 @@ export interface Placement {
   checkpoints: string;
   /** Identifies the cluster that took the job, in case another one answers at its address later. */
   session?: string;
+  /** Marks the job's own lines in its log there. Missing in records of an older Kit. */
+  secret?: string;
 }

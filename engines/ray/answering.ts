@@ -25,9 +25,10 @@ export async function answerThere(
   remote: Remote,
   { cluster, stored, base, idleSeconds = IDLE_SECONDS, onNote, signal }: Asked,
 ): Promise<LoadedModel> {
+  const secret = crypto.randomUUID();
   const id = `kit-ask-${crypto.randomUUID()}`;
   const files = packAnswering({ id, cluster, stored, base, idleSeconds });
-  const questions = createQuestions(remote, { id, idleSeconds, onNote });
+  const questions = createQuestions(remote, { id, secret, idleSeconds, onNote });
   const { load } = createWarmModels<undefined>(questions.connect);
   let stopped: Promise<void> | undefined;
   function stop(): Promise<void> {
@@ -39,7 +40,7 @@ export async function answerThere(
   const abort = () => void stop();
   try {
     signal?.throwIfAborted();
-    await remote.submit({ id, files, command: COMMAND, ...(signal && { signal }) });
+    await remote.submit({ id, secret, files, command: COMMAND, ...(signal && { signal }) });
     signal?.throwIfAborted();
     signal?.addEventListener("abort", abort, { once: true });
     const { infer, close } = await load(undefined);

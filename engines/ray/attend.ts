@@ -6,7 +6,7 @@ import { throwIfFailed } from "../python/child.ts";
 import { withAdvice } from "../python/train.ts";
 import { follow } from "./follow.ts";
 import { bringHome, isVisible } from "./home.ts";
-import type { RayMessage } from "./messages.ts";
+import type { JobLog, RayMessage } from "./messages.ts";
 import { describe } from "./notes.ts";
 import type { Remote } from "./remote.ts";
 import { writeStored } from "./stored.ts";
@@ -16,8 +16,7 @@ type Options = Pick<
   "config" | "directory" | "signal" | "leave" | "onEvent" | "onNote"
 >;
 
-interface Attending {
-  id: string;
+interface Attending extends JobLog {
   options: Options;
   /** Starts the job, and calls back when it is sent, with the session. Omitted for a job that is there. */
   submit?: (onSent: (session?: string) => void) => Promise<void>;
@@ -34,7 +33,7 @@ interface Attending {
  */
 export async function attend(
   remote: Remote,
-  { id, options, submit, session, seen = 0 }: Attending,
+  { id, secret, options, submit, session, seen = 0 }: Attending,
 ): Promise<void> {
   const { signal, leave } = options;
   const either = leave ? AbortSignal.any([signal, leave]) : signal;
@@ -49,7 +48,8 @@ export async function attend(
       placed.session = session;
     });
     isThere = true;
-    for await (const message of follow(remote, id, either, { placed, onNote: options.onNote })) {
+    const job = { id, secret };
+    for await (const message of follow(remote, job, either, { placed, onNote: options.onNote })) {
       either.throwIfAborted();
       if (message.type === "failed") throwIfFailed(message);
       if (known === 0) {

@@ -5,11 +5,12 @@ import type { CheckOptions } from "../../protocol/engine.ts";
 import { KitError } from "../../protocol/error.ts";
 import type { TrainingCheck } from "../../protocol/trainingCheck.ts";
 import { throwIfFailed } from "../python/child.ts";
-import type { PythonJob } from "../python/messages.ts";
+import type { KeptOut } from "../python/messages.ts";
 import { withAdvice } from "../python/train.ts";
 import type { Cluster } from "./cluster.ts";
 import { follow } from "./follow.ts";
 import { createJob } from "./job.ts";
+import type { JobLog } from "./messages.ts";
 import { pack } from "./pack.ts";
 import { createRayJobs } from "./rayJobs.ts";
 import type { Remote } from "./remote.ts";
@@ -20,14 +21,16 @@ export async function check(cluster: Cluster, options: CheckOptions): Promise<Tr
   const remote = createRayJobs(cluster);
   const directory = mkdtempSync(join(tmpdir(), "kit-check-"));
   const id = basename(directory);
+  const secret = crypto.randomUUID();
   let isSent = false;
   try {
     await remote.assertReady(options);
     const job = await createJob({ ...options, directory });
     const files = pack({ id, mode: "check", job, cluster });
     const onSend = () => (isSent = true);
-    await remote.submit({ id, files, command: COMMAND, signal: options.signal, onSend });
-    return await checked(remote, job, options);
+    await remote.submit({ id, secret, files, command: COMMAND, signal: options.signal, onSend });
+    const { kept, started, ...found } = await checked(remote, { id, secret }, options);
+    return { ...found, started: withAdvice(started, kept, job) };
   } catch (error) {
     // If nothing answers, the job ends by itself.
     if (isSent) await remote.stop(id).catch(() => {});
@@ -40,15 +43,13 @@ export async function check(cluster: Cluster, options: CheckOptions): Promise<Tr
 
 async function checked(
   remote: Remote,
-  job: PythonJob,
+  job: JobLog,
   { signal = new AbortController().signal, onNote }: CheckOptions,
-): Promise<TrainingCheck> {
-  for await (const message of follow(remote, basename(job.directory), signal, { onNote })) {
+): Promise<TrainingCheck & { kept: KeptOut }> {
+  for await (const message of follow(remote, job, signal, { onNote })) {
     if (message.type === "failed") throwIfFailed(message);
     if (message.type === "note") onNote?.(message.text);
-    if (message.type !== "done" || !message.check) continue;
-    const { kept, started, ...found } = message.check;
-    return { ...found, started: withAdvice(started, kept, job) };
+    if (message.type === "done" && message.check) return message.check;
   }
   throw new KitError("WORKER_FAILED", "The cluster returned no check. Try again.");
 }

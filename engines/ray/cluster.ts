@@ -1,4 +1,5 @@
 import type { RayOptions } from "../../protocol/rayOptions.ts";
+import { serverUrl } from "../../protocol/url.ts";
 import { findAddress } from "./address.ts";
 import { findToken } from "./token.ts";
 
@@ -18,6 +19,8 @@ export interface Cluster extends Required<Pick<RayOptions, "workers" | "maxFailu
    * @throws KitError `CLUSTER_REFUSED`
    */
   token: () => string | undefined;
+  /** Whether a job's record alone names the address. */
+  isRecorded: boolean;
 }
 
 const MAX_FAILURES = 3;
@@ -29,5 +32,29 @@ export function createCluster(options: RayOptions, env: NodeJS.ProcessEnv = proc
     ...{ workers, cpusPerWorker, gpusPerWorker, storage, pip, maxFailures },
     address: () => findAddress(address, env),
     token: () => findToken(token, env),
+    isRecorded: false,
   };
+}
+
+/**
+ * The cluster at an address that a job's record names. A record may be another's, or changed: the
+ * project's token goes to the project's address alone.
+ */
+export function clusterAt(project: Cluster, address: string): Cluster {
+  if (isNamed(project, address)) return project;
+  return { ...project, address: () => address, token: () => undefined, isRecorded: true };
+}
+
+/** Whether an address is the project's, in whatever form. */
+export function isNamed(project: Cluster, address: string): boolean {
+  return (serverUrl(address) ?? address) === namedAddress(project);
+}
+
+/** Undefined where none is named: a training says so, and a job that is followed has its own. */
+export function namedAddress({ address }: Cluster): string | undefined {
+  try {
+    return address();
+  } catch {
+    return undefined;
+  }
 }

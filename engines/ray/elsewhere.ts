@@ -4,7 +4,7 @@ import type { FetchOptions, FollowOptions } from "../../protocol/engine.ts";
 import type { Placement } from "../../protocol/placement.ts";
 import { removePartial } from "../checkpoint/directory.ts";
 import { attend } from "./attend.ts";
-import type { Cluster } from "./cluster.ts";
+import { type Cluster, clusterAt } from "./cluster.ts";
 import { fetchArtifact } from "./fetch.ts";
 import { createRayJobs } from "./rayJobs.ts";
 import type { Remote } from "./remote.ts";
@@ -20,9 +20,10 @@ export async function reach(cluster: Cluster, placement: Placement, id: string):
 /** Reports the events of a job of an earlier process that it has not reported. */
 export async function followPlaced(cluster: Cluster, options: FollowOptions): Promise<void> {
   const { directory, placement, seen } = options;
+  const { session, secret } = placement;
   const id = basename(directory);
   try {
-    await attend(remoteAt(cluster, placement), { id, seen, session: placement.session, options });
+    await attend(remoteAt(cluster, placement), { id, secret, seen, session, options });
   } finally {
     removePartial(join(directory, ARTIFACTS));
   }
@@ -40,7 +41,6 @@ export async function fetchHome(
   await fetchArtifact((address) => remoteAt(cluster, { address }), skipped, options);
 }
 
-/** The project may name another address by now. */
 function remoteAt(cluster: Cluster, { address }: Pick<Placement, "address">): Remote {
-  return createRayJobs({ ...cluster, address: () => address });
+  return createRayJobs(clusterAt(cluster, address));
 }

@@ -2,7 +2,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { KitError, isKitError, messageOf } from "../../protocol/error.ts";
 import { createLineSplitter } from "../lines.ts";
 import { tellingPart } from "./endMessage.ts";
-import { type RayMessage, parseLine } from "./messages.ts";
+import { type JobLog, type RayMessage, parseLine } from "./messages.ts";
 import type { Remote, RemoteStatus } from "./remote.ts";
 import { assertSession } from "./session.ts";
 
@@ -35,7 +35,7 @@ export interface FollowOptions {
  */
 export async function* follow(
   remote: Remote,
-  id: string,
+  { id, secret }: JobLog,
   signal: AbortSignal,
   {
     after = 0,
@@ -67,7 +67,7 @@ export async function* follow(
       } else {
         const isEnded = state.phase === "ended";
         for await (const line of linesOf(remote.log(id, isEnded, signal))) {
-          const message = parseLine(line);
+          const message = parseLine(line, secret);
           if (!message || !(message.seq > seen)) continue;
           const next = seen + 1;
           if (message.seq !== next) {

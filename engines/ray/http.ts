@@ -31,9 +31,10 @@ export type Http = ReturnType<typeof createHttp>;
 
 /**
  * Requests to a dashboard, by `node:http`: Ray refuses those with the headers of a browser's `fetch`.
+ * @param isRecorded whether a job's record alone names the address, which is why it gets no token
  * @throws KitError `CLUSTER_UNREACHABLE`, `CLUSTER_REFUSED`
  */
-export function createHttp(address: string, token: string | undefined) {
+export function createHttp(address: string, token: string | undefined, isRecorded = false) {
   const request = address.startsWith("https:") ? requestHttps : requestHttp;
 
   /** Resolves with the head of the answer. */
@@ -61,7 +62,8 @@ export function createHttp(address: string, token: string | undefined) {
     if (statusCode !== 401 && statusCode !== 403) return answer;
     const body = await bodyOf(answer).catch(() => Buffer.alloc(0));
     if (!RAYS_REFUSAL.test(body.toString())) throw refusedBetween(address, statusCode);
-    throw token === undefined ? tokenMissing(address) : tokenRefused(address);
+    if (token !== undefined) throw tokenRefused(address);
+    throw isRecorded ? tokenWithheld(address) : tokenMissing(address);
   }
 
   async function call(asked: Call): Promise<Answer> {
@@ -134,6 +136,13 @@ function tokenMissing(address: string): KitError {
   return new KitError(
     "CLUSTER_REFUSED",
     `The Ray cluster at ${address} asks for a token. Set RAY_AUTH_TOKEN, or ray({ token }).`,
+  );
+}
+
+function tokenWithheld(address: string): KitError {
+  return new KitError(
+    "CLUSTER_REFUSED",
+    `The cluster at ${address} asks for a token, but only a job's record names it, and the token goes only to the address that the project names. If that cluster is yours, set ray({ address }) or RAY_ADDRESS to it.`,
   );
 }
 

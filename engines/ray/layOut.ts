@@ -29,6 +29,7 @@ export async function layOut(
   names: readonly string[],
   { remote, signal, to, idleSeconds = IDLE_SECONDS }: Way,
 ) {
+  const secret = crypto.randomUUID();
   const id = `kit-fetch-${crypto.randomUUID()}`;
   const words = [id, placeOf(to), String(idleSeconds), path, ...names].map(quoted).join(" ");
   const command = `python -u -m kit_ray.fetch ${words}`;
@@ -39,8 +40,8 @@ export async function layOut(
     await remote.stop(id).catch(() => undefined);
   }
   try {
-    await remote.submit({ id, files: codeFiles(), command, signal });
-    for await (const message of follow(remote, id, signal)) {
+    await remote.submit({ id, secret, files: codeFiles(), command, signal });
+    for await (const message of follow(remote, { id, secret }, signal)) {
       if (message.type === "failed") throwIfFailed(message);
       if (message.type !== "ready") continue;
       mailbox = openMailbox(remote, id, idleSeconds);

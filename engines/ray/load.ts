@@ -4,7 +4,7 @@ import type { Engine, LoadOptions, LoadedModel } from "../../protocol/engine.ts"
 import { isKitError } from "../../protocol/error.ts";
 import { findFolders } from "../python/model.ts";
 import { answerThere } from "./answering.ts";
-import type { Cluster } from "./cluster.ts";
+import { type Cluster, clusterAt } from "./cluster.ts";
 import { createRayJobs } from "./rayJobs.ts";
 import { type StoredRecord, readStored } from "./stored.ts";
 
@@ -40,7 +40,7 @@ async function loadThere(
   stored: StoredRecord,
   { directory, options, why }: Elsewhere,
 ): Promise<LoadedModel> {
-  const cluster = { ...project, address: () => stored.address };
+  const cluster = clusterAt(project, stored.address);
   const remote = createRayJobs(cluster);
   options?.onNote?.(`answers on ${remote.name}: ${why}`);
   const folders = existsSync(directory) ? await findFolders(directory, options) : undefined;

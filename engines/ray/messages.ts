@@ -34,15 +34,26 @@ export interface Stored {
   files: Record<string, { size: number; sha256: string }>;
 }
 
+/** A job, and what marks its lines in its log. */
+export interface JobLog {
+  id: string;
+  /** Undefined for a job of a Kit that gave none. */
+  secret: string | undefined;
+}
+
 /** A line of the driver, with its number, counted from 1. */
-export type RayMessage = { seq: number } & (
+export type RayMessage = { seq: number; secret?: string } & (
   | Exclude<PythonMessage, { type: "event" }>
   | { type: "event"; event: EngineEvent; stored?: Stored }
   | { type: "beat" }
   | { type: "ready"; folder: string; node: string }
 );
 
-/** A line as a message; undefined for what others print. */
-export function parseLine(line: string): RayMessage | undefined {
-  return line.startsWith("{") ? (parseMessage(line) as RayMessage | undefined) : undefined;
+/**
+ * A line as a message; undefined for what others print.
+ * @param secret of the job: others may print what looks like a message, but cannot know it
+ */
+export function parseLine(line: string, secret?: string): RayMessage | undefined {
+  const message = line.startsWith("{") ? (parseMessage(line) as RayMessage | undefined) : undefined;
+  return secret === undefined || message?.secret === secret ? message : undefined;
 }

@@ -2,7 +2,7 @@ import { KitError } from "../../protocol/error.ts";
 import type { AskedConfig, TrainConfig } from "../../protocol/trainConfig.ts";
 import { checkUrls } from "../dataset/urls.ts";
 import { prepareAnywhere } from "../python/prepare.ts";
-import type { Cluster } from "./cluster.ts";
+import { type Cluster, namedAddress } from "./cluster.ts";
 
 /**
  * As the Python engine, and how the training is spread. Asks the cluster nothing.
@@ -19,7 +19,7 @@ export function prepare(asked: AskedConfig, cluster: Cluster): TrainConfig {
       `"batchSize" must be a multiple of ray's ${workers} workers, which share each batch, but is ${config.batchSize}.`,
     );
   }
-  const address = addressOf(cluster);
+  const address = namedAddress(cluster);
   const settings = {
     name: "ray",
     ...(address !== undefined && { address }),
@@ -27,13 +27,4 @@ export function prepare(asked: AskedConfig, cluster: Cluster): TrainConfig {
     ...(storage !== undefined && { storage }),
   };
   return { ...config, engine: settings };
-}
-
-/** Undefined where none is named: a training says so, and a job that is followed has its own. */
-function addressOf({ address }: Cluster): string | undefined {
-  try {
-    return address();
-  } catch {
-    return undefined;
-  }
 }

@@ -4,12 +4,11 @@ import { throwIfFailed } from "../python/child.ts";
 import { type Answerer, type Listener, type Question, modelClosed } from "../warmModels.ts";
 import { follow } from "./follow.ts";
 import { type Mailbox, openMailbox } from "./mailbox.ts";
-import type { RayMessage } from "./messages.ts";
+import type { JobLog, RayMessage } from "./messages.ts";
 import type { Remote } from "./remote.ts";
 
-interface Options {
-  /** Id of the job that answers. */
-  id: string;
+/** Of the job that answers. */
+interface Options extends JobLog {
   /** How long it waits for a heartbeat of this process. */
   idleSeconds: number;
   onNote: ((text: string) => void) | undefined;
@@ -19,7 +18,7 @@ interface Options {
  * Hands questions to a job and takes the answers from its log, which is followed only while a question
  * is open.
  */
-export function createQuestions(remote: Remote, { id, idleSeconds, onNote }: Options) {
+export function createQuestions(remote: Remote, { id, secret, idleSeconds, onNote }: Options) {
   let asker: Listener | undefined;
   let mailbox: Mailbox | undefined;
   let listening: AbortController | undefined;
@@ -27,7 +26,7 @@ export function createQuestions(remote: Remote, { id, idleSeconds, onNote }: Opt
 
   async function listen(listener: Listener, signal: AbortSignal): Promise<void> {
     try {
-      for await (const message of follow(remote, id, signal, { after })) {
+      for await (const message of follow(remote, { id, secret }, signal, { after })) {
         signal.throwIfAborted();
         after = message.seq;
         take(message, listener);

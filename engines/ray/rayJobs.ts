@@ -33,18 +33,18 @@ const VARIABLES = {
 /** Ray's Jobs API, of the dashboard of a cluster. */
 export function createRayJobs(cluster: Cluster): Remote {
   const address = cluster.address();
-  const http = createHttp(address, cluster.token());
+  const http = createHttp(address, cluster.token(), cluster.isRecorded);
   const { find, status } = createJobStatus(http, address);
   /** Ids of jobs that were sent but may not have arrived yet. */
   const unanswered = new Set<string>();
 
-  async function submit({ id, files, command, signal, onSend }: Submission): Promise<void> {
+  async function submit({ id, secret, files, command, signal, onSend }: Submission): Promise<void> {
     const uri = await upload(http, zip(files), signal);
     const body = {
       submission_id: id,
       entrypoint: command,
       runtime_env: {
-        ...{ working_dir: uri, env_vars: VARIABLES },
+        ...{ working_dir: uri, env_vars: { ...VARIABLES, KIT_JOB_SECRET: secret } },
         ...(cluster.pip.length > 0 && { pip: cluster.pip }),
       },
       metadata: { kit: id },

@@ -41,6 +41,8 @@ export interface Remote {
 
 export interface Submission {
   id: string;
+  /** The job gets it in `KIT_JOB_SECRET`, and marks its messages by it. */
+  secret: string;
   /** What the job finds in its working directory. */
   files: readonly PackedFile[];
   command: string;

@@ -6,7 +6,7 @@ import { syncFolder } from "../../disk/sync.ts";
 import { partialFolder, storedRecordPath } from "../../protocol/artifactPath.ts";
 import { isRecord } from "../../protocol/isRecord.ts";
 import { cannotSave } from "../checkpoint/directory.ts";
-import type { Cluster } from "./cluster.ts";
+import { type Cluster, isNamed } from "./cluster.ts";
 import type { Stored } from "./messages.ts";
 import { isUnder } from "./storage.ts";
 
@@ -45,8 +45,11 @@ export function readStored(artifact: string): StoredRecord | undefined {
 }
 
 /** Whether a cluster's workers find an artifact where it is kept: in their storage, or on that cluster. */
-export function isSeenBy({ storage, address }: Cluster, stored: StoredRecord): boolean {
-  return (storage !== undefined && isUnder(storage, stored.path)) || stored.address === address();
+export function isSeenBy(cluster: Cluster, stored: StoredRecord): boolean {
+  const { storage } = cluster;
+  return (
+    (storage !== undefined && isUnder(storage, stored.path)) || isNamed(cluster, stored.address)
+  );
 }
 
 function isFile(file: unknown): boolean {

@@ -25,16 +25,17 @@ export async function train(cluster: Cluster, options: TrainOptions): Promise<vo
     const job = await createJob(options);
     const id = basename(directory);
     const files = pack({ id, mode: "train", job, cluster });
+    const secret = crypto.randomUUID();
     const checkpoints = under(cluster.storage ?? "~/ray_results", id);
-    const placement = { where: remote.name, address: cluster.address(), checkpoints };
+    const placement = { where: remote.name, address: cluster.address(), checkpoints, secret };
     const submit = (onSent: (session?: string) => void) => {
       const onSend = (session?: string) => {
         onPlaced?.({ ...placement, ...(session !== undefined && { session }) });
         onSent(session);
       };
-      return remote.submit({ id, files, command: COMMAND, signal, onSend });
+      return remote.submit({ id, secret, files, command: COMMAND, signal, onSend });
     };
-    await attend(remote, { id, submit, options });
+    await attend(remote, { id, secret, submit, options });
   } finally {
     removePartial(join(directory, ARTIFACTS));
   }

@@ -11,17 +11,20 @@ from typing import Any
 class Channel:
     """Writes messages, each a line of JSON with a number of its own, from any thread."""
 
-    def __init__(self, descriptor: int, before: str = "") -> None:
+    def __init__(
+        self, descriptor: int, before: str = "", marks: dict[str, Any] | None = None
+    ) -> None:
         self.descriptor = descriptor
         # Of each message, where others print to the same file.
         self.before = before
+        self.marks = {"kit": 1, **(marks or {})}
         self.lock = threading.Lock()
         self.seq = 0
 
     def send(self, type: str, **fields: Any) -> None:
         with self.lock:
             seq = self.seq + 1
-            message = {"kit": 1, "seq": seq, "type": type, **finite(fields)}
+            message = {**self.marks, "seq": seq, "type": type, **finite(fields)}
             # ASCII alone, so that no character counts as the end of a line.
             line = f"{self.before}{json.dumps(message, ensure_ascii=True)}\n"
             left = memoryview(line.encode())
@@ -41,13 +44,13 @@ class Channel:
         self.event("checkpoint.saved", data)
 
 
-def take_stdout(before: str = "") -> Channel:
+def take_stdout(before: str = "", marks: dict[str, Any] | None = None) -> Channel:
     """A private copy of stdout. What anyone prints from now on, C code too, goes to stderr."""
     sys.stdout.flush()
     private = os.dup(1)
     os.set_inheritable(private, False)
     os.dup2(2, 1)
-    return Channel(private, before)
+    return Channel(private, before, marks)
 
 
 def finite(value: Any) -> Any:

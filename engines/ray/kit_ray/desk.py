@@ -1,6 +1,5 @@
 """Hands questions to an actor and its answers to Kit, whichever actor that is."""
 
-import sys
 import time
 
 import ray
@@ -10,6 +9,7 @@ from ray.util.placement_group import remove_placement_group
 
 from .answerer import Answerer, Message
 from .job import Job
+from .log import print_trace
 from .place import is_anyone_waiting, options, reserve_gpu
 
 # Pause between two looks for others that need the GPU.
@@ -68,7 +68,7 @@ class Desk:
                 self._give_back()
 
     def _answer(self, message: Message) -> None:
-        sys.stderr.write(message.get("failure", message).pop("trace", ""))
+        print_trace(message.get("failure", message).pop("trace", ""))
         if message["type"] == "failed":
             raise KitError(message["code"], message["message"])
         number = message["id"]

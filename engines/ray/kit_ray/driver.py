@@ -5,11 +5,12 @@ import platform
 import threading
 from importlib import metadata
 
-from kit_engine.channel import Channel, take_stdout
+from kit_engine.channel import Channel
 from kit_engine.environment import assert_fit, installed
 
 from .failure import fail
 from .job import Job, read_job
+from .log import open_channel
 from .reports import Reports
 
 # Lets Kit tell a driver that is busy from a connection that is dead.
@@ -19,8 +20,7 @@ NAMESPACE = "kit"
 
 def run() -> None:
     """Does not return: threads of libraries must not keep the process."""
-    # What others print has no line's end, at times.
-    channel = take_stdout("\n")
+    channel = open_channel()
     threading.Thread(target=beat, args=[channel], daemon=True).start()
     job = read_job()
     try:

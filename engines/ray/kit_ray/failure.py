@@ -8,13 +8,14 @@ from typing import NoReturn
 from kit_engine.channel import Channel
 
 from .job import Job
+from .log import print_trace
 
 
 def fail(job: Job, channel: Channel, error: BaseException) -> NoReturn:
     """Tells the error in the last message. Every worker ends with this process."""
     try:
         with contextlib.suppress(OSError):
-            traceback.print_exception(error)
+            print_trace("".join(traceback.format_exception(error)))
         code, message = job.failure(cause_of(error))
         channel.send("failed", code=code, message=message)
     finally:

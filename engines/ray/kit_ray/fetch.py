@@ -11,12 +11,12 @@ import traceback
 
 import pyarrow.fs
 import ray
-from kit_engine.channel import take_stdout
 from ray.train import Checkpoint
 
 from .checkpoints import gone
 from .driver import beat
 from .job import failure_in, under
+from .log import open_channel, print_trace
 from .mailbox import Mailbox
 
 # Pause between two looks for a heartbeat; each look is a request to the head.
@@ -24,7 +24,7 @@ POLL_SECONDS = 1.0
 
 
 def run(name: str, place: str, idle: float, path: str, files: list[str]) -> None:
-    channel = take_stdout("\n")
+    channel = open_channel()
     threading.Thread(target=beat, args=[channel], daemon=True).start()
     ray.init(address="auto", log_to_driver=False)
     logs = ray._private.worker._global_node.get_logs_dir_path()
@@ -43,7 +43,7 @@ def run(name: str, place: str, idle: float, path: str, files: list[str]) -> None
         channel.send("ready", folder=laid, node=node)
         mailbox.wait_for_silence(idle, POLL_SECONDS)
     except Exception as error:  # noqa: BLE001
-        traceback.print_exc()
+        print_trace(traceback.format_exc())
         code, message = failure_in(name, error)
         channel.send("failed", code=code, message=message)
     finally:

@@ -2,7 +2,6 @@
 
 import asyncio
 import os
-import sys
 import threading
 from typing import Any
 
@@ -12,6 +11,7 @@ from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 from .failure import fail
 from .job import Job
+from .log import print_trace
 
 Message = dict[str, Any]
 
@@ -86,7 +86,7 @@ class Reports:
                 return
             self.is_started = True
         # For the job's log; its worker's is on another node.
-        sys.stderr.write(message.pop("trace", ""))
+        print_trace(message.pop("trace", ""))
         for text in ("text", "message"):
             if text in message:
                 message[text] = self.job.renamed(message[text])

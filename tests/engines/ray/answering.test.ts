@@ -166,7 +166,8 @@ interface Message {
 /** A remote with one job, which answers as kit_ray/answer.py; `slow` waits for the test. */
 function createRemote() {
   const news = new EventEmitter();
-  const lines: string[] = [];
+  const lines: object[] = [];
+  let secret = "";
   let status: RemoteStatus = { phase: "running" };
   const job = {
     taken: [] as Message[],
@@ -176,7 +177,7 @@ function createRemote() {
     isDeaf: false,
     refused: undefined as { prompt: string; error: Error } | undefined,
     print(message: object) {
-      lines.push(`${JSON.stringify({ kit: 1, seq: lines.length + 1, ...message })}\n`);
+      lines.push({ kit: 1, seq: lines.length + 1, ...message });
       news.emit("line");
     },
     answer: (id: number, text: string) =>
@@ -208,7 +209,10 @@ function createRemote() {
   }
   const remote: Partial<Remote> = {
     name: "a remote",
-    submit: () => Promise.resolve(),
+    submit(submission) {
+      ({ secret } = submission);
+      return Promise.resolve();
+    },
     status: () => Promise.resolve(status),
     async *log(_, isEnded, signal) {
       job.readers++;
@@ -218,7 +222,7 @@ function createRemote() {
             if (isEnded || status.phase !== "running") return;
             await once(news, "line", { signal });
           }
-          yield Buffer.from(lines[next] ?? "");
+          yield Buffer.from(`${JSON.stringify({ ...lines[next], secret })}\n`);
         }
       } finally {
         job.readers--;

@@ -11,6 +11,7 @@ import { scratchDirectory } from "../embedded/scratch.ts";
 import { createFarRemote, recordedArtifact } from "./farArtifact.ts";
 
 const JOB = "1";
+const JOB_LOG = { id: JOB, secret: "s" };
 
 it("brings adapters home before their event; of whole models it keeps a record of where they are", async () => {
   const { remote, asked } = createFarRemote();
@@ -71,7 +72,7 @@ it("stops a job at Ctrl-C only if it was sent, and says how to stop it if that f
       abort.abort(new Error("Ctrl-C"));
       return Promise.reject(new Error("aborted"));
     };
-    await attend(remote, { id: JOB, submit, options: optionsOf(abort.signal, notes) });
+    await attend(remote, { ...JOB_LOG, submit, options: optionsOf(abort.signal, notes) });
   };
   await expect(interrupt(false)).rejects.toThrow("Ctrl-C");
   expect(asked.stopped).toEqual([]);
@@ -92,14 +93,14 @@ it("leaves a job that was sent to a cluster which is another by now", async () =
   const submit = (onSent: (session: string) => void) => Promise.resolve(onSent("old"));
   const attended = [{ submit }, { session: "old" }, {}];
   for (const how of attended) {
-    await expect(attend(remote, { id: JOB, ...how, options })).rejects.toMatchObject({
+    await expect(attend(remote, { ...JOB_LOG, ...how, options })).rejects.toMatchObject({
       code: "CANNOT_FOLLOW",
     });
   }
   expect(asked.stopped).toEqual([]);
   remote.session = () => Promise.resolve("old");
   for (const how of attended.slice(0, 2)) {
-    await expect(attend(remote, { id: JOB, ...how, options })).rejects.toMatchObject({
+    await expect(attend(remote, { ...JOB_LOG, ...how, options })).rejects.toMatchObject({
       code: "WORKER_FAILED",
     });
   }
@@ -131,7 +132,7 @@ async function attendTo(
     return { type: "event", stored, event: { event: "checkpoint.saved", data } };
   });
   const job = [...first, ...saved, { type: "done" }]
-    .map((message, i) => `${JSON.stringify({ kit: 1, seq: i + 1, ...message })}\n`)
+    .map((message, i) => `${JSON.stringify({ kit: 1, secret: "s", seq: i + 1, ...message })}\n`)
     .join("");
   const seen: string[][] = [];
   const notes: string[] = [];
@@ -141,7 +142,7 @@ async function attendTo(
       id === JOB ? Readable.from([Buffer.from(job)]) : remote.log(id, ...more),
   };
   await attend(listened, {
-    id: JOB,
+    ...JOB_LOG,
     options: {
       ...{ directory, config: {} as TrainConfig, signal: new AbortController().signal },
       onEvent() {

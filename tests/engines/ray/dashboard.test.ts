@@ -174,7 +174,7 @@ it("says by its status that a proxy does not take the package", async () => {
     "/api/packages": ({ method }, answer) =>
       method === "GET" ? answer.writeHead(404).end() : answer.writeHead(502).end(page),
   });
-  const submitted = remoteWith().submit({ id: "kit-1", files: [], command: "true" });
+  const submitted = remoteWith().submit({ id: "kit-1", secret: "s", files: [], command: "true" });
   await expect(submitted).rejects.toThrow(
     "The Ray cluster does not take the package: status 502. See the log of its dashboard.",
   );
@@ -212,7 +212,7 @@ it("sends a job again that a gateway has lost, and does not take it for refused"
       else answer.writeHead(404).end("Job kit-1 does not exist");
     },
   });
-  const submission = { id: "kit-1", files: [], command: "true" };
+  const submission = { id: "kit-1", secret: "s", files: [], command: "true" };
   await remoteWith().submit(submission);
   expect(requests.filter((request) => request === "POST /api/jobs/")).toHaveLength(2);
   await expect(remoteWith().submit(submission)).rejects.toMatchObject({
@@ -234,7 +234,13 @@ it("waits at Ctrl-C for a job that is on its way, but not for ever", async () =>
     },
   });
   const submit = () =>
-    remoteWith().submit({ id: "kit-1", files: [], command: "true", signal: abort.signal });
+    remoteWith().submit({
+      id: "kit-1",
+      secret: "s",
+      files: [],
+      command: "true",
+      signal: abort.signal,
+    });
   await submit();
   [abort, isHung] = [new AbortController(), true];
   await expect(submit()).rejects.toThrow("Ctrl-C");
@@ -256,7 +262,7 @@ it("asks once more to stop a job whose submit got no answer", async () => {
     },
   });
   const remote = remoteWith();
-  const submission = { id: "kit-1", files: [], command: "true", signal: abort.signal };
+  const submission = { id: "kit-1", secret: "s", files: [], command: "true", signal: abort.signal };
   await expect(remote.submit(submission)).rejects.toThrow();
   await remote.stop("kit-1");
   expect(requests.filter((request) => request.endsWith("/stop"))).toHaveLength(2);

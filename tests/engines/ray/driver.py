@@ -1,6 +1,7 @@
 """A driver that can't pass on what workers report: driver.py <folder of the engines> <what fails>.
 
-`take` loses the actor that has the reports, `print` the log's disk. The workers would go on.
+`take` loses the actor that has the reports, `print` the log's disk: the workers would go on. Errors
+have a text in them that looks like a message, as `trace` has of a worker's own.
 """
 
 import errno
@@ -23,6 +24,9 @@ from ray.exceptions import ActorDiedError
 FAILS = sys.argv[2]
 
 
+FORGED = 'x\n{"kit": 1, "seq": 2, "type": "done"}\r{"kit": 1, "seq": 2, "type": "done"}\n'
+
+
 def no_disk(descriptor: int, line: Any) -> int:
     if b'"note"' in bytes(line):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
@@ -31,12 +35,14 @@ def no_disk(descriptor: int, line: Any) -> int:
 
 def take(_: Any) -> list[dict[str, Any]]:
     if FAILS == "take":
-        raise ActorDiedError
+        raise ActorDiedError from RuntimeError(FORGED)
+    if FAILS == "trace":
+        return [{"type": "failed", "code": "WORKER_FAILED", "message": "no", "trace": FORGED}]
     return [{"type": "note", "text": "going on"}]
 
 
 def train(*_: Any) -> None:
-    if FAILS == "print":
+    if FAILS != "take":
         threading.Event().wait()
 
 

@@ -44,12 +44,19 @@ export function createFarRemote({ says, files = FILES, onChunk }: Faults = {}) {
     sent: [] as string[],
   };
   const ready = says ?? { type: "ready", node: "n", folder: "kit/laid" };
+  let secret = "";
   const remote: Partial<Remote> = {
     name: "a cluster",
     address: "far",
-    submit: ({ command }) => Promise.resolve(void asked.commands.push(command)),
+    submit({ command, secret: given }) {
+      secret = given;
+      return Promise.resolve(void asked.commands.push(command));
+    },
     status: () => Promise.resolve({ phase: "running" }),
-    log: () => Readable.from([Buffer.from(`${JSON.stringify({ kit: 1, seq: 1, ...ready })}\n`)]),
+    log() {
+      const line = JSON.stringify({ kit: 1, secret, seq: 1, ...ready });
+      return Readable.from([Buffer.from(`${line}\n`)]);
+    },
     send: (id) => Promise.resolve(void asked.sent.push(id)),
     stop: (id) => Promise.resolve(void asked.stopped.push(id)),
     async *read({ path }) {

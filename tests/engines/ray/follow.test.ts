@@ -7,6 +7,7 @@ import { KitError } from "../../../protocol/error.ts";
 const LOST_MS = 1_200;
 const lineOf = (seq: number, more: object = { type: "note", text: `${seq}` }) =>
   `${JSON.stringify({ kit: 1, seq, ...more })}\n`;
+const JOB = { id: "kit-1", secret: undefined };
 const LAST = { type: "done" };
 
 it.concurrent("takes each message once and in order, however the log breaks, and no beats", async () => {
@@ -17,6 +18,30 @@ it.concurrent("takes each message once and in order, however the log breaks, and
     { log: lineOf(1) + lineOf(2) + lineOf(3) + lineOf(4, { type: "beat" }) + lineOf(5, LAST) },
   ]);
   expect(await seqsOf(remote)).toEqual([1, 2, 3, 5]);
+});
+
+it.concurrent("takes no line without the job's secret, which no text that a library prints can know", async () => {
+  const secret = { secret: "s" };
+  const own = (seq: number, more: object) => lineOf(seq, { ...secret, ...more });
+  const forged = { event: "training.log", data: { step: 1, loss: 0.0001 } };
+  const log = [
+    own(1, { type: "note", text: "1" }),
+    lineOf(2, { type: "event", event: forged }),
+    lineOf(2, { ...LAST, secret: "guessed" }),
+    // Would be taken for a gap.
+    lineOf(9, LAST),
+    own(2, { type: "failed" }),
+  ].join("");
+  const types: string[] = [];
+  const job = { id: "kit-1", ...secret };
+  for await (const { type } of follow(remoteOf([{ log }]), job, new AbortController().signal)) {
+    types.push(type);
+  }
+  expect(types).toEqual(["note", "failed"]);
+});
+
+it.concurrent("follows a job of an older Kit, which has no secret", async () => {
+  expect(await seqsOf(remoteOf([{ log: lineOf(1) + lineOf(2, LAST) }]))).toEqual([1, 2]);
 });
 
 it.concurrent("asks again for a line that is lost on the way, while the job runs and after it", async () => {
@@ -90,7 +115,7 @@ it.concurrent("leaves a remote that hangs at once", async () => {
       signal?.addEventListener("abort", () => reject(signal.reason as Error));
       abort.abort(new Error("left"));
     });
-  await expect(follow(remote, "kit-1", abort.signal).next()).rejects.toThrow("left");
+  await expect(follow(remote, JOB, abort.signal).next()).rejects.toThrow("left");
 });
 
 it.concurrent("forgives silence for a while, and then says that contact is lost", async () => {
@@ -191,7 +216,7 @@ async function seqsOf(
 ): Promise<number[]> {
   const { signal } = new AbortController();
   const options = { lostMs: LOST_MS, ...more };
-  for await (const { seq } of follow(remote, "kit-1", signal, options)) seqs.push(seq);
+  for await (const { seq } of follow(remote, JOB, signal, options)) seqs.push(seq);
   return seqs;
 }
 

@@ -129,7 +129,8 @@ export function describeLosses(at: () => Place): void {
 async function followImpatiently(address: string, id: string): Promise<void> {
   const remote = createRayJobs(createCluster({ address, token: TOKEN }));
   const { signal } = new AbortController();
-  for await (const message of follow(remote, id, signal, { lostMs: LOST_MS })) void message;
+  const job = { id, secret: undefined };
+  for await (const message of follow(remote, job, signal, { lostMs: LOST_MS })) void message;
 }
 
 /** Of the one training that runs. */

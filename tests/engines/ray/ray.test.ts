@@ -17,6 +17,7 @@ import {
   hasRay,
   startCluster,
 } from "./environment.ts";
+import { describeForging } from "./forging.ts";
 import { describeLosses } from "./losses.ts";
 import { describeRealWeights } from "./realWeights.ts";
 import { describeSharing } from "./sharing.ts";
@@ -47,6 +48,7 @@ describe.runIf(hasRay)("with Ray", () => {
   describeEngine("ray", createEngine, { concurrent: true });
   describe("the ray engine's cluster", { concurrent: true }, () => {
     describeSharing(at);
+    describeForging(at);
     describeArtifacts(at);
   });
   describe("a job of the ray engine", () => {

@@ -48,11 +48,15 @@ async function takeGpu(address: string): Promise<string | undefined> {
   const remote = createRayJobs(createCluster({ address, token: TOKEN }));
   const [id, bytes] = [`rival-${crypto.randomUUID()}`, Buffer.from(RIVAL)];
   await remote.submit({
-    id,
+    ...{ id, secret: "" },
     files: [{ path: "rival.py", bytes }],
     command: "python -u rival.py",
   });
-  for await (const { type } of follow(remote, id, new AbortController().signal)) {
+  for await (const { type } of follow(
+    remote,
+    { id, secret: undefined },
+    new AbortController().signal,
+  )) {
     if (type === "done" || type === "cancelled") return type;
   }
   return undefined;

@@ -1,0 +1,21 @@
+"""The driver's log, which Kit reads: its messages, between what everyone else prints there."""
+
+import os
+import sys
+import textwrap
+
+from kit_engine.channel import Channel, take_stdout
+
+# The job's, from Kit.
+SECRET = "KIT_JOB_SECRET"
+
+
+def open_channel() -> Channel:
+    """Its messages carry the job's secret, which a text that is printed beside them can't know."""
+    # What others print has no line's end, at times.
+    return take_stdout("\n", {"secret": os.environ[SECRET]})
+
+
+def print_trace(text: str) -> None:
+    """Prints a traceback. Its lines may be a model's own words, and none begins as a message."""
+    sys.stderr.write(textwrap.indent(text, "| "))
