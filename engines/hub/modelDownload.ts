@@ -98,7 +98,7 @@ export async function downloadModel(
     );
   }
   await fetchAll(first, () => undefined);
-  check(directory);
+  await check(directory);
   if (!listed.includes(TOKENIZER_FILE)) {
     throw new KitError(
       "MODEL_INVALID",

@@ -10,7 +10,7 @@ const PROGRAM = fileURLToPath(new URL("run.py", import.meta.url));
 /** How long a process may take to end by itself, in ms. */
 const GRACE_MS = 5_000;
 
-export type Mode = "train" | "check" | "answer";
+export type Mode = "train" | "check" | "config" | "answer";
 
 /** A Python process of the engine. */
 export interface Child {

@@ -11,6 +11,7 @@ from .decoding import text_of
 from .device import Device, find_device
 from .errors import KitError
 from .inbox import Questions
+from .masks import render
 from .models import Source, context_of, load_config, load_model, load_tokenizer, quiet
 from .preparation import set_padding
 
@@ -119,12 +120,7 @@ def prompt_ids(request: dict[str, Any], tokenizer: Any) -> list[int]:
         return list(tokenizer("".join(one["content"] for one in messages))["input_ids"])
     # An answer at the end stays open, to be continued.
     goes_on = messages[-1]["role"] == "assistant"
-    text = tokenizer.apply_chat_template(
-        messages,
-        tokenize=False,
-        add_generation_prompt=not goes_on,
-        continue_final_message=goes_on,
-    )
+    text = render(messages, tokenizer, opens=not goes_on, goes_on=goes_on)
     return list(tokenizer(text, add_special_tokens=False)["input_ids"])
 
 

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from .errors import KitError
+from .limits import TEMPLATES
 from .rows import Message, Row
 
 
@@ -85,11 +86,21 @@ def answer_spans(messages: list[Message], text: str, tokenizer: Any) -> list[tup
     return spans
 
 
-def render(messages: list[Message], tokenizer: Any, opens: bool = False) -> str:
+def render(
+    messages: list[Message], tokenizer: Any, opens: bool = False, goes_on: bool = False
+) -> str:
+    """
+    :param opens: whether an answer is to follow
+    :param goes_on: whether the last message is to be continued
+    """
     try:
-        rendered = tokenizer.apply_chat_template(
-            messages, tokenize=False, add_generation_prompt=opens
-        )
+        with TEMPLATES.limit():
+            rendered = tokenizer.apply_chat_template(
+                messages,
+                tokenize=False,
+                add_generation_prompt=opens,
+                continue_final_message=goes_on,
+            )
     except Exception as error:
         raise KitError(
             "DATASET_INVALID",

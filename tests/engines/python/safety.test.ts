@@ -1,9 +1,10 @@
 import { cpSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from "vitest";
 import { saveModel } from "../../../engines/checkpoint/checkpoint.ts";
 import { openTokenizer } from "../../../engines/checkpoint/savedTokenizer.ts";
 import type { EngineEvent } from "../../../protocol/event.ts";
+import { startHub } from "../../hub/server.ts";
 import { jsonl, scratchDirectory, scratchFile } from "../embedded/scratch.ts";
 import { FAMILIES, tinyWeights } from "../embedded/tiny.ts";
 import { STYLES, writeTokenizer } from "../tokens/styles.ts";
@@ -122,6 +123,41 @@ describe.runIf(hasPython)("with Python", () => {
       await expect(answer(path)).rejects.toMatchObject(refused);
       expect(existsSync(marker)).toBe(false);
     });
+
+    it("of one on the hub that needs it, whose weights are not downloaded", async () => {
+      const { path } = hostile("kit_unknown");
+      const names = ["config.json", "tokenizer.json", "tokenizer_config.json", "model.safetensors"];
+      const files = Object.fromEntries(names.map((name) => [name, readFileSync(join(path, name))]));
+      const hub = await startHub({ "org/model": { files } });
+      vi.stubEnv("HF_ENDPOINT", hub.endpoint);
+      vi.stubEnv("HF_HOME", scratchDirectory());
+      onTestFinished(async () => {
+        vi.unstubAllEnvs();
+        await hub.close();
+      });
+      await expect(train("org/model", 1)).rejects.toMatchObject({
+        code: "MODEL_INVALID",
+        message: expect.stringMatching(
+          /\/snapshots\/\w+ needs code of its own, which Kit does not run\. Use a model that/,
+        ) as unknown,
+      });
+      expect(hub.requests.filter((request) => request.path.includes("safetensors"))).toEqual([]);
+    });
+  });
+
+  it("ends a chat template that takes too long, in a row and in a prompt", async () => {
+    const model = published();
+    const within = (body: string) => `{% for i in range(10000) %}${body}{% endfor %}`;
+    writeFileSync(join(model, "chat_template.jinja"), within(within("{{ messages }}")));
+    const refused = {
+      code: "DATASET_INVALID",
+      message:
+        "The model's chat template refuses a conversation: it takes more than 3 s. Change the row's messages, or use a model with another template.",
+    };
+    await Promise.all([
+      expect(train(model, 1)).rejects.toMatchObject(refused),
+      expect(answer(model)).rejects.toMatchObject(refused),
+    ]);
   });
 
   it("runs nothing that the files of a resumed checkpoint say", async () => {
