@@ -1,9 +1,10 @@
 import { join } from "node:path";
 import { fetchBase, findBase } from "../checkpoint/adapterBase.ts";
 import { ADAPTER_CONFIG, recordedBase } from "../checkpoint/adapterConfig.ts";
-import { readConfig } from "../checkpoint/configFile.ts";
+import { MOST_TOKENIZER_MIB, readConfig } from "../checkpoint/configFile.ts";
 import type { FetchOptions } from "../hub/fetchModel.ts";
-import { CONFIG_FILE } from "../hub/modelFiles.ts";
+import { CONFIG_FILE, TOKENIZER_FILE } from "../hub/modelFiles.ts";
+import { assertModestGrowth } from "../tokens/tokenizerLimits.ts";
 
 /** The folders of a model. */
 export interface ModelFolders {
@@ -14,18 +15,28 @@ export interface ModelFolders {
 
 /**
  * The folders that hold a checkpoint. Downloads an adapter's base, if the hub has it.
- * @throws KitError `CHECKPOINT_INVALID` for a folder without a checkpoint, or as `fetchModel`
+ * @throws KitError `CHECKPOINT_INVALID` for a folder without a checkpoint or with a hostile tokenizer, or as `fetchModel`
  */
 export async function findFolders(
   directory: string,
   options?: FetchOptions,
 ): Promise<ModelFolders> {
   const config = readConfig(join(directory, ADAPTER_CONFIG), "optional");
+  assertTokenizer(directory);
   if (!config) {
     // Says what is missing.
     readConfig(join(directory, CONFIG_FILE));
     return { base: directory };
   }
   await fetchBase(directory, options);
-  return { base: findBase(directory, String(recordedBase(config))), adapter: directory };
+  const base = findBase(directory, String(recordedBase(config)));
+  assertTokenizer(base);
+  return { base, adapter: directory };
+}
+
+/** Before Python, which would take all memory for it and end without a word. */
+function assertTokenizer(directory: string): void {
+  const path = join(directory, TOKENIZER_FILE);
+  const tokenizer = readConfig(path, "optional", MOST_TOKENIZER_MIB);
+  if (tokenizer) assertModestGrowth(path, tokenizer);
 }

@@ -1,6 +1,7 @@
 """What the files of a model may cost: seconds of a template, tries of a tokenizer's pattern."""
 
 import ctypes
+import os
 import threading
 import time
 from collections.abc import Iterator
@@ -54,8 +55,34 @@ class Watch:
                 for thread, end in list(self.ends.items()):
                     if end < now:
                         del self.ends[thread]
-                        number = ctypes.c_ulong(thread)
-                        ctypes.pythonapi.PyThreadState_SetAsyncExc(number, ctypes.py_object(TooSlow))
+                        ctypes.pythonapi.PyThreadState_SetAsyncExc(
+                            ctypes.c_ulong(thread), ctypes.py_object(TooSlow)
+                        )
 
 
 TEMPLATES = Watch()
+
+
+def encode(text: str, tokenizer: Any, **options: Any) -> Any:
+    with surviving_panic(tokenizer, f"a text of {len(text)} characters"):
+        return tokenizer(text, **options)
+
+
+def decode(ids: list[int], tokenizer: Any, **options: Any) -> str:
+    with surviving_panic(tokenizer, f"{len(ids)} tokens"):
+        return str(tokenizer.decode(ids, **options))
+
+
+@contextmanager
+def surviving_panic(tokenizer: Any, what: str) -> Iterator[None]:
+    """The library panics over a pattern that takes too many tries, and a panic is no Exception."""
+    try:
+        yield
+    except BaseException as error:
+        if type(error).__name__ != "PanicException":
+            raise
+        fails = "takes too long for" if "retry-limit" in str(error) else "fails on"
+        path = os.path.join(tokenizer.name_or_path, "tokenizer.json")
+        raise KitError(
+            "CHECKPOINT_INVALID", f"The tokenizer at {path} {fails} {what}. Use another model."
+        ) from error

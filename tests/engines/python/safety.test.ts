@@ -37,8 +37,8 @@ describe.runIf(hasPython)("with Python", () => {
     return path;
   }
 
-  async function train(model: string, maxSteps: number, resumeFrom?: string) {
-    const path = scratchFile("rows.jsonl", jsonl(ROWS));
+  async function train(model: string, maxSteps: number, resumeFrom?: string, rows = ROWS) {
+    const path = scratchFile("rows.jsonl", jsonl(rows));
     const dataset = { type: "jsonl", path } as const;
     const config = engine().prepare({ model, dataset, maxSteps, saveSteps: 1, batchSize: 1 });
     const directory = scratchDirectory();
@@ -49,10 +49,10 @@ describe.runIf(hasPython)("with Python", () => {
     return { events, saved: join(directory, `artifacts/step-${maxSteps}`) };
   }
 
-  async function answer(path: string) {
+  async function answer(path: string, prompt = "hello there") {
     const model = await engine().load(path);
     try {
-      return await model.infer({ prompt: "hello there", maxTokens: 2 });
+      return await model.infer({ prompt, maxTokens: 2 });
     } finally {
       await model.close();
     }
@@ -158,6 +158,37 @@ describe.runIf(hasPython)("with Python", () => {
       expect(train(model, 1)).rejects.toMatchObject(refused),
       expect(answer(model)).rejects.toMatchObject(refused),
     ]);
+  });
+
+  it("ends a tokenizer's pattern that tries every way to split a text", async () => {
+    const model = published();
+    const Regex = "^(([a-z0-9 ])+.)+[A-Z]([a-z0-9 ])+$";
+    const split = { type: "Split", pattern: { Regex }, behavior: "Isolated", invert: false };
+    change(join(model, "tokenizer.json"), { pre_tokenizer: split });
+    const refused = {
+      code: "CHECKPOINT_INVALID",
+      message: expect.stringContaining(
+        `The tokenizer at ${join(model, "tokenizer.json")} takes too long for a text of `,
+      ) as unknown,
+    };
+    const prompt = "a".repeat(60);
+    await expect(train(model, 1, undefined, [{ prompt, completion: "b" }])).rejects.toMatchObject(
+      refused,
+    );
+    await expect(answer(model, prompt)).rejects.toMatchObject(refused);
+  });
+
+  it("refuses a tokenizer whose replacements take all memory, before it reads a text", async () => {
+    const model = published();
+    const doubling = { type: "Replace", pattern: { String: "e" }, content: "ee" };
+    const normalizers = Array.from({ length: 40 }, () => doubling);
+    change(join(model, "tokenizer.json"), { normalizer: { type: "Sequence", normalizers } });
+    const refused = {
+      code: "CHECKPOINT_INVALID",
+      message: `${join(model, "tokenizer.json")} has replacements that make a text more than 256 times longer, which no real tokenizer does. Use another model.`,
+    };
+    await expect(train(model, 1)).rejects.toMatchObject(refused);
+    await expect(answer(model)).rejects.toMatchObject(refused);
   });
 
   it("runs nothing that the files of a resumed checkpoint say", async () => {
