@@ -1,4 +1,5 @@
 import { spawn } from "node:child_process";
+import type { Socket } from "node:net";
 import { fileURLToPath } from "node:url";
 import { KitError } from "../../protocol/error.ts";
 import { createLineSplitter } from "../lines.ts";
@@ -9,6 +10,8 @@ const PROGRAM = fileURLToPath(new URL("run.py", import.meta.url));
 
 /** How long a process may take to end by itself, in ms. */
 const GRACE_MS = 5_000;
+/** How long the output of one that has ended may be silent before it counts as all, in ms. */
+const SILENCE_MS = 1_000;
 
 export type Mode = "train" | "check" | "config" | "answer";
 
@@ -60,7 +63,11 @@ export function startChild(mode: Mode, { interpreter, env, job, onMessage }: Chi
   const ended = new Promise<PythonMessage>((resolve, reject) => {
     child.once("error", (cause) => reject(notStarted(interpreter, cause)));
     // Its children are ended with it, or they would hold its output open.
-    child.once("exit", killGroup);
+    child.once("exit", () => {
+      killGroup();
+      // One that has left the group still holds it.
+      (child.stdout as Socket).setTimeout(SILENCE_MS, () => child.stdout.destroy());
+    });
     child.once("close", (code, signal) => {
       if (last) resolve(last);
       else reject(endedEarly(signal ?? undefined, code ?? 0));

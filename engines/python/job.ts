@@ -12,6 +12,7 @@ import {
 import { BASE_DIRECTORY } from "../checkpoint/adapterBase.ts";
 import { assertCheckpoint, saveModel } from "../checkpoint/checkpoint.ts";
 import { locateModel } from "../checkpoint/locateModel.ts";
+import { assertPlainFiles } from "../checkpoint/plainFile.ts";
 import { datasetFiles } from "../dataset/files.ts";
 import { createReadingNotes } from "../dataset/readingNotes.ts";
 import { readRows } from "../dataset/rows.ts";
@@ -45,6 +46,8 @@ export async function createJob({
   const fetching = { signal, onNote, ...(check && { check }) };
   const source = await locateModel(config.model, { resumeFrom, ...fetching });
   if (source.kind === "checkpoint") assertCheckpoint(source.directory);
+  // Of a cluster it may be there alone.
+  if (resumeFrom !== undefined && existsSync(resumeFrom)) assertPlainFiles(resumeFrom);
   const job = {
     config,
     directory,

@@ -2,6 +2,7 @@ import { join } from "node:path";
 import { fetchBase, findBase } from "../checkpoint/adapterBase.ts";
 import { ADAPTER_CONFIG, recordedBase } from "../checkpoint/adapterConfig.ts";
 import { MOST_TOKENIZER_MIB, readConfig } from "../checkpoint/configFile.ts";
+import { assertPlainFiles } from "../checkpoint/plainFile.ts";
 import type { FetchOptions } from "../hub/fetchModel.ts";
 import { CONFIG_FILE, TOKENIZER_FILE } from "../hub/modelFiles.ts";
 import { assertModestGrowth } from "../tokens/tokenizerLimits.ts";
@@ -22,20 +23,22 @@ export async function findFolders(
   options?: FetchOptions,
 ): Promise<ModelFolders> {
   const config = readConfig(join(directory, ADAPTER_CONFIG), "optional");
-  assertTokenizer(directory);
   if (!config) {
     // Says what is missing.
     readConfig(join(directory, CONFIG_FILE));
+    assertReadable(directory);
     return { base: directory };
   }
+  assertReadable(directory);
   await fetchBase(directory, options);
   const base = findBase(directory, String(recordedBase(config)));
-  assertTokenizer(base);
+  assertReadable(base);
   return { base, adapter: directory };
 }
 
-/** Before Python, which would take all memory for it and end without a word. */
-function assertTokenizer(directory: string): void {
+/** Refuses what Python would wait for, or take all memory for and end without a word. */
+function assertReadable(directory: string): void {
+  assertPlainFiles(directory);
   const path = join(directory, TOKENIZER_FILE);
   const tokenizer = readConfig(path, "optional", MOST_TOKENIZER_MIB);
   if (tokenizer) assertModestGrowth(path, tokenizer);

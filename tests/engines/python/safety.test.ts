@@ -1,4 +1,5 @@
-import { cpSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from "vitest";
 import { saveModel } from "../../../engines/checkpoint/checkpoint.ts";
@@ -190,6 +191,20 @@ describe.runIf(hasPython)("with Python", () => {
     await expect(train(model, 1)).rejects.toMatchObject(refused);
     await expect(answer(model)).rejects.toMatchObject(refused);
   });
+
+  it.each(["trainer_state.json", "optimizer.pt"])(
+    "a pipe in the place of a resumed checkpoint's %s keeps nobody waiting",
+    async (name) => {
+      const model = published();
+      const { saved } = await train(model, 1);
+      rmSync(join(saved, name));
+      execFileSync("mkfifo", [join(saved, name)]);
+      await expect(train(model, 2, saved)).rejects.toMatchObject({
+        code: "CHECKPOINT_INVALID",
+        message: `${join(saved, name)} is not a plain file. Name the directory of a model or a checkpoint.`,
+      });
+    },
+  );
 
   it("runs nothing that the files of a resumed checkpoint say", async () => {
     const model = published();
