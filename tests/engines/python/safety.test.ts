@@ -1,5 +1,13 @@
 import { execFileSync } from "node:child_process";
-import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from "vitest";
 import { saveModel } from "../../../engines/checkpoint/checkpoint.ts";
@@ -205,6 +213,16 @@ describe.runIf(hasPython)("with Python", () => {
       });
     },
   );
+
+  it("reads no weights outside of a model's folder", async () => {
+    const model = published();
+    renameSync(join(model, "model.safetensors"), join(model, "..", "w.safetensors"));
+    const index = join(model, "model.safetensors.index.json");
+    writeFileSync(index, JSON.stringify({ weight_map: { "lm_head.weight": "../w.safetensors" } }));
+    const message = `${index} names no weights. Save or download it again.`;
+    await expect(train(model, 1)).rejects.toMatchObject({ code: "CHECKPOINT_INVALID", message });
+    await expect(answer(model)).rejects.toMatchObject({ code: "CHECKPOINT_INVALID", message });
+  });
 
   it("runs nothing that the files of a resumed checkpoint say", async () => {
     const model = published();
