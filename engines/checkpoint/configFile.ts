@@ -1,10 +1,7 @@
 import { KitError } from "../../protocol/error.ts";
 import { isRecord } from "../../protocol/isRecord.ts";
-import { MOST_CONFIG_MIB } from "../hub/modelFiles.ts";
+import { MOST_CONFIG_MIB, MOST_TOKENIZER_MIB } from "../hub/modelFiles.ts";
 import { type OpenFile, readWhole, useFile, useFileIfThere } from "./plainFile.ts";
-
-/** `tokenizer.json` of 250,000 tokens takes 20. */
-export const MOST_TOKENIZER_MIB = 128;
 
 /**
  * Reads a JSON configuration; an optional one may be absent.

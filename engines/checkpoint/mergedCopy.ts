@@ -48,7 +48,7 @@ interface CopyOptions {
  * the type that each has. A block of a tensor is in memory at a time.
  * @param list of `from`
  * @throws KitError `CHECKPOINT_INVALID` when a tensor is cut off, cannot be updated because of its type, or
- * is not finite with its update
+ * is not finite, with its update or without one
  */
 export async function copyMerged(
   from: string,
@@ -76,7 +76,13 @@ export async function copyMerged(
     const [begin, end] = [start + offsets[0], start + offsets[1]];
     for (let at = begin, row = 0; at < end; at += bytes, row += rows) {
       await copyBytes(at, Math.min(at + bytes, end), (read) => {
-        if (!update) return read;
+        if (!update) {
+          if (!hasNumbers(entry) || areFinite(TYPES[entry.dtype].decode(read.buffer))) return read;
+          throw new KitError(
+            "CHECKPOINT_INVALID",
+            `${from} has non-finite numbers in ${name}. Save or download it again.`,
+          );
+        }
         const { dtype } = numbersOf(name, entry, from);
         const { r, b } = update;
         const ofRows = { ...update, b: b.subarray(row * r, (row + rows) * r) };

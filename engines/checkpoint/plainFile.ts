@@ -1,4 +1,14 @@
-import { closeSync, constants, fstatSync, openSync, readSync, writeSync } from "node:fs";
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  openSync,
+  readSync,
+  readdirSync,
+  statSync,
+  writeSync,
+} from "node:fs";
+import { join } from "node:path";
 import { KitError, messageOf } from "../../protocol/error.ts";
 
 /** A file that is open for as long as it is used. */
@@ -30,7 +40,23 @@ export function useFileIfThere<T>(path: string, use: (file: OpenFile) => T): T |
   } finally {
     closeSync(file);
   }
-  throw new KitError(
+  throw notPlain(path);
+}
+
+/**
+ * Refuses pipes and devices in a directory, for those who would wait for them without an end.
+ * @throws KitError `CHECKPOINT_INVALID`
+ */
+export function assertPlainFiles(directory: string): void {
+  for (const name of readdirSync(directory)) {
+    const path = join(directory, name);
+    const stats = statSync(path, { throwIfNoEntry: false });
+    if (stats && !stats.isFile() && !stats.isDirectory()) throw notPlain(path);
+  }
+}
+
+function notPlain(path: string): KitError {
+  return new KitError(
     "CHECKPOINT_INVALID",
     `${path} is not a plain file. Name the directory of a model or a checkpoint.`,
   );

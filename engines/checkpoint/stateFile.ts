@@ -1,6 +1,5 @@
-import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { isRecord } from "../../protocol/isRecord.ts";
+import { readConfig } from "./configFile.ts";
 
 /** Every engine writes it, with the names of `transformers`' TrainerState. */
 export const STATE_FILE = "trainer_state.json";
@@ -8,11 +7,13 @@ export const STATE_FILE = "trainer_state.json";
 /** Where the Trainer's callbacks keep their own. */
 export const KIT = "Kit";
 
+/** Of a training of many million steps. */
+const MOST_STATE_MIB = 256;
+
 /** Empty for a file that is missing or damaged. @param path of a checkpoint */
 export function readState(path: string): Record<string, unknown> {
   try {
-    const state: unknown = JSON.parse(readFileSync(join(path, STATE_FILE), "utf8"));
-    return isRecord(state) ? state : {};
+    return readConfig(join(path, STATE_FILE), "optional", MOST_STATE_MIB) ?? {};
   } catch {
     // It says nothing.
     return {};

@@ -14,7 +14,7 @@ export interface FetchOptions {
   /** Takes a line for people on a download. */
   onNote?: ((text: string) => void) | undefined;
   /** Refuses a model by its configuration, before its weights are downloaded. Takes its folder. */
-  check?: (directory: string) => void;
+  check?: (directory: string) => void | Promise<void>;
   /** Default: the environment's. */
   settings?: HubSettings;
 }

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { createReadStream } from "node:fs";
+import { constants, createReadStream, lstatSync } from "node:fs";
 import { open } from "node:fs/promises";
 import { pipeline } from "node:stream/promises";
 import { setTimeout as delay } from "node:timers/promises";
@@ -7,6 +7,8 @@ import { isKitError } from "../../protocol/error.ts";
 import { remove, sizeOf } from "./hubCache.ts";
 import { type HubFile, strange } from "./hubListing.ts";
 import { type HubRequest, askHub, unreachable } from "./hubRequest.ts";
+
+const { O_APPEND, O_CREAT, O_NOFOLLOW, O_TRUNC, O_WRONLY } = constants;
 
 /** Tries in a row that bring nothing. */
 const MOST_FAILURES = 5;
@@ -28,6 +30,8 @@ export interface FileDownload extends HubRequest {
  */
 export async function downloadFile(download: FileDownload): Promise<void> {
   const { file, path, signal } = download;
+  // Others may write in a shared cache: a link leads to what Kit must not write.
+  if (lstatSync(path, { throwIfNoEntry: false })?.isFile() === false) remove(path);
   const isContinued = sizeOf(path) > 0;
   await downloadAll(download);
   signal.throwIfAborted();
@@ -59,7 +63,7 @@ async function downloadRest(download: FileDownload, from: number): Promise<void>
   const { url, file, path, onBytes } = download;
   const request = { ...download, from };
   const { isRest, parts } = await askHub(url, request);
-  const output = await open(path, isRest ? "a" : "w");
+  const output = await open(path, O_WRONLY | O_CREAT | O_NOFOLLOW | (isRest ? O_APPEND : O_TRUNC));
   try {
     let bytes = isRest ? from : 0;
     for await (const part of parts()) {

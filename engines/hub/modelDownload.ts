@@ -12,6 +12,7 @@ import type { HubRequest } from "./hubRequest.ts";
 import {
   COMPANION_FILES,
   MOST_CONFIG_MIB,
+  MOST_TOKENIZER_MIB,
   TOKENIZER_FILE,
   firstFiles,
   hasWeights,
@@ -33,10 +34,10 @@ export async function downloadModel(
   /** Those that are not here yet. Links those that are here of another commit. */
   function missing(names: string[]): HubFile[] {
     return names.flatMap((wanted) => {
-      if (existsSync(join(directory, wanted))) return [];
       const file = files.find((one) => one.name === wanted);
       if (!file) throw indexDamaged(repo);
-      if (!existsSync(cache.blobPath(file.hash))) return [file];
+      if (hasSize(join(directory, wanted), file)) return [];
+      if (!hasSize(cache.blobPath(file.hash), file)) return [file];
       cache.link(commit, file.name, file.hash);
       return [];
     });
@@ -60,7 +61,7 @@ export async function downloadModel(
     const lock = await takeLock(lockPath, Infinity, { signal: request.signal, onWait });
     try {
       mkdirSync(dirname(blob), { recursive: true });
-      if (!existsSync(blob)) {
+      if (!hasSize(blob, file)) {
         await downloadFile({ ...request, url, file, path, onBytes });
         renameSync(path, blob);
       }
@@ -83,22 +84,26 @@ export async function downloadModel(
     );
   }
 
+  function assertSizes(names: string[], most: number): void {
+    const huge = files.find(({ name, size }) => names.includes(name) && size > most * 2 ** 20);
+    if (!huge) return;
+    throw new KitError(
+      "MODEL_INVALID",
+      `${huge.name} of ${repo} has ${megabytes(huge.size)}, which no model's has. Use another model.`,
+    );
+  }
+
   if (!hasWeights(listed)) {
     throw new KitError(
       "MODEL_INVALID",
       `${repo} has no model.safetensors with a config.json. Use a model published in that format. If this is an adapter, use its base model.`,
     );
   }
-  const first = missing(firstFiles(listed));
-  const huge = first.find(({ size }) => size > MOST_CONFIG_MIB * 2 ** 20);
-  if (huge) {
-    throw new KitError(
-      "MODEL_INVALID",
-      `${huge.name} of ${repo} has ${megabytes(huge.size)}, which no model's has. Use another model.`,
-    );
-  }
-  await fetchAll(first, () => undefined);
-  check(directory);
+  const companions = COMPANION_FILES.filter((file) => listed.includes(file));
+  assertSizes(firstFiles(listed), MOST_CONFIG_MIB);
+  assertSizes(companions, MOST_TOKENIZER_MIB);
+  await fetchAll(missing(firstFiles(listed)), () => undefined);
+  await check(directory);
   if (!listed.includes(TOKENIZER_FILE)) {
     throw new KitError(
       "MODEL_INVALID",
@@ -107,7 +112,6 @@ export async function downloadModel(
   }
   const weights = listedWeights(directory);
   if (weights.length === 0) throw indexDamaged(repo);
-  const companions = COMPANION_FILES.filter((file) => listed.includes(file));
   const rest = missing([...companions, ...weights]);
   if (rest.length > 0) {
     await assertRoom(rest);
@@ -117,6 +121,11 @@ export async function downloadModel(
   for (const file of COMPANION_FILES) if (!listed.includes(file)) cache.noteAbsence(commit, file);
   cache.remember(name.revision, commit);
   return { directory, commit };
+}
+
+/** Whether all of a file is there, also after whoever wrote it has lost power. */
+function hasSize(path: string, { size }: HubFile): boolean {
+  return existsSync(path) && sizeOf(path) === size;
 }
 
 function indexDamaged(repo: string): KitError {

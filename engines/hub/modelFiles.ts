@@ -10,6 +10,8 @@ export const WEIGHTS_INDEX = "model.safetensors.index.json";
 
 /** A configuration takes a few KiB, the index of a model in a hundred files less than one MiB. */
 export const MOST_CONFIG_MIB = 4;
+/** `tokenizer.json` of 250,000 tokens takes 20. */
+export const MOST_TOKENIZER_MIB = 128;
 
 /** The part of a tokenizer that no model can do without. */
 export const TOKENIZER_FILE = "tokenizer.json";

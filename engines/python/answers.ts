@@ -5,13 +5,16 @@ import { startChild } from "./child.ts";
 import type { PythonMessage } from "./messages.ts";
 import { type ModelFolders, findFolders } from "./model.ts";
 import type { Python } from "./python.ts";
+import { refuseCode } from "./refuseCode.ts";
 
 /** Loads models, by their directories, in one process. */
 export function createAnswers(python: Python) {
   const { load } = createWarmModels<ModelFolders>((listener) => start(python, listener));
   return {
-    load: async (directory: string, options?: LoadOptions) =>
-      load(await findFolders(directory, options)),
+    async load(directory: string, options?: LoadOptions) {
+      const check = refuseCode(python, options?.signal);
+      return load(await findFolders(directory, { ...options, check }));
+    },
   };
 }
 

@@ -7,6 +7,7 @@ import type { TrainingCheck } from "../../protocol/trainingCheck.ts";
 import { startChild, throwIfFailed } from "./child.ts";
 import { createJob } from "./job.ts";
 import type { Python } from "./python.ts";
+import { refuseCode } from "./refuseCode.ts";
 import { withAdvice } from "./train.ts";
 
 /** Prepares a training as `train` does, in a folder that is removed. */
@@ -17,7 +18,7 @@ export async function check(
   const directory = mkdtempSync(join(tmpdir(), "kit-check-"));
   try {
     const interpreter = python.find();
-    const job = await createJob({ config, directory, onNote });
+    const job = await createJob({ config, directory, onNote, check: refuseCode(python) });
     const child = startChild("check", {
       ...{ interpreter, env: python.env, job },
       onMessage: (message) => message.type === "note" && onNote?.(message.text),

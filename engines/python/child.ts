@@ -1,4 +1,5 @@
 import { spawn } from "node:child_process";
+import type { Socket } from "node:net";
 import { KitError } from "../../protocol/error.ts";
 import { createLineSplitter } from "../lines.ts";
 import { ownFile } from "../ownFile.ts";
@@ -7,8 +8,10 @@ import { type PythonMessage, parseMessage } from "./messages.ts";
 
 /** How long a process may take to end by itself, in ms. */
 const GRACE_MS = 5_000;
+/** How long the output of one that has ended may be silent before it counts as all, in ms. */
+const SILENCE_MS = 1_000;
 
-export type Mode = "train" | "check" | "answer";
+export type Mode = "train" | "check" | "config" | "answer";
 
 /** A Python process of the engine. */
 export interface Child {
@@ -59,7 +62,11 @@ export function startChild(mode: Mode, { interpreter, env, job, onMessage }: Chi
   const ended = new Promise<PythonMessage>((resolve, reject) => {
     child.once("error", (cause) => reject(notStarted(interpreter, cause)));
     // Its children are ended with it, or they would hold its output open.
-    child.once("exit", killGroup);
+    child.once("exit", () => {
+      killGroup();
+      // One that has left the group still holds it.
+      (child.stdout as Socket).setTimeout(SILENCE_MS, () => child.stdout.destroy());
+    });
     child.once("close", (code, signal) => {
       if (last) resolve(last);
       else reject(endedEarly(signal ?? undefined, code ?? 0));

@@ -12,17 +12,18 @@ import {
 import { BASE_DIRECTORY } from "../checkpoint/adapterBase.ts";
 import { assertCheckpoint, saveModel } from "../checkpoint/checkpoint.ts";
 import { locateModel } from "../checkpoint/locateModel.ts";
+import { assertPlainFiles } from "../checkpoint/plainFile.ts";
 import { datasetFiles } from "../dataset/files.ts";
 import { createReadingNotes } from "../dataset/readingNotes.ts";
 import { readRows } from "../dataset/rows.ts";
+import type { FetchOptions } from "../hub/fetchModel.ts";
 import { parseHubName } from "../hub/hubName.ts";
 import { randomWeights } from "../llama/weights.ts";
 import type { PythonJob } from "./messages.ts";
 import { findFolders } from "./model.ts";
 
-type Options = Pick<TrainOptions, "config" | "directory" | "resumeFrom" | "onNote"> & {
-  signal?: AbortSignal;
-};
+type Options = Pick<TrainOptions, "config" | "directory" | "resumeFrom" | "onNote"> &
+  Pick<FetchOptions, "signal" | "check">;
 
 /**
  * Checks all that needs no Python, and writes the start of a model with random weights, so that it is
@@ -36,13 +37,17 @@ export async function createJob({
   resumeFrom,
   signal,
   onNote,
+  check,
 }: Options): Promise<PythonJob> {
-  const check = (path: DatasetPath) => checkRows(path, { onNote, signal });
+  const filesOf = (path: DatasetPath) => checkRows(path, { onNote, signal });
   // Before a download, which may take an hour.
-  const files = await check(config.dataset.path);
-  const evalFiles = config.evalDataset && (await check(config.evalDataset.path));
-  const source = await locateModel(config.model, { resumeFrom, onNote, ...(signal && { signal }) });
+  const files = await filesOf(config.dataset.path);
+  const evalFiles = config.evalDataset && (await filesOf(config.evalDataset.path));
+  const fetching = { signal, onNote, ...(check && { check }) };
+  const source = await locateModel(config.model, { resumeFrom, ...fetching });
   if (source.kind === "checkpoint") assertCheckpoint(source.directory);
+  // Of a cluster it may be there alone.
+  if (resumeFrom !== undefined && existsSync(resumeFrom)) assertPlainFiles(resumeFrom);
   const job = {
     config,
     directory,
@@ -57,7 +62,7 @@ export async function createJob({
   }
   const { repo = "" } = parseHubName(source.name) ?? {};
   const hub = source.commit === undefined ? undefined : { repo, commit: source.commit };
-  return { ...job, model: await findFolders(source.directory, { signal, onNote }), hub };
+  return { ...job, model: await findFolders(source.directory, fetching), hub };
 }
 
 /** Rows that are read before other work of this process has its turn. */

@@ -2,8 +2,11 @@ import { join } from "node:path";
 import { fetchBase, findBase } from "../checkpoint/adapterBase.ts";
 import { ADAPTER_CONFIG, recordedBase } from "../checkpoint/adapterConfig.ts";
 import { readConfig } from "../checkpoint/configFile.ts";
+import { assertPlainFiles } from "../checkpoint/plainFile.ts";
+import { weightFiles } from "../checkpoint/savedModel.ts";
 import type { FetchOptions } from "../hub/fetchModel.ts";
-import { CONFIG_FILE } from "../hub/modelFiles.ts";
+import { CONFIG_FILE, MOST_TOKENIZER_MIB, TOKENIZER_FILE } from "../hub/modelFiles.ts";
+import { assertModestGrowth } from "../tokens/tokenizerLimits.ts";
 
 /** The folders of a model. */
 export interface ModelFolders {
@@ -14,7 +17,7 @@ export interface ModelFolders {
 
 /**
  * The folders that hold a checkpoint. Downloads an adapter's base, if the hub has it.
- * @throws KitError `CHECKPOINT_INVALID` for a folder without a checkpoint, or as `fetchModel`
+ * @throws KitError `CHECKPOINT_INVALID` for a folder without a checkpoint or with a hostile tokenizer, or as `fetchModel`
  */
 export async function findFolders(
   directory: string,
@@ -24,8 +27,22 @@ export async function findFolders(
   if (!config) {
     // Says what is missing.
     readConfig(join(directory, CONFIG_FILE));
+    assertReadable(directory);
     return { base: directory };
   }
+  assertReadable(directory);
   await fetchBase(directory, options);
-  return { base: findBase(directory, String(recordedBase(config))), adapter: directory };
+  const base = findBase(directory, String(recordedBase(config)));
+  assertReadable(base);
+  return { base, adapter: directory };
+}
+
+/** Refuses what Python would wait for, or take all memory for and end without a word. */
+function assertReadable(directory: string): void {
+  assertPlainFiles(directory);
+  // Names no file outside.
+  weightFiles(directory);
+  const path = join(directory, TOKENIZER_FILE);
+  const tokenizer = readConfig(path, "optional", MOST_TOKENIZER_MIB);
+  if (tokenizer) assertModestGrowth(path, tokenizer);
 }

@@ -1,5 +1,6 @@
-"""Starts the engine by its path: run.py train | check | answer. Any Python 3 can read this file.
+"""Starts the engine by its path: run.py train | check | config | answer.
 
+Any Python 3 can read this file.
 Its own folder is first on sys.path, never the project's: a datasets.py there shadows nothing.
 """
 

@@ -9,13 +9,14 @@ import { startChild, throwIfFailed } from "./child.ts";
 import { createJob } from "./job.ts";
 import type { Hello, KeptOut, PythonJob, PythonMessage } from "./messages.ts";
 import type { Python } from "./python.ts";
+import { refuseCode } from "./refuseCode.ts";
 
 /** Trains in a process of its own, which has ended when this settles. */
 export async function train(python: Python, options: TrainOptions): Promise<void> {
   const { directory, signal, onNote } = options;
   signal.throwIfAborted();
   const interpreter = python.find();
-  const job = await createJob(options);
+  const job = await createJob({ ...options, check: refuseCode(python, signal) });
   const stopped = new AbortController();
   const child = startChild("train", {
     ...{ interpreter, env: python.env, job },

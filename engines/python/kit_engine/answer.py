@@ -11,6 +11,8 @@ from .decoding import text_of
 from .device import Device, find_device
 from .errors import KitError
 from .inbox import Questions
+from .limits import encode
+from .masks import render
 from .models import Source, context_of, load_config, load_model, load_tokenizer, quiet
 from .preparation import set_padding
 
@@ -113,19 +115,15 @@ def prompt_ids(request: dict[str, Any], tokenizer: Any) -> list[int]:
     if messages is None:
         style = tokenizer.init_kwargs.get("prompt_style", "message")
         if style == "text" or tokenizer.chat_template is None:
-            return list(tokenizer(request["prompt"])["input_ids"])
+            return list(encode(request["prompt"], tokenizer)["input_ids"])
         messages = [{"role": "user", "content": request["prompt"]}]
     if tokenizer.chat_template is None:
-        return list(tokenizer("".join(one["content"] for one in messages))["input_ids"])
+        text = "".join(one["content"] for one in messages)
+        return list(encode(text, tokenizer)["input_ids"])
     # An answer at the end stays open, to be continued.
     goes_on = messages[-1]["role"] == "assistant"
-    text = tokenizer.apply_chat_template(
-        messages,
-        tokenize=False,
-        add_generation_prompt=not goes_on,
-        continue_final_message=goes_on,
-    )
-    return list(tokenizer(text, add_special_tokens=False)["input_ids"])
+    text = render(messages, tokenizer, opens=not goes_on, goes_on=goes_on)
+    return list(encode(text, tokenizer, add_special_tokens=False)["input_ids"])
 
 
 def end_ids(loaded: Loaded) -> set[int]:

@@ -4,6 +4,7 @@ from typing import Any
 
 from .channel import Channel
 from .examples import ExampleSet
+from .limits import decode
 from .masks import Tokens
 from .models import quiet
 from .preparation import Preparation, prepare
@@ -59,7 +60,7 @@ def pieces_of(row: Tokens, tokenizer: Any) -> list[dict[str, Any]]:
         end = start + 1
         while not is_special and end < len(row.ids) and is_same(row, start, end, added):
             end += 1
-        text = tokenizer.decode(row.ids[start:end])
+        text = decode(row.ids[start:end], tokenizer)
         pieces.append({"text": text, "isLearned": row.learned[start], "isSpecial": is_special})
         start = end
     return pieces

@@ -3,10 +3,12 @@
 import codecs
 from typing import Any
 
+from .limits import decode
+
 
 def text_of(ids: list[int], tokenizer: Any) -> str:
     """Malformed bytes become U+FFFD; a character that is cut off at the end is dropped."""
-    text = str(tokenizer.decode(ids, skip_special_tokens=True))
+    text = decode(ids, tokenizer, skip_special_tokens=True)
     if not text.endswith("\ufffd"):
         return text
     if "ByteLevel" not in str(tokenizer.backend_tokenizer.decoder):

@@ -58,6 +58,11 @@ def work(mode: str, channel: Channel) -> None:
         from .check import check
 
         channel.send("done", check=check(inbox.job, channel))
+    elif mode == "config":
+        from .models import refuse_code
+
+        refuse_code(inbox.job["folder"])
+        channel.send("done")
     else:
         from .answer import answer
 

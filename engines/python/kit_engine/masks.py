@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from .errors import KitError
+from .limits import TEMPLATES, encode
 from .rows import Message, Row
 
 
@@ -24,7 +25,7 @@ def tokens_of(row: Row, tokenizer: Any) -> Tokens:
 
 def text_tokens(text: str, tokenizer: Any) -> Tokens:
     """All of a text is learned, and its end."""
-    ids = list(tokenizer(text)["input_ids"])
+    ids = list(encode(text, tokenizer)["input_ids"])
     if tokenizer.eos_token_id is not None and ids[-1:] != [tokenizer.eos_token_id]:
         ids.append(tokenizer.eos_token_id)
     starts = bool(ids) and ids[0] == tokenizer.bos_token_id
@@ -35,7 +36,8 @@ def plain_tokens(messages: list[Message], tokenizer: Any) -> Tokens:
     """Without a chat template, a conversation is its words, and an end after each answer."""
     tokens = Tokens([], [])
     for i, message in enumerate(messages):
-        ids = list(tokenizer(message["content"], add_special_tokens=i == 0)["input_ids"])
+        encoded = encode(message["content"], tokenizer, add_special_tokens=i == 0)
+        ids = list(encoded["input_ids"])
         is_answer = message["role"] == "assistant"
         if is_answer and tokenizer.eos_token_id is not None:
             ids.append(tokenizer.eos_token_id)
@@ -54,7 +56,7 @@ def conversation_tokens(messages: list[Message], tokenizer: Any) -> Tokens:
             "Write a user's or a system's message before it.",
         )
     text = render(messages, tokenizer)
-    encoded = tokenizer(text, add_special_tokens=False, return_offsets_mapping=True)
+    encoded = encode(text, tokenizer, add_special_tokens=False, return_offsets_mapping=True)
     ids, offsets = list(encoded["input_ids"]), encoded["offset_mapping"]
     learned = [False] * len(ids)
     for begin, end in answer_spans(messages, text, tokenizer):
@@ -85,11 +87,21 @@ def answer_spans(messages: list[Message], text: str, tokenizer: Any) -> list[tup
     return spans
 
 
-def render(messages: list[Message], tokenizer: Any, opens: bool = False) -> str:
+def render(
+    messages: list[Message], tokenizer: Any, opens: bool = False, goes_on: bool = False
+) -> str:
+    """
+    :param opens: whether an answer is to follow
+    :param goes_on: whether the last message is to be continued
+    """
     try:
-        rendered = tokenizer.apply_chat_template(
-            messages, tokenize=False, add_generation_prompt=opens
-        )
+        with TEMPLATES.limit():
+            rendered = tokenizer.apply_chat_template(
+                messages,
+                tokenize=False,
+                add_generation_prompt=opens,
+                continue_final_message=goes_on,
+            )
     except Exception as error:
         raise KitError(
             "DATASET_INVALID",

@@ -285,6 +285,18 @@ test("a folder with something in it is left alone, with one clear sentence", asy
   expect(readdirSync(to)).toEqual(["notes.txt"]);
 });
 
+test("numbers that are not finite are not exported, also of a model without an adapter", async () => {
+  const { base, to } = savedAdapter(tinyWeights());
+  const file = join(base, "model.safetensors");
+  const bytes = readFileSync(file);
+  bytes.writeFloatLE(NaN, bytes.length - 4);
+  writeFileSync(file, bytes);
+  await expect(exportModel(base, to)).rejects.toThrow(
+    /model\.safetensors has non-finite numbers in \S+\. Save or download it again\.$/,
+  );
+  expect(existsSync(to)).toBe(false);
+});
+
 test("a base that is gone, has changed or can't hold the result fails with one clear sentence, and nothing is left", async () => {
   const { base, adapter, to } = savedAdapter(tinyWeights());
   const refusal = async () => {

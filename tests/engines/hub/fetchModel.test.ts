@@ -6,6 +6,8 @@ import {
   readdirSync,
   readlinkSync,
   rmSync,
+  symlinkSync,
+  truncateSync,
   writeFileSync,
 } from "node:fs";
 import type { ServerResponse } from "node:http";
@@ -236,6 +238,28 @@ test("ends at once when it is aborted, and keeps what has come", async () => {
   expect(hub.requests.findLast(isWeights)?.range).toBe("bytes=100000-");
 });
 
+test("a file that was cut off on this disk is downloaded again", async () => {
+  const hub = await hubOf();
+  const { home, fetch } = cacheOf(hub);
+  const { directory } = await fetch();
+  truncateSync(join(home, FOLDER, "blobs", sha256(WEIGHTS)), 1_000);
+  await fetch();
+  expect(readFileSync(join(directory, "model.safetensors")).equals(WEIGHTS)).toBe(true);
+});
+
+test("a link in the place of a download is removed, and what it leads to is not written", async () => {
+  const hub = await hubOf();
+  const { home, fetch } = cacheOf(hub);
+  const other = join(scratchDirectory(), "notes.txt");
+  writeFileSync(other, "mine");
+  mkdirSync(join(home, FOLDER, "blobs"), { recursive: true });
+  symlinkSync(other, join(home, PARTIAL));
+  const { directory } = await fetch();
+  expect(readFileSync(other, "utf8")).toBe("mine");
+  expect(readFileSync(join(directory, "model.safetensors")).equals(WEIGHTS)).toBe(true);
+  expect(lstatSync(join(home, FOLDER, "blobs", sha256(WEIGHTS))).isFile()).toBe(true);
+});
+
 test("two at once download each file once", async () => {
   const hub = await hubOf();
   const { home, fetch, notes } = cacheOf(hub);
@@ -339,13 +363,19 @@ test.each([
   expect(hub.requests.filter(isWeights)).toEqual([]);
 });
 
-test("a config.json that is larger than any model's is refused before it is downloaded", async () => {
-  const hub = await hubOf({ files: { ...FILES, "config.json": Buffer.alloc(5_000_000) } });
-  await expect(cacheOf(hub).fetch()).rejects.toThrow(
-    /^config\.json of org\/tiny has 5 MB, which no model's has\. Use another model\.$/,
-  );
-  expect(hub.requests).toHaveLength(1);
-});
+test.each([
+  ["config.json", 5],
+  ["tokenizer.json", 135],
+])(
+  "a %s that is larger than any model's is refused before it is downloaded",
+  async (name, size) => {
+    const hub = await hubOf({ files: { ...FILES, [name]: Buffer.alloc(size * 1e6) } });
+    await expect(cacheOf(hub).fetch()).rejects.toThrow(
+      `${name} of org/tiny has ${size} MB, which no model's has. Use another model.`,
+    );
+    expect(hub.requests).toHaveLength(1);
+  },
+);
 
 test("a status that no hub explains fails with one clear sentence", async () => {
   const hub = await hubOf();

@@ -118,6 +118,16 @@ describe("a process that ends fails with one clear sentence", () => {
     expect(error.message).toMatch(message);
   });
 
+  it("whoever has left its group and holds its output, as a daemon does", async () => {
+    const pid = join(scratchDirectory(), "pid");
+    const daemon = `setsid sh -c 'echo $$ > ${pid}; exec sleep 600' 2> /dev/null &`;
+    const error = await failureOf(
+      shellProgram(`${daemon}\nuntil [ -s ${pid} ]; do :; done\nexit 3`),
+    );
+    process.kill(Number(readFileSync(pid, "utf8")), "SIGKILL");
+    expect(error.message).toMatch(/^The Python process exited unexpectedly \(code 3\)\./);
+  });
+
   it("a file that is no program", async () => {
     const path = scratchFile("python", "#!/nowhere/sh\n");
     chmodSync(path, 0o755);

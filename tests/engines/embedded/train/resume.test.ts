@@ -1,3 +1,4 @@
+import { execFileSync } from "node:child_process";
 import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
@@ -45,6 +46,19 @@ test.each([
   const more = await run(config, { resumeFrom });
   expect(dataOf(more.events, "training.log")[0]?.step).toBeGreaterThan(40);
   expect(resultOf(more, config.lora !== undefined)).toEqual(whole);
+});
+
+test("a pipe in the place of a checkpoint's state keeps nobody waiting", async () => {
+  const config = tinyConfig({ maxSteps: 3, saveSteps: 3 });
+  const { directory } = await run(config);
+  const resumeFrom = join(directory, "artifacts/step-3");
+  const state = join(resumeFrom, "trainer_state.json");
+  rmSync(state);
+  execFileSync("mkfifo", [state]);
+  await expect(run({ ...config, maxSteps: 4 }, { resumeFrom })).rejects.toMatchObject({
+    code: "CHECKPOINT_INVALID",
+    message: `${state} does not say how far the training was. Use a checkpoint that Kit saved.`,
+  });
 });
 
 test("another model or a damaged state is refused, and a lost optimizer starts anew with a note", async () => {

@@ -1,0 +1,28 @@
+import { join } from "node:path";
+import { readConfig } from "../checkpoint/configFile.ts";
+import { CONFIG_FILE } from "../hub/modelFiles.ts";
+import { startChild, throwIfFailed } from "./child.ts";
+import type { Python } from "./python.ts";
+
+/**
+ * Refuses a model that needs code of its own, before its weights are downloaded. Only transformers
+ * knows which of those that bring code need it, so that its Python is asked about them.
+ */
+export function refuseCode(python: Python, signal?: AbortSignal) {
+  return async (folder: string): Promise<void> => {
+    if (!("auto_map" in readConfig(join(folder, CONFIG_FILE)))) return;
+    const child = startChild("config", {
+      ...{ interpreter: python.find(), env: python.env, job: { folder } },
+      onMessage: () => undefined,
+    });
+    const stop = () => void child.stop();
+    signal?.addEventListener("abort", stop, { once: true });
+    try {
+      const last = await child.ended;
+      signal?.throwIfAborted();
+      throwIfFailed(last);
+    } finally {
+      signal?.removeEventListener("abort", stop);
+    }
+  };
+}

@@ -1,0 +1,179 @@
+import { execFileSync } from "node:child_process";
+import { readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from "vitest";
+import { saveModel } from "../../../engines/checkpoint/checkpoint.ts";
+import { openTokenizer } from "../../../engines/checkpoint/savedTokenizer.ts";
+import type { EngineEvent } from "../../../protocol/event.ts";
+import { startHub } from "../../hub/server.ts";
+import { jsonl, scratchDirectory, scratchFile } from "../embedded/scratch.ts";
+import { FAMILIES, tinyWeights } from "../embedded/tiny.ts";
+import { STYLES, writeTokenizer } from "../tokens/styles.ts";
+import {
+  type WarmPython,
+  ENV,
+  createPythonEngine,
+  hasPython,
+  startWarmPython,
+} from "./environment.ts";
+
+const STYLE = STYLES["Qwen 3"]!;
+const SIZES = { vocabulary: STYLE.size, context: 96 };
+const ROWS = [{ prompt: "hello there", completion: "general 1234" }];
+
+let warm: WarmPython;
+
+describe.runIf(hasPython)("with Python", () => {
+  beforeAll(async () => void (warm = await startWarmPython()));
+  afterAll(() => warm.close());
+
+  const engine = () => createPythonEngine({ path: warm.path, env: ENV });
+
+  /** A folder of a model, as others publish it. */
+  function published(family = "Qwen 3"): string {
+    const shape = { ...FAMILIES[family]!, ...SIZES };
+    const path = join(scratchDirectory(), "model");
+    saveModel(path, tinyWeights(1, shape), { shape, promptStyle: "message" });
+    writeTokenizer(path, STYLE);
+    return path;
+  }
+
+  async function train(model: string, maxSteps: number, resumeFrom?: string, rows = ROWS) {
+    const path = scratchFile("rows.jsonl", jsonl(rows));
+    const dataset = { type: "jsonl", path } as const;
+    const config = engine().prepare({ model, dataset, maxSteps, saveSteps: 1, batchSize: 1 });
+    const directory = scratchDirectory();
+    const events: EngineEvent[] = [];
+    const { signal } = new AbortController();
+    const onEvent = (event: EngineEvent) => void events.push(event);
+    await engine().train({ config, directory, resumeFrom, signal, onEvent });
+    return { events, saved: join(directory, `artifacts/step-${maxSteps}`) };
+  }
+
+  async function answer(path: string, prompt = "hello there") {
+    const model = await engine().load(path);
+    try {
+      return await model.infer({ prompt, maxTokens: 2 });
+    } finally {
+      await model.close();
+    }
+  }
+
+  const change = (path: string, more: object) => {
+    const config = JSON.parse(readFileSync(path, "utf8")) as object;
+    writeFileSync(path, JSON.stringify({ ...config, ...more }));
+  };
+
+  it("reads the tokens that tokenizer.json says, whatever the model's type is", async () => {
+    const model = published("Qwen 2");
+    const each = { type: "Split", pattern: { Regex: "." }, behavior: "Isolated", invert: false };
+    const bytes = {
+      type: "ByteLevel",
+      add_prefix_space: false,
+      trim_offsets: true,
+      use_regex: false,
+    };
+    const pre_tokenizer = { type: "Sequence", pretokenizers: [each, bytes] };
+    change(join(model, "tokenizer.json"), { pre_tokenizer });
+    const { tokenizer } = openTokenizer(model, STYLE.size);
+    const row = { text: "hello there, hello there" };
+    const tokens = tokenizer.spansOf(row).reduce((sum, span) => sum + span.tokens.length, 0);
+    const path = scratchFile("rows.jsonl", jsonl([row]));
+    const dataset = { type: "jsonl", path } as const;
+    const config = engine().prepare({ model, dataset, maxSteps: 1, batchSize: 1 });
+    const found = await engine().check({ config });
+    expect(found.longestRow).toBe(tokens);
+  });
+
+  it("a model of the hub that needs code of its own is refused before its weights come", async () => {
+    const path = published();
+    const auto_map = { AutoConfig: "configuration_x.X", AutoModelForCausalLM: "modeling_x.X" };
+    change(join(path, "config.json"), { auto_map, model_type: "kit_unknown" });
+    const names = ["config.json", "tokenizer.json", "tokenizer_config.json", "model.safetensors"];
+    const files = Object.fromEntries(names.map((name) => [name, readFileSync(join(path, name))]));
+    const hub = await startHub({ "org/model": { files } });
+    vi.stubEnv("HF_ENDPOINT", hub.endpoint);
+    vi.stubEnv("HF_HOME", scratchDirectory());
+    onTestFinished(async () => {
+      vi.unstubAllEnvs();
+      await hub.close();
+    });
+    await expect(train("org/model", 1)).rejects.toMatchObject({
+      code: "MODEL_INVALID",
+      message: expect.stringMatching(
+        /\/snapshots\/\w+ needs code of its own \(auto_map in its config\.json\), which Kit never runs\. /,
+      ) as unknown,
+    });
+    expect(hub.requests.filter((request) => request.path.includes("safetensors"))).toEqual([]);
+  });
+
+  it("ends a chat template that takes too long, in a row and in a prompt", async () => {
+    const model = published();
+    const within = (body: string) => `{% for i in range(10000) %}${body}{% endfor %}`;
+    writeFileSync(join(model, "chat_template.jinja"), within(within("{{ messages }}")));
+    const refused = {
+      code: "DATASET_INVALID",
+      message:
+        "The model's chat template refuses a conversation: it takes more than 3 s. Change the row's messages, or use a model with another template.",
+    };
+    await Promise.all([
+      expect(train(model, 1)).rejects.toMatchObject(refused),
+      expect(answer(model)).rejects.toMatchObject(refused),
+    ]);
+  });
+
+  it("ends a tokenizer's pattern that tries every way to split a text", async () => {
+    const model = published();
+    const Regex = "^(([a-z0-9 ])+.)+[A-Z]([a-z0-9 ])+$";
+    const split = { type: "Split", pattern: { Regex }, behavior: "Isolated", invert: false };
+    change(join(model, "tokenizer.json"), { pre_tokenizer: split });
+    const refused = {
+      code: "CHECKPOINT_INVALID",
+      message: expect.stringContaining(
+        `The tokenizer at ${join(model, "tokenizer.json")} takes too long for a text of `,
+      ) as unknown,
+    };
+    const prompt = "a".repeat(60);
+    await expect(train(model, 1, undefined, [{ prompt, completion: "b" }])).rejects.toMatchObject(
+      refused,
+    );
+    await expect(answer(model, prompt)).rejects.toMatchObject(refused);
+  });
+
+  it("refuses a tokenizer whose replacements take all memory, before it reads a text", async () => {
+    const model = published();
+    const doubling = { type: "Replace", pattern: { String: "e" }, content: "ee" };
+    const normalizers = Array.from({ length: 40 }, () => doubling);
+    change(join(model, "tokenizer.json"), { normalizer: { type: "Sequence", normalizers } });
+    const refused = {
+      code: "CHECKPOINT_INVALID",
+      message: `${join(model, "tokenizer.json")} has replacements that make a text more than 256 times longer, which no real tokenizer does. Use another model.`,
+    };
+    await expect(train(model, 1)).rejects.toMatchObject(refused);
+    await expect(answer(model)).rejects.toMatchObject(refused);
+  });
+
+  it.each(["trainer_state.json", "optimizer.pt"])(
+    "a pipe in the place of a resumed checkpoint's %s keeps nobody waiting",
+    async (name) => {
+      const model = published();
+      const { saved } = await train(model, 1);
+      rmSync(join(saved, name));
+      execFileSync("mkfifo", [join(saved, name)]);
+      await expect(train(model, 2, saved)).rejects.toMatchObject({
+        code: "CHECKPOINT_INVALID",
+        message: `${join(saved, name)} is not a plain file. Name the directory of a model or a checkpoint.`,
+      });
+    },
+  );
+
+  it("reads no weights outside of a model's folder", async () => {
+    const model = published();
+    renameSync(join(model, "model.safetensors"), join(model, "..", "w.safetensors"));
+    const index = join(model, "model.safetensors.index.json");
+    writeFileSync(index, JSON.stringify({ weight_map: { "lm_head.weight": "../w.safetensors" } }));
+    const message = `${index} names no weights. Save or download it again.`;
+    await expect(train(model, 1)).rejects.toMatchObject({ code: "CHECKPOINT_INVALID", message });
+    await expect(answer(model)).rejects.toMatchObject({ code: "CHECKPOINT_INVALID", message });
+  });
+});
