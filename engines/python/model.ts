@@ -1,3 +1,4 @@
+import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { fetchBase, findBase } from "../checkpoint/adapterBase.ts";
 import { ADAPTER_CONFIG, recordedBase } from "../checkpoint/adapterConfig.ts";
@@ -5,7 +6,7 @@ import { readConfig } from "../checkpoint/configFile.ts";
 import { assertPlainFiles } from "../checkpoint/plainFile.ts";
 import { weightFiles } from "../checkpoint/savedModel.ts";
 import type { FetchOptions } from "../hub/fetchModel.ts";
-import { CONFIG_FILE, MOST_TOKENIZER_MIB, TOKENIZER_FILE } from "../hub/modelFiles.ts";
+import { CONFIG_FILE, MOST_TOKENIZER_MIB, TOKENIZER_FILE, hasWeights } from "../hub/modelFiles.ts";
 import { assertModestGrowth } from "../tokens/tokenizerLimits.ts";
 
 /** The folders of a model. */
@@ -40,8 +41,8 @@ export async function findFolders(
 /** Refuses what Python would wait for, or take all memory for and end without a word. */
 function assertReadable(directory: string): void {
   assertPlainFiles(directory);
-  // Names no file outside.
-  weightFiles(directory);
+  // An index names no file outside. Pickled weights, which Python reads as plain tensors, have another.
+  if (hasWeights(readdirSync(directory))) weightFiles(directory);
   const path = join(directory, TOKENIZER_FILE);
   const tokenizer = readConfig(path, "optional", MOST_TOKENIZER_MIB);
   if (tokenizer) assertModestGrowth(path, tokenizer);
