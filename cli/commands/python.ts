@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { makeDirectory } from "../../disk/file.ts";
 import { KitError } from "../../protocol/error.ts";
 import { PACKAGE } from "../packages/own.ts";
+import { print } from "../print.ts";
 import { enterProject } from "../project.ts";
 
 type Step = [program: string, ...words: string[]];
@@ -26,7 +27,7 @@ export function installPython(options: { project: string }): void {
       `${program} ${words[0] === "-m" ? words[1] : words[0]} failed (${error?.message ?? `code ${status}`}). Fix the problem shown above, then run kit python install again.`,
     );
   }
-  console.log(`installed ${folder} for engine: python()`);
+  print(`installed ${folder} for engine: python()`);
 }
 
 function uvSteps(folder: string): Step[] {
