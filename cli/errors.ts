@@ -1,7 +1,9 @@
+import { inspect } from "node:util";
 import { isKitError, messageOf } from "../protocol/error.ts";
 import type { ErrorCode } from "../protocol/errorCode.ts";
+import { printableNote } from "../protocol/printable.ts";
 import { EXIT_CODE } from "./exitCode.ts";
-import { printableLines } from "./printable.ts";
+import { printError } from "./print.ts";
 import { say } from "./say.ts";
 
 /** Codes of errors in how the command was called. */
@@ -18,8 +20,8 @@ const WRONG_USE = new Set<ErrorCode>([
 
 /** Prints the error's sentence, and its stack under `DEBUG=kit`. Returns the exit code. */
 export function reportError(error: unknown): number {
-  say(`kit: ${printableLines(messageOf(error))}`, console.error);
-  if (process.env.DEBUG === "kit") console.error(error);
+  say(`kit: ${printableNote(messageOf(error))}`, printError);
+  if (process.env.DEBUG === "kit") printError(inspect(error));
   const isWrongUse = isKitError(error) && WRONG_USE.has(error.code);
   return isWrongUse ? EXIT_CODE.wrongUse : EXIT_CODE.failed;
 }

@@ -2,6 +2,7 @@ import { basename, isAbsolute, relative } from "node:path";
 import type { Artifact, EventData, JobEvent, Measured } from "../protocol/event.ts";
 import { formatCount, formatCounted, formatDuration } from "../protocol/format.ts";
 import { type Moment, secondsLeft } from "../protocol/pace.ts";
+import { printable, printableNote } from "../protocol/printable.ts";
 import {
   type TrainConfig,
   datasetPaths,
@@ -9,7 +10,6 @@ import {
   rowsPerStep,
 } from "../protocol/trainConfig.ts";
 import { lostRows } from "./lostRows.ts";
-import { printableLines } from "./printable.ts";
 import { createResultWords } from "./resultWords.ts";
 import { trainingWarnings } from "./trainingWarnings.ts";
 
@@ -116,7 +116,7 @@ export function createEventLines(options: EventLinesOptions) {
   }
 
   function failedLines(error: string): string {
-    const failed = `failed: ${printableLines(error)}`;
+    const failed = `failed: ${printableNote(error)}`;
     return last ? withDetails(failed, { checkpoint: shownPath(last) }) : failed;
   }
 
@@ -128,7 +128,7 @@ export function createEventLines(options: EventLinesOptions) {
   }
 
   function shownPath({ path }: Pick<Artifact, "path">): string {
-    return `${directory}/${path}${isHere(path) ? "" : " (on the cluster)"}`;
+    return `${directory}/${printable(path)}${isHere(path) ? "" : " (on the cluster)"}`;
   }
 
   function shownData(): string {
@@ -141,7 +141,7 @@ export function createEventLines(options: EventLinesOptions) {
       switch (event.event) {
         case "training.started":
           startedAt = now();
-          return startLines(event.data);
+          return startLines(asPrintable(event.data));
         case "training.log":
           return logLine(event.data);
         case "checkpoint.saved":
@@ -157,6 +157,15 @@ export function createEventLines(options: EventLinesOptions) {
       }
     },
   };
+}
+
+/** So that no text of an engine is more than one line. */
+function asPrintable<Data extends object>(data: Data): Data {
+  const fields = Object.entries(data).map(([name, value]: [string, unknown]) => [
+    name,
+    typeof value === "string" ? printable(value) : value,
+  ]);
+  return Object.fromEntries(fields) as Data;
 }
 
 function withDetails(line: string, details: Record<string, string>): string {

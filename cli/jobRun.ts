@@ -1,8 +1,10 @@
 import { join } from "node:path";
+import { inspect } from "node:util";
 import { isElsewhere } from "../jobs/artifactFiles.ts";
 import { KitError, isKitError } from "../protocol/error.ts";
 import { FINAL_STATUS, isFinalEvent } from "../protocol/event.ts";
 import type { RunEnd } from "../protocol/http.ts";
+import { printable, printableNote } from "../protocol/printable.ts";
 import { sourcePlace } from "../sdk/thrown.ts";
 import { type ObservableTrainer, LEAVE, OBSERVE } from "../sdk/trainer.ts";
 import { showPath } from "./bundle.ts";
@@ -11,7 +13,7 @@ import { createEventLines } from "./eventLines.ts";
 import { EXIT_CODE } from "./exitCode.ts";
 import { onEndingSignal } from "./hangup.ts";
 import { kitCommand, placeCommands } from "./kitCommand.ts";
-import { printableLines } from "./printable.ts";
+import { print, printError } from "./print.ts";
 import { say } from "./say.ts";
 import { onUncaught } from "./thrown.ts";
 
@@ -66,11 +68,11 @@ export function printJob({
       const isHere = (path: string) => !isElsewhere(join(directory, path));
       const shown = showPath(project, directory);
       lines = createEventLines({ config, project, directory: shown, isHere, kit, now });
-      console.log(`job ${id} ${job.name}`);
+      print(`job ${id} ${printable(job.name)}`);
       // An exception outside of the callbacks fails the job, not only the process.
       onUncaught(fail);
     },
-    onWait: (before) => console.log(`waiting for job ${before.id} ${before.name}`),
+    onWait: (before) => print(`waiting for job ${before.id} ${printable(before.name)}`),
     onPlaced() {
       recordEnd?.("detached", id);
       if (detach) trainer[LEAVE]();
@@ -83,22 +85,21 @@ export function printJob({
       agoMs = 0;
       const step = events.findLast(({ event }) => event !== "training.started")?.data;
       const after = step && "step" in step ? ` after step ${step.step}` : "";
-      say(`attached to the job on ${where}${after}`);
+      say(`attached to the job on ${printable(where)}${after}`);
     },
-    onNote: (text) => say(printableLines(text)),
+    onNote: (text) => say(printableNote(text)),
     onEvent(event) {
       if (isFinalEvent(event)) {
         end(FINAL_STATUS[event.event]);
         recordEnd?.(FINAL_STATUS[event.event]);
       }
-      const print = event.event === "training.failed" ? console.error : console.log;
-      if (lines) say(lines.text(event), print);
+      if (lines) say(lines.text(event), event.event === "training.failed" ? printError : print);
       if (event.event === "training.started") onTraining?.();
     },
     onLeft({ where }) {
       end("detached");
-      console.log(
-        `detached: job ${id} keeps training on ${where}; follow it with: ${kit(`attach ${id}`)}`,
+      print(
+        `detached: job ${id} keeps training on ${printable(where)}; follow it with: ${kit(`attach ${id}`)}`,
       );
     },
   });
@@ -123,8 +124,8 @@ export function printJob({
       } catch (error) {
         if (status !== "failed") return reportError(placed(error));
         const place = error instanceof Error && sourcePlace(error);
-        if (place) console.error(`  at ${place}`);
-        if (process.env.DEBUG === "kit") console.error(error);
+        if (place) printError(`  at ${place}`);
+        if (process.env.DEBUG === "kit") printError(inspect(error));
       }
       return EXIT_CODE[status ?? "failed"];
     },

@@ -5,6 +5,7 @@ import { reportError } from "./errors.ts";
 import { EXIT_CODE } from "./exitCode.ts";
 import { exposedTrainer, loadProject } from "./loadTrainer.ts";
 import { missingTrainer } from "./missingTrainer.ts";
+import { printError } from "./print.ts";
 import { say } from "./say.ts";
 import { describeThrown, onUncaught } from "./thrown.ts";
 
@@ -37,6 +38,6 @@ export async function loadEntry(
 export function explainExit(entry: string, code: number): void {
   // For an unsettled await, Node passes another code than it sets.
   const why = describeEarlyExit(entry, Number(process.exitCode ?? code));
-  say(`kit: ${why}`, console.error);
+  say(`kit: ${why}`, printError);
   process.exitCode = EXIT_CODE.failed;
 }

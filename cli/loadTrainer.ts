@@ -5,6 +5,7 @@ import { KitError } from "../protocol/error.ts";
 import { isCompatible } from "../protocol/version.ts";
 import { isKit, versionOf } from "../sdk/kit.ts";
 import type { Trainer } from "../sdk/trainer.ts";
+import { resolveFromProject } from "./linkedBundle.ts";
 import { otherVersion } from "./packages/installedKit.ts";
 import { describeThrown } from "./thrown.ts";
 import { startWatchdog } from "./watchdog.ts";
@@ -48,6 +49,7 @@ export async function loadProject(
   const watchdog = startWatchdog(limitMs + WATCHDOG_SLACK_MS, `kit: ${stuck}`);
   let module: Record<string, unknown> | undefined;
   try {
+    resolveFromProject(bundle);
     const loading = import(pathToFileURL(bundle).href) as Promise<Record<string, unknown>>;
     // The delay keeps nothing alive: if nothing else is open, Node ends the process.
     module = await Promise.race([loading, delay(limitMs, undefined, { ref: false })]);

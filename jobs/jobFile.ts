@@ -1,9 +1,12 @@
+import { closeSync } from "node:fs";
 import { basename, join } from "node:path";
-import { isPlainFile, stampAt, writeFileAtomically } from "../disk/file.ts";
+import { isPlainFile, openIfThere, stampAt, writeFileAtomically } from "../disk/file.ts";
 import { readRecord, readStampedJson } from "../disk/json.ts";
 import { isRecord } from "../protocol/isRecord.ts";
 import type { JobConfig } from "../protocol/trainConfig.ts";
 import { timeOfJobId } from "./id.ts";
+import { readJobIds } from "./list/plainList.ts";
+import { jobsPath } from "./paths.ts";
 
 /** What every `job.json` has. Its config may be another version's: see `readJobConfig`. */
 export interface JobFile {
@@ -40,6 +43,15 @@ export function createJobFiles(): JobFiles {
     },
     forget: (directory) => void invalid.delete(directory),
   };
+}
+
+/** @throws KitError `CANNOT_READ` for a `job.json` that this user may not read */
+export function assertReadableJobs(project: string): void {
+  const root = jobsPath(project);
+  for (const id of readJobIds(root)) {
+    const file = openIfThere(jobFilePath(join(root, id)));
+    if (file !== undefined) closeSync(file);
+  }
 }
 
 /** Whether a directory is a job's. */

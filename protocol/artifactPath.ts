@@ -1,3 +1,5 @@
+import { printable } from "./printable.ts";
+
 /** The folder of a job's artifacts, in the job's directory. */
 export const ARTIFACTS = "artifacts";
 
@@ -43,5 +45,5 @@ export function isArtifactPath(path: unknown): path is string {
 }
 
 function isPlainName(name: string): boolean {
-  return !["", ".", ".."].includes(name) && !name.includes("\\");
+  return !["", ".", ".."].includes(name) && !name.includes("\\") && name === printable(name);
 }

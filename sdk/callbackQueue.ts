@@ -1,5 +1,6 @@
 import { KitError, messageOf } from "../protocol/error.ts";
 import { formatCount } from "../protocol/format.ts";
+import { printableLines } from "../protocol/printable.ts";
 import type { TrainerCallbacks } from "./callbacks.ts";
 import { asError, withPlace } from "./thrown.ts";
 
@@ -117,7 +118,8 @@ export async function callLast(
   } catch (thrown) {
     const error = asError(thrown);
     // Not process.emitWarning(), which would print after kit start has exited.
-    process.stderr.write(`kit: ${name} failed: ${withPlace(messageOf(error), error)}\n`);
+    const text = `${name} failed: ${withPlace(messageOf(error), error)}`;
+    process.stderr.write(`kit: ${printableLines(text)}\n`);
   }
 }
 

@@ -5,6 +5,7 @@ import { ensureBundle } from "../bundle.ts";
 import { findJob, noJob } from "../findJob.ts";
 import { exitOnSignals, printJob } from "../jobRun.ts";
 import { explainExit, loadEntry } from "../loadEntry.ts";
+import { printError } from "../print.ts";
 import { enterProject } from "../project.ts";
 import { say } from "../say.ts";
 
@@ -23,7 +24,7 @@ export async function attach(named: string, options: { project: string }): Promi
   }
   assertElsewhere(project, job.id);
   const bundle = await ensureBundle(project, undefined, (stale) =>
-    say(`kit: ${stale}`, console.error),
+    say(`kit: ${stale}`, printError),
   );
   const trainer = await loadEntry(bundle, DEFAULT_ENTRY, explain);
   const run = printJob({ trainer, project });

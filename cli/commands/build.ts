@@ -1,4 +1,5 @@
 import { buildBundle, showPath } from "../bundle.ts";
+import { print } from "../print.ts";
 import { enterProject } from "../project.ts";
 
 export async function build(
@@ -7,5 +8,5 @@ export async function build(
 ): Promise<void> {
   const project = enterProject(options.project);
   const path = await buildBundle(project, entry);
-  console.log(`built ${showPath(project, path)}`);
+  print(`built ${showPath(project, path)}`);
 }

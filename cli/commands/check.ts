@@ -1,6 +1,7 @@
 import { styleText } from "node:util";
 import { DEFAULT_ENTRY } from "../../protocol/entry.ts";
 import { formatCount } from "../../protocol/format.ts";
+import { escapeCharacter, printable, printableNote } from "../../protocol/printable.ts";
 import type { Piece } from "../../protocol/trainingCheck.ts";
 import { checkTraining } from "../../sdk/checkTraining.ts";
 import { type ObservableTrainer, PREPARED } from "../../sdk/trainer.ts";
@@ -9,7 +10,7 @@ import { createEventLines } from "../eventLines.ts";
 import { EXIT_CODE } from "../exitCode.ts";
 import { onEndingSignal } from "../hangup.ts";
 import { loadEntry } from "../loadEntry.ts";
-import { escapeCharacter, printable, printableLines } from "../printable.ts";
+import { print, printError } from "../print.ts";
 import { enterProject } from "../project.ts";
 
 /**
@@ -26,15 +27,16 @@ export async function check(
   const checked = await checkUntilSignal(trainer, project);
   const { config, started, learnedTokens, longestRow, memoryBytes, firstRow } = checked;
   const eventLines = createEventLines({ config, project, directory: "" });
-  console.log(
+  print(
     eventLines
       .text({ event: "training.started", data: started })
       .replace(/^training/, "would train"),
   );
-  console.log(`learned ${formatCount(learnedTokens)} tokens of each pass`);
-  console.log(`longest ${formatCount(longestRow)} tokens in a row`);
-  console.log(`memory ${formatCount(Math.ceil(memoryBytes / 2 ** 20))} MiB`);
-  console.log(`first row\n${rowLines(firstRow)}`);
+  print(`learned ${formatCount(learnedTokens)} tokens of each pass`);
+  print(`longest ${formatCount(longestRow)} tokens in a row`);
+  print(`memory ${formatCount(Math.ceil(memoryBytes / 2 ** 20))} MiB`);
+  // Its parts are made printable before they are coloured.
+  process.stdout.write(`first row\n${rowLines(firstRow)}\n`);
   // The project's code may have left something open.
   process.exit(EXIT_CODE.completed);
 }
@@ -50,7 +52,7 @@ async function checkUntilSignal(
   if (trainer[PREPARED].engine.elsewhere) {
     onEndingSignal(() => (signal.aborted ? exit() : abort.abort()));
   }
-  const onNote = (text: string) => console.error(printableLines(text));
+  const onNote = (text: string) => printError(printableNote(text));
   return checkTraining(trainer, project, { onNote, signal }).catch((error: unknown) => {
     if (signal.aborted) exit();
     throw error;
@@ -63,7 +65,9 @@ function rowLines(pieces: Piece[]): string {
   const lines: { isLearned: boolean; text: string }[] = [];
   for (const { text, isLearned, isSpecial } of pieces) {
     if (lines.at(-1)?.isLearned !== isLearned) lines.push({ isLearned, text: "" });
-    lines.at(-1)!.text += isSpecial ? styled("dim", text) : shown(text, isLearned, specials);
+    lines.at(-1)!.text += isSpecial
+      ? styled("dim", printable(text))
+      : shown(text, isLearned, specials);
   }
   return lines
     .map(({ isLearned, text }) => `  ${isLearned ? "learns" : "reads "}  ${text}`)

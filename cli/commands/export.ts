@@ -2,6 +2,7 @@ import { basename, isAbsolute, resolve } from "node:path";
 import { isElsewhere } from "../../jobs/artifactFiles.ts";
 import { createJobFiles } from "../../jobs/jobFile.ts";
 import { formatCount } from "../../protocol/format.ts";
+import { printableNote } from "../../protocol/printable.ts";
 import { type Fetching, bringHere } from "../../sdk/bringHere.ts";
 import { exportModel } from "../../sdk/engine.ts";
 import { findArtifact } from "../../sdk/findArtifact.ts";
@@ -11,6 +12,7 @@ import { onEndingSignal } from "../hangup.ts";
 import { findEngine } from "../infer/findEngine.ts";
 import { findModel } from "../infer/findModel.ts";
 import { kitCommand } from "../kitCommand.ts";
+import { print } from "../print.ts";
 import { enterProject } from "../project.ts";
 import { pathFrom, shellWord } from "../shell.ts";
 
@@ -25,7 +27,7 @@ export async function exportJob(
   options: { project: string },
 ): Promise<void> {
   const project = enterProject(options.project);
-  const onNote = (text: string) => console.log(text);
+  const onNote = (text: string) => print(printableNote(text));
   const directory = findModel(project, named, onNote);
   const checkpoint = findArtifact(directory);
   const target = resolve(folder ?? defaultFolder(directory));
@@ -38,9 +40,9 @@ export async function exportJob(
       engine = (await findEngine(project, directory)) ?? {};
       await bringHere(engine, { directory: checkpoint, signal, onNote });
     }
-    console.log(`exporting ${showPath(project, checkpoint)}`);
+    print(`exporting ${showPath(project, checkpoint)}`);
     const bytes = await exportModel(checkpoint, target, { signal, onNote });
-    console.log(
+    print(
       `exported to ${showPath(project, target)}, ${formatCount(bytes / 1e6)} MB; try it: ${kitCommand(project, `infer ${asked(target)}`)}`,
     );
   } catch (error) {

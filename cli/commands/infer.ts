@@ -1,6 +1,7 @@
 import type { LoadedModel } from "../../protocol/engine.ts";
 import { KitError, isKitError } from "../../protocol/error.ts";
 import type { InferRequest } from "../../protocol/infer.ts";
+import { printableNote } from "../../protocol/printable.ts";
 import { reportError } from "../errors.ts";
 import { EXIT_CODE } from "../exitCode.ts";
 import { onEndingSignal } from "../hangup.ts";
@@ -9,7 +10,7 @@ import { findModel } from "../infer/findModel.ts";
 import { isTyped, stdinLines } from "../infer/lines.ts";
 import { loadAnswering } from "../infer/loadAnswering.ts";
 import { type LineForm, type Question, PLAIN, ROWS, plainQuestion } from "../infer/question.ts";
-import { printableLines } from "../printable.ts";
+import { print, printError } from "../print.ts";
 import { enterProject } from "../project.ts";
 
 /** How long other machines may take to stop, in ms. */
@@ -41,7 +42,7 @@ export async function infer(
     process.exit(error.code === "EPIPE" ? EXIT_CODE.completed : EXIT_CODE.failed);
   });
   // stdout has the answers alone.
-  const onNote = (text: string) => console.error(text);
+  const onNote = (text: string) => printError(printableNote(text));
   const directory = findModel(project, named, onNote);
   const engine = await findEngine(project, directory);
   const signal = engine?.elsewhere && abortedBySignal();
@@ -106,7 +107,9 @@ function exitCancelled(): never {
 }
 
 function show(text: string): void {
-  console.log(process.stdout.isTTY ? printableLines(text) : text);
+  if (process.stdout.isTTY) print(text);
+  // A program gets the answer as it is.
+  else process.stdout.write(`${text}\n`);
 }
 
 /** Answers each line in its place, and goes on after one that cannot be answered. */

@@ -6,6 +6,7 @@ import { type Report, copyTemplate } from "../init/template.ts";
 import type { Template } from "../init/templates.ts";
 import { findInstallation } from "../packages/manager.ts";
 import { readPackageJson } from "../packages/packageJson.ts";
+import { print } from "../print.ts";
 import { pathFrom, shellWord } from "../shell.ts";
 
 /** A valid npm package name. */
@@ -24,20 +25,20 @@ export function init(directory: string, options: { name?: string; template: Temp
   if (options.name !== undefined) checkName(options.name);
   const installation = findInstallation(project);
   const { manager } = installation;
-  print(project, write(project, { name, template: options.template, ...installation }));
+  report(project, write(project, { name, template: options.template, ...installation }));
   const openPage = runScript(project, manager, "ui");
-  console.log(`next: ${enterFolder(project)}${manager} install && ${openPage}`);
+  print(`next: ${enterFolder(project)}${manager} install && ${openPage}`);
 }
 
 /** Lists files only when the project existed before. */
-function print(project: string, { created, added, kept }: Report): void {
+function report(project: string, { created, added, kept }: Report): void {
   const lists = { created, "added to": added, "left alone": kept };
   const isNew = created.includes("package.json") && added.length + kept.length === 0;
-  if (isNew) console.log(`created a Kit project in ${project}`);
-  else if (created.length + added.length > 0) console.log(`added Kit to ${project}`);
-  else console.log(`nothing to add to ${project}`);
+  if (isNew) print(`created a Kit project in ${project}`);
+  else if (created.length + added.length > 0) print(`added Kit to ${project}`);
+  else print(`nothing to add to ${project}`);
   for (const [heading, files] of Object.entries(lists)) {
-    if (!isNew && files.length > 0) console.log(`${heading}: ${files.join(", ")}`);
+    if (!isNew && files.length > 0) print(`${heading}: ${files.join(", ")}`);
   }
 }
 

@@ -1,17 +1,23 @@
+import { assertReadableJobs } from "../../jobs/jobFile.ts";
 import { createJobStore } from "../../jobs/store.ts";
 import { type Job, JOB_STATUSES } from "../../protocol/job.ts";
 import { lastHeard } from "../../protocol/lastHeard.ts";
-import { printable } from "../printable.ts";
+import { printable } from "../../protocol/printable.ts";
+import { print, printError } from "../print.ts";
 import { enterProject } from "../project.ts";
 
 const STATUS_WIDTH = Math.max(...JOB_STATUSES.map((status) => status.length));
 
-/** Prints the jobs that the page lists, newest first. */
+/**
+ * Prints the jobs that the page lists, newest first.
+ * @throws KitError `CANNOT_READ` when there are only another user's
+ */
 export function jobs(options: { project: string }): void {
   const project = enterProject(options.project);
   const lines = createJobStore(project).list().map(jobLine);
-  if (lines.length > 0) console.log(lines.join("\n"));
-  else console.error(`no jobs in ${project} yet; kit start trains one`);
+  if (lines.length > 0) return print(lines.join("\n"));
+  assertReadableJobs(project);
+  printError(`no jobs in ${project} yet; kit start trains one`);
 }
 
 /** The name comes late: its width on a terminal is anyone's guess. */

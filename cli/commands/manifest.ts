@@ -2,6 +2,7 @@ import { messageOf } from "../../protocol/error.ts";
 import type { ManifestMessage } from "../../protocol/manifestMessage.ts";
 import { buildBundle } from "../bundle.ts";
 import { loadTrainer } from "../loadTrainer.ts";
+import { print } from "../print.ts";
 import { enterProject } from "../project.ts";
 import { describeThrown, onUncaught } from "../thrown.ts";
 
@@ -24,7 +25,7 @@ export async function manifest(options: { project: string }): Promise<void> {
 /** Sends the message, then ends the process, whatever the project's code left running. */
 function send(message: ManifestMessage): void {
   if (!process.send) {
-    console.log(JSON.stringify(message));
+    print(JSON.stringify(message));
     process.exit();
   }
   process.send(message, () => process.exit());

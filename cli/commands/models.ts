@@ -1,7 +1,8 @@
 import type { CachedModel } from "../../protocol/cachedModel.ts";
 import { formatCount } from "../../protocol/format.ts";
+import { printable } from "../../protocol/printable.ts";
 import { listCachedModels } from "../../sdk/engine.ts";
-import { printable } from "../printable.ts";
+import { print, printError } from "../print.ts";
 
 /** For what is not known. */
 const NONE = "-";
@@ -10,20 +11,20 @@ const NONE = "-";
 export async function models(): Promise<void> {
   const { cache, models } = await listCachedModels();
   if (models.length === 0) {
-    console.error(`no models in ${cache} yet; a trainer with model: "org/name" downloads one`);
+    printError(`no models in ${cache} yet; a trainer with model: "org/name" downloads one`);
     return;
   }
   const rows = models.map(cellsOf);
   const widths = rows[0]!.map((_, column) => Math.max(...rows.map((row) => row[column]!.length)));
   for (const [n, row] of rows.entries()) {
-    console.log(
+    print(
       row
         .map((cell, column) => cell.padEnd(widths[column]!))
         .join("  ")
         .trimEnd(),
     );
     const { problem } = models[n]!;
-    if (problem !== undefined) console.log(`  ${printable(problem)}`);
+    if (problem !== undefined) print(`  ${printable(problem)}`);
   }
 }
 

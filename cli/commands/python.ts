@@ -1,8 +1,14 @@
-import { spawnSync } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
 import { join } from "node:path";
 import { makeDirectory } from "../../disk/file.ts";
-import { KitError } from "../../protocol/error.ts";
+import { type Lock, takeLock } from "../../disk/lock.ts";
+import { KitError, messageOf } from "../../protocol/error.ts";
+import { signalGroup } from "../../server/processGroup.ts";
+import { EXIT_CODE } from "../exitCode.ts";
+import { onEndingSignal } from "../hangup.ts";
 import { PACKAGE } from "../packages/own.ts";
+import { print } from "../print.ts";
 import { enterProject } from "../project.ts";
 
 type Step = [program: string, ...words: string[]];
@@ -13,20 +19,46 @@ const TORCH = "torch==2.13.0";
 const LOCKED = ["--require-hashes", "--no-deps", "--requirement", PACKAGE.pythonLock];
 
 /** Makes the project's `.kit/python`, or adds what is missing there. */
-export function installPython(options: { project: string }): void {
+export async function installPython(options: { project: string }): Promise<void> {
   const project = enterProject(options.project);
   const folder = join(project, ".kit", "python");
   makeDirectory(join(project, ".kit"));
-  const steps = isThere("uv", "--version") ? uvSteps(folder) : pipSteps(findPython(), folder);
-  for (const [program, ...words] of steps) {
-    const { status, error } = spawnSync(program, words, { cwd: project, stdio: "inherit" });
-    if (status === 0) continue;
-    throw new KitError(
-      "PYTHON_UNFIT",
-      `${program} ${words[0] === "-m" ? words[1] : words[0]} failed (${error?.message ?? `code ${status}`}). Fix the problem shown above, then run kit python install again.`,
-    );
+  const abort = new AbortController();
+  const { signal } = abort;
+  onEndingSignal(() => abort.abort());
+  const onWait = () => print("waiting for another kit python install in this project");
+  let lock: Lock | undefined;
+  try {
+    lock = await takeLock(`${folder}.lock`, Infinity, { signal, onWait });
+    const steps = isThere("uv", "--version") ? uvSteps(folder) : pipSteps(findPython(), folder);
+    for (const step of steps) await take(step, project, signal);
+  } catch (error) {
+    if (!signal.aborted) throw error;
+    process.exitCode = EXIT_CODE.cancelled;
+    return;
+  } finally {
+    lock?.release();
   }
-  console.log(`installed ${folder} for engine: python()`);
+  print(`installed ${folder} for engine: python()`);
+}
+
+/** In a process group of its own, which ends with the signal. */
+async function take([program, ...words]: Step, cwd: string, signal: AbortSignal): Promise<void> {
+  signal.throwIfAborted();
+  const child = spawn(program, words, { cwd, stdio: "inherit", detached: true });
+  const end = () => child.pid !== undefined && signalGroup(child.pid, "SIGTERM");
+  signal.addEventListener("abort", end);
+  const why = await once(child, "close").then(
+    ([code, by]) => (code === 0 ? undefined : `code ${code ?? by}`),
+    messageOf,
+  );
+  signal.removeEventListener("abort", end);
+  signal.throwIfAborted();
+  if (why === undefined) return;
+  throw new KitError(
+    "PYTHON_UNFIT",
+    `${program} ${words[0] === "-m" ? words[1] : words[0]} failed (${why}). Fix the problem shown above, then run kit python install again.`,
+  );
 }
 
 function uvSteps(folder: string): Step[] {

@@ -7,6 +7,7 @@ import { ensureBundle } from "../bundle.ts";
 import { EXIT_CODE } from "../exitCode.ts";
 import { type RecordEnd, exitOnSignals, printJob } from "../jobRun.ts";
 import { explainExit, loadEntry } from "../loadEntry.ts";
+import { printError } from "../print.ts";
 import { enterProject } from "../project.ts";
 import { say } from "../say.ts";
 
@@ -41,7 +42,7 @@ export async function start(
 function createLastWord() {
   let sentence: string | undefined;
   function tell(): void {
-    if (sentence !== undefined) say(`kit: ${sentence}`, console.error);
+    if (sentence !== undefined) say(`kit: ${sentence}`, printError);
     sentence = undefined;
   }
   process.once("exit", tell);

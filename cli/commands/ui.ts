@@ -9,6 +9,7 @@ import { openBrowser } from "../browser.ts";
 import { onEndingSignal } from "../hangup.ts";
 import { isAnyAddress, networkAddresses } from "../networkAddresses.ts";
 import { PACKAGE } from "../packages/own.ts";
+import { print, printError } from "../print.ts";
 import { enterProject } from "../project.ts";
 
 const TOKEN_VARIABLE = "KIT_UI_TOKEN";
@@ -41,7 +42,7 @@ export async function ui(options: UiOptions): Promise<void> {
     port: options.port,
     allowedHosts,
     token,
-    onNote: (text) => console.log(text),
+    onNote: print,
   });
   onEndingSignal(() => {
     // Exit at once: connections of the closed server may linger.
@@ -49,11 +50,11 @@ export async function ui(options: UiOptions): Promise<void> {
   });
   url.port = String(server.port);
   if (token !== undefined) url.searchParams.set(TOKEN_PARAMETER, token);
-  console.log(`kit ui  ${url.href}  ${project}  stop with Ctrl-C`);
+  print(`kit ui  ${url.href}  ${project}  stop with Ctrl-C`);
   for (const address of networkAddresses(hostname, networkInterfaces())) {
     const there = new URL(url);
     there.hostname = address;
-    console.log(`        ${there.href}  from other machines`);
+    print(`        ${there.href}  from other machines`);
   }
   if (options.open) await openBrowser(url.href);
 }
@@ -68,7 +69,7 @@ function chooseToken({ host, token }: UiOptions): string | undefined {
   delete process.env[TOKEN_VARIABLE];
   if (!token) {
     if (isLoopback(host)) return undefined;
-    console.error(`kit: without a token, anyone who reaches ${host} can run this project's code.`);
+    printError(`kit: without a token, anyone who reaches ${host} can run this project's code.`);
     return undefined;
   }
   if (!fixed) return isLoopback(host) ? undefined : createToken();

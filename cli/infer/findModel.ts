@@ -4,9 +4,9 @@ import { jobsPath } from "../../jobs/paths.ts";
 import { createJobStore } from "../../jobs/store.ts";
 import { ARTIFACTS } from "../../protocol/artifactPath.ts";
 import { type Job, isFinal } from "../../protocol/job.ts";
+import { printable } from "../../protocol/printable.ts";
 import { checkpointSteps } from "../../sdk/findArtifact.ts";
 import { LATEST, findJob, noJob } from "../findJob.ts";
-import { printable } from "../printable.ts";
 
 /**
  * Finds the folder of a job by its id, the beginning of its id or `latest`, the newest that has saved

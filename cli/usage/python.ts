@@ -18,6 +18,6 @@ export function addPython(program: Command): void {
     )
     .action(async (...input: Parameters<typeof installPython>) => {
       const { installPython } = await import("../commands/python.ts");
-      installPython(...input);
+      await installPython(...input);
     });
 }

@@ -1,9 +1,9 @@
 import { spawnSync } from "node:child_process";
-import { readFileSync, utimesSync, writeFileSync } from "node:fs";
+import { chmodSync, readFileSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { COMPLETED, STARTED, createJob, logOf, placeJob } from "../jobs.ts";
-import { CLI, runKit } from "../kit.ts";
+import { CLI, runKit, startKit } from "../kit.ts";
 import { createProject } from "../project.ts";
 
 const ZONE = { TZ: "Asia/Tokyo" };
@@ -70,4 +70,15 @@ test("a command whose output is lost says so and fails, unless nobody reads it",
   }
   const { status, stdout, stderr } = shell(`jobs | true; echo \${PIPESTATUS[0]}`);
   expect([status, String(stdout), String(stderr)]).toEqual([0, "0\n", ""]);
+});
+
+test("kit jobs of a user who may not read the jobs says so, not that there are none", async () => {
+  const project = createProject();
+  const file = join(createJob(project, "theirs", [STARTED]).directory, "job.json");
+  chmodSync(file, 0o000);
+  // As another user: without root's right to read every file.
+  const within = ["setpriv", "--bounding-set=-dac_override,-dac_read_search"];
+  const { code, stdout, stderr } = await startKit(project, ["jobs"], {}, within).ended;
+  expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
+  expect(stderr).toMatch(/^kit: Cannot read \S+\/job\.json: EACCES: .*\. Make it readable\.\n$/);
 });

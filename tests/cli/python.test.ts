@@ -1,7 +1,7 @@
-import { chmodSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { runKit } from "../kit.ts";
+import { runKit, startKit } from "../kit.ts";
 import { createProject } from "../project.ts";
 
 /** A folder for the PATH, of programs that write down how they are called; a venv gets its Python. */
@@ -56,4 +56,30 @@ test("without a Python, it says what to install", async () => {
     1,
     "kit: There is no Python 3.10 or newer on the PATH. Install one with its venv module, or uv.\n",
   ]);
+});
+
+/** A Python whose pip says that it runs, and does so until it is ended. */
+function createSlowPython(project: string): string {
+  const bin = createPrograms(project, "python3");
+  const slow = `if [ "$2" = pip ]; then echo "pip is $$"; exec /bin/sleep 1000; fi\n`;
+  const path = join(bin, "python3");
+  writeFileSync(path, readFileSync(path, "utf8") + slow);
+  return bin;
+}
+
+test("a signal to kit python install ends pip, and a second install waits for the first", async () => {
+  const project = createProject({});
+  const PATH = createSlowPython(project);
+  const install = () => startKit(project, ["python", "install"], { PATH });
+  const first = install();
+  const pidOf = (text: string) => Number(/pip is (\d+)/.exec(text)?.[1]);
+  const pip = pidOf(await first.printed(/pip is \d+\n/));
+  const second = install();
+  await second.printed(/^waiting for another kit python install in this project$/m);
+  first.child.kill("SIGINT");
+  expect((await first.ended).code).toBe(130);
+  expect(existsSync(`/proc/${pip}`)).toBe(false);
+  await second.printed(/pip is \d+\n/);
+  second.child.kill("SIGTERM");
+  expect((await second.ended).code).toBe(130);
 });

@@ -25,7 +25,8 @@ export function answerTokens({ vocabulary, isSpoken, isEnd }: Tokenizer): Uint8A
  * Continues a conversation or a text.
  * @param request as `assertRequest` lets it through
  * @param pause is awaited before each token, and may throw to give up
- * @throws KitError `REQUEST_INVALID` for a prompt that leaves no room
+ * @throws KitError `REQUEST_INVALID` for a prompt that leaves no room, `CHECKPOINT_INVALID` for logits
+ * that are not finite
  */
 export async function generate(
   { context, promptStyle, tokenizer, decoder, allowed }: Generator,
@@ -49,6 +50,7 @@ export async function generate(
   let logits = reading.read(prompt);
   for (;;) {
     // A callback for each of 100,000 tokens would take a quarter of the model's time.
+    assertTelling(logits);
     for (let id = 0; id < logits.length; id++) if (allowed[id] !== 1) logits[id] = -Infinity;
     const token = sample(logits, { temperature, topP }, random);
     if (tokenizer.isEnd(token))
@@ -59,4 +61,24 @@ export async function generate(
     logits = reading.read([token]);
   }
   return { text: tokenizer.decode(tokens), finishReason: "length", tokens: tokens.length };
+}
+
+/**
+ * An overflow shows as logits that are not finite or, behind a norm of infinite numbers, all the same.
+ * @throws KitError `CHECKPOINT_INVALID`
+ */
+function assertTelling(logits: Float32Array): void {
+  let lowest = Infinity;
+  let highest = -Infinity;
+  let isFinite = true;
+  for (const logit of logits) {
+    if (logit < lowest) lowest = logit;
+    if (logit > highest) highest = logit;
+    isFinite &&= Number.isFinite(logit);
+  }
+  if (isFinite && lowest < highest) return;
+  throw new KitError(
+    "CHECKPOINT_INVALID",
+    "The model computes numbers that are not finite: its weights are too large. Use an earlier checkpoint, or train again with a lower learningRate.",
+  );
 }

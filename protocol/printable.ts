@@ -1,5 +1,5 @@
 /** C0 and C1 control characters, and the marks that change the direction of the text around them. */
-const CONTROL = /[\u0000-\u001f\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
+const CONTROL = /[\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
 
 const SHORT: Record<string, string> = { "\n": "\\n", "\r": "\\r", "\t": "\\t" };
 
@@ -11,6 +11,14 @@ export function printable(text: string): string {
 /** As {@link printable}, but for the ends of lines. */
 export function printableLines(text: string): string {
   return text.split("\n").map(printable).join("\n");
+}
+
+/**
+ * What others tell, as a record of the terminal: further lines are details below the first, so that
+ * none passes for a line of Kit's.
+ */
+export function printableNote(text: string): string {
+  return printableLines(text.trimEnd()).replaceAll(/\n(?! {2})/g, "\n  ");
 }
 
 /** As in JSON: `\u003c`. */

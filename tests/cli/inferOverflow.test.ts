@@ -1,0 +1,24 @@
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { saveModel } from "../../engines/checkpoint/checkpoint.ts";
+import { randomWeights } from "../../engines/llama/weights.ts";
+import { runKit } from "../kit.ts";
+import { createProject } from "../project.ts";
+
+const SHAPE = { layers: 1, heads: 1, width: 16, context: 64 };
+
+test("an answer whose numbers overflow is an error, not NUL characters", async () => {
+  const home = createProject();
+  const weights = randomWeights(SHAPE, 1);
+  for (const { data } of Object.values(weights))
+    data.forEach((weight, n) => (data[n] = weight * 1e30));
+  saveModel(join(home, "model"), weights, { shape: SHAPE, promptStyle: "message" });
+  for (const how of [[], ["--temperature", "1"]]) {
+    expect(await runKit(home, ["infer", "./model", "hello", "--max-tokens", "4", ...how])).toEqual({
+      code: 1,
+      stdout: "",
+      stderr:
+        "kit: The model computes numbers that are not finite: its weights are too large. Use an earlier checkpoint, or train again with a lower learningRate.\n",
+    });
+  }
+});
