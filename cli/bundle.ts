@@ -84,7 +84,8 @@ async function bundle(project: string, entryPath: string, outfile: string): Prom
   try {
     const result = await buildOnce({
       absWorkingDir: project,
-      entryPoints: [entryPath],
+      // By its relative path: esbuild takes a * in the name of a folder above for a pattern.
+      entryPoints: [`./${relative(project, entryPath)}`],
       outfile,
       bundle: true,
       format: "esm",

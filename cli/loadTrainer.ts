@@ -1,3 +1,4 @@
+import { dirname, sep } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { pathToFileURL } from "node:url";
 import { DEFAULT_ENTRY, LOAD_LIMIT_MS, stillLoading } from "../protocol/entry.ts";
@@ -44,6 +45,12 @@ export async function loadProject(
   entry = DEFAULT_ENTRY,
   limitMs = LOAD_LIMIT_MS,
 ): Promise<Record<string, unknown>> {
+  if (sep !== "\\" && bundle.includes("\\")) {
+    throw new KitError(
+      "IMPORT_FAILED",
+      `Node.js loads no code from ${dirname(bundle)}, which has a backslash in its path. Rename that folder.`,
+    );
+  }
   process.setSourceMapsEnabled(true);
   const stuck = stillLoading(entry, limitMs);
   const watchdog = startWatchdog(limitMs + WATCHDOG_SLACK_MS, `kit: ${stuck}`);
