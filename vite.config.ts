@@ -18,7 +18,11 @@ export default defineConfig(({ command }) => ({
   // Relative, so that the page works behind any path prefix.
   base: "./",
   // One script, so nothing to preload.
-  build: { outDir: "dist/page", modulePreload: { polyfill: false } },
+  build: {
+    outDir: "dist/page",
+    modulePreload: { polyfill: false },
+    rolldownOptions: { optimization: { inlineConst: true } },
+  },
   test: {
     // More than there are cores: most tests wait for processes most of the time.
     maxWorkers: 4,

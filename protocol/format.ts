@@ -18,9 +18,9 @@ export function formatDuration(seconds: number): string {
 export function formatAgo(ms: number): string {
   const seconds = ms / 1000;
   if (seconds < MINUTE_S) return "less than a minute ago";
-  if (seconds < HOUR_S) return `${formatCounted(Math.floor(seconds / MINUTE_S), "minute")} ago`;
-  if (seconds < DAY_S) return `${formatCounted(Math.floor(seconds / HOUR_S), "hour")} ago`;
-  return `${formatCounted(Math.floor(seconds / DAY_S), "day")} ago`;
+  const [unit, noun] =
+    seconds < HOUR_S ? [MINUTE_S, "minute"] : seconds < DAY_S ? [HOUR_S, "hour"] : [DAY_S, "day"];
+  return `${formatCounted(Math.floor(seconds / unit), noun)} ago`;
 }
 
 /** With thousands separated, and one decimal. `toLocaleString` takes 40 ms to load its locales. */

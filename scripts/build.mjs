@@ -32,7 +32,7 @@ const PARTS = {
     has: isKernel,
   },
   page: {
-    sources: ["protocol", "src", "index.html", "vite.config.ts", "package-lock.json"],
+    sources: ["protocol", "src", "public", "index.html", "vite.config.ts", "package-lock.json"],
     commands: (outDir) => [
       [modulePath("vite/bin/vite.js"), "build", "--logLevel", "warn", "--outDir", outDir],
     ],

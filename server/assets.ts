@@ -44,8 +44,8 @@ export function loadAssets(directory: string): Assets {
       response.writeHead(200, {
         "Content-Type": file.type,
         "Content-Length": file.body.length,
-        // Every name but the index's contains a hash of the content.
-        "Cache-Control": file === index ? "no-cache" : "max-age=31536000, immutable",
+        // Only names there contain a hash of the content.
+        "Cache-Control": path.startsWith("/assets/") ? "max-age=31536000, immutable" : "no-cache",
       });
       response.end(file.body);
       return true;

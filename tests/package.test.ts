@@ -41,7 +41,7 @@ it("the package holds the files that it needs to run, and nothing else", () => {
     /^dist\/engines\/python\/(run|kit_engine\/\w+)\.py$/.test(path) ||
     /^dist\/engines\/ray\/kit_ray\/\w+\.py$/.test(path) ||
     path === "dist/engines/python/requirements.txt" ||
-    /^dist\/page\/(index\.html|assets\/[\w.-]+)$/.test(path) ||
+    /^dist\/page\/(index\.html|assets\/[\w.-]+|favicon\/\w+\.svg)$/.test(path) ||
     /^templates\/(quickstart|finetune)\//.test(path) ||
     /^docs\/[\w-]+\.(md|json)$/.test(path) ||
     /^(README|CHANGELOG|CONTRIBUTING|SECURITY)\.md$/.test(path) ||

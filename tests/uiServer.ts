@@ -13,6 +13,7 @@ export const PAGE = {
   "index.html": "<!doctype html><title>Kit</title>",
   "assets/app-1a2b.js": "export {};\n",
   "assets/app-1a2b.css": "body {}\n",
+  "favicon/none.svg": "<svg/>\n",
 };
 
 export interface TestServer extends UiServer {

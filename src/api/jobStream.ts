@@ -45,9 +45,9 @@ export function openJobStream(
     source.close();
     listener.onEnd();
   });
-  source.addEventListener(OWNER_AWAY, () => listener.onOwnerAway());
-  source.addEventListener(OWNER_BACK, () => listener.onOwnerBack());
-  source.addEventListener("open", () => listener.onOpen());
+  source.addEventListener(OWNER_AWAY, listener.onOwnerAway);
+  source.addEventListener(OWNER_BACK, listener.onOwnerBack);
+  source.addEventListener("open", listener.onOpen);
   source.addEventListener("error", () => {
     listener.onError(source.readyState === EventSource.CLOSED);
   });

@@ -2,19 +2,11 @@ import { isRecord } from "../../protocol/isRecord.ts";
 
 /** A failed request. `message` is a whole sentence for the page to show. */
 export class RequestError extends Error {
-  /** `unreachable`: no response; `refused`: an error; `unreadable`: a response that breaks the contract. */
-  readonly code: "unreachable" | "refused" | "unreadable";
-  /** The HTTP status of a refusal. */
-  readonly status: number | undefined;
+  /** The HTTP status of the response; 0 without one. */
+  readonly status: number;
 
-  constructor(
-    code: RequestError["code"],
-    message: string,
-    { status, cause }: { status?: number; cause?: unknown } = {},
-  ) {
+  constructor(status: number, message: string, cause?: unknown) {
     super(message, { cause });
-    this.name = "RequestError";
-    this.code = code;
     this.status = status;
   }
 }
@@ -25,14 +17,10 @@ export async function request(path: string, init?: RequestInit): Promise<Respons
   try {
     response = await fetch(path, init);
   } catch (cause) {
-    throw new RequestError(
-      "unreachable",
-      "Kit isn't responding. Check that kit ui is still running.",
-      { cause },
-    );
+    throw new RequestError(0, "Kit isn't responding. Check that kit ui is still running.", cause);
   }
   if (response.ok) return response;
-  throw new RequestError("refused", await refusal(response), { status: response.status });
+  throw new RequestError(response.status, await refusal(response));
 }
 
 /**
@@ -44,21 +32,12 @@ export async function readResponse<T>(
   path: string,
   guard: (value: unknown) => value is T,
 ): Promise<T> {
-  let value: unknown;
-  try {
-    value = await response.json();
-  } catch (cause) {
-    throw unreadable(path, cause);
-  }
-  if (!guard(value)) throw unreadable(path);
-  return value;
-}
-
-function unreadable(path: string, cause?: unknown): RequestError {
-  return new RequestError(
-    "unreadable",
+  // Not JSON is not what was expected either.
+  const value: unknown = await response.json().catch(() => undefined);
+  if (guard(value)) return value;
+  throw new RequestError(
+    response.status,
     `Kit sent an unexpected response to ${path}. Reload the page.`,
-    { cause },
   );
 }
 

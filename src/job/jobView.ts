@@ -5,7 +5,7 @@ import { isRecord } from "../../protocol/isRecord.ts";
 import { type JobStatus, isFinal } from "../../protocol/job.ts";
 import { type LossEnds, NO_LOSSES, addLoss } from "../../protocol/lossEnds.ts";
 import type { StreamFrame } from "../api/jobStream.ts";
-import { type JobProgress, advanceProgress } from "./progress.ts";
+import { type JobProgress, advanceProgress, isNumber } from "./progress.ts";
 
 /** A job as its page shows it, derived from the job's stream. */
 export interface JobView {
@@ -148,7 +148,7 @@ function parse(text: string): Record<string, unknown> {
 
 function numberIn(data: Record<string, unknown>, key: string): number | undefined {
   const value = data[key];
-  return typeof value === "number" && Number.isFinite(value) ? value : undefined;
+  return isNumber(value) ? value : undefined;
 }
 
 function messageIn({ error, message }: Record<string, unknown>): string | undefined {

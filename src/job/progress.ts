@@ -35,8 +35,8 @@ export function advanceProgress(
   event: string,
   data: Record<string, unknown>,
 ): JobProgress {
-  const at = typeof data.time === "string" ? Date.parse(data.time) : NaN;
-  const after = Number.isFinite(at) ? { ...before, at } : { ...before };
+  const at = Date.parse(String(data.time));
+  const after = isNumber(at) ? { ...before, at } : { ...before };
   if (event === "training.started") {
     after.startedAt = after.at;
     const best = isRecord(data.resumedBest) ? data.resumedBest.evalLoss : undefined;
@@ -104,6 +104,6 @@ export function formatNumber(value: number): string {
   return String(Number(value.toPrecision(4)));
 }
 
-function isNumber(value: unknown): value is number {
+export function isNumber(value: unknown): value is number {
   return typeof value === "number" && Number.isFinite(value);
 }

@@ -22,7 +22,7 @@ export const useManifest = defineStore("manifest", () => {
       const { trainer } = await fetchManifest();
       manifest.value = trainer ? { state: "found", name: trainer.name } : { state: "empty" };
     } catch (cause) {
-      const unreachable = cause instanceof RequestError && cause.code === "unreachable";
+      const unreachable = cause instanceof RequestError && cause.status === 0;
       const error = sentence(cause) + (unreachable ? " Then reload the page." : "");
       manifest.value = { state: "failed", error };
     }

@@ -57,7 +57,10 @@ async function ask(
 /** A target of the operation's path. */
 function targetOf(operation: string): string {
   const [, path = ""] = operation.split(" ");
-  return path.replace("{id}", "20260101-000000-000-aaaa").replace("{file}", "app-1a2b.js");
+  return path
+    .replace("{id}", "20260101-000000-000-aaaa")
+    .replace("favicon/{file}", "favicon/none.svg")
+    .replace("{file}", "app-1a2b.js");
 }
 
 /** Options of a server whose `kit` command is this script. */
@@ -82,7 +85,7 @@ test("the reference has the routes of the server, and the files of the page", ()
   expect(api.toSorted()).toEqual(Object.keys(ROUTE_TABLE).toSorted());
   const files = readdirSync(join(ROOT, "dist/page"), { recursive: true }).map(String);
   const others = files.filter(
-    (file) => !/^(index\.html|assets(\/[\w.-]+\.(js|css|svg))?)$/.test(file),
+    (file) => !/^(index\.html|assets(\/[\w.-]+\.(js|css))?|favicon(\/\w+\.svg)?)$/.test(file),
   );
   expect(others).toEqual([]);
 });
@@ -185,7 +188,9 @@ test("the page and its files are answered as the reference says", async () => {
     for (const file of ["app-1a2b.js", "app-1a2b.css"]) {
       await ask(port, `${method} /assets/{file}`, { target: `/assets/${file}` });
     }
-    await ask(port, `${method} /assets/{file}`, { target: "/assets/none.js" });
+    await ask(port, `${method} /favicon/{file}`, { target: "/favicon/none.svg" });
+    for (const path of ["/assets/{file}", "/favicon/{file}"])
+      await ask(port, `${method} ${path}`, { target: path.replace("{file}", "none.js") });
   }
   const guarded = await startServer({ token: TOKEN });
   const link = { "sec-fetch-site": "cross-site", "sec-fetch-mode": "navigate" };

@@ -72,7 +72,7 @@ async function expectInTab(page: Page, status: string): Promise<void> {
   await page.emulateMedia({ colorScheme: "light" });
   expect(await page.title()).toMatch(new RegExp(`^${status} · `));
   const icon = await page.evaluate<string>("document.querySelector('link[rel=icon]').href");
-  expect(icon).toContain(`/${status}-`);
+  expect(icon).toContain(`/favicon/${status}.svg`);
   const answer = await page.request.get(icon);
   expect(answer.headers()["content-type"]).toContain("image/svg+xml");
   const [, ...rgb] = /rect.* fill="#(..)(..)(..)"/.exec(await answer.text()) ?? [];

@@ -9,6 +9,7 @@ test.each([
   ["/index.html", "index.html", "text/html; charset=utf-8"],
   ["/assets/app-1a2b.js", "assets/app-1a2b.js", "text/javascript; charset=utf-8"],
   ["/assets/app-1a2b.css", "assets/app-1a2b.css", "text/css; charset=utf-8"],
+  ["/favicon/none.svg", "favicon/none.svg", "image/svg+xml"],
 ] as const)("%s is the page's %s", async (target, file, type) => {
   const { port } = await startServer();
   const { status, headers, body } = await askRaw(port, target);
@@ -17,9 +18,10 @@ test.each([
   expect(body).toBe(PAGE[file]);
 });
 
-test("browsers revalidate the index, and keep the files that it names", async () => {
+test("browsers revalidate the index and icons, and keep the files whose names have a hash", async () => {
   const { port } = await startServer();
-  expect((await askRaw(port, "/")).headers["cache-control"]).toBe("no-cache");
+  for (const path of ["/", "/favicon/none.svg"])
+    expect((await askRaw(port, path)).headers["cache-control"]).toBe("no-cache");
   const script = await askRaw(port, "/assets/app-1a2b.js");
   expect(script.headers["cache-control"]).toContain("immutable");
 });
