@@ -3,9 +3,11 @@ import { MessageChannel, Worker } from "node:worker_threads";
 import type * as module from "../engines/embedded/kernels/module.ts";
 import type { Simd } from "../engines/embedded/kernels/simd.ts";
 import type * as wide from "../engines/embedded/kernels/wide.ts";
-import type { Batch } from "../engines/embedded/step/batch.ts";
+import type * as attention from "../engines/embedded/ops/attention.ts";
+import type { BatchLimits } from "../engines/embedded/ops/operation.ts";
 import type * as learner from "../engines/embedded/step/learner.ts";
 import type * as plan from "../engines/embedded/step/trainingPlan.ts";
+import type { Example } from "../engines/examples/examples.ts";
 import { resolveModel } from "../engines/llama/modelSource.ts";
 import type { ReadWeights } from "../engines/llama/storedWeights.ts";
 import { type Weights, randomWeights } from "../engines/llama/weights.ts";
@@ -44,6 +46,7 @@ async function built<T>(path: string): Promise<T> {
 export const { compileKernels, instantiate } = await built<typeof module>("kernels/module.js");
 export const { instantiateWide, joiningVectors } = await built<typeof wide>("kernels/wide.js");
 export const { createLearner } = await built<typeof learner>("step/learner.js");
+const { squareOf } = await built<typeof attention>("ops/attention.js");
 export const { planTraining } = await built<typeof plan>("step/trainingPlan.js");
 
 export function shapeOf(model: string | ModelShape): ModelShape {
@@ -55,16 +58,10 @@ export function shapeOf(model: string | ModelShape): ModelShape {
 /** A model in training from random weights, with its helpers at work: takes whole steps. */
 export function startLearning({ model, rows, length, threads = 1, simd }: StepSizes) {
   const shape = shapeOf(model);
-  const training = planTraining({
-    shape,
-    rows,
-    length,
-    lora: undefined,
-    threads,
-    options: OPTIONS,
-  });
+  const limits = limitsOf(rows, length);
+  const training = planTraining({ shape, limits, lora: undefined, threads, options: OPTIONS });
   const learner = createTeam(training, randomWeights(shape, SEED), () => ({}), simd);
-  const batch = randomBatch(rows * length);
+  const batch = randomBatch(rows, length);
   let step = 0;
   return {
     learn: () => {
@@ -99,10 +96,19 @@ function startHelper() {
   return port1;
 }
 
-function randomBatch(tokens: number): Batch {
+/** What a batch of rows has of which so many tokens are read. */
+export function limitsOf(rows: number, length: number): BatchLimits {
+  const tokens = rows * length;
+  return {
+    ...{ tokens, selected: tokens, sequences: rows, longest: length },
+    squares: rows * squareOf(length),
+  };
+}
+
+function randomBatch(rows: number, length: number): Example[] {
   const random = createRandom(SEED, "batch");
-  const bytes = () =>
-    Int32Array.from({ length: tokens }, () => Math.floor(random.uniform() * BYTES));
-  const learned = new Float32Array(tokens).fill(1);
-  return { tokens: bytes(), targets: bytes(), learned, size: tokens };
+  return Array.from({ length: rows }, () => ({
+    tokens: Uint16Array.from({ length: length + 1 }, () => Math.floor(random.uniform() * BYTES)),
+    learned: new Uint8Array(length + 1).fill(1, 1),
+  }));
 }

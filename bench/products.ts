@@ -1,7 +1,7 @@
 import { allocate, createArena } from "../engines/embedded/kernels/arena.ts";
 import type { Address, Kernels } from "../engines/embedded/kernels/kernels.ts";
 import type { KernelModule } from "../engines/embedded/kernels/module.ts";
-import { createProducts } from "../engines/embedded/kernels/operations.ts";
+import { createProducts } from "../engines/embedded/kernels/products.ts";
 import { planTeam } from "../engines/embedded/kernels/team.ts";
 import { weightShapes } from "../engines/llama/weights.ts";
 import type { ModelShape } from "../protocol/trainConfig.ts";
@@ -27,7 +27,7 @@ export function aloneKernels() {
   const kernels = instantiate(module, memory);
   kernels.join(1, team.control, team.ownScratch[0]!);
   new Float32Array(memory.buffer, room, ROOM).fill(0.5);
-  const products = createProducts({ kernels, memory, seat: 0, count: () => 1 });
+  const products = createProducts({ kernels, memory, threadIndex: 0, count: () => 1 });
   return { kernels, memory, room, products, peak: createPeak(kernels, module, memory, room) };
 }
 
@@ -76,7 +76,7 @@ export function stepProducts(shape: ModelShape, rows: number, length: number): (
   return () => {
     for (const product of work) {
       product();
-      kernels.meet();
+      kernels.barrier();
     }
   };
 }

@@ -108,7 +108,7 @@ function tokenProducts(): () => void {
     for (const [out, inner] of matrices) {
       const x = room + out * inner * 4;
       kernels.vectorProduct(out, inner, room, 0, x, 0, x + inner * 4);
-      kernels.meet();
+      kernels.barrier();
     }
   };
 }
@@ -133,7 +133,7 @@ function gemm(): Promise<object> {
       const start = performance.now();
       kinds[name]();
       best[name] = Math.max(best[name], flops / (performance.now() - start) / 1e6);
-      kernels.meet();
+      kernels.barrier();
     }
   }
   return Promise.resolve(best);

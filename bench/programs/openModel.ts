@@ -10,10 +10,10 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { openCheckpoint } from "../../engines/checkpoint/checkpoint.ts";
 import type * as embedded from "../../engines/embedded/index.ts";
-import type { Batch } from "../../engines/embedded/step/batch.ts";
+import type { Example } from "../../engines/examples/examples.ts";
 import { randomAdapter } from "../../engines/llama/adapter.ts";
 import type * as sdk from "../../sdk/index.ts";
-import { OPTIONS, createTeam, planTraining } from "../engine.ts";
+import { OPTIONS, createTeam, limitsOf, planTraining } from "../engine.ts";
 import { type OpenModelSizes, OPEN_LORA, OPEN_SEED } from "../openModel.ts";
 import { ROOT } from "../places.ts";
 import { time } from "../statistics.ts";
@@ -43,7 +43,8 @@ function learn() {
   const { shape, weights } = openCheckpoint(sizes.model);
   const { bfloat16 } = weights;
   const lora = OPEN_LORA;
-  const plan = planTraining({ shape, bfloat16, rows, length, lora, threads, options: OPTIONS });
+  const limits = limitsOf(rows, length);
+  const plan = planTraining({ shape, bfloat16, limits, lora, threads, options: OPTIONS });
   const adapter = randomAdapter(lora, shape, OPEN_SEED);
   const learner = createTeam(plan, adapter, weights.read, sizes.simd);
   const nextBatch = createBatches();
@@ -64,23 +65,18 @@ function now(): number {
 }
 
 /** Batch after batch of the file's tokens, from the start again when they end. */
-function createBatches(): () => Batch {
+function createBatches(): () => Example[] {
   const bytes = readFileSync(sizes.tokens);
-  const all = new Int32Array(bytes.buffer, bytes.byteOffset, bytes.length / 4);
-  const learned = new Float32Array(rows * length).fill(1);
+  const all = new Uint32Array(bytes.buffer, bytes.byteOffset, bytes.length / 4);
+  const learned = new Uint8Array(length + 1).fill(1, 1);
   let from = 0;
   return () => {
     if (from + rows * (length + 1) > all.length) from = 0;
-    const [tokens, targets] = [0, 1].map((shift) => {
-      const ids = new Int32Array(rows * length);
-      for (let row = 0; row < rows; row++) {
-        const first = from + row * (length + 1) + shift;
-        ids.set(all.subarray(first, first + length), row * length);
-      }
-      return ids;
-    }) as [Int32Array<ArrayBuffer>, Int32Array<ArrayBuffer>];
-    from += rows * (length + 1);
-    return { tokens, targets, learned, size: rows * length };
+    return Array.from({ length: rows }, () => {
+      const tokens = all.subarray(from, from + length + 1);
+      from += length + 1;
+      return { tokens, learned };
+    });
   };
 }
 

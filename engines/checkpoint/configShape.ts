@@ -1,6 +1,7 @@
 import { KitError } from "../../protocol/error.ts";
 import { isRecord } from "../../protocol/isRecord.ts";
-import type { Dimensions, Rope } from "../llama/dimensions.ts";
+import { formatCount } from "../../protocol/format.ts";
+import { type Dimensions, type Rope, MOST_LAYERS } from "../llama/dimensions.ts";
 
 type Config = Record<string, unknown>;
 
@@ -51,8 +52,14 @@ export function configShape(
       `has ${heads} attention heads of size ${size} and ${kvHeads} key-value heads, which is impossible. Save or download it again.`,
     );
   }
+  const layers = whole("num_hidden_layers");
+  if (layers > MOST_LAYERS) {
+    throw refuse(
+      `needs at most ${formatCount(MOST_LAYERS)} as num_hidden_layers, not ${formatCount(layers)}. Use a smaller model.`,
+    );
+  }
   return {
-    layers: whole("num_hidden_layers"),
+    layers,
     ...{ width, heads, kvHeads, size },
     context: whole("max_position_embeddings"),
     hidden: whole("intermediate_size"),

@@ -18,6 +18,8 @@ export interface ExampleSet {
   readonly predicted: number;
   /** A copy of the one at an index, from 0. */
   at: (index: number) => Example;
+  /** Its tokens, a count. */
+  lengthAt: (index: number) => number;
 }
 
 /** The rows of a dataset, as flat numbers, because a hundred million objects would not fit. */
@@ -77,9 +79,13 @@ export function createExamples(vocabulary: number, beforeGrowing: () => void = (
     predicted += length - 1;
   }
 
+  function lengthAt(index: number): number {
+    return lengths.slice(index, index + 1)[0] ?? 0;
+  }
+
   function at(index: number): Example {
     const [start = 0] = starts.slice(index, index + 1);
-    const [length = 0] = lengths.slice(index, index + 1);
+    const length = lengthAt(index);
     const marked = tokens.slice(start, start + length);
     const learned = new Uint8Array(length).map((_, i) => (i > 0 && marked[i]! & mark ? 1 : 0));
     return { tokens: marked.map((token) => token & ~mark), learned };
@@ -88,12 +94,13 @@ export function createExamples(vocabulary: number, beforeGrowing: () => void = (
   function ofRows(isChosen: (row: number) => boolean): ExampleSet {
     const all = rows.slice(0, rows.length());
     const chosen = Uint32Array.from(all.keys()).filter((index) => isChosen(all[index] ?? 0));
-    const sizes = chosen.map((index) => lengths.slice(index, index + 1)[0] ?? 0);
+    const sizes = chosen.map(lengthAt);
     return {
       length: chosen.length,
       longest: sizes.reduce((most, size) => Math.max(most, size), 0),
       predicted: sizes.reduce((sum, size) => sum + size - 1, 0),
       at: (index) => at(chosen[index] ?? 0),
+      lengthAt: (index) => sizes[index] ?? 0,
     };
   }
 
@@ -111,7 +118,7 @@ export function createExamples(vocabulary: number, beforeGrowing: () => void = (
     get predicted() {
       return predicted;
     },
-    at,
+    ...{ at, lengthAt },
     fingerprint,
     ofRows,
     addStart(spans, most) {

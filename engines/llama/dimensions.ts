@@ -37,6 +37,9 @@ export interface Dimensions extends ModelShape {
   headNorms: boolean;
 }
 
+/** More than any model has: each layer's tensors are listed. */
+export const MOST_LAYERS = 10_000;
+
 /** A model by what it does not share with Kit's own of the same sizes. */
 export type LlamaShape = ModelShape & Partial<Dimensions>;
 

@@ -1,7 +1,9 @@
 import { KitError } from "../../protocol/error.ts";
 import type { PresetName } from "../../protocol/modelNames.ts";
 import { type ModelShape, isModelPath } from "../../protocol/trainConfig.ts";
+import { formatCount } from "../../protocol/format.ts";
 import { type HubName, parseHubName } from "../hub/hubName.ts";
+import { MOST_LAYERS } from "./dimensions.ts";
 
 /** Named shapes that start from random weights. */
 export const PRESETS = {
@@ -52,7 +54,13 @@ export function assertShape(shape: ModelShape): void {
       );
     }
   }
-  const { heads, width, context } = shape;
+  const { layers, heads, width, context } = shape;
+  if (layers > MOST_LAYERS) {
+    throw new KitError(
+      "MODEL_INVALID",
+      `model.layers must be at most ${formatCount(MOST_LAYERS)}, not ${formatCount(layers)}.`,
+    );
+  }
   if (width % (2 * heads) !== 0) {
     throw new KitError(
       "MODEL_INVALID",

@@ -71,12 +71,8 @@ export interface WeightCounts {
   numbers: number;
 }
 
-/** Counts without listing, because a shape may claim a billion layers. */
 export function weightCounts(shape: LlamaShape): WeightCounts {
-  const none = countOf(weightShapes({ ...shape, layers: 0 }));
-  const one = countOf(weightShapes({ ...shape, layers: 1 }));
-  const all = (key: keyof WeightCounts) => none[key] + shape.layers * (one[key] - none[key]);
-  return { tensors: all("tensors"), numbers: all("numbers") };
+  return countOf(weightShapes(shape));
 }
 
 /** Counts tensors of these dimensions. */

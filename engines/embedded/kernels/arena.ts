@@ -37,26 +37,16 @@ export interface Arena {
 type Sizes = Record<Purpose | "all", number>;
 
 /**
- * Plans a memory: `place` reserves the arrays of a model with `layers` layers. A shape may
- * claim a billion of them, so we first work out what all take from the first two.
+ * Plans a memory: `place` reserves its arrays.
  * @param advice what to lower
  * @throws KitError `OUT_OF_MEMORY` with the sizes when it is more than WebAssembly has
  */
 export function planArena<Plan>(
-  layers: number,
-  place: (arena: Arena, layers: number) => Plan,
+  place: (arena: Arena) => Plan,
   advice: string,
 ): Plan & { arena: Arena } {
-  const [one, two] = [1, 2].map((count) => {
-    const arena = createArena();
-    place(arena, count);
-    return arena.sizes();
-  }) as [Sizes, Sizes];
-  const all = Object.entries(one) as [Purpose | "all", number][];
-  const sizes = all.map(([part, bytes]) => [part, bytes + (layers - 1) * (two[part] - bytes)]);
-  assertFits(Object.fromEntries(sizes) as Sizes, advice);
   const arena = createArena();
-  const plan = place(arena, layers);
+  const plan = place(arena);
   assertFits(arena.sizes(), advice);
   return { ...plan, arena };
 }

@@ -6,11 +6,11 @@ export type Address = number;
 /** The exports of `assembly/`; shapes and meaning are documented there. */
 export interface Kernels extends NormKernels {
   join: (count: number, control: Address, ownScratch: Address) => void;
-  meet: () => void;
+  barrier: () => void;
   wait: (word: Address, value: number) => void;
 
   setA: (a: Address, row: number, column: number) => void;
-  setB: (b: Address, row: number, column: number, half: number) => void;
+  setB: (b: Address, row: number, column: number, isBf16: number) => void;
   setC: (c: Address, row: number, added: Address, alpha: number) => void;
   product: (
     rows: number,
@@ -24,7 +24,7 @@ export interface Kernels extends NormKernels {
     rows: number,
     width: number,
     w: Address,
-    half: number,
+    isBf16: number,
     x: Address,
     added: Address,
     y: Address,
@@ -42,48 +42,49 @@ export interface Kernels extends NormKernels {
 
   rotate: (
     rows: number,
-    length: number,
-    start: number,
     heads: number,
-    size: number,
+    headDim: number,
     x: Address,
     row: number,
+    positions: Address,
     cosines: Address,
     sines: Address,
     sign: number,
   ) => void;
   attend: (
-    batch: number,
-    length: number,
+    sequences: number,
     heads: number,
     kvHeads: number,
-    size: number,
+    headDim: number,
     row: number,
+    offsets: Address,
+    squares: Address,
     qkv: Address,
-    shares: Address,
+    probs: Address,
     out: Address,
   ) => void;
   attendBack: (
-    batch: number,
-    length: number,
+    sequences: number,
     heads: number,
     kvHeads: number,
-    size: number,
+    headDim: number,
     row: number,
+    offsets: Address,
+    squares: Address,
     qkv: Address,
-    shares: Address,
+    probs: Address,
     dOut: Address,
     dqkv: Address,
     scratch: Address,
   ) => void;
   attendCached: (
     count: number,
-    start: number,
     heads: number,
     kvHeads: number,
-    size: number,
+    headDim: number,
     row: number,
     context: number,
+    positions: Address,
     q: Address,
     keys: Address,
     values: Address,
@@ -91,10 +92,10 @@ export interface Kernels extends NormKernels {
     out: Address,
   ) => void;
 
-  swiglu: (rows: number, hidden: number, gateUp: Address, y: Address) => void;
+  swiglu: (rows: number, intermediateSize: number, gateUp: Address, y: Address) => void;
   swigluBack: (
     rows: number,
-    hidden: number,
+    intermediateSize: number,
     gateUp: Address,
     dy: Address,
     dGateUp: Address,
@@ -105,7 +106,7 @@ export interface Kernels extends NormKernels {
     width: number,
     ids: Address,
     table: Address,
-    half: number,
+    isBf16: number,
     y: Address,
   ) => void;
   embedBack: (rows: number, width: number, ids: Address, dy: Address, dTable: Address) => void;

@@ -59,6 +59,6 @@ function testProduct(module: KernelModule): string {
   kernels.setB(b, columns, 1, 0);
   kernels.setC(c, columns, c, 0.3);
   kernels.product(rows, columns, depth, 12, 32);
-  kernels.meet();
+  kernels.barrier();
   return Buffer.from(memory.buffer, c, rows * columns * 4).toString("hex");
 }

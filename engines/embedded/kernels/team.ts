@@ -41,12 +41,12 @@ export interface Thread {
   kernels: Kernels;
   memory: WebAssembly.Memory;
   /** From 0, which leads. */
-  seat: number;
+  threadIndex: number;
   /** Threads of the current job. */
   count: () => number;
 }
 
-/** The operations that all threads run in the same order; each ends in a meeting. */
+/** The operations that all threads run in the same order; each ends at a barrier. */
 export type Program = (thread: Thread) => (() => void)[];
 
 /**
@@ -64,7 +64,7 @@ export function lead(
   const words = new Int32Array(memory.buffer, plan.words);
   let count = 1;
   let number = 0;
-  const operations = program({ kernels, memory, seat: 0, count: () => count });
+  const operations = program({ kernels, memory, threadIndex: 0, count: () => count });
   return function run(operation) {
     count = 1 + Math.min(Atomics.load(words, READY), plan.threads - 1);
     kernels.join(count, plan.control, plan.ownScratch[0]!);
@@ -85,15 +85,15 @@ export function help(
   const words = new Int32Array(memory.buffer, plan.words);
   // Read first: the leader counts on this thread in any job after it is ready.
   let job = Atomics.load(words, JOB);
-  const seat = Atomics.add(words, READY, 1) + 1;
+  const threadIndex = Atomics.add(words, READY, 1) + 1;
   let count = 1;
-  const operations = program({ kernels, memory, seat, count: () => count });
+  const operations = program({ kernels, memory, threadIndex, count: () => count });
   for (;;) {
     kernels.wait(plan.words, job);
     job = Atomics.load(words, JOB);
     count = job & 0xff;
-    if (seat >= count) continue;
-    kernels.join(count, plan.control, plan.ownScratch[seat]!);
+    if (threadIndex >= count) continue;
+    kernels.join(count, plan.control, plan.ownScratch[threadIndex]!);
     operations[(job >> 8) & 0xff]?.();
   }
 }

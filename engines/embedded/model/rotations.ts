@@ -1,13 +1,13 @@
-import type { Dimensions, Rope } from "../../llama/dimensions.ts";
+import type { Rope } from "../../llama/dimensions.ts";
 
 /**
- * Cosines and sines of the rotary angles of `count` positions, each [count, size / 2], in Hugging
- * Face's convention: dimension i turns together with i + size/2. Rounded to float32 where
+ * Cosines and sines of the rotary angles of `count` positions, each [count, headDim / 2], in Hugging
+ * Face's convention: dimension i turns together with i + headDim/2. Rounded to float32 where
  * `transformers` does, because the models were trained so.
  */
-export function rotations({ size, rope }: Dimensions, count: number) {
-  const half = size / 2;
-  const frequencies = inverseFrequencies(size, rope);
+export function rotations(rope: Rope, headDim: number, count: number) {
+  const half = headDim / 2;
+  const frequencies = inverseFrequencies(headDim, rope);
   const cosines = new Float32Array(count * half);
   const sines = new Float32Array(count * half);
   for (let position = 0; position < count; position++) {
@@ -21,9 +21,9 @@ export function rotations({ size, rope }: Dimensions, count: number) {
 }
 
 /** Radians per position of each pair of dimensions; `modeling_rope_utils.py` of `transformers`. */
-function inverseFrequencies(size: number, rope: Rope): Float32Array {
-  const own = Float32Array.from({ length: size / 2 }, (_, i) => {
-    const power = Math.fround(rope.theta ** Math.fround((2 * i) / size));
+function inverseFrequencies(headDim: number, rope: Rope): Float32Array {
+  const own = Float32Array.from({ length: headDim / 2 }, (_, i) => {
+    const power = Math.fround(rope.theta ** Math.fround((2 * i) / headDim));
     return 1 / power;
   });
   switch (rope.type) {

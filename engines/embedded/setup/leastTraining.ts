@@ -1,6 +1,4 @@
 import { join } from "node:path";
-import { KitError } from "../../../protocol/error.ts";
-import { formatCount } from "../../../protocol/format.ts";
 import type { LoraConfig } from "../../../protocol/trainConfig.ts";
 import { readConfig } from "../../checkpoint/configFile.ts";
 import { configShape } from "../../checkpoint/configShape.ts";
@@ -9,7 +7,10 @@ import { weightShapes } from "../../llama/weights.ts";
 import { planTraining } from "../step/trainingPlan.ts";
 
 /** A row of a few words at a time. */
-const LEAST = { rows: 1, length: 64, threads: 1, options: { weightDecay: 0, maxGradNorm: 1 } };
+const LEAST = {
+  limits: { tokens: 64, sequences: 1, selected: 64, longest: 64, squares: 64 * 64 },
+  ...{ threads: 1, options: { weightDecay: 0, maxGradNorm: 1 } },
+};
 
 /**
  * Refuses a model that no data is short enough for.
@@ -23,9 +24,6 @@ export function assertFits(
   planTraining({ ...LEAST, shape, bfloat16, lora });
 }
 
-/** More than any model has. A plan lists each layer's tensors. */
-const MOST_LAYERS = 10_000;
-
 /**
  * Refuses a model by its configuration alone, at best with weights in bfloat16.
  * @throws KitError `CHECKPOINT_INVALID` for a kind that is not read, `OUT_OF_MEMORY`
@@ -33,11 +31,5 @@ const MOST_LAYERS = 10_000;
 export function assertConfigFits(directory: string, lora: LoraConfig | undefined): void {
   const path = join(directory, "config.json");
   const shape = configShape(path, readConfig(path));
-  if (shape.layers > MOST_LAYERS) {
-    throw new KitError(
-      "CHECKPOINT_INVALID",
-      `${path} needs at most ${formatCount(MOST_LAYERS)} as num_hidden_layers, not ${formatCount(shape.layers)}. Use a smaller model.`,
-    );
-  }
   assertFits(shape, new Set(Object.keys(weightShapes(shape))), lora);
 }

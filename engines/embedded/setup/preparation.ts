@@ -5,7 +5,7 @@ import { keepLeftOut } from "../../dataset/leftOut.ts";
 import { rowLimit } from "../../dataset/rowLimit.ts";
 import type { LocatedModel } from "../../llama/modelSource.ts";
 import { stepCount } from "../../schedule.ts";
-import { type BatchSize, rowLength } from "../step/batch.ts";
+import { batchLimits } from "../step/batchLimits.ts";
 import { type TrainingPlan, planTraining } from "../step/trainingPlan.ts";
 import { type StartingPoint, findStartingPoint } from "./startingPoint.ts";
 import { type TrainingData, readTrainingData } from "./trainingData.ts";
@@ -14,7 +14,6 @@ import { type TrainingData, readTrainingData } from "./trainingData.ts";
 export interface Preparation {
   start: StartingPoint;
   data: TrainingData;
-  size: BatchSize;
   plan: TrainingPlan;
   /** Optimizer steps in all. */
   steps: number;
@@ -37,16 +36,20 @@ export function prepareTraining(
   const maxLength = rowLimit(config.maxLength, shape.context, isPretrained(config.model));
   const data = readTrainingData(config, maxLength, { tokenizer, onNote });
   const { training, evaluation } = data;
-  const longest = Math.max(training.examples.longest, evaluation?.examples.longest ?? 0);
-  const size = { rows: config.batchSize, length: rowLength(longest) };
-  const { lora, weightDecay, maxGradNorm } = config;
-  const options = { weightDecay, maxGradNorm };
-  const plan = planTraining({ shape, bfloat16, ...size, lora, threads, options });
   const steps = stepCount(config, training.examples.length);
+  const batches = {
+    training: training.examples,
+    evaluation: evaluation?.examples,
+    ...{ rows: config.batchSize, seed: config.seed },
+    count: steps * config.gradientAccumulationSteps,
+  };
+  const { lora, weightDecay, maxGradNorm } = config;
+  const sizes = { shape, bfloat16, lora, options: { weightDecay, maxGradNorm } };
+  const plan = planTraining({ ...sizes, threads, limits: batchLimits(batches, sizes) });
   const started = { ...reported(config, start, data, maxLength), maxLength, maxSteps: steps };
-  const parameters = plan.trained.weights.reduce((sum, { count }) => sum + count, 0);
+  const parameters = plan.model.tensors.groups.reduce((sum, { count }) => sum + count, 0);
   const epochs = (steps * rowsPerStep(config)) / training.examples.length;
-  return { start, data, size, plan, steps, started: { ...started, parameters, epochs } };
+  return { start, data, plan, steps, started: { ...started, parameters, epochs } };
 }
 
 /** The model's and the dataset's part of `training.started`. */

@@ -1,12 +1,12 @@
 import type { Moments } from "../../checkpoint/trainedState.ts";
+import type { Example } from "../../examples/examples.ts";
 import type { ReadWeights } from "../../llama/storedWeights.ts";
 import type { Weights } from "../../llama/weights.ts";
 import { allocate } from "../kernels/arena.ts";
 import { type KernelModule, compileKernels } from "../kernels/module.ts";
 import { lead } from "../kernels/team.ts";
-import { rotations } from "../model/rotations.ts";
-import { type Places, tensorsAt, writeTensors } from "../model/weightPlan.ts";
-import type { Batch } from "./batch.ts";
+import { batchArrays, partsOf, readLength, writeBatch } from "../model/batch.ts";
+import { type TrainedArray, tensorsAt, writeTensors } from "../model/tensors.ts";
 import type { TrainingPlan, TrainingSizes } from "./trainingPlan.ts";
 import { OPERATION, trainingProgram } from "./trainingProgram.ts";
 
@@ -17,13 +17,13 @@ export interface Learner {
    * @returns the loss in nats, the mean over the learned tokens of all batches, and the gradient's
    * norm before clipping
    */
-  backpropagate: (batches: readonly Batch[]) => { loss: number; gradNorm: number };
+  backpropagate: (batches: readonly Example[][]) => { loss: number; gradNorm: number };
   /** Changes the weights by the gradients that are there. @param step counted from 1 */
   update: (step: number, learningRate: number) => void;
   /** The sum of the learned tokens' losses, in nats, and how many they are; changes nothing. */
-  measure: (batch: Batch) => { sum: number; count: number };
+  measure: (batch: readonly Example[]) => { sum: number; count: number };
   /** The loss, and the gradients of what is trained by their names; changes nothing. */
-  gradients: (batch: Batch) => { loss: number; gradients: Weights };
+  gradients: (batch: readonly Example[]) => { loss: number; gradients: Weights };
   /** The trained weights where they lie: the next update changes them. */
   weights: () => Weights;
   /** The optimizer's running means where they lie. */
@@ -55,23 +55,20 @@ export function createLearner(
   plan: TrainingPlan,
   { module = compileKernels(), moments, invite }: LearnerOptions = {},
 ): Learner {
-  const { model, sizes } = plan;
-  const acts = model.activations;
+  const { sizes } = plan;
+  const { tensors, constants, batch, limits } = plan.model;
+  const { trained } = tensors;
   const memory = allocate(plan.arena);
-  writeTensors(memory, plan.tensors, () => trainable);
-  if (moments) writeTensors(memory, plan.moments.first, () => moments.first);
-  if (moments) writeTensors(memory, plan.moments.second, () => moments.second);
-  if (sizes.lora) writeTensors(memory, model.weights.tensors, frozen);
-  const angles = rotations(model.dimensions, sizes.length);
-  floats(acts.cosines, angles.cosines.length).set(angles.cosines);
-  floats(acts.sines, angles.sines.length).set(angles.sines);
-
-  const n = sizes.rows * sizes.length;
-  const tokens = new Int32Array(memory.buffer, acts.tokens, n);
-  const targets = new Int32Array(memory.buffer, acts.targets, n);
-  const lossWeights = floats(acts.lossWeights, n);
-  const losses = floats(acts.losses, n);
-  const numbers = new Float64Array(memory.buffer, plan.numbers, 3);
+  writeTensors(memory, trained.weights, () => trainable);
+  if (moments) writeTensors(memory, trained.firstMoments, () => moments.first);
+  if (moments) writeTensors(memory, trained.secondMoments, () => moments.second);
+  if (sizes.lora) writeTensors(memory, tensors.frozen, frozen);
+  for (const { at, values } of constants) {
+    const numbers = values();
+    new Float32Array(memory.buffer, at, numbers.length).set(numbers);
+  }
+  const arrays = batchArrays(memory, batch, limits);
+  const stepScalars = new Float64Array(memory.buffer, plan.stepScalars, 3);
   const run = lead(plan.team, module, memory, trainingProgram(plan));
   invite?.({ memory, module, sizes });
   // The weights themselves are not kept: they would take their memory twice.
@@ -79,70 +76,78 @@ export function createLearner(
     Object.entries(trainable).map(([name, { shape }]) => [name, shape]),
   );
 
-  function floats(at: number, count: number): Float32Array {
-    return new Float32Array(memory.buffer, at, count);
-  }
-
-  /** @param weight what a learned token's loss counts */
-  function take({ learned, ...batch }: Batch, weight: number) {
-    tokens.set(batch.tokens);
-    targets.set(batch.targets);
-    for (let i = 0; i < n; i++) lossWeights[i] = (learned[i] ?? 0) * weight;
-  }
-
-  function loss(): number {
+  /**
+   * Runs an operation on sequences, in parts where they are many.
+   * @param weight what a learned token's loss counts
+   * @param nextOperation of each part
+   * @returns the sum of the losses
+   */
+  function runOn(
+    sequences: readonly Example[],
+    weight: number,
+    nextOperation: () => number,
+  ): number {
     let sum = 0;
-    for (const one of losses) sum += one;
+    partsOf(sequences.filter(isLearned), readLength, limits).forEach((part) => {
+      const count = writeBatch(arrays, part, weight);
+      run(nextOperation());
+      for (const loss of arrays.losses.subarray(0, count)) sum += loss;
+    });
     return sum;
   }
 
-  function backpropagate(batches: readonly Batch[]) {
+  /** @returns the loss, the mean over the learned tokens of all batches */
+  function addGradients(batches: readonly (readonly Example[])[]): number {
     const weight = 1 / batches.reduce((sum, batch) => sum + learnedCount(batch), 0);
+    let isFirst = true;
     let sum = 0;
-    batches.forEach((batch, i) => {
-      take(batch, weight);
-      run(i === 0 ? OPERATION.gradients : OPERATION.moreGradients);
-      sum += loss();
-    });
+    for (const batch of batches) {
+      sum += runOn(batch, weight, () => {
+        const operation = isFirst ? OPERATION.gradients : OPERATION.moreGradients;
+        isFirst = false;
+        return operation;
+      });
+    }
+    return sum;
+  }
+
+  function backpropagate(batches: readonly Example[][]) {
+    const loss = addGradients(batches);
     run(OPERATION.norm);
-    return { loss: sum, gradNorm: numbers[2] ?? NaN };
+    return { loss, gradNorm: stepScalars[2] ?? NaN };
   }
 
   function update(step: number, learningRate: number) {
-    numbers[0] = step;
-    numbers[1] = learningRate;
+    stepScalars[0] = step;
+    stepScalars[1] = learningRate;
     run(OPERATION.update);
   }
 
-  function measure(batch: Batch) {
-    take(batch, 1);
-    run(OPERATION.loss);
-    return { sum: loss(), count: learnedCount(batch) };
+  function measure(sequences: readonly Example[]) {
+    const sum = runOn(sequences, 1, () => OPERATION.loss);
+    return { sum, count: learnedCount(sequences) };
   }
 
-  function gradients(batch: Batch) {
-    take(batch, 1 / learnedCount(batch));
-    run(OPERATION.gradients);
-    const gradients = tensorsAt(memory, gradientTensors(), shapes);
+  function gradients(batch: readonly Example[]) {
+    const loss = addGradients([batch]);
+    const gradients = at("gradients");
     for (const tensor of Object.values(gradients)) tensor.data = tensor.data.slice();
-    return { loss: loss(), gradients };
+    return { loss, gradients };
   }
 
-  /** Gradients lie as the weights do, group by group. */
-  function gradientTensors(): Places {
-    return (model.gradients ?? model.adapterGradients).tensors;
-  }
-
-  const at = (tensors: Places) => tensorsAt(memory, tensors, shapes);
+  const at = (array: TrainedArray) => tensorsAt(memory, trained[array], shapes);
   return {
     ...{ backpropagate, update, measure, gradients },
-    weights: () => at(plan.tensors),
-    moments: () => ({ first: at(plan.moments.first), second: at(plan.moments.second) }),
+    weights: () => at("weights"),
+    moments: () => ({ first: at("firstMoments"), second: at("secondMoments") }),
   };
 }
 
-function learnedCount({ learned }: Batch): number {
-  let count = 0;
-  for (const one of learned) count += one;
-  return count;
+function learnedCount(sequences: readonly Example[]): number {
+  return sequences.reduce((sum, { learned }) => sum + learned.reduce((all, one) => all + one, 0), 0);
+}
+
+/** Whether any token is: a sequence without one gives no gradient. */
+function isLearned({ learned }: Example): boolean {
+  return learned.includes(1);
 }

@@ -1,7 +1,7 @@
 import type { Address } from "../kernels/kernels.ts";
 import { SQUARES_SHARE } from "../kernels/kernels.ts";
 import type { Thread } from "../kernels/team.ts";
-import type { Group } from "../model/weightPlan.ts";
+import type { TrainedGroup } from "../model/tensors.ts";
 
 const BETA1 = 0.9;
 /** Below the usual 0.999, whose memory of 1,000 steps is longer than most runs here. */
@@ -9,23 +9,13 @@ const BETA2 = 0.95;
 const EPSILON = 1e-8;
 /** Added to the norm before the division, as `torch.nn.utils.clip_grad_norm_` does. */
 const CLIP_EPSILON = 1e-6;
-/** Groups between two meetings: fewer than operations may be. */
+/** Groups between two barriers: fewer than operations may be. */
 const GROUPS = 12;
 const DOUBLE_BYTES = 8;
 
 /** Float64 partial sums that `createOptimizer` wants room for. */
-export function partialCount(groups: Group[]): number {
+export function partialCount(groups: readonly TrainedGroup[]): number {
   return groups.reduce((sum, { count }) => sum + Math.ceil(count / SQUARES_SHARE), 0);
-}
-
-/** Groups of numbers, each with its gradients and AdamW's running means in the same order. */
-export interface Trained {
-  weights: Group[];
-  gradients: Group[];
-  firstMoments: Group[];
-  secondMoments: Group[];
-  /** Float64 [partialCount]. */
-  partials: Address;
 }
 
 export interface Optimizer {
@@ -35,24 +25,28 @@ export interface Optimizer {
   update: (step: number, rate: number, norm: number) => void;
 }
 
-/** AdamW by all threads, with gradients scaled down to a global norm of `maxGradNorm`. */
+/**
+ * AdamW by all threads, with gradients scaled down to a global norm of `maxGradNorm`.
+ * @param partials float64 [partialCount]
+ */
 export function createOptimizer(
   { kernels, memory }: Thread,
-  { weights, gradients, firstMoments, secondMoments, partials }: Trained,
+  groups: readonly TrainedGroup[],
+  partials: Address,
   { weightDecay, maxGradNorm }: { weightDecay: number; maxGradNorm: number },
 ): Optimizer {
-  const { meet } = kernels;
-  const sums = new Float64Array(memory.buffer, partials, partialCount(gradients));
+  const { barrier } = kernels;
+  const sums = new Float64Array(memory.buffer, partials, partialCount(groups));
 
   /** The sum of all squares: each part by one thread, then all parts in their order by each. */
   function norm(): number {
     let to = partials;
-    gradients.forEach(({ at, count }, i) => {
-      if (i % GROUPS === 0) meet();
-      kernels.squares(count, at, to);
+    groups.forEach(({ gradients, count }, i) => {
+      if (i % GROUPS === 0) barrier();
+      kernels.squares(count, gradients, to);
       to += Math.ceil(count / SQUARES_SHARE) * DOUBLE_BYTES;
     });
-    meet();
+    barrier();
     let total = 0;
     for (const sum of sums) total += sum;
     return Math.sqrt(total);
@@ -61,15 +55,13 @@ export function createOptimizer(
   function update(step: number, rate: number, before: number): void {
     const scale = Math.min(1, maxGradNorm / (before + CLIP_EPSILON));
     const [bias1, bias2] = [1 - BETA1 ** step, 1 - BETA2 ** step];
-    weights.forEach(({ at, count, decays }, i) => {
-      const [g, m, v] = [gradients[i]?.at, firstMoments[i]?.at, secondMoments[i]?.at];
-      if (g === undefined || m === undefined || v === undefined) throw new Error("no moments");
-      if (i % GROUPS === GROUPS - 1) meet();
+    groups.forEach(({ count, decays, weights, gradients, firstMoments, secondMoments }, i) => {
+      if (i % GROUPS === GROUPS - 1) barrier();
       const decay = decays ? weightDecay : 0;
       kernels.setAdamw(scale, rate, decay, BETA1, BETA2, bias1, bias2, EPSILON);
-      kernels.adamw(count, at, g, m, v);
+      kernels.adamw(count, weights, gradients, firstMoments, secondMoments);
     });
-    meet();
+    barrier();
   }
 
   return { norm, update };

@@ -1,7 +1,5 @@
 import type { Program } from "../kernels/team.ts";
-import { createBackward } from "../model/backward.ts";
-import { createForward } from "../model/forward.ts";
-import { createHead } from "../model/head.ts";
+import { createPasses } from "../model/passes.ts";
 import { createOptimizer } from "./optimizer.ts";
 import type { TrainingPlan } from "./trainingPlan.ts";
 
@@ -11,26 +9,25 @@ export const OPERATION = { gradients: 0, moreGradients: 1, norm: 2, update: 3, l
 /** The program of every training thread: the parts of a step, or the loss alone. */
 export function trainingProgram(plan: TrainingPlan): Program {
   return (thread) => {
-    const { kernels, memory, seat } = thread;
-    const { forward, ...again } = createForward(thread, plan.model);
-    const backward = createBackward(thread, plan.model, again);
-    const head = createHead(thread, plan.model);
-    const optimizer = createOptimizer(thread, plan.trained, plan.sizes.options);
-    const numbers = new Float64Array(memory.buffer, plan.numbers, 3);
+    const { kernels, memory, threadIndex } = thread;
+    const { forward, head, backward } = createPasses(thread, plan.model);
+    const { groups } = plan.model.tensors;
+    const optimizer = createOptimizer(thread, groups, plan.partials, plan.sizes.options);
+    const stepScalars = new Float64Array(memory.buffer, plan.stepScalars, 3);
 
-    const gradients = (adds: boolean) => () => {
+    const gradients = (accumulate: boolean) => () => {
       forward();
-      backward(adds);
-      kernels.meet();
+      backward(accumulate);
+      kernels.barrier();
     };
 
     function norm() {
       const value = optimizer.norm();
-      if (seat === 0) numbers[2] = value;
+      if (threadIndex === 0) stepScalars[2] = value;
     }
 
     function update() {
-      const [step = 0, rate = 0, before = 0] = numbers;
+      const [step = 0, rate = 0, before = 0] = stepScalars;
       optimizer.update(step, rate, before);
     }
 

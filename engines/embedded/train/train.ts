@@ -11,6 +11,7 @@ import { prepareTraining } from "../setup/preparation.ts";
 import { readResumed } from "../setup/resumed.ts";
 import { baseOf, initialWeights } from "../setup/startingPoint.ts";
 import { trainerState } from "../setup/trainerState.ts";
+import { readLength } from "../model/batch.ts";
 import { createFeed } from "../step/batch.ts";
 import { type HelperSeat, createLearner } from "../step/learner.ts";
 import { assertFinite } from "./divergence.ts";
@@ -41,7 +42,7 @@ export function train(
   directory: string,
   { source, resumeFrom, onEvent, onNote, threads, invite }: Options & Team,
 ): void {
-  const { start, data, size, plan, steps, started } = prepareTraining(config, {
+  const { start, data, plan, steps, started } = prepareTraining(config, {
     source,
     threads,
     onNote,
@@ -62,15 +63,15 @@ export function train(
   const { logs } = resumed;
   const stepLog = createStepLog(resumed.losses);
   const skipped = resumed.step * rowsPerStep(config);
-  const nextBatch = createFeed(training.examples, size, config.seed, skipped);
+  const nextBatch = createFeed(training.examples, config.batchSize, config.seed, skipped);
   let { tokens } = resumed;
   /** The next step up to its update, once it is computed. */
   let ahead: ReturnType<typeof computeStep> | undefined;
 
   function computeStep() {
     const batches = Array.from({ length: config.gradientAccumulationSteps }, nextBatch);
-    const learned = batches.reduce((sum, batch) => sum + batch.size, 0);
-    return { ...learner.backpropagate(batches), tokens: learned };
+    const tokens = batches.flat().reduce((sum, example) => sum + readLength(example), 0);
+    return { ...learner.backpropagate(batches), tokens };
   }
 
   function learn(step: number, rate: number): void {
@@ -85,7 +86,7 @@ export function train(
   /** Undefined for a step that is not evaluated. */
   function evalLossAfter(step: number): number | undefined {
     if (!evaluation || !isDue(step, config.evalSteps)) return undefined;
-    const evalLoss = stepLog.apart(() => evaluate(learner, evaluation.examples, size));
+    const evalLoss = stepLog.apart(() => evaluate(learner, evaluation.examples, config.batchSize));
     assertFinite(step, { loss: evalLoss }, peak);
     return evalLoss;
   }

@@ -2,7 +2,9 @@ import { MessageChannel, Worker } from "node:worker_threads";
 import { expect, onTestFinished, vi } from "vitest";
 import type * as decoding from "../../../engines/embedded/infer/decoder.ts";
 import type * as modules from "../../../engines/embedded/kernels/module.ts";
-import type { Recomputed } from "../../../engines/embedded/model/activations.ts";
+import type { Recompute } from "../../../engines/embedded/model/graph.ts";
+import type * as attention from "../../../engines/embedded/ops/attention.ts";
+import type { BatchLimits } from "../../../engines/embedded/ops/operation.ts";
 import type * as learning from "../../../engines/embedded/step/learner.ts";
 import type * as planning from "../../../engines/embedded/step/trainingPlan.ts";
 import type { LlamaShape } from "../../../engines/llama/dimensions.ts";
@@ -21,6 +23,7 @@ import { TINY, UNTIED } from "./tiny.ts";
 const { createDecoder } = await builtModule<typeof decoding>("infer/decoder.js");
 const { compileKernels } = await builtModule<typeof modules>("kernels/module.js");
 const { createLearner } = await builtModule<typeof learning>("step/learner.js");
+const { squareOf } = await builtModule<typeof attention>("ops/attention.js");
 const { planTraining } = await builtModule<typeof planning>("step/trainingPlan.js");
 
 const HELPER = new URL("../../../dist/engines/embedded/step/helperWorker.js", import.meta.url);
@@ -31,10 +34,13 @@ const OPTIONS = { weightDecay: 0.01, maxGradNorm: 1 };
 
 export interface Sizes {
   rows: number;
+  /** Tokens that are read of a row, at most. */
   length: number;
+  /** Default: as much as so many rows of this length have. */
+  limits?: Partial<BatchLimits>;
   lora?: LoraConfig;
   adapter?: Weights;
-  recomputed?: Recomputed;
+  recompute?: Recompute;
   /** Default: the tiny model that has these weights. */
   shape?: LlamaShape;
 }
@@ -90,12 +96,22 @@ export function inviting({ team: { words, threads } }: planning.TrainingPlan) {
 
 /** The memory of that training. */
 export function planOf(weights: StoredWeights, sizes: Sizes, threads = 1): planning.TrainingPlan {
-  const { rows, length, lora, shape = shapeOf(weights), recomputed } = sizes;
+  const { lora, shape = shapeOf(weights), recompute } = sizes;
   const model = { shape, bfloat16: bfloat16Of(weights) };
   return planTraining({
-    ...{ ...model, rows, length, lora, ...(recomputed !== undefined && { recomputed }) },
+    ...{ ...model, limits: limitsOf(sizes), lora, ...(recompute !== undefined && { recompute }) },
     ...{ threads, options: OPTIONS },
   });
+}
+
+/** What rows of one length have. */
+export function limitsOf({ rows, length, limits }: Sizes): BatchLimits {
+  const tokens = rows * length;
+  return {
+    ...{ tokens, selected: tokens, sequences: rows, longest: length },
+    squares: rows * squareOf(length),
+    ...limits,
+  };
 }
 
 /** Starts reading with a tiny model. */

@@ -1,4 +1,4 @@
-import { type Batch } from "../../../engines/embedded/step/batch.ts";
+import type { Example } from "../../../engines/examples/examples.ts";
 import type { LlamaShape } from "../../../engines/llama/dimensions.ts";
 import type { StoredWeights } from "../../../engines/llama/storedWeights.ts";
 import { type Weights, randomWeights } from "../../../engines/llama/weights.ts";
@@ -63,14 +63,15 @@ export function tinyTokens(count: number, seed = 1): Int32Array<ArrayBuffer> {
   return Int32Array.from({ length: count }, () => Math.floor(random.uniform() * 262));
 }
 
-/** A batch of random tokens whose second halves are learned. */
-export function tinyBatch(rows: number, length: number): Batch {
-  return {
-    tokens: tinyTokens(rows * length),
-    targets: tinyTokens(rows * length, 2),
-    learned: Float32Array.from({ length: rows * length }, (_, i) =>
-      i % length < length / 2 ? 0 : 1,
-    ),
-    size: rows * length,
-  };
+/** Sequences of random tokens, so many read of each, whose second halves are learned. */
+export function tinySequences(lengths: readonly number[], seed = 1): Example[] {
+  return lengths.map((length, i) => ({
+    tokens: Uint16Array.from(tinyTokens(length + 1, seed * 100 + i)),
+    learned: Uint8Array.from({ length: length + 1 }, (_, at) => (at <= length / 2 ? 0 : 1)),
+  }));
+}
+
+/** Such sequences of one length. */
+export function tinyBatch(rows: number, length: number, seed = 1): Example[] {
+  return tinySequences(Array(rows).fill(length) as number[], seed);
 }

@@ -4,69 +4,81 @@ import { softmax, softmaxCausal, softmaxCausalBack } from "./softmax";
 import { begin, claim } from "./thread";
 import { at, fma, LANES } from "./vector";
 
-// A batch has `batch` rows of `length` positions. Queries, keys and values of a position lie in one
-// line of `row` elements: q [heads · size], k [kvHeads · size], v [kvHeads · size]. A group of
-// heads / kvHeads queries shares a key. A thread claims a whole head of a row.
+// Sequences of any length follow one another. Queries, keys and values of a position lie in one line of
+// `row` elements: q [heads · headDim], k [kvHeads · headDim], v [kvHeads · headDim]. A group of
+// heads / kvHeads queries shares a key. A thread claims a whole head of a sequence.
+
+/** Elements from one row of a sequence's probabilities to the next: whole vectors. */
+// @ts-ignore: decorator
+@inline
+function probsRow(length: i32): i32 {
+  return (length + LANES - 1) & -LANES;
+}
 
 /**
- * Causal attention: out = softmax(q·kᵀ / √size)·v.
- * @param qkv [batch · length, row]
- * @param shares keeps the softmax [batch · heads, length, length] for the way back
- * @param out [batch · length, heads · size], or 0 where only the shares are wanted
+ * Causal attention: out = softmax(q·kᵀ / √headDim)·v.
+ * @param offsets [sequences + 1], int32: the first position of each, and the end of the last
+ * @param squares [sequences], int32: the elements of one head's probabilities in the sequences before
+ * @param qkv [tokens, row]
+ * @param probs keeps each sequence's softmax [heads, length, probsRow(length)] for the backward pass
+ * @param out [tokens, heads · headDim], or 0 where only the probabilities are wanted
  */
 export function attend(
-  batch: i32, length: i32, heads: i32, kvHeads: i32, size: i32, row: i32,
-  qkv: usize, shares: usize, out: usize,
+  sequences: i32, heads: i32, kvHeads: i32, headDim: i32, row: i32, offsets: usize, squares: usize,
+  qkv: usize, probs: usize, out: usize,
 ): void {
   const counter = begin();
-  const scale = <f32>1 / Mathf.sqrt(<f32>size), outRow = heads * size;
-  for (let job = claim(counter); job < batch * heads; job = claim(counter)) {
-    const line = job / heads * length, head = job % heads, shared = head / (heads / kvHeads);
-    const q = at(qkv, line * row + head * size);
-    const k = at(qkv, line * row + (heads + shared) * size), v = at(k, kvHeads * size);
-    const p = at(shares, job * length * length);
-    multiply(length, length, size, q, row, 1, k, 1, row, p, length, 0, scale, CAUSAL_C);
-    softmaxCausal(length, p);
+  const scale = <f32>1 / Mathf.sqrt(<f32>headDim), outRow = heads * headDim;
+  for (let job = claim(counter); job < sequences * heads; job = claim(counter)) {
+    const sequence = job / heads, head = job % heads, shared = head / (heads / kvHeads);
+    const first = load<i32>(at(offsets, sequence)), length = load<i32>(at(offsets, sequence + 1)) - first;
+    const pRow = probsRow(length), square = load<i32>(at(squares, sequence));
+    const p = at(probs, square * heads + head * length * pRow);
+    const q = at(qkv, first * row + head * headDim);
+    const k = at(qkv, first * row + (heads + shared) * headDim), v = at(k, kvHeads * headDim);
+    multiply(length, length, headDim, q, row, 1, k, 1, row, p, pRow, 0, scale, CAUSAL_C);
+    softmaxCausal(length, p, pRow);
     if (!out) continue;
-    const to = at(out, line * outRow + head * size);
-    multiply(length, size, length, p, length, 1, v, row, 1, to, outRow, 0, 1, CAUSAL_A);
+    const to = at(out, first * outRow + head * headDim);
+    multiply(length, headDim, length, p, pRow, 1, v, row, 1, to, outRow, 0, 1, CAUSAL_A);
   }
 }
 
 /**
- * The way back: dqkv from dOut, both as above.
- * @param scratch [threads, length, length]; `thread` counts from 0
+ * The backward pass: dqkv from dOut, both as above.
+ * @param scratch this thread's own [length, probsRow(length)] for the longest sequence
  */
 export function attendBack(
-  batch: i32, length: i32, heads: i32, kvHeads: i32, size: i32, row: i32,
-  qkv: usize, shares: usize, dOut: usize, dqkv: usize, scratch: usize,
+  sequences: i32, heads: i32, kvHeads: i32, headDim: i32, row: i32, offsets: usize, squares: usize,
+  qkv: usize, probs: usize, dOut: usize, dqkv: usize, scratch: usize,
 ): void {
   const counter = begin();
-  const group = heads / kvHeads;
-  for (let job = claim(counter); job < batch * kvHeads; job = claim(counter)) {
-    const line = job / kvHeads * length, shared = job % kvHeads;
+  const group = heads / kvHeads, outRow = heads * headDim;
+  for (let job = claim(counter); job < sequences * kvHeads; job = claim(counter)) {
+    const sequence = job / kvHeads, shared = job % kvHeads;
+    const first = load<i32>(at(offsets, sequence)), length = load<i32>(at(offsets, sequence + 1)) - first;
+    const square = load<i32>(at(squares, sequence)), from = first * row;
     for (let g = 0; g < group; g++) {
-      const head = shared * group + g;
-      const p = at(shares, (job / kvHeads * heads + head) * length * length);
-      const dout = at(dOut, line * heads * size + head * size);
-      const at0 = line * row, key = (heads + shared) * size;
-      headBack(length, size, row, heads * size, at(qkv, at0 + head * size), at(qkv, at0 + key),
-        kvHeads * size, p, dout, at(dqkv, at0 + head * size), at(dqkv, at0 + key), scratch, g > 0);
+      const head = shared * group + g, key = (heads + shared) * headDim;
+      const p = at(probs, square * heads + head * length * probsRow(length));
+      const dout = at(dOut, first * outRow + head * headDim);
+      headBack(length, headDim, row, outRow, at(qkv, from + head * headDim), at(qkv, from + key),
+        kvHeads * headDim, p, dout, at(dqkv, from + head * headDim), at(dqkv, from + key), scratch, g > 0);
     }
   }
 }
 
 /** One head's dq, and its part of dk and dv; v is `next` elements behind k, and dv behind dk. */
 function headBack(
-  length: i32, size: i32, row: i32, outRow: i32, q: usize, k: usize, next: i32,
-  p: usize, dout: usize, dq: usize, dk: usize, ds: usize, adds: bool,
+  length: i32, headDim: i32, row: i32, outRow: i32, q: usize, k: usize, next: i32,
+  p: usize, dout: usize, dq: usize, dk: usize, ds: usize, accumulate: bool,
 ): void {
-  const dv = at(dk, next), scale = <f32>1 / Mathf.sqrt(<f32>size);
-  multiply(length, size, length, p, 1, length, dout, outRow, 1, dv, row, adds ? dv : 0, 1, CAUSAL_AT);
-  multiply(length, length, size, dout, outRow, 1, at(k, next), 1, row, ds, length, 0, 1, CAUSAL_C);
-  softmaxCausalBack(length, p, ds, scale);
-  multiply(length, size, length, ds, length, 1, k, row, 1, dq, row, 0, 1, CAUSAL_A);
-  multiply(length, size, length, ds, 1, length, q, row, 1, dk, row, adds ? dk : 0, 1, CAUSAL_AT);
+  const dv = at(dk, next), scale = <f32>1 / Mathf.sqrt(<f32>headDim), pRow = probsRow(length);
+  multiply(length, headDim, length, p, 1, pRow, dout, outRow, 1, dv, row, accumulate ? dv : 0, 1, CAUSAL_AT);
+  multiply(length, length, headDim, dout, outRow, 1, at(k, next), 1, row, ds, pRow, 0, 1, CAUSAL_C);
+  softmaxCausalBack(length, p, ds, pRow, scale);
+  multiply(length, headDim, length, ds, pRow, 1, k, row, 1, dq, row, 0, 1, CAUSAL_A);
+  multiply(length, headDim, length, ds, 1, pRow, q, row, 1, dk, row, accumulate ? dk : 0, 1, CAUSAL_AT);
 }
 
 // @ts-ignore: decorator
@@ -82,40 +94,42 @@ function multiply(
 }
 
 /**
- * Attention of `count` new positions, from `start` on, to all before them.
+ * Attention of `count` new positions of one sequence to all before them.
+ * @param positions [count], int32
  * @param q [count, row], rotated
- * @param keys and values [context, kvHeads · size], the new ones among them
+ * @param keys and values [context, kvHeads · headDim], the new ones among them
  * @param scores scratch [count · heads, context]
- * @param out [count, heads · size]
+ * @param out [count, heads · headDim]
  */
 export function attendCached(
-  count: i32, start: i32, heads: i32, kvHeads: i32, size: i32, row: i32, context: i32,
+  count: i32, heads: i32, kvHeads: i32, headDim: i32, row: i32, context: i32, positions: usize,
   q: usize, keys: usize, values: usize, scores: usize, out: usize,
 ): void {
   const counter = begin();
-  const scale = <f32>1 / Mathf.sqrt(<f32>size), kvRow = kvHeads * size;
+  const scale = <f32>1 / Mathf.sqrt(<f32>headDim), kvRow = kvHeads * headDim;
   for (let job = claim(counter); job < count * heads; job = claim(counter)) {
-    const i = job / heads, head = job % heads, shared = head / (heads / kvHeads) * size;
-    const seen = start + i + 1, p = at(scores, job * context), query = at(q, i * row + head * size);
+    const i = job / heads, head = job % heads, shared = head / (heads / kvHeads) * headDim;
+    const seen = load<i32>(at(positions, i)) + 1, p = at(scores, job * context);
+    const query = at(q, i * row + head * headDim);
     for (let j = 0; j < seen; j++) {
-      store<f32>(at(p, j), dot(query, at(keys, j * kvRow + shared), size) * scale);
+      store<f32>(at(p, j), dot(query, at(keys, j * kvRow + shared), headDim) * scale);
     }
     softmax(p, seen);
-    mix(seen, size, p, at(values, shared), kvRow, at(out, job * size));
+    mix(seen, headDim, p, at(values, shared), kvRow, at(out, job * headDim));
   }
 }
 
-/** out [size] = Σ p[j] · v[j, :]. */
-function mix(seen: i32, size: i32, p: usize, v: usize, row: i32, out: usize): void {
+/** out [headDim] = Σ p[j] · v[j, :]. */
+function mix(seen: i32, headDim: i32, p: usize, v: usize, row: i32, out: usize): void {
   let i = 0;
-  for (; i + LANES <= size; i += LANES) {
+  for (; i + LANES <= headDim; i += LANES) {
     let total = f32x4.splat(0);
     for (let j = 0; j < seen; j++) {
       total = fma(v128.load32_splat(at(p, j)), v128.load(at(v, j * row + i)), total);
     }
     v128.store(at(out, i), total);
   }
-  for (; i < size; i++) {
+  for (; i < headDim; i++) {
     let total: f32 = 0;
     for (let j = 0; j < seen; j++) total += load<f32>(at(p, j)) * load<f32>(at(v, j * row + i));
     store<f32>(at(out, i), total);

@@ -5,19 +5,19 @@ import { at, fma, LANES, loadOne, sum } from "./vector";
 const ROWS: i32 = 64;
 
 /**
- * y [rows] = added + W·x, for W [rows, width], of bfloat16 if `half`: a product for a single token. Memory
+ * y [rows] = added + W·x, for W [rows, width], of bfloat16 if `isBf16`: a product for a single token. Memory
  * limits its speed, and delivers more when several places are read at once.
  * @param added [rows], or 0 for none
  */
 export function vectorProduct(
-  rows: i32, width: i32, w: usize, half: bool, x: usize, added: usize, y: usize,
+  rows: i32, width: i32, w: usize, isBf16: bool, x: usize, added: usize, y: usize,
 ): void {
   const counter = begin();
   for (let r = claim(counter) * ROWS; r < rows; r = claim(counter) * ROWS) {
     const end = min(r + ROWS, rows), quarter = (end - r) / 4;
-    for (let i = r; i < r + quarter; i++) fourRows(i, quarter, width, w, half, x, added, y);
+    for (let i = r; i < r + quarter; i++) fourRows(i, quarter, width, w, isBf16, x, added, y);
     // At most three, one by one.
-    for (let i = r + 4 * quarter; i < end; i++) fourRows(i, 0, width, w, half, x, added, y);
+    for (let i = r + 4 * quarter; i < end; i++) fourRows(i, 0, width, w, isBf16, x, added, y);
   }
 }
 
@@ -26,15 +26,15 @@ export function vectorProduct(
  * pages of W at once. If `apart` is 0, computes one row.
  */
 function fourRows(
-  row: i32, apart: i32, width: i32, w: usize, half: bool, x: usize, added: usize, y: usize,
+  row: i32, apart: i32, width: i32, w: usize, isBf16: bool, x: usize, added: usize, y: usize,
 ): void {
-  const bytes: usize = half ? 2 : 4, step = <usize>(2 * LANES) * bytes, next = <usize>(apart * width) * bytes;
+  const bytes: usize = isBf16 ? 2 : 4, step = <usize>(2 * LANES) * bytes, next = <usize>(apart * width) * bytes;
   const zero = f32x4.splat(0), upper = i32x4.splat(0xffff0000);
   let a0 = zero, b0 = zero, c0 = zero, d0 = zero, a1 = zero, b1 = zero, c1 = zero, d1 = zero;
   let a = w + <usize>row * width * bytes, b = a + next, c = b + next, d = c + next, k = 0;
   for (; k + 2 * LANES <= width; k += 2 * LANES) {
     const p = v128.load(at(x, k)), q = v128.load(at(x, k), 16), xs = even(p, q), ys = odd(p, q);
-    if (half) {
+    if (isBf16) {
       let v = v128.load(a); a0 = fma(i32x4.shl(v, 16), xs, a0); a1 = fma(v128.and(v, upper), ys, a1);
       v = v128.load(b); b0 = fma(i32x4.shl(v, 16), xs, b0); b1 = fma(v128.and(v, upper), ys, b1);
       v = v128.load(c); c0 = fma(i32x4.shl(v, 16), xs, c0); c1 = fma(v128.and(v, upper), ys, c1);
@@ -48,11 +48,11 @@ function fourRows(
     a += step; b += step; c += step; d += step;
   }
   const left = width - k, end = at(x, k);
-  put(row, sum(f32x4.add(a0, a1)) + dot(left, a, half, end), added, y);
+  put(row, sum(f32x4.add(a0, a1)) + dot(left, a, isBf16, end), added, y);
   if (apart == 0) return;
-  put(row + apart, sum(f32x4.add(b0, b1)) + dot(left, b, half, end), added, y);
-  put(row + 2 * apart, sum(f32x4.add(c0, c1)) + dot(left, c, half, end), added, y);
-  put(row + 3 * apart, sum(f32x4.add(d0, d1)) + dot(left, d, half, end), added, y);
+  put(row + apart, sum(f32x4.add(b0, b1)) + dot(left, b, isBf16, end), added, y);
+  put(row + 2 * apart, sum(f32x4.add(c0, c1)) + dot(left, c, isBf16, end), added, y);
+  put(row + 3 * apart, sum(f32x4.add(d0, d1)) + dot(left, d, isBf16, end), added, y);
 }
 
 /** A word of bfloat16 holds an even and an odd number. float32 is split alike, so that both add up in one order. */
@@ -69,11 +69,11 @@ function odd(a: v128, b: v128): v128 {
 }
 
 /** The sum over the columns that fill no vector. */
-function dot(count: i32, w: usize, half: bool, x: usize): f32 {
+function dot(count: i32, w: usize, isBf16: bool, x: usize): f32 {
   let total: f32 = 0;
   for (let i = 0; i < count; i++) {
-    total += loadOne(w, half) * load<f32>(at(x, i));
-    w += half ? 2 : 4;
+    total += loadOne(w, isBf16) * load<f32>(at(x, i));
+    w += isBf16 ? 2 : 4;
   }
   return total;
 }

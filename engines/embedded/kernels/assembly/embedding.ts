@@ -7,17 +7,17 @@ const COLUMNS: i32 = 16;
 /**
  * y[r, :] = table[ids[r], :].
  * @param ids [rows], int32
- * @param table [vocabulary, width], of bfloat16 if `half`
+ * @param table [vocabulary, width], of bfloat16 if `isBf16`
  */
-export function embed(rows: i32, width: i32, ids: usize, table: usize, half: bool, y: usize): void {
+export function embed(rows: i32, width: i32, ids: usize, table: usize, isBf16: bool, y: usize): void {
   const counter = begin();
-  const size: usize = half ? 2 : 4;
+  const size: usize = isBf16 ? 2 : 4;
   for (let r = claim(counter) * ROWS; r < rows; r = claim(counter) * ROWS) {
     for (const end = min(r + ROWS, rows); r < end; r++) {
       const from = table + <usize>load<i32>(at(ids, r)) * width * size, to = at(y, r * width);
       let i = 0;
-      for (; i + LANES <= width; i += LANES) v128.store(at(to, i), loadWide(from + <usize>i * size, half));
-      for (; i < width; i++) store<f32>(at(to, i), loadOne(from + <usize>i * size, half));
+      for (; i + LANES <= width; i += LANES) v128.store(at(to, i), loadWide(from + <usize>i * size, isBf16));
+      for (; i < width; i++) store<f32>(at(to, i), loadOne(from + <usize>i * size, isBf16));
     }
   }
 }

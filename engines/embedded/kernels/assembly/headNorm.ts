@@ -2,7 +2,7 @@ import { normLine, normLineBack } from "./norm";
 import { begin, claim } from "./thread";
 import { at } from "./vector";
 
-// RMSNorm of each of `heads` heads that lie side by side at the start of a row; they share w [size].
+// RMSNorm of each of `heads` heads that lie side by side at the start of a row; they share w [headDim].
 
 const ROWS: i32 = 16;
 /** Numbers of a head that a thread claims at a time where rows are summed. */
@@ -11,18 +11,18 @@ const COLUMNS: i32 = 8;
 /**
  * y = x · w / √(mean(x²) + epsilon) of each head.
  * @param x and y have their rows `xRow` and `yRow` elements apart; they may be the same
- * @param inverse [rows, heads], keeps 1 / √(…) for the way back
+ * @param rstd [rows, heads], keeps 1 / √(…) for the way back
  */
 export function headNorm(
-  rows: i32, heads: i32, size: i32, x: usize, xRow: i32, w: usize, y: usize, yRow: i32,
-  inverse: usize, epsilon: f32,
+  rows: i32, heads: i32, headDim: i32, x: usize, xRow: i32, w: usize, y: usize, yRow: i32,
+  rstd: usize, epsilon: f32,
 ): void {
   const counter = begin();
   for (let r = claim(counter) * ROWS; r < rows; r = claim(counter) * ROWS) {
     for (const end = min(r + ROWS, rows); r < end; r++) {
       for (let h = 0; h < heads; h++) {
-        const from = at(x, r * xRow + h * size), to = at(y, r * yRow + h * size);
-        store<f32>(at(inverse, r * heads + h), normLine(size, from, w, to, epsilon));
+        const from = at(x, r * xRow + h * headDim), to = at(y, r * yRow + h * headDim);
+        store<f32>(at(rstd, r * heads + h), normLine(headDim, from, w, to, epsilon));
       }
     }
   }
@@ -30,34 +30,34 @@ export function headNorm(
 
 /** dx in place of dy, as `normBack`. @param dy its rows `yRow` elements apart */
 export function headNormBack(
-  rows: i32, heads: i32, size: i32, x: usize, xRow: i32, w: usize, inverse: usize, dy: usize, yRow: i32,
+  rows: i32, heads: i32, headDim: i32, x: usize, xRow: i32, w: usize, rstd: usize, dy: usize, yRow: i32,
 ): void {
   const counter = begin();
   for (let r = claim(counter) * ROWS; r < rows; r = claim(counter) * ROWS) {
     for (const end = min(r + ROWS, rows); r < end; r++) {
       for (let h = 0; h < heads; h++) {
-        const d = at(dy, r * yRow + h * size), scale = load<f32>(at(inverse, r * heads + h));
-        normLineBack(size, at(x, r * xRow + h * size), w, scale, d, d, 0);
+        const d = at(dy, r * yRow + h * headDim), scale = load<f32>(at(rstd, r * heads + h));
+        normLineBack(headDim, at(x, r * xRow + h * headDim), w, scale, d, d, 0);
       }
     }
   }
 }
 
 /**
- * dw [size] = Σ over rows and heads of dy · x · inverse.
- * @param added [size], which dw is the sum with, or 0 for none
+ * dw [headDim] = Σ over rows and heads of dy · x · rstd.
+ * @param added [headDim], which dw is the sum with, or 0 for none
  */
 export function headNormWeightBack(
-  rows: i32, heads: i32, size: i32, x: usize, xRow: i32, inverse: usize, dy: usize, yRow: i32,
+  rows: i32, heads: i32, headDim: i32, x: usize, xRow: i32, rstd: usize, dy: usize, yRow: i32,
   dw: usize, added: usize,
 ): void {
   const counter = begin();
-  for (let j = claim(counter) * COLUMNS; j < size; j = claim(counter) * COLUMNS) {
-    for (const end = min(j + COLUMNS, size); j < end; j++) {
+  for (let j = claim(counter) * COLUMNS; j < headDim; j = claim(counter) * COLUMNS) {
+    for (const end = min(j + COLUMNS, headDim); j < end; j++) {
       let total: f32 = 0;
       for (let r = 0; r < rows; r++) {
-        for (let h = 0, i = j; h < heads; h++, i += size) {
-          const scale = load<f32>(at(inverse, r * heads + h));
+        for (let h = 0, i = j; h < heads; h++, i += headDim) {
+          const scale = load<f32>(at(rstd, r * heads + h));
           total += load<f32>(at(dy, r * yRow + i)) * load<f32>(at(x, r * xRow + i)) * scale;
         }
       }

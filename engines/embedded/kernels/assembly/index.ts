@@ -1,4 +1,4 @@
-export { join, meet, wait, CONTROL_BYTES } from "./thread";
+export { join, barrier, wait, CONTROL_BYTES } from "./thread";
 export { setA, setB, setC, product, widen, OWN_BYTES } from "./product";
 export { norm, normBack, normWeightBack } from "./norm";
 export { headNorm, headNormBack, headNormWeightBack } from "./headNorm";

@@ -8,16 +8,16 @@ const COLUMNS: i32 = 8;
 
 /**
  * RMSNorm: y = x · w / √(mean(x²) + epsilon), for x and y [rows, width], w [width].
- * @param inverse [rows], keeps 1 / √(…) for the way back
+ * @param rstd [rows], keeps 1 / √(…) for the way back
  */
 export function norm(
-  rows: i32, width: i32, x: usize, w: usize, y: usize, inverse: usize, epsilon: f32,
+  rows: i32, width: i32, x: usize, w: usize, y: usize, rstd: usize, epsilon: f32,
 ): void {
   const counter = begin();
   for (let r = claim(counter) * ROWS; r < rows; r = claim(counter) * ROWS) {
     for (const end = min(r + ROWS, rows); r < end; r++) {
       const scale = normLine(width, at(x, r * width), w, at(y, r * width), epsilon);
-      store<f32>(at(inverse, r), scale);
+      store<f32>(at(rstd, r), scale);
     }
   }
 }
@@ -40,16 +40,16 @@ export function normLine(width: i32, x: usize, w: usize, y: usize, epsilon: f32)
 }
 
 /**
- * dx = added + (dy·w − x · mean(dy·w·x) · inverse²) · inverse, all [rows, width].
+ * dx = added + (dy·w − x · mean(dy·w·x) · rstd²) · rstd, all [rows, width].
  * @param added may be dx itself, or 0 for none
  */
 export function normBack(
-  rows: i32, width: i32, x: usize, w: usize, inverse: usize, dy: usize, dx: usize, added: usize,
+  rows: i32, width: i32, x: usize, w: usize, rstd: usize, dy: usize, dx: usize, added: usize,
 ): void {
   const counter = begin();
   for (let r = claim(counter) * ROWS; r < rows; r = claim(counter) * ROWS) {
     for (const end = min(r + ROWS, rows); r < end; r++) {
-      const o = r * width, scale = load<f32>(at(inverse, r));
+      const o = r * width, scale = load<f32>(at(rstd, r));
       normLineBack(width, at(x, o), w, scale, at(dy, o), at(dx, o), added ? at(added, o) : 0);
     }
   }
@@ -78,17 +78,17 @@ export function normLineBack(
 }
 
 /**
- * dw [width] = Σ over the rows of dy · x · inverse.
+ * dw [width] = Σ over the rows of dy · x · rstd.
  * @param added [width], which dw is the sum with, or 0 for none
  */
 export function normWeightBack(
-  rows: i32, width: i32, x: usize, inverse: usize, dy: usize, dw: usize, added: usize,
+  rows: i32, width: i32, x: usize, rstd: usize, dy: usize, dw: usize, added: usize,
 ): void {
   const counter = begin();
   for (let j = claim(counter) * COLUMNS; j < width; j = claim(counter) * COLUMNS) {
     if (j + COLUMNS > width) {
       for (; j < width; j++) {
-        const total = columnSum(rows, width, at(x, j), inverse, at(dy, j));
+        const total = columnSum(rows, width, at(x, j), rstd, at(dy, j));
         store<f32>(at(dw, j), added ? total + load<f32>(at(added, j)) : total);
       }
       return;
@@ -97,7 +97,7 @@ export function normWeightBack(
     let low = added ? v128.load(at(added, j)) : none;
     let high = added ? v128.load(at(added, j), 16) : none;
     for (let r = 0, o = j; r < rows; r++, o += width) {
-      const scale = v128.load32_splat(at(inverse, r)), g = at(dy, o), from = at(x, o);
+      const scale = v128.load32_splat(at(rstd, r)), g = at(dy, o), from = at(x, o);
       low = fma(f32x4.mul(v128.load(g), scale), v128.load(from), low);
       high = fma(f32x4.mul(v128.load(g, 16), scale), v128.load(from, 16), high);
     }
@@ -106,10 +106,10 @@ export function normWeightBack(
   }
 }
 
-function columnSum(rows: i32, width: i32, x: usize, inverse: usize, dy: usize): f32 {
+function columnSum(rows: i32, width: i32, x: usize, rstd: usize, dy: usize): f32 {
   let total: f32 = 0;
   for (let r = 0; r < rows; r++) {
-    total += load<f32>(at(dy, r * width)) * load<f32>(at(inverse, r)) * load<f32>(at(x, r * width));
+    total += load<f32>(at(dy, r * width)) * load<f32>(at(rstd, r)) * load<f32>(at(x, r * width));
   }
   return total;
 }

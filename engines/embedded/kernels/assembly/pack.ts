@@ -7,32 +7,32 @@ import { at, LANES, loadOne, loadWide } from "./vector";
  * @param columns 8 or 16
  */
 export function packColumns(
-  to: usize, depth: i32, columns: i32, width: i32, b: usize, row: i32, column: i32, half: bool,
+  to: usize, depth: i32, columns: i32, width: i32, b: usize, row: i32, column: i32, isBf16: bool,
 ): void {
-  const size: usize = half ? 2 : 4;
+  const size: usize = isBf16 ? 2 : 4;
   const rowBytes = <usize>row * size, columnBytes = <usize>column * size;
-  if (width == columns && column == 1) return copyRows(to, depth, columns, b, rowBytes, half);
+  if (width == columns && column == 1) return copyRows(to, depth, columns, b, rowBytes, isBf16);
   let k = 0;
   if (width == columns && row == 1) {
-    k = depth & (half ? ~7 : ~3);
+    k = depth & (isBf16 ? ~7 : ~3);
     for (let j = 0; j < columns; j += LANES) {
-      transpose(at(to, j), k, columns, b + <usize>j * columnBytes, columnBytes, half);
+      transpose(at(to, j), k, columns, b + <usize>j * columnBytes, columnBytes, isBf16);
     }
   }
   for (; k < depth; k++) {
     const from = b + <usize>k * rowBytes, line = at(to, k * columns);
     for (let j = 0; j < columns; j++) {
-      store<f32>(at(line, j), j < width ? loadOne(from + <usize>j * columnBytes, half) : 0);
+      store<f32>(at(line, j), j < width ? loadOne(from + <usize>j * columnBytes, isBf16) : 0);
     }
   }
 }
 
 /** Rows of 8 or 16 that lie `rowBytes` apart, one after another. */
-function copyRows(to: usize, depth: i32, columns: i32, b: usize, rowBytes: usize, half: bool): void {
+function copyRows(to: usize, depth: i32, columns: i32, b: usize, rowBytes: usize, isBf16: bool): void {
   const bytes = at(0, columns);
   for (let k = 0; k < depth; k++) {
-    copyEight(to, b, half);
-    if (columns > 8) copyEight(to + 32, b + (half ? 16 : 32), half);
+    copyEight(to, b, isBf16);
+    if (columns > 8) copyEight(to + 32, b + (isBf16 ? 16 : 32), isBf16);
     to += bytes;
     b += rowBytes;
   }
@@ -40,9 +40,9 @@ function copyRows(to: usize, depth: i32, columns: i32, b: usize, rowBytes: usize
 
 // @ts-ignore: decorator
 @inline
-function copyEight(to: usize, from: usize, half: bool): void {
-  v128.store(to, loadWide(from, half));
-  v128.store(to, loadWide(from + (half ? 8 : 16), half), 16);
+function copyEight(to: usize, from: usize, isBf16: bool): void {
+  v128.store(to, loadWide(from, isBf16));
+  v128.store(to, loadWide(from + (isBf16 ? 8 : 16), isBf16), 16);
 }
 
 /**
@@ -50,19 +50,19 @@ function copyEight(to: usize, from: usize, half: bool): void {
  * each has one number, or two of bfloat16.
  */
 function transpose(
-  to: usize, depth: i32, columns: i32, b: usize, columnBytes: usize, half: bool,
+  to: usize, depth: i32, columns: i32, b: usize, columnBytes: usize, isBf16: bool,
 ): void {
-  const numbers = half ? 8 : 4, line = at(0, columns);
-  const bytes: usize = half ? 2 * line : line;
+  const numbers = isBf16 ? 8 : 4, line = at(0, columns);
+  const bytes: usize = isBf16 ? 2 * line : line;
   for (let k = 0; k < depth; k += numbers) {
     const r0 = v128.load(b), r1 = v128.load(b + columnBytes);
     const r2 = v128.load(b + 2 * columnBytes), r3 = v128.load(b + 3 * columnBytes);
     const low01 = v128.shuffle<f32>(r0, r1, 0, 4, 1, 5), low23 = v128.shuffle<f32>(r2, r3, 0, 4, 1, 5);
     const high01 = v128.shuffle<f32>(r0, r1, 2, 6, 3, 7), high23 = v128.shuffle<f32>(r2, r3, 2, 6, 3, 7);
-    put(to, v128.shuffle<i64>(low01, low23, 0, 2), line, half);
-    put(to + bytes, v128.shuffle<i64>(low01, low23, 1, 3), line, half);
-    put(to + 2 * bytes, v128.shuffle<i64>(high01, high23, 0, 2), line, half);
-    put(to + 3 * bytes, v128.shuffle<i64>(high01, high23, 1, 3), line, half);
+    put(to, v128.shuffle<i64>(low01, low23, 0, 2), line, isBf16);
+    put(to + bytes, v128.shuffle<i64>(low01, low23, 1, 3), line, isBf16);
+    put(to + 2 * bytes, v128.shuffle<i64>(high01, high23, 0, 2), line, isBf16);
+    put(to + 3 * bytes, v128.shuffle<i64>(high01, high23, 1, 3), line, isBf16);
     to += 4 * bytes;
     b += 16;
   }
@@ -71,9 +71,9 @@ function transpose(
 /** Four words to a line: of bfloat16 the lower numbers, and the upper ones to the next line. */
 // @ts-ignore: decorator
 @inline
-function put(to: usize, words: v128, line: usize, half: bool): void {
-  v128.store(to, half ? i32x4.shl(words, 16) : words);
-  if (half) v128.store(to + line, i32x4.shl(i32x4.shr_u(words, 16), 16));
+function put(to: usize, words: v128, line: usize, isBf16: bool): void {
+  v128.store(to, isBf16 ? i32x4.shl(words, 16) : words);
+  if (isBf16) v128.store(to + line, i32x4.shl(i32x4.shr_u(words, 16), 16));
 }
 
 /**

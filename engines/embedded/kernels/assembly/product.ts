@@ -1,5 +1,5 @@
 import { packColumns, packRows } from "./pack";
-import { begin, claim, meet, own } from "./thread";
+import { begin, claim, barrier, own } from "./thread";
 import { TILE_COLUMNS, TILE_ROWS, tile } from "./tile";
 import { at } from "./vector";
 
@@ -45,7 +45,7 @@ export const CAUSAL_AT: i32 = 3;
 
 /** The operands of the product in work; strides in elements. */
 let a: usize = 0, aRow: i32 = 0, aColumn: i32 = 0;
-let b: usize = 0, bRow: i32 = 0, bColumn: i32 = 0, bHalf: bool = false;
+let b: usize = 0, bRow: i32 = 0, bColumn: i32 = 0, bIsBf16: bool = false;
 let c: usize = 0, cRow: i32 = 0, d: usize = 0, scale: f32 = 1;
 let mask: i32 = FULL;
 
@@ -56,12 +56,12 @@ export function setA(from: usize, row: i32, column: i32): void {
   aColumn = column;
 }
 
-/** Names B [depth, columns], of bfloat16 if `half`: element (k, j) is b[k · row + j · column]. */
-export function setB(from: usize, row: i32, column: i32, half: bool): void {
+/** Names B [depth, columns], of bfloat16 if `isBf16`: element (k, j) is b[k · row + j · column]. */
+export function setB(from: usize, row: i32, column: i32, isBf16: bool): void {
   b = from;
   bRow = row;
   bColumn = column;
-  bHalf = half;
+  bIsBf16 = isBf16;
 }
 
 /** Names C [rows, columns], its rows contiguous, and D, which lies as C does; 0 is none. */
@@ -83,7 +83,7 @@ export function product(rows: i32, columns: i32, depth: i32, rowShare: i32, colu
   const deep = blockDepth(depth);
   const down = (rows + rowShare - 1) / rowShare, across = (columns + columnShare - 1) / columnShare;
   for (let k0 = 0; k0 < depth; k0 += deep) {
-    meet();
+    barrier();
     const counter = begin();
     for (let job = claim(counter); job < down * across; job = claim(counter)) {
       const i = job % down * rowShare, j = job / down * columnShare;
@@ -135,11 +135,11 @@ function panelColumns(left: i32): i32 {
 
 /** Columns j to `end` of B, in panels. */
 function pack(j: i32, end: i32, k0: i32, kc: i32): void {
-  const size: usize = bHalf ? 2 : 4;
+  const size: usize = bIsBf16 ? 2 : 4;
   for (let p = j, columns = 0; p < end; p += columns) {
     columns = panelColumns(end - p);
     const from = b + (<usize>k0 * bRow + <usize>p * bColumn) * size, to = at(own + EDGE, (p - j) * kc);
-    packColumns(to, kc, columns, min(columns, end - p), from, bRow, bColumn, bHalf);
+    packColumns(to, kc, columns, min(columns, end - p), from, bRow, bColumn, bIsBf16);
   }
 }
 

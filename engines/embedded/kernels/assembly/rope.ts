@@ -5,23 +5,23 @@ const ROWS: i32 = 16;
 
 /**
  * Rotates `heads` heads side by side at the start of each row, in place: dimension i turns with
- * i + size/2 (Hugging Face's convention) by the angle of the row's position.
- * @param x [rows, ≥ heads · size], its rows `row` elements apart
- * @param length the position of row r is start + r mod length
- * @param cosines and sines [positions, size/2]
+ * i + headDim/2 (Hugging Face's convention) by the angle of the row's position.
+ * @param x [rows, ≥ heads · headDim], its rows `row` elements apart
+ * @param positions [rows], int32
+ * @param cosines and sines [positions, headDim/2]
  * @param sign −1 turns back, which is also the gradient
  */
 export function rotate(
-  rows: i32, length: i32, start: i32, heads: i32, size: i32, x: usize, row: i32,
+  rows: i32, heads: i32, headDim: i32, x: usize, row: i32, positions: usize,
   cosines: usize, sines: usize, sign: f32,
 ): void {
   const counter = begin();
-  const half = size >> 1;
+  const half = headDim >> 1;
   for (let r = claim(counter) * ROWS; r < rows; r = claim(counter) * ROWS) {
     for (const end = min(r + ROWS, rows); r < end; r++) {
-      const angle = (start + (r % length)) * half;
+      const angle = load<i32>(at(positions, r)) * half;
       for (let h = 0; h < heads; h++) {
-        turn(half, at(x, r * row + h * size), at(cosines, angle), at(sines, angle), sign);
+        turn(half, at(x, r * row + h * headDim), at(cosines, angle), at(sines, angle), sign);
       }
     }
   }

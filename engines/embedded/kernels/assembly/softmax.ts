@@ -39,40 +39,40 @@ export function multiply(x: usize, count: i32, by: f32): void {
   for (; i < count; i++) store<f32>(at(x, i), load<f32>(at(x, i)) * by);
 }
 
-/** Row r of a causal matrix [length, length]: softmax of its r + 1 first, then zeros. */
-export function softmaxCausal(length: i32, x: usize): void {
+/** Line r of a causal matrix [length, length], its lines `row` elements apart: softmax of its r + 1 first, then zeros. */
+export function softmaxCausal(length: i32, x: usize, row: i32): void {
   for (let r = 0; r < length; r++) {
-    const row = at(x, r * length);
-    softmax(row, r + 1);
-    clearAfter(row, r, length);
+    const line = at(x, r * row);
+    softmax(line, r + 1);
+    clearAfter(line, r, length);
   }
 }
 
 /** The zeros that a product with a causal matrix reads: a tile reaches beyond the diagonal. */
 // @ts-ignore: decorator
 @inline
-function clearAfter(row: usize, r: i32, length: i32): void {
+function clearAfter(line: usize, r: i32, length: i32): void {
   const end = min(length, r + TILE_ROWS);
-  for (let i = r + 1; i < end; i++) store<f32>(at(row, i), 0);
+  for (let i = r + 1; i < end; i++) store<f32>(at(line, i), 0);
 }
 
-/** dS = P · (dP − Σ dP·P) · scale, causal, in place of dP; all [length, length]. */
-export function softmaxCausalBack(length: i32, p: usize, dp: usize, scale: f32): void {
+/** dS = P · (dP − Σ dP·P) · scale, causal, in place of dP; all [length, length], lines `row` elements apart. */
+export function softmaxCausalBack(length: i32, p: usize, dp: usize, row: i32, scale: f32): void {
   for (let r = 0; r < length; r++) {
-    const share = at(p, r * length), g = at(dp, r * length), count = r + 1;
+    const prob = at(p, r * row), g = at(dp, r * row), count = r + 1;
     let totals = f32x4.splat(0), i = 0;
     for (; i + LANES <= count; i += LANES) {
-      totals = f32x4.add(totals, f32x4.mul(v128.load(at(share, i)), v128.load(at(g, i))));
+      totals = f32x4.add(totals, f32x4.mul(v128.load(at(prob, i)), v128.load(at(g, i))));
     }
     let total = sum(totals);
-    for (; i < count; i++) total += load<f32>(at(share, i)) * load<f32>(at(g, i));
+    for (; i < count; i++) total += load<f32>(at(prob, i)) * load<f32>(at(g, i));
     const mean = f32x4.splat(total), scales = f32x4.splat(scale);
     for (i = 0; i + LANES <= count; i += LANES) {
       const moved = f32x4.sub(v128.load(at(g, i)), mean);
-      v128.store(at(g, i), f32x4.mul(f32x4.mul(scales, v128.load(at(share, i))), moved));
+      v128.store(at(g, i), f32x4.mul(f32x4.mul(scales, v128.load(at(prob, i))), moved));
     }
     for (; i < count; i++) {
-      store<f32>(at(g, i), scale * load<f32>(at(share, i)) * (load<f32>(at(g, i)) - total));
+      store<f32>(at(g, i), scale * load<f32>(at(prob, i)) * (load<f32>(at(g, i)) - total));
     }
     clearAfter(g, r, length);
   }

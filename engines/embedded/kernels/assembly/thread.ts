@@ -57,7 +57,7 @@ export function claim(counter: usize): i32 {
 }
 
 /** Waits until every thread is here; what each has written, all see. */
-export function meet(): void {
+export function barrier(): void {
   const number = atomic.load<i32>(meeting);
   if (atomic.add<i32>(arrived, 1) == threads - 1) return open(number);
   operation = 0;

@@ -42,14 +42,14 @@ export function at(array: usize, i: i32): usize {
 /** Four elements, widened if they are bfloat16. */
 // @ts-ignore: decorator
 @inline
-export function loadWide(from: usize, half: bool): v128 {
-  return half
+export function loadWide(from: usize, isBf16: bool): v128 {
+  return isBf16
     ? i32x4.shl(i32x4.extend_low_i16x8_u(v128.load64_zero(from)), 16)
     : v128.load(from);
 }
 
 // @ts-ignore: decorator
 @inline
-export function loadOne(from: usize, half: bool): f32 {
-  return half ? reinterpret<f32>(<u32>load<u16>(from) << 16) : load<f32>(from);
+export function loadOne(from: usize, isBf16: bool): f32 {
+  return isBf16 ? reinterpret<f32>(<u32>load<u16>(from) << 16) : load<f32>(from);
 }

@@ -2,79 +2,88 @@ import { describe, test } from "vitest";
 import { type Case, AWKWARD, check, get, loop, sumOf } from "./cases.ts";
 import { numbers } from "./team.ts";
 
-function attention(
-  batch: number,
-  length: number,
-  heads: number,
-  kvHeads: number,
-  size: number,
-): Case {
-  const row = (heads + 2 * kvHeads) * size;
-  const n = batch * length;
-  const at = (b: number, t: number, h: number, i: number) => (b * length + t) * row + h * size + i;
-  const scale = 1 / Math.sqrt(size);
+/** Sequences of these lengths, one after another. */
+function attention(lengths: number[], heads: number, kvHeads: number, headDim: number): Case {
+  const row = (heads + 2 * kvHeads) * headDim;
+  const before = (counts: number[]) => counts.map((_, i) => sumOf(counts.slice(0, i)));
+  const probsRow = (length: number) => Math.ceil(length / 4) * 4;
+  const squares = lengths.map((length) => length * probsRow(length));
+  const offsets = before([...lengths, 0]);
+  const n = sumOf(lengths);
+  const longest = Math.max(...lengths);
+  const at = (position: number, h: number, i: number) => position * row + h * headDim + i;
+  const scale = 1 / Math.sqrt(headDim);
   /** Softmax of a head's scores, [query][key]. */
-  const sharesOf = (qkv: Float64Array | undefined, b: number, h: number) => {
+  const probsOf = (qkv: Float64Array | undefined, first: number, length: number, h: number) => {
     const k = heads + Math.floor(h / (heads / kvHeads));
+    const score = (t: number, s: number) =>
+      sumOf(loop(headDim, (i) => get(qkv, at(first + t, h, i)) * get(qkv, at(first + s, k, i))));
     return loop(length, (t) => {
-      const e = loop(t + 1, (s) =>
-        Math.exp(
-          scale * sumOf(loop(size, (i) => get(qkv, at(b, t, h, i)) * get(qkv, at(b, s, k, i)))),
-        ),
-      );
+      const e = loop(t + 1, (s) => Math.exp(scale * score(t, s)));
       const total = sumOf(e);
       return e.map((value) => value / total);
     });
   };
   return {
-    name: `attention and its way back, ${batch} × ${length}, ${heads}/${kvHeads} heads of ${size}`,
-    inputs: { qkv: numbers(n * row, 1).map((v) => 2 * v), dOut: numbers(n * heads * size, 2) },
-    outputs: {
-      shares: batch * heads * length * length,
-      out: n * heads * size,
-      dqkv: n * row,
-      scratch: 5 * length * length,
+    name: `attention and its backward pass, ${lengths.join()}, ${heads}/${kvHeads} heads of ${headDim}`,
+    inputs: {
+      qkv: numbers(n * row, 1).map((v) => 2 * v),
+      dOut: numbers(n * heads * headDim, 2),
+      offsets: Int32Array.from(offsets),
+      squares: Int32Array.from(before(squares)),
     },
-    call: ({ qkv = 0, dOut = 0, shares = 0, out = 0, dqkv = 0, scratch = 0 }) => [
-      ["attend", batch, length, heads, kvHeads, size, row, qkv, shares, out],
-      ["meet"],
-      ["attendBack", batch, length, heads, kvHeads, size, row, qkv, shares, dOut, dqkv, scratch],
-    ],
+    outputs: {
+      probs: heads * sumOf(squares),
+      out: n * heads * headDim,
+      dqkv: n * row,
+      scratch: 5 * longest * probsRow(longest),
+    },
+    call: ({ qkv = 0, dOut = 0, offsets = 0, squares = 0, ...of }) => {
+      const { probs = 0, out = 0, dqkv = 0, scratch = 0 } = of;
+      const sizes = [lengths.length, heads, kvHeads, headDim, row, offsets, squares] as const;
+      return [
+        ["attend", ...sizes, qkv, probs, out],
+        ["barrier"],
+        ["attendBack", ...sizes, qkv, probs, dOut, dqkv, scratch],
+      ];
+    },
     expected({ qkv, dOut }) {
-      const out = new Float64Array(n * heads * size);
+      const out = new Float64Array(n * heads * headDim);
       const dqkv = new Float64Array(n * row);
       const add = (i: number, value: number) => (dqkv[i] = get(dqkv, i) + value);
-      for (let b = 0; b < batch; b++) {
+      lengths.forEach((length, sequence) => {
+        const first = get(offsets, sequence);
         for (let h = 0; h < heads; h++) {
           const k = heads + Math.floor(h / (heads / kvHeads));
-          const shares = sharesOf(qkv, b, h);
-          shares.forEach((p, t) => {
-            const o = ((b * length + t) * heads + h) * size;
+          const v = k + kvHeads;
+          probsOf(qkv, first, length, h).forEach((p, t) => {
+            const o = ((first + t) * heads + h) * headDim;
             const dp = p.map((_, s) =>
-              sumOf(loop(size, (i) => get(dOut, o + i) * get(qkv, at(b, s, k + kvHeads, i)))),
+              sumOf(loop(headDim, (i) => get(dOut, o + i) * get(qkv, at(first + s, v, i)))),
             );
-            const mean = sumOf(p.map((share, s) => share * get(dp, s)));
-            p.forEach((share, s) => {
-              const ds = share * (get(dp, s) - mean) * scale;
-              for (let i = 0; i < size; i++) {
-                out[o + i] = get(out, o + i) + share * get(qkv, at(b, s, k + kvHeads, i));
-                add(at(b, s, k + kvHeads, i), share * get(dOut, o + i));
-                add(at(b, t, h, i), ds * get(qkv, at(b, s, k, i)));
-                add(at(b, s, k, i), ds * get(qkv, at(b, t, h, i)));
+            const mean = sumOf(p.map((prob, s) => prob * get(dp, s)));
+            p.forEach((prob, s) => {
+              const ds = prob * (get(dp, s) - mean) * scale;
+              for (let i = 0; i < headDim; i++) {
+                out[o + i] = get(out, o + i) + prob * get(qkv, at(first + s, v, i));
+                add(at(first + s, v, i), prob * get(dOut, o + i));
+                add(at(first + t, h, i), ds * get(qkv, at(first + s, k, i)));
+                add(at(first + s, k, i), ds * get(qkv, at(first + t, h, i)));
               }
             });
           });
         }
-      }
+      });
       return { out, dqkv };
     },
   };
 }
 
 const ATTENTION = [
-  ...AWKWARD.map((length) => attention(2, length, 4, 4, 8)),
-  attention(3, 13, 6, 2, 10),
-  attention(1, 130, 2, 1, 24),
+  ...AWKWARD.map((length) => attention([length, length], 4, 4, 8)),
+  attention([13, 1, 7, 30, 2], 6, 2, 10),
+  attention([130], 2, 1, 24),
+  attention([3, 70], 2, 2, 6),
 ];
 
 /** Attention of `count` new positions from `start` on, to keys and values that are kept. */
@@ -86,15 +95,16 @@ function cached(count: number, start: number, heads: number, kvHeads: number, si
   return {
     name: `attention of ${count} positions after ${start}, ${heads}/${kvHeads} heads of ${size}`,
     inputs: {
+      positions: Int32Array.from({ length: count }, (_, i) => start + i),
       q: numbers(count * row, 1).map((v) => 2 * v),
       keys: numbers(context * kvRow, 2).map((v) => 2 * v),
       values: numbers(context * kvRow, 3),
     },
     outputs: { scores: count * heads * context, out: count * heads * size },
-    call: ({ q = 0, keys = 0, values = 0, scores = 0, out = 0 }) => [
+    call: ({ positions = 0, q = 0, keys = 0, values = 0, scores = 0, out = 0 }) => [
       [
-        ...(["attendCached", count, start, heads, kvHeads, size, row, context] as const),
-        ...[q, keys, values, scores, out],
+        ...(["attendCached", count, heads, kvHeads, size, row, context] as const),
+        ...[positions, q, keys, values, scores, out],
       ],
     ],
     expected({ q, keys, values }) {
@@ -123,10 +133,10 @@ const CACHED = [
 ];
 
 describe("on 1, 2, 3 and 5 threads, to the bit, at awkward sizes", () => {
-  test("attention and its way back, also with shared keys, is that of plain loops", () =>
+  test("attention and its backward pass, also with shared keys, is that of plain loops", () =>
     check(ATTENTION));
   test("attention over more positions than a block of a product is deep is that of plain loops", () =>
-    check([attention(1, 645, 1, 1, 2)]));
+    check([attention([645], 1, 1, 2)]));
   test("attention of new positions to kept keys and values is that of plain loops", () =>
     check(CACHED));
 });

@@ -47,7 +47,7 @@ export function check(all: Case[]) {
     for (const { restore } of places) restore();
     t.run(
       threads,
-      places.flatMap(({ calls }) => [...calls, ["meet"] as Call]),
+      places.flatMap(({ calls }) => [...calls, ["barrier"] as Call]),
     );
     return places.map(({ arrays, wanted }) =>
       Object.keys(wanted).map((name) => Float32Array.from(arrays[name]?.view ?? [])),

@@ -5,14 +5,21 @@ const { instantiate } = await import(
   new URL("../../../../dist/engines/embedded/kernels/module.js", import.meta.url).href
 );
 
-const { module, memory, control, own, seat } = workerData;
+const { module, memory, control, own, threadIndex } = workerData;
 const kernels = instantiate(module, memory);
 parentPort.on("message", ({ threads, calls }) => {
   kernels.join(threads, control, own);
   for (const [name, ...args] of calls) {
     // The one kernel whose scratch memory is each thread's own: the last argument.
-    if (name === "attendBack") args[10] += seat * args[1] ** 2 * 4;
+    if (name === "attendBack") args[11] += threadIndex * scratchBytes(args[0], args[5]);
     kernels[name](...args);
   }
-  kernels.meet();
+  kernels.barrier();
 });
+
+/** What the longest sequence's probabilities take: whole vectors a line. */
+function scratchBytes(sequences, at) {
+  const offsets = new Int32Array(memory.buffer, at, sequences + 1);
+  const longest = offsets.reduce((most, end, i) => Math.max(most, end - (offsets[i - 1] ?? end)), 0);
+  return longest * Math.ceil(longest / 4) * 4 * 4;
+}

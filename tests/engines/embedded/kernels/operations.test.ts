@@ -22,7 +22,7 @@ function norm(rows: number, width: number): Case {
     outputs: { y: rows * width, inverse: rows, dx: rows * width, dw: width, more: width },
     call: ({ x = 0, w = 0, dy = 0, added = 0, y = 0, inverse = 0, dx = 0, dw = 0, more = 0 }) => [
       ["norm", rows, width, x, w, y, inverse, EPSILON],
-      ["meet"],
+      ["barrier"],
       ["normBack", rows, width, x, w, inverse, dy, dx, added],
       ["normWeightBack", rows, width, x, inverse, dy, dw, 0],
       ["normWeightBack", rows, width, x, inverse, dy, more, w],
@@ -80,10 +80,10 @@ function headNorm(rows: number, size: number): Case {
     outputs: { inverse: rows * heads, dw: size, more: size },
     call: ({ x = 0, w = 0, y = 0, dy = 0, inverse = 0, dw = 0, more = 0 }) => [
       ["headNorm", rows, heads, size, x, xRow, w, y, row, inverse, EPSILON],
-      ["meet"],
+      ["barrier"],
       ["headNormWeightBack", rows, heads, size, x, xRow, inverse, dy, row, dw, 0],
       ["headNormWeightBack", rows, heads, size, x, xRow, inverse, dy, row, more, w],
-      ["meet"],
+      ["barrier"],
       ["headNormBack", rows, heads, size, x, xRow, w, inverse, dy, row],
     ],
     expected({ x, w, y = [], dy = [] }) {
@@ -236,30 +236,32 @@ function clear(count: number): Case {
   };
 }
 
-function rope(rows: number, size: number, start: number): Case {
+function rope(rows: number, headDim: number, start: number): Case {
   const heads = 3;
-  const [half, row, length] = [size / 2, heads * size + 2, 5];
+  const [half, row, length] = [headDim / 2, heads * headDim + 2, 5];
+  const positions = Int32Array.from({ length: rows }, (_, r) => start + (r % length));
   const angles = numbers((start + length) * half, 1).map((v) => 3 * v);
   const turned = (x: Float64Array | undefined, sign: number) =>
     loop(rows * row, (o) => {
       const [r, i] = [Math.floor(o / row), o % row];
-      if (i >= heads * size) return get(x, o);
-      const angle = get(angles, (start + (r % length)) * half + ((i % size) % half));
-      const partner = i % size < half ? -get(x, o + half) : get(x, o - half);
+      if (i >= heads * headDim) return get(x, o);
+      const angle = get(angles, get(positions, r) * half + ((i % headDim) % half));
+      const partner = i % headDim < half ? -get(x, o + half) : get(x, o - half);
       return get(x, o) * Math.cos(angle) + partner * sign * Math.sin(angle);
     });
   return {
-    name: `the rotation and its way back from ${start} on, ${rows} rows, heads of ${size}`,
+    name: `the rotation and its backward pass from ${start} on, ${rows} rows, heads of ${headDim}`,
     inputs: {
       x: numbers(rows * row, 2),
       back: numbers(rows * row, 3),
+      positions,
       cosines: angles.map(Math.cos),
       sines: angles.map(Math.sin),
     },
     outputs: {},
-    call: ({ x = 0, back = 0, cosines = 0, sines = 0 }) => [
-      ["rotate", rows, length, start, heads, size, x, row, cosines, sines, 1],
-      ["rotate", rows, length, start, heads, size, back, row, cosines, sines, -1],
+    call: ({ x = 0, back = 0, positions = 0, cosines = 0, sines = 0 }) => [
+      ["rotate", rows, heads, headDim, x, row, positions, cosines, sines, 1],
+      ["rotate", rows, heads, headDim, back, row, positions, cosines, sines, -1],
     ],
     expected: ({ x, back }) => ({ x: turned(x, 1), back: turned(back, -1) }),
   };
@@ -340,7 +342,7 @@ describe("on 1, 2, 3 and 5 threads, to the bit, at awkward sizes", () => {
       );
       const results = THREADS.map((threads) => {
         partials.fill(NaN);
-        t.run(threads, [["squares", count, x.at, partials.byteOffset], ["meet"]]);
+        t.run(threads, [["squares", count, x.at, partials.byteOffset], ["barrier"]]);
         return [...partials];
       });
       expect(difference(results[0] ?? [], wanted), `${count}`).toBeLessThan(1e-9);

@@ -1,12 +1,12 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import type * as operations from "../../../../engines/embedded/kernels/operations.ts";
+import type * as operations from "../../../../engines/embedded/kernels/products.ts";
 import type * as widening from "../../../../engines/embedded/kernels/wide.ts";
 import { builtModule } from "../built.ts";
 import { arena, kernelsOn, module } from "./arena.ts";
 import { type Call, type Team, bytesOf, difference, numbers, team, THREADS } from "./team.ts";
 
-const { createProducts } = await builtModule<typeof operations>("kernels/operations.js");
+const { createProducts } = await builtModule<typeof operations>("kernels/products.js");
 const { compileWide } = await builtModule<typeof widening>("kernels/wide.js");
 
 const ROOT = new URL("../../../../", import.meta.url);
@@ -56,7 +56,7 @@ function calls(
     ["setB", at.y, bRow, bColumn, at.half ?? 0],
     ["setC", at.c, n, at.added ?? 0, at.alpha ?? 1],
     ["product", m, n, k, ...shares],
-    ["meet"],
+    ["barrier"],
   ];
 }
 
@@ -217,7 +217,7 @@ test("one row by a matrix, and what is there added, is that of a plain loop", ()
     for (const { c } of cases) c.view.set(added.subarray(0, c.count));
     t.run(
       threads,
-      cases.flatMap(({ call }) => [call, ["meet"] as Call]),
+      cases.flatMap(({ call }) => [call, ["barrier"] as Call]),
     );
     return cases.map(({ c }) => c.view.slice());
   });
@@ -234,7 +234,7 @@ test("a weight's gradient with more rows than a thread can pack at once is that 
   const { weightBack } = createProducts({
     kernels,
     memory: memory.memory,
-    seat: 0,
+    threadIndex: 0,
     count: () => 1,
   });
   for (const [out, inner, rows] of [
@@ -252,7 +252,7 @@ test("a weight's gradient with more rows than a thread can pack at once is that 
       { at: x.at, row: inner },
       { at: dw.at, out, in: inner },
     );
-    kernels.meet();
+    kernels.barrier();
     const expected = plain(KINDS["Aᵀ·B"](out, inner, rows), dy.view, x.view);
     expect(difference(dw.view, expected)).toBeLessThan(2e-4);
     expect(memory.broken()).toBe(0);

@@ -24,7 +24,7 @@ export function team(module = compiled) {
     (own, i) =>
       new Worker(new URL("./helper.mjs", import.meta.url), {
         execArgv: [],
-        workerData: { module, memory: memory.memory, control, own, seat: i + 1 },
+        workerData: { module, memory: memory.memory, control, own, threadIndex: i + 1 },
       }),
   );
   onTestFinished(async () => {
@@ -39,7 +39,7 @@ export function team(module = compiled) {
       const kernel: (...args: number[]) => unknown = kernels[name];
       kernel(...args);
     }
-    kernels.meet();
+    kernels.barrier();
   }
 
   return { ...memory, run, own };

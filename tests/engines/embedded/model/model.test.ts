@@ -1,17 +1,18 @@
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { saveModel } from "../../../../engines/checkpoint/checkpoint.ts";
-import type { Recomputed } from "../../../../engines/embedded/model/activations.ts";
+import type { Recompute } from "../../../../engines/embedded/model/graph.ts";
+import type { Example } from "../../../../engines/examples/examples.ts";
 import { mergeAdapter, randomAdapter } from "../../../../engines/llama/adapter.ts";
 import type { LlamaShape } from "../../../../engines/llama/dimensions.ts";
 import { widen } from "../../../../engines/llama/storedWeights.ts";
 import type { Weights } from "../../../../engines/llama/weights.ts";
 import { createRandom } from "../../../../engines/random.ts";
-import { VOCABULARY } from "../../../../engines/tokens/byteTokens.ts";
-import { type Sizes, learnerOf } from "../learner.ts";
+import { difference } from "../kernels/team.ts";
+import { type Sizes, learnerOf, logitsOf } from "../learner.ts";
 import { referenceLogits } from "../llama.ts";
 import { scratchDirectory } from "../scratch.ts";
-import { FAMILIES, TINY, tinyBatch, tinyTokens, tinyWeights, UNTIED } from "../tiny.ts";
+import { FAMILIES, TINY, tinyBatch, tinySequences, tinyTokens, tinyWeights, UNTIED } from "../tiny.ts";
 
 const ROWS = 2;
 const LENGTH = 6;
@@ -30,21 +31,24 @@ function direction(size: number, name: string): Float32Array<ArrayBuffer> {
   return values.map((value) => value / norm);
 }
 
-/** The batch's loss by the reference, in float64. */
-function referenceLoss(weights: Weights, shape: LlamaShape): number {
+/** A batch's loss by the reference, in float64. */
+function referenceLoss(
+  weights: Weights,
+  shape: LlamaShape,
+  batch: readonly Example[] = tinyBatch(ROWS, LENGTH),
+): number {
   const directory = join(scratchDirectory(), "model");
   saveModel(directory, weights, { shape, promptStyle: "message" });
-  const { tokens, targets, learned } = tinyBatch(ROWS, LENGTH);
-  let sum = 0;
-  for (let row = 0; row < ROWS; row++) {
-    const part = [...tokens.subarray(row * LENGTH, (row + 1) * LENGTH)];
-    referenceLogits(directory, part).forEach((logits, i) => {
-      const at = row * LENGTH + i;
+  let [sum, count] = [0, 0];
+  for (const { tokens, learned } of batch) {
+    referenceLogits(directory, [...tokens.subarray(0, -1)]).forEach((logits, at) => {
+      if (learned[at + 1] !== 1) return;
       const total = Math.log(logits.reduce((sum, logit) => sum + Math.exp(logit), 0));
-      sum += (learned[at] ?? 0) * (total - (logits[targets[at] ?? 0] ?? NaN));
+      sum += total - (logits[tokens[at + 1] ?? 0] ?? NaN);
+      count++;
     });
   }
-  return sum / learned.reduce((sum, one) => sum + one, 0);
+  return sum / count;
 }
 
 /** Each tensor's gradient along a direction: as computed, and by differences of a loss. */
@@ -85,6 +89,22 @@ describe.each(SHAPES)("of the whole model, %s,", (_, shape) => {
     expect(Object.keys(gradients)).toEqual(Object.keys(weights));
     compare(weights, gradients, (moved) => referenceLoss(moved, shape));
   });
+
+  test("sequences of any length are learned as by that definition, also in several parts", () => {
+    const weights = tinyWeights(1, shape);
+    const batch = tinySequences([1, 7, 2, 5, 11, 1]);
+    const wanted = referenceLoss(weights, shape, batch);
+    const whole = { rows: 6, length: 11, limits: { tokens: 27 }, shape };
+    const { loss, gradients } = learnerOf(weights, whole).gradients(batch);
+    expect(loss).toBeCloseTo(wanted, 5);
+    compare(weights, gradients, (moved) => referenceLoss(moved, shape, batch));
+    const parts = learnerOf(weights, { ...whole, limits: { tokens: 11, squares: 150 } });
+    const split = parts.gradients(batch);
+    expect(split.loss).toBeCloseTo(loss, 5);
+    for (const [name, { data }] of Object.entries(gradients))
+      expect(difference(split.gradients[name]?.data ?? [], data), name).toBeLessThan(1e-6);
+    expect(parts.measure(batch).sum).toBeCloseTo(loss * parts.measure(batch).count, 4);
+  });
 });
 
 test.each(SHAPES)(
@@ -94,14 +114,15 @@ test.each(SHAPES)(
     const adapter = randomAdapter(LORA, shape, 3);
     for (const { data } of Object.values(adapter)) data.set(direction(data.length, "start"));
     for (const lora of [undefined, LORA]) {
-      const of = (recomputed: Recomputed) => {
-        const sizes: Sizes = { ...SIZES, shape, recomputed };
+      const of = (recompute: Recompute) => {
+        const sizes: Sizes = { ...SIZES, shape, recompute };
         const learner = learnerOf(base, lora ? { ...sizes, lora, adapter } : sizes);
         return learner.gradients(tinyBatch(ROWS, LENGTH));
       };
-      const kept = of({ cheap: false, blocks: 0 });
-      expect(of({ cheap: true, blocks: 0 })).toEqual(kept);
-      expect(of({ cheap: true, blocks: 1 })).toEqual(kept);
+      const kept = of({ cheap: false, parts: 0 });
+      expect(of({ cheap: true, parts: 0 })).toEqual(kept);
+      for (let parts = 1; parts <= 2 * shape.layers; parts++)
+        expect(of({ cheap: true, parts })).toEqual(kept);
     }
   },
 );
@@ -121,39 +142,49 @@ test.each(SHAPES)(
   },
 );
 
-/** The loss where only the target of position `at` of one row counts. */
-function lossAt(tokens: Int32Array<ArrayBuffer>, at: number): number {
-  const length = tokens.length;
-  const learned = new Float32Array(length);
-  learned[at] = 1;
-  const targets = tinyTokens(length, 2);
-  return learnerOf(tinyWeights(), { rows: 1, length }).gradients({
-    tokens,
-    targets,
-    learned,
-    size: length,
-  }).loss;
+/** The loss where only the last token of one row counts. */
+function lossOf(tokens: Int32Array<ArrayBuffer>): number {
+  const learned = new Uint8Array(tokens.length);
+  learned[tokens.length - 1] = 1;
+  const sequence = { tokens: Uint16Array.from(tokens), learned };
+  return learnerOf(tinyWeights(), { rows: 1, length: tokens.length }).gradients([sequence]).loss;
 }
+
+/** The logits after each token of a row. */
+const logitsAt = (tokens: Int32Array, at: number) => logitsOf(tinyWeights(), tokens)[at];
 
 test("a token does not see those after it", () => {
   const tokens = tinyTokens(8);
   const changed = tokens.with(5, (tokens[5] ?? 0) ^ 1);
-  expect(lossAt(changed, 4)).toBe(lossAt(tokens, 4));
-  expect(lossAt(changed, 5)).not.toBe(lossAt(tokens, 5));
-  expect(lossAt(changed, 7)).not.toBe(lossAt(tokens, 7));
+  expect(logitsAt(changed, 4)).toEqual(logitsAt(tokens, 4));
+  expect(logitsAt(changed, 5)).not.toEqual(logitsAt(tokens, 5));
+  expect(logitsAt(changed, 7)).not.toEqual(logitsAt(tokens, 7));
+});
+
+test("a sequence does not see the others of its batch", () => {
+  const batch = tinySequences([5, 7, 3]);
+  const measure = (sequences: Example[]) =>
+    learnerOf(tinyWeights(), { rows: 3, length: 7 }).measure(sequences).sum;
+  const alone = batch.map((sequence) => measure([sequence]));
+  expect(measure(batch)).toBeCloseTo(
+    alone.reduce((sum, loss) => sum + loss, 0),
+    4,
+  );
 });
 
 test("a token sees where the others are", () => {
-  const [a = 0, b = 0, c = 0] = tinyTokens(3);
-  expect(lossAt(Int32Array.of(a, b, c), 2)).not.toBe(lossAt(Int32Array.of(b, a, c), 2));
+  const [a = 0, b = 0, c = 0, d = 0] = tinyTokens(4);
+  expect(lossOf(Int32Array.of(a, b, c, d))).not.toBe(lossOf(Int32Array.of(b, a, c, d)));
 });
 
 test("what is not learned does not count", () => {
-  const batch = tinyBatch(ROWS, LENGTH);
-  const loss = (targets: Int32Array<ArrayBuffer>) =>
-    learnerOf(tinyWeights(), SIZES).gradients({ ...batch, targets }).loss;
-  const unlearned = batch.targets.with(1, VOCABULARY - 1);
-  expect(batch.learned[1]).toBe(0);
-  expect(loss(unlearned)).toBe(loss(batch.targets));
-  expect(loss(batch.targets.with(4, 99))).not.toBe(loss(batch.targets));
+  const [sequence] = tinyBatch(1, LENGTH) as [Example];
+  const last = sequence.tokens.length - 1;
+  const other = sequence.tokens.with(last, 99);
+  const loss = (tokens: Example["tokens"], isLearned: boolean) => {
+    const learned = sequence.learned.with(last, isLearned ? 1 : 0);
+    return learnerOf(tinyWeights(), SIZES).gradients([{ tokens, learned }]).loss;
+  };
+  expect(loss(other, false)).toBe(loss(sequence.tokens, false));
+  expect(loss(other, true)).not.toBe(loss(sequence.tokens, true));
 });

@@ -85,14 +85,10 @@ test.each(Object.entries(FAMILIES))("the logits of %s are transformers'", (_, fa
 test.each(Object.entries(FAMILIES))("20 steps of an adapter of %s are PEFT's", (_, family) => {
   const { shape, weights } = savedModel(family);
   const rows = tokensOf(family);
-  const batch = {
-    tokens: Int32Array.from(rows.flatMap((row) => row.slice(0, -1))),
-    targets: Int32Array.from(rows.flatMap((row) => row.slice(1))),
-    learned: Float32Array.from({ length: ROWS * LENGTH }, (_, i) =>
-      i % LENGTH < LENGTH / 2 ? 0 : 1,
-    ),
-    size: ROWS * LENGTH,
-  };
+  const batch = rows.map((row) => ({
+    tokens: Uint32Array.from(row),
+    learned: Uint8Array.from(row, (_, i) => (i > LENGTH / 2 ? 1 : 0)),
+  }));
   for (const targets of ["some", "all"] as const) {
     const lora = { r: 2, alpha: 4, targetModules: TARGETS[targets] };
     const adapter = weightsOf(adapterShapes(lora, shape));

@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
 import type { Learner } from "../../../../engines/embedded/step/learner.ts";
 import { learnerOf, learnerOnThreads } from "../learner.ts";
-import { FAMILIES, tinyBatch, tinyTokens, tinyWeights } from "../tiny.ts";
+import { FAMILIES, tinyBatch, tinyWeights } from "../tiny.ts";
 
-// Where a meeting is missing, a thread that gets no more work is at the next operation while another
+// Where a barrier is missing, a thread that gets no more work is at the next operation while another
 // is still at the one before. That shows now and then, so each case is repeated.
 
 /** Every part that a family may have. */
@@ -28,10 +28,7 @@ async function compare<T>(
   runs: number,
   resultOf: (learner: Learner, batch: ReturnType<typeof tinyBatch>) => T,
 ) {
-  const batches = [1, 2].map((seed) => ({
-    ...tinyBatch(rows, length),
-    tokens: tinyTokens(rows * length, seed),
-  }));
+  const batches = [1, 2].map((seed) => tinyBatch(rows, length, seed));
   const weights = tinyWeights(1, shape);
   const sizes = { rows, length, shape };
   const single = learnerOf(weights, sizes);

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { createFeed, rowLength } from "../../../../engines/embedded/step/batch.ts";
+import { partsOf, writeBatch } from "../../../../engines/embedded/model/batch.ts";
+import { createFeed } from "../../../../engines/embedded/step/batch.ts";
 import { createExamples } from "../../../../engines/examples/examples.ts";
 import { SPECIALS, VOCABULARY } from "../../../../engines/tokens/byteTokens.ts";
 
@@ -21,10 +22,9 @@ const EXAMPLES = examplesOf(7);
 
 /** Which examples the first `count` batches hold, in order. */
 function order(seed: number, count: number, rows: number): number[] {
-  const length = rowLength(EXAMPLES.longest);
-  const feed = createFeed(EXAMPLES, { rows, length }, seed);
-  return Array.from({ length: count }, () => feed().tokens).flatMap((tokens) =>
-    Array.from({ length: rows }, (_, row) => tokens[row * length + 1] ?? -1),
+  const feed = createFeed(EXAMPLES, rows, seed);
+  return Array.from({ length: count }, feed).flatMap((batch) =>
+    batch.map(({ tokens }) => tokens[1] ?? -1),
   );
 }
 
@@ -41,13 +41,32 @@ test("fewer rows than a batch holds are taken again", () => {
   expect(order(1, 1, 14).toSorted()).toEqual([0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6]);
 });
 
-test("each token's target is the next one, and padding is never learned", () => {
-  const examples = examplesOf(2);
-  expect(rowLength(examples.longest)).toBe(4);
-  const { tokens, targets, learned, size } = createFeed(examples, { rows: 2, length: 4 }, 0)();
-  const row = tokens.indexOf(1) > 4 ? 0 : 4;
-  expect([...tokens.subarray(row, row + 4)]).toEqual([SPECIALS.bos, 0, 0, 0]);
-  expect([...targets.subarray(row, row + 4)]).toEqual([0, SPECIALS.eos, 0, 0]);
-  expect([...learned.subarray(row, row + 4)]).toEqual([0, 1, 0, 0]);
-  expect(size).toBe(5);
+test("sequences follow one another without padding, and each learned token is a target once", () => {
+  const batch = [3, 0, 1].map((index) => EXAMPLES.at(index));
+  const words = (count: number) => new Int32Array(count).fill(-1);
+  const arrays = {
+    ...{ counts: words(3), tokens: words(10), positions: words(10), offsets: words(4) },
+    ...{ squares: words(3), selected: words(3), targets: words(3) },
+    ...{ lossWeights: new Float32Array(3), losses: new Float32Array(3) },
+  };
+  expect(writeBatch(arrays, batch, 0.5)).toBe(3);
+  const { bos, eos } = SPECIALS;
+  expect(arrays).toMatchObject({
+    counts: Int32Array.of(8 + 2, 3, 3),
+    offsets: Int32Array.of(0, 5, 7, 10),
+    squares: Int32Array.of(0, 5 * 8, 5 * 8 + 2 * 4),
+    selected: Int32Array.of(4, 6, 9),
+    targets: Int32Array.of(eos, eos, eos),
+    lossWeights: Float32Array.of(0.5, 0.5, 0.5),
+  });
+  expect([...arrays.tokens]).toEqual([bos, 3, 3, 3, 3, bos, 0, bos, 1, 1]);
+  expect([...arrays.positions]).toEqual([0, 1, 2, 3, 4, 0, 1, 0, 1, 2]);
+});
+
+test("a batch splits into parts that fit, in its order", () => {
+  const split = (lengths: number[], tokens: number, squares = Infinity) =>
+    partsOf(lengths, (length) => length, { tokens, squares });
+  expect(split([3, 4, 2, 9, 1], 9)).toEqual([[3, 4, 2], [9], [1]]);
+  expect(split([4, 4, 8], 100, 64)).toEqual([[4, 4], [8]]);
+  expect(split([], 9)).toEqual([]);
 });

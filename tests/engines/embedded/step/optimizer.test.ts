@@ -32,9 +32,13 @@ function optimizing(
   const [gradients, firstMoments, secondMoments] = [like(), like(), like()];
   const partials = memory.bytes(groups.length * 8);
   const kernels = kernelsOn(memory);
-  const thread = { kernels, memory: memory.memory, seat: 0, count: () => 1 };
-  const trained = { weights, gradients, firstMoments, secondMoments, partials };
-  const { norm, update } = createOptimizer(thread, trained, { weightDecay, maxGradNorm });
+  const thread = { kernels, memory: memory.memory, threadIndex: 0, count: () => 1 };
+  const placed = groups.map(({ values, decays }, i) => ({
+    ...{ count: values.length, decays, weights: weights[i]!.at, gradients: gradients[i]!.at },
+    ...{ firstMoments: firstMoments[i]!.at, secondMoments: secondMoments[i]!.at },
+  }));
+  const options = { weightDecay, maxGradNorm };
+  const { norm, update } = createOptimizer(thread, placed, partials, options);
   const optimize = (step: number, rate: number) => {
     const before = norm();
     update(step, rate, before);

@@ -221,7 +221,7 @@ test("a wrong config is one clear error, with its code, and leaves nothing", asy
   ).rejects.toMatchObject({
     code: "OUT_OF_MEMORY",
     message: expect.stringMatching(
-      /needs 1\d\d\.\d\d GiB .* Lower batchSize, maxLength or the model/,
+      /needs 1\d\d\.\d\d GiB .* Lower maxLength or the model/,
     ),
   });
   await expect(failing({ maxLength: 49 })).rejects.toMatchObject({

@@ -7,7 +7,7 @@ export interface Matrix {
   out: number;
   in: number;
   /** Whether its numbers are bfloat16, as in the file. */
-  half?: boolean;
+  isBf16?: boolean;
 }
 
 /** Rows that lie `row` elements apart; a part of a wider array has its rows farther apart. */
@@ -24,6 +24,16 @@ const CACHED_NUMBERS = 1056 * MOST_DEPTH;
 const COLUMN_UNIT = 16;
 /** Claims per thread, so that one that is held up delays the others little. */
 const CLAIMS = 2;
+
+/** Rows of an array that is `row` wide. */
+export function rowsAt(at: Address, row: number): Rows {
+  return { at, row };
+}
+
+/** The columns of wider rows from `from` on. */
+export function columnsFrom({ at, row }: Rows, from: number): Rows {
+  return { at: at + from * 4, row };
+}
 
 /** The part of a product to claim at a time: its rows and its columns. */
 type Shares = [number, number];
@@ -62,16 +72,16 @@ function part(count: number, parts: number, unit: number): number {
   return Math.ceil(count / Math.ceil(Math.max(1, parts)) / unit) * unit;
 }
 
-/**
- * The products of a linear map, each run by all threads, which meet before they read anything.
- */
+/** The products of a linear map, each run by all threads, which wait at a barrier before they read. */
+export type Products = ReturnType<typeof createProducts>;
+
 export function createProducts({ kernels, count }: Thread) {
   const { setA, setB, setC, product } = kernels;
 
   /** y [rows, out] = added + alpha · x·Wᵀ */
   function linear(rows: number, x: Rows, w: Matrix, y: Rows, added: Address = 0, alpha = 1) {
     setA(x.at, x.row, 1);
-    setB(w.at, 1, w.in, w.half ? 1 : 0);
+    setB(w.at, 1, w.in, w.isBf16 ? 1 : 0);
     setC(y.at, y.row, added, alpha);
     product(rows, w.out, w.in, ...columnShares(rows, w.out, w.in, count()));
   }
@@ -79,7 +89,7 @@ export function createProducts({ kernels, count }: Thread) {
   /** dx [rows, in] = added + alpha · dy·W */
   function linearBack(rows: number, dy: Rows, w: Matrix, dx: Rows, added: Address = 0, alpha = 1) {
     setA(dy.at, dy.row, 1);
-    setB(w.at, w.in, 1, w.half ? 1 : 0);
+    setB(w.at, w.in, 1, w.isBf16 ? 1 : 0);
     setC(dx.at, dx.row, added, alpha);
     product(rows, w.in, w.out, ...columnShares(rows, w.in, w.out, count()));
   }

@@ -1,0 +1,174 @@
+import type { LoraConfig } from "../../../protocol/trainConfig.ts";
+import { type ReadWeights, widened } from "../../llama/storedWeights.ts";
+import type { Weights } from "../../llama/weights.ts";
+import type { Arena, Purpose } from "../kernels/arena.ts";
+import type { Address } from "../kernels/kernels.ts";
+import type { Graph, MatrixWeight, VectorWeight } from "../ops/operation.ts";
+
+/** What becomes of a model's tensors. */
+export interface TensorOptions {
+  /** Names of those that are bfloat16; a matrix of theirs alone stays so. Vectors are always float32. */
+  bfloat16?: ReadonlySet<string> | undefined;
+  /** With it, the adapter alone is trained. */
+  lora?: LoraConfig | undefined;
+  isTrained: boolean;
+}
+
+/** The arrays of a trained tensor, which lie alike: its numbers, their gradient, AdamW's running means. */
+export type TrainedArray = "weights" | "gradients" | "firstMoments" | "secondMoments";
+
+/** Trained numbers that lie together and are updated alike. */
+export interface TrainedGroup extends Record<TrainedArray, Address> {
+  count: number;
+  /** Matrices decay, vectors do not. */
+  decays: boolean;
+}
+
+/** Where a model's tensors lie in memory. */
+export interface TensorPlan {
+  groups: TrainedGroup[];
+  /** By their names: the model's, or of an adapter alone. */
+  frozen: Places;
+  /** For each array of theirs. */
+  trained: Record<TrainedArray, Places>;
+}
+
+/** Where tensors lie, by their names. */
+export type Places = Record<string, { at: Address; isBf16?: boolean }>;
+
+const PURPOSES = {
+  weights: "weights",
+  gradients: "gradients",
+  firstMoments: "moments",
+  secondMoments: "moments",
+} as const satisfies Record<TrainedArray, Purpose>;
+
+const ARRAYS = Object.keys(PURPOSES) as TrainedArray[];
+
+/** Places tensors as the operations of a model ask for them. */
+export function createTensors(
+  arena: Arena,
+  { bfloat16, lora, isTrained }: TensorOptions,
+): Pick<Graph, "matrix" | "vector" | "lora"> & { plan: TensorPlan } {
+  const trained = Object.fromEntries(ARRAYS.map((array) => [array, {}])) as TensorPlan["trained"];
+  const plan: TensorPlan = { groups: [], frozen: {}, trained };
+  const matrices = new Map<string, MatrixWeight>();
+  const isBaseTrained = isTrained && !lora;
+
+  /** Places the arrays of numbers that are trained. */
+  function trainedGroup(count: number, decays: boolean): TrainedGroup {
+    const places = ARRAYS.map((array) => [array, arena.words(PURPOSES[array], count)]);
+    const group = { ...(Object.fromEntries(places) as Record<TrainedArray, Address>), count, decays };
+    plan.groups.push(group);
+    return group;
+  }
+  /** Notes where a tensor lies, so many numbers behind the start of its group. */
+  function place(name: string, group: TrainedGroup, from: number): void {
+    for (const array of ARRAYS) trained[array][name] = { at: group[array] + from * 4 };
+  }
+
+  function trainedMatrix(tensors: Record<string, number>, inner: number): MatrixWeight {
+    const out = sumOf(Object.values(tensors));
+    const group = trainedGroup(out * inner, true);
+    let from = 0;
+    for (const [name, rows] of Object.entries(tensors)) {
+      place(name, group, from);
+      from += rows * inner;
+    }
+    return { at: group.weights, out, in: inner, grad: { at: group.gradients, out, in: inner } };
+  }
+
+  function frozenMatrix(tensors: Record<string, number>, inner: number): MatrixWeight {
+    const isBf16 = Object.keys(tensors).every((name) => bfloat16?.has(name));
+    const rowBytes = inner * (isBf16 ? 2 : 4);
+    const out = sumOf(Object.values(tensors));
+    const at = arena.bytes("weights", out * rowBytes);
+    let next = at;
+    for (const [name, rows] of Object.entries(tensors)) {
+      plan.frozen[name] = { at: next, isBf16 };
+      next += rows * rowBytes;
+    }
+    return { at, out, in: inner, isBf16, grad: undefined };
+  }
+
+  function matrix(tensors: Record<string, number>, inner: number): MatrixWeight {
+    const key = Object.keys(tensors).join();
+    const made =
+      matrices.get(key) ?? (isBaseTrained ? trainedMatrix(tensors, inner) : frozenMatrix(tensors, inner));
+    matrices.set(key, made);
+    return made;
+  }
+
+  function vector(tensors: readonly [name: string | undefined, count: number][]): VectorWeight {
+    const total = sumOf(tensors.map(([, count]) => count));
+    // Zeros for want of a tensor are not trained, so each tensor is a group of its own.
+    const at = arena.words("weights", total);
+    const grad = isBaseTrained ? arena.words("gradients", total) : undefined;
+    let from = 0;
+    for (const [name, count] of tensors) {
+      if (name !== undefined && grad === undefined) plan.frozen[name] = { at: at + from * 4 };
+      if (name !== undefined && grad !== undefined) {
+        const group: TrainedGroup = {
+          ...{ weights: at + from * 4, gradients: grad + from * 4, count, decays: false },
+          firstMoments: arena.words("moments", count),
+          secondMoments: arena.words("moments", count),
+        };
+        plan.groups.push(group);
+        place(name, group, 0);
+      }
+      from += count;
+    }
+    return { at, grad };
+  }
+
+  const adapted: Graph["lora"] = (name, target, out, inner) => {
+    if (!lora?.targetModules.includes(target)) return undefined;
+    const { r, alpha } = lora;
+    return {
+      a: trainedMatrix({ [`${name}.lora_A.weight`]: r }, inner),
+      b: trainedMatrix({ [`${name}.lora_B.weight`]: out }, r),
+      scale: alpha / r,
+    };
+  };
+
+  return { matrix, vector, lora: adapted, plan };
+}
+
+function sumOf(counts: readonly number[]): number {
+  return counts.reduce((sum, count) => sum + count, 0);
+}
+
+/** Reads weights into the memory: those of the type that they have there without a copy. */
+export function writeTensors({ buffer }: WebAssembly.Memory, places: Places, read: ReadWeights): void {
+  const placed = new Set<string>();
+  const rest = read((name, count, isBfloat16) => {
+    const place = places[name];
+    if (!place || (place.isBf16 ?? false) !== isBfloat16) return undefined;
+    placed.add(name);
+    if (isBfloat16) return new Uint16Array(buffer, place.at, count);
+    return new Float32Array(buffer, place.at, count);
+  });
+  for (const [name, { at, isBf16 }] of Object.entries(places)) {
+    if (placed.has(name)) continue;
+    const tensor = rest[name];
+    if (!tensor) throw new Error(`the model has no tensor ${name}`);
+    if (isBf16) new Uint16Array(buffer, at, tensor.data.length).set(tensor.data);
+    else new Float32Array(buffer, at, tensor.data.length).set(widened(tensor));
+  }
+}
+
+/** Float32 tensors where they lie, by their dimensions: what changes there, changes in them. */
+export function tensorsAt(
+  { buffer }: WebAssembly.Memory,
+  places: Places,
+  shapes: Record<string, number[]>,
+): Weights {
+  const found: Weights = {};
+  for (const [name, shape] of Object.entries(shapes)) {
+    const place = places[name];
+    if (!place) throw new Error(`the model has no tensor ${name}`);
+    const count = shape.reduce((product, size) => product * size, 1);
+    found[name] = { shape, data: new Float32Array(buffer, place.at, count) };
+  }
+  return found;
+}

@@ -1,0 +1,28 @@
+import type { Activation, Graph } from "./operation.ts";
+
+/** x[t, :] = table[tokens[t], :]. @param isTied whether the head has put its gradient there */
+export function embedding(
+  graph: Graph,
+  table: string,
+  { vocabulary, width, isTied }: { vocabulary: number; width: number; isTied: boolean },
+): Activation {
+  const weight = graph.matrix({ [table]: vocabulary }, width);
+  const x = graph.activation("tokens", width, { isResidual: true });
+  const { tokens } = graph.batch;
+  graph.add(({ kernels, batch }) => ({
+    forward() {
+      kernels.barrier();
+      kernels.embed(batch.tokens, width, tokens, weight.at, weight.isBf16 ? 1 : 0, x.at);
+    },
+    backward(accumulate) {
+      if (!weight.grad) return;
+      const isFresh = !isTied && !accumulate;
+      kernels.barrier();
+      if (isFresh) kernels.clear(vocabulary * width, weight.grad.at);
+      if (isFresh) kernels.barrier();
+      kernels.embedBack(batch.tokens, width, tokens, x.grad.at, weight.grad.at);
+    },
+  }));
+  graph.endPart();
+  return x;
+}

@@ -1,0 +1,78 @@
+import type { Address } from "../kernels/kernels.ts";
+import { rowsAt } from "../kernels/products.ts";
+import type { Activation, Graph, Head } from "./operation.ts";
+
+/** Numbers of logits at a time, at most: 64 MiB. */
+const MOST_LOGITS = 2 ** 24;
+/** Numbers of a cache line. */
+const LINE = 16;
+
+/** The last operation, and where the logits [vocabulary] of its first position lie. */
+export interface PlacedHead {
+  head: Head;
+  logits: Address;
+  vocabulary: number;
+}
+
+/**
+ * The logits of the selected positions and their loss, so many positions at a time.
+ */
+export function placeHead(
+  graph: Graph,
+  h: Activation,
+  weight: string,
+  vocabulary: number,
+): PlacedHead {
+  const { width } = h;
+  const w = graph.matrix({ [weight]: vocabulary }, width);
+  const row = oddLines(vocabulary);
+  const most = Math.min(graph.limits.selected, Math.max(1, Math.floor(MOST_LOGITS / row)));
+  const logits = rowsAt(graph.own(most * row), row);
+  const { targets, lossWeights, losses } = graph.batch;
+
+  const head: Head = ({ kernels, products, batch }) => {
+    /** Calls with the first of each part's positions and their count. */
+    function eachPart(call: (from: number, count: number) => void) {
+      for (let from = 0; from < batch.selected; from += most) {
+        call(from, Math.min(most, batch.selected - from));
+        kernels.barrier();
+      }
+    }
+    const inputs = (at: number, from: number) => rowsAt(at + from * width * 4, width);
+
+    /** The losses of a part, and the gradients of its logits in place of them. */
+    function measure(from: number, count: number) {
+      products.linear(count, inputs(h.at, from), w, logits);
+      kernels.barrier();
+      kernels.crossEntropy(
+        ...([count, vocabulary, row, logits.at, targets + from * 4] as const),
+        ...([lossWeights + from * 4, losses + from * 4] as const),
+      );
+    }
+
+    return {
+      forward() {
+        kernels.barrier();
+        kernels.vectorProduct(vocabulary, width, w.at, w.isBf16 ? 1 : 0, h.at, 0, logits.at);
+      },
+      loss: () => eachPart(measure),
+      backward: (accumulate) =>
+        eachPart((from, count) => {
+          measure(from, count);
+          products.linearBack(count, logits, w, inputs(h.grad.at, from));
+          if (!w.grad) return;
+          const added = accumulate || from > 0 ? w.grad.at : 0;
+          products.weightBack(count, logits, inputs(h.at, from), w.grad, added);
+        }),
+    };
+  };
+  return { head, logits: logits.at, vocabulary };
+}
+
+/**
+ * The length of a long row that begins on a cache line: an odd number of lines. Where rows are a power of
+ * two apart, all of a column's numbers fall on the same few places of a cache.
+ */
+function oddLines(count: number): number {
+  return (Math.ceil(count / LINE) | 1) * LINE;
+}

@@ -1,0 +1,20 @@
+import type { Activation, Graph } from "./operation.ts";
+
+/** The rows of the positions whose next token is wanted: all that follows computes no others. */
+export function select(graph: Graph, x: Activation): Activation {
+  const { width } = x;
+  const { selected } = graph.batch;
+  const y = graph.activation("selected", width);
+  graph.add(({ kernels, batch }) => ({
+    forward() {
+      kernels.barrier();
+      kernels.embed(batch.selected, width, selected, x.at, 0, y.at);
+    },
+    backward() {
+      kernels.clear(batch.tokens * width, x.grad.at);
+      kernels.barrier();
+      kernels.embedBack(batch.selected, width, selected, y.grad.at, x.grad.at);
+    },
+  }));
+  return y;
+}

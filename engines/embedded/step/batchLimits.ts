@@ -1,0 +1,63 @@
+import type { ExampleSet } from "../../examples/examples.ts";
+import { partsOf } from "../model/batch.ts";
+import { squareOf } from "../ops/attention.ts";
+import type { BatchLimits } from "../ops/operation.ts";
+import { batchIndices } from "./batch.ts";
+import { type TrainingSizes, MODERATE_BYTES, bytesOf } from "./trainingPlan.ts";
+
+/** The batches of a training. */
+export interface Batches {
+  training: ExampleSet;
+  evaluation: ExampleSet | undefined;
+  /** Of a batch. */
+  rows: number;
+  seed: number;
+  /** Batches in all. */
+  count: number;
+}
+
+/** Rows that are looked at, at most: later batches that are larger run in parts. */
+const MOST_ROWS = 1_000_000;
+/** With fewer tokens at a time, products are slower. */
+const FEW_TOKENS = 1024;
+
+/**
+ * What a batch has at most, such that no more memory is planned than the batches that occur need. Where
+ * that is much, batches run in parts. Independent of the number of threads, as the sums of parts differ in
+ * their last digits.
+ */
+export function batchLimits(
+  { training, evaluation, rows, seed, count }: Batches,
+  sizes: Omit<TrainingSizes, "limits" | "threads">,
+): BatchLimits {
+  const longest = Math.max(training.longest, evaluation?.longest ?? 0) - 1;
+  const next = batchIndices(training.length, rows, seed);
+  const looked = Math.min(count, Math.max(1, Math.floor(MOST_ROWS / rows)));
+  const batches = Array.from({ length: looked }, () =>
+    next().map((index) => training.lengthAt(index) - 1),
+  );
+  const largest = batches.reduce((most, batch) => Math.max(most, sumOf(batch)), longest);
+  const least = Math.max(longest, Math.min(largest, FEW_TOKENS));
+
+  for (let parts = 1; ; parts++) {
+    const tokens = Math.max(least, Math.ceil(largest / parts));
+    const limits = { tokens, longest, ...measure(tokens) };
+    if (tokens === least || bytesOf({ ...sizes, limits }) <= MODERATE_BYTES) return limits;
+  }
+
+  /** What the parts have at most that have so many tokens. */
+  function measure(tokens: number): Omit<BatchLimits, "tokens" | "longest"> {
+    const square = (part: number[]) => sumOf(part.map(squareOf));
+    const limits = { tokens, squares: Infinity };
+    const found = { sequences: rows, selected: tokens, squares: squareOf(longest) };
+    for (const batch of batches) {
+      for (const part of partsOf(batch, (length) => length, limits))
+        found.squares = Math.max(found.squares, square(part));
+    }
+    return found;
+  }
+}
+
+function sumOf(counts: readonly number[]): number {
+  return counts.reduce((sum, count) => sum + count, 0);
+}
