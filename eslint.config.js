@@ -40,7 +40,7 @@ const TYPES_FIRST = {
 const SHARED_ROOMS = ["hub", "dataset", "tokens", "examples", "llama", "checkpoint"];
 
 /** The rooms of the embedded engine that lead to a training; each may import those before it. */
-const TO_TRAINING = ["kernels", "model", "step", "setup", "train"];
+const TO_TRAINING = ["kernels", "ops", "model", "step", "setup", "train"];
 
 /** Of rooms in a line, none may import one that comes after it. */
 function oneWay(folder, rooms) {

@@ -5,6 +5,7 @@ import type { Simd } from "../engines/embedded/kernels/simd.ts";
 import type * as wide from "../engines/embedded/kernels/wide.ts";
 import type * as attention from "../engines/embedded/ops/attention.ts";
 import type { BatchLimits } from "../engines/embedded/ops/operation.ts";
+import type * as limits from "../engines/embedded/step/batchLimits.ts";
 import type * as learner from "../engines/embedded/step/learner.ts";
 import type * as plan from "../engines/embedded/step/trainingPlan.ts";
 import type { Example } from "../engines/examples/examples.ts";
@@ -47,6 +48,7 @@ export const { compileKernels, instantiate } = await built<typeof module>("kerne
 export const { instantiateWide, joiningVectors } = await built<typeof wide>("kernels/wide.js");
 export const { createLearner } = await built<typeof learner>("step/learner.js");
 const { squareOf } = await built<typeof attention>("ops/attention.js");
+export const { batchLimits } = await built<typeof limits>("step/batchLimits.js");
 export const { planTraining } = await built<typeof plan>("step/trainingPlan.js");
 
 export function shapeOf(model: string | ModelShape): ModelShape {

@@ -30,6 +30,19 @@ export interface OpenModelSizes extends OpenModel {
   length: number;
   threads: number;
   simd?: Simd;
+  /** Tokens that are read of each row, where they differ: `rows` of them to a step. */
+  lengths?: readonly number[];
+}
+
+/** The share of a row's tokens that is learned, at its end, where rows differ. */
+export const LEARNED_SHARE = 0.3;
+
+/** Log-normal, as conversations are: median 120, σ 0.8, at most 1,024. */
+export function mixedLengths(count: number): number[] {
+  const random = createRandom(OPEN_SEED, "lengths");
+  return Array.from({ length: count }, () =>
+    Math.min(1024, Math.max(8, Math.round(120 * Math.exp(0.8 * random.normal())))),
+  );
 }
 
 /** As large as SmolLM2-135M. */

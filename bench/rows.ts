@@ -7,7 +7,7 @@ import { gemm } from "./rows/gemm.ts";
 import { liveJob } from "./rows/liveJob.ts";
 import { longJob, longJobGrowth } from "./rows/longJob.ts";
 import { manyJobs, manyJobsGrowth } from "./rows/manyJobs.ts";
-import { openBatch, openLosses, openStep } from "./rows/openModel.ts";
+import { openBatch, openLosses, openMixed, openStep } from "./rows/openModel.ts";
 import { openInfer, openLaunch, openMemory } from "./rows/openModelRun.ts";
 import { flood } from "./rows/output.ts";
 import { replay, replayGrowth } from "./rows/replay.ts";
@@ -23,7 +23,7 @@ const STREAM = [replay, replayGrowth, latency, clients];
 const PAGE = [longJob, liveJob, manyJobs, flood, longJobGrowth, manyJobsGrowth];
 const WHOLE = [rest, pageSize, installSize];
 const ENGINE = [train, memory, infer, nanoStep, smallStep, engines, gemm];
-const OPEN = [openStep, openBatch, openMemory, openLaunch, openInfer, openLosses];
+const OPEN = [openStep, openBatch, openMixed, openMemory, openLaunch, openInfer, openLosses];
 
 /** The rows in the order in which they run and are shown. */
 export const ROWS: Row[] = [

@@ -41,7 +41,7 @@ export interface TrainingArguments {
   batchSize: number;
   /**
    * Batches of an optimizer step, whose gradients are added up: a step of 2 × 16 rows is one of
-   * 1 × 32 in half the memory. Default 1.
+   * 1 × 32, which `python()` trains in half the memory. Default 1.
    */
   gradientAccumulationSteps: number;
   /** Peak of the schedule. Default 0.004. For a checkpoint 0.00002, for an adapter of one 0.0002. */

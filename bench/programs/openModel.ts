@@ -1,6 +1,7 @@
 // An open model's work: one piece for each line of input, and for each a line of JSON.
 //   openModel.js learn <sizes>  a step on given tokens: its milliseconds (on one thread those of the
 //                               processor) and its loss
+//   openModel.js mixed <sizes>  the same of a step after another, over rows of these lengths
 //   openModel.js train <sizes>  a training on texts as a job does it: to its first loss, to its end
 //   openModel.js infer <sizes>  an answer: its tokens a second
 // <sizes> is JSON, an `OpenModelSizes`.
@@ -10,24 +11,28 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { openCheckpoint } from "../../engines/checkpoint/checkpoint.ts";
 import type * as embedded from "../../engines/embedded/index.ts";
+import type { BatchLimits } from "../../engines/embedded/ops/operation.ts";
+import type { TrainingSizes } from "../../engines/embedded/step/trainingPlan.ts";
 import type { Example } from "../../engines/examples/examples.ts";
 import { randomAdapter } from "../../engines/llama/adapter.ts";
 import type * as sdk from "../../sdk/index.ts";
-import { OPTIONS, createTeam, limitsOf, planTraining } from "../engine.ts";
-import { type OpenModelSizes, OPEN_LORA, OPEN_SEED } from "../openModel.ts";
+import { OPTIONS, batchLimits, createTeam, limitsOf, planTraining } from "../engine.ts";
+import { type OpenModelSizes, LEARNED_SHARE, OPEN_LORA, OPEN_SEED } from "../openModel.ts";
 import { ROOT } from "../places.ts";
 import { time } from "../statistics.ts";
 
 const RATE = 2e-4;
 const STEPS = 2;
 const PROMPT = "The quick brown fox";
+/** From one mixed row's tokens to the next's, which may overlap. */
+const MOST_TOKENS = 997;
 
 const [mode, json = "{}"] = process.argv.slice(2);
 const sizes = JSON.parse(json) as OpenModelSizes;
 const { rows, length, threads } = sizes;
 process.env["KIT_THREADS"] = String(threads);
 
-const MODES: Record<string, () => Promise<() => unknown>> = { learn, train, infer };
+const MODES: Record<string, () => Promise<() => unknown>> = { learn, mixed, train, infer };
 const start = MODES[mode ?? ""];
 if (!start) throw new Error(`There is no mode ${mode}.`);
 const work = await start();
@@ -40,22 +45,52 @@ async function answer(): Promise<void> {
 }
 
 function learn() {
+  const nextBatch = createBatches();
+  const step = createSteps(() => limitsOf(rows, length));
+  return Promise.resolve(() => step([nextBatch()]));
+}
+
+/** All rows once, in steps of `rows`. */
+function mixed() {
+  const lengths = sizes.lengths ?? [];
+  const all = tokensOfFile();
+  const examples = lengths.map((length, i) => ({
+    tokens: all.subarray(i * MOST_TOKENS, i * MOST_TOKENS + length + 1),
+    learned: new Uint8Array(length + 1).fill(1, length + 1 - Math.ceil(length * LEARNED_SHARE)),
+  }));
+  const steps = Array.from({ length: Math.ceil(lengths.length / rows) }, (_, i) =>
+    examples.slice(i * rows, (i + 1) * rows),
+  );
+  const training = {
+    length: lengths.length,
+    longest: Math.max(...lengths) + 1,
+    predicted: lengths.reduce((sum, length) => sum + length, 0),
+    at: (index: number) => examples[index]!,
+    lengthAt: (index: number) => lengths[index]! + 1,
+  };
+  const batches = { training, evaluation: undefined, rows, seed: OPEN_SEED, count: steps.length };
+  const step = createSteps((of) => batchLimits(batches, of));
+  return Promise.resolve(() => step(steps));
+}
+
+/** Takes steps, one of each batch. */
+function createSteps(limitsOf: (sizes: Omit<TrainingSizes, "limits" | "threads">) => BatchLimits) {
   const { shape, weights } = openCheckpoint(sizes.model);
-  const { bfloat16 } = weights;
   const lora = OPEN_LORA;
-  const limits = limitsOf(rows, length);
-  const plan = planTraining({ shape, bfloat16, limits, lora, threads, options: OPTIONS });
+  const of = { shape, bfloat16: weights.bfloat16, lora, options: OPTIONS };
+  const plan = planTraining({ ...of, threads, limits: limitsOf(of) });
   const adapter = randomAdapter(lora, shape, OPEN_SEED);
   const learner = createTeam(plan, adapter, weights.read, sizes.simd);
-  const nextBatch = createBatches();
   let step = 0;
-  return Promise.resolve(() => {
-    const batch = nextBatch();
+  return (batches: Example[][]) => {
     const start = now();
-    const { loss } = learner.backpropagate([batch]);
-    learner.update(++step, RATE);
+    let loss = NaN;
+    for (const batch of batches) {
+      ({ loss } = learner.backpropagate([batch]));
+      learner.update(++step, RATE);
+    }
     return { ms: now() - start, loss };
-  });
+  };
 }
 
 /** Other work on the machine does not lengthen a thread's processor time. */
@@ -64,10 +99,14 @@ function now(): number {
   return threads === 1 ? (user + system) / 1000 : performance.now();
 }
 
+function tokensOfFile(): Uint32Array {
+  const bytes = readFileSync(sizes.tokens);
+  return new Uint32Array(bytes.buffer, bytes.byteOffset, bytes.length / 4);
+}
+
 /** Batch after batch of the file's tokens, from the start again when they end. */
 function createBatches(): () => Example[] {
-  const bytes = readFileSync(sizes.tokens);
-  const all = new Uint32Array(bytes.buffer, bytes.byteOffset, bytes.length / 4);
+  const all = tokensOfFile();
   const learned = new Uint8Array(length + 1).fill(1, 1);
   let from = 0;
   return () => {

@@ -6,6 +6,7 @@ openModel.py learn '{"model": "…", "adapter": "…", "texts": "…", "tokens":
 """
 
 import json
+import math
 import sys
 import time
 from collections.abc import Callable
@@ -21,6 +22,8 @@ from transformers.utils import logging
 Work = Callable[[], dict[str, Any]]
 
 RATE, PROMPT = 2e-4, "The quick brown fox"
+# As in bench/openModel.ts and bench/programs/openModel.ts.
+LEARNED_SHARE, MOST_TOKENS = 0.3, 997
 mode, sizes = sys.argv[1], json.loads(sys.argv[2])
 rows, length = sizes["rows"], sizes["length"]
 torch.set_num_threads(sizes["threads"])
@@ -50,8 +53,16 @@ def stepper(model: torch.nn.Module, next_batch: Callable[[], torch.Tensor]) -> W
     return step
 
 
+def file_tokens() -> torch.Tensor:
+    return torch.tensor(numpy.fromfile(sizes["tokens"], dtype=numpy.int32)).long()
+
+
+def adapted() -> torch.nn.Module:
+    return PeftModel.from_pretrained(load(), sizes["adapter"], is_trainable=True)
+
+
 def learn() -> Work:
-    tokens = torch.tensor(numpy.fromfile(sizes["tokens"], dtype=numpy.int32)).long()
+    tokens = file_tokens()
     count = rows * (length + 1)
     place = 0
 
@@ -62,8 +73,41 @@ def learn() -> Work:
         place += count
         return tokens[place - count : place].reshape(rows, length + 1)
 
-    model = PeftModel.from_pretrained(load(), sizes["adapter"], is_trainable=True)
-    return stepper(model, next_batch)
+    return stepper(adapted(), next_batch)
+
+
+def mixed() -> Work:
+    """All rows once, each batch padded to its longest row."""
+    tokens, lengths, model = file_tokens(), sizes["lengths"], adapted()
+    trained = [p for p in model.parameters() if p.requires_grad]
+    optimizer = torch.optim.AdamW(trained, lr=RATE, betas=(0.9, 0.95), weight_decay=0.01)
+
+    def batch(first: int) -> dict[str, torch.Tensor]:
+        chosen = range(first, min(first + rows, len(lengths)))
+        longest = max(lengths[i] for i in chosen) + 1
+        ids = torch.zeros(len(chosen), longest, dtype=torch.long)
+        mask, labels = torch.zeros_like(ids), torch.full_like(ids, -100)
+        for row, i in enumerate(chosen):
+            count = lengths[i] + 1
+            ids[row, :count] = tokens[i * MOST_TOKENS : i * MOST_TOKENS + count]
+            mask[row, :count] = 1
+            unlearned = count - math.ceil(lengths[i] * LEARNED_SHARE)
+            labels[row, unlearned:count] = ids[row, unlearned:count]
+        return {"input_ids": ids, "attention_mask": mask, "labels": labels}
+
+    batches = [batch(first) for first in range(0, len(lengths), rows)]
+
+    def steps() -> dict:
+        start = clock()
+        for one in batches:
+            loss = model(**one, use_cache=False).loss
+            loss.backward()
+            torch.nn.utils.clip_grad_norm_(trained, 1.0)
+            optimizer.step()
+            optimizer.zero_grad()
+        return {"ms": 1000 * (clock() - start), "loss": loss.item()}
+
+    return steps
 
 
 def train() -> Work:
@@ -88,6 +132,6 @@ def infer() -> Work:
     return answer
 
 
-work = {"learn": learn, "train": train, "infer": infer}[mode]()
+work = {"learn": learn, "mixed": mixed, "train": train, "infer": infer}[mode]()
 for _ in sys.stdin:
     print(json.dumps(work()), flush=True)

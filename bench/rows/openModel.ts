@@ -1,5 +1,6 @@
 import type { Simd } from "../../engines/embedded/kernels/simd.ts";
-import { type Goal, atMost, ratioAtMost } from "../goals.ts";
+import { type Goal, atMost, ratioAtLeast, ratioAtMost } from "../goals.ts";
+import { mixedLengths } from "../openModel.ts";
 import { openProcesses } from "../openProcess.ts";
 import type { Measured, Row } from "../row.ts";
 import type { Scope } from "../scope.ts";
@@ -59,6 +60,49 @@ async function measureSteps(scope: Scope, rows: number): Promise<Measured[]> {
     return { ...line, part: `${part} (no PyTorch: npm run python)` };
   });
 }
+
+/** Rows of a run, four to a step; and turns of a run each. */
+const MIXED = { full: 32, quick: 8, tiny: 4 };
+const MIXED_TURNS = {
+  full: { turns: 3, times: 1, withinMs: 300_000 },
+  quick: { turns: 1, times: 1, withinMs: 60_000 },
+  tiny: { turns: 1, times: 1, withinMs: 60_000 },
+};
+
+export const openMixed: Row = {
+  number: 22,
+  work: "135 million weights with LoRA, 4 rows of 8 to 1,024 tokens, 30 % of them learned",
+  baseline: "PyTorch's with PEFT, padded to the longest",
+  async measure(scope) {
+    const { ours, torch } = openProcesses(scope);
+    const lengths = mixedLengths(scope.pick(MIXED)).map((length) =>
+      scope.size === "tiny" ? Math.min(length, 16) : length,
+    );
+    const tokens = lengths.reduce((sum, length) => sum + length, 0);
+    const sizes = { rows: 4, length: 0, lengths };
+    const lines: Measured[] = [];
+    for (const threads of scope.size === "tiny" ? [1] : [1, 2]) {
+      const simd = scope.size === "tiny" ? "plain" : "relaxed";
+      const asked = {
+        ours: ours<Step>("mixed", { ...sizes, simd, threads }),
+        ...(torch && { torch: torch<Step>("mixed", { ...sizes, threads }) }),
+      };
+      const runs = Object.entries(asked).map(
+        ([name, { ask }]) => [name, async () => (await ask()).ms] as const,
+      );
+      const best = await shortest(Object.fromEntries(runs), scope.pick(MIXED_TURNS));
+      const speed = (ms = NaN) => (tokens * 1000) / ms;
+      const part = `relaxed SIMD, ${threads} ${threads === 1 ? "thread" : "threads"}`;
+      const line = { part, ours: speed(best["ours"]), unit: "tokens/s" } as const;
+      if (!torch) lines.push({ ...line, part: `${part} (no PyTorch: npm run python)` });
+      else lines.push({ ...line, baseline: speed(best["torch"]), goal: ratioAtLeast(1.5) });
+      if (threads === 1 || !asked.torch) continue;
+      const memory = { part: "memory of the process", unit: "MB", goal: ratioAtMost(0.4) } as const;
+      lines.push({ ...memory, ours: asked.ours.peak(), baseline: asked.torch.peak() });
+    }
+    return lines;
+  },
+};
 
 const LOSSES = { full: 20, quick: 5, tiny: 2 };
 

@@ -1,6 +1,6 @@
 import { KitError } from "../../protocol/error.ts";
-import { isRecord } from "../../protocol/isRecord.ts";
 import { formatCount } from "../../protocol/format.ts";
+import { isRecord } from "../../protocol/isRecord.ts";
 import { type Dimensions, type Rope, MOST_LAYERS } from "../llama/dimensions.ts";
 
 type Config = Record<string, unknown>;

@@ -64,11 +64,6 @@ export function feedForwardWidth(width: number): number {
   return Math.ceil((width * 8) / 3 / 16) * 16;
 }
 
-/** Numbers of a position's queries, keys and values, side by side. */
-export function qkvWidth({ heads, kvHeads, size }: Dimensions): number {
-  return (heads + 2 * kvHeads) * size;
-}
-
 /** [out, in] of each projection. */
 export function projectionSizes(projection: Projection, d: Dimensions): [number, number] {
   switch (projection) {

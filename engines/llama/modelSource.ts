@@ -1,7 +1,7 @@
 import { KitError } from "../../protocol/error.ts";
+import { formatCount } from "../../protocol/format.ts";
 import type { PresetName } from "../../protocol/modelNames.ts";
 import { type ModelShape, isModelPath } from "../../protocol/trainConfig.ts";
-import { formatCount } from "../../protocol/format.ts";
 import { type HubName, parseHubName } from "../hub/hubName.ts";
 import { MOST_LAYERS } from "./dimensions.ts";
 

@@ -1,6 +1,6 @@
 import type { Arena } from "../kernels/arena.ts";
-import { rowsAt } from "../kernels/products.ts";
 import type { Address } from "../kernels/kernels.ts";
+import { rowsAt } from "../kernels/products.ts";
 import type { BatchLimits, BatchPlan, Graph, Operation } from "../ops/operation.ts";
 import { planBatch } from "./batch.ts";
 import { rotations } from "./rotations.ts";
@@ -48,7 +48,10 @@ export interface GraphPlan {
   parts: Part[];
 }
 
-export function createGraph(arena: Arena, options: GraphOptions): { graph: Graph; plan: GraphPlan } {
+export function createGraph(
+  arena: Arena,
+  options: GraphOptions,
+): { graph: Graph; plan: GraphPlan } {
   const { limits, threads, recompute, keptKeys } = options;
   const words = (count: number) => arena.words("activations", count);
   const batch = planBatch(arena, limits);
@@ -61,14 +64,19 @@ export function createGraph(arena: Arena, options: GraphOptions): { graph: Graph
 
   function endPart(): void {
     const isAll = parts.length <= recompute.parts;
-    parts.push({ operations: [], recompute: isAll ? "all" : recompute.cheap ? "cheap" : "nothing" });
+    parts.push({
+      operations: [],
+      recompute: isAll ? "all" : recompute.cheap ? "cheap" : "nothing",
+    });
     shared.restart();
   }
 
   const keep: Graph["keep"] = (count, { isCheap = false, isSmall = false } = {}) => {
     const { recompute } = part();
     const isShared =
-      keptKeys !== undefined || (recompute === "all" && !isSmall) || (recompute === "cheap" && isCheap);
+      keptKeys !== undefined ||
+      (recompute === "all" && !isSmall) ||
+      (recompute === "cheap" && isCheap);
     return isShared ? shared.take(isCheap ? "cheap" : "whole", count) : words(count);
   };
   const gradient = (count: number) =>

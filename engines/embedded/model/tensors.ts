@@ -58,7 +58,11 @@ export function createTensors(
   /** Places the arrays of numbers that are trained. */
   function trainedGroup(count: number, decays: boolean): TrainedGroup {
     const places = ARRAYS.map((array) => [array, arena.words(PURPOSES[array], count)]);
-    const group = { ...(Object.fromEntries(places) as Record<TrainedArray, Address>), count, decays };
+    const group = {
+      ...(Object.fromEntries(places) as Record<TrainedArray, Address>),
+      count,
+      decays,
+    };
     plan.groups.push(group);
     return group;
   }
@@ -94,7 +98,8 @@ export function createTensors(
   function matrix(tensors: Record<string, number>, inner: number): MatrixWeight {
     const key = Object.keys(tensors).join();
     const made =
-      matrices.get(key) ?? (isBaseTrained ? trainedMatrix(tensors, inner) : frozenMatrix(tensors, inner));
+      matrices.get(key) ??
+      (isBaseTrained ? trainedMatrix(tensors, inner) : frozenMatrix(tensors, inner));
     matrices.set(key, made);
     return made;
   }
@@ -139,7 +144,11 @@ function sumOf(counts: readonly number[]): number {
 }
 
 /** Reads weights into the memory: those of the type that they have there without a copy. */
-export function writeTensors({ buffer }: WebAssembly.Memory, places: Places, read: ReadWeights): void {
+export function writeTensors(
+  { buffer }: WebAssembly.Memory,
+  places: Places,
+  read: ReadWeights,
+): void {
   const placed = new Set<string>();
   const rest = read((name, count, isBfloat16) => {
     const place = places[name];

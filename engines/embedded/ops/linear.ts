@@ -17,7 +17,9 @@ export function linear(
     x.width,
   );
   const bias = maps.some(({ hasBias }) => hasBias)
-    ? graph.vector(maps.map(({ name, out, hasBias }) => [hasBias ? `${name}.bias` : undefined, out]))
+    ? graph.vector(
+        maps.map(({ name, out, hasBias }) => [hasBias ? `${name}.bias` : undefined, out]),
+      )
     : undefined;
   const updates = placeUpdates(graph, x, maps);
   const y = residual ? graph.residual(residual) : graph.activation(x.rows, weight.out);
@@ -73,7 +75,9 @@ function placeUpdates(graph: Graph, x: Activation, maps: readonly LinearMap[]) {
     const update = graph.lora(name, target, out, x.width);
     if (!update) return [];
     const r = update.a.out;
-    return [{ ...update, from, z: rowsAt(graph.keep(graph.limits[x.rows] * r, { isSmall: true }), r) }];
+    return [
+      { ...update, from, z: rowsAt(graph.keep(graph.limits[x.rows] * r, { isSmall: true }), r) },
+    ];
   });
 }
 

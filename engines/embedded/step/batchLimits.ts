@@ -18,8 +18,8 @@ export interface Batches {
 
 /** Rows that are looked at, at most: later batches that are larger run in parts. */
 const MOST_ROWS = 1_000_000;
-/** With fewer tokens at a time, products are slower. */
-const FEW_TOKENS = 1024;
+/** A step of so few tokens at a time takes 4 % longer than of four times as many. */
+const FEW_TOKENS = 256;
 
 /**
  * What a batch has at most, such that no more memory is planned than the batches that occur need. Where

@@ -144,7 +144,10 @@ export function createLearner(
 }
 
 function learnedCount(sequences: readonly Example[]): number {
-  return sequences.reduce((sum, { learned }) => sum + learned.reduce((all, one) => all + one, 0), 0);
+  return sequences.reduce(
+    (sum, { learned }) => sum + learned.reduce((all, one) => all + one, 0),
+    0,
+  );
 }
 
 /** Whether any token is: a sequence without one gives no gradient. */

@@ -20,6 +20,9 @@ parentPort.on("message", ({ threads, calls }) => {
 /** What the longest sequence's probabilities take: whole vectors a line. */
 function scratchBytes(sequences, at) {
   const offsets = new Int32Array(memory.buffer, at, sequences + 1);
-  const longest = offsets.reduce((most, end, i) => Math.max(most, end - (offsets[i - 1] ?? end)), 0);
+  const longest = offsets.reduce(
+    (most, end, i) => Math.max(most, end - (offsets[i - 1] ?? end)),
+    0,
+  );
   return longest * Math.ceil(longest / 4) * 4 * 4;
 }

@@ -12,7 +12,15 @@ import { difference } from "../kernels/team.ts";
 import { type Sizes, learnerOf, logitsOf } from "../learner.ts";
 import { referenceLogits } from "../llama.ts";
 import { scratchDirectory } from "../scratch.ts";
-import { FAMILIES, TINY, tinyBatch, tinySequences, tinyTokens, tinyWeights, UNTIED } from "../tiny.ts";
+import {
+  FAMILIES,
+  TINY,
+  tinyBatch,
+  tinySequences,
+  tinyTokens,
+  tinyWeights,
+  UNTIED,
+} from "../tiny.ts";
 
 const ROWS = 2;
 const LENGTH = 6;

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { Learner } from "../../../../engines/embedded/step/learner.ts";
 import { learnerOf, learnerOnThreads } from "../learner.ts";
-import { FAMILIES, tinyBatch, tinyWeights } from "../tiny.ts";
+import { FAMILIES, tinyBatch, tinySequences, tinyWeights } from "../tiny.ts";
 
 // Where a barrier is missing, a thread that gets no more work is at the next operation while another
 // is still at the one before. That shows now and then, so each case is repeated.
@@ -28,7 +28,9 @@ async function compare<T>(
   runs: number,
   resultOf: (learner: Learner, batch: ReturnType<typeof tinyBatch>) => T,
 ) {
-  const batches = [1, 2].map((seed) => tinyBatch(rows, length, seed));
+  // Of one length, then of several.
+  const lengths = Array.from({ length: rows }, (_, row) => Math.ceil(length / (1 + row)));
+  const batches = [tinyBatch(rows, length), tinySequences(lengths, 2)];
   const weights = tinyWeights(1, shape);
   const sizes = { rows, length, shape };
   const single = learnerOf(weights, sizes);

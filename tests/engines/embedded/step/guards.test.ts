@@ -11,7 +11,15 @@ import { createRandom } from "../../../../engines/random.ts";
 import type { LoraConfig } from "../../../../protocol/trainConfig.ts";
 import { builtModule } from "../built.ts";
 import { inviting, planOf } from "../learner.ts";
-import { FAMILIES, TINY, tinyBatch, tinySequences, tinyTokens, tinyWeights, toBfloat16 } from "../tiny.ts";
+import {
+  FAMILIES,
+  TINY,
+  tinyBatch,
+  tinySequences,
+  tinyTokens,
+  tinyWeights,
+  toBfloat16,
+} from "../tiny.ts";
 
 const { GUARD_BYTES } = await builtModule<typeof arenas>("kernels/arena.js");
 const { createDecoder, planDecoder } = await builtModule<typeof decoding>("infer/decoder.js");

@@ -220,9 +220,7 @@ test("a wrong config is one clear error, with its code, and leaves nothing", asy
     failing({ model: { layers: 64, heads: 8, width: 4096, context: 64 } }),
   ).rejects.toMatchObject({
     code: "OUT_OF_MEMORY",
-    message: expect.stringMatching(
-      /needs 1\d\d\.\d\d GiB .* Lower maxLength or the model/,
-    ),
+    message: expect.stringMatching(/needs 1\d\d\.\d\d GiB .* Lower maxLength or the model/),
   });
   await expect(failing({ maxLength: 49 })).rejects.toMatchObject({
     code: "CONFIG_INVALID",
