@@ -10,11 +10,12 @@ import {
   writeFileSync,
 } from "node:fs";
 import { basename, dirname, join } from "node:path";
+import { makeDirectory } from "../../disk/file.ts";
 import { OTHERS_READ, OTHERS_READ_FOLDER } from "../../disk/modes.ts";
 import { syncFolder } from "../../disk/sync.ts";
 import { isPartialFolder, partialFolder } from "../../protocol/artifactPath.ts";
 import { unwritable } from "../../protocol/cannotWrite.ts";
-import { KitError } from "../../protocol/error.ts";
+import { KitError, isKitError } from "../../protocol/error.ts";
 import { writeWhole } from "./plainFile.ts";
 
 /** A file's content, whole or in parts that follow one another. */
@@ -98,19 +99,18 @@ function writeParts(path: string, parts: Uint8Array[]): void {
 
 /**
  * Writes a whole directory at once, in place of what has its name. `removePartial` removes the rest of
- * an interrupted one.
- * @throws KitError `CHECKPOINT_UNWRITABLE`
+ * an interrupted one. Other users may load a model, if the umask permits, but not change it.
+ * @throws KitError `CHECKPOINT_UNWRITABLE`, `LINK_IN_KIT`
  */
 export function writeDirectory(path: string, files: Files): void {
   try {
     const parent = dirname(path);
-    // Other users may load a model, if the umask permits, but not change it.
-    mkdirSync(parent, { recursive: true, mode: OTHERS_READ_FOLDER });
+    makeDirectory(parent);
     const directory = beginDirectory(path, join(parent, partialFolder(basename(path))));
     for (const [name, content] of Object.entries(files)) directory.write(name, content);
     directory.commit(() => rmSync(path, { recursive: true, force: true }));
   } catch (cause) {
-    throw cannotSave(path, cause);
+    throw isKitError(cause) ? cause : cannotSave(path, cause);
   }
 }
 
