@@ -103,7 +103,7 @@ export function isPlainFile(path: string): boolean {
   return statsOf(path)?.isFile() ?? false;
 }
 
-/** @throws KitError `LINK_IN_KIT` when a folder in `.kit` is a link, which could lead anywhere */
+/** @throws KitError `LINK_IN_KIT` when a file or folder in `.kit` is a link, which could lead anywhere */
 export function refuseLink(path: string): void {
   if (!statsOf(path)?.isSymbolicLink()) return;
   throw new KitError(

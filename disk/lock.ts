@@ -2,10 +2,10 @@ import { randomUUID } from "node:crypto";
 import { mkdirSync, renameSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { stampAt, statsOf } from "./file.ts";
+import { stampAt, statsOf, writeFileAtomically } from "./file.ts";
 import { readRecord } from "./json.ts";
 import { OWNER_ONLY, OWNER_ONLY_FOLDER } from "./modes.ts";
-import { type Owner, describeOwner, ownerState } from "./owner.ts";
+import { type Owner, type OwnerState, describeOwner, ownerState } from "./owner.ts";
 import { RENEWAL_MS, createStillness } from "./stillness.ts";
 
 /**
@@ -19,6 +19,8 @@ const POLL_MS = 100;
 export interface Lock {
   /** False once another process took it over, because this one was suspended for long. */
   isHeld: () => boolean;
+  /** Has others find the lock held while that process lives, too, even if this one is killed. */
+  lendTo: (pid: number) => void;
   /** Leaves a lock alone that another process took over. Idempotent. */
   release: () => void;
 }
@@ -77,8 +79,8 @@ function watchHolder(path: string): () => Holder {
     if (!folder?.isDirectory()) return "none";
     // Before the owner, so that the stamp is never newer.
     const stamp = stampAt(ownerPath(path));
-    const owner = readRecord(ownerPath(path)) as Owner | undefined;
-    const state = owner ? ownerState(owner) : "unknown";
+    const owner = readRecord(ownerPath(path)) as LockOwner | undefined;
+    const state = owner ? stateOf(owner) : "unknown";
     const stillMs = stillMsOf(stamp);
     first ??= stamp;
     if (state === "gone" || (state === "unknown" && stillMs > LOCK_SILENCE_MS)) {
@@ -86,6 +88,16 @@ function watchHolder(path: string): () => Holder {
     }
     return state === "alive" || stamp !== first ? "held" : "unsure";
   };
+}
+
+interface LockOwner extends Owner {
+  token: string;
+  borrower?: Owner;
+}
+
+function stateOf({ borrower, ...holder }: LockOwner): OwnerState {
+  const state = ownerState(holder);
+  return state === "gone" && borrower ? ownerState(borrower) : state;
 }
 
 function tryLock(path: string, dead?: Dead): Lock | undefined {
@@ -128,6 +140,11 @@ function hold(path: string, token: string, dead: Dead | undefined): Lock {
   renewal.unref();
   return {
     isHeld,
+    lendTo(pid) {
+      const borrower = describeOwner(pid);
+      const owner: LockOwner = { ...describeOwner(), token, borrower };
+      if (isHeld()) writeFileAtomically(ownerPath(path), JSON.stringify(owner));
+    },
     release() {
       clearInterval(renewal);
       // Aside at once: another process could take a folder that is being emptied.

@@ -1,12 +1,31 @@
-import { existsSync, renameSync, rmSync } from "node:fs";
+import { existsSync, readdirSync, renameSync, rmSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
-import { isPlainFile } from "../disk/file.ts";
-import { fetchFolder, partialFolder, storedRecordPath } from "../protocol/artifactPath.ts";
+import { isFolder, isPlainFile, refuseLink } from "../disk/file.ts";
+import {
+  ARTIFACTS,
+  fetchFolder,
+  partialFolder,
+  storedRecordPath,
+} from "../protocol/artifactPath.ts";
 import { cannotWrite } from "../protocol/cannotWrite.ts";
 
 /** Whether an artifact's files are not here, but where its record says. */
 export function isElsewhere(artifact: string): boolean {
   return !existsSync(artifact) && isPlainFile(storedRecordPath(artifact));
+}
+
+/**
+ * For whoever is to read a job's artifacts.
+ * @throws KitError `LINK_IN_KIT` when their folder or anything in it is a link
+ */
+export function refuseLinkedArtifacts(directory: string): void {
+  refuseLinksFrom(join(directory, ARTIFACTS));
+}
+
+function refuseLinksFrom(path: string): void {
+  refuseLink(path);
+  if (!isFolder(path)) return;
+  for (const name of readdirSync(path)) refuseLinksFrom(join(path, name));
 }
 
 /** Whether an artifact is here or elsewhere. */

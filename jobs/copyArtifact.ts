@@ -1,6 +1,6 @@
-import { copyFileSync, cpSync, existsSync, mkdirSync, readdirSync, renameSync } from "node:fs";
+import { copyFileSync, cpSync, existsSync, readdirSync, renameSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
-import { OTHERS_READ_FOLDER } from "../disk/modes.ts";
+import { makeDirectory } from "../disk/file.ts";
 import { syncFile, syncFolder } from "../disk/sync.ts";
 import { partialFolder, storedRecordPath } from "../protocol/artifactPath.ts";
 
@@ -10,7 +10,7 @@ import { partialFolder, storedRecordPath } from "../protocol/artifactPath.ts";
  * @param skipped names of files that are not copied
  */
 export function copyArtifact(from: string, to: string, skipped: readonly string[] = []): void {
-  mkdirSync(dirname(to), { recursive: true, mode: OTHERS_READ_FOLDER });
+  makeDirectory(dirname(to));
   place(storedRecordPath(from), storedRecordPath(to), (record, partial) => {
     copyFileSync(record, partial);
     syncFile(partial);

@@ -1,4 +1,5 @@
 import { dirname, join } from "node:path";
+import { refuseLinkedArtifacts } from "../jobs/artifactFiles.ts";
 import { readEngineName, readJobConfig } from "../jobs/jobFile.ts";
 import type { OwnedJob } from "../jobs/ownedJob.ts";
 import { jobsPath } from "../jobs/paths.ts";
@@ -24,7 +25,7 @@ interface Attachable {
 
 /**
  * Takes a job of the current project that runs elsewhere and that nobody follows.
- * @throws KitError `CANNOT_ATTACH`, `CLUSTER_UNREACHABLE`, `CLUSTER_REFUSED`
+ * @throws KitError `CANNOT_ATTACH`, `CLUSTER_UNREACHABLE`, `CLUSTER_REFUSED`, `LINK_IN_KIT`
  */
 export async function attachable(
   { name, elsewhere }: Engine,
@@ -42,6 +43,7 @@ export async function attachable(
       `Job ${id} is trained by ${trainedBy}, and the project's trainer has the engine ${name} now. Set its engine back to follow the job.`,
     );
   }
+  refuseLinkedArtifacts(directory);
   const placement = readPlacement(directory);
   // Before the job is taken: as long as nobody reaches it, nobody follows it.
   if (placement) await elsewhere.reach(placement, id);

@@ -1,6 +1,6 @@
 import { existsSync, readdirSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
-import { isKept } from "../jobs/artifactFiles.ts";
+import { isKept, refuseLinkedArtifacts } from "../jobs/artifactFiles.ts";
 import { isJobDirectory } from "../jobs/jobFile.ts";
 import { createJobReader } from "../jobs/jobReader.ts";
 import { createLeaseWatch } from "../jobs/leaseWatch.ts";
@@ -12,11 +12,12 @@ import { isFinal } from "../protocol/job.ts";
 /**
  * Resolves a job's directory to its result or, until it is completed, to its last checkpoint; a
  * folder `artifacts` to the last in it. Any other directory stays as it is.
- * @throws KitError `CHECKPOINT_INVALID` for a job that has saved none, or whose result was deleted
+ * @throws KitError `CHECKPOINT_INVALID` for a job that has saved none, or whose result was deleted; `LINK_IN_KIT`
  */
 export function findArtifact(directory: string): string {
   const isJob = isJobDirectory(directory);
   if (!isJob && basename(directory) !== ARTIFACTS) return directory;
+  if (isJob) refuseLinkedArtifacts(directory);
   const result = isJob ? readResult(directory) : undefined;
   if (result) return existing(join(directory, result.path));
   const parent = isJob ? join(directory, ARTIFACTS) : directory;

@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import { refuseLinkedArtifacts } from "../jobs/artifactFiles.ts";
 import { hasBegun, readJobStart, resumedFrom } from "../jobs/jobStart.ts";
 import { leaseOwner } from "../jobs/lease.ts";
 import { isProvenAlive } from "../jobs/leaseWatch.ts";
@@ -22,6 +23,7 @@ export interface Resumable {
 /**
  * The checkpoints of a trainer's newest job that failed or was cancelled and has some, the newest
  * first. A job that a completed one went on from counts as ended.
+ * @throws KitError `LINK_IN_KIT`
  */
 export function findResumable(project: string, name: string): Resumable[] {
   const ended = new Set<string>();
@@ -40,7 +42,9 @@ export function findResumable(project: string, name: string): Resumable[] {
       const checkpoint = join(artifacts, checkpointFolder(step));
       return { jobId: job.id, directory, step, checkpoint };
     });
-    if (found.length > 0) return found.toReversed();
+    if (found.length === 0) continue;
+    refuseLinkedArtifacts(directory);
+    return found.toReversed();
   }
   return [];
 }

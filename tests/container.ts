@@ -43,9 +43,9 @@ export async function createContainer(): Promise<Container> {
   return { address: `${net}.${last + 2}`, enter };
 }
 
-/** Takes the IPv6 address from a container's loopback, as where there is no IPv6. */
-export function withoutIpv6({ enter }: Container): void {
-  runInside(enter, IP, "addr", "del", "::1/128", "dev", "lo");
+/** Takes an address from a container's loopback: `::1/128`, as where there is no IPv6. */
+export function withoutLoopback({ enter }: Pick<Container, "enter">, address: string): void {
+  runInside(enter, IP, "addr", "del", address, "dev", "lo");
 }
 
 /**

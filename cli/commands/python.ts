@@ -31,7 +31,9 @@ export async function installPython(options: { project: string }): Promise<void>
   try {
     lock = await takeLock(`${folder}.lock`, Infinity, { signal, onWait });
     const steps = isThere("uv", "--version") ? uvSteps(folder) : pipSteps(findPython(), folder);
-    for (const step of steps) await take(step, project, signal);
+    // A step outlives a Kit that is killed.
+    const onStarted = (pid: number) => lock?.lendTo(pid);
+    for (const step of steps) await take(step, project, { signal, onStarted });
   } catch (error) {
     if (!signal.aborted) throw error;
     process.exitCode = EXIT_CODE.cancelled;
@@ -42,10 +44,16 @@ export async function installPython(options: { project: string }): Promise<void>
   print(`installed ${folder} for engine: python()`);
 }
 
+interface Taking {
+  signal: AbortSignal;
+  onStarted: (pid: number) => void;
+}
+
 /** In a process group of its own, which ends with the signal. */
-async function take([program, ...words]: Step, cwd: string, signal: AbortSignal): Promise<void> {
+async function take([program, ...words]: Step, cwd: string, { signal, onStarted }: Taking) {
   signal.throwIfAborted();
   const child = spawn(program, words, { cwd, stdio: "inherit", detached: true });
+  if (child.pid !== undefined) onStarted(child.pid);
   const end = () => child.pid !== undefined && signalGroup(child.pid, "SIGTERM");
   signal.addEventListener("abort", end);
   const why = await once(child, "close").then(

@@ -4,18 +4,18 @@ import {
   mkdirSync,
   openSync,
   readdirSync,
-  realpathSync,
   renameSync,
   rmSync,
   rmdirSync,
   writeFileSync,
 } from "node:fs";
 import { basename, dirname, join } from "node:path";
+import { makeDirectory } from "../../disk/file.ts";
 import { OTHERS_READ, OTHERS_READ_FOLDER } from "../../disk/modes.ts";
 import { syncFolder } from "../../disk/sync.ts";
 import { isPartialFolder, partialFolder } from "../../protocol/artifactPath.ts";
 import { unwritable } from "../../protocol/cannotWrite.ts";
-import { KitError } from "../../protocol/error.ts";
+import { KitError, isKitError } from "../../protocol/error.ts";
 import { writeWhole } from "./plainFile.ts";
 
 /** A file's content, whole or in parts that follow one another. */
@@ -37,13 +37,11 @@ export interface PartialDirectory {
 /**
  * Begins to write a directory under another name, so that it is never seen half-written, nor found
  * so after a loss of power: all of it is on the disk before it has its name.
- * `removePartial` removes the rest of an interrupted one.
  * @param path its name to be
+ * @param partial its path until then, beside it
  */
-export function beginDirectory(path: string): PartialDirectory {
-  // Other users may load a model, if the umask permits, but not change it.
-  mkdirSync(dirname(path), { recursive: true, mode: OTHERS_READ_FOLDER });
-  return begin(join(dirname(path), partialFolder(basename(path))), (partial, clear) => {
+export function beginDirectory(path: string, partial: string): PartialDirectory {
+  return begin(partial, (clear) => {
     clear();
     renameSync(partial, path);
     syncFolder(dirname(path));
@@ -53,13 +51,11 @@ export function beginDirectory(path: string): PartialDirectory {
 /**
  * As `beginDirectory`, in a folder that is there and stays, such as a mount point. Its files come to
  * their places one by one, each whole.
- * @param name of the partial directory, without its mark
+ * @param partial their path until then, in it
  * @param last the file that marks a whole directory
  */
-export function beginWithin(path: string, name: string, last: string): PartialDirectory {
-  // Of a link.
-  const folder = realpathSync(path);
-  return begin(join(folder, partialFolder(name)), (partial, clear) => {
+export function beginWithin(folder: string, partial: string, last: string): PartialDirectory {
+  return begin(partial, (clear) => {
     clear();
     const move = (file: string) => renameSync(join(partial, file), join(folder, file));
     readdirSync(partial)
@@ -72,10 +68,7 @@ export function beginWithin(path: string, name: string, last: string): PartialDi
   });
 }
 
-function begin(
-  partial: string,
-  place: (partial: string, clear: () => void) => void,
-): PartialDirectory {
+function begin(partial: string, place: (clear: () => void) => void): PartialDirectory {
   const discard = () => rmSync(partial, { recursive: true, force: true });
   discard();
   mkdirSync(partial, OTHERS_READ_FOLDER);
@@ -88,7 +81,7 @@ function begin(
     },
     commit(clear = () => undefined) {
       syncFolder(partial);
-      place(partial, clear);
+      place(clear);
     },
     discard,
   };
@@ -105,16 +98,19 @@ function writeParts(path: string, parts: Uint8Array[]): void {
 }
 
 /**
- * Writes a whole directory at once, in place of what has its name.
- * @throws KitError `CHECKPOINT_UNWRITABLE`
+ * Writes a whole directory at once, in place of what has its name. `removePartial` removes the rest of
+ * an interrupted one. Other users may load a model, if the umask permits, but not change it.
+ * @throws KitError `CHECKPOINT_UNWRITABLE`, `LINK_IN_KIT`
  */
 export function writeDirectory(path: string, files: Files): void {
   try {
-    const directory = beginDirectory(path);
+    const parent = dirname(path);
+    makeDirectory(parent);
+    const directory = beginDirectory(path, join(parent, partialFolder(basename(path))));
     for (const [name, content] of Object.entries(files)) directory.write(name, content);
     directory.commit(() => rmSync(path, { recursive: true, force: true }));
   } catch (cause) {
-    throw cannotSave(path, cause);
+    throw isKitError(cause) ? cause : cannotSave(path, cause);
   }
 }
 

@@ -1,4 +1,14 @@
-import { existsSync, lstatSync, mkdirSync, readFileSync, readdirSync, statSync } from "node:fs";
+import { randomBytes } from "node:crypto";
+import {
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readFileSync,
+  readdirSync,
+  realpathSync,
+  rmSync,
+  statSync,
+} from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { setImmediate } from "node:timers/promises";
 import { type Lock, LOCK_SILENCE_MS, takeLock } from "../../disk/lock.ts";
@@ -33,16 +43,17 @@ export async function exportModel(
 ): Promise<number> {
   assertEmpty(target);
   await fetchBase(checkpoint, options);
-  const lock = await lockTarget(target, options);
+  const place = placeOf(target);
+  const lock = await lockTarget(target, place, options);
   try {
-    return await writeModel(checkpoint, target, { ...options, lock });
+    return await writeModel(checkpoint, target, { ...options, place, lock });
   } finally {
     lock.release();
   }
 }
 
 /** @throws KitError `CANNOT_WRITE` while another export writes there */
-async function lockTarget(target: string, options: Options): Promise<Lock> {
+async function lockTarget(target: string, { work }: Place, options: Options): Promise<Lock> {
   const { signal, onNote = () => {} } = options;
   const onWait = () =>
     onNote(
@@ -51,7 +62,7 @@ async function lockTarget(target: string, options: Options): Promise<Lock> {
   let lock: Lock | undefined;
   try {
     mkdirSync(dirname(target), { recursive: true });
-    lock = await takeLock(lockOf(target), 0, { signal, onWait });
+    lock = await takeLock(`${work}.lock`, 0, { signal, onWait });
   } catch (cause) {
     signal?.throwIfAborted();
     throw cannotSave(target, cause);
@@ -66,7 +77,7 @@ async function lockTarget(target: string, options: Options): Promise<Lock> {
 async function writeModel(
   checkpoint: string,
   target: string,
-  { signal, lock }: Options & { lock: Lock },
+  { signal, place, lock }: Options & { place: Place; lock: Lock },
 ): Promise<number> {
   // Another export may have written it since.
   assertEmpty(target);
@@ -77,7 +88,8 @@ async function writeModel(
     : () => undefined;
   let partial: PartialDirectory | undefined;
   try {
-    partial = isThere(target) ? beginWithin(target, WORK, CONFIG_FILE) : beginDirectory(target);
+    removeLeft(place.work);
+    partial = place.begin(`${place.work}.${randomBytes(6).toString("hex")}.partial`);
     for (const [name, content] of companionsOf(checkpoint, model)) partial.write(name, content);
     for (const file of files) {
       const to = join(partial.path, basename(file.path));
@@ -86,8 +98,7 @@ async function writeModel(
     assertHeld();
     partial.commit();
   } catch (cause) {
-    // Another export writes to the same name.
-    if (lock.isHeld()) partial?.discard();
+    partial?.discard();
     if (signal?.aborted || isKitError(cause)) throw cause;
     throw cannotSave(target, cause);
   }
@@ -108,13 +119,36 @@ async function writeModel(
   }
 }
 
-/** Beside a new folder, or in one that is there, whose parent may be another's. */
-function lockOf(target: string): string {
-  return isThere(target) ? join(target, `.${WORK}.lock`) : `${target}.lock`;
+/** Where an export writes until it is whole. */
+interface Place {
+  /** What the paths of all that it writes for itself begin with. */
+  work: string;
+  begin: (partial: string) => PartialDirectory;
 }
 
-/** Begins the names of what an export writes for itself in a folder that is there. */
-const WORK = "kit-export";
+const WORK = ".kit-export";
+
+/** Beside a new folder, or in one that is there, whose parent may be another's. */
+function placeOf(target: string): Place {
+  if (!isThere(target)) {
+    const work = join(dirname(target), `.${basename(target)}${WORK}`);
+    return { work, begin: (partial) => beginDirectory(target, partial) };
+  }
+  // Of a link.
+  const folder = realpathSync(target);
+  const begin = (partial: string) => beginWithin(folder, partial, CONFIG_FILE);
+  return { work: join(folder, WORK), begin };
+}
+
+/** Removes what killed exports have left, for whoever holds the lock. */
+function removeLeft(work: string): void {
+  const [parent, begin] = [dirname(work), `${basename(work)}.`];
+  for (const name of readdirSync(parent)) {
+    const isLeft =
+      name.startsWith(begin) && /^[0-9a-f]{12}\.partial$/.test(name.slice(begin.length));
+    if (isLeft) rmSync(join(parent, name), { recursive: true, force: true });
+  }
+}
 
 function isThere(target: string): boolean {
   try {
@@ -130,7 +164,7 @@ function assertEmpty(target: string): void {
   // A link that leads nowhere is something, too.
   const isFolder = statSync(target, { throwIfNoEntry: false })?.isDirectory();
   // What a killed export has left is removed.
-  if (isFolder && readdirSync(target).every((name) => name.startsWith(`.${WORK}.`))) return;
+  if (isFolder && readdirSync(target).every((name) => name.startsWith(`${WORK}.`))) return;
   throw new KitError(
     "CANNOT_WRITE",
     `There is something at ${target} already. Name a folder that is empty or not there yet.`,

@@ -1,6 +1,7 @@
-import { createReadStream, existsSync, mkdirSync, renameSync } from "node:fs";
+import { createReadStream, existsSync, renameSync } from "node:fs";
 import { statfs } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
+import { makeDirectory } from "../../disk/file.ts";
 import { takeLock } from "../../disk/lock.ts";
 import { syncFolder } from "../../disk/sync.ts";
 import { fetchFolder } from "../../protocol/artifactPath.ts";
@@ -33,7 +34,7 @@ export async function bringHome(stored: Stored, path: string, way: Way): Promise
   const folder = join(dirname(path), fetchFolder(basename(path)));
   const onWait = () => onNote(`waiting for another download of ${path}`);
   try {
-    mkdirSync(dirname(folder), { recursive: true });
+    makeDirectory(dirname(folder));
     const lock = await takeLock(`${folder}.lock`, Infinity, { signal, onWait });
     try {
       if (existsSync(path)) return;

@@ -1,9 +1,10 @@
-import { mkdirSync, renameSync, writeFileSync } from "node:fs";
-import { basename, dirname, join } from "node:path";
+import { dirname } from "node:path";
+import { makeDirectory, writeFileAtomically } from "../../disk/file.ts";
 import { readRecord } from "../../disk/json.ts";
-import { OTHERS_READ, OTHERS_READ_FOLDER } from "../../disk/modes.ts";
+import { OTHERS_READ } from "../../disk/modes.ts";
 import { syncFolder } from "../../disk/sync.ts";
-import { partialFolder, storedRecordPath } from "../../protocol/artifactPath.ts";
+import { storedRecordPath } from "../../protocol/artifactPath.ts";
+import { isKitError } from "../../protocol/error.ts";
 import { isRecord } from "../../protocol/isRecord.ts";
 import { cannotSave } from "../checkpoint/directory.ts";
 import { type Cluster, isNamed } from "./cluster.ts";
@@ -19,19 +20,17 @@ export interface StoredRecord extends Stored {
 /**
  * Whole and on the disk when it has its name.
  * @param artifact absolute path of its folder, whether or not its files are there
- * @throws KitError `CHECKPOINT_UNWRITABLE`
+ * @throws KitError `CHECKPOINT_UNWRITABLE`, `LINK_IN_KIT`
  */
 export function writeStored(artifact: string, record: StoredRecord): void {
   const path = storedRecordPath(artifact);
-  const partial = join(dirname(path), partialFolder(basename(path)));
   try {
-    mkdirSync(dirname(path), { recursive: true, mode: OTHERS_READ_FOLDER });
+    makeDirectory(dirname(path));
     const content = `${JSON.stringify(record, undefined, 2)}\n`;
-    writeFileSync(partial, content, { mode: OTHERS_READ, flush: true });
-    renameSync(partial, path);
+    writeFileAtomically(path, content, { mode: OTHERS_READ, flush: true });
     syncFolder(dirname(path));
   } catch (cause) {
-    throw cannotSave(path, cause);
+    throw isKitError(cause) ? cause : cannotSave(path, cause);
   }
 }
 

@@ -1,8 +1,9 @@
 import { createHash } from "node:crypto";
-import { createReadStream, createWriteStream, mkdirSync, readdirSync, rmSync } from "node:fs";
+import { createReadStream, createWriteStream, readdirSync, rmSync } from "node:fs";
 import { basename, join } from "node:path";
 import { pipeline } from "node:stream/promises";
-import { OTHERS_READ, OTHERS_READ_FOLDER } from "../../disk/modes.ts";
+import { isPlainFile, makeDirectory } from "../../disk/file.ts";
+import { OTHERS_READ } from "../../disk/modes.ts";
 import { KitError, isKitError } from "../../protocol/error.ts";
 import type { Stored } from "./messages.ts";
 
@@ -43,14 +44,14 @@ export async function openTransfer(
   { files }: Stored,
   { signal, onBytes }: TransferOptions,
 ): Promise<Transfer> {
-  mkdirSync(folder, { recursive: true, mode: OTHERS_READ_FOLDER });
+  makeDirectory(folder);
   const wanted = Object.entries(files).map(([name, file]) => {
     return { name, ...file, to: join(folder, basename(name)) };
   });
   const whole: WantedFile[] = [];
   for (const path of readdirSync(folder).map((name) => join(folder, name))) {
     const file = wanted.find(({ to }) => to === path);
-    if (file && (await digestOf(path)) === file.sha256) whole.push(file);
+    if (file && isPlainFile(path) && (await digestOf(path)) === file.sha256) whole.push(file);
     else rmSync(path, { recursive: true });
   }
   const missing = wanted.filter((file) => !whole.includes(file));

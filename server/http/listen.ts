@@ -15,7 +15,7 @@ const LOCALHOST_IPV4 = "127.0.0.1";
 const LOCALHOST_IPV6 = "::1";
 
 export interface ListenOptions {
-  /** An address or name. `localhost` is both loopback addresses, or one without IPv6. */
+  /** An address or name. `localhost` is both loopback addresses, or the one that the machine has. */
   host: string;
   /** 0: any free port. Omit for `firstPort` or the next free one. */
   port?: number;
@@ -47,7 +47,9 @@ export async function listen(server: HttpServer, options: ListenOptions): Promis
 async function listenOn(server: HttpServer, host: string, port: number): Promise<Listening> {
   if (!isLocalhost(host)) return listening(server, await bind(server, host, port));
   for (let tries = port === 0 ? ANY_PORT_TRIES : 1; ; tries--) {
-    const one = listening(server, await bind(server, LOCALHOST_IPV4, port));
+    const ipv4 = await bindIfThere(server, LOCALHOST_IPV4, port);
+    if (ipv4 === undefined) return listening(server, await bind(server, LOCALHOST_IPV6, port));
+    const one = listening(server, ipv4);
     try {
       return listening(server, one.port, await listenBeside(server, one.port));
     } catch (error) {
@@ -67,6 +69,17 @@ async function listenBeside(server: HttpServer, port: number): Promise<Server> {
   });
   await bind(beside, LOCALHOST_IPV6, port);
   return beside;
+}
+
+/** As `bind`, or undefined on a machine without the address. */
+async function bindIfThere(server: Server, host: string, port: number) {
+  try {
+    return await bind(server, host, port);
+  } catch (error) {
+    const { code } = (error as KitError).cause as NodeJS.ErrnoException;
+    if (code === "EADDRNOTAVAIL") return undefined;
+    throw error;
+  }
 }
 
 /** @returns the port */

@@ -1,6 +1,11 @@
+import { once } from "node:events";
 import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { expect, test } from "vitest";
+import { setImmediate } from "node:timers/promises";
+import { expect, onTestFinished, test } from "vitest";
+import { readRecord } from "../../disk/json.ts";
+import type { Owner } from "../../disk/owner.ts";
+import { signalGroup } from "../../server/processGroup.ts";
 import { runKit, startKit } from "../kit.ts";
 import { createProject } from "../project.ts";
 
@@ -61,18 +66,41 @@ test("without a Python, it says what to install", async () => {
 /** A Python whose pip says that it runs, and does so until it is ended. */
 function createSlowPython(project: string): string {
   const bin = createPrograms(project, "python3");
-  const slow = `if [ "$2" = pip ]; then echo "pip is $$"; exec /bin/sleep 1000; fi\n`;
+  const slow = `if [ "$2" = pip ]; then echo "pip is $$"; exec /bin/sleep 1000 >/dev/null 2>&1; fi\n`;
   const path = join(bin, "python3");
   writeFileSync(path, readFileSync(path, "utf8") + slow);
   return bin;
 }
+
+const pidOf = (text: string) => Number(/pip is (\d+)/.exec(text)?.[1]);
+
+test("an install waits for the pip that a killed one has left", async () => {
+  const project = createProject({});
+  const PATH = createSlowPython(project);
+  const install = () => startKit(project, ["python", "install"], { PATH });
+  const first = install();
+  const pip = pidOf(await first.printed(/pip is \d+\n/));
+  onTestFinished(() => signalGroup(pip, "SIGKILL"));
+  const owner = join(project, ".kit/python.lock/owner.json");
+  const borrower = () => readRecord(owner)?.["borrower"] as Owner | undefined;
+  while (borrower()?.pid !== pip) await setImmediate();
+  first.child.kill("SIGKILL");
+  await once(first.child, "exit");
+  const second = install();
+  expect(await second.printed(/waiting|pip is/)).toMatch(
+    /^waiting for another kit python install in this project$/m,
+  );
+  signalGroup(pip, "SIGKILL");
+  expect(pidOf(await second.printed(/pip is \d+\n/))).not.toBe(pip);
+  second.child.kill("SIGTERM");
+  expect((await second.ended).code).toBe(130);
+});
 
 test("a signal to kit python install ends pip, and a second install waits for the first", async () => {
   const project = createProject({});
   const PATH = createSlowPython(project);
   const install = () => startKit(project, ["python", "install"], { PATH });
   const first = install();
-  const pidOf = (text: string) => Number(/pip is (\d+)/.exec(text)?.[1]);
   const pip = pidOf(await first.printed(/pip is \d+\n/));
   const second = install();
   await second.printed(/^waiting for another kit python install in this project$/m);

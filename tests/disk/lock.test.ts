@@ -11,6 +11,7 @@ import { syncBuiltinESMExports } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, onTestFinished, test, vi } from "vitest";
+import { readRecord } from "../../disk/json.ts";
 import { LOCK_SILENCE_MS, takeLock } from "../../disk/lock.ts";
 import { describeOwner } from "../../disk/owner.ts";
 import { holdInContainer } from "../foreignLock.ts";
@@ -76,6 +77,15 @@ test("a dead holder's is taken over at once, each time", async () => {
     expect(lock).toBeDefined();
     lock?.release();
   }
+});
+
+test("a dead holder's is held while a process lives that it was lent to", async () => {
+  leaveLockOf({ ...DEAD, borrower: describeOwner() });
+  expect(await takeLock(path, 0)).toBeUndefined();
+  rmSync(path, { recursive: true });
+  leaveLockOf({ ...DEAD, borrower: DEAD });
+  (await takeLock(path, 0))?.lendTo(process.pid);
+  expect(readRecord(join(path, "owner.json"))?.borrower).toEqual(describeOwner());
 });
 
 test("nothing is left of a lock that was taken over", async () => {

@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { connect } from "node:net";
 import { expect, test } from "vitest";
-import { createContainer, leadToLoopback, withoutIpv6 } from "../container.ts";
+import { createContainer, leadToLoopback, withoutLoopback } from "../container.ts";
 import { forwardPort } from "../forward.ts";
 import { createTinyProject } from "../kit.ts";
 import { openPage, train, useBrowser } from "./browser.ts";
@@ -42,7 +42,7 @@ test("kit ui --port 4000 --host 0.0.0.0 in a container trains and streams outsid
 
 test("kit ui --port 4000 in a container without IPv6 can only be reached through a forward", async () => {
   const container = await createContainer();
-  withoutIpv6(container);
+  withoutLoopback(container, "::1/128");
   const { url } = await startKitUi(createTinyProject(), PORT, { within: container.enter });
   expect(url).toBe("http://localhost:4000/");
   const straight = connect({ host: container.address, port: PORT });

@@ -12,6 +12,7 @@ import {
 import { join } from "node:path";
 import { setImmediate } from "node:timers/promises";
 import { expect, test } from "vitest";
+import { describeOwner } from "../../../disk/owner.ts";
 import { adapterFiles, openCheckpoint, saveModel } from "../../../engines/checkpoint/checkpoint.ts";
 import { writeDirectory } from "../../../engines/checkpoint/directory.ts";
 import { exportModel } from "../../../engines/checkpoint/exportModel.ts";
@@ -182,17 +183,27 @@ test("a model that was trained whole is copied, and an adapter's update may be s
   expect(Math.max(...q!.map((value, i) => Math.abs(value - expected![i]!)))).toBeLessThan(1e-5);
 });
 
+/** The folder in which an export has begun to write the weights. */
+async function writing(parent: string): Promise<string> {
+  for (;;) {
+    const begun = readdirSync(parent).map((name) => join(parent, name));
+    const found = begun.find(
+      (path) => path.endsWith(".partial") && existsSync(join(path, "model.safetensors")),
+    );
+    if (found) return found;
+    await setImmediate();
+  }
+}
+
 test("an export has its name when all of it is there; one that is aborted leaves nothing", async () => {
   const { adapter, to } = savedAdapter(tinyWeights());
   const abort = new AbortController();
   const exporting = exportModel(adapter, to, { signal: abort.signal });
-  while (!existsSync(join(to, "../.exported.partial/model.safetensors"))) await setImmediate();
+  await writing(join(to, ".."));
   expect(existsSync(to)).toBe(false);
   abort.abort();
   await expect(exporting).rejects.toThrow("aborted");
   expect(readdirSync(join(to, ".."))).toEqual(["base", "step-1"]);
-  // As one that was killed leaves it.
-  mkdirSync(join(to, "../.exported.partial"));
   await exportModel(adapter, to);
   expect(readdirSync(join(to, ".."))).toEqual(["base", "exported", "step-1"]);
 });
@@ -206,8 +217,7 @@ test("an export into an empty folder, as a mount point is, or a link to one leav
   const { ino } = statSync(there);
   const abort = new AbortController();
   const exporting = exportModel(adapter, link, { signal: abort.signal });
-  const partial = join(there, ".kit-export.partial");
-  while (!existsSync(join(partial, "model.safetensors"))) await setImmediate();
+  const partial = await writing(there);
   expect(existsSync(join(there, "config.json"))).toBe(false);
   await expect(exportModel(adapter, there)).rejects.toThrow("Another export is writing");
   abort.abort();
@@ -225,6 +235,28 @@ test("an export into an empty folder, as a mount point is, or a link to one leav
   await expect(exportModel(adapter, link)).rejects.toThrow("There is something at");
 });
 
+test("an export touches none of its target's neighbours, whatever their names, and removes what a killed one has left", async () => {
+  const { adapter, to } = savedAdapter(tinyWeights());
+  const parent = join(to, "..");
+  for (const name of [".exported.partial", "exported.lock", ".exported.kit-export.mine.partial"]) {
+    mkdirSync(join(parent, name));
+    writeFileSync(join(parent, name, "notes.txt"), "mine");
+  }
+  writeFileSync(join(parent, "yarn.lock"), "mine");
+  const before = readdirSync(parent);
+  await exportModel(adapter, to);
+  // As one that was killed leaves it.
+  const [partial, lock] = [".yarn.kit-export.0123456789ab.partial", ".yarn.kit-export.lock"];
+  mkdirSync(join(parent, partial));
+  writeFileSync(join(parent, partial, "half.safetensors"), "");
+  mkdirSync(join(parent, lock));
+  const gone = { ...describeOwner(), startTime: "1", token: "gone" };
+  writeFileSync(join(parent, lock, "owner.json"), JSON.stringify(gone));
+  await exportModel(adapter, join(parent, "yarn"));
+  expect(readdirSync(parent)).toEqual([...before, "exported", "yarn"].toSorted());
+  expect(readFileSync(join(parent, "exported.lock/notes.txt"), "utf8")).toBe("mine");
+});
+
 test("of two exports to one folder at once, one writes it and the other is refused", async () => {
   const { adapter, to } = savedAdapter(tinyWeights());
   const both = await Promise.allSettled([exportModel(adapter, to), exportModel(adapter, to)]);
@@ -240,9 +272,9 @@ test("of two exports to one folder at once, one writes it and the other is refus
 
 test("an export waits for a sign of another that it can't see, and is refused while that lives", async () => {
   const { adapter, to } = savedAdapter(tinyWeights());
-  await holdInContainer(`${to}.lock`);
+  await holdInContainer(join(to, "../.exported.kit-export.lock"));
   const old = Date.now() / 1000 - 60;
-  utimesSync(`${to}.lock`, old, old);
+  utimesSync(join(to, "../.exported.kit-export.lock"), old, old);
   const notes: string[] = [];
   const exporting = exportModel(adapter, to, { onNote: (text) => notes.push(text) });
   await expect(exporting).rejects.toThrow("Another export is writing");
@@ -255,17 +287,19 @@ test("an export waits for a sign of another that it can't see, and is refused wh
 test("an export that was suspended while another took over fails, and leaves the other's files alone", async () => {
   const { adapter, to } = savedAdapter(tinyWeights());
   const exporting = exportModel(adapter, to);
-  const [partial, lock] = [join(to, "../.exported.partial"), `${to}.lock`];
-  while (!existsSync(join(partial, "model.safetensors"))) await setImmediate();
+  const partial = await writing(join(to, ".."));
+  const lock = join(to, "../.exported.kit-export.lock");
   edit(join(lock, "owner.json"), { token: "another's" });
   rmSync(partial, { recursive: true });
-  mkdirSync(partial);
-  writeFileSync(join(partial, "model.safetensors"), "another's");
+  const other = join(to, "../.exported.kit-export.0123456789ab.partial");
+  mkdirSync(other);
+  writeFileSync(join(other, "model.safetensors"), "another's");
   await expect(exporting).rejects.toMatchObject({
     code: "CANNOT_WRITE",
     message: `Another export took over ${to}, because this one was unresponsive. Wait until it ends, or name another folder.`,
   });
-  expect(readdirSync(partial)).toEqual(["model.safetensors"]);
+  expect(readdirSync(other)).toEqual(["model.safetensors"]);
+  expect(existsSync(partial)).toBe(false);
   expect(existsSync(lock)).toBe(true);
   expect(existsSync(to)).toBe(false);
 });
