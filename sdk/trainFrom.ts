@@ -1,3 +1,4 @@
+import { assertWhole } from "../jobs/wholeCheckpoint.ts";
 import { KitError, isKitError, messageOf } from "../protocol/error.ts";
 import type { EngineEvent } from "../protocol/event.ts";
 import type { Placement } from "../protocol/placement.ts";
@@ -25,6 +26,7 @@ export async function trainFrom(
 ): Promise<boolean> {
   const [from, next] = checkpoints;
   try {
+    if (from) assertWhole(from);
     return await runEngine(engine, {
       ...options,
       resumeFrom: from?.checkpoint,

@@ -10,6 +10,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { basename, dirname, join } from "node:path";
+import { CHECKSUMS_FILE, checksumOf } from "../../disk/checksums.ts";
 import { makeDirectory } from "../../disk/file.ts";
 import { OTHERS_READ, OTHERS_READ_FOLDER } from "../../disk/modes.ts";
 import { syncFolder } from "../../disk/sync.ts";
@@ -112,6 +113,15 @@ export function writeDirectory(path: string, files: Files): void {
   } catch (cause) {
     throw isKitError(cause) ? cause : cannotSave(path, cause);
   }
+}
+
+/** Files, and how each of them is, for a resume to know that it still is so. */
+export function withChecksums(files: Files): Files {
+  const checksums = Object.entries(files).map(([name, content]) => [
+    name,
+    checksumOf(Array.isArray(content) ? content : [content]),
+  ]);
+  return { ...files, [CHECKSUMS_FILE]: JSON.stringify(Object.fromEntries(checksums), null, 2) };
 }
 
 export function cannotSave(path: string, cause: unknown): KitError {

@@ -3,7 +3,7 @@ import { ARTIFACTS, checkpointFolder } from "../../../protocol/artifactPath.ts";
 import type { TrainOptions } from "../../../protocol/engine.ts";
 import { type TrainConfig, rowsPerStep } from "../../../protocol/trainConfig.ts";
 import { adapterFiles, modelFiles } from "../../checkpoint/checkpoint.ts";
-import { writeDirectory } from "../../checkpoint/directory.ts";
+import { withChecksums, writeDirectory } from "../../checkpoint/directory.ts";
 import { OPTIMIZER_FILE, optimizerFiles } from "../../checkpoint/trainedState.ts";
 import type { LocatedModel } from "../../llama/modelSource.ts";
 import { learningRate } from "../../schedule.ts";
@@ -110,7 +110,8 @@ export function train(
     const files = lora
       ? adapterFiles(weights, { ...notes, state, lora, base })
       : modelFiles(weights, { ...notes, state });
-    writeDirectory(join(directory, path), { ...files, ...optimizerFiles(learner.moments()) });
+    const all = withChecksums({ ...files, ...optimizerFiles(learner.moments()) });
+    writeDirectory(join(directory, path), all);
     const kind = lora ? "adapter" : "model";
     onEvent({ event: "checkpoint.saved", data: { step, kind, path } });
   }

@@ -2,6 +2,7 @@ import { execFileSync } from "node:child_process";
 import { readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from "vitest";
+import { damagedFile } from "../../../disk/checksums.ts";
 import { saveModel } from "../../../engines/checkpoint/checkpoint.ts";
 import { openTokenizer } from "../../../engines/checkpoint/savedTokenizer.ts";
 import type { EngineEvent } from "../../../protocol/event.ts";
@@ -166,6 +167,18 @@ describe.runIf(hasPython)("with Python", () => {
       });
     },
   );
+
+  it("notes how each file of a checkpoint is, so that damage shows", async () => {
+    const { saved } = await train(published(), 1);
+    expect(damagedFile(saved)).toBeUndefined();
+    for (const name of ["optimizer.pt", "model.safetensors", "trainer_state.json"]) {
+      const file = join(saved, name);
+      const bytes = readFileSync(file);
+      writeFileSync(file, bytes.with(bytes.length - 20, bytes.at(-20)! ^ 1));
+      expect(damagedFile(saved)).toBe(file);
+      writeFileSync(file, bytes);
+    }
+  });
 
   it("reads no weights outside of a model's folder", async () => {
     const model = published();

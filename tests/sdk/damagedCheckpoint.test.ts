@@ -1,0 +1,110 @@
+import { cpSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { beforeEach, describe, expect, it } from "vitest";
+import { checkpointSteps } from "../../sdk/findArtifact.ts";
+import { type ObservableTrainer, OBSERVE, RESUME } from "../../sdk/trainer.ts";
+import { createTinyTrainer, enterProject } from "./project.ts";
+
+/** Trains until the checkpoint of step 6 is saved, or resumes. */
+async function train(resume: boolean) {
+  const trainer = createTinyTrainer({
+    ...{ maxSteps: 8, saveSteps: 2, loggingSteps: 1 },
+    callbacks: {
+      onCheckpoint({ step }) {
+        if (!resume && step === 6) throw new Error("the machine burns");
+      },
+    },
+  }) as ObservableTrainer;
+  const notes: string[] = [];
+  trainer[OBSERVE]({ onNote: (text) => notes.push(text) });
+  if (resume) trainer[RESUME]();
+  const { jobId } = await trainer.start();
+  const result = await trainer.wait().catch((error: unknown) => String(error));
+  return { artifacts: join(process.cwd(), ".kit/jobs", jobId, "artifacts"), notes, result };
+}
+
+const flip = (file: string) => {
+  const bytes = readFileSync(file);
+  for (let i = bytes.length - 16; i < bytes.length; i++) bytes[i] = bytes[i]! ^ 0xff;
+  writeFileSync(file, bytes);
+};
+
+const setStep = (path: string, step: number) => {
+  const file = join(path, "trainer_state.json");
+  const state = JSON.parse(readFileSync(file, "utf8")) as object;
+  writeFileSync(file, JSON.stringify({ ...state, global_step: step }));
+};
+
+const DAMAGES: [string, RegExp, (newest: string, older: string) => void][] = [
+  [
+    "16 flipped bytes of the optimizer",
+    /optimizer\.safetensors is not as it was saved/,
+    (path) => flip(join(path, "optimizer.safetensors")),
+  ],
+  [
+    "16 flipped bytes of the weights",
+    /model\.safetensors is not as it was saved/,
+    (path) => flip(join(path, "model.safetensors")),
+  ],
+  ...[17, 2.5, 1e9].map((step): (typeof DAMAGES)[number] => [
+    `a step of ${step}`,
+    /trainer_state\.json is not as it was saved/,
+    (path) => setStep(path, step),
+  ]),
+  [
+    "a step of 1e9, from a Kit that wrote no checksums",
+    /trainer_state\.json is of step 1000000000, not \d+/,
+    (path) => {
+      rmSync(join(path, "checksums.json"));
+      setStep(path, 1e9);
+    },
+  ],
+  [
+    "damaged checksums",
+    /checksums\.json is not as it was saved/,
+    (path) => writeFileSync(join(path, "checksums.json"), '{"model'),
+  ],
+  [
+    "the folders of two checkpoints exchanged",
+    /trainer_state\.json is of step \d+, not \d+/,
+    (newest, older) => {
+      renameSync(newest, `${newest}.aside`);
+      cpSync(older, newest, { recursive: true });
+    },
+  ],
+];
+
+describe("a resume", () => {
+  let artifacts: string;
+  let newest: string;
+  let older: string;
+
+  beforeEach(async () => {
+    enterProject();
+    ({ artifacts } = await train(false));
+    [older = "", newest = ""] = checkpointSteps(artifacts)
+      .slice(-2)
+      .map((step) => join(artifacts, `step-${step}`));
+  });
+
+  it.each(DAMAGES)("skips a checkpoint with %s", async (_, problem, damage) => {
+    damage(newest, older);
+    const { notes, result } = await train(true);
+    const skipped = notes.find((note) => note.startsWith("warning: skipping a damaged checkpoint"));
+    expect(skipped).toMatch(problem);
+    expect(result).toMatchObject({ artifacts: expect.any(Array) });
+  });
+
+  it("goes on from a checkpoint of a Kit that wrote no checksums", async () => {
+    rmSync(join(newest, "checksums.json"));
+    expect((await train(true)).notes.join()).not.toContain("damaged");
+  });
+
+  it("fails where every checkpoint is damaged, with what is wrong and what to do", async () => {
+    for (const step of checkpointSteps(artifacts))
+      flip(join(artifacts, `step-${step}`, "model.safetensors"));
+    expect((await train(true)).result).toMatch(
+      /Every checkpoint of job .* is damaged: .*model\.safetensors is not as it was saved\. Use another checkpoint\. Start without resume\./,
+    );
+  });
+});
