@@ -47,7 +47,7 @@ export function mixedLengths(count: number): number[] {
 
 /** As large as SmolLM2-135M. */
 export const OPEN_SHAPE: LlamaShape & Pick<Dimensions, "vocabulary"> = {
-  ...{ layers: 30, heads: 9, kvHeads: 3, width: 576, hidden: 1536, vocabulary: 49_152 },
+  ...{ layers: 30, heads: 9, kvHeads: 3, width: 576, intermediateSize: 1536, vocabulary: 49_152 },
   // A row of 2,048 is of as many predictions.
   context: 4096,
 };

@@ -17,7 +17,14 @@ export interface OpenProcesses {
   torch: (<Answer>(mode: Mode, sizes: Sizes) => Asked<Answer>) | undefined;
 }
 
-const TINY_SHAPE = { layers: 1, heads: 4, kvHeads: 2, width: 16, hidden: 32, context: 2048 };
+const TINY_SHAPE = {
+  layers: 1,
+  heads: 4,
+  kvHeads: 2,
+  width: 16,
+  intermediateSize: 32,
+  context: 2048,
+};
 const TINY_VOCABULARY = 512;
 const PYTHON = join(ROOT, ".python", "bin", "python");
 const SCRIPT = join(ROOT, "bench", "python", "openModel.py");

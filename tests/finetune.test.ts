@@ -12,7 +12,7 @@ const MODEL = "HuggingFaceTB/SmolLM2-135M-Instruct";
 const STYLE = STYLES["SmolLM"]!;
 /** As SmolLM2's config, with smaller sizes. */
 const SHAPE = {
-  ...{ layers: 2, heads: 4, kvHeads: 2, width: 32, hidden: 64, context: 512 },
+  ...{ layers: 2, heads: 4, kvHeads: 2, width: 32, intermediateSize: 64, context: 512 },
   ...{ vocabulary: STYLE.size, tied: true },
 };
 

@@ -46,10 +46,10 @@ export function configShape(
   if (unsupported) throw refuse(unsupported);
   const [width, heads] = [whole("hidden_size"), whole("num_attention_heads")];
   const kvHeads = whole("num_key_value_heads", config["num_key_value_heads"] ?? heads);
-  const size = whole("head_dim", config["head_dim"] ?? width / heads);
-  if (heads % kvHeads !== 0 || size % 2 !== 0) {
+  const headDim = whole("head_dim", config["head_dim"] ?? width / heads);
+  if (heads % kvHeads !== 0 || headDim % 2 !== 0) {
     throw refuse(
-      `has ${heads} attention heads of size ${size} and ${kvHeads} key-value heads, which is impossible. Save or download it again.`,
+      `has ${heads} attention heads of size ${headDim} and ${kvHeads} key-value heads, which is impossible. Save or download it again.`,
     );
   }
   const layers = whole("num_hidden_layers");
@@ -60,9 +60,9 @@ export function configShape(
   }
   return {
     layers,
-    ...{ width, heads, kvHeads, size },
+    ...{ width, heads, kvHeads, headDim },
     context: whole("max_position_embeddings"),
-    hidden: whole("intermediate_size"),
+    intermediateSize: whole("intermediate_size"),
     vocabulary: whole("vocab_size"),
     tied: config["tie_word_embeddings"] === true,
     epsilon: positive("rms_norm_eps", config["rms_norm_eps"] ?? DEFAULT_EPSILON),

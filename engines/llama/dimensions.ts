@@ -22,9 +22,9 @@ export interface Dimensions extends ModelShape {
   /** Heads of keys and values; divides `heads`. */
   kvHeads: number;
   /** Size of a head, an even number. */
-  size: number;
+  headDim: number;
   /** Hidden size of the feed-forward. */
-  hidden: number;
+  intermediateSize: number;
   vocabulary: number;
   /** Whether the head is the embedding; if not, it is a matrix of its own, `lm_head.weight`. */
   tied: boolean;
@@ -47,8 +47,8 @@ export function dimensionsOf(shape: LlamaShape): Dimensions {
   const { heads, width, context } = shape;
   return {
     kvHeads: heads,
-    size: width / heads,
-    hidden: feedForwardWidth(width),
+    headDim: width / heads,
+    intermediateSize: feedForwardWidth(width),
     vocabulary: VOCABULARY,
     tied: true,
     epsilon: NORM_EPSILON,
@@ -68,16 +68,16 @@ export function feedForwardWidth(width: number): number {
 export function projectionSizes(projection: Projection, d: Dimensions): [number, number] {
   switch (projection) {
     case "q_proj":
-      return [d.heads * d.size, d.width];
+      return [d.heads * d.headDim, d.width];
     case "k_proj":
     case "v_proj":
-      return [d.kvHeads * d.size, d.width];
+      return [d.kvHeads * d.headDim, d.width];
     case "o_proj":
-      return [d.width, d.heads * d.size];
+      return [d.width, d.heads * d.headDim];
     case "gate_proj":
     case "up_proj":
-      return [d.hidden, d.width];
+      return [d.intermediateSize, d.width];
     case "down_proj":
-      return [d.width, d.hidden];
+      return [d.width, d.intermediateSize];
   }
 }

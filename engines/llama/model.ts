@@ -23,7 +23,7 @@ export function listModel<X>(layers: Layers<X>, d: Dimensions): void {
 
 /** x + o(attention(qkv(norm(x)))) */
 function attentionPart<X>(layers: Layers<X>, d: Dimensions, layer: number, x: X): X {
-  const heads = { heads: d.heads, kvHeads: d.kvHeads, headDim: d.size };
+  const heads = { heads: d.heads, kvHeads: d.kvHeads, headDim: d.headDim };
   const norms = { q: headNormName(layer, "q"), k: headNormName(layer, "k") };
   const h = layers.norm(x, normName(layer, "input"));
   let qkv = layers.linear(h, maps(d, layer, ["q_proj", "k_proj", "v_proj"]));

@@ -54,7 +54,7 @@ export function weightShapes(shape: LlamaShape): Record<string, number[]> {
     shapes[normName(layer, "input")] = [d.width];
     shapes[normName(layer, "post_attention")] = [d.width];
     if (d.headNorms)
-      for (const part of ["q", "k"] as const) shapes[headNormName(layer, part)] = [d.size];
+      for (const part of ["q", "k"] as const) shapes[headNormName(layer, part)] = [d.headDim];
     for (const projection of Object.keys(PROJECTIONS) as Projection[]) {
       const sizes = projectionSizes(projection, d);
       const name = projectionName(layer, projection);

@@ -14,22 +14,38 @@ export const UNTIED = { ...TINY, tied: false };
 /** A block of each other kind: shared keys, heads of their own size, biases, norms of heads. */
 export const FAMILIES: Record<string, LlamaShape> = {
   "Llama 3": {
-    ...{ layers: 1, heads: 4, kvHeads: 2, width: 8, hidden: 16, context: 48, tied: false },
+    ...{
+      layers: 1,
+      heads: 4,
+      kvHeads: 2,
+      width: 8,
+      intermediateSize: 16,
+      context: 48,
+      tied: false,
+    },
     rope: {
       ...{ type: "llama3", theta: 500, factor: 8 },
       ...{ lowFreqFactor: 1, highFreqFactor: 4, originalContext: 32 },
     },
   },
   "Qwen 2": {
-    ...{ layers: 1, heads: 4, kvHeads: 1, width: 16, hidden: 20, context: 48, epsilon: 1e-6 },
+    ...{
+      layers: 1,
+      heads: 4,
+      kvHeads: 1,
+      width: 16,
+      intermediateSize: 20,
+      context: 48,
+      epsilon: 1e-6,
+    },
     biases: ["q_proj", "k_proj", "v_proj"],
   },
   "Qwen 3": {
-    ...{ layers: 1, heads: 4, kvHeads: 2, size: 6, width: 8, hidden: 12, context: 48 },
+    ...{ layers: 1, heads: 4, kvHeads: 2, headDim: 6, width: 8, intermediateSize: 12, context: 48 },
     headNorms: true,
   },
   "Llama with biases": {
-    ...{ layers: 1, heads: 2, size: 8, width: 8, hidden: 12, context: 48 },
+    ...{ layers: 1, heads: 2, headDim: 8, width: 8, intermediateSize: 12, context: 48 },
     rope: { type: "linear", theta: 1000, factor: 4 },
     biases: ["q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"],
   },

@@ -295,7 +295,7 @@ describe.runIf(hasPython)("with Python", () => {
   async function publishedModel(type: string, tied: boolean): Promise<string> {
     const style = STYLES["SmolLM"]!;
     const shape = {
-      ...{ layers: 2, heads: 4, kvHeads: 2, width: 32, hidden: 64, context: 256 },
+      ...{ layers: 2, heads: 4, kvHeads: 2, width: 32, intermediateSize: 64, context: 256 },
       ...{ vocabulary: style.size, tied },
     };
     const base = join(home, String(count++));

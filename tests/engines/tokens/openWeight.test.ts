@@ -14,7 +14,12 @@ import { STYLES, writeTokenizer } from "./styles.ts";
 
 const STYLE = STYLES["Qwen 3"]!;
 /** More numbers than tokens, as models have. */
-const SHAPE = { ...FAMILIES["Qwen 3"]!, width: 16, hidden: 24, vocabulary: STYLE.size + 5 };
+const SHAPE = {
+  ...FAMILIES["Qwen 3"]!,
+  width: 16,
+  intermediateSize: 24,
+  vocabulary: STYLE.size + 5,
+};
 const LORA = { r: 4, alpha: 8, targetModules: ["q_proj", "v_proj", "gate_proj"] };
 
 /** The directory of an instruct model, as others publish them. @param config of its tokenizer */

@@ -8,16 +8,16 @@ import { FAMILIES, tinyBatch, tinySequences, tinyWeights } from "../tiny.ts";
 
 /** Every part that a family may have. */
 const PARTS = { tied: false, biases: FAMILIES["Llama with biases"]?.biases ?? [], headNorms: true };
-const SMALL = { width: 8, hidden: 16, context: 48, ...PARTS };
+const SMALL = { width: 8, intermediateSize: 16, context: 48, ...PARTS };
 /** One thread claims all positions at once, so that the others are soon at the next operation. */
-const few = (size: number) => ({
+const few = (headDim: number) => ({
   ...{ rows: 1, length: 16 },
-  shape: { layers: 4, heads: 6, kvHeads: 3, size, ...SMALL },
+  shape: { layers: 4, heads: 6, kvHeads: 3, headDim, ...SMALL },
 });
 /** A claim of attention takes longer than it takes a thread to wake up. */
 const MANY = {
   ...{ rows: 3, length: 48 },
-  shape: { layers: 1, heads: 4, kvHeads: 2, size: 64, ...SMALL },
+  shape: { layers: 1, heads: 4, kvHeads: 2, headDim: 64, ...SMALL },
 };
 const THREADS = [2, 3, 5];
 
@@ -44,8 +44,8 @@ async function compare<T>(
 test.each(THREADS)(
   "a loss is the same on one thread and on %i, however they take turns",
   async (threads) => {
-    for (const size of [32, 128, 256])
-      await compare(threads, few(size), 50, (learner, batch) => learner.measure(batch).sum);
+    for (const headDim of [32, 128, 256])
+      await compare(threads, few(headDim), 50, (learner, batch) => learner.measure(batch).sum);
   },
 );
 
