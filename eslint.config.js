@@ -37,7 +37,7 @@ const TYPES_FIRST = {
  * The rooms of engines/ that every engine may use, each of which may import those before it; each
  * other folder there is an engine.
  */
-const SHARED_ROOMS = ["hub", "dataset", "tokens", "examples", "llama", "checkpoint"];
+const SHARED_ROOMS = ["hub", "dataset", "tokens", "examples", "families", "checkpoint"];
 
 /** The rooms of the embedded engine that lead to a training; each may import those before it. */
 const TO_TRAINING = ["kernels", "ops", "model", "step", "setup", "train"];

@@ -3,7 +3,7 @@ import type { Address, Kernels } from "../engines/embedded/kernels/kernels.ts";
 import type { KernelModule } from "../engines/embedded/kernels/module.ts";
 import { createProducts } from "../engines/embedded/kernels/products.ts";
 import { planTeam } from "../engines/embedded/kernels/team.ts";
-import { weightShapes } from "../engines/llama/weights.ts";
+import { weightShapes } from "../engines/families/tensorShapes.ts";
 import type { ModelShape } from "../protocol/trainConfig.ts";
 import { compileKernels, instantiate, instantiateWide, joiningVectors } from "./engine.ts";
 

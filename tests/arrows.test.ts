@@ -120,7 +120,7 @@ describe("an engine is a folder beside the rooms that engines share", () => {
     ["engines", "new.ts", "./embedded/index.ts"],
     ["engines/checkpoint", "new.ts", "../embedded/index.ts"],
     ["engines/dataset", "new.ts", "../embedded/index.ts"],
-    ["engines/llama", "new.ts", "../embedded/index.ts"],
+    ["engines/families", "new.ts", "../embedded/index.ts"],
   ];
   it.each(places)(`%s/%s may not import ${ENGINE}`, async (folder, file, path) => {
     for (const [kind, code] of KINDS) {
@@ -143,7 +143,7 @@ describe("an engine is a folder beside the rooms that engines share", () => {
   });
 
   const ways: [folder: string, before: string, after: string][] = [
-    ["engines/tokens", "../dataset/row.ts", "../llama/weights.ts"],
+    ["engines/tokens", "../dataset/row.ts", "../families/weights.ts"],
     ["engines/embedded/setup", "../step/batch.ts", "../train/train.ts"],
   ];
   it.each(ways)(

@@ -14,7 +14,7 @@ import type * as embedded from "../../engines/embedded/index.ts";
 import type { BatchLimits } from "../../engines/embedded/ops/operation.ts";
 import type { TrainingSizes } from "../../engines/embedded/step/trainingPlan.ts";
 import type { Example } from "../../engines/examples/examples.ts";
-import { randomAdapter } from "../../engines/llama/adapter.ts";
+import { randomAdapter } from "../../engines/families/adapter.ts";
 import type * as sdk from "../../sdk/index.ts";
 import { OPTIONS, batchLimits, createTeam, limitsOf, planTraining } from "../engine.ts";
 import { type OpenModelSizes, LEARNED_SHARE, OPEN_LORA, OPEN_SEED } from "../openModel.ts";

@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import type { Simd } from "../../engines/embedded/kernels/simd.ts";
-import { feedForwardWidth } from "../../engines/llama/dimensions.ts";
+import { feedForwardWidth } from "../../engines/families/dimensions.ts";
 import { VOCABULARY } from "../../engines/tokens/byteTokens.ts";
 import { type StepSizes, shapeOf } from "../engine.ts";
 import { type Goal, ratioAtLeast } from "../goals.ts";

@@ -2,8 +2,8 @@ import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { KitError } from "../../protocol/error.ts";
 import type { LoraConfig } from "../../protocol/trainConfig.ts";
+import { isProjection } from "../families/projections.ts";
 import { parseHubName } from "../hub/hubName.ts";
-import { type Projection, PROJECTIONS } from "../llama/weights.ts";
 
 export const ADAPTER_CONFIG = "adapter_config.json";
 export const ADAPTER_FILE = "adapter_model.safetensors";
@@ -105,10 +105,6 @@ export function unknown(path: string): KitError {
     "CHECKPOINT_INVALID",
     `${path} was not saved by Kit. Use an adapter that Kit saved.`,
   );
-}
-
-function isProjection(target: unknown): target is Projection {
-  return typeof target === "string" && Object.hasOwn(PROJECTIONS, target);
 }
 
 const PREFIX = "base_model.model.";

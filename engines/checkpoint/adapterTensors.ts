@@ -1,8 +1,8 @@
 import { join } from "node:path";
 import { KitError } from "../../protocol/error.ts";
-import { TARGETS, adapterShapes } from "../llama/adapter.ts";
-import type { LlamaShape } from "../llama/dimensions.ts";
-import { countOf } from "../llama/weights.ts";
+import { TARGETS, adapterShapes } from "../families/adapter.ts";
+import type { LlamaShape } from "../families/dimensions.ts";
+import { countOf } from "../families/weights.ts";
 import {
   type SavedAdapter,
   ADAPTER_CONFIG,

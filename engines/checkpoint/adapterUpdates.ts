@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { KitError } from "../../protocol/error.ts";
-import type { Update } from "../llama/adapter.ts";
-import { widened } from "../llama/storedWeights.ts";
+import type { Update } from "../families/adapter.ts";
+import { widened } from "../families/storedWeights.ts";
 import { type SavedAdapter, ADAPTER_FILE, peftName } from "./adapterConfig.ts";
 import { type TensorList, listTensors } from "./mergedCopy.ts";
 import { type Entry, type NumberEntry, hasNumbers, useSafetensors } from "./safetensors.ts";

@@ -2,11 +2,11 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { KitError } from "../../protocol/error.ts";
 import type { LoraConfig } from "../../protocol/trainConfig.ts";
+import { mergeAdapter } from "../families/adapter.ts";
+import { type LlamaShape, dimensionsOf } from "../families/dimensions.ts";
+import { type StoredWeights, isBfloat16, widen } from "../families/storedWeights.ts";
+import type { Weights } from "../families/weights.ts";
 import { WEIGHTS_FILE } from "../hub/modelFiles.ts";
-import { mergeAdapter } from "../llama/adapter.ts";
-import { type LlamaShape, dimensionsOf } from "../llama/dimensions.ts";
-import { type StoredWeights, isBfloat16, widen } from "../llama/storedWeights.ts";
-import type { Weights } from "../llama/weights.ts";
 import type { PromptStyle, Tokenizer } from "../tokens/tokenizer.ts";
 import { findBase } from "./adapterBase.ts";
 import {

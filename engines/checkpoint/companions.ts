@@ -1,6 +1,6 @@
 import { join } from "node:path";
+import type { LlamaShape } from "../families/dimensions.ts";
 import { CONFIG_FILE, GENERATION_CONFIG, TOKENIZER_FILES } from "../hub/modelFiles.ts";
-import type { LlamaShape } from "../llama/dimensions.ts";
 import type { PromptStyle } from "../tokens/tokenizer.ts";
 import { readBytes, readConfig } from "./configFile.ts";
 import { generationConfig, modelConfig } from "./modelConfig.ts";

@@ -1,7 +1,7 @@
 import type { TrainOptions } from "../../protocol/engine.ts";
 import type { TrainConfig } from "../../protocol/trainConfig.ts";
+import { type LocatedModel, resolveModel } from "../families/modelSource.ts";
 import type { FetchOptions } from "../hub/fetchModel.ts";
-import { type LocatedModel, resolveModel } from "../llama/modelSource.ts";
 import { fetchBase } from "./adapterBase.ts";
 import { startedFrom } from "./stateFile.ts";
 

@@ -2,8 +2,8 @@ import { closeSync, fsync, openSync } from "node:fs";
 import { promisify } from "node:util";
 import { OTHERS_READ } from "../../disk/modes.ts";
 import { KitError } from "../../protocol/error.ts";
-import { type Update, addUpdate } from "../llama/adapter.ts";
-import { areFinite, fromBfloat16, toBfloat16 } from "../llama/storedWeights.ts";
+import { type Update, addUpdate } from "../families/adapter.ts";
+import { areFinite, fromBfloat16, toBfloat16 } from "../families/storedWeights.ts";
 import { fromFloat16, toFloat16 } from "./float16.ts";
 import { readWhole, writeWhole } from "./plainFile.ts";
 import {

@@ -1,4 +1,5 @@
-import { type Dimensions, type LlamaShape, type Rope, dimensionsOf } from "../llama/dimensions.ts";
+import { type LlamaShape, type Rope, dimensionsOf } from "../families/dimensions.ts";
+import { familyOf } from "../families/families.ts";
 import { SPECIALS } from "../tokens/byteTokens.ts";
 
 /**
@@ -7,8 +8,10 @@ import { SPECIALS } from "../tokens/byteTokens.ts";
  */
 export function modelConfig(shape: LlamaShape, dtype = "float32") {
   const d = dimensionsOf(shape);
+  const family = familyOf(d);
   return {
-    ...architecture(d),
+    architectures: [family.architecture],
+    model_type: d.family,
     vocab_size: d.vocabulary,
     hidden_size: d.width,
     intermediate_size: d.intermediateSize,
@@ -30,15 +33,8 @@ export function modelConfig(shape: LlamaShape, dtype = "float32") {
     pad_token_id: SPECIALS.pad,
     use_cache: true,
     torch_dtype: dtype,
+    ...family.write?.(d),
   };
-}
-
-/** Qwen2 has a bias in its queries, keys and values alone; Qwen3 norms of heads. */
-function architecture({ biases, headNorms }: Dimensions) {
-  if (headNorms) return { architectures: ["Qwen3ForCausalLM"], model_type: "qwen3" };
-  if (biases.includes("q_proj") && !biases.includes("o_proj"))
-    return { architectures: ["Qwen2ForCausalLM"], model_type: "qwen2" };
-  return { architectures: ["LlamaForCausalLM"], model_type: "llama" };
 }
 
 function ropeScaling(rope: Rope): Record<string, string | number> | undefined {

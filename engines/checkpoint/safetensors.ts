@@ -6,7 +6,7 @@ import {
   type StoredWeights,
   areFinite,
   isBfloat16,
-} from "../llama/storedWeights.ts";
+} from "../families/storedWeights.ts";
 import { fromFloat16 } from "./float16.ts";
 import { readWhole, useFile } from "./plainFile.ts";
 

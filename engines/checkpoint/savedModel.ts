@@ -2,18 +2,13 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { KitError } from "../../protocol/error.ts";
 import { isRecord } from "../../protocol/isRecord.ts";
+import { configShape } from "../families/config.ts";
+import type { LlamaShape } from "../families/dimensions.ts";
+import { isProjection } from "../families/projections.ts";
+import { modelMaps, weightShapes } from "../families/tensorShapes.ts";
+import { weightCounts } from "../families/weights.ts";
 import { CONFIG_FILE, WEIGHTS_FILE, WEIGHTS_INDEX } from "../hub/modelFiles.ts";
-import type { LlamaShape } from "../llama/dimensions.ts";
-import {
-  type Projection,
-  PROJECTIONS,
-  headNormName,
-  projectionName,
-  weightCounts,
-  weightShapes,
-} from "../llama/weights.ts";
 import { readConfig } from "./configFile.ts";
-import { configShape } from "./configShape.ts";
 import { type WeightsFile, openTensors } from "./tensorFiles.ts";
 
 /** A whole model on disk, in Hugging Face's layout. */
@@ -28,10 +23,10 @@ export function openModel(directory: string): SavedModel {
   const known = configShape(path, readConfig(path));
   const { label, files } = weightFiles(directory);
   const tensors = openTensors(files, weightCounts(known), label);
-  const biases = (Object.keys(PROJECTIONS) as Projection[]).filter((projection) =>
-    tensors.has(`${projectionName(0, projection)}.bias`),
+  const biases = modelMaps({ ...known, layers: 1 }).filter(({ name }) =>
+    tensors.has(`${name}.bias`),
   );
-  const shape = { ...known, biases, headNorms: tensors.has(headNormName(0, "q")) };
+  const shape = { ...known, biases: biases.map(({ target }) => target).filter(isProjection) };
   return { shape, weights: tensors.choose(weightShapes(shape)) };
 }
 

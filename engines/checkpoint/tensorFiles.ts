@@ -1,6 +1,6 @@
 import { KitError } from "../../protocol/error.ts";
-import type { ReadWeights, Room, StoredWeights } from "../llama/storedWeights.ts";
-import type { WeightCounts } from "../llama/weights.ts";
+import type { ReadWeights, Room, StoredWeights } from "../families/storedWeights.ts";
+import type { WeightCounts } from "../families/weights.ts";
 import { type Entry, LEAST_NUMBER_BYTES, numbersOf, useSafetensors } from "./safetensors.ts";
 
 /** A tensor's name, type, dimensions and place, as short as they can be written. */

@@ -3,11 +3,12 @@ import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { KitError } from "../../protocol/error.ts";
 import type { LoraConfig } from "../../protocol/trainConfig.ts";
+import { adapterShapes } from "../families/adapter.ts";
+import { type Dimensions, type LlamaShape, dimensionsOf } from "../families/dimensions.ts";
+import { widen } from "../families/storedWeights.ts";
+import { weightShapes } from "../families/tensorShapes.ts";
+import { type Weights, countOf } from "../families/weights.ts";
 import { WEIGHTS_FILE } from "../hub/modelFiles.ts";
-import { adapterShapes } from "../llama/adapter.ts";
-import { type LlamaShape, dimensionsOf } from "../llama/dimensions.ts";
-import { widen } from "../llama/storedWeights.ts";
-import { type Weights, countOf, weightShapes } from "../llama/weights.ts";
 import { ADAPTER_FILE } from "./adapterConfig.ts";
 import { ADAPTER_CONFIG, fromPeftNames, llamaAdapterOf, toPeftNames } from "./adapterConfig.ts";
 import { readConfig } from "./configFile.ts";
@@ -49,8 +50,8 @@ export function readTrainedState(
 ): TrainedState {
   const file = join(path, ADAPTER_CONFIG);
   const adapter = readConfig(file, "optional");
-  const saved = adapter ? llamaAdapterOf(file, adapter).lora : dimensionsOf(openModel(path).shape);
-  if (!isDeepStrictEqual(saved, lora ? { ...lora } : dimensionsOf(shape))) {
+  const saved = adapter ? llamaAdapterOf(file, adapter).lora : sizesOf(openModel(path).shape);
+  if (!isDeepStrictEqual(saved, lora ? { ...lora } : sizesOf(shape))) {
     throw new KitError(
       "CANNOT_RESUME",
       `${path} belongs to a different model or adapter than the trainer's, so the training cannot go on from it. Undo the change, or start without resume.`,
@@ -64,6 +65,12 @@ export function readTrainedState(
     weights: lora ? fromPeftNames(weights) : weights,
     ...(existsSync(join(path, OPTIMIZER_FILE)) && { moments: readMoments(path, shapes) }),
   };
+}
+
+/** All but the family's name: a Kit of before saved one of Mistral's as one of Llama's. */
+function sizesOf(shape: LlamaShape): Omit<Dimensions, "family"> {
+  const { family: _, ...sizes } = dimensionsOf(shape);
+  return sizes;
 }
 
 function readMoments(path: string, shapes: Record<string, number[]>): Moments {

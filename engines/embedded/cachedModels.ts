@@ -4,12 +4,12 @@ import type { CachedModel } from "../../protocol/cachedModel.ts";
 import { messageOf } from "../../protocol/error.ts";
 import { openCheckpoint } from "../checkpoint/checkpoint.ts";
 import { readConfig } from "../checkpoint/configFile.ts";
+import { TARGETS } from "../families/adapter.ts";
+import { weightCounts } from "../families/weights.ts";
 import { parseHubName } from "../hub/hubName.ts";
 import { hubSettings } from "../hub/hubSettings.ts";
 import { CONFIG_FILE, isWhole } from "../hub/modelFiles.ts";
 import { type Snapshot, listSnapshots } from "../hub/snapshots.ts";
-import { TARGETS } from "../llama/adapter.ts";
-import { weightCounts } from "../llama/weights.ts";
 import { assertConfigFits, assertFits } from "./setup/leastTraining.ts";
 
 /** The least that is trained of a model. */

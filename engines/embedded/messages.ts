@@ -4,7 +4,7 @@ import type { ErrorCode } from "../../protocol/errorCode.ts";
 import type { EngineEvent } from "../../protocol/event.ts";
 import type { InferResult } from "../../protocol/infer.ts";
 import type { TrainConfig } from "../../protocol/trainConfig.ts";
-import type { LocatedModel } from "../llama/modelSource.ts";
+import type { LocatedModel } from "../families/modelSource.ts";
 import { missingFile } from "../ownFile.ts";
 
 /** The input of a training thread. */

@@ -16,9 +16,9 @@ import { assertPlainFiles } from "../checkpoint/plainFile.ts";
 import { datasetFiles } from "../dataset/files.ts";
 import { createReadingNotes } from "../dataset/readingNotes.ts";
 import { readRows } from "../dataset/rows.ts";
+import { randomWeights } from "../families/weights.ts";
 import type { FetchOptions } from "../hub/fetchModel.ts";
 import { parseHubName } from "../hub/hubName.ts";
-import { randomWeights } from "../llama/weights.ts";
 import type { PythonJob } from "./messages.ts";
 import { findFolders } from "./model.ts";
 

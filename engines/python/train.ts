@@ -4,7 +4,7 @@ import type { TrainOptions } from "../../protocol/engine.ts";
 import type { EngineEvent } from "../../protocol/event.ts";
 import { removePartial } from "../checkpoint/directory.ts";
 import { keepLeftOut } from "../dataset/leftOut.ts";
-import { resolveModel } from "../llama/modelSource.ts";
+import { resolveModel } from "../families/modelSource.ts";
 import { startChild, throwIfFailed } from "./child.ts";
 import { createJob } from "./job.ts";
 import type { Hello, KeptOut, PythonJob, PythonMessage } from "./messages.ts";

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { type Engine, type TrainerOptions, loadModel } from "kit";
 import { describe, expect, expectTypeOf, it } from "vitest";
-import type * as llama from "../../engines/llama/weights.ts";
+import type * as families from "../../engines/families/projections.ts";
 import type { Projection } from "../../sdk/engine.ts";
 import { createSeparateEngine } from "../engines/separate/engine.ts";
 import { createTinyTrainer, enterProject, readEvents, statusOf } from "./project.ts";
@@ -45,7 +45,7 @@ async function trainWith(engine: Engine | undefined) {
 }
 
 it("an editor offers the adapter targets that the default engine has", () => {
-  expectTypeOf<Projection>().toEqualTypeOf<llama.Projection>();
+  expectTypeOf<Projection>().toEqualTypeOf<families.Projection>();
 });
 
 describe("a trainer with an engine of its own", () => {

@@ -1,5 +1,5 @@
 import { isKitError } from "../../../protocol/error.ts";
-import type { LlamaShape } from "../../llama/dimensions.ts";
+import type { LlamaShape } from "../../families/dimensions.ts";
 import type { KernelModule } from "../kernels/module.ts";
 import { type Decoder, type DecoderWeights, createDecoder } from "./decoder.ts";
 

@@ -1,4 +1,4 @@
-import type { Layers } from "../../llama/layers.ts";
+import type { Layers } from "../../families/layers.ts";
 import { attention } from "../ops/attention.ts";
 import { embedding } from "../ops/embedding.ts";
 import { type PlacedHead, placeHead } from "../ops/head.ts";

@@ -1,5 +1,5 @@
-import { type LlamaShape, dimensionsOf } from "../../llama/dimensions.ts";
-import { listModel } from "../../llama/model.ts";
+import { type LlamaShape, dimensionsOf } from "../../families/dimensions.ts";
+import { familyOf } from "../../families/families.ts";
 import type { Arena } from "../kernels/arena.ts";
 import { type GraphOptions, createGraph } from "./graph.ts";
 import { placedLayers } from "./layers.ts";
@@ -10,6 +10,6 @@ export function placeModel(arena: Arena, shape: LlamaShape, options: GraphOption
   const dimensions = dimensionsOf(shape);
   const { graph, plan } = createGraph(arena, options);
   const layers = placedLayers(graph, dimensions);
-  listModel(layers, dimensions);
+  familyOf(dimensions).list(layers, dimensions);
   return { ...plan, ...layers.placed() };
 }

@@ -1,4 +1,4 @@
-import type { Rope } from "../../llama/dimensions.ts";
+import type { Rope } from "../../families/dimensions.ts";
 
 /**
  * Cosines and sines of the rotary angles of `count` positions, each [count, headDim / 2], in Hugging

@@ -1,6 +1,6 @@
 import type { LoraConfig } from "../../../protocol/trainConfig.ts";
-import { type ReadWeights, widened } from "../../llama/storedWeights.ts";
-import type { Weights } from "../../llama/weights.ts";
+import { type ReadWeights, widened } from "../../families/storedWeights.ts";
+import type { Weights } from "../../families/weights.ts";
 import type { Arena, Purpose } from "../kernels/arena.ts";
 import type { Address } from "../kernels/kernels.ts";
 import type { Graph, MatrixWeight, VectorWeight } from "../ops/operation.ts";

@@ -1,4 +1,4 @@
-import type { AttentionHeads } from "../../llama/layers.ts";
+import type { AttentionHeads } from "../../families/layers.ts";
 import type { Activation, Graph } from "./operation.ts";
 
 /** Causal attention within each sequence; from kept keys and values where the model answers. */

@@ -1,4 +1,4 @@
-import type { AttentionHeads } from "../../llama/layers.ts";
+import type { AttentionHeads } from "../../families/layers.ts";
 import type { Activation, Graph } from "./operation.ts";
 
 /** RMSNorm of each head's query and of each head's key, in place; values stay as they are. */

@@ -1,4 +1,4 @@
-import type { LinearMap } from "../../llama/layers.ts";
+import type { LinearMap } from "../../families/layers.ts";
 import { type Rows, columnsFrom, rowsAt } from "../kernels/products.ts";
 import type { Activation, Graph, MatrixWeight, Worker } from "./operation.ts";
 

@@ -1,4 +1,4 @@
-import type { Rope } from "../../llama/dimensions.ts";
+import type { Rope } from "../../families/dimensions.ts";
 import type { Address } from "../kernels/kernels.ts";
 import type { Matrix, Products, Rows } from "../kernels/products.ts";
 import type { Thread } from "../kernels/team.ts";

@@ -1,5 +1,5 @@
-import type { Rope } from "../../llama/dimensions.ts";
-import type { AttentionHeads } from "../../llama/layers.ts";
+import type { Rope } from "../../families/dimensions.ts";
+import type { AttentionHeads } from "../../families/layers.ts";
 import type { Activation, Graph } from "./operation.ts";
 
 /** Turns queries and keys by the angles of their positions, in place; values stay as they are. */

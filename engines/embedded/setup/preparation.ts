@@ -3,7 +3,7 @@ import type { EventData } from "../../../protocol/event.ts";
 import { type TrainConfig, isPretrained, rowsPerStep } from "../../../protocol/trainConfig.ts";
 import { keepLeftOut } from "../../dataset/leftOut.ts";
 import { rowLimit } from "../../dataset/rowLimit.ts";
-import type { LocatedModel } from "../../llama/modelSource.ts";
+import type { LocatedModel } from "../../families/modelSource.ts";
 import { stepCount } from "../../schedule.ts";
 import { batchLimits } from "../step/batchLimits.ts";
 import { type TrainingPlan, planTraining } from "../step/trainingPlan.ts";

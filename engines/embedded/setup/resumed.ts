@@ -3,7 +3,7 @@ import { KitError } from "../../../protocol/error.ts";
 import type { LoraConfig } from "../../../protocol/trainConfig.ts";
 import { STATE_FILE, readState } from "../../checkpoint/stateFile.ts";
 import { type TrainedState, readTrainedState } from "../../checkpoint/trainedState.ts";
-import type { LlamaShape } from "../../llama/dimensions.ts";
+import type { LlamaShape } from "../../families/dimensions.ts";
 import { placeOf } from "./trainerState.ts";
 
 type Place = NonNullable<ReturnType<typeof placeOf>>;

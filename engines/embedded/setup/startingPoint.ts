@@ -4,12 +4,12 @@ import type { TrainConfig } from "../../../protocol/trainConfig.ts";
 import { BASE_DIRECTORY, isAdapter } from "../../checkpoint/adapterBase.ts";
 import { assertCheckpoint, openCheckpoint, saveModel } from "../../checkpoint/checkpoint.ts";
 import { type CheckpointNotes, tokenizerCopies } from "../../checkpoint/companions.ts";
+import { randomAdapter } from "../../families/adapter.ts";
+import type { LlamaShape } from "../../families/dimensions.ts";
+import type { LocatedModel } from "../../families/modelSource.ts";
+import { type ReadWeights, widen } from "../../families/storedWeights.ts";
+import { type Weights, randomWeights } from "../../families/weights.ts";
 import { parseHubName } from "../../hub/hubName.ts";
-import { randomAdapter } from "../../llama/adapter.ts";
-import type { LlamaShape } from "../../llama/dimensions.ts";
-import type { LocatedModel } from "../../llama/modelSource.ts";
-import { type ReadWeights, widen } from "../../llama/storedWeights.ts";
-import { type Weights, randomWeights } from "../../llama/weights.ts";
 import { BYTE_TOKENIZER } from "../../tokens/byteTokenizer.ts";
 import type { Tokenizer } from "../../tokens/tokenizer.ts";
 

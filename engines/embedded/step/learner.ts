@@ -1,7 +1,7 @@
 import type { Moments } from "../../checkpoint/trainedState.ts";
 import type { Example } from "../../examples/examples.ts";
-import type { ReadWeights } from "../../llama/storedWeights.ts";
-import type { Weights } from "../../llama/weights.ts";
+import type { ReadWeights } from "../../families/storedWeights.ts";
+import type { Weights } from "../../families/weights.ts";
 import { allocate } from "../kernels/arena.ts";
 import { type KernelModule, compileKernels } from "../kernels/module.ts";
 import { lead } from "../kernels/team.ts";

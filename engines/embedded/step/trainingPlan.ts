@@ -1,5 +1,5 @@
 import type { LoraConfig, TrainConfig } from "../../../protocol/trainConfig.ts";
-import type { LlamaShape } from "../../llama/dimensions.ts";
+import type { LlamaShape } from "../../families/dimensions.ts";
 import { type Arena, createArena, planArena } from "../kernels/arena.ts";
 import type { Address } from "../kernels/kernels.ts";
 import { type TeamPlan, planTeam } from "../kernels/team.ts";

@@ -5,7 +5,7 @@ import { type TrainConfig, rowsPerStep } from "../../../protocol/trainConfig.ts"
 import { adapterFiles, modelFiles } from "../../checkpoint/checkpoint.ts";
 import { withChecksums, writeDirectory } from "../../checkpoint/directory.ts";
 import { OPTIMIZER_FILE, optimizerFiles } from "../../checkpoint/trainedState.ts";
-import type { LocatedModel } from "../../llama/modelSource.ts";
+import type { LocatedModel } from "../../families/modelSource.ts";
 import { learningRate } from "../../schedule.ts";
 import { readLength } from "../model/batch.ts";
 import { prepareTraining } from "../setup/preparation.ts";

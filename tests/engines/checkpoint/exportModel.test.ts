@@ -17,13 +17,13 @@ import { adapterFiles, openCheckpoint, saveModel } from "../../../engines/checkp
 import { writeDirectory } from "../../../engines/checkpoint/directory.ts";
 import { exportModel } from "../../../engines/checkpoint/exportModel.ts";
 import { fromFloat16, toFloat16 } from "../../../engines/checkpoint/float16.ts";
-import { TARGETS, randomAdapter } from "../../../engines/llama/adapter.ts";
+import { TARGETS, randomAdapter } from "../../../engines/families/adapter.ts";
 import {
   type StoredWeights,
   isBfloat16,
   toBfloat16,
   widened,
-} from "../../../engines/llama/storedWeights.ts";
+} from "../../../engines/families/storedWeights.ts";
 import { holdInContainer } from "../../foreignLock.ts";
 import { scratchDirectory } from "../embedded/scratch.ts";
 import { TINY, UNTIED, tinyWeights, toBfloat16 as cutWeights } from "../embedded/tiny.ts";

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { adapterFiles, openCheckpoint, saveModel } from "../../../engines/checkpoint/checkpoint.ts";
 import { writeDirectory } from "../../../engines/checkpoint/directory.ts";
-import { randomAdapter } from "../../../engines/llama/adapter.ts";
+import { randomAdapter } from "../../../engines/families/adapter.ts";
 import { KitError } from "../../../protocol/error.ts";
 import { scratchDirectory } from "../embedded/scratch.ts";
 import { TINY, tinyWeights } from "../embedded/tiny.ts";
@@ -94,7 +94,7 @@ test.each([
 );
 
 const KINDS =
-  "Use one of LlamaForCausalLM, Qwen2ForCausalLM, Qwen3ForCausalLM, MistralForCausalLM.";
+  "Use one of LlamaForCausalLM, Qwen2ForCausalLM, Qwen3ForCausalLM, MistralForCausalLM, SmolLM3ForCausalLM.";
 
 test.each([
   [{ model_type: "gpt2", architectures: ["GPT2LMHeadModel"] }, `is GPT2LMHeadModel. ${KINDS}`],
@@ -220,7 +220,7 @@ test.each<[string, (entries: Entries) => void, string]>([
   [
     "a gap between its tensors",
     (entries) => delete entries["model.layers.0.input_layernorm.weight"],
-    "has a gap or an overlap at model.layers.0.post_attention_layernorm.weight",
+    "has a gap or an overlap at model.layers.0.self_attn.q_proj.weight",
   ],
   [
     "less than the file holds",

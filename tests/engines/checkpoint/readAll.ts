@@ -1,5 +1,5 @@
 import { hasNumbers, useSafetensors } from "../../../engines/checkpoint/safetensors.ts";
-import type { StoredWeights } from "../../../engines/llama/storedWeights.ts";
+import type { StoredWeights } from "../../../engines/families/storedWeights.ts";
 
 const MOST = 100;
 

@@ -7,14 +7,15 @@ import type * as attention from "../../../engines/embedded/ops/attention.ts";
 import type { BatchLimits } from "../../../engines/embedded/ops/operation.ts";
 import type * as learning from "../../../engines/embedded/step/learner.ts";
 import type * as planning from "../../../engines/embedded/step/trainingPlan.ts";
-import type { LlamaShape } from "../../../engines/llama/dimensions.ts";
+import type { LlamaShape } from "../../../engines/families/dimensions.ts";
+import { HEAD } from "../../../engines/families/projections.ts";
 import {
   type ReadWeights,
   type StoredWeights,
   isBfloat16,
   widen,
-} from "../../../engines/llama/storedWeights.ts";
-import { type Weights, HEAD } from "../../../engines/llama/weights.ts";
+} from "../../../engines/families/storedWeights.ts";
+import type { Weights } from "../../../engines/families/weights.ts";
 import type { LoraConfig } from "../../../protocol/trainConfig.ts";
 import { PATIENCE_MS } from "../../patience.ts";
 import { builtModule } from "./built.ts";

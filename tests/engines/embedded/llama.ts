@@ -24,7 +24,8 @@ export function referenceLogits(directory: string, tokens: number[]): number[][]
     const variance = x.reduce((sum, value) => sum + value * value, 0) / x.length;
     return x.map((value, i) => ((weight[i] ?? NaN) * value) / Math.sqrt(variance + rms_norm_eps));
   };
-  const rotate = (x: number[], position: number) => {
+  const rotate = (x: number[], position: number, layer: number) => {
+    if (config.no_rope_layers?.[layer] === 0) return x;
     const half = head_dim / 2;
     return x.map((value, i) => {
       const angle = position * inverseFrequency(config, i % half);
@@ -51,10 +52,10 @@ export function referenceLogits(directory: string, tokens: number[]): number[][]
       const heads = Array.from({ length: num_attention_heads }, (_, head) => {
         const part = (y: number[] = [], index = Math.floor(head / shared)) =>
           y.slice(index * head_dim, (index + 1) * head_dim);
-        const query = rotate(headNorm(part(q[at], head), "q"), at);
+        const query = rotate(headNorm(part(q[at], head), "q"), at, layer);
         const scores = k
           .slice(0, at + 1)
-          .map((y, i) => dot(query, rotate(headNorm(part(y), "k"), i)));
+          .map((y, i) => dot(query, rotate(headNorm(part(y), "k"), i, layer)));
         const shares = scores.map((score) => Math.exp(score / Math.sqrt(head_dim)));
         const total = shares.reduce((sum, share) => sum + share, 0);
         return part(v[0]).map((_, i) =>

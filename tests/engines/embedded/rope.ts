@@ -7,6 +7,8 @@ export interface LlamaConfig {
   rms_norm_eps: number;
   tie_word_embeddings: boolean;
   rope_theta: number;
+  /** 0 for each layer that does not turn. */
+  no_rope_layers?: number[];
   rope_scaling: null | {
     rope_type: "linear" | "llama3";
     factor: number;

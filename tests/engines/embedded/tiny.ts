@@ -1,7 +1,7 @@
 import type { Example } from "../../../engines/examples/examples.ts";
-import type { LlamaShape } from "../../../engines/llama/dimensions.ts";
-import type { StoredWeights } from "../../../engines/llama/storedWeights.ts";
-import { type Weights, randomWeights } from "../../../engines/llama/weights.ts";
+import type { LlamaShape } from "../../../engines/families/dimensions.ts";
+import type { StoredWeights } from "../../../engines/families/storedWeights.ts";
+import { type Weights, randomWeights } from "../../../engines/families/weights.ts";
 import { createRandom } from "../../../engines/random.ts";
 import { VOCABULARY } from "../../../engines/tokens/byteTokens.ts";
 
@@ -42,7 +42,12 @@ export const FAMILIES: Record<string, LlamaShape> = {
   },
   "Qwen 3": {
     ...{ layers: 1, heads: 4, kvHeads: 2, headDim: 6, width: 8, intermediateSize: 12, context: 48 },
-    headNorms: true,
+    family: "qwen3",
+  },
+  SmolLM3: {
+    ...{ layers: 2, heads: 4, kvHeads: 2, width: 8, intermediateSize: 12, context: 48 },
+    family: "smollm3",
+    unrotated: [1],
   },
   "Llama with biases": {
     ...{ layers: 1, heads: 2, headDim: 8, width: 8, intermediateSize: 12, context: 48 },

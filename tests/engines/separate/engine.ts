@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url";
 import { removePartial } from "../../../engines/checkpoint/directory.ts";
 import { rowLimit } from "../../../engines/dataset/rowLimit.ts";
 import { withDefaults } from "../../../engines/defaults.ts";
-import { resolveModel } from "../../../engines/llama/modelSource.ts";
+import { resolveModel } from "../../../engines/families/modelSource.ts";
 import type { CheckOptions, Engine, LoadedModel, TrainOptions } from "../../../protocol/engine.ts";
 import { KitError } from "../../../protocol/error.ts";
 import type { ErrorCode } from "../../../protocol/errorCode.ts";

@@ -9,12 +9,13 @@ const { writeDirectory } = await dist("checkpoint/directory.js");
 const { heldOutRows } = await dist("dataset/heldOut.js");
 const { readRows } = await dist("dataset/rows.js");
 const { openConversation, openDocument, spansOf } = await dist("tokens/byteChat.js");
-const { resolveModel } = await dist("llama/modelSource.js");
+const { resolveModel } = await dist("families/modelSource.js");
 const { createRandom } = await dist("random.js");
 const { SPECIALS, VOCABULARY, decode } = await dist("tokens/byteTokens.js");
 const { learningRate, stepCount } = await dist("schedule.js");
 const { rowsPerStep } = await dist("../protocol/trainConfig.js");
-const { EMBEDDING, randomWeights } = await dist("llama/weights.js");
+const { EMBEDDING } = await dist("families/projections.js");
+const { randomWeights } = await dist("families/weights.js");
 
 /** The optimizer's state. */
 const ADAM = "adam.json";

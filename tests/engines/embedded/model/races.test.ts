@@ -7,7 +7,7 @@ import { FAMILIES, tinyBatch, tinySequences, tinyWeights } from "../tiny.ts";
 // is still at the one before. That shows now and then, so each case is repeated.
 
 /** Every part that a family may have. */
-const PARTS = { tied: false, biases: FAMILIES["Llama with biases"]?.biases ?? [], headNorms: true };
+const PARTS = { tied: false, biases: FAMILIES["Llama with biases"]?.biases ?? [], family: "qwen3" };
 const SMALL = { width: 8, intermediateSize: 16, context: 48, ...PARTS };
 /** One thread claims all positions at once, so that the others are soon at the next operation. */
 const few = (headDim: number) => ({

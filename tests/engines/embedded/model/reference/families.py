@@ -19,6 +19,8 @@ from transformers import (
     Qwen2ForCausalLM,
     Qwen3Config,
     Qwen3ForCausalLM,
+    SmolLM3Config,
+    SmolLM3ForCausalLM,
 )
 
 VOCABULARY, ROWS, LENGTH, STEPS = 48, 2, 12, 20
@@ -58,6 +60,9 @@ FAMILIES = {
     "Qwen 2": Qwen2ForCausalLM(Qwen2Config(**SIZES, tie_word_embeddings=True)),
     "Qwen 3": Qwen3ForCausalLM(Qwen3Config(**SIZES, tie_word_embeddings=True, head_dim=6)),
     "Mistral": MistralForCausalLM(MistralConfig(**SIZES, sliding_window=None)),
+    "SmolLM3": SmolLM3ForCausalLM(
+        SmolLM3Config(**SIZES, pad_token_id=0, no_rope_layers=[1, 0], head_dim=4)
+    ),
 }
 TARGETS = {
     "some": ["q_proj", "v_proj"],

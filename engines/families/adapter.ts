@@ -1,37 +1,39 @@
 import { KitError } from "../../protocol/error.ts";
 import type { LoraConfig } from "../../protocol/trainConfig.ts";
 import { createRandom } from "../random.ts";
-import { type LlamaShape, dimensionsOf, projectionSizes } from "./dimensions.ts";
+import type { LlamaShape } from "./dimensions.ts";
+import { type Projection, PROJECTIONS, isProjection } from "./projections.ts";
 import { type StoredWeights, widened } from "./storedWeights.ts";
-import { type Projection, type Weights, PROJECTIONS, projectionName } from "./weights.ts";
+import { modelMaps } from "./tensorShapes.ts";
+import type { Weights } from "./weights.ts";
 
 /** Projections adapted by default (query and value, as in LoRA's paper), and all that can be. */
-export const TARGETS = { usual: ["q_proj", "v_proj"], all: Object.keys(PROJECTIONS) } as const;
+export const TARGETS = { usual: ["q_proj", "v_proj"], all: [...PROJECTIONS] } as const;
 
 /**
  * @throws KitError `CONFIG_INVALID` naming a target that does not exist, and those that do
  */
 export function assertTargets(targets: string[]): asserts targets is Projection[] {
-  const unknown = targets.find((target) => !Object.hasOwn(PROJECTIONS, target));
+  const unknown = targets.find((target) => !isProjection(target));
   if (targets.length > 0 && unknown === undefined) return;
   const found = unknown === undefined ? "is empty" : `has "${unknown}"`;
   throw new KitError(
     "CONFIG_INVALID",
-    `"lora.targetModules" must be "all-linear" or name some of ${Object.keys(PROJECTIONS).join(", ")}, but ${found}.`,
+    `"lora.targetModules" must be "all-linear" or name some of ${PROJECTIONS.join(", ")}, but ${found}.`,
   );
 }
 
 /** Dimensions of an adapter's tensors, [r, in] and [out, r], by projection name and PEFT's suffix. */
-export function adapterShapes(lora: LoraConfig, shape: LlamaShape): Record<string, number[]> {
-  assertTargets(lora.targetModules);
-  const d = dimensionsOf(shape);
+export function adapterShapes(
+  { r, targetModules }: LoraConfig,
+  shape: LlamaShape,
+): Record<string, number[]> {
+  assertTargets([...targetModules]);
   const shapes: Record<string, number[]> = {};
-  for (let layer = 0; layer < d.layers; layer++) {
-    for (const target of new Set(lora.targetModules)) {
-      const [rows, columns] = projectionSizes(target, d);
-      shapes[`${projectionName(layer, target)}.lora_A.weight`] = [lora.r, columns];
-      shapes[`${projectionName(layer, target)}.lora_B.weight`] = [rows, lora.r];
-    }
+  for (const { name, target, ...map } of modelMaps(shape)) {
+    if (!targetModules.includes(target)) continue;
+    shapes[`${name}.lora_A.weight`] = [r, map.in];
+    shapes[`${name}.lora_B.weight`] = [map.out, r];
   }
   return shapes;
 }

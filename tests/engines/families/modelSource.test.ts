@@ -2,7 +2,7 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { assertCheckpoint } from "../../../engines/checkpoint/checkpoint.ts";
-import { PRESETS, resolveModel } from "../../../engines/llama/modelSource.ts";
+import { PRESETS, resolveModel } from "../../../engines/families/modelSource.ts";
 import { scratchDirectory } from "../embedded/scratch.ts";
 
 test("a preset's name stands for its shape", () => {

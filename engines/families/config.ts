@@ -1,33 +1,21 @@
 import { KitError } from "../../protocol/error.ts";
 import { formatCount } from "../../protocol/format.ts";
 import { isRecord } from "../../protocol/isRecord.ts";
-import { type Dimensions, type Rope, MOST_LAYERS } from "../llama/dimensions.ts";
-
-type Config = Record<string, unknown>;
-
-/** Architectures that can be read and trained, by their `model_type`. */
-const ARCHITECTURES: Record<string, string> = {
-  llama: "LlamaForCausalLM",
-  qwen2: "Qwen2ForCausalLM",
-  qwen3: "Qwen3ForCausalLM",
-  mistral: "MistralForCausalLM",
-};
+import { type Config, type Dimensions, type Rope, MOST_LAYERS } from "./dimensions.ts";
+import { FAMILIES, familyNamed } from "./families.ts";
+import type { Family } from "./family.ts";
 
 /** Values that `transformers` 4 leaves out of a config. */
 const DEFAULT_THETA = 10_000;
 const DEFAULT_EPSILON = 1e-6;
-const MISTRAL_WINDOW = 4_096;
 
 /**
  * The model that a `config.json` of `transformers` 4 or 5 describes, but for what only its tensors
- * show: biases and norms of heads.
+ * show: biases.
  * @param path of the file, for errors
  * @throws KitError `CHECKPOINT_INVALID` for another kind of model, or sizes that none can have
  */
-export function configShape(
-  path: string,
-  config: Config,
-): Omit<Dimensions, "biases" | "headNorms"> {
+export function configShape(path: string, config: Config): Omit<Dimensions, "biases"> {
   const refuse = (problem: string) => new KitError("CHECKPOINT_INVALID", `${path} ${problem}`);
   const whole = (key: string, value = config[key]): number => {
     if (Number.isSafeInteger(value) && (value as number) > 0) return value as number;
@@ -42,8 +30,10 @@ export function configShape(
     );
   };
 
-  const unsupported = assertKind(config);
-  if (unsupported) throw refuse(unsupported);
+  const unsupported = unsupportedKind(config);
+  if (unsupported !== undefined) throw refuse(unsupported);
+  const name = String(config["model_type"]);
+  const { defaults, read }: Family = familyNamed(name)!;
   const [width, heads] = [whole("hidden_size"), whole("num_attention_heads")];
   const kvHeads = whole("num_key_value_heads", config["num_key_value_heads"] ?? heads);
   const headDim = whole("head_dim", config["head_dim"] ?? width / heads);
@@ -64,19 +54,20 @@ export function configShape(
     context: whole("max_position_embeddings"),
     intermediateSize: whole("intermediate_size"),
     vocabulary: whole("vocab_size"),
-    tied: config["tie_word_embeddings"] === true,
+    tied: (config["tie_word_embeddings"] ?? defaults?.tied) === true,
     epsilon: positive("rms_norm_eps", config["rms_norm_eps"] ?? DEFAULT_EPSILON),
-    rope: ropeOf(config, positive, refuse),
+    rope: ropeOf(config, defaults?.theta ?? DEFAULT_THETA, positive, refuse),
+    ...{ family: name, unrotated: [], ...read?.(config, refuse) },
   };
 }
 
 /** Why a kind of model is refused, and what would work; undefined if it can be read. */
-function assertKind(config: Config): string | undefined {
+function unsupportedKind(config: Config): string | undefined {
   const { model_type: type, architectures, quantization_config: quantized } = config;
   const [named] = Array.isArray(architectures) ? (architectures as unknown[]) : [];
-  const known = typeof type === "string" && Object.hasOwn(ARCHITECTURES, type);
-  if (!known || (named !== undefined && named !== ARCHITECTURES[type])) {
-    const readable = Object.values(ARCHITECTURES);
+  const family = familyNamed(type);
+  if (!family || (named !== undefined && named !== family.architecture)) {
+    const readable = Object.values(FAMILIES).map(({ architecture }) => architecture);
     const isReadable = readable.some((name) => name === named);
     const found = textOf(isReadable ? undefined : named) ?? textOf(type);
     const problem = found === undefined ? "names no model_type" : `is ${found}`;
@@ -88,7 +79,7 @@ function assertKind(config: Config): string | undefined {
   const { hidden_act: activation = "silu" } = config;
   if (activation !== "silu")
     return `has the activation ${JSON.stringify(activation)}. Use a model with silu.`;
-  const window = slidingWindow(config);
+  const window = slidingWindow(config, family);
   if (window === undefined) return undefined;
   return `attends only to the last ${window} tokens. Use a model without an active sliding_window.`;
 }
@@ -100,10 +91,9 @@ function textOf(value: unknown): string | undefined {
 }
 
 /** Tokens that a layer sees at most, where fewer than the context. */
-function slidingWindow(config: Config): number | undefined {
-  const { model_type: type, layer_types: types, use_sliding_window: used } = config;
-  const usual = type === "mistral" ? MISTRAL_WINDOW : undefined;
-  const { sliding_window: window = usual } = config;
+function slidingWindow(config: Config, { defaults }: Family): number | undefined {
+  const { layer_types: types, use_sliding_window: used } = config;
+  const { sliding_window: window = defaults?.slidingWindow } = config;
   if (typeof window !== "number" || used === false) return undefined;
   if (Array.isArray(types) && types.every((type) => type === "full_attention")) return undefined;
   return window < Number(config["max_position_embeddings"]) ? window : undefined;
@@ -112,6 +102,7 @@ function slidingWindow(config: Config): number | undefined {
 /** `rope_parameters` of transformers 5, or `rope_theta` and `rope_scaling` of 4. */
 function ropeOf(
   config: Config,
+  usualTheta: number,
   positive: (key: string, value: unknown) => number,
   refuse: (problem: string) => KitError,
 ): Rope {
@@ -122,7 +113,7 @@ function ropeOf(
   if (Object.values(given).some(isRecord)) {
     throw refuse("has rope parameters of its own for kinds of layers. Use a model with one rope.");
   }
-  const base = positive("rope_theta", given["rope_theta"] ?? theta ?? DEFAULT_THETA);
+  const base = positive("rope_theta", given["rope_theta"] ?? theta ?? usualTheta);
   if ((config["partial_rotary_factor"] ?? given["partial_rotary_factor"] ?? 1) !== 1) {
     throw refuse("uses partial rotary embeddings. Use a model without partial_rotary_factor.");
   }

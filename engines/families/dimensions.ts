@@ -1,7 +1,7 @@
 import type { ModelShape } from "../../protocol/trainConfig.ts";
 import { VOCABULARY } from "../tokens/byteTokens.ts";
 import { NORM_EPSILON, ropeTheta } from "./constants.ts";
-import type { Projection } from "./weights.ts";
+import type { Projection } from "./projections.ts";
 
 /** How fast each pair of a head's dimensions turns from one position to the next. */
 export type Rope =
@@ -17,7 +17,10 @@ export type Rope =
       originalContext: number;
     };
 
-/** Sizes of a model of Llama's family, and what else gives its weights their meaning. */
+/** A `config.json`. */
+export type Config = Record<string, unknown>;
+
+/** Sizes of a model, and what else gives its weights their meaning. */
 export interface Dimensions extends ModelShape {
   /** Heads of keys and values; divides `heads`. */
   kvHeads: number;
@@ -33,8 +36,10 @@ export interface Dimensions extends ModelShape {
   rope: Rope;
   /** Projections that add a bias, as Qwen2's q, k and v do. */
   biases: readonly Projection[];
-  /** Whether each head's query and key are normalized before they turn, as in Qwen3. */
-  headNorms: boolean;
+  /** The `model_type` of its `config.json`. */
+  family: string;
+  /** Layers, from 0, whose queries and keys do not turn. */
+  unrotated: readonly number[];
 }
 
 /** More than any model has: each layer's tensors are listed. */
@@ -54,7 +59,8 @@ export function dimensionsOf(shape: LlamaShape): Dimensions {
     epsilon: NORM_EPSILON,
     rope: { type: "default", theta: ropeTheta(context) },
     biases: [],
-    headNorms: false,
+    family: "llama",
+    unrotated: [],
     ...shape,
   };
 }
@@ -62,22 +68,4 @@ export function dimensionsOf(shape: LlamaShape): Dimensions {
 /** Size of the feed-forward's hidden state: Llama's 8/3 of the width, up to a multiple of 16. */
 export function feedForwardWidth(width: number): number {
   return Math.ceil((width * 8) / 3 / 16) * 16;
-}
-
-/** [out, in] of each projection. */
-export function projectionSizes(projection: Projection, d: Dimensions): [number, number] {
-  switch (projection) {
-    case "q_proj":
-      return [d.heads * d.headDim, d.width];
-    case "k_proj":
-    case "v_proj":
-      return [d.kvHeads * d.headDim, d.width];
-    case "o_proj":
-      return [d.width, d.heads * d.headDim];
-    case "gate_proj":
-    case "up_proj":
-      return [d.intermediateSize, d.width];
-    case "down_proj":
-      return [d.width, d.intermediateSize];
-  }
 }

@@ -1,0 +1,51 @@
+import type { Dimensions } from "./dimensions.ts";
+import type { Family } from "./family.ts";
+import type { AttentionHeads, Layers, LinearMap } from "./layers.ts";
+import { type Projection, EMBEDDING, FINAL_NORM, HEAD, projectionSizes } from "./projections.ts";
+
+export const llama: Family = {
+  architecture: "LlamaForCausalLM",
+  list: (layers, d) => listBlocks(layers, d),
+};
+
+/** What families do with the queries and keys of a layer before they are rotated, and whether they are. */
+interface Options {
+  hasHeadNorms?: boolean;
+  rotates?: (layer: number) => boolean;
+}
+
+/** Blocks of attention, then of a feed-forward; each is added to the residual. */
+export function listBlocks<X>(
+  layers: Layers<X>,
+  d: Dimensions,
+  { hasHeadNorms = false, rotates = () => true }: Options = {},
+): void {
+  const heads: AttentionHeads = { heads: d.heads, kvHeads: d.kvHeads, headDim: d.headDim };
+  let x = layers.embedding(EMBEDDING, d.vocabulary, d.width);
+  for (let layer = 0; layer < d.layers; layer++) {
+    const block = `model.layers.${layer}`;
+    const maps = (part: string, projections: readonly Projection[]): LinearMap[] =>
+      projections.map((target) => ({
+        name: `${block}.${part}.${target}`,
+        out: projectionSizes(target, d)[0],
+        hasBias: d.biases.includes(target),
+        target,
+      }));
+
+    const h1 = layers.norm(x, `${block}.input_layernorm.weight`);
+    let qkv = layers.linear(h1, maps("self_attn", ["q_proj", "k_proj", "v_proj"]));
+    if (hasHeadNorms) {
+      const norm = (part: string) => `${block}.self_attn.${part}_norm.weight`;
+      qkv = layers.headNorm(qkv, heads, { q: norm("q"), k: norm("k") });
+    }
+    if (rotates(layer)) qkv = layers.rotation(qkv, heads, d.rope);
+    const attentionOut = layers.attention(qkv, heads);
+    x = layers.linear(attentionOut, maps("self_attn", ["o_proj"]), x);
+
+    const h2 = layers.norm(x, `${block}.post_attention_layernorm.weight`);
+    const gateUp = layers.linear(h2, maps("mlp", ["gate_proj", "up_proj"]));
+    x = layers.linear(layers.swiglu(gateUp), maps("mlp", ["down_proj"]), x);
+  }
+  const h = layers.norm(layers.select(x), FINAL_NORM);
+  layers.head(h, d.tied ? EMBEDDING : HEAD, d.vocabulary);
+}

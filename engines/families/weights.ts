@@ -1,0 +1,55 @@
+import { createRandom } from "../random.ts";
+import type { LlamaShape } from "./dimensions.ts";
+import { EMBEDDING } from "./projections.ts";
+import { weightShapes } from "./tensorShapes.ts";
+
+/** A dense tensor on the JavaScript side, row-major. */
+export interface Tensor {
+  shape: number[];
+  data: Float32Array;
+}
+
+/** A model's tensors by their names; matrices are [out, in]. */
+export type Weights = Record<string, Tensor>;
+
+export interface WeightCounts {
+  tensors: number;
+  /** In all tensors together. */
+  numbers: number;
+}
+
+export function weightCounts(shape: LlamaShape): WeightCounts {
+  return countOf(weightShapes(shape));
+}
+
+/** Counts tensors of these dimensions. */
+export function countOf(shapes: Record<string, number[]>): WeightCounts {
+  const sizes = Object.values(shapes).map((sizes) => sizes.reduce((a, b) => a * b));
+  return { tensors: sizes.length, numbers: sizes.reduce((sum, size) => sum + size, 0) };
+}
+
+const EMBEDDING_DEVIATION = 0.2;
+
+/**
+ * Random weights: fan-in scaling (1/√in); the matrices that write to the residual stream are divided
+ * by √(2·layers), so that its variance does not grow with depth.
+ */
+export function randomWeights(shape: LlamaShape, seed: number): Weights {
+  const residual = 1 / Math.sqrt(2 * shape.layers);
+  const weights: Weights = {};
+  for (const [name, dimensions] of Object.entries(weightShapes(shape))) {
+    const data = new Float32Array(dimensions.reduce((product, size) => product * size, 1));
+    if (dimensions.length === 1) {
+      data.fill(name.endsWith(".bias") ? 0 : 1);
+    } else {
+      const random = createRandom(seed, name);
+      const writesResidual = /(o_proj|down_proj)\.weight$/.test(name);
+      const fanIn = 1 / Math.sqrt(dimensions[1] ?? 1);
+      const deviation =
+        name === EMBEDDING ? EMBEDDING_DEVIATION : fanIn * (writesResidual ? residual : 1);
+      for (let i = 0; i < data.length; i++) data[i] = random.normal() * deviation;
+    }
+    weights[name] = { shape: dimensions, data };
+  }
+  return weights;
+}
