@@ -2,7 +2,7 @@ import { closeSync, readFileSync, readSync } from "node:fs";
 import { join } from "node:path";
 import { crc32 } from "node:zlib";
 import { isRecord } from "../protocol/isRecord.ts";
-import { openIfThere } from "./file.ts";
+import { cannotRead, openIfThere } from "./file.ts";
 
 /** What each other file of a checkpoint was when it was saved. Every engine writes it. */
 export const CHECKSUMS_FILE = "checksums.json";
@@ -35,7 +35,7 @@ export function damagedFile(directory: string): string | undefined {
   const file = openIfThere(list);
   if (file === undefined) return undefined;
   const saved = parsed(file);
-  if (!saved) return list;
+  if (!saved || Object.keys(saved).length === 0) return list;
   return Object.entries(saved)
     .map(([name, checksum]) => ({ path: join(directory, name), checksum }))
     .find(({ path, checksum }) => !isAsSaved(path, checksum))?.path;
@@ -59,6 +59,8 @@ function isAsSaved(path: string, saved: unknown): boolean {
   try {
     const { size, crc32 } = checksumOf(blocksOf(file));
     return isRecord(saved) && saved["size"] === size && saved["crc32"] === crc32;
+  } catch (error) {
+    throw cannotRead(path, error);
   } finally {
     closeSync(file);
   }

@@ -10,7 +10,7 @@ const STATE_FILE = "trainer_state.json";
 
 /**
  * Checks a checkpoint before a training goes on from it: each file is as it was saved, and its state is of
- * the step that the job's log has, by which its folder is named.
+ * the step by which its folder is named.
  * @throws KitError `CHECKPOINT_INVALID`, `CANNOT_READ`
  */
 export function assertWhole({ checkpoint, step }: { checkpoint: string; step: number }): void {

@@ -81,7 +81,7 @@ export function createCourse(options: CourseOptions): Course {
   function begin(event: EngineEvent, from: Resumable | undefined): EngineEvent {
     if (event.event !== "training.started" || !from) return event;
     const { started, evaluations } = goOn(event.data, from, onNote);
-    const best = config.loadBestModelAtEnd ? bestStep(from, evaluations) : undefined;
+    const best = config.loadBestModelAtEnd ? bestStep(from, evaluations, onNote) : undefined;
     // A training that is over saves nothing more.
     const last = stopping.stoppedAt() === undefined ? undefined : from.step;
     if (last !== undefined) onNote(`job ${from.jobId} had stopped early; only its end is left`);

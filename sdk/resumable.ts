@@ -4,6 +4,7 @@ import { hasBegun, readJobStart, resumedFrom } from "../jobs/jobStart.ts";
 import { leaseOwner } from "../jobs/lease.ts";
 import { isProvenAlive } from "../jobs/leaseWatch.ts";
 import { jobsPath } from "../jobs/paths.ts";
+import { savedSteps } from "../jobs/savedSteps.ts";
 import { createJobStore } from "../jobs/store.ts";
 import { ARTIFACTS, checkpointFolder } from "../protocol/artifactPath.ts";
 import { type Job, isFinal } from "../protocol/job.ts";
@@ -38,7 +39,8 @@ export function findResumable(project: string, name: string): Resumable[] {
     const artifacts = join(directory, ARTIFACTS);
     // Of a job that went on from another, an earlier one is that job's best, which was copied.
     const own = checkpointSteps(artifacts).filter((step) => step > (from?.step ?? 0));
-    const found = own.map((step) => {
+    if (own.length === 0) continue;
+    const found = own.filter(savedSteps(directory)).map((step) => {
       const checkpoint = join(artifacts, checkpointFolder(step));
       return { jobId: job.id, directory, step, checkpoint };
     });

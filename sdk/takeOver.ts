@@ -2,8 +2,10 @@ import { dirname, join } from "node:path";
 import { copyArtifact } from "../jobs/copyArtifact.ts";
 import { readEvaluations } from "../jobs/evaluations.ts";
 import { haveSameHeldOut, haveSameRows, readJobStart } from "../jobs/jobStart.ts";
+import { assertWhole } from "../jobs/wholeCheckpoint.ts";
 import { ARTIFACTS, checkpointFolder } from "../protocol/artifactPath.ts";
 import { cannotWrite } from "../protocol/cannotWrite.ts";
+import { messageOf } from "../protocol/error.ts";
 import { type Evaluation, bestOf } from "../protocol/evaluation.ts";
 import type { Artifact, EventData } from "../protocol/event.ts";
 import type { JobConfig } from "../protocol/trainConfig.ts";
@@ -56,10 +58,27 @@ export function takeOver(
   return { started, evaluations };
 }
 
-/** The step of the checkpoint with the lowest `evalLoss`; undefined without one. */
-export function bestStep(from: Resumable, evaluations: readonly Evaluation[]): number | undefined {
-  const there = new Set(checkpointSteps(join(from.directory, ARTIFACTS)));
-  return bestOf(evaluations.filter(({ step }) => there.has(step)))?.step;
+/** The step of the whole checkpoint with the lowest `evalLoss`; undefined without one. Says which it skips. */
+export function bestStep(
+  from: Resumable,
+  evaluations: readonly Evaluation[],
+  note: (text: string) => void,
+): number | undefined {
+  const artifacts = join(from.directory, ARTIFACTS);
+  const there = new Set(checkpointSteps(artifacts));
+  for (;;) {
+    const best = bestOf(evaluations.filter(({ step }) => there.has(step)))?.step;
+    if (best === undefined) return undefined;
+    try {
+      assertWhole({ checkpoint: join(artifacts, checkpointFolder(best)), step: best });
+      return best;
+    } catch (error) {
+      note(
+        `warning: the checkpoint of step ${best} does not count for the best: ${messageOf(error)}`,
+      );
+      there.delete(best);
+    }
+  }
 }
 
 /**

@@ -50,7 +50,6 @@ export async function trainFrom(
 
 /** Whether a checkpoint is damaged, not the model that it belongs to. */
 function isDamage(error: unknown, { checkpoint }: Resumable): boolean {
-  return (
-    isKitError(error) && error.code === "CHECKPOINT_INVALID" && error.message.includes(checkpoint)
-  );
+  const codes = ["CHECKPOINT_INVALID", "CANNOT_READ"];
+  return isKitError(error) && codes.includes(error.code) && error.message.includes(checkpoint);
 }

@@ -8,7 +8,8 @@ import { createTinyTrainer, enterProject } from "./project.ts";
 /** Trains until the checkpoint of step 6 is saved, or resumes. */
 async function train(resume: boolean) {
   const trainer = createTinyTrainer({
-    ...{ maxSteps: 8, saveSteps: 2, loggingSteps: 1 },
+    ...{ maxSteps: 8, saveSteps: 2, loggingSteps: 1, evalSteps: 2, evalSplit: 0.5 },
+    loadBestModelAtEnd: true,
     callbacks: {
       onCheckpoint({ step }) {
         if (!resume && step === 6) throw new Error("the machine burns");
@@ -34,6 +35,19 @@ const setStep = (path: string, step: number) => {
   const state = JSON.parse(readFileSync(file, "utf8")) as object;
   writeFileSync(file, JSON.stringify({ ...state, global_step: step }));
 };
+
+/** Makes one step's evaluation the best of a job's log. */
+function evaluatedBest(artifacts: string, step: number): [number] {
+  const log = join(artifacts, "..", "events.ndjson");
+  const lines = readFileSync(log, "utf8").split("\n");
+  const changed = lines.map((line) =>
+    line.includes(`"step":${step},`)
+      ? line.replace(/"evalLoss":[\d.]+/, '"evalLoss":0.000001')
+      : line,
+  );
+  writeFileSync(log, changed.join("\n"));
+  return [step];
+}
 
 const DAMAGES: [string, RegExp, (newest: string, older: string) => void][] = [
   [
@@ -98,6 +112,27 @@ describe("a resume", () => {
   it("goes on from a checkpoint of a Kit that wrote no checksums", async () => {
     rmSync(join(newest, "checksums.json"));
     expect((await train(true)).notes.join()).not.toContain("damaged");
+  });
+
+  it.each([60, 5])(
+    "ignores a folder of step %i, which the job's log does not have",
+    async (step) => {
+      renameSync(older, join(artifacts, `step-${step}`));
+      const { notes } = await train(true);
+      expect(notes[0]).toMatch(/^resuming job \S+ after step [68]$/);
+      expect(notes.join()).not.toContain("damaged");
+    },
+  );
+
+  it("does not keep a best checkpoint that is damaged, and says so", async () => {
+    const first = checkpointSteps(artifacts)[0] ?? 0;
+    const [best] = evaluatedBest(artifacts, first);
+    flip(join(artifacts, `step-${best}`, "model.safetensors"));
+    const { notes, result } = await train(true);
+    expect(notes.join("\n")).toMatch(
+      new RegExp(`warning: the checkpoint of step ${best} does not count for the best: .*model`),
+    );
+    expect(JSON.stringify(result)).not.toContain(`step-${best}"`);
   });
 
   it("fails where every checkpoint is damaged, with what is wrong and what to do", async () => {

@@ -66,7 +66,7 @@ describe("an artifact that other machines keep", () => {
     const { directory } = await train();
     const from = { jobId: "1", directory, step: 4, checkpoint: "" };
     const to = createProject();
-    const step = bestStep(from, [{ step: 2, evalLoss: 1 }]);
+    const step = bestStep(from, [{ step: 2, evalLoss: 1 }], () => {});
     const best = step === undefined ? undefined : copyCheckpoint(from, step, to);
     expect(best).toEqual({ step: 2, path: "artifacts/step-2" });
     expect(foldersOf(to)).toEqual(["step-2.stored.json"]);
