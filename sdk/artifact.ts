@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import type { FetchOptions } from "../protocol/engine.ts";
 import type { EventData, Artifact as SavedArtifact } from "../protocol/event.ts";
-import { type Fetching, bringHere } from "./bringHere.ts";
+import { type Fetching, downloadArtifact } from "./downloadArtifact.ts";
 
 /** A set of files that a job leaves, in Hugging Face's layout. */
 export interface Artifact extends SavedArtifact {
@@ -36,7 +36,7 @@ export function locateArtifact(
   return {
     ...artifact,
     directory,
-    fetch: (options) => bringHere(engine, { onNote, ...options, directory }),
+    fetch: (options) => downloadArtifact(engine, { onNote, ...options, directory }),
   };
 }
 

@@ -35,7 +35,7 @@ export async function attachable(
   const project = process.cwd();
   const directory = join(jobsPath(project), id);
   const config = readJobConfig(directory);
-  if (!config || !isWhole(config)) throw damagedJob(id);
+  if (!config || !hasAllOptions(config)) throw damagedJob(id);
   const trainedBy = readEngineName(directory) ?? "another engine";
   if (!elsewhere || name !== trainedBy) {
     throw new KitError(
@@ -52,7 +52,7 @@ export async function attachable(
 }
 
 /** The part of the config that following a job reads. */
-function isWhole({
+function hasAllOptions({
   engine,
   model,
   dataset,

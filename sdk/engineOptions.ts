@@ -33,18 +33,21 @@ const RAY: Record<keyof RayOptions, Expected> = {
     "a non-empty string of printable ASCII characters",
     (value) => isText(value) && /^\s*[!-~]+\s*$/.test(value),
   ],
-  workers: [`a whole number from 1 to ${MOST}`, (value) => isWhole(value, 1) && isShare(value)],
+  workers: [
+    `a whole number from 1 to ${MOST}`,
+    (value) => isWholeNumber(value, 1) && isShare(value),
+  ],
   cpusPerWorker: [`0, or a number from ${LEAST_SHARE} to ${MOST}`, isShare],
   gpusPerWorker: [
     `0, a number from ${LEAST_SHARE} to 1, or a whole number up to ${MOST}`,
-    (value) => isShare(value) && (value <= 1 || isWhole(value, 0)),
+    (value) => isShare(value) && (value <= 1 || isWholeNumber(value, 0)),
   ],
   storage: [
     "an absolute path or a URL such as s3://bucket/runs, without a password or key, which belongs in the cluster's own environment",
     isStorage,
   ],
   pip: ["a list of strings", (value) => Array.isArray(value) && value.every(isText)],
-  maxFailures: ["a whole number of at least 0", (value) => isWhole(value, 0)],
+  maxFailures: ["a whole number of at least 0", (value) => isWholeNumber(value, 0)],
 };
 
 /** @throws KitError `OPTION_INVALID` */
@@ -116,6 +119,6 @@ function isShare(value: unknown): value is number {
   return value === 0 || (typeof value === "number" && value >= LEAST_SHARE && value <= MOST);
 }
 
-function isWhole(value: unknown, least: number): boolean {
+function isWholeNumber(value: unknown, least: number): boolean {
   return Number.isSafeInteger(value) && Number(value) >= least;
 }

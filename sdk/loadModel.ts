@@ -3,7 +3,7 @@ import { inspect } from "node:util";
 import { isElsewhere } from "../jobs/artifactFiles.ts";
 import type { Engine, LoadOptions, LoadedModel } from "../protocol/engine.ts";
 import { KitError } from "../protocol/error.ts";
-import { elsewhereOf } from "./bringHere.ts";
+import { elsewhereOf } from "./downloadArtifact.ts";
 import { createDefaultEngine } from "./engine.ts";
 import { findArtifact } from "./findArtifact.ts";
 import { guardModel } from "./guardModel.ts";

@@ -2,7 +2,7 @@ import { dirname, join } from "node:path";
 import { copyArtifact } from "../jobs/copyArtifact.ts";
 import { readEvaluations } from "../jobs/evaluations.ts";
 import { haveSameHeldOut, haveSameRows, readJobStart } from "../jobs/jobStart.ts";
-import { assertWhole } from "../jobs/wholeCheckpoint.ts";
+import { assertUndamaged } from "../jobs/undamagedCheckpoint.ts";
 import { ARTIFACTS, checkpointFolder } from "../protocol/artifactPath.ts";
 import { cannotWrite } from "../protocol/cannotWrite.ts";
 import { messageOf } from "../protocol/error.ts";
@@ -70,7 +70,7 @@ export function bestStep(
     const best = bestOf(evaluations.filter(({ step }) => there.has(step)))?.step;
     if (best === undefined) return undefined;
     try {
-      assertWhole({ checkpoint: join(artifacts, checkpointFolder(best)), step: best });
+      assertUndamaged({ checkpoint: join(artifacts, checkpointFolder(best)), step: best });
       return best;
     } catch (error) {
       note(

@@ -1,4 +1,4 @@
-import { assertWhole } from "../jobs/wholeCheckpoint.ts";
+import { assertUndamaged } from "../jobs/undamagedCheckpoint.ts";
 import { KitError, isKitError, messageOf } from "../protocol/error.ts";
 import type { EngineEvent } from "../protocol/event.ts";
 import type { Placement } from "../protocol/placement.ts";
@@ -26,7 +26,7 @@ export async function trainFrom(
 ): Promise<boolean> {
   const [from, next] = checkpoints;
   try {
-    if (from) assertWhole(from);
+    if (from) assertUndamaged(from);
     return await runEngine(engine, {
       ...options,
       resumeFrom: from?.checkpoint,

@@ -3,7 +3,7 @@ import { isElsewhere } from "../../jobs/artifactFiles.ts";
 import { createJobFiles } from "../../jobs/jobFile.ts";
 import { formatCount } from "../../protocol/format.ts";
 import { printableNote } from "../../protocol/printable.ts";
-import { type Fetching, bringHere } from "../../sdk/bringHere.ts";
+import { type Fetching, downloadArtifact } from "../../sdk/downloadArtifact.ts";
 import { exportModel } from "../../sdk/engine.ts";
 import { findArtifact } from "../../sdk/findArtifact.ts";
 import { showPath } from "../bundle.ts";
@@ -38,7 +38,7 @@ export async function exportJob(
   try {
     if (isElsewhere(checkpoint)) {
       engine = (await findEngine(project, directory)) ?? {};
-      await bringHere(engine, { directory: checkpoint, signal, onNote });
+      await downloadArtifact(engine, { directory: checkpoint, signal, onNote });
     }
     print(`exporting ${showPath(project, checkpoint)}`);
     const bytes = await exportModel(checkpoint, target, { signal, onNote });

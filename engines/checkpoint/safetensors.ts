@@ -1,7 +1,7 @@
 import { KitError } from "../../protocol/error.ts";
 import { isRecord } from "../../protocol/isRecord.ts";
 import {
-  type Room,
+  type AllocateTensor,
   type StoredTensor,
   type StoredWeights,
   areFinite,
@@ -60,7 +60,7 @@ export interface SafetensorsFile {
    */
   read: {
     (name: string, entry: NumberEntry): StoredTensor;
-    (name: string, entry: NumberEntry, room: Room | undefined): StoredTensor | undefined;
+    (name: string, entry: NumberEntry, room: AllocateTensor | undefined): StoredTensor | undefined;
   };
 }
 
@@ -122,8 +122,16 @@ export function useSafetensors<T>(path: string, use: (file: SafetensorsFile) => 
     }
 
     function read(name: string, entry: NumberEntry): StoredTensor;
-    function read(name: string, entry: NumberEntry, room?: Room): StoredTensor | undefined;
-    function read(name: string, entry: NumberEntry, room?: Room): StoredTensor | undefined {
+    function read(
+      name: string,
+      entry: NumberEntry,
+      room?: AllocateTensor,
+    ): StoredTensor | undefined;
+    function read(
+      name: string,
+      entry: NumberEntry,
+      room?: AllocateTensor,
+    ): StoredTensor | undefined {
       const { dtype, shape, data_offsets: offsets } = entry;
       const count = (offsets[1] - offsets[0]) / NUMBER_BYTES[dtype];
       function fill<Numbers extends Float32Array | Uint16Array>(data: Numbers): Numbers {

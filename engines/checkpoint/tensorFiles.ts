@@ -1,5 +1,5 @@
 import { KitError } from "../../protocol/error.ts";
-import type { ReadWeights, Room, StoredWeights } from "../families/storedWeights.ts";
+import type { ReadWeights, AllocateTensor, StoredWeights } from "../families/storedWeights.ts";
 import type { WeightCounts } from "../families/weights.ts";
 import { type Entry, LEAST_NUMBER_BYTES, numbersOf, useSafetensors } from "./safetensors.ts";
 
@@ -60,7 +60,7 @@ export function openTensors(files: string[], counts: WeightCounts, label = files
       }
       return { name, path: place.path, entry: numbersOf(name, place.entry, `${label}`) };
     });
-    function read(room?: Room): StoredWeights {
+    function read(room?: AllocateTensor): StoredWeights {
       const parts = files.map((path) =>
         useSafetensors(path, (file) => {
           const here = chosen.filter((one) => one.path === path);

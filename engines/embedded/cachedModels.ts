@@ -8,7 +8,7 @@ import { TARGETS } from "../families/adapter.ts";
 import { weightCounts } from "../families/weights.ts";
 import { parseHubName } from "../hub/hubName.ts";
 import { hubSettings } from "../hub/hubSettings.ts";
-import { CONFIG_FILE, isWhole } from "../hub/modelFiles.ts";
+import { CONFIG_FILE, hasAllFiles } from "../hub/modelFiles.ts";
 import { type Snapshot, listSnapshots } from "../hub/snapshots.ts";
 import { assertConfigFits, assertFits } from "./setup/leastTraining.ts";
 
@@ -26,7 +26,7 @@ function describe(snapshot: Snapshot): CachedModel {
   const about = { name, bytes, architecture: architectureOf(directory) };
   try {
     if (existsSync(join(directory, CONFIG_FILE))) assertConfigFits(directory, ADAPTER);
-    assertWhole(snapshot);
+    assertDownloaded(snapshot);
     const { shape, weights } = openCheckpoint(directory);
     assertFits(shape, weights.bfloat16, ADAPTER);
     return { ...about, parameters: weightCounts(shape).numbers, problem: undefined };
@@ -35,10 +35,10 @@ function describe(snapshot: Snapshot): CachedModel {
   }
 }
 
-function assertWhole({ name, directory }: Snapshot): void {
+function assertDownloaded({ name, directory }: Snapshot): void {
   if (!parseHubName(name))
     throw new Error("Cached without its owner's name. Use org/name to download it again.");
-  if (isWhole(directory)) return;
+  if (hasAllFiles(directory)) return;
   throw new Error("The download is incomplete. Name the model in a trainer to fetch the rest.");
 }
 

@@ -10,14 +10,14 @@ export interface StoredTensor {
 export type StoredWeights = Record<string, StoredTensor>;
 
 /** Offers an array of this length and type to read a tensor into; undefined if it has none. */
-export type Room = (
+export type AllocateTensor = (
   name: string,
   count: number,
   isBfloat16: boolean,
 ) => Float32Array | Uint16Array | undefined;
 
 /** Reads a model's tensors: into the room that there is, to have them in memory once; returns the others. */
-export type ReadWeights = (room?: Room) => StoredWeights;
+export type ReadWeights = (room?: AllocateTensor) => StoredWeights;
 
 export function isBfloat16({ data }: StoredTensor): boolean {
   return data instanceof Uint16Array;

@@ -10,7 +10,7 @@ import {
 } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { isCommit } from "./hubName.ts";
-import { isWhole } from "./modelFiles.ts";
+import { hasAllFiles } from "./modelFiles.ts";
 import { readRef } from "./ref.ts";
 
 /** A model's files on this disk. */
@@ -50,7 +50,7 @@ export function openCache(cache: string, repo: string) {
     find(revision: string): HubModel | undefined {
       const commit = commitOf(revision);
       const directory = commit && snapshotPath(commit);
-      return commit && directory && isWhole(directory) ? { directory, commit } : undefined;
+      return commit && directory && hasAllFiles(directory) ? { directory, commit } : undefined;
     },
 
     /** Whether nothing can be missing: each file is here, or known not to be in the commit. */

@@ -45,7 +45,7 @@ export function hasWeights(names: string[]): boolean {
 }
 
 /** Whether a folder has all that a model can't do without. */
-export function isWhole(directory: string): boolean {
+export function hasAllFiles(directory: string): boolean {
   const weights = listedWeights(directory);
   const needed = [CONFIG_FILE, TOKENIZER_FILE, ...weights];
   return weights.length > 0 && needed.every((file) => existsSync(join(directory, file)));

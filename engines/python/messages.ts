@@ -22,7 +22,7 @@ export interface PythonJob {
 }
 
 /** What the advice on left-out rows needs. */
-export interface KeptOut {
+export interface SkippedRows {
   rows: number;
   leftOut: number;
   needed: number;
@@ -47,11 +47,11 @@ export interface Hello {
 /** A line from the process; `done`, `failed` and `cancelled` are its last. */
 export type PythonMessage =
   | Hello
-  | { type: "started"; data: EventData["training.started"]; kept: KeptOut }
+  | { type: "started"; data: EventData["training.started"]; kept: SkippedRows }
   | { type: "event"; event: EngineEvent }
   | { type: "note"; text: string }
   | { type: "answer"; id: number; result?: InferResult; failure?: Failure }
-  | { type: "done"; check?: TrainingCheck & { kept: KeptOut } }
+  | { type: "done"; check?: TrainingCheck & { kept: SkippedRows } }
   | ({ type: "failed" } & Failure)
   | { type: "cancelled" };
 

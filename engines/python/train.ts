@@ -7,7 +7,7 @@ import { keepLeftOut } from "../dataset/leftOut.ts";
 import { resolveModel } from "../families/modelSource.ts";
 import { startChild, throwIfFailed } from "./child.ts";
 import { createJob } from "./job.ts";
-import type { Hello, KeptOut, PythonJob, PythonMessage } from "./messages.ts";
+import type { Hello, SkippedRows, PythonJob, PythonMessage } from "./messages.ts";
 import type { Python } from "./python.ts";
 import { refuseCode } from "./refuseCode.ts";
 
@@ -60,7 +60,7 @@ function eventOf(message: PythonMessage, job: PythonJob): EngineEvent | undefine
 /** Adds the options that would keep the rows that are left out. */
 export function withAdvice<T extends { maxLength?: number | undefined }>(
   started: T,
-  kept: KeptOut,
+  kept: SkippedRows,
   { config: { model, maxLength } }: Pick<PythonJob, "config">,
 ): T & { keepLeftOut?: string } {
   const source = resolveModel(model);

@@ -5,7 +5,7 @@ import { cannotFollow, isOutOfReach, messageOf } from "../../protocol/error.ts";
 import { throwIfFailed } from "../python/child.ts";
 import { withAdvice } from "../python/train.ts";
 import { follow } from "./follow.ts";
-import { bringHome, isVisible } from "./home.ts";
+import { downloadArtifact, isVisible } from "./home.ts";
 import type { JobLog, RayMessage } from "./messages.ts";
 import { describe } from "./notes.ts";
 import type { Remote } from "./remote.ts";
@@ -111,7 +111,7 @@ async function take(message: RayMessage, { remote, options, signal }: Taking): P
         signal.throwIfAborted();
         onNote?.(`warning: ${event.data.path} stays on the cluster for now: ${messageOf(error)}`);
       };
-      if (isWanted) await bringHome(stored, artifact, { remote, signal }).catch(noteLeft);
+      if (isWanted) await downloadArtifact(stored, artifact, { remote, signal }).catch(noteLeft);
     }
     signal.throwIfAborted();
     onEvent(event);

@@ -5,7 +5,7 @@ import type { CheckOptions } from "../../protocol/engine.ts";
 import { KitError } from "../../protocol/error.ts";
 import type { TrainingCheck } from "../../protocol/trainingCheck.ts";
 import { throwIfFailed } from "../python/child.ts";
-import type { KeptOut } from "../python/messages.ts";
+import type { SkippedRows } from "../python/messages.ts";
 import { withAdvice } from "../python/train.ts";
 import type { Cluster } from "./cluster.ts";
 import { follow } from "./follow.ts";
@@ -45,7 +45,7 @@ async function checked(
   remote: Remote,
   job: JobLog,
   { signal = new AbortController().signal, onNote }: CheckOptions,
-): Promise<TrainingCheck & { kept: KeptOut }> {
+): Promise<TrainingCheck & { kept: SkippedRows }> {
   for await (const message of follow(remote, job, signal, { onNote })) {
     if (message.type === "failed") throwIfFailed(message);
     if (message.type === "note") onNote?.(message.text);

@@ -33,7 +33,7 @@ export async function followPlaced(cluster: Cluster, options: FollowOptions): Pr
  * Brings an artifact here that a cluster keeps.
  * @param skipped names of files that are left there
  */
-export async function fetchHome(
+export async function downloadFromCluster(
   cluster: Cluster,
   skipped: readonly string[],
   options: FetchOptions,

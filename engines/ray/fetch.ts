@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { basename } from "node:path";
 import type { FetchOptions } from "../../protocol/engine.ts";
 import { createDownloadNotes } from "../hub/downloadNotes.ts";
-import { bringHome } from "./home.ts";
+import { downloadArtifact } from "./home.ts";
 import type { Remote } from "./remote.ts";
 import { readStored } from "./stored.ts";
 
@@ -28,5 +28,5 @@ export async function fetchArtifact(
     ? (bytes: number) => onProgress({ bytes, totalBytes })
     : createDownloadNotes(name, totalBytes, onNote);
   const way = { remote, signal, onBytes, onNote };
-  await bringHome({ ...stored, files: Object.fromEntries(wanted) }, directory, way);
+  await downloadArtifact({ ...stored, files: Object.fromEntries(wanted) }, directory, way);
 }

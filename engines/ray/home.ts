@@ -8,9 +8,9 @@ import { fetchFolder } from "../../protocol/artifactPath.ts";
 import { KitError } from "../../protocol/error.ts";
 import { cannotSave } from "../checkpoint/directory.ts";
 import { megabytes } from "../hub/downloadNotes.ts";
-import { layOut } from "./layOut.ts";
 import type { Stored } from "./messages.ts";
 import type { Remote } from "./remote.ts";
+import { stageFiles } from "./stageFiles.ts";
 import { openTransfer } from "./transfer.ts";
 
 interface Way {
@@ -29,7 +29,7 @@ interface Way {
  * are not brought again.
  * @throws KitError `CHECKPOINT_UNWRITABLE`, `CHECKPOINT_INVALID`, `CLUSTER_UNREACHABLE`
  */
-export async function bringHome(stored: Stored, path: string, way: Way): Promise<void> {
+export async function downloadArtifact(stored: Stored, path: string, way: Way): Promise<void> {
   const { signal, onBytes = () => {}, onNote = () => {} } = way;
   const folder = join(dirname(path), fetchFolder(basename(path)));
   const onWait = () => onNote(`waiting for another download of ${path}`);
@@ -67,7 +67,7 @@ async function fill(stored: Stored, folder: string, path: string, way: Filling) 
   const { bavail, bsize } = await statfs(folder);
   if (missingBytes > bavail * bsize) throw noRoom(path, missingBytes, bavail * bsize);
   if (isVisible(stored)) return take((name) => createReadStream(join(stored.path, name)));
-  const laid = await layOut(stored, missing, { ...way, to: path });
+  const laid = await stageFiles(stored, missing, { ...way, to: path });
   try {
     await take(laid.read);
   } finally {

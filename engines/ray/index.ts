@@ -14,7 +14,7 @@ export function createRayEngine(options: RayOptions = {}): Engine {
   // The second name is Ray's first worker's, in a group.
   const resumeFiles = [...(python.resumeFiles ?? []), "rng_state_0.pth"];
   const fetch = async (asked: FetchOptions) =>
-    (await import("./elsewhere.ts")).fetchHome(cluster, resumeFiles, asked);
+    (await import("./elsewhere.ts")).downloadFromCluster(cluster, resumeFiles, asked);
   // Each part is loaded when it is needed: a project is loaded more often than it trains.
   return {
     name: "ray",

@@ -100,7 +100,8 @@ export function createLuggage(cluster: Cluster) {
   /** A checkpoint that is not whole here stays where the cluster keeps it. */
   function checkpoint(path: string, place: string): string {
     const stored = readStored(path);
-    if (!stored || isWhole(path, stored) || !isSeenBy(cluster, stored)) return folder(path, place);
+    if (!stored || isComplete(path, stored) || !isSeenBy(cluster, stored))
+      return folder(path, place);
     names[stored.path] = path;
     return stored.path;
   }
@@ -129,7 +130,7 @@ function sizeOf(path: string): number {
   return orUnreadable(path, () => statSync(path).size);
 }
 
-function isWhole(path: string, { files }: Stored): boolean {
+function isComplete(path: string, { files }: Stored): boolean {
   return Object.keys(files).every((name) => existsSync(join(path, name)));
 }
 

@@ -4,7 +4,7 @@ import type { TrainOptions } from "../../protocol/engine.ts";
 import { removePartial } from "../checkpoint/directory.ts";
 import { attend } from "./attend.ts";
 import type { Cluster } from "./cluster.ts";
-import { fetchHome } from "./elsewhere.ts";
+import { downloadFromCluster } from "./elsewhere.ts";
 import { createJob } from "./job.ts";
 import { pack } from "./pack.ts";
 import { createRayJobs } from "./rayJobs.ts";
@@ -48,5 +48,5 @@ async function bringFromOther(
 ): Promise<void> {
   const stored = directory === undefined ? undefined : readStored(directory);
   if (directory === undefined || !stored || isSeenBy(cluster, stored)) return;
-  await fetchHome(cluster, [], { directory, signal, onNote });
+  await downloadFromCluster(cluster, [], { directory, signal, onNote });
 }

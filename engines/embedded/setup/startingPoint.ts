@@ -43,13 +43,13 @@ export function findStartingPoint(source: LocatedModel, { seed }: TrainConfig): 
  * is in the job's directory, if the model is not on disk.
  */
 export function baseOf({ source }: StartingPoint, directory: string): string {
-  if (!isWhole(source)) return join(directory, ARTIFACTS, BASE_DIRECTORY);
+  if (!isBaseOnDisk(source)) return join(directory, ARTIFACTS, BASE_DIRECTORY);
   const { commit } = source;
   return commit === undefined ? source.directory : `${parseHubName(source.name)?.repo}@${commit}`;
 }
 
 /** Whether it is on disk, and no adapter. */
-function isWhole(source: LocatedModel): source is LocatedModel & { kind: "checkpoint" } {
+function isBaseOnDisk(source: LocatedModel): source is LocatedModel & { kind: "checkpoint" } {
   return source.kind === "checkpoint" && !isAdapter(source.directory);
 }
 
@@ -66,7 +66,7 @@ export function initialWeights(
 ): [Weights, ReadWeights] {
   if (!lora) return [resumed ?? widen(read()), () => ({})];
   const adapter = resumed ?? randomAdapter(lora, shape, seed);
-  if (isWhole(source)) return [adapter, read];
+  if (isBaseOnDisk(source)) return [adapter, read];
   const weights = read();
   saveModel(base, weights, notes);
   return [adapter, () => weights];

@@ -31,7 +31,7 @@ export interface Learner {
 }
 
 /** The input of a helper thread. */
-export interface HelperSeat {
+export interface HelperInvitation {
   memory: WebAssembly.Memory;
   module: KernelModule;
   sizes: TrainingSizes;
@@ -42,7 +42,7 @@ export interface LearnerOptions {
   /** Moments to continue with, in a resumed training. */
   moments?: Moments | undefined;
   /** Called once with the data helpers need; they may join at any time. */
-  invite?: (seat: HelperSeat) => void;
+  invite?: (seat: HelperInvitation) => void;
 }
 
 /**

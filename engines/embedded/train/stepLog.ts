@@ -13,7 +13,7 @@ export interface StepLog {
   /** The losses of the steps since the previous log. */
   pending: () => number[];
   /** Does other work, whose time does not count for the speed. */
-  apart: <T>(work: () => T) => T;
+  withoutTiming: <T>(work: () => T) => T;
 }
 
 interface LogPlace {
@@ -43,7 +43,7 @@ export function createStepLog(
     tokens += step.tokens;
   }
 
-  function apart<T>(work: () => T): T {
+  function withoutTiming<T>(work: () => T): T {
     const from = now();
     const made = work();
     since += now() - from;
@@ -68,7 +68,7 @@ export function createStepLog(
     return entry;
   }
 
-  return { add, log, pending: () => losses, apart };
+  return { add, log, pending: () => losses, withoutTiming };
 }
 
 /** float32 holds no more digits. */

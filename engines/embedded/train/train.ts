@@ -13,7 +13,7 @@ import { readResumed } from "../setup/resumed.ts";
 import { baseOf, initialWeights } from "../setup/startingPoint.ts";
 import { trainerState } from "../setup/trainerState.ts";
 import { createFeed } from "../step/batch.ts";
-import { type HelperSeat, createLearner } from "../step/learner.ts";
+import { type HelperInvitation, createLearner } from "../step/learner.ts";
 import { assertFinite } from "./divergence.ts";
 import { evaluate } from "./evaluation.ts";
 import { createStepLog } from "./stepLog.ts";
@@ -25,7 +25,7 @@ const FIRST_STEPS = 2;
 export interface Team {
   /** At most, this one among them. */
   threads: number;
-  invite: (seat: HelperSeat) => void;
+  invite: (seat: HelperInvitation) => void;
 }
 
 interface Options extends Pick<TrainOptions, "resumeFrom" | "onEvent" | "onNote"> {
@@ -86,7 +86,9 @@ export function train(
   /** Undefined for a step that is not evaluated. */
   function evalLossAfter(step: number): number | undefined {
     if (!evaluation || !isDue(step, config.evalSteps)) return undefined;
-    const evalLoss = stepLog.apart(() => evaluate(learner, evaluation.examples, config.batchSize));
+    const evalLoss = stepLog.withoutTiming(() =>
+      evaluate(learner, evaluation.examples, config.batchSize),
+    );
     assertFinite(step, { loss: evalLoss }, peak);
     return evalLoss;
   }

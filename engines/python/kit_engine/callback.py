@@ -12,7 +12,7 @@ from .errors import Cancelled
 from .preparation import Preparation
 from .schedule import learning_rate
 from .step_log import StepLog, assert_finite, is_due, is_logged, log_event
-from .workers import over_workers
+from .workers import all_reduce_loss
 
 # A larger learning rate is infinite in float32, once AdamW's first step has divided it by 1 - 0.9.
 MOST_RATE = 3.4e37
@@ -59,7 +59,7 @@ class Kit(TrainerCallback, ExportableState):
         self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any
     ) -> None:
         """Stops before non-finite numbers reach the weights."""
-        self.loss, self.tokens = over_workers(self.loss, self.tokens, self.prepared.device.name)
+        self.loss, self.tokens = all_reduce_loss(self.loss, self.tokens, self.prepared.device.name)
         config = self.prepared.config
         step, peak = state.global_step + 1, config["learningRate"]
         assert_finite(step, "loss is", math.isfinite(self.loss), peak)

@@ -14,7 +14,7 @@ def is_first() -> bool:
     return not distributed.is_initialized() or distributed.get_rank() == 0
 
 
-def over_workers(loss: float, tokens: int, device: str) -> tuple[float, int]:
+def all_reduce_loss(loss: float, tokens: int, device: str) -> tuple[float, int]:
     """The mean of the workers' losses, and all their tokens."""
     if worker_count() == 1:
         return loss, tokens

@@ -9,7 +9,7 @@ from kit_engine.channel import Channel
 from kit_engine.errors import KitError
 from ray.exceptions import OutOfMemoryError, RayActorError
 
-from .desk import Desk
+from .answer_router import AnswerRouter
 from .job import Job
 from .mailbox import Mailbox
 
@@ -33,7 +33,7 @@ def answer(job: Job, channel: Channel) -> None:
 
 def serve(job: Job, channel: Channel, mailbox: Mailbox) -> None:
     idle = job.job["idleSeconds"]
-    desk = Desk(job, channel)
+    router = AnswerRouter(job, channel)
     heard = time.monotonic()
     while True:
         # Kit may have spoken while a model was loaded.
@@ -41,10 +41,10 @@ def serve(job: Job, channel: Channel, mailbox: Mailbox) -> None:
             heard = time.monotonic()
             # The other messages only say that Kit is there.
             if "id" in message:
-                desk.ask(message)
+                router.ask(message)
         if time.monotonic() - heard > idle:
             return
-        desk.pass_on(POLL_SECONDS)
+        router.pass_on(POLL_SECONDS)
 
 
 def stop(mailbox: Mailbox) -> None:

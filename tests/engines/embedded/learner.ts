@@ -81,7 +81,7 @@ export function inviting({ team: { words, threads } }: planning.TrainingPlan) {
   });
   let memory: WebAssembly.Memory | undefined;
   return {
-    invite(seat: learning.HelperSeat) {
+    invite(seat: learning.HelperInvitation) {
       memory = seat.memory;
       for (const { port } of helpers) port.postMessage(seat);
     },

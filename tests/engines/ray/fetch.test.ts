@@ -3,7 +3,7 @@ import { dirname, join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { expect, it, vi } from "vitest";
 import { fetchArtifact } from "../../../engines/ray/fetch.ts";
-import { bringHome } from "../../../engines/ray/home.ts";
+import { downloadArtifact } from "../../../engines/ray/home.ts";
 import type { Remote } from "../../../engines/ray/remote.ts";
 import { readStored } from "../../../engines/ray/stored.ts";
 import type { FetchOptions } from "../../../protocol/engine.ts";
@@ -61,7 +61,7 @@ it("has one place there for each attempt, and tells the job that it is there unt
   const stored = readStored(artifact)!;
   const way = { remote, signal: new AbortController().signal, idleSeconds: 0.05 };
   for (let attempt = 1; attempt <= 2; attempt++) {
-    await expect(bringHome(stored, artifact, way)).rejects.toBe(CUT);
+    await expect(downloadArtifact(stored, artifact, way)).rejects.toBe(CUT);
   }
   const words = asked.commands.map((command) =>
     /'(kit-fetch-.*?)' '(\w{16})' '0\.05' /.exec(command),

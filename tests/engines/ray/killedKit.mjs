@@ -1,12 +1,12 @@
 /** Fetches an artifact from its cluster, and is killed with the first byte; `<artifact> <idle seconds>`. */
 import { createCluster } from "../../../dist/engines/ray/cluster.js";
-import { bringHome } from "../../../dist/engines/ray/home.js";
+import { downloadArtifact } from "../../../dist/engines/ray/home.js";
 import { createRayJobs } from "../../../dist/engines/ray/rayJobs.js";
 import { readStored } from "../../../dist/engines/ray/stored.js";
 
 const [artifact, idleSeconds] = process.argv.slice(2);
 const stored = readStored(artifact);
-await bringHome(stored, artifact, {
+await downloadArtifact(stored, artifact, {
   remote: createRayJobs(createCluster({ address: stored.address })),
   signal: new AbortController().signal,
   idleSeconds: Number(idleSeconds),

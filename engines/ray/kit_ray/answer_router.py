@@ -16,7 +16,7 @@ from .place import is_anyone_waiting, options, reserve_gpu
 YIELD_SECONDS = 1.0
 
 
-class Desk:
+class AnswerRouter:
     """
     :raises KitError: when the model cannot be answered from
     """

@@ -24,7 +24,7 @@ interface Way {
  * again, also once this process is gone.
  * @throws KitError `CHECKPOINT_INVALID` when they are gone, `WORKER_FAILED`, `CLUSTER_UNREACHABLE`
  */
-export async function layOut(
+export async function stageFiles(
   { path }: Stored,
   names: readonly string[],
   { remote, signal, to, idleSeconds = IDLE_SECONDS }: Way,

@@ -14,7 +14,7 @@ export type Fetching = Pick<Engine, "elsewhere">;
  * @throws KitError `CHECKPOINT_INVALID` when they are gone or the engine is another, and as
  * `Elsewhere.fetch`
  */
-export async function bringHere(engine: Fetching, options: FetchOptions): Promise<void> {
+export async function downloadArtifact(engine: Fetching, options: FetchOptions): Promise<void> {
   const { directory } = options;
   if (existsSync(directory)) return;
   if (!isElsewhere(directory)) {

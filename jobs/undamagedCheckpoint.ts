@@ -13,7 +13,7 @@ const STATE_FILE = "trainer_state.json";
  * the step by which its folder is named.
  * @throws KitError `CHECKPOINT_INVALID`, `CANNOT_READ`
  */
-export function assertWhole({ checkpoint, step }: { checkpoint: string; step: number }): void {
+export function assertUndamaged({ checkpoint, step }: { checkpoint: string; step: number }): void {
   const damaged = damagedFile(checkpoint);
   if (damaged !== undefined) {
     throw new KitError(
