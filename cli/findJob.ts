@@ -1,6 +1,7 @@
 import { createJobStore } from "../jobs/store.ts";
 import { KitError } from "../protocol/error.ts";
 import type { Job } from "../protocol/job.ts";
+import { kitCommand } from "./kitCommand.ts";
 
 /** The word for the newest job. */
 export const LATEST = "latest";
@@ -24,10 +25,13 @@ export function findJob(project: string, named: string): Job | undefined {
 /** For a name that no job has. */
 export function noJob(project: string, named: string, what: string): KitError {
   if (named === LATEST) {
-    return new KitError("JOB_NOT_FOUND", `There is no job in ${project} yet. Run kit start first.`);
+    return new KitError(
+      "JOB_NOT_FOUND",
+      `There is no job in ${project} yet. Run ${kitCommand(project, "start")} first.`,
+    );
   }
   return new KitError(
     "JOB_NOT_FOUND",
-    `No ${what} named ${named || '""'} in ${project}. Run kit jobs to see the ids.`,
+    `No ${what} named ${named || '""'} in ${project}. Run ${kitCommand(project, "jobs")} to see the ids.`,
   );
 }

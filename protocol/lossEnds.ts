@@ -9,11 +9,11 @@ export const NO_LOSSES: LossEnds = { first: [], last: [] };
 /** The first two steps are always logged. */
 export const FIRST_LOSSES = 2;
 const LAST_LOSSES = 10;
-/** Fewer tell too little. */
+/** Fewer tell too little, unless they are far above. */
 const FEWEST_LAST = 3;
 /** Above the noise of a fine-tuning that has little left to learn. */
 const MARGIN = 1.25;
-/** From the first step to the second: no noise, but a training that blows up at once. */
+/** No noise, but a training that blows up, be it from the first step to the second. */
 const LEAP = 4;
 
 /** Pure. */
@@ -25,12 +25,12 @@ export function addLoss({ first, last }: LossEnds, loss: number): LossEnds {
 /** The first loss of a training that ended above it; undefined if the noise can explain that. Pure. */
 export function risenFrom({ first, last }: LossEnds): number | undefined {
   const [one = NaN, two = NaN] = first;
-  if (last.length < FEWEST_LAST) return undefined;
   const begin = two > LEAP * one ? one : Math.max(one, two);
   // At most half of them, so that a short training may rise and come down again.
-  const end = last.slice(-Math.floor(last.length / 2));
+  const end = last.slice(-Math.max(1, Math.floor(last.length / 2)));
   const mean = end.reduce((sum, loss) => sum + loss, 0) / end.length;
-  return mean > MARGIN * begin && last.at(-1)! > one ? one : undefined;
+  const margin = last.length < FEWEST_LAST ? LEAP : MARGIN;
+  return mean > margin * begin && last.at(-1)! > one ? one : undefined;
 }
 
 /** What to do about it. */

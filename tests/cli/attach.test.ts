@@ -232,7 +232,7 @@ describe("kit attach refuses in a sentence", () => {
     expect(none).toEqual({
       code: 2,
       stdout: "",
-      stderr: `kit: There is no job in ${project} yet. Run kit start first.\n`,
+      stderr: `kit: There is no job in ${project} yet. Run npx kit start first.\n`,
     });
     far.train(4);
     await start().ended;
@@ -243,11 +243,11 @@ describe("kit attach refuses in a sentence", () => {
     });
     expect(await attach("2020").ended).toMatchObject({
       code: 2,
-      stderr: `kit: No job named 2020 in ${project}. Run kit jobs to see the ids.\n`,
+      stderr: `kit: No job named 2020 in ${project}. Run npx kit jobs to see the ids.\n`,
     });
     expect(await attach("").ended).toMatchObject({
       code: 2,
-      stderr: `kit: No job named "" in ${project}. Run kit jobs to see the ids.\n`,
+      stderr: `kit: No job named "" in ${project}. Run npx kit jobs to see the ids.\n`,
     });
   });
 

@@ -126,7 +126,7 @@ describe("kit infer", () => {
   it.each([
     [["nothing", "1"], 2, "No job or folder named nothing in "],
     [["1999", "1"], 2, "No job or folder named 1999 in "],
-    [["latest", "1", "--project", "src"], 2, "/src yet. Run kit start first."],
+    [["latest", "1", "--project", "src"], 2, "/src yet. Run npx kit start --project "],
     [["latest"], 2, "No prompt on stdin."],
     [["latest", "1", "--jsonl"], 2, "--jsonl reads rows from stdin."],
     [["latest", "1", "--top-p", "0"], 2, "It must be a number above 0 and at most 1."],

@@ -12,6 +12,8 @@ test.each([
   ],
   ["one that crept up", [2, 2.05, 2.1, 2.2, 2.3, 2.4, 2.5, 2.6, 2.6, 2.7, 2.6, 2.7, 2.6, 2.7], 2],
   ["a short one", [6.2, 6.4, 44, 311, 650], 6.2],
+  ["one of two logs that blew up", [6.2, 6.4, 90, 142], 6.2],
+  ["one of a single log that blew up", [6.2, 6.4, 310.8], 6.2],
   ["one that ends above after it was below", [3, 2.9, 1, 0.5, ...Array<number>(10).fill(4)], 3],
 ])("a loss that ends above where it began is noticed: %s", (_, losses, from) => {
   expect(judge(losses)).toBe(from);

@@ -39,7 +39,10 @@ test("a model of the hub trains as its folder does, and its name and commit are 
   const notes: string[] = [];
   const engine = createEmbeddedEngine();
   const checked = await engine.check({ config, onNote: (text) => void notes.push(text) });
-  expect(notes).toEqual([expect.stringMatching(/^downloading org\/tiny, [\d.]+ MB$/)]);
+  // A slow machine says how far it has come, too.
+  const [first, ...others] = notes;
+  expect(first).toMatch(/^downloading org\/tiny, [\d.]+ MB$/);
+  for (const note of others) expect(note).toMatch(/^downloading org\/tiny: /);
 
   const trained = await run(config);
   expect(trained.events[0]?.data).toEqual(checked.started);
