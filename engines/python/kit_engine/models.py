@@ -11,6 +11,7 @@ from typing import Any
 
 import torch
 import transformers
+from tokenizers import Tokenizer
 from transformers import (
     MODEL_FOR_CAUSAL_LM_MAPPING,
     MODEL_FOR_MASKED_LM_MAPPING,
@@ -89,7 +90,11 @@ def load_tokenizer(source: Source) -> Any:
             f"The tokenizer of {source.base} has no {FILE}. Use a model that has one.",
         )
     with reading(where):
-        return PreTrainedTokenizerFast.from_pretrained(where, **SAFELY)
+        tokenizer = PreTrainedTokenizerFast.from_pretrained(where, **SAFELY)
+        # Its config adds tokens, and may have special ones read as text.
+        tokenizer._tokenizer = Tokenizer.from_file(os.path.join(where, FILE))
+        tokenizer.split_special_tokens = False
+    return tokenizer
 
 
 FILE = "tokenizer.json"

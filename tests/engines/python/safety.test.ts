@@ -86,6 +86,22 @@ describe.runIf(hasPython)("with Python", () => {
     expect(found.longestRow).toBe(tokens);
   });
 
+  it.each([
+    { split_special_tokens: true },
+    { extra_special_tokens: ["hello"] },
+    { added_tokens_decoder: { 90_000: { content: "there", special: false } } },
+  ])("reads the tokens that tokenizer.json says, whatever its config adds: %j", async (added) => {
+    const model = published("Qwen 2");
+    change(join(model, "tokenizer_config.json"), added);
+    const row = { prompt: "hello there", completion: "hello there" };
+    const { tokenizer } = openTokenizer(model, STYLE.size);
+    const tokens = tokenizer.spansOf(row).reduce((sum, span) => sum + span.tokens.length, 0);
+    const path = scratchFile("rows.jsonl", jsonl([row]));
+    const dataset = { type: "jsonl", path } as const;
+    const config = engine().prepare({ model, dataset, maxSteps: 1, batchSize: 1 });
+    expect((await engine().check({ config })).longestRow).toBe(tokens);
+  });
+
   it("a model of the hub that needs code of its own is refused before its weights come", async () => {
     const path = published();
     const auto_map = { AutoConfig: "configuration_x.X", AutoModelForCausalLM: "modeling_x.X" };
