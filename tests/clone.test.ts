@@ -56,7 +56,9 @@ function createClone(): string {
   ]) {
     cpSync(join(ROOT, name), join(clone, name), { recursive: true });
   }
-  for (const name of ["protocol", "disk", "jobs", "engines/python", "engines/ray", "server"]) {
+  for (const name of [
+    ...["protocol", "disk", "jobs", "engines/python", "engines/ray", "server", "public"],
+  ]) {
     mkdirSync(join(clone, name), { recursive: true });
   }
   linkDependencies(clone);
