@@ -143,7 +143,10 @@ export function makeDirectory(path: string): void {
     mkdirSync(path, OTHERS_READ_FOLDER);
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    if (code === "EEXIST") return refuseLink(path);
+    if (code === "EEXIST") {
+      refuseLink(path);
+      if (isFolder(path)) return;
+    }
     if (code !== "ENOENT" || existsSync(dirname(path))) throw error;
     makeDirectory(dirname(path));
     makeDirectory(path);

@@ -43,7 +43,7 @@ it("leaves the job there when this machine cannot keep its record, or has a dama
   writeFileSync(join(full, "artifacts"), "");
   await expect(attendTo(remote, ["model"], { directory: full })).rejects.toMatchObject({
     code: "CANNOT_FOLLOW",
-    message: expect.stringMatching(/^Cannot save \S+\/step-1\.stored\.json: ENOTDIR: /) as string,
+    message: expect.stringMatching(/^Cannot save \S+\/step-1\.stored\.json: EEXIST: /) as string,
   });
   const started = { type: "started", data: {}, kept: { context: 8 } };
   await expect(attendTo(remote, [], { first: [started] })).rejects.toMatchObject({
