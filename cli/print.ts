@@ -1,8 +1,8 @@
 import { printableLines } from "../protocol/printable.ts";
 
 /**
- * The way to the terminal for all that Kit prints, whoever wrote the text: a terminal shows it and obeys
- * none of it. The project's own code prints as it likes.
+ * Prints text from any source with its control characters escaped. Everything that Kit prints goes through
+ * here; the project's own code prints as it likes.
  */
 export function print(text: string): void {
   console.log(printableLines(text));

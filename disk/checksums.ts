@@ -4,7 +4,7 @@ import { crc32 } from "node:zlib";
 import { isRecord } from "../protocol/isRecord.ts";
 import { cannotRead, openIfThere } from "./file.ts";
 
-/** What each other file of a checkpoint was when it was saved. Every engine writes it. */
+/** Lists the checksums of a checkpoint's other files. Every engine writes it. */
 export const CHECKSUMS_FILE = "checksums.json";
 
 /** Against damage, not against an attacker: CRC-32 takes half of SHA-256's time. */
@@ -26,8 +26,8 @@ export function checksumOf(parts: Iterable<string | Uint8Array>): Checksum {
 }
 
 /**
- * The path of a file in a directory that is not as it was saved; undefined if all are, or nobody noted
- * how they were. A file may have been removed since.
+ * The path of the first file whose checksum does not match; undefined if all match or the directory has no
+ * checksums. Removed files are not checked.
  * @throws KitError `CANNOT_READ`
  */
 export function damagedFile(directory: string): string | undefined {

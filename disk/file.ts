@@ -36,10 +36,10 @@ export function openPlain(path: string, flags: number = READ_ITSELF): number {
   return openWithStats(path, flags).file;
 }
 
-/** The codes of a path without a file that Kit wrote. */
+/** Error codes for a missing file, or for something else in its place. */
 const NOT_THERE = new Set(["ENOENT", "ENOTDIR", "ELOOP", "NO_FILE"]);
 
-/** Whether an error of {@link openPlain} says that there is no such file, and not that reading failed. */
+/** Whether {@link openPlain} failed because the file is missing, rather than unreadable. */
 export function isMissing(error: unknown): boolean {
   return NOT_THERE.has(String((error as NodeJS.ErrnoException).code));
 }

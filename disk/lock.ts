@@ -34,8 +34,8 @@ export interface LockOptions {
 }
 
 /**
- * Takes a lock among processes: a folder that names its holder, who renews it while it lives. Takes
- * over a dead holder's.
+ * Takes an interprocess lock: a folder that names its holder, which renews it periodically. A dead
+ * holder's lock is taken over.
  * @param limitMs how long to wait for a holder that lives. One that we can't check gets
  * {@link LOCK_SILENCE_MS} to show that it does
  * @returns undefined when another process held it until the limit

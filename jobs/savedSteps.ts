@@ -3,8 +3,8 @@ import { readJobStart } from "./jobStart.ts";
 import { readWholeLog } from "./wholeLog.ts";
 
 /**
- * Whether a job may have saved a checkpoint of a step: its log says so, or it ended before it could,
- * after a later one than the log's newest.
+ * Returns a test for steps whose checkpoint the job can have saved: those in its log, and later ones, because
+ * the job may have died between saving and logging.
  */
 export function savedSteps(directory: string): (step: number) => boolean {
   const { maxSteps } = readJobStart(directory).started;

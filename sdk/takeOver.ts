@@ -58,7 +58,7 @@ export function takeOver(
   return { started, evaluations };
 }
 
-/** The step of the whole checkpoint with the lowest `evalLoss`; undefined without one. Says which it skips. */
+/** The step of the undamaged checkpoint with the lowest `evalLoss`; undefined without one. Notes each that it skips. */
 export function bestStep(
   from: Resumable,
   evaluations: readonly Evaluation[],

@@ -106,7 +106,7 @@ export function createTensors(
 
   function vector(tensors: readonly [name: string | undefined, count: number][]): VectorWeight {
     const total = sumOf(tensors.map(([, count]) => count));
-    // Zeros for want of a tensor are not trained, so each tensor is a group of its own.
+    // The zeros of an absent tensor are not trained, so each tensor gets its own group.
     const at = arena.words("weights", total);
     const grad = isBaseTrained ? arena.words("gradients", total) : undefined;
     let from = 0;

@@ -22,9 +22,9 @@ const MOST_ROWS = 1_000_000;
 const FEW_TOKENS = 256;
 
 /**
- * What a batch has at most, such that no more memory is planned than the batches that occur need. Where
- * that is much, batches run in parts. Independent of the number of threads, as the sums of parts differ in
- * their last digits.
+ * The largest batch to plan memory for: the largest that occurs, or a half, a quarter and so on of it where
+ * that would take much, so that batches run in parts. The number of threads does not matter, because sums
+ * over other parts differ in their last digits.
  */
 export function batchLimits(
   { training, evaluation, rows, seed, count }: Batches,
@@ -39,13 +39,13 @@ export function batchLimits(
   const largest = batches.reduce((most, batch) => Math.max(most, sumOf(batch)), longest);
   const least = Math.max(longest, Math.min(largest, FEW_TOKENS));
 
-  for (let parts = 1; ; parts++) {
+  for (let parts = 1; ; parts *= 2) {
     const tokens = Math.max(least, Math.ceil(largest / parts));
     const limits = { tokens, longest, ...measure(tokens) };
     if (tokens === least || bytesOf({ ...sizes, limits }) <= MODERATE_BYTES) return limits;
   }
 
-  /** What the parts have at most that have so many tokens. */
+  /** The largest part of at most so many tokens. */
   function measure(tokens: number): Omit<BatchLimits, "tokens" | "longest"> {
     const square = (part: number[]) => sumOf(part.map(squareOf));
     const limits = { tokens, squares: Infinity };

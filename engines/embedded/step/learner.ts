@@ -98,11 +98,13 @@ export function createLearner(
 
   /** @returns the loss, the mean over the learned tokens of all batches */
   function addGradients(batches: readonly (readonly Example[])[]): number {
-    const weight = 1 / batches.reduce((sum, batch) => sum + learnedCount(batch), 0);
+    const count = batches.reduce((sum, batch) => sum + learnedCount(batch), 0);
+    // No gradient, and no mean.
+    if (count === 0) return NaN;
     let isFirst = true;
     let sum = 0;
     for (const batch of batches) {
-      sum += runOn(batch, weight, () => {
+      sum += runOn(batch, 1 / count, () => {
         const operation = isFirst ? OPERATION.gradients : OPERATION.moreGradients;
         isFirst = false;
         return operation;

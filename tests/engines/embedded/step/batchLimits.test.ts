@@ -44,4 +44,7 @@ test("batches that take much memory run in parts, of which each row is a whole o
   expect(limits.tokens).toBeGreaterThanOrEqual(256);
   expect(limits.tokens).toBeLessThan(32 * 200);
   expect(limitsOf([4000], LARGE, { rows: 4 }).limits.tokens).toBe(4000);
+  // However many parts that takes.
+  const huge = limitsOf([200], LARGE, { rows: 20_000, count: 1 });
+  expect(huge.limits.tokens).toBeLessThan(1024);
 });
