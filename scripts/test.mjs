@@ -1,7 +1,7 @@
 // `npm test`: sets up missing parts, then runs every check. The last line counts the results.
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { join, relative } from "node:path";
 import { findPrograms } from "./debian.mjs";
 import { faultTable } from "./faultTable.mjs";
 import { ENVIRONMENTS } from "./pythonEnvironment.mjs";
@@ -64,13 +64,28 @@ async function runTests() {
   const exitCode = await runVitest(...reporters, ...process.argv.slice(2));
   console.log(faultTable(process.env.KIT_FAULT_ROWS));
   if (existsSync(report)) {
-    const { numPassedTests, numFailedTests } = JSON.parse(readFileSync(report, "utf8"));
+    const { numPassedTests, numFailedTests, testResults } = JSON.parse(readFileSync(report, "utf8"));
     passed += numPassedTests;
     failed += numFailedTests;
+    for (const file of testResults) printFailures(file);
     // A file did not load, or an error was outside of any test.
     if (exitCode !== 0 && numFailedTests === 0) failed++;
   } else {
     failed++;
   }
   rmSync(folder, { recursive: true, force: true });
+}
+
+/** A line each, near the last line: whoever sees only the end of a log must know what failed. */
+function printFailures({ name, message, assertionResults }) {
+  const file = relative(process.cwd(), name);
+  if (message) console.log(`✗ ${file}: ${firstLine(message)}`);
+  for (const test of assertionResults) {
+    if (test.status !== "failed") continue;
+    console.log(`✗ ${file} > ${test.fullName}: ${firstLine(test.failureMessages.join("\n"))}`);
+  }
+}
+
+function firstLine(text) {
+  return text.split("\n", 1)[0];
 }
