@@ -64,7 +64,9 @@ async function runTests() {
   const exitCode = await runVitest(...reporters, ...process.argv.slice(2));
   console.log(faultTable(process.env.KIT_FAULT_ROWS));
   if (existsSync(report)) {
-    const { numPassedTests, numFailedTests, testResults } = JSON.parse(readFileSync(report, "utf8"));
+    const { numPassedTests, numFailedTests, testResults } = JSON.parse(
+      readFileSync(report, "utf8"),
+    );
     passed += numPassedTests;
     failed += numFailedTests;
     for (const file of testResults) printFailures(file);
