@@ -37,10 +37,12 @@ const TYPES_FIRST = {
  * The rooms of engines/ that every engine may use, each of which may import those before it; each
  * other folder there is an engine.
  */
-const SHARED_ROOMS = ["hub", "dataset", "tokens", "examples", "families", "checkpoint"];
+const SHARED_ROOMS = "hub dataset tokens examples objectives families checkpoint training".split(
+  " ",
+);
 
 /** The rooms of the embedded engine that lead to a training; each may import those before it. */
-const TO_TRAINING = ["kernels", "ops", "model", "step", "setup", "train"];
+const TO_TRAINING = ["kernels", "ops", "model", "step", "train"];
 
 /** Of rooms in a line, none may import one that comes after it. */
 function oneWay(folder, rooms) {

@@ -12,6 +12,7 @@ import type { Example } from "../engines/examples/examples.ts";
 import { resolveModel } from "../engines/families/modelSource.ts";
 import type { ReadWeights } from "../engines/families/storedWeights.ts";
 import { type Weights, randomWeights } from "../engines/families/weights.ts";
+import { sft } from "../engines/objectives/sft.ts";
 import { createRandom } from "../engines/random.ts";
 import { BYTES } from "../engines/tokens/byteTokens.ts";
 import type { ModelShape } from "../protocol/trainConfig.ts";
@@ -67,7 +68,7 @@ export function startLearning({ model, rows, length, threads = 1, simd }: StepSi
   let step = 0;
   return {
     learn: () => {
-      learner.backpropagate([batch]);
+      backpropagate(learner, batch);
       learner.update(++step, RATE);
     },
   };
@@ -80,12 +81,21 @@ export function createTeam(
   frozen: ReadWeights,
   simd?: Simd,
 ): learner.Learner {
-  return createLearner(trainable, frozen, plan, {
+  const initial = { trained: trainable, frozen, moments: undefined };
+  return createLearner(plan, initial, {
     module: compileKernels(simd),
     invite(seat) {
       for (let i = 1; i < plan.sizes.threads; i++) startHelper().postMessage(seat);
     },
   });
+}
+
+/** Up to the update. @returns the loss: the mean of the learned tokens, in nats */
+export function backpropagate(learner: learner.Learner, batch: readonly Example[]): number {
+  const units = batch.reduce((sum, example) => sum + sft.unitsOf(example), 0);
+  const loss = learner.backpropagate(batch, 1 / units, false);
+  learner.gradNorm();
+  return loss;
 }
 
 /** Returns the port through which it is invited. */
@@ -110,7 +120,13 @@ export function limitsOf(rows: number, length: number): BatchLimits {
 function randomBatch(rows: number, length: number): Example[] {
   const random = createRandom(SEED, "batch");
   return Array.from({ length: rows }, () => ({
-    tokens: Uint16Array.from({ length: length + 1 }, () => Math.floor(random.uniform() * BYTES)),
-    learned: new Uint8Array(length + 1).fill(1, 1),
+    sequences: [
+      {
+        tokens: Uint16Array.from({ length: length + 1 }, () =>
+          Math.floor(random.uniform() * BYTES),
+        ),
+        learned: new Uint8Array(length + 1).fill(1, 1),
+      },
+    ],
   }));
 }

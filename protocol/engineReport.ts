@@ -17,7 +17,8 @@ function optional(check: Check): Check {
 }
 
 /** A number, or null for one that is not finite. */
-const isMeasured = optional((value) => value === null || isNumber(value));
+const isFigure: Check = (value) => value === null || isNumber(value);
+const isMeasured = optional(isFigure);
 
 const EVENTS: { [Name in EngineEvent["event"]]: Fields<EventData[Name]> } = {
   "training.started": {
@@ -49,6 +50,7 @@ const EVENTS: { [Name in EngineEvent["event"]]: Fields<EventData[Name]> } = {
     gradNorm: isMeasured,
     epoch: optional(isNumber),
     tokensPerSecond: optional(isNumber),
+    metrics: optional((value) => isRecord(value) && Object.values(value).every(isFigure)),
   },
   "checkpoint.saved": {
     step: isCount,

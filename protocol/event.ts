@@ -66,6 +66,8 @@ export interface EventData {
     epoch?: number;
     /** Since the previous log, without padding. */
     tokensPerSecond?: number;
+    /** What the training's objective measures besides; on held-out rows as `evalName`. */
+    metrics?: Record<string, Measured>;
   };
   "checkpoint.saved": Omit<Artifact, "best">;
   "training.completed": {

@@ -144,7 +144,8 @@ describe("an engine is a folder beside the rooms that engines share", () => {
 
   const ways: [folder: string, before: string, after: string][] = [
     ["engines/tokens", "../dataset/row.ts", "../families/weights.ts"],
-    ["engines/embedded/setup", "../step/batch.ts", "../train/train.ts"],
+    ["engines/objectives", "../examples/examples.ts", "../training/train.ts"],
+    ["engines/embedded/step", "../model/batch.ts", "../train/backend.ts"],
   ];
   it.each(ways)(
     "%s may import the rooms before it, not those after it",

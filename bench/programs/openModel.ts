@@ -16,7 +16,14 @@ import type { TrainingSizes } from "../../engines/embedded/step/trainingPlan.ts"
 import type { Example } from "../../engines/examples/examples.ts";
 import { randomAdapter } from "../../engines/families/adapter.ts";
 import type * as sdk from "../../sdk/index.ts";
-import { OPTIONS, batchLimits, createTeam, limitsOf, planTraining } from "../engine.ts";
+import {
+  OPTIONS,
+  backpropagate,
+  batchLimits,
+  createTeam,
+  limitsOf,
+  planTraining,
+} from "../engine.ts";
 import { type OpenModelSizes, LEARNED_SHARE, OPEN_LORA, OPEN_SEED } from "../openModel.ts";
 import { ROOT } from "../places.ts";
 import { time } from "../statistics.ts";
@@ -54,19 +61,22 @@ function learn() {
 function mixed() {
   const lengths = sizes.lengths ?? [];
   const all = tokensOfFile();
-  const examples = lengths.map((length, i) => ({
-    tokens: all.subarray(i * MOST_TOKENS, i * MOST_TOKENS + length + 1),
-    learned: new Uint8Array(length + 1).fill(1, length + 1 - Math.ceil(length * LEARNED_SHARE)),
-  }));
+  const examples = lengths.map((length, i) => {
+    const tokens = all.subarray(i * MOST_TOKENS, i * MOST_TOKENS + length + 1);
+    const learned = new Uint8Array(length + 1);
+    learned.fill(1, length + 1 - Math.ceil(length * LEARNED_SHARE));
+    return { sequences: [{ tokens, learned }] };
+  });
   const steps = Array.from({ length: Math.ceil(lengths.length / rows) }, (_, i) =>
     examples.slice(i * rows, (i + 1) * rows),
   );
   const training = {
     length: lengths.length,
     longest: Math.max(...lengths) + 1,
+    largest: Math.max(...lengths),
     predicted: lengths.reduce((sum, length) => sum + length, 0),
     at: (index: number) => examples[index]!,
-    lengthAt: (index: number) => lengths[index]! + 1,
+    lengthsAt: (index: number) => Uint32Array.of(lengths[index]! + 1),
   };
   const batches = { training, evaluation: undefined, rows, seed: OPEN_SEED, count: steps.length };
   const step = createSteps((of) => batchLimits(batches, of));
@@ -86,7 +96,7 @@ function createSteps(limitsOf: (sizes: Omit<TrainingSizes, "limits" | "threads">
     const start = now();
     let loss = NaN;
     for (const batch of batches) {
-      ({ loss } = learner.backpropagate([batch]));
+      loss = backpropagate(learner, batch);
       learner.update(++step, RATE);
     }
     return { ms: now() - start, loss };
@@ -114,7 +124,7 @@ function createBatches(): () => Example[] {
     return Array.from({ length: rows }, () => {
       const tokens = all.subarray(from, from + length + 1);
       from += length + 1;
-      return { tokens, learned };
+      return { sequences: [{ tokens, learned }] };
     });
   };
 }

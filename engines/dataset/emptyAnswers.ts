@@ -1,9 +1,9 @@
 import { KitError } from "../../protocol/error.ts";
 import { formatCount, formatCounted } from "../../protocol/format.ts";
-import { type Row, EXPECTED_ROW } from "./row.ts";
+import type { RowForm } from "./rowForm.ts";
 
 /** Counts the rows from which a model learns to say nothing. */
-export function createEmptyAnswers() {
+export function createEmptyAnswers<Row extends object>(form: RowForm<Row>) {
   let rows = 0;
   let empty = 0;
   let first = "";
@@ -11,7 +11,7 @@ export function createEmptyAnswers() {
     /** @param where file and line */
     see(row: Row, where: string): Row {
       rows++;
-      if (hasEmptyAnswer(row) && ++empty === 1) first = where;
+      if (form.isEmpty(row) && ++empty === 1) first = where;
       return row;
     },
     /**
@@ -24,21 +24,11 @@ export function createEmptyAnswers() {
       if (empty === rows) {
         throw new KitError(
           "DATASET_INVALID",
-          `Every row of ${name} has an empty answer or text. Write ${EXPECTED_ROW} on each line.`,
+          `Every row of ${name} has an empty answer or text. Write ${form.expected} on each line.`,
         );
       }
       const of = `${formatCount(empty)} of ${formatCounted(rows, "row")}`;
       note(`warning: an empty answer or text in ${of}\n  the first is ${first}`);
     },
   };
-}
-
-function hasEmptyAnswer(row: Row): boolean {
-  if ("text" in row) return isBlank(row.text);
-  if ("completion" in row) return isBlank(row.completion);
-  return row.messages.some(({ role, content }) => role === "assistant" && isBlank(content));
-}
-
-function isBlank(text: string): boolean {
-  return text.trim() === "";
 }

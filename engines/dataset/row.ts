@@ -3,6 +3,7 @@ import { type ChatMessage, hasTools, isChatMessage } from "../../protocol/infer.
 import { isRecord } from "../../protocol/isRecord.ts";
 import { isCsv } from "./csv.ts";
 import type { IgnoredKeys } from "./ignoredKeys.ts";
+import type { RowForm } from "./rowForm.ts";
 
 /** A row of a dataset, as written in the file. */
 export type Row =
@@ -74,3 +75,21 @@ export function parseRow(text: string, where: string, ignored?: IgnoredKeys): Ro
 function isUnlearned(message: ChatMessage & { weight?: unknown }): boolean {
   return message.role === "assistant" && (message.weight ?? 1) !== 1;
 }
+
+function isEmpty(row: Row): boolean {
+  if ("text" in row) return isBlank(row.text);
+  if ("completion" in row) return isBlank(row.completion);
+  return row.messages.some(({ role, content }) => role === "assistant" && isBlank(content));
+}
+
+function isBlank(text: string): boolean {
+  return text.trim() === "";
+}
+
+/** Rows of right answers, and texts. */
+export const ROW_FORM: RowForm<Row> = {
+  expected: EXPECTED_ROW,
+  parse: parseRow,
+  isEmpty,
+  isText: (row) => "text" in row,
+};

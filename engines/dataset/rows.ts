@@ -6,7 +6,7 @@ import { createEmptyAnswers } from "./emptyAnswers.ts";
 import { datasetFiles } from "./files.ts";
 import { createIgnoredKeys } from "./ignoredKeys.ts";
 import { type OnRead, readLines } from "./lines.ts";
-import { type Row, EXPECTED_ROW, parseRow } from "./row.ts";
+import type { RowForm } from "./rowForm.ts";
 
 export interface ReadRowsOptions {
   /** Gets the bytes of all files. */
@@ -20,8 +20,9 @@ export interface ReadRowsOptions {
  * skipped here: the cluster's workers read and check them.
  * @throws KitError `DATASET_UNREADABLE` without a file, `DATASET_INVALID` with file and line
  */
-export function* readRows(
+export function* readRows<Row extends object>(
   path: DatasetPath,
+  form: RowForm<Row>,
   { onRead, onNote = () => {} }: ReadRowsOptions = {},
 ): Generator<Row> {
   const all = datasetFiles(path);
@@ -31,9 +32,9 @@ export function* readRows(
   let before = 0;
   // This machine does not read URLs, so it knows nothing of their rows.
   let isEmpty = files.length === all.length;
-  const emptyAnswers = createEmptyAnswers();
+  const emptyAnswers = createEmptyAnswers(form);
   const parse = (line: string, where: string) =>
-    emptyAnswers.see(parseRow(line, where, ignored), where);
+    emptyAnswers.see(form.parse(line, where, ignored), where);
   for (const file of files) {
     let read = 0;
     const onFileRead: OnRead = (bytes) => {
@@ -49,7 +50,7 @@ export function* readRows(
   if (isEmpty) {
     throw new KitError(
       "DATASET_INVALID",
-      `${nameOf(path)} has no rows. Write ${EXPECTED_ROW} on each line.`,
+      `${nameOf(path)} has no rows. Write ${form.expected} on each line.`,
     );
   }
   emptyAnswers.tell(nameOf(path), onNote);

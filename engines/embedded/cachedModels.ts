@@ -10,7 +10,7 @@ import { parseHubName } from "../hub/hubName.ts";
 import { hubSettings } from "../hub/hubSettings.ts";
 import { CONFIG_FILE, hasAllFiles } from "../hub/modelFiles.ts";
 import { type Snapshot, listSnapshots } from "../hub/snapshots.ts";
-import { assertConfigFits, assertFits } from "./setup/leastTraining.ts";
+import { assertConfigFits, assertFits } from "./train/leastTraining.ts";
 
 /** The least that is trained of a model. */
 const ADAPTER = { r: 8, alpha: 16, targetModules: [...TARGETS.usual] };

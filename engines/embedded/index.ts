@@ -12,7 +12,7 @@ export function createEmbeddedEngine(): Engine {
   const thread = createInferThread();
   // Loaded when it is needed: a project that only trains does so on another thread.
   const check: Engine["check"] = async (options) =>
-    (await import("./setup/check.ts")).check(options);
+    (await import("./train/check.ts")).check(options);
   const load: Engine["load"] = async (directory, options) => {
     await fetchBase(directory, options);
     return thread.load(directory);

@@ -2,24 +2,31 @@ import { createHash } from "node:crypto";
 import type { Span } from "../tokens/tokenizer.ts";
 
 /** Tokens, and which of them are learned. */
-export interface Example {
+export interface Sequence {
   tokens: Uint16Array | Uint32Array;
   /** As long as `tokens`: 1 where a token is learned from those before it. */
   learned: Uint8Array;
 }
 
-/** Sequences to learn from, or to measure a loss on. */
+/** What a row becomes: the sequences that are learned together, mostly a single one. */
+export interface Example {
+  sequences: readonly Sequence[];
+}
+
+/** Examples to learn from, or to measure a loss on. */
 export interface ExampleSet {
   /** A count. */
   readonly length: number;
-  /** Tokens of the longest. */
+  /** Tokens of the longest sequence. */
   readonly longest: number;
-  /** Number of all tokens without each example's first, which is never predicted. */
+  /** Tokens that are read of the largest example: of each sequence all but the last. */
+  readonly largest: number;
+  /** Number of all tokens without each sequence's first, which is never predicted. */
   readonly predicted: number;
   /** A copy of the one at an index, from 0. */
   at: (index: number) => Example;
-  /** Its tokens, a count. */
-  lengthAt: (index: number) => number;
+  /** The tokens of each of its sequences, counts. */
+  lengthsAt: (index: number) => Uint32Array;
 }
 
 /** The rows of a dataset, as flat numbers, because a hundred million objects would not fit. */
@@ -28,13 +35,13 @@ export interface Examples extends ExampleSet {
   fingerprint: () => string;
   /** Those of some rows, which are counted from 0 as they were added. */
   ofRows: (isChosen: (row: number) => boolean) => ExampleSet;
-  /** Adds the first tokens of a sequence. */
-  addStart: (spans: readonly Span[], most: number) => void;
+  /** Adds a row's example: the first tokens of each of its sequences. */
+  addStart: (sequences: readonly (readonly Span[])[], most: number) => void;
   /**
-   * Adds a sequence in pieces. Each begins with the last token of the one before, so that no token
-   * goes unlearned.
+   * Adds a row's only sequence in pieces, an example each. Each begins with the last token of the one
+   * before, so that no token goes unlearned.
    */
-  addSpans: (spans: readonly Span[], most: number) => void;
+  addPieces: (sequence: readonly Span[], most: number) => void;
 }
 
 /** Marks a token that is learned; above every token of a small vocabulary, or of any. */
@@ -51,13 +58,18 @@ export function createExamples(vocabulary: number, beforeGrowing: () => void = (
     (length) => (isFew ? new Uint16Array(length) : new Uint32Array(length)),
     beforeGrowing,
   );
+  /** Of each sequence. */
   const starts = createColumn((length) => new Float64Array(length), beforeGrowing);
   const lengths = createColumn((length) => new Uint32Array(length), beforeGrowing);
+  /** Of each example: its first sequence, and its row. */
+  const firsts = createColumn((length) => new Uint32Array(length), beforeGrowing);
   const rows = createColumn((length) => new Uint32Array(length), beforeGrowing);
   let row = 0;
   let longest = 0;
+  let largest = 0;
   let predicted = 0;
 
+  /** @returns where they start */
   function append(spans: readonly Span[], most: number): number {
     const start = tokens.length();
     let left = most;
@@ -71,36 +83,61 @@ export function createExamples(vocabulary: number, beforeGrowing: () => void = (
     return start;
   }
 
-  function add(start: number, length: number): void {
-    starts.push(start);
-    lengths.push(length);
+  /** @param sequences starts and lengths */
+  function addExample(sequences: readonly (readonly [start: number, length: number])[]): void {
+    firsts.push(lengths.length());
     rows.push(row);
-    longest = Math.max(longest, length);
-    predicted += length - 1;
+    for (const [start, length] of sequences) {
+      starts.push(start);
+      lengths.push(length);
+      longest = Math.max(longest, length);
+    }
+    const size = readIn(sequences.map(([, length]) => length));
+    largest = Math.max(largest, size);
+    predicted += size;
   }
 
-  function lengthAt(index: number): number {
-    return lengths.slice(index, index + 1)[0] ?? 0;
+  /** Its first sequence, and the one after its last. */
+  function rangeAt(index: number): readonly [number, number] {
+    const [first = 0, end = lengths.length()] = firsts.slice(
+      index,
+      Math.min(index + 2, firsts.length()),
+    );
+    return [first, end];
+  }
+
+  function lengthsAt(index: number): Uint32Array {
+    return lengths.slice(...rangeAt(index));
   }
 
   function at(index: number): Example {
-    const [start = 0] = starts.slice(index, index + 1);
-    const length = lengthAt(index);
-    const marked = tokens.slice(start, start + length);
-    const learned = new Uint8Array(length).map((_, i) => (i > 0 && marked[i]! & mark ? 1 : 0));
-    return { tokens: marked.map((token) => token & ~mark), learned };
+    const range = rangeAt(index);
+    const sizes = lengths.slice(...range);
+    const sequences = [...starts.slice(...range)].map((start, i) => {
+      const marked = tokens.slice(start, start + (sizes[i] ?? 0));
+      const learned = new Uint8Array(marked.length).map((_, at) =>
+        at > 0 && marked[at]! & mark ? 1 : 0,
+      );
+      return { tokens: marked.map((token) => token & ~mark), learned };
+    });
+    return { sequences };
   }
 
   function ofRows(isChosen: (row: number) => boolean): ExampleSet {
     const all = rows.slice(0, rows.length());
     const chosen = Uint32Array.from(all.keys()).filter((index) => isChosen(all[index] ?? 0));
-    const sizes = chosen.map(lengthAt);
+    let [longest, largest, predicted] = [0, 0, 0];
+    for (const index of chosen) {
+      const sizes = lengthsAt(index);
+      const size = readIn(sizes);
+      longest = Math.max(longest, ...sizes);
+      largest = Math.max(largest, size);
+      predicted += size;
+    }
     return {
-      length: chosen.length,
-      longest: sizes.reduce((most, size) => Math.max(most, size), 0),
-      predicted: sizes.reduce((sum, size) => sum + size - 1, 0),
+      ...{ length: chosen.length, longest, largest, predicted },
       at: (index) => at(chosen[index] ?? 0),
-      lengthAt: (index) => sizes[index] ?? 0,
+      lengthsAt: (index) => lengthsAt(chosen[index] ?? 0),
     };
   }
 
@@ -110,31 +147,45 @@ export function createExamples(vocabulary: number, beforeGrowing: () => void = (
 
   return {
     get length() {
-      return lengths.length();
+      return rows.length();
     },
     get longest() {
       return longest;
     },
+    get largest() {
+      return largest;
+    },
     get predicted() {
       return predicted;
     },
-    ...{ at, lengthAt },
+    ...{ at, lengthsAt },
     fingerprint,
     ofRows,
-    addStart(spans, most) {
-      const start = append(spans, most);
-      add(start, tokens.length() - start);
+    addStart(sequences, most) {
+      addExample(
+        sequences.map((spans) => {
+          const start = append(spans, most);
+          return [start, tokens.length() - start];
+        }),
+      );
       row++;
     },
-    addSpans(spans, most) {
-      const first = append(spans, Infinity);
+    addPieces(sequence, most) {
+      const first = append(sequence, Infinity);
       const end = tokens.length();
       for (let start = first; start + 1 < end; start += most - 1) {
-        add(start, Math.min(most, end - start));
+        addExample([[start, Math.min(most, end - start)]]);
       }
       row++;
     },
   };
+}
+
+/** The tokens that are read of sequences: the last of each is only predicted. */
+function readIn(lengths: Iterable<number>): number {
+  let sum = 0;
+  for (const length of lengths) sum += length - 1;
+  return sum;
 }
 
 const FINGERPRINT_DIGITS = 16;

@@ -1,9 +1,9 @@
 import type { Piece } from "../../protocol/trainingCheck.ts";
 import type { Tokenizer } from "../tokens/tokenizer.ts";
-import type { Example } from "./examples.ts";
+import type { Sequence } from "./examples.ts";
 
-/** An example's text with its specials, in parts that are learned or not. */
-export function piecesOf({ tokens, learned }: Example, tokenizer: Tokenizer): Piece[] {
+/** A sequence's text with its specials, in parts that are learned or not. */
+export function piecesOf({ tokens, learned }: Sequence, tokenizer: Tokenizer): Piece[] {
   const pieces: Piece[] = [];
   for (let start = 0, end = 0; start < tokens.length; start = end) {
     const kind = kindAt(start);

@@ -19,6 +19,8 @@ import { readRows } from "../dataset/rows.ts";
 import { randomWeights } from "../families/weights.ts";
 import type { FetchOptions } from "../hub/fetchModel.ts";
 import { parseHubName } from "../hub/hubName.ts";
+import type { Objective } from "../objectives/objective.ts";
+import { objectiveOf } from "../objectives/objectives.ts";
 import type { PythonJob } from "./messages.ts";
 import { findFolders } from "./model.ts";
 
@@ -39,7 +41,7 @@ export async function createJob({
   onNote,
   check,
 }: Options): Promise<PythonJob> {
-  const filesOf = (path: DatasetPath) => checkRows(path, { onNote, signal });
+  const filesOf = (path: DatasetPath) => checkRows(path, objectiveOf(config), { onNote, signal });
   // Before a download, which may take an hour.
   const files = await filesOf(config.dataset.path);
   const evalFiles = config.evalDataset && (await filesOf(config.evalDataset.path));
@@ -71,11 +73,12 @@ const AT_ONCE = 2_000;
 /** Reads every row. @returns the files */
 async function checkRows(
   path: DatasetPath,
+  { form }: Objective,
   { onNote = () => {}, signal }: Pick<Options, "onNote" | "signal">,
 ): Promise<string[]> {
   const note = createReadingNotes(onNote);
   let count = 0;
-  const rows = readRows(path, { onRead: (bytes, size) => note(count, bytes, size), onNote });
+  const rows = readRows(path, form, { onRead: (bytes, size) => note(count, bytes, size), onNote });
   while (!rows.next().done) {
     if (++count % AT_ONCE !== 0) continue;
     await setImmediate();

@@ -1,12 +1,15 @@
-import type { Example } from "../../examples/examples.ts";
+import type { Sequence } from "../../examples/examples.ts";
 import type { Arena } from "../kernels/arena.ts";
 import { squareOf } from "../ops/attention.ts";
 import type { BatchLimits, BatchPlan } from "../ops/operation.ts";
 
+/** Numbers in `counts`. */
+const COUNTS = 4;
+
 export function planBatch(arena: Arena, { tokens, sequences, selected }: BatchLimits): BatchPlan {
   const words = (count: number) => arena.words("activations", count);
   return {
-    counts: words(3),
+    counts: words(COUNTS),
     tokens: words(tokens),
     positions: words(tokens),
     offsets: words(sequences + 1),
@@ -30,7 +33,7 @@ export function batchArrays(
 ): BatchArrays {
   const { tokens, sequences, selected } = limits;
   return {
-    counts: new Int32Array(buffer, at.counts, 3),
+    counts: new Int32Array(buffer, at.counts, COUNTS),
     tokens: new Int32Array(buffer, at.tokens, tokens),
     positions: new Int32Array(buffer, at.positions, tokens),
     offsets: new Int32Array(buffer, at.offsets, sequences + 1),
@@ -44,7 +47,7 @@ export function batchArrays(
 
 /** The counts of the batch in work, as each operation of a thread reads them. */
 export function batchCounts({ buffer }: WebAssembly.Memory, { counts }: BatchPlan) {
-  const words = new Int32Array(buffer, counts, 3);
+  const words = new Int32Array(buffer, counts, COUNTS);
   return {
     get tokens() {
       return words[0] ?? 0;
@@ -55,6 +58,9 @@ export function batchCounts({ buffer }: WebAssembly.Memory, { counts }: BatchPla
     get selected() {
       return words[2] ?? 0;
     },
+    get usesAdapter() {
+      return words[3] !== 0;
+    },
   };
 }
 
@@ -62,38 +68,43 @@ export function batchCounts({ buffer }: WebAssembly.Memory, { counts }: BatchPla
 export type PartLimits = Pick<BatchLimits, "tokens" | "squares">;
 
 /** Tokens that a model reads of a sequence: the last one is only predicted. */
-export function readLength({ tokens }: Example): number {
+export function readLength({ tokens }: Sequence): number {
   return tokens.length - 1;
 }
 
-/** Splits sequences, in their order, into batches that fit. */
+/** Splits groups of sequences, in their order, into batches that fit; a group is never split. */
 export function partsOf<T>(
-  sequences: readonly T[],
-  lengthOf: (sequence: T) => number,
+  groups: readonly T[],
+  lengthsOf: (group: T) => readonly number[],
   limits: PartLimits,
 ): T[][] {
   const parts: T[][] = [];
   const left = { tokens: 0, squares: 0 };
-  for (const sequence of sequences) {
-    const length = lengthOf(sequence);
-    const square = squareOf(length);
-    if (length > left.tokens || square > left.squares) {
+  for (const group of groups) {
+    const lengths = lengthsOf(group);
+    const tokens = lengths.reduce((sum, length) => sum + length, 0);
+    const squares = lengths.reduce((sum, length) => sum + squareOf(length), 0);
+    if (tokens > left.tokens || squares > left.squares) {
       parts.push([]);
       Object.assign(left, { tokens: limits.tokens, squares: limits.squares });
     }
-    parts.at(-1)?.push(sequence);
-    left.tokens -= length;
-    left.squares -= square;
+    parts.at(-1)?.push(group);
+    left.tokens -= tokens;
+    left.squares -= squares;
   }
   return parts;
 }
 
 /**
  * Writes sequences one after another, without padding.
- * @param weight what a learned token's loss counts
- * @returns how many are learned
+ * @param usesAdapter whether the model's adapter takes part
+ * @returns how many tokens are learned
  */
-export function writeBatch(to: BatchArrays, sequences: readonly Example[], weight: number): number {
+export function writeBatch(
+  to: BatchArrays,
+  sequences: readonly Sequence[],
+  usesAdapter = true,
+): number {
   let [tokens, squares, selected] = [0, 0, 0];
   sequences.forEach((sequence, i) => {
     const length = readLength(sequence);
@@ -106,11 +117,10 @@ export function writeBatch(to: BatchArrays, sequences: readonly Example[], weigh
       if (sequence.learned[position + 1] !== 1) continue;
       to.selected[selected] = tokens;
       to.targets[selected] = sequence.tokens[position + 1] ?? 0;
-      to.lossWeights[selected] = weight;
       selected++;
     }
   });
   to.offsets[sequences.length] = tokens;
-  to.counts.set([tokens, sequences.length, selected]);
+  to.counts.set([tokens, sequences.length, selected, Number(usesAdapter)]);
   return selected;
 }

@@ -32,7 +32,7 @@ export function linear(
       forward() {
         const n = batch[x.rows];
         multiply(n, x, weight, y, residual?.at);
-        for (const { from, a, b, z, scale } of updates) {
+        for (const { from, a, b, z, scale } of batch.usesAdapter ? updates : []) {
           const part = columnsFrom(y, from);
           products.linear(n, x, a, z);
           products.linear(n, z, b, part, part.at, scale);

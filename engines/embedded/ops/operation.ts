@@ -37,8 +37,8 @@ export type Head = (worker: Worker) => {
 /** A thread with what its operations need. */
 export interface Worker extends Thread {
   products: Products;
-  /** Of the batch in work, a count each. */
-  batch: Readonly<Record<"tokens" | "sequences" | "selected", number>>;
+  /** Of the batch in work, a count each, and whether the model's adapter takes part. */
+  batch: Readonly<Record<"tokens" | "sequences" | "selected", number> & { usesAdapter: boolean }>;
 }
 
 /** What flows between operations: an array with a row for each token, or for each selected one. */
@@ -74,7 +74,7 @@ export interface LoraWeights {
 
 /** The arrays of the batch in work. */
 export interface BatchPlan {
-  /** int32: `tokens`, `sequences` and `selected`. */
+  /** int32: `tokens`, `sequences`, `selected`, and 1 if the adapter takes part. */
   counts: Address;
   /** int32 [tokens] */
   tokens: Address;

@@ -1,8 +1,8 @@
 import type { ExampleSet } from "../../examples/examples.ts";
+import { batchIndices } from "../../training/order.ts";
 import { partsOf } from "../model/batch.ts";
 import { squareOf } from "../ops/attention.ts";
 import type { BatchLimits } from "../ops/operation.ts";
-import { batchIndices } from "./batch.ts";
 import { type TrainingSizes, MODERATE_BYTES, bytesOf } from "./trainingPlan.ts";
 
 /** The batches of a training. */
@@ -31,13 +31,17 @@ export function batchLimits(
   sizes: Omit<TrainingSizes, "limits" | "threads">,
 ): BatchLimits {
   const longest = Math.max(training.longest, evaluation?.longest ?? 0) - 1;
+  const largestExample = Math.max(training.largest, evaluation?.largest ?? 0);
   const next = batchIndices(training.length, rows, seed);
   const looked = Math.min(count, Math.max(1, Math.floor(MOST_ROWS / rows)));
   const batches = Array.from({ length: looked }, () =>
-    next().map((index) => training.lengthAt(index) - 1),
+    next().map((index) => Array.from(training.lengthsAt(index), (length) => length - 1)),
   );
-  const largest = batches.reduce((most, batch) => Math.max(most, sumOf(batch)), longest);
-  const least = Math.max(longest, Math.min(largest, FEW_TOKENS));
+  const largest = batches.reduce(
+    (most, batch) => Math.max(most, sumOf(batch.flat())),
+    largestExample,
+  );
+  const least = Math.max(largestExample, Math.min(largest, FEW_TOKENS));
 
   for (let parts = 1; ; parts *= 2) {
     const tokens = Math.max(least, Math.ceil(largest / parts));
@@ -47,11 +51,11 @@ export function batchLimits(
 
   /** The largest part of at most so many tokens. */
   function measure(tokens: number): Omit<BatchLimits, "tokens" | "longest"> {
-    const square = (part: number[]) => sumOf(part.map(squareOf));
+    const square = (part: number[][]) => sumOf(part.flat().map(squareOf));
     const limits = { tokens, squares: Infinity };
-    const found = { sequences: rows, selected: tokens, squares: squareOf(longest) };
+    const found = { sequences: tokens, selected: tokens, squares: squareOf(largestExample) };
     for (const batch of batches) {
-      for (const part of partsOf(batch, (length) => length, limits))
+      for (const part of partsOf(batch, (lengths) => lengths, limits))
         found.squares = Math.max(found.squares, square(part));
     }
     return found;

@@ -1,33 +1,31 @@
 import type { Moments } from "../../checkpoint/trainedState.ts";
-import type { Example } from "../../examples/examples.ts";
-import type { ReadWeights } from "../../families/storedWeights.ts";
+import type { Example, Sequence } from "../../examples/examples.ts";
 import type { Weights } from "../../families/weights.ts";
+import type {
+  Backend,
+  InitialState,
+  LogProbs,
+  LogProbsOptions,
+  Weigh,
+} from "../../training/backend.ts";
 import { allocate } from "../kernels/arena.ts";
 import { type KernelModule, compileKernels } from "../kernels/module.ts";
 import { lead } from "../kernels/team.ts";
 import { batchArrays, partsOf, readLength, writeBatch } from "../model/batch.ts";
 import { type TrainedArray, tensorsAt, writeTensors } from "../model/tensors.ts";
 import type { TrainingPlan, TrainingSizes } from "./trainingPlan.ts";
-import { OPERATION, trainingProgram } from "./trainingProgram.ts";
+import { OPERATION, gradientOperation, trainingProgram } from "./trainingProgram.ts";
 
 /** A model in training. */
-export interface Learner {
-  /**
-   * The gradients of batches, added up: a step up to its update, which changes no weight.
-   * @returns the loss in nats, the mean over the learned tokens of all batches, and the gradient's
-   * norm before clipping
-   */
-  backpropagate: (batches: readonly Example[][]) => { loss: number; gradNorm: number };
-  /** Changes the weights by the gradients that are there. @param step counted from 1 */
+export interface Learner extends Backend {
+  logProbs: (...parameters: Parameters<Backend["logProbs"]>) => LogProbs;
+  backpropagate: (...parameters: Parameters<Backend["backpropagate"]>) => number;
+  gradNorm: () => number;
   update: (step: number, learningRate: number) => void;
-  /** The sum of the learned tokens' losses, in nats, and how many they are; changes nothing. */
-  measure: (batch: readonly Example[]) => { sum: number; count: number };
-  /** The loss, and the gradients of what is trained by their names; changes nothing. */
-  gradients: (batch: readonly Example[]) => { loss: number; gradients: Weights };
-  /** The trained weights where they lie: the next update changes them. */
   weights: () => Weights;
-  /** The optimizer's running means where they lie. */
   moments: () => Moments;
+  /** The gradients that are there, where they lie. */
+  gradients: () => Weights;
 }
 
 /** The input of a helper thread. */
@@ -39,29 +37,21 @@ export interface HelperInvitation {
 
 export interface LearnerOptions {
   module?: KernelModule;
-  /** Moments to continue with, in a resumed training. */
-  moments?: Moments | undefined;
   /** Called once with the data helpers need; they may join at any time. */
   invite?: (seat: HelperInvitation) => void;
 }
 
-/**
- * @param trainable the model, or with LoRA the adapter
- * @param frozen with LoRA the base, otherwise nothing
- */
 export function createLearner(
-  trainable: Weights,
-  frozen: ReadWeights,
   plan: TrainingPlan,
-  { module = compileKernels(), moments, invite }: LearnerOptions = {},
+  { trained, frozen, moments }: InitialState,
+  { module = compileKernels(), invite }: LearnerOptions = {},
 ): Learner {
   const { sizes } = plan;
   const { tensors, constants, batch, limits } = plan.model;
-  const { trained } = tensors;
   const memory = allocate(plan.arena);
-  writeTensors(memory, trained.weights, () => trainable);
-  if (moments) writeTensors(memory, trained.firstMoments, () => moments.first);
-  if (moments) writeTensors(memory, trained.secondMoments, () => moments.second);
+  writeTensors(memory, tensors.trained.weights, () => trained);
+  if (moments) writeTensors(memory, tensors.trained.firstMoments, () => moments.first);
+  if (moments) writeTensors(memory, tensors.trained.secondMoments, () => moments.second);
   if (sizes.lora) writeTensors(memory, tensors.frozen, frozen);
   for (const { at, values } of constants) {
     const numbers = values();
@@ -73,50 +63,78 @@ export function createLearner(
   invite?.({ memory, module, sizes });
   // The weights themselves are not kept: they would take their memory twice.
   const shapes = Object.fromEntries(
-    Object.entries(trainable).map(([name, { shape }]) => [name, shape]),
+    Object.entries(trained).map(([name, { shape }]) => [name, shape]),
   );
 
-  /**
-   * Runs an operation on sequences, in parts where they are many.
-   * @param weight what a learned token's loss counts
-   * @param nextOperation of each part
-   * @returns the sum of the losses
-   */
-  function runOn(
-    sequences: readonly Example[],
-    weight: number,
-    nextOperation: () => number,
-  ): number {
-    let sum = 0;
-    partsOf(sequences.filter(isLearned), readLength, limits).forEach((part) => {
-      const count = writeBatch(arrays, part, weight);
-      run(nextOperation());
-      for (const loss of arrays.losses.subarray(0, count)) sum += loss;
-    });
-    return sum;
+  /** The sequences with something to learn, in parts that fit. An example is never split. */
+  function partsIn(examples: readonly Example[]): Sequence[][] {
+    const learned = examples.map(({ sequences }) => sequences.filter(isLearned));
+    const some = learned.filter(({ length }) => length > 0);
+    const parts = partsOf(some, (sequences) => sequences.map(readLength), limits);
+    return parts.map((part) => part.flat());
   }
 
-  /** @returns the loss, the mean over the learned tokens of all batches */
-  function addGradients(batches: readonly (readonly Example[])[]): number {
-    const count = batches.reduce((sum, batch) => sum + learnedCount(batch), 0);
-    // No gradient, and no mean.
-    if (count === 0) return NaN;
-    let isFirst = true;
-    let sum = 0;
-    for (const batch of batches) {
-      sum += runOn(batch, 1 / count, () => {
-        const operation = isFirst ? OPERATION.gradients : OPERATION.moreGradients;
-        isFirst = false;
-        return operation;
-      });
+  /** Of all parts' learned tokens, one after another. */
+  function lossesOf(parts: readonly Sequence[][], usesAdapter: boolean): number[] {
+    return parts.flatMap((part) => {
+      const count = writeBatch(arrays, part, usesAdapter);
+      arrays.lossWeights.fill(1, 0, count);
+      run(OPERATION.loss);
+      return [...arrays.losses.subarray(0, count)];
+    });
+  }
+
+  function logProbs(examples: readonly Example[], { usesAdapter }: LogProbsOptions) {
+    return logProbsOf(examples, lossesOf(partsIn(examples), usesAdapter));
+  }
+
+  function backpropagate(
+    examples: readonly Example[],
+    weigh: number | Weigh,
+    accumulate: boolean,
+  ): number {
+    const parts = partsIn(examples);
+    if (typeof weigh === "number") {
+      return addGradients(parts, accumulate, (count) => arrays.lossWeights.fill(weigh, 0, count));
+    }
+    const weights = weigh(logProbsOf(examples, lossesOf(parts, true))).flat();
+    const all = weights.flatMap((of) => [...of]);
+    // Of a single part, what the losses came of still lies there.
+    const isForwardDone = parts.length === 1;
+    const write = (count: number, from: number) =>
+      arrays.lossWeights.set(all.slice(from, from + count));
+    return addGradients(parts, accumulate, write, isForwardDone);
+  }
+
+  /**
+   * @param writeWeights of so many learned tokens, from the so-manieth
+   * @returns the sum of the losses, each times its weight
+   */
+  function addGradients(
+    parts: readonly Sequence[][],
+    accumulate: boolean,
+    writeWeights: (count: number, from: number) => void,
+    isForwardDone = false,
+  ): number {
+    if (parts.length === 0 && !accumulate) clearGradients();
+    let [sum, from] = [0, 0];
+    for (const [i, part] of parts.entries()) {
+      const count = writeBatch(arrays, part);
+      writeWeights(count, from);
+      from += count;
+      run(gradientOperation({ accumulate: accumulate || i > 0, isForwardDone }));
+      for (const loss of arrays.losses.subarray(0, count)) sum += loss;
     }
     return sum;
   }
 
-  function backpropagate(batches: readonly Example[][]) {
-    const loss = addGradients(batches);
+  function clearGradients(): void {
+    for (const { data } of Object.values(at("gradients"))) data.fill(0);
+  }
+
+  function gradNorm() {
     run(OPERATION.norm);
-    return { loss, gradNorm: stepScalars[2] ?? NaN };
+    return stepScalars[2] ?? NaN;
   }
 
   function update(step: number, learningRate: number) {
@@ -125,34 +143,28 @@ export function createLearner(
     run(OPERATION.update);
   }
 
-  function measure(sequences: readonly Example[]) {
-    const sum = runOn(sequences, 1, () => OPERATION.loss);
-    return { sum, count: learnedCount(sequences) };
-  }
-
-  function gradients(batch: readonly Example[]) {
-    const loss = addGradients([batch]);
-    const gradients = at("gradients");
-    for (const tensor of Object.values(gradients)) tensor.data = tensor.data.slice();
-    return { loss, gradients };
-  }
-
-  const at = (array: TrainedArray) => tensorsAt(memory, trained[array], shapes);
+  const at = (array: TrainedArray) => tensorsAt(memory, tensors.trained[array], shapes);
   return {
-    ...{ backpropagate, update, measure, gradients },
+    ...{ logProbs, backpropagate, gradNorm, update },
     weights: () => at("weights"),
     moments: () => ({ first: at("firstMoments"), second: at("secondMoments") }),
+    gradients: () => at("gradients"),
   };
 }
 
-function learnedCount(sequences: readonly Example[]): number {
-  return sequences.reduce(
-    (sum, { learned }) => sum + learned.reduce((all, one) => all + one, 0),
-    0,
+/** Losses of the learned tokens, one after another, as the log probabilities of each sequence. */
+function logProbsOf(examples: readonly Example[], losses: readonly number[]): LogProbs {
+  let from = 0;
+  return examples.map(({ sequences }) =>
+    sequences.map(({ learned }) => {
+      const count = learned.reduce((sum, one) => sum + one, 0);
+      from += count;
+      return Float32Array.from(losses.slice(from - count, from), (loss) => -loss);
+    }),
   );
 }
 
 /** Whether any token is: a sequence without one gives no gradient. */
-function isLearned({ learned }: Example): boolean {
+function isLearned({ learned }: Sequence): boolean {
   return learned.includes(1);
 }

@@ -3,8 +3,20 @@ import { createPasses } from "../model/passes.ts";
 import { createOptimizer } from "./optimizer.ts";
 import type { TrainingPlan } from "./trainingPlan.ts";
 
-/** The operations of a training, by their numbers. */
-export const OPERATION = { gradients: 0, moreGradients: 1, norm: 2, update: 3, loss: 4 };
+/** The operations of a training, by their numbers; those of gradients come before. */
+export const OPERATION = { norm: 4, update: 5, loss: 6 };
+
+interface GradientOptions {
+  /** Whether to add to the gradients that are there. */
+  accumulate: boolean;
+  /** Whether the last operation was the loss of this batch. */
+  isForwardDone: boolean;
+}
+
+/** Gradients of the batch, by their options. */
+export function gradientOperation({ accumulate, isForwardDone }: GradientOptions): number {
+  return Number(accumulate) + 2 * Number(isForwardDone);
+}
 
 /** The program of every training thread: the parts of a step, or the loss alone. */
 export function trainingProgram(plan: TrainingPlan): Program {
@@ -15,8 +27,8 @@ export function trainingProgram(plan: TrainingPlan): Program {
     const optimizer = createOptimizer(thread, groups, plan.partials, plan.sizes.options);
     const stepScalars = new Float64Array(memory.buffer, plan.stepScalars, 3);
 
-    const gradients = (accumulate: boolean) => () => {
-      forward();
+    const gradients = (accumulate: boolean, isForwardDone: boolean) => () => {
+      if (!isForwardDone) forward();
       backward(accumulate);
       kernels.barrier();
     };
@@ -36,6 +48,10 @@ export function trainingProgram(plan: TrainingPlan): Program {
       head.loss();
     }
 
-    return [gradients(false), gradients(true), norm, update, loss];
+    return [
+      ...[gradients(false, false), gradients(true, false)],
+      ...[gradients(false, true), gradients(true, true)],
+      ...[norm, update, loss],
+    ];
   };
 }

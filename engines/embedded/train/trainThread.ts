@@ -14,7 +14,7 @@ import {
   threadEnded,
   toFailure,
 } from "../messages.ts";
-import { assertConfigFits } from "../setup/leastTraining.ts";
+import { assertConfigFits } from "./leastTraining.ts";
 
 /** Trains on threads of its own, which have ended when this settles. */
 export async function trainOnThread(options: TrainOptions): Promise<void> {

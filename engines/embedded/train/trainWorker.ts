@@ -1,19 +1,22 @@
 import { parentPort, workerData } from "node:worker_threads";
+import { train } from "../../training/train.ts";
 import { type TrainJob, type TrainMessage, toFailure } from "../messages.ts";
-import { train } from "./train.ts";
+import { embeddedBackend } from "./backend.ts";
 
 /** Runs the training in `workerData` and reports to its parent. */
 const { config, directory, source, resumeFrom, helpers } = workerData as TrainJob;
 const send = (message: TrainMessage) => parentPort?.postMessage(message);
 
 try {
-  train(config, directory, {
+  await train(config, directory, {
     source,
     resumeFrom,
     onEvent: (event) => send({ type: "event", event }),
     onNote: (text) => send({ type: "note", text }),
-    threads: helpers.length + 1,
-    invite: (seat) => helpers.forEach((port) => port.postMessage(seat)),
+    planBackend: embeddedBackend({
+      threads: helpers.length + 1,
+      invite: (seat) => helpers.forEach((port) => port.postMessage(seat)),
+    }),
   });
   send({ type: "done" });
 } catch (error) {

@@ -2,6 +2,7 @@ import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
 import { datasetFiles } from "../../../engines/dataset/files.ts";
+import { ROW_FORM } from "../../../engines/dataset/row.ts";
 import { readRows } from "../../../engines/dataset/rows.ts";
 import { scratchDirectory } from "../embedded/scratch.ts";
 
@@ -15,7 +16,10 @@ function createFolder(names: string[], folder = scratchDirectory()): string {
 }
 
 function textsOf(folder: string, paths: string[]): string[] {
-  const rows = readRows(paths.map((path) => join(folder, path)));
+  const rows = readRows(
+    paths.map((path) => join(folder, path)),
+    ROW_FORM,
+  );
   return [...rows].map((row) => ("text" in row ? row.text : ""));
 }
 
@@ -69,7 +73,9 @@ test("a bad row's error names its own file and line; an empty file among others 
 test("how far the reading is counts all files", () => {
   const folder = createFolder(["a.jsonl", "b.jsonl"]);
   const reads: [number, number][] = [];
-  const rows = readRows(join(folder, "*.jsonl"), { onRead: (...read) => reads.push(read) });
+  const rows = readRows(join(folder, "*.jsonl"), ROW_FORM, {
+    onRead: (...read) => reads.push(read),
+  });
   expect([...rows]).toHaveLength(2);
   const bytes = JSON.stringify({ text: "a.jsonl" }).length;
   expect(reads).toEqual([
@@ -82,6 +88,6 @@ test("a URL stays as it is, and its rows are not read here", () => {
   const path = join(createFolder(["a.jsonl"]), "a.jsonl");
   const url = "s3://bucket/b[1].jsonl?region=eu-west-1";
   expect(datasetFiles([url, path, url])).toEqual([url, path]);
-  expect([...readRows([url, path])]).toEqual([{ text: "a.jsonl" }]);
-  expect([...readRows(url)]).toEqual([]);
+  expect([...readRows([url, path], ROW_FORM)]).toEqual([{ text: "a.jsonl" }]);
+  expect([...readRows(url, ROW_FORM)]).toEqual([]);
 });

@@ -7,6 +7,7 @@ import type * as attention from "../../../engines/embedded/ops/attention.ts";
 import type { BatchLimits } from "../../../engines/embedded/ops/operation.ts";
 import type * as learning from "../../../engines/embedded/step/learner.ts";
 import type * as planning from "../../../engines/embedded/step/trainingPlan.ts";
+import type { Sequence } from "../../../engines/examples/examples.ts";
 import type { LlamaShape } from "../../../engines/families/dimensions.ts";
 import { HEAD } from "../../../engines/families/projections.ts";
 import {
@@ -47,10 +48,47 @@ export interface Sizes {
 }
 
 /** A tiny model in training on this thread alone; with `lora`, its adapter. */
-export function learnerOf(weights: StoredWeights, sizes: Sizes): learning.Learner {
-  const { adapter } = sizes;
-  const plan = planOf(weights, sizes);
-  return createLearner(adapter ?? widen(weights), () => (adapter ? weights : {}), plan);
+export function learnerOf(weights: StoredWeights, sizes: Sizes): SequenceLearner {
+  return ofSequences(createLearner(planOf(weights, sizes), initialOf(weights, sizes)));
+}
+
+/** What it starts with. */
+export function initialOf(weights: StoredWeights, { adapter }: Pick<Sizes, "adapter">) {
+  const frozen = () => (adapter ? weights : {});
+  return { trained: adapter ?? widen(weights), frozen, moments: undefined };
+}
+
+export type SequenceLearner = ReturnType<typeof ofSequences>;
+
+/** A learner of sequences that each are an example, by the mean loss of the learned tokens. */
+export function ofSequences(learner: learning.Learner) {
+  const examplesOf = (batch: readonly Sequence[]) => batch.map((one) => ({ sequences: [one] }));
+  function backpropagate(batches: readonly Sequence[][]) {
+    const weight = 1 / learnedCount(batches.flat());
+    const losses = batches.map((batch, i) =>
+      learner.backpropagate(examplesOf(batch), weight, i > 0),
+    );
+    return { loss: losses.reduce((sum, loss) => sum + loss), gradNorm: learner.gradNorm() };
+  }
+  return {
+    ...{ learner, backpropagate, update: learner.update, moments: learner.moments },
+    /** The loss of a batch and a copy of its gradients. */
+    gradients(batch: readonly Sequence[]) {
+      const { loss } = backpropagate([[...batch]]);
+      const gradients = learner.gradients();
+      for (const tensor of Object.values(gradients)) tensor.data = tensor.data.slice();
+      return { loss, gradients };
+    },
+    measure(batch: readonly Sequence[]) {
+      const logProbs = learner.logProbs(examplesOf(batch), { usesAdapter: true }).flat();
+      const sum = -logProbs.reduce((all, of) => of.reduce((a, b) => a + b, all), 0);
+      return { sum, count: learnedCount(batch) };
+    },
+  };
+}
+
+function learnedCount(batch: readonly Sequence[]): number {
+  return batch.reduce((sum, { learned }) => learned.reduce((a, b) => a + b, sum), 0);
 }
 
 /** The same on so many threads, once all have come. */
@@ -58,14 +96,12 @@ export async function learnerOnThreads(
   threads: number,
   weights: StoredWeights,
   sizes: Sizes,
-): Promise<learning.Learner> {
-  const { adapter } = sizes;
+): Promise<SequenceLearner> {
   const plan = planOf(weights, sizes, threads);
   const invited = inviting(plan);
-  const frozen = () => (adapter ? weights : {});
-  const learner = createLearner(adapter ?? widen(weights), frozen, plan, invited);
+  const learner = createLearner(plan, initialOf(weights, sizes), invited);
   await invited.allHere();
-  return learner;
+  return ofSequences(learner);
 }
 
 /** Starts the helper threads of a training, which end with the test. */

@@ -1,4 +1,4 @@
-import type { Example } from "../../../engines/examples/examples.ts";
+import type { Sequence } from "../../../engines/examples/examples.ts";
 import type { LlamaShape } from "../../../engines/families/dimensions.ts";
 import type { StoredWeights } from "../../../engines/families/storedWeights.ts";
 import { type Weights, randomWeights } from "../../../engines/families/weights.ts";
@@ -85,7 +85,7 @@ export function tinyTokens(count: number, seed = 1): Int32Array<ArrayBuffer> {
 }
 
 /** Sequences of random tokens, so many read of each, whose second halves are learned. */
-export function tinySequences(lengths: readonly number[], seed = 1): Example[] {
+export function tinySequences(lengths: readonly number[], seed = 1): Sequence[] {
   return lengths.map((length, i) => ({
     tokens: Uint16Array.from(tinyTokens(length + 1, seed * 100 + i)),
     learned: Uint8Array.from({ length: length + 1 }, (_, at) => (at <= length / 2 ? 0 : 1)),
@@ -93,6 +93,6 @@ export function tinySequences(lengths: readonly number[], seed = 1): Example[] {
 }
 
 /** Such sequences of one length. */
-export function tinyBatch(rows: number, length: number, seed = 1): Example[] {
+export function tinyBatch(rows: number, length: number, seed = 1): Sequence[] {
   return tinySequences(Array(rows).fill(length) as number[], seed);
 }

@@ -3,6 +3,7 @@ import { mkdirSync, truncateSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { afterAll, expect, it } from "vitest";
+import { ROW_FORM } from "../../../engines/dataset/row.ts";
 import { readRows } from "../../../engines/dataset/rows.ts";
 import type { KitError } from "../../../protocol/error.ts";
 import { jsonl } from "../embedded/scratch.ts";
@@ -95,7 +96,9 @@ it.runIf(hasRay)(
     const rows = [{ messages, tools: [], id: null, text: "t" }, ...many, { text: "t", ...more }];
     const path = scratch.file("keys.jsonl", jsonl(rows));
     const notes: string[] = [];
-    expect([...readRows(path, { onNote: (text) => notes.push(text) })]).toHaveLength(rows.length);
+    expect([...readRows(path, ROW_FORM, { onNote: (text) => notes.push(text) })]).toHaveLength(
+      rows.length,
+    );
     expect(notes).toEqual([
       `ignoring keys in ${path}: "text" of 1 row, "name" of 2 messages, "k\\"" of 1 message, "id" of 1,000 rows, "d" of 1 row, "e" of 1 row, "f" of 1 row, "g" of 1 row, and others`,
     ]);
@@ -108,7 +111,7 @@ it.runIf(hasRay)(
 
 it.runIf(hasRay)("reads there what Kit reads here, and says why it cannot", () => {
   const good = scratch.file("good rows.jsonl", GOOD);
-  expect([...readRows(good)]).toHaveLength(4);
+  expect([...readRows(good, ROW_FORM)]).toHaveLength(4);
   const folder = join(scratch.root, "folder");
   mkdirSync(folder);
   const urls = [good, join(scratch.root, "gone.jsonl"), folder].map(
@@ -135,7 +138,7 @@ it.runIf(hasRay)("reads there what Kit reads here, and says why it cannot", () =
 
 function errorOf(path: string): [code: string, message: string] {
   try {
-    return ["", `${[...readRows(path)].length} rows`];
+    return ["", `${[...readRows(path, ROW_FORM)].length} rows`];
   } catch (error) {
     const { code, message } = error as KitError;
     return [code, message];

@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { saveModel } from "../../../../engines/checkpoint/checkpoint.ts";
 import type { Recompute } from "../../../../engines/embedded/model/graph.ts";
-import type { Example } from "../../../../engines/examples/examples.ts";
+import type { Sequence } from "../../../../engines/examples/examples.ts";
 import { mergeAdapter, randomAdapter } from "../../../../engines/families/adapter.ts";
 import type { LlamaShape } from "../../../../engines/families/dimensions.ts";
 import { widen } from "../../../../engines/families/storedWeights.ts";
@@ -43,7 +43,7 @@ function direction(size: number, name: string): Float32Array<ArrayBuffer> {
 function referenceLoss(
   weights: Weights,
   shape: LlamaShape,
-  batch: readonly Example[] = tinyBatch(ROWS, LENGTH),
+  batch: readonly Sequence[] = tinyBatch(ROWS, LENGTH),
 ): number {
   const directory = join(scratchDirectory(), "model");
   saveModel(directory, weights, { shape, promptStyle: "message" });
@@ -171,7 +171,7 @@ test("a token does not see those after it", () => {
 
 test("a sequence does not see the others of its batch", () => {
   const batch = tinySequences([5, 7, 3]);
-  const measure = (sequences: Example[]) =>
+  const measure = (sequences: Sequence[]) =>
     learnerOf(tinyWeights(), { rows: 3, length: 7 }).measure(sequences).sum;
   const alone = batch.map((sequence) => measure([sequence]));
   expect(measure(batch)).toBeCloseTo(
@@ -186,10 +186,10 @@ test("a token sees where the others are", () => {
 });
 
 test("what is not learned does not count", () => {
-  const [sequence] = tinyBatch(1, LENGTH) as [Example];
+  const [sequence] = tinyBatch(1, LENGTH) as [Sequence];
   const last = sequence.tokens.length - 1;
   const other = sequence.tokens.with(last, 99);
-  const loss = (tokens: Example["tokens"], isLearned: boolean) => {
+  const loss = (tokens: Sequence["tokens"], isLearned: boolean) => {
     const learned = sequence.learned.with(last, isLearned ? 1 : 0);
     return learnerOf(tinyWeights(), SIZES).gradients([{ tokens, learned }]).loss;
   };

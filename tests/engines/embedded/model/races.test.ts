@@ -1,6 +1,5 @@
 import { expect, test } from "vitest";
-import type { Learner } from "../../../../engines/embedded/step/learner.ts";
-import { learnerOf, learnerOnThreads } from "../learner.ts";
+import { type SequenceLearner, learnerOf, learnerOnThreads } from "../learner.ts";
 import { FAMILIES, tinyBatch, tinySequences, tinyWeights } from "../tiny.ts";
 
 // Where a barrier is missing, a thread that gets no more work is at the next operation while another
@@ -26,7 +25,7 @@ async function compare<T>(
   threads: number,
   { rows, length, shape }: typeof MANY,
   runs: number,
-  resultOf: (learner: Learner, batch: ReturnType<typeof tinyBatch>) => T,
+  resultOf: (learner: SequenceLearner, batch: ReturnType<typeof tinyBatch>) => T,
 ) {
   // Of one length, then of several.
   const lengths = Array.from({ length: rows }, (_, row) => Math.ceil(length / (1 + row)));

@@ -13,7 +13,7 @@ function examplesOf(lengths: readonly number[]) {
   const examples = createExamples(VOCABULARY);
   for (const length of lengths) {
     const tokens = new Uint16Array(length + 1).fill(1);
-    examples.addStart([{ tokens, isLearned: true }], Infinity);
+    examples.addStart([[{ tokens, isLearned: true }]], Infinity);
   }
   return examples;
 }
@@ -31,7 +31,7 @@ test("two long rows among a thousand short ones cost their own memory, not a bat
   const short = limitsOf(SHORT, NANO);
   const mixed = limitsOf([...SHORT, 1800, 1800], NANO);
   const long = limitsOf([1800, 1800], NANO, { count: 1 });
-  expect(short.limits).toMatchObject({ longest: 39, sequences: 8 });
+  expect(short.limits).toMatchObject({ longest: 39 });
   expect(short.limits.tokens).toBeLessThan(8 * 39);
   expect(mixed.limits.longest).toBe(1800);
   expect(mixed.limits.tokens).toBeLessThanOrEqual(2 * 1800 + 6 * 39);

@@ -6,11 +6,10 @@ import type * as learning from "../../../../engines/embedded/step/learner.ts";
 import { randomAdapter } from "../../../../engines/families/adapter.ts";
 import type { LlamaShape } from "../../../../engines/families/dimensions.ts";
 import { EMBEDDING } from "../../../../engines/families/projections.ts";
-import { widen } from "../../../../engines/families/storedWeights.ts";
 import { createRandom } from "../../../../engines/random.ts";
 import type { LoraConfig } from "../../../../protocol/trainConfig.ts";
 import { builtModule } from "../built.ts";
-import { inviting, planOf } from "../learner.ts";
+import { initialOf, inviting, ofSequences, planOf } from "../learner.ts";
 import {
   FAMILIES,
   TINY,
@@ -55,8 +54,8 @@ async function overwritten(
   const plan = planOf(stored, { shape, rows, length, ...(lora && { lora }) }, threads);
   const adapter = lora && randomAdapter(lora, shape, 1);
   const invited = inviting(plan);
-  const frozen = () => (adapter ? stored : {});
-  const learner = createLearner(adapter ?? widen(stored), frozen, plan, invited);
+  const initial = initialOf(stored, adapter ? { adapter } : {});
+  const learner = ofSequences(createLearner(plan, initial, invited));
   const { buffer } = await invited.allHere();
   const size = buffer.byteLength;
   const broken = guarded(plan.arena, buffer);

@@ -1,12 +1,14 @@
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { expect, test } from "vitest";
-import type * as training from "../../../../engines/embedded/train/train.ts";
+import type * as backend from "../../../../engines/embedded/train/backend.ts";
+import type * as training from "../../../../engines/training/train.ts";
 import { builtModule } from "../built.ts";
 import { tinyConfig } from "../run.ts";
 import { scratchDirectory } from "../scratch.ts";
 
-const { train } = await builtModule<typeof training>("train/train.js");
+const { embeddedBackend } = await builtModule<typeof backend>("train/backend.js");
+const { train } = await builtModule<typeof training>("../training/train.js");
 
 /** By then everything is compiled and was called often. */
 const WARM = 2_000;
@@ -21,11 +23,11 @@ function garbageCollector(): () => void {
   return runInNewContext("gc") as () => void;
 }
 
-test("memory is flat over 10,000 steps", () => {
+test("memory is flat over 10,000 steps", async () => {
   const collect = garbageCollector();
   const used: number[] = [];
   const shape = { layers: 1, heads: 1, width: 8, context: 16 };
-  train(
+  await train(
     tinyConfig({
       model: shape,
       maxSteps: STEPS,
@@ -36,8 +38,7 @@ test("memory is flat over 10,000 steps", () => {
     scratchDirectory(),
     {
       source: { kind: "shape", name: "tiny", shape },
-      threads: 1,
-      invite() {},
+      planBackend: embeddedBackend({ threads: 1, invite() {} }),
       onEvent({ event, data }) {
         if (event !== "training.log" || data.step < WARM) return;
         collect();

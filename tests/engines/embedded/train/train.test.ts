@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { assertFinite } from "../../../../engines/embedded/train/divergence.ts";
+import { assertFinite } from "../../../../engines/training/divergence.ts";
 import type { EngineEvent } from "../../../../protocol/event.ts";
 import type { TrainConfig } from "../../../../protocol/trainConfig.ts";
 import { type Run, artifactNames, dataOf, losses, run, tinyConfig } from "../run.ts";

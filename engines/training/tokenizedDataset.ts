@@ -3,9 +3,11 @@ import type { DatasetPath } from "../../protocol/trainConfig.ts";
 import { freeMemory } from "../dataset/freeMemory.ts";
 import { createReadingNotes } from "../dataset/readingNotes.ts";
 import { nameOf, readRows } from "../dataset/rows.ts";
+import { type Examples, createExamples } from "../examples/examples.ts";
+import type { Objective } from "../objectives/objective.ts";
+import { sft } from "../objectives/sft.ts";
 import { BYTE_TOKENIZER } from "../tokens/byteTokenizer.ts";
 import type { PromptStyle, Span, Tokenizer } from "../tokens/tokenizer.ts";
-import { type Examples, createExamples } from "./examples.ts";
 
 export interface TokenizedDataset {
   /** A count of lines with something to learn. */
@@ -27,6 +29,8 @@ export interface TokenizedDataset {
 }
 
 export interface ReadOptions {
+  /** Default: of right answers. */
+  objective?: Objective;
   /** Default: Kit's own. */
   tokenizer?: Tokenizer;
   /** Takes lines for people on how far the reading has come. */
@@ -47,7 +51,12 @@ const RESERVE_BYTES = 128 * 2 ** 20;
 export function readDataset(
   path: DatasetPath,
   maxLength: number,
-  { tokenizer = BYTE_TOKENIZER, onNote = () => {}, free = freeMemory }: ReadOptions = {},
+  {
+    objective = sft,
+    tokenizer = BYTE_TOKENIZER,
+    onNote = () => {},
+    free = freeMemory,
+  }: ReadOptions = {},
 ): TokenizedDataset {
   const counts = { read: 0, texts: 0, cut: 0, leftOut: 0, needed: 0, longest: 0 };
   const examples = createExamples(tokenizer.vocabulary, () => {
@@ -56,26 +65,24 @@ export function readDataset(
   const formats = new Set<string>();
   const note = createReadingNotes(onNote);
   const onRead = (bytes: number, size: number) => note(counts.read, bytes, size);
-  for (const row of readRows(path, { onRead, onNote })) {
-    const spans = tokenizer.spansOf(row);
-    const length = lengthOf(spans);
+  for (const row of readRows(path, objective.form, { onRead, onNote })) {
+    const sequences = objective.sequencesOf(row, tokenizer);
+    const length = Math.max(...sequences.map(lengthOf));
     counts.read++;
     counts.longest = Math.max(counts.longest, length);
     formats.add(`{${Object.keys(row).join(", ")}}`);
-    if ("text" in row) {
+    if (objective.form.isText(row)) {
       counts.texts++;
-      examples.addSpans(spans, maxLength);
+      for (const spans of sequences) examples.addPieces(spans, maxLength);
       continue;
     }
-    const firstLearned = spans.findIndex(({ isLearned }) => isLearned);
-    const before = firstLearned === -1 ? Infinity : lengthOf(spans.slice(0, firstLearned));
-    if (before >= maxLength) {
+    if (sequences.some((spans) => firstLearned(spans) >= maxLength)) {
       counts.leftOut++;
       counts.needed = Math.max(counts.needed, length);
       continue;
     }
     if (length > maxLength) counts.cut++;
-    examples.addStart(spans, maxLength);
+    examples.addStart(sequences, maxLength);
   }
   if (examples.length === 0) {
     throw new KitError(
@@ -93,6 +100,12 @@ export function readDataset(
     examples,
     promptStyle: counts.texts * 2 > counts.read ? "text" : "message",
   };
+}
+
+/** The tokens before it; infinitely many without any. */
+function firstLearned(spans: readonly Span[]): number {
+  const first = spans.findIndex(({ isLearned }) => isLearned);
+  return first === -1 ? Infinity : lengthOf(spans.slice(0, first));
 }
 
 function lengthOf(spans: readonly Span[]): number {

@@ -1,20 +1,22 @@
-import type { TrainOptions } from "../../../protocol/engine.ts";
-import type { EventData } from "../../../protocol/event.ts";
-import { type TrainConfig, isPretrained, rowsPerStep } from "../../../protocol/trainConfig.ts";
-import { keepLeftOut } from "../../dataset/leftOut.ts";
-import { rowLimit } from "../../dataset/rowLimit.ts";
-import type { LocatedModel } from "../../families/modelSource.ts";
-import { stepCount } from "../../schedule.ts";
-import { batchLimits } from "../step/batchLimits.ts";
-import { type TrainingPlan, planTraining } from "../step/trainingPlan.ts";
+import type { TrainOptions } from "../../protocol/engine.ts";
+import type { EventData } from "../../protocol/event.ts";
+import { type TrainConfig, isPretrained, rowsPerStep } from "../../protocol/trainConfig.ts";
+import { keepLeftOut } from "../dataset/leftOut.ts";
+import { rowLimit } from "../dataset/rowLimit.ts";
+import { adapterShapes } from "../families/adapter.ts";
+import type { LocatedModel } from "../families/modelSource.ts";
+import { weightShapes } from "../families/tensorShapes.ts";
+import { countOf } from "../families/weights.ts";
+import type { Objective } from "../objectives/objective.ts";
+import { stepCount } from "../schedule.ts";
 import { type StartingPoint, findStartingPoint } from "./startingPoint.ts";
 import { type TrainingData, readTrainingData } from "./trainingData.ts";
 
 /** All that is known before a training takes memory for its model. */
 export interface Preparation {
+  config: TrainConfig;
   start: StartingPoint;
   data: TrainingData;
-  plan: TrainingPlan;
   /** Optimizer steps in all. */
   steps: number;
   /** The data of `training.started`. */
@@ -23,33 +25,25 @@ export interface Preparation {
 
 interface PrepareOptions extends Pick<TrainOptions, "onNote"> {
   source: LocatedModel;
-  threads: number;
+  objective: Objective;
 }
 
 /** @throws KitError for what cannot be trained */
 export function prepareTraining(
   config: TrainConfig,
-  { source, threads, onNote }: PrepareOptions,
+  { source, objective, onNote }: PrepareOptions,
 ): Preparation {
   const start = findStartingPoint(source, config);
-  const { shape, bfloat16, tokenizer } = start;
+  const { shape, tokenizer } = start;
   const maxLength = rowLimit(config.maxLength, shape.context, isPretrained(config.model));
-  const data = readTrainingData(config, maxLength, { tokenizer, onNote });
-  const { training, evaluation } = data;
+  const data = readTrainingData(config, maxLength, { objective, tokenizer, onNote });
+  const { training } = data;
   const steps = stepCount(config, training.examples.length);
-  const batches = {
-    training: training.examples,
-    evaluation: evaluation?.examples,
-    ...{ rows: config.batchSize, seed: config.seed },
-    count: steps * config.gradientAccumulationSteps,
-  };
-  const { lora, weightDecay, maxGradNorm } = config;
-  const sizes = { shape, bfloat16, lora, options: { weightDecay, maxGradNorm } };
-  const plan = planTraining({ ...sizes, threads, limits: batchLimits(batches, sizes) });
   const started = { ...reported(config, start, data, maxLength), maxLength, maxSteps: steps };
-  const parameters = plan.model.tensors.groups.reduce((sum, { count }) => sum + count, 0);
+  const trained = config.lora ? adapterShapes(config.lora, shape) : weightShapes(shape);
+  const { numbers: parameters } = countOf(trained);
   const epochs = (steps * rowsPerStep(config)) / training.examples.length;
-  return { start, data, plan, steps, started: { ...started, parameters, epochs } };
+  return { config, start, data, steps, started: { ...started, parameters, epochs } };
 }
 
 /** The model's and the dataset's part of `training.started`. */

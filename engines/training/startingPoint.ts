@@ -1,17 +1,18 @@
 import { join } from "node:path";
-import { ARTIFACTS } from "../../../protocol/artifactPath.ts";
-import type { TrainConfig } from "../../../protocol/trainConfig.ts";
-import { BASE_DIRECTORY, isAdapter } from "../../checkpoint/adapterBase.ts";
-import { assertCheckpoint, openCheckpoint, saveModel } from "../../checkpoint/checkpoint.ts";
-import { type CheckpointNotes, tokenizerCopies } from "../../checkpoint/companions.ts";
-import { randomAdapter } from "../../families/adapter.ts";
-import type { LlamaShape } from "../../families/dimensions.ts";
-import type { LocatedModel } from "../../families/modelSource.ts";
-import { type ReadWeights, widen } from "../../families/storedWeights.ts";
-import { type Weights, randomWeights } from "../../families/weights.ts";
-import { parseHubName } from "../../hub/hubName.ts";
-import { BYTE_TOKENIZER } from "../../tokens/byteTokenizer.ts";
-import type { Tokenizer } from "../../tokens/tokenizer.ts";
+import { ARTIFACTS } from "../../protocol/artifactPath.ts";
+import type { TrainConfig } from "../../protocol/trainConfig.ts";
+import { BASE_DIRECTORY, isAdapter } from "../checkpoint/adapterBase.ts";
+import { assertCheckpoint, openCheckpoint, saveModel } from "../checkpoint/checkpoint.ts";
+import { type CheckpointNotes, tokenizerCopies } from "../checkpoint/companions.ts";
+import { randomAdapter } from "../families/adapter.ts";
+import type { LlamaShape } from "../families/dimensions.ts";
+import type { LocatedModel } from "../families/modelSource.ts";
+import { type ReadWeights, widen } from "../families/storedWeights.ts";
+import { type Weights, randomWeights } from "../families/weights.ts";
+import { parseHubName } from "../hub/hubName.ts";
+import { BYTE_TOKENIZER } from "../tokens/byteTokenizer.ts";
+import type { Tokenizer } from "../tokens/tokenizer.ts";
+import type { InitialState } from "./backend.ts";
 
 /** A model before its first step, whose weights are read or made once it is known that they fit. */
 export interface StartingPoint {
@@ -54,7 +55,7 @@ function isBaseOnDisk(source: LocatedModel): source is LocatedModel & { kind: "c
 }
 
 /**
- * The trained and the frozen weights: for the learner alone, so that nobody else keeps them. Saves
+ * The trained and the frozen weights: for the backend alone, so that nobody else keeps them. Saves
  * an adapter's base that is not on disk yet.
  * @param resumed what is trained, as far as it was
  */
@@ -63,11 +64,11 @@ export function initialWeights(
   { source, shape, read }: StartingPoint,
   base: string,
   { resumed, ...notes }: CheckpointNotes & { resumed?: Weights | undefined },
-): [Weights, ReadWeights] {
-  if (!lora) return [resumed ?? widen(read()), () => ({})];
-  const adapter = resumed ?? randomAdapter(lora, shape, seed);
-  if (isBaseOnDisk(source)) return [adapter, read];
+): Pick<InitialState, "trained" | "frozen"> {
+  if (!lora) return { trained: resumed ?? widen(read()), frozen: () => ({}) };
+  const trained = resumed ?? randomAdapter(lora, shape, seed);
+  if (isBaseOnDisk(source)) return { trained, frozen: read };
   const weights = read();
   saveModel(base, weights, notes);
-  return [adapter, () => weights];
+  return { trained, frozen: () => weights };
 }

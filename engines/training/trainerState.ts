@@ -1,7 +1,8 @@
-import { bestOf } from "../../../protocol/evaluation.ts";
-import type { EventData } from "../../../protocol/event.ts";
-import type { TrainConfig } from "../../../protocol/trainConfig.ts";
-import { KIT, attributesOf } from "../../checkpoint/stateFile.ts";
+import { bestOf } from "../../protocol/evaluation.ts";
+import type { EventData } from "../../protocol/event.ts";
+import type { TrainConfig } from "../../protocol/trainConfig.ts";
+import { KIT, attributesOf } from "../checkpoint/stateFile.ts";
+import type { PendingSteps } from "./stepLog.ts";
 
 type Log = EventData["training.log"];
 
@@ -13,8 +14,8 @@ export interface TrainerPlace {
   epochs: number;
   /** Tokens learned from so far. */
   tokens: number;
-  /** Losses of the steps since the last log. */
-  losses: number[];
+  /** The steps since the last log. */
+  pending: PendingSteps;
   /** Commit of the model on the hub, if it came from there. */
   commit?: string | undefined;
 }
@@ -22,8 +23,8 @@ export interface TrainerPlace {
 /** `trainer_state.json` with the names of `transformers`' TrainerState. */
 export function trainerState(config: TrainConfig, logs: Log[], at: TrainerPlace) {
   const best = bestOf(logs);
-  const { losses, commit } = at;
-  const attributes = { losses, ...(commit !== undefined && { model: config.model, commit }) };
+  const { pending, commit } = at;
+  const attributes = { ...pending, ...(commit !== undefined && { model: config.model, commit }) };
   return {
     best_global_step: best?.step ?? null,
     best_metric: best?.evalLoss ?? null,
@@ -57,6 +58,7 @@ function historyOf(log: Log): object[] {
     learning_rate: log.learningRate,
     loss: log.loss,
     step,
+    ...(log.metrics && { metrics: log.metrics }),
   };
   return evalLoss === undefined ? [trained] : [trained, { epoch, eval_loss: evalLoss, step }];
 }
@@ -68,15 +70,15 @@ function isEvaluated({ evalDataset, evalSplit }: TrainConfig): boolean {
 /** Where a training resumes, from its `trainer_state.json`; undefined if it isn't one of ours. */
 export function placeOf(
   state: Record<string, unknown>,
-): (Pick<TrainerPlace, "step" | "tokens" | "losses"> & { logs: Log[] }) | undefined {
+): (Pick<TrainerPlace, "step" | "tokens" | "pending"> & { logs: Log[] }) | undefined {
   const { global_step: step, num_input_tokens_seen: tokens, log_history: history } = state;
-  const { losses } = attributesOf(state);
+  const { losses, metrics = {} } = attributesOf(state);
   if (typeof step !== "number" || typeof tokens !== "number" || !Array.isArray(history)) return;
   if (!Array.isArray(losses)) return;
   return {
     step,
     tokens,
-    losses: losses as number[],
+    pending: { losses, metrics } as PendingSteps,
     logs: logsOf(history as Record<string, number>[]),
   };
 }
@@ -90,8 +92,9 @@ function logsOf(history: Record<string, number>[]): Log[] {
   const trained = history.filter((entry) => !isEvaluation(entry));
   return trained.map((entry) => {
     const { step = 0, epoch, loss, learning_rate: learningRate, grad_norm: gradNorm } = entry;
+    const { metrics } = entry as Pick<Log, "metrics">;
     const evalLoss = evalLosses.get(step);
     const evaluated = evalLosses.has(step) && { evalLoss };
-    return { step, epoch, loss, learningRate, gradNorm, ...evaluated };
+    return { step, epoch, loss, learningRate, gradNorm, ...evaluated, ...(metrics && { metrics }) };
   });
 }

@@ -1,6 +1,6 @@
-import { KitError } from "../../../protocol/error.ts";
-import { areFinite } from "../../families/storedWeights.ts";
-import type { Weights } from "../../families/weights.ts";
+import { KitError } from "../../protocol/error.ts";
+import { areFinite } from "../families/storedWeights.ts";
+import type { Weights } from "../families/weights.ts";
 
 /** How a step went, as numbers that must be finite. */
 export interface StepOutcome {

@@ -1,11 +1,7 @@
-import type { TrainConfig } from "../../../protocol/trainConfig.ts";
-import { heldOutRows } from "../../dataset/heldOut.ts";
-import { type ExampleSet, digestOf } from "../../examples/examples.ts";
-import {
-  type ReadOptions,
-  type TokenizedDataset,
-  readDataset,
-} from "../../examples/tokenizedDataset.ts";
+import type { TrainConfig } from "../../protocol/trainConfig.ts";
+import { heldOutRows } from "../dataset/heldOut.ts";
+import { type ExampleSet, digestOf } from "../examples/examples.ts";
+import { type ReadOptions, type TokenizedDataset, readDataset } from "./tokenizedDataset.ts";
 
 /** The rows that a training learns from, and those it is evaluated on. */
 export interface TrainingData {

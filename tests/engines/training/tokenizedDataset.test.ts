@@ -2,8 +2,9 @@ import { execFileSync } from "node:child_process";
 import { truncateSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { type TokenizedDataset, readDataset } from "../../../engines/examples/tokenizedDataset.ts";
+import type { Sequence } from "../../../engines/examples/examples.ts";
 import { decode, SPECIALS } from "../../../engines/tokens/byteTokens.ts";
+import { type TokenizedDataset, readDataset } from "../../../engines/training/tokenizedDataset.ts";
 import { KitError } from "../../../protocol/error.ts";
 import { spawnModule } from "../../process.ts";
 import { jsonl, scratchDirectory, scratchFile } from "../embedded/scratch.ts";
@@ -12,7 +13,7 @@ const ROW = '{"prompt":"a","completion":"b"}';
 
 function examplesOf({ examples }: TokenizedDataset): { tokens: number[]; learned: number[] }[] {
   return Array.from({ length: examples.length }, (_, n) => {
-    const { tokens, learned } = examples.at(n);
+    const [{ tokens, learned }] = examples.at(n).sequences as [Sequence];
     return { tokens: [...tokens], learned: [...learned] };
   });
 }
@@ -149,7 +150,7 @@ test("rows that lie across the parts of a large file are read as they are", () =
   const { examples, rows } = readDataset(path, 20_000);
   expect(rows).toBe(300);
   texts.forEach((text, n) => {
-    expect(decode(examples.at(n).tokens) === text).toBe(true);
+    expect(decode(examples.at(n).sequences[0]!.tokens) === text).toBe(true);
   });
 });
 
@@ -179,7 +180,7 @@ test.each([
   const line = `${JSON.stringify(row())}\n`;
   const path = scratchFile("train.jsonl", line.repeat(count));
   const { line: said } = spawnModule(
-    `const { readDataset } = await dist("engines/examples/tokenizedDataset.js");
+    `const { readDataset } = await dist("engines/training/tokenizedDataset.js");
      const before = process.resourceUsage().maxRSS;
      const { rows } = readDataset(process.argv[1], 256);
      console.log(rows, process.resourceUsage().maxRSS - before);`,

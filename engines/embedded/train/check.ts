@@ -3,9 +3,11 @@ import type { TrainingCheck } from "../../../protocol/trainingCheck.ts";
 import { locateModel } from "../../checkpoint/locateModel.ts";
 import type { ExampleSet } from "../../examples/examples.ts";
 import { piecesOf } from "../../examples/pieces.ts";
+import { objectiveOf } from "../../objectives/objectives.ts";
+import { prepareTraining } from "../../training/preparation.ts";
 import { threadCount } from "../kernels/threadCount.ts";
+import { planFor } from "./backend.ts";
 import { assertConfigFits } from "./leastTraining.ts";
-import { prepareTraining } from "./preparation.ts";
 
 /** Prepares the data and plans the memory as `train` does, but allocates none of it. */
 export async function check({ config, onNote }: CheckOptions): Promise<TrainingCheck> {
@@ -13,8 +15,9 @@ export async function check({ config, onNote }: CheckOptions): Promise<TrainingC
     onNote,
     check: (folder) => assertConfigFits(folder, config.lora),
   });
-  const prepared = prepareTraining(config, { source, threads: threadCount(), onNote });
-  const { start, data, plan, started } = prepared;
+  const prepared = prepareTraining(config, { source, objective: objectiveOf(config), onNote });
+  const { start, data, started } = prepared;
+  const plan = planFor(prepared, threadCount());
   const { examples } = data.training;
   // Damaged weights stop a training, too.
   if (start.source.kind === "checkpoint") start.read();
@@ -23,14 +26,16 @@ export async function check({ config, onNote }: CheckOptions): Promise<TrainingC
     learnedTokens: learnedIn(examples),
     longestRow: data.dataset.longestRow,
     memoryBytes: plan.arena.sizes().all,
-    firstRow: piecesOf(examples.at(0), start.tokenizer),
+    firstRow: examples.at(0).sequences.flatMap((one) => piecesOf(one, start.tokenizer)),
   };
 }
 
 function learnedIn(examples: ExampleSet): number {
   let count = 0;
   for (let index = 0; index < examples.length; index++) {
-    for (const one of examples.at(index).learned) count += one;
+    for (const { learned } of examples.at(index).sequences) {
+      for (const one of learned) count += one;
+    }
   }
   return count;
 }

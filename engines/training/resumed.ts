@@ -1,9 +1,9 @@
 import { join } from "node:path";
-import { KitError } from "../../../protocol/error.ts";
-import type { LoraConfig } from "../../../protocol/trainConfig.ts";
-import { STATE_FILE, readState } from "../../checkpoint/stateFile.ts";
-import { type TrainedState, readTrainedState } from "../../checkpoint/trainedState.ts";
-import type { LlamaShape } from "../../families/dimensions.ts";
+import { KitError } from "../../protocol/error.ts";
+import type { LoraConfig } from "../../protocol/trainConfig.ts";
+import { STATE_FILE, readState } from "../checkpoint/stateFile.ts";
+import { type TrainedState, readTrainedState } from "../checkpoint/trainedState.ts";
+import type { LlamaShape } from "../families/dimensions.ts";
 import { placeOf } from "./trainerState.ts";
 
 type Place = NonNullable<ReturnType<typeof placeOf>>;
@@ -22,7 +22,8 @@ export function readResumed(
   shape: LlamaShape,
   lora: LoraConfig | undefined,
 ): Resumed {
-  if (path === undefined) return { step: 0, tokens: 0, losses: [], logs: [] };
+  if (path === undefined)
+    return { step: 0, tokens: 0, pending: { losses: [], metrics: {} }, logs: [] };
   const state = readTrainedState(path, shape, lora);
   const place = placeOf(readState(path));
   if (place) return { ...place, state };

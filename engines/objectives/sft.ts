@@ -1,0 +1,25 @@
+import { type Row, ROW_FORM } from "../dataset/row.ts";
+import type { Example } from "../examples/examples.ts";
+import type { Objective } from "./objective.ts";
+
+/** Supervised fine-tuning: the mean negative log likelihood of a learned token. */
+export const sft: Objective<Row> = {
+  form: ROW_FORM,
+  sequencesOf: (row, tokenizer) => [tokenizer.spansOf(row)],
+  unitsOf: learnedCount,
+  weight: 1,
+  score: (batch) => ({
+    loss: -batch.flatMap(({ logProbs }) => logProbs).reduce((sum, of) => of.reduce(add, sum), 0),
+    weights: batch.map(({ logProbs }) => logProbs.map((of) => new Float32Array(of.length).fill(1))),
+    metrics: {},
+  }),
+  metrics: {},
+};
+
+function learnedCount({ sequences }: Example): number {
+  return sequences.reduce((sum, { learned }) => learned.reduce(add, sum), 0);
+}
+
+function add(sum: number, value: number): number {
+  return sum + value;
+}

@@ -1,0 +1,63 @@
+import type { Moments } from "../checkpoint/trainedState.ts";
+import type { Example } from "../examples/examples.ts";
+import type { ReadWeights } from "../families/storedWeights.ts";
+import type { Weights } from "../families/weights.ts";
+import type { TokenWeights } from "../objectives/objective.ts";
+import type { Preparation } from "./preparation.ts";
+
+/** At once, or later. */
+export type Awaitable<T> = T | Promise<T>;
+
+/** What computes a training's steps. The loop awaits each call before the next. */
+export interface Backend {
+  /** The log probabilities of examples' learned tokens, in nats; changes nothing. */
+  logProbs: (examples: readonly Example[], options: LogProbsOptions) => Awaitable<LogProbs>;
+  /**
+   * The gradients of a micro-batch: of the sum of each learned token's −log probability times what it
+   * counts. The examples may be computed in parts, each whole.
+   * @param weigh what each learned token counts, or a function of the log probabilities of all
+   * @param accumulate whether to add to the gradients that are there
+   * @returns that sum, in nats
+   */
+  backpropagate: (
+    examples: readonly Example[],
+    weigh: number | Weigh,
+    accumulate: boolean,
+  ) => Awaitable<number>;
+  /** The gradients' global L2 norm, before they are clipped. */
+  gradNorm: () => Awaitable<number>;
+  /** Changes the weights by the gradients that are there. @param step counted from 1 */
+  update: (step: number, learningRate: number) => Awaitable<void>;
+  /** What is trained; the next update may change it where it lies. */
+  weights: () => Awaitable<Weights>;
+  /** The optimizer's running means, likewise. */
+  moments: () => Awaitable<Moments>;
+}
+
+export interface LogProbsOptions {
+  /** Whether the adapter takes part, if there is one. */
+  usesAdapter: boolean;
+}
+
+/** [example][sequence][learned token] */
+export type LogProbs = readonly (readonly Float32Array[])[];
+
+export type Weigh = (logProbs: LogProbs) => TokenWeights;
+
+/** What a backend starts with. */
+export interface InitialState {
+  /** The model, or with LoRA the adapter. */
+  trained: Weights;
+  /** With LoRA the base, otherwise nothing. */
+  frozen: ReadWeights;
+  /** Of a training that is resumed. */
+  moments: Moments | undefined;
+}
+
+/**
+ * Plans the memory of a training, before any weight is read.
+ * @throws KitError `OUT_OF_MEMORY`
+ */
+export type PlanBackend = (
+  preparation: Preparation,
+) => (initial: InitialState) => Awaitable<Backend>;

@@ -1,0 +1,33 @@
+import type { ExampleSet } from "../examples/examples.ts";
+import { type Mean, type Objective, addMeans } from "../objectives/objective.ts";
+import type { Backend } from "./backend.ts";
+import { batchesOnce } from "./order.ts";
+import { measureBatch } from "./step.ts";
+
+/** What the held-out rows say of a model. */
+export interface EvaluationResult {
+  /** The mean over all units, in nats. */
+  evalLoss: number;
+  metrics: Record<string, Mean>;
+}
+
+/**
+ * Sums over all examples, each divided once, so that the size of the batches does not matter.
+ * @param rows of a batch
+ */
+export async function evaluate(
+  backend: Backend,
+  objective: Objective,
+  examples: ExampleSet,
+  rows: number,
+): Promise<EvaluationResult> {
+  const all = { sum: 0, count: 0 };
+  const metrics: Record<string, Mean> = {};
+  for (const batch of batchesOnce(examples, rows)) {
+    const measured = await measureBatch(backend, objective, batch);
+    all.sum += measured.loss.sum;
+    all.count += measured.loss.count;
+    addMeans(metrics, measured.metrics);
+  }
+  return { evalLoss: all.sum / all.count, metrics };
+}

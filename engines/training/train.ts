@@ -1,0 +1,144 @@
+import { join } from "node:path";
+import { ARTIFACTS, checkpointFolder } from "../../protocol/artifactPath.ts";
+import type { TrainOptions } from "../../protocol/engine.ts";
+import { type TrainConfig, rowsPerStep } from "../../protocol/trainConfig.ts";
+import { adapterFiles, modelFiles } from "../checkpoint/checkpoint.ts";
+import { withChecksums, writeDirectory } from "../checkpoint/directory.ts";
+import { OPTIMIZER_FILE, optimizerFiles } from "../checkpoint/trainedState.ts";
+import type { Sequence } from "../examples/examples.ts";
+import type { LocatedModel } from "../families/modelSource.ts";
+import type { Objective } from "../objectives/objective.ts";
+import { objectiveOf } from "../objectives/objectives.ts";
+import { learningRate } from "../schedule.ts";
+import type { PlanBackend } from "./backend.ts";
+import { assertFinite } from "./divergence.ts";
+import { type EvaluationResult, evaluate } from "./evaluation.ts";
+import { createFeed } from "./order.ts";
+import { prepareTraining } from "./preparation.ts";
+import { readResumed } from "./resumed.ts";
+import { baseOf, initialWeights } from "./startingPoint.ts";
+import { type StepResult, backpropagateStep } from "./step.ts";
+import { createStepLog } from "./stepLog.ts";
+import { trainerState } from "./trainerState.ts";
+
+/** Logged whatever `loggingSteps` says: one that warms up, and one that shows how fast it is. */
+const FIRST_STEPS = 2;
+
+interface Options extends Pick<TrainOptions, "resumeFrom" | "onEvent" | "onNote"> {
+  /** The config's model. */
+  source: LocatedModel;
+  planBackend: PlanBackend;
+  /** Default: the config's. */
+  objective?: Objective;
+}
+
+/**
+ * A whole training, whatever computes its steps.
+ * @param directory the job's; artifacts go to `artifacts/` in it
+ * @throws KitError for what cannot be trained, and `DIVERGED`
+ */
+export async function train(
+  config: TrainConfig,
+  directory: string,
+  { source, resumeFrom, onEvent, onNote, planBackend, objective = objectiveOf(config) }: Options,
+): Promise<void> {
+  const preparation = prepareTraining(config, { source, objective, onNote });
+  const { start, data, steps, started } = preparation;
+  const startBackend = planBackend(preparation);
+  const { dataset, training, evaluation } = data;
+  const { lora, learningRate: peak } = config;
+  const { shape, origin } = start;
+  const notes = { shape, origin, promptStyle: dataset.promptStyle };
+  const base = baseOf(start, directory);
+  const resumed = readResumed(resumeFrom, shape, lora);
+  const { weights, moments } = resumed.state ?? {};
+  if (resumeFrom !== undefined && !moments) onNote?.(noOptimizer(resumeFrom));
+  const backend = await startBackend({
+    ...initialWeights(config, start, base, { ...notes, resumed: weights }),
+    moments,
+  });
+  const epochsAt = (step: number) => (step * rowsPerStep(config)) / training.examples.length;
+  const { logs } = resumed;
+  const stepLog = createStepLog(resumed.pending);
+  const skipped = resumed.step * rowsPerStep(config);
+  const nextBatch = createFeed(training.examples, config.batchSize, config.seed, skipped);
+  let { tokens } = resumed;
+  /** The next step up to its update, once it is computed. */
+  let ahead: (StepResult & { tokens: number }) | undefined;
+
+  async function computeStep() {
+    const batches = Array.from({ length: config.gradientAccumulationSteps }, nextBatch);
+    const sequences = batches.flat().flatMap(({ sequences }) => sequences);
+    const tokens = sequences.reduce((sum, sequence) => sum + predictedCount(sequence), 0);
+    return { ...(await backpropagateStep(backend, objective, batches)), tokens };
+  }
+
+  async function learn(step: number, rate: number): Promise<void> {
+    const taken = ahead ?? (await computeStep());
+    ahead = undefined;
+    assertFinite(step, taken, peak);
+    await backend.update(step, rate);
+    stepLog.add(taken);
+    tokens += taken.tokens;
+  }
+
+  /** Undefined for a step that is not evaluated. */
+  async function evaluateAfter(step: number): Promise<EvaluationResult | undefined> {
+    if (!evaluation || !isDue(step, config.evalSteps)) return undefined;
+    const result = await stepLog.withoutTiming(() =>
+      evaluate(backend, objective, evaluation.examples, config.batchSize),
+    );
+    assertFinite(step, { loss: result.evalLoss }, peak);
+    return result;
+  }
+
+  function isDue(step: number, every: number): boolean {
+    return step === steps || step % every === 0;
+  }
+
+  /** Saves the weights once the step that follows has proved them: what it computes is not lost. */
+  async function save(step: number): Promise<void> {
+    ahead = await computeStep();
+    assertFinite(Math.min(step + 1, steps), ahead, peak);
+    const weights = await backend.weights();
+    assertFinite(step, { weights }, peak);
+    const state = trainerState(config, logs, {
+      ...(source.kind === "checkpoint" && { commit: source.commit }),
+      ...{ step, maxSteps: steps, tokens, pending: stepLog.pending() },
+      ...{ epoch: epochsAt(step), epochs: epochsAt(steps) },
+    });
+    const path = `${ARTIFACTS}/${checkpointFolder(step)}`;
+    const files = lora
+      ? adapterFiles(weights, { ...notes, state, lora, base })
+      : modelFiles(weights, { ...notes, state });
+    const all = withChecksums({ ...files, ...optimizerFiles(await backend.moments()) });
+    writeDirectory(join(directory, path), all);
+    const kind = lora ? "adapter" : "model";
+    onEvent({ event: "checkpoint.saved", data: { step, kind, path } });
+  }
+
+  onEvent({ event: "training.started", data: started });
+  // The job had trained all its steps, but not ended.
+  if (resumed.step >= steps) await save(resumed.step);
+  for (let step = resumed.step + 1; step <= steps; step++) {
+    const rate = learningRate(step, steps, config);
+    await learn(step, rate);
+    const evaluated = await evaluateAfter(step);
+    const isLogged = step <= FIRST_STEPS || isDue(step, config.loggingSteps);
+    if (isLogged || evaluated) {
+      const log = stepLog.log({ step, learningRate: rate, epoch: epochsAt(step), evaluated });
+      logs.push(log);
+      onEvent({ event: "training.log", data: log });
+    }
+    if (isDue(step, config.saveSteps)) await save(step);
+  }
+}
+
+/** All but the first. */
+function predictedCount({ tokens }: Sequence): number {
+  return tokens.length - 1;
+}
+
+function noOptimizer(checkpoint: string): string {
+  return `warning: ${checkpoint} has no ${OPTIMIZER_FILE}, so the optimizer starts anew; losses will differ from an uninterrupted run`;
+}
