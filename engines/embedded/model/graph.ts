@@ -1,9 +1,9 @@
+import { rotations } from "../../families/rotations.ts";
 import type { Arena } from "../kernels/arena.ts";
 import type { Address } from "../kernels/kernels.ts";
 import { rowsAt } from "../kernels/products.ts";
 import type { BatchLimits, BatchPlan, Graph, Operation } from "../ops/operation.ts";
 import { planBatch } from "./batch.ts";
-import { rotations } from "./rotations.ts";
 import { type TensorOptions, type TensorPlan, createTensors } from "./tensors.ts";
 
 /**

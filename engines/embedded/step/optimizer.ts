@@ -1,14 +1,9 @@
+import { ADAMW, clipScale } from "../../training/adamw.ts";
 import type { Address } from "../kernels/kernels.ts";
 import { SQUARES_SHARE } from "../kernels/kernels.ts";
 import type { Thread } from "../kernels/team.ts";
 import type { TrainedGroup } from "../model/tensors.ts";
 
-const BETA1 = 0.9;
-/** Below the usual 0.999, whose memory of 1,000 steps is longer than most runs here. */
-const BETA2 = 0.95;
-const EPSILON = 1e-8;
-/** Added to the norm before the division, as `torch.nn.utils.clip_grad_norm_` does. */
-const CLIP_EPSILON = 1e-6;
 /** Groups between two barriers: fewer than operations may be. */
 const GROUPS = 12;
 const DOUBLE_BYTES = 8;
@@ -53,12 +48,13 @@ export function createOptimizer(
   }
 
   function update(step: number, rate: number, before: number): void {
-    const scale = Math.min(1, maxGradNorm / (before + CLIP_EPSILON));
-    const [bias1, bias2] = [1 - BETA1 ** step, 1 - BETA2 ** step];
+    const { beta1, beta2, epsilon } = ADAMW;
+    const scale = clipScale(before, maxGradNorm);
+    const [bias1, bias2] = [1 - beta1 ** step, 1 - beta2 ** step];
     groups.forEach(({ count, decays, weights, gradients, firstMoments, secondMoments }, i) => {
       if (i % GROUPS === GROUPS - 1) barrier();
       const decay = decays ? weightDecay : 0;
-      kernels.setAdamw(scale, rate, decay, BETA1, BETA2, bias1, bias2, EPSILON);
+      kernels.setAdamw(scale, rate, decay, beta1, beta2, bias1, bias2, epsilon);
       kernels.adamw(count, weights, gradients, firstMoments, secondMoments);
     });
     barrier();

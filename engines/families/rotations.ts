@@ -1,4 +1,4 @@
-import type { Rope } from "../../families/dimensions.ts";
+import type { Rope } from "./dimensions.ts";
 
 /**
  * Cosines and sines of the rotary angles of `count` positions, each [count, headDim / 2], in Hugging
