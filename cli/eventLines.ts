@@ -93,7 +93,7 @@ export function createEventLines(options: EventLinesOptions) {
       if (evalLoss === undefined) parts.push(`${formatSpeed(data.tokensPerSecond ?? 0)} tok/s`);
       parts.push(`${formatDuration(left)} left`);
     }
-    return parts.join(" ").trimEnd();
+    return withMetrics(parts.join(" ").trimEnd(), data.metrics);
   }
 
   function completedLine({ stoppedAt }: EventData["training.completed"]): string {
@@ -172,6 +172,14 @@ function withDetails(line: string, details: Record<string, string>): string {
   const width = Math.max(...Object.keys(details).map((name) => name.length));
   const below = Object.entries(details).map(([name, value]) => `  ${name.padEnd(width)}  ${value}`);
   return [line, ...below].join("\n");
+}
+
+/** All in one line below. */
+function withMetrics(line: string, metrics: EventData["training.log"]["metrics"]): string {
+  const figures = Object.entries(metrics ?? {}).map(
+    ([name, value]) => `${name} ${formatLoss(value).trimEnd()}`,
+  );
+  return figures.length > 0 ? `${line}\n  ${figures.join("  ")}` : line;
 }
 
 function formatLoss(loss: Measured | undefined): string {

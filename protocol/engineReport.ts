@@ -20,6 +20,19 @@ function optional(check: Check): Check {
 const isFigure: Check = (value) => value === null || isNumber(value);
 const isMeasured = optional(isFigure);
 
+/** Names of people's making, that are shown as they are. */
+const METRIC_NAME = /^[a-z][A-Za-z0-9]{0,63}$/;
+const MOST_METRICS = 100;
+
+function isMetrics(value: unknown): boolean {
+  if (!isRecord(value)) return false;
+  const entries = Object.entries(value);
+  return (
+    entries.length <= MOST_METRICS &&
+    entries.every(([name, figure]) => METRIC_NAME.test(name) && isFigure(figure))
+  );
+}
+
 const EVENTS: { [Name in EngineEvent["event"]]: Fields<EventData[Name]> } = {
   "training.started": {
     model: isText,
@@ -50,7 +63,7 @@ const EVENTS: { [Name in EngineEvent["event"]]: Fields<EventData[Name]> } = {
     gradNorm: isMeasured,
     epoch: optional(isNumber),
     tokensPerSecond: optional(isNumber),
-    metrics: optional((value) => isRecord(value) && Object.values(value).every(isFigure)),
+    metrics: optional(isMetrics),
   },
   "checkpoint.saved": {
     step: isCount,

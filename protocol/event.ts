@@ -66,7 +66,7 @@ export interface EventData {
     epoch?: number;
     /** Since the previous log, without padding. */
     tokensPerSecond?: number;
-    /** What the training's objective measures besides; on held-out rows as `evalName`. */
+    /** What the training's objective measures besides: means since the previous log, on held-out rows as `evalName`. */
     metrics?: Record<string, Measured>;
   };
   "checkpoint.saved": Omit<Artifact, "best">;

@@ -22,6 +22,8 @@ export interface LogContext {
   epoch: number;
   /** Since the previous log, without padding. */
   tokensPerSecond: number;
+  /** What the training measures besides, by name: means since the previous log, over all held-out rows as `evalName`; NaN when one is not finite. Undefined if it measures nothing else. */
+  metrics?: Record<string, number>;
 }
 
 /** The argument of `onCheckpoint`. */

@@ -1,4 +1,4 @@
-import type { EngineEvent } from "../protocol/event.ts";
+import type { EngineEvent, Measured } from "../protocol/event.ts";
 import type { Job } from "../protocol/job.ts";
 import type { Artifact } from "./artifact.ts";
 import type { TrainerCallbacks } from "./callbacks.ts";
@@ -24,7 +24,8 @@ export function callbackOf(event: EngineEvent, running: RunningJob): Call {
     case "training.started":
       return { name: "onStarted", call: () => callbacks.onStarted?.({ job }) };
     case "training.log": {
-      const { step, loss, evalLoss, learningRate, gradNorm, epoch, tokensPerSecond } = event.data;
+      const { step, loss, evalLoss, learningRate, gradNorm, epoch, tokensPerSecond, metrics } =
+        event.data;
       const context = {
         job,
         step,
@@ -34,6 +35,7 @@ export function callbackOf(event: EngineEvent, running: RunningJob): Call {
         gradNorm: gradNorm ?? NaN,
         epoch: epoch ?? NaN,
         tokensPerSecond: tokensPerSecond ?? NaN,
+        ...(metrics && { metrics: withNaN(metrics) }),
       };
       return { name: "onLog", call: () => callbacks.onLog?.(context) };
     }
@@ -48,4 +50,8 @@ export function callbackOf(event: EngineEvent, running: RunningJob): Call {
       return { name: "onCheckpoint", call };
     }
   }
+}
+
+function withNaN(metrics: Record<string, Measured>): Record<string, number> {
+  return Object.fromEntries(Object.entries(metrics).map(([name, value]) => [name, value ?? NaN]));
 }

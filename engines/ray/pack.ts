@@ -122,7 +122,8 @@ export function createLuggage(cluster: Cluster) {
 }
 
 function programsIn(folder: string): [name: string, path: string][] {
-  const names = readdirSync(folder).filter((name) => name.endsWith(".py"));
+  const all = readdirSync(folder, { recursive: true, encoding: "utf8" });
+  const names = all.filter((name) => name.endsWith(".py"));
   return names.map((name): [string, string] => [name, join(folder, name)]).sort();
 }
 

@@ -78,7 +78,7 @@ export function placeOf(
   return {
     step,
     tokens,
-    pending: { losses, metrics } as PendingSteps,
+    pending: { losses: losses as number[], metrics: metrics as PendingSteps["metrics"] },
     logs: logsOf(history as Record<string, number>[]),
   };
 }

@@ -5,7 +5,7 @@ import { isRecord } from "../../protocol/isRecord.ts";
 import { type JobStatus, isFinal } from "../../protocol/job.ts";
 import { type LossEnds, NO_LOSSES, addLoss } from "../../protocol/lossEnds.ts";
 import type { StreamFrame } from "../api/jobStream.ts";
-import { type JobProgress, advanceProgress, isNumber } from "./progress.ts";
+import { type JobProgress, advanceProgress, numbersIn } from "./progress.ts";
 
 /** A job as its page shows it, derived from the job's stream. */
 export interface JobView {
@@ -87,8 +87,7 @@ function apply(frame: StreamFrame, view: JobView, lines: string[], points: LossP
       lines.push(`[started] ${frame.data}`);
       break;
     case "training.log": {
-      const step = numberIn(data, "step");
-      const loss = numberIn(data, "loss");
+      const { step, loss } = numbersIn(data);
       view.logged = true;
       lines.push(`[log] step=${step ?? "n/a"} loss=${loss ?? "n/a"}`);
       if (loss !== undefined) view.lossEnds = addLoss(view.lossEnds, loss);
@@ -101,7 +100,7 @@ function apply(frame: StreamFrame, view: JobView, lines: string[], points: LossP
     case "training.completed":
       view.status = FINAL_STATUS[frame.event];
       if (Array.isArray(data.artifacts)) {
-        view.artifacts = data.artifacts.length + (numberIn(data, "omitted") ?? 0);
+        view.artifacts = data.artifacts.length + (numbersIn(data).omitted ?? 0);
       }
       break;
     case "training.failed":
@@ -144,11 +143,6 @@ function parse(text: string): Record<string, unknown> {
     // The event still counts, and the event log shows its raw text.
     return {};
   }
-}
-
-function numberIn(data: Record<string, unknown>, key: string): number | undefined {
-  const value = data[key];
-  return isNumber(value) ? value : undefined;
 }
 
 function messageIn({ error, message }: Record<string, unknown>): string | undefined {

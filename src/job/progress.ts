@@ -18,14 +18,12 @@ export interface JobProgress {
   learningRate?: number;
   evalLoss?: number;
   bestEvalLoss?: number;
+  /** The last of each, by name. */
+  metrics?: Record<string, number>;
 }
 
-/** A fact about a job in words. */
-export interface Fact {
-  name: string;
-  /** A dash while it is unknown. */
-  value: string;
-}
+/** A fact about a job in words; the value is a dash while it is unknown. */
+export type Fact = [name: string, value: string];
 
 const UNKNOWN = "–";
 
@@ -49,49 +47,40 @@ export function advanceProgress(
     after.first ??= after.last;
   }
   if (isNumber(evalLoss) && isLower(evalLoss, before.bestEvalLoss)) after.bestEvalLoss = evalLoss;
+  const metrics = { ...before.metrics, ...numbersIn(data.metrics) };
+  if (Object.keys(metrics).length > 0) after.metrics = metrics;
   return keep(after, { learningRate, tokensPerSecond, evalLoss });
 }
 
 /** The numbers among `found` replace what was known. */
 function keep(progress: JobProgress, found: Partial<Record<keyof JobProgress, unknown>>) {
-  const numbers = Object.entries(found).filter(([, value]) => isNumber(value));
-  return { ...progress, ...Object.fromEntries(numbers) };
+  return { ...progress, ...numbersIn(found) };
 }
 
-/** The same facts in the same places, from a job's first event to its last. Pure. */
+export function numbersIn(found: unknown): Record<string, number> {
+  const entries = Object.entries(isRecord(found) ? found : {});
+  return Object.fromEntries(
+    entries.filter((entry): entry is [string, number] => isNumber(entry[1])),
+  );
+}
+
+/**
+ * The same facts in the same places, from a job's first event to its last, then the metrics that its
+ * logs have. Pure.
+ */
 export function factsOf(progress: JobProgress, status: JobStatus | undefined): Fact[] {
-  const {
-    steps,
-    startedAt,
-    at,
-    first,
-    last,
-    tokensPerSecond,
-    learningRate,
-    evalLoss,
-    bestEvalLoss,
-  } = progress;
+  const { steps, startedAt, at, first, last, metrics = {} } = progress;
   const elapsed = startedAt !== undefined && at !== undefined ? (at - startedAt) / 1000 : undefined;
   const left = status && isFinal(status) ? undefined : secondsLeft(first, last, steps);
+  const best = say(progress.bestEvalLoss, formatNumber);
   return [
-    {
-      name: "step",
-      value: say(last?.step, (step) => `${formatCount(step)} of ${say(steps, formatCount)}`),
-    },
-    { name: "elapsed", value: say(elapsed, formatDuration) },
-    { name: "time left", value: say(left, formatDuration) },
-    {
-      name: "tokens a second",
-      value: say(tokensPerSecond, (speed) => formatCount(Math.round(speed))),
-    },
-    { name: "learning rate", value: say(learningRate, formatNumber) },
-    {
-      name: "evalLoss",
-      value: say(
-        evalLoss,
-        (loss) => `${formatNumber(loss)}, best ${say(bestEvalLoss, formatNumber)}`,
-      ),
-    },
+    ["step", say(last?.step, (step) => `${formatCount(step)} of ${say(steps, formatCount)}`)],
+    ["elapsed", say(elapsed, formatDuration)],
+    ["time left", say(left, formatDuration)],
+    ["tokens a second", say(progress.tokensPerSecond, (speed) => formatCount(Math.round(speed)))],
+    ["learning rate", say(progress.learningRate, formatNumber)],
+    ["evalLoss", say(progress.evalLoss, (loss) => `${formatNumber(loss)}, best ${best}`)],
+    ...Object.entries(metrics).map(([name, value]): Fact => [name, formatNumber(value)]),
   ];
 }
 
@@ -105,5 +94,5 @@ export function formatNumber(value: number): string {
 }
 
 export function isNumber(value: unknown): value is number {
-  return typeof value === "number" && Number.isFinite(value);
+  return Number.isFinite(value);
 }

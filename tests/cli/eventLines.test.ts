@@ -230,6 +230,16 @@ it("has a word for a loss that is missing or not finite", () => {
   expect(at(2).log({ step: 2, loss: null })).toBe("step 2/2 loss n/a        0 tok/s 0s left");
 });
 
+it("prints the metrics of a log below its line", () => {
+  const at = createPrinter({ maxSteps: 2 });
+  at(0).started();
+  const metrics = { rewardsMargins: 0.123456, evalAccuracy: null };
+  expect(at(1).log({ step: 1, loss: 1, metrics })).toBe(
+    "step 1/2 loss 1.0000\n  rewardsMargins 0.1235  evalAccuracy n/a",
+  );
+  expect(at(1).log({ step: 1, loss: 1, metrics: {} })).toBe("step 1/2 loss 1.0000");
+});
+
 it("gives no time left, and no nonsense, when steps go back", () => {
   const at = createPrinter({ maxSteps: 9 });
   at(0).started();

@@ -17,7 +17,7 @@ export interface Said {
   key: string;
   /** Its words; matches anything where the code fills something in. */
   pattern: RegExp;
-  /** `engines/embedded/train/train.ts:97` */
+  /** `engines/training/train.ts:97` */
   place: string;
 }
 

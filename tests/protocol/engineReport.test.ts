@@ -14,6 +14,7 @@ test.each([
   ["training.started", { ...STARTED, evalRows: 1 }],
   ["training.log", { ...LOG, evalLoss: 2.5 }],
   ["training.log", { ...LOG, evalLoss: null }],
+  ["training.log", { ...LOG, metrics: { rewardsMargins: 0.5, evalAccuracy: null } }],
   ["checkpoint.saved", SAVED],
 ])("an event of a job passes as it is: %s %j", (event, data) => {
   const reported = { event, data };
@@ -33,6 +34,22 @@ test.each([
   { event: "training.log", data: { ...LOG, step: 1.5 } },
   { event: "training.log", data: { ...LOG, loss: "2" } },
   { event: "training.log", data: { ...LOG, evalLoss: "2" } },
+  ...[
+    [],
+    "a",
+    { a: "1" },
+    { "a b": 1 },
+    { "a\u001b[2J": 1 },
+    { A: 1 },
+    { ["a".repeat(65)]: 1 },
+  ].map((metrics) => ({ event: "training.log", data: { ...LOG, metrics } })),
+  {
+    event: "training.log",
+    data: {
+      ...LOG,
+      metrics: Object.fromEntries(Array.from({ length: 101 }, (_, i) => [`a${i}`, i])),
+    },
+  },
   { event: "training.started", data: { ...STARTED, evalRows: 0.5 } },
   { event: "training.log", data: { ...LOG, learningRate: null } },
   { event: "checkpoint.saved", data: { ...SAVED, kind: "lora" } },

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import type { TrainerOptions } from "kit";
 import { describe, expect, it, vi } from "vitest";
 import { type ObservableTrainer, OBSERVE } from "../../sdk/trainer.ts";
+import { createSeparateEngine } from "../engines/separate/engine.ts";
 import { PATIENCE_MS } from "../patience.ts";
 import { createTinyTrainer, enterProject, jobsOf, readEvents, statusOf } from "./project.ts";
 import { createScriptedEngine } from "./scriptedEngine.ts";
@@ -84,6 +85,20 @@ describe("callbacks", () => {
     await createTinyTrainer({ evalSplit: 0.5, evalSteps: 2, callbacks: { onLog } }).wait();
     const measured = expect.any(Number) as number;
     expect(seen).toEqual([undefined, measured, undefined, measured]);
+  });
+
+  it("get what an engine measures besides the loss", async () => {
+    const project = enterProject();
+    const seen: [loss: number, metrics?: Record<string, number>][] = [];
+    const trainer = createTinyTrainer({
+      engine: createSeparateEngine(),
+      callbacks: { onLog: ({ loss, metrics }) => void seen.push([loss, metrics]) },
+    });
+    const { job } = await trainer.wait();
+    expect(seen).toHaveLength(4);
+    for (const [loss, metrics] of seen) expect(metrics).toEqual({ perplexity: Math.exp(loss) });
+    const logged = readEvents(project, job.id).filter(({ event }) => event === "training.log");
+    expect(logged.map(({ data }) => data.metrics)).toEqual(seen.map(([, metrics]) => metrics));
   });
 
   it("wait for the one before, while training goes on", async () => {

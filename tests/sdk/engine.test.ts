@@ -54,7 +54,8 @@ describe("a trainer with an engine of its own", () => {
     const { config, artifacts, calls, log } = await trainWith(createSeparateEngine());
     expect(config.engine).toEqual({ name: "separate" });
     expect(embedded.config.engine).toMatchObject({ name: "embedded" });
-    expect(calls).toEqual(embedded.calls);
+    // It measures something besides.
+    expect(calls.map((call) => call.replace(",metrics)", ")"))).toEqual(embedded.calls);
     const heads = (events: typeof log) => events.map(({ event, data }) => [event, data["step"]]);
     expect(heads(log)).toEqual(heads(embedded.log));
     expect(artifacts.map(({ path }) => path)).toEqual(embedded.artifacts.map(({ path }) => path));

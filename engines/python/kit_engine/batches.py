@@ -1,20 +1,19 @@
 """Rows for transformers' Trainer: a map in Kit's order already, and how rows become a batch."""
 
 import numpy as np
-import numpy.typing as npt
 import torch
 from torch.utils.data import Dataset
 
-from .examples import ExampleSet
+from .examples import Arrays, ExampleSet
 from .order import RowOrder
 
 IGNORED = -100
 
-# A row's tokens, and which of them are learned.
-Row = tuple[npt.NDArray[np.intc], npt.NDArray[np.bool_]]
+# The sequences of an example.
+Example = list[Arrays]
 
 
-class OrderedRows(Dataset[Row]):
+class OrderedRows(Dataset[Example]):
     """Every row of the training, in the order in which it is learned from."""
 
     def __init__(self, examples: ExampleSet, seed: int, length: int) -> None:
@@ -25,11 +24,11 @@ class OrderedRows(Dataset[Row]):
     def __len__(self) -> int:
         return self.length
 
-    def __getitem__(self, place: int) -> Row:
+    def __getitem__(self, place: int) -> Example:
         return self.examples.arrays(self.order[place])
 
 
-class AllRows(Dataset[Row]):
+class AllRows(Dataset[Example]):
     """All rows once, in their order."""
 
     def __init__(self, examples: ExampleSet) -> None:
@@ -38,17 +37,19 @@ class AllRows(Dataset[Row]):
     def __len__(self) -> int:
         return len(self.examples)
 
-    def __getitem__(self, place: int) -> Row:
+    def __getitem__(self, place: int) -> Example:
         return self.examples.arrays(place)
 
 
 class Collator:
-    """Pads rows to the longest of the batch. A GPU waits meanwhile: no loops over tokens."""
+    """The examples' sequences one below another, padded to the longest. A GPU waits meanwhile: no
+    loops over tokens."""
 
     def __init__(self, pad: int | None) -> None:
         self.pad = 0 if pad is None else pad
 
-    def __call__(self, rows: list[Row]) -> dict[str, torch.Tensor]:
+    def __call__(self, examples: list[Example]) -> dict[str, torch.Tensor]:
+        rows = [sequence for example in examples for sequence in example]
         shape = len(rows), max(len(ids) for ids, _ in rows)
         inputs = np.full(shape, self.pad, np.int64)
         attended = np.zeros(shape, np.int64)

@@ -9,10 +9,12 @@ from transformers.trainer_callback import ExportableState
 
 from .channel import Channel
 from .errors import Cancelled
+from .means import Mean, values_of
+from .objectives.objective import Objective
 from .preparation import Preparation
 from .schedule import learning_rate
 from .step_log import StepLog, assert_finite, is_due, is_logged, log_event
-from .workers import all_reduce_loss
+from .workers import all_reduce_loss, all_reduce_means
 
 # A larger learning rate is infinite in float32, once AdamW's first step has divided it by 1 - 0.9.
 MOST_RATE = 3.4e37
@@ -27,11 +29,13 @@ class Kit(TrainerCallback, ExportableState):
         channel: Channel,
         cancelled: threading.Event,
         log: StepLog,
+        objective: Objective,
     ) -> None:
         self.prepared = prepared
         self.channel = channel
         self.cancelled = cancelled
         self.log = log
+        self.objective = objective
         # Figures of the current step; KitTrainer sets them.
         self.loss = 0.0
         self.grad_norm = math.nan
@@ -42,7 +46,7 @@ class Kit(TrainerCallback, ExportableState):
     def state(self) -> dict[str, Any]:
         hub = self.prepared.hub
         start = {"model": self.prepared.config["model"], "commit": hub["commit"]} if hub else {}
-        return {"args": {}, "attributes": {"losses": self.log.losses, **start}}
+        return {"args": {}, "attributes": {**self.log.pending(), **start}}
 
     def on_step_begin(
         self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any
@@ -66,7 +70,9 @@ class Kit(TrainerCallback, ExportableState):
         assert_finite(step, "gradient norm is", math.isfinite(self.grad_norm), peak)
         rate = learning_rate(step, self.prepared.steps, config)
         assert_finite(step, "weights are", rate <= MOST_RATE, peak)
-        self.log.add(self.loss, self.grad_norm, self.tokens)
+        metrics = all_reduce_means(self.objective.metrics, self.prepared.device.name)
+        self.log.add(self.loss, self.grad_norm, self.tokens, metrics)
+        self.objective.metrics = {name: Mean() for name in metrics}
 
     def on_step_end(
         self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any
@@ -98,10 +104,12 @@ class Kit(TrainerCallback, ExportableState):
         elif "eval_loss" in entry and self.waiting is not None:
             peak = self.prepared.config["learningRate"]
             assert_finite(state.global_step, "loss is", math.isfinite(entry["eval_loss"]), peak)
-            self._report({**self.waiting, "eval_loss": entry["eval_loss"]})
+            evaluated = {key: entry[key] for key in ("eval_loss", "eval_metrics") if key in entry}
+            self._report({**self.waiting, **evaluated})
 
     def _report(self, entry: dict[str, Any]) -> None:
-        self.channel.event("training.log", log_event(entry, self.log.tokens_per_second()))
+        metrics = values_of(self.log.metrics)
+        self.channel.event("training.log", log_event(entry, self.log.tokens_per_second(), metrics))
         self.log.clear()
 
     def _stop_if_cancelled(self) -> None:

@@ -31,12 +31,12 @@ def check(job: dict[str, Any], channel: Channel) -> dict[str, Any]:
         "learnedTokens": sum(sum(row.learned) for row in rows_of(training)),
         "longestRow": prepared.data.dataset.longest,
         "memoryBytes": memory_bytes(prepared, model),
-        "firstRow": pieces_of(training[0], prepared.tokenizer),
+        "firstRow": [piece for one in training[0] for piece in pieces_of(one, prepared.tokenizer)],
     }
 
 
 def rows_of(examples: ExampleSet) -> list[Tokens]:
-    return [examples[i] for i in range(len(examples))]
+    return [sequence for i in range(len(examples)) for sequence in examples[i]]
 
 
 def memory_bytes(prepared: Preparation, model: Any) -> int:

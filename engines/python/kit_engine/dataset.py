@@ -8,9 +8,10 @@ from typing import Any
 from .errors import KitError
 from .examples import Examples, ExampleSet, digest_of
 from .ignored_keys import IgnoredKeys
-from .masks import tokens_of
+from .masks import Tokens
+from .objectives import objective_of
+from .objectives.objective import Objective
 from .order import held_out_rows
-from .rows import EXPECTED_ROW, read_rows
 from .workers import assert_same
 
 NOTE_EVERY_SECONDS = 10.0
@@ -60,12 +61,11 @@ def read_all(
     job: dict[str, Any], tokenizer: Any, max_length: int, note: Callable[[str], None]
 ) -> TrainingData:
     config = job["config"]
-    dataset = read_dataset(job["files"], config["dataset"], tokenizer, max_length, note)
+    reading = objective_of(config), tokenizer, max_length, note
+    dataset = read_dataset(job["files"], config["dataset"], *reading)
     fingerprint = dataset.examples.fingerprint()
     if job.get("evalFiles") is not None:
-        held_out = read_dataset(
-            job["evalFiles"], config.get("evalDataset"), tokenizer, max_length, note
-        )
+        held_out = read_dataset(job["evalFiles"], config.get("evalDataset"), *reading)
         evaluated = {
             "evalRows": held_out.examples.row_count,
             "evalCut": held_out.cut,
@@ -85,14 +85,16 @@ def read_all(
 def read_dataset(
     files: list[str],
     asked: dict[str, Any],
+    objective: Objective,
     tokenizer: Any,
     max_length: int,
     note: Callable[[str], None],
 ) -> Dataset:
     dataset, ignored = Dataset(), IgnoredKeys()
     noted = time.monotonic()
-    for row in read_rows(files, ignored):
-        add_row(dataset, tokens_of(row, tokenizer), row.messages is None, max_length)
+    for row in objective.read(files, ignored):
+        sequences = objective.sequences_of(row, tokenizer)
+        add_row(dataset, sequences, objective.is_text(row), max_length)
         dataset.formats.add(f"{{{row.keys}}}")
         if time.monotonic() - noted > NOTE_EVERY_SECONDS:
             noted = time.monotonic()
@@ -100,7 +102,9 @@ def read_dataset(
     path = asked["path"]
     name = path if isinstance(path, str) else ", ".join(path)
     if dataset.read == 0:
-        raise KitError("DATASET_INVALID", f"{name} has no rows. Write {EXPECTED_ROW} on each line.")
+        raise KitError(
+            "DATASET_INVALID", f"{name} has no rows. Write {objective.expected} on each line."
+        )
     if len(dataset.examples) == 0:
         raise KitError(
             "DATASET_INVALID",
@@ -113,19 +117,20 @@ def read_dataset(
     return dataset
 
 
-def add_row(dataset: Dataset, tokens: Any, is_text: bool, max_length: int) -> None:
-    length = len(tokens.ids)
+def add_row(dataset: Dataset, sequences: list[Tokens], is_text: bool, max_length: int) -> None:
+    length = max(len(one.ids) for one in sequences)
     dataset.read += 1
     dataset.longest = max(dataset.longest, length)
     if is_text:
         dataset.texts += 1
-        dataset.examples.add_pieces(tokens, max_length)
-    elif True not in tokens.learned[1:max_length]:
+        for one in sequences:
+            dataset.examples.add_pieces(one, max_length)
+    elif any(True not in one.learned[1:max_length] for one in sequences):
         dataset.left_out += 1
         dataset.needed = max(dataset.needed, length)
     else:
         dataset.cut += length > max_length
-        dataset.examples.add_start(tokens, max_length)
+        dataset.examples.add_start(sequences, max_length)
 
 
 def part_of(dataset: Dataset, is_held_out: list[bool], wanted: bool) -> ExampleSet:

@@ -1,4 +1,4 @@
-"""Sequences to learn from, as flat numbers, because lists of a hundred million would not fit."""
+"""Examples to learn from as flat numbers, because lists of a hundred million would not fit."""
 
 import hashlib
 from array import array
@@ -10,44 +10,53 @@ import numpy.typing as npt
 
 from .masks import Tokens
 
+# A sequence's tokens, and which of them are learned.
+Arrays = tuple[npt.NDArray[np.intc], npt.NDArray[np.bool_]]
+
 
 @dataclass
 class Examples:
     ids: array = field(default_factory=lambda: array("i"))
     learned: bytearray = field(default_factory=bytearray)
+    # Of each sequence.
     starts: array = field(default_factory=lambda: array("q"))
     lengths: array = field(default_factory=lambda: array("i"))
-    # Each example's row, counted from 0 as they were added.
+    # Of each example: its first sequence, and its row, counted from 0 as they were added.
+    firsts: array = field(default_factory=lambda: array("q"))
     rows: array = field(default_factory=lambda: array("q"))
     row_count: int = 0
 
     def __len__(self) -> int:
-        return len(self.starts)
+        return len(self.firsts)
 
-    def __getitem__(self, index: int) -> Tokens:
-        start = self.starts[index]
-        end = start + self.lengths[index]
-        learned = [bool(one) for one in self.learned[start:end]]
-        # Nothing comes before the first.
-        learned[0] = False
-        return Tokens(list(self.ids[start:end]), learned)
+    def __getitem__(self, index: int) -> list[Tokens]:
+        return [self._tokens(self._part(one)) for one in self._sequences(index)]
 
-    def arrays(self, index: int) -> tuple[npt.NDArray[np.intc], npt.NDArray[np.bool_]]:
-        """An example's tokens, and which of them are learned, without a copy."""
-        part = slice(self.starts[index], self.starts[index] + self.lengths[index])
-        return np.frombuffer(self.ids, np.intc)[part], np.frombuffer(self.learned, np.bool_)[part]
+    def arrays(self, index: int) -> list[Arrays]:
+        """An example's sequences, without a copy."""
+        ids, learned = np.frombuffer(self.ids, np.intc), np.frombuffer(self.learned, np.bool_)
+        parts = [self._part(one) for one in self._sequences(index)]
+        return [(ids[part], learned[part]) for part in parts]
 
-    def add_start(self, tokens: Tokens, most: int) -> None:
-        """Adds the first tokens of a sequence."""
-        start = self._append(Tokens(tokens.ids[:most], tokens.learned[:most]))
-        self._add(start, len(self.ids) - start)
+    def lengths_of(self, index: int) -> list[int]:
+        """Tokens of each sequence of an example."""
+        return [self.lengths[one] for one in self._sequences(index)]
+
+    def add_start(self, sequences: list[Tokens], most: int) -> None:
+        """Adds a row's example: the first tokens of each of its sequences."""
+        self._begin()
+        for tokens in sequences:
+            start = self._append(Tokens(tokens.ids[:most], tokens.learned[:most]))
+            self._add(start, len(self.ids) - start)
         self.row_count += 1
 
     def add_pieces(self, tokens: Tokens, most: int) -> None:
-        """Adds a sequence in pieces, each beginning with the last token of the one before."""
+        """Adds a row's only sequence in pieces, an example each, which begins with the last token
+        of the one before."""
         first = self._append(tokens)
         end = len(self.ids)
         for start in range(first, end - 1, most - 1):
+            self._begin()
             self._add(start, min(most, end - start))
         self.row_count += 1
 
@@ -61,10 +70,28 @@ class Examples:
         self.learned.extend(tokens.learned)
         return start
 
+    def _begin(self) -> None:
+        """The sequences that are added next are a new example's."""
+        self.firsts.append(len(self.starts))
+        self.rows.append(self.row_count)
+
     def _add(self, start: int, length: int) -> None:
         self.starts.append(start)
         self.lengths.append(length)
-        self.rows.append(self.row_count)
+
+    def _sequences(self, index: int) -> range:
+        is_last = index + 1 == len(self.firsts)
+        return range(self.firsts[index], len(self.starts) if is_last else self.firsts[index + 1])
+
+    def _part(self, sequence: int) -> slice:
+        start = self.starts[sequence]
+        return slice(start, start + self.lengths[sequence])
+
+    def _tokens(self, part: slice) -> Tokens:
+        learned = [bool(one) for one in self.learned[part]]
+        # Nothing comes before the first.
+        learned[0] = False
+        return Tokens(list(self.ids[part]), learned)
 
 
 def digest_of(*parts: memoryview | bytes | bytearray) -> str:
@@ -87,15 +114,16 @@ class ExampleSet:
     def __len__(self) -> int:
         return len(self.chosen)
 
-    def __getitem__(self, index: int) -> Tokens:
+    def __getitem__(self, index: int) -> list[Tokens]:
         return self.examples[self.chosen[index]]
 
-    def arrays(self, index: int) -> tuple[npt.NDArray[np.intc], npt.NDArray[np.bool_]]:
+    def arrays(self, index: int) -> list[Arrays]:
         return self.examples.arrays(self.chosen[index])
 
     def longest(self) -> int:
-        return max(self.examples.lengths[i] for i in self.chosen)
+        """Tokens of the longest sequence."""
+        return max(max(self.examples.lengths_of(i)) for i in self.chosen)
 
     def predicted(self) -> int:
-        """Tokens of all, without each one's first, which is never predicted."""
-        return sum(self.examples.lengths[i] - 1 for i in self.chosen)
+        """Tokens of all, without each sequence's first, which is never predicted."""
+        return sum(one - 1 for i in self.chosen for one in self.examples.lengths_of(i))

@@ -2,10 +2,11 @@
 
 import math
 import time
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from .errors import KitError
+from .means import Mean, add_means
 
 # Logged whatever loggingSteps says: one that warms up, and one that shows how fast it is.
 FIRST_STEPS = 2
@@ -34,17 +35,24 @@ class StepLog:
     tokens: int = 0
     seconds: float = 0.0
     began: float = 0.0
+    metrics: dict[str, Mean] = field(default_factory=dict)
 
     def begin(self) -> None:
         self.began = time.perf_counter()
 
-    def add(self, loss: float, grad_norm: float, tokens: int) -> None:
+    def add(self, loss: float, grad_norm: float, tokens: int, metrics: dict[str, Mean]) -> None:
         self.losses.append(loss)
         self.grad_norm = grad_norm
         self.tokens += tokens
+        add_means(self.metrics, metrics)
 
     def end(self) -> None:
         self.seconds += time.perf_counter() - self.began
+
+    def pending(self) -> dict[str, Any]:
+        """The steps since the previous log, for a training that goes on from here."""
+        metrics = {name: asdict(mean) for name, mean in self.metrics.items()}
+        return {"losses": self.losses, **({"metrics": metrics} if metrics else {})}
 
     def mean(self) -> float:
         return sum(self.losses) / len(self.losses)
@@ -53,12 +61,18 @@ class StepLog:
         return round(self.tokens / max(self.seconds, 0.001))
 
     def clear(self) -> None:
-        self.losses, self.tokens, self.seconds = [], 0, 0.0
+        self.losses, self.tokens, self.seconds, self.metrics = [], 0, 0.0, {}
 
 
-def log_event(entry: dict[str, Any], tokens_per_second: int) -> dict[str, Any]:
-    """The data of `training.log`, from what the Trainer logs."""
-    data = {
+def log_event(
+    entry: dict[str, Any], tokens_per_second: int, metrics: dict[str, float]
+) -> dict[str, Any]:
+    """
+    The data of `training.log`, from what the Trainer logs.
+
+    :param metrics: those of the training; the entry has those of an evaluation
+    """
+    data: dict[str, Any] = {
         "step": entry["step"],
         "loss": rounded(entry["loss"]),
         "learningRate": rounded(entry["learning_rate"]),
@@ -68,7 +82,15 @@ def log_event(entry: dict[str, Any], tokens_per_second: int) -> dict[str, Any]:
     }
     if "eval_loss" in entry:
         data["evalLoss"] = rounded(entry["eval_loss"])
+    evaluated = {eval_name(name): one for name, one in entry.get("eval_metrics", {}).items()}
+    if metrics or evaluated:
+        data["metrics"] = {name: rounded(one) for name, one in {**metrics, **evaluated}.items()}
     return data
+
+
+def eval_name(name: str) -> str:
+    """`accuracy` → `evalAccuracy`, as `evalLoss`."""
+    return f"eval{name[:1].upper()}{name[1:]}"
 
 
 def rounded(value: float) -> float | None:

@@ -15,7 +15,9 @@ from .callback import Kit
 from .channel import Channel
 from .directory import ARTIFACTS, checkpoint_path, write_directory
 from .errors import KitError
+from .means import Mean
 from .models import BASE, Source, load_model, quiet, reading
+from .objectives import objective_of
 from .preparation import Preparation, prepare
 from .step_log import StepLog
 from .trainer import KitTrainer
@@ -43,7 +45,9 @@ def train(job: dict[str, Any], channel: Channel, cancelled: threading.Event) -> 
             "losses will differ from an uninterrupted run"
         )
         begins_at = state["step"]
-    kit = Kit(prepared, channel, cancelled, StepLog(losses=state.get("losses", [])))
+    kit = Kit(
+        prepared, channel, cancelled, state.get("log", StepLog()), objective_of(prepared.config)
+    )
     trainer = KitTrainer(model, prepared, kit, directory, begins_at)
     trainer.train(resume_from_checkpoint=resume_from)
 
@@ -97,8 +101,10 @@ def read_state(checkpoint: str) -> dict[str, Any]:
         with open(os.path.join(checkpoint, "trainer_state.json"), encoding="utf-8") as file:
             state = json.load(file)
         own = state["stateful_callbacks"][Kit.__name__]["attributes"]
-        return {"step": state["global_step"], "losses": own["losses"]}
-    except (OSError, ValueError, KeyError, TypeError) as error:
+        metrics = {name: Mean(**one) for name, one in own.get("metrics", {}).items()}
+        log = StepLog(losses=own["losses"], metrics=metrics)
+        return {"step": state["global_step"], "log": log}
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise KitError(
             "CHECKPOINT_INVALID",
             f"{checkpoint} does not say how far the training was. Use a checkpoint that Kit saved.",

@@ -1,5 +1,6 @@
 """transformers' Trainer with Kit's schedule, evaluation and checkpoints."""
 
+import copy
 import math
 import os
 from typing import Any
@@ -10,7 +11,7 @@ from transformers import PrinterCallback, Trainer, TrainingArguments
 from .batches import IGNORED, AllRows, Collator, OrderedRows, predicted_count
 from .callback import Kit
 from .directory import ARTIFACTS, checkpoint_path, write_directory
-from .losses import TokenMean, step_share, token_losses
+from .losses import token_losses
 from .models import reading
 from .preparation import Preparation
 from .schedule import learning_rate, rows_per_step
@@ -43,8 +44,8 @@ class KitTrainer(Trainer):
             eval_dataset=AllRows(data.evaluation) if data.evaluation else None,
             data_collator=Collator(prepared.tokenizer.pad_token_id),
             processing_class=prepared.tokenizer,
-            compute_loss_func=step_share,
-            compute_metrics=TokenMean(),
+            compute_loss_func=kit.objective.step_share,
+            compute_metrics=kit.objective.measure,
             callbacks=[kit],
         )
         # It prints every log.
@@ -122,8 +123,11 @@ class KitTrainer(Trainer):
         """Computes a step and does not take it: finite weights may be too large to compute with."""
         peak = self.prepared.config["learningRate"]
         learned = (self.batch["labels"] != IGNORED).sum()
+        objective = self.kit.objective
+        metrics = copy.deepcopy(objective.metrics)
         with torch.random.fork_rng():
             loss = super().training_step(model, self.batch, learned)
+        objective.metrics = metrics
         norm = self.accelerator.clip_grad_norm_(model.parameters(), math.inf)
         model.zero_grad()
         following = min(step + 1, self.prepared.steps)

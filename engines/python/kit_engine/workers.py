@@ -4,6 +4,7 @@ import torch
 from torch import distributed
 
 from .errors import KitError
+from .means import Mean
 
 
 def worker_count() -> int:
@@ -21,6 +22,16 @@ def all_reduce_loss(loss: float, tokens: int, device: str) -> tuple[float, int]:
     both = torch.tensor([loss, tokens], dtype=torch.float64, device=device)
     distributed.all_reduce(both)
     return float(both[0]) / worker_count(), int(both[1])
+
+
+def all_reduce_means(means: dict[str, Mean], device: str) -> dict[str, Mean]:
+    """Those of all workers, which have the same names."""
+    if worker_count() == 1 or not means:
+        return means
+    both = [[mean.sum, mean.count] for mean in means.values()]
+    sums = torch.tensor(both, dtype=torch.float64, device=device)
+    distributed.all_reduce(sums)
+    return {name: Mean(*one) for name, one in zip(means, sums.tolist(), strict=True)}
 
 
 def assert_same(*fingerprints: str) -> None:

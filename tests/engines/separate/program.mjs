@@ -7,6 +7,7 @@ const dist = (path) => import(new URL(`../../../dist/engines/${path}`, import.me
 const { modelFiles, openCheckpoint } = await dist("checkpoint/checkpoint.js");
 const { writeDirectory } = await dist("checkpoint/directory.js");
 const { heldOutRows } = await dist("dataset/heldOut.js");
+const { ROW_FORM } = await dist("dataset/row.js");
 const { readRows } = await dist("dataset/rows.js");
 const { openConversation, openDocument, spansOf } = await dist("tokens/byteChat.js");
 const { resolveModel } = await dist("families/modelSource.js");
@@ -92,7 +93,8 @@ function train({ config, directory, resumeFrom }) {
     const isDue = (every) => step === maxSteps || step % every === 0;
     const evalLoss = heldOut && isDue(evalSteps) ? evaluate(start, heldOut.flat()) : undefined;
     if (step <= 2 || isDue(loggingSteps) || evalLoss !== undefined) {
-      event("training.log", { step, loss, evalLoss, gradNorm, learningRate: rate });
+      const metrics = { perplexity: Math.exp(loss) };
+      event("training.log", { step, loss, evalLoss, gradNorm, learningRate: rate, metrics });
     }
     if (!isDue(saveSteps)) continue;
     const path = `artifacts/step-${step}`;
@@ -112,7 +114,7 @@ function opened(directory) {
 
 /** The rows to train on, and those to evaluate on. */
 function readHeldOut({ dataset, evalDataset, evalSplit, seed }) {
-  const read = ({ path }) => [...readRows(path)].map(spansOf);
+  const read = ({ path }) => [...readRows(path, ROW_FORM)].map(spansOf);
   const rows = read(dataset);
   if (evalDataset) return { rows, heldOut: read(evalDataset) };
   if (evalSplit === undefined) return { rows };

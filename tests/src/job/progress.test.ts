@@ -20,10 +20,10 @@ function after(...events: (readonly [string, Record<string, unknown>])[]): JobPr
 /** The facts' values; their names are the same always. */
 function said(progress: JobProgress, status: Parameters<typeof factsOf>[1] = "running") {
   const facts = factsOf(progress, status);
-  expect(facts.map(({ name }) => name)).toEqual([
+  expect(facts.map(([name]) => name)).toEqual([
     ...["step", "elapsed", "time left", "tokens a second", "learning rate", "evalLoss"],
   ]);
-  return facts.map(({ value }) => value);
+  return facts.map(([, value]) => value);
 }
 
 test("what no event has said yet is a dash", () => {
@@ -51,6 +51,19 @@ test("the last and the best evaluation are shown, and a log without one keeps th
     log(4, 4, { evalLoss: null }),
   );
   expect(said(progress).at(-1)).toBe("0.5, best 0.1235");
+});
+
+test("metrics follow, the last figure of each", () => {
+  const progress = after(
+    STARTED,
+    log(1, 1, { metrics: { rewardsMargins: 0.123456, "a b": "no", never: null } }),
+    log(2, 2, { metrics: { rewardsMargins: 0.5, evalAccuracy: 0.75 } }),
+    log(3, 3, { metrics: "none" }),
+  );
+  expect(factsOf(progress, "running").slice(6)).toEqual([
+    ["rewardsMargins", "0.5"],
+    ["evalAccuracy", "0.75"],
+  ]);
 });
 
 test("a job that goes on from another begins with its best", () => {

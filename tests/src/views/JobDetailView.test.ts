@@ -96,7 +96,10 @@ describe("the job page", () => {
       ["training.log", { step: 3, learningRate: 0.001, evalLoss: 2.5, time: time(5) }, 30],
     );
     const values = ["3 of 40", "5s", "1m 14s", "–", "0.001", "2.5, best 2.5"];
-    expect(facts()).toEqual(names.map((name, n) => `${name}${values[n]}`));
+    const shown = names.map((name, n) => `${name}${values[n]}`);
+    expect(facts()).toEqual(shown);
+    await send(["training.log", { step: 3, metrics: { accuracy: 0.5 } }, 40]);
+    expect(facts()).toEqual([...shown, "accuracy0.5"]);
   });
 
   it("writes a line for a checkpoint and leaves the chart as it is", async () => {

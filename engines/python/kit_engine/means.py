@@ -1,0 +1,21 @@
+"""Means that others are added to."""
+
+from dataclasses import dataclass
+
+
+@dataclass
+class Mean:
+    sum: float = 0.0
+    count: float = 0.0
+
+
+def add_means(to: dict[str, Mean], added: dict[str, Mean]) -> None:
+    for name, mean in added.items():
+        total = to.setdefault(name, Mean())
+        total.sum += mean.sum
+        total.count += mean.count
+
+
+def values_of(means: dict[str, Mean]) -> dict[str, float]:
+    """Of those that have something to say."""
+    return {name: mean.sum / mean.count for name, mean in means.items() if mean.count > 0}
