@@ -41,12 +41,12 @@ export function advanceProgress(
     return keep(after, { steps: data.maxSteps, bestEvalLoss: best });
   }
   if (event !== "training.log") return after;
-  const { step, learningRate, tokensPerSecond, evalLoss } = data;
-  if (isNumber(step) && after.at !== undefined) {
+  const { step, learningRate, tokensPerSecond, evalLoss } = numbersIn(data);
+  if (step !== undefined && after.at !== undefined) {
     after.last = { step, at: after.at };
     after.first ??= after.last;
   }
-  if (isNumber(evalLoss) && isLower(evalLoss, before.bestEvalLoss)) after.bestEvalLoss = evalLoss;
+  if (isLower(evalLoss, before.bestEvalLoss)) after.bestEvalLoss = evalLoss;
   const metrics = { ...before.metrics, ...numbersIn(data.metrics) };
   if (Object.keys(metrics).length > 0) after.metrics = metrics;
   return keep(after, { learningRate, tokensPerSecond, evalLoss });
@@ -93,6 +93,6 @@ export function formatNumber(value: number): string {
   return String(Number(value.toPrecision(4)));
 }
 
-export function isNumber(value: unknown): value is number {
-  return Number.isFinite(value);
+function isNumber(value: unknown): value is number {
+  return typeof value === "number" && Number.isFinite(value);
 }
