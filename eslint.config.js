@@ -107,7 +107,7 @@ const packages = [
 ];
 
 export default defineConfig(
-  { ignores: ["dist", "quickstart", "templates", "engines/embedded/kernels/assembly"] },
+  { ignores: ["dist", "quickstart", "templates", "**/assembly"] },
   {
     files: ["**/*.{ts,vue}"],
     plugins: { "import-x": importX, "@typescript-eslint": tseslint.plugin },
