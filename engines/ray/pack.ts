@@ -122,7 +122,7 @@ export function createLuggage(cluster: Cluster) {
 }
 
 function programsIn(folder: string): [name: string, path: string][] {
-  const names = readdirSync(folder).filter((name) => name.endsWith(".py"));
+  const names = readdirSync(folder).filter((name) => /\.(py|json)$/.test(name));
   return names.map((name): [string, string] => [name, join(folder, name)]).sort();
 }
 
