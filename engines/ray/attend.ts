@@ -38,18 +38,21 @@ export async function attend(
   const { signal, leave } = options;
   const either = leave ? AbortSignal.any([signal, leave]) : signal;
   let known = seen;
-  const placed = { session };
+  const submittedTo = { session };
   let isSent = submit === undefined;
   let isThere = isSent;
   try {
     signal.throwIfAborted();
     await submit?.((session) => {
       isSent = true;
-      placed.session = session;
+      submittedTo.session = session;
     });
     isThere = true;
     const job = { id, secret };
-    for await (const message of follow(remote, job, either, { placed, onNote: options.onNote })) {
+    for await (const message of follow(remote, job, either, {
+      submittedTo,
+      onNote: options.onNote,
+    })) {
       either.throwIfAborted();
       if (message.type === "failed") throwIfFailed(message);
       if (known === 0) {

@@ -10,7 +10,7 @@ import { readStored } from "./stored.ts";
  * Brings an artifact here by its record; does nothing without one.
  * @param remoteAt finds the cluster by the record's address
  * @param skipped names of files that are left there
- * @throws KitError as `Elsewhere.fetch`
+ * @throws KitError as `RemoteTraining.fetch`
  */
 export async function fetchArtifact(
   remoteAt: (address: string) => Remote,

@@ -33,12 +33,10 @@ export async function load(cluster: Cluster, loading: Loading): Promise<LoadedMo
   }
 }
 
-type Elsewhere = Loading & { why: string };
-
 async function loadThere(
   project: Cluster,
   stored: StoredRecord,
-  { directory, options, why }: Elsewhere,
+  { directory, options, why }: Loading & { why: string },
 ): Promise<LoadedModel> {
   const cluster = clusterAt(project, stored.address);
   const remote = createRayJobs(cluster);

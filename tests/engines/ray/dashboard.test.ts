@@ -295,7 +295,7 @@ it("says before a job is handed over that the cluster has no room for it, and on
   const trained = engine.train({
     ...{ config, directory, signal, onEvent: () => {} },
     onNote: (text) => heard.push(text),
-    onPlaced: ({ session }) => heard.push(`handed over to ${session}`),
+    onRemote: ({ session }) => heard.push(`handed over to ${session}`),
   });
   await expect(trained).rejects.toMatchObject({ code: "WORKER_FAILED" });
   expect(heard).toEqual([
