@@ -1,7 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { KitError, isKitError, messageOf } from "../../protocol/error.ts";
 import { createLineSplitter } from "../lines.ts";
-import { tellingPart } from "./endMessage.ts";
+import { failureReason } from "./failureReason.ts";
 import { type JobLog, type RayMessage, parseLine } from "./messages.ts";
 import type { Remote, RemoteStatus } from "./remote.ts";
 import { assertSession } from "./session.ts";
@@ -130,7 +130,7 @@ function isLast({ type }: RayMessage): boolean {
 function endedSilently({ name }: Remote, id: string, { message = "" }: RemoteStatus): KitError {
   return new KitError(
     "WORKER_FAILED",
-    `The job ${id} on ${name} ended unexpectedly: ${tellingPart(message)}. See its log there: ray job logs ${id}.`,
+    `The job ${id} on ${name} ended unexpectedly: ${failureReason(message)}. See its log there: ray job logs ${id}.`,
   );
 }
 

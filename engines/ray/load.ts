@@ -3,9 +3,9 @@ import { basename } from "node:path";
 import type { Engine, LoadOptions, LoadedModel } from "../../protocol/engine.ts";
 import { isKitError } from "../../protocol/error.ts";
 import { findFolders } from "../python/model.ts";
-import { answerThere } from "./answering.ts";
 import { type Cluster, clusterAt } from "./cluster.ts";
 import { createRayJobs } from "./rayJobs.ts";
+import { loadRemoteModel } from "./remoteModel.ts";
 import { type StoredRecord, readStored } from "./stored.ts";
 
 interface Loading {
@@ -43,5 +43,5 @@ async function loadThere(
   options?.onNote?.(`answers on ${remote.name}: ${why}`);
   const folders = existsSync(directory) ? await findFolders(directory, options) : undefined;
   const base = folders?.adapter === undefined ? undefined : folders.base;
-  return answerThere(remote, { cluster, stored, base, ...options });
+  return loadRemoteModel(remote, { cluster, stored, base, ...options });
 }

@@ -3,9 +3,9 @@ import { ARTIFACTS } from "../../protocol/artifactPath.ts";
 import type { FetchOptions, FollowOptions } from "../../protocol/engine.ts";
 import type { RemoteLocation } from "../../protocol/remoteLocation.ts";
 import { removePartial } from "../checkpoint/directory.ts";
-import { attend } from "./attend.ts";
 import { type Cluster, clusterAt } from "./cluster.ts";
-import { fetchArtifact } from "./fetch.ts";
+import { fetchArtifact } from "./downloadArtifact.ts";
+import { monitorJob } from "./monitor.ts";
 import { createRayJobs } from "./rayJobs.ts";
 import type { Remote } from "./remote.ts";
 import { assertSession } from "./session.ts";
@@ -23,7 +23,7 @@ export async function followRemote(cluster: Cluster, options: FollowOptions): Pr
   const { session, secret } = location;
   const id = basename(directory);
   try {
-    await attend(remoteAt(cluster, location), { id, secret, seen, session, options });
+    await monitorJob(remoteAt(cluster, location), { id, secret, seen, session, options });
   } finally {
     removePartial(join(directory, ARTIFACTS));
   }

@@ -2,9 +2,9 @@ import { basename, join } from "node:path";
 import { ARTIFACTS } from "../../protocol/artifactPath.ts";
 import type { TrainOptions } from "../../protocol/engine.ts";
 import { removePartial } from "../checkpoint/directory.ts";
-import { attend } from "./attend.ts";
 import type { Cluster } from "./cluster.ts";
 import { createJob } from "./job.ts";
+import { monitorJob } from "./monitor.ts";
 import { pack } from "./pack.ts";
 import { createRayJobs } from "./rayJobs.ts";
 import { downloadFromCluster } from "./remoteTraining.ts";
@@ -35,7 +35,7 @@ export async function train(cluster: Cluster, options: TrainOptions): Promise<vo
       };
       return remote.submit({ id, secret, files, command: COMMAND, signal, onSend });
     };
-    await attend(remote, { id, secret, submit, options });
+    await monitorJob(remote, { id, secret, submit, options });
   } finally {
     removePartial(join(directory, ARTIFACTS));
   }

@@ -3,11 +3,10 @@ import { isArtifactPath } from "../../protocol/artifactPath.ts";
 import type { TrainOptions } from "../../protocol/engine.ts";
 import { cannotFollow, isOutOfReach, messageOf } from "../../protocol/error.ts";
 import { throwIfFailed } from "../python/child.ts";
-import { withAdvice } from "../python/train.ts";
+import { describe, withAdvice } from "../python/train.ts";
+import { downloadArtifact, isVisible } from "./downloadArtifact.ts";
 import { follow } from "./follow.ts";
-import { downloadArtifact, isVisible } from "./home.ts";
 import type { JobLog, RayMessage } from "./messages.ts";
-import { describe } from "./notes.ts";
 import type { Remote } from "./remote.ts";
 import { writeStored } from "./stored.ts";
 
@@ -16,7 +15,7 @@ type Options = Pick<
   "config" | "directory" | "signal" | "leave" | "onEvent" | "onNote"
 >;
 
-interface Attending extends JobLog {
+interface Monitoring extends JobLog {
   options: Options;
   /** Starts the job, and calls back when it is sent, with the session. Omitted for a job that is there. */
   submit?: (onSent: (session?: string) => void) => Promise<void>;
@@ -31,9 +30,9 @@ interface Attending extends JobLog {
  * @throws KitError `CLUSTER_UNREACHABLE`, `CLUSTER_REFUSED`, `CANNOT_FOLLOW` when it may go on there, the
  * first two also when it was to be stopped
  */
-export async function attend(
+export async function monitorJob(
   remote: Remote,
-  { id, secret, options, submit, session, seen = 0 }: Attending,
+  { id, secret, options, submit, session, seen = 0 }: Monitoring,
 ): Promise<void> {
   const { signal, leave } = options;
   const either = leave ? AbortSignal.any([signal, leave]) : signal;
@@ -97,7 +96,7 @@ interface Taking {
 async function take(message: RayMessage, { remote, options, signal }: Taking): Promise<void> {
   const { directory, onEvent, onNote } = options;
   if (message.type === "note") onNote?.(message.text);
-  else if (message.type === "hello") onNote?.(describe(message, remote.name));
+  else if (message.type === "hello") onNote?.(describe(message, `of ${remote.name}`));
   else if (message.type === "started") {
     const data = withAdvice(message.data, message.kept, options);
     onEvent({ event: "training.started", data });
