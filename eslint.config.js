@@ -58,7 +58,7 @@ const ROOMS = [
   ...oneWay("./engines/embedded", TO_TRAINING),
   {
     target: ["./engines/*.ts", ...SHARED_ROOMS.map((room) => `./engines/${room}/**`)],
-    from: `./engines/!(${SHARED_ROOMS.join("|")})/**`,
+    from: `./engines/!(${SHARED_ROOMS.join("|")})/**/*.ts`,
     message: "A room that engines share may not import one of them.",
   },
   {
@@ -109,7 +109,7 @@ const packages = [
 ];
 
 export default defineConfig(
-  { ignores: ["dist", "quickstart", "templates", "engines/embedded/kernels/assembly"] },
+  { ignores: ["dist", "quickstart", "templates", "**/assembly"] },
   {
     files: ["**/*.{ts,vue}"],
     plugins: { "import-x": importX, "@typescript-eslint": tseslint.plugin },

@@ -46,7 +46,7 @@ async function built<T>(path: string): Promise<T> {
 }
 
 export const { compileKernels, instantiate } = await built<typeof module>("kernels/module.js");
-export const { instantiateWide, joiningVectors } = await built<typeof wide>("kernels/wide.js");
+export const { joiningVectors } = await built<typeof wide>("kernels/wide.js");
 export const { createLearner } = await built<typeof learner>("step/learner.js");
 const { squareOf } = await built<typeof attention>("ops/attention.js");
 export const { batchLimits } = await built<typeof limits>("step/batchLimits.js");

@@ -4,7 +4,7 @@ const INTERRUPTED = 130;
 /** The exit codes of every command. Only `kit start`, `kit attach` and `kit check` are ever cancelled. */
 export const EXIT_CODE = {
   completed: 0,
-  /** The job goes on elsewhere, as it was asked to. */
+  /** The job goes on remotely, as it was asked to. */
   detached: 0,
   failed: 1,
   wrongUse: 2,

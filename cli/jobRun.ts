@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { inspect } from "node:util";
-import { isElsewhere } from "../jobs/artifactFiles.ts";
+import { isRemoteArtifact } from "../jobs/artifactFiles.ts";
 import { KitError, isKitError } from "../protocol/error.ts";
 import { FINAL_STATUS, isFinalEvent } from "../protocol/event.ts";
 import type { RunEnd } from "../protocol/http.ts";
@@ -33,7 +33,7 @@ export interface JobRunOptions {
   /** Absolute path. */
   project: string;
   recordEnd?: RecordEnd;
-  /** Leaves a job that runs elsewhere as soon as it does. */
+  /** Leaves a job that runs remotely as soon as it does. */
   detach?: boolean;
   /** Called when all is printed that comes before the first step. */
   onTraining?: () => void;
@@ -65,7 +65,7 @@ export function printJob({
   trainer[OBSERVE]({
     onCreated({ job, config, directory, fail }) {
       ({ id } = job);
-      const isHere = (path: string) => !isElsewhere(join(directory, path));
+      const isHere = (path: string) => !isRemoteArtifact(join(directory, path));
       const shown = showPath(project, directory);
       lines = createEventLines({ config, project, directory: shown, isHere, kit, now });
       print(`job ${id} ${printable(job.name)}`);
@@ -73,7 +73,7 @@ export function printJob({
       onUncaught(fail);
     },
     onWait: (before) => print(`waiting for job ${before.id} ${printable(before.name)}`),
-    onPlaced() {
+    onRemote() {
       recordEnd?.("detached", id);
       if (detach) trainer[LEAVE]();
     },

@@ -1,4 +1,5 @@
 import { type TrainConfig, rowsPerStep } from "../protocol/trainConfig.ts";
+import constants from "./python/kit_engine/constants.json" with { type: "json" };
 
 type Length = Pick<
   TrainConfig,
@@ -17,7 +18,7 @@ function warmupCount(warmupSteps: number, steps: number): number {
 }
 
 /** The cosine falls to this share of the peak. */
-const FLOOR = 0.1;
+const FLOOR = constants.cosineFloor;
 
 /** The share of the peak after the warm-up, by how far the rest has come: from 0 to 1. */
 const FALL: Record<TrainConfig["lrSchedulerType"], (share: number) => number> = {

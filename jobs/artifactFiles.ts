@@ -10,7 +10,7 @@ import {
 import { cannotWrite } from "../protocol/cannotWrite.ts";
 
 /** Whether an artifact's files are not here, but where its record says. */
-export function isElsewhere(artifact: string): boolean {
+export function isRemoteArtifact(artifact: string): boolean {
   return !existsSync(artifact) && isPlainFile(storedRecordPath(artifact));
 }
 
@@ -28,9 +28,9 @@ function refuseLinksFrom(path: string): void {
   for (const name of readdirSync(path)) refuseLinksFrom(join(path, name));
 }
 
-/** Whether an artifact is here or elsewhere. */
+/** Whether an artifact is here or remote. */
 export function isKept(artifact: string): boolean {
-  return existsSync(artifact) || isElsewhere(artifact);
+  return existsSync(artifact) || isRemoteArtifact(artifact);
 }
 
 /**
@@ -47,7 +47,7 @@ export function removeArtifact(artifact: string): void {
     renameSync(artifact, partial);
     rmSync(partial, { recursive: true });
   } catch (error) {
-    // It is elsewhere, or somebody else has removed it.
+    // It is remote, or somebody else has removed it.
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return;
     throw cannotWrite(`remove ${artifact}`, error);
   }

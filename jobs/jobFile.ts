@@ -66,7 +66,7 @@ export function readJobConfig(directory: string): Record<string, unknown> | unde
 }
 
 /** Whether other machines train a job. Such a job is never in this machine's queue. */
-export function trainsElsewhere(directory: string): boolean {
+export function trainsRemotely(directory: string): boolean {
   return readRecord(jobFilePath(directory))?.elsewhere === true;
 }
 

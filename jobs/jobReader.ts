@@ -5,7 +5,7 @@ import { leasePath } from "./lease.ts";
 import type { LeaseWatch } from "./leaseWatch.ts";
 import { createLogEnds } from "./logEnd.ts";
 import { logPath } from "./paths.ts";
-import { isPlaced } from "./placement.ts";
+import { runsRemotely } from "./remoteLocation.ts";
 import { type DerivedStatus, liveStatus } from "./status.ts";
 
 /** A job as it stands: the list's entry and, for a failed job, the sentence that says why. */
@@ -55,7 +55,7 @@ export function createJobReader(root: string, leases: LeaseWatch): JobReader {
       // The owner may have written its last event and exited between the two reads.
       if (owner.lease !== "held") end = logEnds.read(path);
       if (!end.final) {
-        const isAway = owner.lease !== "held" && isPlaced(directory);
+        const isAway = owner.lease !== "held" && runsRemotely(directory);
         const heard = isAway ? statsOf(path)?.mtime : undefined;
         const status = liveStatus(end.hasRecords || owner.hasTurn, owner.lease, heard);
         return { ...status, proof: isAway ? undefined : proofOf(end.stamp, owner.proof) };

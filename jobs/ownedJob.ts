@@ -13,7 +13,7 @@ import { jobFilePath, writeJobFile } from "./jobFile.ts";
 import { type Lease, holdLease } from "./lease.ts";
 import { type LogWriter, openLog } from "./log.ts";
 import { jobsPath, logPath } from "./paths.ts";
-import { type PlacementRecord, writePlacement } from "./placement.ts";
+import { type RemoteLocationRecord, writeRemoteLocation } from "./remoteLocation.ts";
 
 /** A job that this process owns: only it writes the log, and its lease shows that it is alive. */
 export interface OwnedJob {
@@ -27,10 +27,10 @@ export interface OwnedJob {
    */
   claimTurn: (hasTurn: boolean) => void;
   /**
-   * Records that the training goes on elsewhere, whatever becomes of this process and this machine.
+   * Records that the training goes on remotely, whatever becomes of this process and this machine.
    * @throws KitError `CANNOT_WRITE`
    */
-  place: (placement: PlacementRecord) => void;
+  recordRemote: (location: RemoteLocationRecord) => void;
   /** Aborted when another process has taken the job, which it found without a sign of this one. */
   taken: AbortSignal;
   /** Gives the job up. Idempotent. */
@@ -39,7 +39,7 @@ export interface OwnedJob {
 
 export interface CreateOptions {
   /** Whether other machines train it, so that no job on this machine waits for it. */
-  elsewhere?: boolean;
+  remote?: boolean;
   /** Makes the job's id from the time and the project's newest id. */
   newId?: typeof createJobId;
 }
@@ -55,7 +55,7 @@ export function createOwnedJob(
   project: string,
   name: string,
   config: JobConfig,
-  { elsewhere = false, newId = createJobId }: CreateOptions = {},
+  { remote = false, newId = createJobId }: CreateOptions = {},
 ): OwnedJob {
   const root = jobsPath(project);
   const { id, directory, createdAt } = orCannotCreate(root, () => makeFolder(root, newId));
@@ -63,7 +63,7 @@ export function createOwnedJob(
   try {
     owned = ownJob(directory, { id, name, status: "queued", createdAt });
     // Last, because this file makes the job visible to readers.
-    writeJobFile(directory, { id, name, createdAt, config, ...(elsewhere && { elsewhere }) });
+    writeJobFile(directory, { id, name, createdAt, config, ...(remote && { elsewhere: true }) });
     return owned;
   } catch (error) {
     owned?.close();
@@ -103,8 +103,8 @@ export function ownJob(directory: string, job: Job): OwnedJob {
       if (event.event === "checkpoint.saved" || isFinalEvent(event)) syncJob(directory);
     },
     claimTurn: (hasTurn) => orCannotWrite(() => lease.claimTurn(hasTurn)),
-    place(placement) {
-      orCannotWrite(() => writePlacement(directory, placement));
+    recordRemote(location) {
+      orCannotWrite(() => writeRemoteLocation(directory, location));
       // Without it, nobody finds what goes on there.
       syncJob(directory);
     },

@@ -5,7 +5,7 @@ import type { JobStore } from "./store.ts";
 
 const POLL_MS = 1_000;
 
-type Jobs = Pick<JobStore, "list" | "trainsElsewhere">;
+type Jobs = Pick<JobStore, "list" | "trainsRemotely">;
 
 /**
  * Resolves when the job may train: one job of a project trains on this machine at a time, first come
@@ -54,7 +54,7 @@ function tryTurn(store: Jobs, owned: OwnedJob): Job | undefined {
 function findBefore(store: Jobs, id: string): Job | undefined {
   const before = store
     .list()
-    .filter((other) => goesBefore(other, id) && !store.trainsElsewhere(other.id));
+    .filter((other) => goesBefore(other, id) && !store.trainsRemotely(other.id));
   return before.find(({ status }) => status === "running") ?? before.at(-1);
 }
 

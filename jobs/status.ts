@@ -23,7 +23,7 @@ export function finalStatus(records: LogRecord[]): DerivedStatus | undefined {
 
 /**
  * The status of a job without a final event.
- * @param heard when it last reported, of a job that runs elsewhere
+ * @param heard when it last reported, of a job that runs remotely
  */
 export function liveStatus(hasStarted: boolean, lease: LeaseState, heard?: Date): DerivedStatus {
   if (heard && lease !== "held") return { status: "running", lastHeardAt: heard.toISOString() };

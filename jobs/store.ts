@@ -1,12 +1,12 @@
 import { isFolder } from "../disk/file.ts";
 import type { Job } from "../protocol/job.ts";
 import { isJobId } from "./id.ts";
-import { trainsElsewhere } from "./jobFile.ts";
+import { trainsRemotely } from "./jobFile.ts";
 import { type JobState, createJobReader } from "./jobReader.ts";
 import { type LeaseState, createLeaseWatch } from "./leaseWatch.ts";
 import { createJobList } from "./list/list.ts";
 import { jobsPath, logPath } from "./paths.ts";
-import { type PlacementRecord, isPlaced, readPlacement } from "./placement.ts";
+import { type RemoteLocationRecord, runsRemotely, readRemoteLocation } from "./remoteLocation.ts";
 
 export interface JobStoreOptions {
   /** How long a check of an owner counts, in ms. Default 0: each check reads the lease. */
@@ -25,13 +25,13 @@ export interface JobStore {
   hasEnded: (id: string) => boolean;
   /**
    * Whether the owner of an unfinished job is there. A `silent` one may come back. Without one, a job
-   * goes on `elsewhere` if it was placed there.
+   * goes on `remote` if it was handed over.
    */
-  leaseOf: (id: string) => LeaseState | "elsewhere";
+  leaseOf: (id: string) => LeaseState | "remote";
   /** Whether other machines train the job, handed over to them yet or not. */
-  trainsElsewhere: (id: string) => boolean;
+  trainsRemotely: (id: string) => boolean;
   /** Where the job runs, unless it is here or was not handed over yet. */
-  placementOf: (id: string) => PlacementRecord | undefined;
+  remoteLocationOf: (id: string) => RemoteLocationRecord | undefined;
   /** The next check of each owner reads its lease, whatever `ownersFreshMs` says. */
   expireOwners: () => void;
   /** While frozen, every owner counts as last seen. */
@@ -59,10 +59,10 @@ export function createJobStore(project: string, { ownersFreshMs }: JobStoreOptio
     },
     leaseOf(id) {
       const { lease } = leases.check(id, directoryOf(id));
-      return lease !== "held" && isPlaced(directoryOf(id)) ? "elsewhere" : lease;
+      return lease !== "held" && runsRemotely(directoryOf(id)) ? "remote" : lease;
     },
-    trainsElsewhere: (id) => trainsElsewhere(directoryOf(id)),
-    placementOf: (id) => readPlacement(directoryOf(id)),
+    trainsRemotely: (id) => trainsRemotely(directoryOf(id)),
+    remoteLocationOf: (id) => readRemoteLocation(directoryOf(id)),
     expireOwners: leases.expire,
     freezeOwners: leases.freeze,
     logPath: (id) => logPath(directoryOf(id)),

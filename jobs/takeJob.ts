@@ -10,7 +10,7 @@ import { leaseOwner, readLease } from "./lease.ts";
 import { SILENCE_MS, isProvenAlive } from "./leaseWatch.ts";
 import { type OwnedJob, ownJob } from "./ownedJob.ts";
 import { jobsPath } from "./paths.ts";
-import { isPlaced } from "./placement.ts";
+import { runsRemotely } from "./remoteLocation.ts";
 import { createJobStore } from "./store.ts";
 
 const POLL_MS = 500;
@@ -25,7 +25,7 @@ export interface TakeOptions {
 }
 
 /**
- * Takes a job that goes on elsewhere from an owner that is gone. Of several processes, one gets it.
+ * Takes a job that goes on remotely from an owner that is gone. Of several processes, one gets it.
  * @throws KitError `CANNOT_ATTACH` for one that has ended, or that another process follows;
  * `CANNOT_WRITE`
  */
@@ -52,9 +52,9 @@ export async function takeJob(
   }
 }
 
-/** @throws KitError `CANNOT_ATTACH` for a job elsewhere that is not listed, since its `job.json` cannot be read */
+/** @throws KitError `CANNOT_ATTACH` for a remote job that is not listed, since its `job.json` cannot be read */
 export function assertReadable(project: string, id: string): void {
-  if (isJobId(id) && isPlaced(join(jobsPath(project), id))) throw damagedJob(id);
+  if (isJobId(id) && runsRemotely(join(jobsPath(project), id))) throw damagedJob(id);
 }
 
 export function damagedJob(id: string): KitError {
@@ -65,12 +65,12 @@ export function damagedJob(id: string): KitError {
 }
 
 /** @throws KitError `CANNOT_ATTACH` for a job that has ended, or runs here */
-export function assertElsewhere(project: string, id: string): void {
+export function assertRemote(project: string, id: string): void {
   const store = createJobStore(project);
   const status = store.get(id)?.job.status;
   if (!status || isFinal(status)) throw ended(id, status);
-  if (store.placementOf(id)) return;
-  if (isPlaced(join(jobsPath(project), id))) {
+  if (store.remoteLocationOf(id)) return;
+  if (runsRemotely(join(jobsPath(project), id))) {
     throw new KitError(
       "CANNOT_ATTACH",
       `Job ${id} runs on other machines, but its placement.json, which says on which, is damaged. Write it again, with where, address and checkpoints, to follow the job.`,

@@ -1,6 +1,6 @@
 import type { EngineEvent } from "./event.ts";
 import type { InferRequest, InferResult } from "./infer.ts";
-import type { Placement } from "./placement.ts";
+import type { RemoteLocation } from "./remoteLocation.ts";
 import type { AskedConfig, TrainConfig } from "./trainConfig.ts";
 import type { TrainingCheck } from "./trainingCheck.ts";
 
@@ -24,13 +24,13 @@ export interface TrainOptions {
   resumeFrom?: string;
   /**
    * Aborting stops the training before its next step; `train` then rejects with the reason, or with
-   * `CLUSTER_UNREACHABLE` or `CLUSTER_REFUSED` when one that goes on elsewhere could not be stopped.
+   * `CLUSTER_UNREACHABLE` or `CLUSTER_REFUSED` when one that goes on remotely could not be stopped.
    */
   signal: AbortSignal;
-  /** Aborting lets a training that was placed elsewhere go on there; `train` then rejects with the reason. */
+  /** Aborting lets a training that was handed over go on there; `train` then rejects with the reason. */
   leave?: AbortSignal;
   /** Takes where the training goes on without this process, just before it is handed over. */
-  onPlaced?: (placement: Placement) => void;
+  onRemote?: (location: RemoteLocation) => void;
   /** Takes each event as it happens, in order. A checkpoint is complete on disk before its event. */
   onEvent: (event: EngineEvent) => void;
   /** Takes a line for people on a slow step, such as reading the data. Not part of the log. */
@@ -49,8 +49,8 @@ export interface CheckOptions extends Pick<TrainOptions, "onNote"> {
   signal?: AbortSignal;
 }
 
-export interface FollowOptions extends Omit<TrainOptions, "resumeFrom" | "onPlaced"> {
-  placement: Placement;
+export interface FollowOptions extends Omit<TrainOptions, "resumeFrom" | "onRemote"> {
+  location: RemoteLocation;
   /** A count: its first events, which an earlier process has reported. */
   seen: number;
 }
@@ -71,13 +71,13 @@ export interface FetchOptions extends Pick<TrainOptions, "onNote"> {
 }
 
 /** Trainings on other machines, which go on there when this process ends. */
-export interface Elsewhere {
+export interface RemoteTraining {
   /**
    * Asks for a job by its id, within seconds.
    * @throws KitError `CLUSTER_UNREACHABLE`, `CLUSTER_REFUSED`; `CANNOT_FOLLOW` if others than the job's
    * machines may answer
    */
-  reach: (placement: Placement, id: string) => Promise<void>;
+  reach: (location: RemoteLocation, id: string) => Promise<void>;
   /** As `train`, of a training that was handed over before; reports its other events. */
   follow: (options: FollowOptions) => Promise<void>;
   /**
@@ -115,13 +115,13 @@ export interface Engine {
   /**
    * Trains a model; resolves when its last checkpoint is saved.
    * @throws KitError `DATASET_UNREADABLE`, `DATASET_INVALID`, or another code of a training;
-   * `CLUSTER_UNREACHABLE`, `CLUSTER_REFUSED` or `CANNOT_FOLLOW` after `onPlaced` for one that may go on
+   * `CLUSTER_UNREACHABLE`, `CLUSTER_REFUSED` or `CANNOT_FOLLOW` after `onRemote` for one that may go on
    * elsewhere;
    * `CHECKPOINT_INVALID` that names `resumeFrom` if it is damaged, so that Kit tries an older one
    */
   train: (options: TrainOptions) => Promise<void>;
-  /** Only of an engine that calls `onPlaced`. */
-  readonly elsewhere?: Elsewhere;
+  /** Only of an engine that calls `onRemote`. */
+  readonly remote?: RemoteTraining;
   /**
    * Loads a saved artifact, here or where its files are, and downloads what it needs; a training in
    * progress goes on undisturbed.

@@ -27,12 +27,12 @@ const OUT_OF_REACH: ReadonlySet<ErrorCode> = new Set([
   "CANNOT_FOLLOW",
 ]);
 
-/** Whether a training elsewhere may still go on although this process can no longer follow it. */
+/** Whether a remote training may still go on although this process can no longer follow it. */
 export function isOutOfReach(error: unknown): boolean {
   return isKitError(error) && OUT_OF_REACH.has(error.code);
 }
 
-/** @param cause a problem of this machine alone, which must not end a training elsewhere */
+/** @param cause a problem of this machine alone, which must not end a remote training */
 export function cannotFollow(cause: unknown): KitError {
   return new KitError("CANNOT_FOLLOW", messageOf(cause), { cause });
 }

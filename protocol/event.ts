@@ -128,7 +128,7 @@ export const END_OF_STREAM = "end";
 export const OWNER_BACK = "owner.back";
 
 /**
- * The frame once nobody follows a job that goes on elsewhere; `owner.back` once somebody does. Neither
+ * The frame once nobody follows a job that goes on remotely; `owner.back` once somebody does. Neither
  * is in the document.
  */
 export const OWNER_AWAY = "owner.away";

@@ -8,10 +8,19 @@ import { ROOT, STAMPS, digest, listFiles } from "./files.mjs";
 
 const PAGE = join("dist", "page");
 const KERNELS = join("engines", "embedded", "kernels");
-const isKernel = (file) => file.endsWith(".wasm");
+const isKernel = (file) => /\.wasm$|\/plain\.d\.ts$/.test(file);
 
 /** For each part: its sources, the programs that build it, its folder and its files. */
 const PARTS = {
+  kernels: {
+    sources: [
+      join(KERNELS, "assembly"),
+      ...["scripts/assembly.mjs", "scripts/kernels.mjs", "package-lock.json"],
+    ],
+    commands: (outDir) => [[join("scripts", "kernels.mjs"), outDir]],
+    folder: join("dist", KERNELS),
+    has: isKernel,
+  },
   node: {
     sources: [
       ...["protocol", "disk", "jobs", "engines", "sdk", "server", "cli"],
@@ -25,12 +34,6 @@ const PARTS = {
     folder: "dist",
     has: (file) => !file.startsWith(PAGE) && !isKernel(file),
   },
-  kernels: {
-    sources: [join(KERNELS, "assembly"), join("scripts", "kernels.mjs"), "package-lock.json"],
-    commands: (outDir) => [[join("scripts", "kernels.mjs"), outDir]],
-    folder: join("dist", KERNELS),
-    has: isKernel,
-  },
   page: {
     sources: ["protocol", "src", "public", "index.html", "vite.config.ts", "package-lock.json"],
     commands: (outDir) => [
@@ -43,7 +46,7 @@ const PARTS = {
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const names = process.argv.slice(2);
-  await Promise.all((names.length > 0 ? names : Object.keys(PARTS)).map(build));
+  await buildParts(names.length > 0 ? names : Object.keys(PARTS));
 }
 
 /**
@@ -57,7 +60,20 @@ export async function buildStale() {
   });
   if (stale.length === 0) return;
   console.log(`kit: building dist/ (${stale.join(", ")}) …`);
-  await Promise.all(stale.map(build));
+  await buildParts(stale);
+}
+
+async function buildParts(names) {
+  const kernels = names.includes("kernels") ? build("kernels") : undefined;
+  const others = names.filter((name) => name !== "kernels");
+  await Promise.all([
+    kernels,
+    ...others.map(async (name) => {
+      // It is compiled against the types of the kernels.
+      if (name === "node") await kernels;
+      await build(name);
+    }),
+  ]);
 }
 
 async function build(name) {

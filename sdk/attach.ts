@@ -3,11 +3,11 @@ import { refuseLinkedArtifacts } from "../jobs/artifactFiles.ts";
 import { readEngineName, readJobConfig } from "../jobs/jobFile.ts";
 import type { OwnedJob } from "../jobs/ownedJob.ts";
 import { jobsPath } from "../jobs/paths.ts";
-import { type PlacementRecord, readPlacement } from "../jobs/placement.ts";
+import { type RemoteLocationRecord, readRemoteLocation } from "../jobs/remoteLocation.ts";
 import { damagedJob, takeJob } from "../jobs/takeJob.ts";
 import { readWholeLog } from "../jobs/wholeLog.ts";
 import { ARTIFACTS, checkpointFolder } from "../protocol/artifactPath.ts";
-import type { Elsewhere, Engine } from "../protocol/engine.ts";
+import type { Engine, RemoteTraining } from "../protocol/engine.ts";
 import { asEngineEvent } from "../protocol/engineReport.ts";
 import { KitError } from "../protocol/error.ts";
 import { isFinalEvent } from "../protocol/event.ts";
@@ -20,15 +20,15 @@ interface Attachable {
   owned: OwnedJob;
   /** As the job began with it. */
   config: JobConfig;
-  elsewhere: Elsewhere;
+  remote: RemoteTraining;
 }
 
 /**
- * Takes a job of the current project that runs elsewhere and that nobody follows.
+ * Takes a job of the current project that runs remotely and that nobody follows.
  * @throws KitError `CANNOT_ATTACH`, `CLUSTER_UNREACHABLE`, `CLUSTER_REFUSED`, `LINK_IN_KIT`
  */
 export async function attachable(
-  { name, elsewhere }: Engine,
+  { name, remote }: Engine,
   id: string,
   onNote: (text: string) => void,
 ): Promise<Attachable> {
@@ -37,18 +37,18 @@ export async function attachable(
   const config = readJobConfig(directory);
   if (!config || !hasAllOptions(config)) throw damagedJob(id);
   const trainedBy = readEngineName(directory) ?? "another engine";
-  if (!elsewhere || name !== trainedBy) {
+  if (!remote || name !== trainedBy) {
     throw new KitError(
       "CANNOT_ATTACH",
       `Job ${id} is trained by ${trainedBy}, and the project's trainer has the engine ${name} now. Set its engine back to follow the job.`,
     );
   }
   refuseLinkedArtifacts(directory);
-  const placement = readPlacement(directory);
+  const location = readRemoteLocation(directory);
   // Before the job is taken: as long as nobody reaches it, nobody follows it.
-  if (placement) await elsewhere.reach(placement, id);
+  if (location) await remote.reach(location, id);
   const owned = await takeJob(project, id, { onNote });
-  return { owned, config: config as unknown as JobConfig, elsewhere };
+  return { owned, config: config as unknown as JobConfig, remote };
 }
 
 /** The part of the config that following a job reads. */
@@ -65,9 +65,9 @@ function hasAllOptions({
 
 /** What a job's files say of its earlier processes. */
 export function recordedOf(directory: string): Recorded {
-  const placement = readPlacement(directory);
-  if (!placement) throw new Error(`${directory} has no placement.`);
-  return { placement, events: eventsOf(directory), from: resumedIn(directory, placement) };
+  const location = readRemoteLocation(directory);
+  if (!location) throw new Error(`${directory} has no placement.json.`);
+  return { location, events: eventsOf(directory), from: resumedIn(directory, location) };
 }
 
 /** Of the engine, each as it reported it; an event has one record. */
@@ -79,7 +79,7 @@ function eventsOf(directory: string): PastEvent[] {
   });
 }
 
-function resumedIn(directory: string, { resumed }: PlacementRecord): Resumable | undefined {
+function resumedIn(directory: string, { resumed }: RemoteLocationRecord): Resumable | undefined {
   if (!resumed) return undefined;
   const from = join(dirname(directory), resumed.jobId);
   const checkpoint = join(from, ARTIFACTS, checkpointFolder(resumed.step));

@@ -36,7 +36,7 @@ export function beginJob(beginning: Beginning, resume: boolean): Begun {
   const config = resolveConfig({ ...checked.config, resume }, project);
   const resuming = resume ? planResume(project, name, config) : undefined;
   const owned = createOwnedJob(project, name, config, {
-    elsewhere: engine.elsewhere !== undefined,
+    remote: engine.remote !== undefined,
   });
   const waitHere = (signal: AbortSignal) =>
     waitForTurn(createJobStore(project), owned, signal, (before) => {
@@ -47,7 +47,7 @@ export function beginJob(beginning: Beginning, resume: boolean): Begun {
     startsAt: resuming?.step,
     async train(options) {
       // Other machines have a queue of their own.
-      if (engine.elsewhere) owned.claimTurn(true);
+      if (engine.remote) owned.claimTurn(true);
       else await waitHere(options.signal);
       return trainFrom(resuming?.find(observer.onNote) ?? [], engine, options);
     },
@@ -55,21 +55,21 @@ export function beginJob(beginning: Beginning, resume: boolean): Begun {
 }
 
 /**
- * Goes on with a job of an earlier process, which runs elsewhere.
+ * Goes on with a job of an earlier process, which runs remotely.
  * @throws KitError `CANNOT_ATTACH`, `CANNOT_READ`, `CLUSTER_UNREACHABLE`, `CLUSTER_REFUSED`
  */
 export async function attachJob(beginning: Beginning, id: string): Promise<Begun> {
   const { checked, observer } = beginning;
-  const { owned, config, elsewhere } = await attachable(checked.engine, id, observer.onNote);
+  const { owned, config, remote } = await attachable(checked.engine, id, observer.onNote);
   const recorded = orGiveUp(owned, recordedOf);
-  const { placement, events, from } = recorded;
+  const { location, events, from } = recorded;
   return run(beginning, owned, config, {
     recorded,
     startsAt: from && (() => from.step),
-    train({ onEvent, onPlaced: _, ...options }) {
+    train({ onEvent, onRemote: _, ...options }) {
       const engine: Parameters<typeof runEngine>[0] = {
         name: checked.engine.name,
-        train: (asked) => elsewhere.follow({ ...asked, placement, seen: events.length }),
+        train: (asked) => remote.follow({ ...asked, location, seen: events.length }),
       };
       return runEngine(engine, { ...options, onEvent: (event) => onEvent(event, from) });
     },
@@ -97,7 +97,7 @@ function run(
   const fail = (error: unknown) => failure.abort(asError(error));
   const created = { job, config, directory, fail };
   observer.onCreated(created);
-  if (how.recorded) observer.onAttached(how.recorded.placement, how.recorded.events);
+  if (how.recorded) observer.onAttached(how.recorded.location, how.recorded.events);
   const { engine, callbacks } = checked;
   const ended = runJob({
     ...{ job: owned, config, engine, callbacks, cancel, leave, failure, observer },

@@ -4,7 +4,7 @@ import { ARTIFACTS, checkpointFolder } from "../protocol/artifactPath.ts";
 import type { Engine } from "../protocol/engine.ts";
 import { cannotFollow } from "../protocol/error.ts";
 import type { EngineEvent, EventData } from "../protocol/event.ts";
-import type { Placement } from "../protocol/placement.ts";
+import type { RemoteLocation } from "../protocol/remoteLocation.ts";
 import type { JobConfig } from "../protocol/trainConfig.ts";
 import { createEarlyStopping } from "./earlyStopping.ts";
 import { checkpointSteps } from "./findArtifact.ts";
@@ -15,9 +15,9 @@ import { bestStep, copyCheckpoint, takeOver } from "./takeOver.ts";
 /** An event and when it was logged, in ms since 1970. */
 export type PastEvent = EngineEvent & { at: number };
 
-/** What an earlier process has recorded of a job that goes on elsewhere. */
+/** What an earlier process has recorded of a job that goes on remotely. */
 export interface Recorded {
-  placement: Placement;
+  location: RemoteLocation;
   events: readonly PastEvent[];
   /** The checkpoint that it began with. */
   from: Resumable | undefined;
@@ -45,7 +45,7 @@ export interface Course {
 interface CourseOptions {
   directory: string;
   config: JobConfig;
-  engine: Pick<Engine, "resumeFiles" | "elsewhere">;
+  engine: Pick<Engine, "resumeFiles" | "remote">;
   onNote: (text: string) => void;
   /** The step until the first event. Default 0. */
   startsAt?: () => number;

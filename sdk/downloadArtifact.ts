@@ -1,33 +1,33 @@
 import { existsSync } from "node:fs";
 import { dirname } from "node:path";
-import { isElsewhere } from "../jobs/artifactFiles.ts";
+import { isRemoteArtifact } from "../jobs/artifactFiles.ts";
 import { readEngineName } from "../jobs/jobFile.ts";
-import { readPlacement } from "../jobs/placement.ts";
-import type { Elsewhere, Engine, FetchOptions } from "../protocol/engine.ts";
+import { readRemoteLocation } from "../jobs/remoteLocation.ts";
+import type { Engine, FetchOptions, RemoteTraining } from "../protocol/engine.ts";
 import { KitError } from "../protocol/error.ts";
 
 /** An engine, as far as an artifact's files need it. */
-export type Fetching = Pick<Engine, "elsewhere">;
+export type Fetching = Pick<Engine, "remote">;
 
 /**
  * Brings an artifact's files here from where the engine keeps them; does nothing when they are here.
  * @throws KitError `CHECKPOINT_INVALID` when they are gone or the engine is another, and as
- * `Elsewhere.fetch`
+ * `RemoteTraining.fetch`
  */
 export async function downloadArtifact(engine: Fetching, options: FetchOptions): Promise<void> {
   const { directory } = options;
   if (existsSync(directory)) return;
-  if (!isElsewhere(directory)) {
+  if (!isRemoteArtifact(directory)) {
     throw new KitError("CHECKPOINT_INVALID", `${directory} was deleted. Use another checkpoint.`);
   }
-  await elsewhereOf(engine, directory).fetch(options);
+  await remoteOf(engine, directory).fetch(options);
 }
 
 /** @throws KitError `CHECKPOINT_INVALID` for an engine that cannot fetch an artifact's files */
-export function elsewhereOf({ elsewhere }: Fetching, artifact: string): Elsewhere {
-  if (elsewhere) return elsewhere;
+export function remoteOf({ remote }: Fetching, artifact: string): RemoteTraining {
+  if (remote) return remote;
   const job = dirname(dirname(artifact));
-  const where = readPlacement(job)?.where ?? "other machines";
+  const where = readRemoteLocation(job)?.where ?? "other machines";
   const name = readEngineName(job) ?? "the one that trained it";
   throw new KitError(
     "CHECKPOINT_INVALID",

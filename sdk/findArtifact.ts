@@ -50,7 +50,7 @@ function existing(path: string): string {
   );
 }
 
-/** The steps of the checkpoints among a job's artifacts, here or elsewhere, in ascending order. */
+/** The steps of the checkpoints among a job's artifacts, here or remote, in ascending order. */
 export function checkpointSteps(artifacts: string): number[] {
   if (!existsSync(artifacts)) return [];
   const steps = readdirSync(artifacts).flatMap((name) => stepOfEntry(name) ?? []);

@@ -1,9 +1,9 @@
 import { resolve } from "node:path";
 import { inspect } from "node:util";
-import { isElsewhere } from "../jobs/artifactFiles.ts";
+import { isRemoteArtifact } from "../jobs/artifactFiles.ts";
 import type { Engine, LoadOptions, LoadedModel } from "../protocol/engine.ts";
 import { KitError } from "../protocol/error.ts";
-import { elsewhereOf } from "./downloadArtifact.ts";
+import { remoteOf } from "./downloadArtifact.ts";
 import { createDefaultEngine } from "./engine.ts";
 import { findArtifact } from "./findArtifact.ts";
 import { guardModel } from "./guardModel.ts";
@@ -33,7 +33,7 @@ export function loadModel(
     }
     const found = findArtifact(resolve(directory));
     // Says whose it is.
-    if (isElsewhere(found)) elsewhereOf(engine, found);
+    if (isRemoteArtifact(found)) remoteOf(engine, found);
     return guardModel(engine.name, await engine.load(found, options));
   });
 }

@@ -2,12 +2,12 @@ import { existsSync } from "node:fs";
 import { logPath } from "../jobs/paths.ts";
 import { KitError, cannotFollow, isKitError } from "../protocol/error.ts";
 import type { Job } from "../protocol/job.ts";
-import type { Placement } from "../protocol/placement.ts";
+import type { RemoteLocation } from "../protocol/remoteLocation.ts";
 
-/** The error of a job that goes on elsewhere, out of reach or where this machine cannot follow it. */
+/** The error of a job that goes on remotely, out of reach or where this machine cannot follow it. */
 export function lostContact(
   { id }: Job,
-  { where, checkpoints }: Placement,
+  { where, checkpoints }: RemoteLocation,
   cause: unknown,
 ): KitError {
   if (isKitError(cause) && cause.code === "CANNOT_FOLLOW") {
@@ -33,7 +33,7 @@ export function lostContact(
 }
 
 /**
- * What this machine cannot write does not end a training elsewhere; a deleted log does.
+ * What this machine cannot write does not end a remote training; a deleted log does.
  * @param directory the job's
  */
 export function orCannotFollow(error: unknown, directory: string): unknown {

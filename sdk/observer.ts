@@ -1,6 +1,6 @@
 import type { JobEvent } from "../protocol/event.ts";
 import type { Job } from "../protocol/job.ts";
-import type { Placement } from "../protocol/placement.ts";
+import type { RemoteLocation } from "../protocol/remoteLocation.ts";
 import type { JobConfig } from "../protocol/trainConfig.ts";
 import type { PastEvent } from "./course.ts";
 
@@ -18,16 +18,16 @@ export interface Observer {
   onCreated?: (created: Created) => void;
   /** Takes the job that this one waits for, then each further one. */
   onWait?: (before: Job) => void;
-  /** The training goes on elsewhere from now on, whatever becomes of this process. */
-  onPlaced?: (placement: Placement) => void;
+  /** The training goes on remotely from now on, whatever becomes of this process. */
+  onRemote?: (location: RemoteLocation) => void;
   /** Takes where a job of an earlier process runs, and its events so far. */
-  onAttached?: (placement: Placement, events: readonly PastEvent[]) => void;
+  onAttached?: (location: RemoteLocation, events: readonly PastEvent[]) => void;
   /** Takes each event once it is in the log, before the callbacks. */
   onEvent?: (event: JobEvent) => void;
   /** Takes a line for people on a slow step. */
   onNote?: (text: string) => void;
   /** The job was left: it goes on there. */
-  onLeft?: (placement: Placement) => void;
+  onLeft?: (location: RemoteLocation) => void;
 }
 
 /** Passes on to each observer, those added later too. */
@@ -36,10 +36,10 @@ export function toEach(observers: readonly Observer[]): Required<Observer> {
   return {
     onCreated: (created) => each((one) => one.onCreated?.(created)),
     onWait: (before) => each((one) => one.onWait?.(before)),
-    onPlaced: (placement) => each((one) => one.onPlaced?.(placement)),
-    onAttached: (placement, events) => each((one) => one.onAttached?.(placement, events)),
+    onRemote: (location) => each((one) => one.onRemote?.(location)),
+    onAttached: (location, events) => each((one) => one.onAttached?.(location, events)),
     onEvent: (event) => each((one) => one.onEvent?.(event)),
     onNote: (text) => each((one) => one.onNote?.(text)),
-    onLeft: (placement) => each((one) => one.onLeft?.(placement)),
+    onLeft: (location) => each((one) => one.onLeft?.(location)),
   };
 }

@@ -4,7 +4,7 @@ import type { EngineEvent } from "../protocol/event.ts";
 
 export interface RunEngineOptions extends Pick<
   TrainOptions,
-  "config" | "directory" | "resumeFrom" | "signal" | "leave" | "onNote" | "onPlaced"
+  "config" | "directory" | "resumeFrom" | "signal" | "leave" | "onNote" | "onRemote"
 > {
   /** Whether the training was over before: the engine then only ends it. */
   isOver?: boolean;

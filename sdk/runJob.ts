@@ -2,7 +2,7 @@ import { cannotWrite } from "../protocol/cannotWrite.ts";
 import { isKitError, isOutOfReach } from "../protocol/error.ts";
 import { type EngineEvent, type JobEvent, isFinalEvent } from "../protocol/event.ts";
 import type { Job, JobStatus } from "../protocol/job.ts";
-import type { Placement } from "../protocol/placement.ts";
+import type { RemoteLocation } from "../protocol/remoteLocation.ts";
 import { listed } from "./artifact.ts";
 import { callLast, createCallbackQueue } from "./callbackQueue.ts";
 import { createCheckpoints } from "./checkpoints.ts";
@@ -32,7 +32,7 @@ export async function runJob(options: RunJobOptions): Promise<JobResult> {
   const checkpoints = createCheckpoints(engine, owned.directory, { signal, onNote });
   const course = createCourse({ directory: owned.directory, config, engine, onNote, startsAt });
   const { saved } = course;
-  let placement = recorded?.placement;
+  let location = recorded?.location;
   let hasEnded = false;
 
   const jobAs = (status: JobStatus): Job => ({ ...owned.job, status });
@@ -65,23 +65,26 @@ export async function runJob(options: RunJobOptions): Promise<JobResult> {
     return isOver;
   }
 
-  const orStuck = (error: unknown) => (placement ? orCannotFollow(error, owned.directory) : error);
+  const orStuck = (error: unknown) => (location ? orCannotFollow(error, owned.directory) : error);
 
   function onError(error: unknown): void {
     const told = orStuck(error);
     (isOutOfReach(told) ? stuck : failure).abort(asError(told));
   }
 
-  function place(where: Placement, from: Resumable | undefined): void {
-    owned.place({ ...where, ...(from && { resumed: { jobId: from.jobId, step: from.step } }) });
-    placement = where;
-    observer.onPlaced(where);
+  function goRemote(where: RemoteLocation, from: Resumable | undefined): void {
+    owned.recordRemote({
+      ...where,
+      ...(from && { resumed: { jobId: from.jobId, step: from.step } }),
+    });
+    location = where;
+    observer.onRemote(where);
   }
 
   async function finish(): Promise<JobResult> {
     try {
       const isOver = recorded ? course.replay(recorded) : false;
-      const listeners = { onNote, onEvent: handle, onError, onPlaced: place };
+      const listeners = { onNote, onEvent: handle, onError, onRemote: goRemote };
       const training = { config, directory: owned.directory, signal, leave, isOver };
       const isStopped = await options.train({ ...training, ...listeners });
       if (isStopped) saved.removeUnknown();
@@ -89,7 +92,7 @@ export async function runJob(options: RunJobOptions): Promise<JobResult> {
       calls.add("onCompleted", () =>
         callbacks.onCompleted?.({ job: completed, artifacts: saved.result() }),
       );
-      await orAborted(calls.drain(), AbortSignal.any([signal, ...(placement ? [leave] : [])]));
+      await orAborted(calls.drain(), AbortSignal.any([signal, ...(location ? [leave] : [])]));
       const artifacts = saved.result();
       const data = { ...listed(artifacts), stoppedAt: course.stoppedAt() };
       record({ event: "training.completed", data });
@@ -101,7 +104,7 @@ export async function runJob(options: RunJobOptions): Promise<JobResult> {
       const isLeft = (leave.aborted && thrown === leave.reason) || isOutOfReach(thrown);
       // A job that could not be cancelled there is not, either.
       const isOurs = signal.aborted && !(isCancelled() && isOutOfReach(thrown));
-      if (placement && isLeft && !isOurs) return goAway(placement, thrown);
+      if (location && isLeft && !isOurs) return goAway(location, thrown);
       if (!isCancelled()) return endAsFailed(asError(signal.aborted ? signal.reason : thrown));
       record({ event: "training.cancelled", data: { step: course.step() } });
       const job = jobAs("cancelled");
@@ -111,7 +114,7 @@ export async function runJob(options: RunJobOptions): Promise<JobResult> {
   }
 
   /** The job has no end yet. */
-  function goAway(where: Placement, thrown: unknown): JobResult {
+  function goAway(where: RemoteLocation, thrown: unknown): JobResult {
     const left = { job: jobAs("running"), artifacts: saved.result() };
     if (owned.taken.aborted) return { ...left, error: asError(owned.taken.reason) };
     if (isOutOfReach(thrown)) return { ...left, error: lostContact(owned.job, where, thrown) };
@@ -134,8 +137,8 @@ export async function runJob(options: RunJobOptions): Promise<JobResult> {
 
   /** The last chance to write how the job ended, when the project's code ends the process. */
   function onExit(code: number): void {
-    // One that runs elsewhere goes on there.
-    if (hasEnded || placement) return;
+    // One that runs remotely goes on there.
+    if (hasEnded || location) return;
     const error = `The process ended with exit code ${code} before the job did. Remove the process.exit() from the callbacks and the code that they call.`;
     try {
       if (isCancelled()) record({ event: "training.cancelled", data: { step: course.step() } });

@@ -9,7 +9,7 @@ import type { TrainFromOptions } from "./trainFrom.ts";
 export interface RunJobOptions {
   job: OwnedJob;
   config: JobConfig;
-  engine: Pick<Engine, "name" | "resumeFiles" | "load" | "elsewhere">;
+  engine: Pick<Engine, "name" | "resumeFiles" | "load" | "remote">;
   callbacks: TrainerCallbacks;
   /**
    * Trains once it may, until the training is over.
@@ -23,9 +23,9 @@ export interface RunJobOptions {
   cancel: AbortSignal;
   /** Aborting fails the job with the reason, unless `cancel` came first. */
   failure: AbortController;
-  /** Aborting lets a job that runs elsewhere go on there, with no end in its log. */
+  /** Aborting lets a job that runs remotely go on there, with no end in its log. */
   leave?: AbortSignal;
-  observer: Pick<Required<Observer>, "onEvent" | "onNote" | "onPlaced" | "onLeft">;
+  observer: Pick<Required<Observer>, "onEvent" | "onNote" | "onRemote" | "onLeft">;
   /** How long a callback may take. Default: an hour. */
   callbackLimitMs?: number;
 }

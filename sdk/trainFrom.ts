@@ -1,18 +1,18 @@
 import { assertUndamaged } from "../jobs/undamagedCheckpoint.ts";
 import { KitError, isKitError, messageOf } from "../protocol/error.ts";
 import type { EngineEvent } from "../protocol/event.ts";
-import type { Placement } from "../protocol/placement.ts";
+import type { RemoteLocation } from "../protocol/remoteLocation.ts";
 import type { Resumable } from "./resumable.ts";
 import { type RunEngineOptions, runEngine } from "./runEngine.ts";
 
 export interface TrainFromOptions extends Omit<
   RunEngineOptions,
-  "resumeFrom" | "onEvent" | "onPlaced"
+  "resumeFrom" | "onEvent" | "onRemote"
 > {
   onNote: (text: string) => void;
   /** As `runEngine`'s; also takes the checkpoint that the training goes on from. */
   onEvent: (event: EngineEvent, from: Resumable | undefined) => boolean;
-  onPlaced: (placement: Placement, from: Resumable | undefined) => void;
+  onRemote: (location: RemoteLocation, from: Resumable | undefined) => void;
 }
 
 /**
@@ -22,7 +22,7 @@ export interface TrainFromOptions extends Omit<
 export async function trainFrom(
   checkpoints: readonly Resumable[],
   engine: Parameters<typeof runEngine>[0],
-  { onEvent, onPlaced, ...options }: TrainFromOptions,
+  { onEvent, onRemote, ...options }: TrainFromOptions,
 ): Promise<boolean> {
   const [from, next] = checkpoints;
   try {
@@ -31,7 +31,7 @@ export async function trainFrom(
       ...options,
       resumeFrom: from?.checkpoint,
       onEvent: (event) => onEvent(event, from),
-      onPlaced: (placement) => onPlaced(placement, from),
+      onRemote: (location) => onRemote(location, from),
     });
   } catch (error) {
     if (!from || !isDamage(error, from)) throw error;
@@ -44,7 +44,7 @@ export async function trainFrom(
     options.onNote(
       `warning: skipping a damaged checkpoint, and resuming after step ${next.step}: ${messageOf(error)}`,
     );
-    return trainFrom(checkpoints.slice(1), engine, { onEvent, onPlaced, ...options });
+    return trainFrom(checkpoints.slice(1), engine, { onEvent, onRemote, ...options });
   }
 }
 

@@ -28,7 +28,7 @@ export interface Trainer {
   /**
    * Resolves when the job is completed or cancelled; starts it if need be.
    * @throws the error that failed the job; KitError `CLUSTER_UNREACHABLE` or `CLUSTER_REFUSED` when
-   * contact with one was lost that may go on elsewhere, `CANNOT_FOLLOW` when this machine cannot write
+   * contact with one was lost that may go on remotely, `CANNOT_FOLLOW` when this machine cannot write
    * what it does there
    */
   wait: () => Promise<{ job: Job; artifacts: Artifact[] }>;
@@ -47,7 +47,7 @@ export interface ObservableTrainer extends Trainer {
    * @throws KitError `CANNOT_ATTACH`, `CLUSTER_UNREACHABLE`, `CLUSTER_REFUSED`
    */
   [ATTACH]: (id: string) => Promise<void>;
-  /** Lets a job that runs elsewhere go on there, and cancels any other. */
+  /** Lets a job that runs remotely go on there, and cancels any other. */
   [LEAVE]: () => void;
 }
 
@@ -63,12 +63,12 @@ export function createTrainer(options: TrainerOptions): Trainer {
   const cancellation = new AbortController();
   const leaving = new AbortController();
   let isOver = false;
-  let isPlaced = false;
+  let isRemote = false;
   const observers: Observer[] = [
     {
       onEvent: (event) => void (isOver ||= isFinalEvent(event)),
-      onPlaced: () => void (isPlaced = true),
-      onAttached: () => void (isPlaced = true),
+      onRemote: () => void (isRemote = true),
+      onAttached: () => void (isRemote = true),
     },
   ];
   const observer = toEach(observers);
@@ -111,7 +111,7 @@ export function createTrainer(options: TrainerOptions): Trainer {
       started = await attachJob(beginning, id);
     },
     [LEAVE]() {
-      if (isPlaced) leaving.abort();
+      if (isRemote) leaving.abort();
       else cancel();
     },
     [OBSERVE](added) {

@@ -58,7 +58,7 @@ export interface UiServerOptions extends ListenOptions {
 
 export interface UiServer {
   port: number;
-  /** Ends the run in flight, unless its job goes on elsewhere, and all connections. Idempotent. */
+  /** Ends the run in flight, unless its job goes on remotely, and all connections. Idempotent. */
   close: () => Promise<void>;
 }
 
@@ -71,7 +71,7 @@ export async function startUiServer(options: UiServerOptions): Promise<UiServer>
   const manifests = createManifestReader({ project, kit, limitMs });
   const onGone = (owner: Owner) => cancelJobOf(owner, jobs);
   const isAtWork = (owner: Owner) =>
-    unfinishedJobsOf(owner, jobs).some((id) => !["silent", "elsewhere"].includes(jobs.leaseOf(id)));
+    unfinishedJobsOf(owner, jobs).some((id) => !["silent", "remote"].includes(jobs.leaseOf(id)));
   const lastRun = { leftJob: () => leftJob(project, isAtWork), output: outputPath(project) };
   const followers = createFollowers({ project, kit, jobs, lastRun, onNote, lookMs, graceMs });
   const isFollowed = followers.isFollowing;

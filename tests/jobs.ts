@@ -48,7 +48,7 @@ export function createJob(project: string, name = "job", events: JobEvent[] = []
 
 /** The same, of a job that other machines train. */
 export function createFarJob(project: string, name = "far", events: JobEvent[] = []): OwnedJob {
-  return own(createOwnedJob(project, name, CONFIG, { elsewhere: true }), events);
+  return own(createOwnedJob(project, name, CONFIG, { remote: true }), events);
 }
 
 function own(job: OwnedJob, events: JobEvent[]): OwnedJob {
@@ -108,9 +108,9 @@ export function leaveJob(job: OwnedJob): void {
   writeFileSync(join(job.directory, "lease.json"), JSON.stringify({ owner, renewal: 0 }));
 }
 
-/** A job that runs elsewhere, and that this process owns until the test has finished. */
+/** A job that runs remotely, and that this process owns until the test has finished. */
 export function placeJob(job: OwnedJob): void {
-  job.place({ where: "the far cluster", address: "http://far", checkpoints: "/far/runs" });
+  job.recordRemote({ where: "the far cluster", address: "http://far", checkpoints: "/far/runs" });
 }
 
 export function logOf(job: OwnedJob): string {

@@ -138,12 +138,12 @@ export function closeGate(project: string): void {
   rmSync(join(project, "open"));
 }
 
-const ELSEWHERE_ENGINE = fileURLToPath(new URL("elsewhereEngine.ts", import.meta.url));
+const REMOTE_ENGINE = fileURLToPath(new URL("remoteEngine.ts", import.meta.url));
 
 /** A training that runs in the project's folder `far`, which stands for other machines. */
-export function elsewhereSource({ options = "" } = {}): string {
+export function remoteSource({ options = "" } = {}): string {
   return tinySource({
-    before: `import { createElsewhereEngine } from ${JSON.stringify(ELSEWHERE_ENGINE)};`,
-    options: `engine: createElsewhereEngine(process.cwd() + "/far"), ${options}`,
+    before: `import { createRemoteEngine } from ${JSON.stringify(REMOTE_ENGINE)};`,
+    options: `engine: createRemoteEngine(process.cwd() + "/far"), ${options}`,
   });
 }

@@ -1,4 +1,4 @@
-import { assertElsewhere, assertReadable } from "../../jobs/takeJob.ts";
+import { assertRemote, assertReadable } from "../../jobs/takeJob.ts";
 import { DEFAULT_ENTRY } from "../../protocol/entry.ts";
 import { ATTACH } from "../../sdk/trainer.ts";
 import { ensureBundle } from "../bundle.ts";
@@ -10,7 +10,7 @@ import { enterProject } from "../project.ts";
 import { say } from "../say.ts";
 
 /**
- * Follows a job that runs elsewhere, from where its log ends.
+ * Follows a job that runs remotely, from where its log ends.
  * @throws KitError `JOB_NOT_FOUND`, `CANNOT_ATTACH`, `CLUSTER_UNREACHABLE`, `CLUSTER_REFUSED`
  */
 export async function attach(named: string, options: { project: string }): Promise<void> {
@@ -22,7 +22,7 @@ export async function attach(named: string, options: { project: string }): Promi
     assertReadable(project, named);
     throw noJob(project, named, "job");
   }
-  assertElsewhere(project, job.id);
+  assertRemote(project, job.id);
   const bundle = await ensureBundle(project, undefined, (stale) =>
     say(`kit: ${stale}`, printError),
   );

@@ -49,7 +49,7 @@ async function checkUntilSignal(
   const abort = new AbortController();
   const { signal } = abort;
   const exit = () => process.exit(EXIT_CODE.cancelled);
-  if (trainer[PREPARED].engine.elsewhere) {
+  if (trainer[PREPARED].engine.remote) {
     onEndingSignal(() => (signal.aborted ? exit() : abort.abort()));
   }
   const onNote = (text: string) => printError(printableNote(text));

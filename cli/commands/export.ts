@@ -1,5 +1,5 @@
 import { basename, isAbsolute, resolve } from "node:path";
-import { isElsewhere } from "../../jobs/artifactFiles.ts";
+import { isRemoteArtifact } from "../../jobs/artifactFiles.ts";
 import { createJobFiles } from "../../jobs/jobFile.ts";
 import { formatCount } from "../../protocol/format.ts";
 import { printableNote } from "../../protocol/printable.ts";
@@ -36,7 +36,7 @@ export async function exportJob(
   const { signal } = abort;
   const ending = onEndingSignal(() => abort.abort());
   try {
-    if (isElsewhere(checkpoint)) {
+    if (isRemoteArtifact(checkpoint)) {
       engine = (await findEngine(project, directory)) ?? {};
       await downloadArtifact(engine, { directory: checkpoint, signal, onNote });
     }

@@ -45,7 +45,7 @@ export async function infer(
   const onNote = (text: string) => printError(printableNote(text));
   const directory = findModel(project, named, onNote);
   const engine = await findEngine(project, directory);
-  const signal = engine?.elsewhere && abortedBySignal();
+  const signal = engine?.remote && abortedBySignal();
   const ask = async (model: LoadedModel) => {
     const answer = async ({ request, print }: Question) => {
       const { text } = await model.infer({ ...request, ...sampling, ...(signal && { signal }) });

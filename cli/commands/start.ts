@@ -52,7 +52,7 @@ function createLastWord() {
 /** @throws KitError `CANNOT_DETACH` */
 function assertDetachable(trainer: ObservableTrainer): void {
   const { engine } = trainer[PREPARED];
-  if (engine.elsewhere) return;
+  if (engine.remote) return;
   throw new KitError(
     "CANNOT_DETACH",
     `--detach needs an engine that trains on other machines, such as ray, but ${engine.name} trains in this process. Start it without --detach.`,

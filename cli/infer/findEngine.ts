@@ -1,5 +1,5 @@
 import { dirname } from "node:path";
-import { isElsewhere } from "../../jobs/artifactFiles.ts";
+import { isRemoteArtifact } from "../../jobs/artifactFiles.ts";
 import { readEngineName } from "../../jobs/jobFile.ts";
 import type { Engine } from "../../protocol/engine.ts";
 import { DEFAULT_ENTRY } from "../../protocol/entry.ts";
@@ -11,10 +11,12 @@ import { loadEntry } from "../loadEntry.ts";
 /**
  * The engine that trained a job, if it is another than the default one and the project's trainer has
  * it. Runs the project's code only then.
- * @param directory a job's, that of an artifact elsewhere, or any other
+ * @param directory a job's, that of a remote artifact, or any other
  */
 export async function findEngine(project: string, directory: string): Promise<Engine | undefined> {
-  const name = readEngineName(isElsewhere(directory) ? dirname(dirname(directory)) : directory);
+  const name = readEngineName(
+    isRemoteArtifact(directory) ? dirname(dirname(directory)) : directory,
+  );
   if (name === undefined || name === createDefaultEngine().name) return undefined;
   const bundle = await ensureBundle(project, undefined, () => undefined);
   const { engine } = (await loadEntry(bundle, DEFAULT_ENTRY))[PREPARED];

@@ -5,11 +5,12 @@ import { openCache } from "../hub/hubCache.ts";
 import { parseHubName } from "../hub/hubName.ts";
 import { hubSettings } from "../hub/hubSettings.ts";
 import { TOKENIZER_CONFIG } from "../hub/modelFiles.ts";
+import constants from "../python/kit_engine/constants.json" with { type: "json" };
 import { ADAPTER_CONFIG, recordedBase } from "./adapterConfig.ts";
 import { readConfig } from "./configFile.ts";
 
 /** A base beside its adapter is found there even after the project has moved. */
-export const BASE_DIRECTORY = "base";
+export const BASE_DIRECTORY = constants.baseFolder;
 
 /** Whether a directory holds an adapter, which no other adapter can have as its base. */
 export function isAdapter(path: string): boolean {

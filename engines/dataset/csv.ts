@@ -1,5 +1,7 @@
+import constants from "../python/kit_engine/constants.json" with { type: "json" };
+
 /** Parts between commas, semicolons or tabs without a space after them, which prose would have. */
-const PARTS = /^[^{}[\]:]+[,;\t][^\s{}[\]:][^{}[\]:]*$/;
+const PARTS = new RegExp(`^${constants.csvLine}$`);
 
 /** Whether a line that is not JSON says that its file is a table: by the file's name, or as its first line. */
 export function isCsv(line: string, where: string): boolean {

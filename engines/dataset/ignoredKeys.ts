@@ -1,10 +1,8 @@
 import { formatCounted } from "../../protocol/format.ts";
+import constants from "../python/kit_engine/constants.json" with { type: "json" };
 
-/** Beside those of the row's form. */
-const ROW_KEYS = ["tools"];
-const MESSAGE_KEYS = ["role", "content", "tool_calls", "weight"];
-/** Datasets have few; one whose keys are data has no end of them. */
-const MOST_NAMED = 8;
+/** Row keys: beside those of its form. A dataset whose keys are data has no end of them. */
+const { rowKeys, messageKeys, mostNamedKeys } = constants;
 
 type Owner = "row" | "message";
 
@@ -27,16 +25,16 @@ export function createIgnoredKeys(): IgnoredKeys {
       const id = `${owner} ${key}`;
       const found = counts.get(id);
       if (found) found.count++;
-      else if (counts.size < MOST_NAMED) counts.set(id, { key, owner, count: 1 });
+      else if (counts.size < mostNamedKeys) counts.set(id, { key, owner, count: 1 });
       else hasMore = true;
     }
   }
 
   return {
     add(row, form) {
-      addKeys(row, [...form, ...ROW_KEYS], "row");
+      addKeys(row, [...form, ...rowKeys], "row");
       if (!form.includes("messages")) return;
-      for (const message of row.messages as object[]) addKeys(message, MESSAGE_KEYS, "message");
+      for (const message of row.messages as object[]) addKeys(message, messageKeys, "message");
     },
     note(dataset) {
       if (counts.size === 0) return undefined;

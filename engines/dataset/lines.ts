@@ -1,12 +1,12 @@
-import { closeSync, constants, fstatSync, openSync, readSync } from "node:fs";
+import { closeSync, constants as fsConstants, fstatSync, openSync, readSync } from "node:fs";
 import { NEWLINE } from "../../disk/newline.ts";
 import { KitError } from "../../protocol/error.ts";
+import constants from "../python/kit_engine/constants.json" with { type: "json" };
 
 const MEBIBYTE = 2 ** 20;
 const CHUNK_BYTES = MEBIBYTE;
 /** A longer line is refused: while it is parsed it takes several times its size. */
-const LONGEST_LINE_MIB = 64;
-const LONGEST_LINE_BYTES = LONGEST_LINE_MIB * MEBIBYTE;
+const LONGEST_LINE_BYTES = constants.longestLineMiB * MEBIBYTE;
 
 /** Called after each read of a file, with how much has been read and its size. */
 export type OnRead = (bytes: number, fileBytes: number) => void;
@@ -38,7 +38,7 @@ export function* readLines<T>(
         if (rest > LONGEST_LINE_BYTES) {
           throw new KitError(
             "DATASET_INVALID",
-            `${where}: the row has more than ${LONGEST_LINE_MIB} MiB. Split it into several rows.`,
+            `${where}: the row has more than ${constants.longestLineMiB} MiB. Split it into several rows.`,
           );
         }
         // Doubles for a long line, and shrinks after it.
@@ -94,7 +94,7 @@ function decode(bytes: Buffer, where: string): string {
 
 /** Doesn't wait for a writer at the other end of a pipe. */
 function openDataFile(path: string): number {
-  const file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
+  const file = openSync(path, fsConstants.O_RDONLY | fsConstants.O_NONBLOCK);
   const stats = fstatSync(file);
   if (stats.isFile() || stats.isDirectory()) return file;
   closeSync(file);

@@ -1,6 +1,7 @@
 import { KitError } from "../../protocol/error.ts";
 import { type ChatMessage, hasTools, isChatMessage } from "../../protocol/infer.ts";
 import { isRecord } from "../../protocol/isRecord.ts";
+import constants from "../python/kit_engine/constants.json" with { type: "json" };
 import { isCsv } from "./csv.ts";
 import type { IgnoredKeys } from "./ignoredKeys.ts";
 import type { RowForm } from "./rowForm.ts";
@@ -12,10 +13,7 @@ export type Row =
   | { text: string };
 
 /** The forms of a line, for error messages. */
-export const EXPECTED_ROW =
-  'one of {"messages":[{"role":"user","content":"…"},{"role":"assistant","content":"…"}]}, {"prompt":"…","completion":"…"} or {"text":"…"}';
-
-const CSV = "the file is CSV, but Kit reads JSONL, a JSON object on each line";
+export const EXPECTED_ROW = constants.expectedRow;
 
 /** @throws KitError `DATASET_INVALID`, its message beginning with `where` */
 export function parseRow(text: string, where: string, ignored?: IgnoredKeys): Row {
@@ -28,7 +26,7 @@ export function parseRow(text: string, where: string, ignored?: IgnoredKeys): Ro
   try {
     row = JSON.parse(text);
   } catch (cause) {
-    return fail(isCsv(text, where) ? CSV : "not valid JSON", cause);
+    return fail(isCsv(text, where) ? constants.csvProblem : "not valid JSON", cause);
   }
   if (!isRecord(row)) return fail("not a JSON object");
   if (hasTools(row)) return fail("the row has tools, which Kit cannot teach yet");

@@ -3,6 +3,7 @@ import type { EngineEvent, EventData } from "../../protocol/event.ts";
 import type { InferResult } from "../../protocol/infer.ts";
 import type { TrainConfig } from "../../protocol/trainConfig.ts";
 import type { TrainingCheck } from "../../protocol/trainingCheck.ts";
+import constants from "./kit_engine/constants.json" with { type: "json" };
 import type { ModelFolders } from "./model.ts";
 
 /** The first line to a process that trains or checks. */
@@ -55,14 +56,13 @@ export type PythonMessage =
   | ({ type: "failed" } & Failure)
   | { type: "cancelled" };
 
-/** Protocol version. */
-const VERSION = 1;
-
 /** A line as a message; undefined for one that is none of the engine's. */
 export function parseMessage(line: string): PythonMessage | undefined {
   try {
     const message = JSON.parse(line) as { kit?: unknown };
-    return message.kit === VERSION ? (message as unknown as PythonMessage) : undefined;
+    return message.kit === constants.messageVersion
+      ? (message as unknown as PythonMessage)
+      : undefined;
   } catch {
     // Not a message.
     return undefined;

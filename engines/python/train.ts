@@ -26,7 +26,7 @@ export async function train(python: Python, options: TrainOptions): Promise<void
         const event = eventOf(message, job);
         if (event) options.onEvent(event);
         else if (message.type === "note") onNote?.(message.text);
-        else if (message.type === "hello") onNote?.(describe(message, interpreter.from));
+        else if (message.type === "hello") onNote?.(describe(message, `from ${interpreter.from}`));
       } catch (error) {
         stopped.abort(error);
       }
@@ -71,8 +71,9 @@ export function withAdvice<T extends { maxLength?: number | undefined }>(
   return advice === undefined ? started : { ...started, keepLeftOut: advice };
 }
 
-function describe({ python, executable, packages }: Hello, from: string): string {
+/** Python and its packages, for people. @param origin of the interpreter: `from .venv` */
+export function describe({ python, executable, packages }: Hello, origin: string): string {
   const versions = Object.entries({ Python: python, ...packages });
   const named = versions.map(([name, version]) => `${name} ${version}`).join(", ");
-  return `${named} (${executable}, from ${from})`;
+  return `${named} (${executable}, ${origin})`;
 }

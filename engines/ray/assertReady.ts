@@ -1,10 +1,10 @@
 import { KitError } from "../../protocol/error.ts";
 import { isRecord } from "../../protocol/isRecord.ts";
+import { type Resources, capacityWarning } from "./capacity.ts";
 import type { Cluster } from "./cluster.ts";
-import { harmsOf, warningOfOpen } from "./dangers.ts";
 import { type Http, jsonOf, unreachable } from "./http.ts";
-import { type Resources, lackOfRoom } from "./room.ts";
 import { type Release, isOlder, readVersion } from "./version.ts";
+import { openClusterWarning, vulnerabilitiesOf } from "./vulnerabilities.ts";
 
 /** The oldest that Kit was tested with. */
 const OLDEST: Release = [2, 58];
@@ -40,14 +40,14 @@ export async function assertReady(
   if (isOlder(version, OLDEST)) {
     throw new KitError(
       "CLUSTER_UNFIT",
-      `The cluster at ${address} runs Ray ${version}, but Kit needs ${OLDEST.join(".")} or newer. Use a newer one${harmsOf(version)}.`,
+      `The cluster at ${address} runs Ray ${version}, but Kit needs ${OLDEST.join(".")} or newer. Use a newer one${vulnerabilitiesOf(version)}.`,
     );
   }
-  const open = await warningOfOpen(address, signal);
+  const open = await openClusterWarning(address, signal);
   if (open !== undefined) onNote?.(open);
   const nodes = await readNodes(http, signal);
   if (cluster.storage === undefined) assertOne(nodes, address);
-  const lack = Array.isArray(nodes) ? lackOfRoom(cluster, nodes.map(resourcesOf)) : undefined;
+  const lack = Array.isArray(nodes) ? capacityWarning(cluster, nodes.map(resourcesOf)) : undefined;
   if (lack !== undefined) onNote?.(lack);
 }
 

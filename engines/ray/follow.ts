@@ -1,7 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { KitError, isKitError, messageOf } from "../../protocol/error.ts";
 import { createLineSplitter } from "../lines.ts";
-import { tellingPart } from "./endMessage.ts";
+import { failureReason } from "./failureReason.ts";
 import { type JobLog, type RayMessage, parseLine } from "./messages.ts";
 import type { Remote, RemoteStatus } from "./remote.ts";
 import { assertSession } from "./session.ts";
@@ -17,7 +17,7 @@ export interface FollowOptions {
   /** The number of the last message that was taken. */
   after?: number;
   /** The session that took the job. The job is lost only if this session no longer knows it. */
-  placed?: { session: string | undefined };
+  submittedTo?: { session: string | undefined };
   /** How long the cluster may stay silent, in ms. */
   lostMs?: number | undefined;
   /** A clock, in ms. */
@@ -31,7 +31,7 @@ export interface FollowOptions {
  * the log is read from its start again, and what was seen is dropped.
  * @throws KitError `WORKER_FAILED` if the job ends without a last message, is unknown there, or its log
  * itself lacks a message; `CLUSTER_UNREACHABLE` after two minutes without an answer or a new line;
- * `CANNOT_FOLLOW` if it was placed, and perhaps not in the cluster that answers
+ * `CANNOT_FOLLOW` if it was submitted, and perhaps not to the cluster that answers
  */
 export async function* follow(
   remote: Remote,
@@ -39,7 +39,7 @@ export async function* follow(
   signal: AbortSignal,
   {
     after = 0,
-    placed,
+    submittedTo,
     lostMs = LOST_MS,
     now = () => performance.now(),
     onNote,
@@ -56,7 +56,7 @@ export async function* follow(
     try {
       const state = await remote.status(id, signal);
       if (state.phase === "unknown") {
-        if (placed) await assertSession(remote, placed.session, signal);
+        if (submittedTo) await assertSession(remote, submittedTo.session, signal);
         throw forgotten(remote, id);
       }
       if (state.phase === "waiting") {
@@ -130,7 +130,7 @@ function isLast({ type }: RayMessage): boolean {
 function endedSilently({ name }: Remote, id: string, { message = "" }: RemoteStatus): KitError {
   return new KitError(
     "WORKER_FAILED",
-    `The job ${id} on ${name} ended unexpectedly: ${tellingPart(message)}. See its log there: ray job logs ${id}.`,
+    `The job ${id} on ${name} ended unexpectedly: ${failureReason(message)}. See its log there: ray job logs ${id}.`,
   );
 }
 

@@ -14,7 +14,7 @@ export function createRayEngine(options: RayOptions = {}): Engine {
   // The second name is Ray's first worker's, in a group.
   const resumeFiles = [...(python.resumeFiles ?? []), "rng_state_0.pth"];
   const fetch = async (asked: FetchOptions) =>
-    (await import("./elsewhere.ts")).downloadFromCluster(cluster, resumeFiles, asked);
+    (await import("./remoteTraining.ts")).downloadFromCluster(cluster, resumeFiles, asked);
   // Each part is loaded when it is needed: a project is loaded more often than it trains.
   return {
     name: "ray",
@@ -22,10 +22,10 @@ export function createRayEngine(options: RayOptions = {}): Engine {
     prepare: (asked) => prepare(asked, cluster),
     check: async (asked) => (await import("./check.ts")).check(cluster, asked),
     train: async (asked) => (await import("./train.ts")).train(cluster, asked),
-    elsewhere: {
-      reach: async (placement, id) =>
-        (await import("./elsewhere.ts")).reach(cluster, placement, id),
-      follow: async (asked) => (await import("./elsewhere.ts")).followPlaced(cluster, asked),
+    remote: {
+      reach: async (location, id) =>
+        (await import("./remoteTraining.ts")).reach(cluster, location, id),
+      follow: async (asked) => (await import("./remoteTraining.ts")).followRemote(cluster, asked),
       fetch,
     },
     load: async (directory, asked) =>

@@ -1,6 +1,5 @@
 import { isRecord } from "../../protocol/isRecord.ts";
 import { type Answer, type Http, jsonOf, unreachable } from "./http.ts";
-import { preparation } from "./notes.ts";
 import type { RemoteStatus } from "./remote.ts";
 
 type JobRecord = Record<string, unknown>;
@@ -41,4 +40,10 @@ export function createJobStatus(http: Http, address: string) {
 /** Compares Ray's own words, because a tunnel or a proxy sends 404 as well. */
 export function saysUnknown({ status, body }: Answer, id: string): boolean {
   return status === 404 && body.includes(`Job ${id} does not exist`);
+}
+
+/** What Ray does before it starts a job, according to its API. */
+function preparation({ runtime_env: environment }: Record<string, unknown>): string {
+  const hasPip = isRecord(environment) && environment["pip"] !== undefined;
+  return hasPip ? "it installs ray's pip packages for the job" : "it unpacks the job's package";
 }

@@ -3,9 +3,9 @@ import { basename } from "node:path";
 import type { Engine, LoadOptions, LoadedModel } from "../../protocol/engine.ts";
 import { isKitError } from "../../protocol/error.ts";
 import { findFolders } from "../python/model.ts";
-import { answerThere } from "./answering.ts";
 import { type Cluster, clusterAt } from "./cluster.ts";
 import { createRayJobs } from "./rayJobs.ts";
+import { loadRemoteModel } from "./remoteModel.ts";
 import { type StoredRecord, readStored } from "./stored.ts";
 
 interface Loading {
@@ -33,17 +33,15 @@ export async function load(cluster: Cluster, loading: Loading): Promise<LoadedMo
   }
 }
 
-type Elsewhere = Loading & { why: string };
-
 async function loadThere(
   project: Cluster,
   stored: StoredRecord,
-  { directory, options, why }: Elsewhere,
+  { directory, options, why }: Loading & { why: string },
 ): Promise<LoadedModel> {
   const cluster = clusterAt(project, stored.address);
   const remote = createRayJobs(cluster);
   options?.onNote?.(`answers on ${remote.name}: ${why}`);
   const folders = existsSync(directory) ? await findFolders(directory, options) : undefined;
   const base = folders?.adapter === undefined ? undefined : folders.base;
-  return answerThere(remote, { cluster, stored, base, ...options });
+  return loadRemoteModel(remote, { cluster, stored, base, ...options });
 }

@@ -5,10 +5,10 @@ import { isUrl } from "../../protocol/url.ts";
 import { ownFile } from "../ownFile.ts";
 import type { PythonJob } from "../python/messages.ts";
 import type { Cluster } from "./cluster.ts";
+import { filesToUpload, orUnreadable } from "./filesToUpload.ts";
 import type { RayJob, Stored, TrainingTask } from "./messages.ts";
 import type { PackedFile } from "./remote.ts";
 import { isSeenBy, readStored } from "./stored.ts";
-import { orUnreadable, travellingFiles } from "./travelling.ts";
 import { zipSize } from "./zip.ts";
 
 /** Ray takes an archive below this size, in bytes. */
@@ -34,7 +34,7 @@ interface Asked {
  * @throws KitError `CLUSTER_UNFIT` for more than Ray takes
  */
 export function pack({ id, mode, job, cluster }: Asked): PackedFile[] {
-  const data = createLuggage(cluster);
+  const data = createPackage(cluster);
   const sent: TrainingTask = {
     ...job,
     files: job.files.map((file, i) => data.file(file, `data/${i}`)),
@@ -55,7 +55,7 @@ export function pack({ id, mode, job, cluster }: Asked): PackedFile[] {
 /** What a job needs, as its driver reads it. */
 export function withCode(
   job: Pick<RayJob, "id" | "mode" | "job">,
-  data: ReturnType<typeof createLuggage>,
+  data: ReturnType<typeof createPackage>,
   { storage, workers, cpusPerWorker: cpus, gpusPerWorker: gpus, maxFailures }: Cluster,
 ): PackedFile[] {
   const rayJob: RayJob = {
@@ -77,7 +77,7 @@ export function codeFiles(): PackedFile[] {
 }
 
 /** Gathers files by their places in the package. */
-export function createLuggage(cluster: Cluster) {
+export function createPackage(cluster: Cluster) {
   const { storage } = cluster;
   const names: Record<string, string> = {};
   const paths: [place: string, path: string][] = [];
@@ -93,7 +93,7 @@ export function createLuggage(cluster: Cluster) {
   function folder(path: string, place: string): string {
     if (isShared(path)) return path;
     names[place] = path;
-    for (const [name, inner] of travellingFiles(path)) paths.push([`${place}/${name}`, inner]);
+    for (const [name, inner] of filesToUpload(path)) paths.push([`${place}/${name}`, inner]);
     return place;
   }
 
@@ -123,7 +123,7 @@ export function createLuggage(cluster: Cluster) {
 
 function programsIn(folder: string): [name: string, path: string][] {
   const all = readdirSync(folder, { recursive: true, encoding: "utf8" });
-  const names = all.filter((name) => name.endsWith(".py"));
+  const names = all.filter((name) => /\.(py|json)$/.test(name));
   return names.map((name): [string, string] => [name, join(folder, name)]).sort();
 }
 

@@ -1,6 +1,6 @@
 import type { Cluster } from "./cluster.ts";
 import type { AnsweringTask, Stored } from "./messages.ts";
-import { createLuggage, withCode } from "./pack.ts";
+import { createPackage, withCode } from "./pack.ts";
 import type { PackedFile } from "./remote.ts";
 
 interface Asked {
@@ -17,7 +17,7 @@ interface Asked {
  * @throws KitError `CLUSTER_UNFIT` for a base that is more than Ray takes
  */
 export function packAnswering({ id, cluster, stored, base, idleSeconds }: Asked): PackedFile[] {
-  const data = createLuggage(cluster);
+  const data = createPackage(cluster);
   const model =
     base === undefined
       ? { base: stored.path }

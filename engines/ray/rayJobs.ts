@@ -1,5 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { KitError } from "../../protocol/error.ts";
+import constants from "../python/kit_engine/constants.json" with { type: "json" };
 import { assertReady } from "./assertReady.ts";
 import type { Cluster } from "./cluster.ts";
 import { type Answer, createHttp, unreachable } from "./http.ts";
@@ -44,7 +45,7 @@ export function createRayJobs(cluster: Cluster): Remote {
       submission_id: id,
       entrypoint: command,
       runtime_env: {
-        ...{ working_dir: uri, env_vars: { ...VARIABLES, KIT_JOB_SECRET: secret } },
+        ...{ working_dir: uri, env_vars: { ...VARIABLES, [constants.secretVariable]: secret } },
         ...(cluster.pip.length > 0 && { pip: cluster.pip }),
       },
       metadata: { kit: id },

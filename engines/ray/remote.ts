@@ -33,7 +33,7 @@ export interface Remote {
    */
   send: (id: string, name: string, bytes: Buffer) => Promise<void>;
   /**
-   * A file that a job has laid out for this machine.
+   * A file that a job has staged for this machine.
    * @throws KitError `CLUSTER_UNREACHABLE` when the connection is cut
    */
   read: (file: RemoteFile, signal: AbortSignal) => AsyncIterable<Buffer>;

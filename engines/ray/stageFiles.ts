@@ -10,24 +10,24 @@ import type { Remote } from "./remote.ts";
 
 const PLACE_CHARACTERS = 16;
 
-interface Way {
+interface StageOptions {
   remote: Remote;
   signal: AbortSignal;
-  /** The folder on this machine; what an earlier process has laid out for it is removed. */
+  /** The folder on this machine; what an earlier process has staged for it is removed. */
   to: string;
   /** How long the job waits for a heartbeat of this process. */
   idleSeconds?: number | undefined;
 }
 
 /**
- * Lays a checkpoint's files out where the dashboard can read them, by a small job that removes them
+ * Stages a checkpoint's files where the dashboard can read them, by a small job that removes them
  * again, also once this process is gone.
  * @throws KitError `CHECKPOINT_INVALID` when they are gone, `WORKER_FAILED`, `CLUSTER_UNREACHABLE`
  */
 export async function stageFiles(
   { path }: Stored,
   names: readonly string[],
-  { remote, signal, to, idleSeconds = IDLE_SECONDS }: Way,
+  { remote, signal, to, idleSeconds = IDLE_SECONDS }: StageOptions,
 ) {
   const secret = crypto.randomUUID();
   const id = `kit-fetch-${crypto.randomUUID()}`;

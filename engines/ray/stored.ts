@@ -13,7 +13,7 @@ import { isUnder } from "./storage.ts";
 
 /** The record of an artifact in a cluster's storage: `step-400.stored.json`, beside its folder. */
 export interface StoredRecord extends Stored {
-  /** Of the cluster, as the placement's. */
+  /** Of the cluster, as the location's. */
   address: string;
 }
 

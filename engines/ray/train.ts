@@ -2,12 +2,12 @@ import { basename, join } from "node:path";
 import { ARTIFACTS } from "../../protocol/artifactPath.ts";
 import type { TrainOptions } from "../../protocol/engine.ts";
 import { removePartial } from "../checkpoint/directory.ts";
-import { attend } from "./attend.ts";
 import type { Cluster } from "./cluster.ts";
-import { downloadFromCluster } from "./elsewhere.ts";
 import { createJob } from "./job.ts";
+import { monitorJob } from "./monitor.ts";
 import { pack } from "./pack.ts";
 import { createRayJobs } from "./rayJobs.ts";
+import { downloadFromCluster } from "./remoteTraining.ts";
 import { under } from "./storage.ts";
 import { isSeenBy, readStored } from "./stored.ts";
 
@@ -16,7 +16,7 @@ export const COMMAND = "python -u -m kit_ray.driver";
 
 /** Trains on a cluster; the job there has ended when this settles, unless it was left or lost. */
 export async function train(cluster: Cluster, options: TrainOptions): Promise<void> {
-  const { directory, signal, onPlaced, onNote } = options;
+  const { directory, signal, onRemote, onNote } = options;
   signal.throwIfAborted();
   const remote = createRayJobs(cluster);
   await remote.assertReady({ signal, onNote });
@@ -27,15 +27,15 @@ export async function train(cluster: Cluster, options: TrainOptions): Promise<vo
     const files = pack({ id, mode: "train", job, cluster });
     const secret = crypto.randomUUID();
     const checkpoints = under(cluster.storage ?? "~/ray_results", id);
-    const placement = { where: remote.name, address: cluster.address(), checkpoints, secret };
+    const location = { where: remote.name, address: cluster.address(), checkpoints, secret };
     const submit = (onSent: (session?: string) => void) => {
       const onSend = (session?: string) => {
-        onPlaced?.({ ...placement, ...(session !== undefined && { session }) });
+        onRemote?.({ ...location, ...(session !== undefined && { session }) });
         onSent(session);
       };
       return remote.submit({ id, secret, files, command: COMMAND, signal, onSend });
     };
-    await attend(remote, { id, secret, submit, options });
+    await monitorJob(remote, { id, secret, submit, options });
   } finally {
     removePartial(join(directory, ARTIFACTS));
   }

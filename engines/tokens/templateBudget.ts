@@ -1,4 +1,5 @@
 import type { ChatMessage } from "../../protocol/infer.ts";
+import constants from "../python/kit_engine/constants.json" with { type: "json" };
 
 /** What a rendering may cost: far more than any real template takes. */
 export interface Budget {
@@ -12,7 +13,7 @@ export interface Budget {
 
 /** Of a template without a message: half a second, and a system prompt of many pages. */
 const LEAST = { steps: 50_000, characters: 65_536 };
-const LONGEST_MS = 3_000;
+const LONGEST_MS = constants.templateSeconds * 1000;
 const STEPS_A_MESSAGE = 5_000;
 /** For each character of the conversation. */
 const AGAIN = 16;

@@ -15,7 +15,7 @@ const TAKEN = /^kit: Job \S+ (is followed already|has ended)/;
 /** A `kit attach` subprocess. */
 export interface Follower {
   ended: Promise<void>;
-  /** Has it leave its job, which goes on elsewhere. */
+  /** Has it leave its job, which goes on remotely. */
   close: () => Promise<void>;
 }
 

@@ -13,7 +13,7 @@ export interface Followers {
   start: () => void;
   /** Whether a process of this server follows a job, or is trying to for the first time. */
   isFollowing: (id: string) => boolean;
-  /** Leaves all jobs, which go on elsewhere. Idempotent. */
+  /** Leaves all jobs, which go on remotely. Idempotent. */
   close: () => Promise<void>;
 }
 
@@ -44,7 +44,7 @@ interface Trials {
   nextAt: number;
 }
 
-/** Follows the project's jobs that run elsewhere and that nobody follows, each by a process of its own. */
+/** Follows the project's jobs that run remotely and that nobody follows, each by a process of its own. */
 export function createFollowers(options: FollowersOptions): Followers {
   const { project, kit, jobs, onNote, lookMs = LOOK_MS, graceMs, lastRun } = options;
   const known = new Map<string, Trials>();

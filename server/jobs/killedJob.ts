@@ -2,7 +2,7 @@ import { dirname } from "node:path";
 import { type Owner, ownerState } from "../../disk/owner.ts";
 import { openLog } from "../../jobs/log.ts";
 import { readLogTail } from "../../jobs/logTail.ts";
-import { isPlaced } from "../../jobs/placement.ts";
+import { runsRemotely } from "../../jobs/remoteLocation.ts";
 import type { JobStore } from "../../jobs/store.ts";
 import { isRecord } from "../../protocol/isRecord.ts";
 import { unfinishedJobsOf } from "./unfinishedJobs.ts";
@@ -16,7 +16,7 @@ export function cancelJobOf(owner: Owner, jobs: JobStore): void {
   if (ownerState(owner) !== "gone") return;
   try {
     const paths = unfinishedJobsOf(owner, jobs).map((id) => jobs.logPath(id));
-    for (const path of paths) if (!isPlaced(dirname(path))) cancel(path);
+    for (const path of paths) if (!runsRemotely(dirname(path))) cancel(path);
   } catch {
     // A full disk, say: the job then shows as failed because its process is gone, which is as true.
   }

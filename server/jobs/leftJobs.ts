@@ -2,14 +2,14 @@ import { type JobStore, createJobStore } from "../../jobs/store.ts";
 import { listOrNone } from "./listOrNone.ts";
 
 /**
- * Watches the jobs that run elsewhere and that a process here follows.
+ * Watches the jobs that run remotely and that a process here follows.
  * @param project the project's folder
  * @returns a function that returns a line for people for each that nobody follows any more
  */
 export function watchLeftJobs(project: string, jobs: JobStore): () => string[] {
   const running = listOrNone(jobs).filter(({ status }) => status === "running");
   const followed = running.flatMap(({ id, lastHeardAt }) => {
-    const where = lastHeardAt === undefined ? jobs.placementOf(id)?.where : undefined;
+    const where = lastHeardAt === undefined ? jobs.remoteLocationOf(id)?.where : undefined;
     return where === undefined ? [] : [{ id, where }];
   });
   return () => {

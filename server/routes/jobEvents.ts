@@ -20,7 +20,7 @@ const MISSED_WHOLE_BYTES = 1024 * 1024;
 
 const OWNER_FRAMES = {
   silent: unrecordedFailure(OWNER_SILENT),
-  elsewhere: frame(OWNER_AWAY, {}),
+  remote: frame(OWNER_AWAY, {}),
   held: frame(OWNER_BACK, {}),
 };
 

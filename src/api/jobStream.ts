@@ -19,7 +19,7 @@ export interface StreamFrame {
 export interface JobStreamListener {
   onOpen: () => void;
   onFrame: (frame: StreamFrame) => void;
-  /** Nobody follows the job, which goes on elsewhere. */
+  /** Nobody follows the job, which goes on remotely. */
   onOwnerAway: () => void;
   /** The job's owner, presumed dead, reports again, or somebody follows the job again. */
   onOwnerBack: () => void;

@@ -2,8 +2,8 @@ import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { createJobStore } from "../../jobs/store.ts";
-import { openElsewhere } from "../elsewhereEngine.ts";
-import { createTinyProject, elsewhereSource, runKit, startKit } from "../kit.ts";
+import { createTinyProject, remoteSource, runKit, startKit } from "../kit.ts";
+import { openRemote } from "../remoteEngine.ts";
 
 const CALLS = `callbacks: {
   onStarted: () => console.log("called started"),
@@ -14,8 +14,8 @@ const CALLS = `callbacks: {
 
 /** A project whose trainings run in a folder beside it. */
 function createFarProject(options = CALLS) {
-  const project = createTinyProject(elsewhereSource({ options }));
-  const far = openElsewhere(join(project, "far"));
+  const project = createTinyProject(remoteSource({ options }));
+  const far = openRemote(join(project, "far"));
   const jobs = () => createJobStore(project).list();
   return {
     project,
@@ -52,8 +52,8 @@ describe("a job that runs elsewhere", () => {
     first.child.kill("SIGKILL");
     const { stdout: before } = await first.ended;
     expect(jobs()).toMatchObject([{ status: "running", lastHeardAt: expect.any(String) }]);
-    const placement = readFileSync(join(project, ".kit/jobs", id(), "placement.json"), "utf8");
-    expect(JSON.parse(placement)).toEqual({
+    const location = readFileSync(join(project, ".kit/jobs", id(), "placement.json"), "utf8");
+    expect(JSON.parse(location)).toEqual({
       where: "the far cluster",
       address: join(project, "far"),
       checkpoints: `/far/${id()}`,
@@ -118,7 +118,7 @@ describe("a job that runs elsewhere", () => {
     expect(stderr).toContain(`Job ${id()} may go on there`);
     expect(jobs()).toMatchObject([{ status: "running" }]);
     const other = `maxSteps: 9, model: "./gone", dataset: { type: "jsonl", path: "gone.jsonl" },`;
-    writeFileSync(join(project, "src/kit/index.ts"), elsewhereSource({ options: other + CALLS }));
+    writeFileSync(join(project, "src/kit/index.ts"), remoteSource({ options: other + CALLS }));
     for (const path of [".kit/build", "data.jsonl"])
       rmSync(join(project, path), { recursive: true });
     far.train(4);
@@ -267,7 +267,7 @@ describe("kit attach refuses in a sentence", () => {
     for (const [name, words] of Object.entries(refusals)) {
       const whole = readFileSync(at(name), "utf8");
       const record = JSON.parse(whole) as Record<string, unknown>;
-      const damage = { resumed: { step: "1" }, config: { engine: { name: "elsewhere" } } };
+      const damage = { resumed: { step: "1" }, config: { engine: { name: "remote" } } };
       writeFileSync(at(name), JSON.stringify({ ...record, ...damage }));
       expect(await attach().ended).toEqual({
         code: 1,
@@ -283,9 +283,9 @@ describe("kit attach refuses in a sentence", () => {
       stderr: expect.stringContaining(` its job.json, ${refusals["job.json"]} `) as string,
     });
     writeFileSync(join(project, ".kit/jobs", name, "job.json"), file);
-    const placement = readFileSync(at("placement.json"), "utf8");
+    const location = readFileSync(at("placement.json"), "utf8");
     const resumed = { jobId: id(), step: 1_000 };
-    writeFileSync(at("placement.json"), JSON.stringify({ ...JSON.parse(placement), resumed }));
+    writeFileSync(at("placement.json"), JSON.stringify({ ...JSON.parse(location), resumed }));
     const { code, stderr } = await attach().ended;
     expect(code).toBe(1);
     expect(stderr).toMatch(
@@ -295,7 +295,7 @@ describe("kit attach refuses in a sentence", () => {
     );
     expect(jobs()).toMatchObject([{ status: "running", lastHeardAt: expect.any(String) }]);
     expect(far.isStopped(id())).toBe(false);
-    writeFileSync(at("placement.json"), placement);
+    writeFileSync(at("placement.json"), location);
     far.train(4);
     expect((await attach().ended).code).toBe(0);
     expect(logged()).toEqual(ALL);

@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { createJobStore } from "../../jobs/store.ts";
 import {
   createTinyProject,
-  elsewhereSource,
+  remoteSource,
   pacedSource,
   runKit,
   startKit,
@@ -31,28 +31,28 @@ const REPORTS = `
 const hostile = ${JSON.stringify(HOSTILE)};
 const far = { where: hostile, address: "far", checkpoints: "far" };
 const engine = {
-  ...createElsewhereEngine(process.cwd() + "/far"),
+  ...createRemoteEngine(process.cwd() + "/far"),
   check: ({ onNote }) => {
     onNote(hostile);
     const started = { model: hostile, parameters: 1, rows: 1, leftOut: 1, keepLeftOut: hostile, maxSteps: 4 };
     const firstRow = [true, false].map((isSpecial) => ({ text: hostile, isLearned: false, isSpecial }));
     return { started, learnedTokens: 1, longestRow: 1, memoryBytes: 1, firstRow };
   },
-  train: async ({ onNote, onEvent, onPlaced, leave }) => {
+  train: async ({ onNote, onEvent, onRemote, leave }) => {
     onNote(hostile);
     const data = { model: hostile, parameters: 1, rows: 1, leftOut: 1, keepLeftOut: hostile, format: hostile, maxSteps: 4 };
     onEvent({ event: "training.started", data });
     if (process.env.PATHS) onEvent({ event: "checkpoint.saved", data: { step: 1, kind: "model", path: "artifacts/" + hostile } });
-    onPlaced(far);
+    onRemote(far);
     leave.throwIfAborted();
   },
 };
-engine.elsewhere = {
-  ...engine.elsewhere,
+engine.remote = {
+  ...engine.remote,
   follow: ({ onNote }) => (onNote(hostile), Promise.reject(new Error(hostile))),
 };`;
-const SOURCE = elsewhereSource({}).replace(/(?=export default)/, `${REPORTS}\n`);
-const PROJECT = SOURCE.replace(/engine: createElsewhereEngine\([^)]*\)[^,]*,/, "engine,");
+const SOURCE = remoteSource({}).replace(/(?=export default)/, `${REPORTS}\n`);
+const PROJECT = SOURCE.replace(/engine: createRemoteEngine\([^)]*\)[^,]*,/, "engine,");
 
 test("nothing that a cluster reports reaches the terminal as a command or as a line of Kit's", async () => {
   const project = createTinyProject(PROJECT);
@@ -70,7 +70,7 @@ test("no file is named by a checkpoint's path with control characters", async ()
   const project = createTinyProject(PROJECT);
   const { code, stdout, stderr } = await runKit(project, ["start"], { PATHS: "1" });
   expect(code).toBe(1);
-  expect(stderr).toMatch(/^failed: The engine elsewhere reported .* is not an event of a job\./m);
+  expect(stderr).toMatch(/^failed: The engine remote reported .* is not an event of a job\./m);
   expectHarmless(stdout + stderr, 1);
 });
 

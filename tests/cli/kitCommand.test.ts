@@ -2,18 +2,18 @@ import { mkdirSync, symlinkSync } from "node:fs";
 import { basename, join } from "node:path";
 import { expect, test } from "vitest";
 import { createJobStore } from "../../jobs/store.ts";
-import { openElsewhere } from "../elsewhereEngine.ts";
 import {
   CLI,
   TINY_DATA,
   createTinyProject,
-  elsewhereSource,
+  remoteSource,
   runKit,
   startKit,
   tinySource,
 } from "../kit.ts";
 import { ROOT, run } from "../packed.ts";
 import { createProject } from "../project.ts";
+import { openRemote } from "../remoteEngine.ts";
 
 const SOURCE = tinySource({ options: "maxSteps: 1," });
 
@@ -68,8 +68,8 @@ test.each([
 });
 
 test("so is the command that follows a job again, of one that was left and one out of reach", async () => {
-  const project = createTinyProject(elsewhereSource());
-  const far = openElsewhere(join(project, "far"));
+  const project = createTinyProject(remoteSource());
+  const far = openRemote(join(project, "far"));
   const startFar = (...more: string[]) =>
     startKit(join(project, ".."), ["start", "--project", basename(project), ...more]);
   const follow = () =>

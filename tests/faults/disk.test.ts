@@ -3,16 +3,9 @@ import { expect, test } from "vitest";
 import { createJobStore } from "../../jobs/store.ts";
 import { readWholeLog } from "../../jobs/wholeLog.ts";
 import { emptyDisk, fillDisk, makeReadOnly, mountDisk } from "../disk.ts";
-import { openElsewhere } from "../elsewhereEngine.ts";
 import { COMPLETED, STARTED, createJob } from "../jobs.ts";
-import {
-  ENDLESS,
-  createTinyProject,
-  elsewhereSource,
-  runKit,
-  startKit,
-  tinySource,
-} from "../kit.ts";
+import { ENDLESS, createTinyProject, remoteSource, runKit, startKit, tinySource } from "../kit.ts";
+import { openRemote } from "../remoteEngine.ts";
 import { errorOf, startServer } from "../uiServer.ts";
 import { listJobs, streamOf } from "./answers.ts";
 import { createHarm } from "./harm.ts";
@@ -77,8 +70,8 @@ test("a disk that becomes full while a job trains fails it, and says so once", a
 test("a disk that becomes full lets a job elsewhere go on, whose events come once there is room", async () => {
   const harm = createHarm("Disk of `.kit` fills up while a job trains elsewhere");
   const options = "maxSteps: 200, saveSteps: 100,";
-  const { project, kit } = await createProjectOnDisk(elsewhereSource({ options }));
-  const far = openElsewhere(join(project, "far"));
+  const { project, kit } = await createProjectOnDisk(remoteSource({ options }));
+  const far = openRemote(join(project, "far"));
   far.train(1);
   const { printed, ended } = startKit(project, ["start"]);
   await printed(/step +1\//);

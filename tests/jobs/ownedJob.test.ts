@@ -23,10 +23,10 @@ test("after a checkpoint and at its end, the disk has all that a job needs to be
 });
 
 test("before a job goes on elsewhere, the disk has what it takes to find it there", () => {
-  const { place, directory } = createJob(createProject(), "synced", [STARTED]);
+  const { recordRemote, directory } = createJob(createProject(), "synced", [STARTED]);
   const seen: string[] = [];
   watchDisk(seen);
-  place({ where: "far", address: "far", checkpoints: "far" });
+  recordRemote({ where: "far", address: "far", checkpoints: "far" });
   const temporary = /placement\.json\.\w+\.tmp/;
   // Node syncs a file by a function of its own, or by this one.
   expect(seen.filter((call) => !call.startsWith("sync placement"))).toEqual([

@@ -1,4 +1,4 @@
-import { renameSync, rmSync } from "node:fs";
+import { renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { LONGEST_GAP_MS, SILENCE_MS } from "../../jobs/leaseWatch.ts";
@@ -28,6 +28,18 @@ test("a job that runs elsewhere holds nobody up: on its way there, there, and fo
     expect([near.store.get(far.job.id)?.job.status, near.status()]).toEqual(["running", "running"]);
     near.job.append(COMPLETED);
   }
+});
+
+test("the files of a job that an earlier Kit handed over still say so", () => {
+  const project = createProject();
+  const { job, directory } = createJob(project, "old");
+  const record = { ...job, config: {}, elsewhere: true };
+  writeFileSync(join(directory, "job.json"), JSON.stringify(record));
+  const location = { where: "a cluster", address: "http://far", checkpoints: "/runs" };
+  writeFileSync(join(directory, "placement.json"), JSON.stringify(location));
+  const store = createJobStore(project);
+  expect(store.trainsRemotely(job.id)).toBe(true);
+  expect(store.remoteLocationOf(job.id)).toEqual(location);
 });
 
 /** A job, and how its owner waits for its turn and begins. */

@@ -7,8 +7,8 @@ import { takeJob } from "../../jobs/takeJob.ts";
 import { STARTED, createFarJob, moveToOtherContainer, placeJob } from "../jobs.ts";
 import { createProject } from "../project.ts";
 
-/** A placed job that a process follows in another container, and what happens as time passes. */
-function followedElsewhere(onPause: (passedMs: number, renew: () => void) => void = () => {}) {
+/** A remote job that a process follows in another container, and what happens as time passes. */
+function followedRemotely(onPause: (passedMs: number, renew: () => void) => void = () => {}) {
   vi.useFakeTimers({ toFake: ["performance"] });
   onTestFinished(() => void vi.useRealTimers());
   const project = createProject();
@@ -28,7 +28,7 @@ function followedElsewhere(onPause: (passedMs: number, renew: () => void) => voi
 }
 
 test("a job whose follower's container gives no sign for 60 s is taken", async () => {
-  const { job, notes, taking, passedMs } = followedElsewhere();
+  const { job, notes, taking, passedMs } = followedRemotely();
   const taken = await taking;
   onTestFinished(taken.close);
   expect(passedMs()).toBeGreaterThan(SILENCE_MS);
@@ -41,7 +41,7 @@ test("a job whose follower's container gives no sign for 60 s is taken", async (
 });
 
 test("a job is not taken whose follower gives a sign meanwhile", async () => {
-  const { taking, passedMs } = followedElsewhere((passed, renew) => {
+  const { taking, passedMs } = followedRemotely((passed, renew) => {
     if (passed === SILENCE_MS / 2) renew();
   });
   await expect(taking).rejects.toMatchObject({ code: "CANNOT_ATTACH" });

@@ -4,18 +4,18 @@ import { type Artifact, type TrainerOptions, loadModel } from "kit";
 import { describe, expect, it } from "vitest";
 import { findArtifact } from "../../sdk/findArtifact.ts";
 import { bestStep, copyCheckpoint } from "../../sdk/takeOver.ts";
-import { createElsewhereEngine, openElsewhere } from "../elsewhereEngine.ts";
 import { createProject } from "../project.ts";
+import { createRemoteEngine, openRemote } from "../remoteEngine.ts";
 import { createTinyTrainer, enterProject } from "./project.ts";
 
 /** Trains on other machines, which keep the checkpoints. */
 async function train(options: Partial<TrainerOptions> = {}) {
   const project = enterProject();
   const folder = createProject();
-  const there = openElsewhere(folder);
+  const there = openRemote(folder);
   there.keep();
   there.train(4);
-  const engine = createElsewhereEngine(folder);
+  const engine = createRemoteEngine(folder);
   const trainer = createTinyTrainer({ engine, saveSteps: 1, ...options });
   const { job, artifacts } = await trainer.wait();
   const directory = join(project, ".kit/jobs", job.id);
@@ -76,7 +76,7 @@ describe("an artifact that other machines keep", () => {
     const { directory } = await train();
     await expect(loadModel(directory)).rejects.toMatchObject({
       code: "CHECKPOINT_INVALID",
-      message: `The files of ${join(directory, "artifacts/step-4")} are on the far cluster, not here. To fetch them, set the engine of the project's trainer back to elsewhere, or pass it to loadModel.`,
+      message: `The files of ${join(directory, "artifacts/step-4")} are on the far cluster, not here. To fetch them, set the engine of the project's trainer back to remote, or pass it to loadModel.`,
     });
   });
 });

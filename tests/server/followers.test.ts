@@ -6,11 +6,11 @@ import { RUN_HEADER, RUN_STATUS_HEADER } from "../../protocol/http.ts";
 import { startFollower } from "../../server/followers/follower.ts";
 import type { RunRecord } from "../../server/run/record.ts";
 import { startKitUi } from "../e2e/kitUi.ts";
-import { openElsewhere } from "../elsewhereEngine.ts";
 import { createFarJob, createJob, placeJob } from "../jobs.ts";
-import { createTinyProject, elsewhereSource, runKit } from "../kit.ts";
+import { createTinyProject, remoteSource, runKit } from "../kit.ts";
 import { isRunning } from "../process.ts";
 import { createProject } from "../project.ts";
+import { openRemote } from "../remoteEngine.ts";
 import { readBody, standIn, startServer } from "../uiServer.ts";
 import { attach, outputLog, pidIn, postTrain, recordPath } from "./standInRun.ts";
 
@@ -18,8 +18,8 @@ const LOOK = { lookMs: 50 };
 
 /** A project with a job that runs in a folder beside it, and that nobody follows. */
 async function createLeftJob() {
-  const project = createTinyProject(elsewhereSource());
-  const far = openElsewhere(join(project, "far"));
+  const project = createTinyProject(remoteSource());
+  const far = openRemote(join(project, "far"));
   far.train(1);
   await runKit(project, ["start", "--detach"]);
   const job = () => createJobStore(project).list().at(-1);
@@ -104,7 +104,7 @@ const LEAVINGS = {
 
 interface LeavingRun {
   project: string;
-  far: ReturnType<typeof openElsewhere>;
+  far: ReturnType<typeof openRemote>;
 }
 
 /** A project whose last run is on other machines; the kit ui that started it has ended. */
@@ -112,8 +112,8 @@ async function createLeftRun(leaving: keyof typeof LEAVINGS = "left when it ende
   // As if the job had ended.
   const print = 'console.log("called " + step + "\\nfailed: not at all\\nkit: no error")';
   const options = `callbacks: { onLog: ({ step }) => ${print} },`;
-  const project = createTinyProject(elsewhereSource({ options }));
-  const far = openElsewhere(join(project, "far"));
+  const project = createTinyProject(remoteSource({ options }));
+  const far = openRemote(join(project, "far"));
   far.train(1);
   const { url, close } = await startServer({ project, ...LOOK, graceMs: 1_000 });
   const answer = await postTrain(url);

@@ -56,7 +56,7 @@ function testProduct(module: KernelModule): string {
   numbers.forEach((_, i) => (numbers[i] = Math.sin(i)));
   kernels.join(1, control, own);
   kernels.setA(a, depth, 1);
-  kernels.setB(b, columns, 1, 0);
+  kernels.setB(b, columns, 1, false);
   kernels.setC(c, columns, c, 0.3);
   kernels.product(rows, columns, depth, 12, 32);
   kernels.barrier();

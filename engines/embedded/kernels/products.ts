@@ -81,7 +81,7 @@ export function createProducts({ kernels, count }: Thread) {
   /** y [rows, out] = added + alpha · x·Wᵀ */
   function linear(rows: number, x: Rows, w: Matrix, y: Rows, added: Address = 0, alpha = 1) {
     setA(x.at, x.row, 1);
-    setB(w.at, 1, w.in, w.isBf16 ? 1 : 0);
+    setB(w.at, 1, w.in, w.isBf16 ?? false);
     setC(y.at, y.row, added, alpha);
     product(rows, w.out, w.in, ...columnShares(rows, w.out, w.in, count()));
   }
@@ -89,7 +89,7 @@ export function createProducts({ kernels, count }: Thread) {
   /** dx [rows, in] = added + alpha · dy·W */
   function linearBack(rows: number, dy: Rows, w: Matrix, dx: Rows, added: Address = 0, alpha = 1) {
     setA(dy.at, dy.row, 1);
-    setB(w.at, w.in, 1, w.isBf16 ? 1 : 0);
+    setB(w.at, w.in, 1, w.isBf16 ?? false);
     setC(dx.at, dx.row, added, alpha);
     product(rows, w.in, w.out, ...columnShares(rows, w.in, w.out, count()));
   }
@@ -97,7 +97,7 @@ export function createProducts({ kernels, count }: Thread) {
   /** dW [out, in] = added + alpha · dyᵀ·x */
   function weightBack(rows: number, dy: Rows, x: Rows, dw: Matrix, added: Address = 0, alpha = 1) {
     setA(dy.at, 1, dy.row);
-    setB(x.at, x.row, 1, 0);
+    setB(x.at, x.row, 1, false);
     setC(dw.at, dw.in, added, alpha);
     product(dw.out, dw.in, rows, ...rowShares(dw.out, dw.in, rows, count()));
   }

@@ -12,7 +12,7 @@ export function embedding(
   graph.add(({ kernels, batch }) => ({
     forward() {
       kernels.barrier();
-      kernels.embed(batch.tokens, width, tokens, weight.at, weight.isBf16 ? 1 : 0, x.at);
+      kernels.embed(batch.tokens, width, tokens, weight.at, weight.isBf16 ?? false, x.at);
     },
     backward(accumulate) {
       if (!weight.grad) return;

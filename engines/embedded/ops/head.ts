@@ -53,7 +53,7 @@ export function placeHead(
     return {
       forward() {
         kernels.barrier();
-        kernels.vectorProduct(vocabulary, width, w.at, w.isBf16 ? 1 : 0, h.at, 0, logits.at);
+        kernels.vectorProduct(vocabulary, width, w.at, w.isBf16 ?? false, h.at, 0, logits.at);
       },
       loss: () => eachPart(measure),
       backward: (accumulate) =>

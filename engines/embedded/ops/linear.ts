@@ -86,6 +86,6 @@ function productOf({ keptKeys }: Graph, { kernels, products }: Worker) {
   return function multiply(n: number, x: Rows, w: MatrixWeight, y: Rows, added = 0): void {
     if (keptKeys === undefined || n > 1) return products.linear(n, x, w, y, added);
     kernels.barrier();
-    kernels.vectorProduct(w.out, w.in, w.at, w.isBf16 ? 1 : 0, x.at, added, y.at);
+    kernels.vectorProduct(w.out, w.in, w.at, w.isBf16 ?? false, x.at, added, y.at);
   };
 }

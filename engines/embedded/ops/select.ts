@@ -8,7 +8,7 @@ export function select(graph: Graph, x: Activation): Activation {
   graph.add(({ kernels, batch }) => ({
     forward() {
       kernels.barrier();
-      kernels.embed(batch.selected, width, selected, x.at, 0, y.at);
+      kernels.embed(batch.selected, width, selected, x.at, false, y.at);
     },
     backward() {
       kernels.clear(batch.tokens * width, x.grad.at);

@@ -7,6 +7,8 @@ import sys
 import threading
 from typing import Any
 
+from .constants import CONSTANTS
+
 
 class Channel:
     """Writes messages, each a line of JSON with a number of its own, from any thread."""
@@ -17,7 +19,7 @@ class Channel:
         self.descriptor = descriptor
         # Of each message, where others print to the same file.
         self.before = before
-        self.marks = {"kit": 1, **(marks or {})}
+        self.marks = {"kit": CONSTANTS["messageVersion"], **(marks or {})}
         self.lock = threading.Lock()
         self.seq = 0
 

@@ -3,12 +3,9 @@
 import json
 from typing import Any
 
+from .constants import CONSTANTS
+
 FORMS = (("messages",), ("prompt", "completion"), ("text",))
-# Beside those of the row's form.
-ROW_KEYS = ("tools",)
-MESSAGE_KEYS = ("role", "content", "tool_calls", "weight")
-# Datasets have few; one whose keys are data has no end of them.
-MOST_NAMED = 8
 
 
 class IgnoredKeys:
@@ -19,16 +16,16 @@ class IgnoredKeys:
     def add(self, row: dict[str, Any]) -> None:
         """Adds those of a checked row."""
         form = next(form for form in FORMS if form[0] in row)
-        self.add_keys(row, (*form, *ROW_KEYS), "row")
+        self.add_keys(row, [*form, *CONSTANTS["rowKeys"]], "row")
         for message in row["messages"] if "messages" in form else []:
-            self.add_keys(message, MESSAGE_KEYS, "message")
+            self.add_keys(message, CONSTANTS["messageKeys"], "message")
 
-    def add_keys(self, value: dict[str, Any], known: tuple[str, ...], owner: str) -> None:
+    def add_keys(self, value: dict[str, Any], known: list[str], owner: str) -> None:
         for key, one in value.items():
             # Libraries write an optional key without a value as null.
             if one is None or key in known:
                 continue
-            if (key, owner) in self.counts or len(self.counts) < MOST_NAMED:
+            if (key, owner) in self.counts or len(self.counts) < CONSTANTS["mostNamedKeys"]:
                 self.counts[key, owner] = self.counts.get((key, owner), 0) + 1
             else:
                 self.has_more = True

@@ -8,10 +8,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from .constants import CONSTANTS
 from .errors import KitError
 
-# Of a conversation, whatever the template says. As the embedded engine's.
-LONGEST_SECONDS = 3.0
+# Of a conversation, whatever the template says.
+LONGEST_SECONDS = CONSTANTS["templateSeconds"]
 CHECK_EVERY_SECONDS = 0.25
 
 

@@ -5,10 +5,11 @@ import os
 from collections.abc import Iterator
 from typing import IO
 
+from .constants import CONSTANTS
 from .errors import KitError
 
-# A line is refused once so much of it has been read, as engines/dataset/lines.ts does.
-LONGEST_LINE_BYTES = 65 << 20
+# A line is refused once so much of it has been read.
+LONGEST_LINE_BYTES = (CONSTANTS["longestLineMiB"] + 1) << 20
 CHUNK_BYTES = 1 << 20
 # What JavaScript's trim() removes.
 WHITE_SPACE = (
@@ -52,7 +53,8 @@ def decoded(line: bytes, where: str) -> str:
     if len(line) == LONGEST_LINE_BYTES:
         raise KitError(
             "DATASET_INVALID",
-            f"{where}: the row has more than 64 MiB. Split it into several rows.",
+            f"{where}: the row has more than {CONSTANTS['longestLineMiB']} MiB. "
+            "Split it into several rows.",
         )
     try:
         return line.decode().strip(WHITE_SPACE)

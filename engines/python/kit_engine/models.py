@@ -21,10 +21,11 @@ from transformers import (
 )
 from transformers.models.auto.configuration_auto import CONFIG_MAPPING
 
+from .constants import CONSTANTS
 from .errors import KitError
 
 # The folder of an adapter's base, among a job's artifacts.
-BASE = "base"
+BASE = CONSTANTS["baseFolder"]
 
 # Nothing is downloaded, and no code of a model's folder runs.
 SAFELY: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from .channel import Channel
+from .constants import CONSTANTS
 from .dataset import TrainingData, read_training_data
 from .device import Device, find_device
 from .errors import KitError
@@ -76,7 +77,7 @@ def prepare(job: dict[str, Any], channel: Channel) -> Preparation:
 
 
 # Rows of a pretrained model are longer only if asked for: its context may be 100 times as long.
-MOST_BY_DEFAULT = 1024
+MOST_BY_DEFAULT = CONSTANTS["longestRowByDefault"]
 
 
 def row_limit(job: dict[str, Any], context: int) -> int:

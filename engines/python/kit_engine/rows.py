@@ -6,19 +6,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
+from .constants import CONSTANTS
 from .errors import KitError
 from .ignored_keys import IgnoredKeys
 from .lines import read_lines
 
 Message = dict[str, str]
 
-EXPECTED_ROW = (
-    'one of {"messages":[{"role":"user","content":"…"},{"role":"assistant","content":"…"}]}, '
-    '{"prompt":"…","completion":"…"} or {"text":"…"}'
-)
-CSV = "the file is CSV, but Kit reads JSONL, a JSON object on each line"
+EXPECTED_ROW = CONSTANTS["expectedRow"]
 # Parts between commas, semicolons or tabs without a space after them, which prose would have.
-PARTS = re.compile(r"[^{}[\]:]+[,;\t][^\s{}[\]:][^{}[\]:]*")
+PARTS = re.compile(CONSTANTS["csvLine"])
 ROLES = ("system", "user", "assistant")
 
 
@@ -52,7 +49,7 @@ def parse_row(text: str, where: str) -> dict[str, Any]:
         row = json.loads(text, parse_int=float, parse_constant=refuse)
         problem = problem_of(row)
     except (ValueError, RecursionError):
-        problem = CSV if is_csv(text, where) else "not valid JSON"
+        problem = CONSTANTS["csvProblem"] if is_csv(text, where) else "not valid JSON"
     if problem:
         raise KitError("DATASET_INVALID", f"{where}: {problem}. Write {EXPECTED_ROW}.")
     checked: dict[str, Any] = row

@@ -3,8 +3,10 @@
 import math
 from typing import Any
 
+from .constants import CONSTANTS
+
 # The cosine falls to this share of the peak.
-FLOOR = 0.1
+FLOOR = CONSTANTS["cosineFloor"]
 
 
 def step_count(config: dict[str, Any], rows: int) -> int:

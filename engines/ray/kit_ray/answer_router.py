@@ -10,7 +10,7 @@ from ray.util.placement_group import remove_placement_group
 from .answerer import Answerer, Message
 from .job import Job
 from .log import print_trace
-from .place import is_anyone_waiting, options, reserve_gpu
+from .scheduling import actor_options, is_anyone_waiting, reserve_gpu
 
 # Pause between two looks for others that need the GPU.
 YIELD_SECONDS = 1.0
@@ -34,7 +34,7 @@ class AnswerRouter:
         self._start()
 
     def _start(self) -> None:
-        asked = {"max_concurrency": 2, "max_restarts": 0, **options(self.group)}
+        asked = {"max_concurrency": 2, "max_restarts": 0, **actor_options(self.group)}
         self.actor = ray.remote(Answerer).options(**asked).remote(self.job)
         self.source = ray.get(self.actor.begin.remote())
         self.next = self.actor.take.remote()

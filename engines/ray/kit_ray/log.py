@@ -5,9 +5,10 @@ import sys
 import textwrap
 
 from kit_engine.channel import Channel, take_stdout
+from kit_engine.constants import CONSTANTS
 
 # The job's, from Kit.
-SECRET = "KIT_JOB_SECRET"
+SECRET = CONSTANTS["secretVariable"]
 
 
 def open_channel() -> Channel:

@@ -37,7 +37,7 @@ export function describeArtifacts(at: () => Place): void {
     await expectNothingLeft(at(), adapter);
     await model.close();
     for (const folder of [adapter, join(storage, id)]) rmSync(folder, { recursive: true });
-    await expect(engine.elsewhere?.fetch({ directory: adapter })).rejects.toMatchObject({
+    await expect(engine.remote?.fetch({ directory: adapter })).rejects.toMatchObject({
       code: "CHECKPOINT_INVALID",
       message: expect.stringMatching(
         /^file:\S+ is no longer on the cluster\. Use another checkpoint\.$/,
@@ -68,7 +68,7 @@ export function describeArtifacts(at: () => Place): void {
     await vi.waitFor(isLeft, { timeout: PATIENCE_MS, interval: 250 });
     const seen: FetchProgress[] = [];
     let isCut = false;
-    await engine.elsewhere?.fetch({
+    await engine.remote?.fetch({
       directory: here!,
       onProgress(progress) {
         seen.push(progress);

@@ -101,7 +101,7 @@ export function describeAttaching(at: () => Place): void {
     const version = await (await fetch(`${address}/api/version`, { headers })).json();
     const { session_name: session } = version as { session_name: string };
     const where = `the Ray cluster at ${address}`;
-    owned.place({ where, address, checkpoints: "/nowhere", session });
+    owned.recordRemote({ where, address, checkpoints: "/nowhere", session });
     owned.close();
     const { code, stderr } = await kit("attach", "latest").ended;
     expect(code).toBe(1);

@@ -9,7 +9,7 @@ import { adapterFiles, saveModel } from "../../../engines/checkpoint/checkpoint.
 import { writeDirectory } from "../../../engines/checkpoint/directory.ts";
 import { randomAdapter } from "../../../engines/families/adapter.ts";
 import { createCluster } from "../../../engines/ray/cluster.ts";
-import { createLuggage } from "../../../engines/ray/pack.ts";
+import { createPackage } from "../../../engines/ray/pack.ts";
 import { createRayJobs } from "../../../engines/ray/rayJobs.ts";
 import { writeStored } from "../../../engines/ray/stored.ts";
 import { zip } from "../../../engines/ray/zip.ts";
@@ -295,7 +295,7 @@ it("says before a job is handed over that the cluster has no room for it, and on
   const trained = engine.train({
     ...{ config, directory, signal, onEvent: () => {} },
     onNote: (text) => heard.push(text),
-    onPlaced: ({ session }) => heard.push(`handed over to ${session}`),
+    onRemote: ({ session }) => heard.push(`handed over to ${session}`),
   });
   await expect(trained).rejects.toMatchObject({ code: "WORKER_FAILED" });
   expect(heard).toEqual([
@@ -312,7 +312,7 @@ it("counts the whole archive, to the byte", () => {
   const own = [{ path: "k\u00efnd/code.py", bytes: Buffer.alloc(10) }];
   const packed = (size: number) => {
     writeFileSync(path, Buffer.alloc(size));
-    const data = createLuggage(createCluster({ address: "http://head" }, {}));
+    const data = createPackage(createCluster({ address: "http://head" }, {}));
     data.file(path, "data/0");
     return [...own, ...data.files(own)];
   };
@@ -326,7 +326,7 @@ it("names a link in a model's folder that leads nowhere", () => {
   const folder = scratchDirectory();
   mkdirSync(folder, { recursive: true });
   symlinkSync("none", join(folder, "model.safetensors"));
-  const data = createLuggage(createCluster({ address: "http://head" }, {}));
+  const data = createPackage(createCluster({ address: "http://head" }, {}));
   expect(() => data.folder(folder, "model")).toThrow(
     `${join(folder, "model.safetensors")} travels to the cluster, but cannot be read (ENOENT). Restore it, or remove the link to it.`,
   );

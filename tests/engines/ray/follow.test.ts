@@ -79,7 +79,7 @@ it.concurrent("says that a job ended without a last message, by Ray's own words"
 it.concurrent("fails a placed job that is unknown only if its own cluster says so", async () => {
   const unknown = [{ status: { phase: "unknown" } as const }];
   const endAt = (session?: string) =>
-    endOf(seqsOf(remoteOf([...unknown], session), [], { placed: { session: "a" } }));
+    endOf(seqsOf(remoteOf([...unknown], session), [], { submittedTo: { session: "a" } }));
   for (const session of [undefined, "b"]) {
     expect(await endAt(session)).toMatchObject({
       code: "CANNOT_FOLLOW",
@@ -89,7 +89,7 @@ it.concurrent("fails a placed job that is unknown only if its own cluster says s
     });
   }
   expect(await endAt("a")).toMatchObject({ code: "WORKER_FAILED" });
-  const unheard = seqsOf(remoteOf([...unknown]), [], { placed: { session: undefined } });
+  const unheard = seqsOf(remoteOf([...unknown]), [], { submittedTo: { session: undefined } });
   expect(await endOf(unheard)).toMatchObject({ code: "CANNOT_FOLLOW" });
 });
 
@@ -212,7 +212,7 @@ function* bytesOf({ log = "", breaks = false }: Part) {
 async function seqsOf(
   remote: Remote,
   seqs: number[] = [],
-  more: Pick<FollowOptions, "placed" | "lostMs" | "now"> = {},
+  more: Pick<FollowOptions, "submittedTo" | "lostMs" | "now"> = {},
 ): Promise<number[]> {
   const { signal } = new AbortController();
   const options = { lostMs: LOST_MS, ...more };

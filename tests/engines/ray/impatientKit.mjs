@@ -1,13 +1,13 @@
 /** Loads an artifact on its cluster, by a job that soon gives Kit up; prints once it is loaded. */
 import { findFolders } from "../../../dist/engines/python/model.js";
-import { answerThere } from "../../../dist/engines/ray/answering.js";
 import { createCluster } from "../../../dist/engines/ray/cluster.js";
 import { createRayJobs } from "../../../dist/engines/ray/rayJobs.js";
+import { loadRemoteModel } from "../../../dist/engines/ray/remoteModel.js";
 import { readStored } from "../../../dist/engines/ray/stored.js";
 
 const [artifact] = process.argv.slice(2);
 const stored = readStored(artifact);
 const cluster = createCluster({ address: stored.address });
 const { base } = await findFolders(artifact);
-await answerThere(createRayJobs(cluster), { cluster, stored, base, idleSeconds: 10 });
+await loadRemoteModel(createRayJobs(cluster), { cluster, stored, base, idleSeconds: 10 });
 console.log("loaded");

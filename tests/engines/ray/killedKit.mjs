@@ -1,6 +1,6 @@
 /** Fetches an artifact from its cluster, and is killed with the first byte; `<artifact> <idle seconds>`. */
 import { createCluster } from "../../../dist/engines/ray/cluster.js";
-import { downloadArtifact } from "../../../dist/engines/ray/home.js";
+import { downloadArtifact } from "../../../dist/engines/ray/downloadArtifact.js";
 import { createRayJobs } from "../../../dist/engines/ray/rayJobs.js";
 import { readStored } from "../../../dist/engines/ray/stored.js";
 

@@ -1,11 +1,14 @@
+import { execFileSync } from "node:child_process";
 import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
+import constants from "../../../engines/python/kit_engine/constants.json" with { type: "json" };
 import type { PythonJob } from "../../../engines/python/messages.ts";
 import { createCluster } from "../../../engines/ray/cluster.ts";
-import { pack } from "../../../engines/ray/pack.ts";
+import { codeFiles, pack } from "../../../engines/ray/pack.ts";
 import type { RayOptions } from "../../../protocol/rayOptions.ts";
 import { scratchDirectory } from "../embedded/scratch.ts";
+import { PYTHON, hasPython } from "../python/environment.ts";
 import { FILES, recordedArtifact } from "./farArtifact.ts";
 
 const FAR = { address: "far" };
@@ -41,6 +44,18 @@ it.each<[string, RayOptions, string[], string]>([
   // Errors name the checkpoint as this machine knows it.
   expect(packed.names[sent]).toBe(resumeFrom);
   expect(files.some(({ path }) => path.startsWith("resume/"))).toBe(sent === "resume");
+});
+
+it.runIf(hasPython)("Python has the constants of TypeScript where a job is unpacked", () => {
+  const folder = scratchDirectory();
+  for (const { path, bytes } of codeFiles()) {
+    mkdirSync(dirname(join(folder, path)), { recursive: true });
+    writeFileSync(join(folder, path), bytes);
+  }
+  const program =
+    "import json; from kit_engine.constants import CONSTANTS; print(json.dumps(CONSTANTS))";
+  const printed = execFileSync(PYTHON, ["-c", program], { cwd: folder, encoding: "utf8" });
+  expect(JSON.parse(printed)).toEqual(constants);
 });
 
 /** The paths that travel of a model's folder. */

@@ -5,24 +5,21 @@ import { strftime } from "../../../engines/tokens/strftime.ts";
 import { PYTHON, hasPython } from "../python/environment.ts";
 
 const MORNING = new Date(2026, 10, 22, 9, 5, 7, 4);
-const NOON_OF_ANOTHER_WEEKS_YEAR = new Date(2021, 0, 3, 12, 59, 59, 999);
+const NOON = new Date(2021, 0, 3, 12, 59, 59, 999);
 const ALL =
-  [..."aAbBcCdDeFgGhHIjklmMnpPrRStTuUVwWxXyYzZf%"].map((letter) => `%${letter}`).join("|") +
-  [..."CdegGHIjklmMSuUVwWyY"].map((letter) => `|%-${letter}`).join("");
+  [..."aAbBdHImMpSyY%"].map((letter) => `%${letter}`).join("|") +
+  [..."dHImMSyY"].map((letter) => `|%-${letter}`).join("");
 
+// The first four are of Llama 3, Granite, gpt-oss and SmolLM3.
 test.each([
-  [MORNING, "%Y-%m-%d %A %B %b", "2026-11-22 Sunday November Nov"],
-  [MORNING, "%a %d %b %y, %-d.%-m., %e", "Sun 22 Nov 26, 22.11., 22"],
-  [MORNING, "%H:%M:%S.%f, %-I:%M %p%z%Z", "09:05:07.004000, 9:05 AM"],
-  [
-    MORNING,
-    "%c|%x|%X|%D|%F %T|%R",
-    "Sun Nov 22 09:05:07 2026|11/22/26|09:05:07|11/22/26|2026-11-22 09:05:07|09:05",
-  ],
-  [MORNING, "%j %w %u %U %W %G-%V", "326 0 7 47 46 2026-47"],
-  [NOON_OF_ANOTHER_WEEKS_YEAR, "%c %I %p %-j %e", "Sun Jan  3 12:59:59 2021 12 PM 3  3"],
-  [NOON_OF_ANOTHER_WEEKS_YEAR, "%U %W %G-%V %g", "01 00 2020-53 20"],
-  [NOON_OF_ANOTHER_WEEKS_YEAR, "100%% %%d", "100% %d"],
+  [MORNING, "%d %b %Y", "22 Nov 2026"],
+  [MORNING, "%B %d, %Y", "November 22, 2026"],
+  [NOON, "%Y-%m-%d", "2021-01-03"],
+  [NOON, "%d %B %Y", "03 January 2021"],
+  [MORNING, "%A %a %d %b %y, %-d.%-m.", "Sunday Sun 22 Nov 26, 22.11."],
+  [MORNING, "%H:%M:%S, %-I:%M %p", "09:05:07, 9:05 AM"],
+  [NOON, "%I %p", "12 PM"],
+  [NOON, "100%% %%d", "100% %d"],
 ])("a date is written as Python does: %s %s", (time, format, written) => {
   expect(strftime(format, time)).toBe(written);
 });
@@ -46,7 +43,7 @@ print(json.dumps([datetime.datetime(*time).strftime(format) for time in times]))
   expect(times.map((time) => strftime(ALL, time))).toEqual(theirs);
 });
 
-test.each(["%Q", "%s", "%-A", "%", "%_d", "%:z"])(
+test.each(["%Q", "%e", "%-A", "%-%", "%", "%_d", "%:z"])(
   "a template with another directive is refused, and the sentence names it: %s",
   (directive) => {
     const render = createRender(`{{ strftime_now('%Y ${directive}') }}`, {}, "model");

@@ -10,4 +10,3 @@ export { embed, embedBack, clear, copyRows } from "./embedding";
 export { crossEntropy } from "./loss";
 export { squares, setAdamw, adamw } from "./optimizer";
 export { vectorProduct } from "./decode";
-export { peak } from "./peak";

@@ -35,7 +35,7 @@ function results(memory: WebAssembly.Memory, from: number): Float32Array[] {
     },
   );
   kernels.setA(x, SIZE, 1);
-  kernels.setB(y, 1, SIZE, 0);
+  kernels.setB(y, 1, SIZE, false);
   kernels.setC(product, SIZE, 0, 1);
   kernels.product(SIZE, SIZE, SIZE, 12, 8);
   kernels.barrier();

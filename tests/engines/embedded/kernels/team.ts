@@ -36,7 +36,7 @@ export function team(module = compiled) {
     for (const helper of helpers.slice(0, threads - 1)) helper.postMessage({ threads, calls });
     kernels.join(threads, control, own[0] ?? 0);
     for (const [name, ...args] of calls) {
-      const kernel: (...args: number[]) => unknown = kernels[name];
+      const kernel = kernels[name] as (...args: number[]) => unknown;
       kernel(...args);
     }
     kernels.barrier();

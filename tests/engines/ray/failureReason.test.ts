@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { tellingPart } from "../../../engines/ray/endMessage.ts";
+import { failureReason } from "../../../engines/ray/failureReason.ts";
 
 /** Of Ray 2.58, with fewer lines. */
 const NO_PACKAGE = `runtime_env setup failed: Failed to set up runtime environment.
@@ -44,5 +44,5 @@ it.each([
   ],
   ["Job was intentionally stopped.", "Job was intentionally stopped"],
 ])("finds what happened: %#", (message, telling) => {
-  expect(tellingPart(message)).toBe(telling);
+  expect(failureReason(message)).toBe(telling);
 });

@@ -1,8 +1,8 @@
-import { fma, sum } from "./vector";
+import { fma, sum } from "../../engines/embedded/kernels/assembly/vector";
 
 /**
  * Multiply-adds on registers alone, in 12 chains that do not depend on one another: what the
- * instruction set allows, for the bench. Answers a number, so that nothing is left out.
+ * instruction set allows. Answers a number, so that nothing is left out.
  * @param times 12 multiply-adds of 4 lanes each
  */
 export function peak(times: i32, x: f32, y: f32): f32 {

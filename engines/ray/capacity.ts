@@ -11,7 +11,7 @@ const ROUNDING = 1e-6;
  * Returns a warning if the nodes are too few or too small for all workers, since Ray then waits for more
  * nodes without saying so. Undefined if the workers would fit on idle nodes.
  */
-export function lackOfRoom(cluster: Cluster, nodes: readonly Resources[]): string | undefined {
+export function capacityWarning(cluster: Cluster, nodes: readonly Resources[]): string | undefined {
   const { workers, cpusPerWorker, gpusPerWorker } = cluster;
   const wanted = Object.entries({ CPU: cpusPerWorker, GPU: gpusPerWorker }).filter(
     ([, share]) => share > 0,

@@ -2,27 +2,27 @@ import { join } from "node:path";
 import { isPlainFile, writeFileAtomically } from "../disk/file.ts";
 import { readRecord } from "../disk/json.ts";
 import { isRecord } from "../protocol/isRecord.ts";
-import type { Placement } from "../protocol/placement.ts";
+import type { RemoteLocation } from "../protocol/remoteLocation.ts";
 import { isJobId } from "./id.ts";
 
 /** `placement.json` of a job that was handed to another machine. */
-export interface PlacementRecord extends Placement {
+export interface RemoteLocationRecord extends RemoteLocation {
   /** The checkpoint with which it began, and the job that saved it. */
   resumed?: { jobId: string; step: number };
 }
 
 /** @throws the errors of a write */
-export function writePlacement(directory: string, record: PlacementRecord): void {
+export function writeRemoteLocation(directory: string, record: RemoteLocationRecord): void {
   const content = `${JSON.stringify(record, undefined, 2)}\n`;
-  writeFileAtomically(placementPath(directory), content, { flush: true });
+  writeFileAtomically(recordPath(directory), content, { flush: true });
 }
 
 /** Undefined for a job that runs on this machine, or was not handed over yet, and for a damaged record. */
-export function readPlacement(directory: string): PlacementRecord | undefined {
-  const record = readRecord(placementPath(directory));
+export function readRemoteLocation(directory: string): RemoteLocationRecord | undefined {
+  const record = readRecord(recordPath(directory));
   const { where, address, checkpoints, resumed } = record ?? {};
   const isWhole = [where, address, checkpoints].every((text) => typeof text === "string");
-  return isWhole && isResumed(resumed) ? (record as unknown as PlacementRecord) : undefined;
+  return isWhole && isResumed(resumed) ? (record as unknown as RemoteLocationRecord) : undefined;
 }
 
 function isResumed(resumed: unknown): boolean {
@@ -31,10 +31,10 @@ function isResumed(resumed: unknown): boolean {
 }
 
 /** Whether a job's training goes on without its owner. */
-export function isPlaced(directory: string): boolean {
-  return isPlainFile(placementPath(directory));
+export function runsRemotely(directory: string): boolean {
+  return isPlainFile(recordPath(directory));
 }
 
-function placementPath(directory: string): string {
+function recordPath(directory: string): string {
   return join(directory, "placement.json");
 }

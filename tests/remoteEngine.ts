@@ -10,7 +10,7 @@ import type { TrainConfig } from "../protocol/trainConfig.ts";
 const POLL_MS = 10;
 
 /** The folder that stands for the other machines: a test writes in it what happens there. */
-export function openElsewhere(folder: string) {
+export function openRemote(folder: string) {
   const at = (name: string) => join(folder, name);
   mkdirSync(folder, { recursive: true });
   return {
@@ -36,13 +36,13 @@ export function openElsewhere(folder: string) {
 }
 
 /** An engine whose trainings go on in a folder, whatever becomes of the process that began them. */
-export function createElsewhereEngine(folder: string): Engine {
+export function createRemoteEngine(folder: string): Engine {
   const at = (name: string) => join(folder, name);
   const assertThere = () => {
     if (existsSync(at("lost"))) throw new KitError("CLUSTER_UNREACHABLE", "Nothing answers.");
   };
 
-  async function follow(options: Omit<TrainOptions, "onPlaced">, seen: number): Promise<void> {
+  async function follow(options: Omit<TrainOptions, "onRemote">, seen: number): Promise<void> {
     const { config, directory, signal, leave, onEvent } = options;
     const id = basename(directory);
     for (let next = seen; ; await delay(POLL_MS)) {
@@ -66,23 +66,23 @@ export function createElsewhereEngine(folder: string): Engine {
   }
 
   return {
-    name: "elsewhere",
-    prepare: (asked) => withDefaults(asked, { name: "elsewhere" }),
-    check: () => Promise.reject(new Error("not elsewhere")),
-    load: () => Promise.reject(new Error("not elsewhere")),
+    name: "remote",
+    prepare: (asked) => withDefaults(asked, { name: "remote" }),
+    check: () => Promise.reject(new Error("not remote")),
+    load: () => Promise.reject(new Error("not remote")),
     async train(options) {
       const id = basename(options.directory);
       assertThere();
       while (existsSync(at("held"))) await delay(POLL_MS);
-      options.onPlaced?.({ where: "the far cluster", address: folder, checkpoints: `/far/${id}` });
+      options.onRemote?.({ where: "the far cluster", address: folder, checkpoints: `/far/${id}` });
       if (existsSync(at("refused"))) throw new KitError("CLUSTER_UNFIT", "It takes no job.");
       writeFileSync(at(id), "");
       await follow(options, 0);
     },
-    elsewhere: {
+    remote: {
       // oxlint-disable-next-line typescript/require-await -- so that an error rejects
       reach: async () => assertThere(),
-      follow: ({ seen, placement: _, ...options }) => follow(options, seen),
+      follow: ({ seen, location: _, ...options }) => follow(options, seen),
       // oxlint-disable-next-line typescript/require-await -- so that an error rejects
       async fetch({ directory, onProgress, onNote }) {
         assertThere();

@@ -1,4 +1,4 @@
-"""Where an answerer runs, and what it holds there."""
+"""Where an answerer is scheduled, and what it reserves there."""
 
 from typing import Any
 
@@ -39,7 +39,7 @@ def is_anyone_waiting() -> bool:
     return any(group["state"] in ("PENDING", "RESCHEDULING") for group in groups)
 
 
-def options(group: PlacementGroup | None) -> dict[str, Any]:
+def actor_options(group: PlacementGroup | None) -> dict[str, Any]:
     """
     Of the actor. It counts no CPUs: it works only while there are questions, and must neither wait
     for a training that holds them all, nor keep one from starting again.
@@ -48,11 +48,11 @@ def options(group: PlacementGroup | None) -> dict[str, Any]:
         strategy = PlacementGroupSchedulingStrategy(group)
         share = group.bundle_specs[0]["GPU"]
         return {"num_cpus": 0, "num_gpus": share, "scheduling_strategy": strategy}
-    here = NodeAffinitySchedulingStrategy(roomiest_node(), soft=True)
+    here = NodeAffinitySchedulingStrategy(node_with_most_memory(), soft=True)
     return {"num_cpus": 0, "num_gpus": 0, "scheduling_strategy": here}
 
 
-def roomiest_node() -> str:
+def node_with_most_memory() -> str:
     """The one with the most memory; of equal ones, another than the driver's, which is the head."""
     own = ray.get_runtime_context().get_node_id()
     nodes = [node for node in ray.nodes() if node["Alive"]]

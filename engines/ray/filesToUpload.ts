@@ -21,11 +21,11 @@ const KINDS = [
  * @returns their names and paths, by name
  * @throws KitError `CHECKPOINT_INVALID` for a link out of the folder, which could lead to any file
  */
-export function travellingFiles(folder: string): [name: string, path: string][] {
+export function filesToUpload(folder: string): [name: string, path: string][] {
   const names = readdirSync(folder).filter((name) => isOfModel(name));
   return names
     .map((name): [string, string] => [name, join(folder, name)])
-    .filter(([, path]) => isFileWithin(path, roomOf(folder)))
+    .filter(([, path]) => isFileWithin(path, allowedFolder(folder)))
     .sort();
 }
 
@@ -34,15 +34,15 @@ function isOfModel(name: string): boolean {
 }
 
 /** The folder itself; for one of the hub's cache, whose files are links, all of the model's. */
-function roomOf(folder: string): string {
+function allowedFolder(folder: string): string {
   const real = realpathSync(folder);
   const parent = dirname(real);
   return basename(parent) === "snapshots" ? dirname(parent) : real;
 }
 
-function isFileWithin(path: string, room: string): boolean {
+function isFileWithin(path: string, allowed: string): boolean {
   const isFile = orUnreadable(path, () => statSync(path).isFile());
-  if (!isFile || realpathSync(path).startsWith(`${room}${sep}`)) return isFile;
+  if (!isFile || realpathSync(path).startsWith(`${allowed}${sep}`)) return isFile;
   throw new KitError(
     "CHECKPOINT_INVALID",
     `${path} would travel to the cluster, but it links to a file outside of its folder. Remove the link, or save the file itself there.`,

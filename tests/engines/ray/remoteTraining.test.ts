@@ -38,10 +38,10 @@ it("sends no token to an address that only a job's record names, and says whose 
   const engine = createRayEngine({ address: NAMED, token: TOKEN });
   const artifact = `${scratchDirectory()}-away`;
   writeStored(artifact, { address, path: PATH, files: FILES });
-  const placement = { where: "a cluster", address, checkpoints: "/runs" };
+  const location = { where: "a cluster", address, checkpoints: "/runs" };
   const ways = [
-    () => engine.elsewhere!.reach(placement, "kit-1"),
-    () => engine.elsewhere!.fetch({ directory: artifact }),
+    () => engine.remote!.reach(location, "kit-1"),
+    () => engine.remote!.fetch({ directory: artifact }),
     () => engine.load(artifact),
   ];
   for (const way of ways) {
@@ -66,9 +66,9 @@ it("believes no forged line of a job that another process began", async () => {
   await once(server, "listening");
   onTestFinished(() => void server.close());
   const address = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  const placement = { where: "a cluster", address, checkpoints: "/runs", secret: "s" };
-  const following = createRayEngine({ address: NAMED }).elsewhere!.follow({
-    ...{ directory: scratchDirectory(), placement, seen: 0, config: {} as TrainConfig },
+  const location = { where: "a cluster", address, checkpoints: "/runs", secret: "s" };
+  const following = createRayEngine({ address: NAMED }).remote!.follow({
+    ...{ directory: scratchDirectory(), location, seen: 0, config: {} as TrainConfig },
     ...{ signal: new AbortController().signal, onEvent: () => {} },
   });
   await expect(following).rejects.toMatchObject({ code: "MODEL_INVALID" });
@@ -78,8 +78,8 @@ it("takes addresses for the same that differ only in their form", async () => {
   const { tokens, port, address } = await startOther();
   const engine = createRayEngine({ address: `${address}/`, token: TOKEN });
   for (const recorded of [address, `HTTP://127.0.0.1:${port}/`, `${address}/?a#b`]) {
-    const placement = { where: "a cluster", address: recorded, checkpoints: "/runs" };
-    await expect(engine.elsewhere!.reach(placement, "kit-1")).rejects.toThrow(/refuses the token/);
+    const location = { where: "a cluster", address: recorded, checkpoints: "/runs" };
+    await expect(engine.remote!.reach(location, "kit-1")).rejects.toThrow(/refuses the token/);
   }
   expect(new Set(tokens)).toEqual(new Set([`Bearer ${TOKEN}`]));
 });
@@ -104,7 +104,7 @@ it("kit attach sends no token to what a placement.json names", async () => {
   const project = createTinyProject(tinySource({ before, options }));
   const config = { ...CONFIG, engine: { name: "ray", address } };
   const owned = createOwnedJob(project, "tiny", config);
-  owned.place({ where: `the Ray cluster at ${address}`, address, checkpoints: "/nowhere" });
+  owned.recordRemote({ where: `the Ray cluster at ${address}`, address, checkpoints: "/nowhere" });
   owned.close();
   const id = basename(owned.directory);
   const { code, stderr } = await runKit(project, ["attach", id], { RAY_AUTH_TOKEN: TOKEN });

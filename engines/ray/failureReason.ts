@@ -9,7 +9,7 @@ const PIP = /^ERROR: /;
 const PYTHON = /^[\w.]*(?:Error|Exception): ./;
 
 /** Why a job ended, out of Ray's message, whose first line is often only a title: a clause. */
-export function tellingPart(message: string): string {
+export function failureReason(message: string): string {
   const lines = stripVTControlCharacters(message)
     .split("\n")
     .map((line) => line.trim())

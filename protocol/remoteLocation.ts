@@ -1,5 +1,5 @@
 /** Where a training runs that goes on when its owner's process here ends. Holds no token. */
-export interface Placement {
+export interface RemoteLocation {
   /** As sentences name it: `the Ray cluster at http://head:8265`. */
   where: string;
   /** With which the engine finds it again. */

@@ -1,16 +1,16 @@
 import { expect, test } from "vitest";
-import { createElsewhereEngine, openElsewhere } from "../elsewhereEngine.ts";
 import { createPacedEngine } from "../pacedEngine.ts";
 import { createProject } from "../project.ts";
+import { createRemoteEngine, openRemote } from "../remoteEngine.ts";
 import { ENDLESS, awaited, createTinyTrainer, enterProject, statusOf } from "./project.ts";
 
 test("a job that runs elsewhere waits for no job of this machine, nor holds one up while it is sent", async () => {
   const project = enterProject();
   const folder = createProject();
-  const there = openElsewhere(folder);
+  const there = openRemote(folder);
   there.hold();
   there.train(4);
-  const engine = createElsewhereEngine(folder);
+  const engine = createRemoteEngine(folder);
   const sent = createTinyTrainer({ engine });
   const { jobId } = await sent.start();
   const { call: begun, callback: onLog } = awaited();

@@ -1,10 +1,10 @@
 import { expect, it } from "vitest";
+import { type Resources, capacityWarning } from "../../../engines/ray/capacity.ts";
 import { createCluster } from "../../../engines/ray/cluster.ts";
-import { type Resources, lackOfRoom } from "../../../engines/ray/room.ts";
 import type { RayOptions } from "../../../protocol/rayOptions.ts";
 
 const lack = (options: RayOptions, nodes: Resources[]) =>
-  lackOfRoom(createCluster(options, {}), nodes)?.replace(/ each\).*/, "");
+  capacityWarning(createCluster(options, {}), nodes)?.replace(/ each\).*/, "");
 
 it("finds room for workers node by node, whole ones and parts", () => {
   const nodes = [{ CPU: 8, GPU: 1, memory: 10 }, { CPU: 4 }];

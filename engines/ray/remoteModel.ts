@@ -21,7 +21,7 @@ interface Asked extends LoadOptions {
  * aborted, and by itself once this process is gone.
  * @throws KitError as the Python engine's; `CLUSTER_UNREACHABLE`, `CLUSTER_REFUSED`, `CLUSTER_UNFIT`
  */
-export async function answerThere(
+export async function loadRemoteModel(
   remote: Remote,
   { cluster, stored, base, idleSeconds = IDLE_SECONDS, onNote, signal }: Asked,
 ): Promise<LoadedModel> {

@@ -1,29 +1,29 @@
 import { basename, join } from "node:path";
 import { ARTIFACTS } from "../../protocol/artifactPath.ts";
 import type { FetchOptions, FollowOptions } from "../../protocol/engine.ts";
-import type { Placement } from "../../protocol/placement.ts";
+import type { RemoteLocation } from "../../protocol/remoteLocation.ts";
 import { removePartial } from "../checkpoint/directory.ts";
-import { attend } from "./attend.ts";
 import { type Cluster, clusterAt } from "./cluster.ts";
-import { fetchArtifact } from "./fetch.ts";
+import { fetchArtifact } from "./downloadArtifact.ts";
+import { monitorJob } from "./monitor.ts";
 import { createRayJobs } from "./rayJobs.ts";
 import type { Remote } from "./remote.ts";
 import { assertSession } from "./session.ts";
 
 /** @throws KitError `CLUSTER_UNREACHABLE`, `CLUSTER_REFUSED`, `CANNOT_FOLLOW` */
-export async function reach(cluster: Cluster, placement: Placement, id: string): Promise<void> {
-  const remote = remoteAt(cluster, placement);
+export async function reach(cluster: Cluster, location: RemoteLocation, id: string): Promise<void> {
+  const remote = remoteAt(cluster, location);
   const { phase } = await remote.status(id);
-  if (phase === "unknown") await assertSession(remote, placement.session);
+  if (phase === "unknown") await assertSession(remote, location.session);
 }
 
 /** Reports the events of a job of an earlier process that it has not reported. */
-export async function followPlaced(cluster: Cluster, options: FollowOptions): Promise<void> {
-  const { directory, placement, seen } = options;
-  const { session, secret } = placement;
+export async function followRemote(cluster: Cluster, options: FollowOptions): Promise<void> {
+  const { directory, location, seen } = options;
+  const { session, secret } = location;
   const id = basename(directory);
   try {
-    await attend(remoteAt(cluster, placement), { id, secret, seen, session, options });
+    await monitorJob(remoteAt(cluster, location), { id, secret, seen, session, options });
   } finally {
     removePartial(join(directory, ARTIFACTS));
   }
@@ -41,6 +41,6 @@ export async function downloadFromCluster(
   await fetchArtifact((address) => remoteAt(cluster, { address }), skipped, options);
 }
 
-function remoteAt(cluster: Cluster, { address }: Pick<Placement, "address">): Remote {
+function remoteAt(cluster: Cluster, { address }: Pick<RemoteLocation, "address">): Remote {
   return createRayJobs(clusterAt(cluster, address));
 }

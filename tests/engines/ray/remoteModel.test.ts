@@ -2,10 +2,10 @@ import { EventEmitter, once } from "node:events";
 import { writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { afterAll, expect, it } from "vitest";
-import { answerThere } from "../../../engines/ray/answering.ts";
 import { createCluster } from "../../../engines/ray/cluster.ts";
 import { load } from "../../../engines/ray/load.ts";
 import type { Remote, RemoteStatus } from "../../../engines/ray/remote.ts";
+import { loadRemoteModel } from "../../../engines/ray/remoteModel.ts";
 import { writeStored } from "../../../engines/ray/stored.ts";
 import { KitError } from "../../../protocol/error.ts";
 import type { InferRequest } from "../../../protocol/infer.ts";
@@ -152,10 +152,10 @@ it("answers there only if the files or Python are missing here, and says why", a
   }
 });
 
-type Opening = Partial<Parameters<typeof answerThere>[1]>;
+type Opening = Partial<Parameters<typeof loadRemoteModel>[1]>;
 
 const open = (remote: Remote, more: Opening = {}) =>
-  answerThere(remote, { cluster, stored: STORED, base: undefined, ...more });
+  loadRemoteModel(remote, { cluster, stored: STORED, base: undefined, ...more });
 
 interface Message {
   type: string;

@@ -3,11 +3,10 @@ import { isArtifactPath } from "../../protocol/artifactPath.ts";
 import type { TrainOptions } from "../../protocol/engine.ts";
 import { cannotFollow, isOutOfReach, messageOf } from "../../protocol/error.ts";
 import { throwIfFailed } from "../python/child.ts";
-import { withAdvice } from "../python/train.ts";
+import { describe, withAdvice } from "../python/train.ts";
+import { downloadArtifact, isVisible } from "./downloadArtifact.ts";
 import { follow } from "./follow.ts";
-import { downloadArtifact, isVisible } from "./home.ts";
 import type { JobLog, RayMessage } from "./messages.ts";
-import { describe } from "./notes.ts";
 import type { Remote } from "./remote.ts";
 import { writeStored } from "./stored.ts";
 
@@ -16,7 +15,7 @@ type Options = Pick<
   "config" | "directory" | "signal" | "leave" | "onEvent" | "onNote"
 >;
 
-interface Attending extends JobLog {
+interface Monitoring extends JobLog {
   options: Options;
   /** Starts the job, and calls back when it is sent, with the session. Omitted for a job that is there. */
   submit?: (onSent: (session?: string) => void) => Promise<void>;
@@ -31,25 +30,28 @@ interface Attending extends JobLog {
  * @throws KitError `CLUSTER_UNREACHABLE`, `CLUSTER_REFUSED`, `CANNOT_FOLLOW` when it may go on there, the
  * first two also when it was to be stopped
  */
-export async function attend(
+export async function monitorJob(
   remote: Remote,
-  { id, secret, options, submit, session, seen = 0 }: Attending,
+  { id, secret, options, submit, session, seen = 0 }: Monitoring,
 ): Promise<void> {
   const { signal, leave } = options;
   const either = leave ? AbortSignal.any([signal, leave]) : signal;
   let known = seen;
-  const placed = { session };
+  const submittedTo = { session };
   let isSent = submit === undefined;
   let isThere = isSent;
   try {
     signal.throwIfAborted();
     await submit?.((session) => {
       isSent = true;
-      placed.session = session;
+      submittedTo.session = session;
     });
     isThere = true;
     const job = { id, secret };
-    for await (const message of follow(remote, job, either, { placed, onNote: options.onNote })) {
+    for await (const message of follow(remote, job, either, {
+      submittedTo,
+      onNote: options.onNote,
+    })) {
       either.throwIfAborted();
       if (message.type === "failed") throwIfFailed(message);
       if (known === 0) {
@@ -94,7 +96,7 @@ interface Taking {
 async function take(message: RayMessage, { remote, options, signal }: Taking): Promise<void> {
   const { directory, onEvent, onNote } = options;
   if (message.type === "note") onNote?.(message.text);
-  else if (message.type === "hello") onNote?.(describe(message, remote.name));
+  else if (message.type === "hello") onNote?.(describe(message, `of ${remote.name}`));
   else if (message.type === "started") {
     const data = withAdvice(message.data, message.kept, options);
     onEvent({ event: "training.started", data });

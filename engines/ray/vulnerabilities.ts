@@ -9,7 +9,7 @@ const HARMS = [
 ] as const;
 
 /** Ends a sentence that asks for a newer Ray; empty for one that has no such flaw. */
-export function harmsOf(version: string): string {
+export function vulnerabilitiesOf(version: string): string {
   const harms = HARMS.filter(({ before }) => isOlder(version, before)).map(({ harm }) => harm);
   if (harms.length === 0) return "";
   return `: through the browser of somebody who reaches it, a web page can ${harms.join(" and ")}`;
@@ -19,7 +19,7 @@ export function harmsOf(version: string): string {
  * Returns a warning if a cluster answers without a token at an address that others reach, too. An
  * address of this machine alone may be a tunnel's end: what is behind it cannot be told from here.
  */
-export async function warningOfOpen(
+export async function openClusterWarning(
   address: string,
   signal?: AbortSignal,
 ): Promise<string | undefined> {

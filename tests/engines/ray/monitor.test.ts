@@ -2,7 +2,7 @@ import { existsSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Readable } from "node:stream";
 import { expect, it } from "vitest";
-import { attend } from "../../../engines/ray/attend.ts";
+import { monitorJob } from "../../../engines/ray/monitor.ts";
 import type { Remote } from "../../../engines/ray/remote.ts";
 import { readStored } from "../../../engines/ray/stored.ts";
 import { KitError } from "../../../protocol/error.ts";
@@ -72,7 +72,7 @@ it("stops a job at Ctrl-C only if it was sent, and says how to stop it if that f
       abort.abort(new Error("Ctrl-C"));
       return Promise.reject(new Error("aborted"));
     };
-    await attend(remote, { ...JOB_LOG, submit, options: optionsOf(abort.signal, notes) });
+    await monitorJob(remote, { ...JOB_LOG, submit, options: optionsOf(abort.signal, notes) });
   };
   await expect(interrupt(false)).rejects.toThrow("Ctrl-C");
   expect(asked.stopped).toEqual([]);
@@ -93,14 +93,14 @@ it("leaves a job that was sent to a cluster which is another by now", async () =
   const submit = (onSent: (session: string) => void) => Promise.resolve(onSent("old"));
   const attended = [{ submit }, { session: "old" }, {}];
   for (const how of attended) {
-    await expect(attend(remote, { ...JOB_LOG, ...how, options })).rejects.toMatchObject({
+    await expect(monitorJob(remote, { ...JOB_LOG, ...how, options })).rejects.toMatchObject({
       code: "CANNOT_FOLLOW",
     });
   }
   expect(asked.stopped).toEqual([]);
   remote.session = () => Promise.resolve("old");
   for (const how of attended.slice(0, 2)) {
-    await expect(attend(remote, { ...JOB_LOG, ...how, options })).rejects.toMatchObject({
+    await expect(monitorJob(remote, { ...JOB_LOG, ...how, options })).rejects.toMatchObject({
       code: "WORKER_FAILED",
     });
   }
@@ -141,7 +141,7 @@ async function attendTo(
     log: (id, ...more) =>
       id === JOB ? Readable.from([Buffer.from(job)]) : remote.log(id, ...more),
   };
-  await attend(listened, {
+  await monitorJob(listened, {
     ...JOB_LOG,
     options: {
       ...{ directory, config: {} as TrainConfig, signal: new AbortController().signal },

@@ -5,21 +5,23 @@ import { makeDirectory } from "../../disk/file.ts";
 import { takeLock } from "../../disk/lock.ts";
 import { syncFolder } from "../../disk/sync.ts";
 import { fetchFolder } from "../../protocol/artifactPath.ts";
+import type { FetchOptions } from "../../protocol/engine.ts";
 import { KitError } from "../../protocol/error.ts";
 import { cannotSave } from "../checkpoint/directory.ts";
-import { megabytes } from "../hub/downloadNotes.ts";
+import { createDownloadNotes, megabytes } from "../hub/downloadNotes.ts";
 import type { Stored } from "./messages.ts";
 import type { Remote } from "./remote.ts";
 import { stageFiles } from "./stageFiles.ts";
+import { readStored } from "./stored.ts";
 import { openTransfer } from "./transfer.ts";
 
-interface Way {
+interface DownloadOptions {
   remote: Remote;
   signal: AbortSignal;
   /** Takes how many bytes of all are here. */
   onBytes?: (bytes: number) => void;
   onNote?: (text: string) => void;
-  /** How long the cluster keeps what it has laid out without a heartbeat of this process. */
+  /** How long the cluster keeps what it has staged without a heartbeat of this process. */
   idleSeconds?: number;
 }
 
@@ -29,8 +31,12 @@ interface Way {
  * are not brought again.
  * @throws KitError `CHECKPOINT_UNWRITABLE`, `CHECKPOINT_INVALID`, `CLUSTER_UNREACHABLE`
  */
-export async function downloadArtifact(stored: Stored, path: string, way: Way): Promise<void> {
-  const { signal, onBytes = () => {}, onNote = () => {} } = way;
+export async function downloadArtifact(
+  stored: Stored,
+  path: string,
+  options: DownloadOptions,
+): Promise<void> {
+  const { signal, onBytes = () => {}, onNote = () => {} } = options;
   const folder = join(dirname(path), fetchFolder(basename(path)));
   const onWait = () => onNote(`waiting for another download of ${path}`);
   try {
@@ -38,7 +44,7 @@ export async function downloadArtifact(stored: Stored, path: string, way: Way): 
     const lock = await takeLock(`${folder}.lock`, Infinity, { signal, onWait });
     try {
       if (existsSync(path)) return;
-      await fill(stored, folder, path, { ...way, onBytes });
+      await fill(stored, folder, path, { ...options, onBytes });
       syncFolder(folder);
       renameSync(folder, path);
       syncFolder(dirname(path));
@@ -52,32 +58,60 @@ export async function downloadArtifact(stored: Stored, path: string, way: Way): 
   }
 }
 
+/**
+ * Brings an artifact here by its record; does nothing without one.
+ * @param remoteAt finds the cluster by the record's address
+ * @param skipped names of files that are left there
+ * @throws KitError as `RemoteTraining.fetch`
+ */
+export async function fetchArtifact(
+  remoteAt: (address: string) => Remote,
+  skipped: readonly string[],
+  { directory, signal = new AbortController().signal, onProgress, onNote = () => {} }: FetchOptions,
+): Promise<void> {
+  signal.throwIfAborted();
+  const stored = existsSync(directory) ? undefined : readStored(directory);
+  if (!stored) return;
+  const remote = remoteAt(stored.address);
+  const wanted = Object.entries(stored.files).filter(([name]) => !skipped.includes(name));
+  const totalBytes = wanted.reduce((sum, [, { size }]) => sum + size, 0);
+  const name = `${basename(directory)} from ${remote.name}`;
+  const onBytes = onProgress
+    ? (bytes: number) => onProgress({ bytes, totalBytes })
+    : createDownloadNotes(name, totalBytes, onNote);
+  const way = { remote, signal, onBytes, onNote };
+  await downloadArtifact({ ...stored, files: Object.fromEntries(wanted) }, directory, way);
+}
+
 /** Whether this machine sees a checkpoint in its storage. */
 export function isVisible({ path, files }: Stored): boolean {
   const names = Object.keys(files);
   return names.length > 0 && names.every((name) => existsSync(join(path, name)));
 }
 
-type Filling = Way & Required<Pick<Way, "onBytes">>;
-
 /** @param path the folder's name to be */
-async function fill(stored: Stored, folder: string, path: string, way: Filling) {
-  const { missing, missingBytes, take } = await openTransfer(folder, stored, way);
+async function fill(
+  stored: Stored,
+  folder: string,
+  path: string,
+  options: DownloadOptions & { onBytes: (bytes: number) => void },
+) {
+  const { missing, missingBytes, take } = await openTransfer(folder, stored, options);
   if (missing.length === 0) return;
   const { bavail, bsize } = await statfs(folder);
-  if (missingBytes > bavail * bsize) throw noRoom(path, missingBytes, bavail * bsize);
+  if (missingBytes > bavail * bsize) throw diskFull(path, missingBytes, bavail * bsize);
   if (isVisible(stored)) return take((name) => createReadStream(join(stored.path, name)));
-  const laid = await stageFiles(stored, missing, { ...way, to: path });
+  const staged = await stageFiles(stored, missing, { ...options, to: path });
   try {
-    await take(laid.read);
+    await take(staged.read);
   } finally {
-    await laid.close();
+    await staged.close();
   }
 }
 
-function noRoom(path: string, bytes: number, room: number): KitError {
+function diskFull(path: string, bytes: number, free: number): KitError {
   return new KitError(
     "CHECKPOINT_UNWRITABLE",
-    `${path} takes ${megabytes(bytes)}, but its disk has room for ${megabytes(room)}. Free disk space.`,
+    `${path} takes ${megabytes(bytes)}, but its disk has room for ${megabytes(free)}. Free disk space.`,
   );
 }
