@@ -37,9 +37,10 @@ const TYPES_FIRST = {
  * The rooms of engines/ that every engine may use, each of which may import those before it; each
  * other folder there is an engine.
  */
-const SHARED_ROOMS = "hub dataset tokens examples objectives families checkpoint training".split(
-  " ",
-);
+const SHARED_ROOMS = [
+  ...["modelFiles", "hub", "dataset", "tokens", "examples", "objectives"],
+  ...["families", "lora", "checkpoint", "export", "training"],
+];
 
 /** The rooms of the embedded engine that lead to a training; each may import those before it. */
 const TO_TRAINING = ["kernels", "ops", "model", "step", "train"];

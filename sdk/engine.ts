@@ -23,7 +23,7 @@ export async function exportModel(
   target: string,
   options: LoadOptions,
 ): Promise<number> {
-  const { exportModel } = await import("../engines/checkpoint/exportModel.ts");
+  const { exportModel } = await import("../engines/export/exportModel.ts");
   return exportModel(checkpoint, target, options);
 }
 

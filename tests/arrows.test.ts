@@ -143,7 +143,7 @@ describe("an engine is a folder beside the rooms that engines share", () => {
   });
 
   const ways: [folder: string, before: string, after: string][] = [
-    ["engines/tokens", "../dataset/row.ts", "../families/weights.ts"],
+    ["engines/tokens", "../dataset/row.ts", "../families/dimensions.ts"],
     ["engines/objectives", "../examples/examples.ts", "../training/train.ts"],
     ["engines/embedded/step", "../model/batch.ts", "../train/backend.ts"],
   ];

@@ -2,7 +2,7 @@ import { readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { saveModel } from "../engines/checkpoint/checkpoint.ts";
-import { randomWeights } from "../engines/families/weights.ts";
+import { randomWeights } from "../engines/families/randomWeights.ts";
 import { STYLES, writeTokenizer } from "./engines/tokens/styles.ts";
 import { startHub } from "./hub/server.ts";
 import { runKit } from "./kit.ts";

@@ -38,7 +38,7 @@ it("the package holds the files that it needs to run, and nothing else", () => {
       path,
     ) ||
     /^dist\/engines\/embedded\/kernels\/(plain|relaxed|wide)\.wasm$/.test(path) ||
-    /^dist\/engines\/python\/(run|kit_engine\/\w+)\.py$/.test(path) ||
+    /^dist\/engines\/python\/(run|kit_engine\/(objectives\/)?\w+)\.py$/.test(path) ||
     path === "dist/engines/python/kit_engine/constants.json" ||
     /^dist\/engines\/ray\/kit_ray\/\w+\.py$/.test(path) ||
     path === "dist/engines/python/requirements.txt" ||

@@ -14,7 +14,7 @@ import type * as embedded from "../../engines/embedded/index.ts";
 import type { BatchLimits } from "../../engines/embedded/ops/operation.ts";
 import type { TrainingSizes } from "../../engines/embedded/step/trainingPlan.ts";
 import type { Example } from "../../engines/examples/examples.ts";
-import { randomAdapter } from "../../engines/families/adapter.ts";
+import { randomAdapter } from "../../engines/lora/adapter.ts";
 import type * as sdk from "../../sdk/index.ts";
 import {
   OPTIONS,

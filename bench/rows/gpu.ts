@@ -3,7 +3,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import type * as checkpoint from "../../engines/checkpoint/checkpoint.ts";
-import { randomWeights } from "../../engines/families/weights.ts";
+import { randomWeights } from "../../engines/families/randomWeights.ts";
 import type * as python from "../../engines/python/index.ts";
 import { createRandom } from "../../engines/random.ts";
 import type { ModelShape } from "../../protocol/trainConfig.ts";

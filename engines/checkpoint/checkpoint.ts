@@ -2,13 +2,10 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { KitError } from "../../protocol/error.ts";
 import type { LoraConfig } from "../../protocol/trainConfig.ts";
-import { mergeAdapter } from "../families/adapter.ts";
 import { type LlamaShape, dimensionsOf } from "../families/dimensions.ts";
-import { type StoredWeights, isBfloat16, widen } from "../families/storedWeights.ts";
-import type { Weights } from "../families/weights.ts";
-import { WEIGHTS_FILE } from "../hub/modelFiles.ts";
-import type { PromptStyle, Tokenizer } from "../tokens/tokenizer.ts";
-import { findBase } from "./adapterBase.ts";
+import { mergeAdapter } from "../lora/adapter.ts";
+import { openAdapterTensors } from "../lora/adapterTensors.ts";
+import { findBase } from "../lora/base.ts";
 import {
   type SavedAdapter,
   ADAPTER_CONFIG,
@@ -18,15 +15,17 @@ import {
   fromPeftNames,
   peftName,
   toPeftNames,
-} from "./adapterConfig.ts";
-import { openAdapterTensors } from "./adapterTensors.ts";
+} from "../lora/peftConfig.ts";
+import { readConfig } from "../modelFiles/configFile.ts";
+import { WEIGHTS_FILE } from "../modelFiles/names.ts";
+import { writeSafetensors } from "../modelFiles/safetensors.ts";
+import type { WeightsFile } from "../modelFiles/tensorFiles.ts";
+import { type StoredWeights, type Weights, isBfloat16, widen } from "../modelFiles/weights.ts";
+import type { PromptStyle, Tokenizer } from "../tokens/tokenizer.ts";
 import { type CheckpointNotes, companions, configs, json } from "./companions.ts";
-import { readConfig } from "./configFile.ts";
 import { writeDirectory } from "./directory.ts";
-import { writeSafetensors } from "./safetensors.ts";
 import { type SavedModel, openModel } from "./savedModel.ts";
 import { openTokenizer, promptStyleOf } from "./savedTokenizer.ts";
-import type { WeightsFile } from "./tensorFiles.ts";
 
 /** A model that was saved; an adapter is merged into its base. */
 export interface Checkpoint {

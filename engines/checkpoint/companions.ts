@@ -1,8 +1,8 @@
 import { join } from "node:path";
 import type { LlamaShape } from "../families/dimensions.ts";
-import { CONFIG_FILE, GENERATION_CONFIG, TOKENIZER_FILES } from "../hub/modelFiles.ts";
+import { readBytes, readConfig } from "../modelFiles/configFile.ts";
+import { CONFIG_FILE, GENERATION_CONFIG, TOKENIZER_FILES } from "../modelFiles/names.ts";
 import type { PromptStyle } from "../tokens/tokenizer.ts";
-import { readBytes, readConfig } from "./configFile.ts";
 import { generationConfig, modelConfig } from "./modelConfig.ts";
 import { tokenizerConfig, tokenizerJson } from "./tokenizerFiles.ts";
 

@@ -17,7 +17,7 @@ import { syncFolder } from "../../disk/sync.ts";
 import { isPartialFolder, partialFolder } from "../../protocol/artifactPath.ts";
 import { unwritable } from "../../protocol/cannotWrite.ts";
 import { KitError, isKitError } from "../../protocol/error.ts";
-import { writeWhole } from "./plainFile.ts";
+import { writeWhole } from "../modelFiles/plainFile.ts";
 
 /** A file's content, whole or in parts that follow one another. */
 type Content = string | Uint8Array | Uint8Array[];

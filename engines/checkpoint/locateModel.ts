@@ -2,8 +2,8 @@ import type { TrainOptions } from "../../protocol/engine.ts";
 import type { TrainConfig } from "../../protocol/trainConfig.ts";
 import { type LocatedModel, resolveModel } from "../families/modelSource.ts";
 import type { FetchOptions } from "../hub/fetchModel.ts";
-import { fetchBase } from "./adapterBase.ts";
-import { startedFrom } from "./stateFile.ts";
+import { fetchBase } from "../lora/base.ts";
+import { startedFrom } from "./trainerState.ts";
 
 type Options = Pick<TrainOptions, "resumeFrom"> & Omit<FetchOptions, "settings">;
 

@@ -5,11 +5,11 @@ import { isRecord } from "../../protocol/isRecord.ts";
 import { configShape } from "../families/config.ts";
 import type { LlamaShape } from "../families/dimensions.ts";
 import { isProjection } from "../families/projections.ts";
+import { weightCounts } from "../families/randomWeights.ts";
 import { modelMaps, weightShapes } from "../families/tensorShapes.ts";
-import { weightCounts } from "../families/weights.ts";
-import { CONFIG_FILE, WEIGHTS_FILE, WEIGHTS_INDEX } from "../hub/modelFiles.ts";
-import { readConfig } from "./configFile.ts";
-import { type WeightsFile, openTensors } from "./tensorFiles.ts";
+import { readConfig } from "../modelFiles/configFile.ts";
+import { CONFIG_FILE, WEIGHTS_FILE, WEIGHTS_INDEX } from "../modelFiles/names.ts";
+import { type WeightsFile, openTensors } from "../modelFiles/tensorFiles.ts";
 
 /** A whole model on disk, in Hugging Face's layout. */
 export interface SavedModel {

@@ -1,12 +1,12 @@
 import { join } from "node:path";
 import { isRecord } from "../../protocol/isRecord.ts";
-import { MOST_TOKENIZER_MIB } from "../hub/modelFiles.ts";
+import { readConfig, readText } from "../modelFiles/configFile.ts";
+import { MOST_TOKENIZER_MIB } from "../modelFiles/names.ts";
 import { BYTE_TOKENIZER } from "../tokens/byteTokenizer.ts";
 import { VOCABULARY } from "../tokens/byteTokens.ts";
 import { type Render, createRender } from "../tokens/chatTemplate.ts";
 import { createFileTokenizer } from "../tokens/fileTokenizer.ts";
 import type { PromptStyle, Tokenizer } from "../tokens/tokenizer.ts";
-import { readConfig, readText } from "./configFile.ts";
 
 type Config = Record<string, unknown>;
 

@@ -3,13 +3,13 @@ import { join } from "node:path";
 import type { CachedModel } from "../../protocol/cachedModel.ts";
 import { messageOf } from "../../protocol/error.ts";
 import { openCheckpoint } from "../checkpoint/checkpoint.ts";
-import { readConfig } from "../checkpoint/configFile.ts";
-import { TARGETS } from "../families/adapter.ts";
-import { weightCounts } from "../families/weights.ts";
+import { weightCounts } from "../families/randomWeights.ts";
 import { parseHubName } from "../hub/hubName.ts";
 import { hubSettings } from "../hub/hubSettings.ts";
-import { CONFIG_FILE, hasAllFiles } from "../hub/modelFiles.ts";
 import { type Snapshot, listSnapshots } from "../hub/snapshots.ts";
+import { TARGETS } from "../lora/adapter.ts";
+import { readConfig } from "../modelFiles/configFile.ts";
+import { CONFIG_FILE, hasAllFiles } from "../modelFiles/names.ts";
 import { assertConfigFits, assertFits } from "./train/leastTraining.ts";
 
 /** The least that is trained of a model. */

@@ -1,6 +1,6 @@
 import type { Engine } from "../../protocol/engine.ts";
-import { fetchBase } from "../checkpoint/adapterBase.ts";
-import { OPTIMIZER_FILE } from "../checkpoint/trainedState.ts";
+import { OPTIMIZER_FILE } from "../checkpoint/trainerState.ts";
+import { fetchBase } from "../lora/base.ts";
 import { createInferThread } from "./infer/inferThread.ts";
 import { prepare } from "./prepare.ts";
 import { trainOnThread } from "./train/trainThread.ts";

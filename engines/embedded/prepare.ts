@@ -2,8 +2,8 @@ import type { AskedConfig, TrainConfig } from "../../protocol/trainConfig.ts";
 import { rowLimit } from "../dataset/rowLimit.ts";
 import { refuseUrls } from "../dataset/urls.ts";
 import { withDefaults } from "../defaults.ts";
-import { TARGETS, assertTargets } from "../families/adapter.ts";
 import { resolveModel } from "../families/modelSource.ts";
+import { TARGETS, assertTargets } from "../lora/adapter.ts";
 import { availableSimd } from "./kernels/simd.ts";
 
 /**

@@ -1,12 +1,12 @@
 import { cannotWrite } from "../../protocol/cannotWrite.ts";
 import { KitError, isKitError } from "../../protocol/error.ts";
 import type { ErrorCode } from "../../protocol/errorCode.ts";
+import { COMPANION_FILES, TOKENIZER_CONFIG } from "../modelFiles/names.ts";
 import { type HubModel, openCache } from "./hubCache.ts";
 import { type HubListing, listFiles } from "./hubListing.ts";
 import { type HubName, isCommit } from "./hubName.ts";
 import { type HubSettings, hubSettings } from "./hubSettings.ts";
 import { downloadModel } from "./modelDownload.ts";
-import { COMPANION_FILES, TOKENIZER_CONFIG } from "./modelFiles.ts";
 
 export interface FetchOptions {
   /** Aborting ends a download at once; what has come is kept for the next. */

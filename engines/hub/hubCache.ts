@@ -9,8 +9,8 @@ import {
   writeFileSync,
 } from "node:fs";
 import { dirname, join, relative } from "node:path";
+import { hasAllFiles } from "../modelFiles/names.ts";
 import { isCommit } from "./hubName.ts";
-import { hasAllFiles } from "./modelFiles.ts";
 import { readRef } from "./ref.ts";
 
 /** A model's files on this disk. */

@@ -3,12 +3,6 @@ import { statfs } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { takeLock } from "../../disk/lock.ts";
 import { KitError } from "../../protocol/error.ts";
-import { createDownloadNotes, megabytes } from "./downloadNotes.ts";
-import type { FetchOptions } from "./fetchModel.ts";
-import { downloadFile } from "./fileDownload.ts";
-import { type HubCache, type HubModel, sizeOf } from "./hubCache.ts";
-import type { HubFile, HubListing } from "./hubListing.ts";
-import type { HubRequest } from "./hubRequest.ts";
 import {
   COMPANION_FILES,
   MOST_CONFIG_MIB,
@@ -17,7 +11,13 @@ import {
   firstFiles,
   hasWeights,
   listedWeights,
-} from "./modelFiles.ts";
+} from "../modelFiles/names.ts";
+import { createDownloadNotes, megabytes } from "./downloadNotes.ts";
+import type { FetchOptions } from "./fetchModel.ts";
+import { downloadFile } from "./fileDownload.ts";
+import { type HubCache, type HubModel, sizeOf } from "./hubCache.ts";
+import type { HubFile, HubListing } from "./hubListing.ts";
+import type { HubRequest } from "./hubRequest.ts";
 
 /** Downloads the files of a model that the cache lacks, and no others of its repository. */
 export async function downloadModel(

@@ -9,16 +9,16 @@ import {
   type TrainConfig,
   isPretrained,
 } from "../../protocol/trainConfig.ts";
-import { BASE_DIRECTORY } from "../checkpoint/adapterBase.ts";
 import { assertCheckpoint, saveModel } from "../checkpoint/checkpoint.ts";
 import { locateModel } from "../checkpoint/locateModel.ts";
-import { assertPlainFiles } from "../checkpoint/plainFile.ts";
 import { datasetFiles } from "../dataset/files.ts";
 import { createReadingNotes } from "../dataset/readingNotes.ts";
 import { readRows } from "../dataset/rows.ts";
-import { randomWeights } from "../families/weights.ts";
+import { randomWeights } from "../families/randomWeights.ts";
 import type { FetchOptions } from "../hub/fetchModel.ts";
 import { parseHubName } from "../hub/hubName.ts";
+import { BASE_DIRECTORY } from "../lora/base.ts";
+import { assertPlainFiles } from "../modelFiles/plainFile.ts";
 import type { Objective } from "../objectives/objective.ts";
 import { objectiveOf } from "../objectives/objectives.ts";
 import type { PythonJob } from "./messages.ts";

@@ -1,12 +1,17 @@
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
-import { fetchBase, findBase } from "../checkpoint/adapterBase.ts";
-import { ADAPTER_CONFIG, recordedBase } from "../checkpoint/adapterConfig.ts";
-import { readConfig } from "../checkpoint/configFile.ts";
-import { assertPlainFiles } from "../checkpoint/plainFile.ts";
 import { weightFiles } from "../checkpoint/savedModel.ts";
 import type { FetchOptions } from "../hub/fetchModel.ts";
-import { CONFIG_FILE, MOST_TOKENIZER_MIB, TOKENIZER_FILE, hasWeights } from "../hub/modelFiles.ts";
+import { fetchBase, findBase } from "../lora/base.ts";
+import { ADAPTER_CONFIG, recordedBase } from "../lora/peftConfig.ts";
+import { readConfig } from "../modelFiles/configFile.ts";
+import {
+  CONFIG_FILE,
+  MOST_TOKENIZER_MIB,
+  TOKENIZER_FILE,
+  hasWeights,
+} from "../modelFiles/names.ts";
+import { assertPlainFiles } from "../modelFiles/plainFile.ts";
 import { assertModestGrowth } from "../tokens/tokenizerLimits.ts";
 
 /** The folders of a model. */

@@ -3,8 +3,8 @@ import { type AskedConfig, type TrainConfig, ALL_LINEAR } from "../../protocol/t
 import { rowLimit } from "../dataset/rowLimit.ts";
 import { refuseUrls } from "../dataset/urls.ts";
 import { withDefaults } from "../defaults.ts";
-import { TARGETS, assertTargets } from "../families/adapter.ts";
 import { resolveModel } from "../families/modelSource.ts";
+import { TARGETS, assertTargets } from "../lora/adapter.ts";
 
 /**
  * Checks everything but what only Python knows. Looks for no Python.

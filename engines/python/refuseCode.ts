@@ -1,6 +1,6 @@
 import { join } from "node:path";
-import { readConfig } from "../checkpoint/configFile.ts";
-import { CONFIG_FILE } from "../hub/modelFiles.ts";
+import { readConfig } from "../modelFiles/configFile.ts";
+import { CONFIG_FILE } from "../modelFiles/names.ts";
 import { startChild, throwIfFailed } from "./child.ts";
 import type { Python } from "./python.ts";
 

@@ -1,9 +1,9 @@
 import { readdirSync, realpathSync, statSync } from "node:fs";
 import { basename, dirname, join, sep } from "node:path";
 import { KitError } from "../../protocol/error.ts";
-import { ADAPTER_CONFIG } from "../checkpoint/adapterConfig.ts";
-import { STATE_FILE } from "../checkpoint/stateFile.ts";
-import { COMPANION_FILES, CONFIG_FILE } from "../hub/modelFiles.ts";
+import { STATE_FILE } from "../checkpoint/trainerState.ts";
+import { ADAPTER_CONFIG } from "../lora/peftConfig.ts";
+import { COMPANION_FILES, CONFIG_FILE } from "../modelFiles/names.ts";
 
 const NAMES = new Set([CONFIG_FILE, ...COMPANION_FILES, ADAPTER_CONFIG, STATE_FILE]);
 /** Weights in any of `transformers`' forms, vocabularies, and what the Trainer resumes from. */

@@ -1,7 +1,6 @@
-import type { Moments } from "../checkpoint/trainedState.ts";
+import type { Moments } from "../checkpoint/trainerState.ts";
 import type { Example } from "../examples/examples.ts";
-import type { ReadWeights } from "../families/storedWeights.ts";
-import type { Weights } from "../families/weights.ts";
+import type { ReadWeights, Weights } from "../modelFiles/weights.ts";
 import type { TokenWeights } from "../objectives/objective.ts";
 import type { Preparation } from "./preparation.ts";
 

@@ -1,6 +1,5 @@
 import { KitError } from "../../protocol/error.ts";
-import { areFinite } from "../families/storedWeights.ts";
-import type { Weights } from "../families/weights.ts";
+import { type Weights, areFinite } from "../modelFiles/weights.ts";
 
 /** How a step went, as numbers that must be finite. */
 export interface StepOutcome {

@@ -1,4 +1,5 @@
 import type { EventData, Measured } from "../../protocol/event.ts";
+import type { PendingSteps } from "../checkpoint/trainerState.ts";
 import { type Mean, addMeans } from "../objectives/objective.ts";
 import type { EvaluationResult } from "./evaluation.ts";
 
@@ -23,12 +24,6 @@ interface LoggedStep {
   gradNorm: number;
   /** A count. */
   tokens: number;
-  metrics: Record<string, Mean>;
-}
-
-/** Steps that are not logged yet. */
-export interface PendingSteps {
-  losses: number[];
   metrics: Record<string, Mean>;
 }
 

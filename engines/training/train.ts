@@ -4,7 +4,12 @@ import type { TrainOptions } from "../../protocol/engine.ts";
 import { type TrainConfig, rowsPerStep } from "../../protocol/trainConfig.ts";
 import { adapterFiles, modelFiles } from "../checkpoint/checkpoint.ts";
 import { withChecksums, writeDirectory } from "../checkpoint/directory.ts";
-import { OPTIMIZER_FILE, optimizerFiles } from "../checkpoint/trainedState.ts";
+import {
+  OPTIMIZER_FILE,
+  optimizerFiles,
+  readResumed,
+  trainerState,
+} from "../checkpoint/trainerState.ts";
 import type { Sequence } from "../examples/examples.ts";
 import type { LocatedModel } from "../families/modelSource.ts";
 import type { Objective } from "../objectives/objective.ts";
@@ -15,11 +20,9 @@ import { assertFinite } from "./divergence.ts";
 import { type EvaluationResult, evaluate } from "./evaluation.ts";
 import { createFeed } from "./order.ts";
 import { prepareTraining } from "./preparation.ts";
-import { readResumed } from "./resumed.ts";
 import { baseOf, initialWeights } from "./startingPoint.ts";
 import { type StepResult, backpropagateStep } from "./step.ts";
 import { createStepLog } from "./stepLog.ts";
-import { trainerState } from "./trainerState.ts";
 
 /** Logged whatever `loggingSteps` says: one that warms up, and one that shows how fast it is. */
 const FIRST_STEPS = 2;

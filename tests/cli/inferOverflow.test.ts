@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { saveModel } from "../../engines/checkpoint/checkpoint.ts";
-import { randomWeights } from "../../engines/families/weights.ts";
+import { randomWeights } from "../../engines/families/randomWeights.ts";
 import { runKit } from "../kit.ts";
 import { createProject } from "../project.ts";
 

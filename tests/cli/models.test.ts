@@ -2,7 +2,7 @@ import { copyFileSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { saveModel } from "../../engines/checkpoint/checkpoint.ts";
-import { randomWeights } from "../../engines/families/weights.ts";
+import { randomWeights } from "../../engines/families/randomWeights.ts";
 import { fetchModel } from "../../engines/hub/fetchModel.ts";
 import { hubSettings } from "../../engines/hub/hubSettings.ts";
 import { startHub } from "../hub/server.ts";

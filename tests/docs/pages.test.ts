@@ -13,7 +13,7 @@ import { promisify } from "node:util";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { saveModel } from "../../engines/checkpoint/checkpoint.ts";
 import { parseRow } from "../../engines/dataset/row.ts";
-import { randomWeights } from "../../engines/families/weights.ts";
+import { randomWeights } from "../../engines/families/randomWeights.ts";
 import { createJobStore } from "../../jobs/store.ts";
 import { startHub } from "../hub/server.ts";
 import { CLI, TINY_DATA, createTinyProject, startKit } from "../kit.ts";

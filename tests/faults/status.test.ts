@@ -7,8 +7,14 @@ import { OWNER_GONE, OWNER_SILENT } from "../../jobs/status.ts";
 import { createJobStore } from "../../jobs/store.ts";
 import type { JobEvent } from "../../protocol/event.ts";
 import type { JobsResponse } from "../../protocol/http.ts";
-import { COMPLETED, STARTED, createForeignJob, createJob, logged } from "../jobs.ts";
-import { moveToOtherContainer } from "../jobs.ts";
+import {
+  COMPLETED,
+  STARTED,
+  createForeignJob,
+  createJob,
+  logged,
+  moveToOtherContainer,
+} from "../jobs.ts";
 import { CLI, createTinyProject, pacedSource, startKit, tinySource } from "../kit.ts";
 import { isRunning, spawnProcess } from "../process.ts";
 import { createProject } from "../project.ts";

@@ -1,5 +1,5 @@
 import type { LlamaShape } from "../../families/dimensions.ts";
-import type { ReadWeights } from "../../families/storedWeights.ts";
+import type { ReadWeights } from "../../modelFiles/weights.ts";
 import { type Arena, allocate, planArena } from "../kernels/arena.ts";
 import type { KernelModule } from "../kernels/module.ts";
 import { type Program, lead, planTeam } from "../kernels/team.ts";

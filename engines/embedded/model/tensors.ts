@@ -1,6 +1,5 @@
 import type { LoraConfig } from "../../../protocol/trainConfig.ts";
-import { type ReadWeights, widened } from "../../families/storedWeights.ts";
-import type { Weights } from "../../families/weights.ts";
+import { type ReadWeights, type Weights, widened } from "../../modelFiles/weights.ts";
 import type { Arena, Purpose } from "../kernels/arena.ts";
 import type { Address } from "../kernels/kernels.ts";
 import type { Graph, MatrixWeight, VectorWeight } from "../ops/operation.ts";

@@ -1,6 +1,6 @@
-import type { Moments } from "../../checkpoint/trainedState.ts";
+import type { Moments } from "../../checkpoint/trainerState.ts";
 import type { Example, Sequence } from "../../examples/examples.ts";
-import type { Weights } from "../../families/weights.ts";
+import type { Weights } from "../../modelFiles/weights.ts";
 import type {
   Backend,
   InitialState,

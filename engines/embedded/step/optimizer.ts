@@ -1,6 +1,5 @@
 import { ADAMW, clipScale } from "../../training/adamw.ts";
-import type { Address } from "../kernels/kernels.ts";
-import { SQUARES_SHARE } from "../kernels/kernels.ts";
+import { type Address, SQUARES_SHARE } from "../kernels/kernels.ts";
 import type { Thread } from "../kernels/team.ts";
 import type { TrainedGroup } from "../model/tensors.ts";
 

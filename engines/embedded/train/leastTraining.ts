@@ -1,9 +1,9 @@
 import { join } from "node:path";
 import type { LoraConfig } from "../../../protocol/trainConfig.ts";
-import { readConfig } from "../../checkpoint/configFile.ts";
 import { configShape } from "../../families/config.ts";
 import type { LlamaShape } from "../../families/dimensions.ts";
 import { weightShapes } from "../../families/tensorShapes.ts";
+import { readConfig } from "../../modelFiles/configFile.ts";
 import { planTraining } from "../step/trainingPlan.ts";
 
 /** A row of a few words at a time. */

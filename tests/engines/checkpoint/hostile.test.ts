@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { adapterFiles, openCheckpoint, saveModel } from "../../../engines/checkpoint/checkpoint.ts";
 import { writeDirectory } from "../../../engines/checkpoint/directory.ts";
-import { randomAdapter } from "../../../engines/families/adapter.ts";
+import { randomAdapter } from "../../../engines/lora/adapter.ts";
 import { KitError } from "../../../protocol/error.ts";
 import { scratchDirectory } from "../embedded/scratch.ts";
 import { TINY, tinyWeights } from "../embedded/tiny.ts";

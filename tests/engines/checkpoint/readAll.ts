@@ -1,5 +1,5 @@
-import { hasNumbers, useSafetensors } from "../../../engines/checkpoint/safetensors.ts";
-import type { StoredWeights } from "../../../engines/families/storedWeights.ts";
+import { hasNumbers, useSafetensors } from "../../../engines/modelFiles/safetensors.ts";
+import type { StoredWeights } from "../../../engines/modelFiles/weights.ts";
 
 const MOST = 100;
 

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { fromFloat16 } from "../../../engines/checkpoint/float16.ts";
-import { writeSafetensors } from "../../../engines/checkpoint/safetensors.ts";
-import { widen } from "../../../engines/families/storedWeights.ts";
+import { fromFloat16 } from "../../../engines/modelFiles/float16.ts";
+import { writeSafetensors } from "../../../engines/modelFiles/safetensors.ts";
+import { widen } from "../../../engines/modelFiles/weights.ts";
 import { scratchFile } from "../embedded/scratch.ts";
 import { readAll } from "./readAll.ts";
 

@@ -13,10 +13,10 @@ import { HEAD } from "../../../engines/families/projections.ts";
 import {
   type ReadWeights,
   type StoredWeights,
+  type Weights,
   isBfloat16,
   widen,
-} from "../../../engines/families/storedWeights.ts";
-import type { Weights } from "../../../engines/families/weights.ts";
+} from "../../../engines/modelFiles/weights.ts";
 import type { LoraConfig } from "../../../protocol/trainConfig.ts";
 import { PATIENCE_MS } from "../../patience.ts";
 import { builtModule } from "./built.ts";

@@ -1,7 +1,7 @@
 import type { Sequence } from "../../../engines/examples/examples.ts";
 import type { LlamaShape } from "../../../engines/families/dimensions.ts";
-import type { StoredWeights } from "../../../engines/families/storedWeights.ts";
-import { type Weights, randomWeights } from "../../../engines/families/weights.ts";
+import { randomWeights } from "../../../engines/families/randomWeights.ts";
+import type { StoredWeights, Weights } from "../../../engines/modelFiles/weights.ts";
 import { createRandom } from "../../../engines/random.ts";
 import { VOCABULARY } from "../../../engines/tokens/byteTokens.ts";
 

@@ -12,7 +12,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { saveModel } from "../../../engines/checkpoint/checkpoint.ts";
-import { randomWeights } from "../../../engines/families/weights.ts";
+import { randomWeights } from "../../../engines/families/randomWeights.ts";
 import type { EngineEvent } from "../../../protocol/event.ts";
 import type { AskedConfig } from "../../../protocol/trainConfig.ts";
 import { jsonl } from "../embedded/scratch.ts";

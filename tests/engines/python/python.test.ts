@@ -17,10 +17,10 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from "v
 import { gpu } from "../../../bench/rows/gpu.ts";
 import { inScope } from "../../../bench/scope.ts";
 import { saveModel } from "../../../engines/checkpoint/checkpoint.ts";
-import { exportModel } from "../../../engines/checkpoint/exportModel.ts";
 import { openTokenizer } from "../../../engines/checkpoint/savedTokenizer.ts";
-import { TARGETS } from "../../../engines/families/adapter.ts";
-import { randomWeights } from "../../../engines/families/weights.ts";
+import { exportModel } from "../../../engines/export/exportModel.ts";
+import { randomWeights } from "../../../engines/families/randomWeights.ts";
+import { TARGETS } from "../../../engines/lora/adapter.ts";
 import type { Engine } from "../../../protocol/engine.ts";
 import type { EngineEvent } from "../../../protocol/event.ts";
 import type { AskedConfig } from "../../../protocol/trainConfig.ts";

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { expect, it, onTestFinished, vi } from "vitest";
 import { adapterFiles, saveModel } from "../../../engines/checkpoint/checkpoint.ts";
 import { writeDirectory } from "../../../engines/checkpoint/directory.ts";
-import { randomAdapter } from "../../../engines/families/adapter.ts";
+import { randomAdapter } from "../../../engines/lora/adapter.ts";
 import { createCluster } from "../../../engines/ray/cluster.ts";
 import { createPackage } from "../../../engines/ray/pack.ts";
 import { createRayJobs } from "../../../engines/ray/rayJobs.ts";

@@ -2,8 +2,7 @@ import { createHash } from "node:crypto";
 import { join } from "node:path";
 import { Readable } from "node:stream";
 import type { Remote } from "../../../engines/ray/remote.ts";
-import type { StoredRecord } from "../../../engines/ray/stored.ts";
-import { writeStored } from "../../../engines/ray/stored.ts";
+import { type StoredRecord, writeStored } from "../../../engines/ray/stored.ts";
 import { scratchDirectory } from "../embedded/scratch.ts";
 
 /** Larger than a chunk. */

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import type * as backend from "../../../engines/embedded/train/backend.ts";
-import { randomAdapter } from "../../../engines/families/adapter.ts";
+import { randomAdapter } from "../../../engines/lora/adapter.ts";
 import type { Objective } from "../../../engines/objectives/objective.ts";
 import { sft } from "../../../engines/objectives/sft.ts";
 import type { PlanBackend } from "../../../engines/training/backend.ts";

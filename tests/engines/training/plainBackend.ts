@@ -1,6 +1,5 @@
 import type { Example, Sequence } from "../../../engines/examples/examples.ts";
-import { widened } from "../../../engines/families/storedWeights.ts";
-import type { Weights } from "../../../engines/families/weights.ts";
+import { type Weights, widened } from "../../../engines/modelFiles/weights.ts";
 import { ADAMW, clipScale } from "../../../engines/training/adamw.ts";
 import type { LogProbs, PlanBackend } from "../../../engines/training/backend.ts";
 import { type Parameter, runPlainly, softmax } from "./plainLayers.ts";

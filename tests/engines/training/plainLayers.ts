@@ -1,5 +1,4 @@
-import { dimensionsOf } from "../../../engines/families/dimensions.ts";
-import type { LlamaShape } from "../../../engines/families/dimensions.ts";
+import { type LlamaShape, dimensionsOf } from "../../../engines/families/dimensions.ts";
 import { familyOf } from "../../../engines/families/families.ts";
 import type { AttentionHeads, Layers } from "../../../engines/families/layers.ts";
 import { rotations } from "../../../engines/families/rotations.ts";

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { randomAdapter } from "../../../../engines/families/adapter.ts";
 import type { LlamaShape } from "../../../../engines/families/dimensions.ts";
 import { EMBEDDING, HEAD } from "../../../../engines/families/projections.ts";
+import { randomAdapter } from "../../../../engines/lora/adapter.ts";
 import { difference, numbers } from "../kernels/team.ts";
 import { type Sizes, learnerOf } from "../learner.ts";
 import { FAMILIES, TINY, tinyBatch, tinyWeights, UNTIED } from "../tiny.ts";

@@ -1,10 +1,10 @@
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { writeSafetensors } from "../../../../engines/checkpoint/safetensors.ts";
 import { openModel } from "../../../../engines/checkpoint/savedModel.ts";
-import { adapterShapes } from "../../../../engines/families/adapter.ts";
-import type { Weights } from "../../../../engines/families/weights.ts";
+import { adapterShapes } from "../../../../engines/lora/adapter.ts";
+import { writeSafetensors } from "../../../../engines/modelFiles/safetensors.ts";
+import type { Weights } from "../../../../engines/modelFiles/weights.ts";
 import { difference } from "../kernels/team.ts";
 import { learnerOf, logitsOf } from "../learner.ts";
 import { scratchDirectory } from "../scratch.ts";

@@ -2,13 +2,9 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test, vi } from "vitest";
 import { openCheckpoint, saveModel } from "../../../../engines/checkpoint/checkpoint.ts";
-import { randomAdapter } from "../../../../engines/families/adapter.ts";
 import { EMBEDDING, HEAD } from "../../../../engines/families/projections.ts";
-import {
-  type StoredWeights,
-  isBfloat16,
-  widen,
-} from "../../../../engines/families/storedWeights.ts";
+import { randomAdapter } from "../../../../engines/lora/adapter.ts";
+import { type StoredWeights, isBfloat16, widen } from "../../../../engines/modelFiles/weights.ts";
 import { openConversation } from "../../../../engines/tokens/byteChat.ts";
 import { createEmbeddedEngine } from "../built.ts";
 import { learnerOf, logitsOf, planOf, readingOf } from "../learner.ts";

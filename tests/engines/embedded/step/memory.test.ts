@@ -3,7 +3,7 @@ import type * as decoding from "../../../../engines/embedded/infer/decoder.ts";
 import type * as arenas from "../../../../engines/embedded/kernels/arena.ts";
 import type * as modules from "../../../../engines/embedded/kernels/module.ts";
 import type * as planning from "../../../../engines/embedded/step/trainingPlan.ts";
-import type { Weights } from "../../../../engines/families/weights.ts";
+import type { Weights } from "../../../../engines/modelFiles/weights.ts";
 import type { LoraConfig, ModelShape } from "../../../../protocol/trainConfig.ts";
 import { builtModule } from "../built.ts";
 import { limitsOf } from "../learner.ts";

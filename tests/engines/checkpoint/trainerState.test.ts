@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { placeOf, trainerState } from "../../../engines/training/trainerState.ts";
+import { placeOf, trainerState } from "../../../engines/checkpoint/trainerState.ts";
 import type { TrainConfig } from "../../../protocol/trainConfig.ts";
 
 const PENDING = { losses: [0.5], metrics: { accuracy: { sum: 1, count: 2 } } };

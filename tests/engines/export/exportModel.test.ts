@@ -15,15 +15,15 @@ import { expect, test } from "vitest";
 import { describeOwner } from "../../../disk/owner.ts";
 import { adapterFiles, openCheckpoint, saveModel } from "../../../engines/checkpoint/checkpoint.ts";
 import { writeDirectory } from "../../../engines/checkpoint/directory.ts";
-import { exportModel } from "../../../engines/checkpoint/exportModel.ts";
-import { fromFloat16, toFloat16 } from "../../../engines/checkpoint/float16.ts";
-import { TARGETS, randomAdapter } from "../../../engines/families/adapter.ts";
+import { exportModel } from "../../../engines/export/exportModel.ts";
+import { TARGETS, randomAdapter } from "../../../engines/lora/adapter.ts";
+import { fromFloat16, toFloat16 } from "../../../engines/modelFiles/float16.ts";
 import {
   type StoredWeights,
   isBfloat16,
   toBfloat16,
   widened,
-} from "../../../engines/families/storedWeights.ts";
+} from "../../../engines/modelFiles/weights.ts";
 import { holdInContainer } from "../../foreignLock.ts";
 import { scratchDirectory } from "../embedded/scratch.ts";
 import { TINY, UNTIED, tinyWeights, toBfloat16 as cutWeights } from "../embedded/tiny.ts";
@@ -357,18 +357,32 @@ test("a base that is gone, has changed or can't hold the result fails with one c
   expect(readdirSync(join(to, ".."))).toEqual(["step-1"]);
 });
 
+/** As PEFT 0.21 writes what is not set. */
+const NOT_SET = {
+  ...{ alora_invocation_tokens: null, alpha_pattern: {}, arrow_config: null, auto_mapping: null },
+  ...{ bias: "none", corda_config: null, ensure_weight_tying: false, eva_config: null },
+  ...{ exclude_modules: null, fan_in_fan_out: false, init_lora_weights: true, kasa_config: null },
+  ...{ layer_replication: null, layers_pattern: null, layers_to_transform: null },
+  ...{ loftq_config: {}, lora_bias: false, lora_dropout: 0, lora_ga_config: null },
+  ...{ megatron_config: null, megatron_core: "megatron.core", modules_to_save: null },
+  ...{ monteclora_config: null, peft_version: "0.21.0", qalora_group_size: 16, rank_pattern: {} },
+  ...{ target_parameters: null, trainable_token_indices: null, use_bdlora: null },
+  ...{ use_dora: false, use_qalora: false, use_rslora: false, velora_config: null },
+};
+
 test.each([
   ...[{ use_dora: true }, { use_qalora: true }, { lora_bias: true }, { fan_in_fan_out: true }],
   ...[{ rank_pattern: { q_proj: 4 } }, { alpha_pattern: { q_proj: 4 } }, { bias: "lora_only" }],
   ...[{ modules_to_save: ["lm_head"] }, { layers_to_transform: [0] }, { target_parameters: ["a"] }],
   ...[{ init_lora_weights: "pissa" }, { trainable_token_indices: [1] }],
+  // Of a PEFT to come.
+  ...[{ use_next_lora: true }, { next_lora_config: { scale: 2 } }],
 ])(
   "an adapter that is more than α/r · B·A is refused, to answer and to export: %j",
   async (set) => {
     const { adapter, to } = savedAdapter(tinyWeights());
     const config = join(adapter, "adapter_config.json");
-    // As PEFT writes what is not set.
-    edit(config, { use_dora: false, rank_pattern: {}, modules_to_save: null, use_rslora: false });
+    edit(config, NOT_SET);
     expect(() => openCheckpoint(adapter)).not.toThrow();
     edit(config, set);
     const said = `${config} sets ${Object.keys(set)[0]}, which Kit cannot apply. Use a model into which PEFT's merge_and_unload has merged it.`;

@@ -1,4 +1,17 @@
-import type { Weights } from "./weights.ts";
+/** A dense tensor on the JavaScript side, row-major. */
+export interface Tensor {
+  shape: number[];
+  data: Float32Array;
+}
+
+/** A model's tensors by their names; matrices are [out, in]. */
+export type Weights = Record<string, Tensor>;
+
+export interface WeightCounts {
+  tensors: number;
+  /** In all tensors together. */
+  numbers: number;
+}
 
 /** A tensor as a checkpoint has it, row-major. */
 export interface StoredTensor {
@@ -64,4 +77,10 @@ export function toBfloat16(data: Float32Array): Uint16Array<ArrayBuffer> {
     halves[i] = (bits[i]! + 0x7fff + ((bits[i]! >>> 16) & 1)) >>> 16;
   }
   return halves;
+}
+
+/** Counts tensors of these dimensions. */
+export function countOf(shapes: Record<string, number[]>): WeightCounts {
+  const sizes = Object.values(shapes).map((sizes) => sizes.reduce((a, b) => a * b));
+  return { tensors: sizes.length, numbers: sizes.reduce((sum, size) => sum + size, 0) };
 }

@@ -57,7 +57,8 @@ export function adapterOf(path: string, config: Config): SavedAdapter {
   const isRank = typeof r === "number" && Number.isInteger(r) && r > 0;
   if (base === undefined || !isRank || typeof alpha !== "number" || !Number.isFinite(alpha))
     throw unknown(path);
-  const other = CHANGING.find((key) => isSet(config[key])) ?? otherText(config);
+  const isUnknown = (key: string) => !KNOWN.includes(key) && isSet(config[key]);
+  const other = Object.keys(config).find(isUnknown) ?? otherText(config);
   if (other !== undefined) {
     throw new KitError(
       "CHECKPOINT_INVALID",
@@ -77,12 +78,19 @@ export function llamaAdapterOf(path: string, config: Config): { base: string; lo
   return { base, lora: { ...scale, targetModules: targets } };
 }
 
-/** The settings of PEFT 0.21 that change what an adapter computes, if they are set. */
-const CHANGING = [
-  ...["use_dora", "use_qalora", "use_bdlora", "lora_bias", "fan_in_fan_out"],
-  ...["rank_pattern", "alpha_pattern", "layers_to_transform", "layer_replication"],
-  ...["modules_to_save", "trainable_token_indices", "target_parameters"],
-  ...["alora_invocation_tokens", "arrow_config", "kasa_config", "monteclora_config"],
+/**
+ * The settings of PEFT 0.21 that Kit reads, and those that change nothing of what an adapter computes. Each
+ * other one must not be set: it may be of a PEFT to come.
+ */
+const KNOWN = [
+  ...["peft_type", "task_type", "base_model_name_or_path", "revision", "inference_mode"],
+  ...["r", "lora_alpha", "use_rslora", "target_modules", "exclude_modules", "bias"],
+  // How it was made and trained.
+  ...["init_lora_weights", "lora_dropout", "loftq_config", "eva_config", "corda_config"],
+  ...["lora_ga_config", "velora_config", "ensure_weight_tying", "qalora_group_size"],
+  // Where modules lie, and on what it ran.
+  ...["auto_mapping", "layers_pattern", "megatron_config", "megatron_core", "runtime_config"],
+  "peft_version",
 ];
 /** Other starts, such as PiSSA's, change the base as well. */
 const PLAIN_STARTS = ["gaussian", "eva", "orthogonal"];

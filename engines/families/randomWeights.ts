@@ -1,31 +1,11 @@
+import { type WeightCounts, type Weights, countOf } from "../modelFiles/weights.ts";
 import { createRandom } from "../random.ts";
 import type { LlamaShape } from "./dimensions.ts";
 import { EMBEDDING } from "./projections.ts";
 import { weightShapes } from "./tensorShapes.ts";
 
-/** A dense tensor on the JavaScript side, row-major. */
-export interface Tensor {
-  shape: number[];
-  data: Float32Array;
-}
-
-/** A model's tensors by their names; matrices are [out, in]. */
-export type Weights = Record<string, Tensor>;
-
-export interface WeightCounts {
-  tensors: number;
-  /** In all tensors together. */
-  numbers: number;
-}
-
 export function weightCounts(shape: LlamaShape): WeightCounts {
   return countOf(weightShapes(shape));
-}
-
-/** Counts tensors of these dimensions. */
-export function countOf(shapes: Record<string, number[]>): WeightCounts {
-  const sizes = Object.values(shapes).map((sizes) => sizes.reduce((a, b) => a * b));
-  return { tensors: sizes.length, numbers: sizes.reduce((sum, size) => sum + size, 0) };
 }
 
 const EMBEDDING_DEVIATION = 0.2;

@@ -1,8 +1,9 @@
 import { join } from "node:path";
 import { KitError } from "../../protocol/error.ts";
-import { TARGETS, adapterShapes } from "../families/adapter.ts";
 import type { LlamaShape } from "../families/dimensions.ts";
-import { countOf } from "../families/weights.ts";
+import { type WeightsFile, listTensors, openTensors } from "../modelFiles/tensorFiles.ts";
+import { countOf } from "../modelFiles/weights.ts";
+import { TARGETS, adapterShapes } from "./adapter.ts";
 import {
   type SavedAdapter,
   ADAPTER_CONFIG,
@@ -10,9 +11,7 @@ import {
   isSet,
   toPeftNames,
   unknown,
-} from "./adapterConfig.ts";
-import { listTensors } from "./mergedCopy.ts";
-import { type WeightsFile, openTensors } from "./tensorFiles.ts";
+} from "./peftConfig.ts";
 
 /**
  * Opens the tensors of an adapter to Llama's projections, whichever `target_modules` of PEFT chose

@@ -1,10 +1,15 @@
 import { join } from "node:path";
 import { KitError } from "../../protocol/error.ts";
-import type { Update } from "../families/adapter.ts";
-import { widened } from "../families/storedWeights.ts";
-import { type SavedAdapter, ADAPTER_FILE, peftName } from "./adapterConfig.ts";
-import { type TensorList, listTensors } from "./mergedCopy.ts";
-import { type Entry, type NumberEntry, hasNumbers, useSafetensors } from "./safetensors.ts";
+import {
+  type Entry,
+  type NumberEntry,
+  hasNumbers,
+  useSafetensors,
+} from "../modelFiles/safetensors.ts";
+import { type TensorList, listTensors } from "../modelFiles/tensorFiles.ts";
+import { widened } from "../modelFiles/weights.ts";
+import type { Update } from "./adapter.ts";
+import { type SavedAdapter, ADAPTER_FILE, peftName } from "./peftConfig.ts";
 
 /**
  * Opens an adapter's tensors, of any kind of model.

@@ -1,7 +1,7 @@
 import { KitError } from "../../protocol/error.ts";
-import type { ReadWeights, AllocateTensor, StoredWeights } from "../families/storedWeights.ts";
-import type { WeightCounts } from "../families/weights.ts";
+import type { WeightCounts } from "../modelFiles/weights.ts";
 import { type Entry, LEAST_NUMBER_BYTES, numbersOf, useSafetensors } from "./safetensors.ts";
+import type { ReadWeights, AllocateTensor, StoredWeights } from "./weights.ts";
 
 /** A tensor's name, type, dimensions and place, as short as they can be written. */
 const LEAST_ENTRY_BYTES = 50;
@@ -81,4 +81,21 @@ export function openTensors(files: string[], counts: WeightCounts, label = files
   }
 
   return { has: (name) => found.has(name), choose };
+}
+
+/** The tensors of a file, by their names. */
+export interface TensorList {
+  headerBytes: number;
+  entries: Map<string, Entry>;
+}
+
+/** Far more than a model has; their header takes 100 MiB. */
+const MOST_TENSORS = 100_000;
+
+/** @throws KitError `CHECKPOINT_INVALID` when the file is missing or damaged */
+export function listTensors(path: string): TensorList {
+  return useSafetensors(path, ({ headerBytes, entries }) => ({
+    headerBytes,
+    entries: entries(MOST_TENSORS),
+  }));
 }

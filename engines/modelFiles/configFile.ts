@@ -1,6 +1,6 @@
 import { KitError } from "../../protocol/error.ts";
 import { isRecord } from "../../protocol/isRecord.ts";
-import { MOST_CONFIG_MIB, MOST_TOKENIZER_MIB } from "../hub/modelFiles.ts";
+import { MOST_CONFIG_MIB, MOST_TOKENIZER_MIB } from "./names.ts";
 import { type OpenFile, readWhole, useFile, useFileIfThere } from "./plainFile.ts";
 
 /**

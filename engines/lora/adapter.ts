@@ -1,11 +1,10 @@
 import { KitError } from "../../protocol/error.ts";
 import type { LoraConfig } from "../../protocol/trainConfig.ts";
+import type { LlamaShape } from "../families/dimensions.ts";
+import { type Projection, PROJECTIONS, isProjection } from "../families/projections.ts";
+import { modelMaps } from "../families/tensorShapes.ts";
+import { type StoredWeights, type Weights, widened } from "../modelFiles/weights.ts";
 import { createRandom } from "../random.ts";
-import type { LlamaShape } from "./dimensions.ts";
-import { type Projection, PROJECTIONS, isProjection } from "./projections.ts";
-import { type StoredWeights, widened } from "./storedWeights.ts";
-import { modelMaps } from "./tensorShapes.ts";
-import type { Weights } from "./weights.ts";
 
 /** Projections adapted by default (query and value, as in LoRA's paper), and all that can be. */
 export const TARGETS = { usual: ["q_proj", "v_proj"], all: [...PROJECTIONS] } as const;

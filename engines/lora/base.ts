@@ -4,10 +4,10 @@ import type { FetchOptions } from "../hub/fetchModel.ts";
 import { openCache } from "../hub/hubCache.ts";
 import { parseHubName } from "../hub/hubName.ts";
 import { hubSettings } from "../hub/hubSettings.ts";
-import { TOKENIZER_CONFIG } from "../hub/modelFiles.ts";
+import { readConfig } from "../modelFiles/configFile.ts";
+import { TOKENIZER_CONFIG } from "../modelFiles/names.ts";
 import constants from "../python/kit_engine/constants.json" with { type: "json" };
-import { ADAPTER_CONFIG, recordedBase } from "./adapterConfig.ts";
-import { readConfig } from "./configFile.ts";
+import { ADAPTER_CONFIG, recordedBase } from "./peftConfig.ts";
 
 /** A base beside its adapter is found there even after the project has moved. */
 export const BASE_DIRECTORY = constants.baseFolder;

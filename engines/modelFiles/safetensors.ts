@@ -1,14 +1,14 @@
 import { KitError } from "../../protocol/error.ts";
 import { isRecord } from "../../protocol/isRecord.ts";
+import { fromFloat16 } from "./float16.ts";
+import { readWhole, useFile } from "./plainFile.ts";
 import {
   type AllocateTensor,
   type StoredTensor,
   type StoredWeights,
   areFinite,
   isBfloat16,
-} from "../families/storedWeights.ts";
-import { fromFloat16 } from "./float16.ts";
-import { readWhole, useFile } from "./plainFile.ts";
+} from "./weights.ts";
 
 /** A header has about 130 bytes for each tensor, and notes of its writer. */
 const MOST_ENTRY_BYTES = 1024;

@@ -1,0 +1,256 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { isDeepStrictEqual } from "node:util";
+import { KitError } from "../../protocol/error.ts";
+import { bestOf } from "../../protocol/evaluation.ts";
+import type { EventData } from "../../protocol/event.ts";
+import type { LoraConfig, TrainConfig } from "../../protocol/trainConfig.ts";
+import { type Dimensions, type LlamaShape, dimensionsOf } from "../families/dimensions.ts";
+import { weightShapes } from "../families/tensorShapes.ts";
+import { adapterShapes } from "../lora/adapter.ts";
+import {
+  ADAPTER_CONFIG,
+  ADAPTER_FILE,
+  fromPeftNames,
+  llamaAdapterOf,
+  toPeftNames,
+} from "../lora/peftConfig.ts";
+import { readConfig } from "../modelFiles/configFile.ts";
+import { WEIGHTS_FILE } from "../modelFiles/names.ts";
+import { writeSafetensors } from "../modelFiles/safetensors.ts";
+import { openTensors } from "../modelFiles/tensorFiles.ts";
+import { type Weights, countOf, widen } from "../modelFiles/weights.ts";
+import type { Mean } from "../objectives/objective.ts";
+import { openModel } from "./savedModel.ts";
+
+type Log = EventData["training.log"];
+
+/** Where a training is. */
+export interface TrainerPlace {
+  step: number;
+  maxSteps: number;
+  epoch: number;
+  epochs: number;
+  /** Tokens learned from so far. */
+  tokens: number;
+  /** The steps since the last log. */
+  pending: PendingSteps;
+  /** Commit of the model on the hub, if it came from there. */
+  commit?: string | undefined;
+}
+
+/** Steps that are not logged yet. */
+export interface PendingSteps {
+  losses: number[];
+  metrics: Record<string, Mean>;
+}
+
+/** Every engine writes it, with the names of `transformers`' TrainerState. */
+export const STATE_FILE = "trainer_state.json";
+
+/** Where the Trainer's callbacks keep their own. */
+export const KIT = "Kit";
+
+/** Of a training of many million steps. */
+const MOST_STATE_MIB = 256;
+
+/** Empty for a file that is missing or damaged. @param path of a checkpoint */
+export function readState(path: string): Record<string, unknown> {
+  try {
+    return readConfig(join(path, STATE_FILE), "optional", MOST_STATE_MIB) ?? {};
+  } catch {
+    // It says nothing.
+    return {};
+  }
+}
+
+/** Kit's own attributes in the state. */
+export function attributesOf(state: Record<string, unknown>): Record<string, unknown> {
+  const callbacks = state["stateful_callbacks"] as Record<string, unknown> | undefined;
+  const own = callbacks?.[KIT] as { attributes?: Record<string, unknown> } | undefined;
+  return own?.attributes ?? {};
+}
+
+/** The model of the hub that a training began with, as its config names it, and its commit. */
+export function startedFrom(
+  path: string | undefined,
+): { model: string; commit: string } | undefined {
+  const { model, commit } = path === undefined ? {} : attributesOf(readState(path));
+  return typeof model === "string" && typeof commit === "string" ? { model, commit } : undefined;
+}
+
+/** `trainer_state.json` with the names of `transformers`' TrainerState. */
+export function trainerState(config: TrainConfig, logs: Log[], at: TrainerPlace) {
+  const best = bestOf(logs);
+  const { pending, commit } = at;
+  const attributes = { ...pending, ...(commit !== undefined && { model: config.model, commit }) };
+  return {
+    best_global_step: best?.step ?? null,
+    best_metric: best?.evalLoss ?? null,
+    best_model_checkpoint: null,
+    epoch: at.epoch,
+    eval_steps: isEvaluated(config) ? config.evalSteps : null,
+    global_step: at.step,
+    is_hyper_param_search: false,
+    is_local_process_zero: true,
+    is_world_process_zero: true,
+    log_history: logs.flatMap(historyOf),
+    logging_steps: config.loggingSteps,
+    max_steps: at.maxSteps,
+    num_input_tokens_seen: at.tokens,
+    num_train_epochs: Math.ceil(at.epochs),
+    save_steps: config.saveSteps,
+    stateful_callbacks: { [KIT]: { args: {}, attributes } },
+    total_flos: 0,
+    train_batch_size: config.batchSize,
+    trial_name: null,
+    trial_params: null,
+  };
+}
+
+/** As the Trainer keeps them: an evaluation is an entry of its own. */
+function historyOf(log: Log): object[] {
+  const { step, epoch, evalLoss } = log;
+  const trained = {
+    epoch,
+    grad_norm: log.gradNorm,
+    learning_rate: log.learningRate,
+    loss: log.loss,
+    step,
+    ...(log.metrics && { metrics: log.metrics }),
+  };
+  return evalLoss === undefined ? [trained] : [trained, { epoch, eval_loss: evalLoss, step }];
+}
+
+function isEvaluated({ evalDataset, evalSplit }: TrainConfig): boolean {
+  return evalDataset !== undefined || evalSplit !== undefined;
+}
+
+/** Where a training resumes, from its `trainer_state.json`; undefined if it isn't one of ours. */
+export function placeOf(
+  state: Record<string, unknown>,
+): (Pick<TrainerPlace, "step" | "tokens" | "pending"> & { logs: Log[] }) | undefined {
+  const { global_step: step, num_input_tokens_seen: tokens, log_history: history } = state;
+  const { losses, metrics = {} } = attributesOf(state);
+  if (typeof step !== "number" || typeof tokens !== "number" || !Array.isArray(history)) return;
+  if (!Array.isArray(losses)) return;
+  return {
+    step,
+    tokens,
+    pending: { losses: losses as number[], metrics: metrics as PendingSteps["metrics"] },
+    logs: logsOf(history as Record<string, number>[]),
+  };
+}
+
+/** The inverse of `historyOf`. */
+function logsOf(history: Record<string, number>[]): Log[] {
+  const isEvaluation = (entry: Record<string, number>) => "eval_loss" in entry;
+  const evalLosses = new Map(
+    history.filter(isEvaluation).map(({ step, eval_loss: evalLoss }) => [step, evalLoss]),
+  );
+  const trained = history.filter((entry) => !isEvaluation(entry));
+  return trained.map((entry) => {
+    const { step = 0, epoch, loss, learning_rate: learningRate, grad_norm: gradNorm } = entry;
+    const { metrics } = entry as Pick<Log, "metrics">;
+    const evalLoss = evalLosses.get(step);
+    const evaluated = evalLosses.has(step) && { evalLoss };
+    return { step, epoch, loss, learningRate, gradNorm, ...evaluated, ...(metrics && { metrics }) };
+  });
+}
+
+/** AdamW's running means of what is trained, by the names of its tensors. */
+export interface Moments {
+  first: Weights;
+  second: Weights;
+}
+
+/** The state that a training resumes from; with LoRA, the weights are the adapter's alone. */
+export interface TrainedState {
+  weights: Weights;
+  /** Absent without the optimizer's file, which only a job's newest checkpoint has. */
+  moments?: Moments;
+}
+
+export const OPTIMIZER_FILE = "optimizer.safetensors";
+/** PyTorch's names of the two. */
+const [FIRST, SECOND] = ["exp_avg.", "exp_avg_sq."];
+
+/** The optimizer's file in a checkpoint. */
+export function optimizerFiles({ first, second }: Moments): Record<string, Uint8Array[]> {
+  const all = { ...prefixed(FIRST, first), ...prefixed(SECOND, second) };
+  return { [OPTIMIZER_FILE]: writeSafetensors(all) };
+}
+
+/**
+ * @param path a checkpoint of the model that is trained, or with LoRA of its adapter
+ * @throws KitError `CHECKPOINT_INVALID` when it is damaged, `CANNOT_RESUME` when it belongs to a different model
+ */
+export function readTrainedState(
+  path: string,
+  shape: LlamaShape,
+  lora: LoraConfig | undefined,
+): TrainedState {
+  const file = join(path, ADAPTER_CONFIG);
+  const adapter = readConfig(file, "optional");
+  const saved = adapter ? llamaAdapterOf(file, adapter).lora : sizesOf(openModel(path).shape);
+  if (!isDeepStrictEqual(saved, lora ? { ...lora } : sizesOf(shape))) {
+    throw new KitError(
+      "CANNOT_RESUME",
+      `${path} belongs to a different model or adapter than the trainer's, so the training cannot go on from it. Undo the change, or start without resume.`,
+    );
+  }
+  const shapes = lora ? adapterShapes(lora, shape) : weightShapes(shape);
+  const named = lora ? toPeftNames(shapes) : shapes;
+  const tensors = join(path, lora ? ADAPTER_FILE : WEIGHTS_FILE);
+  const weights = widen(openTensors([tensors], countOf(named)).choose(named).read());
+  return {
+    weights: lora ? fromPeftNames(weights) : weights,
+    ...(existsSync(join(path, OPTIMIZER_FILE)) && { moments: readMoments(path, shapes) }),
+  };
+}
+
+/** All but the family's name: a Kit of before saved one of Mistral's as one of Llama's. */
+function sizesOf(shape: LlamaShape): Omit<Dimensions, "family"> {
+  const { family: _, ...sizes } = dimensionsOf(shape);
+  return sizes;
+}
+
+function readMoments(path: string, shapes: Record<string, number[]>): Moments {
+  const both = { ...prefixed(FIRST, shapes), ...prefixed(SECOND, shapes) };
+  const file = openTensors([join(path, OPTIMIZER_FILE)], countOf(both));
+  const read = widen(file.choose(both).read());
+  return { first: without(FIRST, read, shapes), second: without(SECOND, read, shapes) };
+}
+
+function prefixed<T>(prefix: string, byName: Record<string, T>): Record<string, T> {
+  return Object.fromEntries(Object.entries(byName).map(([name, value]) => [prefix + name, value]));
+}
+
+function without(prefix: string, read: Weights, shapes: Record<string, number[]>): Weights {
+  return Object.fromEntries(Object.keys(shapes).map((name) => [name, read[prefix + name]!]));
+}
+
+/** The state of a training that is resumed; at step 0 when it starts anew. */
+export interface Resumed extends NonNullable<ReturnType<typeof placeOf>> {
+  state?: TrainedState;
+}
+
+/**
+ * @param path a checkpoint's directory, or undefined to start anew
+ * @throws KitError `CHECKPOINT_INVALID`
+ */
+export function readResumed(
+  path: string | undefined,
+  shape: LlamaShape,
+  lora: LoraConfig | undefined,
+): Resumed {
+  if (path === undefined)
+    return { step: 0, tokens: 0, pending: { losses: [], metrics: {} }, logs: [] };
+  const state = readTrainedState(path, shape, lora);
+  const place = placeOf(readState(path));
+  if (place) return { ...place, state };
+  throw new KitError(
+    "CHECKPOINT_INVALID",
+    `${join(path, STATE_FILE)} does not say how far the training was. Use a checkpoint that Kit saved.`,
+  );
+}
