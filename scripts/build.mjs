@@ -8,7 +8,8 @@ import { ROOT, STAMPS, digest, listFiles } from "./files.mjs";
 
 const PAGE = join("dist", "page");
 const KERNELS = join("engines", "embedded", "kernels");
-const isKernel = (file) => /\.wasm$|\/plain\.d\.ts$/.test(file);
+const KERNEL_TYPES = join("dist", KERNELS, "plain.d.ts");
+const isKernel = (file) => file.endsWith(".wasm") || file === KERNEL_TYPES;
 
 /** For each part: its sources, the programs that build it, its folder and its files. */
 const PARTS = {
@@ -64,7 +65,8 @@ export async function buildStale() {
 }
 
 async function buildParts(names) {
-  const kernels = names.includes("kernels") ? build("kernels") : undefined;
+  const lacksTypes = names.includes("node") && !existsSync(join(ROOT, KERNEL_TYPES));
+  const kernels = lacksTypes || names.includes("kernels") ? build("kernels") : undefined;
   const others = names.filter((name) => name !== "kernels");
   await Promise.all([
     kernels,

@@ -1,7 +1,7 @@
 import { formatCounted } from "../../protocol/format.ts";
 import constants from "../python/kit_engine/constants.json" with { type: "json" };
 
-/** Row keys: beside those of its form. A dataset whose keys are data has no end of them. */
+/** `rowKeys` are beside those of the row's form. A dataset whose keys are data has no end of them. */
 const { rowKeys, messageKeys, mostNamedKeys } = constants;
 
 type Owner = "row" | "message";

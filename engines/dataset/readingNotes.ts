@@ -1,4 +1,5 @@
 import { formatCount } from "../../protocol/format.ts";
+import { megabytes } from "../hub/downloadNotes.ts";
 /** Reading a smaller file takes about a second. */
 const LARGE_BYTES = 16e6;
 /** Between two notes, in ms. */
@@ -27,8 +28,4 @@ export function createReadingNotes(
     const of = fileBytes >= bytes ? ` of ${megabytes(fileBytes)}` : "";
     note(`reading the dataset: ${formatCount(rows)} rows, ${megabytes(bytes)}${of}`);
   };
-}
-
-function megabytes(bytes: number): string {
-  return `${formatCount(Math.round(bytes / 1e6))} MB`;
 }

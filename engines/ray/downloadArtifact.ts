@@ -79,8 +79,8 @@ export async function fetchArtifact(
   const onBytes = onProgress
     ? (bytes: number) => onProgress({ bytes, totalBytes })
     : createDownloadNotes(name, totalBytes, onNote);
-  const way = { remote, signal, onBytes, onNote };
-  await downloadArtifact({ ...stored, files: Object.fromEntries(wanted) }, directory, way);
+  const asked = { ...stored, files: Object.fromEntries(wanted) };
+  await downloadArtifact(asked, directory, { remote, signal, onBytes, onNote });
 }
 
 /** Whether this machine sees a checkpoint in its storage. */

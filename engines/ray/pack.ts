@@ -1,5 +1,5 @@
 import { existsSync, readFileSync, readdirSync, statSync } from "node:fs";
-import { basename, dirname, join, sep } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { KitError } from "../../protocol/error.ts";
 import { isUrl } from "../../protocol/url.ts";
 import { ownFile } from "../ownFile.ts";
@@ -8,6 +8,7 @@ import type { Cluster } from "./cluster.ts";
 import { filesToUpload, orUnreadable } from "./filesToUpload.ts";
 import type { RayJob, Stored, TrainingTask } from "./messages.ts";
 import type { PackedFile } from "./remote.ts";
+import { isUnder } from "./storage.ts";
 import { isSeenBy, readStored } from "./stored.ts";
 import { zipSize } from "./zip.ts";
 
@@ -81,7 +82,7 @@ export function createPackage(cluster: Cluster) {
   const { storage } = cluster;
   const names: Record<string, string> = {};
   const paths: [place: string, path: string][] = [];
-  const isShared = (path: string) => storage !== undefined && path.startsWith(withEnd(storage));
+  const isShared = (path: string) => storage !== undefined && isUnder(storage, path);
 
   function file(path: string, place: string): string {
     if (isShared(path) || isUrl(path)) return path;
@@ -133,10 +134,6 @@ function sizeOf(path: string): number {
 
 function isComplete(path: string, { files }: Stored): boolean {
   return Object.keys(files).every((name) => existsSync(join(path, name)));
-}
-
-function withEnd(folder: string): string {
-  return folder.endsWith(sep) ? folder : folder + sep;
 }
 
 function tooLarge(bytes: number, files: { path: string; from: string; size: number }[]): KitError {

@@ -6,8 +6,8 @@ import type { Cluster } from "./cluster.ts";
 import { type Answer, createHttp, unreachable } from "./http.ts";
 import { createJobStatus, saysUnknown } from "./jobStatus.ts";
 import type { Remote, Submission } from "./remote.ts";
-import { readSession } from "./session.ts";
 import { lastLine, notSent, upload } from "./upload.ts";
+import { readVersion } from "./version.ts";
 import { zip } from "./zip.ts";
 
 /** A log without a byte for so long is read anew; the driver's beat comes every 5 seconds. */
@@ -50,7 +50,7 @@ export function createRayJobs(cluster: Cluster): Remote {
       },
       metadata: { kit: id },
     };
-    const session = onSend && (await readSession(http, signal));
+    const session = onSend && (await readVersion(http, signal)).session;
     signal?.throwIfAborted();
     onSend?.(session);
     // A request that was sent may arrive even if nobody waits for its answer.
@@ -126,7 +126,7 @@ export function createRayJobs(cluster: Cluster): Remote {
     address,
     assertReady: (options) => assertReady(http, cluster, options),
     ...{ submit, status, log, stop, send },
-    session: (signal) => readSession(http, signal),
+    session: async (signal) => (await readVersion(http, signal)).session,
     read: ({ node, path }, signal) =>
       bytesOf(
         `/api/v0/logs/file?node_id=${node}&filename=${encodeURIComponent(path)}&lines=-1`,

@@ -2,10 +2,10 @@ import type { LoadOptions, LoadedModel } from "../../protocol/engine.ts";
 import { createWarmModels } from "../warmModels.ts";
 import type { Cluster } from "./cluster.ts";
 import { IDLE_SECONDS } from "./mailbox.ts";
-import type { Stored } from "./messages.ts";
-import { packAnswering } from "./packAnswering.ts";
+import type { AnsweringTask, Stored } from "./messages.ts";
+import { createPackage, withCode } from "./pack.ts";
 import { createQuestions } from "./questions.ts";
-import type { Remote } from "./remote.ts";
+import type { PackedFile, Remote } from "./remote.ts";
 import { COMMAND } from "./train.ts";
 
 interface Asked extends LoadOptions {
@@ -27,7 +27,7 @@ export async function loadRemoteModel(
 ): Promise<LoadedModel> {
   const secret = crypto.randomUUID();
   const id = `kit-ask-${crypto.randomUUID()}`;
-  const files = packAnswering({ id, cluster, stored, base, idleSeconds });
+  const files = packModel(id, { cluster, stored, base, idleSeconds });
   const questions = createQuestions(remote, { id, secret, idleSeconds, onNote });
   const { load } = createWarmModels<undefined>(questions.connect);
   let stopped: Promise<void> | undefined;
@@ -56,4 +56,21 @@ export async function loadRemoteModel(
     signal?.throwIfAborted();
     throw error;
   }
+}
+
+/**
+ * All that answers from a stored checkpoint need in the cluster.
+ * @throws KitError `CLUSTER_UNFIT` for a base that is more than Ray takes
+ */
+function packModel(
+  id: string,
+  { cluster, stored, base, idleSeconds }: Required<Omit<Asked, keyof LoadOptions>>,
+): PackedFile[] {
+  const data = createPackage(cluster);
+  const model =
+    base === undefined
+      ? { base: stored.path }
+      : { base: data.folder(base, "model"), adapter: stored.path };
+  const job: AnsweringTask = { model, stored, idleSeconds };
+  return withCode({ id, mode: "answer", job }, data, cluster);
 }

@@ -1,14 +1,5 @@
 import { KitError } from "../../protocol/error.ts";
-import { isRecord } from "../../protocol/isRecord.ts";
-import { type Http, jsonOf } from "./http.ts";
 import type { Remote } from "./remote.ts";
-
-/** Ray's name for this start of the head node; undefined if the answer has none. */
-export async function readSession(http: Http, signal?: AbortSignal): Promise<string | undefined> {
-  const found = jsonOf(await http.call({ method: "GET", path: "/api/version", signal }));
-  const name = isRecord(found) ? found["session_name"] : undefined;
-  return typeof name === "string" ? name : undefined;
-}
 
 /**
  * A remote may stand where the job's own stood, as behind a tunnel.

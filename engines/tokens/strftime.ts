@@ -14,9 +14,10 @@ export function strftime(format: string, time: Date): string {
 }
 
 const NAMES = new Map<string, (time: Date) => string>([
-  ["a", (time) => time.toLocaleString("en-US", { weekday: "short" })],
+  // The short names need no locale, which takes milliseconds to load.
+  ["a", (time) => time.toDateString().slice(0, 3)],
   ["A", (time) => time.toLocaleString("en-US", { weekday: "long" })],
-  ["b", (time) => time.toLocaleString("en-US", { month: "short" })],
+  ["b", (time) => time.toDateString().slice(4, 7)],
   ["B", (time) => time.toLocaleString("en-US", { month: "long" })],
   ["p", (time) => (time.getHours() < 12 ? "AM" : "PM")],
   ["%", () => "%"],

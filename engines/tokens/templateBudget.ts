@@ -1,5 +1,4 @@
 import type { ChatMessage } from "../../protocol/infer.ts";
-import constants from "../python/kit_engine/constants.json" with { type: "json" };
 
 /** What a rendering may cost: far more than any real template takes. */
 export interface Budget {
@@ -7,13 +6,12 @@ export interface Budget {
   steps: number;
   /** Characters of the result. */
   characters: number;
-  /** For what takes long in a single step, such as a list in a list in a list as JSON. */
-  milliseconds: number;
+  /** For what takes long in a single step, such as a list in a list in a list as JSON. Default: 3,000. */
+  milliseconds?: number;
 }
 
 /** Of a template without a message: half a second, and a system prompt of many pages. */
 const LEAST = { steps: 50_000, characters: 65_536 };
-const LONGEST_MS = constants.templateSeconds * 1000;
 const STEPS_A_MESSAGE = 5_000;
 /** For each character of the conversation. */
 const AGAIN = 16;
@@ -25,7 +23,6 @@ export function budgetOf(messages: readonly ChatMessage[]): Budget {
   return {
     steps: LEAST.steps + STEPS_A_MESSAGE * messages.length + AGAIN * said,
     characters: LEAST.characters + AGAIN * said,
-    milliseconds: LONGEST_MS,
   };
 }
 

@@ -1,5 +1,7 @@
 import { Script, createContext } from "node:vm";
+import constants from "../python/kit_engine/constants.json" with { type: "json" };
 
+const LONGEST_MS = constants.templateSeconds * 1000;
 const CONTEXT = createContext({ work: undefined });
 const CALL = new Script("work()");
 
@@ -8,7 +10,7 @@ const CALL = new Script("work()");
  * script calls, wherever it is. Costs 0.1 ms a call.
  * @throws Error when it does
  */
-export function limitTime<T>(work: () => T, milliseconds = 3_000): T {
+export function limitTime<T>(work: () => T, milliseconds = LONGEST_MS): T {
   CONTEXT["work"] = work;
   try {
     return CALL.runInContext(CONTEXT, { timeout: milliseconds }) as T;

@@ -1,13 +1,31 @@
 """The packages that the engine needs, looked up without importing any."""
 
+import platform
 import re
 import sys
 from importlib import metadata
 
+from .channel import Channel
 from .errors import KitError
 
 # The oldest that Kit was tested with.
 NEEDED = {"torch": "2.13", "transformers": "5.18", "peft": "0.21", "accelerate": "1.15"}
+
+
+def say_hello(channel: Channel, executable: str, more: dict[str, str]) -> None:
+    """
+    :param more: versions of what the caller needs besides
+    :raises KitError: when packages are missing or too old
+    """
+    found, missing = installed()
+    channel.send(
+        "hello",
+        python=platform.python_version(),
+        executable=executable,
+        packages={**more, **found},
+        missing=missing,
+    )
+    assert_fit(found, missing)
 
 
 def installed() -> tuple[dict[str, str], list[str]]:

@@ -1,13 +1,12 @@
 """The process: says hello, does what Kit asks, and ends with one last message."""
 
 import os
-import platform
 import signal
 import sys
 import traceback
 
 from .channel import Channel, take_stdout
-from .environment import assert_fit, installed
+from .environment import say_hello
 from .errors import DEBUG_ADVICE, Cancelled, failure_of
 from .inbox import Inbox, end_with_parent
 
@@ -20,7 +19,7 @@ def run(mode: str) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     code = 0
     try:
-        say_hello(channel)
+        say_hello(channel, sys.executable, {})
         work(mode, channel)
     except Cancelled:
         channel.send("cancelled")
@@ -32,18 +31,6 @@ def run(mode: str) -> None:
         code = 1
     sys.stderr.flush()
     os._exit(code)
-
-
-def say_hello(channel: Channel) -> None:
-    found, missing = installed()
-    channel.send(
-        "hello",
-        python=platform.python_version(),
-        executable=sys.executable,
-        packages=found,
-        missing=missing,
-    )
-    assert_fit(found, missing)
 
 
 def work(mode: str, channel: Channel) -> None:

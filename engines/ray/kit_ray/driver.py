@@ -6,7 +6,7 @@ import threading
 from importlib import metadata
 
 from kit_engine.channel import Channel
-from kit_engine.environment import assert_fit, installed
+from kit_engine.environment import say_hello
 
 from .failure import fail
 from .job import Job, read_job
@@ -24,7 +24,7 @@ def run() -> None:
     threading.Thread(target=beat, args=[channel], daemon=True).start()
     job = read_job()
     try:
-        say_hello(channel)
+        say_hello(channel, platform.node(), {"Ray": metadata.version("ray")})
         work(job, channel)
     except BaseException as error:  # noqa: BLE001
         fail(job, channel, error)
@@ -35,18 +35,6 @@ def beat(channel: Channel) -> None:
     silence = threading.Event()
     while not silence.wait(BEAT_SECONDS):
         channel.send("beat")
-
-
-def say_hello(channel: Channel) -> None:
-    found, missing = installed()
-    channel.send(
-        "hello",
-        python=platform.python_version(),
-        executable=platform.node(),
-        packages={"Ray": metadata.version("ray"), **found},
-        missing=missing,
-    )
-    assert_fit(found, missing)
 
 
 def work(job: Job, channel: Channel) -> None:

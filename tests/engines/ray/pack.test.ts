@@ -5,7 +5,7 @@ import { describe, expect, it } from "vitest";
 import constants from "../../../engines/python/kit_engine/constants.json" with { type: "json" };
 import type { PythonJob } from "../../../engines/python/messages.ts";
 import { createCluster } from "../../../engines/ray/cluster.ts";
-import { codeFiles, pack } from "../../../engines/ray/pack.ts";
+import { codeFiles, createPackage, pack } from "../../../engines/ray/pack.ts";
 import type { RayOptions } from "../../../protocol/rayOptions.ts";
 import { scratchDirectory } from "../embedded/scratch.ts";
 import { PYTHON, hasPython } from "../python/environment.ts";
@@ -44,6 +44,13 @@ it.each<[string, RayOptions, string[], string]>([
   // Errors name the checkpoint as this machine knows it.
   expect(packed.names[sent]).toBe(resumeFrom);
   expect(files.some(({ path }) => path.startsWith("resume/"))).toBe(sent === "resume");
+});
+
+it("a file under the storage stays there, and one beside it travels", () => {
+  const folder = scratchDirectory();
+  const data = createPackage(createCluster({ ...FAR, storage: `${folder}/runs/` }));
+  expect(data.file(`${folder}/runs/a.jsonl`, "data/0")).toBe(`${folder}/runs/a.jsonl`);
+  expect(data.file(`${folder}/runs-b.jsonl`, "data/1")).toBe("data/1");
 });
 
 it.runIf(hasPython)("Python has the constants of TypeScript where a job is unpacked", () => {
