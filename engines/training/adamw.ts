@@ -1,8 +1,10 @@
+import constants from "../python/kit_engine/constants.json" with { type: "json" };
+
 /** AdamW's settings, the same on every backend. */
 export const ADAMW = {
   beta1: 0.9,
   /** Below the usual 0.999, whose memory of 1,000 steps is longer than most runs here. */
-  beta2: 0.95,
+  beta2: constants.adamBeta2,
   epsilon: 1e-8,
 } as const;
 

@@ -1,5 +1,6 @@
 import { KitError } from "../../protocol/error.ts";
 import { type Weights, areFinite } from "../modelFiles/weights.ts";
+import constants from "../python/kit_engine/constants.json" with { type: "json" };
 
 /** How a step went, as numbers that must be finite. */
 export interface StepOutcome {
@@ -9,9 +10,9 @@ export interface StepOutcome {
 }
 
 /** The advised learning rate is this share of the one that failed. */
-const LOWER = 0.1;
+const LOWER = constants.loweredRate;
 /** Small models from random weights rarely learn at more. */
-const MOST_ADVISED = 0.01;
+const MOST_ADVISED = constants.mostAdvisedRate;
 
 /**
  * @param peak the config's learning rate

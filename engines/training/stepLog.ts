@@ -1,6 +1,7 @@
 import type { EventData, Measured } from "../../protocol/event.ts";
 import type { PendingSteps } from "../checkpoint/trainerState.ts";
 import { type Mean, addMeans } from "../objectives/objective.ts";
+import constants from "../python/kit_engine/constants.json" with { type: "json" };
 import type { EvaluationResult } from "./evaluation.ts";
 
 type Log = EventData["training.log"];
@@ -87,7 +88,7 @@ export function createStepLog(
 }
 
 /** float32 holds no more digits. */
-const DIGITS = 7;
+const DIGITS = constants.loggedDigits;
 
 function rounded(value: number): Measured {
   return Number.isFinite(value) ? Number(value.toPrecision(DIGITS)) : null;

@@ -14,6 +14,7 @@ import type { Sequence } from "../examples/examples.ts";
 import type { LocatedModel } from "../families/modelSource.ts";
 import type { Objective } from "../objectives/objective.ts";
 import { objectiveOf } from "../objectives/objectives.ts";
+import constants from "../python/kit_engine/constants.json" with { type: "json" };
 import { learningRate } from "../schedule.ts";
 import type { PlanBackend } from "./backend.ts";
 import { assertFinite } from "./divergence.ts";
@@ -25,7 +26,7 @@ import { type StepResult, backpropagateStep } from "./step.ts";
 import { createStepLog } from "./stepLog.ts";
 
 /** Logged whatever `loggingSteps` says: one that warms up, and one that shows how fast it is. */
-const FIRST_STEPS = 2;
+const FIRST_STEPS = constants.firstLoggedSteps;
 
 interface Options extends Pick<TrainOptions, "resumeFrom" | "onEvent" | "onNote"> {
   /** The config's model. */

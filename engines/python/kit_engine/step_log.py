@@ -5,16 +5,17 @@ import time
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from .constants import CONSTANTS
 from .errors import KitError
 from .means import Mean, add_means
 
 # Logged whatever loggingSteps says: one that warms up, and one that shows how fast it is.
-FIRST_STEPS = 2
+FIRST_STEPS = CONSTANTS["firstLoggedSteps"]
 # float32 holds no more digits.
-DIGITS = 7
+DIGITS = CONSTANTS["loggedDigits"]
 # The advised learning rate is this share of the one that failed, and not above the most.
-LOWER = 0.1
-MOST_ADVISED = 0.01
+LOWER = CONSTANTS["loweredRate"]
+MOST_ADVISED = CONSTANTS["mostAdvisedRate"]
 
 
 def is_due(step: int, every: int, steps: int) -> bool:

@@ -10,6 +10,7 @@ from transformers import PrinterCallback, Trainer, TrainingArguments
 
 from .batches import IGNORED, AllRows, Collator, OrderedRows, predicted_count
 from .callback import Kit
+from .constants import CONSTANTS
 from .directory import ARTIFACTS, checkpoint_path, write_directory
 from .losses import token_losses
 from .models import reading
@@ -168,7 +169,7 @@ def arguments_of(prepared: Preparation, directory: str) -> TrainingArguments:
         learning_rate=config["learningRate"],
         weight_decay=config["weightDecay"],
         max_grad_norm=config["maxGradNorm"],
-        adam_beta2=0.95,
+        adam_beta2=CONSTANTS["adamBeta2"],
         optim="adamw_torch_fused" if device.name == "cuda" else "adamw_torch",
         seed=config["seed"],
         train_sampling_strategy="sequential",
