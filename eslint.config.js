@@ -55,6 +55,18 @@ function oneWay(folder, rooms) {
 }
 
 const ROOMS = [
+  {
+    // What users import calls the driver of a job, which knows their types alone.
+    target: ["./sdk/runner/**", "./sdk/validation/**"],
+    from: [
+      "./sdk/index.ts",
+      "./sdk/kit.ts",
+      "./sdk/loadModel.ts",
+      "./sdk/engines.ts",
+      "./sdk/trainer.ts",
+    ],
+    message: "The driver of a job may not import what users call.",
+  },
   ...oneWay("./engines", SHARED_ROOMS),
   ...oneWay("./engines/embedded", TO_TRAINING),
   {
@@ -63,7 +75,7 @@ const ROOMS = [
     message: "A room that engines share may not import one of them.",
   },
   {
-    target: "./sdk/!(engine|engines).ts",
+    target: ["./sdk/!(engine|engines).ts", "./sdk/*/**"],
     from: "./engines",
     message: "sdk/ imports engines in sdk/engine.ts and sdk/engines.ts alone.",
   },

@@ -5,7 +5,7 @@ import { KitError, isKitError } from "../protocol/error.ts";
 import { FINAL_STATUS, isFinalEvent } from "../protocol/event.ts";
 import type { RunEnd } from "../protocol/http.ts";
 import { printable, printableNote } from "../protocol/printable.ts";
-import { sourcePlace } from "../sdk/thrown.ts";
+import { sourcePlace } from "../sdk/runner/thrown.ts";
 import { type ObservableTrainer, LEAVE, OBSERVE } from "../sdk/trainer.ts";
 import { showPath } from "./bundle.ts";
 import { reportError } from "./errors.ts";

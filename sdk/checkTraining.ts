@@ -2,7 +2,7 @@ import type { CheckOptions } from "../protocol/engine.ts";
 import { asTrainingCheck } from "../protocol/engineReport.ts";
 import type { TrainConfig } from "../protocol/trainConfig.ts";
 import type { TrainingCheck } from "../protocol/trainingCheck.ts";
-import { resolveConfig } from "./config.ts";
+import { resolveConfig } from "./runner/config.ts";
 import { type ObservableTrainer, PREPARED } from "./trainer.ts";
 
 /** Checks a trainer's job in a project without creating it. */

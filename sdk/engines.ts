@@ -3,7 +3,7 @@ import { createRayEngine } from "../engines/ray/index.ts";
 import type { Engine } from "../protocol/engine.ts";
 import type { PythonOptions } from "../protocol/pythonOptions.ts";
 import type { RayOptions } from "../protocol/rayOptions.ts";
-import { checkPythonOptions, checkRayOptions } from "./engineOptions.ts";
+import { checkPythonOptions, checkRayOptions } from "./validation/engineOptions.ts";
 
 export type { PythonOptions } from "../protocol/pythonOptions.ts";
 export type { RayOptions } from "../protocol/rayOptions.ts";

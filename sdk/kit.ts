@@ -1,8 +1,8 @@
 import { inspect } from "node:util";
 import { KitError } from "../protocol/error.ts";
 import { VERSION } from "../protocol/version.ts";
-import { didYouMean } from "./didYouMean.ts";
 import { type Trainer, OBSERVE } from "./trainer.ts";
+import { didYouMean } from "./validation/didYouMean.ts";
 
 const BRAND = Symbol.for("kit.project");
 

@@ -3,11 +3,11 @@ import { inspect } from "node:util";
 import { isRemoteArtifact } from "../jobs/artifactFiles.ts";
 import type { Engine, LoadOptions, LoadedModel } from "../protocol/engine.ts";
 import { KitError } from "../protocol/error.ts";
-import { remoteOf } from "./downloadArtifact.ts";
 import { createDefaultEngine } from "./engine.ts";
-import { findArtifact } from "./findArtifact.ts";
-import { guardModel } from "./guardModel.ts";
-import { atCaller } from "./thrown.ts";
+import { remoteOf } from "./runner/downloadArtifact.ts";
+import { findArtifact } from "./runner/findArtifact.ts";
+import { guardModel } from "./runner/guardModel.ts";
+import { atCaller } from "./runner/thrown.ts";
 
 export interface LoadModelOptions extends LoadOptions {
   /** Default: the embedded one. */

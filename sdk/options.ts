@@ -11,9 +11,9 @@ import type {
   TrainConfig,
 } from "../protocol/trainConfig.ts";
 import type { TrainerCallbacks } from "./callbacks.ts";
-import { refuseContradictions, refuseUnevenSaves } from "./contradictions.ts";
 import { type Projection, createDefaultEngine } from "./engine.ts";
-import { describeIssue, optionsSchema } from "./optionsSchema.ts";
+import { refuseContradictions, refuseUnevenSaves } from "./validation/contradictions.ts";
+import { describeIssue, optionsSchema } from "./validation/optionsSchema.ts";
 
 /** Any text; unlike `string`, it lets an editor offer the names beside it. */
 type OtherText = string & Record<never, never>;

@@ -2,9 +2,9 @@ import { KitError } from "../protocol/error.ts";
 import { isFinalEvent } from "../protocol/event.ts";
 import type { Job } from "../protocol/job.ts";
 import type { Artifact } from "./artifact.ts";
-import { type Beginning, type Begun, attachJob, beginJob } from "./begin.ts";
-import { type Observer, toEach } from "./observer.ts";
 import { type CheckedOptions, type TrainerOptions, checkOptions } from "./options.ts";
+import { type Beginning, type Begun, attachJob, beginJob } from "./runner/begin.ts";
+import { type Observer, toEach } from "./runner/observer.ts";
 
 /** The key of Kit's own access to a trainer's events, shared by every copy of Kit. */
 export const OBSERVE = Symbol.for("kit.trainer.observe");

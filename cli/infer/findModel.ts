@@ -5,7 +5,7 @@ import { createJobStore } from "../../jobs/store.ts";
 import { ARTIFACTS } from "../../protocol/artifactPath.ts";
 import { type Job, isFinal } from "../../protocol/job.ts";
 import { printable } from "../../protocol/printable.ts";
-import { checkpointSteps } from "../../sdk/findArtifact.ts";
+import { checkpointSteps } from "../../sdk/runner/findArtifact.ts";
 import { LATEST, findJob, noJob } from "../findJob.ts";
 
 /**

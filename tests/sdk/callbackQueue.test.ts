@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { callWithin, createCallbackQueue } from "../../sdk/callbackQueue.ts";
+import { callWithin, createCallbackQueue } from "../../sdk/runner/callbackQueue.ts";
 
 afterEach(() => {
   vi.useRealTimers();

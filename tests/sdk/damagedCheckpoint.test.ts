@@ -1,7 +1,7 @@
 import { cpSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeEach, describe, expect, it } from "vitest";
-import { checkpointSteps } from "../../sdk/findArtifact.ts";
+import { checkpointSteps } from "../../sdk/runner/findArtifact.ts";
 import { type ObservableTrainer, OBSERVE, RESUME } from "../../sdk/trainer.ts";
 import { createTinyTrainer, enterProject } from "./project.ts";
 

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { LoadedModel } from "../../protocol/engine.ts";
 import type { InferRequest } from "../../protocol/infer.ts";
-import { guardModel } from "../../sdk/guardModel.ts";
+import { guardModel } from "../../sdk/runner/guardModel.ts";
 
 const ANSWER = { text: "yes", finishReason: "stop", tokens: 1 } as const;
 

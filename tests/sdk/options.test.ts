@@ -3,11 +3,11 @@ import { afterEach, describe, expect, it } from "vitest";
 import { availableSimd } from "../../engines/embedded/kernels/simd.ts";
 import { createRayEngine } from "../../engines/ray/index.ts";
 import type { KitError } from "../../protocol/error.ts";
-import { resolveConfig } from "../../sdk/config.ts";
 import { createDefaultEngine } from "../../sdk/engine.ts";
 import { python } from "../../sdk/engines.ts";
 import { createKit } from "../../sdk/kit.ts";
 import { type TrainerOptions, checkOptions } from "../../sdk/options.ts";
+import { resolveConfig } from "../../sdk/runner/config.ts";
 import { createTrainer } from "../../sdk/trainer.ts";
 import { createProject } from "../project.ts";
 

@@ -2,8 +2,8 @@ import { existsSync, mkdirSync, readdirSync, renameSync, writeFileSync } from "n
 import { join } from "node:path";
 import type { TrainerOptions } from "kit";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { resolveConfig } from "../../sdk/config.ts";
-import { planResume } from "../../sdk/resume.ts";
+import { resolveConfig } from "../../sdk/runner/config.ts";
+import { planResume } from "../../sdk/runner/resume.ts";
 import { type ObservableTrainer, OBSERVE, PREPARED } from "../../sdk/trainer.ts";
 import { createTinyTrainer, enterProject, jobsOf, readEvents } from "./project.ts";
 import { DAMAGED, STATE, createScriptedEngine } from "./scriptedEngine.ts";

@@ -1,7 +1,7 @@
 import type { Engine } from "../../protocol/engine.ts";
-import { toEach } from "../../sdk/observer.ts";
-import type { RunJobOptions } from "../../sdk/runJobOptions.ts";
-import { trainFrom } from "../../sdk/trainFrom.ts";
+import { toEach } from "../../sdk/runner/observer.ts";
+import type { RunJobOptions } from "../../sdk/runner/runJobOptions.ts";
+import { trainFrom } from "../../sdk/runner/trainFrom.ts";
 
 /** Runs a job by an engine, without a queue and without listeners. */
 export function runOptions(

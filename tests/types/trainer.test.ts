@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { callbacks, optionsSchema } from "../../sdk/optionsSchema.ts";
+import { callbacks, optionsSchema } from "../../sdk/validation/optionsSchema.ts";
 import { OPTIONS, compile, completions, hoverText } from "./compiler.ts";
 
 const trainer = (options: string) => `

@@ -16,7 +16,7 @@ const { SPECIALS, VOCABULARY, decode } = await dist("tokens/byteTokens.js");
 const { learningRate, stepCount } = await dist("schedule.js");
 const { rowsPerStep } = await dist("../protocol/trainConfig.js");
 const { EMBEDDING } = await dist("families/projections.js");
-const { randomWeights } = await dist("families/weights.js");
+const { randomWeights } = await dist("families/randomWeights.js");
 
 /** The optimizer's state. */
 const ADAM = "adam.json";

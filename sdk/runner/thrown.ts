@@ -1,7 +1,7 @@
 import { relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { inspect } from "node:util";
-import { isKitError } from "../protocol/error.ts";
+import { isKitError } from "../../protocol/error.ts";
 
 /** The thrown error, or one that describes a thrown value of another kind. */
 export function asError(thrown: unknown): Error {

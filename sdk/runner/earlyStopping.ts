@@ -1,6 +1,6 @@
-import { type Evaluation, isLower } from "../protocol/evaluation.ts";
-import type { EngineEvent, EventData } from "../protocol/event.ts";
-import type { JobConfig } from "../protocol/trainConfig.ts";
+import { type Evaluation, isLower } from "../../protocol/evaluation.ts";
+import type { EngineEvent, EventData } from "../../protocol/event.ts";
+import type { JobConfig } from "../../protocol/trainConfig.ts";
 
 /** Decides when a training has learned all it can. The same for each engine, which is then aborted. */
 export interface EarlyStopping {
@@ -8,7 +8,7 @@ export interface EarlyStopping {
    * Takes each event.
    * @returns whether the training is over with it: later events don't count
    */
-  see: (event: EngineEvent) => boolean;
+  onEvent: (event: EngineEvent) => boolean;
   /** Takes what was evaluated up to the checkpoint that a training goes on from. */
   resume: (evaluations: readonly Evaluation[]) => void;
   /** The step that was the last; undefined as long as the training goes on. */
@@ -41,7 +41,7 @@ export function createEarlyStopping({ earlyStoppingPatience, saveSteps }: Config
     isOver = last !== undefined;
   }
 
-  function see(event: EngineEvent): boolean {
+  function onEvent(event: EngineEvent): boolean {
     switch (event.event) {
       case "training.started":
         steps = event.data.maxSteps;
@@ -56,5 +56,5 @@ export function createEarlyStopping({ earlyStoppingPatience, saveSteps }: Config
     return isOver;
   }
 
-  return { see, resume, stoppedAt: () => (isOver ? last : undefined) };
+  return { onEvent, resume, stoppedAt: () => (isOver ? last : undefined) };
 }

@@ -1,9 +1,9 @@
 import { inspect } from "node:util";
-import { KitError } from "../protocol/error.ts";
-import { isRecord } from "../protocol/isRecord.ts";
-import type { PythonOptions } from "../protocol/pythonOptions.ts";
-import type { RayOptions } from "../protocol/rayOptions.ts";
-import { hasCredentials, serverUrl } from "../protocol/url.ts";
+import { KitError } from "../../protocol/error.ts";
+import { isRecord } from "../../protocol/isRecord.ts";
+import type { PythonOptions } from "../../protocol/pythonOptions.ts";
+import type { RayOptions } from "../../protocol/rayOptions.ts";
+import { hasCredentials, serverUrl } from "../../protocol/url.ts";
 import { didYouMean } from "./didYouMean.ts";
 
 /** What is expected of an option, in words and as a check. */

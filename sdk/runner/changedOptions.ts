@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { isDeepStrictEqual } from "node:util";
-import { isRecord } from "../protocol/isRecord.ts";
-import { type JobConfig, isModelPath } from "../protocol/trainConfig.ts";
+import { isRecord } from "../../protocol/isRecord.ts";
+import { type JobConfig, isModelPath } from "../../protocol/trainConfig.ts";
 
 /** How a changed option affects a resumed training. */
 type Effect = "impossible" | "other losses" | "none";

@@ -1,18 +1,18 @@
 import { rmSync } from "node:fs";
 import { join } from "node:path";
-import { removeArtifact } from "../jobs/artifactFiles.ts";
-import { ARTIFACTS, checkpointFolder } from "../protocol/artifactPath.ts";
-import type { Engine } from "../protocol/engine.ts";
-import { bestOf } from "../protocol/evaluation.ts";
-import type { EngineEvent } from "../protocol/event.ts";
-import type { JobArguments } from "../protocol/trainConfig.ts";
-import { type Artifact, type ArtifactsOf, locateArtifact } from "./artifact.ts";
+import { removeArtifact } from "../../jobs/artifactFiles.ts";
+import { ARTIFACTS, checkpointFolder } from "../../protocol/artifactPath.ts";
+import type { Engine } from "../../protocol/engine.ts";
+import { bestOf } from "../../protocol/evaluation.ts";
+import type { EngineEvent } from "../../protocol/event.ts";
+import type { JobArguments } from "../../protocol/trainConfig.ts";
+import { type Artifact, type ArtifactsOf, locateArtifact } from "../artifact.ts";
 import { checkpointSteps } from "./findArtifact.ts";
 
 /** The artifacts that a job has saved and not removed since. */
 export interface SavedArtifacts {
   /** Takes each event: a checkpoint of an evaluated step is as good as its `evalLoss`. */
-  see: (event: EngineEvent) => void;
+  onEvent: (event: EngineEvent) => void;
   /**
    * The callback of a step's checkpoint has returned: removes the oldest that are too many, but not
    * the best, the newest, or one whose callback is still to come.
@@ -60,7 +60,7 @@ export function createSavedArtifacts(
 
   return {
     dropResumeFiles,
-    see({ event, data }) {
+    onEvent({ event, data }) {
       switch (event) {
         case "training.started":
           break;

@@ -1,19 +1,19 @@
 import { dirname, join } from "node:path";
-import { refuseLinkedArtifacts } from "../jobs/artifactFiles.ts";
-import { readEngineName, readJobConfig } from "../jobs/jobFile.ts";
-import type { OwnedJob } from "../jobs/ownedJob.ts";
-import { jobsPath } from "../jobs/paths.ts";
-import { type RemoteLocationRecord, readRemoteLocation } from "../jobs/remoteLocation.ts";
-import { damagedJob, takeJob } from "../jobs/takeJob.ts";
-import { readWholeLog } from "../jobs/wholeLog.ts";
-import { ARTIFACTS, checkpointFolder } from "../protocol/artifactPath.ts";
-import type { Engine, RemoteTraining } from "../protocol/engine.ts";
-import { asEngineEvent } from "../protocol/engineReport.ts";
-import { KitError } from "../protocol/error.ts";
-import { isFinalEvent } from "../protocol/event.ts";
-import { isRecord } from "../protocol/isRecord.ts";
-import type { JobConfig } from "../protocol/trainConfig.ts";
-import type { PastEvent, Recorded } from "./course.ts";
+import { refuseLinkedArtifacts } from "../../jobs/artifactFiles.ts";
+import { readEngineName, readJobConfig } from "../../jobs/jobFile.ts";
+import type { OwnedJob } from "../../jobs/ownedJob.ts";
+import { jobsPath } from "../../jobs/paths.ts";
+import { type RemoteLocationRecord, readRemoteLocation } from "../../jobs/remoteLocation.ts";
+import { damagedJob, takeJob } from "../../jobs/takeJob.ts";
+import { readWholeLog } from "../../jobs/wholeLog.ts";
+import { ARTIFACTS, checkpointFolder } from "../../protocol/artifactPath.ts";
+import type { Engine, RemoteTraining } from "../../protocol/engine.ts";
+import { asEngineEvent } from "../../protocol/engineReport.ts";
+import { KitError } from "../../protocol/error.ts";
+import { isFinalEvent } from "../../protocol/event.ts";
+import { isRecord } from "../../protocol/isRecord.ts";
+import type { JobConfig } from "../../protocol/trainConfig.ts";
+import type { PastEvent, Recorded } from "./jobProgress.ts";
 import type { Resumable } from "./resumable.ts";
 
 interface Attachable {

@@ -1,5 +1,5 @@
-import { KitError } from "../protocol/error.ts";
-import type { AskedConfig, JobArguments, JobConfig } from "../protocol/trainConfig.ts";
+import { KitError } from "../../protocol/error.ts";
+import type { AskedConfig, JobArguments, JobConfig } from "../../protocol/trainConfig.ts";
 
 /** @throws KitError `OPTION_INVALID` for options that are valid each, but not together */
 export function refuseContradictions(asked: AskedConfig, own: JobArguments): void {

@@ -1,7 +1,7 @@
 import { join } from "node:path";
-import type { Engine, LoadOptions, LoadedModel } from "../protocol/engine.ts";
-import type { Artifact } from "../protocol/event.ts";
-import type { Infer } from "./callbacks.ts";
+import type { Engine, LoadOptions, LoadedModel } from "../../protocol/engine.ts";
+import type { Artifact } from "../../protocol/event.ts";
+import type { Infer } from "../callbacks.ts";
 import { firstSignal } from "./firstSignal.ts";
 import { guardModel } from "./guardModel.ts";
 

@@ -1,7 +1,7 @@
-import { assertUndamaged } from "../jobs/undamagedCheckpoint.ts";
-import { KitError, isKitError, messageOf } from "../protocol/error.ts";
-import type { EngineEvent } from "../protocol/event.ts";
-import type { RemoteLocation } from "../protocol/remoteLocation.ts";
+import { assertUndamaged } from "../../jobs/undamagedCheckpoint.ts";
+import { KitError, isKitError, messageOf } from "../../protocol/error.ts";
+import type { EngineEvent } from "../../protocol/event.ts";
+import type { RemoteLocation } from "../../protocol/remoteLocation.ts";
 import type { Resumable } from "./resumable.ts";
 import { type RunEngineOptions, runEngine } from "./runEngine.ts";
 

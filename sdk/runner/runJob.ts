@@ -1,13 +1,13 @@
-import { cannotWrite } from "../protocol/cannotWrite.ts";
-import { isKitError, isOutOfReach } from "../protocol/error.ts";
-import { type EngineEvent, type JobEvent, isFinalEvent } from "../protocol/event.ts";
-import type { Job, JobStatus } from "../protocol/job.ts";
-import type { RemoteLocation } from "../protocol/remoteLocation.ts";
-import { listed } from "./artifact.ts";
+import { cannotWrite } from "../../protocol/cannotWrite.ts";
+import { isKitError, isOutOfReach } from "../../protocol/error.ts";
+import { type EngineEvent, type JobEvent, isFinalEvent } from "../../protocol/event.ts";
+import type { Job, JobStatus } from "../../protocol/job.ts";
+import type { RemoteLocation } from "../../protocol/remoteLocation.ts";
+import { listed } from "../artifact.ts";
 import { callLast, createCallbackQueue } from "./callbackQueue.ts";
 import { createCheckpoints } from "./checkpoints.ts";
-import { createCourse } from "./course.ts";
 import { callbackOf } from "./eventCallbacks.ts";
+import { createJobProgress } from "./jobProgress.ts";
 import type { JobResult } from "./jobResult.ts";
 import { lostContact, orCannotFollow } from "./lostContact.ts";
 import { orAborted } from "./orAborted.ts";
@@ -30,8 +30,14 @@ export async function runJob(options: RunJobOptions): Promise<JobResult> {
   const { onNote } = observer;
   const calls = createCallbackQueue({ onError: fail, onNote, limitMs: callbackLimitMs });
   const checkpoints = createCheckpoints(engine, owned.directory, { signal, onNote });
-  const course = createCourse({ directory: owned.directory, config, engine, onNote, startsAt });
-  const { saved } = course;
+  const progress = createJobProgress({
+    directory: owned.directory,
+    config,
+    engine,
+    onNote,
+    startsAt,
+  });
+  const { saved } = progress;
   let location = recorded?.location;
   let hasEnded = false;
 
@@ -51,10 +57,10 @@ export async function runJob(options: RunJobOptions): Promise<JobResult> {
 
   /** Returns whether the training is over. */
   function handle(reported: EngineEvent, from: Resumable | undefined): boolean {
-    const event = course.begin(reported, from);
+    const event = progress.begin(reported, from);
     // The log first: what a callback has seen is on disk.
     record(event);
-    const isOver = course.see(event);
+    const isOver = progress.onEvent(event);
     const job = jobAs("running");
     const running = { job, callbacks, checkpoints, artifactsUpTo: saved.upTo };
     const { name, call } = callbackOf(event, running);
@@ -83,7 +89,7 @@ export async function runJob(options: RunJobOptions): Promise<JobResult> {
 
   async function finish(): Promise<JobResult> {
     try {
-      const isOver = recorded ? course.replay(recorded) : false;
+      const isOver = recorded ? progress.replay(recorded) : false;
       const listeners = { onNote, onEvent: handle, onError, onRemote: goRemote };
       const training = { config, directory: owned.directory, signal, leave, isOver };
       const isStopped = await options.train({ ...training, ...listeners });
@@ -94,7 +100,7 @@ export async function runJob(options: RunJobOptions): Promise<JobResult> {
       );
       await orAborted(calls.drain(), AbortSignal.any([signal, ...(location ? [leave] : [])]));
       const artifacts = saved.result();
-      const data = { ...listed(artifacts), stoppedAt: course.stoppedAt() };
+      const data = { ...listed(artifacts), stoppedAt: progress.stoppedAt() };
       record({ event: "training.completed", data });
       saved.dropResumeFiles();
       return { job: completed, artifacts };
@@ -106,7 +112,7 @@ export async function runJob(options: RunJobOptions): Promise<JobResult> {
       const isOurs = signal.aborted && !(isCancelled() && isOutOfReach(thrown));
       if (location && isLeft && !isOurs) return goAway(location, thrown);
       if (!isCancelled()) return endAsFailed(asError(signal.aborted ? signal.reason : thrown));
-      record({ event: "training.cancelled", data: { step: course.step() } });
+      record({ event: "training.cancelled", data: { step: progress.step() } });
       const job = jobAs("cancelled");
       await callLast("onCancelled", () => callbacks.onCancelled?.({ job }), callbackLimitMs);
       return { job, artifacts: saved.result() };
@@ -141,7 +147,7 @@ export async function runJob(options: RunJobOptions): Promise<JobResult> {
     if (hasEnded || location) return;
     const error = `The process ended with exit code ${code} before the job did. Remove the process.exit() from the callbacks and the code that they call.`;
     try {
-      if (isCancelled()) record({ event: "training.cancelled", data: { step: course.step() } });
+      if (isCancelled()) record({ event: "training.cancelled", data: { step: progress.step() } });
       else record({ event: "training.failed", data: { error } });
     } catch {
       // Readers see that the owner is gone.

@@ -1,6 +1,6 @@
-import { readJobStart } from "../jobs/jobStart.ts";
-import { KitError } from "../protocol/error.ts";
-import type { JobConfig } from "../protocol/trainConfig.ts";
+import { readJobStart } from "../../jobs/jobStart.ts";
+import { KitError } from "../../protocol/error.ts";
+import type { JobConfig } from "../../protocol/trainConfig.ts";
 import { changedOptions } from "./changedOptions.ts";
 import { type Resumable, findResumable, findResuming } from "./resumable.ts";
 

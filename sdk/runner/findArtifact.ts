@@ -1,13 +1,13 @@
 import { existsSync, readdirSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
-import { isKept, refuseLinkedArtifacts } from "../jobs/artifactFiles.ts";
-import { isJobDirectory } from "../jobs/jobFile.ts";
-import { createJobReader } from "../jobs/jobReader.ts";
-import { createLeaseWatch } from "../jobs/leaseWatch.ts";
-import { readResult } from "../jobs/result.ts";
-import { ARTIFACTS, checkpointFolder, stepOfEntry } from "../protocol/artifactPath.ts";
-import { KitError } from "../protocol/error.ts";
-import { isFinal } from "../protocol/job.ts";
+import { isKept, refuseLinkedArtifacts } from "../../jobs/artifactFiles.ts";
+import { isJobDirectory } from "../../jobs/jobFile.ts";
+import { createJobReader } from "../../jobs/jobReader.ts";
+import { createLeaseWatch } from "../../jobs/leaseWatch.ts";
+import { readResult } from "../../jobs/result.ts";
+import { ARTIFACTS, checkpointFolder, stepOfEntry } from "../../protocol/artifactPath.ts";
+import { KitError } from "../../protocol/error.ts";
+import { isFinal } from "../../protocol/job.ts";
 
 /**
  * Resolves a job's directory to its result or, until it is completed, to its last checkpoint; a

@@ -1,7 +1,7 @@
 import { inspect } from "node:util";
-import { KitError } from "../protocol/error.ts";
-import { type InferRequest, isChatMessage } from "../protocol/infer.ts";
-import { SAMPLING } from "../protocol/sampling.ts";
+import { KitError } from "../../protocol/error.ts";
+import { type InferRequest, isChatMessage } from "../../protocol/infer.ts";
+import { SAMPLING } from "../../protocol/sampling.ts";
 import { didYouMean } from "./didYouMean.ts";
 
 const OPTIONS = Object.keys({

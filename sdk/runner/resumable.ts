@@ -1,13 +1,13 @@
 import { join } from "node:path";
-import { refuseLinkedArtifacts } from "../jobs/artifactFiles.ts";
-import { hasBegun, readJobStart, resumedFrom } from "../jobs/jobStart.ts";
-import { leaseOwner } from "../jobs/lease.ts";
-import { isProvenAlive } from "../jobs/leaseWatch.ts";
-import { jobsPath } from "../jobs/paths.ts";
-import { savedSteps } from "../jobs/savedSteps.ts";
-import { createJobStore } from "../jobs/store.ts";
-import { ARTIFACTS, checkpointFolder } from "../protocol/artifactPath.ts";
-import { type Job, isFinal } from "../protocol/job.ts";
+import { refuseLinkedArtifacts } from "../../jobs/artifactFiles.ts";
+import { hasBegun, readJobStart, resumedFrom } from "../../jobs/jobStart.ts";
+import { leaseOwner } from "../../jobs/lease.ts";
+import { isProvenAlive } from "../../jobs/leaseWatch.ts";
+import { jobsPath } from "../../jobs/paths.ts";
+import { savedSteps } from "../../jobs/savedSteps.ts";
+import { createJobStore } from "../../jobs/store.ts";
+import { ARTIFACTS, checkpointFolder } from "../../protocol/artifactPath.ts";
+import { type Job, isFinal } from "../../protocol/job.ts";
 import { checkpointSteps } from "./findArtifact.ts";
 
 /** A checkpoint of a job that did not end. */

@@ -1,11 +1,11 @@
 import { join } from "node:path";
-import { isKept } from "../jobs/artifactFiles.ts";
-import { ARTIFACTS, checkpointFolder } from "../protocol/artifactPath.ts";
-import type { Engine } from "../protocol/engine.ts";
-import { cannotFollow } from "../protocol/error.ts";
-import type { EngineEvent, EventData } from "../protocol/event.ts";
-import type { RemoteLocation } from "../protocol/remoteLocation.ts";
-import type { JobConfig } from "../protocol/trainConfig.ts";
+import { isKept } from "../../jobs/artifactFiles.ts";
+import { ARTIFACTS, checkpointFolder } from "../../protocol/artifactPath.ts";
+import type { Engine } from "../../protocol/engine.ts";
+import { cannotFollow } from "../../protocol/error.ts";
+import type { EngineEvent, EventData } from "../../protocol/event.ts";
+import type { RemoteLocation } from "../../protocol/remoteLocation.ts";
+import type { JobConfig } from "../../protocol/trainConfig.ts";
 import { createEarlyStopping } from "./earlyStopping.ts";
 import { checkpointSteps } from "./findArtifact.ts";
 import type { Resumable } from "./resumable.ts";
@@ -24,7 +24,7 @@ export interface Recorded {
 }
 
 /** What a job's events have come to. */
-export interface Course {
+export interface JobProgress {
   /** The newest step that was reported. */
   step: () => number;
   saved: SavedArtifacts;
@@ -33,16 +33,16 @@ export interface Course {
   /** An event as it goes to the log: at a start, takes over what `from` leaves. */
   begin: (event: EngineEvent, from: Resumable | undefined) => EngineEvent;
   /** @returns whether the training is over with it */
-  see: (event: EngineEvent) => boolean;
+  onEvent: (event: EngineEvent) => boolean;
   /**
    * Takes what an earlier process has recorded.
-   * @returns as `see`, of the last
+   * @returns as `onEvent`, of the last
    * @throws KitError `CANNOT_FOLLOW`
    */
   replay: (recorded: Recorded) => boolean;
 }
 
-interface CourseOptions {
+interface JobProgressOptions {
   directory: string;
   config: JobConfig;
   engine: Pick<Engine, "resumeFiles" | "remote">;
@@ -51,30 +51,30 @@ interface CourseOptions {
   startsAt?: () => number;
 }
 
-export function createCourse(options: CourseOptions): Course {
+export function createJobProgress(options: JobProgressOptions): JobProgress {
   const { directory, config, engine, onNote, startsAt = () => 0 } = options;
   const saved = createSavedArtifacts({ directory, engine, onNote }, config);
   const stopping = createEarlyStopping(config);
   let step: number | undefined;
 
-  function see(event: EngineEvent): boolean {
+  function onEvent(event: EngineEvent): boolean {
     if (event.event !== "training.started") step = event.data.step;
-    saved.see(event);
-    return stopping.see(event);
+    saved.onEvent(event);
+    return stopping.onEvent(event);
   }
 
   /** Counts what was evaluated before. */
   function goOn(data: EventData["training.started"], from: Resumable, note: typeof onNote) {
     const taken = takeOver(from, config, data, note);
     step = from.step;
-    for (const data of taken.evaluations) saved.see({ event: "training.log", data });
+    for (const data of taken.evaluations) saved.onEvent({ event: "training.log", data });
     stopping.resume(taken.evaluations);
     return taken;
   }
 
   function keepEarlier(artifact: { step: number; path: string }): void {
     const kind = config.lora ? "adapter" : "model";
-    saved.see({ event: "checkpoint.saved", data: { ...artifact, kind } });
+    saved.onEvent({ event: "checkpoint.saved", data: { ...artifact, kind } });
     saved.release(artifact.step);
   }
 
@@ -112,7 +112,7 @@ export function createCourse(options: CourseOptions): Course {
       }
       // One that was too many.
       if (isGone(event)) continue;
-      isOver = see(event);
+      isOver = onEvent(event);
       if (event.event === "checkpoint.saved") saved.release(event.data.step);
     }
     return isOver;
@@ -127,7 +127,7 @@ export function createCourse(options: CourseOptions): Course {
     saved,
     stoppedAt: stopping.stoppedAt,
     begin,
-    see,
+    onEvent,
     replay,
   };
 }

@@ -1,12 +1,12 @@
-import { type OwnedJob, createOwnedJob } from "../jobs/ownedJob.ts";
-import { waitForTurn } from "../jobs/queue.ts";
-import { createJobStore } from "../jobs/store.ts";
-import type { JobConfig } from "../protocol/trainConfig.ts";
+import { type OwnedJob, createOwnedJob } from "../../jobs/ownedJob.ts";
+import { waitForTurn } from "../../jobs/queue.ts";
+import { createJobStore } from "../../jobs/store.ts";
+import type { JobConfig } from "../../protocol/trainConfig.ts";
+import type { CheckedOptions } from "../options.ts";
 import { attachable, recordedOf } from "./attach.ts";
 import { resolveConfig } from "./config.ts";
 import type { JobResult } from "./jobResult.ts";
 import type { Created, Observer } from "./observer.ts";
-import type { CheckedOptions } from "./options.ts";
 import { planResume } from "./resume.ts";
 import { runEngine } from "./runEngine.ts";
 import { runJob } from "./runJob.ts";

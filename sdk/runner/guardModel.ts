@@ -1,7 +1,7 @@
-import type { LoadedModel } from "../protocol/engine.ts";
-import { asInferResult } from "../protocol/engineReport.ts";
-import type { Infer } from "./callbacks.ts";
-import { assertRequest } from "./inferRequest.ts";
+import type { LoadedModel } from "../../protocol/engine.ts";
+import { asInferResult } from "../../protocol/engineReport.ts";
+import type { Infer } from "../callbacks.ts";
+import { assertRequest } from "../validation/inferRequest.ts";
 import { atCaller } from "./thrown.ts";
 
 /**

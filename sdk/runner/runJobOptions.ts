@@ -1,8 +1,8 @@
-import type { OwnedJob } from "../jobs/ownedJob.ts";
-import type { Engine } from "../protocol/engine.ts";
-import type { JobConfig } from "../protocol/trainConfig.ts";
-import type { TrainerCallbacks } from "./callbacks.ts";
-import type { Recorded } from "./course.ts";
+import type { OwnedJob } from "../../jobs/ownedJob.ts";
+import type { Engine } from "../../protocol/engine.ts";
+import type { JobConfig } from "../../protocol/trainConfig.ts";
+import type { TrainerCallbacks } from "../callbacks.ts";
+import type { Recorded } from "./jobProgress.ts";
 import type { Observer } from "./observer.ts";
 import type { TrainFromOptions } from "./trainFrom.ts";
 

@@ -5,11 +5,11 @@ import {
   type LoraConfig,
   type ModelShape,
   SCHEDULERS,
-} from "../protocol/trainConfig.ts";
-import { hasCredentials, isUrl } from "../protocol/url.ts";
-import type { TrainerCallbacks } from "./callbacks.ts";
+} from "../../protocol/trainConfig.ts";
+import { hasCredentials, isUrl } from "../../protocol/url.ts";
+import type { TrainerCallbacks } from "../callbacks.ts";
+import type { TrainerOptions } from "../options.ts";
 import { didYouMean } from "./didYouMean.ts";
-import type { TrainerOptions } from "./options.ts";
 import {
   countOrShare,
   line,

@@ -1,10 +1,10 @@
 import { existsSync } from "node:fs";
 import { dirname } from "node:path";
-import { isRemoteArtifact } from "../jobs/artifactFiles.ts";
-import { readEngineName } from "../jobs/jobFile.ts";
-import { readRemoteLocation } from "../jobs/remoteLocation.ts";
-import type { Engine, FetchOptions, RemoteTraining } from "../protocol/engine.ts";
-import { KitError } from "../protocol/error.ts";
+import { isRemoteArtifact } from "../../jobs/artifactFiles.ts";
+import { readEngineName } from "../../jobs/jobFile.ts";
+import { readRemoteLocation } from "../../jobs/remoteLocation.ts";
+import type { Engine, FetchOptions, RemoteTraining } from "../../protocol/engine.ts";
+import { KitError } from "../../protocol/error.ts";
 
 /** An engine, as far as an artifact's files need it. */
 export type Fetching = Pick<Engine, "remote">;

@@ -4,8 +4,8 @@ import {
   type DatasetPath,
   type JobConfig,
   isModelPath,
-} from "../protocol/trainConfig.ts";
-import { isUrl } from "../protocol/url.ts";
+} from "../../protocol/trainConfig.ts";
+import { isUrl } from "../../protocol/url.ts";
 
 /** The config of a job: paths are made absolute against the project. */
 export function resolveConfig(config: JobConfig, project: string): JobConfig {

@@ -1,6 +1,6 @@
-import type { Engine, TrainOptions } from "../protocol/engine.ts";
-import { asEngineEvent } from "../protocol/engineReport.ts";
-import type { EngineEvent } from "../protocol/event.ts";
+import type { Engine, TrainOptions } from "../../protocol/engine.ts";
+import { asEngineEvent } from "../../protocol/engineReport.ts";
+import type { EngineEvent } from "../../protocol/event.ts";
 
 export interface RunEngineOptions extends Pick<
   TrainOptions,

@@ -1,7 +1,7 @@
-import { KitError, messageOf } from "../protocol/error.ts";
-import { formatCount } from "../protocol/format.ts";
-import { printableLines } from "../protocol/printable.ts";
-import type { TrainerCallbacks } from "./callbacks.ts";
+import { KitError, messageOf } from "../../protocol/error.ts";
+import { formatCount } from "../../protocol/format.ts";
+import { printableLines } from "../../protocol/printable.ts";
+import type { TrainerCallbacks } from "../callbacks.ts";
 import { asError, withPlace } from "./thrown.ts";
 
 /** How long a callback may take. */
