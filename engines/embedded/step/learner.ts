@@ -38,7 +38,7 @@ export interface HelperInvitation {
 export interface LearnerOptions {
   module?: KernelModule;
   /** Called once with the data helpers need; they may join at any time. */
-  invite?: (seat: HelperInvitation) => void;
+  invite?: (invitation: HelperInvitation) => void;
 }
 
 export function createLearner(

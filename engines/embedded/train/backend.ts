@@ -8,7 +8,7 @@ import { type TrainingPlan, planTraining } from "../step/trainingPlan.ts";
 export interface Team {
   /** At most, this one among them. */
   threads: number;
-  invite: (seat: HelperInvitation) => void;
+  invite: (invitation: HelperInvitation) => void;
 }
 
 /** The embedded engine as a backend: on this thread, and on those that it invites. */

@@ -15,7 +15,7 @@ try {
     onNote: (text) => send({ type: "note", text }),
     planBackend: embeddedBackend({
       threads: helpers.length + 1,
-      invite: (seat) => helpers.forEach((port) => port.postMessage(seat)),
+      invite: (invitation) => helpers.forEach((port) => port.postMessage(invitation)),
     }),
   });
   send({ type: "done" });

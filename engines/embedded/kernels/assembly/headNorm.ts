@@ -11,7 +11,7 @@ const COLUMNS: i32 = 8;
 /**
  * y = x · w / √(mean(x²) + epsilon) of each head.
  * @param x and y have their rows `xRow` and `yRow` elements apart; they may be the same
- * @param rstd [rows, heads], keeps 1 / √(…) for the way back
+ * @param rstd [rows, heads], keeps 1 / √(…) for the backward pass
  */
 export function headNorm(
   rows: i32, heads: i32, headDim: i32, x: usize, xRow: i32, w: usize, y: usize, yRow: i32,

@@ -8,7 +8,7 @@ const COLUMNS: i32 = 8;
 
 /**
  * RMSNorm: y = x · w / √(mean(x²) + epsilon), for x and y [rows, width], w [width].
- * @param rstd [rows], keeps 1 / √(…) for the way back
+ * @param rstd [rows], keeps 1 / √(…) for the backward pass
  */
 export function norm(
   rows: i32, width: i32, x: usize, w: usize, y: usize, rstd: usize, epsilon: f32,
