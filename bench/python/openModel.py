@@ -35,19 +35,29 @@ def load() -> torch.nn.Module:
     return AutoModelForCausalLM.from_pretrained(sizes["model"], dtype=torch.float32)
 
 
-def stepper(model: torch.nn.Module, next_batch: Callable[[], torch.Tensor]) -> Work:
+def learner(model: torch.nn.Module) -> Callable[[torch.Tensor], None]:
+    """Takes a step by a loss."""
     trained = [p for p in model.parameters() if p.requires_grad]
     optimizer = torch.optim.AdamW(trained, lr=RATE, betas=(0.9, 0.95), weight_decay=0.01)
+
+    def learn_by(loss: torch.Tensor) -> None:
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(trained, 1.0)
+        optimizer.step()
+        optimizer.zero_grad()
+
+    return learn_by
+
+
+def stepper(model: torch.nn.Module, next_batch: Callable[[], torch.Tensor]) -> Work:
+    learn_by = learner(model)
 
     def step() -> dict:
         batch = next_batch()
         start = clock()
         logits = model(input_ids=batch[:, :-1], use_cache=False).logits
         loss = torch.nn.functional.cross_entropy(logits.flatten(0, 1), batch[:, 1:].flatten())
-        loss.backward()
-        torch.nn.utils.clip_grad_norm_(trained, 1.0)
-        optimizer.step()
-        optimizer.zero_grad()
+        learn_by(loss)
         return {"ms": 1000 * (clock() - start), "loss": loss.item()}
 
     return step
@@ -79,8 +89,7 @@ def learn() -> Work:
 def mixed() -> Work:
     """All rows once, each batch padded to its longest row."""
     tokens, lengths, model = file_tokens(), sizes["lengths"], adapted()
-    trained = [p for p in model.parameters() if p.requires_grad]
-    optimizer = torch.optim.AdamW(trained, lr=RATE, betas=(0.9, 0.95), weight_decay=0.01)
+    learn_by = learner(model)
 
     def batch(first: int) -> dict[str, torch.Tensor]:
         chosen = range(first, min(first + rows, len(lengths)))
@@ -101,10 +110,7 @@ def mixed() -> Work:
         start = clock()
         for one in batches:
             loss = model(**one, use_cache=False).loss
-            loss.backward()
-            torch.nn.utils.clip_grad_norm_(trained, 1.0)
-            optimizer.step()
-            optimizer.zero_grad()
+            learn_by(loss)
         return {"ms": 1000 * (clock() - start), "loss": loss.item()}
 
     return steps
