@@ -6,11 +6,19 @@ import type { TrainingCheck } from "./trainingCheck.ts";
 
 /** A saved model, ready to answer. */
 export interface LoadedModel {
+  /**
+   * Answers a prompt or goes on with a conversation.
+   * @throws KitError `REQUEST_INVALID` naming what is wrong with the request
+   * @example
+   * const model = await loadModel(".kit/jobs/<id>");
+   * const { text } = await model.infer({ messages: [{ role: "user", content: "7th of March 1998" }] });
+   */
   infer: (request: InferRequest) => Promise<InferResult>;
   /** Frees the memory of the model. Idempotent. */
   close: () => Promise<void>;
 }
 
+/** What an engine trains, and whom it tells. */
 export interface TrainOptions {
   /** As `prepare` returned it, with absolute paths. */
   config: TrainConfig;
@@ -33,12 +41,16 @@ export interface TrainOptions {
   onRemote?: (location: RemoteLocation) => void;
   /** Takes each event as it happens, in order. A checkpoint is complete on disk before its event. */
   onEvent: (event: EngineEvent) => void;
-  /** Takes a line for people on a slow step, such as reading the data. Not part of the log. */
+  /**
+   * Takes a line for people on a slow step, such as reading the data. Not part of the log. Default: the
+   * lines are lost.
+   */
   onNote?: (text: string) => void;
 }
 
+/** How an engine loads a model. */
 export interface LoadOptions extends Pick<TrainOptions, "onNote"> {
-  /** Aborting ends a download, and closes a model that other machines have loaded. */
+  /** Aborting ends a download, and closes a model that other machines have loaded. Default: none. */
   signal?: AbortSignal;
 }
 
@@ -64,7 +76,7 @@ export interface FetchProgress {
 export interface FetchOptions extends Pick<TrainOptions, "onNote"> {
   /** Absolute path of the artifact's folder. */
   directory: string;
-  /** Aborting ends the transfer; the files that are whole are kept for the next. */
+  /** Aborting ends the transfer; the files that are whole are kept for the next. Default: none. */
   signal?: AbortSignal;
   /** Default: notes. */
   onProgress?: (progress: FetchProgress) => void;

@@ -2,7 +2,9 @@ import type { ErrorCode } from "./errorCode.ts";
 
 /** An error that the reader can act on: its message says what to do, its code is for programs. */
 export class KitError extends Error {
+  /** By which a copy of Kit knows the errors of another. */
   override readonly name = "KitError";
+  /** Stable, for programs; `docs/errors.md` has them all. */
   readonly code: ErrorCode;
 
   constructor(code: ErrorCode, message: string, options?: ErrorOptions) {

@@ -5,6 +5,7 @@ import type { JobStatus } from "./job.ts";
 export interface Artifact {
   /** The last of a job is its result. */
   step: number;
+  /** All of a model, or an adapter that `lora` has trained, which needs its base. */
   kind: "model" | "adapter";
   /** Relative to the job's directory, with forward slashes: `artifacts/step-100`. */
   path: string;

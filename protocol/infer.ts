@@ -1,7 +1,10 @@
 import { isRecord } from "./isRecord.ts";
 
+/** A message of a conversation, as the model's chat template takes it. */
 export interface ChatMessage {
+  /** Who says it. */
   role: "system" | "user" | "assistant";
+  /** What is said; may be empty. */
   content: string;
 }
 
@@ -41,11 +44,13 @@ export type InferRequest = (
   topP?: number;
   /** Seed of the sampling. Default 0. */
   seed?: number;
-  /** Aborting it rejects the answer with its reason. */
+  /** Aborting it rejects the answer with its reason. Default: none. */
   signal?: AbortSignal;
 };
 
+/** An answer. */
 export interface InferResult {
+  /** What the model answered, without the prompt. */
   text: string;
   /** `stop`: the model ended its answer; `length`: `maxTokens` or the context ran out. */
   finishReason: "stop" | "length";

@@ -1,13 +1,16 @@
-/** Every state a job can be in. `queued` and `running` are live, the others are final. */
+/** Every state a job can be in. */
 export const JOB_STATUSES = ["queued", "running", "completed", "failed", "cancelled"] as const;
 
+/** `queued` waits for another job of the project; `queued` and `running` are live, the others final. */
 export type JobStatus = (typeof JOB_STATUSES)[number];
 
 /** A job, as the jobs list and the job page show it. */
 export interface Job {
   /** Sorts by creation time. */
   id: string;
+  /** The trainer's. */
   name: string;
+  /** When this was read. */
   status: JobStatus;
   /** ISO 8601, UTC. */
   createdAt: string;

@@ -26,6 +26,7 @@ export interface LoraConfig {
  */
 export type DatasetPath = string | readonly string[];
 
+/** Rows of a dataset. */
 export interface DatasetConfig {
   type: "jsonl";
   /** Relative to the project; absolute once the job exists. A URL must not contain a password or a key. */
@@ -44,7 +45,7 @@ export interface TrainingArguments {
    * 1 × 32, which `python()` trains in half the memory. Default 1.
    */
   gradientAccumulationSteps: number;
-  /** Peak of the schedule. Default 0.004. For a checkpoint 0.00002, for an adapter of one 0.0002. */
+  /** Peak of the schedule. Default 0.004. For a pretrained model 0.00002, for an adapter of one 0.0002. */
   learningRate: number;
   /** After a linear warm-up. Default `"cosine"`. */
   lrSchedulerType: (typeof SCHEDULERS)[number];
@@ -78,17 +79,24 @@ export interface AskedConfig extends Partial<TrainingArguments> {
   dataset: DatasetConfig;
   /** Optimizer steps, unless `numTrainEpochs` is set. Default 400. */
   maxSteps?: number;
-  /** Passes over the dataset, in place of `maxSteps`; may be a fraction. */
+  /** Passes over the dataset, in place of `maxSteps`; may be a fraction, at most 1,000,000. */
   numTrainEpochs?: number;
-  /** Rows to evaluate on, which are not trained on: the loss on them is `evalLoss`. */
+  /**
+   * Rows to evaluate on, which are not trained on: the loss on them is `evalLoss`. Default: none, and
+   * nothing is evaluated.
+   */
   evalDataset?: DatasetConfig;
-  /** In place of `evalDataset`: a share of the dataset's rows, which the seed sets aside. */
+  /** In place of `evalDataset`: a share of the dataset's rows, between 0 and 1, which the seed sets aside. */
   evalSplit?: number;
   /** Steps between two evaluations; the last step is always evaluated. Default: `saveSteps`. */
   evalSteps?: number;
   /** Trains an adapter and leaves the model as it is. Default: the whole model is trained. */
   lora?: AskedLora;
-  /** Longest row in tokens; a longer one is cut. Default: the model's context; of a pretrained model at most 1,024. */
+  /**
+   * Longest row in tokens, at most the model's context. A longer conversation loses its end, or is left
+   * out if no answer remains; a longer text is split. Default: the model's context; of a pretrained
+   * model at most 1,024.
+   */
   maxLength?: number;
 }
 
@@ -109,17 +117,18 @@ export interface TrainConfig extends TrainingArguments {
   /** At most one is set; without either, nothing is evaluated. */
   evalDataset: DatasetConfig | undefined;
   evalSplit: number | undefined;
+  /** Without effect if nothing is evaluated. */
   evalSteps: number;
   lora: LoraConfig | undefined;
-  /** In tokens. Undefined: the model's context, of a pretrained model at most 1,024. */
+  /** Undefined: the default, which needs the model's context. */
   maxLength: number | undefined;
 }
 
 /** Options that Kit itself implements, so they work with every engine. */
 export interface JobArguments {
   /**
-   * Maximum number of checkpoints to keep, the best one besides. An older one is removed once its
-   * `onCheckpoint` has returned. Default: all.
+   * Maximum number of checkpoints to keep. The newest and the best always stay and count among them, so
+   * that 1 may keep two. An older one is removed once its `onCheckpoint` has returned. Default: all.
    */
   saveTotalLimit: number | undefined;
   /**

@@ -14,10 +14,13 @@ export interface Artifact extends SavedArtifact {
    * far it is. Aborting `signal` ends the transfer, and the next call goes on with the files that are whole
    * @throws KitError `CLUSTER_UNREACHABLE`, `CLUSTER_REFUSED`, `CHECKPOINT_INVALID` when they are gone,
    * `CHECKPOINT_UNWRITABLE`
+   * @example
+   * await artifact.fetch({ onProgress: ({ bytes, totalBytes }) => console.log(bytes, totalBytes) });
    */
   fetch: (options?: ArtifactFetchOptions) => Promise<void>;
 }
 
+/** How to follow a transfer, and end it. */
 export type ArtifactFetchOptions = Pick<FetchOptions, "signal" | "onProgress">;
 
 /** What a job's artifacts have in common. */

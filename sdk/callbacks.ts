@@ -2,6 +2,12 @@ import type { InferRequest, InferResult } from "../protocol/infer.ts";
 import type { Job } from "../protocol/job.ts";
 import type { Artifact } from "./artifact.ts";
 
+/**
+ * Asks the checkpoint that was saved, which its first request loads. Rejects with the reason if
+ * `signal` is aborted or the job ends early.
+ * @throws KitError `REQUEST_INVALID` naming what is wrong with the request
+ * @example const { text } = await infer({ prompt: "7th of March 1998", maxTokens: 20 });
+ */
 export type Infer = (request: InferRequest) => Promise<InferResult>;
 
 /** The argument of `onLog`. */
@@ -14,13 +20,13 @@ export interface LogContext {
   loss: number;
   /** The same over all held-out rows after this step; undefined unless the step is evaluated, NaN when it is not finite. */
   evalLoss?: number;
-  /** Of this step, as the schedule has it. */
+  /** Of this step, as the schedule has it; NaN if the engine does not report it. */
   learningRate: number;
   /** Global L2 norm of the gradient before clipping; NaN when it is not finite. */
   gradNorm: number;
-  /** Passes over the dataset so far, a fraction. */
+  /** Passes over the dataset so far, a fraction; NaN if the engine does not report it. */
   epoch: number;
-  /** Since the previous log, without padding. */
+  /** Since the previous log, without padding; NaN if the engine does not report it. */
   tokensPerSecond: number;
   /** What the training measures besides, by name: means since the previous log, over all held-out rows as `evalName`; NaN when one is not finite. Undefined if it measures nothing else. */
   metrics?: Record<string, number>;
@@ -44,16 +50,43 @@ export interface CheckpointContext {
  * the job with its message; so does one that takes more than an hour.
  */
 export interface TrainerCallbacks {
-  /** Called once, before the first step, when the rows are read and the model is ready. */
+  /**
+   * Called once, before the first step, when the rows are read and the model is ready.
+   * @example onStarted: ({ job }) => console.log(`${job.name} trains as ${job.id}`)
+   */
   onStarted?: (context: { job: Job }) => unknown;
-  /** Called at the first two steps, every `loggingSteps`, each evaluated step and the last. */
+  /**
+   * Called at the first two steps, every `loggingSteps`, each evaluated step and the last. A step whose
+   * loss, evalLoss or gradient is not finite fails the job, with `onFailed` in place of `onLog`; one of
+   * `metrics` may be NaN. With an engine of your own, each number but `step` may be.
+   * @example
+   * onLog: ({ step, loss, evalLoss }) => {
+   *   console.log(step, loss.toFixed(4), evalLoss?.toFixed(4) ?? "not evaluated");
+   * }
+   */
   onLog?: (context: LogContext) => unknown;
-  /** Called every `saveSteps` steps and after the last one, with `infer` to ask the checkpoint. */
+  /**
+   * Called every `saveSteps` steps and after the last one, with `infer` to ask the checkpoint.
+   * @example
+   * onCheckpoint: async ({ step, infer }) => {
+   *   const { text } = await infer({ prompt: "7th of March 1998" });
+   *   console.log(`step ${step}: ${text}`);
+   * }
+   */
   onCheckpoint?: (context: CheckpointContext) => unknown;
-  /** Called once, when the training is done; the job is completed after it. `artifacts`: oldest first, the result last. */
+  /**
+   * Called once, when the training is done; the job is completed after it. `artifacts`: oldest first, the result last.
+   * @example onCompleted: ({ artifacts }) => console.log(artifacts.at(-1)?.directory)
+   */
   onCompleted?: (context: { job: Job; artifacts: Artifact[] }) => unknown;
-  /** Called once, when the job has failed. What it throws is only printed. */
+  /**
+   * Called once, when the job has failed. What it throws is only printed.
+   * @example onFailed: ({ job, error }) => console.error(`${job.id}: ${error.message}`)
+   */
   onFailed?: (context: { job: Job; error: Error }) => unknown;
-  /** Called once, when the job was cancelled. What it throws is only printed. */
+  /**
+   * Called once, when the job was cancelled. What it throws is only printed.
+   * @example onCancelled: ({ job }) => console.log(`${job.id} was cancelled`)
+   */
   onCancelled?: (context: { job: Job }) => unknown;
 }

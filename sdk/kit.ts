@@ -8,11 +8,17 @@ const BRAND = Symbol.for("kit.project");
 
 /** The part of a project that the `kit` command and the page use. */
 export interface Kit {
+  /** Undefined if the project exposes none: the page's button is disabled then. */
   readonly trainer: Trainer | undefined;
 }
 
 /**
  * Registers the project's trainer; its result is the default export of `src/kit/index.ts`.
+ * @example
+ * import { createKit } from "kit";
+ * import { trainer } from "./trainer";
+ *
+ * export default createKit({ trainer });
  * @throws KitError `OPTION_INVALID` when `trainer` is not what `createTrainer` returns, or another option is given
  */
 export function createKit(options: { trainer?: Trainer } = {}): Kit {

@@ -9,16 +9,22 @@ import { findArtifact } from "./runner/findArtifact.ts";
 import { guardModel } from "./runner/guardModel.ts";
 import { atCaller } from "./runner/thrown.ts";
 
+/** How to load a model. */
 export interface LoadModelOptions extends LoadOptions {
   /** Default: the embedded one. */
   engine?: Engine;
 }
 
 /**
- * Loads a checkpoint to answer from: `await loadModel(".kit/jobs/<id>/artifacts/step-400")`.
- * A job's directory stands for its result. Close the model when done.
+ * Loads a checkpoint to answer from. A job's directory stands for its result. Close the model when done.
+ * @param directory relative to the current directory
  * @param options `onNote` takes lines on a download, such as that of an adapter's base
- * @throws KitError `CHECKPOINT_INVALID` when the directory holds no checkpoint
+ * @throws KitError `OPTION_INVALID`; `CHECKPOINT_INVALID` when the directory holds no checkpoint, or one of
+ * a job that has saved none; `MODEL_REFUSED`, `HUB_UNREACHABLE` for a base that cannot be downloaded
+ * @example
+ * const model = await loadModel(".kit/jobs/<id>");
+ * const { text } = await model.infer({ prompt: "7th of March 1998" });
+ * await model.close();
  */
 export function loadModel(
   directory: string,

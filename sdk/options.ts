@@ -46,9 +46,12 @@ export interface TrainerOptions<Epochs extends number = number>
   /** Default: the embedded engine, which needs nothing but npm. */
   engine?: Engine;
   lora?: LoraOptions;
-  /** Your own code, called while the job trains: `onLog`, `onCheckpoint` and others. */
+  /** Your own code, called while the job trains: `onLog`, `onCheckpoint` and others. Default: none. */
   callbacks?: TrainerCallbacks;
-  /** Aborting it cancels the job. */
+  /**
+   * Aborting it cancels the job. Default: none.
+   * @example abortSignal: AbortSignal.timeout(3_600_000)
+   */
   abortSignal?: AbortSignal;
 }
 

@@ -18,6 +18,7 @@ export const LEAVE = Symbol.for("kit.trainer.leave");
 
 /** One job, which starts once. */
 export interface Trainer {
+  /** As the option. */
   readonly name: string;
   /**
    * Creates the job and begins; a second call returns the same job.
@@ -30,9 +31,15 @@ export interface Trainer {
    * @throws the error that failed the job; KitError `CLUSTER_UNREACHABLE` or `CLUSTER_REFUSED` when
    * contact with one was lost that may go on remotely, `CANNOT_FOLLOW` when this machine cannot write
    * what it does there
+   * @example
+   * const { job, artifacts } = await trainer.wait();
+   * console.log(job.status, artifacts.at(-1)?.directory);
    */
   wait: () => Promise<{ job: Job; artifacts: Artifact[] }>;
-  /** Ends the job as cancelled, unless it has ended already. Resolves when it has ended. */
+  /**
+   * Ends the job as cancelled, unless it has ended already. Resolves when it has ended.
+   * @example process.once("SIGINT", () => void trainer.cancel());
+   */
   cancel: () => Promise<void>;
 }
 
@@ -53,6 +60,13 @@ export interface ObservableTrainer extends Trainer {
 
 /**
  * Describes a training. Checks the options at once and doesn't touch the disk.
+ * @example
+ * const trainer = createTrainer({
+ *   name: "date-normalizer",
+ *   model: "kit/nano",
+ *   dataset: { type: "jsonl", path: "data/train.jsonl" },
+ *   maxSteps: 400,
+ * });
  * @throws KitError `OPTION_INVALID` naming the option and what was expected
  */
 export function createTrainer<Epochs extends number = number>(
