@@ -1,8 +1,8 @@
-import { closeSync, readFileSync, readSync } from "node:fs";
+import { closeSync, readFileSync, readSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { crc32 } from "node:zlib";
 import { isRecord } from "../protocol/isRecord.ts";
-import { cannotRead, openIfThere } from "./file.ts";
+import { cannotRead, openIfThere, statsOf } from "./file.ts";
 
 /** Lists the checksums of a checkpoint's other files. Every engine writes it. */
 export const CHECKSUMS_FILE = "checksums.json";
@@ -33,13 +33,18 @@ export function checksumOf(parts: Iterable<string | Uint8Array>): Checksum {
 export function damagedFile(directory: string): string | undefined {
   const list = join(directory, CHECKSUMS_FILE);
   const file = openIfThere(list);
-  if (file === undefined) return undefined;
+  if (file === undefined) return statsOf(list) && list;
   const saved = parsed(file);
   if (!saved || Object.keys(saved).length === 0) return list;
+  const unlisted = readdirSync(directory).find((name) => LISTED.test(name) && !(name in saved));
+  if (unlisted !== undefined) return join(directory, unlisted);
   return Object.entries(saved)
     .map(([name, checksum]) => ({ path: join(directory, name), checksum }))
     .find(({ path, checksum }) => !isAsSaved(path, checksum))?.path;
 }
+
+/** Whose checksum no checkpoint lacks: what a training goes on from. Others may lie there, too. */
+const LISTED = /\.(safetensors|pt|pth|bin)$|^trainer_state\.json$/;
 
 function parsed(file: number): Record<string, unknown> | undefined {
   try {

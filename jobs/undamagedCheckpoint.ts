@@ -1,6 +1,6 @@
-import { closeSync, readFileSync } from "node:fs";
+import { closeSync, existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { damagedFile } from "../disk/checksums.ts";
+import { CHECKSUMS_FILE, damagedFile } from "../disk/checksums.ts";
 import { openIfThere } from "../disk/file.ts";
 import { KitError } from "../protocol/error.ts";
 import { isRecord } from "../protocol/isRecord.ts";
@@ -14,14 +14,17 @@ const STATE_FILE = "trainer_state.json";
  * @throws KitError `CHECKPOINT_INVALID`, `CANNOT_READ`
  */
 export function assertUndamaged({ checkpoint, step }: { checkpoint: string; step: number }): void {
-  const damaged = damagedFile(checkpoint);
+  const state = readState(join(checkpoint, STATE_FILE));
+  const list = join(checkpoint, CHECKSUMS_FILE);
+  const isListLost = hasChecksums(state) && !existsSync(list);
+  const damaged = isListLost ? list : damagedFile(checkpoint);
   if (damaged !== undefined) {
     throw new KitError(
       "CHECKPOINT_INVALID",
       `${damaged} is not as it was saved. Use another checkpoint.`,
     );
   }
-  const found = stepOf(join(checkpoint, STATE_FILE));
+  const found = state["global_step"];
   if (found === undefined || found === step) return;
   throw new KitError(
     "CHECKPOINT_INVALID",
@@ -29,16 +32,23 @@ export function assertUndamaged({ checkpoint, step }: { checkpoint: string; step
   );
 }
 
-/** Undefined where the state does not say it: the engine decides what that means. */
-function stepOf(path: string): unknown {
+/** Whether Kit's own part, which every engine writes, says that the checkpoint was saved with checksums. */
+function hasChecksums({ stateful_callbacks: callbacks }: Record<string, unknown>): boolean {
+  const own = isRecord(callbacks) ? callbacks["Kit"] : undefined;
+  const attributes = isRecord(own) ? own["attributes"] : undefined;
+  return isRecord(attributes) && attributes["checksums"] === true;
+}
+
+/** Empty where it says nothing: the engine decides what that means. */
+function readState(path: string): Record<string, unknown> {
   const file = openIfThere(path);
-  if (file === undefined) return undefined;
+  if (file === undefined) return {};
   try {
     const state: unknown = JSON.parse(readFileSync(file, "utf8"));
-    return isRecord(state) ? state["global_step"] : undefined;
+    return isRecord(state) ? state : {};
   } catch {
     // Not JSON.
-    return undefined;
+    return {};
   } finally {
     closeSync(file);
   }

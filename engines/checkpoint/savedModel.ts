@@ -30,7 +30,8 @@ export function openModel(directory: string): SavedModel {
   return { shape, weights: tensors.choose(weightShapes(shape)) };
 }
 
-const PICKLED = ["pytorch_model.bin", "pytorch_model.bin.index.json"];
+const PICKLED_INDEX = "pytorch_model.bin.index.json";
+const PICKLED = ["pytorch_model.bin", PICKLED_INDEX];
 
 /** The files of a model's weights, and the one that names them. */
 export function weightFiles(directory: string): { label: string; files: string[] } {
@@ -46,13 +47,23 @@ export function weightFiles(directory: string): { label: string; files: string[]
   );
 }
 
+/**
+ * Checks what an index of pickled weights names, which other engines read as plain tensors.
+ * @throws KitError `CHECKPOINT_INVALID` for a file of another directory
+ */
+export function assertOwnPickles(directory: string): void {
+  const index = join(directory, PICKLED_INDEX);
+  if (existsSync(index)) shardsOf(index, PICKLED_SHARD);
+}
+
 /** A name in the same directory, and in no other. */
 const SHARD = /^[^/\\]+\.safetensors$/;
+const PICKLED_SHARD = /^[^/\\]+\.bin$/;
 
-function shardsOf(index: string): string[] {
+function shardsOf(index: string, form = SHARD): string[] {
   const { weight_map: map } = readConfig(index);
   const names = isRecord(map) ? Object.values(map) : [];
-  const isShard = (name: unknown): name is string => typeof name === "string" && SHARD.test(name);
+  const isShard = (name: unknown): name is string => typeof name === "string" && form.test(name);
   if (names.length > 0 && names.every(isShard)) return [...new Set(names)];
   throw new KitError("CHECKPOINT_INVALID", `${index} names no weights. Save or download it again.`);
 }

@@ -83,7 +83,11 @@ export function startedFrom(
 export function trainerState(config: TrainConfig, logs: Log[], at: TrainerPlace) {
   const best = bestOf(logs);
   const { pending, commit } = at;
-  const attributes = { ...pending, ...(commit !== undefined && { model: config.model, commit }) };
+  const attributes = {
+    ...pending,
+    checksums: true,
+    ...(commit !== undefined && { model: config.model, commit }),
+  };
   return {
     best_global_step: best?.step ?? null,
     best_metric: best?.evalLoss ?? null,

@@ -1,6 +1,6 @@
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
-import { weightFiles } from "../checkpoint/savedModel.ts";
+import { assertOwnPickles, weightFiles } from "../checkpoint/savedModel.ts";
 import type { FetchOptions } from "../hub/fetchModel.ts";
 import { fetchBase, findBase } from "../lora/base.ts";
 import { ADAPTER_CONFIG, recordedBase } from "../lora/peftConfig.ts";
@@ -46,8 +46,9 @@ export async function findFolders(
 /** Refuses what Python would wait for, or take all memory for and end without a word. */
 function assertReadable(directory: string): void {
   assertPlainFiles(directory);
-  // An index names no file outside. Pickled weights, which Python reads as plain tensors, have another.
+  // An index names no file outside.
   if (hasWeights(readdirSync(directory))) weightFiles(directory);
+  assertOwnPickles(directory);
   const path = join(directory, TOKENIZER_FILE);
   const tokenizer = readConfig(path, "optional", MOST_TOKENIZER_MIB);
   if (tokenizer) assertModestGrowth(path, tokenizer);

@@ -1,5 +1,5 @@
-import { createReadStream, existsSync, renameSync } from "node:fs";
-import { statfs } from "node:fs/promises";
+import { constants, existsSync, renameSync, statSync } from "node:fs";
+import { open, statfs } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { makeDirectory } from "../../disk/file.ts";
 import { takeLock } from "../../disk/lock.ts";
@@ -86,7 +86,7 @@ export async function fetchArtifact(
 /** Whether this machine sees a checkpoint in its storage. */
 export function isVisible({ path, files }: Stored): boolean {
   const names = Object.keys(files);
-  return names.length > 0 && names.every((name) => existsSync(join(path, name)));
+  return names.length > 0 && names.every((name) => isFile(join(path, name)));
 }
 
 /** @param path the folder's name to be */
@@ -100,13 +100,30 @@ async function fill(
   if (missing.length === 0) return;
   const { bavail, bsize } = await statfs(folder);
   if (missingBytes > bavail * bsize) throw diskFull(path, missingBytes, bavail * bsize);
-  if (isVisible(stored)) return take((name) => createReadStream(join(stored.path, name)));
+  if (isVisible(stored)) return take((name) => readPlain(join(stored.path, name)));
   const staged = await stageFiles(stored, missing, { ...options, to: path });
   try {
     await take(staged.read);
   } finally {
     await staged.close();
   }
+}
+
+function isFile(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isFile() ?? false;
+}
+
+/** A pipe in the file's place would keep whoever opens it waiting. */
+async function* readPlain(path: string): AsyncGenerator<Buffer> {
+  const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
+  if (!(await file.stat()).isFile()) {
+    await file.close();
+    throw new KitError(
+      "CHECKPOINT_INVALID",
+      `${path} is not a plain file. Use another checkpoint.`,
+    );
+  }
+  yield* file.createReadStream() as AsyncIterable<Buffer>;
 }
 
 function diskFull(path: string, bytes: number, free: number): KitError {

@@ -25,7 +25,7 @@ export function filesToUpload(folder: string): [name: string, path: string][] {
   const names = readdirSync(folder).filter((name) => isOfModel(name));
   return names
     .map((name): [string, string] => [name, join(folder, name)])
-    .filter(([, path]) => isFileWithin(path, allowedFolder(folder)))
+    .filter(([, path]) => isFileWithin(path, allowedFolders(folder)))
     .sort();
 }
 
@@ -33,16 +33,18 @@ function isOfModel(name: string): boolean {
   return NAMES.has(name) || KINDS.some((kind) => kind.test(name));
 }
 
-/** The folder itself; for one of the hub's cache, whose files are links, all of the model's. */
-function allowedFolder(folder: string): string {
+/** The folder itself; for one of the hub's cache, whose files are links, that of the model's files, too. */
+function allowedFolders(folder: string): string[] {
   const real = realpathSync(folder);
   const parent = dirname(real);
-  return basename(parent) === "snapshots" ? dirname(parent) : real;
+  return basename(parent) === "snapshots" ? [real, join(dirname(parent), "blobs")] : [real];
 }
 
-function isFileWithin(path: string, allowed: string): boolean {
+function isFileWithin(path: string, allowed: readonly string[]): boolean {
   const isFile = orUnreadable(path, () => statSync(path).isFile());
-  if (!isFile || realpathSync(path).startsWith(`${allowed}${sep}`)) return isFile;
+  if (!isFile) return false;
+  const real = realpathSync(path);
+  if (allowed.some((folder) => real.startsWith(`${folder}${sep}`))) return true;
   throw new KitError(
     "CHECKPOINT_INVALID",
     `${path} would travel to the cluster, but it links to a file outside of its folder. Remove the link, or save the file itself there.`,

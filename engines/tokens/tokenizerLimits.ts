@@ -2,6 +2,10 @@ import { KitError, isKitError } from "../../protocol/error.ts";
 import { isRecord } from "../../protocol/isRecord.ts";
 import { isTimeout, limitTime } from "./timeLimit.ts";
 
+/** The parts of a `tokenizer.json` that are steps, and how those call theirs that are lists of them. */
+const PARTS = ["normalizer", "pre_tokenizer", "post_processor", "decoder"];
+const LISTS = ["normalizers", "pretokenizers", "processors", "decoders"];
+
 /** How many times longer the replacements of a tokenizer may make a text, all in turn. */
 const MOST_GROWTH = 256;
 /** What any text may take, and a character of it: far more than a real tokenizer takes. */
@@ -13,7 +17,7 @@ const LONGEST_S_A_CHARACTER = 1e-4;
  * @throws KitError `CHECKPOINT_INVALID` for one whose replacements could take all memory
  */
 export function assertModestGrowth(path: string, file: Record<string, unknown>): void {
-  const steps = ["normalizer", "pre_tokenizer", "decoder"].flatMap((part) => stepsOf(file[part]));
+  const steps = PARTS.flatMap((part) => stepsOf(file[part]));
   const growth = steps.reduce((product, step) => product * growthOf(step), 1);
   if (growth <= MOST_GROWTH) return;
   throw new KitError(
@@ -25,14 +29,38 @@ export function assertModestGrowth(path: string, file: Record<string, unknown>):
 /** A step of a pipeline, and those in it. */
 function stepsOf(value: unknown): Record<string, unknown>[] {
   if (!isRecord(value)) return [];
-  const inner = value["normalizers"] ?? value["pretokenizers"] ?? value["decoders"];
-  return [value, ...(Array.isArray(inner) ? inner.flatMap(stepsOf) : [])];
+  const inner = LISTS.map((list) => value[list]).find(Array.isArray) as unknown[] | undefined;
+  return [value, ...(inner ?? []).flatMap(stepsOf)];
 }
 
 /** As if each character were replaced. */
-function growthOf({ type, content, prepend }: Record<string, unknown>): number {
-  const added = type === "Prepend" ? prepend : type === "Replace" ? content : undefined;
-  return typeof added === "string" ? Math.max(1, added.length) : 1;
+function growthOf(step: Record<string, unknown>): number {
+  const { type, content, prepend, pattern, replacement, str_rep: written } = step;
+  if (type === "Prepend") return lengthOf(prepend);
+  if (type === "Replace") return lengthOf(content) + (mayMatchNothing(pattern) ? 1 : 0);
+  if (type === "Metaspace") return Math.max(lengthOf(replacement), lengthOf(written));
+  if (type !== "TemplateProcessing") return 1;
+  return Math.max(...[step["single"], step["pair"]].map(sequencesIn));
+}
+
+function lengthOf(text: unknown): number {
+  return typeof text === "string" ? Math.max(1, text.length) : 1;
+}
+
+/** Then it adds something beside each character. Refuses some that never do. */
+function mayMatchNothing(pattern: unknown): boolean {
+  const { Regex: regex, String: text } = isRecord(pattern) ? pattern : {};
+  if (typeof regex === "string") return regex === "" || NOTHING.test(regex);
+  return text === "";
+}
+
+/** Whatever repeats from 0, looks around, or is one of several. */
+const NOTHING = /[*?|(^$]|\\[bBAzZGK]|\{0?,/;
+
+/** How often a template repeats the text, at least once. */
+function sequencesIn(template: unknown): number {
+  const pieces: unknown[] = Array.isArray(template) ? template : [];
+  return Math.max(1, pieces.filter((piece) => isRecord(piece) && "Sequence" in piece).length);
 }
 
 /**

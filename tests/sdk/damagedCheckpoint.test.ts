@@ -1,4 +1,5 @@
-import { cpSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { cpSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeEach, describe, expect, it } from "vitest";
 import { checkpointSteps } from "../../sdk/runner/findArtifact.ts";
@@ -49,6 +50,19 @@ function evaluatedBest(artifacts: string, step: number): [number] {
   return [step];
 }
 
+/** As of a Kit that wrote none. */
+function forgetChecksums(path: string): void {
+  const file = join(path, "trainer_state.json");
+  writeFileSync(
+    file,
+    readFileSync(file, "utf8").replace('"checksums": true', '"checksums": false'),
+  );
+}
+
+function mkfifo(path: string): void {
+  execFileSync("mkfifo", [path]);
+}
+
 const DAMAGES: [string, RegExp, (newest: string, older: string) => void][] = [
   [
     "16 flipped bytes of the optimizer",
@@ -70,6 +84,7 @@ const DAMAGES: [string, RegExp, (newest: string, older: string) => void][] = [
     /trainer_state\.json is of step 1000000000, not \d+/,
     (path) => {
       rmSync(join(path, "checksums.json"));
+      forgetChecksums(path);
       setStep(path, 1e9);
     },
   ],
@@ -77,6 +92,25 @@ const DAMAGES: [string, RegExp, (newest: string, older: string) => void][] = [
     "damaged checksums",
     /checksums\.json is not as it was saved/,
     (path) => writeFileSync(join(path, "checksums.json"), '{"model'),
+  ],
+  ...(
+    [
+      ["its checksums removed", (list) => rmSync(list)],
+      ["a folder in place of its checksums", (list) => (rmSync(list), mkdirSync(list))],
+      ["a pipe in place of its checksums", (list) => (rmSync(list), mkfifo(list))],
+    ] as [string, (list: string) => void][]
+  ).map(([what, change]): (typeof DAMAGES)[number] => [
+    what,
+    /checksums\.json is not as it was saved/,
+    (path) => change(join(path, "checksums.json")),
+  ]),
+  [
+    "an optimizer that its checksums do not list",
+    /optimizer\.safetensors is not as it was saved/,
+    (path) => {
+      const list = join(path, "checksums.json");
+      writeFileSync(list, readFileSync(list, "utf8").replace('"optimizer.', '"other.'));
+    },
   ],
   [
     "the folders of two checkpoints exchanged",

@@ -46,7 +46,7 @@ class Kit(TrainerCallback, ExportableState):
     def state(self) -> dict[str, Any]:
         hub = self.prepared.hub
         start = {"model": self.prepared.config["model"], "commit": hub["commit"]} if hub else {}
-        return {"args": {}, "attributes": {**self.log.pending(), **start}}
+        return {"args": {}, "attributes": {**self.log.pending(), "checksums": True, **start}}
 
     def on_step_begin(
         self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any

@@ -1,4 +1,5 @@
-"""What the files of a model may cost: seconds of a template, tries of a tokenizer's pattern."""
+"""What the files of a model may cost: seconds and bytes of a template, tries of a tokenizer's
+pattern."""
 
 import ctypes
 import os
@@ -8,12 +9,18 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from jinja2.sandbox import SandboxedEnvironment
+
 from .constants import CONSTANTS
 from .errors import KitError
 
 # Of a conversation, whatever the template says.
 LONGEST_SECONDS = CONSTANTS["templateSeconds"]
 CHECK_EVERY_SECONDS = 0.25
+# Of what a template makes, beside what the process has.
+MOST_BYTES = 2**30
+# Of a power's operands: a larger one takes minutes in one native call, which nothing ends.
+MOST_BASE, MOST_EXPONENT = 10**6, 64
 
 
 class TooSlow(Exception):
@@ -23,8 +30,14 @@ class TooSlow(Exception):
         return f"it takes more than {LONGEST_SECONDS:g} s"
 
 
+class TooLarge(Exception):
+    def __str__(self) -> str:
+        return f"it takes more than {MOST_BYTES // 2**20:,} MiB of memory"
+
+
 class Watch:
-    """Ends Python code that takes too long, on any thread. A native call is over first."""
+    """Ends Python code that takes too long or too much memory, on any thread. A native call is over
+    first."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
@@ -36,6 +49,7 @@ class Watch:
     def limit(self) -> Iterator[None]:
         """
         :raises TooSlow:
+        :raises TooLarge:
         """
         if not self.is_running:
             self.is_running = True
@@ -43,7 +57,10 @@ class Watch:
         thread = threading.get_ident()
         self.ends[thread] = time.monotonic() + LONGEST_SECONDS
         try:
-            yield
+            with limited_memory():
+                yield
+        except MemoryError as error:
+            raise TooLarge from error
         finally:
             with self.lock:
                 self.ends.pop(thread, None)
@@ -62,6 +79,51 @@ class Watch:
 
 
 TEMPLATES = Watch()
+
+
+@contextmanager
+def limited_memory() -> Iterator[None]:
+    """Of the whole process, whose other threads wait or need little meanwhile."""
+    now = data_bytes()
+    if now == 0:
+        yield
+        return
+    # Not on Windows.
+    import resource
+
+    soft, hard = resource.getrlimit(resource.RLIMIT_DATA)
+    asked = now + MOST_BYTES
+    if soft != resource.RLIM_INFINITY and soft < asked:
+        yield
+        return
+    resource.setrlimit(resource.RLIMIT_DATA, (asked, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_DATA, (soft, hard))
+
+
+def data_bytes() -> int:
+    """What the limit counts of this process; 0 where the system does not say (macOS, Windows)."""
+    try:
+        with open("/proc/self/statm", "rb") as file:
+            return int(file.read().split()[5]) * os.sysconf("SC_PAGE_SIZE")
+    except OSError:
+        return 0
+
+
+def limited_power(base: Any, exponent: Any) -> Any:
+    if abs(base) > MOST_BASE or abs(exponent) > MOST_EXPONENT:
+        raise OverflowError(f"{base} ** {exponent} is too large")
+    return base**exponent
+
+
+# Before a template is compiled, which computes with constants, too.
+SandboxedEnvironment.intercepted_binops = frozenset(["**"])
+SandboxedEnvironment.default_binop_table = {
+    **SandboxedEnvironment.default_binop_table,
+    "**": limited_power,
+}
 
 
 def encode(text: str, tokenizer: Any, **options: Any) -> Any:

@@ -139,6 +139,22 @@ describe.runIf(hasPython)("with Python", () => {
     ]);
   });
 
+  it.each([
+    ["{% set x = 7**(10**9) %}", "is too large"],
+    ["{% set x = 'a' * 3000000000 %}", "it takes more than 1,024 MiB of memory"],
+    [
+      `{% set n = namespace(x="a") %}{% for i in range(40) %}{% set n.x = n.x ~ n.x %}{% endfor %}`,
+      "it takes more than 1,024 MiB of memory",
+    ],
+  ])("ends a chat template that takes too much: %s", async (template, why) => {
+    const model = published();
+    writeFileSync(join(model, "chat_template.jinja"), template);
+    await expect(train(model, 1)).rejects.toMatchObject({
+      code: "DATASET_INVALID",
+      message: expect.stringContaining(why) as unknown,
+    });
+  });
+
   it("ends a tokenizer's pattern that tries every way to split a text", async () => {
     const model = published();
     const Regex = "^(([a-z0-9 ])+.)+[A-Z]([a-z0-9 ])+$";
@@ -204,5 +220,12 @@ describe.runIf(hasPython)("with Python", () => {
     const message = `${index} names no weights. Save or download it again.`;
     await expect(train(model, 1)).rejects.toMatchObject({ code: "CHECKPOINT_INVALID", message });
     await expect(answer(model)).rejects.toMatchObject({ code: "CHECKPOINT_INVALID", message });
+    rmSync(index);
+    const pickled = join(model, "pytorch_model.bin.index.json");
+    writeFileSync(pickled, JSON.stringify({ weight_map: { "lm_head.weight": "../w.bin" } }));
+    await expect(train(model, 1)).rejects.toMatchObject({
+      code: "CHECKPOINT_INVALID",
+      message: `${pickled} names no weights. Save or download it again.`,
+    });
   });
 });

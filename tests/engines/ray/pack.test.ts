@@ -109,6 +109,10 @@ describe("of a model's folder", () => {
       symlinkSync(join("../../blobs", name), join(snapshot, name));
     }
     expect(packed(snapshot)).toEqual(MODEL.map((name) => `model/${name}`));
+    // Beside the blobs, anything may lie in a folder that only has the name.
+    writeFileSync(join(repo, "secret"), "");
+    symlinkSync(join(repo, "secret"), join(snapshot, "vocab.txt"));
+    expect(() => packed(snapshot)).toThrow("it links to a file outside of its folder");
   });
 });
 

@@ -19,11 +19,19 @@ function open(parts: object) {
 const doubling = { type: "Replace", pattern: { String: "a" }, content: "aa" };
 const inTurn = (times: number) => Array.from({ length: times }, () => doubling);
 
+const TEXT = { Sequence: { id: "A", type_id: 0 } };
+const TWICE = { type: "TemplateProcessing", single: [TEXT, TEXT], pair: [], special_tokens: {} };
+const BESIDE_ALL = { type: "Replace", pattern: { Regex: "" }, content: "a" };
+const WIDE = { type: "Metaspace", replacement: "▁", str_rep: "  ", prepend_scheme: "never" };
+
 test.each([
   ["normalizer", { type: "Sequence", normalizers: inTurn(40) }],
   ["normalizer", { type: "Prepend", prepend: "a".repeat(1_000_000) }],
   ["pre_tokenizer", { type: "Sequence", pretokenizers: inTurn(40) }],
   ["decoder", { type: "Sequence", decoders: inTurn(40) }],
+  ["post_processor", { type: "Sequence", processors: Array(40).fill(TWICE) }],
+  ["normalizer", { type: "Sequence", normalizers: Array(40).fill(BESIDE_ALL) }],
+  ["pre_tokenizer", { type: "Sequence", pretokenizers: Array(40).fill(WIDE) }],
 ])("a %s that makes texts far longer is refused: %j", (part, steps) => {
   expect(() => open({ [part]: steps })).toThrow(
     /tokenizer\.json has replacements that make a text more than 256 times longer/,
