@@ -87,7 +87,7 @@ export function asEngineEvent(engine: string, reported: unknown): EngineEvent {
   const { event, data } = isRecord(reported) ? reported : {};
   const isKnown = typeof event === "string" && Object.hasOwn(EVENTS, event);
   if (isKnown && fits(data, EVENTS[event as EngineEvent["event"]])) return reported as EngineEvent;
-  throw invalid(`${engine} reported`, reported, "an event of a job");
+  throw invalidReport(`${engine} reported`, reported, "an event of a job");
 }
 
 const CHECK: Fields<TrainingCheck> = {
@@ -107,7 +107,7 @@ const PIECE: Fields<Piece> = { text: isText, isLearned: isBoolean, isSpecial: is
  */
 export function asTrainingCheck(engine: string, reported: unknown): TrainingCheck {
   if (fits(reported, CHECK)) return reported as TrainingCheck;
-  throw invalid(`${engine} reported`, reported, "a valid training check");
+  throw invalidReport(`${engine} reported`, reported, "a valid training check");
 }
 
 export function isArtifact(value: unknown): value is Artifact {
@@ -120,7 +120,7 @@ export function isArtifact(value: unknown): value is Artifact {
  */
 export function asInferResult(engine: string, answered: unknown): InferResult {
   if (fits(answered, RESULT)) return answered as InferResult;
-  throw invalid(`${engine} answered`, answered, "an answer");
+  throw invalidReport(`${engine} answered`, answered, "an answer");
 }
 
 function fits(value: unknown, fields: Record<string, Check>): boolean {
@@ -131,7 +131,8 @@ function fits(value: unknown, fields: Record<string, Check>): boolean {
 /** Enough characters to recognise the report. */
 const SHOWN_LENGTH = 200;
 
-function invalid(report: string, found: unknown, expected: string): KitError {
+/** @param report what the engine did, after its name */
+export function invalidReport(report: string, found: unknown, expected: string): KitError {
   const text = String(JSON.stringify(found)).slice(0, SHOWN_LENGTH);
   return new KitError(
     "ENGINE_REPORT_INVALID",

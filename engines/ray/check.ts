@@ -10,7 +10,7 @@ import { withAdvice } from "../python/train.ts";
 import type { Cluster } from "./cluster.ts";
 import { follow } from "./follow.ts";
 import { createJob } from "./job.ts";
-import type { JobLog } from "./messages.ts";
+import { type JobLog, noteOfCluster } from "./messages.ts";
 import { pack } from "./pack.ts";
 import { createRayJobs } from "./rayJobs.ts";
 import type { Remote } from "./remote.ts";
@@ -48,7 +48,7 @@ async function checked(
 ): Promise<TrainingCheck & { kept: SkippedRows }> {
   for await (const message of follow(remote, job, signal, { onNote })) {
     if (message.type === "failed") throwIfFailed(message);
-    if (message.type === "note") onNote?.(message.text);
+    if (message.type === "note") onNote?.(noteOfCluster(message.text));
     if (message.type === "done" && message.check) return message.check;
   }
   throw new KitError("WORKER_FAILED", "The cluster returned no check. Try again.");

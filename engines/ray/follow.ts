@@ -2,7 +2,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { KitError, isKitError, messageOf } from "../../protocol/error.ts";
 import { createLineSplitter } from "../lines.ts";
 import { failureReason } from "./failureReason.ts";
-import { type JobLog, type RayMessage, parseLine } from "./messages.ts";
+import { type JobLog, type RayMessage, assertMessage, parseLine } from "./messages.ts";
 import type { Remote, RemoteStatus } from "./remote.ts";
 import { assertSession } from "./session.ts";
 
@@ -29,7 +29,7 @@ export interface FollowOptions {
 /**
  * The messages of a job, each once and in order, however often the connection breaks or a line is lost:
  * the log is read from its start again, and what was seen is dropped.
- * @throws KitError `WORKER_FAILED` if the job ends without a last message, is unknown there, or its log
+ * @throws KitError `ENGINE_REPORT_INVALID`; `WORKER_FAILED` if the job ends without a last message, is unknown there, or its log
  * itself lacks a message; `CLUSTER_UNREACHABLE` after two minutes without an answer or a new line;
  * `CANNOT_FOLLOW` if it was submitted, and perhaps not to the cluster that answers
  */
@@ -75,6 +75,7 @@ export async function* follow(
             missing = next;
             throw new Error(`message ${missing} is missing in its log`);
           }
+          assertMessage(message);
           seen = next;
           if (message.type !== "beat") yield message;
           if (isLast(message)) return;

@@ -1,4 +1,6 @@
+import { invalidReport } from "../../protocol/engineReport.ts";
 import type { EngineEvent } from "../../protocol/event.ts";
+import { isRecord } from "../../protocol/isRecord.ts";
 import { type PythonJob, type PythonMessage, parseMessage } from "../python/messages.ts";
 import type { ModelFolders } from "../python/model.ts";
 
@@ -56,4 +58,45 @@ export type RayMessage = { seq: number; secret?: string } & (
 export function parseLine(line: string, secret?: string): RayMessage | undefined {
   const message = line.startsWith("{") ? (parseMessage(line) as RayMessage | undefined) : undefined;
   return secret === undefined || message?.secret === secret ? message : undefined;
+}
+
+/**
+ * A message's fields are those of its type, whoever sent it.
+ * @throws KitError `ENGINE_REPORT_INVALID`
+ */
+export function assertMessage(message: RayMessage): void {
+  if (FORMS[message.type]?.(message as unknown as Fields) ?? true) return;
+  const { secret: _, ...shown } = message;
+  throw invalidReport("ray reported", shown, "a message of a job");
+}
+
+type Fields = Record<string, unknown>;
+
+const FORMS: Partial<Record<RayMessage["type"], (fields: Fields) => boolean>> = {
+  hello: ({ python, executable, packages }) => areTexts(python, executable) && isRecord(packages),
+  note: ({ text }) => areTexts(text),
+  started: ({ data, kept }) => isRecord(data) && isRecord(kept),
+  event: ({ event, stored }) => isRecord(event) && (stored === undefined || isStored(stored)),
+  done: ({ check }) => check === undefined || (isRecord(check) && isRecord(check["kept"])),
+  failed: ({ code, message }) => areTexts(code, message),
+  ready: ({ folder, node }) => areTexts(folder, node),
+};
+
+function areTexts(...values: unknown[]): boolean {
+  return values.every((value) => typeof value === "string");
+}
+
+/** Whether it says where the files of a checkpoint are, and what they are. */
+export function isStored(value: unknown): value is Stored {
+  if (!isRecord(value) || typeof value["path"] !== "string" || !isRecord(value["files"]))
+    return false;
+  return Object.values(value["files"]).every(
+    (file) =>
+      isRecord(file) && Number.isSafeInteger(file["size"]) && typeof file["sha256"] === "string",
+  );
+}
+
+/** A note as the terminal shows it: it passes for no line of Kit's own. */
+export function noteOfCluster(text: string): string {
+  return text.startsWith("warning: ") ? text : `cluster: ${text}`;
 }

@@ -6,7 +6,7 @@ import { throwIfFailed } from "../python/child.ts";
 import { describe, withAdvice } from "../python/train.ts";
 import { downloadArtifact, isVisible } from "./downloadArtifact.ts";
 import { follow } from "./follow.ts";
-import type { JobLog, RayMessage } from "./messages.ts";
+import { type JobLog, type RayMessage, noteOfCluster } from "./messages.ts";
 import type { Remote } from "./remote.ts";
 import { writeStored } from "./stored.ts";
 
@@ -95,7 +95,7 @@ interface Taking {
 
 async function take(message: RayMessage, { remote, options, signal }: Taking): Promise<void> {
   const { directory, onEvent, onNote } = options;
-  if (message.type === "note") onNote?.(message.text);
+  if (message.type === "note") onNote?.(noteOfCluster(message.text));
   else if (message.type === "hello") onNote?.(describe(message, `of ${remote.name}`));
   else if (message.type === "started") {
     const data = withAdvice(message.data, message.kept, options);

@@ -4,7 +4,7 @@ import { throwIfFailed } from "../python/child.ts";
 import { type Answerer, type Listener, type Question, modelClosed } from "../warmModels.ts";
 import { follow } from "./follow.ts";
 import { type Mailbox, openMailbox } from "./mailbox.ts";
-import type { JobLog, RayMessage } from "./messages.ts";
+import { type JobLog, type RayMessage, noteOfCluster } from "./messages.ts";
 import type { Remote } from "./remote.ts";
 
 /** Of the job that answers. */
@@ -39,7 +39,7 @@ export function createQuestions(remote: Remote, { id, secret, idleSeconds, onNot
 
   function take(message: RayMessage, { onAnswer }: Listener) {
     if (message.type === "answer") pass(message, onAnswer);
-    else if (message.type === "note") onNote?.(message.text);
+    else if (message.type === "note") onNote?.(noteOfCluster(message.text));
     else if (message.type === "failed") throwIfFailed(message);
   }
 

