@@ -120,7 +120,7 @@ async function* readPlain(path: string): AsyncGenerator<Buffer> {
     await file.close();
     throw new KitError(
       "CHECKPOINT_INVALID",
-      `${path} is not a plain file. Use another checkpoint.`,
+      `${path} is not a plain file. Name the directory of a model or a checkpoint.`,
     );
   }
   yield* file.createReadStream() as AsyncIterable<Buffer>;

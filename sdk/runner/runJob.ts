@@ -1,5 +1,5 @@
 import { cannotWrite } from "../../protocol/cannotWrite.ts";
-import { isKitError, isOutOfReach } from "../../protocol/error.ts";
+import { KitError, isKitError, isOutOfReach } from "../../protocol/error.ts";
 import { type EngineEvent, type JobEvent, isFinalEvent } from "../../protocol/event.ts";
 import type { Job, JobStatus } from "../../protocol/job.ts";
 import type { RemoteLocation } from "../../protocol/remoteLocation.ts";
@@ -94,6 +94,7 @@ export async function runJob(options: RunJobOptions): Promise<JobResult> {
       const training = { config, directory: owned.directory, signal, leave, isOver };
       const isStopped = await options.train({ ...training, ...listeners });
       if (isStopped) saved.removeUnknown();
+      if (saved.result().length === 0) throw savedNothing(engine.name);
       const completed = jobAs("completed");
       calls.add("onCompleted", () =>
         callbacks.onCompleted?.({ job: completed, artifacts: saved.result() }),
@@ -162,4 +163,11 @@ export async function runJob(options: RunJobOptions): Promise<JobResult> {
     await checkpoints.close();
     owned.close();
   }
+}
+
+function savedNothing(engine: string): KitError {
+  return new KitError(
+    "ENGINE_REPORT_INVALID",
+    `The engine ${engine} ended without a checkpoint. Update Kit and the engine to compatible versions.`,
+  );
 }

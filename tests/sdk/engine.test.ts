@@ -49,6 +49,16 @@ it("an editor offers the adapter targets that the default engine has", () => {
 });
 
 describe("a trainer with an engine of its own", () => {
+  it("fails a job whose engine ends and has saved nothing", async () => {
+    const engine: Engine = { ...createSeparateEngine(), train: () => Promise.resolve() };
+    expect(await trainWith(engine)).toMatchObject({
+      error: {
+        message: expect.stringMatching(/^The engine separate ended without a checkpoint\. /),
+      },
+      status: { job: { status: "failed" } },
+    });
+  });
+
   it("has the log, the callbacks and the artifacts of any other, and its engine in job.json", async () => {
     const embedded = await trainWith(undefined);
     const { config, artifacts, calls, log } = await trainWith(createSeparateEngine());

@@ -39,12 +39,18 @@ export function createScriptedEngine({
         ...(config.evalDataset && { evalFingerprint: textOf(config.evalDataset) }),
       };
       onEvent({ event: "training.started", data: started });
+      // As every engine: the end is saved again.
+      if (Number(trained) === maxSteps) save(maxSteps);
       for (let step = Number(trained) + 1; step <= maxSteps; step++) {
         await setImmediate();
         signal.throwIfAborted();
         const evalLoss = evalLossAt(step);
         onEvent({ event: "training.log", data: { step, loss: 1, evalLoss } });
         if (step < maxSteps && step % config.saveSteps !== 0) continue;
+        save(step);
+      }
+
+      function save(step: number): void {
         const path = `artifacts/step-${step}`;
         mkdirSync(join(directory, path), { recursive: true });
         for (const file of ["config.json", STATE]) writeFileSync(join(directory, path, file), "{}");

@@ -30,7 +30,7 @@ it.concurrent("takes no line without the job's secret, which no text that a libr
     lineOf(2, { ...LAST, secret: "guessed" }),
     // Would be taken for a gap.
     lineOf(9, LAST),
-    own(2, { type: "failed" }),
+    own(2, { type: "failed", code: "WORKER_FAILED", message: "it broke" }),
   ].join("");
   const types: string[] = [];
   const job = { id: "kit-1", ...secret };
