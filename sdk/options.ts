@@ -13,7 +13,7 @@ import type {
 import type { TrainerCallbacks } from "./callbacks.ts";
 import { type Projection, createDefaultEngine } from "./engine.ts";
 import { refuseContradictions, refuseUnevenSaves } from "./validation/contradictions.ts";
-import { describeIssue, optionsSchema } from "./validation/optionsSchema.ts";
+import { describeOption, optionsSchema } from "./validation/optionsSchema.ts";
 
 /** Any text; unlike `string`, it lets an editor offer the names beside it. */
 type OtherText = string & Record<never, never>;
@@ -68,7 +68,7 @@ export interface CheckedOptions {
 /** @throws KitError `OPTION_INVALID` naming the option, what was expected and what was found */
 export function checkOptions(options: TrainerOptions): CheckedOptions {
   const result = v.safeParse(optionsSchema, options, { abortEarly: true });
-  if (!result.success) throw new KitError("OPTION_INVALID", describeIssue(result.issues[0]));
+  if (!result.success) throw new KitError("OPTION_INVALID", describeOption(result.issues[0]));
   const { name, engine: _engine, callbacks: _callbacks, abortSignal, ...rest } = result.output;
   const { own, asked } = splitArguments(rest);
   refuseContradictions(asked, own);

@@ -1,63 +1,74 @@
-import { inspect } from "node:util";
+import * as v from "valibot";
 import { KitError } from "../../protocol/error.ts";
 import { isRecord } from "../../protocol/isRecord.ts";
 import type { PythonOptions } from "../../protocol/pythonOptions.ts";
 import type { RayOptions } from "../../protocol/rayOptions.ts";
 import { hasCredentials, serverUrl } from "../../protocol/url.ts";
-import { didYouMean } from "./didYouMean.ts";
+import { describeIssue } from "./describeIssue.ts";
+import { text, wholeNumber } from "./valueSchemas.ts";
 
-/** What is expected of an option, in words and as a check. */
-type Expected = readonly [form: string, isValid: (value: unknown) => boolean];
+/** An option in words and as a check. */
+function option<T>(form: string, isValid: (value: unknown) => boolean) {
+  return v.optional(v.custom<T>(isValid, form));
+}
 
-const TEXT: Expected = ["a non-empty string", (value) => isText(value) && value !== ""];
-const FLAG: Expected = ["true or false", (value) => typeof value === "boolean"];
+const flag = v.optional(v.boolean("true or false"));
 
 /** Ray counts CPUs and GPUs in ten thousandths. */
 const LEAST_SHARE = 1e-4;
 /** Of workers, and of what each takes; far more than any cluster has. */
 const MOST = 10_000;
 
-const PYTHON: Record<keyof PythonOptions, Expected> = {
-  path: TEXT,
-  env: ["an object of strings", (value) => isRecord(value) && Object.values(value).every(isText)],
-  bf16: FLAG,
-  gradientCheckpointing: FLAG,
-};
+const python = v.strictObject(
+  {
+    path: v.optional(text),
+    env: option<Record<string, string>>(
+      "an object of strings",
+      (value) => isRecord(value) && Object.values(value).every(isText),
+    ),
+    bf16: flag,
+    gradientCheckpointing: flag,
+  } satisfies Record<keyof PythonOptions, v.GenericSchema>,
+  "{ path, … }",
+);
 
-const RAY: Record<keyof RayOptions, Expected> = {
-  address: [
-    "an http:// or https:// URL without a password or key; a token goes into RAY_AUTH_TOKEN",
-    (value) => isPublic(value) && serverUrl(value) !== undefined,
-  ],
-  token: [
-    "a non-empty string of printable ASCII characters",
-    (value) => isText(value) && /^\s*[!-~]+\s*$/.test(value),
-  ],
-  workers: [
-    `a whole number from 1 to ${MOST}`,
-    (value) => isWholeNumber(value, 1) && isShare(value),
-  ],
-  cpusPerWorker: [`0, or a number from ${LEAST_SHARE} to ${MOST}`, isShare],
-  gpusPerWorker: [
-    `0, a number from ${LEAST_SHARE} to 1, or a whole number up to ${MOST}`,
-    (value) => isShare(value) && (value <= 1 || isWholeNumber(value, 0)),
-  ],
-  storage: [
-    "an absolute path or a URL such as s3://bucket/runs, without a password or key, which belongs in the cluster's own environment",
-    isStorage,
-  ],
-  pip: ["a list of strings", (value) => Array.isArray(value) && value.every(isText)],
-  maxFailures: ["a whole number of at least 0", (value) => isWholeNumber(value, 0)],
-};
+const ray = v.strictObject(
+  {
+    address: option<string>(
+      "an http:// or https:// URL without a password or key; a token goes into RAY_AUTH_TOKEN",
+      (value) => isPublic(value) && serverUrl(value) !== undefined,
+    ),
+    token: option<string>(
+      "a non-empty string of printable ASCII characters",
+      (value) => isText(value) && /^\s*[!-~]+\s*$/.test(value),
+    ),
+    workers: option<number>(
+      `a whole number from 1 to ${MOST}`,
+      (value) => isWholeNumber(value, 1) && isShare(value),
+    ),
+    cpusPerWorker: option<number>(`0, or a number from ${LEAST_SHARE} to ${MOST}`, isShare),
+    gpusPerWorker: option<number>(
+      `0, a number from ${LEAST_SHARE} to 1, or a whole number up to ${MOST}`,
+      (value) => isShare(value) && (value <= 1 || isWholeNumber(value, 0)),
+    ),
+    storage: option<string>(
+      "an absolute path or a URL such as s3://bucket/runs, without a password or key, which belongs in the cluster's own environment",
+      isStorage,
+    ),
+    pip: v.optional(v.array(v.string("a list of strings"), "a list of strings")),
+    maxFailures: v.optional(wholeNumber(0)),
+  } satisfies Record<keyof RayOptions, v.GenericSchema>,
+  "{ address, … }",
+);
 
 /** @throws KitError `OPTION_INVALID` */
 export function checkPythonOptions(options: unknown): PythonOptions {
-  return check("python", "path", PYTHON, options);
+  return check("python", python, options);
 }
 
 /** @throws KitError `OPTION_INVALID` */
 export function checkRayOptions(options: unknown): RayOptions {
-  const checked: RayOptions = check("ray", "address", RAY, options);
+  const checked: RayOptions = check("ray", ray, options);
   if (checked.cpusPerWorker === 0 && !checked.gpusPerWorker) {
     throw new KitError(
       "OPTION_INVALID",
@@ -67,34 +78,15 @@ export function checkRayOptions(options: unknown): RayOptions {
   return checked;
 }
 
-function check(
+function check<Entries extends v.ObjectEntries>(
   engine: string,
-  first: string,
-  expected: Record<string, Expected>,
+  schema: v.StrictObjectSchema<Entries, string>,
   options: unknown,
-): Record<string, unknown> {
-  if (!isRecord(options)) {
-    throw new KitError(
-      "OPTION_INVALID",
-      `${engine} takes { ${first}, … }, not ${inspect(options)}.`,
-    );
-  }
-  for (const [name, value] of Object.entries(options)) {
-    const found = Object.hasOwn(expected, name) ? expected[name] : undefined;
-    if (!found) {
-      const known = Object.keys(expected);
-      throw new KitError(
-        "OPTION_INVALID",
-        `${engine}: unknown option "${name}".${didYouMean(name, known)} It takes ${known.join(", ")}.`,
-      );
-    }
-    const [form, isValid] = found;
-    if (value !== undefined && !isValid(value)) {
-      const told = isSecret(name, value) ? form : `${form}, but is ${inspect(value, { depth: 0 })}`;
-      throw new KitError("OPTION_INVALID", `${engine}: "${name}" must be ${told}.`);
-    }
-  }
-  return options;
+) {
+  const result = v.safeParse(schema, options, { abortEarly: true });
+  if (result.success) return result.output;
+  const issue = result.issues[0];
+  throw new KitError("OPTION_INVALID", describeIssue(engine, issue, { schema, hides: isSecret }));
 }
 
 function isText(value: unknown): value is string {

@@ -1,4 +1,3 @@
-import { inspect } from "node:util";
 import * as v from "valibot";
 import {
   type DatasetConfig,
@@ -9,7 +8,7 @@ import {
 import { hasCredentials, isUrl } from "../../protocol/url.ts";
 import type { TrainerCallbacks } from "../callbacks.ts";
 import type { TrainerOptions } from "../options.ts";
-import { didYouMean } from "./didYouMean.ts";
+import { type Owner, describeIssue } from "./describeIssue.ts";
 import {
   countOrShare,
   line,
@@ -150,7 +149,7 @@ export const optionsSchema = v.strictObject(
 );
 
 /** The options that have options of their own. */
-const NESTED: Record<string, { entries: object }> = {
+const NESTED: Record<string, Owner> = {
   model: modelShape,
   dataset,
   evalDataset: dataset,
@@ -159,19 +158,7 @@ const NESTED: Record<string, { entries: object }> = {
 };
 
 /** Names the option, the expected value and the actual one. */
-export function describeIssue(issue: v.InferIssue<typeof optionsSchema>): string {
-  const path = v.getDotPath(issue);
-  const option = path ? `"${path}"` : "its argument";
-  if (issue.expected === "never") {
-    const owner = issue.path && issue.path.length > 1 ? String(issue.path[0].key) : undefined;
-    const known = Object.keys((owner ? NESTED[owner] : optionsSchema)?.entries ?? {});
-    const taker = owner ? `"${owner}"` : "It";
-    const meant = didYouMean(String(issue.path?.at(-1)?.key), known);
-    return `createTrainer: unknown option ${option}.${meant} ${taker} takes ${known.join(", ")}.`;
-  }
-  const input = issue.path?.at(-1)?.value ?? issue.input;
-  if (path && input === undefined) return `createTrainer needs the option ${option}.`;
-  if (isSecret(input)) return `createTrainer: ${option} must be ${issue.message}.`;
-  const found = inspect(input, { depth: 1, maxStringLength: 60, breakLength: Infinity });
-  return `createTrainer: ${option} must be ${issue.message}, but is ${found}.`;
+export function describeOption(issue: v.InferIssue<typeof optionsSchema>): string {
+  const hides = (_name: string, value: unknown) => isSecret(value);
+  return describeIssue("createTrainer", issue, { schema: optionsSchema, nested: NESTED, hides });
 }

@@ -1,0 +1,38 @@
+import { inspect } from "node:util";
+import type { BaseIssue } from "valibot";
+import { didYouMean } from "./didYouMean.ts";
+
+/** The schema of an object, whose options it has as entries. */
+export interface Owner {
+  entries: object;
+}
+
+interface Described {
+  schema: Owner;
+  /** Of the options that have options of their own. */
+  nested?: Record<string, Owner>;
+  /** Whether a value is never printed. */
+  hides: (name: string, value: unknown) => boolean;
+}
+
+/** A wrong option in words: which one `caller` was given, what it expected and what it found. */
+export function describeIssue(
+  caller: string,
+  issue: BaseIssue<unknown>,
+  { schema, nested = {}, hides }: Described,
+): string {
+  const keys = issue.path?.map(({ key }) => String(key)) ?? [];
+  const option = keys.length > 0 ? `"${keys.join(".")}"` : "its argument";
+  if (issue.expected === "never") {
+    const owner = keys.length > 1 ? keys[0] : undefined;
+    const known = Object.keys((owner ? nested[owner] : schema)?.entries ?? {});
+    const taker = owner ? `"${owner}"` : "It";
+    const meant = didYouMean(keys.at(-1) ?? "", known);
+    return `${caller}: unknown option ${option}.${meant} ${taker} takes ${known.join(", ")}.`;
+  }
+  const input = issue.path?.at(-1)?.value ?? issue.input;
+  if (keys.length > 0 && input === undefined) return `${caller} needs the option ${option}.`;
+  if (hides(keys[0] ?? "", input)) return `${caller}: ${option} must be ${issue.message}.`;
+  const found = inspect(input, { depth: 1, maxStringLength: 60, breakLength: Infinity });
+  return `${caller}: ${option} must be ${issue.message}, but is ${found}.`;
+}
