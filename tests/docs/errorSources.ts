@@ -9,7 +9,8 @@ const CLASSES = new Set(["KitError"]);
 /** The texts of `kit --help` and of errors in its use. */
 const USAGE = /\/cli\/(kit\.ts|usage\/)/;
 /** Text of several words that begins and ends as a sentence does. */
-const SENTENCE = /^(?:[A-Z]|createTrainer|kit ui |\$\{(?:entry|caller)\})\S* .* .*(?:[.?!]|with: \$\{.*\})$/s;
+const SENTENCE =
+  /^(?:[A-Z]|createTrainer|kit ui |\$\{(?:entry|caller)\})\S* .* .*(?:[.?!]|with: \$\{.*\})$/s;
 
 /** A sentence that the code can say, under a code or an HTTP status. */
 export interface Said {

@@ -1,10 +1,11 @@
 import { execFileSync } from "node:child_process";
 import { cpSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
-import { beforeEach, describe, expect, it } from "vitest";
+import { basename, dirname, join } from "node:path";
+import { afterAll, beforeEach, describe, expect, it } from "vitest";
 import { checkpointSteps } from "../../sdk/runner/findArtifact.ts";
 import { type ObservableTrainer, OBSERVE, RESUME } from "../../sdk/trainer.ts";
-import { createTinyTrainer, enterProject } from "./project.ts";
+import { createHarm } from "../faults/harm.ts";
+import { createTinyTrainer, enterProject, statusOf } from "./project.ts";
 
 /** Trains until the checkpoint of step 6 is saved, or resumes. */
 async function train(resume: boolean) {
@@ -135,9 +136,14 @@ describe("a resume", () => {
       .map((step) => join(artifacts, `step-${step}`));
   });
 
+  const harm = createHarm("Newest checkpoint damaged before a resume");
+  afterAll(() => harm.expectNone());
+
   it.each(DAMAGES)("skips a checkpoint with %s", async (_, problem, damage) => {
     damage(newest, older);
-    const { notes, result } = await train(true);
+    const { artifacts: resumed, notes, result } = await train(true);
+    const job = dirname(resumed);
+    harm.status(statusOf(dirname(dirname(dirname(job))), basename(job))?.job.status, "completed");
     const skipped = notes.find((note) => note.startsWith("warning: skipping a damaged checkpoint"));
     expect(skipped).toMatch(problem);
     expect(result).toMatchObject({ artifacts: expect.any(Array) });
