@@ -91,6 +91,10 @@ test("a callback that never returns fails its job, and the sentence names it", a
     load: () => Promise.reject(new Error("unused")),
     train({ onEvent }) {
       onEvent(STARTED as never);
+      onEvent({
+        event: "checkpoint.saved",
+        data: { step: 1, kind: "model", path: "artifacts/step-1" },
+      });
       return Promise.resolve();
     },
   };

@@ -104,6 +104,10 @@ test("losses that are not numbers and steps that go back are logged and streamed
       train({ onEvent }) {
         onEvent(STARTED as never);
         for (const data of logs) onEvent({ event: "training.log", data });
+        onEvent({
+          event: "checkpoint.saved",
+          data: { step: 1, kind: "model", path: "artifacts/step-1" },
+        });
         return Promise.resolve();
       },
     }),
