@@ -1,4 +1,7 @@
 import { randomInt } from "node:crypto";
+import { readdirSync } from "node:fs";
+import { cannotRead, refuseLink } from "../disk/file.ts";
+import { isKitError } from "../protocol/error.ts";
 
 const SUFFIX_LETTERS = "abcdefghijkmnpqrstuvwxyz23456789";
 const ID = /^\d{8}-\d{6}-\d{3}-[a-z0-9]{4}$/;
@@ -28,4 +31,21 @@ export function timeOfJobId(id: string): Date | undefined {
 /** Whether Kit made this id, so that it is safe as a file name. */
 export function isJobId(value: string): boolean {
   return ID.test(value);
+}
+
+/**
+ * The ids of the folders in the folder of all jobs, newest first.
+ * @throws KitError `CANNOT_READ`, `LINK_IN_KIT`
+ */
+export function readJobIds(root: string): string[] {
+  try {
+    refuseLink(root);
+    const entries = readdirSync(root, { withFileTypes: true });
+    const folders = entries.filter((entry) => entry.isDirectory()).map(({ name }) => name);
+    return folders.filter(isJobId).sort().reverse();
+  } catch (error) {
+    if (isKitError(error)) throw error;
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return [];
+    throw cannotRead(root, error);
+  }
 }

@@ -4,8 +4,7 @@ import { isPlainFile, openIfThere, stampAt, writeFileAtomically } from "../disk/
 import { readRecord, readStampedJson } from "../disk/json.ts";
 import { isRecord } from "../protocol/isRecord.ts";
 import type { JobConfig } from "../protocol/trainConfig.ts";
-import { timeOfJobId } from "./id.ts";
-import { readJobIds } from "./list/plainList.ts";
+import { readJobIds, timeOfJobId } from "./id.ts";
 import { jobsPath } from "./paths.ts";
 
 /** What every `job.json` has. Its config may be another version's: see `readJobConfig`. */

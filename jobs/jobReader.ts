@@ -96,8 +96,8 @@ function proofOf(log: string | undefined, lease: string | undefined): Proof | un
   return log === undefined || lease === undefined ? undefined : { log, lease };
 }
 
-/** Whether the files that prove a job's end are as they were. */
+/** Whether a job's end is still proven. One that its log says is for good. */
 export function holds({ log, lease }: Proof, directory: string): boolean {
-  const isLogSame = log === stampAt(logPath(directory));
-  return isLogSame && (lease === undefined || lease === stampAt(leasePath(directory)));
+  if (lease === undefined) return true;
+  return log === stampAt(logPath(directory)) && lease === stampAt(leasePath(directory));
 }

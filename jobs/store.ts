@@ -4,7 +4,7 @@ import { isJobId } from "./id.ts";
 import { trainsRemotely } from "./jobFile.ts";
 import { type JobState, createJobReader } from "./jobReader.ts";
 import { type LeaseState, createLeaseWatch } from "./leaseWatch.ts";
-import { createJobList } from "./list/list.ts";
+import { createJobList } from "./list.ts";
 import { jobsPath, logPath } from "./paths.ts";
 import { type RemoteLocationRecord, runsRemotely, readRemoteLocation } from "./remoteLocation.ts";
 

@@ -119,6 +119,9 @@ export const STREAMED_EVENTS = [
 
 export type StreamedEventName = (typeof STREAMED_EVENTS)[number];
 
+/** The frame before an event with its time, as JSON, on a stream that was asked for as a page's. */
+export const TIME = "time";
+
 /** The frame after the last event of a finished job: the page closes its stream. */
 export const END_OF_STREAM = "end";
 

@@ -8,7 +8,7 @@ export interface Manifest {
 
 /** `GET /api/jobs`, 200: the project's jobs, newest first. */
 export interface JobsResponse {
-  jobs: Job[];
+  jobs: readonly Job[];
 }
 
 /** Every error: a message that says what to do. */
@@ -23,7 +23,8 @@ export const RESUME_FROM = "from";
  * `history=thinned` asks for a job's past events only as far as a page shows them: the first, lowest,
  * highest and last loss of each pixel column of the chart, every event but logs, the first two logs and
  * the last.
- * Later events come unthinned, as do those that a client missed if they are few.
+ * Later events come unthinned, as do those that a client missed if they are few. A frame with its
+ * time precedes each event.
  */
 export const HISTORY = "history";
 export const THINNED = "thinned";
@@ -61,6 +62,7 @@ export const ROUTES = {
   restOfTrain: (run: string, from: number) =>
     `api/train?${RESUME_RUN}=${encodeURIComponent(run)}&${RESUME_FROM}=${from}`,
   jobs: "api/jobs",
+  job: (id: string) => `api/jobs/${encodeURIComponent(id)}`,
   /** `from`: the id of the last event seen, to resume a stream. */
   jobEvents: (id: string, from?: number) => {
     const resume = from === undefined ? "" : `&${RESUME_FROM}=${from}`;

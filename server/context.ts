@@ -1,14 +1,12 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { JobStore } from "../jobs/store.ts";
 import type { StreamLimit } from "./http/limits.ts";
-import type { JobsAnswer } from "./jobs/jobsAnswer.ts";
 import type { ManifestReader } from "./manifestReader.ts";
 import type { Runner } from "./run/runner.ts";
 
 /** The parts of the server that routes use. */
 export interface ServerContext {
   jobs: JobStore;
-  jobsAnswer: () => JobsAnswer;
   manifests: ManifestReader;
   runner: Runner;
   admitStream: StreamLimit;

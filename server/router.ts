@@ -4,7 +4,7 @@ import type { Exchange, Route, ServerContext } from "./context.ts";
 import { sendError } from "./http/respond.ts";
 import { targetOf } from "./http/target.ts";
 import { getJobEvents } from "./routes/jobEvents.ts";
-import { getJobs } from "./routes/jobs.ts";
+import { getJob, getJobs } from "./routes/jobs.ts";
 import { getManifest } from "./routes/manifest.ts";
 import { getTrain, postTrain } from "./routes/train.ts";
 
@@ -14,6 +14,7 @@ export const ROUTE_TABLE: Record<string, Route> = {
   [`POST /${ROUTES.train}`]: postTrain,
   [`GET /${ROUTES.train}`]: getTrain,
   [`GET /${ROUTES.jobs}`]: getJobs,
+  [`GET /${ROUTES.jobs}/{id}`]: getJob,
   [`GET /${ROUTES.jobs}/{id}/events`]: getJobEvents,
 };
 

@@ -17,7 +17,6 @@ import {
   limitBody,
 } from "./http/limits.ts";
 import { type ListenOptions, listen } from "./http/listen.ts";
-import { createJobsAnswer } from "./jobs/jobsAnswer.ts";
 import { cancelJobOf } from "./jobs/killedJob.ts";
 import { watchLeftJobs } from "./jobs/leftJobs.ts";
 import { unfinishedJobsOf } from "./jobs/unfinishedJobs.ts";
@@ -67,7 +66,6 @@ export async function startUiServer(options: UiServerOptions): Promise<UiServer>
   const { project, kit, page, manifestLimitMs: limitMs, graceMs, lookMs } = options;
   const { onNote = () => {}, ownersFreshMs = OWNERS_FRESH_MS } = options;
   const jobs = createJobStore(project, { ownersFreshMs });
-  const jobsAnswer = createJobsAnswer(jobs);
   const manifests = createManifestReader({ project, kit, limitMs });
   const onGone = (owner: Owner) => cancelJobOf(owner, jobs);
   const isAtWork = (owner: Owner) =>
@@ -84,7 +82,6 @@ export async function startUiServer(options: UiServerOptions): Promise<UiServer>
   const admitStream = createStreamLimit(limits);
   const context: ServerContext = {
     jobs,
-    jobsAnswer,
     manifests,
     runner,
     admitStream,

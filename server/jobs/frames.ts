@@ -1,6 +1,5 @@
 import { type LogLines, type PlacedRecord, recordsIn } from "../../jobs/log.ts";
-import { STREAMED_EVENTS, isFinalEvent } from "../../protocol/event.ts";
-import { isRecord } from "../../protocol/isRecord.ts";
+import { STREAMED_EVENTS, TIME, isFinalEvent } from "../../protocol/event.ts";
 
 const streamed = new Set<string>(STREAMED_EVENTS);
 
@@ -13,30 +12,43 @@ export interface FramePart {
   isLast: boolean;
 }
 
+type Made = WeakMap<Buffer, FramePart | undefined>;
+
 /** One part for all followers of a log, which get the same buffer. */
-const made = new WeakMap<Buffer, FramePart | undefined>();
+const plain: Made = new WeakMap();
+const timed: Made = new WeakMap();
 
 /** As {@link framesOf}, but once for each buffer. */
-export function sharedFrames(lines: LogLines): FramePart | undefined {
-  if (!made.has(lines.bytes)) made.set(lines.bytes, framesOf(recordsIn(lines)));
+export function sharedFrames(lines: LogLines, withTimes: boolean): FramePart | undefined {
+  const made = withTimes ? timed : plain;
+  if (!made.has(lines.bytes)) made.set(lines.bytes, framesOf(recordsIn(lines), withTimes));
   return made.get(lines.bytes);
 }
 
-/** @returns undefined for no records */
-export function framesOf(records: readonly PlacedRecord[]): FramePart | undefined {
+/**
+ * @param withTimes whether a frame with its time precedes each event's
+ * @returns undefined for no records
+ */
+export function framesOf(
+  records: readonly PlacedRecord[],
+  withTimes: boolean,
+): FramePart | undefined {
   const last = records.at(-1);
   if (!last) return undefined;
   return {
-    frames: Buffer.from(records.map(frameOf).join("")),
+    frames: Buffer.from(records.map((record) => frameOf(record, withTimes)).join("")),
     offset: last.offset,
     isLast: records.some(({ record }) => isFinalEvent(record)),
   };
 }
 
-function frameOf({ record: { event, data = {}, time }, offset }: PlacedRecord): string {
+function frameOf(
+  { record: { event, data = {}, time }, offset }: PlacedRecord,
+  withTimes: boolean,
+): string {
   if (!streamed.has(event)) return "";
-  // The page needs the time, which the record has beside its data.
-  return `id: ${offset}\n${frame(event, isRecord(data) ? { ...data, time } : data)}`;
+  const sent = `id: ${offset}\n${frame(event, data)}`;
+  return withTimes && time !== undefined ? frame(TIME, time) + sent : sent;
 }
 
 /** One frame of an event stream, without an id. */

@@ -12,6 +12,7 @@ import { closeSignal, sendError, writeChunk } from "../http/respond.ts";
 import { byteOffset, targetOf } from "../http/target.ts";
 import { type FramePart, frame, framesOf, sharedFrames } from "../jobs/frames.ts";
 import { createOwnerWatch } from "../jobs/ownerWatch.ts";
+import { noJob } from "./jobs.ts";
 
 const RETRY_MS = 2_000;
 const HEARTBEAT_MS = 15_000;
@@ -31,7 +32,7 @@ export async function getJobEvents(
   id: string,
 ): Promise<void> {
   if (!jobs.get(id)) {
-    sendError(response, 404, `There is no job ${id} in this project. See the list of jobs.`);
+    sendError(response, 404, noJob(id));
     return;
   }
   const path = jobs.logPath(id);
@@ -64,9 +65,10 @@ export async function getJobEvents(
       await writeChunk(response, part.frames);
       ({ offset, isLast } = part);
     };
-    if (query.get(HISTORY) === THINNED && isMuch(path, from)) {
+    const isPage = query.get(HISTORY) === THINNED;
+    if (isPage && isMuch(path, from)) {
       for await (const records of readThinnedLog(path, { from, signal })) {
-        const part = framesOf(records);
+        const part = framesOf(records, isPage);
         if (part) await send(part);
         if (isLast) break;
       }
@@ -75,7 +77,7 @@ export async function getJobEvents(
       const cut = createLineCutter(offset);
       for await (const chunk of followFile(path, { ...follow, from: offset })) {
         const lines = cut(chunk);
-        const part = lines && sharedFrames(lines);
+        const part = lines && sharedFrames(lines, isPage);
         if (part) await send(part);
         if (isLast) break;
       }

@@ -1,8 +1,29 @@
+import { randomBytes } from "node:crypto";
+import type { JobsResponse } from "../../protocol/http.ts";
+import type { Job } from "../../protocol/job.ts";
 import type { Route } from "../context.ts";
+import { sendError, sendJson } from "../http/respond.ts";
+
+interface JobsAnswer {
+  etag: string;
+  body: Buffer;
+}
+
+/** The store returns the same array as long as nothing changes. */
+const answers = new WeakMap<readonly Job[], JobsAnswer>();
+
+function answerOf(jobs: readonly Job[]): JobsAnswer {
+  const known = answers.get(jobs);
+  if (known) return known;
+  const body = Buffer.from(JSON.stringify({ jobs } satisfies JobsResponse));
+  const answer = { etag: `"${randomBytes(12).toString("base64url")}"`, body };
+  answers.set(jobs, answer);
+  return answer;
+}
 
 /** `GET /api/jobs`: the project's jobs, newest first; 304 when nothing has changed. */
-export const getJobs: Route = ({ jobsAnswer }, { request, response }) => {
-  const { etag, parts, bytes } = jobsAnswer();
+export const getJobs: Route = ({ jobs }, { request, response }) => {
+  const { etag, body } = answerOf(jobs.list());
   const headers = { ETag: etag, "Cache-Control": "no-cache" };
   // May be one of several, or marked as weak by a proxy that compresses.
   if (request.headers["if-none-match"]?.includes(etag)) {
@@ -12,10 +33,18 @@ export const getJobs: Route = ({ jobsAnswer }, { request, response }) => {
   response.writeHead(200, {
     ...headers,
     "Content-Type": "application/json; charset=utf-8",
-    "Content-Length": bytes,
+    "Content-Length": body.length,
   });
-  // Sends all parts in one system call.
-  response.cork();
-  for (const part of parts) response.write(part);
-  response.end();
+  response.end(body);
 };
+
+/** `GET /api/jobs/:id`: one of them. */
+export const getJob: Route = ({ jobs }, { response }, id) => {
+  const found = jobs.get(id);
+  if (found) sendJson(response, 200, found.job);
+  else sendError(response, 404, noJob(id));
+};
+
+export function noJob(id: string): string {
+  return `There is no job ${id} in this project. See the list of jobs.`;
+}

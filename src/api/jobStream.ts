@@ -4,6 +4,7 @@ import {
   OWNER_AWAY,
   OWNER_BACK,
   STREAMED_EVENTS,
+  TIME,
 } from "../../protocol/event.ts";
 import { ROUTES } from "../../protocol/http.ts";
 
@@ -14,6 +15,8 @@ export interface StreamFrame {
   data: string;
   /** Byte offset after the record in the job's log. A frame without an id repeats the last one. */
   id: string;
+  /** When the event happened, in ms since 1970; NaN if nobody knows. */
+  at: number;
 }
 
 export interface JobStreamListener {
@@ -36,9 +39,14 @@ export function openJobStream(
   listener: JobStreamListener,
 ): { close: () => void } {
   const source = new EventSource(ROUTES.jobEvents(id, from));
+  let at = NaN;
+  source.addEventListener(TIME, ({ data }: MessageEvent) => {
+    at = Date.parse(String(data).slice(1, -1));
+  });
   for (const event of STREAMED_EVENTS) {
     source.addEventListener(event, ({ data, lastEventId }: MessageEvent) => {
-      listener.onFrame({ event, data: String(data), id: lastEventId });
+      listener.onFrame({ event, data: String(data), id: lastEventId, at });
+      at = NaN;
     });
   }
   source.addEventListener(END_OF_STREAM, () => {

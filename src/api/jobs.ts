@@ -1,19 +1,19 @@
 import { type JobsResponse, ROUTES } from "../../protocol/http.ts";
 import { isRecord } from "../../protocol/isRecord.ts";
 import { type Job, isJobStatus } from "../../protocol/job.ts";
-import { readResponse, request } from "./request.ts";
+import { RequestError, readResponse, request } from "./request.ts";
 
 /** Without a limit, one request that hangs would stop the poll for good. */
 const TIMEOUT_MS = 20_000;
 
 /** The last response that had a tag. */
-let known: { etag: string; jobs: Job[] } | undefined;
+let known: { etag: string; jobs: readonly Job[] } | undefined;
 
 /**
  * The project's jobs: the same array as last time if the server says that nothing changed.
  * @throws RequestError
  */
-export async function fetchJobs(): Promise<Job[]> {
+export async function fetchJobs(): Promise<readonly Job[]> {
   const signal = AbortSignal.timeout(TIMEOUT_MS);
   const response = await request(ROUTES.jobs, { signal });
   const etag = response.headers.get("etag");
@@ -25,6 +25,21 @@ export async function fetchJobs(): Promise<Job[]> {
   const { jobs } = await readResponse(response, ROUTES.jobs, isJobsResponse);
   known = etag ? { etag, jobs } : undefined;
   return jobs;
+}
+
+/**
+ * One of them; undefined if the project has no such job.
+ * @throws RequestError
+ */
+export async function fetchJob(id: string): Promise<Job | undefined> {
+  const path = ROUTES.job(id);
+  try {
+    const response = await request(path, { signal: AbortSignal.timeout(TIMEOUT_MS) });
+    return await readResponse(response, path, isJob);
+  } catch (error) {
+    if (error instanceof RequestError && error.status === 404) return undefined;
+    throw error;
+  }
 }
 
 function isJobsResponse(value: unknown): value is JobsResponse {

@@ -79,7 +79,7 @@ function apply(frame: StreamFrame, view: JobView, lines: string[], points: LossP
   if (offset <= view.offset && !isFinalEvent(frame)) return;
   if (isNew) view.offset = offset;
   if (isFinalEvent(frame)) revive(view);
-  view.progress = advanceProgress(view.progress, frame.event, data);
+  view.progress = advanceProgress(view.progress, frame, data);
   switch (frame.event) {
     case "training.started":
       revive(view);

@@ -27,13 +27,12 @@ export type Fact = [name: string, value: string];
 
 const UNKNOWN = "–";
 
-/** The progress after an event with this data. Pure. */
+/** The progress after an event at a time in ms since 1970 with this data. Pure. */
 export function advanceProgress(
   before: JobProgress,
-  event: string,
+  { event, at }: { event: string; at: number },
   data: Record<string, unknown>,
 ): JobProgress {
-  const at = Date.parse(String(data.time));
   const after = isNumber(at) ? { ...before, at } : { ...before };
   if (event === "training.started") {
     after.startedAt = after.at;

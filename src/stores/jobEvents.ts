@@ -1,12 +1,14 @@
 import { defineStore, getActivePinia } from "pinia";
 import { computed, onScopeDispose, ref, shallowRef } from "vue";
 import { type JobStatus, isFinal } from "../../protocol/job.ts";
+import { fetchJob } from "../api/jobs.ts";
 import { openJobStream } from "../api/jobStream.ts";
 import { createRepaint } from "../browser/repaint.ts";
 import { adviceOn } from "../job/advice.ts";
 import { type StreamHappening, advance, EMPTY_JOB_VIEW } from "../job/jobView.ts";
 import { factsOf } from "../job/progress.ts";
-import { POLL_INTERVAL_MS, useJobs } from "./jobs.ts";
+import { useJobs } from "./jobs.ts";
+import { POLL_INTERVAL_MS, usePolled } from "./polled.ts";
 
 /** `paused`: a hidden tab closes its connection, because a browser allows few of them. */
 export type Connection = "connecting" | "open" | "reconnecting" | "paused" | "ended";
@@ -26,16 +28,17 @@ export function disposeJobEvents(store: JobEvents): void {
 }
 
 function setup(id: string) {
-  const jobs = useJobs();
-  const job = computed(() => jobs.find(id));
+  const asked = usePolled(() => fetchJob(id));
+  // Until the first answer, the list that led here may know it.
+  const job = computed(() => asked.value.value ?? useJobs().find(id));
   const view = shallowRef(EMPTY_JOB_VIEW);
   const connection = ref<Connection>("connecting");
-  /** The list's final status, read after the stream has ended. */
+  /** The job's final status, asked for after the stream has ended. */
   const outcome = ref<JobStatus>();
   const status = computed(() => {
-    // While the stream is paused, only the list is up to date.
-    const listed = connection.value === "paused" ? job.value?.status : undefined;
-    return outcome.value ?? listed ?? view.value.status ?? job.value?.status;
+    // While the stream is paused, only the job itself is up to date.
+    const now = connection.value === "paused" ? job.value?.status : undefined;
+    return outcome.value ?? now ?? view.value.status ?? job.value?.status;
   });
   /** Whether the project lacks this job. */
   const missing = ref(false);
@@ -57,12 +60,12 @@ function setup(id: string) {
     repaint.request();
   }
 
-  /** Asks the list, since the stream sends neither a cancellation nor that a job is unknown. */
+  /** Asks for the job, since the stream sends neither a cancellation nor that a job is unknown. */
   async function settle(): Promise<void> {
-    await jobs.refresh();
+    await asked.refresh();
     if (disposed) return;
     flush();
-    if (jobs.error) {
+    if (asked.error.value) {
       connection.value = "reconnecting";
       retry = setTimeout(() => void settle(), POLL_INTERVAL_MS);
     } else if (job.value && isFinal(job.value.status)) {
@@ -87,12 +90,12 @@ function setup(id: string) {
         happen("owner back");
       },
       onFrame: happen,
-      // The list knows when it last reported.
-      onOwnerAway: () => void jobs.refresh(),
+      // The job says when it last reported.
+      onOwnerAway: () => void asked.refresh(),
       onOwnerBack() {
         happen("owner back");
-        // Only the list may know the status before the presumed failure.
-        void jobs.refresh();
+        // Only the job may know the status before the presumed failure.
+        void asked.refresh();
       },
       onError(closed) {
         happen("stream error");
@@ -113,7 +116,7 @@ function setup(id: string) {
     clearTimeout(retry);
     flush();
     connection.value = "paused";
-    stopPolling = jobs.poll();
+    stopPolling = asked.poll();
   }
 
   function resume(): void {
@@ -132,7 +135,7 @@ function setup(id: string) {
     if (stream || stopPolling) return;
     document.addEventListener("visibilitychange", onVisibility);
     if (document.hidden) return pause();
-    void jobs.refresh();
+    void asked.refresh();
     connect();
   }
 

@@ -4,7 +4,13 @@ import { dirname, join, relative } from "node:path";
 import { createTrainer } from "kit";
 import { expect, test } from "vitest";
 import { EXIT_CODE } from "../../cli/exitCode.ts";
-import { END_OF_STREAM, OWNER_AWAY, OWNER_BACK, STREAMED_EVENTS } from "../../protocol/event.ts";
+import {
+  END_OF_STREAM,
+  OWNER_AWAY,
+  OWNER_BACK,
+  STREAMED_EVENTS,
+  TIME,
+} from "../../protocol/event.ts";
 import { checkOptions } from "../../sdk/options.ts";
 import { CLI, runKit } from "../kit.ts";
 import { EVENTS, OPERATIONS, REFERENCE } from "./reference.ts";
@@ -214,7 +220,7 @@ test("the file that how-it-works.md says creates the job creates it", () => {
 });
 
 test("the OpenAPI file has every event that the page gets", () => {
-  const sent = [...STREAMED_EVENTS, OWNER_AWAY, OWNER_BACK, END_OF_STREAM];
+  const sent = [...STREAMED_EVENTS, TIME, OWNER_AWAY, OWNER_BACK, END_OF_STREAM];
   expect(Object.keys(EVENTS).toSorted()).toEqual(sent.toSorted());
 });
 

@@ -4,7 +4,13 @@ import { join } from "node:path";
 import { Validator } from "@seriousme/openapi-schema-validator";
 import { afterAll, expect, test, vi } from "vitest";
 import { createJobStore } from "../../jobs/store.ts";
-import { END_OF_STREAM, OWNER_AWAY, OWNER_BACK, STREAMED_EVENTS } from "../../protocol/event.ts";
+import {
+  END_OF_STREAM,
+  OWNER_AWAY,
+  OWNER_BACK,
+  STREAMED_EVENTS,
+  TIME,
+} from "../../protocol/event.ts";
 import { ROUTE_TABLE } from "../../server/router.ts";
 import { STARTED, createJob } from "../jobs.ts";
 import { createTinyProject } from "../kit.ts";
@@ -91,7 +97,7 @@ test("the reference has the routes of the server, and the files of the page", ()
 });
 
 test("the reference has the events of the stream", () => {
-  const names = [...STREAMED_EVENTS, END_OF_STREAM, OWNER_AWAY, OWNER_BACK];
+  const names = [...STREAMED_EVENTS, TIME, END_OF_STREAM, OWNER_AWAY, OWNER_BACK];
   expect(Object.keys(EVENTS).toSorted()).toEqual(names.toSorted());
 });
 
@@ -216,6 +222,7 @@ test("a run is answered as the reference says, from the manifest to the end of i
   await ask(port, "GET /api/jobs", { headers: { "if-none-match": String(list["etag"]) } });
 
   const id = createJobStore(project).list()[0]?.id ?? "";
+  expect((await ask(port, "GET /api/jobs/{id}", { target: `/api/jobs/${id}` })).status).toBe(200);
   const target = `/api/jobs/${id}/events`;
   const { body } = await ask(port, "GET /api/jobs/{id}/events", { target });
   for (const name of [
@@ -242,6 +249,7 @@ test("server errors are answered as the reference says", async () => {
 
   const { port } = await startServer(scripted(`process.send({ error: "It does not build." });`));
   expect((await ask(port, "GET /api/manifest")).status).toBe(422);
+  expect((await ask(port, "GET /api/jobs/{id}")).status).toBe(404);
   expect((await ask(port, "GET /api/jobs/{id}/events")).status).toBe(404);
 
   const full = await startServer({ limits: { streams: 0 } });

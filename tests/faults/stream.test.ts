@@ -21,8 +21,8 @@ function framesOf(log: string): Frame[] {
   const lines = readFileSync(log, "utf8").split("\n").slice(0, -1);
   return lines.map((line) => {
     end += Buffer.byteLength(line) + 1;
-    const { event, data, time } = JSON.parse(line) as { event: string; data: object; time: string };
-    return { id: String(end), event, data: JSON.stringify({ ...data, time }) };
+    const { event, data } = JSON.parse(line) as { event: string; data: object };
+    return { id: String(end), event, data: JSON.stringify(data) };
   });
 }
 

@@ -67,14 +67,6 @@ test("a line of 600 MB is skipped, and the events after it are sent", async () =
   expect(sent.at(-1)?.id).toBe(String(statSync(logOf(job)).size));
 });
 
-/** An event's data as its frame has it, with the time of its record. */
-function timed(data: object): unknown {
-  const time = /,"time":"\d{4}-\d\d-\d\dT[\d:.]+Z"}$/.source;
-  return expect.stringMatching(RegExp(escape(JSON.stringify(data).slice(0, -1)) + time));
-}
-
-const escape = (text: string) => text.replace(/[\\[\]{}().*+?^$|]/g, "\\$&");
-
 test("a finished job's events are frames with id, event and data, and end closes them", async () => {
   const { frames, job } = await startWith(FINISHED);
   const ends = recordEnds(logOf(job));
@@ -82,7 +74,7 @@ test("a finished job's events are frames with id, event and data, and end closes
     ...FINISHED.map(({ event, data }, n) => ({
       id: String(ends[n]),
       event,
-      data: timed(data),
+      data: JSON.stringify(data),
     })),
     { id: String(ends.at(-1)), event: "end", data: "{}" },
   ]);
@@ -91,7 +83,7 @@ test("a finished job's events are frames with id, event and data, and end closes
 test("a failed job's stream says why, then ends", async () => {
   const { frames } = await startWith([STARTED, FAILED]);
   expect((await frames()).slice(1)).toEqual([
-    { id: expect.any(String), event: "training.failed", data: timed(FAILED.data) },
+    { id: expect.any(String), event: "training.failed", data: JSON.stringify(FAILED.data) },
     { id: expect.any(String), event: "end", data: "{}" },
   ]);
 });
@@ -121,7 +113,7 @@ test("events arrive as they are written, and end after the last", async () => {
   for (const [n, event] of events.entries()) {
     job.append(event);
     const frames = await frameCount(body, n + 1);
-    expect(frames.at(-1)).toMatchObject({ event: event.event, data: timed(event.data) });
+    expect(frames.at(-1)).toMatchObject({ event: event.event, data: JSON.stringify(event.data) });
   }
   job.append(COMPLETED);
   const text = String(await body.all());
@@ -142,7 +134,7 @@ test("a live job that was read to its end continues with new events", async () =
   const [, last] = await frameCount(readBody(await ask()), 2);
   const body = readBody(await ask(last?.id));
   job.append(logged(2));
-  expect(await frameCount(body, 1)).toMatchObject([{ data: timed({ step: 2, loss: 0.5 }) }]);
+  expect(await frameCount(body, 1)).toMatchObject([{ data: '{"step":2,"loss":0.5}' }]);
 });
 
 test("a finished job that was read to its end stops the browser from asking again", async () => {

@@ -53,6 +53,20 @@ test("an unchanged list is 304, a changed one is sent with another tag", async (
   expect(changed.headers.get("etag")).not.toBe(tag);
 });
 
+test("a job is answered with the fields that it has in the list, and one that is not there with 404", async () => {
+  const { url, project } = await startServer();
+  createJob(project, "other");
+  const { job, append } = createJob(project, "asked for", [STARTED]);
+  const ask = (id: string) => fetch(`${url}api/jobs/${id}`);
+  expect(await (await ask(job.id)).json()).toEqual({ ...job, status: "running" });
+  append(COMPLETED);
+  expect(await (await ask(job.id)).json()).toEqual({ ...job, status: "completed" });
+  for (const id of ["20260101-000000-001-aaaa", "..%2f..", "%00"]) {
+    const { status } = await ask(id);
+    expect(status, id).toBe(id.startsWith("2") ? 404 : 400);
+  }
+});
+
 test("jobs that cannot be read are 500 with a sentence", async () => {
   const project = createProject({ ".kit/jobs": "a file" });
   const { url } = await startServer({ project });

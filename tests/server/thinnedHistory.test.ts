@@ -5,6 +5,9 @@ import { type Frame, parseFrames, readBody, startServer } from "../uiServer.ts";
 
 const LOGS = 30_000;
 
+/** Without those of times. */
+const eventsOf = (text: string) => parseFrames(text).filter(({ event }) => event !== "time");
+
 /** A server, a job of many logs, and the ways to ask for its events once it has completed. */
 async function startWithLongJob(isCompleted = true) {
   const { url, project } = await startServer();
@@ -17,7 +20,7 @@ async function startWithLongJob(isCompleted = true) {
   const ask = async (path: string, lastEventId?: string) => {
     const headers: Record<string, string> =
       lastEventId === undefined ? {} : { "Last-Event-ID": lastEventId };
-    return parseFrames(await (await fetch(`${url}${path}`, { headers })).text());
+    return eventsOf(await (await fetch(`${url}${path}`, { headers })).text());
   };
   const { id } = job.job;
   return {
@@ -42,7 +45,7 @@ test("a thinned history has some of the same frames, spike and ends among them",
   expect(some.map(({ id }) => id).filter((id) => !ends.includes(Number(id)))).toEqual([]);
   expect(some[0]).toEqual(all[0]);
   expect(some.slice(-52)).toEqual(all.slice(-52));
-  expect(some.map(({ data }) => data)).toContain('{"step":12345,"loss":9,"time":"t"}');
+  expect(some.map(({ data }) => data)).toContain('{"step":12345,"loss":9}');
 });
 
 test("a thinned history begins with the first two logs, however many there are", async () => {
@@ -60,7 +63,7 @@ test("a thinned history has the best and the last evaluation", async () => {
   });
   appendRaw(job, `${lines.join("\n")}\n`);
   job.append(COMPLETED);
-  const frames = parseFrames(await (await fetch(url + ROUTES.jobEvents(job.job.id))).text());
+  const frames = eventsOf(await (await fetch(url + ROUTES.jobEvents(job.job.id))).text());
   expect(frames.length).toBeLessThan(4_000);
   const shown = frames.map(({ data }) => data).filter((data) => data?.includes("evalLoss"));
   expect(shown).toEqual([
@@ -93,7 +96,20 @@ test("events after a thinned history are whole, each once", async () => {
   await stream.until((text) => text.includes(`id: ${ends.at(-1)}\n`));
   for (let step = LOGS; step < LOGS + 4_000; step++) job.append(logged(step, 1));
   job.append(COMPLETED);
-  const frames = parseFrames((await stream.all()).toString());
+  const frames = eventsOf((await stream.all()).toString());
   expect(frames.length).toBeLessThan(4_000 + 4_000);
   expect(idsOf(frames.slice(0, -1)).slice(-4_002)).toEqual(recordEnds(logOf(job)).slice(-4_002));
+});
+
+test("a page gets the time of each event beside it, in its history and after", async () => {
+  const { job, live } = await startWithLongJob(false);
+  const stream = await live();
+  await stream.until((text) => text.includes(`"step":${LOGS - 1}`));
+  job.append(COMPLETED);
+  const frames = parseFrames((await stream.all()).toString());
+  const times = frames.filter((_, n) => frames[n + 1]?.event?.includes("."));
+  expect(times.length).toBeGreaterThan(1_000);
+  expect(new Set(times.map(({ event, id }) => [event, id].join()))).toEqual(new Set(["time,"]));
+  expect(times[1]?.data).toBe('"t"');
+  expect(times.at(-1)?.data).toMatch(/^"\d{4}-\d\d-\d\dT[\d:.]+Z"$/);
 });

@@ -14,15 +14,22 @@ export function createBackend() {
   const answers: Record<string, Answer> = {
     "GET api/manifest": () => json({ trainer: { name: "date-normalizer" } }),
     "GET api/train": () => new Response(null, { status: 204 }),
-    "GET api/jobs": () => json({ jobs: [] }),
+    "GET api/jobs": () => json({ jobs: listed }),
   };
   const requests: string[] = [];
   const streams: FakeEventSource[] = [];
 
+  let listed: Job[] = [];
+  function answerOf(request: string): Answer | undefined {
+    const [, id = ""] = /^GET api\/jobs\/([^/]+)$/.exec(request) ?? [];
+    const found = listed.find((each) => encodeURIComponent(each.id) === id);
+    if (id) return () => (found ? json(found) : json({ error: `There is no job ${id}.` }, 404));
+  }
+
   vi.stubGlobal("fetch", async (path: string, init?: RequestInit) => {
     const request = `${init?.method ?? "GET"} ${path}`;
     requests.push(request);
-    const answer = answers[request];
+    const answer = answers[request] ?? answerOf(request);
     if (!answer) throw new TypeError(`no answer to ${request}`);
     return answer();
   });
@@ -41,7 +48,12 @@ export function createBackend() {
     streams,
     on: (request: string, answer: Answer) => (answers[request] = answer),
     count: (request: string) => requests.filter((each) => each === request).length,
-    jobs: (...jobs: Job[]) => (answers["GET api/jobs"] = () => json({ jobs })),
+    /** As the list and each job's own route have them, unless `on` says otherwise. */
+    jobs(...jobs: Job[]) {
+      listed = jobs;
+      answers["GET api/jobs"] = () => json({ jobs });
+      for (const { id } of jobs) delete answers[`GET api/jobs/${id}`];
+    },
     /** The latest stream. */
     stream: () => streams.at(-1)!,
     openStreams: () => streams.filter(({ readyState }) => readyState !== FakeEventSource.CLOSED),

@@ -7,7 +7,7 @@ const OFFSET = 100;
 /** The frames for one line of a log. */
 function send(line: string) {
   const bytes = Buffer.from(`${line}\n`);
-  const part = sharedFrames({ bytes, offset: OFFSET });
+  const part = sharedFrames({ bytes, offset: OFFSET }, false);
   const end = OFFSET + bytes.length;
   if (part) expect(part.offset).toBe(end);
   const frames = parseFrames(String(part?.frames ?? ""));
@@ -49,5 +49,20 @@ test.each(["completed", "failed", "cancelled"])("training.%s is in the last part
 
 test("followers that are given the same bytes send the same buffer", () => {
   const lines = { bytes: Buffer.from('{"event":"training.log","data":{}}\n'), offset: 0 };
-  expect(sharedFrames({ ...lines })).toBe(sharedFrames({ ...lines }));
+  const plain = sharedFrames({ ...lines }, false);
+  expect(sharedFrames({ ...lines }, false)).toBe(plain);
+  expect(sharedFrames({ ...lines }, true)).not.toBe(plain);
+});
+
+test.each([
+  ['"time":"2026-06-01T12:00:00.000Z",', 'time "2026-06-01T12:00:00.000Z"'],
+  ['"time":"a\\n\\nb",', 'time "a\\n\\nb"'],
+  ["", undefined],
+  ['"time":7,', undefined],
+])("a record's time is the frame before it, without an id: %s", (time, frame) => {
+  const bytes = Buffer.from(`{"event":"training.log",${time}"data":{"time":"its own"}}\n`);
+  const frames = parseFrames(String(sharedFrames({ bytes, offset: 0 }, true)?.frames));
+  const log = 'training.log {"time":"its own"}';
+  expect(frames.map(({ event, data }) => `${event} ${data}`)).toEqual(frame ? [frame, log] : [log]);
+  expect(frames.map(({ id }) => id)).toEqual([...(frame ? [undefined] : []), String(bytes.length)]);
 });

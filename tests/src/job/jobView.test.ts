@@ -5,7 +5,7 @@ import { type StreamHappening, advance, EMPTY_JOB_VIEW } from "../../../src/job/
 
 function frame(event: StreamFrame["event"], data: unknown, id: number | "" = ""): StreamFrame {
   const text = typeof data === "string" ? data : JSON.stringify(data);
-  return { event, data: text, id: String(id) };
+  return { event, data: text, id: String(id), at: NaN };
 }
 
 const log = (step: number, loss: unknown, id: number | "" = "") =>

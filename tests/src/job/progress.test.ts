@@ -3,18 +3,23 @@ import { type JobProgress, factsOf, advanceProgress } from "../../../src/job/pro
 
 const START_MS = Date.parse("2026-06-01T12:00:00.000Z");
 
-const at = (seconds: number) => new Date(START_MS + seconds * 1000).toISOString();
+const at = (seconds: number) => START_MS + seconds * 1000;
 
-const STARTED = ["training.started", { maxSteps: 1_200, time: at(0) }] as const;
+type Event = readonly [event: string, at: number, data: Record<string, unknown>];
 
-const log = (step: number, seconds: number, data: object = {}) =>
-  ["training.log", { step, time: at(seconds), ...data }] as const;
+const STARTED: Event = ["training.started", at(0), { maxSteps: 1_200 }];
 
-function after(...events: (readonly [string, Record<string, unknown>])[]): JobProgress {
-  return events.reduce<JobProgress>(
-    (progress, [event, data]) => advanceProgress(progress, event, data),
-    {},
-  );
+const log = (step: number, seconds: number, data: object = {}): Event => [
+  "training.log",
+  at(seconds),
+  { step, ...data },
+];
+
+const then = (progress: JobProgress, ...[event, at, data]: Event) =>
+  advanceProgress(progress, { event, at }, data);
+
+function after(...events: Event[]): JobProgress {
+  return events.reduce<JobProgress>((progress, event) => then(progress, ...event), {});
 }
 
 /** The facts' values; their names are the same always. */
@@ -69,15 +74,16 @@ test("metrics follow, the last figure of each", () => {
 test("a job that goes on from another begins with its best", () => {
   const resumed = after([
     "training.started",
+    NaN,
     { maxSteps: 9, resumedBest: { step: 4, evalLoss: 1 } },
   ]);
-  expect(said(advanceProgress(resumed, "training.log", { step: 6, evalLoss: 2 })).at(-1)).toBe(
+  expect(said(then(resumed, "training.log", NaN, { step: 6, evalLoss: 2 })).at(-1)).toBe(
     "2, best 1",
   );
 });
 
 test("an ended job has no time left, and took until its last event", () => {
-  const ended = after(STARTED, log(1, 1), log(3, 3), ["training.completed", { time: at(90) }]);
+  const ended = after(STARTED, log(1, 1), log(3, 3), ["training.completed", at(90), {}]);
   expect(said(ended, "completed").slice(0, 3)).toEqual(["3 of 1,200", "1m 30s", "–"]);
 });
 
@@ -89,11 +95,10 @@ test("nonsense in the data changes nothing that was known", () => {
   const known = after(STARTED, log(1, 1, { learningRate: 0.5 }), log(2, 2));
   const nonsense = {
     step: "7",
-    time: "soon",
     learningRate: null,
     tokensPerSecond: {},
     evalLoss: [],
   };
-  expect(said(advanceProgress(known, "training.log", nonsense))).toEqual(said(known));
-  expect(said(after(["training.started", {}], ["training.log", {}]))[0]).toBe("–");
+  expect(said(then(known, "training.log", NaN, nonsense))).toEqual(said(known));
+  expect(said(after(["training.started", NaN, {}], ["training.log", NaN, {}]))[0]).toBe("–");
 });

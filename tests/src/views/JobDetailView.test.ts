@@ -41,7 +41,14 @@ describe("the job page", () => {
     ]);
   });
 
-  it("starts from the status in the jobs list", async () => {
+  it("asks for its own job, never for all", async () => {
+    await visitJob();
+    await send(["owner.away", "{}"], ["training.completed", { artifacts: [] }, 10], ["end", ""]);
+    expect(backend.count("GET api/jobs/a")).toBeGreaterThan(1);
+    expect(backend.count("GET api/jobs")).toBe(0);
+  });
+
+  it("starts from the job's status", async () => {
     const { page } = await visitJob("b");
     expect(status(page)).toBe("queued");
     expect(page.get("h1").text()).toBe("name of b");
@@ -89,11 +96,14 @@ describe("the job page", () => {
     const facts = () => page.findAll(".facts div").map((fact) => fact.text());
     const names = ["step", "elapsed", "time left", "tokens a second", "learning rate", "evalLoss"];
     expect(facts()).toEqual(names.map((name) => `${name}–`));
-    const time = (seconds: number) => new Date(seconds * 1000).toISOString();
+    const time = (seconds: number) => JSON.stringify(new Date(seconds * 1000));
     await send(
-      ["training.started", { maxSteps: 40, time: time(0) }, 10],
-      ["training.log", { step: 1, loss: 4, time: time(1) }, 20],
-      ["training.log", { step: 3, learningRate: 0.001, evalLoss: 2.5, time: time(5) }, 30],
+      ["time", time(0)],
+      ["training.started", { maxSteps: 40 }, 10],
+      ["time", time(1)],
+      ["training.log", { step: 1, loss: 4 }, 20],
+      ["time", time(5)],
+      ["training.log", { step: 3, learningRate: 0.001, evalLoss: 2.5 }, 30],
     );
     const values = ["3 of 40", "5s", "1m 14s", "–", "0.001", "2.5, best 2.5"];
     const shown = names.map((name, n) => `${name}${values[n]}`);
@@ -224,13 +234,13 @@ describe("the job page", () => {
     const { page } = await visitJob();
     await send(["training.started", {}, 10]);
     backend.jobs(job("a", "cancelled"));
-    const before = backend.count("GET api/jobs");
+    const before = backend.count("GET api/jobs/a");
     await send(["end", ""]);
     expect(status(page)).toBe("cancelled");
     expect(backend.openStreams()).toEqual([]);
     expect(backend.streams).toHaveLength(1);
     await vi.advanceTimersByTimeAsync(60_000);
-    expect(backend.count("GET api/jobs")).toBe(before + 1);
+    expect(backend.count("GET api/jobs/a")).toBe(before + 1);
   });
 
   it("shows the last events with the end, without waiting for a repaint", async () => {
@@ -243,7 +253,7 @@ describe("the job page", () => {
 
   it("retries for the final status when the list fails at end", async () => {
     const { page } = await visitJob();
-    backend.on("GET api/jobs", () => json({ error: "Busy." }, 503));
+    backend.on("GET api/jobs/a", () => json({ error: "Busy." }, 503));
     await send(["training.started", {}, 10], ["end", ""]);
     expect(status(page)).toBe("running");
     expect(page.get(".event-log .aside").text()).toBe("reconnecting…");
@@ -254,7 +264,7 @@ describe("the job page", () => {
 
   it("does not let an older list undo a newer event", async () => {
     const answer = createAnswer();
-    backend.on("GET api/jobs", answer.promise);
+    backend.on("GET api/jobs/a", answer.promise);
     const { page } = await visitJob();
     await send(["training.completed", { artifacts: [] }, 10]);
     answer.give(json({ jobs: [job("a", "running")] }));
@@ -264,7 +274,7 @@ describe("the job page", () => {
 
   it("reads the list again at end, even after a recent request", async () => {
     const answer = createAnswer();
-    backend.on("GET api/jobs", answer.promise);
+    backend.on("GET api/jobs/a", answer.promise);
     const { page } = await visitJob();
     await send(["training.started", {}, 10], ["end", ""]);
     backend.jobs(job("a", "cancelled"));
@@ -319,7 +329,7 @@ describe("the job page", () => {
   });
 
   it("does not call a job unknown while the list can't be read", async () => {
-    backend.on("GET api/jobs", () => Promise.reject(new TypeError("fetch failed")));
+    backend.on("GET api/jobs/a", () => Promise.reject(new TypeError("fetch failed")));
     const { page } = await visit(App, "/jobs/a");
     backend.stream().fail({ closed: true });
     await settle();
@@ -437,7 +447,7 @@ describe("going from job to job", () => {
 
   it("leaves nothing running behind", async () => {
     const { page } = await visitJob("a");
-    backend.on("GET api/jobs", () => json({ error: "Busy." }, 503));
+    backend.on("GET api/jobs/a", () => json({ error: "Busy." }, 503));
     await send(["end", ""]);
     expect(vi.getTimerCount()).toBe(1);
     page.unmount();
@@ -447,7 +457,7 @@ describe("going from job to job", () => {
   it("stops retrying for the status once it is unmounted", async () => {
     const answer = createAnswer();
     const { page } = await visitJob("a");
-    backend.on("GET api/jobs", answer.promise);
+    backend.on("GET api/jobs/a", answer.promise);
     await send(["end", ""]);
     page.unmount();
     answer.give(json({ error: "Busy." }, 503));
@@ -486,9 +496,9 @@ describe("going from job to job", () => {
     backend.stream().connect();
     await send(["training.log", { step: 2, loss: 2 }, 30]);
     expect(lines(page).slice(1)).toEqual(["[log] step=1 loss=4", "[log] step=2 loss=2"]);
-    const polled = backend.count("GET api/jobs");
+    const polled = backend.count("GET api/jobs/a");
     await vi.advanceTimersByTimeAsync(20_000);
-    expect(backend.count("GET api/jobs")).toBe(polled);
+    expect(backend.count("GET api/jobs/a")).toBe(polled);
   });
 
   it("opens no stream in a tab that is hidden from the start", async () => {

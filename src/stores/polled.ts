@@ -1,0 +1,42 @@
+import { ref, shallowRef } from "vue";
+import { sentence } from "../api/request.ts";
+
+export const POLL_INTERVAL_MS = 5_000;
+
+/** Something of the backend that is read again and again, one request at a time. */
+export function usePolled<T>(fetchIt: () => Promise<T>) {
+  /** The last good response; undefined before the first. */
+  const value = shallowRef<T>();
+  /** Why the latest read failed; empty if it succeeded. */
+  const error = ref("");
+  let reading: Promise<void> | undefined;
+
+  async function read(): Promise<void> {
+    try {
+      value.value = await fetchIt();
+      error.value = "";
+    } catch (cause) {
+      error.value = sentence(cause);
+    }
+  }
+
+  /** Reads with a new request, after the one in flight if there is one. */
+  function refresh(): Promise<void> {
+    const mine: Promise<void> = (reading ? reading.then(read) : read()).finally(() => {
+      if (reading === mine) reading = undefined;
+    });
+    reading = mine;
+    return mine;
+  }
+
+  /** Reads now and every 5 seconds, until the returned stop. */
+  function poll(): () => void {
+    if (!reading) void refresh();
+    const timer = setInterval(() => {
+      if (!reading) void refresh();
+    }, POLL_INTERVAL_MS);
+    return () => clearInterval(timer);
+  }
+
+  return { value, error, refresh, poll };
+}
