@@ -1,11 +1,14 @@
 import {
+  closeSync,
   mkdirSync,
   mkdtempSync,
+  openSync,
   readFileSync,
   readdirSync,
   renameSync,
   rmSync,
   writeFileSync,
+  writeSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -44,12 +47,33 @@ export function logged(step: number): JobEvent {
   };
 }
 
+const EVENTS_AT_ONCE = 10_000;
+
 /** A job of this process, given up at the end. */
 export function ownJob({ defer }: Scope, project: string, events: JobEvent[] = []): OwnedJob {
   const job = createOwnedJob(project, NAME, CONFIG);
   defer(job.close);
   events.forEach(job.append);
   return job;
+}
+
+/** A completed job with so many `training.log` events; returns its id. */
+export function writeFinishedJob(scope: Scope, project: string, events: number): string {
+  const { job, directory, append, close } = ownJob(scope, project, [STARTED]);
+  const file = openSync(join(directory, "events.ndjson"), "a");
+  const time = new Date().toISOString();
+  for (let step = 1; step <= events;) {
+    let lines = "";
+    for (let n = 0; n < EVENTS_AT_ONCE && step <= events; n++, step++) {
+      const { event, data } = logged(step);
+      lines += `${JSON.stringify({ event, time, data })}\n`;
+    }
+    writeSync(file, lines);
+  }
+  closeSync(file);
+  append(COMPLETED);
+  close();
+  return job.id;
 }
 
 /** Folders of finished jobs that no row has at the moment, by how many jobs there are in each. */

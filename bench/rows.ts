@@ -1,37 +1,27 @@
 import type { Row } from "./row.ts";
-import { coldGrowth, coldList } from "./rows/coldList.ts";
+import { coldList } from "./rows/coldList.ts";
 import { infer, memory, train } from "./rows/engine.ts";
 import { engines } from "./rows/engines.ts";
-import { clients, latency } from "./rows/follow.ts";
+import { latency } from "./rows/follow.ts";
 import { gemm } from "./rows/gemm.ts";
 import { liveJob } from "./rows/liveJob.ts";
-import { longJob, longJobGrowth } from "./rows/longJob.ts";
-import { manyJobs, manyJobsGrowth } from "./rows/manyJobs.ts";
+import { longJob } from "./rows/longJob.ts";
+import { manyJobs } from "./rows/manyJobs.ts";
 import { openBatch, openLosses, openMixed, openStep } from "./rows/openModel.ts";
 import { openInfer, openLaunch, openMemory } from "./rows/openModelRun.ts";
 import { flood } from "./rows/output.ts";
-import { replay, replayGrowth } from "./rows/replay.ts";
 import { rest } from "./rows/rest.ts";
 import { installSize, pageSize } from "./rows/size.ts";
 import { firstLoss, help, launch } from "./rows/startup.ts";
 import { nanoStep, smallStep } from "./rows/torch.ts";
-import { changedList, unchangedList } from "./rows/warmList.ts";
 
 const START = [help, launch, firstLoss];
-const JOBS_LIST = [coldList, changedList, unchangedList, coldGrowth];
-const STREAM = [replay, replayGrowth, latency, clients];
-const PAGE = [longJob, liveJob, manyJobs, flood, longJobGrowth, manyJobsGrowth];
+const PAGE = [coldList, latency, longJob, liveJob, manyJobs, flood];
 const WHOLE = [rest, pageSize, installSize];
 const ENGINE = [train, memory, infer, nanoStep, smallStep, engines, gemm];
 const OPEN = [openStep, openBatch, openMixed, openMemory, openLaunch, openInfer, openLosses];
 
 /** The rows in the order in which they run and are shown. */
-export const ROWS: Row[] = [
-  ...START,
-  ...JOBS_LIST,
-  ...STREAM,
-  ...PAGE,
-  ...WHOLE,
-  ...ENGINE,
-  ...OPEN,
-].sort((a, b) => a.number - b.number);
+export const ROWS: Row[] = [...START, ...PAGE, ...WHOLE, ...ENGINE, ...OPEN].sort(
+  (a, b) => a.number - b.number,
+);

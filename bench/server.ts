@@ -16,8 +16,8 @@ export function startKitUi(scope: Scope, project: string): Promise<StartedServer
 }
 
 /** A server of the least effort, in a process of its own as Kit's: `programs/bareServer.ts`. */
-export function startBareServer(scope: Scope, ...args: string[]): Promise<StartedServer> {
-  return started(scope.start(process.execPath, [program("bareServer"), ...args]));
+export function startBareServer(scope: Scope): Promise<StartedServer> {
+  return started(scope.start(process.execPath, [program("bareServer")]));
 }
 
 /** Sends the lines appended to a file to each connected client: `programs/bareFollow.ts`. */

@@ -54,26 +54,3 @@ async function measureCold(scope: Scope, { project, count, names }: ColdProject)
     scope.pick({ full: 7, quick: 7, tiny: 1 }),
   );
 }
-
-export const coldGrowth: Row = {
-  number: 18,
-  work: "row 3 as jobs grow tenfold",
-  baseline: "a tenth of them",
-  async measure(scope) {
-    const counts = scope.pick({
-      full: [100, 1_000, 10_000],
-      quick: [10, 100, 1_000],
-      tiny: [1, 10],
-    });
-    const figures: number[] = [];
-    for (const count of counts)
-      figures.push((await measureCold(scope, fillCold(scope, count))).ours);
-    return counts.slice(1).map((count, n) => ({
-      part: `${count.toLocaleString("en")} jobs`,
-      ours: figures[n + 1] ?? NaN,
-      baseline: figures[n],
-      unit: "ms" as const,
-      goal: ratioAtMost(10),
-    }));
-  },
-};

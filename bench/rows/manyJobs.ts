@@ -1,6 +1,5 @@
 import { type Watched, openPage } from "../browser.ts";
 import { ratioAtLeast, ratioAtMost } from "../goals.ts";
-import { growth, onceASize } from "../growth.ts";
 import { fillWithJobs } from "../jobs.ts";
 import type { Row } from "../row.ts";
 import { type Scope, inScope } from "../scope.ts";
@@ -8,11 +7,9 @@ import { startKitUi } from "../server.ts";
 import { alternate, time } from "../statistics.ts";
 
 const RUNS = { full: 7, quick: 3, tiny: 1 };
-/** Jobs; row 11 is about the most of them. */
-const SIZES = { full: [100, 1_000, 10_000], quick: [20, 200, 2_000], tiny: [100] };
+const JOBS = { full: 10_000, quick: 2_000, tiny: 100 };
 const FEW_JOBS = 10;
 const BASELINE = `${FEW_JOBS} jobs`;
-const ROWS_GOAL = ratioAtMost(2.5);
 const POLLED_S = { full: 60, quick: 12, tiny: 0.5 };
 const SCROLLED_S = { full: 1, quick: 1, tiny: 0.2 };
 const LIMIT_MS = 120_000;
@@ -22,7 +19,7 @@ export const manyJobs: Row = {
   work: "page, 10,000 jobs",
   baseline: BASELINE,
   async measure(scope) {
-    const most = scope.pick(SIZES).at(-1)!;
+    const most = scope.pick(JOBS);
     const rows = await measureRows(scope, most);
     const many = await openPage(scope);
     await openList(many, await startFilled(scope, most));
@@ -40,7 +37,7 @@ export const manyJobs: Row = {
       scope.pick(RUNS),
     );
     return [
-      { part: "rows on screen", ...rows, unit: "ms", goal: ROWS_GOAL },
+      { part: "rows on screen", ...rows, unit: "ms", goal: ratioAtMost(2.5) },
       {
         part: "longest task while polling",
         oneRunOf: `${seconds} s`,
@@ -55,26 +52,17 @@ export const manyJobs: Row = {
   },
 };
 
-export const manyJobsGrowth: Row = growth({
-  work: "row 11 as the list grows",
-  baseline: BASELINE,
-  sizes: SIZES,
-  noun: "jobs",
-  goal: ROWS_GOAL,
-  measure: (scope, count) => measureRows(scope, count),
-});
-
 /** Opens Home with so many jobs and with few, in turn. */
-const measureRows = onceASize((scope, count) =>
-  inScope(scope.size, LIMIT_MS, async (inner) => {
+function measureRows(scope: Scope, count: number) {
+  return inScope(scope.size, LIMIT_MS, async (inner) => {
     const many = await startFilled(inner, count);
     const few = await startFilled(inner, FEW_JOBS);
     return alternate(
       { ours: () => openOnce(scope, many), baseline: () => openOnce(scope, few) },
       scope.pick(RUNS),
     );
-  }),
-);
+  });
+}
 
 async function startFilled(scope: Scope, count: number): Promise<string> {
   const project = scope.folder();
