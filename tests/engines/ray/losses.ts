@@ -31,15 +31,14 @@ export function describeLosses(at: () => Place): void {
 
   it("fails at once when the process that has the workers' reports is killed", async () => {
     const { cluster, scratch, createEngine } = at();
-    let isKilled = false;
+    let killed: Promise<void> | undefined;
     const { error, id } = await train(createEngine(), scratch, {
       more: { maxSteps: 1_000_000, saveSteps: 1_000_000 },
       onEvent({ event }) {
-        if (event !== "training.log" || isKilled) return;
-        isKilled = true;
-        void killHub(cluster.address);
+        if (event === "training.log") killed ??= killHub(cluster.address);
       },
     });
+    await killed;
     expect(error).toMatchObject({ name: "KitError", code: "WORKER_FAILED" });
     expect(error?.message).toMatch(
       /^The Python engine failed: ActorDiedError: .* See its log there: ray job logs \S+\.$/,
@@ -133,11 +132,18 @@ async function followImpatiently(address: string, id: string): Promise<void> {
   for await (const message of follow(remote, job, signal, { lostMs: LOST_MS })) void message;
 }
 
-/** Of the one training that runs. */
+/** Of the one training that runs, once the cluster has seen the ends of those before it. */
 async function killHub(address: string): Promise<void> {
-  const hubs = await list(address, "actors", "class_name", "Hub");
-  const [alive] = hubs.filter(({ state }) => state === "ALIVE");
-  process.kill(Number(alive?.["pid"]), "SIGKILL");
+  const hub = await vi.waitFor(
+    async () => {
+      const hubs = await list(address, "actors", "class_name", "Hub");
+      const alive = hubs.filter(({ state }) => state === "ALIVE");
+      expect(alive).toHaveLength(1);
+      return alive[0];
+    },
+    { timeout: PATIENCE_MS },
+  );
+  process.kill(Number(hub?.["pid"]), "SIGKILL");
 }
 
 async function endOf(work: Promise<unknown>): Promise<unknown> {
