@@ -1,23 +1,12 @@
 #!/usr/bin/env node
 import { Command, CommanderError } from "commander";
+import { DEFAULT_ENTRY } from "../protocol/entry.ts";
 import { VERSION } from "../protocol/version.ts";
+import { examples } from "./command.ts";
 import { reportError } from "./errors.ts";
 import { EXIT_CODE } from "./exitCode.ts";
 import { keepHangupIgnored } from "./hangup.ts";
 import { watchOutput } from "./lostOutput.ts";
-import { addAttach } from "./usage/attach.ts";
-import { addBuild } from "./usage/build.ts";
-import { addCheck } from "./usage/check.ts";
-import { examples } from "./usage/examples.ts";
-import { addExport } from "./usage/export.ts";
-import { addInfer } from "./usage/infer.ts";
-import { addInit } from "./usage/init.ts";
-import { addJobs } from "./usage/jobs.ts";
-import { addManifest } from "./usage/manifest.ts";
-import { addModels } from "./usage/models.ts";
-import { addPython } from "./usage/python.ts";
-import { addStart } from "./usage/start.ts";
-import { addUi } from "./usage/ui.ts";
 
 keepHangupIgnored();
 
@@ -35,22 +24,76 @@ const program = new Command("kit")
     }),
   );
 
-// Each imports its command when it runs, so that `kit --help` loads none of them.
-for (const add of [
-  addInit,
-  addBuild,
-  addCheck,
-  addStart,
-  addAttach,
-  addUi,
-  addJobs,
-  addInfer,
-  addExport,
-  addModels,
-  addPython,
-  addManifest,
-]) {
-  add(program);
+interface Listed {
+  does: string;
+  load: () => Promise<{ command: unknown }>;
+}
+
+/** A command's file is loaded when somebody asks for it, so that `kit --help` loads none. */
+const COMMANDS: Record<string, Listed> = {
+  init: {
+    does: "create a project that is ready to train",
+    load: () => import("./commands/init.ts"),
+  },
+  build: {
+    does: `bundle ${DEFAULT_ENTRY} into .kit/build/index.mjs`,
+    load: () => import("./commands/build.ts"),
+  },
+  check: {
+    does: "read the data and options, and print what a training would do",
+    load: () => import("./commands/check.ts"),
+  },
+  start: {
+    does: "train; builds .kit/build/index.mjs only if it is missing",
+    load: () => import("./commands/start.ts"),
+  },
+  attach: {
+    does: "follow a job that trains on other machines",
+    load: () => import("./commands/attach.ts"),
+  },
+  ui: {
+    does: "serve the page that starts runs and shows them live",
+    load: () => import("./commands/ui.ts"),
+  },
+  jobs: {
+    does: "list the project's jobs, newest first",
+    load: () => import("./commands/jobs.ts"),
+  },
+  infer: {
+    does: "ask a trained model",
+    load: () => import("./commands/infer.ts"),
+  },
+  export: {
+    does: "write a trained model as a folder that other tools load",
+    load: () => import("./commands/export.ts"),
+  },
+  models: {
+    does: "list the Hugging Face models cached on this machine",
+    load: () => import("./commands/models.ts"),
+  },
+  python: {
+    does: "manage the Python environment of engine: python()",
+    load: () => import("./commands/python.ts"),
+  },
+};
+
+/** `kit ui` asks it for the project's manifest. */
+const HIDDEN: Record<string, Listed> = {
+  manifest: { does: "", load: () => import("./commands/manifest.ts") },
+};
+
+const asked = process.argv.slice(2).find((word) => !word.startsWith("-") && word !== "help");
+for (const [name, { does, load }] of Object.entries({ ...COMMANDS, ...HIDDEN })) {
+  const { command } = asked === name ? await load() : { command: new Command(name) };
+  add(program, command as Command, { hidden: name in HIDDEN }).description(does);
+}
+
+/** With the parent's way to exit, as `program.command()` would. */
+function add(parent: Command, command: Command, options?: { hidden: boolean }): Command {
+  command.copyInheritedSettings(parent);
+  for (const child of command.commands) child.copyInheritedSettings(command);
+  parent.addCommand(command, options);
+  return command;
 }
 
 watchOutput();

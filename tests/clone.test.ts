@@ -51,7 +51,8 @@ function createClone(): string {
     "dist/cli/gone.js": says("gone"),
   });
   for (const name of [
-    ...["package-lock.json", "tsconfig.json", "tsconfig.build.json", "vite.config.ts"],
+    ...["package-lock.json", "tsconfig.json", "tsconfig.build.json"],
+    ...["vite.config.ts", "vitest.config.ts"],
     ...["scripts", "tests/longestFirst.ts", "tests/patience.ts"],
   ]) {
     cpSync(join(ROOT, name), join(clone, name), { recursive: true });

@@ -1,6 +1,6 @@
 import { type ChildProcessByStdio, spawn } from "node:child_process";
 import { once } from "node:events";
-import { cpSync, mkdtempSync, readdirSync, realpathSync } from "node:fs";
+import { mkdtempSync, realpathSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Readable } from "node:stream";
@@ -73,20 +73,9 @@ export function createFolder(): string {
   return realpathSync(mkdtempSync(join(tmpdir(), "kit-package-")));
 }
 
-/**
- * Packs a copy of what is built, as npm does but for the build.
- * @param folder gets the package, and the copy in `clone`
- */
+/** Packs what is built, as npm does but for the build; the package lies in the folder then. */
 export async function pack(folder: string): Promise<Packed> {
-  const clone = join(folder, "clone");
-  for (const path of readdirSync(ROOT)) {
-    const isPart = /^(dist|docs|templates|scripts|package\.json|.+\.md)$/.test(path);
-    if (isPart) cpSync(join(ROOT, path), join(clone, path), { recursive: true });
-  }
-  const pictures = (where: string) => run(clone, [process.execPath, "scripts/pictures.mjs", where]);
-  await pictures("out");
   const args = ["pack", "--ignore-scripts", "--json", "--pack-destination", folder];
-  const [packed] = JSON.parse(await run(clone, [...NPM, ...args])) as [Packed];
-  await pictures("back");
+  const [packed] = JSON.parse(await run(ROOT, [...NPM, ...args])) as [Packed];
   return packed;
 }

@@ -2,6 +2,7 @@ import { assertRemote, assertReadable } from "../../jobs/takeJob.ts";
 import { DEFAULT_ENTRY } from "../../protocol/entry.ts";
 import { ATTACH } from "../../sdk/trainer.ts";
 import { ensureBundle } from "../bundle.ts";
+import { createCommand, examples, projectOption } from "../command.ts";
 import { findJob, noJob } from "../findJob.ts";
 import { exitOnSignals, printJob } from "../jobRun.ts";
 import { explainExit, loadEntry } from "../loadEntry.ts";
@@ -13,23 +14,32 @@ import { say } from "../say.ts";
  * Follows a job that runs remotely, from where its log ends.
  * @throws KitError `JOB_NOT_FOUND`, `CANNOT_ATTACH`, `CLUSTER_UNREACHABLE`, `CLUSTER_REFUSED`
  */
-export async function attach(named: string, options: { project: string }): Promise<void> {
-  const explain = (code: number) => explainExit(DEFAULT_ENTRY, code);
-  const early = exitOnSignals(explain);
-  const project = enterProject(options.project);
-  const job = findJob(project, named);
-  if (!job) {
-    assertReadable(project, named);
-    throw noJob(project, named, "job");
-  }
-  assertRemote(project, job.id);
-  const bundle = await ensureBundle(project, undefined, (stale) =>
-    say(`kit: ${stale}`, printError),
-  );
-  const trainer = await loadEntry(bundle, DEFAULT_ENTRY, explain);
-  const run = printJob({ trainer, project });
-  await trainer[ATTACH](job.id);
-  run.heedSignals();
-  early.stop();
-  process.exit(await run.exitCode());
-}
+export const command = createCommand("attach")
+  .argument("<job>", 'a job id or its prefix, or "latest"')
+  .addOption(projectOption())
+  .addHelpText(
+    "after",
+    examples({
+      "kit attach latest": "follow the newest job, from where its log ends",
+    }),
+  )
+  .action(async (named, options) => {
+    const explain = (code: number) => explainExit(DEFAULT_ENTRY, code);
+    const early = exitOnSignals(explain);
+    const project = enterProject(options.project);
+    const job = findJob(project, named);
+    if (!job) {
+      assertReadable(project, named);
+      throw noJob(project, named, "job");
+    }
+    assertRemote(project, job.id);
+    const bundle = await ensureBundle(project, undefined, (stale) =>
+      say(`kit: ${stale}`, printError),
+    );
+    const trainer = await loadEntry(bundle, DEFAULT_ENTRY, explain);
+    const run = printJob({ trainer, project });
+    await trainer[ATTACH](job.id);
+    run.heedSignals();
+    early.stop();
+    process.exit(await run.exitCode());
+  });

@@ -1,12 +1,20 @@
 import { buildBundle, showPath } from "../bundle.ts";
+import { createCommand, examples, projectOption } from "../command.ts";
 import { print } from "../print.ts";
 import { enterProject } from "../project.ts";
 
-export async function build(
-  entry: string | undefined,
-  options: { project: string },
-): Promise<void> {
-  const project = enterProject(options.project);
-  const path = await buildBundle(project, entry);
-  print(`built ${showPath(project, path)}`);
-}
+export const command = createCommand("build")
+  .argument("[entry]", "bundle this file instead")
+  .addOption(projectOption())
+  .addHelpText(
+    "after",
+    examples({
+      "kit build": "bundle your edits for the next kit start",
+      "kit build src/kit/long.ts": "bundle another file beside the default bundle",
+    }),
+  )
+  .action(async (entry, options) => {
+    const project = enterProject(options.project);
+    const path = await buildBundle(project, entry);
+    print(`built ${showPath(project, path)}`);
+  });

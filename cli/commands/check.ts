@@ -6,6 +6,7 @@ import type { Piece } from "../../protocol/trainingCheck.ts";
 import { checkTraining } from "../../sdk/checkTraining.ts";
 import { type ObservableTrainer, PREPARED } from "../../sdk/trainer.ts";
 import { buildBundle } from "../bundle.ts";
+import { createCommand, examples, projectOption } from "../command.ts";
 import { createEventLines } from "../eventLines.ts";
 import { EXIT_CODE } from "../exitCode.ts";
 import { onEndingSignal } from "../hangup.ts";
@@ -17,29 +18,36 @@ import { enterProject } from "../project.ts";
  * Prints what a training of the project's latest edits would do. Trains nothing.
  * @throws the KitError that `train` would throw
  */
-export async function check(
-  entry: string | undefined,
-  options: { project: string },
-): Promise<void> {
-  const project = enterProject(options.project);
-  const bundle = await buildBundle(project, entry);
-  const trainer = await loadEntry(bundle, entry ?? DEFAULT_ENTRY);
-  const checked = await checkUntilSignal(trainer, project);
-  const { config, started, learnedTokens, longestRow, memoryBytes, firstRow } = checked;
-  const eventLines = createEventLines({ config, project, directory: "" });
-  print(
-    eventLines
-      .text({ event: "training.started", data: started })
-      .replace(/^training/, "would train"),
-  );
-  print(`learned ${formatCount(learnedTokens)} tokens of each pass`);
-  print(`longest ${formatCount(longestRow)} tokens in a row`);
-  print(`memory ${formatCount(Math.ceil(memoryBytes / 2 ** 20))} MiB`);
-  // Its parts are made printable before they are coloured.
-  process.stdout.write(`first row\n${rowLines(firstRow)}\n`);
-  // The project's code may have left something open.
-  process.exit(EXIT_CODE.completed);
-}
+export const command = createCommand("check")
+  .argument("[entry]", `check this file instead of ${DEFAULT_ENTRY}`)
+  .addOption(projectOption())
+  .addHelpText(
+    "after",
+    examples({
+      "kit check": "check your latest edits; trains nothing",
+      "kit check && kit build && kit start": "train only what passes",
+    }),
+  )
+  .action(async (entry, options) => {
+    const project = enterProject(options.project);
+    const bundle = await buildBundle(project, entry);
+    const trainer = await loadEntry(bundle, entry ?? DEFAULT_ENTRY);
+    const checked = await checkUntilSignal(trainer, project);
+    const { config, started, learnedTokens, longestRow, memoryBytes, firstRow } = checked;
+    const eventLines = createEventLines({ config, project, directory: "" });
+    print(
+      eventLines
+        .text({ event: "training.started", data: started })
+        .replace(/^training/, "would train"),
+    );
+    print(`learned ${formatCount(learnedTokens)} tokens of each pass`);
+    print(`longest ${formatCount(longestRow)} tokens in a row`);
+    print(`memory ${formatCount(Math.ceil(memoryBytes / 2 ** 20))} MiB`);
+    // Its parts are made printable before they are coloured.
+    process.stdout.write(`first row\n${rowLines(firstRow)}\n`);
+    // The project's code may have left something open.
+    process.exit(EXIT_CODE.completed);
+  });
 
 /** On other machines, a check is stopped before a signal ends this process; a second one ends it at once. */
 async function checkUntilSignal(

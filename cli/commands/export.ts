@@ -7,6 +7,7 @@ import { exportModel } from "../../sdk/engine.ts";
 import { type Fetching, downloadArtifact } from "../../sdk/runner/downloadArtifact.ts";
 import { findArtifact } from "../../sdk/runner/findArtifact.ts";
 import { showPath } from "../bundle.ts";
+import { createCommand, examples, projectOption } from "../command.ts";
 import { EXIT_CODE } from "../exitCode.ts";
 import { onEndingSignal } from "../hangup.ts";
 import { findEngine } from "../infer/findEngine.ts";
@@ -21,39 +22,46 @@ import { pathFrom, shellWord } from "../shell.ts";
  * the checkpoint that `kit infer` asks.
  * @throws KitError `JOB_NOT_FOUND`, `CHECKPOINT_INVALID`, `CHECKPOINT_UNWRITABLE`, `CANNOT_WRITE`
  */
-export async function exportJob(
-  named: string,
-  folder: string | undefined,
-  options: { project: string },
-): Promise<void> {
-  const project = enterProject(options.project);
-  const onNote = (text: string) => print(printableNote(text));
-  const directory = findModel(project, named, onNote);
-  const checkpoint = findArtifact(directory);
-  const target = resolve(folder ?? defaultFolder(directory));
-  let engine: Fetching | undefined;
-  const abort = new AbortController();
-  const { signal } = abort;
-  const ending = onEndingSignal(() => abort.abort());
-  try {
-    if (isRemoteArtifact(checkpoint)) {
-      engine = (await findEngine(project, directory)) ?? {};
-      await downloadArtifact(engine, { directory: checkpoint, signal, onNote });
+export const command = createCommand("export")
+  .argument("<model>", 'a job id or its prefix, "latest", or a checkpoint folder')
+  .argument("[dir]", "an empty or new folder; default: the job's name")
+  .addOption(projectOption())
+  .addHelpText(
+    "after",
+    examples({
+      "kit export latest": "merge the newest job's adapter into its base",
+      "kit export latest ../models/tickets": "write it elsewhere",
+    }),
+  )
+  .action(async (named, folder, options) => {
+    const project = enterProject(options.project);
+    const onNote = (text: string) => print(printableNote(text));
+    const directory = findModel(project, named, onNote);
+    const checkpoint = findArtifact(directory);
+    const target = resolve(folder ?? defaultFolder(directory));
+    let engine: Fetching | undefined;
+    const abort = new AbortController();
+    const { signal } = abort;
+    const ending = onEndingSignal(() => abort.abort());
+    try {
+      if (isRemoteArtifact(checkpoint)) {
+        engine = (await findEngine(project, directory)) ?? {};
+        await downloadArtifact(engine, { directory: checkpoint, signal, onNote });
+      }
+      print(`exporting ${showPath(project, checkpoint)}`);
+      const bytes = await exportModel(checkpoint, target, { signal, onNote });
+      print(
+        `exported to ${showPath(project, target)}, ${formatCount(bytes / 1e6)} MB; try it: ${kitCommand(project, `infer ${asked(target)}`)}`,
+      );
+    } catch (error) {
+      if (!signal.aborted) throw error;
+      process.exitCode = EXIT_CODE.cancelled;
+    } finally {
+      ending.stop();
     }
-    print(`exporting ${showPath(project, checkpoint)}`);
-    const bytes = await exportModel(checkpoint, target, { signal, onNote });
-    print(
-      `exported to ${showPath(project, target)}, ${formatCount(bytes / 1e6)} MB; try it: ${kitCommand(project, `infer ${asked(target)}`)}`,
-    );
-  } catch (error) {
-    if (!signal.aborted) throw error;
-    process.exitCode = EXIT_CODE.cancelled;
-  } finally {
-    ending.stop();
-  }
-  // The project's code, if it ran, may have left something open.
-  if (engine) process.exit();
-}
+    // The project's code, if it ran, may have left something open.
+    if (engine) process.exit();
+  });
 
 /** Named as the job, as far as a folder can be; or as the checkpoint's folder. */
 function defaultFolder(directory: string): string {

@@ -1,7 +1,15 @@
 import type { LoadedModel } from "../../protocol/engine.ts";
 import { KitError, isKitError } from "../../protocol/error.ts";
-import type { InferRequest } from "../../protocol/infer.ts";
 import { printableNote } from "../../protocol/printable.ts";
+import {
+  createCommand,
+  examples,
+  parseMaxTokens,
+  parseSeed,
+  parseTemperature,
+  parseTopP,
+  projectOption,
+} from "../command.ts";
 import { reportError } from "../errors.ts";
 import { EXIT_CODE } from "../exitCode.ts";
 import { onEndingSignal } from "../hangup.ts";
@@ -16,54 +24,70 @@ import { enterProject } from "../project.ts";
 /** How long other machines may take to stop, in ms. */
 const GRACE_MS = 5_000;
 
-interface InferOptions extends Pick<InferRequest, "maxTokens" | "temperature" | "topP" | "seed"> {
-  project: string;
-  jsonl?: boolean;
-}
-
 /**
  * Answers a prompt, or each line of stdin, with a trained model. stdout has the answers alone.
  * @throws KitError `PROMPT_INVALID`, `JOB_NOT_FOUND`, `CHECKPOINT_INVALID`, `REQUEST_INVALID`
  */
-export async function infer(
-  named: string,
-  prompt: string | undefined,
-  { project: folder, jsonl = false, ...sampling }: InferOptions,
-): Promise<void> {
-  if (prompt !== undefined && jsonl) {
-    throw new KitError(
-      "PROMPT_INVALID",
-      "--jsonl reads rows from stdin. Pass a prompt or --jsonl, not both.",
-    );
-  }
-  const project = enterProject(folder);
-  process.stdout.on("error", (error: NodeJS.ErrnoException) => {
-    // Nobody reads the other answers, as behind `head`, or they are lost.
-    process.exit(error.code === "EPIPE" ? EXIT_CODE.completed : EXIT_CODE.failed);
-  });
-  // stdout has the answers alone.
-  const onNote = (text: string) => printError(printableNote(text));
-  const directory = findModel(project, named, onNote);
-  const engine = await findEngine(project, directory);
-  const signal = engine?.remote && abortedBySignal();
-  const ask = async (model: LoadedModel) => {
-    const answer = async ({ request, print }: Question) => {
-      const { text } = await model.infer({ ...request, ...sampling, ...(signal && { signal }) });
-      show(print(text));
+export const command = createCommand("infer")
+  .argument("<model>", 'a job id or its prefix, "latest", or a checkpoint folder')
+  .argument("[prompt]", "the prompt; omit it to answer each line of stdin")
+  .option("--jsonl", "read dataset rows; print each with its answer")
+  .option(
+    "--max-tokens <n>",
+    "maximum tokens per answer (default: the model's context)",
+    parseMaxTokens,
+  )
+  .option("--temperature <n>", "0 always takes the likeliest token (default: 0)", parseTemperature)
+  .option(
+    "--top-p <n>",
+    "sample from the likeliest tokens whose probabilities add up to this (default: 1)",
+    parseTopP,
+  )
+  .option("--seed <n>", "seed of the sampling (default: 0)", parseSeed)
+  .addOption(projectOption())
+  .addHelpText(
+    "after",
+    examples({
+      'kit infer latest "7th of March 1998"': "ask the newest job's model",
+      "kit infer latest < questions.txt": "answer each line",
+      "kit infer latest --jsonl < rows.jsonl": "add an answer to each row",
+    }),
+  )
+  .action(async (named, prompt, { project: folder, jsonl = false, ...sampling }) => {
+    if (prompt !== undefined && jsonl) {
+      throw new KitError(
+        "PROMPT_INVALID",
+        "--jsonl reads rows from stdin. Pass a prompt or --jsonl, not both.",
+      );
+    }
+    const project = enterProject(folder);
+    process.stdout.on("error", (error: NodeJS.ErrnoException) => {
+      // Nobody reads the other answers, as behind `head`, or they are lost.
+      process.exit(error.code === "EPIPE" ? EXIT_CODE.completed : EXIT_CODE.failed);
+    });
+    // stdout has the answers alone.
+    const onNote = (text: string) => printError(printableNote(text));
+    const directory = findModel(project, named, onNote);
+    const engine = await findEngine(project, directory);
+    const signal = engine?.remote && abortedBySignal();
+    const ask = async (model: LoadedModel) => {
+      const answer = async ({ request, print }: Question) => {
+        const { text } = await model.infer({ ...request, ...sampling, ...(signal && { signal }) });
+        show(print(text));
+      };
+      if (prompt === undefined) return answerLines(jsonl ? ROWS : PLAIN, answer);
+      await answer(plainQuestion(prompt));
+      return EXIT_CODE.completed;
     };
-    if (prompt === undefined) return answerLines(jsonl ? ROWS : PLAIN, answer);
-    await answer(plainQuestion(prompt));
-    return EXIT_CODE.completed;
-  };
-  const loading = loadAnswering(project, directory, {
-    ...(engine && { engine }),
-    ...(signal && { signal }),
-    onNote,
+    const loading = loadAnswering(project, directory, {
+      ...(engine && { engine }),
+      ...(signal && { signal }),
+      onNote,
+    });
+    process.exitCode = await useModel(loading, ask, signal);
+    // The project's code, if it ran, may have left something open.
+    if (engine) process.exit();
   });
-  process.exitCode = await useModel(loading, ask, signal);
-  // The project's code, if it ran, may have left something open.
-  if (engine) process.exit();
-}
 
 /** @returns what `ask` does, once the model is closed */
 async function useModel(

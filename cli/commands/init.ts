@@ -1,9 +1,10 @@
 import { lstatSync, statSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
 import { KitError, isKitError, messageOf } from "../../protocol/error.ts";
+import { Option, createCommand, examples } from "../command.ts";
 import { type Values, runScript } from "../init/content.ts";
 import { type Report, copyTemplate } from "../init/template.ts";
-import type { Template } from "../init/templates.ts";
+import { TEMPLATES } from "../init/templates.ts";
 import { findInstallation } from "../packages/manager.ts";
 import { readPackageJson } from "../packages/packageJson.ts";
 import { print } from "../print.ts";
@@ -19,16 +20,34 @@ const RESERVED_NAMES = new Set(["kit", "node_modules"]);
  * Creates a project in a folder, or adds Kit to the project that is there.
  * @throws KitError `NAME_INVALID`, `PACKAGE_JSON_INVALID`, `CANNOT_WRITE`
  */
-export function init(directory: string, options: { name?: string; template: Template }): void {
-  const project = resolve(directory);
-  const name = options.name ?? readPackageJson(project)?.name ?? packageName(basename(project));
-  if (options.name !== undefined) checkName(options.name);
-  const installation = findInstallation(project);
-  const { manager } = installation;
-  report(project, write(project, { name, template: options.template, ...installation }));
-  const openPage = runScript(project, manager, "ui");
-  print(`next: ${enterFolder(project)}${manager} install && ${openPage}`);
-}
+export const command = createCommand("init")
+  .argument("[dir]", "project folder", ".")
+  .option("--name <name>", "package name (default: the folder's name)")
+  .addOption(
+    new Option("--template <name>", "what the project trains")
+      .choices(TEMPLATES)
+      .default("quickstart"),
+  )
+  .addHelpText(
+    "after",
+    examples({
+      "kit init dates": "create a project in dates/, which trains a small model from scratch",
+      "kit init tickets --template finetune":
+        "create a project that fine-tunes an open model from the Hugging Face hub",
+      "kit init": "add Kit to the current folder; overwrites nothing",
+      "kit init dates --name my-dates": "choose another package name",
+    }),
+  )
+  .action((directory, options) => {
+    const project = resolve(directory);
+    const name = options.name ?? readPackageJson(project)?.name ?? packageName(basename(project));
+    if (options.name !== undefined) checkName(options.name);
+    const installation = findInstallation(project);
+    const { manager } = installation;
+    report(project, write(project, { name, template: options.template, ...installation }));
+    const openPage = runScript(project, manager, "ui");
+    print(`next: ${enterFolder(project)}${manager} install && ${openPage}`);
+  });
 
 /** Lists files only when the project existed before. */
 function report(project: string, { created, added, kept }: Report): void {

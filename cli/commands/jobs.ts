@@ -3,6 +3,7 @@ import { createJobStore } from "../../jobs/store.ts";
 import { type Job, JOB_STATUSES } from "../../protocol/job.ts";
 import { lastHeard } from "../../protocol/lastHeard.ts";
 import { printable } from "../../protocol/printable.ts";
+import { createCommand, examples, projectOption } from "../command.ts";
 import { print, printError } from "../print.ts";
 import { enterProject } from "../project.ts";
 
@@ -12,13 +13,22 @@ const STATUS_WIDTH = Math.max(...JOB_STATUSES.map((status) => status.length));
  * Prints the jobs that the page lists, newest first.
  * @throws KitError `CANNOT_READ` when there are only another user's
  */
-export function jobs(options: { project: string }): void {
-  const project = enterProject(options.project);
-  const lines = createJobStore(project).list().map(jobLine);
-  if (lines.length > 0) return print(lines.join("\n"));
-  assertReadableJobs(project);
-  printError(`no jobs in ${project} yet; kit start trains one`);
-}
+export const command = createCommand("jobs")
+  .addOption(projectOption())
+  .addHelpText(
+    "after",
+    examples({
+      "kit jobs": "status, id, local time and name of every job",
+      "kit jobs | grep ^failed": "the jobs that failed",
+    }),
+  )
+  .action((options) => {
+    const project = enterProject(options.project);
+    const lines = createJobStore(project).list().map(jobLine);
+    if (lines.length > 0) return print(lines.join("\n"));
+    assertReadableJobs(project);
+    printError(`no jobs in ${project} yet; kit start trains one`);
+  });
 
 /** The name comes late: its width on a terminal is anyone's guess. */
 function jobLine({ id, name, status, createdAt, lastHeardAt }: Job): string {

@@ -2,31 +2,40 @@ import type { CachedModel } from "../../protocol/cachedModel.ts";
 import { formatCount } from "../../protocol/format.ts";
 import { printable } from "../../protocol/printable.ts";
 import { listCachedModels } from "../../sdk/engine.ts";
+import { createCommand, examples } from "../command.ts";
 import { print, printError } from "../print.ts";
 
 /** For what is not known. */
 const NONE = "-";
 
 /** Prints the Hugging Face models cached on this machine, and why one cannot be trained. */
-export async function models(): Promise<void> {
-  const { cache, models } = await listCachedModels();
-  if (models.length === 0) {
-    printError(`no models in ${cache} yet; a trainer with model: "org/name" downloads one`);
-    return;
-  }
-  const rows = models.map(cellsOf);
-  const widths = rows[0]!.map((_, column) => Math.max(...rows.map((row) => row[column]!.length)));
-  for (const [n, row] of rows.entries()) {
-    print(
-      row
-        .map((cell, column) => cell.padEnd(widths[column]!))
-        .join("  ")
-        .trimEnd(),
-    );
-    const { problem } = models[n]!;
-    if (problem !== undefined) print(`  ${printable(problem)}`);
-  }
-}
+export const command = createCommand("models")
+  .addHelpText(
+    "after",
+    examples({
+      "kit models": "whether each can be trained, its parameters, size, architecture and name",
+      "kit models | grep ^trainable": "those that can be trained here",
+    }),
+  )
+  .action(async () => {
+    const { cache, models } = await listCachedModels();
+    if (models.length === 0) {
+      printError(`no models in ${cache} yet; a trainer with model: "org/name" downloads one`);
+      return;
+    }
+    const rows = models.map(cellsOf);
+    const widths = rows[0]!.map((_, column) => Math.max(...rows.map((row) => row[column]!.length)));
+    for (const [n, row] of rows.entries()) {
+      print(
+        row
+          .map((cell, column) => cell.padEnd(widths[column]!))
+          .join("  ")
+          .trimEnd(),
+      );
+      const { problem } = models[n]!;
+      if (problem !== undefined) print(`  ${printable(problem)}`);
+    }
+  });
 
 /** The name comes last, as that of a job. */
 function cellsOf({ name, bytes, architecture = NONE, parameters, problem }: CachedModel): string[] {

@@ -5,6 +5,7 @@ import { makeDirectory } from "../../disk/file.ts";
 import { type Lock, takeLock } from "../../disk/lock.ts";
 import { KitError, messageOf } from "../../protocol/error.ts";
 import { signalGroup } from "../../server/processGroup.ts";
+import { createCommand, examples, projectOption } from "../command.ts";
 import { EXIT_CODE } from "../exitCode.ts";
 import { onEndingSignal } from "../hangup.ts";
 import { PACKAGE } from "../packages/own.ts";
@@ -19,30 +20,41 @@ const TORCH = "torch==2.13.0";
 const LOCKED = ["--require-hashes", "--no-deps", "--requirement", PACKAGE.pythonLock];
 
 /** Makes the project's `.kit/python`, or adds what is missing there. */
-export async function installPython(options: { project: string }): Promise<void> {
-  const project = enterProject(options.project);
-  const folder = join(project, ".kit", "python");
-  makeDirectory(join(project, ".kit"));
-  const abort = new AbortController();
-  const { signal } = abort;
-  onEndingSignal(() => abort.abort());
-  const onWait = () => print("waiting for another kit python install in this project");
-  let lock: Lock | undefined;
-  try {
-    lock = await takeLock(`${folder}.lock`, Infinity, { signal, onWait });
-    const steps = isThere("uv", "--version") ? uvSteps(folder) : pipSteps(findPython(), folder);
-    // A step outlives a Kit that is killed.
-    const onStarted = (pid: number) => lock?.lendTo(pid);
-    for (const step of steps) await take(step, project, { signal, onStarted });
-  } catch (error) {
-    if (!signal.aborted) throw error;
-    process.exitCode = EXIT_CODE.cancelled;
-    return;
-  } finally {
-    lock?.release();
-  }
-  print(`installed ${folder} for engine: python()`);
-}
+const install = createCommand("install")
+  .description(
+    "install tested versions of torch, transformers, peft and accelerate into .kit/python",
+  )
+  .addOption(projectOption())
+  .addHelpText(
+    "after",
+    examples({ "kit python install": "use uv if installed, otherwise venv and pip" }),
+  )
+  .action(async (options) => {
+    const project = enterProject(options.project);
+    const folder = join(project, ".kit", "python");
+    makeDirectory(join(project, ".kit"));
+    const abort = new AbortController();
+    const { signal } = abort;
+    onEndingSignal(() => abort.abort());
+    const onWait = () => print("waiting for another kit python install in this project");
+    let lock: Lock | undefined;
+    try {
+      lock = await takeLock(`${folder}.lock`, Infinity, { signal, onWait });
+      const steps = isThere("uv", "--version") ? uvSteps(folder) : pipSteps(findPython(), folder);
+      // A step outlives a Kit that is killed.
+      const onStarted = (pid: number) => lock?.lendTo(pid);
+      for (const step of steps) await take(step, project, { signal, onStarted });
+    } catch (error) {
+      if (!signal.aborted) throw error;
+      process.exitCode = EXIT_CODE.cancelled;
+      return;
+    } finally {
+      lock?.release();
+    }
+    print(`installed ${folder} for engine: python()`);
+  });
+
+export const command = createCommand("python").addCommand(install);
 
 interface Taking {
   signal: AbortSignal;

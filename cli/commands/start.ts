@@ -4,6 +4,7 @@ import { type ObservableTrainer, PREPARED, RESUME } from "../../sdk/trainer.ts";
 import { writeRunEnd } from "../../server/run/end.ts";
 import { recordOwnRun } from "../../server/run/record.ts";
 import { ensureBundle } from "../bundle.ts";
+import { createCommand, examples, projectOption } from "../command.ts";
 import { EXIT_CODE } from "../exitCode.ts";
 import { type RecordEnd, exitOnSignals, printJob } from "../jobRun.ts";
 import { explainExit, loadEntry } from "../loadEntry.ts";
@@ -11,32 +12,38 @@ import { printError } from "../print.ts";
 import { enterProject } from "../project.ts";
 import { say } from "../say.ts";
 
-interface StartOptions {
-  project: string;
-  resume?: boolean;
-  detach?: boolean;
-}
-
-export async function start(
-  entry: string | undefined,
-  { project: folder, resume = false, detach = false }: StartOptions,
-): Promise<void> {
-  const name = entry ?? DEFAULT_ENTRY;
-  const explain = (code: number) => explainExit(name, code);
-  const early = exitOnSignals(explain);
-  const project = enterProject(folder);
-  const recordEnd = endRecorder(project);
-  const told = createLastWord();
-  const bundle = await ensureBundle(project, entry, told.set);
-  const trainer = await loadEntry(bundle, name, explain);
-  if (detach) assertDetachable(trainer);
-  if (resume) trainer[RESUME]();
-  const run = printJob({ trainer, project, recordEnd, detach, onTraining: told.say });
-  run.heedSignals();
-  early.stop();
-  // Exit even if the project's code has left something open.
-  process.exit(await run.exitCode());
-}
+export const command = createCommand("start")
+  .argument("[entry]", `build and train this file instead of ${DEFAULT_ENTRY}`)
+  .option("--resume", "resume the newest failed or cancelled job")
+  .option("--detach", "return once the job runs on other machines")
+  .addOption(projectOption())
+  .addHelpText(
+    "after",
+    examples({
+      "kit start": "train the last build",
+      "kit build && kit start": "train your latest edits",
+      "kit start --resume": "continue the last failed or cancelled job",
+      "kit start src/kit/long.ts": "build and train another file",
+      "kit start --project ../dates | tee run.txt": "train another project and keep its output",
+    }),
+  )
+  .action(async (entry, { project: folder, resume = false, detach = false }) => {
+    const name = entry ?? DEFAULT_ENTRY;
+    const explain = (code: number) => explainExit(name, code);
+    const early = exitOnSignals(explain);
+    const project = enterProject(folder);
+    const recordEnd = endRecorder(project);
+    const told = createLastWord();
+    const bundle = await ensureBundle(project, entry, told.set);
+    const trainer = await loadEntry(bundle, name, explain);
+    if (detach) assertDetachable(trainer);
+    if (resume) trainer[RESUME]();
+    const run = printJob({ trainer, project, recordEnd, detach, onTraining: told.say });
+    run.heedSignals();
+    early.stop();
+    // Exit even if the project's code has left something open.
+    process.exit(await run.exitCode());
+  });
 
 /** A sentence that comes last before the training, or before the process ends without one. */
 function createLastWord() {

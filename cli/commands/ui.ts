@@ -2,10 +2,12 @@ import { isIPv6 } from "node:net";
 import { networkInterfaces } from "node:os";
 import { KitError } from "../../protocol/error.ts";
 import { isLoopback } from "../../protocol/loopback.ts";
+import { DEFAULT_PORT } from "../../protocol/port.ts";
 import { parseHost } from "../../server/guard/host.ts";
 import { TOKEN_PARAMETER, createToken } from "../../server/guard/token.ts";
 import { startUiServer } from "../../server/server.ts";
 import { openBrowser } from "../browser.ts";
+import { createCommand, examples, parsePort, projectOption } from "../command.ts";
 import { onEndingSignal } from "../hangup.ts";
 import { isAnyAddress, networkAddresses } from "../networkAddresses.ts";
 import { PACKAGE } from "../packages/own.ts";
@@ -27,37 +29,57 @@ interface UiOptions {
   project: string;
 }
 
-export async function ui(options: UiOptions): Promise<void> {
-  const project = enterProject(options.project);
-  const hostname = hostnameOf(options.host);
-  // A browser can't open a wildcard address.
-  const url = new URL(`http://${isAnyAddress(hostname) ? LOOPBACK : hostname}/`);
-  const allowedHosts = options.allowedHost?.map(nameToAllow);
-  const token = chooseToken(options);
-  const server = await startUiServer({
-    project,
-    kit: [process.execPath, PACKAGE.cli],
-    page: PACKAGE.page,
-    host: options.host,
-    port: options.port,
-    allowedHosts,
-    token,
-    onNote: print,
+export const command = createCommand("ui")
+  .option(
+    "-p, --port <n>",
+    `port, or 0 for any free one (default: ${DEFAULT_PORT} or the next free one)`,
+    parsePort,
+  )
+  .option("--host <address>", "address to listen on", "localhost")
+  .option("--allowed-host <name...>", "also answer to these host names")
+  .option("--no-token", "do not require an access token")
+  .option("--no-open", "do not open a browser")
+  .addOption(projectOption())
+  .addHelpText(
+    "after",
+    examples({
+      "kit ui": `open http://localhost:${DEFAULT_PORT}/`,
+      "kit ui --port 0 --no-open": "use any free port and open no browser",
+      "kit ui --host 0.0.0.0": "let other machines in; the printed URL holds a token",
+      "kit ui --allowed-host dev.example": "serve behind a proxy under that name",
+    }),
+  )
+  .action(async (options) => {
+    const project = enterProject(options.project);
+    const hostname = hostnameOf(options.host);
+    // A browser can't open a wildcard address.
+    const url = new URL(`http://${isAnyAddress(hostname) ? LOOPBACK : hostname}/`);
+    const allowedHosts = options.allowedHost?.map(nameToAllow);
+    const token = chooseToken(options);
+    const server = await startUiServer({
+      project,
+      kit: [process.execPath, PACKAGE.cli],
+      page: PACKAGE.page,
+      host: options.host,
+      port: options.port,
+      allowedHosts,
+      token,
+      onNote: print,
+    });
+    onEndingSignal(() => {
+      // Exit at once: connections of the closed server may linger.
+      void server.close().finally(() => process.exit());
+    });
+    url.port = String(server.port);
+    if (token !== undefined) url.searchParams.set(TOKEN_PARAMETER, token);
+    print(`kit ui  ${url.href}  ${project}  stop with Ctrl-C`);
+    for (const address of networkAddresses(hostname, networkInterfaces())) {
+      const there = new URL(url);
+      there.hostname = address;
+      print(`        ${there.href}  from other machines`);
+    }
+    if (options.open) await openBrowser(url.href);
   });
-  onEndingSignal(() => {
-    // Exit at once: connections of the closed server may linger.
-    void server.close().finally(() => process.exit());
-  });
-  url.port = String(server.port);
-  if (token !== undefined) url.searchParams.set(TOKEN_PARAMETER, token);
-  print(`kit ui  ${url.href}  ${project}  stop with Ctrl-C`);
-  for (const address of networkAddresses(hostname, networkInterfaces())) {
-    const there = new URL(url);
-    there.hostname = address;
-    print(`        ${there.href}  from other machines`);
-  }
-  if (options.open) await openBrowser(url.href);
-}
 
 /**
  * Other machines need a token, and so does everyone if `KIT_UI_TOKEN` is set.

@@ -4,8 +4,8 @@ import { mkdirSync, mkdtempSync, realpathSync, renameSync, rmSync, writeFileSync
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { parseMaxTokens, parseSeed, parseTemperature, parseTopP } from "../../cli/command.ts";
 import { rowQuestion } from "../../cli/infer/question.ts";
-import { parseMaxTokens, parseSeed, parseTemperature, parseTopP } from "../../cli/usage/values.ts";
 import { createJobStore } from "../../jobs/store.ts";
 import { CLI, TINY_DATA, tinySource } from "../kit.ts";
 import { spawnProcess } from "../process.ts";

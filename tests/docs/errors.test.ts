@@ -2,55 +2,42 @@ import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { findErrors } from "./errorSources.ts";
 
-const DOCUMENT = new URL("../../docs/errors.md", import.meta.url);
-const ROW = /^\| (?:`([A-Z_]+|\d{3})`|–) *\| `+(.+?)`+ *\| (.+?) *\| (.+?) *\|$/gm;
+const PAGE = readFileSync(new URL("../../docs/errors.md", import.meta.url), "utf8");
+const SOURCE = readFileSync(new URL("../../protocol/errorCode.ts", import.meta.url), "utf8");
 
 /** Words that tell what to do, or what is asked for. */
 const TELLING =
-  /\b(must|needs?|requires|takes|expected)\b|(^|[.:;,—] )(or |then |if [\w ]+, )?(add|check|choose|close|create|delete|fix|free|install|load|look|lower|make|name|open|pass|raise|reload|remove|rename|run|save|see|send|set|shorten|split|start|throw|try|update|use|wait|write)\b/i;
-/** Examples of what others say, with the place in the project to look at. */
-const PLACED = /^src\/kit\/trainer\.ts:|\(src\/kit\/trainer\.ts:4:7\)$/;
-/** Sentences that name another place to look at. */
-const POINTING = /The page is at \/\.|Its whole output is in /;
+  /\b(must|needs?|requires|takes|expected)\b|(^|[.:;,—…] )(or |then |if [\w ]+, )?(add|check|choose|close|create|delete|fix|free|install|load|look|lower|make|name|open|pass|raise|reload|remove|rename|run|save|see|send|set|shorten|split|start|throw|try|update|use|wait|write)\b/i;
+/** Sentences that name another place to look at, or what there is to choose from. */
+const POINTING = /The page is at \/\.|Its whole output is in |Did you mean/;
 
-const rows = [...readFileSync(DOCUMENT, "utf8").matchAll(ROW)].map(
-  ([, key = "", message = "", when = "", remedy = ""]) => ({ key, message, when, remedy }),
-);
 const errors = findErrors();
-/** Those whose words are the code's own, not passed on. */
-const own = errors.filter(({ pattern }) => pattern.source !== "^.+$");
+const keys = (form: RegExp) => [
+  ...new Set(errors.map(({ key }) => key).filter((key) => form.test(key))),
+];
+const rows = (form: RegExp) => [...PAGE.matchAll(form)].map(([, key = ""]) => key);
 
-test("every error in the code is in the catalogue, with its words", () => {
+test("the page has a row for each code, and each is one that an error has", () => {
+  const codes = [...SOURCE.matchAll(/\| "([A-Z_]+)"/g)].map(([, code]) => code);
+  expect(codes.toSorted()).toEqual(keys(/^[A-Z]/).toSorted());
+  expect(rows(/^\| `([A-Z_]+)` /gm)).toEqual(expect.arrayContaining(codes));
+  expect(rows(/^\| `([A-Z_]+)` /gm)).toHaveLength(codes.length);
+});
+
+test("the page has a row for each status of an error", () => {
+  expect(rows(/^\| `(\d{3})` /gm)).toEqual(expect.arrayContaining(keys(/^\d/)));
+});
+
+test("every error says what to do", () => {
   expect(errors.length).toBeGreaterThan(90);
-  const missing = errors.filter(
-    ({ key, pattern }) =>
-      !rows.some((row) => (key === "" || row.key === key) && pattern.test(row.message)),
-  );
-  expect(missing.map(({ key, pattern, place }) => `${key} ${pattern.source} (${place})`)).toEqual(
-    [],
-  );
+  const silent = errors
+    .map(({ pattern, place }) => ({ text: wordsOf(pattern), place }))
+    // Those whose advice is the code's own, not filled in.
+    .filter(({ text }) => !/…\.?$/.test(text))
+    .filter(({ text }) => !TELLING.test(text) && !POINTING.test(text));
+  expect(silent.map(({ text, place }) => `${text} (${place})`)).toEqual([]);
 });
 
-test("every error of the catalogue is in the code", () => {
-  const stale = rows.filter(
-    ({ key, message }) =>
-      !PLACED.test(message) &&
-      !own.some((error) => ["", key].includes(error.key) && error.pattern.test(message)),
-  );
-  expect(stale.map(({ key, message }) => `${key} ${message}`)).toEqual([]);
-});
-
-test("every code of the union is one that an error has", () => {
-  const source = readFileSync(new URL("../../protocol/errorCode.ts", import.meta.url), "utf8");
-  const codes = [...source.matchAll(/\| "([A-Z_]+)"/g)].map(([, code]) => code);
-  const used = new Set(errors.map(({ key }) => key).filter((key) => /^[A-Z]/.test(key)));
-  expect(codes.toSorted()).toEqual([...used].toSorted());
-});
-
-test("every error says what to do, and the catalogue when it comes", () => {
-  const silent = rows.filter(
-    ({ message }) => ![TELLING, PLACED, POINTING].some((told) => told.test(message)),
-  );
-  expect(silent.map(({ message }) => message)).toEqual([]);
-  for (const { when, remedy } of rows) expect(`${when} ${remedy}`).toMatch(/\S \S/);
-});
+function wordsOf(pattern: RegExp): string {
+  return pattern.source.slice(1, -1).replaceAll(".+", "…").replaceAll("\\", "");
+}

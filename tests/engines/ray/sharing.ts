@@ -97,7 +97,8 @@ export function describeSharing(at: () => Place): void {
       signal: abort.signal,
       onNote(text) {
         notes.push(text);
-        if (text.startsWith("cluster: waiting for 13 CPUs and 13 GPUs, of which ")) abort.abort(reason);
+        if (text.startsWith("cluster: waiting for 13 CPUs and 13 GPUs, of which "))
+          abort.abort(reason);
       },
     });
     expect(notes[0]).toContain(" room for 0 of 13 workers (1 CPU and 1 GPU each): ");

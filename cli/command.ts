@@ -1,0 +1,39 @@
+import type * as typed from "@commander-js/extra-typings";
+import * as commander from "commander";
+import { LAST_PORT } from "../protocol/port.ts";
+import { SAMPLING } from "../protocol/sampling.ts";
+
+/** As `commander`'s, but its action's options are typed by their definitions. */
+export const createCommand = (name: string) =>
+  new commander.Command(name) as unknown as typed.Command;
+export const Option: typeof typed.Option = commander.Option;
+
+export function projectOption() {
+  return new Option("--project <dir>", "project folder").default(".", "the current folder");
+}
+
+/** The lines beneath a command's help. */
+export function examples(lines: Record<string, string>): string {
+  const width = Math.max(...Object.keys(lines).map((line) => line.length));
+  const shown = Object.entries(lines).map(([line, effect]) => `  ${line.padEnd(width)}  ${effect}`);
+  return ["", "Examples:", ...shown].join("\n");
+}
+
+export const parsePort = parser({
+  expected: `a whole number from 0 to ${LAST_PORT}`,
+  holds: (value) => Number.isInteger(value) && value <= LAST_PORT,
+});
+
+export const parseMaxTokens = parser(SAMPLING.maxTokens);
+export const parseTemperature = parser(SAMPLING.temperature);
+export const parseTopP = parser(SAMPLING.topP);
+export const parseSeed = parser(SAMPLING.seed);
+
+/** Parses an option's value, which is never negative. */
+function parser({ expected, holds }: { expected: string; holds: (value: number) => boolean }) {
+  return (text: string): number => {
+    const value = Number(text);
+    if (/^\d*\.?\d+$/.test(text) && holds(value)) return value;
+    throw new commander.InvalidArgumentError(`It must be ${expected}.`);
+  };
+}

@@ -1,0 +1,56 @@
+import { defineConfig, mergeConfig } from "vitest/config";
+import { LongestFirst } from "./tests/longestFirst.ts";
+import { PATIENCE_MS } from "./tests/patience.ts";
+import page from "./vite.config.ts";
+
+const CLUSTER_TESTS = "tests/engines/ray/ray.test.ts";
+
+export default defineConfig((env) =>
+  mergeConfig(page(env), {
+    test: {
+      // More than there are cores: most tests wait for processes most of the time.
+      maxWorkers: 4,
+      // Files of a worker share their modules and the browser: a test leaves both as it found them.
+      isolate: false,
+      // A training's helper threads would take the time of the tests beside it.
+      env: { KIT_THREADS: "1" },
+      sequence: { sequencer: LongestFirst },
+      // These only end what hangs: a busy machine with a slow disk takes half a minute to import torch.
+      expect: { poll: { timeout: PATIENCE_MS } },
+      testTimeout: 600_000,
+      hookTimeout: 600_000,
+      projects: [
+        {
+          extends: true,
+          test: {
+            name: "node",
+            include: ["tests/**/*.test.ts"],
+            exclude: ["tests/src/**", CLUSTER_TESTS],
+            environment: "node",
+            globalSetup: "scripts/freshBuild.mjs",
+          },
+        },
+        {
+          extends: true,
+          test: {
+            name: "cluster",
+            include: [CLUSTER_TESTS],
+            environment: "node",
+            globalSetup: "scripts/freshBuild.mjs",
+            // After all others: a Ray cluster needs every core.
+            sequence: { groupOrder: 1 },
+          },
+        },
+        {
+          extends: true,
+          test: {
+            name: "page",
+            include: ["tests/src/**/*.test.ts"],
+            environment: "happy-dom",
+            setupFiles: "tests/src/unmount.ts",
+          },
+        },
+      ],
+    },
+  }),
+);
