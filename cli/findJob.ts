@@ -1,3 +1,4 @@
+import { assertReadableJobs } from "../jobs/jobFile.ts";
 import { createJobStore } from "../jobs/store.ts";
 import { KitError } from "../protocol/error.ts";
 import type { Job } from "../protocol/job.ts";
@@ -22,8 +23,12 @@ export function findJob(project: string, named: string): Job | undefined {
   );
 }
 
-/** For a name that no job has. */
+/**
+ * For a name that no job has.
+ * @throws KitError `CANNOT_READ` when there are only another user's
+ */
 export function noJob(project: string, named: string, what: string): KitError {
+  assertReadableJobs(project);
   if (named === LATEST) {
     return new KitError(
       "JOB_NOT_FOUND",

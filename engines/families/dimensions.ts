@@ -1,4 +1,5 @@
 import type { ModelShape } from "../../protocol/trainConfig.ts";
+import constants from "../python/kit_engine/constants.json" with { type: "json" };
 import { VOCABULARY } from "../tokens/byteTokens.ts";
 import { NORM_EPSILON, ropeTheta } from "./constants.ts";
 import type { Projection } from "./projections.ts";
@@ -43,7 +44,7 @@ export interface Dimensions extends ModelShape {
 }
 
 /** More than any model has: each layer's tensors are listed. */
-export const MOST_LAYERS = 10_000;
+export const MOST_LAYERS = constants.mostLayers;
 
 /** A model by what it does not share with Kit's own of the same sizes. */
 export type LlamaShape = ModelShape & Partial<Dimensions>;

@@ -1,7 +1,9 @@
+import { join } from "node:path";
 import { cannotWrite } from "../../protocol/cannotWrite.ts";
 import { KitError, isKitError } from "../../protocol/error.ts";
 import type { ErrorCode } from "../../protocol/errorCode.ts";
-import { COMPANION_FILES, TOKENIZER_CONFIG } from "../modelFiles/names.ts";
+import { COMPANION_FILES, TOKENIZER_CONFIG, listedWeights } from "../modelFiles/names.ts";
+import { isWholeSafetensors } from "../modelFiles/safetensors.ts";
 import { type HubModel, openCache } from "./hubCache.ts";
 import { type HubListing, listFiles } from "./hubListing.ts";
 import { type HubName, isCommit } from "./hubName.ts";
@@ -34,8 +36,7 @@ export async function fetchModel(name: HubName, options: FetchOptions = {}): Pro
   const { settings = hubSettings(), check = () => undefined } = options;
   const cache = openCache(settings.cache, name.repo);
   const found = cache.find(name.revision);
-  const isSettled = isCommit(name.revision) && found && cache.isComplete(found, COMPANION_FILES);
-  if (found && isSettled) return found;
+  if (found && isCommit(name.revision) && isSettled(found)) return found;
   if (found && settings.isOffline) {
     if (!cache.isComplete(found, [TOKENIZER_CONFIG])) {
       onNote(
@@ -69,6 +70,12 @@ export async function fetchModel(name: HubName, options: FetchOptions = {}): Pro
     const here = cache.find(listing.commit);
     if (!here || !OUTER_PROBLEMS.includes(problem.code)) throw problem;
     return useFound(here, problem);
+  }
+
+  /** A file that lost its end, as with the power, is downloaded again. */
+  function isSettled(model: HubModel): boolean {
+    const weights = listedWeights(model.directory).map((file) => join(model.directory, file));
+    return cache.isComplete(model, COMPANION_FILES) && weights.every(isWholeSafetensors);
   }
 
   function useFound(model: HubModel, problem: KitError): HubModel {

@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import {
   existsSync,
+  lstatSync,
   mkdirSync,
   renameSync,
   rmSync,
@@ -38,9 +39,22 @@ export function openCache(cache: string, repo: string) {
   const commitOf = (revision: string) =>
     isCommit(revision) ? revision : readRef(refPath(revision));
 
+  /**
+   * Makes a folder of the repository, or finds one there. In a cache that several users share, a link in
+   * its place could lead to files of whoever downloads.
+   */
+  function makeFolder(path: string): void {
+    mkdirSync(path, { recursive: true });
+    for (let at = path; at !== cache; at = dirname(at)) {
+      if (lstatSync(at).isSymbolicLink()) throw new Error(`${at} is a symbolic link`);
+    }
+  }
+
   return {
     snapshotPath,
     blobPath,
+    /** @throws Error when it cannot be made, or a link is in its place */
+    makeBlobsFolder: () => makeFolder(join(folder, "blobs")),
     /** Path of an incomplete download. Not Python's name, because its older versions would append to it. */
     partialPath: (hash: string) => blobPath(`${hash}.kit.incomplete`),
     /** Beside Python's lock of the file, which Node has no call for: both rename whole files into place. */
@@ -64,7 +78,7 @@ export function openCache(cache: string, repo: string) {
     noteAbsence(commit: string, file: string): void {
       const path = absencePath(commit, file);
       try {
-        mkdirSync(dirname(path), { recursive: true });
+        makeFolder(dirname(path));
         writeFileSync(path, "", { flag: "wx" });
       } catch {
         // It is there already, or the folder can't be written. The hub is asked again, then.
@@ -74,7 +88,7 @@ export function openCache(cache: string, repo: string) {
     /** Gives a whole blob its name in a commit. */
     link(commit: string, file: string, hash: string): void {
       const path = join(snapshotPath(commit), file);
-      mkdirSync(dirname(path), { recursive: true });
+      makeFolder(snapshotPath(commit));
       const own = `${path}.${randomUUID()}`;
       try {
         symlinkSync(relative(dirname(path), blobPath(hash)), own);
@@ -89,7 +103,7 @@ export function openCache(cache: string, repo: string) {
     remember(revision: string, commit: string): void {
       if (revision === commit || commitOf(revision) === commit) return;
       const path = refPath(revision);
-      mkdirSync(dirname(path), { recursive: true });
+      makeFolder(dirname(path));
       const own = `${path}.${randomUUID()}.tmp`;
       writeFileSync(own, commit);
       renameSync(own, path);

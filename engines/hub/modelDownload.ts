@@ -60,7 +60,7 @@ export async function downloadModel(
     mkdirSync(dirname(lockPath), { recursive: true });
     const lock = await takeLock(lockPath, Infinity, { signal: request.signal, onWait });
     try {
-      mkdirSync(dirname(blob), { recursive: true });
+      cache.makeBlobsFolder();
       if (!hasSize(blob, file)) {
         await downloadFile({ ...request, url, file, path, onBytes });
         renameSync(path, blob);

@@ -64,14 +64,14 @@ export function listedWeights(directory: string): string[] {
     const content: unknown = JSON.parse(readFileSync(index, "utf8"));
     const map = isRecord(content) ? content["weight_map"] : undefined;
     const names = Object.values(isRecord(map) ? map : {});
-    return names.every(isPlainName) ? [...new Set(names)] : [];
+    return names.every(isWeightsName) ? [...new Set(names)] : [];
   } catch {
     // It lists nothing.
     return [];
   }
 }
 
-/** Whether it names a file of the same folder. */
-function isPlainName(name: unknown): name is string {
-  return typeof name === "string" && /^\w[\w.-]*$/.test(name);
+/** Whether it names a file of the same folder, of this format. */
+function isWeightsName(name: unknown): name is string {
+  return typeof name === "string" && /^\w[\w.-]*\.safetensors$/.test(name);
 }

@@ -64,6 +64,19 @@ export interface SafetensorsFile {
   };
 }
 
+/** More than any file has. */
+const MOST_TENSORS = 100_000;
+
+/** Whether a file is as long as its header says. */
+export function isWholeSafetensors(path: string): boolean {
+  try {
+    useSafetensors(path, (file) => file.entries(MOST_TENSORS));
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 /**
  * Opens a safetensors file for `use`, which reads only the tensors that it wants.
  * @throws KitError `CHECKPOINT_INVALID` when the file has another format, is cut off or damaged

@@ -4,7 +4,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
-from transformers import StoppingCriteria, StoppingCriteriaList
+from transformers import (
+    GenerationConfig,
+    LogitsProcessor,
+    LogitsProcessorList,
+    StoppingCriteria,
+    StoppingCriteriaList,
+)
 
 from .channel import Channel
 from .decoding import text_of
@@ -34,6 +40,20 @@ class GivenUp(StoppingCriteria):
     def __call__(self, input_ids: Any, scores: Any, **_: Any) -> Any:
         is_over = self.inbox.cancelled.is_set() or self.question in self.inbox.given_up
         return torch.full((input_ids.shape[0],), is_over, device=input_ids.device)
+
+
+class Telling(LogitsProcessor):
+    """Lets no token be chosen by numbers that are not finite. A token that is ruled out has -inf."""
+
+    def __call__(self, input_ids: Any, scores: Any) -> Any:
+        # Of which one is NaN if any is.
+        if not scores.amax().isfinite():
+            raise KitError(
+                "CHECKPOINT_INVALID",
+                "The model computes numbers that are not finite: its weights are too large. Use an "
+                "earlier checkpoint, or train again with a lower learningRate.",
+            )
+        return scores
 
 
 def answer(inbox: Questions, channel: Channel) -> None:
@@ -72,6 +92,8 @@ def load(source: Source, device: Device) -> Loaded:
     set_padding(tokenizer)
     model = load_model(source, device.frozen_dtype()).to(device.name)
     model.eval()
+    # Its other settings are of other ways to generate, some of which take hours or code of its own.
+    model.generation_config = GenerationConfig(eos_token_id=model.generation_config.eos_token_id)
     return Loaded(model, tokenizer, device)
 
 
@@ -102,6 +124,7 @@ def generate(loaded: Loaded, request: dict[str, Any], stop: Any) -> dict[str, An
             pad_token_id=tokenizer.pad_token_id,
             suppress_tokens=unspoken_ids(loaded, ends),
             stopping_criteria=stop,
+            logits_processor=LogitsProcessorList([Telling()]),
         )
     answered = out[0, len(prompt) :].tolist()
     is_ended = bool(answered) and answered[-1] in ends

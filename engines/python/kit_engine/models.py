@@ -49,8 +49,15 @@ class Source:
 
 def load_config(source: Source) -> Any:
     with reading(source.base):
-        refuse_code(source.base)
+        refuse_code_and_names(source.base)
         config = AutoConfig.from_pretrained(source.base, **SAFELY)
+    layers = getattr(config.get_text_config(), "num_hidden_layers", 0)
+    if layers > CONSTANTS["mostLayers"]:
+        raise KitError(
+            "CHECKPOINT_INVALID",
+            f"{source.base} needs at most {CONSTANTS['mostLayers']:,} as num_hidden_layers, not "
+            f"{layers:,}. Use a smaller model.",
+        )
     if type(config) not in MODEL_FOR_CAUSAL_LM_MAPPING or reads_ahead(config):
         raise KitError(
             "MODEL_INVALID",
@@ -60,8 +67,9 @@ def load_config(source: Source) -> Any:
     return config
 
 
-def refuse_code(folder: str) -> None:
-    """Of a model that transformers does not know by itself."""
+def refuse_code_and_names(folder: str) -> None:
+    """Code of a model that transformers does not know by itself, and other names for the weights'
+    files, whose index may lead anywhere."""
     with open(os.path.join(folder, "config.json"), encoding="utf-8") as file:
         config = json.load(file)
     if "auto_map" in config and config.get("model_type") not in CONFIG_MAPPING:
@@ -69,6 +77,12 @@ def refuse_code(folder: str) -> None:
             "MODEL_INVALID",
             f"{folder} needs code of its own (auto_map in its config.json), which Kit never runs. "
             "Use a model that transformers has built in.",
+        )
+    if config.get("transformers_weights") is not None:
+        raise KitError(
+            "CHECKPOINT_INVALID",
+            f"{folder} names its weights itself (transformers_weights in its config.json). "
+            "Use a model with model.safetensors.",
         )
 
 

@@ -11,17 +11,22 @@ import {
   writeFileSync,
 } from "node:fs";
 import type { ServerResponse } from "node:http";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { fetchModel } from "../../../engines/hub/fetchModel.ts";
 import { hubSettings } from "../../../engines/hub/hubSettings.ts";
+import { writeSafetensors } from "../../../engines/modelFiles/safetensors.ts";
 import { fillDisk, makeReadOnly, mountDisk } from "../../disk.ts";
 import { sha256 } from "../../hub/answers.ts";
 import { type Hub, type HubRepo, type HubRequest, startHub } from "../../hub/server.ts";
 import { scratchDirectory } from "../embedded/scratch.ts";
 
 const REPO = "org/tiny";
-const WEIGHTS = Buffer.alloc(300_000, "weights");
+const WEIGHTS = Buffer.concat(
+  writeSafetensors({
+    weights: { shape: [75_000], data: Float32Array.from({ length: 75_000 }, (_, n) => n) },
+  }),
+);
 const FILES = {
   "config.json": `{"model_type":"llama"}`,
   "tokenizer.json": "{}",
@@ -166,12 +171,19 @@ test("takes the shards that an index lists", async () => {
   expect(readdirSync((await fetch()).directory).toSorted()).toEqual(
     ["config.json", one, two, "model.safetensors.index.json", "tokenizer.json"].toSorted(),
   );
-  for (const name of ["../../secret", "/etc/passwd", "model-3-of-2.safetensors", 7]) {
-    hub.commit(REPO, { ...files, "model.safetensors.index.json": index([name as string]) });
+  const names = ["../../secret", "/etc/passwd", "model-3-of-2.safetensors", 7];
+  // Which run code, or may.
+  const runnable = ["pytorch_model.bin", "modeling_tiny.py", "weights.safetensors.pkl"];
+  for (const name of [...names, ...runnable]) {
+    hub.commit(REPO, {
+      ...{ ...files, "modeling_tiny.py": "print()", "weights.safetensors.pkl": "pickled" },
+      "model.safetensors.index.json": index([name as string]),
+    });
     await expect(fetch()).rejects.toThrow(
       /^The index of org\/tiny's weights is damaged, or names .* Use another revision/,
     );
   }
+  expect(hub.requests.filter(({ path }) => /\.(bin|py|pkl)$/.test(path))).toEqual([]);
 });
 
 test("goes on after a cut, and after the process that was cut", async () => {
@@ -238,14 +250,36 @@ test("ends at once when it is aborted, and keeps what has come", async () => {
   expect(hub.requests.findLast(isWeights)?.range).toBe("bytes=100000-");
 });
 
-test("a file that was cut off on this disk is downloaded again", async () => {
+test("weights that were cut off on this disk are downloaded again, also those of a commit", async () => {
   const hub = await hubOf();
   const { home, fetch } = cacheOf(hub);
-  const { directory } = await fetch();
-  truncateSync(join(home, FOLDER, "blobs", sha256(WEIGHTS)), 1_000);
-  await fetch();
-  expect(readFileSync(join(directory, "model.safetensors")).equals(WEIGHTS)).toBe(true);
+  const { directory, commit } = await fetch();
+  for (const revision of ["main", commit]) {
+    truncateSync(join(home, FOLDER, "blobs", sha256(WEIGHTS)), 1_000);
+    await fetch({ revision });
+    expect(readFileSync(join(directory, "model.safetensors")).equals(WEIGHTS)).toBe(true);
+  }
 });
+
+test.each(["", "blobs", "refs", "snapshots", "snapshots/commit"])(
+  "nothing is written through a link in the place of a folder of a shared cache: %j",
+  async (folder) => {
+    const hub = await hubOf();
+    const { home, fetch } = cacheOf(hub);
+    const others = scratchDirectory();
+    for (const name of ["main", "config.json"]) writeFileSync(join(others, name), "mine");
+    const path = join(home, FOLDER, folder.replace("commit", hub.head(REPO)));
+    mkdirSync(dirname(path), { recursive: true });
+    symlinkSync(others, path);
+    await expect(fetch()).rejects.toMatchObject({
+      code: "CANNOT_WRITE",
+      message: expect.stringContaining(`${path} is a symbolic link`) as string,
+    });
+    expect(readdirSync(others).toSorted()).toEqual(["config.json", "main"]);
+    for (const name of readdirSync(others))
+      expect(readFileSync(join(others, name), "utf8")).toBe("mine");
+  },
+);
 
 test("a link in the place of a download is removed, and what it leads to is not written", async () => {
   const hub = await hubOf();

@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from "vitest";
 import { damagedFile } from "../../../disk/checksums.ts";
@@ -212,6 +212,44 @@ describe.runIf(hasPython)("with Python", () => {
     }
   });
 
+  it.each([3e30, NaN])("refuses to answer with numbers that are not finite: %s", async (weight) => {
+    const shape = { ...FAMILIES["Qwen 3"]!, ...SIZES };
+    const model = published();
+    const weights = tinyWeights(1, shape);
+    for (const { data } of Object.values(weights)) data.fill(weight);
+    saveModel(model, weights, { shape, promptStyle: "message" });
+    writeTokenizer(model, STYLE);
+    await expect(answer(model)).rejects.toMatchObject({
+      code: "CHECKPOINT_INVALID",
+      message: expect.stringMatching(
+        /^The model computes numbers that are not finite: its weights are too large\. Use an earlier/,
+      ) as string,
+    });
+  });
+
+  it("generates as it is asked to, whatever generation_config.json says besides its end", async () => {
+    const model = published();
+    const before = await answer(model);
+    const path = join(model, "generation_config.json");
+    if (!existsSync(path)) writeFileSync(path, "{}");
+    for (const more of [
+      { penalty_alpha: 0.6, top_k: 4 },
+      { num_beams: 20_000 },
+      { repetition_penalty: 9, min_new_tokens: 2 },
+    ]) {
+      change(path, more);
+      expect(await answer(model)).toEqual(before);
+    }
+  });
+
+  it("refuses more layers than any model has, before it makes them", async () => {
+    const model = published();
+    change(join(model, "config.json"), { num_hidden_layers: 100_000_000 });
+    await expect(answer(model)).rejects.toMatchObject({
+      message: `${model} needs at most 10,000 as num_hidden_layers, not 100,000,000. Use a smaller model.`,
+    });
+  });
+
   it("reads no weights outside of a model's folder", async () => {
     const model = published();
     renameSync(join(model, "model.safetensors"), join(model, "..", "w.safetensors"));
@@ -221,6 +259,17 @@ describe.runIf(hasPython)("with Python", () => {
     await expect(train(model, 1)).rejects.toMatchObject({ code: "CHECKPOINT_INVALID", message });
     await expect(answer(model)).rejects.toMatchObject({ code: "CHECKPOINT_INVALID", message });
     rmSync(index);
+    const named = join(model, "other.index.json");
+    writeFileSync(named, JSON.stringify({ weight_map: { "lm_head.weight": "../w.safetensors" } }));
+    const config = readFileSync(join(model, "config.json"));
+    change(join(model, "config.json"), { transformers_weights: "other.index.json" });
+    for (const reading of [train(model, 1), answer(model)]) {
+      await expect(reading).rejects.toMatchObject({
+        code: "CHECKPOINT_INVALID",
+        message: `${model} names its weights itself (transformers_weights in its config.json). Use a model with model.safetensors.`,
+      });
+    }
+    writeFileSync(join(model, "config.json"), config);
     const pickled = join(model, "pytorch_model.bin.index.json");
     writeFileSync(pickled, JSON.stringify({ weight_map: { "lm_head.weight": "../w.bin" } }));
     await expect(train(model, 1)).rejects.toMatchObject({
