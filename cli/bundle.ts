@@ -19,7 +19,7 @@ import { changedInputs, withInputs } from "./bundleInputs.ts";
 import { buildOnce } from "./esbuild.ts";
 import { kitCommand } from "./kitCommand.ts";
 import { installedKit, wrongKit } from "./packages/installedKit.ts";
-import { PACKAGE } from "./packages/own.ts";
+import { PACKAGE } from "./packages/kitPackage.ts";
 
 const NODE_TARGET = "node20.19";
 

@@ -4,7 +4,7 @@ import type { ErrorCode } from "../protocol/errorCode.ts";
 import { printableNote } from "../protocol/printable.ts";
 import { EXIT_CODE } from "./exitCode.ts";
 import { printError } from "./print.ts";
-import { say } from "./say.ts";
+import { tellServer } from "./tellServer.ts";
 
 /** Codes of errors in how the command was called. */
 const WRONG_USE = new Set<ErrorCode>([
@@ -20,7 +20,9 @@ const WRONG_USE = new Set<ErrorCode>([
 
 /** Prints the error's sentence, and its stack under `DEBUG=kit`. Returns the exit code. */
 export function reportError(error: unknown): number {
-  say(`kit: ${printableNote(messageOf(error))}`, printError);
+  const text = printableNote(messageOf(error));
+  printError(`kit: ${text}`);
+  tellServer({ kind: "refused", text, code: isKitError(error) ? error.code : undefined });
   if (process.env.DEBUG === "kit") printError(inspect(error));
   const isWrongUse = isKitError(error) && WRONG_USE.has(error.code);
   return isWrongUse ? EXIT_CODE.wrongUse : EXIT_CODE.failed;

@@ -2,20 +2,20 @@ import { join } from "node:path";
 import { inspect } from "node:util";
 import { isRemoteArtifact } from "../jobs/artifactFiles.ts";
 import { KitError, isKitError } from "../protocol/error.ts";
-import { FINAL_STATUS, isFinalEvent } from "../protocol/event.ts";
+import { type JobEvent, FINAL_STATUS, isFinalEvent } from "../protocol/event.ts";
 import type { RunEnd } from "../protocol/http.ts";
 import { printable, printableNote } from "../protocol/printable.ts";
-import { sourcePlace } from "../sdk/runner/thrown.ts";
-import { type ObservableTrainer, LEAVE, OBSERVE } from "../sdk/trainer.ts";
+import { sourcePlace } from "../sdk/runner/callerError.ts";
+import { type DrivenTrainer, DRIVER } from "../sdk/trainer.ts";
 import { showPath } from "./bundle.ts";
+import { onUncaught } from "./describeError.ts";
 import { reportError } from "./errors.ts";
 import { createEventLines } from "./eventLines.ts";
 import { EXIT_CODE } from "./exitCode.ts";
 import { onEndingSignal } from "./hangup.ts";
 import { kitCommand, placeCommands } from "./kitCommand.ts";
 import { print, printError } from "./print.ts";
-import { say } from "./say.ts";
-import { onUncaught } from "./thrown.ts";
+import { tellServer } from "./tellServer.ts";
 
 /** A job that this process drives, to be shown on the terminal. */
 export interface JobRun {
@@ -29,7 +29,7 @@ export interface JobRun {
 export type RecordEnd = (status: RunEnd, job?: string) => void;
 
 export interface JobRunOptions {
-  trainer: ObservableTrainer;
+  trainer: DrivenTrainer;
   /** Absolute path. */
   project: string;
   recordEnd?: RecordEnd;
@@ -62,7 +62,13 @@ export function printJob({
     process.exitCode = EXIT_CODE[how];
   }
 
-  trainer[OBSERVE]({
+  function show(event: JobEvent, text: string): void {
+    if (event.event === "training.failed") printError(text);
+    else print(text);
+    if (isFinalEvent(event)) tellServer({ kind: "ended", text });
+  }
+
+  trainer[DRIVER].observe({
     onCreated({ job, config, directory, fail }) {
       ({ id } = job);
       const isHere = (path: string) => !isRemoteArtifact(join(directory, path));
@@ -75,7 +81,7 @@ export function printJob({
     onWait: (before) => print(`waiting for job ${before.id} ${printable(before.name)}`),
     onRemote() {
       recordEnd?.("detached", id);
-      if (detach) trainer[LEAVE]();
+      if (detach) trainer[DRIVER].leave();
     },
     onAttached({ where }, events) {
       for (const event of events) {
@@ -85,15 +91,21 @@ export function printJob({
       agoMs = 0;
       const step = events.findLast(({ event }) => event !== "training.started")?.data;
       const after = step && "step" in step ? ` after step ${step.step}` : "";
-      say(`attached to the job on ${printable(where)}${after}`);
+      const text = `attached to the job on ${printable(where)}${after}`;
+      print(text);
+      tellServer({ kind: "attached", text });
     },
-    onNote: (text) => say(printableNote(text)),
+    onNote(note) {
+      const text = printableNote(note);
+      print(text);
+      if (text.startsWith("warning: ")) tellServer({ kind: "warning", text });
+    },
     onEvent(event) {
       if (isFinalEvent(event)) {
         end(FINAL_STATUS[event.event]);
         recordEnd?.(FINAL_STATUS[event.event]);
       }
-      if (lines) say(lines.text(event), event.event === "training.failed" ? printError : print);
+      if (lines) show(event, lines.text(event));
       if (event.event === "training.started") onTraining?.();
     },
     onLeft({ where }) {
@@ -115,7 +127,7 @@ export function printJob({
         // The job has ended and its last callback still runs: a signal now stops that, too.
         if (status) process.exit(EXIT_CODE[status]);
         if (signal === "SIGINT") void trainer.cancel();
-        else trainer[LEAVE]();
+        else trainer[DRIVER].leave();
       });
     },
     async exitCode() {

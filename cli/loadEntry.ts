@@ -1,13 +1,13 @@
 import { describeEarlyExit } from "../protocol/entry.ts";
 import { KitError } from "../protocol/error.ts";
-import type { ObservableTrainer } from "../sdk/trainer.ts";
+import type { DrivenTrainer } from "../sdk/trainer.ts";
+import { describeError, onUncaught } from "./describeError.ts";
 import { reportError } from "./errors.ts";
 import { EXIT_CODE } from "./exitCode.ts";
 import { exposedTrainer, loadProject } from "./loadTrainer.ts";
 import { missingTrainer } from "./missingTrainer.ts";
 import { printError } from "./print.ts";
-import { say } from "./say.ts";
-import { describeThrown, onUncaught } from "./thrown.ts";
+import { tellServer } from "./tellServer.ts";
 
 /**
  * Imports a bundle, whose code may end this process; the reason is then printed.
@@ -18,17 +18,17 @@ export async function loadEntry(
   bundle: string,
   entry: string,
   explain: (code: number) => void = (code) => explainExit(entry, code),
-): Promise<ObservableTrainer> {
+): Promise<DrivenTrainer> {
   const uncaught = onUncaught((thrown) => {
     process.off("exit", explain);
-    process.exit(reportError(new Error(describeThrown(thrown), { cause: thrown })));
+    process.exit(reportError(new Error(describeError(thrown), { cause: thrown })));
   });
   process.once("exit", explain);
   try {
     const exports = await loadProject(bundle, entry);
     const trainer = exposedTrainer(exports);
     if (!trainer) throw new KitError("NO_TRAINER", missingTrainer(exports, entry));
-    return trainer as ObservableTrainer;
+    return trainer as DrivenTrainer;
   } finally {
     process.off("exit", explain);
     uncaught.stop();
@@ -38,6 +38,7 @@ export async function loadEntry(
 export function explainExit(entry: string, code: number): void {
   // For an unsettled await, Node passes another code than it sets.
   const why = describeEarlyExit(entry, Number(process.exitCode ?? code));
-  say(`kit: ${why}`, printError);
+  printError(`kit: ${why}`);
+  tellServer({ kind: "refused", text: why });
   process.exitCode = EXIT_CODE.failed;
 }

@@ -6,9 +6,9 @@ import { KitError } from "../protocol/error.ts";
 import { isCompatible } from "../protocol/version.ts";
 import { isKit, versionOf } from "../sdk/kit.ts";
 import type { Trainer } from "../sdk/trainer.ts";
+import { describeError } from "./describeError.ts";
 import { resolveFromProject } from "./linkedBundle.ts";
 import { otherVersion } from "./packages/installedKit.ts";
-import { describeThrown } from "./thrown.ts";
 import { startWatchdog } from "./watchdog.ts";
 
 /** Lets this thread's own timer fire first; the watchdog is for loops that block the thread. */
@@ -61,7 +61,7 @@ export async function loadProject(
     // The delay keeps nothing alive: if nothing else is open, Node ends the process.
     module = await Promise.race([loading, delay(limitMs, undefined, { ref: false })]);
   } catch (error) {
-    throw new KitError("IMPORT_FAILED", describeThrown(error), { cause: error });
+    throw new KitError("IMPORT_FAILED", describeError(error), { cause: error });
   } finally {
     watchdog.stop();
   }

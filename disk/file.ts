@@ -67,7 +67,7 @@ export function cannotRead(path: string, cause: unknown): KitError {
  * for what may as well be missing.
  * @param use also gets the file's stats from before it is read
  */
-export function usePlain<T>(
+export function readRegularFile<T>(
   path: string,
   otherwise: T,
   use: (file: number, before: Stats) => T,

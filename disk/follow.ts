@@ -1,4 +1,4 @@
-import { type GrowingFile, POLL_MS, openGrowing } from "./growth.ts";
+import { type SharedTail, POLL_MS, openSharedTail } from "./sharedTail.ts";
 
 const CHUNK_BYTES = 256 * 1024;
 
@@ -16,10 +16,10 @@ export interface FollowOptions {
  * Yields the bytes of a file as they are written, from `from` until `ended` or `signal`.
  * @param opened the file, if it is open already. The follower leaves it at its end
  */
-export async function* followFile(
+export async function* tailFile(
   path: string,
   options: FollowOptions,
-  opened?: GrowingFile,
+  opened?: SharedTail,
 ): AsyncGenerator<Buffer> {
   const { signal, ended, onTick } = options;
   let position = options.from ?? 0;
@@ -32,7 +32,7 @@ export async function* followFile(
       // Before reading, so that the writer's last bytes are still read.
       onTick?.();
       const isOver = ended();
-      file ??= await openGrowing(path);
+      file ??= await openSharedTail(path);
       while (file && !signal?.aborted) {
         // The kept bytes may be older than the answer above.
         const kept = isOver ? undefined : file.after(position);
@@ -60,7 +60,7 @@ export async function* followFile(
   }
 }
 
-async function readAt({ handle }: GrowingFile, position: number): Promise<Buffer> {
+async function readAt({ handle }: SharedTail, position: number): Promise<Buffer> {
   const chunk = Buffer.allocUnsafe(CHUNK_BYTES);
   const { bytesRead } = await handle.read(chunk, 0, CHUNK_BYTES, position);
   return chunk.subarray(0, bytesRead);

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { isRecord } from "../protocol/isRecord.ts";
-import { stampOf, usePlain } from "./file.ts";
+import { stampOf, readRegularFile } from "./file.ts";
 
 /** A file's JSON, and its stamp from before it was read. */
 export interface StampedJson {
@@ -14,7 +14,7 @@ const MOST_BYTES = 1024 * 1024;
 
 /** Undefined when the file is missing or unreadable. */
 export function readStampedJson(path: string, most = MOST_BYTES): StampedJson | undefined {
-  return usePlain<StampedJson | undefined>(path, undefined, (file, stats) => {
+  return readRegularFile<StampedJson | undefined>(path, undefined, (file, stats) => {
     const text = stats.size > most ? "" : readFileSync(file, "utf8");
     return { value: parseJson(text), stamp: stampOf(stats) };
   });

@@ -76,7 +76,7 @@ export function ownerState(owner: Owner): OwnerState {
  * Whether no stranger has taken the pid of an owner that was alive a moment ago: the owner has it,
  * even if it has just ended, or nobody does. No system reuses a pid whose group still lives.
  */
-export function keepsPid(owner: Owner): boolean {
+export function pidNotReused(owner: Owner): boolean {
   if (!isHere(owner)) return false;
   if (!processExists(owner.pid)) return true;
   return owner.startTime !== undefined && readProcess(owner.pid, 0)?.startTime === owner.startTime;

@@ -1,5 +1,5 @@
 import { fstatSync, readSync } from "node:fs";
-import { stampOf, usePlain } from "../disk/file.ts";
+import { stampOf, readRegularFile } from "../disk/file.ts";
 import { NEWLINE } from "../disk/newline.ts";
 import { type LogRecord, LONGEST_LINE_BYTES, parseRecord, recordsFrom } from "./log.ts";
 
@@ -18,7 +18,7 @@ export function readLogTail(path: string): LogRecord[] {
 
 /** As {@link readLogTail}; undefined when the log is missing or unreadable. */
 export function tryLogTail(path: string): LogRecord[] | undefined {
-  return usePlain<LogRecord[] | undefined>(path, undefined, (file, { size }) => {
+  return readRegularFile<LogRecord[] | undefined>(path, undefined, (file, { size }) => {
     for (let length = TAIL_BYTES; ; length *= 4) {
       const from = Math.max(0, size - length);
       const records = readRecords(file, from, size);
@@ -44,7 +44,7 @@ export interface LastRecord {
 
 /** The last complete line of a log as a record, with the fewest system calls. */
 export function readLastRecord(path: string): LastRecord | undefined {
-  return usePlain<LastRecord | undefined>(path, undefined, (file, before) => {
+  return readRegularFile<LastRecord | undefined>(path, undefined, (file, before) => {
     let from = 0;
     let length = readSync(file, short, 0, SHORT_BYTES, from);
     if (length === SHORT_BYTES) {
@@ -64,7 +64,7 @@ export function readLastRecord(path: string): LastRecord | undefined {
 /** Whether reading can resume at this offset: at the start, or after a newline of the log. */
 export function isRecordBoundary(path: string, offset: number): boolean {
   if (offset === 0) return true;
-  return usePlain(path, false, (file) => {
+  return readRegularFile(path, false, (file) => {
     const byte = Buffer.alloc(1);
     return readSync(file, byte, 0, 1, offset - 1) === 1 && byte[0] === NEWLINE;
   });

@@ -26,8 +26,7 @@ export interface TakeOptions {
 
 /**
  * Takes a job that goes on remotely from an owner that is gone. Of several processes, one gets it.
- * @throws KitError `CANNOT_ATTACH` for one that has ended, or that another process follows;
- * `CANNOT_WRITE`
+ * @throws KitError `JOB_ENDED`, `JOB_TAKEN` by a process that follows it, `CANNOT_WRITE`
  */
 export async function takeJob(
   project: string,
@@ -64,7 +63,7 @@ export function damagedJob(id: string): KitError {
   );
 }
 
-/** @throws KitError `CANNOT_ATTACH` for a job that has ended, or runs here */
+/** @throws KitError `JOB_ENDED`; `CANNOT_ATTACH` for one that runs here */
 export function assertRemote(project: string, id: string): void {
   const store = createJobStore(project);
   const status = store.get(id)?.job.status;
@@ -84,7 +83,7 @@ export function assertRemote(project: string, id: string): void {
 
 /**
  * An owner that is out of sight, as in a container that was stopped, may still be there.
- * @throws KitError `CANNOT_ATTACH` when it is
+ * @throws KitError `JOB_TAKEN` when it is
  */
 async function waitUntilLeft(
   leaseOf: () => string,
@@ -113,14 +112,14 @@ function stampOf(directory: string): string {
 function followed(id: string, owner: Owner | undefined): KitError {
   const { pid = "?", host = "another machine" } = owner ?? {};
   return new KitError(
-    "CANNOT_ATTACH",
+    "JOB_TAKEN",
     `Job ${id} is followed already, by process ${pid} on ${host}. See it in kit ui; to cancel it, run there: kill -INT ${pid}`,
   );
 }
 
 function ended(id: string, status: string | undefined): KitError {
   return new KitError(
-    "CANNOT_ATTACH",
+    "JOB_ENDED",
     `Job ${id} has ended: ${status ?? "it was deleted"}. Start another to train again.`,
   );
 }

@@ -1,7 +1,7 @@
 import { readSync } from "node:fs";
 import type { FileHandle } from "node:fs/promises";
 import type { FollowOptions } from "../disk/follow.ts";
-import { openPlainIfThere } from "../disk/growth.ts";
+import { openPlainIfThere } from "../disk/sharedTail.ts";
 import { type LossPoint, pixelEnds, thin } from "../protocol/curve.ts";
 import { bestOf } from "../protocol/evaluation.ts";
 import { EVENT_LOG_LINES } from "../protocol/http.ts";

@@ -15,6 +15,7 @@ export type ErrorCode =
   | "CANNOT_ATTACH"
   | "CANNOT_DETACH"
   | "CANNOT_FOLLOW"
+  | "JOB_ENDED"
   | "JOB_TAKEN"
   | "PROMPT_INVALID"
   // Options and arguments

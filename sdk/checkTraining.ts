@@ -3,11 +3,15 @@ import { asTrainingCheck } from "../protocol/engineReport.ts";
 import type { TrainConfig } from "../protocol/trainConfig.ts";
 import type { TrainingCheck } from "../protocol/trainingCheck.ts";
 import { resolveConfig } from "./runner/config.ts";
-import { type ObservableTrainer, PREPARED } from "./trainer.ts";
+import { type DrivenTrainer, DRIVER } from "./trainer.ts";
 
 /** Checks a trainer's job in a project without creating it. */
 export async function checkTraining(
-  { [PREPARED]: { engine, config: prepared } }: ObservableTrainer,
+  {
+    [DRIVER]: {
+      prepared: { engine, config: prepared },
+    },
+  }: DrivenTrainer,
   project: string,
   options: Omit<CheckOptions, "config">,
 ): Promise<TrainingCheck & { config: TrainConfig }> {

@@ -1,7 +1,7 @@
 import { inspect } from "node:util";
 import { KitError } from "../protocol/error.ts";
 import { VERSION } from "../protocol/version.ts";
-import { type Trainer, OBSERVE } from "./trainer.ts";
+import { type Trainer, DRIVER } from "./trainer.ts";
 import { didYouMean } from "./validation/didYouMean.ts";
 
 const BRAND = Symbol.for("kit.project");
@@ -60,5 +60,5 @@ export function versionOf(kit: Kit): string | undefined {
 
 /** By a key that every copy of Kit shares, because the command may run from another copy than the project. */
 export function isTrainer(value: unknown): boolean {
-  return typeof value === "object" && value !== null && OBSERVE in value;
+  return typeof value === "object" && value !== null && DRIVER in value;
 }

@@ -4,10 +4,10 @@ import { isRemoteArtifact } from "../jobs/artifactFiles.ts";
 import type { Engine, LoadOptions, LoadedModel } from "../protocol/engine.ts";
 import { KitError } from "../protocol/error.ts";
 import { createDefaultEngine } from "./engine.ts";
+import { atCaller } from "./runner/callerError.ts";
 import { remoteOf } from "./runner/downloadArtifact.ts";
 import { findArtifact } from "./runner/findArtifact.ts";
 import { guardModel } from "./runner/guardModel.ts";
-import { atCaller } from "./runner/thrown.ts";
 
 /** How to load a model. */
 export interface LoadModelOptions extends LoadOptions {

@@ -3,18 +3,14 @@ import { isFinalEvent } from "../protocol/event.ts";
 import type { Job } from "../protocol/job.ts";
 import type { Artifact } from "./artifact.ts";
 import { type CheckedOptions, type TrainerOptions, checkOptions } from "./options.ts";
-import { type Beginning, type Begun, attachJob, beginJob } from "./runner/begin.ts";
+import { type Beginning, type StartedJob, attachJob, beginJob } from "./runner/begin.ts";
 import { type Observer, toEach } from "./runner/observer.ts";
 
-/** The key of Kit's own access to a trainer's events, shared by every copy of Kit. */
-export const OBSERVE = Symbol.for("kit.trainer.observe");
-
-/** The key of Kit's own access to what a trainer was given, shared as above. */
-export const PREPARED = Symbol.for("kit.trainer.prepared");
-/** The keys of `kit start --resume`, of `kit attach`, and of a process that ends before its job. */
-export const RESUME = Symbol.for("kit.trainer.resume");
-export const ATTACH = Symbol.for("kit.trainer.attach");
-export const LEAVE = Symbol.for("kit.trainer.leave");
+/**
+ * The key of Kit's own access to a trainer, shared by every copy of Kit. The command and the project may
+ * have different copies: `createKit` says the version, which the command checks first.
+ */
+export const DRIVER = Symbol.for("kit.trainer");
 
 /** One job, which starts once. */
 export interface Trainer {
@@ -43,19 +39,24 @@ export interface Trainer {
   cancel: () => Promise<void>;
 }
 
-export interface ObservableTrainer extends Trainer {
-  [OBSERVE]: (observer: Observer) => void;
+/** What the `kit` command does with a trainer besides. */
+export interface TrainerDriver {
   /** The config's paths are as the project wrote them. */
-  readonly [PREPARED]: Pick<CheckedOptions, "engine" | "config">;
+  readonly prepared: Pick<CheckedOptions, "engine" | "config">;
+  observe: (observer: Observer) => void;
   /** As the option; before the trainer starts. */
-  [RESUME]: () => void;
+  resume: () => void;
   /**
    * Goes on with a job of an earlier process instead of starting one.
-   * @throws KitError `CANNOT_ATTACH`, `CLUSTER_UNREACHABLE`, `CLUSTER_REFUSED`
+   * @throws KitError `CANNOT_ATTACH`, `JOB_ENDED`, `JOB_TAKEN`, `CLUSTER_UNREACHABLE`, `CLUSTER_REFUSED`
    */
-  [ATTACH]: (id: string) => Promise<void>;
+  attach: (id: string) => Promise<void>;
   /** Lets a job that runs remotely go on there, and cancels any other. */
-  [LEAVE]: () => void;
+  leave: () => void;
+}
+
+export interface DrivenTrainer extends Trainer {
+  readonly [DRIVER]: TrainerDriver;
 }
 
 /**
@@ -88,7 +89,7 @@ export function createTrainer(options: TrainerOptions): Trainer {
   const observer = toEach(observers);
   const signals = { cancel: cancellation.signal, leave: leaving.signal };
   const beginning: Beginning = { checked, observer, ...signals };
-  let started: Begun | undefined;
+  let started: StartedJob | undefined;
   let { resume } = checked.config;
 
   const cancel = () =>
@@ -99,7 +100,7 @@ export function createTrainer(options: TrainerOptions): Trainer {
   checked.abortSignal?.addEventListener("abort", cancel, { once: true });
   const begin = () => beginJob(beginning, resume);
 
-  const trainer: ObservableTrainer = {
+  const trainer: DrivenTrainer = {
     name: checked.name,
     // oxlint-disable-next-line typescript/require-await -- so that an error rejects
     async start() {
@@ -118,21 +119,21 @@ export function createTrainer(options: TrainerOptions): Trainer {
       cancel();
       await started?.ended;
     },
-    [RESUME]() {
-      resume = true;
+    [DRIVER]: {
+      prepared: checked,
+      observe(added) {
+        observers.push(added);
+        if (started) added.onCreated?.(started.created);
+      },
+      resume: () => void (resume = true),
+      async attach(id) {
+        started = await attachJob(beginning, id);
+      },
+      leave() {
+        if (isRemote) leaving.abort();
+        else cancel();
+      },
     },
-    async [ATTACH](id) {
-      started = await attachJob(beginning, id);
-    },
-    [LEAVE]() {
-      if (isRemote) leaving.abort();
-      else cancel();
-    },
-    [OBSERVE](added) {
-      observers.push(added);
-      if (started) added.onCreated?.(started.created);
-    },
-    [PREPARED]: checked,
   };
   return trainer;
 }

@@ -68,16 +68,27 @@ export async function startUiServer(options: UiServerOptions): Promise<UiServer>
   const jobs = createJobStore(project, { ownersFreshMs });
   const manifests = createManifestReader({ project, kit, limitMs });
   const onGone = (owner: Owner) => cancelJobOf(owner, jobs);
-  const isAtWork = (owner: Owner) =>
+  const hasUnfinishedJob = (owner: Owner) =>
     unfinishedJobsOf(owner, jobs).some((id) => !["silent", "remote"].includes(jobs.leaseOf(id)));
-  const lastRun = { leftJob: () => leftJob(project, isAtWork), output: outputPath(project) };
+  const lastRun = {
+    leftJob: () => leftJob(project, hasUnfinishedJob),
+    output: outputPath(project),
+  };
   const followers = createFollowers({ project, kit, jobs, lastRun, onNote, lookMs, graceMs });
   const isFollowed = followers.isFollowing;
   const endOfJob = (id: string) => {
     const status = jobs.get(id)?.job.status;
     return isRunEnd(status) ? status : undefined;
   };
-  const runner = createRunner({ project, kit, graceMs, onGone, isAtWork, isFollowed, endOfJob });
+  const runner = createRunner({
+    project,
+    kit,
+    graceMs,
+    onGone,
+    hasUnfinishedJob,
+    isFollowed,
+    endOfJob,
+  });
   const limits = { ...LIMITS, ...options.limits };
   const admitStream = createStreamLimit(limits);
   const context: ServerContext = {

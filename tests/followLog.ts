@@ -1,4 +1,4 @@
-import { type FollowOptions, followFile } from "../disk/follow.ts";
+import { type FollowOptions, tailFile } from "../disk/follow.ts";
 import { type PlacedRecord, createLineCutter, recordsIn } from "../jobs/log.ts";
 
 /** The records from a byte offset on, as they are written. Lines that do not parse are skipped. */
@@ -7,7 +7,7 @@ export async function* followLog(
   options: FollowOptions,
 ): AsyncGenerator<PlacedRecord[]> {
   const cut = createLineCutter(options.from);
-  for await (const chunk of followFile(path, options)) {
+  for await (const chunk of tailFile(path, options)) {
     const lines = cut(chunk);
     const records = lines ? recordsIn(lines) : [];
     if (records.length > 0) yield records;

@@ -1,6 +1,6 @@
 import { assertRemote, assertReadable } from "../../jobs/takeJob.ts";
 import { DEFAULT_ENTRY } from "../../protocol/entry.ts";
-import { ATTACH } from "../../sdk/trainer.ts";
+import { DRIVER } from "../../sdk/trainer.ts";
 import { ensureBundle } from "../bundle.ts";
 import { createCommand, examples, projectOption } from "../command.ts";
 import { findJob, noJob } from "../findJob.ts";
@@ -8,11 +8,11 @@ import { exitOnSignals, printJob } from "../jobRun.ts";
 import { explainExit, loadEntry } from "../loadEntry.ts";
 import { printError } from "../print.ts";
 import { enterProject } from "../project.ts";
-import { say } from "../say.ts";
+import { tellServer } from "../tellServer.ts";
 
 /**
  * Follows a job that runs remotely, from where its log ends.
- * @throws KitError `JOB_NOT_FOUND`, `CANNOT_ATTACH`, `CLUSTER_UNREACHABLE`, `CLUSTER_REFUSED`
+ * @throws KitError `JOB_NOT_FOUND`, `JOB_ENDED`, `JOB_TAKEN`, `CANNOT_ATTACH`, `CLUSTER_UNREACHABLE`, `CLUSTER_REFUSED`
  */
 export const command = createCommand("attach")
   .argument("<job>", 'a job id or its prefix, or "latest"')
@@ -33,12 +33,13 @@ export const command = createCommand("attach")
       throw noJob(project, named, "job");
     }
     assertRemote(project, job.id);
-    const bundle = await ensureBundle(project, undefined, (stale) =>
-      say(`kit: ${stale}`, printError),
-    );
+    const bundle = await ensureBundle(project, undefined, (stale) => {
+      printError(`kit: ${stale}`);
+      tellServer({ kind: "warning", text: stale });
+    });
     const trainer = await loadEntry(bundle, DEFAULT_ENTRY, explain);
     const run = printJob({ trainer, project });
-    await trainer[ATTACH](job.id);
+    await trainer[DRIVER].attach(job.id);
     run.heedSignals();
     early.stop();
     process.exit(await run.exitCode());

@@ -4,7 +4,7 @@ import { formatCount } from "../../protocol/format.ts";
 import { escapeCharacter, printable, printableNote } from "../../protocol/printable.ts";
 import type { Piece } from "../../protocol/trainingCheck.ts";
 import { checkTraining } from "../../sdk/checkTraining.ts";
-import { type ObservableTrainer, PREPARED } from "../../sdk/trainer.ts";
+import { type DrivenTrainer, DRIVER } from "../../sdk/trainer.ts";
 import { buildBundle } from "../bundle.ts";
 import { createCommand, examples, projectOption } from "../command.ts";
 import { createEventLines } from "../eventLines.ts";
@@ -51,13 +51,13 @@ export const command = createCommand("check")
 
 /** On other machines, a check is stopped before a signal ends this process; a second one ends it at once. */
 async function checkUntilSignal(
-  trainer: ObservableTrainer,
+  trainer: DrivenTrainer,
   project: string,
 ): ReturnType<typeof checkTraining> {
   const abort = new AbortController();
   const { signal } = abort;
   const exit = () => process.exit(EXIT_CODE.cancelled);
-  if (trainer[PREPARED].engine.remote) {
+  if (trainer[DRIVER].prepared.engine.remote) {
     onEndingSignal(() => (signal.aborted ? exit() : abort.abort()));
   }
   const onNote = (text: string) => printError(printableNote(text));

@@ -5,7 +5,7 @@ import { createCommand, projectOption } from "../command.ts";
 import { loadTrainer } from "../loadTrainer.ts";
 import { print } from "../print.ts";
 import { enterProject } from "../project.ts";
-import { describeThrown, onUncaught } from "../thrown.ts";
+import { describeError, onUncaught } from "../describeError.ts";
 
 /** Builds and loads the project, and sends its manifest to the server that spawned this process. */
 export const command = createCommand("manifest")
@@ -15,7 +15,7 @@ export const command = createCommand("manifest")
     process.once("disconnect", () => process.exit());
     // Don't let the channel keep this process alive: Node ends it when an await can never settle.
     process.channel?.unref();
-    onUncaught((thrown) => send({ error: describeThrown(thrown) }));
+    onUncaught((thrown) => send({ error: describeError(thrown) }));
     try {
       const bundle = await buildBundle(enterProject(options.project));
       const trainer = await loadTrainer(bundle);

@@ -8,7 +8,7 @@ import { signalGroup } from "../../server/processGroup.ts";
 import { createCommand, examples, projectOption } from "../command.ts";
 import { EXIT_CODE } from "../exitCode.ts";
 import { onEndingSignal } from "../hangup.ts";
-import { PACKAGE } from "../packages/own.ts";
+import { PACKAGE } from "../packages/kitPackage.ts";
 import { print } from "../print.ts";
 import { enterProject } from "../project.ts";
 

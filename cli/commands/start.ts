@@ -1,6 +1,6 @@
 import { DEFAULT_ENTRY } from "../../protocol/entry.ts";
 import { KitError } from "../../protocol/error.ts";
-import { type ObservableTrainer, PREPARED, RESUME } from "../../sdk/trainer.ts";
+import { type DrivenTrainer, DRIVER } from "../../sdk/trainer.ts";
 import { writeRunEnd } from "../../server/run/end.ts";
 import { recordOwnRun } from "../../server/run/record.ts";
 import { ensureBundle } from "../bundle.ts";
@@ -10,7 +10,6 @@ import { type RecordEnd, exitOnSignals, printJob } from "../jobRun.ts";
 import { explainExit, loadEntry } from "../loadEntry.ts";
 import { printError } from "../print.ts";
 import { enterProject } from "../project.ts";
-import { say } from "../say.ts";
 
 export const command = createCommand("start")
   .argument("[entry]", `build and train this file instead of ${DEFAULT_ENTRY}`)
@@ -37,7 +36,7 @@ export const command = createCommand("start")
     const bundle = await ensureBundle(project, entry, told.set);
     const trainer = await loadEntry(bundle, name, explain);
     if (detach) assertDetachable(trainer);
-    if (resume) trainer[RESUME]();
+    if (resume) trainer[DRIVER].resume();
     const run = printJob({ trainer, project, recordEnd, detach, onTraining: told.say });
     run.heedSignals();
     early.stop();
@@ -49,7 +48,7 @@ export const command = createCommand("start")
 function createLastWord() {
   let sentence: string | undefined;
   function tell(): void {
-    if (sentence !== undefined) say(`kit: ${sentence}`, printError);
+    if (sentence !== undefined) printError(`kit: ${sentence}`);
     sentence = undefined;
   }
   process.once("exit", tell);
@@ -57,8 +56,8 @@ function createLastWord() {
 }
 
 /** @throws KitError `CANNOT_DETACH` */
-function assertDetachable(trainer: ObservableTrainer): void {
-  const { engine } = trainer[PREPARED];
+function assertDetachable(trainer: DrivenTrainer): void {
+  const { engine } = trainer[DRIVER].prepared;
   if (engine.remote) return;
   throw new KitError(
     "CANNOT_DETACH",

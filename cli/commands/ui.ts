@@ -10,7 +10,7 @@ import { openBrowser } from "../browser.ts";
 import { createCommand, examples, parsePort, projectOption } from "../command.ts";
 import { onEndingSignal } from "../hangup.ts";
 import { isAnyAddress, networkAddresses } from "../networkAddresses.ts";
-import { PACKAGE } from "../packages/own.ts";
+import { PACKAGE } from "../packages/kitPackage.ts";
 import { print, printError } from "../print.ts";
 import { enterProject } from "../project.ts";
 

@@ -4,7 +4,7 @@ import { readEngineName } from "../../jobs/jobFile.ts";
 import type { Engine } from "../../protocol/engine.ts";
 import { DEFAULT_ENTRY } from "../../protocol/entry.ts";
 import { createDefaultEngine } from "../../sdk/engine.ts";
-import { PREPARED } from "../../sdk/trainer.ts";
+import { DRIVER } from "../../sdk/trainer.ts";
 import { ensureBundle } from "../bundle.ts";
 import { loadEntry } from "../loadEntry.ts";
 
@@ -19,6 +19,6 @@ export async function findEngine(project: string, directory: string): Promise<En
   );
   if (name === undefined || name === createDefaultEngine().name) return undefined;
   const bundle = await ensureBundle(project, undefined, () => undefined);
-  const { engine } = (await loadEntry(bundle, DEFAULT_ENTRY))[PREPARED];
+  const { engine } = (await loadEntry(bundle, DEFAULT_ENTRY))[DRIVER].prepared;
   return engine.name === name ? engine : undefined;
 }

@@ -1,8 +1,8 @@
 import { existsSync, readFileSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { kitDependency } from "../packages/kitDependency.ts";
+import { PACKAGE } from "../packages/kitPackage.ts";
 import { type Installation, type PackageManager, runKit } from "../packages/manager.ts";
-import { PACKAGE } from "../packages/own.ts";
 import { type PackageJson, readPackageJson } from "../packages/packageJson.ts";
 import type { Template } from "./templates.ts";
 

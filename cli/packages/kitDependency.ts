@@ -1,7 +1,7 @@
 import { realpathSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join, relative, resolve, sep } from "node:path";
-import { PACKAGE } from "./own.ts";
+import { PACKAGE } from "./kitPackage.ts";
 import { readPackageJson } from "./packageJson.ts";
 
 /** A file or a folder, as npm, pnpm, yarn or bun write it. */

@@ -13,8 +13,8 @@ import { KitError } from "../../protocol/error.ts";
 import { isFinalEvent } from "../../protocol/event.ts";
 import { isRecord } from "../../protocol/isRecord.ts";
 import type { JobConfig } from "../../protocol/trainConfig.ts";
-import type { PastEvent, Recorded } from "./jobProgress.ts";
-import type { Resumable } from "./resumable.ts";
+import type { PastEvent, JobHistory } from "./jobProgress.ts";
+import type { ResumePoint } from "./resumePoint.ts";
 
 interface Attachable {
   owned: OwnedJob;
@@ -64,7 +64,7 @@ function hasAllOptions({
 }
 
 /** What a job's files say of its earlier processes. */
-export function recordedOf(directory: string): Recorded {
+export function historyOf(directory: string): JobHistory {
   const location = readRemoteLocation(directory);
   if (!location) throw new Error(`${directory} has no placement.json.`);
   return { location, events: eventsOf(directory), from: resumedIn(directory, location) };
@@ -79,7 +79,7 @@ function eventsOf(directory: string): PastEvent[] {
   });
 }
 
-function resumedIn(directory: string, { resumed }: RemoteLocationRecord): Resumable | undefined {
+function resumedIn(directory: string, { resumed }: RemoteLocationRecord): ResumePoint | undefined {
   if (!resumed) return undefined;
   const from = join(dirname(directory), resumed.jobId);
   const checkpoint = join(from, ARTIFACTS, checkpointFolder(resumed.step));

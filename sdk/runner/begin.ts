@@ -3,20 +3,20 @@ import { waitForTurn } from "../../jobs/queue.ts";
 import { createJobStore } from "../../jobs/store.ts";
 import type { JobConfig } from "../../protocol/trainConfig.ts";
 import type { CheckedOptions } from "../options.ts";
-import { attachable, recordedOf } from "./attach.ts";
+import { attachable, historyOf } from "./attach.ts";
+import { asError } from "./callerError.ts";
 import { resolveConfig } from "./config.ts";
 import type { JobResult } from "./jobResult.ts";
-import type { Created, Observer } from "./observer.ts";
+import type { JobHandle, Observer } from "./observer.ts";
 import { planResume } from "./resume.ts";
 import { runEngine } from "./runEngine.ts";
 import { runJob } from "./runJob.ts";
 import type { RunJobOptions } from "./runJobOptions.ts";
-import { asError } from "./thrown.ts";
 import { trainFrom } from "./trainFrom.ts";
 
 /** A job that has begun. The project is the current directory. */
-export interface Begun {
-  created: Created;
+export interface StartedJob {
+  created: JobHandle;
   ended: Promise<JobResult>;
 }
 
@@ -29,7 +29,7 @@ export interface Beginning {
 }
 
 /** @throws KitError `CANNOT_WRITE`, `CANNOT_RESUME` */
-export function beginJob(beginning: Beginning, resume: boolean): Begun {
+export function beginJob(beginning: Beginning, resume: boolean): StartedJob {
   const { checked, observer } = beginning;
   const { name, engine } = checked;
   const project = process.cwd();
@@ -58,10 +58,10 @@ export function beginJob(beginning: Beginning, resume: boolean): Begun {
  * Goes on with a job of an earlier process, which runs remotely.
  * @throws KitError `CANNOT_ATTACH`, `CANNOT_READ`, `CLUSTER_UNREACHABLE`, `CLUSTER_REFUSED`
  */
-export async function attachJob(beginning: Beginning, id: string): Promise<Begun> {
+export async function attachJob(beginning: Beginning, id: string): Promise<StartedJob> {
   const { checked, observer } = beginning;
   const { owned, config, remote } = await attachable(checked.engine, id, observer.onNote);
-  const recorded = orGiveUp(owned, recordedOf);
+  const recorded = orGiveUp(owned, historyOf);
   const { location, events, from } = recorded;
   return run(beginning, owned, config, {
     recorded,
@@ -91,7 +91,7 @@ function run(
   owned: OwnedJob,
   config: JobConfig,
   how: Pick<RunJobOptions, "train" | "recorded" | "startsAt">,
-): Begun {
+): StartedJob {
   const failure = new AbortController();
   const { job, directory } = owned;
   const fail = (error: unknown) => failure.abort(asError(error));

@@ -2,7 +2,7 @@ import { KitError, messageOf } from "../../protocol/error.ts";
 import { formatCount } from "../../protocol/format.ts";
 import { printableLines } from "../../protocol/printable.ts";
 import type { TrainerCallbacks } from "../callbacks.ts";
-import { asError, withPlace } from "./thrown.ts";
+import { asError, withPlace } from "./callerError.ts";
 
 /** How long a callback may take. */
 const CALLBACK_LIMIT_MS = 3_600_000;

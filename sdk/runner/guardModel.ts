@@ -2,7 +2,7 @@ import type { LoadedModel } from "../../protocol/engine.ts";
 import { asInferResult } from "../../protocol/engineReport.ts";
 import type { Infer } from "../callbacks.ts";
 import { assertRequest } from "../validation/inferRequest.ts";
-import { atCaller } from "./thrown.ts";
+import { atCaller } from "./callerError.ts";
 
 /**
  * A model that an engine has loaded, with requests and answers checked at the boundary.

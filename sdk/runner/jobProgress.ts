@@ -8,19 +8,19 @@ import type { RemoteLocation } from "../../protocol/remoteLocation.ts";
 import type { JobConfig } from "../../protocol/trainConfig.ts";
 import { createEarlyStopping } from "./earlyStopping.ts";
 import { checkpointSteps } from "./findArtifact.ts";
-import type { Resumable } from "./resumable.ts";
+import { bestStep, copyCheckpoint, inherit } from "./inherit.ts";
+import type { ResumePoint } from "./resumePoint.ts";
 import { type SavedArtifacts, createSavedArtifacts } from "./savedArtifacts.ts";
-import { bestStep, copyCheckpoint, takeOver } from "./takeOver.ts";
 
 /** An event and when it was logged, in ms since 1970. */
 export type PastEvent = EngineEvent & { at: number };
 
 /** What an earlier process has recorded of a job that goes on remotely. */
-export interface Recorded {
+export interface JobHistory {
   location: RemoteLocation;
   events: readonly PastEvent[];
   /** The checkpoint that it began with. */
-  from: Resumable | undefined;
+  from: ResumePoint | undefined;
 }
 
 /** What a job's events have come to. */
@@ -31,7 +31,7 @@ export interface JobProgress {
   /** The step at which the training was stopped early, if it was. */
   stoppedAt: () => number | undefined;
   /** An event as it goes to the log: at a start, takes over what `from` leaves. */
-  begin: (event: EngineEvent, from: Resumable | undefined) => EngineEvent;
+  begin: (event: EngineEvent, from: ResumePoint | undefined) => EngineEvent;
   /** @returns whether the training is over with it */
   onEvent: (event: EngineEvent) => boolean;
   /**
@@ -39,7 +39,7 @@ export interface JobProgress {
    * @returns as `onEvent`, of the last
    * @throws KitError `CANNOT_FOLLOW`
    */
-  replay: (recorded: Recorded) => boolean;
+  replay: (recorded: JobHistory) => boolean;
 }
 
 interface JobProgressOptions {
@@ -64,8 +64,8 @@ export function createJobProgress(options: JobProgressOptions): JobProgress {
   }
 
   /** Counts what was evaluated before. */
-  function goOn(data: EventData["training.started"], from: Resumable, note: typeof onNote) {
-    const taken = takeOver(from, config, data, note);
+  function goOn(data: EventData["training.started"], from: ResumePoint, note: typeof onNote) {
+    const taken = inherit(from, config, data, note);
     step = from.step;
     for (const data of taken.evaluations) saved.onEvent({ event: "training.log", data });
     stopping.resume(taken.evaluations);
@@ -78,7 +78,7 @@ export function createJobProgress(options: JobProgressOptions): JobProgress {
     saved.release(artifact.step);
   }
 
-  function begin(event: EngineEvent, from: Resumable | undefined): EngineEvent {
+  function begin(event: EngineEvent, from: ResumePoint | undefined): EngineEvent {
     if (event.event !== "training.started" || !from) return event;
     const { started, evaluations } = goOn(event.data, from, onNote);
     const best = config.loadBestModelAtEnd ? bestStep(from, evaluations, onNote) : undefined;
@@ -92,7 +92,7 @@ export function createJobProgress(options: JobProgressOptions): JobProgress {
     return { event: "training.started", data: { ...event.data, ...started } };
   }
 
-  function replay(recorded: Recorded): boolean {
+  function replay(recorded: JobHistory): boolean {
     try {
       return replayed(recorded);
     } catch (error) {
@@ -100,7 +100,7 @@ export function createJobProgress(options: JobProgressOptions): JobProgress {
     }
   }
 
-  function replayed({ events, from }: Recorded): boolean {
+  function replayed({ events, from }: JobHistory): boolean {
     let isOver = false;
     for (const event of events) {
       if (event.event === "training.started" && from) {

@@ -5,7 +5,7 @@ import type { JobConfig } from "../../protocol/trainConfig.ts";
 import type { PastEvent } from "./jobProgress.ts";
 
 /** A new job, and a way to fail it for errors outside of its callbacks. */
-export interface Created {
+export interface JobHandle {
   job: Job;
   config: JobConfig;
   /** Absolute path of the job's directory. */
@@ -15,7 +15,7 @@ export interface Created {
 
 /** Kit's own look at a job. */
 export interface Observer {
-  onCreated?: (created: Created) => void;
+  onCreated?: (created: JobHandle) => void;
   /** Takes the job that this one waits for, then each further one. */
   onWait?: (before: Job) => void;
   /** The training goes on remotely from now on, whatever becomes of this process. */

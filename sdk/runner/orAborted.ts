@@ -1,4 +1,4 @@
-import { asError } from "./thrown.ts";
+import { asError } from "./callerError.ts";
 
 /** Settles as `work` does, or rejects as soon as the signal is aborted. */
 export function orAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {

@@ -2,7 +2,7 @@ import { readJobStart } from "../../jobs/jobStart.ts";
 import { KitError } from "../../protocol/error.ts";
 import type { JobConfig } from "../../protocol/trainConfig.ts";
 import { changedOptions } from "./changedOptions.ts";
-import { type Resumable, findResumable, findResuming } from "./resumable.ts";
+import { type ResumePoint, findResumePoints, findResuming } from "./resumePoint.ts";
 
 /** The checkpoints that a new job can continue from. */
 export interface Resume {
@@ -16,7 +16,7 @@ export interface Resume {
    * Says what it found, and what has changed since.
    * @throws KitError `CANNOT_RESUME`
    */
-  find: (note: (text: string) => void) => Resumable[];
+  find: (note: (text: string) => void) => ResumePoint[];
   /** Step of the newest one; 0 without any. */
   step: () => number;
 }
@@ -26,7 +26,7 @@ export interface Resume {
  * @throws KitError `CANNOT_RESUME`
  */
 export function planResume(project: string, name: string, config: JobConfig): Resume {
-  const [planned] = findResumable(project, name);
+  const [planned] = findResumePoints(project, name);
   let newest = planned;
 
   function refuseTwin(own?: string): void {
@@ -38,8 +38,8 @@ export function planResume(project: string, name: string, config: JobConfig): Re
     );
   }
 
-  function find(note: (text: string) => void): Resumable[] {
-    const found = findResumable(project, name);
+  function find(note: (text: string) => void): ResumePoint[] {
+    const found = findResumePoints(project, name);
     [newest] = found;
     if (newest) {
       note(`resuming job ${newest.jobId} after step ${newest.step}`);
@@ -68,7 +68,7 @@ export function planResume(project: string, name: string, config: JobConfig): Re
 }
 
 /** The changed options with which the losses will be others. */
-function compareOptions(from: Resumable, config: JobConfig): string[] {
+function compareOptions(from: ResumePoint, config: JobConfig): string[] {
   const { impossible, other } = changedOptions(readJobStart(from.directory).config, config);
   if (impossible.length > 0) {
     throw new KitError(
@@ -81,7 +81,7 @@ function compareOptions(from: Resumable, config: JobConfig): string[] {
 }
 
 /** @param steps of the whole training */
-export function refusePast({ jobId, step }: Resumable, steps: number): void {
+export function refusePast({ jobId, step }: ResumePoint, steps: number): void {
   if (step <= steps) return;
   throw new KitError(
     "CANNOT_RESUME",

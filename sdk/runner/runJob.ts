@@ -5,15 +5,15 @@ import type { Job, JobStatus } from "../../protocol/job.ts";
 import type { RemoteLocation } from "../../protocol/remoteLocation.ts";
 import { listed } from "../artifact.ts";
 import { callLast, createCallbackQueue } from "./callbackQueue.ts";
+import { asError } from "./callerError.ts";
 import { createCheckpoints } from "./checkpoints.ts";
 import { callbackOf } from "./eventCallbacks.ts";
 import { createJobProgress } from "./jobProgress.ts";
 import type { JobResult } from "./jobResult.ts";
 import { lostContact, orCannotFollow } from "./lostContact.ts";
 import { orAborted } from "./orAborted.ts";
-import type { Resumable } from "./resumable.ts";
+import type { ResumePoint } from "./resumePoint.ts";
 import type { RunJobOptions } from "./runJobOptions.ts";
-import { asError } from "./thrown.ts";
 
 /** A longer message is cut in the log, so that its record fits one write. */
 const LONGEST_ERROR = 8_000;
@@ -56,7 +56,7 @@ export async function runJob(options: RunJobOptions): Promise<JobResult> {
   }
 
   /** Returns whether the training is over. */
-  function handle(reported: EngineEvent, from: Resumable | undefined): boolean {
+  function handle(reported: EngineEvent, from: ResumePoint | undefined): boolean {
     const event = progress.begin(reported, from);
     // The log first: what a callback has seen is on disk.
     record(event);
@@ -71,14 +71,15 @@ export async function runJob(options: RunJobOptions): Promise<JobResult> {
     return isOver;
   }
 
-  const orStuck = (error: unknown) => (location ? orCannotFollow(error, owned.directory) : error);
+  const toFollowError = (error: unknown) =>
+    location ? orCannotFollow(error, owned.directory) : error;
 
   function onError(error: unknown): void {
-    const told = orStuck(error);
+    const told = toFollowError(error);
     (isOutOfReach(told) ? stuck : failure).abort(asError(told));
   }
 
-  function goRemote(where: RemoteLocation, from: Resumable | undefined): void {
+  function goRemote(where: RemoteLocation, from: ResumePoint | undefined): void {
     owned.recordRemote({
       ...where,
       ...(from && { resumed: { jobId: from.jobId, step: from.step } }),
@@ -107,11 +108,11 @@ export async function runJob(options: RunJobOptions): Promise<JobResult> {
       return { job: completed, artifacts };
     } catch (caught) {
       calls.stop();
-      const thrown = orStuck(caught);
+      const thrown = toFollowError(caught);
       const isLeft = (leave.aborted && thrown === leave.reason) || isOutOfReach(thrown);
       // A job that could not be cancelled there is not, either.
       const isOurs = signal.aborted && !(isCancelled() && isOutOfReach(thrown));
-      if (location && isLeft && !isOurs) return goAway(location, thrown);
+      if (location && isLeft && !isOurs) return detach(location, thrown);
       if (!isCancelled()) return endAsFailed(asError(signal.aborted ? signal.reason : thrown));
       record({ event: "training.cancelled", data: { step: progress.step() } });
       const job = jobAs("cancelled");
@@ -121,7 +122,7 @@ export async function runJob(options: RunJobOptions): Promise<JobResult> {
   }
 
   /** The job has no end yet. */
-  function goAway(where: RemoteLocation, thrown: unknown): JobResult {
+  function detach(where: RemoteLocation, thrown: unknown): JobResult {
     const left = { job: jobAs("running"), artifacts: saved.result() };
     if (owned.taken.aborted) return { ...left, error: asError(owned.taken.reason) };
     if (isOutOfReach(thrown)) return { ...left, error: lostContact(owned.job, where, thrown) };

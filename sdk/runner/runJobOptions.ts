@@ -2,7 +2,7 @@ import type { OwnedJob } from "../../jobs/ownedJob.ts";
 import type { Engine } from "../../protocol/engine.ts";
 import type { JobConfig } from "../../protocol/trainConfig.ts";
 import type { TrainerCallbacks } from "../callbacks.ts";
-import type { Recorded } from "./jobProgress.ts";
+import type { JobHistory } from "./jobProgress.ts";
 import type { Observer } from "./observer.ts";
 import type { TrainFromOptions } from "./trainFrom.ts";
 
@@ -16,7 +16,7 @@ export interface RunJobOptions {
    * @returns whether it was `onEvent` that ended it
    */
   train: (options: JobTraining) => Promise<boolean>;
-  recorded?: Recorded;
+  recorded?: JobHistory;
   /** The step at which the job stands until its first event. Default 0. */
   startsAt?: () => number;
   /** Aborting cancels the job. */

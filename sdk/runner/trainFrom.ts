@@ -2,7 +2,7 @@ import { assertUndamaged } from "../../jobs/undamagedCheckpoint.ts";
 import { KitError, isKitError, messageOf } from "../../protocol/error.ts";
 import type { EngineEvent } from "../../protocol/event.ts";
 import type { RemoteLocation } from "../../protocol/remoteLocation.ts";
-import type { Resumable } from "./resumable.ts";
+import type { ResumePoint } from "./resumePoint.ts";
 import { type RunEngineOptions, runEngine } from "./runEngine.ts";
 
 export interface TrainFromOptions extends Omit<
@@ -11,8 +11,8 @@ export interface TrainFromOptions extends Omit<
 > {
   onNote: (text: string) => void;
   /** As `runEngine`'s; also takes the checkpoint that the training goes on from. */
-  onEvent: (event: EngineEvent, from: Resumable | undefined) => boolean;
-  onRemote: (location: RemoteLocation, from: Resumable | undefined) => void;
+  onEvent: (event: EngineEvent, from: ResumePoint | undefined) => boolean;
+  onRemote: (location: RemoteLocation, from: ResumePoint | undefined) => void;
 }
 
 /**
@@ -20,7 +20,7 @@ export interface TrainFromOptions extends Omit<
  * @throws KitError `CANNOT_RESUME` when all are damaged
  */
 export async function trainFrom(
-  checkpoints: readonly Resumable[],
+  checkpoints: readonly ResumePoint[],
   engine: Parameters<typeof runEngine>[0],
   { onEvent, onRemote, ...options }: TrainFromOptions,
 ): Promise<boolean> {
@@ -49,7 +49,7 @@ export async function trainFrom(
 }
 
 /** Whether a checkpoint is damaged, not the model that it belongs to. */
-function isDamage(error: unknown, { checkpoint }: Resumable): boolean {
+function isDamage(error: unknown, { checkpoint }: ResumePoint): boolean {
   const codes = ["CHECKPOINT_INVALID", "CANNOT_READ"];
   return isKitError(error) && codes.includes(error.code) && error.message.includes(checkpoint);
 }

@@ -1,5 +1,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import type { ErrorCode } from "../../protocol/errorCode.ts";
+import { type FollowerMessage, isFollowerMessage } from "../../protocol/followerMessage.ts";
 import { signalGroup } from "../processGroup.ts";
 import { inColour } from "../run/colour.ts";
 import { createRecorder } from "./recorder.ts";
@@ -7,10 +9,8 @@ import { createRecorder } from "./recorder.ts";
 /** How long it may take to leave its job after SIGTERM. */
 const GRACE_MS = 5_000;
 
-/** The lines of `kit attach` that say how the job stands or warn of something. */
-const TELLING = /^(attached|completed|cancelled|failed:|kit:|warning:) /;
 /** Another process was first. */
-const TAKEN = /^kit: Job \S+ (is followed already|has ended)/;
+const TAKEN: (ErrorCode | undefined)[] = ["JOB_TAKEN", "JOB_ENDED"];
 
 /** A `kit attach` subprocess. */
 export interface Follower {
@@ -26,15 +26,15 @@ export interface FollowerOptions {
   kit: string[];
   /** The job's. */
   id: string;
-  /** Takes each line that says how the job stands. */
-  onLine: (line: string) => void;
+  /** Takes what says how the job stands, in a line. */
+  onMessage: (message: FollowerMessage) => void;
   graceMs?: number | undefined;
   /** Absolute path of the file to which all that it prints is added once it is attached. */
   output?: string | undefined;
 }
 
 export function startFollower(options: FollowerOptions): Follower {
-  const { project, kit, id, onLine, graceMs = GRACE_MS, output } = options;
+  const { project, kit, id, onMessage, graceMs = GRACE_MS, output } = options;
   const [program = "", ...first] = kit;
   const printed = output === undefined ? "ignore" : "pipe";
   const child = spawn(program, [...first, "attach", id], {
@@ -47,15 +47,14 @@ export function startFollower(options: FollowerOptions): Follower {
   const record = output === undefined ? undefined : createRecorder(output);
   if (record) for (const stream of [child.stdout, child.stderr]) stream?.on("data", record.write);
   child.on("message", (said) => {
-    if (typeof said !== "string") return;
-    // Details are below it.
-    const [line = ""] = said.split("\n", 1);
-    if (line.startsWith("attached ")) record?.begin();
-    if (TELLING.test(line) && !TAKEN.test(line)) onLine(line.replace(/^kit: /, ""));
+    if (!isFollowerMessage(said) || TAKEN.includes(said.code)) return;
+    if (said.kind === "attached") record?.begin();
+    const [line = ""] = said.text.split("\n", 1);
+    onMessage({ ...said, text: line });
   });
   const ended = once(child, "close").then(
     () => undefined,
-    (error: Error) => onLine(error.message),
+    (error: Error) => onMessage({ kind: "refused", text: error.message }),
   );
   if (record) void ended.then(() => record.close());
   return {

@@ -1,4 +1,5 @@
 import type { JobStore } from "../../jobs/store.ts";
+import type { FollowerMessage } from "../../protocol/followerMessage.ts";
 import type { Job } from "../../protocol/job.ts";
 import { listOrNone } from "../jobs/listOrNone.ts";
 import { type Follower, startFollower } from "./follower.ts";
@@ -52,15 +53,15 @@ export function createFollowers(options: FollowersOptions): Followers {
 
   function follow(id: string, trials: Trials): void {
     let isAttached = false;
-    function say(line: string): void {
-      isAttached ||= line.startsWith("attached");
+    function onMessage({ kind, text }: FollowerMessage): void {
+      isAttached ||= kind === "attached";
       if (isAttached) trials.hasFailed = false;
-      if (line === trials.said || isClosed) return;
-      trials.said = line;
-      onNote(`job ${id} ${line}`);
+      if (text === trials.said || isClosed) return;
+      trials.said = text;
+      onNote(`job ${id} ${text}`);
     }
     const output = lastRun?.leftJob() === id ? lastRun.output : undefined;
-    trials.follower = startFollower({ project, kit, id, graceMs, output, onLine: say });
+    trials.follower = startFollower({ project, kit, id, graceMs, output, onMessage });
     void trials.follower.ended.then(() => {
       delete trials.follower;
       trials.hasFailed = !isAttached;

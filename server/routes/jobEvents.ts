@@ -1,6 +1,6 @@
 import { lstatSync } from "node:fs";
 import type { ServerResponse } from "node:http";
-import { type FollowOptions, followFile } from "../../disk/follow.ts";
+import { type FollowOptions, tailFile } from "../../disk/follow.ts";
 import { createLineCutter } from "../../jobs/log.ts";
 import { isRecordBoundary } from "../../jobs/logTail.ts";
 import { OWNER_GONE, OWNER_SILENT } from "../../jobs/status.ts";
@@ -75,7 +75,7 @@ export async function getJobEvents(
     }
     if (!isLast) {
       const cut = createLineCutter(offset);
-      for await (const chunk of followFile(path, { ...follow, from: offset })) {
+      for await (const chunk of tailFile(path, { ...follow, from: offset })) {
         const lines = cut(chunk);
         const part = lines && sharedFrames(lines, isPage);
         if (part) await send(part);

@@ -1,5 +1,5 @@
-import { type FollowOptions, followFile } from "../../disk/follow.ts";
-import { openGrowing } from "../../disk/growth.ts";
+import { type FollowOptions, tailFile } from "../../disk/follow.ts";
+import { openSharedTail } from "../../disk/sharedTail.ts";
 import { newOutputPath, outputPath, readRunRecord } from "./record.ts";
 
 /**
@@ -12,9 +12,9 @@ export async function openOutput(
   options: FollowOptions,
 ): Promise<AsyncGenerator<Buffer> | undefined> {
   const path = outputPath(project);
-  const file = (await openGrowing(newOutputPath(project, id))) ?? (await openGrowing(path));
+  const file = (await openSharedTail(newOutputPath(project, id))) ?? (await openSharedTail(path));
   // Checked after opening: the next run is recorded before its output takes this path.
-  if (isLast(project, id)) return followFile(path, options, file);
+  if (isLast(project, id)) return tailFile(path, options, file);
   await file?.leave();
   return undefined;
 }

@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import {
   type Owner,
   describeOwner,
-  keepsPid,
+  pidNotReused,
   ownerState,
   processExists,
 } from "../../disk/owner.ts";
@@ -22,7 +22,7 @@ export interface RunProcess {
   /** Whether this server ends it on closing. */
   isOurs: () => boolean;
   /** Whether no other process has taken its pid, so that a signal to its group is safe. */
-  keepsPid: () => boolean;
+  pidNotReused: () => boolean;
 }
 
 /** @param output the open file for stdout and stderr */
@@ -62,7 +62,7 @@ export async function spawnRun(
     hasEnded: () => hasEnded,
     isOurs: () => true,
     // Until Node reaps the process, the system reserves its pid.
-    keepsPid: () => !hasEnded || !processExists(owner.pid),
+    pidNotReused: () => !hasEnded || !processExists(owner.pid),
   };
 }
 
@@ -85,7 +85,7 @@ export function recordedRun(
       return state === "gone" || (state === "unknown" && !isAlive(owner));
     },
     isOurs: () => ownerState(server) === "gone" && ownerState(owner) === "alive",
-    keepsPid: () => keepsPid(owner),
+    pidNotReused: () => pidNotReused(owner),
   };
 }
 
@@ -94,7 +94,7 @@ export function recordedRun(
  * @param onGone called once the run is gone, before the rest of its group is
  */
 export async function endRun(
-  { owner, hasEnded, keepsPid: isItsPid }: RunProcess,
+  { owner, hasEnded, pidNotReused: isItsPid }: RunProcess,
   graceMs: number,
   onGone: () => void,
 ): Promise<void> {

@@ -45,7 +45,7 @@ export interface RunnerOptions {
   /** Called once `close` has ended a run. */
   onGone?: (owner: Owner) => void;
   /** Whether a process that is invisible from here, as in another container, has a job. */
-  isAtWork?: (owner: Owner) => boolean;
+  hasUnfinishedJob?: (owner: Owner) => boolean;
   /** Whether a job that a run left to other machines is followed by this server. */
   isFollowed?: (job: string) => boolean;
   /** How such a job ended, if it has. */
@@ -54,13 +54,13 @@ export interface RunnerOptions {
 
 /** Launches the project's runs, one at a time, and finds one that another server launched. */
 export function createRunner(options: RunnerOptions): Runner {
-  const { project, kit, graceMs = GRACE_MS, onGone, isAtWork = () => false } = options;
+  const { project, kit, graceMs = GRACE_MS, onGone, hasUnfinishedJob = () => false } = options;
   const { isFollowed = () => false, endOfJob = () => undefined } = options;
   let running: RunProcess | undefined;
   let starting: Promise<RunProcess> | undefined;
   let isClosed = false;
   const isClaimed = watchClaim(project);
-  const isAlive = (owner: Owner) => isClaimed() || isAtWork(owner);
+  const isAlive = (owner: Owner) => isClaimed() || hasUnfinishedJob(owner);
 
   function inFlight(): RunProcess | undefined {
     if (running?.hasEnded()) running = undefined;

@@ -50,17 +50,17 @@ export const EMPTY_JOB_VIEW: JobView = {
  * Something that happened on the stream. `owner back` withdraws a presumed failure: the owner reports
  * again, or a new connection will repeat the presumption if it still holds.
  */
-export type StreamHappening = StreamFrame | "stream error" | "owner back";
+export type StreamEvent = StreamFrame | "stream error" | "owner back";
 
-/** The view after `happenings`, oldest first. Pure. */
-export function advance(before: JobView, happenings: readonly StreamHappening[]): JobView {
+/** The view after `streamEvents`, oldest first. Pure. */
+export function advance(before: JobView, streamEvents: readonly StreamEvent[]): JobView {
   const after = { ...before };
   const lines: string[] = [];
   const points: LossPoint[] = [];
-  for (const happening of happenings) {
-    if (happening === "stream error") lines.push("[stream error]");
-    else if (happening === "owner back") revive(after);
-    else apply(happening, after, lines, points);
+  for (const streamEvent of streamEvents) {
+    if (streamEvent === "stream error") lines.push("[stream error]");
+    else if (streamEvent === "owner back") revive(after);
+    else apply(streamEvent, after, lines, points);
   }
   if (lines.length) {
     const split = lines.slice(-EVENT_LOG_LINES).flatMap((line) => line.split("\n"));

@@ -5,7 +5,7 @@ import { fetchJob } from "../api/jobs.ts";
 import { openJobStream } from "../api/jobStream.ts";
 import { createRepaint } from "../browser/repaint.ts";
 import { adviceOn } from "../job/advice.ts";
-import { type StreamHappening, advance, EMPTY_JOB_VIEW } from "../job/jobView.ts";
+import { type StreamEvent, advance, EMPTY_JOB_VIEW } from "../job/jobView.ts";
 import { factsOf } from "../job/progress.ts";
 import { useJobs } from "./jobs.ts";
 import { POLL_INTERVAL_MS, usePolled } from "./polled.ts";
@@ -43,7 +43,7 @@ function setup(id: string) {
   /** Whether the project lacks this job. */
   const missing = ref(false);
 
-  const pending: StreamHappening[] = [];
+  const pending: StreamEvent[] = [];
   const repaint = createRepaint(flush);
   let stream: { close: () => void } | undefined;
   let stopPolling: (() => void) | undefined;
@@ -55,8 +55,8 @@ function setup(id: string) {
     if (pending.length) view.value = advance(view.value, pending.splice(0));
   }
 
-  function happen(happening: StreamHappening): void {
-    pending.push(happening);
+  function happen(streamEvent: StreamEvent): void {
+    pending.push(streamEvent);
     repaint.request();
   }
 

@@ -2,7 +2,7 @@
 interface TextStyle {
   colour?: Colour;
   /** The background's colour. */
-  ground?: Colour;
+  background?: Colour;
   bold?: boolean;
   dim?: boolean;
   italic?: boolean;
@@ -31,11 +31,11 @@ const CHANGES: Record<number, TextStyle> = {
   27: { inverse: false },
   29: { struck: false },
   39: { colour: undefined },
-  49: { ground: undefined },
+  49: { background: undefined },
 };
 COLOURS.forEach((colour, index) => {
   CHANGES[30 + index] = CHANGES[90 + index] = { colour };
-  CHANGES[40 + index] = CHANGES[100 + index] = { ground: colour };
+  CHANGES[40 + index] = CHANGES[100 + index] = { background: colour };
 });
 
 const MOST_KNOWN = 1_000;
@@ -86,7 +86,7 @@ function restyle(style: TextStyle, parameters: string): TextStyle {
         at += details.length;
       }
       const colour = colourOf(details);
-      if (colour) style = { ...style, [code === 38 ? "colour" : "ground"]: colour };
+      if (colour) style = { ...style, [code === 38 ? "colour" : "background"]: colour };
     } else {
       if (code === 4 && details[0] === 0) code = 24;
       style = code === 0 ? {} : { ...style, ...CHANGES[code] };
@@ -97,9 +97,9 @@ function restyle(style: TextStyle, parameters: string): TextStyle {
 
 function classesOf(style: TextStyle): string {
   const text = style.colour ?? (style.dim ? "black" : "");
-  const ground = style.inverse ? text || "white" : style.ground;
-  // Text on a ground has one colour, legible on every ground.
-  let classes = ground ? `ground ${ground}` : text;
+  const background = style.inverse ? text || "white" : style.background;
+  // Text on a background has one colour, legible on every background.
+  let classes = background ? `background ${background}` : text;
   for (const name of DECORATIONS) if (style[name]) classes += ` ${name}`;
   return classes.trim();
 }

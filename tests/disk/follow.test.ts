@@ -1,7 +1,7 @@
 import { appendFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { followFile } from "../../disk/follow.ts";
+import { tailFile } from "../../disk/follow.ts";
 import { disableWatch } from "../noWatch.ts";
 import { createProject } from "../project.ts";
 
@@ -12,7 +12,7 @@ function follow(path: string, from = 0) {
   const waiting: { length: number; resolve: () => void }[] = [];
   const length = () => Buffer.concat(chunks).length;
   const all = (async () => {
-    for await (const chunk of followFile(path, { from, ended: () => isOver })) {
+    for await (const chunk of tailFile(path, { from, ended: () => isOver })) {
       chunks.push(chunk);
       for (const { length: wanted, resolve } of waiting) if (length() >= wanted) resolve();
     }
@@ -73,7 +73,7 @@ test("a follower that leaves takes nothing from the others", async () => {
   const left = (async () => {
     const chunks: string[] = [];
     const options = { ended: () => false, signal: leaving.signal };
-    for await (const chunk of followFile(path, options)) chunks.push(String(chunk));
+    for await (const chunk of tailFile(path, options)) chunks.push(String(chunk));
     return chunks.join("");
   })();
   await stays.seen(1);
@@ -98,7 +98,7 @@ test.each(["first", "second"])(
       return true;
     };
     const chunks: Buffer[] = [];
-    for await (const chunk of followFile(path, { ended })) chunks.push(chunk);
+    for await (const chunk of tailFile(path, { ended })) chunks.push(chunk);
     expect(Buffer.concat(chunks).toString()).toBe("alast words");
   },
 );
@@ -109,6 +109,6 @@ test("each tick comes before the question whether the writer has ended", async (
   let ticks = 0;
   const chunks: string[] = [];
   const options = { onTick: () => void ticks++, ended: () => ticks === 3 };
-  for await (const chunk of followFile(path, options)) chunks.push(String(chunk));
+  for await (const chunk of tailFile(path, options)) chunks.push(String(chunk));
   expect([ticks, chunks]).toEqual([3, ["a\n"]]);
 });

@@ -31,10 +31,7 @@ test("of several processes that take a job at the same moment, one gets it", asy
     const at = Date.now() + 20;
     for (const { child } of racers) child.stdin?.write(`${owned.job.id} ${at}\n`);
     const results = await Promise.all(racers.map(({ line }) => line()));
-    expect(results.toSorted()).toEqual([
-      ...Array<string>(PROCESSES - 1).fill("CANNOT_ATTACH"),
-      "won",
-    ]);
+    expect(results.toSorted()).toEqual([...Array<string>(PROCESSES - 1).fill("JOB_TAKEN"), "won"]);
   }
 });
 

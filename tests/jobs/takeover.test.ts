@@ -44,7 +44,7 @@ test("a job is not taken whose follower gives a sign meanwhile", async () => {
   const { taking, passedMs } = followedRemotely((passed, renew) => {
     if (passed === SILENCE_MS / 2) renew();
   });
-  await expect(taking).rejects.toMatchObject({ code: "CANNOT_ATTACH" });
+  await expect(taking).rejects.toMatchObject({ code: "JOB_TAKEN" });
   expect(passedMs()).toBe(SILENCE_MS / 2);
 });
 

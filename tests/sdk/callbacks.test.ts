@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import type { TrainerOptions } from "kit";
 import { describe, expect, it, vi } from "vitest";
-import { type ObservableTrainer, OBSERVE } from "../../sdk/trainer.ts";
+import { type DrivenTrainer, DRIVER } from "../../sdk/trainer.ts";
 import { createSeparateEngine } from "../engines/separate/engine.ts";
 import { PATIENCE_MS } from "../patience.ts";
 import { createTinyTrainer, enterProject, jobsOf, readEvents, statusOf } from "./project.ts";
@@ -202,8 +202,8 @@ describe("callbacks", () => {
         },
         onCheckpoint: ({ step }) => void saved.push(step),
       },
-    }) as ObservableTrainer;
-    trainer[OBSERVE]({
+    }) as DrivenTrainer;
+    trainer[DRIVER].observe({
       onNote: (text) => notes.push(text),
       // The last thing that the engine reports.
       onEvent: ({ event, data }) => event === "checkpoint.saved" && data.step === 3_000 && open(),

@@ -3,7 +3,7 @@ import { cpSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } fr
 import { basename, dirname, join } from "node:path";
 import { afterAll, beforeEach, describe, expect, it } from "vitest";
 import { checkpointSteps } from "../../sdk/runner/findArtifact.ts";
-import { type ObservableTrainer, OBSERVE, RESUME } from "../../sdk/trainer.ts";
+import { type DrivenTrainer, DRIVER } from "../../sdk/trainer.ts";
 import { createHarm } from "../faults/harm.ts";
 import { createTinyTrainer, enterProject, statusOf } from "./project.ts";
 
@@ -17,10 +17,10 @@ async function train(resume: boolean) {
         if (!resume && step === 6) throw new Error("the machine burns");
       },
     },
-  }) as ObservableTrainer;
+  }) as DrivenTrainer;
   const notes: string[] = [];
-  trainer[OBSERVE]({ onNote: (text) => notes.push(text) });
-  if (resume) trainer[RESUME]();
+  trainer[DRIVER].observe({ onNote: (text) => notes.push(text) });
+  if (resume) trainer[DRIVER].resume();
   const { jobId } = await trainer.start();
   const result = await trainer.wait().catch((error: unknown) => String(error));
   return { artifacts: join(process.cwd(), ".kit/jobs", jobId, "artifacts"), notes, result };

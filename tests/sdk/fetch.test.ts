@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { type Artifact, type TrainerOptions, loadModel } from "kit";
 import { describe, expect, it } from "vitest";
 import { findArtifact } from "../../sdk/runner/findArtifact.ts";
-import { bestStep, copyCheckpoint } from "../../sdk/runner/takeOver.ts";
+import { bestStep, copyCheckpoint } from "../../sdk/runner/inherit.ts";
 import { createProject } from "../project.ts";
 import { createRemoteEngine, openRemote } from "../remoteEngine.ts";
 import { createTinyTrainer, enterProject } from "./project.ts";

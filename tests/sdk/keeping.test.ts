@@ -4,7 +4,7 @@ import type { Engine, Trainer, TrainerOptions } from "kit";
 import { describe, expect, it } from "vitest";
 import { stepOfEntry } from "../../protocol/artifactPath.ts";
 import { findArtifact } from "../../sdk/runner/findArtifact.ts";
-import { type ObservableTrainer, RESUME } from "../../sdk/trainer.ts";
+import { type DrivenTrainer, DRIVER } from "../../sdk/trainer.ts";
 import { createSeparateEngine } from "../engines/separate/engine.ts";
 import { createTinyTrainer, enterProject, readEvents } from "./project.ts";
 
@@ -46,8 +46,8 @@ async function train(evalLosses: EvalLosses, options: Partial<TrainerOptions> = 
 /** Goes on with the last job of the current project. */
 async function resume(evalLosses: EvalLosses, options: Partial<TrainerOptions>) {
   const engine = sayingEngine(evalLosses);
-  const trainer = createTinyTrainer({ engine, ...EVALUATED, ...options }) as ObservableTrainer;
-  trainer[RESUME]();
+  const trainer = createTinyTrainer({ engine, ...EVALUATED, ...options }) as DrivenTrainer;
+  trainer[DRIVER].resume();
   return finish(trainer);
 }
 

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import type { TrainerOptions } from "kit";
 import { describe, expect, it } from "vitest";
 import { stepOfEntry } from "../../protocol/artifactPath.ts";
-import { type ObservableTrainer, OBSERVE, RESUME } from "../../sdk/trainer.ts";
+import { type DrivenTrainer, DRIVER } from "../../sdk/trainer.ts";
 import { createSeparateEngine } from "../engines/separate/engine.ts";
 import { createTinyTrainer, enterProject, readEvents } from "./project.ts";
 
@@ -11,10 +11,10 @@ const OPTIONS = { maxSteps: 8, saveSteps: 2, loggingSteps: 1 } as const;
 
 /** Runs a trainer to its end, and says its notes and its log. */
 async function train(options: Partial<TrainerOptions> = {}, { resume = false } = {}) {
-  const trainer = createTinyTrainer({ ...OPTIONS, ...options }) as ObservableTrainer;
+  const trainer = createTinyTrainer({ ...OPTIONS, ...options }) as DrivenTrainer;
   const notes: string[] = [];
-  trainer[OBSERVE]({ onNote: (text) => notes.push(text) });
-  if (resume) trainer[RESUME]();
+  trainer[DRIVER].observe({ onNote: (text) => notes.push(text) });
+  if (resume) trainer[DRIVER].resume();
   const { jobId } = await trainer.start();
   const result = await trainer.wait().catch((error: unknown) => ({ error: String(error) }));
   return { jobId, notes, result, log: readEvents(process.cwd(), jobId) };

@@ -4,7 +4,7 @@ import type { TrainerOptions } from "kit";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { resolveConfig } from "../../sdk/runner/config.ts";
 import { planResume } from "../../sdk/runner/resume.ts";
-import { type ObservableTrainer, OBSERVE, PREPARED } from "../../sdk/trainer.ts";
+import { type DrivenTrainer, DRIVER } from "../../sdk/trainer.ts";
 import { createTinyTrainer, enterProject, jobsOf, readEvents } from "./project.ts";
 import { DAMAGED, STATE, createScriptedEngine } from "./scriptedEngine.ts";
 
@@ -21,9 +21,9 @@ function enter(): string {
 }
 
 function trainer(options: Partial<TrainerOptions> = {}) {
-  const trainer = createTinyTrainer({ ...OPTIONS, ...options }) as ObservableTrainer;
+  const trainer = createTinyTrainer({ ...OPTIONS, ...options }) as DrivenTrainer;
   const notes: string[] = [];
-  trainer[OBSERVE]({ onNote: (text) => notes.push(text) });
+  trainer[DRIVER].observe({ onNote: (text) => notes.push(text) });
   return { trainer, notes };
 }
 
@@ -79,7 +79,7 @@ describe("a resume that makes no sense fails with one clear sentence, and leaves
   it("while another job goes on from the same one", async () => {
     const project = enter();
     const { jobId } = await failed();
-    const config = trainer({ resume: true }).trainer[PREPARED].config;
+    const config = trainer({ resume: true }).trainer[DRIVER].prepared.config;
     // A third, which has looked at the same time as the second.
     const third = planResume(project, "tiny", resolveConfig(config, project));
     const gate = withResolvers();

@@ -175,7 +175,7 @@ test("kit ui tries again with pauses that grow, and says why once", async () => 
     project,
     `import { appendFileSync } from "node:fs";
      appendFileSync("tries", Date.now() + "\\n");
-     process.send("kit: Nothing answers.");
+     process.send({ kind: "refused", text: "Nothing answers." });
      process.exitCode = 1;`,
   );
   const notes: string[] = [];
@@ -195,9 +195,9 @@ test("kit ui kills a follower that does not leave its job in time", async () => 
   job.close();
   const kit = standIn(
     project,
-    `process.on("SIGTERM", () => process.send("warning: no"));
+    `process.on("SIGTERM", () => process.send({ kind: "warning", text: "warning: no" }));
      writeFileSync("pid", String(process.pid));
-     process.send("attached to the job");
+     process.send({ kind: "attached", text: "attached to the job" });
      await gate("never");`,
   );
   const notes: string[] = [];
@@ -216,12 +216,12 @@ test("a follower that prints much before it is attached fills no memory: the end
     project,
     `for (let n = 0; n < 320; n++) writeSync(1, Buffer.alloc(65_536, "x"));
      writeSync(1, "\\nthe newest line\\n");
-     process.send("attached to the job");
+     process.send({ kind: "attached", text: "attached to the job" });
      process.disconnect();`,
   );
   const output = join(project, "output.log");
-  const onLine = () => {};
-  await startFollower({ project, kit, id: "20260101-000000-abcdef", onLine, output }).ended;
+  const onMessage = () => {};
+  await startFollower({ project, kit, id: "20260101-000000-abcdef", onMessage, output }).ended;
   expect(statSync(output).size).toBeLessThan(2 * 1_048_576);
   const recorded = readFileSync(output, "utf8");
   expect(recorded).toMatch(/^kit: left out the first [\d.]+ MB that kit attach printed\nx/);

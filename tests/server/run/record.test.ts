@@ -54,12 +54,12 @@ test("a run of another container is in flight for as long as it is at work on a 
   const id = randomUUID();
   writeFileSync(path, JSON.stringify({ id, owner: foreign, server: foreign }));
   dropClaim(project);
-  let isAtWork = true;
+  let hasUnfinishedJob = true;
   const kit = standIn(project, "");
-  const runner = createRunner({ project, kit, isAtWork: () => isAtWork });
+  const runner = createRunner({ project, kit, hasUnfinishedJob: () => hasUnfinishedJob });
   await expect(runner.start()).rejects.toMatchObject({ code: "RUN_IN_FLIGHT" });
   expect((await runner.last())?.id).toBe(id);
-  isAtWork = false;
+  hasUnfinishedJob = false;
   expect(await runner.last()).toBeUndefined();
   expect((await runner.start()).id).not.toBe(id);
   await runner.close();

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { MOST_POINTS } from "../../../protocol/curve.ts";
 import type { StreamFrame } from "../../../src/api/jobStream.ts";
-import { type StreamHappening, advance, EMPTY_JOB_VIEW } from "../../../src/job/jobView.ts";
+import { type StreamEvent, advance, EMPTY_JOB_VIEW } from "../../../src/job/jobView.ts";
 
 function frame(event: StreamFrame["event"], data: unknown, id: number | "" = ""): StreamFrame {
   const text = typeof data === "string" ? data : JSON.stringify(data);
@@ -11,7 +11,7 @@ function frame(event: StreamFrame["event"], data: unknown, id: number | "" = "")
 const log = (step: number, loss: unknown, id: number | "" = "") =>
   frame("training.log", { step, loss }, id);
 
-const after = (...happenings: StreamHappening[]) => advance(EMPTY_JOB_VIEW, happenings);
+const after = (...streamEvents: StreamEvent[]) => advance(EMPTY_JOB_VIEW, streamEvents);
 
 describe("a job's view", () => {
   it("writes a line for a start, a log, a checkpoint and a stream error, and for nothing else", () => {
@@ -35,18 +35,16 @@ describe("a job's view", () => {
     const second = advance(first, [
       log(45, 1),
       log(46, 1),
-      ...Array<StreamHappening>(10).fill("stream error"),
+      ...Array<StreamEvent>(10).fill("stream error"),
     ]);
     expect(first.lines).toHaveLength(45);
     expect(second.lines).toHaveLength(50);
     expect(second.lines[0]).toBe("[log] step=7 loss=1");
-    expect(advance(second, Array<StreamHappening>(500).fill("stream error")).lines).toHaveLength(
-      50,
-    );
+    expect(advance(second, Array<StreamEvent>(500).fill("stream error")).lines).toHaveLength(50);
   });
 
   it("counts data of several lines as several lines", () => {
-    const view = after(...Array<StreamHappening>(60).fill(frame("training.started", "a\nb")));
+    const view = after(...Array<StreamEvent>(60).fill(frame("training.started", "a\nb")));
     expect(view.lines).toHaveLength(50);
     expect(view.lines.slice(-2)).toEqual(["[started] a", "b"]);
   });

@@ -11,8 +11,8 @@ import type { Artifact, EventData } from "../../protocol/event.ts";
 import type { JobConfig } from "../../protocol/trainConfig.ts";
 import { asWritten } from "./changedOptions.ts";
 import { checkpointSteps } from "./findArtifact.ts";
-import type { Resumable } from "./resumable.ts";
 import { refusePast } from "./resume.ts";
+import type { ResumePoint } from "./resumePoint.ts";
 
 type Started = EventData["training.started"];
 
@@ -28,8 +28,8 @@ export interface TakenOver {
  * Compares the rows of both, and says what is not the same.
  * @throws KitError `CANNOT_RESUME` if the training ends before the checkpoint's step
  */
-export function takeOver(
-  from: Resumable,
+export function inherit(
+  from: ResumePoint,
   config: JobConfig,
   begun: Started,
   note: (text: string) => void,
@@ -60,7 +60,7 @@ export function takeOver(
 
 /** The step of the undamaged checkpoint with the lowest `evalLoss`; undefined without one. Notes each that it skips. */
 export function bestStep(
-  from: Resumable,
+  from: ResumePoint,
   evaluations: readonly Evaluation[],
   note: (text: string) => void,
 ): number | undefined {
@@ -87,7 +87,7 @@ export function bestStep(
  * @throws KitError `CANNOT_WRITE`
  */
 export function copyCheckpoint(
-  from: Resumable,
+  from: ResumePoint,
   step: number,
   to: string,
   skipped: readonly string[] = [],

@@ -1,11 +1,11 @@
 import { join } from "node:path";
 import { isKitError } from "../protocol/error.ts";
-import { asError, withPlace } from "../sdk/runner/thrown.ts";
+import { asError, withPlace } from "../sdk/runner/callerError.ts";
 import { installedKit, wrongKit } from "./packages/installedKit.ts";
 import { addPackage } from "./packages/manager.ts";
 
 /** Describes a thrown value in one sentence, with its place in the project's sources if known. */
-export function describeThrown(error: unknown): string {
+export function describeError(error: unknown): string {
   if (!(error instanceof Error)) return asError(error).message;
   if (isKitError(error)) return withPlace(error.message, error);
   if (isWrongKit(error)) return wrongKit(process.cwd()).message;

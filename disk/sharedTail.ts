@@ -12,7 +12,7 @@ const KEPT_BYTES = 64 * 1024;
 const NOTHING = Buffer.alloc(0);
 
 /** A growing file, read once for all its followers. */
-export interface GrowingFile {
+export interface SharedTail {
   /** Reads the bytes that `after` has not kept. */
   handle: FileHandle;
   /**
@@ -26,7 +26,7 @@ export interface GrowingFile {
   leave: () => Promise<void>;
 }
 
-interface Shared extends Omit<GrowingFile, "leave"> {
+interface Shared extends Omit<SharedTail, "leave"> {
   followers: number;
   close: () => Promise<void>;
 }
@@ -35,7 +35,7 @@ interface Shared extends Omit<GrowingFile, "leave"> {
 const growing = new Map<string, Shared>();
 
 /** @returns undefined until a plain file is at the path */
-export async function openGrowing(path: string): Promise<GrowingFile | undefined> {
+export async function openSharedTail(path: string): Promise<SharedTail | undefined> {
   const handle = await openPlainIfThere(path);
   if (!handle) return undefined;
   const { dev, ino } = fstatSync(handle.fd, { bigint: true });

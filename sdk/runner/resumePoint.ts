@@ -11,7 +11,7 @@ import { type Job, isFinal } from "../../protocol/job.ts";
 import { checkpointSteps } from "./findArtifact.ts";
 
 /** A checkpoint of a job that did not end. */
-export interface Resumable {
+export interface ResumePoint {
   jobId: string;
   /** Absolute path of the job's directory. */
   directory: string;
@@ -26,7 +26,7 @@ export interface Resumable {
  * first. A job that a completed one went on from counts as ended.
  * @throws KitError `LINK_IN_KIT`
  */
-export function findResumable(project: string, name: string): Resumable[] {
+export function findResumePoints(project: string, name: string): ResumePoint[] {
   const ended = new Set<string>();
   for (const job of createJobStore(project).list()) {
     if (job.name !== name || !isFinal(job.status)) continue;
@@ -58,7 +58,7 @@ export function findResumable(project: string, name: string): Resumable[] {
 export function findResuming(
   project: string,
   name: string,
-  { jobId }: Resumable,
+  { jobId }: ResumePoint,
   own?: string,
 ): string | undefined {
   const isResuming = (job: Job) => {
