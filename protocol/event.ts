@@ -1,87 +1,17 @@
-import type { Evaluation } from "./evaluation.ts";
+import type { InferOutput } from "valibot";
+import type { ARTIFACT, EVENT_SCHEMAS, measured } from "./eventSchemas.ts";
 import type { JobStatus } from "./job.ts";
 
-/** A set of files that a job leaves, as its events describe it. */
-export interface Artifact {
-  /** The last of a job is its result. */
-  step: number;
-  /** All of a model, or an adapter that `lora` has trained, which needs its base. */
-  kind: "model" | "adapter";
-  /** Relative to the job's directory, with forward slashes: `artifacts/step-100`. */
-  path: string;
-  /** Set where all are listed, for the one with the lowest `evalLoss`. */
-  best?: boolean;
-}
+/** A set of files that a job leaves, as its events describe it. The last of a job is its result. */
+export type Artifact = InferOutput<typeof ARTIFACT>;
 
-/** A number that a training computes. JSON has no NaN and no infinity: they are null. */
-// eslint-disable-next-line no-restricted-syntax -- JSON's.
-export type Measured = number | null;
+/** A number that a training computes; null when it is not finite. */
+export type Measured = InferOutput<typeof measured>;
 
 /** The data of each event of a job. */
-export interface EventData {
-  "training.started": {
-    model: string;
-    /** Trainable parameters, a count. */
-    parameters: number;
-    /** Rows of the dataset with something to learn, a count. */
-    rows: number;
-    /** Rows that are evaluated on and not trained on, a count. */
-    evalRows?: number;
-    /** Rows longer than `maxLength`, which lost their end; a count. */
-    cut?: number;
-    /** Rows that are left out because no answer fits; a count. */
-    leftOut?: number;
-    /** The same of the rows of `evalDataset`. */
-    evalCut?: number;
-    evalLeftOut?: number;
-    /** Longest row in tokens. */
-    maxLength?: number;
-    /** The options that would keep every row, when more than a tenth is left out: `maxLength: 600`. */
-    keepLeftOut?: string;
-    /** The keys of a row: `{prompt, completion}`, or of several kinds `{messages} | {text}`. */
-    format?: string;
-    /** Tokens of one pass over the dataset, without padding. */
-    tokens?: number;
-    /** Says by its content whether two jobs had the same dataset, and the same held-out rows. */
-    fingerprint?: string;
-    evalFingerprint?: string;
-    maxSteps: number;
-    /** The job that this one goes on from, by its id, and the step of the checkpoint. */
-    resumedFrom?: string;
-    resumedStep?: number;
-    /** The best evaluation up to that step, if it was on the same held-out rows. */
-    resumedBest?: Evaluation;
-    /** Passes over the dataset in all, a fraction. */
-    epochs?: number;
-  };
-  "training.log": {
-    step: number;
-    /** Mean negative log likelihood of a learned token, in nats. */
-    loss?: Measured;
-    /** The same over all held-out rows after this step, if it is evaluated. */
-    evalLoss?: Measured;
-    learningRate?: number;
-    /** Global L2 norm of the gradient before clipping. */
-    gradNorm?: Measured;
-    /** Passes over the dataset so far, a fraction. */
-    epoch?: number;
-    /** Since the previous log, without padding. */
-    tokensPerSecond?: number;
-    /** What the training's objective measures besides: means since the previous log, on held-out rows as `evalName`. */
-    metrics?: Record<string, Measured>;
-  };
-  "checkpoint.saved": Omit<Artifact, "best">;
-  "training.completed": {
-    /** Those that are kept, oldest first; with `loadBestModelAtEnd` the best is the last. */
-    artifacts: Artifact[];
-    /** How many older ones the list leaves out, so that a record stays short. Default 0. */
-    omitted?: number;
-    /** The step at which `earlyStoppingPatience` ended the training. */
-    stoppedAt?: number;
-  };
-  "training.failed": { error: string };
-  "training.cancelled": { step: number };
-}
+export type EventData = {
+  [Name in keyof typeof EVENT_SCHEMAS]: InferOutput<(typeof EVENT_SCHEMAS)[Name]>;
+};
 
 export type EventName = keyof EventData;
 

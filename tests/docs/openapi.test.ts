@@ -1,3 +1,4 @@
+import { spawnSync } from "node:child_process";
 import { readFileSync, readdirSync } from "node:fs";
 import { STATUS_CODES } from "node:http";
 import { join } from "node:path";
@@ -94,6 +95,14 @@ test("the reference has the routes of the server, and the files of the page", ()
     (file) => !/^(index\.html|assets(\/[\w.-]+\.(js|css))?|favicon(\/\w+\.svg)?)$/.test(file),
   );
   expect(others).toEqual([]);
+});
+
+test("the events' data is what the code checks", () => {
+  const { stderr } = spawnSync(process.execPath, ["scripts/openapi.mjs", "--check"], {
+    cwd: ROOT,
+    encoding: "utf8",
+  });
+  expect(stderr).toBe("");
 });
 
 test("the reference has the events of the stream", () => {
