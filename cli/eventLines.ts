@@ -1,8 +1,9 @@
 import { basename, isAbsolute, relative } from "node:path";
 import type { Artifact, EventData, JobEvent, Measured } from "../protocol/event.ts";
 import { formatCount, formatCounted, formatDuration } from "../protocol/format.ts";
-import { type Moment, secondsLeft } from "../protocol/pace.ts";
+import { secondsLeft } from "../protocol/pace.ts";
 import { printable, printableNote } from "../protocol/printable.ts";
+import { NO_PROGRESS, advance } from "../protocol/progress.ts";
 import {
   type TrainConfig,
   datasetPaths,
@@ -10,7 +11,7 @@ import {
   rowsPerStep,
 } from "../protocol/trainConfig.ts";
 import { lostRows } from "./lostRows.ts";
-import { createResultWords } from "./resultWords.ts";
+import { lossesOf, resultOf } from "./resultWords.ts";
 import { trainingWarnings } from "./trainingWarnings.ts";
 
 /** Characters of a loss below 100, and of a speed. */
@@ -38,20 +39,17 @@ export interface EventLinesOptions {
 export function createEventLines(options: EventLinesOptions) {
   const { config, project, directory, now = () => performance.now() } = options;
   const { isHere = () => true, kit = (words) => `npx kit ${words}` } = options;
-  let startedAt = now();
-  /** The pace is measured from the first log on, because the first step also warms up. */
-  let first: Moment | undefined;
-  let last: Artifact | undefined;
-  let steps = config.maxSteps ?? 0;
-  const result = createResultWords(shownPath, kit(`infer ${basename(directory)}`), (loss) =>
-    formatLoss(loss).trimEnd(),
-  );
+  const createdAt = now();
+  let progress = NO_PROGRESS;
+  const words = {
+    place: shownPath,
+    asking: kit(`infer ${basename(directory)}`),
+    formatLoss: (loss: Measured | undefined) => formatLoss(loss).trimEnd(),
+  };
 
   function startLines(data: EventData["training.started"]): string {
     const { model, parameters, rows, evalRows, format, tokens, maxSteps, epochs } = data;
     const { lora } = config;
-    steps = maxSteps;
-    result.begin(data);
     const of = lora ? ` of an adapter (LoRA, r ${lora.r}, alpha ${lora.alpha})` : "";
     const ofFormat = format === undefined ? "" : ` of ${format}`;
     const started = withDetails(`training ${shown(model)}`, {
@@ -80,14 +78,12 @@ export function createEventLines(options: EventLinesOptions) {
   }
 
   function logLine(data: EventData["training.log"]): string {
+    const { steps = config.maxSteps ?? 0, first, last } = progress;
     const step = `step ${String(data.step).padStart(String(steps).length)}/${steps}`;
     const { evalLoss } = data;
-    result.add(data);
     const parts = [step, `loss ${formatLoss(data.loss)}`];
     if (evalLoss !== undefined) parts.push(`eval ${formatLoss(evalLoss)}`);
-    const reached = { step: data.step, at: now() };
-    first ??= reached;
-    const left = secondsLeft(first, reached, steps);
+    const left = secondsLeft(first, last, steps);
     if (left !== undefined) {
       // In place of an evalLoss, so that the line is as short as the others: whole on a phone.
       if (evalLoss === undefined) parts.push(`${formatSpeed(data.tokensPerSecond ?? 0)} tok/s`);
@@ -97,27 +93,30 @@ export function createEventLines(options: EventLinesOptions) {
   }
 
   function completedLine({ stoppedAt }: EventData["training.completed"]): string {
-    const completed = `completed in ${formatDuration((now() - startedAt) / 1000)}`;
+    const { startedAt = createdAt, at = createdAt } = progress;
+    const completed = `completed in ${formatDuration((at - startedAt) / 1000)}`;
     const early = stoppedAt === undefined ? "" : `, stopped early at step ${stoppedAt}`;
-    const losses = result.losses();
+    const losses = lossesOf(progress, words);
     return endLine(`${completed}${early}${losses && `: ${losses}`}`);
   }
 
   function cancelledLine({ step }: EventData["training.cancelled"]): string {
     const cancelled = `cancelled at step ${step}`;
-    if (last) return endLine(cancelled);
-    const sooner = first ? `; to save sooner, lower saveSteps (${config.saveSteps})` : "";
+    if (progress.saved) return endLine(cancelled);
+    const sooner = progress.first ? `; to save sooner, lower saveSteps (${config.saveSteps})` : "";
     return `${cancelled}; this job has saved nothing${sooner}`;
   }
 
   /** One line, so that `grep ^completed` finds all of it. */
   function endLine(how: string): string {
-    return last ? `${how}; ${result.saved(last)}` : how;
+    const result = resultOf(progress, words);
+    return result ? `${how}; ${result}` : how;
   }
 
   function failedLines(error: string): string {
     const failed = `failed: ${printableNote(error)}`;
-    return last ? withDetails(failed, { checkpoint: shownPath(last) }) : failed;
+    const { saved } = progress;
+    return saved ? withDetails(failed, { checkpoint: shownPath(saved.artifact) }) : failed;
   }
 
   /** Shortens an absolute path inside the project; returns other names unchanged. */
@@ -138,17 +137,15 @@ export function createEventLines(options: EventLinesOptions) {
 
   return {
     text(event: JobEvent): string {
+      progress = advance(progress, { ...event, at: now() });
       switch (event.event) {
         case "training.started":
-          startedAt = now();
           return startLines(asPrintable(event.data));
         case "training.log":
           return logLine(event.data);
         case "checkpoint.saved":
-          last = event.data;
-          return `checkpoint ${shownPath(last)}`;
+          return `checkpoint ${shownPath(event.data)}`;
         case "training.completed":
-          last = event.data.artifacts.at(-1) ?? last;
           return completedLine(event.data);
         case "training.failed":
           return failedLines(event.data.error);

@@ -2,10 +2,10 @@ import { messageOf } from "../../protocol/error.ts";
 import type { ManifestMessage } from "../../protocol/manifestMessage.ts";
 import { buildBundle } from "../bundle.ts";
 import { createCommand, projectOption } from "../command.ts";
+import { describeError, onUncaught } from "../describeError.ts";
 import { loadTrainer } from "../loadTrainer.ts";
 import { print } from "../print.ts";
 import { enterProject } from "../project.ts";
-import { describeError, onUncaught } from "../describeError.ts";
 
 /** Builds and loads the project, and sends its manifest to the server that spawned this process. */
 export const command = createCommand("manifest")

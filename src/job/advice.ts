@@ -1,5 +1,5 @@
 import { type LossEnds, AGAINST_RISE, risenFrom } from "../../protocol/lossEnds.ts";
-import { formatNumber } from "./progress.ts";
+import { formatNumber } from "./facts.ts";
 
 /** What to try after a training whose loss ended above where it began; empty for any other. Pure. */
 export function adviceOn(losses: LossEnds): string {

@@ -3,9 +3,13 @@ import { FINAL_STATUS, isFinalEvent } from "../../protocol/event.ts";
 import { EVENT_LOG_LINES } from "../../protocol/http.ts";
 import { isRecord } from "../../protocol/isRecord.ts";
 import { type JobStatus, isFinal } from "../../protocol/job.ts";
-import { type LossEnds, NO_LOSSES, addLoss } from "../../protocol/lossEnds.ts";
+import {
+  type Progress,
+  NO_PROGRESS,
+  advance as advanceProgress,
+  numbersIn,
+} from "../../protocol/progress.ts";
 import type { StreamFrame } from "../api/jobStream.ts";
-import { type JobProgress, advanceProgress, numbersIn } from "./progress.ts";
 
 /** A job as its page shows it, derived from the job's stream. */
 export interface JobView {
@@ -20,13 +24,10 @@ export interface JobView {
   lines: readonly string[];
   /** The loss curve, thinned if it is long. */
   points: readonly LossPoint[];
-  lossEnds: LossEnds;
   /** Whether a `training.log` event has arrived, with or without a loss. */
   logged: boolean;
-  /** A count, once the job has completed. */
-  artifacts: number | undefined;
   /** How far the job is. */
-  progress: JobProgress;
+  progress: Progress;
   /** Why the job failed. */
   error: string;
   /** Offset of the last record seen. A record at or before it is a replay. */
@@ -38,10 +39,8 @@ export const EMPTY_JOB_VIEW: JobView = {
   presumed: undefined,
   lines: [],
   points: [],
-  lossEnds: NO_LOSSES,
   logged: false,
-  artifacts: undefined,
-  progress: {},
+  progress: NO_PROGRESS,
   error: "",
   offset: -1,
 };
@@ -79,7 +78,7 @@ function apply(frame: StreamFrame, view: JobView, lines: string[], points: LossP
   if (offset <= view.offset && !isFinalEvent(frame)) return;
   if (isNew) view.offset = offset;
   if (isFinalEvent(frame)) revive(view);
-  view.progress = advanceProgress(view.progress, frame, data);
+  view.progress = advanceProgress(view.progress, { ...frame, data });
   switch (frame.event) {
     case "training.started":
       revive(view);
@@ -90,7 +89,6 @@ function apply(frame: StreamFrame, view: JobView, lines: string[], points: LossP
       const { step, loss } = numbersIn(data);
       view.logged = true;
       lines.push(`[log] step=${step ?? "n/a"} loss=${loss ?? "n/a"}`);
-      if (loss !== undefined) view.lossEnds = addLoss(view.lossEnds, loss);
       if (step !== undefined && loss !== undefined) points.push({ step, loss });
       break;
     }
@@ -99,9 +97,6 @@ function apply(frame: StreamFrame, view: JobView, lines: string[], points: LossP
       break;
     case "training.completed":
       view.status = FINAL_STATUS[frame.event];
-      if (Array.isArray(data.artifacts)) {
-        view.artifacts = data.artifacts.length + (numbersIn(data).omitted ?? 0);
-      }
       break;
     case "training.failed":
       fail(data, frame, view);

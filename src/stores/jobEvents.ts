@@ -5,8 +5,8 @@ import { fetchJob } from "../api/jobs.ts";
 import { openJobStream } from "../api/jobStream.ts";
 import { createRepaint } from "../browser/repaint.ts";
 import { adviceOn } from "../job/advice.ts";
+import { factsOf } from "../job/facts.ts";
 import { type StreamEvent, advance, EMPTY_JOB_VIEW } from "../job/jobView.ts";
-import { factsOf } from "../job/progress.ts";
 import { useJobs } from "./jobs.ts";
 import { POLL_INTERVAL_MS, usePolled } from "./polled.ts";
 
@@ -157,9 +157,11 @@ function setup(id: string) {
     lines: computed(() => view.value.lines),
     points: computed(() => view.value.points),
     logged: computed(() => view.value.logged),
-    artifacts: computed(() => view.value.artifacts),
+    artifacts: computed(() => view.value.progress.artifacts),
     facts: computed(() => factsOf(view.value.progress, status.value)),
-    advice: computed(() => (status.value === "completed" ? adviceOn(view.value.lossEnds) : "")),
+    advice: computed(() =>
+      status.value === "completed" ? adviceOn(view.value.progress.lossEnds) : "",
+    ),
     error: computed(() => (status.value === "failed" ? view.value.error : "")),
     open,
   };

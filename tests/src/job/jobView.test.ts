@@ -110,7 +110,7 @@ describe("a job's view", () => {
 
   it("counts the artifacts that a record leaves out, too", () => {
     const completed = frame("training.completed", { artifacts: [1, 2], omitted: 699 }, 20);
-    expect(after(completed).artifacts).toBe(701);
+    expect(after(completed).progress.artifacts).toBe(701);
   });
 
   it("lets the job's own end outrank a presumed failure, before and after it", () => {
@@ -121,7 +121,10 @@ describe("a job's view", () => {
       [log(1, 4, 20), completed, { ...silent, id: "30" }],
       [log(1, 4, 20), silent, completed, "owner back"] as const,
     ]) {
-      expect(after(...order)).toMatchObject({ status: "completed", error: "", artifacts: 1 });
+      expect(after(...order)).toMatchObject({
+        ...{ status: "completed", error: "" },
+        progress: { artifacts: 1 },
+      });
     }
     const failed = frame("training.failed", { error: "its own" }, 30);
     for (const order of [
@@ -154,7 +157,7 @@ describe("a job's view", () => {
     );
     const view = after(...frames);
     expect(view.points).toEqual([]);
-    expect(view.artifacts).toBeUndefined();
+    expect(view.progress.artifacts).toBeUndefined();
     expect(view.lines).toContain("[log] step=n/a loss=n/a");
     expect(view.status).toBe("completed");
   });

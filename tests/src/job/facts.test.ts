@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { type JobProgress, factsOf, advanceProgress } from "../../../src/job/progress.ts";
+import { type Progress, NO_PROGRESS, advance } from "../../../protocol/progress.ts";
+import { factsOf } from "../../../src/job/facts.ts";
 
 const START_MS = Date.parse("2026-06-01T12:00:00.000Z");
 
@@ -15,15 +16,15 @@ const log = (step: number, seconds: number, data: object = {}): Event => [
   { step, ...data },
 ];
 
-const then = (progress: JobProgress, ...[event, at, data]: Event) =>
-  advanceProgress(progress, { event, at }, data);
+const then = (progress: Progress, ...[event, at, data]: Event) =>
+  advance(progress, { event, at, data });
 
-function after(...events: Event[]): JobProgress {
-  return events.reduce<JobProgress>((progress, event) => then(progress, ...event), {});
+function after(...events: Event[]): Progress {
+  return events.reduce<Progress>((progress, event) => then(progress, ...event), NO_PROGRESS);
 }
 
 /** The facts' values; their names are the same always. */
-function said(progress: JobProgress, status: Parameters<typeof factsOf>[1] = "running") {
+function said(progress: Progress, status: Parameters<typeof factsOf>[1] = "running") {
   const facts = factsOf(progress, status);
   expect(facts.map(([name]) => name)).toEqual([
     ...["step", "elapsed", "time left", "tokens a second", "learning rate", "evalLoss"],
@@ -32,7 +33,7 @@ function said(progress: JobProgress, status: Parameters<typeof factsOf>[1] = "ru
 }
 
 test("what no event has said yet is a dash", () => {
-  expect(said({}, "queued")).toEqual(["–", "–", "–", "–", "–", "–"]);
+  expect(said(NO_PROGRESS, "queued")).toEqual(["–", "–", "–", "–", "–", "–"]);
   expect(said(after(STARTED))).toEqual(["–", "0s", "–", "–", "–", "–"]);
 });
 

@@ -1,0 +1,38 @@
+import { formatCount, formatDuration } from "../../protocol/format.ts";
+import { type JobStatus, isFinal } from "../../protocol/job.ts";
+import { secondsLeft } from "../../protocol/pace.ts";
+import type { Progress } from "../../protocol/progress.ts";
+
+/** A fact about a job in words; the value is a dash while it is unknown. */
+export type Fact = [name: string, value: string];
+
+const UNKNOWN = "–";
+
+/**
+ * The same facts in the same places, from a job's first event to its last, then the metrics that its
+ * logs have. Pure.
+ */
+export function factsOf(progress: Progress, status: JobStatus | undefined): Fact[] {
+  const { steps, startedAt, at, first, last, metrics = {} } = progress;
+  const elapsed = startedAt !== undefined && at !== undefined ? (at - startedAt) / 1000 : undefined;
+  const left = status && isFinal(status) ? undefined : secondsLeft(first, last, steps);
+  const best = say(progress.best?.evalLoss, formatNumber);
+  return [
+    ["step", say(last?.step, (step) => `${formatCount(step)} of ${say(steps, formatCount)}`)],
+    ["elapsed", say(elapsed, formatDuration)],
+    ["time left", say(left, formatDuration)],
+    ["tokens a second", say(progress.tokensPerSecond, (speed) => formatCount(Math.round(speed)))],
+    ["learning rate", say(progress.learningRate, formatNumber)],
+    ["evalLoss", say(progress.evalLoss, (loss) => `${formatNumber(loss)}, best ${best}`)],
+    ...Object.entries(metrics).map(([name, value]): Fact => [name, formatNumber(value)]),
+  ];
+}
+
+function say<T>(value: T | undefined, inWords: (value: T) => string): string {
+  return value === undefined ? UNKNOWN : inWords(value);
+}
+
+/** Four digits: `0.001234`, `1.234`, `1.23e-7`. */
+export function formatNumber(value: number): string {
+  return String(Number(value.toPrecision(4)));
+}
