@@ -44,10 +44,11 @@ export function openCache(cache: string, repo: string) {
    * its place could lead to files of whoever downloads.
    */
   function makeFolder(path: string): void {
-    mkdirSync(path, { recursive: true });
     for (let at = path; at !== cache; at = dirname(at)) {
-      if (lstatSync(at).isSymbolicLink()) throw new Error(`${at} is a symbolic link`);
+      const isLink = lstatSync(at, { throwIfNoEntry: false })?.isSymbolicLink();
+      if (isLink) throw new Error(`${at} is a symbolic link`);
     }
+    mkdirSync(path, { recursive: true });
   }
 
   return {

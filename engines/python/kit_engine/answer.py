@@ -46,8 +46,10 @@ class Telling(LogitsProcessor):
     """Lets no token be chosen by numbers that are not finite. A token that is ruled out has -inf."""
 
     def __call__(self, input_ids: Any, scores: Any) -> Any:
-        # Of which one is NaN if any is.
-        if not scores.amax().isfinite():
+        found = scores[scores != -torch.inf]
+        lowest, highest = found.aminmax()
+        # NaN if any is. Numbers that are all the same are what is left of too large ones.
+        if not (highest.isfinite() and (lowest < highest or found.numel() == 1)):
             raise KitError(
                 "CHECKPOINT_INVALID",
                 "The model computes numbers that are not finite: its weights are too large. Use an "

@@ -46,9 +46,9 @@ def work(mode: str, channel: Channel) -> None:
 
         channel.send("done", check=check(inbox.job, channel))
     elif mode == "config":
-        from .models import refuse_code
+        from .models import refuse_hostile
 
-        refuse_code(inbox.job["folder"])
+        refuse_hostile(inbox.job["folder"])
         channel.send("done")
     else:
         from .answer import answer

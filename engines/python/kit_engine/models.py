@@ -49,15 +49,8 @@ class Source:
 
 def load_config(source: Source) -> Any:
     with reading(source.base):
-        refuse_code_and_names(source.base)
+        refuse_hostile(source.base)
         config = AutoConfig.from_pretrained(source.base, **SAFELY)
-    layers = getattr(config.get_text_config(), "num_hidden_layers", 0)
-    if layers > CONSTANTS["mostLayers"]:
-        raise KitError(
-            "CHECKPOINT_INVALID",
-            f"{source.base} needs at most {CONSTANTS['mostLayers']:,} as num_hidden_layers, not "
-            f"{layers:,}. Use a smaller model.",
-        )
     if type(config) not in MODEL_FOR_CAUSAL_LM_MAPPING or reads_ahead(config):
         raise KitError(
             "MODEL_INVALID",
@@ -67,9 +60,11 @@ def load_config(source: Source) -> Any:
     return config
 
 
-def refuse_code_and_names(folder: str) -> None:
-    """Code of a model that transformers does not know by itself, and other names for the weights'
-    files, whose index may lead anywhere."""
+def refuse_hostile(folder: str) -> None:
+    """
+    Code of a model that transformers does not know by itself, other names for the weights' files,
+    whose index may lead anywhere, and more layers than any model has, each of which is listed.
+    """
     with open(os.path.join(folder, "config.json"), encoding="utf-8") as file:
         config = json.load(file)
     if "auto_map" in config and config.get("model_type") not in CONFIG_MAPPING:
@@ -78,6 +73,15 @@ def refuse_code_and_names(folder: str) -> None:
             f"{folder} needs code of its own (auto_map in its config.json), which Kit never runs. "
             "Use a model that transformers has built in.",
         )
+    most = CONSTANTS["mostLayers"]
+    for part in (config, config.get("text_config")):
+        layers = part.get("num_hidden_layers") if isinstance(part, dict) else None
+        if isinstance(layers, (int, float)) and layers > most:
+            raise KitError(
+                "CHECKPOINT_INVALID",
+                f"{folder} needs at most {most:,} as num_hidden_layers, not {layers:,}. "
+                "Use a smaller model.",
+            )
     if config.get("transformers_weights") is not None:
         raise KitError(
             "CHECKPOINT_INVALID",

@@ -265,16 +265,18 @@ test.each(["", "blobs", "refs", "snapshots", "snapshots/commit"])(
   "nothing is written through a link in the place of a folder of a shared cache: %j",
   async (folder) => {
     const hub = await hubOf();
-    const { home, fetch } = cacheOf(hub);
+    const { home, fetch, notes } = cacheOf(hub);
     const others = scratchDirectory();
     for (const name of ["main", "config.json"]) writeFileSync(join(others, name), "mine");
     const path = join(home, FOLDER, folder.replace("commit", hub.head(REPO)));
     mkdirSync(dirname(path), { recursive: true });
     symlinkSync(others, path);
-    await expect(fetch()).rejects.toMatchObject({
-      code: "CANNOT_WRITE",
-      message: expect.stringContaining(`${path} is a symbolic link`) as string,
-    });
+    // Only the name of the branch is missing.
+    if (folder === "refs") await fetch();
+    else await expect(fetch()).rejects.toMatchObject({ code: "CANNOT_WRITE" });
+    expect(notes).toEqual(
+      folder === "refs" ? [expect.any(String), expect.stringContaining(path)] : [],
+    );
     expect(readdirSync(others).toSorted()).toEqual(["config.json", "main"]);
     for (const name of readdirSync(others))
       expect(readFileSync(join(others, name), "utf8")).toBe("mine");

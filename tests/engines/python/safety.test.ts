@@ -263,8 +263,8 @@ describe.runIf(hasPython)("with Python", () => {
     writeFileSync(named, JSON.stringify({ weight_map: { "lm_head.weight": "../w.safetensors" } }));
     const config = readFileSync(join(model, "config.json"));
     change(join(model, "config.json"), { transformers_weights: "other.index.json" });
-    for (const reading of [train(model, 1), answer(model)]) {
-      await expect(reading).rejects.toMatchObject({
+    for (const read of [() => train(model, 1), () => answer(model)]) {
+      await expect(read()).rejects.toMatchObject({
         code: "CHECKPOINT_INVALID",
         message: `${model} names its weights itself (transformers_weights in its config.json). Use a model with model.safetensors.`,
       });
