@@ -81,7 +81,7 @@ export const EVENT_SCHEMAS = {
     tokensPerSecond: described(v.number(), "Since the previous log, without padding."),
     metrics: described(
       v.pipe(
-        v.custom<Record<string, number | null>>(isRecord),
+        v.custom<Record<string, v.InferOutput<typeof measured>>>(isRecord),
         v.record(metricName, measured),
         v.maxEntries(MOST_METRICS),
       ),

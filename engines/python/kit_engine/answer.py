@@ -43,7 +43,7 @@ class GivenUp(StoppingCriteria):
 
 
 class Telling(LogitsProcessor):
-    """Lets no token be chosen by numbers that are not finite. A token that is ruled out has -inf."""
+    """Lets no token be chosen by numbers that are not finite; one that is ruled out has -inf."""
 
     def __call__(self, input_ids: Any, scores: Any) -> Any:
         found = scores[scores != -torch.inf]

@@ -191,14 +191,73 @@ describe("the jobs list", () => {
 });
 
 describe("a long list of jobs", () => {
-  it("leaves rows and focus as they are when a job is added at the top", async () => {
-    const old = Array.from({ length: 170 }, (_, n) => job(`j${n}`));
-    backend.jobs(...old);
+  const COUNT = 170;
+
+  /** Reports to the page whether a group of rows is near the viewport. */
+  let setNear: (group: Element, isNear: boolean) => Promise<void>;
+
+  beforeEach(() => {
+    const observers = new Map<Element, (entries: unknown[]) => void>();
+    vi.stubGlobal(
+      "IntersectionObserver",
+      class {
+        private readonly notify: (entries: unknown[]) => void;
+        constructor(notify: (entries: unknown[]) => void) {
+          this.notify = notify;
+        }
+        observe(group: Element): void {
+          observers.set(group, this.notify);
+        }
+        disconnect(): void {}
+      },
+    );
+    setNear = async (group, isIntersecting) => {
+      observers.get(group)!([{ isIntersecting }]);
+      await settle();
+    };
+    backend.jobs(...Array.from({ length: COUNT }, (_, n) => job(`j${n}`)));
+  });
+
+  afterEach(() => void vi.unstubAllGlobals());
+
+  it("has rows at its ends and near the viewport, and searchable text elsewhere", async () => {
     const { page } = await visitList();
-    expect(page.findAll("tbody a")).toHaveLength(old.length);
-    const last = page.findAll("tbody a").at(-1)!.element as HTMLElement;
+    const groups = page.findAll("tbody");
+    expect(groups.map((group) => group.findAll("a").length)).toEqual([20, 0, 0, 50]);
+    expect(groups[1]!.text().split("\n")[0]).toBe("running  name of j20  j20");
+    expect(groups[1]!.attributes("aria-hidden")).toBe("true");
+    await setNear(groups[1]!.element, true);
+    expect(groups.map((group) => group.findAll("a").length)).toEqual([20, 50, 0, 50]);
+    expect(groups[1]!.attributes("aria-hidden")).toBeUndefined();
+    await setNear(groups[1]!.element, false);
+    expect(groups.map((group) => group.findAll("a").length)).toEqual([20, 0, 0, 50]);
+  });
+
+  it("gives screen readers the number of rows and each row's place", async () => {
+    const { page } = await visitList();
+    expect(page.get("table").attributes("aria-rowcount")).toBe(String(COUNT + 1));
+    const rows = page.findAll("tr[aria-rowindex]").map((row) => row.attributes("aria-rowindex"));
+    expect([rows[0], rows[1], rows.at(-1)]).toEqual(["1", "2", String(COUNT + 1)]);
+  });
+
+  it("keeps the rows with the focus, however far away", async () => {
+    const { page } = await visitList();
+    const group = page.findAll("tbody")[1]!;
+    await setNear(group.element, true);
+    const link = group.get("a").element as HTMLElement;
+    link.focus();
+    await setNear(group.element, false);
+    expect(document.activeElement).toBe(link);
+    link.blur();
+    await settle();
+    expect(group.findAll("a")).toHaveLength(0);
+  });
+
+  it("leaves rows and focus as they are when a job is added at the top", async () => {
+    const { page } = await visitList();
+    const last = page.findAll("tbody").at(-1)!.findAll("a").at(-1)!.element as HTMLElement;
     last.focus();
-    backend.jobs(job("new"), ...old);
+    backend.jobs(job("new"), ...Array.from({ length: COUNT }, (_, n) => job(`j${n}`)));
     await vi.advanceTimersByTimeAsync(POLL_MS);
     expect(page.findAll("tbody a")[0]!.text()).toBe("name of new");
     expect(document.activeElement).toBe(last);
