@@ -41,6 +41,10 @@ export function createEventLines(options: EventLinesOptions) {
   const { isHere = () => true, kit = (words) => `npx kit ${words}` } = options;
   const createdAt = now();
   let progress = NO_PROGRESS;
+  /** By step. */
+  const evalLosses = new Map<number, Measured>();
+  /** The newest artifact; the job's result once it has completed. */
+  let last: Artifact | undefined;
   const words = {
     place: shownPath,
     asking: kit(`infer ${basename(directory)}`),
@@ -78,12 +82,13 @@ export function createEventLines(options: EventLinesOptions) {
   }
 
   function logLine(data: EventData["training.log"]): string {
-    const { steps = config.maxSteps ?? 0, first, last } = progress;
+    const { steps = config.maxSteps ?? 0 } = progress;
     const step = `step ${String(data.step).padStart(String(steps).length)}/${steps}`;
     const { evalLoss } = data;
+    if (evalLoss !== undefined) evalLosses.set(data.step, evalLoss);
     const parts = [step, `loss ${formatLoss(data.loss)}`];
     if (evalLoss !== undefined) parts.push(`eval ${formatLoss(evalLoss)}`);
-    const left = secondsLeft(first, last, steps);
+    const left = secondsLeft(progress.first, progress.last, steps);
     if (left !== undefined) {
       // In place of an evalLoss, so that the line is as short as the others: whole on a phone.
       if (evalLoss === undefined) parts.push(`${formatSpeed(data.tokensPerSecond ?? 0)} tok/s`);
@@ -102,21 +107,21 @@ export function createEventLines(options: EventLinesOptions) {
 
   function cancelledLine({ step }: EventData["training.cancelled"]): string {
     const cancelled = `cancelled at step ${step}`;
-    if (progress.saved) return endLine(cancelled);
+    if (last) return endLine(cancelled);
     const sooner = progress.first ? `; to save sooner, lower saveSteps (${config.saveSteps})` : "";
     return `${cancelled}; this job has saved nothing${sooner}`;
   }
 
   /** One line, so that `grep ^completed` finds all of it. */
   function endLine(how: string): string {
-    const result = resultOf(progress, words);
-    return result ? `${how}; ${result}` : how;
+    if (!last) return how;
+    const result = { artifact: last, evalLoss: evalLosses.get(last.step) };
+    return `${how}; ${resultOf(result, progress, words)}`;
   }
 
   function failedLines(error: string): string {
     const failed = `failed: ${printableNote(error)}`;
-    const { saved } = progress;
-    return saved ? withDetails(failed, { checkpoint: shownPath(saved.artifact) }) : failed;
+    return last ? withDetails(failed, { checkpoint: shownPath(last) }) : failed;
   }
 
   /** Shortens an absolute path inside the project; returns other names unchanged. */
@@ -144,8 +149,10 @@ export function createEventLines(options: EventLinesOptions) {
         case "training.log":
           return logLine(event.data);
         case "checkpoint.saved":
-          return `checkpoint ${shownPath(event.data)}`;
+          last = event.data;
+          return `checkpoint ${shownPath(last)}`;
         case "training.completed":
+          last = event.data.artifacts.at(-1) ?? last;
           return completedLine(event.data);
         case "training.failed":
           return failedLines(event.data.error);

@@ -51,7 +51,7 @@ export function printJob({
   let status: RunEnd | undefined;
   let lines: ReturnType<typeof createEventLines> | undefined;
   let id = "";
-  /** Of the event that is read; 0 for one that happens now. */
+  /** Age of the replayed event; 0 when live. */
   let agoMs = 0;
   const now = () => performance.now() - agoMs;
   const kit = (words: string) => kitCommand(project, words);

@@ -24,13 +24,18 @@ export function lossesOf({ loss, best, lossEnds }: Progress, { formatLoss }: Wor
   return [...last, ...evaluation].join(", ") + risen;
 }
 
+/** An artifact, and its evaluation if there is one, finite or not. */
+export interface Result {
+  artifact: Artifact;
+  evalLoss?: Measured | undefined;
+}
+
 /** Where the result lies, how good it is if it isn't the best, and how to ask it. */
 export function resultOf(
-  { saved, best }: Progress,
+  { artifact, evalLoss }: Result,
+  { best }: Progress,
   { place, asking, formatLoss }: Words,
-): string | undefined {
-  if (!saved) return undefined;
-  const { artifact, evalLoss } = saved;
+): string {
   const words = evalLoss === undefined ? "not evaluated" : `evalLoss ${formatLoss(evalLoss)}`;
   const comparison = !best || best.step === artifact.step ? "" : ` (${words})`;
   return `saved in ${place(artifact)}${comparison}; try it: ${asking}`;

@@ -21,8 +21,7 @@ export interface Owner {
 }
 
 /**
- * `unknown`: the process is on another machine or in another pid namespace, or hidden from us, or
- * another process may have its pid by now.
+ * `unknown`: we cannot inspect the process, or its pid may have been reused.
  */
 export type OwnerState = "alive" | "gone" | "unknown";
 

@@ -76,7 +76,7 @@ export function holdLease(directory: string, options: HoldOptions = {}): Lease {
   };
 }
 
-/** Whether another process found this one silent, as when it was suspended in another container. */
+/** Whether another process took this lease. */
 function isTaken(directory: string, owner: Owner): boolean {
   const holder = leaseOwner(directory);
   return holder !== undefined && (holder.pid !== owner.pid || holder.startTime !== owner.startTime);

@@ -7,7 +7,7 @@ import { logPath } from "./paths.ts";
 export const SILENCE_MS = 60_000;
 /** An owner is gone when its lease is missing for this long: each renewal rewrites it. */
 export const MISSING_MS = 2 * RENEWAL_MS;
-/** The most that one gap between two checks adds to a silence: a longer gap is the reader's own. */
+/** Cap per gap between two checks; longer gaps mean the reader slept. */
 export const LONGEST_GAP_MS = 10_000;
 
 /** `silent`: out of our sight, and without a sign of life for {@link SILENCE_MS}. */

@@ -13,7 +13,6 @@ export const measured = v.nullable(v.custom<number>((value) => typeof value === 
 const metricName = v.pipe(v.string(), v.regex(/^[a-z][A-Za-z0-9]{0,63}$/));
 const MOST_METRICS = 100;
 
-const kind = v.picklist(["model", "adapter"]);
 const path = v.pipe(
   v.custom<string>(isArtifactPath),
   v.description("Relative to the job's folder, with forward slashes: `artifacts/step-100`."),
@@ -25,10 +24,14 @@ function described<const T extends v.GenericSchema>(schema: T, text: string) {
 
 const evaluation = v.object({ step: count, evalLoss: v.number() });
 
-const saved = { step: count, kind, path };
-
 export const ARTIFACT = v.object({
-  ...saved,
+  /** The last of a job is its result. */
+  step: count,
+  /** All of a model, or an adapter that `lora` has trained, which needs its base. */
+  kind: v.picklist(["model", "adapter"]),
+  /** Relative to the job's directory, with forward slashes: `artifacts/step-100`. */
+  path,
+  /** Set where all are listed, for the one with the lowest `evalLoss`. */
   best: described(v.boolean(), "It has the lowest `evalLoss` of those that are listed."),
 });
 
@@ -88,7 +91,7 @@ export const EVENT_SCHEMAS = {
       "What the objective measures besides: means since the previous log, on held-out rows as `evalName`.",
     ),
   }),
-  "checkpoint.saved": v.object(saved),
+  "checkpoint.saved": v.omit(ARTIFACT, ["best"]),
   "training.completed": v.object({
     artifacts: v.pipe(
       v.array(ARTIFACT),

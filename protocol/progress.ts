@@ -1,5 +1,4 @@
 import { type Evaluation, isLower } from "./evaluation.ts";
-import type { Artifact, Measured } from "./event.ts";
 import { isRecord } from "./isRecord.ts";
 import { type LossEnds, NO_LOSSES, addLoss } from "./lossEnds.ts";
 import type { Moment } from "./pace.ts";
@@ -21,12 +20,8 @@ export interface Progress {
   tokensPerSecond?: number;
   evalLoss?: number;
   best?: Evaluation;
-  /** The last evaluation, finite or not. */
-  evaluated?: { step: number; evalLoss: Measured };
   /** The last of each, by name. */
   metrics?: Record<string, number>;
-  /** The newest artifact, or once the job has completed its result, and how good it is. */
-  saved?: { artifact: Artifact; evalLoss?: Measured };
   /** A count, once the job has completed. */
   artifacts?: number;
 }
@@ -44,70 +39,31 @@ interface ReadEvent {
 /** Pure. */
 export function advance(before: Progress, { event, data, at }: ReadEvent): Progress {
   const found = isRecord(data) ? data : {};
-  const now = Number.isFinite(at) ? { ...before, at } : before;
-  switch (event) {
-    case "training.started":
-      return started(now, found);
-    case "training.log":
-      return logged(now, found);
-    case "checkpoint.saved":
-      return isArtifact(found) ? { ...now, saved: rated(now, found) } : now;
-    case "training.completed":
-      return completed(now, found);
-    default:
-      return now;
+  const after = { ...before, ...numbersIn({ at }) };
+  if (event === "training.started") {
+    const { step = NaN, evalLoss } = numbersIn(found.resumedBest);
+    if (evalLoss !== undefined) after.best = { step, evalLoss };
+    return { ...after, ...numbersIn({ startedAt: after.at, steps: found.maxSteps }) };
   }
+  if (event === "training.log") addLog(after, found);
+  if (event === "training.completed" && Array.isArray(found.artifacts)) {
+    after.artifacts = found.artifacts.length + (numbersIn(found).omitted ?? 0);
+  }
+  return after;
 }
 
-function started(now: Progress, found: Record<string, unknown>): Progress {
-  const { maxSteps: steps } = numbersIn(found);
-  const { step = NaN, evalLoss } = numbersIn(found.resumedBest);
-  return {
-    ...now,
-    ...(now.at !== undefined && { startedAt: now.at }),
-    ...(steps !== undefined && { steps }),
-    ...(evalLoss !== undefined && { best: { step, evalLoss } }),
-  };
-}
-
-function logged(now: Progress, found: Record<string, unknown>): Progress {
-  const { step, loss, learningRate, tokensPerSecond, evalLoss } = numbersIn(found);
-  const last = step === undefined || now.at === undefined ? undefined : { step, at: now.at };
-  const metrics = { ...now.metrics, ...numbersIn(found.metrics) };
-  const isEvaluated = step !== undefined && (evalLoss !== undefined || found.evalLoss === null);
-  return {
-    ...now,
-    ...(last && { last, first: now.first ?? last }),
-    ...(loss !== undefined && { loss, lossEnds: addLoss(now.lossEnds, loss) }),
-    ...(learningRate !== undefined && { learningRate }),
-    ...(tokensPerSecond !== undefined && { tokensPerSecond }),
-    ...(evalLoss !== undefined && { evalLoss }),
-    ...(isLower(evalLoss, now.best?.evalLoss) && { best: { step: step ?? NaN, evalLoss } }),
-    ...(isEvaluated && { evaluated: { step, evalLoss: evalLoss ?? null } }),
-    ...(Object.keys(metrics).length > 0 && { metrics }),
-  };
-}
-
-function completed(now: Progress, found: Record<string, unknown>): Progress {
-  if (!Array.isArray(found.artifacts)) return now;
-  const listed: unknown[] = found.artifacts;
-  const result = listed.at(-1);
-  return {
-    ...now,
-    artifacts: listed.length + (numbersIn(found).omitted ?? 0),
-    ...(isRecord(result) && isArtifact(result) && { saved: rated(now, result) }),
-  };
-}
-
-/** With its evaluation, which comes before it. */
-function rated({ best, evaluated, saved }: Progress, artifact: Artifact) {
-  const evaluation = [best, evaluated].find((one) => one?.step === artifact.step);
-  if (evaluation) return { artifact, evalLoss: evaluation.evalLoss };
-  return saved?.artifact.step === artifact.step ? { ...saved, artifact } : { artifact };
-}
-
-function isArtifact(found: object): found is Artifact {
-  return "step" in found && "path" in found && typeof found.path === "string";
+function addLog(after: Progress, found: Record<string, unknown>): void {
+  const { step = NaN, loss, learningRate, tokensPerSecond, evalLoss } = numbersIn(found);
+  const metrics = { ...after.metrics, ...numbersIn(found.metrics) };
+  Object.assign(after, numbersIn({ loss, learningRate, tokensPerSecond, evalLoss }));
+  const { at } = after;
+  if (at !== undefined && step >= 0) {
+    after.last = { step, at };
+    after.first ??= after.last;
+  }
+  if (loss !== undefined) after.lossEnds = addLoss(after.lossEnds, loss);
+  if (isLower(evalLoss, after.best?.evalLoss)) after.best = { step, evalLoss };
+  if (Object.keys(metrics).length > 0) after.metrics = metrics;
 }
 
 /** Those that are finite, by name. */

@@ -30,7 +30,7 @@ export const command = createCommand("jobs")
     printError(`no jobs in ${project} yet; kit start trains one`);
   });
 
-/** The name comes late: its width on a terminal is anyone's guess. */
+/** Name near the end: its width varies. */
 function jobLine({ id, name, status, createdAt, lastHeardAt }: Job): string {
   const parts = [status.padEnd(STATUS_WIDTH), id, localTime(createdAt), printable(name)];
   if (lastHeardAt !== undefined) parts.push(lastHeard(lastHeardAt));

@@ -48,7 +48,7 @@ export function mergeGitignore(text: string, ours: string): Merged {
   return { text: start + added.map((line) => line + lineEnd).join(""), added, kept: [] };
 }
 
-/** Leaves the file alone; reports the script that package.json does not get because of it. */
+/** Keeps your tsconfig; reports the omitted script. */
 export function keepTsconfig(text: string, ours: string): Merged {
   return { text, added: [], kept: text === ours ? [] : ["no typecheck script added"] };
 }

@@ -23,7 +23,7 @@ export interface JobHistory {
   from: ResumePoint | undefined;
 }
 
-/** What a job's events have come to. */
+/** State derived from a job's events. */
 export interface JobProgress {
   /** The newest step that was reported. */
   step: () => number;
@@ -110,7 +110,7 @@ export function createJobProgress(options: JobProgressOptions): JobProgress {
           keepEarlier({ step: at, path: `${ARTIFACTS}/${checkpointFolder(at)}` });
         }
       }
-      // One that was too many.
+      // Pruned by saveTotalLimit.
       if (isGone(event)) continue;
       isOver = onEvent(event);
       if (event.event === "checkpoint.saved") saved.release(event.data.step);

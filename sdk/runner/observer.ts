@@ -13,12 +13,12 @@ export interface JobHandle {
   fail: (error: unknown) => void;
 }
 
-/** Kit's own look at a job. */
+/** Internal lifecycle hooks. */
 export interface Observer {
   onCreated?: (created: JobHandle) => void;
   /** Takes the job that this one waits for, then each further one. */
   onWait?: (before: Job) => void;
-  /** The training goes on remotely from now on, whatever becomes of this process. */
+  /** The cluster has the training; it survives this process. */
   onRemote?: (location: RemoteLocation) => void;
   /** Takes where a job of an earlier process runs, and its events so far. */
   onAttached?: (location: RemoteLocation, events: readonly PastEvent[]) => void;

@@ -67,7 +67,7 @@ export function planResume(project: string, name: string, config: JobConfig): Re
   return { refuseTwin, find, step: () => newest?.step ?? 0 };
 }
 
-/** The changed options with which the losses will be others. */
+/** Changed options that alter the losses. */
 function compareOptions(from: ResumePoint, config: JobConfig): string[] {
   const { impossible, other } = changedOptions(readJobStart(from.directory).config, config);
   if (impossible.length > 0) {

@@ -110,7 +110,7 @@ export async function runJob(options: RunJobOptions): Promise<JobResult> {
       calls.stop();
       const thrown = toFollowError(caught);
       const isLeft = (leave.aborted && thrown === leave.reason) || isOutOfReach(thrown);
-      // A job that could not be cancelled there is not, either.
+      // If the remote cancel failed, the job is still running.
       const isOurs = signal.aborted && !(isCancelled() && isOutOfReach(thrown));
       if (location && isLeft && !isOurs) return detach(location, thrown);
       if (!isCancelled()) return endAsFailed(asError(signal.aborted ? signal.reason : thrown));

@@ -107,6 +107,6 @@ function drop(file: string): void {
   try {
     rmSync(file, { force: true });
   } catch {
-    // It only takes room.
+    // Leftovers only use disk.
   }
 }

@@ -3,7 +3,7 @@ import type { Socket } from "node:net";
 
 /** Browsers never pipeline, and each waiting request takes memory. */
 const MOST_WAITING = 32;
-/** This many more are ignored while the connection ends. After that it is cut. */
+/** Extra requests tolerated before disconnecting. */
 const MOST_LEFT = 100;
 
 /**

@@ -18,7 +18,7 @@ export function cancelJobOf(owner: Owner, jobs: JobStore): void {
     const paths = unfinishedJobsOf(owner, jobs).map((id) => jobs.logPath(id));
     for (const path of paths) if (!runsRemotely(dirname(path))) cancel(path);
   } catch {
-    // A full disk, say: the job then shows as failed because its process is gone, which is as true.
+    // Best effort; otherwise it shows as failed.
   }
 }
 

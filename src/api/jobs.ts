@@ -32,12 +32,13 @@ export async function fetchJobs(): Promise<readonly Job[]> {
  * @throws RequestError
  */
 export async function fetchJob(id: string): Promise<Job | undefined> {
+  const signal = AbortSignal.timeout(TIMEOUT_MS);
   const path = ROUTES.job(id);
   try {
-    const response = await request(path, { signal: AbortSignal.timeout(TIMEOUT_MS) });
-    return await readResponse(response, path, isJob);
+    return await readResponse(await request(path, { signal }), path, isJob);
   } catch (error) {
-    if (error instanceof RequestError && error.status === 404) return undefined;
+    // An id that is malformed is no job's either.
+    if (error instanceof RequestError && [400, 404].includes(error.status)) return undefined;
     throw error;
   }
 }

@@ -41,23 +41,11 @@ export async function readResponse<T>(
   );
 }
 
+/** Kit's own sentence, or the status that a proxy in between has sent. */
 async function refusal(response: Response): Promise<string> {
-  const status = `Kit responded with ${response.status} ${response.statusText}`.trim();
-  let text: string;
-  try {
-    text = await response.text();
-  } catch {
-    // The status says more than the error of a lost body would.
-    return `${status}.`;
-  }
-  try {
-    const body: unknown = JSON.parse(text);
-    if (isRecord(body) && typeof body.error === "string") return body.error;
-  } catch {
-    // Not Kit's own response, perhaps a proxy's. Shown below if it is plain text.
-  }
-  const plain = response.headers.get("content-type")?.startsWith("text/plain") && text.trim();
-  return plain ? `${status}: ${plain}` : `${status}.`;
+  const body: unknown = await response.json().catch(() => undefined);
+  if (isRecord(body) && typeof body.error === "string") return body.error;
+  return `${`Kit responded with ${response.status} ${response.statusText}`.trim()}.`;
 }
 
 /** The sentence to show for something thrown. */

@@ -9,7 +9,9 @@ export function usePolled<T>(fetchIt: () => Promise<T>) {
   const value = shallowRef<T>();
   /** Why the latest read failed; empty if it succeeded. */
   const error = ref("");
-  let reading: Promise<void> | undefined;
+  let reading = Promise.resolve();
+  /** Requests in flight, and those after them. */
+  let waiting = 0;
 
   async function read(): Promise<void> {
     try {
@@ -22,19 +24,18 @@ export function usePolled<T>(fetchIt: () => Promise<T>) {
 
   /** Reads with a new request, after the one in flight if there is one. */
   function refresh(): Promise<void> {
-    const mine: Promise<void> = (reading ? reading.then(read) : read()).finally(() => {
-      if (reading === mine) reading = undefined;
-    });
-    reading = mine;
-    return mine;
+    waiting++;
+    reading = reading.then(read).finally(() => waiting--);
+    return reading;
   }
 
   /** Reads now and every 5 seconds, until the returned stop. */
   function poll(): () => void {
-    if (!reading) void refresh();
-    const timer = setInterval(() => {
-      if (!reading) void refresh();
-    }, POLL_INTERVAL_MS);
+    const look = () => {
+      if (!waiting) void refresh();
+    };
+    look();
+    const timer = setInterval(look, POLL_INTERVAL_MS);
     return () => clearInterval(timer);
   }
 

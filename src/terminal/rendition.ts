@@ -7,14 +7,13 @@ interface TextStyle {
   dim?: boolean;
   italic?: boolean;
   underline?: boolean;
-  struck?: boolean;
   inverse?: boolean;
 }
 
 const COLOURS = ["black", "red", "green", "yellow", "blue", "magenta", "cyan", "white"] as const;
 type Colour = (typeof COLOURS)[number];
 
-const DECORATIONS = ["bold", "italic", "underline", "struck"] as const;
+const DECORATIONS = ["bold", "italic", "underline"] as const;
 
 /** The change that each single code makes. */
 const CHANGES: Record<number, TextStyle> = {
@@ -23,13 +22,11 @@ const CHANGES: Record<number, TextStyle> = {
   3: { italic: true },
   4: { underline: true },
   7: { inverse: true },
-  9: { struck: true },
   21: { underline: true },
   22: { bold: false, dim: false },
   23: { italic: false },
   24: { underline: false },
   27: { inverse: false },
-  29: { struck: false },
   39: { colour: undefined },
   49: { background: undefined },
 };

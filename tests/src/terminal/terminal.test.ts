@@ -70,7 +70,7 @@ describe("a terminal", () => {
     ["31", "red"],
     ["91", "red"],
     ["41", "background red"],
-    ["1;4;9;3", "bold italic underline struck"],
+    ["1;4;9;3", "bold italic underline"],
     ["2", "black"],
     ["7", "background white"],
     ["31;7", "background red"],
