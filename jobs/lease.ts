@@ -7,42 +7,48 @@ import { isRecord } from "../protocol/isRecord.ts";
 
 export const RENEWAL_MS = 5_000;
 
-/** `lease.json` */
+/** `lease.json` of a job or a run. */
 export interface LeaseRecord {
   owner: Owner;
   /** Rises with each renewal. Readers compare it, never clocks of two machines. */
   renewal: number;
-  /** Whether the job has claimed its turn to train. */
-  hasTurn?: boolean;
-  /** The owner gave the job up; its process may live on. */
+  /** The owner gave it up; its process may live on. */
   isReleased?: boolean;
 }
 
-/** Shows that a job's owner is alive, for as long as it is held. */
-export interface Lease {
-  /** Shows waiting jobs whether this one takes its turn. */
-  claimTurn: (hasTurn: boolean) => void;
+/** `lease.json` of a job. */
+export interface JobLease extends LeaseRecord {
+  /** Whether the job has claimed its turn to train. */
+  hasTurn?: boolean;
+}
+
+/** Shows that its owner is alive, for as long as it is held. */
+export interface Lease<T> {
+  /** Shows readers what changed at once, also after the release. */
+  update: (changed: Partial<T>) => void;
   /** Stops renewing, and records that. Idempotent. */
   release: () => void;
 }
 
-interface HoldOptions {
-  hasTurn?: boolean;
-  onTaken?: () => void;
-}
-
-/** @param options as the job's last owner left it, and what to do if another process takes the job */
-export function holdLease(directory: string, options: HoldOptions = {}): Lease {
-  const { onTaken = () => {} } = options;
+/**
+ * @param shown what readers find in the record besides
+ * @param onTaken called when another process takes the lease
+ */
+export function holdLease<T extends object>(
+  directory: string,
+  shown: T,
+  onTaken: () => void = () => {},
+): Lease<T> {
   const path = leasePath(directory);
   const owner = describeOwner();
   let renewal = -1;
-  let hasTurn = options.hasTurn ?? false;
+  let now = shown;
   let isReleased = false;
-  const recordNow = (): LeaseRecord => ({ owner, renewal, hasTurn });
+  const recordNow = () => ({ ...now, owner, renewal });
   const renew = () => {
     renewal++;
-    writeFileAtomically(path, JSON.stringify(recordNow()));
+    const record = { ...recordNow(), ...(isReleased && { isReleased }) };
+    writeFileAtomically(path, JSON.stringify(record));
   };
   renew();
   const timer = setInterval(() => {
@@ -59,8 +65,8 @@ export function holdLease(directory: string, options: HoldOptions = {}): Lease {
   }, RENEWAL_MS);
   timer.unref();
   return {
-    claimTurn(claimed) {
-      hasTurn = claimed;
+    update(changed) {
+      now = { ...now, ...changed };
       renew();
     },
     release() {
@@ -103,7 +109,7 @@ export function leaseOwner(directory: string): Owner | undefined {
 /** A lease and the file's stamp from before it was read. */
 export interface StampedLease {
   /** Undefined when the file is missing, or is not a lease. */
-  record?: LeaseRecord;
+  record?: JobLease;
   /** Empty when the file is missing. */
   stamp: string;
 }
@@ -125,7 +131,7 @@ export function readLease(directory: string): StampedLease | "unreadable" {
   }
 }
 
-function isLease(value: unknown): value is LeaseRecord {
+function isLease(value: unknown): value is JobLease {
   return isRecord(value) && isRecord(value.owner) && value.renewal !== undefined;
 }
 

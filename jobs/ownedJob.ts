@@ -10,7 +10,7 @@ import type { Job } from "../protocol/job.ts";
 import type { JobConfig } from "../protocol/trainConfig.ts";
 import { createJobId, isJobId } from "./id.ts";
 import { jobFilePath, writeJobFile } from "./jobFile.ts";
-import { type Lease, holdLease } from "./lease.ts";
+import { type JobLease, type Lease, holdLease } from "./lease.ts";
 import { type LogWriter, openLog } from "./log.ts";
 import { jobsPath, logPath } from "./paths.ts";
 import { type RemoteLocationRecord, writeRemoteLocation } from "./remoteLocation.ts";
@@ -79,10 +79,10 @@ export function createOwnedJob(
 export function ownJob(directory: string, job: Job): OwnedJob {
   const log = openLog(logPath(directory));
   const taken = new AbortController();
-  let lease: Lease;
+  let lease: Lease<Pick<JobLease, "hasTurn">>;
   try {
     const onTaken = () => taken.abort(jobTaken(job.id));
-    lease = holdLease(directory, { hasTurn: job.status === "running", onTaken });
+    lease = holdLease(directory, { hasTurn: job.status === "running" }, onTaken);
   } catch (error) {
     log.close();
     throw error;
@@ -102,7 +102,7 @@ export function ownJob(directory: string, job: Job): OwnedJob {
       // A checkpoint is worth no more than the record that leads to it.
       if (event.event === "checkpoint.saved" || isFinalEvent(event)) syncJob(directory);
     },
-    claimTurn: (hasTurn) => orCannotWrite(() => lease.claimTurn(hasTurn)),
+    claimTurn: (hasTurn) => orCannotWrite(() => lease.update({ hasTurn })),
     recordRemote(location) {
       orCannotWrite(() => writeRemoteLocation(directory, location));
       // Without it, nobody finds what goes on there.

@@ -1,4 +1,5 @@
 import { fork } from "node:child_process";
+import { signalGroup } from "../disk/processGroup.ts";
 import {
   DEFAULT_ENTRY,
   LOAD_LIMIT_MS,
@@ -8,7 +9,6 @@ import {
 import { KitError } from "../protocol/error.ts";
 import type { Manifest } from "../protocol/http.ts";
 import { type ManifestMessage, isManifestMessage } from "../protocol/manifestMessage.ts";
-import { signalGroup } from "./processGroup.ts";
 
 /** Each is a subprocess that builds. More than one, so that a fixed project loads while an old read hangs. */
 const MOST_AT_ONCE = 4;

@@ -19,11 +19,9 @@ import {
 import { type ListenOptions, listen } from "./http/listen.ts";
 import { cancelJobOf } from "./jobs/killedJob.ts";
 import { watchLeftJobs } from "./jobs/leftJobs.ts";
-import { unfinishedJobsOf } from "./jobs/unfinishedJobs.ts";
 import { createManifestReader } from "./manifestReader.ts";
 import { route } from "./router.ts";
-import { leftJob } from "./run/leftJob.ts";
-import { outputPath } from "./run/record.ts";
+import { outputPath } from "./run/output.ts";
 import { createRunner } from "./run/runner.ts";
 
 /** How long clients may take to read how a run ended. */
@@ -68,10 +66,8 @@ export async function startUiServer(options: UiServerOptions): Promise<UiServer>
   const jobs = createJobStore(project, { ownersFreshMs });
   const manifests = createManifestReader({ project, kit, limitMs });
   const onGone = (owner: Owner) => cancelJobOf(owner, jobs);
-  const hasUnfinishedJob = (owner: Owner) =>
-    unfinishedJobsOf(owner, jobs).some((id) => !["silent", "remote"].includes(jobs.leaseOf(id)));
   const lastRun = {
-    leftJob: () => leftJob(project, hasUnfinishedJob),
+    leftJob: () => runner.leftJob(),
     output: outputPath(project),
   };
   const followers = createFollowers({ project, kit, jobs, lastRun, onNote, lookMs, graceMs });
@@ -80,15 +76,7 @@ export async function startUiServer(options: UiServerOptions): Promise<UiServer>
     const status = jobs.get(id)?.job.status;
     return isRunEnd(status) ? status : undefined;
   };
-  const runner = createRunner({
-    project,
-    kit,
-    graceMs,
-    onGone,
-    hasUnfinishedJob,
-    isFollowed,
-    endOfJob,
-  });
+  const runner = createRunner({ project, kit, graceMs, onGone, isFollowed, endOfJob });
   const limits = { ...LIMITS, ...options.limits };
   const admitStream = createStreamLimit(limits);
   const context: ServerContext = {

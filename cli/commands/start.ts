@@ -1,8 +1,7 @@
+import { holdRun } from "../../jobs/runLease.ts";
 import { DEFAULT_ENTRY } from "../../protocol/entry.ts";
 import { KitError } from "../../protocol/error.ts";
 import { type DrivenTrainer, DRIVER } from "../../sdk/trainer.ts";
-import { writeRunEnd } from "../../server/run/end.ts";
-import { recordOwnRun } from "../../server/run/record.ts";
 import { ensureBundle } from "../bundle.ts";
 import { createCommand, examples, projectOption } from "../command.ts";
 import { EXIT_CODE } from "../exitCode.ts";
@@ -67,15 +66,16 @@ function assertDetachable(trainer: DrivenTrainer): void {
 
 /** Records how this run ends, if the page started it: by its job, or else by its exit code. */
 function endRecorder(project: string): RecordEnd {
-  const run = recordOwnRun(project);
+  const run = holdRun(project);
   if (run === undefined) return () => undefined;
   let isRecorded = false;
   const record: RecordEnd = (status, job) => {
     isRecorded = true;
-    writeRunEnd(project, { id: run, status, job });
+    run.record(status, job);
   };
   process.on("exit", (code) => {
     if (!isRecorded) record(code === EXIT_CODE.cancelled ? "cancelled" : "failed");
+    run.release();
   });
   return record;
 }

@@ -1,8 +1,8 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { signalGroup } from "../../disk/processGroup.ts";
 import type { ErrorCode } from "../../protocol/errorCode.ts";
 import { type FollowerMessage, isFollowerMessage } from "../../protocol/followerMessage.ts";
-import { signalGroup } from "../processGroup.ts";
 import { inColour } from "../run/colour.ts";
 import { createRecorder } from "./recorder.ts";
 

@@ -1,11 +1,13 @@
 import { dirname } from "node:path";
+import { isDeepStrictEqual } from "node:util";
 import { type Owner, ownerState } from "../../disk/owner.ts";
+import { leaseOwner } from "../../jobs/lease.ts";
 import { openLog } from "../../jobs/log.ts";
 import { readLogTail } from "../../jobs/logTail.ts";
 import { runsRemotely } from "../../jobs/remoteLocation.ts";
 import type { JobStore } from "../../jobs/store.ts";
 import { isRecord } from "../../protocol/isRecord.ts";
-import { unfinishedJobsOf } from "./unfinishedJobs.ts";
+import { isFinal } from "../../protocol/job.ts";
 
 /**
  * Records that a job was cancelled, for an owner that was killed before it could. One that runs
@@ -20,6 +22,14 @@ export function cancelJobOf(owner: Owner, jobs: JobStore): void {
   } catch {
     // Best effort; otherwise it shows as failed.
   }
+}
+
+/** The ids of the jobs that a process owns and whose logs do not record an end. */
+function unfinishedJobsOf(owner: Owner, jobs: JobStore): string[] {
+  // A failed job's log may lack an end: a lost owner fails it, too.
+  const candidates = jobs.list().filter(({ status }) => !isFinal(status) || status === "failed");
+  const ids = candidates.map(({ id }) => id).filter((id) => !jobs.hasEnded(id));
+  return ids.filter((id) => isDeepStrictEqual(leaseOwner(dirname(jobs.logPath(id))), owner));
 }
 
 function cancel(path: string): void {

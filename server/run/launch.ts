@@ -4,11 +4,11 @@ import { join } from "node:path";
 import { makeDirectory } from "../../disk/file.ts";
 import { takeLock } from "../../disk/lock.ts";
 import { OWNER_ONLY } from "../../disk/modes.ts";
-import { describeOwner } from "../../disk/owner.ts";
+import { signalGroup } from "../../disk/processGroup.ts";
+import { recordRun, runDirectory } from "../../jobs/runLease.ts";
 import { KitError } from "../../protocol/error.ts";
-import { signalGroup } from "../processGroup.ts";
+import { newOutputPath, outputPath } from "./output.ts";
 import { type RunProcess, spawnRun } from "./process.ts";
-import { newOutputPath, outputPath, runDirectory, writeRunRecord } from "./record.ts";
 
 /** How long another server may take to launch a run. */
 const LAUNCH_MS = 5_000;
@@ -59,7 +59,7 @@ async function launch({ project, kit }: LaunchOptions): Promise<RunProcess> {
   try {
     const run = await spawnRun(kit, project, id, output);
     try {
-      writeRunRecord(project, { id, owner: run.owner, server: describeOwner() });
+      recordRun(project, id, run.owner);
       // After the record, so that the last run's id never gets this run's output. Readers of the
       // last run's output keep the old file open.
       renameSync(path, outputPath(project));

@@ -1,6 +1,18 @@
+import { join } from "node:path";
 import { type FollowOptions, tailFile } from "../../disk/follow.ts";
 import { openSharedTail } from "../../disk/sharedTail.ts";
-import { newOutputPath, outputPath, readRunRecord } from "./record.ts";
+import { readRun, runDirectory } from "../../jobs/runLease.ts";
+import { RUN_OUTPUT } from "../../protocol/http.ts";
+
+/** The last run's output. */
+export function outputPath(project: string): string {
+  return join(project, RUN_OUTPUT);
+}
+
+/** A run's output until the run is recorded. */
+export function newOutputPath(project: string, id: string): string {
+  return join(runDirectory(project), `output.${id}.log`);
+}
 
 /**
  * Follows a run's output.
@@ -14,12 +26,7 @@ export async function openOutput(
   const path = outputPath(project);
   const file = (await openSharedTail(newOutputPath(project, id))) ?? (await openSharedTail(path));
   // Checked after opening: the next run is recorded before its output takes this path.
-  if (isLast(project, id)) return tailFile(path, options, file);
+  if ((readRun(project)?.id ?? id) === id) return tailFile(path, options, file);
   await file?.leave();
   return undefined;
-}
-
-function isLast(project: string, id: string): boolean {
-  const record = readRunRecord(project);
-  return record === undefined || record.id === id;
 }

@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
 import {
   type Owner,
   describeOwner,
@@ -6,9 +7,10 @@ import {
   ownerState,
   processExists,
 } from "../../disk/owner.ts";
-import { isGroupGone, signalGroup } from "../processGroup.ts";
+import { isGroupGone, signalGroup } from "../../disk/processGroup.ts";
+import type { LeaseWatch } from "../../jobs/leaseWatch.ts";
+import { environmentOfRun, readRun, recordEndOfRun, runDirectory } from "../../jobs/runLease.ts";
 import { inColour } from "./colour.ts";
-import { environmentOfRun, holdClaim, readRunRecord } from "./record.ts";
 
 /** How long the system may take to end a killed process. */
 const KILL_MS = 1_000;
@@ -42,18 +44,12 @@ export async function spawnRun(
     detached: true,
   });
   let hasEnded = false;
-  const endClaim = holdClaim(project, id);
   child.once("exit", () => {
     hasEnded = true;
-    endClaim();
+    // For servers that cannot see its process, as in another container.
+    recordEndOfRun(project, id);
   });
-  await new Promise<void>((resolve, reject) => {
-    child.once("spawn", resolve);
-    child.once("error", (error) => {
-      endClaim();
-      reject(error);
-    });
-  });
+  await once(child, "spawn");
   child.unref();
   const owner = describeOwner(child.pid);
   return {
@@ -66,24 +62,16 @@ export async function spawnRun(
   };
 }
 
-/**
- * The last run, as its server or the run itself recorded it.
- * @param isAlive asked of a process that is invisible from here, as in another container
- */
-export function recordedRun(
-  project: string,
-  isAlive: (owner: Owner) => boolean,
-): RunProcess | undefined {
-  const record = readRunRecord(project);
+/** The last run, as its lease shows it. */
+export function recordedRun(project: string, leases: LeaseWatch): RunProcess | undefined {
+  const record = readRun(project);
   if (!record) return undefined;
   const { id, owner, server } = record;
+  const isLast = () => readRun(project)?.id === id;
   return {
     id,
     owner,
-    hasEnded() {
-      const state = ownerState(owner);
-      return state === "gone" || (state === "unknown" && !isAlive(owner));
-    },
+    hasEnded: () => !isLast() || leases.check(id, runDirectory(project)).lease !== "held",
     isOurs: () => ownerState(server) === "gone" && ownerState(owner) === "alive",
     pidNotReused: () => pidNotReused(owner),
   };

@@ -1,20 +1,20 @@
 import { isPlainFile } from "../../disk/file.ts";
 import type { Owner } from "../../disk/owner.ts";
+import { createLeaseWatch } from "../../jobs/leaseWatch.ts";
+import { type RunLease, readRun, recordEndOfRun, runDirectory } from "../../jobs/runLease.ts";
 import { unwritable } from "../../protocol/cannotWrite.ts";
 import { KitError, isKitError } from "../../protocol/error.ts";
 import type { RunEnd } from "../../protocol/http.ts";
-import { readRunEnd, writeRunEnd } from "./end.ts";
 import { inFlightError, launchRun } from "./launch.ts";
-import { openOutput } from "./output.ts";
+import { openOutput, outputPath } from "./output.ts";
 import { type RunProcess, endRun, recordedRun } from "./process.ts";
-import { outputPath, runDirectory, watchClaim } from "./record.ts";
 
 /** How long a run may take to end its job after SIGTERM, so that all of it is gone within 10 s. */
 const GRACE_MS = 7_000;
 
 /** One `kit start` subprocess that this or an earlier server launched. */
 export interface Run {
-  /** Unique in the project; empty for a run of an older `kit ui`. */
+  /** Unique in the project. */
   id: string;
   /**
    * Its output from this byte on, until it ends; undefined when a later run has replaced it. Must
@@ -29,6 +29,8 @@ export interface Runner {
   start: () => Promise<Run>;
   /** The run in flight, or else the last one if its output still exists. */
   last: () => Promise<Run | undefined>;
+  /** The job that the last run left on other machines. The process that follows it continues the run. */
+  leftJob: () => string | undefined;
   /**
    * Refuses further starts and ends the run in flight, if need be by force. Idempotent.
    * @returns whether there was a run to end
@@ -44,8 +46,6 @@ export interface RunnerOptions {
   graceMs?: number;
   /** Called once `close` has ended a run. */
   onGone?: (owner: Owner) => void;
-  /** Whether a process that is invisible from here, as in another container, has a job. */
-  hasUnfinishedJob?: (owner: Owner) => boolean;
   /** Whether a job that a run left to other machines is followed by this server. */
   isFollowed?: (job: string) => boolean;
   /** How such a job ended, if it has. */
@@ -54,30 +54,34 @@ export interface RunnerOptions {
 
 /** Launches the project's runs, one at a time, and finds one that another server launched. */
 export function createRunner(options: RunnerOptions): Runner {
-  const { project, kit, graceMs = GRACE_MS, onGone, hasUnfinishedJob = () => false } = options;
+  const { project, kit, graceMs = GRACE_MS, onGone } = options;
   const { isFollowed = () => false, endOfJob = () => undefined } = options;
   let running: RunProcess | undefined;
   let starting: Promise<RunProcess> | undefined;
   let isClosed = false;
-  const isClaimed = watchClaim(project);
-  const isAlive = (owner: Owner) => isClaimed() || hasUnfinishedJob(owner);
+  const leases = createLeaseWatch();
 
   function inFlight(): RunProcess | undefined {
     if (running?.hasEnded()) running = undefined;
-    const last = running ?? recordedRun(project, isAlive);
+    const last = running ?? recordedRun(project, leases);
     if (!last?.hasEnded()) running = last;
     return running ?? (last && goesOn(last.id) ? last : undefined);
   }
 
   /** Whether this server continues a run that has ended, by following its job. */
   function goesOn(id: string): boolean {
-    const { job } = readRunEnd(project, id) ?? {};
+    const { job } = recordOf(id);
     return job !== undefined && isFollowed(job);
   }
 
   function endOf(id: string): RunEnd {
-    const { status = "failed", job } = readRunEnd(project, id) ?? {};
+    const { status = "failed", job } = recordOf(id);
     return (job !== undefined && endOfJob(job)) || status;
+  }
+
+  function recordOf(id: string): Pick<RunLease, "status" | "job"> {
+    const last = readRun(project);
+    return last?.id === id ? last : {};
   }
 
   async function settled(): Promise<RunProcess | undefined> {
@@ -114,8 +118,12 @@ export function createRunner(options: RunnerOptions): Runner {
     async last() {
       const current = await settled();
       if (current) return asRun(current);
-      const ended = recordedRun(project, isAlive);
+      const ended = recordedRun(project, leases);
       return ended && isPlainFile(outputPath(project)) ? asRun(ended) : undefined;
+    },
+    leftJob() {
+      const last = recordedRun(project, leases);
+      return last?.hasEnded() ? recordOf(last.id).job : undefined;
     },
     async close() {
       isClosed = true;
@@ -124,7 +132,7 @@ export function createRunner(options: RunnerOptions): Runner {
       const { id, owner } = found;
       await endRun(found, graceMs, () => {
         // A killed run could not record its end itself.
-        if (!readRunEnd(project, id)) writeRunEnd(project, { id, status: "cancelled" });
+        recordEndOfRun(project, id, "cancelled");
         onGone?.(owner);
       });
       return true;

@@ -9,6 +9,6 @@ export function leaveRun(project: string, output: string): void {
   const owner = { ...describeOwner(), startTime: "1" };
   mkdirSync(folder, { recursive: true });
   writeFileSync(join(folder, "output.log"), output);
-  writeFileSync(join(folder, "run.json"), JSON.stringify({ id, owner, server: owner }));
-  writeFileSync(join(folder, "end.json"), JSON.stringify({ id, status: "failed" }));
+  const lease = { id, owner, server: owner, renewal: 0, status: "failed", isReleased: true };
+  writeFileSync(join(folder, "lease.json"), JSON.stringify(lease));
 }

@@ -203,7 +203,7 @@ test("holding a lease renews it every few seconds, until it is released", () => 
   const renewal = () =>
     (JSON.parse(readFileSync(join(directory, "lease.json"), "utf8")) as { renewal: number })
       .renewal;
-  const lease = holdLease(directory);
+  const lease = holdLease(directory, {});
   expect(renewal()).toBe(0);
   vi.advanceTimersByTime(3 * RENEWAL_MS);
   expect(renewal()).toBe(3);
@@ -217,7 +217,7 @@ test("a lease that cannot be renewed harms its holder in no way", () => {
   vi.useFakeTimers();
   onTestFinished(() => void vi.useRealTimers());
   const directory = createProject();
-  const lease = holdLease(directory);
+  const lease = holdLease(directory, {});
   rmSync(directory, { recursive: true });
   vi.advanceTimersByTime(RENEWAL_MS);
   lease.release();

@@ -1,10 +1,10 @@
 import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import type { RunLease } from "../../jobs/runLease.ts";
 import { createJobStore } from "../../jobs/store.ts";
 import { RUN_HEADER, RUN_STATUS_HEADER } from "../../protocol/http.ts";
 import { startFollower } from "../../server/followers/follower.ts";
-import type { RunRecord } from "../../server/run/record.ts";
 import { startKitUi } from "../e2e/kitUi.ts";
 import { createFarJob, createJob, placeJob } from "../jobs.ts";
 import { createTinyProject, remoteSource, runKit } from "../kit.ts";
@@ -96,7 +96,7 @@ const LEAVINGS = {
   "left when it ended": () => {},
   "had to kill as nothing answered": ({ far }) => far.hang(),
   "lost to kill -9": async ({ project }) => {
-    const { owner } = JSON.parse(readFileSync(recordPath(project), "utf8")) as RunRecord;
+    const { owner } = JSON.parse(readFileSync(recordPath(project), "utf8")) as RunLease;
     process.kill(owner.pid, "SIGKILL");
     await expect.poll(() => isRunning(owner.pid)).toBe(false);
   },

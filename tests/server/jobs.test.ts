@@ -2,8 +2,8 @@ import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
 import { describeOwner } from "../../disk/owner.ts";
+import type { RunLease } from "../../jobs/runLease.ts";
 import type { Job } from "../../protocol/job.ts";
-import type { RunRecord } from "../../server/run/record.ts";
 import { COMPLETED, STARTED, createJob } from "../jobs.ts";
 import { ENDLESS, createTinyProject, tinySource } from "../kit.ts";
 import { createProject } from "../project.ts";
@@ -85,7 +85,7 @@ test("once a run's output has ended, the list says how its job ended, however la
   const output = readBody(await postTrain(url));
   await output.until((text) => /\nstep +2\//.test(text));
   expect(await statuses()).toEqual(["running"]);
-  const { owner } = JSON.parse(readFileSync(recordPath(project), "utf8")) as RunRecord;
+  const { owner } = JSON.parse(readFileSync(recordPath(project), "utf8")) as RunLease;
   process.kill(owner.pid, "SIGKILL");
   await output.all();
   expect(await statuses()).toEqual(["failed"]);

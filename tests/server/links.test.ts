@@ -1,4 +1,5 @@
 import { execFileSync } from "node:child_process";
+import { randomUUID } from "node:crypto";
 import {
   existsSync,
   mkdirSync,
@@ -31,7 +32,10 @@ function createOutside() {
   mkdirSync(run);
   writeFileSync(join(run, "output.log"), SECRET);
   const owner = describeOwner();
-  writeFileSync(join(run, "run.json"), JSON.stringify({ id: SECRET, owner, server: owner }));
+  writeFileSync(
+    join(run, "lease.json"),
+    JSON.stringify({ id: randomUUID(), owner, server: owner, renewal: 0 }),
+  );
   return { outside, run, job };
 }
 
@@ -167,7 +171,7 @@ test("a run that was recorded is read through no link", async () => {
   const { project, id } = createProjectWithJob();
   const ours = join(project, ".kit", "run");
   mkdirSync(ours);
-  symlinkSync(join(run, "run.json"), join(ours, "run.json"));
+  symlinkSync(join(run, "lease.json"), join(ours, "lease.json"));
   expect(await tellAll(project, id)).toMatchObject({ run: 204 });
 });
 
@@ -183,7 +187,7 @@ test("a run's output is read through no link", async () => {
   expect(String(await first.all()) + String(await second.all())).toBe("");
 });
 
-test.each(["output.log", "run.json"])("a run writes through no planted %s", async (name) => {
+test.each(["output.log", "lease.json"])("a run writes through no planted %s", async (name) => {
   const elsewhere = createProject({ file: SECRET });
   const project = createProject();
   const run = join(project, ".kit", "run");

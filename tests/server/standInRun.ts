@@ -1,5 +1,7 @@
-import { readFileSync, utimesSync } from "node:fs";
+import { randomUUID } from "node:crypto";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import type { RunLease } from "../../jobs/runLease.ts";
 import { createProject } from "../project.ts";
 import { type TestServer, standIn, startServer } from "../uiServer.ts";
 
@@ -28,12 +30,15 @@ export function outputLog(project: string): Buffer {
 }
 
 export function recordPath(project: string): string {
-  return join(project, ".kit", "run", "run.json");
+  return join(project, ".kit", "run", "lease.json");
 }
 
-/** As a run leaves its record when it ends. */
-export function dropClaim(project: string): void {
-  utimesSync(recordPath(project), 0, 0);
+/** Records a run that another server has launched. */
+export function writeRun(project: string, lease: Partial<RunLease> & Pick<RunLease, "owner">) {
+  mkdirSync(join(project, ".kit", "run"), { recursive: true });
+  const run = { id: randomUUID(), server: lease.owner, renewal: 0, ...lease };
+  writeFileSync(recordPath(project), JSON.stringify(run));
+  return run;
 }
 
 /** A number that the stand-in has left in a file. */

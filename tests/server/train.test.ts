@@ -108,7 +108,7 @@ test("a project that cannot be written is 500 with a sentence, and the server go
 });
 
 test("a run whose record cannot be written is ended, and is 500", async () => {
-  const project = createProject({ ".kit/run/run.json/in-the-way": "" });
+  const project = createProject({ ".kit/run/lease.json/in-the-way": "" });
   const { url } = await startServer({ project, kit: standIn(project, `await gate("never");`) });
   expect((await postTrain(url)).status).toBe(500);
   expect((await attach(url)).status).toBe(204);

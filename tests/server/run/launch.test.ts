@@ -45,11 +45,7 @@ test("of two servers that are asked at the same moment one launches, and both ha
   expect(ids[0]).toMatch(/./);
   expect(ids[1]).toBe(ids[0]);
   await Promise.all(runners.map((runner) => runner.close()));
-  expect(readdirSync(join(project, ".kit", "run")).sort()).toEqual([
-    "end.json",
-    "output.log",
-    "run.json",
-  ]);
+  expect(readdirSync(join(project, ".kit", "run")).sort()).toEqual(["lease.json", "output.log"]);
 });
 
 test("a launch that another server does not finish is a 409, and requests for its output are answered", async () => {

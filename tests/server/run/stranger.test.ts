@@ -6,7 +6,7 @@ import { withoutProc } from "../../noProc.ts";
 import { isRunning, spawnProcess } from "../../process.ts";
 import { createProject } from "../../project.ts";
 import { standIn } from "../../uiServer.ts";
-import { dropClaim, attach, pidIn, postTrain } from "../standInRun.ts";
+import { attach, pidIn, postTrain, writeRun } from "../standInRun.ts";
 
 const SERVER = `
   const { startUiServer } = await import(process.argv[1]);
@@ -44,11 +44,10 @@ test.each([
   "without /proc, a process %s is not taken for a run, and is left alone",
   async (_, startTime, ps) => {
     const elsewhere = { host: hostname(), bootId: undefined, pidNamespace: undefined };
-    const owner = { ...elsewhere, pid: startStranger(), startTime };
-    const server = { ...elsewhere, pid: 4_000_000, startTime };
-    const record = JSON.stringify({ id: "", owner, server });
-    const project = createProject({ ".kit/run/run.json": record });
-    dropClaim(project);
+    const owner = { ...elsewhere, pid: startStranger(), startTime: startTime ?? undefined };
+    const server = { ...owner, pid: 4_000_000 };
+    const project = createProject();
+    writeRun(project, { owner, server, isReleased: true });
     const { url, close } = await serveWithoutProc(project, ps, `writeSync(1, "ours");`);
     expect((await attach(url)).status).toBe(204);
     await close();
@@ -65,7 +64,6 @@ test("without /proc, a killed server's run is found, and ended by the next", asy
   const killed = await serveWithoutProc(project, true, ENDLESS);
   await (await postTrain(killed.url)).body?.getReader().read();
   await killed.server.kill();
-  dropClaim(project);
   const next = await serveWithoutProc(project, true, ENDLESS);
   expect((await postTrain(next.url)).status).toBe(409);
   await next.close();

@@ -1,0 +1,101 @@
+import { dirname, join } from "node:path";
+import { isFolder, writeFileAtomically } from "../disk/file.ts";
+import { readRecord } from "../disk/json.ts";
+import { type Owner, describeOwner } from "../disk/owner.ts";
+import { type RunEnd, RUN_OUTPUT, isRunEnd } from "../protocol/http.ts";
+import { isRecord } from "../protocol/isRecord.ts";
+import { isJobId } from "./id.ts";
+import { type LeaseRecord, holdLease, leasePath } from "./lease.ts";
+
+/** Passes a run its id and server. */
+const RUN_VARIABLE = "KIT_RUN";
+const UUID = /^[0-9a-f-]{36}$/;
+
+/** The last run that a `kit ui` of the project launched: `.kit/run/lease.json`, held by its process. */
+export interface RunLease extends LeaseRecord, RunFields {}
+
+interface RunFields {
+  id: string;
+  /** The `kit ui` that launched it. */
+  server: Owner;
+  /** How it ended. Missing if it was killed. */
+  status?: RunEnd;
+  /** The run's job, if other machines train it: the process that follows the job continues the run. */
+  job?: string;
+}
+
+export function runDirectory(project: string): string {
+  return dirname(join(project, RUN_OUTPUT));
+}
+
+/** Undefined without a run, and for a damaged record. */
+export function readRun(project: string): RunLease | undefined {
+  const directory = runDirectory(project);
+  const record = isFolder(directory) ? readRecord(leasePath(directory)) : undefined;
+  const { id, owner, server, status, job } = record ?? {};
+  // The id becomes a header.
+  if (!UUID.test(String(id)) || !isRecord(owner) || !isRecord(server)) return undefined;
+  return {
+    ...(record as unknown as RunLease),
+    status: isRunEnd(status) ? status : undefined,
+    job: isJobId(String(job)) ? String(job) : undefined,
+  };
+}
+
+/** Records a run whose process was just launched, unless that holds its lease already. */
+export function recordRun(project: string, id: string, owner: Owner): void {
+  if (readRun(project)?.id === id) return;
+  write(project, { id, server: describeOwner(), owner, renewal: -1 });
+}
+
+/** Records that a run's process is gone, and how it ended, unless that is known. */
+export function recordEndOfRun(project: string, id: string, status?: RunEnd): void {
+  const run = readRun(project);
+  if (run?.id !== id || (run.isReleased && (run.status || !status))) return;
+  try {
+    write(project, { ...run, status: run.status ?? status, isReleased: true });
+  } catch {
+    // A full disk, say: it shows as failed once its process is seen to be gone.
+  }
+}
+
+function write(project: string, lease: RunLease): void {
+  writeFileAtomically(leasePath(runDirectory(project)), JSON.stringify(lease));
+}
+
+/** Our environment, and what a run needs to hold its lease. */
+export function environmentOfRun(id: string): NodeJS.ProcessEnv {
+  const run: RunFields = { id, server: describeOwner() };
+  return { ...process.env, [RUN_VARIABLE]: JSON.stringify(run) };
+}
+
+/** What a run shows of itself. */
+export interface HeldRun {
+  /** How it ended, or that other machines have its job. */
+  record: (status: RunEnd, job?: string) => void;
+  /** Once, when the process ends. */
+  release: () => void;
+}
+
+/** Called by the run's own process. Undefined when no server launched it. */
+export function holdRun(project: string): HeldRun | undefined {
+  const text = process.env[RUN_VARIABLE];
+  delete process.env[RUN_VARIABLE];
+  if (!text) return undefined;
+  try {
+    const lease = holdLease(runDirectory(project), JSON.parse(text) as RunFields);
+    return {
+      record(status, job) {
+        try {
+          lease.update({ status, job });
+        } catch {
+          // A full disk, say: it shows as failed.
+        }
+      },
+      release: lease.release,
+    };
+  } catch {
+    // A folder that cannot be written: whoever sees its process knows that it runs.
+    return undefined;
+  }
+}
