@@ -10,10 +10,12 @@ const ARROWS = {
   disk: ["protocol"],
   src: ["protocol"],
   engines: ["protocol", "disk"],
+  http: ["protocol"],
   jobs: ["protocol", "disk"],
-  sdk: ["protocol", "engines", "jobs"],
-  server: ["protocol", "disk", "jobs"],
-  cli: ["protocol", "disk", "jobs", "sdk", "server"],
+  remote: ["protocol", "disk", "jobs"],
+  sdk: ["protocol", "engines", "jobs", "remote"],
+  server: ["protocol", "disk", "http", "jobs", "remote"],
+  cli: ["protocol", "disk", "http", "jobs", "remote", "sdk", "server"],
 };
 
 const HOUSE = Object.keys(ARROWS);

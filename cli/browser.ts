@@ -1,4 +1,4 @@
-import { TOKEN_PARAMETER } from "../server/guard/token.ts";
+import { TOKEN_PARAMETER } from "../server/token.ts";
 
 /** Opens a page in a browser. Does nothing if this machine has no visible browser, or on failure. */
 export async function openBrowser(url: string): Promise<void> {

@@ -2,9 +2,9 @@ import { inspect } from "node:util";
 import { isKitError, messageOf } from "../protocol/error.ts";
 import type { ErrorCode } from "../protocol/errorCode.ts";
 import { printableNote } from "../protocol/printable.ts";
+import { tellServer } from "../remote/tellServer.ts";
 import { EXIT_CODE } from "./exitCode.ts";
 import { printError } from "./print.ts";
-import { tellServer } from "./tellServer.ts";
 
 /** Codes of errors in how the command was called. */
 const WRONG_USE = new Set<ErrorCode>([

@@ -5,6 +5,7 @@ import { KitError, isKitError } from "../protocol/error.ts";
 import { type JobEvent, FINAL_STATUS, isFinalEvent } from "../protocol/event.ts";
 import type { RunEnd } from "../protocol/http.ts";
 import { printable, printableNote } from "../protocol/printable.ts";
+import { tellServer } from "../remote/tellServer.ts";
 import { sourcePlace } from "../sdk/runner/callerError.ts";
 import { type DrivenTrainer, DRIVER } from "../sdk/trainer.ts";
 import { showPath } from "./bundle.ts";
@@ -15,7 +16,6 @@ import { EXIT_CODE } from "./exitCode.ts";
 import { onEndingSignal } from "./hangup.ts";
 import { kitCommand, placeCommands } from "./kitCommand.ts";
 import { print, printError } from "./print.ts";
-import { tellServer } from "./tellServer.ts";
 
 /** A job that this process drives, to be shown on the terminal. */
 export interface JobRun {

@@ -1,5 +1,6 @@
 import { describeEarlyExit } from "../protocol/entry.ts";
 import { KitError } from "../protocol/error.ts";
+import { tellServer } from "../remote/tellServer.ts";
 import type { DrivenTrainer } from "../sdk/trainer.ts";
 import { describeError, onUncaught } from "./describeError.ts";
 import { reportError } from "./errors.ts";
@@ -7,7 +8,6 @@ import { EXIT_CODE } from "./exitCode.ts";
 import { exposedTrainer, loadProject } from "./loadTrainer.ts";
 import { missingTrainer } from "./missingTrainer.ts";
 import { printError } from "./print.ts";
-import { tellServer } from "./tellServer.ts";
 
 /**
  * Imports a bundle, whose code may end this process; the reason is then printed.

@@ -5,6 +5,7 @@ import {
   ARTIFACTS,
   fetchFolder,
   partialFolder,
+  stepOfEntry,
   storedRecordPath,
 } from "../protocol/artifactPath.ts";
 import { cannotWrite } from "../protocol/cannotWrite.ts";
@@ -51,4 +52,11 @@ export function removeArtifact(artifact: string): void {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return;
     throw cannotWrite(`remove ${artifact}`, error);
   }
+}
+
+/** The steps of the checkpoints among a job's artifacts, here or remote, in ascending order. */
+export function checkpointSteps(artifacts: string): number[] {
+  if (!existsSync(artifacts)) return [];
+  const steps = readdirSync(artifacts).flatMap((name) => stepOfEntry(name) ?? []);
+  return [...new Set(steps)].toSorted((a, b) => a - b);
 }

@@ -24,7 +24,7 @@ const PARTS = {
   },
   node: {
     sources: [
-      ...["protocol", "disk", "jobs", "engines", "sdk", "server", "cli"],
+      ...["protocol", "disk", "http", "jobs", "engines", "remote", "sdk", "server", "cli"],
       ...["tsconfig.json", "tsconfig.build.json", "scripts/bundle.mjs", "package-lock.json"],
     ],
     commands: (outDir) => [

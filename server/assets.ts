@@ -1,6 +1,6 @@
 import { readFileSync, readdirSync } from "node:fs";
-import type { ServerResponse } from "node:http";
 import { extname, join, sep } from "node:path";
+import type { Files } from "../http/router.ts";
 import { KitError } from "../protocol/error.ts";
 
 const TYPES: Record<string, string> = {
@@ -12,15 +12,11 @@ const TYPES: Record<string, string> = {
 
 const INDEX = "/index.html";
 
-/** The page's files, read once. No request reads another file. */
-export interface Assets {
-  has: (path: string) => boolean;
-  /** Sends the file at this path, or returns false. */
-  serve: (path: string, response: ServerResponse) => boolean;
-}
-
-/** @throws KitError `PAGE_NOT_BUILT` */
-export function loadAssets(directory: string): Assets {
+/**
+ * The page's files, read once. No request reads another file.
+ * @throws KitError `PAGE_NOT_BUILT`
+ */
+export function loadAssets(directory: string): Files {
   const files = new Map<string, { body: Buffer; type: string }>();
   for (const name of listFiles(directory)) {
     const type = TYPES[extname(name)];

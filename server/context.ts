@@ -1,6 +1,6 @@
-import type { IncomingMessage, ServerResponse } from "node:http";
+import type { StreamLimit } from "../http/limits.ts";
+import type { Route as HttpRoute } from "../http/router.ts";
 import type { JobStore } from "../jobs/store.ts";
-import type { StreamLimit } from "./http/limits.ts";
 import type { ManifestReader } from "./manifestReader.ts";
 import type { Runner } from "./run/runner.ts";
 
@@ -12,14 +12,4 @@ export interface ServerContext {
   admitStream: StreamLimit;
 }
 
-export interface Exchange {
-  request: IncomingMessage;
-  response: ServerResponse;
-}
-
-/** Answers a request. `id` is the path's segment in place of `{id}`, empty where there is none. */
-export type Route = (
-  context: ServerContext,
-  exchange: Exchange,
-  id: string,
-) => void | Promise<void>;
+export type Route = HttpRoute<ServerContext>;

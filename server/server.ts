@@ -1,28 +1,27 @@
-import { hostname } from "node:os";
 import { setTimeout as delay } from "node:timers/promises";
 import type { Owner } from "../disk/owner.ts";
+import { type Limits, LIMITS, createStreamLimit } from "../http/limits.ts";
+import { type ListenOptions, listen } from "../http/listen.ts";
+import { createRouter } from "../http/router.ts";
+import { createHttpServer } from "../http/server.ts";
+import type { Site } from "../http/site.ts";
 import { createJobStore } from "../jobs/store.ts";
 import { isRunEnd } from "../protocol/http.ts";
+import { createFollowers } from "../remote/followers.ts";
+import { watchLeftJobs } from "../remote/leftJobs.ts";
 import { loadAssets } from "./assets.ts";
+import { discardBody } from "./body.ts";
 import type { ServerContext } from "./context.ts";
-import { createFollowers } from "./followers/followers.ts";
-import { createGuard } from "./guard/guard.ts";
-import { createTokenGate } from "./guard/token.ts";
-import { createLimitedServer } from "./http/limitedServer.ts";
-import {
-  type Limits,
-  LIMITS,
-  createConnectionLimit,
-  createStreamLimit,
-  limitBody,
-} from "./http/limits.ts";
-import { type ListenOptions, listen } from "./http/listen.ts";
+import { createGate } from "./gate.ts";
 import { cancelJobOf } from "./jobs/killedJob.ts";
-import { watchLeftJobs } from "./jobs/leftJobs.ts";
 import { createManifestReader } from "./manifestReader.ts";
-import { route } from "./router.ts";
+import { ROUTE_TABLE } from "./routeTable.ts";
+import { inColour } from "./run/colour.ts";
 import { outputPath } from "./run/output.ts";
 import { createRunner } from "./run/runner.ts";
+import { createTokenGate } from "./token.ts";
+
+const SITE: Site = { advice: "Open the page at /.", command: "kit ui", page: "/" };
 
 /** How long clients may take to read how a run ended. */
 const LAST_WORDS_MS = 1_000;
@@ -68,7 +67,7 @@ export async function startUiServer(options: UiServerOptions): Promise<UiServer>
   const onGone = (owner: Owner) => cancelJobOf(owner, jobs);
   const lastRun = {
     leftJob: () => runner.leftJob(),
-    output: outputPath(project),
+    output: { path: outputPath(project), env: inColour(process.env) },
   };
   const followers = createFollowers({ project, kit, jobs, lastRun, onNote, lookMs, graceMs });
   const isFollowed = followers.isFollowing;
@@ -77,28 +76,21 @@ export async function startUiServer(options: UiServerOptions): Promise<UiServer>
     return isRunEnd(status) ? status : undefined;
   };
   const runner = createRunner({ project, kit, graceMs, onGone, isFollowed, endOfJob });
-  const limits = { ...LIMITS, ...options.limits };
-  const admitStream = createStreamLimit(limits);
   const context: ServerContext = {
     jobs,
     manifests,
     runner,
-    admitStream,
+    admitStream: createStreamLimit({ ...LIMITS, ...options.limits }),
   };
-  const assets = loadAssets(page);
-  const policy = { boundTo: options.host, machine: hostname(), added: options.allowedHosts ?? [] };
-  const { token } = options;
-  const connections = createConnectionLimit(limits, token !== undefined);
-  const gate = token === undefined ? undefined : createTokenGate(token, connections.trust);
-  const guard = createGuard(policy, gate);
-  const { server, allAnswered } = createLimitedServer(
-    limits,
-    connections,
-    async (request, response) => {
-      if (!(await guard(request, response)) || !limitBody(request, response, limits)) return;
-      await route(context, assets, { request, response });
+  const { token, host, allowedHosts, limits } = options;
+  const route = createRouter(ROUTE_TABLE, SITE, loadAssets(page));
+  const { server, allAnswered } = createHttpServer({
+    ...{ site: SITE, host, allowedHosts, limits },
+    gate: token === undefined ? undefined : (trust) => createGate(createTokenGate(token, trust)),
+    async answer(exchange) {
+      if (discardBody(exchange.request, exchange.response)) await route(context, exchange);
     },
-  );
+  });
   const listening = await listen(server, options);
   followers.start();
 

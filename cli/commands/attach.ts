@@ -1,5 +1,6 @@
-import { assertRemote, assertReadable } from "../../jobs/takeJob.ts";
 import { DEFAULT_ENTRY } from "../../protocol/entry.ts";
+import { assertRemote, assertReadable } from "../../remote/takeJob.ts";
+import { tellServer } from "../../remote/tellServer.ts";
 import { DRIVER } from "../../sdk/trainer.ts";
 import { ensureBundle } from "../bundle.ts";
 import { createCommand, examples, projectOption } from "../command.ts";
@@ -8,7 +9,6 @@ import { exitOnSignals, printJob } from "../jobRun.ts";
 import { explainExit, loadEntry } from "../loadEntry.ts";
 import { printError } from "../print.ts";
 import { enterProject } from "../project.ts";
-import { tellServer } from "../tellServer.ts";
 
 /**
  * Follows a job that runs remotely, from where its log ends.

@@ -1,11 +1,11 @@
 import { isIPv6 } from "node:net";
 import { networkInterfaces } from "node:os";
+import { parseHost } from "../../http/guard/host.ts";
 import { KitError } from "../../protocol/error.ts";
 import { isLoopback } from "../../protocol/loopback.ts";
 import { DEFAULT_PORT } from "../../protocol/port.ts";
-import { parseHost } from "../../server/guard/host.ts";
-import { TOKEN_PARAMETER, createToken } from "../../server/guard/token.ts";
 import { startUiServer } from "../../server/server.ts";
+import { TOKEN_PARAMETER, createToken } from "../../server/token.ts";
 import { openBrowser } from "../browser.ts";
 import { createCommand, examples, parsePort, projectOption } from "../command.ts";
 import { onEndingSignal } from "../hangup.ts";

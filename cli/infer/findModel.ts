@@ -1,11 +1,11 @@
 import { join, resolve } from "node:path";
 import { isKept } from "../../jobs/artifactFiles.ts";
+import { checkpointSteps } from "../../jobs/artifactFiles.ts";
 import { jobsPath } from "../../jobs/paths.ts";
 import { createJobStore } from "../../jobs/store.ts";
 import { ARTIFACTS } from "../../protocol/artifactPath.ts";
 import { type Job, isFinal } from "../../protocol/job.ts";
 import { printable } from "../../protocol/printable.ts";
-import { checkpointSteps } from "../../sdk/runner/findArtifact.ts";
 import { LATEST, findJob, noJob } from "../findJob.ts";
 
 /**

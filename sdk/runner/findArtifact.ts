@@ -1,11 +1,10 @@
-import { existsSync, readdirSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
-import { isKept, refuseLinkedArtifacts } from "../../jobs/artifactFiles.ts";
+import { checkpointSteps, isKept, refuseLinkedArtifacts } from "../../jobs/artifactFiles.ts";
 import { isJobDirectory } from "../../jobs/jobFile.ts";
 import { createJobReader } from "../../jobs/jobReader.ts";
 import { createLeaseWatch } from "../../jobs/leaseWatch.ts";
 import { readResult } from "../../jobs/result.ts";
-import { ARTIFACTS, checkpointFolder, stepOfEntry } from "../../protocol/artifactPath.ts";
+import { ARTIFACTS, checkpointFolder } from "../../protocol/artifactPath.ts";
 import { KitError } from "../../protocol/error.ts";
 import { isFinal } from "../../protocol/job.ts";
 
@@ -48,11 +47,4 @@ function existing(path: string): string {
     "CHECKPOINT_INVALID",
     `The job's result ${path} was deleted. Load another checkpoint.`,
   );
-}
-
-/** The steps of the checkpoints among a job's artifacts, here or remote, in ascending order. */
-export function checkpointSteps(artifacts: string): number[] {
-  if (!existsSync(artifacts)) return [];
-  const steps = readdirSync(artifacts).flatMap((name) => stepOfEntry(name) ?? []);
-  return [...new Set(steps)].toSorted((a, b) => a - b);
 }

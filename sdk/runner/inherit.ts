@@ -1,7 +1,9 @@
 import { dirname, join } from "node:path";
+import { checkpointSteps } from "../../jobs/artifactFiles.ts";
 import { copyArtifact } from "../../jobs/copyArtifact.ts";
 import { readEvaluations } from "../../jobs/evaluations.ts";
 import { haveSameHeldOut, haveSameRows, readJobStart } from "../../jobs/jobStart.ts";
+import type { ResumePoint } from "../../jobs/resumePoint.ts";
 import { assertUndamaged } from "../../jobs/undamagedCheckpoint.ts";
 import { ARTIFACTS, checkpointFolder } from "../../protocol/artifactPath.ts";
 import { cannotWrite } from "../../protocol/cannotWrite.ts";
@@ -10,9 +12,7 @@ import { type Evaluation, bestOf } from "../../protocol/evaluation.ts";
 import type { Artifact, EventData } from "../../protocol/event.ts";
 import type { JobConfig } from "../../protocol/trainConfig.ts";
 import { asWritten } from "./changedOptions.ts";
-import { checkpointSteps } from "./findArtifact.ts";
 import { refusePast } from "./resume.ts";
-import type { ResumePoint } from "./resumePoint.ts";
 
 type Started = EventData["training.started"];
 

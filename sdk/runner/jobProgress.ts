@@ -1,27 +1,16 @@
 import { join } from "node:path";
 import { isKept } from "../../jobs/artifactFiles.ts";
+import { checkpointSteps } from "../../jobs/artifactFiles.ts";
+import type { ResumePoint } from "../../jobs/resumePoint.ts";
 import { ARTIFACTS, checkpointFolder } from "../../protocol/artifactPath.ts";
 import type { Engine } from "../../protocol/engine.ts";
 import { cannotFollow } from "../../protocol/error.ts";
 import type { EngineEvent, EventData } from "../../protocol/event.ts";
-import type { RemoteLocation } from "../../protocol/remoteLocation.ts";
 import type { JobConfig } from "../../protocol/trainConfig.ts";
+import type { JobHistory } from "../../remote/attach.ts";
 import { createEarlyStopping } from "./earlyStopping.ts";
-import { checkpointSteps } from "./findArtifact.ts";
 import { bestStep, copyCheckpoint, inherit } from "./inherit.ts";
-import type { ResumePoint } from "./resumePoint.ts";
 import { type SavedArtifacts, createSavedArtifacts } from "./savedArtifacts.ts";
-
-/** An event and when it was logged, in ms since 1970. */
-export type PastEvent = EngineEvent & { at: number };
-
-/** What an earlier process has recorded of a job that goes on remotely. */
-export interface JobHistory {
-  location: RemoteLocation;
-  events: readonly PastEvent[];
-  /** The checkpoint that it began with. */
-  from: ResumePoint | undefined;
-}
 
 /** State derived from a job's events. */
 export interface JobProgress {

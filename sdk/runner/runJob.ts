@@ -1,8 +1,10 @@
+import type { ResumePoint } from "../../jobs/resumePoint.ts";
 import { cannotWrite } from "../../protocol/cannotWrite.ts";
 import { KitError, isKitError, isOutOfReach } from "../../protocol/error.ts";
 import { type EngineEvent, type JobEvent, isFinalEvent } from "../../protocol/event.ts";
 import type { Job, JobStatus } from "../../protocol/job.ts";
 import type { RemoteLocation } from "../../protocol/remoteLocation.ts";
+import { lostContact, orCannotFollow } from "../../remote/lostContact.ts";
 import { listed } from "../artifact.ts";
 import { callLast, createCallbackQueue } from "./callbackQueue.ts";
 import { asError } from "./callerError.ts";
@@ -10,9 +12,7 @@ import { createCheckpoints } from "./checkpoints.ts";
 import { callbackOf } from "./eventCallbacks.ts";
 import { createJobProgress } from "./jobProgress.ts";
 import type { JobResult } from "./jobResult.ts";
-import { lostContact, orCannotFollow } from "./lostContact.ts";
 import { orAborted } from "./orAborted.ts";
-import type { ResumePoint } from "./resumePoint.ts";
 import type { RunJobOptions } from "./runJobOptions.ts";
 
 /** A longer message is cut in the log, so that its record fits one write. */

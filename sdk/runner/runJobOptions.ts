@@ -1,8 +1,8 @@
 import type { OwnedJob } from "../../jobs/ownedJob.ts";
 import type { Engine } from "../../protocol/engine.ts";
 import type { JobConfig } from "../../protocol/trainConfig.ts";
+import type { JobHistory } from "../../remote/attach.ts";
 import type { TrainerCallbacks } from "../callbacks.ts";
-import type { JobHistory } from "./jobProgress.ts";
 import type { Observer } from "./observer.ts";
 import type { TrainFromOptions } from "./trainFrom.ts";
 

@@ -1,13 +1,13 @@
 import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { removeArtifact } from "../../jobs/artifactFiles.ts";
+import { checkpointSteps } from "../../jobs/artifactFiles.ts";
 import { ARTIFACTS, checkpointFolder } from "../../protocol/artifactPath.ts";
 import type { Engine } from "../../protocol/engine.ts";
 import { bestOf } from "../../protocol/evaluation.ts";
 import type { EngineEvent } from "../../protocol/event.ts";
 import type { JobArguments } from "../../protocol/trainConfig.ts";
 import { type Artifact, type ArtifactsOf, locateArtifact } from "../artifact.ts";
-import { checkpointSteps } from "./findArtifact.ts";
 
 /** The artifacts that a job has saved and not removed since. */
 export interface SavedArtifacts {

@@ -1,8 +1,8 @@
+import type { ResumePoint } from "../../jobs/resumePoint.ts";
 import { assertUndamaged } from "../../jobs/undamagedCheckpoint.ts";
 import { KitError, isKitError, messageOf } from "../../protocol/error.ts";
 import type { EngineEvent } from "../../protocol/event.ts";
 import type { RemoteLocation } from "../../protocol/remoteLocation.ts";
-import type { ResumePoint } from "./resumePoint.ts";
 import { type RunEngineOptions, runEngine } from "./runEngine.ts";
 
 export interface TrainFromOptions extends Omit<

@@ -1,10 +1,10 @@
 import type { ServerResponse } from "node:http";
+import { closeSignal, sendError, writeChunk } from "../../http/respond.ts";
+import { byteOffset, targetOf } from "../../http/target.ts";
 import type { JobStore } from "../../jobs/store.ts";
 import { isKitError, messageOf } from "../../protocol/error.ts";
 import { RESUME_FROM, RESUME_RUN, RUN_HEADER, RUN_STATUS_HEADER } from "../../protocol/http.ts";
 import type { Route } from "../context.ts";
-import { closeSignal, sendError, writeChunk } from "../http/respond.ts";
-import { byteOffset, targetOf } from "../http/target.ts";
 import type { Run } from "../run/runner.ts";
 
 const MOST_TRIES = 3;

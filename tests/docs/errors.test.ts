@@ -9,7 +9,7 @@ const SOURCE = readFileSync(new URL("../../protocol/errorCode.ts", import.meta.u
 const TELLING =
   /\b(must|needs?|requires|takes|expected)\b|(^|[.:;,—…] )(or |then |if [\w ]+, )?(add|check|choose|close|create|delete|fix|free|install|load|look|lower|make|name|open|pass|raise|reload|remove|rename|run|save|see|send|set|shorten|split|start|throw|try|update|use|wait|write)\b/i;
 /** Sentences that name another place to look at, or what there is to choose from. */
-const POINTING = /The page is at \/\.|Its whole output is in |Did you mean/;
+const POINTING = /Its whole output is in |Did you mean/;
 
 const errors = findErrors();
 const keys = (form: RegExp) => [

@@ -12,7 +12,7 @@ import {
   STREAMED_EVENTS,
   TIME,
 } from "../../protocol/event.ts";
-import { ROUTE_TABLE } from "../../server/router.ts";
+import { ROUTE_TABLE } from "../../server/routeTable.ts";
 import { STARTED, createJob } from "../jobs.ts";
 import { createTinyProject } from "../kit.ts";
 import { PATIENCE_MS } from "../patience.ts";
@@ -111,11 +111,11 @@ test("the reference has the events of the stream", () => {
 });
 
 test("the reference has the statuses that the server's source names", () => {
-  const files = readdirSync(join(ROOT, "server"), { recursive: true, encoding: "utf8" });
-  const source = files
-    .filter((file) => file.endsWith(".ts"))
-    .map((file) => readFileSync(join(ROOT, "server", file), "utf8"))
-    .join("\n");
+  const filesOf = (folder: string) =>
+    readdirSync(join(ROOT, folder), { recursive: true, encoding: "utf8" })
+      .filter((file) => file.endsWith(".ts"))
+      .map((file) => readFileSync(join(ROOT, folder, file), "utf8"));
+  const source = ["http", "server"].flatMap(filesOf).join("\n");
   const named = [...source.matchAll(/(?<![\w.])[2-5]\d\d(?![\w.]| (ms|s|KiB|MB))/g)]
     .map(([status]) => status)
     .filter((status) => status in STATUS_CODES);

@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { cpSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { afterAll, beforeEach, describe, expect, it } from "vitest";
-import { checkpointSteps } from "../../sdk/runner/findArtifact.ts";
+import { checkpointSteps } from "../../jobs/artifactFiles.ts";
 import { type DrivenTrainer, DRIVER } from "../../sdk/trainer.ts";
 import { createHarm } from "../faults/harm.ts";
 import { createTinyTrainer, enterProject, statusOf } from "./project.ts";

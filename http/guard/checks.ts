@@ -1,0 +1,85 @@
+import type { IncomingMessage } from "node:http";
+import type { Site } from "../site.ts";
+import { isWellFormed, targetOf } from "../target.ts";
+import { type HostPolicy, isAllowedHost, parseHost } from "./host.ts";
+
+/** The answer to a request that fails a check: a status and a sentence that names the remedy. */
+export interface Refusal {
+  status: number;
+  error: string;
+  headers?: Record<string, string>;
+}
+
+/** Returns why a request is refused, or undefined when it passes. */
+export type Check = (
+  request: IncomingMessage,
+  policy: HostPolicy,
+  site: Site,
+) => Refusal | undefined;
+
+const METHODS = ["GET", "HEAD", "POST"];
+
+const checkMethod: Check = ({ method = "" }) => {
+  if (METHODS.includes(method)) return undefined;
+  const headers = { Allow: METHODS.join(", ") };
+  return { status: 405, error: `Use GET, HEAD or POST. ${method} is not supported.`, headers };
+};
+
+const checkTarget: Check = (request, _, { advice }) => {
+  if (isWellFormed(request)) return undefined;
+  return { status: 400, error: `The request's target is malformed. ${advice}` };
+};
+
+const checkHostHeader: Check = ({ headersDistinct }) => {
+  const hosts = headersDistinct.host ?? [];
+  if (hosts.length === 1 && parseHost(hosts[0] ?? "")) return undefined;
+  return { status: 400, error: "Send exactly one Host header of the form name:port." };
+};
+
+const checkHostName: Check = ({ headers }, policy, { command }) => {
+  const { name } = parseHost(headers.host ?? "") ?? { name: "" };
+  if (isAllowedHost(name, policy)) return undefined;
+  return {
+    status: 403,
+    error: `The host name ${name} is not allowed. If it is yours, start the server with: ${command} --allowed-host ${name}`,
+  };
+};
+
+/** Lets in the server's own page, the address bar and links to the page, as the browser reports them. */
+const checkFetchSite: Check = (request, _, { advice, page }) => {
+  const { method, headers } = request;
+  const site = headers["sec-fetch-site"];
+  if (site === undefined || site === "same-origin" || site === "none") return undefined;
+  const isLink =
+    method === "GET" &&
+    targetOf(request).path === page &&
+    headers["sec-fetch-mode"] === "navigate" &&
+    headers["sec-fetch-dest"] === "document";
+  if (isLink) return undefined;
+  return {
+    status: 403,
+    error: `Requests from other sites are refused. ${advice}`,
+  };
+};
+
+/** For browsers that send no `Sec-Fetch-Site`, which they omit for plain HTTP to other machines. */
+const checkOrigin: Check = ({ headers }, _, { advice }) => {
+  const { origin, host = "" } = headers;
+  if (headers["sec-fetch-site"] !== undefined || origin === undefined) return undefined;
+  const [, originHost] = /^https?:\/\/([^/]+)$/.exec(origin) ?? [];
+  if (originHost?.toLowerCase() === host.toLowerCase()) return undefined;
+  return {
+    status: 403,
+    error: `Requests from other origins are refused. ${advice}`,
+  };
+};
+
+/** In this order: the first refusal is the answer. */
+export const CHECKS: Check[] = [
+  checkMethod,
+  checkTarget,
+  checkHostHeader,
+  checkHostName,
+  checkFetchSite,
+  checkOrigin,
+];

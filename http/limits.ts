@@ -1,0 +1,113 @@
+import type { Server, ServerResponse } from "node:http";
+import type { Socket } from "node:net";
+import { sendError } from "./respond.ts";
+
+/** Sizes, counts and times, so that no client can exhaust this process. */
+export interface Limits {
+  /** A browser sends about 1 KiB, plus the cookies of other servers under the same host name. */
+  headerBytes: number;
+  /** A request's headers are small and arrive together. */
+  headersMs: number;
+  /** For the whole request, body included. */
+  requestMs: number;
+  /** Longer than a browser's poll of 5 s, so that it keeps its connection. */
+  idleMs: number;
+  /** A client that reads nothing for this long is gone, or stuck and free to reconnect. */
+  stalledMs: number;
+  /** How often slow connections are checked. */
+  checkMs: number;
+  /** A browser opens six. This serves many people, and keeps file descriptors in reserve. */
+  connections: number;
+  /** The share of connections for clients that have not shown the token, where one is required. */
+  strangers: number;
+  /** Each holds a file open. Leaves connections free for short answers. */
+  streams: number;
+}
+
+export const LIMITS: Limits = {
+  headerBytes: 32 * 1024,
+  headersMs: 10_000,
+  requestMs: 30_000,
+  idleMs: 15_000,
+  stalledMs: 120_000,
+  checkMs: 5_000,
+  connections: 1_000,
+  strangers: 500,
+  streams: 600,
+};
+
+/** Connections over the limit that get a 429. Any more are closed without an answer. */
+const CONNECTIONS_REFUSED = 100;
+const RETRY_AFTER_S = 5;
+
+/** Limits the open connections. */
+export interface ConnectionLimit {
+  /** Counts across all the server's addresses. Node's `maxConnections` counts each separately. */
+  watch: (server: Server) => void;
+  isTooMany: (socket: Socket) => boolean;
+  /** Marks a connection whose client has shown the token. */
+  trust: (socket: Socket) => void;
+}
+
+/**
+ * Where a token is required, strangers get only a share of the connections. One stranger too many
+ * closes the oldest: a client with the token sends it at once, an attacker holds connections open.
+ * Addresses are useless for this, because behind a tunnel all clients share one.
+ */
+export function createConnectionLimit(limits: Limits, wantsToken: boolean): ConnectionLimit {
+  const tooMany = new WeakSet<Socket>();
+  const open = new Set<Socket>();
+  /** Oldest first. */
+  const strangers = new Set<Socket>();
+
+  function leave(socket: Socket): void {
+    open.delete(socket);
+    strangers.delete(socket);
+  }
+
+  function closeOldest(): void {
+    const [oldest] = strangers;
+    if (!oldest) return;
+    // "close" fires too late for connections that open in the same tick.
+    leave(oldest);
+    oldest.destroy();
+  }
+
+  return {
+    watch(server) {
+      server.prependListener("connection", (socket: Socket) => {
+        open.add(socket);
+        socket.once("close", () => leave(socket));
+        if (wantsToken) strangers.add(socket);
+        if (strangers.size > limits.strangers) closeOldest();
+        if (open.size > limits.connections) tooMany.add(socket);
+        if (open.size > limits.connections + CONNECTIONS_REFUSED) socket.destroy();
+      });
+    },
+    isTooMany: (socket) => tooMany.has(socket),
+    trust: (socket) => void strangers.delete(socket),
+  };
+}
+
+/** Admits a long response, or answers 429. */
+export type StreamLimit = (response: ServerResponse) => boolean;
+
+export function createStreamLimit({ streams }: Limits): StreamLimit {
+  let open = 0;
+  return (response) => {
+    // The client is gone, so "close" would never fire.
+    if (response.destroyed) return false;
+    if (open >= streams) {
+      refuseForNow(response, `${streams} streams are open, the most allowed.`);
+      return false;
+    }
+    open++;
+    response.once("close", () => open--);
+    return true;
+  };
+}
+
+export function refuseForNow(response: ServerResponse, why: string): void {
+  response.setHeader("Retry-After", RETRY_AFTER_S);
+  sendError(response, 429, `${why} Close some tabs or clients, then try again.`);
+}

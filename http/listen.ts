@@ -1,0 +1,122 @@
+import { once } from "node:events";
+import type { Server as HttpServer } from "node:http";
+import { type AddressInfo, type Server, createServer } from "node:net";
+import { KitError, messageOf } from "../protocol/error.ts";
+import { isLocalhost } from "../protocol/loopback.ts";
+import { DEFAULT_PORT, LAST_PORT } from "../protocol/port.ts";
+
+/** How many ports after the default are tried. */
+const PORTS_TRIED = 100;
+/** The system may pick a port that is free on one address only. */
+const ANY_PORT_TRIES = 20;
+
+/** The addresses of `localhost`: a browser may try either first. */
+const LOCALHOST_IPV4 = "127.0.0.1";
+const LOCALHOST_IPV6 = "::1";
+
+export interface ListenOptions {
+  /** An address or name. `localhost` is both loopback addresses, or the one that the machine has. */
+  host: string;
+  /** 0: any free port. Omit for `firstPort` or the next free one. */
+  port?: number;
+  /** Default {@link DEFAULT_PORT}. */
+  firstPort?: number;
+}
+
+export interface Listening {
+  port: number;
+  /** Accepts no more connections, and resolves when the open ones are cut. */
+  close: () => Promise<void>;
+}
+
+/** @throws KitError `PORT_TAKEN`, `CANNOT_LISTEN` */
+export async function listen(server: HttpServer, options: ListenOptions): Promise<Listening> {
+  const { host, port, firstPort = DEFAULT_PORT } = options;
+  if (port !== undefined) return listenOn(server, host, port);
+  const lastPort = Math.min(firstPort + PORTS_TRIED - 1, LAST_PORT);
+  for (let next = firstPort; next <= lastPort; next++) {
+    try {
+      return await listenOn(server, host, next);
+    } catch (error) {
+      if (!isTaken(error)) throw error;
+    }
+  }
+  return listenOn(server, host, 0);
+}
+
+async function listenOn(server: HttpServer, host: string, port: number): Promise<Listening> {
+  if (!isLocalhost(host)) return listening(server, await bind(server, host, port));
+  for (let tries = port === 0 ? ANY_PORT_TRIES : 1; ; tries--) {
+    const ipv4 = await bindIfThere(server, LOCALHOST_IPV4, port);
+    if (ipv4 === undefined) return listening(server, await bind(server, LOCALHOST_IPV6, port));
+    const one = listening(server, ipv4);
+    try {
+      return listening(server, one.port, await listenBeside(server, one.port));
+    } catch (error) {
+      // Without IPv6 here, no client arrives by it either.
+      if (!isTaken(error)) return one;
+      await one.close();
+      if (tries === 1) throw error;
+    }
+  }
+}
+
+/** Makes a server answer on the other loopback address too. */
+async function listenBeside(server: HttpServer, port: number): Promise<Server> {
+  // Sends each part of an answer at once, as an HTTP server does.
+  const beside = createServer({ noDelay: true }, (socket) => {
+    server.emit("connection", socket);
+  });
+  await bind(beside, LOCALHOST_IPV6, port);
+  return beside;
+}
+
+/** As `bind`, or undefined on a machine without the address. */
+async function bindIfThere(server: Server, host: string, port: number) {
+  try {
+    return await bind(server, host, port);
+  } catch (error) {
+    const { code } = (error as KitError).cause as NodeJS.ErrnoException;
+    if (code === "EADDRNOTAVAIL") return undefined;
+    throw error;
+  }
+}
+
+/** @returns the port */
+async function bind(server: Server, host: string, port: number): Promise<number> {
+  server.listen({ host, port });
+  try {
+    await once(server, "listening");
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "EADDRINUSE") {
+      throw new KitError(
+        "PORT_TAKEN",
+        `Port ${port} is taken. Name another with --port, or leave it out for the next free one.`,
+        { cause: error },
+      );
+    }
+    throw new KitError(
+      "CANNOT_LISTEN",
+      `Cannot listen on ${host} port ${port}: ${messageOf(error)}. Name another with --host or --port.`,
+      { cause: error },
+    );
+  }
+  return (server.address() as AddressInfo).port;
+}
+
+function listening(server: HttpServer, port: number, beside?: Server): Listening {
+  return {
+    port,
+    async close() {
+      const closed = [server, ...(beside ? [beside] : [])].map(
+        (each) => new Promise<void>((resolve) => each.close(() => resolve())),
+      );
+      server.closeAllConnections();
+      await Promise.all(closed);
+    },
+  };
+}
+
+function isTaken(error: unknown): boolean {
+  return error instanceof KitError && error.code === "PORT_TAKEN";
+}

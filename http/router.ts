@@ -1,0 +1,55 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { sendError } from "./respond.ts";
+import type { Site } from "./site.ts";
+import { targetOf } from "./target.ts";
+
+export interface Exchange {
+  request: IncomingMessage;
+  response: ServerResponse;
+}
+
+/** Answers a request. `id` is the path's segment in place of `{id}`, empty where there is none. */
+export type Route<Context> = (
+  context: Context,
+  exchange: Exchange,
+  id: string,
+) => void | Promise<void>;
+
+/** Files that a server has besides its routes. */
+export interface Files {
+  has: (path: string) => boolean;
+  /** Sends the file at this path, or returns false. */
+  serve: (path: string, response: ServerResponse) => boolean;
+}
+
+const NO_FILES: Files = { has: () => false, serve: () => false };
+
+/**
+ * Passes each request to its route, or sends one of the files.
+ * @param table routes by method and path: `GET /api/jobs/{id}`. `{id}` matches one segment
+ */
+export function createRouter<Context>(
+  table: Record<string, Route<Context>>,
+  site: Site,
+  files: Files = NO_FILES,
+): (context: Context, exchange: Exchange) => Promise<void> {
+  const routes = Object.entries(table).map(([key, answer]) => {
+    const [method = "", path = ""] = key.split(" ");
+    return { method, pattern: new RegExp(`^${path.replace("{id}", "([^/]+)")}$`), answer };
+  });
+  return async (context, exchange) => {
+    const { request, response } = exchange;
+    const method = request.method ?? "GET";
+    const { path } = targetOf(request);
+    const here = routes.filter(({ pattern }) => pattern.test(path));
+    const found = here.find((each) => each.method === method);
+    if (found) return found.answer(context, exchange, found.pattern.exec(path)?.[1] ?? "");
+    if ((method === "GET" || method === "HEAD") && files.serve(path, response)) return;
+    const allowed = files.has(path) ? ["GET", "HEAD"] : here.map((each) => each.method);
+    if (allowed.length > 0) {
+      response.setHeader("Allow", allowed.join(", "));
+      return sendError(response, 405, `Use ${allowed.join(" or ")} for ${path}.`);
+    }
+    sendError(response, 404, `There is nothing at ${path}. ${site.advice}`);
+  };
+}

@@ -1,0 +1,101 @@
+import { once } from "node:events";
+import { type RequestListener, type Server, type ServerResponse, createServer } from "node:http";
+import { hostname } from "node:os";
+import { messageOf } from "../protocol/error.ts";
+import { answerClientErrors } from "./clientErrors.ts";
+import { type Guard, createGuard } from "./guard/guard.ts";
+import { setSecurityHeaders } from "./headers.ts";
+import { inTurn } from "./inTurn.ts";
+import {
+  type ConnectionLimit,
+  type Limits,
+  LIMITS,
+  createConnectionLimit,
+  refuseForNow,
+} from "./limits.ts";
+import { sendError } from "./respond.ts";
+import type { Exchange } from "./router.ts";
+import type { Site } from "./site.ts";
+
+export interface HttpServerOptions {
+  site: Site;
+  /** The address that it will listen on. */
+  host: string;
+  /** Host names to answer to, besides those of this machine. */
+  allowedHosts?: string[] | undefined;
+  /** Overrides {@link LIMITS}. For tests. */
+  limits?: Partial<Limits> | undefined;
+  /** Makes what asks for a token; omit to require none. `trust` takes connections that have shown it. */
+  gate?: ((trust: ConnectionLimit["trust"]) => Guard) | undefined;
+  /** Answers what the guard lets in. */
+  answer: (exchange: Exchange) => Promise<void>;
+}
+
+export interface HttpServer {
+  server: Server;
+  /** Resolves when every request in progress has its answer. */
+  allAnswered: () => Promise<void>;
+}
+
+/** A server, not yet listening, that no client can exhaust or crash, and that no other site can use. */
+export function createHttpServer(options: HttpServerOptions): HttpServer {
+  const { site, host, allowedHosts = [], gate, answer } = options;
+  const limits = { ...LIMITS, ...options.limits };
+  const connections = createConnectionLimit(limits, gate !== undefined);
+  const policy = { boundTo: host, machine: hostname(), added: allowedHosts };
+  const guard = createGuard(policy, site, gate?.(connections.trust));
+  const unanswered = new Set<ServerResponse>();
+
+  async function answerIfLetIn(exchange: Exchange): Promise<void> {
+    if (await guard(exchange.request, exchange.response)) await answer(exchange);
+  }
+
+  const onTurn: RequestListener = (request, response) => {
+    unanswered.add(response);
+    response.once("close", () => unanswered.delete(response));
+    setSecurityHeaders(response);
+    if (connections.isTooMany(request.socket)) {
+      response.setHeader("Connection", "close");
+      return refuseForNow(response, `${limits.connections} connections are open.`);
+    }
+    answerIfLetIn({ request, response }).catch((error: unknown) => {
+      if (response.headersSent) response.destroy();
+      else sendError(response, 500, messageOf(error));
+    });
+  };
+
+  const onRequest = inTurn(onTurn, (_, response) => {
+    setSecurityHeaders(response);
+    response.setHeader("Connection", "close");
+    sendError(response, 429, "Too many requests at once. Wait for their answers, then send more.");
+  });
+
+  const server = createServer(
+    {
+      maxHeaderSize: limits.headerBytes,
+      headersTimeout: limits.headersMs,
+      requestTimeout: limits.requestMs,
+      keepAliveTimeout: limits.idleMs,
+      connectionsCheckingInterval: limits.checkMs,
+      // The guard checks it, and says what is wrong.
+      requireHostHeader: false,
+    },
+    onRequest,
+  );
+  // A dropped header could be the one that reveals another site. Their size is limited instead.
+  server.maxHeadersCount = 0;
+  server.timeout = limits.stalledMs;
+  // With `Expect`, the client sends its body only after our answer.
+  server.on("checkContinue", onRequest).on("checkExpectation", onRequest);
+  connections.watch(server);
+  answerClientErrors(server, site, (socket) =>
+    [...unanswered].some((response) => response.socket === socket),
+  );
+
+  return {
+    server,
+    async allAnswered() {
+      await Promise.allSettled([...unanswered].map((response) => once(response, "close")));
+    },
+  };
+}

@@ -1,0 +1,9 @@
+/** What refusals say of a server. */
+export interface Site {
+  /** What to do instead, as a sentence: `Open the page at /.` */
+  advice: string;
+  /** The command that starts it: `kit ui` */
+  command: string;
+  /** The path that links from other sites may open, if it has a page. */
+  page?: string;
+}

@@ -1,0 +1,74 @@
+import { join } from "node:path";
+import { ARTIFACTS, checkpointFolder } from "../protocol/artifactPath.ts";
+import { type Job, isFinal } from "../protocol/job.ts";
+import { checkpointSteps, refuseLinkedArtifacts } from "./artifactFiles.ts";
+import { hasBegun, readJobStart, resumedFrom } from "./jobStart.ts";
+import { leaseOwner } from "./lease.ts";
+import { isProvenAlive } from "./leaseWatch.ts";
+import { jobsPath } from "./paths.ts";
+import { savedSteps } from "./savedSteps.ts";
+import { createJobStore } from "./store.ts";
+
+/** A checkpoint of a job that did not end. */
+export interface ResumePoint {
+  jobId: string;
+  /** Absolute path of the job's directory. */
+  directory: string;
+  /** Step of the checkpoint. */
+  step: number;
+  /** Absolute path of the checkpoint. */
+  checkpoint: string;
+}
+
+/**
+ * The checkpoints of a trainer's newest job that failed or was cancelled and has some, the newest
+ * first. A job that a completed one went on from counts as ended.
+ * @throws KitError `LINK_IN_KIT`
+ */
+export function findResumePoints(project: string, name: string): ResumePoint[] {
+  const ended = new Set<string>();
+  for (const job of createJobStore(project).list()) {
+    if (job.name !== name || !isFinal(job.status)) continue;
+    const directory = join(jobsPath(project), job.id);
+    const from = resumedFrom(readJobStart(directory));
+    if (job.status === "completed" || ended.has(job.id)) {
+      if (from) ended.add(from.id);
+      continue;
+    }
+    const artifacts = join(directory, ARTIFACTS);
+    // Of a job that went on from another, an earlier one is that job's best, which was copied.
+    const own = checkpointSteps(artifacts).filter((step) => step > (from?.step ?? 0));
+    if (own.length === 0) continue;
+    const found = own.filter(savedSteps(directory)).map((step) => {
+      const checkpoint = join(artifacts, checkpointFolder(step));
+      return { jobId: job.id, directory, step, checkpoint };
+    });
+    if (found.length === 0) continue;
+    refuseLinkedArtifacts(directory);
+    return found.toReversed();
+  }
+  return [];
+}
+
+/**
+ * The id of another job that goes on from this one, or will when its turn comes.
+ * @param own a job that doesn't count
+ */
+export function findResuming(
+  project: string,
+  name: string,
+  { jobId }: ResumePoint,
+  own?: string,
+): string | undefined {
+  const isResuming = (job: Job) => {
+    if (job.name !== name || job.id === own || isFinal(job.status)) return false;
+    const directory = join(jobsPath(project), job.id);
+    // An owner that we can't see may be gone, as that of a container that was stopped.
+    const owner = leaseOwner(directory);
+    if (!owner || !isProvenAlive(owner)) return false;
+    const start = readJobStart(directory);
+    if (hasBegun(start)) return resumedFrom(start)?.id === jobId;
+    return start.config["resume"] === true;
+  };
+  return createJobStore(project).list().find(isResuming)?.id;
+}

@@ -1,0 +1,98 @@
+import { dirname, join } from "node:path";
+import { refuseLinkedArtifacts } from "../jobs/artifactFiles.ts";
+import { readEngineName, readJobConfig } from "../jobs/jobFile.ts";
+import type { OwnedJob } from "../jobs/ownedJob.ts";
+import { jobsPath } from "../jobs/paths.ts";
+import { type RemoteLocationRecord, readRemoteLocation } from "../jobs/remoteLocation.ts";
+import type { ResumePoint } from "../jobs/resumePoint.ts";
+import { readWholeLog } from "../jobs/wholeLog.ts";
+import { ARTIFACTS, checkpointFolder } from "../protocol/artifactPath.ts";
+import type { Engine, RemoteTraining } from "../protocol/engine.ts";
+import { asEngineEvent } from "../protocol/engineReport.ts";
+import { KitError } from "../protocol/error.ts";
+import { type EngineEvent, isFinalEvent } from "../protocol/event.ts";
+import { isRecord } from "../protocol/isRecord.ts";
+import type { RemoteLocation } from "../protocol/remoteLocation.ts";
+import type { JobConfig } from "../protocol/trainConfig.ts";
+import { damagedJob, takeJob } from "./takeJob.ts";
+
+/** An event and when it was logged, in ms since 1970. */
+export type PastEvent = EngineEvent & { at: number };
+
+/** What an earlier process has recorded of a job that goes on remotely. */
+export interface JobHistory {
+  location: RemoteLocation;
+  events: readonly PastEvent[];
+  /** The checkpoint that it began with. */
+  from: ResumePoint | undefined;
+}
+
+interface Attachable {
+  owned: OwnedJob;
+  /** As the job began with it. */
+  config: JobConfig;
+  remote: RemoteTraining;
+}
+
+/**
+ * Takes a job of the current project that runs remotely and that nobody follows.
+ * @throws KitError `CANNOT_ATTACH`, `CLUSTER_UNREACHABLE`, `CLUSTER_REFUSED`, `LINK_IN_KIT`
+ */
+export async function attachable(
+  { name, remote }: Engine,
+  id: string,
+  onNote: (text: string) => void,
+): Promise<Attachable> {
+  const project = process.cwd();
+  const directory = join(jobsPath(project), id);
+  const config = readJobConfig(directory);
+  if (!config || !hasAllOptions(config)) throw damagedJob(id);
+  const trainedBy = readEngineName(directory) ?? "another engine";
+  if (!remote || name !== trainedBy) {
+    throw new KitError(
+      "CANNOT_ATTACH",
+      `Job ${id} is trained by ${trainedBy}, and the project's trainer has the engine ${name} now. Set its engine back to follow the job.`,
+    );
+  }
+  refuseLinkedArtifacts(directory);
+  const location = readRemoteLocation(directory);
+  // Before the job is taken: as long as nobody reaches it, nobody follows it.
+  if (location) await remote.reach(location, id);
+  const owned = await takeJob(project, id, { onNote });
+  return { owned, config: config as unknown as JobConfig, remote };
+}
+
+/** The part of the config that following a job reads. */
+function hasAllOptions({
+  engine,
+  model,
+  dataset,
+  batchSize,
+  saveSteps,
+}: Record<string, unknown>): boolean {
+  const counts = [batchSize, saveSteps].every(Number.isSafeInteger);
+  return isRecord(engine) && model !== undefined && isRecord(dataset) && counts;
+}
+
+/** What a job's files say of its earlier processes. */
+export function historyOf(directory: string): JobHistory {
+  const location = readRemoteLocation(directory);
+  if (!location) throw new Error(`${directory} has no placement.json.`);
+  return { location, events: eventsOf(directory), from: resumedIn(directory, location) };
+}
+
+/** Of the engine, each as it reported it; an event has one record. */
+function eventsOf(directory: string): PastEvent[] {
+  const records = [...readWholeLog(directory)].filter((record) => !isFinalEvent(record));
+  return records.map(({ event, data, time = "" }) => {
+    const at = Date.parse(time);
+    return { ...asEngineEvent("of the log", { event, data }), at };
+  });
+}
+
+function resumedIn(directory: string, { resumed }: RemoteLocationRecord): ResumePoint | undefined {
+  if (!resumed) return undefined;
+  const from = join(dirname(directory), resumed.jobId);
+  const checkpoint = join(from, ARTIFACTS, checkpointFolder(resumed.step));
+  return { ...resumed, directory: from, checkpoint };
+}

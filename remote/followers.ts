@@ -1,0 +1,105 @@
+import { listOrNone } from "../jobs/listOrNone.ts";
+import type { JobStore } from "../jobs/store.ts";
+import type { Job } from "../protocol/job.ts";
+import { type Follower, type FollowerOutput, startFollower } from "./follower.ts";
+import type { FollowerMessage } from "./followerMessage.ts";
+
+/** Between two looks for jobs that nobody follows, and the first pause after a failure. */
+const LOOK_MS = 5_000;
+const FIRST_MS = 500;
+const LONGEST_PAUSE_MS = 300_000;
+
+export interface Followers {
+  /** Begins to look for jobs that nobody follows. */
+  start: () => void;
+  /** Whether a process of this server follows a job, or is trying to for the first time. */
+  isFollowing: (id: string) => boolean;
+  /** Leaves all jobs, which go on remotely. Idempotent. */
+  close: () => Promise<void>;
+}
+
+export interface FollowersOptions {
+  /** Absolute path. */
+  project: string;
+  /** The `kit` command: a program and its first arguments. */
+  kit: string[];
+  jobs: Pick<JobStore, "list" | "get">;
+  /** The job that the project's last run left, and where the run's output goes on. */
+  lastRun?: { leftJob: () => string | undefined; output: FollowerOutput };
+  /** Takes a line for people when a job's standing changes. */
+  onNote: (text: string) => void;
+  lookMs?: number | undefined;
+  /** How long each may take to leave its job before it is killed. Default 5 s. */
+  graceMs?: number | undefined;
+}
+
+/** What is known of a job that nobody followed. */
+interface Trials {
+  follower?: Follower;
+  /** Whether the last follower failed to attach. */
+  hasFailed?: boolean;
+  /** The last line about it: the same is not said twice. */
+  said?: string;
+  pauseMs: number;
+  /** By the monotonic clock, when to try next. */
+  nextAt: number;
+}
+
+/** Follows the project's jobs that run remotely and that nobody follows, each by a process of its own. */
+export function createFollowers(options: FollowersOptions): Followers {
+  const { project, kit, jobs, onNote, lookMs = LOOK_MS, graceMs, lastRun } = options;
+  const known = new Map<string, Trials>();
+  let isClosed = false;
+
+  function follow(id: string, trials: Trials): void {
+    let isAttached = false;
+    function onMessage({ kind, text }: FollowerMessage): void {
+      isAttached ||= kind === "attached";
+      if (isAttached) trials.hasFailed = false;
+      if (text === trials.said || isClosed) return;
+      trials.said = text;
+      onNote(`job ${id} ${text}`);
+    }
+    const output = lastRun?.leftJob() === id ? lastRun.output : undefined;
+    trials.follower = startFollower({ project, kit, id, graceMs, output, onMessage });
+    void trials.follower.ended.then(() => {
+      delete trials.follower;
+      trials.hasFailed = !isAttached;
+      trials.pauseMs = isAttached ? lookMs : Math.min(2 * trials.pauseMs, LONGEST_PAUSE_MS);
+      trials.nextAt = performance.now() + trials.pauseMs;
+    });
+  }
+
+  function lookAt({ id, lastHeardAt }: Job): void {
+    if (lastHeardAt === undefined) return;
+    const trials = known.get(id) ?? { pauseMs: lookMs, nextAt: 0 };
+    known.set(id, trials);
+    if (!trials.follower && performance.now() >= trials.nextAt) follow(id, trials);
+  }
+
+  const look = () => listOrNone(jobs).forEach(lookAt);
+
+  let first: NodeJS.Timeout | undefined;
+  let timer: NodeJS.Timeout | undefined;
+  return {
+    start() {
+      // At once, since the page shows whether the last run goes on.
+      const left = jobs.get(lastRun?.leftJob() ?? "");
+      if (left) lookAt(left.job);
+      // Later, since many jobs take a while to list, and the page goes first.
+      first = setTimeout(look, Math.min(lookMs, FIRST_MS)).unref();
+      timer = setInterval(look, lookMs).unref();
+    },
+    isFollowing(id) {
+      const { follower, hasFailed = false } = known.get(id) ?? {};
+      return follower !== undefined && !hasFailed;
+    },
+    async close() {
+      isClosed = true;
+      clearTimeout(first);
+      clearInterval(timer);
+      const followers = [...known.values()].flatMap(({ follower }) => follower ?? []);
+      await Promise.all(followers.map((follower) => follower.close()));
+    },
+  };
+}

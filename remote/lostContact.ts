@@ -1,0 +1,42 @@
+import { existsSync } from "node:fs";
+import { logPath } from "../jobs/paths.ts";
+import { KitError, cannotFollow, isKitError } from "../protocol/error.ts";
+import type { Job } from "../protocol/job.ts";
+import type { RemoteLocation } from "../protocol/remoteLocation.ts";
+
+/** The error of a job that goes on remotely, out of reach or where this machine cannot follow it. */
+export function lostContact(
+  { id }: Job,
+  { where, checkpoints }: RemoteLocation,
+  cause: unknown,
+): KitError {
+  if (isKitError(cause) && cause.code === "CANNOT_FOLLOW") {
+    const why = cause.message.replace(/\.?$/, ".");
+    return new KitError(
+      "CANNOT_FOLLOW",
+      `${why} Then run npx kit attach ${id} to follow the job again, which was left running on ${where}.`,
+      { cause },
+    );
+  }
+  if (isKitError(cause) && cause.code === "CLUSTER_REFUSED") {
+    return new KitError(
+      "CLUSTER_REFUSED",
+      `Lost contact with ${where}, which refuses the token. Job ${id} may go on there, with its checkpoints in ${checkpoints}. Set the right token, then run npx kit attach ${id} to follow it again.`,
+      { cause },
+    );
+  }
+  return new KitError(
+    "CLUSTER_UNREACHABLE",
+    `Lost contact with ${where}. Job ${id} may go on there, with its checkpoints in ${checkpoints}. Run npx kit attach ${id} to follow it again.`,
+    { cause },
+  );
+}
+
+/**
+ * What this machine cannot write does not end a remote training; a deleted log does.
+ * @param directory the job's
+ */
+export function orCannotFollow(error: unknown, directory: string): unknown {
+  const isWrite = isKitError(error) && error.code === "CANNOT_WRITE";
+  return isWrite && existsSync(logPath(directory)) ? cannotFollow(error) : error;
+}

@@ -1,0 +1,125 @@
+import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { type Lock, takeLock } from "../disk/lock.ts";
+import type { Owner } from "../disk/owner.ts";
+import { isJobId } from "../jobs/id.ts";
+import { leaseOwner, readLease } from "../jobs/lease.ts";
+import { SILENCE_MS, isProvenAlive } from "../jobs/leaseWatch.ts";
+import { type OwnedJob, ownJob } from "../jobs/ownedJob.ts";
+import { jobsPath } from "../jobs/paths.ts";
+import { runsRemotely } from "../jobs/remoteLocation.ts";
+import { createJobStore } from "../jobs/store.ts";
+import { cannotWrite } from "../protocol/cannotWrite.ts";
+import { KitError, isKitError } from "../protocol/error.ts";
+import { isFinal } from "../protocol/job.ts";
+
+const POLL_MS = 500;
+/** Longer than it takes to take a job. */
+const LOCK_MS = 5_000;
+
+export interface TakeOptions {
+  /** Called with a line if taking the job takes a while. */
+  onNote?: (text: string) => void;
+  /** Waits so many ms. */
+  pause?: (ms: number) => Promise<unknown>;
+}
+
+/**
+ * Takes a job that goes on remotely from an owner that is gone. Of several processes, one gets it.
+ * @throws KitError `JOB_ENDED`, `JOB_TAKEN` by a process that follows it, `CANNOT_WRITE`
+ */
+export async function takeJob(
+  project: string,
+  id: string,
+  { onNote = () => {}, pause = delay }: TakeOptions = {},
+): Promise<OwnedJob> {
+  const directory = join(jobsPath(project), id);
+  const store = createJobStore(project);
+  await waitUntilLeft(() => store.leaseOf(id), directory, id, { onNote, pause });
+  let lock: Lock | undefined;
+  try {
+    lock = await takeLock(join(directory, "attach.lock"), LOCK_MS);
+    const state = store.get(id);
+    if (!lock || store.leaseOf(id) === "held") throw followed(id, leaseOwner(directory));
+    if (!state || isFinal(state.job.status)) throw ended(id, state?.job.status);
+    const { lastHeardAt: _, ...job } = state.job;
+    return ownJob(directory, { ...job, status: "running" });
+  } catch (error) {
+    throw isKitError(error) ? error : cannotWrite(`write ${directory}`, error);
+  } finally {
+    lock?.release();
+  }
+}
+
+/** @throws KitError `CANNOT_ATTACH` for a remote job that is not listed, since its `job.json` cannot be read */
+export function assertReadable(project: string, id: string): void {
+  if (isJobId(id) && runsRemotely(join(jobsPath(project), id))) throw damagedJob(id);
+}
+
+export function damagedJob(id: string): KitError {
+  return new KitError(
+    "CANNOT_ATTACH",
+    `Job ${id} runs on other machines, but its job.json, which has its options, is damaged. Write it again, as it was, to follow the job.`,
+  );
+}
+
+/** @throws KitError `JOB_ENDED`; `CANNOT_ATTACH` for one that runs here */
+export function assertRemote(project: string, id: string): void {
+  const store = createJobStore(project);
+  const status = store.get(id)?.job.status;
+  if (!status || isFinal(status)) throw ended(id, status);
+  if (store.remoteLocationOf(id)) return;
+  if (runsRemotely(join(jobsPath(project), id))) {
+    throw new KitError(
+      "CANNOT_ATTACH",
+      `Job ${id} runs on other machines, but its placement.json, which says on which, is damaged. Write it again, with where, address and checkpoints, to follow the job.`,
+    );
+  }
+  throw new KitError(
+    "CANNOT_ATTACH",
+    `Job ${id} runs on this machine, in a process of its own. Open kit ui to see it.`,
+  );
+}
+
+/**
+ * An owner that is out of sight, as in a container that was stopped, may still be there.
+ * @throws KitError `JOB_TAKEN` when it is
+ */
+async function waitUntilLeft(
+  leaseOf: () => string,
+  directory: string,
+  id: string,
+  { onNote, pause }: Required<TakeOptions>,
+): Promise<void> {
+  const first = stampOf(directory);
+  for (let isFirst = true; leaseOf() === "held"; isFirst = false) {
+    const owner = leaseOwner(directory);
+    if ((owner && isProvenAlive(owner)) || stampOf(directory) !== first) throw followed(id, owner);
+    if (isFirst) {
+      onNote(
+        `waiting up to ${SILENCE_MS / 1000} s for a sign of the process that followed it, which is not on this machine`,
+      );
+    }
+    await pause(POLL_MS);
+  }
+}
+
+function stampOf(directory: string): string {
+  const lease = readLease(directory);
+  return lease === "unreadable" ? "" : lease.stamp;
+}
+
+function followed(id: string, owner: Owner | undefined): KitError {
+  const { pid = "?", host = "another machine" } = owner ?? {};
+  return new KitError(
+    "JOB_TAKEN",
+    `Job ${id} is followed already, by process ${pid} on ${host}. See it in kit ui; to cancel it, run there: kill -INT ${pid}`,
+  );
+}
+
+function ended(id: string, status: string | undefined): KitError {
+  return new KitError(
+    "JOB_ENDED",
+    `Job ${id} has ended: ${status ?? "it was deleted"}. Start another to train again.`,
+  );
+}

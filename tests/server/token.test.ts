@@ -1,0 +1,128 @@
+import { expect, test } from "vitest";
+import { askRaw, startServer } from "../uiServer.ts";
+
+const TOKEN = "correct horse";
+const LINK = `?token=${encodeURIComponent(TOKEN)}`;
+
+function ask(url: string, headers: Record<string, string> = {}): Promise<Response> {
+  return fetch(url, { headers, redirect: "manual" });
+}
+
+async function cookieOf(answer: Response): Promise<string> {
+  await answer.body?.cancel();
+  return answer.headers.get("set-cookie")?.split(";")[0] ?? "";
+}
+
+test("the link leads to the page, and its cookie opens every route", async () => {
+  const { url } = await startServer({ token: TOKEN });
+  const link = await ask(url + LINK);
+  expect(link.status).toBe(303);
+  expect(link.headers.get("location")).toBe("./");
+  expect(link.headers.get("set-cookie")).toMatch(/^[^;]+; HttpOnly; SameSite=Strict$/);
+  const cookie = await cookieOf(link);
+  expect(cookie).not.toContain(TOKEN);
+  for (const path of ["", "assets/app-1a2b.js", "api/jobs"]) {
+    expect((await ask(url + path, { cookie })).status).toBe(200);
+  }
+});
+
+test("with the cookie, the link and an old link lead to the page", async () => {
+  const { url } = await startServer({ token: TOKEN });
+  const cookie = await cookieOf(await ask(url + LINK));
+  for (const link of [LINK, "?token=one-of-before"]) {
+    const again = await ask(url + link, { cookie });
+    expect([again.status, again.headers.get("location")]).toEqual([303, "./"]);
+    expect(await cookieOf(again)).toBe(cookie);
+  }
+  expect((await ask(`${url}api/jobs?token=one-of-before`, { cookie })).status).toBe(200);
+});
+
+test("a link on another site leads to the page as well", async () => {
+  const { port } = await startServer({ token: TOKEN });
+  const { status, headers, body } = await askRaw(port, `/${LINK}`, "GET", {
+    "sec-fetch-site": "cross-site",
+    "sec-fetch-mode": "navigate",
+    "sec-fetch-dest": "document",
+  });
+  // A redirect would leave the strict cookie out; a page of our own goes on with it.
+  expect(status).toBe(200);
+  expect(String(headers["set-cookie"])).toContain("SameSite=Strict");
+  expect(body).toContain('content="0;url=./"');
+});
+
+test("without the token every route is 401 and says what to do", async () => {
+  const { url } = await startServer({ token: TOKEN });
+  for (const path of ["", "assets/app-1a2b.js", "nothing", "api/jobs", "api/train"]) {
+    const answer = await ask(url + path);
+    expect(answer.status).toBe(401);
+    expect(await answer.text()).toContain("Open the address that kit ui last printed");
+  }
+  expect((await fetch(`${url}api/train`, { method: "POST" })).status).toBe(401);
+});
+
+test("a cookie of another token, of another server or made up is refused", async () => {
+  const one = await startServer({ token: TOKEN });
+  const other = await startServer({ token: "another" });
+  const cookie = await cookieOf(await ask(`${other.url}?token=another`));
+  expect((await ask(one.url, { cookie })).status).toBe(401);
+  const renamed = cookie.replace(String(other.port), String(one.port));
+  expect((await ask(one.url, { cookie: renamed })).status).toBe(401);
+  expect((await ask(one.url, { cookie: `kit-ui-${one.port}=${TOKEN}` })).status).toBe(401);
+});
+
+test("cookies of one host name differ by the browser's port", async () => {
+  const { port } = await startServer({ token: TOKEN });
+  const hosts = ["localhost:4000", "localhost:4001", "localhost"];
+  const answers = await Promise.all(hosts.map((host) => askRaw(port, `/${LINK}`, "GET", { host })));
+  expect(answers.map(({ headers }) => String(headers["set-cookie"]).split("=")[0])).toEqual([
+    "kit-ui-4000",
+    "kit-ui-4001",
+    "kit-ui-default",
+  ]);
+});
+
+test("a made-up cookie is a guess, answered as late as a wrong token", async () => {
+  const { port, url } = await startServer({ token: TOKEN });
+  const began = performance.now();
+  expect((await ask(url, { cookie: `kit-ui-${port}=guess` })).status).toBe(401);
+  expect(performance.now() - began).toBeGreaterThan(900);
+});
+
+test("the cookie outlives a restart on the same port with the same token", async () => {
+  const first = await startServer({ token: TOKEN });
+  const cookie = await cookieOf(await ask(first.url + LINK));
+  await first.close();
+  const second = await startServer({ token: TOKEN, port: first.port });
+  expect((await ask(second.url, { cookie })).status).toBe(200);
+});
+
+test("a session ends when the token changes, and the new link begins another", async () => {
+  const first = await startServer({ token: TOKEN });
+  const old = await cookieOf(await ask(first.url + LINK));
+  await first.close();
+  const { url } = await startServer({ token: "another", port: first.port });
+  const events = "api/jobs/20260101-000000-000-aaaa/events";
+  const routes = ["", "assets/app-1a2b.js", "api/jobs", "api/train", "api/manifest", events];
+  const answers = await Promise.all([
+    ...routes.map((path) => ask(url + path, { cookie: old })),
+    ask(url + LINK, { cookie: old }),
+    fetch(`${url}api/train`, { method: "POST", headers: { cookie: old } }),
+  ]);
+  expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 401));
+  const cookie = await cookieOf(await ask(`${url}?token=another`, { cookie: old }));
+  // A browser may hold both, of this path and of one above.
+  expect((await ask(url, { cookie: `${old}; ${cookie}` })).status).toBe(200);
+});
+
+test("wrong tokens are answered one after another, late, and too many at once get a 429", async () => {
+  const { url } = await startServer({ token: TOKEN });
+  const began = performance.now();
+  const guesses = Array.from({ length: 30 }, (_, guess) => ask(`${url}?token=${guess}`));
+  const first = await Promise.race(guesses.slice(0, 20));
+  expect(first.status).toBe(401);
+  expect(performance.now() - began).toBeGreaterThan(900);
+  const away = await Promise.all(guesses.slice(20));
+  expect(away.every(({ status }) => status === 429)).toBe(true);
+  // The right token does not wait behind wrong ones.
+  expect((await ask(url + LINK)).status).toBe(303);
+});
