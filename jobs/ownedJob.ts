@@ -118,7 +118,7 @@ export function ownJob(directory: string, job: Job): OwnedJob {
 function jobTaken(id: string): KitError {
   return new KitError(
     "JOB_TAKEN",
-    `Another process follows job ${id} now, since this one gave no sign for over a minute. See kit jobs.`,
+    `Another process took over job ${id}; this one was unresponsive for over a minute. See kit jobs.`,
   );
 }
 

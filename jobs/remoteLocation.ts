@@ -17,7 +17,7 @@ export function writeRemoteLocation(directory: string, record: RemoteLocationRec
   writeFileAtomically(recordPath(directory), content, { flush: true });
 }
 
-/** Undefined for a job that runs on this machine, or was not handed over yet, and for a damaged record. */
+/** Undefined if local, not yet submitted, or damaged. */
 export function readRemoteLocation(directory: string): RemoteLocationRecord | undefined {
   const record = readRecord(recordPath(directory));
   const { where, address, checkpoints, resumed } = record ?? {};

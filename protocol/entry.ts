@@ -23,7 +23,7 @@ export function describeEarlyExit(
   signal?: string,
 ): string {
   if (signal) {
-    return `${entry} was ended by ${signal} while it was loaded. Try again. If it happens again, memory may be short: load less in this file and its imports.`;
+    return `${signal} ended ${entry} while it was loaded. Try again. If it happens again, memory may be short: load less in this file and its imports.`;
   }
   if (exitCode === UNSETTLED_AWAIT) {
     return `${entry} never finished loading: a top-level await in this file or its imports never settles. Look for a promise that nothing resolves.`;

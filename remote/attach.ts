@@ -51,7 +51,7 @@ export async function attachable(
   if (!remote || name !== trainedBy) {
     throw new KitError(
       "CANNOT_ATTACH",
-      `Job ${id} is trained by ${trainedBy}, and the project's trainer has the engine ${name} now. Set its engine back to follow the job.`,
+      `${trainedBy} trains job ${id}, but the project's trainer now uses ${name}. Set its engine back to follow the job.`,
     );
   }
   refuseLinkedArtifacts(directory);

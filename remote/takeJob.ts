@@ -59,7 +59,7 @@ export function assertReadable(project: string, id: string): void {
 export function damagedJob(id: string): KitError {
   return new KitError(
     "CANNOT_ATTACH",
-    `Job ${id} runs on other machines, but its job.json, which has its options, is damaged. Write it again, as it was, to follow the job.`,
+    `Restore the damaged job.json of job ${id} to follow it; it still runs remotely.`,
   );
 }
 
@@ -72,7 +72,7 @@ export function assertRemote(project: string, id: string): void {
   if (runsRemotely(join(jobsPath(project), id))) {
     throw new KitError(
       "CANNOT_ATTACH",
-      `Job ${id} runs on other machines, but its placement.json, which says on which, is damaged. Write it again, with where, address and checkpoints, to follow the job.`,
+      `Restore the damaged placement.json of job ${id} (where, address, checkpoints) to follow it; it still runs remotely.`,
     );
   }
   throw new KitError(
@@ -97,7 +97,7 @@ async function waitUntilLeft(
     if ((owner && isProvenAlive(owner)) || stampOf(directory) !== first) throw followed(id, owner);
     if (isFirst) {
       onNote(
-        `waiting up to ${SILENCE_MS / 1000} s for a sign of the process that followed it, which is not on this machine`,
+        `waiting up to ${SILENCE_MS / 1000} s for the previous follower, which is not on this machine`,
       );
     }
     await pause(POLL_MS);
@@ -113,7 +113,7 @@ function followed(id: string, owner: Owner | undefined): KitError {
   const { pid = "?", host = "another machine" } = owner ?? {};
   return new KitError(
     "JOB_TAKEN",
-    `Job ${id} is followed already, by process ${pid} on ${host}. See it in kit ui; to cancel it, run there: kill -INT ${pid}`,
+    `Process ${pid} on ${host} follows job ${id} already. See it in kit ui; to cancel it, run there: kill -INT ${pid}`,
   );
 }
 

@@ -11,7 +11,7 @@ export interface LeftOut {
   leftOut: number;
   /** Tokens of the longest row that is left out. */
   needed: number;
-  /** The option, if it is set or its default is shorter than the context. */
+  /** Effective maxLength, if below the context. */
   maxLength: number | undefined;
   /** The model's, in tokens. */
   context: number;

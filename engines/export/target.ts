@@ -72,7 +72,7 @@ export async function lockTarget(
   const { signal, onNote = () => {} } = options;
   const onWait = () =>
     onNote(
-      `waiting up to ${LOCK_SILENCE_MS / 1000} s for a sign of another export to ${target}, which is not on this machine`,
+      `waiting up to ${LOCK_SILENCE_MS / 1000} s for another export to ${target}, which is not on this machine`,
     );
   let lock: Lock | undefined;
   try {

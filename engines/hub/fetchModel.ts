@@ -21,7 +21,7 @@ export interface FetchOptions {
   settings?: HubSettings;
 }
 
-/** Errors of the hub and the disk that a model that is already here survives. */
+/** Errors that fall back to the cached copy. */
 const OUTER_PROBLEMS: ErrorCode[] = ["CANNOT_WRITE", "HUB_UNREACHABLE", "MODEL_REFUSED"];
 
 /**

@@ -23,7 +23,7 @@ export function parseHubName(name: string): HubName | undefined {
   return isRepo && isRevision && more.length === 0 ? { repo, revision } : undefined;
 }
 
-/** Whether a revision names one state of a repository for ever. */
+/** Whether it is a commit hash. */
 export function isCommit(revision: string): boolean {
   return /^[0-9a-f]{40}$/.test(revision);
 }

@@ -59,7 +59,7 @@ function assertOne(nodes: unknown[] | number, address: string): void {
   if (nodes.length > 1) {
     throw new KitError(
       "CLUSTER_UNFIT",
-      `The cluster at ${address} has ${nodes.length} nodes, which need one place for checkpoints. Set ray({ storage }) to a path that all of them see, or to a URL such as s3://bucket/runs.`,
+      `Workers need shared checkpoint storage: the cluster at ${address} has ${nodes.length} nodes. Set ray({ storage }) to a path that all of them see, or to a URL such as s3://bucket/runs.`,
     );
   }
 }

@@ -77,6 +77,6 @@ function refuse({ type, id }: Question<unknown>, error: unknown, { onAnswer }: L
 function unheard({ name }: Remote): KitError {
   return new KitError(
     "WORKER_FAILED",
-    `The job that answers on ${name} has ended: it had not heard of this process for minutes, as when a machine sleeps. Load the model again.`,
+    `The job that answers on ${name} has ended: it missed this process's heartbeat for minutes, as when a machine sleeps. Load the model again.`,
   );
 }

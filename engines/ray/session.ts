@@ -15,6 +15,6 @@ export async function assertSession(
   if (session !== undefined && now === session) return;
   throw new KitError(
     "CANNOT_FOLLOW",
-    `Another cluster than the job's answers at ${remote.address}, or the job's was started anew and the job is lost. If it is lost, delete its placement.json, which ends it as failed, and run kit start --resume; else make the job's cluster answer there.`,
+    `Another cluster answers at ${remote.address}. Reconnect the original. If that was restarted, the job is lost: delete its placement.json and run kit start --resume.`,
   );
 }

@@ -51,7 +51,7 @@ export async function stageFiles(
     }
     throw new KitError(
       "WORKER_FAILED",
-      `The cluster did not lay out ${path} to be fetched. See its log there: ray job logs ${id}.`,
+      `The cluster did not stage ${path} for download. See its log there: ray job logs ${id}.`,
     );
   } catch (error) {
     await close();

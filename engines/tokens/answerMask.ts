@@ -68,7 +68,7 @@ export function assertAsked([first]: readonly ChatMessage[]): void {
   if (first?.role !== "assistant") return;
   throw new KitError(
     "DATASET_INVALID",
-    "A conversation begins with an assistant's message, which answers nothing. Write a user's or a system's message before it.",
+    "A conversation begins with an assistant's message, which answers nothing. Write a user or system message before it.",
   );
 }
 

@@ -14,7 +14,7 @@ export interface TokenizerFiles {
   path: string;
   tokenizer: Record<string, unknown>;
   config: Record<string, unknown>;
-  /** Numbers that the model gives a score, a count; some may be no token. */
+  /** Logit count; may exceed the tokenizer's vocabulary. */
   vocabulary: number;
   /** The texts of the special tokens, by their names in the config. */
   specials: Record<string, string>;

@@ -34,7 +34,7 @@ export function planResume(project: string, name: string, config: JobConfig): Re
     if (twin === undefined) return;
     throw new KitError(
       "CANNOT_RESUME",
-      `Job ${planned?.jobId} is being resumed already, by job ${twin}. Wait until that one ends, or start without resume.`,
+      `Job ${twin} is resuming job ${planned?.jobId} already. Wait until that one ends, or start without resume.`,
     );
   }
 

@@ -29,7 +29,7 @@ export function refuseContradictions(asked: AskedConfig, own: JobArguments): voi
 export function refuseUnevenSaves({ loadBestModelAtEnd, saveSteps, evalSteps }: JobConfig): void {
   if (!loadBestModelAtEnd || saveSteps % evalSteps === 0) return;
   throw invalid(
-    `with "loadBestModelAtEnd", "saveSteps" must be a multiple of "evalSteps" (${evalSteps}), so that each checkpoint has an evalLoss, but is ${saveSteps}.`,
+    `with "loadBestModelAtEnd", "saveSteps" must be a multiple of "evalSteps" (${evalSteps}), so that every checkpoint has an evalLoss, but is ${saveSteps}.`,
   );
 }
 

@@ -81,7 +81,7 @@ test.each([
   [
     "infer, on its thread",
     "infer({ prompt: `1`.repeat(99) })",
-    "The prompt has 103 tokens, which leaves no room for an answer in the model's context of 32. Shorten it.",
+    "Shorten the prompt: its 103 tokens leave no room for an answer in the model's context of 32.",
   ],
   [
     "loadModel",

@@ -36,7 +36,7 @@ test("a job whose follower's container gives no sign for 60 s is taken", async (
   expect(leaseOwner(job.directory)?.pid).toBe(process.pid);
   expect(taken.job.status).toBe("running");
   expect(notes).toEqual([
-    "waiting up to 60 s for a sign of the process that followed it, which is not on this machine",
+    "waiting up to 60 s for the previous follower, which is not on this machine",
   ]);
 });
 

@@ -40,6 +40,6 @@ test("a job whose owner is there is not taken, and says by whom", async () => {
   const owned = createJob(project, "far", [STARTED]);
   placeJob(owned);
   await expect(takeJob(project, owned.job.id)).rejects.toThrow(
-    new RegExp(`is followed already, by process ${process.pid} on `),
+    new RegExp(`^Process ${process.pid} on .* follows job `),
   );
 });

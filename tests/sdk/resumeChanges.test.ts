@@ -88,7 +88,7 @@ describe("a resume that makes no sense fails with one clear sentence, and leaves
     const { jobId: twin } = await second.trainer.start();
     const refused = {
       code: "CANNOT_RESUME",
-      message: `Job ${jobId} is being resumed already, by job ${twin}. Wait until that one ends, or start without resume.`,
+      message: `Job ${twin} is resuming job ${jobId} already. Wait until that one ends, or start without resume.`,
     };
     await expect(trainer({ resume: true }).trainer.start()).rejects.toMatchObject(refused);
     expect(() => third.refuseTwin("20260101-000000-000-self")).toThrow(refused.message);

@@ -39,7 +39,7 @@ export async function generate(
   if (room < 1) {
     throw new KitError(
       "REQUEST_INVALID",
-      `The prompt has ${prompt.length} tokens, which leaves no room for an answer in the model's context of ${context}. Shorten it.`,
+      `Shorten the prompt: its ${prompt.length} tokens leave no room for an answer in the model's context of ${context}.`,
     );
   }
   const limit = Math.min(room, maxTokens ?? room);

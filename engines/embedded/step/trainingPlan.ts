@@ -18,7 +18,7 @@ export interface TrainingSizes {
   lora: LoraConfig | undefined;
   threads: number;
   options: Pick<TrainConfig, "weightDecay" | "maxGradNorm">;
-  /** Default: as little as keeps the memory moderate. */
+  /** Default: least recomputation in moderate memory. */
   recompute?: Recompute;
 }
 
@@ -48,7 +48,7 @@ export function planTraining(sizes: TrainingSizes): TrainingPlan {
   return planArena((arena) => placeTraining(arena, { ...sizes, recompute }), ADVICE);
 }
 
-/** As little as keeps the memory moderate: first what is cheap, then whole parts. */
+/** Least recomputation in moderate memory: first what is cheap, then whole parts. */
 function leastRecompute(sizes: TrainingSizes): Recompute {
   const parts = 2 * sizes.shape.layers;
   const isModerate = (count: number) =>

@@ -107,8 +107,8 @@ def generate(loaded: Loaded, request: dict[str, Any], stop: Any) -> dict[str, An
     if room < 1:
         raise KitError(
             "REQUEST_INVALID",
-            f"The prompt has {len(prompt)} tokens, which leaves no room for an answer in the "
-            f"model's context of {context}. Shorten it.",
+            f"Shorten the prompt: its {len(prompt)} tokens leave no room for an answer in the "
+            f"model's context of {context}.",
         )
     ids = torch.tensor([prompt], device=loaded.device.name)
     ends = end_ids(loaded)

@@ -53,7 +53,7 @@ def conversation_tokens(messages: list[Message], tokenizer: Any) -> Tokens:
         raise KitError(
             "DATASET_INVALID",
             "A conversation begins with an assistant's message, which answers nothing. "
-            "Write a user's or a system's message before it.",
+            "Write a user or system message before it.",
         )
     text = render(messages, tokenizer)
     encoded = encode(text, tokenizer, add_special_tokens=False, return_offsets_mapping=True)

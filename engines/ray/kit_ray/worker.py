@@ -81,7 +81,7 @@ class WorkerChannel:
 
         step = 0
         if start:
-            # Its worker may have been lost before it told; what was told is dropped.
+            # Its worker may have been lost before its report, which is then dropped.
             step = read_state(start)["step"]
             kind = "adapter" if self.job.job["config"].get("lora") else "model"
             data = {"step": step, "kind": kind, "path": checkpoint_path(step)}

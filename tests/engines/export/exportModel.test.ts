@@ -280,7 +280,7 @@ test("an export waits for a sign of another that it can't see, and is refused wh
   await expect(exporting).rejects.toThrow("Another export is writing");
   expect(existsSync(to)).toBe(false);
   expect(notes).toEqual([
-    `waiting up to 30 s for a sign of another export to ${to}, which is not on this machine`,
+    `waiting up to 30 s for another export to ${to}, which is not on this machine`,
   ]);
 });
 

@@ -88,7 +88,7 @@ it.concurrent("fails a placed job that is unknown only if its own cluster says s
     expect(await endAt(session)).toMatchObject({
       code: "CANNOT_FOLLOW",
       message: expect.stringMatching(
-        /^Another cluster than the job's answers at far, or /,
+        /^Another cluster answers at far\. Reconnect the original/,
       ) as string,
     });
   }
