@@ -158,9 +158,19 @@ export function createEventLines(options: EventLinesOptions) {
           return failedLines(event.data.error);
         case "training.cancelled":
           return cancelledLine(event.data);
+        default:
+          return defaultLine(event);
       }
     },
   };
+}
+
+/** Of an event without a line of its own: its name, and what of its data fits in words. */
+function defaultLine({ event, data }: { event: string; data: object }): string {
+  const fields = Object.entries(asPrintable(data)).flatMap(([name, value]: [string, unknown]) =>
+    typeof value === "object" ? [] : [`${name} ${String(value)}`],
+  );
+  return [event.replace(".", " "), ...fields].join(" ");
 }
 
 /** So that no text of an engine is more than one line. */

@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import { KitError } from "./error.ts";
-import type { Artifact, EngineEvent } from "./event.ts";
+import { type Artifact, type EngineEvent, ENGINE_EVENTS } from "./event.ts";
 import { EVENT_SCHEMAS } from "./eventSchemas.ts";
 import type { InferResult } from "./infer.ts";
 import { isRecord } from "./isRecord.ts";
@@ -22,13 +22,6 @@ const CHECK = v.object({
   firstRow: v.array(v.object({ text: v.string(), isLearned: v.boolean(), isSpecial: v.boolean() })),
 }) satisfies v.GenericSchema<TrainingCheck>;
 
-/** The events that an engine reports. */
-const REPORTED: readonly unknown[] = [
-  "training.started",
-  "training.log",
-  "checkpoint.saved",
-] satisfies EngineEvent["event"][];
-
 /**
  * An engine's report as an event of a job. Pure.
  * @param engine the engine's name
@@ -36,7 +29,7 @@ const REPORTED: readonly unknown[] = [
  */
 export function asEngineEvent(engine: string, reported: unknown): EngineEvent {
   const { event, data } = isRecord(reported) ? reported : {};
-  const isKnown = REPORTED.includes(event);
+  const isKnown = (ENGINE_EVENTS as readonly unknown[]).includes(event);
   if (isKnown && v.is(EVENT_SCHEMAS[event as EngineEvent["event"]], data)) {
     return reported as EngineEvent;
   }

@@ -21,7 +21,7 @@ export type JobEvent<Name extends EventName = EventName> = {
 }[Name];
 
 /** An event that an engine reports; its caller adds how the job ended. */
-export type EngineEvent = JobEvent<"training.started" | "training.log" | "checkpoint.saved">;
+export type EngineEvent = JobEvent<(typeof ENGINE_EVENTS)[number]>;
 
 /** An event that ends a job. */
 export type FinalEvent = JobEvent<"training.completed" | "training.failed" | "training.cancelled">;
@@ -38,11 +38,15 @@ export function isFinalEvent<T extends { event: string }>(
   return Object.hasOwn(FINAL_STATUS, event.event);
 }
 
-/** The events that the event stream sends to the page, in the document's words. */
-export const STREAMED_EVENTS = [
+export const ENGINE_EVENTS = [
   "training.started",
   "training.log",
   "checkpoint.saved",
+] as const satisfies EventName[];
+
+/** The events that the event stream sends to the page, in the document's words. */
+export const STREAMED_EVENTS = [
+  ...ENGINE_EVENTS,
   "training.completed",
   "training.failed",
 ] as const satisfies EventName[];

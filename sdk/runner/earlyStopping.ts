@@ -41,18 +41,10 @@ export function createEarlyStopping({ earlyStoppingPatience, saveSteps }: Config
     isOver = last !== undefined;
   }
 
-  function onEvent(event: EngineEvent): boolean {
-    switch (event.event) {
-      case "training.started":
-        steps = event.data.maxSteps;
-        break;
-      case "training.log":
-        weigh(event.data);
-        break;
-      case "checkpoint.saved":
-        isOver = event.data.step === last;
-        break;
-    }
+  function onEvent({ event, data }: EngineEvent): boolean {
+    if (event === "training.started") steps = data.maxSteps;
+    if (event === "training.log") weigh(data);
+    if (event === "checkpoint.saved") isOver = data.step === last;
     return isOver;
   }
 

@@ -61,17 +61,13 @@ export function createSavedArtifacts(
   return {
     dropResumeFiles,
     onEvent({ event, data }) {
-      switch (event) {
-        case "training.started":
-          break;
-        case "training.log":
-          if (typeof data.evalLoss === "number") evalLosses.set(data.step, data.evalLoss);
-          break;
-        case "checkpoint.saved":
-          // A training goes on from the newest.
-          dropResumeFiles();
-          saved.push(locateArtifact(data, job));
-          break;
+      if (event === "training.log" && typeof data.evalLoss === "number") {
+        evalLosses.set(data.step, data.evalLoss);
+      }
+      if (event === "checkpoint.saved") {
+        // A training goes on from the newest.
+        dropResumeFiles();
+        saved.push(locateArtifact(data, job));
       }
     },
     release(step) {

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { createEventLines } from "../../cli/eventLines.ts";
 import { rowLimit } from "../../engines/dataset/rowLimit.ts";
-import type { Artifact, EventData } from "../../protocol/event.ts";
+import type { Artifact, EventData, JobEvent } from "../../protocol/event.ts";
 import type { TrainConfig } from "../../protocol/trainConfig.ts";
 import { type TrainerOptions, checkOptions } from "../../sdk/options.ts";
 import { CONFIG as LEAST } from "../jobs.ts";
@@ -228,6 +228,12 @@ it("has a word for a loss that is missing or not finite", () => {
   expect(at(1).log({ step: 1 })).toBe("step 1/2 loss n/a");
   expect(at(1).log({ step: 1, loss: null })).toBe("step 1/2 loss n/a");
   expect(at(2).log({ step: 2, loss: null })).toBe("step 2/2 loss n/a        0 tok/s 0s left");
+});
+
+it("prints an event without a line of its own by its name and what fits in words", () => {
+  const { text } = createEventLines({ config: CONFIG, project: "/p", directory: "d" });
+  const event = { event: "model.merged", data: { step: 3, by: "a\nb", tensors: [1] } };
+  expect(text(event as unknown as JobEvent)).toBe("model merged step 3 by a\\nb");
 });
 
 it("prints the metrics of a log below its line", () => {

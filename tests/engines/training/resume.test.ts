@@ -13,8 +13,8 @@ describe.each(BACKENDS)("a training on %s", (_, run) => {
   /** Must be the same in both: each log after step 40, and the files of the last checkpoint. */
   function resultOf({ events, directory }: Run, lora: boolean) {
     const read = (name: string) =>
-      readFileSync(join(directory, "artifacts/step-100", name), "base64");
-    const logs = dataOf(events, "training.log").filter(({ step }) => step > 40);
+      readFileSync(join(directory, "artifacts/step-40", name), "base64");
+    const logs = dataOf(events, "training.log").filter(({ step }) => step > 16);
     return {
       logs: logs.map(({ tokensPerSecond: _, ...log }) => log),
       weights: read(lora ? "adapter_model.safetensors" : "model.safetensors"),
@@ -23,30 +23,30 @@ describe.each(BACKENDS)("a training on %s", (_, run) => {
     };
   }
 
-  /** Trains until step 40 is saved. Returns that checkpoint's folder. */
+  /** Trains until step 16 is saved. Returns that checkpoint's folder. */
   async function interrupted(config: TrainConfig): Promise<string> {
     const [abort, directory] = [new AbortController(), scratchDirectory()];
     const onEvent = ({ event, data }: { event: string; data: object }) => {
-      if (event === "checkpoint.saved" && "step" in data && data.step === 40) abort.abort();
+      if (event === "checkpoint.saved" && "step" in data && data.step === 16) abort.abort();
     };
     await run(config, { signal: abort.signal, onEvent }, directory).catch(() => undefined);
-    return join(directory, "artifacts/step-40");
+    return join(directory, "artifacts/step-16");
   }
 
   test.each([
     ["a whole model, its logs and passes across the break", { loggingSteps: 7, batchSize: 5 }],
-    ["evaluated", { evalSplit: 0.25, evalSteps: 15 }],
+    ["evaluated", { evalSplit: 0.25, evalSteps: 6 }],
     ["in accumulated batches", { gradientAccumulationSteps: 3, numTrainEpochs: undefined }],
     ["an adapter", { lora: LORA }],
-  ])("40 steps and 60 more are 100 to the bit, on 1 thread or 2: %s", async (_, options) => {
+  ])("16 steps and 24 more are 40 to the bit, on 1 thread or 2: %s", async (_, options) => {
     onTestFinished(() => void delete process.env["KIT_THREADS"]);
-    const config = tinyConfig({ maxSteps: 100, saveSteps: 20, loggingSteps: 1, ...options });
+    const config = tinyConfig({ maxSteps: 40, saveSteps: 8, loggingSteps: 1, ...options });
     process.env["KIT_THREADS"] = "1";
     const resumeFrom = await interrupted(config);
     const whole = resultOf(await run(config), config.lora !== undefined);
     process.env["KIT_THREADS"] = "2";
     const more = await run(config, { resumeFrom });
-    expect(dataOf(more.events, "training.log")[0]?.step).toBeGreaterThan(40);
+    expect(dataOf(more.events, "training.log")[0]?.step).toBeGreaterThan(16);
     expect(resultOf(more, config.lora !== undefined)).toEqual(whole);
   });
 
