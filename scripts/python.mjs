@@ -1,9 +1,10 @@
 // `npm run python`: a Python environment for the tests of the Python engine and the benchmark, from
-// pinned lists, and the real weights of both. `node scripts/python.mjs ray`: an environment for the
+// pinned lists, the real weights of both, and chat templates. `node scripts/python.mjs ray`: an environment for the
 // tests of the Ray engine.
 import { spawnSync } from "node:child_process";
 import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { makeChatTemplates } from "./chatTemplates.mjs";
 import { ROOT } from "./files.mjs";
 import { ENVIRONMENTS, isComplete } from "./pythonEnvironment.mjs";
 import { makeRealWeights } from "./realWeights.mjs";
@@ -15,10 +16,12 @@ const asked = ENVIRONMENTS[process.argv[2] ?? "python"];
 
 process.exitCode = isComplete(asked) ? 0 : makeEnvironment(asked);
 if (process.exitCode === 0 && asked === ENVIRONMENTS.python) {
-  const isMade = makeRealWeights((...words) => run(pythonOf(asked), ...words));
-  if (!isMade) {
+  const python = (...words) => run(pythonOf(asked), ...words);
+  const made = { ".real-weights/": makeRealWeights, ".chat-templates/": makeChatTemplates };
+  for (const [folder, make] of Object.entries(made)) {
+    if (make(python)) continue;
     console.error(
-      "kit: .real-weights/ could not be made, so what needs it will not be tested. To try again: npm run python",
+      `kit: ${folder} could not be made, so what needs it will not be tested. To try again: npm run python`,
     );
   }
 }

@@ -2,6 +2,7 @@
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, relative } from "node:path";
+import { CHAT_TEMPLATES } from "./chatTemplates.mjs";
 import { findPrograms } from "./debian.mjs";
 import { faultTable } from "./faultTable.mjs";
 import { ENVIRONMENTS } from "./pythonEnvironment.mjs";
@@ -36,6 +37,9 @@ if (!existsSync(ENVIRONMENTS.python.stamp)) {
 }
 if (!existsSync(REAL_WEIGHTS)) {
   console.log("kit: not tested: the engines on real weights. Run: npm run python");
+}
+if (!existsSync(CHAT_TEMPLATES)) {
+  console.log("kit: not tested: chat templates of published models. Run: npm run python");
 }
 if (!existsSync(ENVIRONMENTS.ray.stamp)) {
   console.log("kit: not tested: the Ray engine. Run: npm run test:ray");

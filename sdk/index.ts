@@ -7,6 +7,7 @@ export { type Trainer, createTrainer } from "./trainer.ts";
 export type { Engine, LoadOptions, LoadedModel, TrainOptions } from "../protocol/engine.ts";
 export { KitError } from "../protocol/error.ts";
 export type { ErrorCode } from "../protocol/errorCode.ts";
-export type { ChatMessage, InferRequest, InferResult } from "../protocol/infer.ts";
+export type { ChatMessage, TextPart, Tool, ToolCall } from "../protocol/chat.ts";
+export type { InferRequest, InferResult } from "../protocol/infer.ts";
 export type { ModelShape } from "../protocol/trainConfig.ts";
 export type { Job, JobStatus } from "../protocol/job.ts";

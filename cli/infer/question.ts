@@ -1,5 +1,11 @@
+import {
+  type ChatMessage,
+  asTools,
+  problemOfMessage,
+  problemOfTools,
+} from "../../protocol/chat.ts";
 import { KitError } from "../../protocol/error.ts";
-import { type InferRequest, hasTools, isChatMessage } from "../../protocol/infer.ts";
+import type { InferRequest } from "../../protocol/infer.ts";
 import { isRecord } from "../../protocol/isRecord.ts";
 
 /** A request, and how to print its answer. */
@@ -55,24 +61,32 @@ function parse(line: string): Record<string, unknown> {
   } catch {
     throw invalid("not valid JSON");
   }
-  if (isRecord(row) && hasTools(row)) throw invalid("the row has tools, which no model is given");
   if (isRecord(row)) return row;
   throw invalid("not a JSON object");
 }
 
-function requestOf({ messages, prompt }: Record<string, unknown>): InferRequest {
+function requestOf(row: Record<string, unknown>): InferRequest {
+  const { messages, prompt } = row;
+  const wrong = problemOfTools(row);
+  if (wrong !== undefined) throw invalid(wrong);
+  const tools = asTools(row["tools"]);
   if (messages === undefined) {
-    if (typeof prompt === "string") return { prompt };
-    throw invalid(prompt === undefined ? 'no "prompt" or "messages"' : '"prompt" is not a string');
+    if (typeof prompt !== "string") {
+      throw invalid(
+        prompt === undefined ? 'no "prompt" or "messages"' : '"prompt" is not a string',
+      );
+    }
+    return tools ? { messages: [{ role: "user", content: prompt }], tools } : { prompt };
   }
-  if (!Array.isArray(messages) || !messages.every(isChatMessage)) {
-    throw invalid(
-      '"messages" is not a list of { "role": "system", "user" or "assistant", "content": a string }',
-    );
+  if (!Array.isArray(messages)) throw invalid('"messages" is not a list of messages');
+  for (const [at, message] of messages.entries()) {
+    const problem = problemOfMessage(message);
+    if (problem !== undefined) throw invalid(`messages[${at}] ${problem}`);
   }
-  const asked = messages.at(-1)?.role === "assistant" ? messages.slice(0, -1) : messages;
+  const all = messages as ChatMessage[];
+  const asked = all.at(-1)?.role === "assistant" ? all.slice(0, -1) : all;
   if (asked.length === 0) throw invalid('"messages" has no question');
-  return { messages: asked };
+  return { messages: asked, ...(tools && { tools }) };
 }
 
 function invalid(problem: string): KitError {

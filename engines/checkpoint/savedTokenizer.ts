@@ -74,12 +74,16 @@ function renderOf(
   { chat_template: template }: Config,
   specials: Record<string, string>,
 ): Render | undefined {
-  const named: unknown[] = Array.isArray(template) ? template : [];
-  const usual = named.find((one) => isRecord(one) && one["name"] === "default");
-  const found =
-    readText(join(directory, "chat_template.jinja")) ??
-    (isRecord(usual) ? usual["template"] : template);
-  return typeof found === "string" ? createRender(found, specials, directory) : undefined;
+  const named = (Array.isArray(template) ? template : []).filter(isRecord);
+  const ofName = (name: string) => named.find((one) => one["name"] === name)?.["template"];
+  const usual = readText(join(directory, "chat_template.jinja")) ?? ofName("default") ?? template;
+  const withTools =
+    readText(join(directory, "additional_chat_templates", "tool_use.jinja")) ?? ofName("tool_use");
+  if (typeof usual !== "string") return undefined;
+  const render = createRender(usual, specials, directory);
+  if (typeof withTools !== "string") return render;
+  const renderTools = createRender(withTools, specials, directory);
+  return (conversation, opens) => (conversation.tools ? renderTools : render)(conversation, opens);
 }
 
 function endIds({ eos_token_id: ends }: Config): number[] {

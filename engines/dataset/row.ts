@@ -1,5 +1,13 @@
+import {
+  type Message,
+  type Tool,
+  asMessage,
+  asTools,
+  isLearned,
+  problemOfMessage,
+  problemOfTools,
+} from "../../protocol/chat.ts";
 import { KitError } from "../../protocol/error.ts";
-import { type ChatMessage, hasTools, isChatMessage } from "../../protocol/infer.ts";
 import { isRecord } from "../../protocol/isRecord.ts";
 import constants from "../python/kit_engine/constants.json" with { type: "json" };
 import { isCsv } from "./csv.ts";
@@ -8,8 +16,8 @@ import type { RowForm } from "./rowForm.ts";
 
 /** A row of a dataset, as written in the file. */
 export type Row =
-  | { messages: ChatMessage[] }
-  | { prompt: string; completion: string }
+  | { messages: Message[]; tools?: readonly Tool[] }
+  | { prompt: string; completion: string; tools?: readonly Tool[] }
   | { text: string };
 
 /** The forms of a line, for error messages. */
@@ -29,28 +37,23 @@ export function parseRow(text: string, where: string, ignored?: IgnoredKeys): Ro
     return fail(isCsv(text, where) ? constants.csvProblem : "not valid JSON", cause);
   }
   if (!isRecord(row)) return fail("not a JSON object");
-  if (hasTools(row)) return fail("the row has tools, which Kit cannot teach yet");
+  const problem = problemOfTools(row);
+  if (problem !== undefined) return fail(problem);
+  const tools = asTools(row.tools);
   if ("messages" in row) {
     if (!Array.isArray(row.messages) || row.messages.length === 0) {
       return fail('"messages" is not a list of messages');
     }
-    const wrong = row.messages.findIndex((message) => !isChatMessage(message));
-    if (wrong !== -1) {
-      return fail(
-        `messages[${wrong}] needs a "role" (system, user or assistant) and a "content" string`,
-      );
+    for (const [at, message] of row.messages.entries()) {
+      const wrong = problemOfMessage(message);
+      if (wrong !== undefined) return fail(`messages[${at}] ${wrong}`);
     }
-    const messages = row.messages as ChatMessage[];
-    if (!messages.some(({ role }) => role === "assistant"))
-      return fail('no "assistant" message to learn');
-    const unlearned = messages.findIndex(isUnlearned);
-    if (unlearned !== -1) {
-      return fail(
-        `messages[${unlearned}] has a "weight" other than 1, and Kit learns every answer in full`,
-      );
-    }
+    const messages = row.messages.map(asMessage);
+    const answers = messages.filter(({ role }) => role === "assistant");
+    if (answers.length === 0) return fail('no "assistant" message to learn');
+    if (!answers.some(isLearned)) return fail('every answer has the "weight" 0');
     ignored?.add(row, ["messages"]);
-    return { messages };
+    return { messages, ...(tools && { tools }) };
   }
   if ("prompt" in row || "completion" in row) {
     const { prompt, completion } = row as { prompt?: unknown; completion?: unknown };
@@ -59,28 +62,24 @@ export function parseRow(text: string, where: string, ignored?: IgnoredKeys): Ro
     if (typeof prompt !== "string") return fail('"prompt" is not a string');
     if (typeof completion !== "string") return fail('"completion" is not a string');
     ignored?.add(row, ["prompt", "completion"]);
-    return { prompt, completion };
+    return { prompt, completion, ...(tools && { tools }) };
   }
   if ("text" in row) {
     if (typeof row.text !== "string") return fail('"text" is not a string');
+    if (tools) return fail('a "text" takes no "tools"');
     ignored?.add(row, ["text"]);
     return { text: row.text };
   }
   return fail('no "messages", "prompt" or "text"');
 }
 
-/** OpenAI's rows say so of single answers. Other messages are never learned. */
-function isUnlearned(message: ChatMessage & { weight?: unknown }): boolean {
-  return message.role === "assistant" && (message.weight ?? 1) !== 1;
-}
-
 function isEmpty(row: Row): boolean {
   if ("text" in row) return isBlank(row.text);
   if ("completion" in row) return isBlank(row.completion);
-  return row.messages.some(({ role, content }) => role === "assistant" && isBlank(content));
+  return row.messages.some((one) => isLearned(one) && !one.tool_calls && isBlank(one.content));
 }
 
-function isBlank(text: string): boolean {
+function isBlank(text = ""): boolean {
   return text.trim() === "";
 }
 

@@ -10,6 +10,8 @@ export interface Objective<Row extends object = object> {
   form: RowForm<Row>;
   /** The sequences that a row becomes, however long; they are never split between parts of a batch. */
   sequencesOf(row: Row, tokenizer: Tokenizer): readonly (readonly Span[])[];
+  /** Whether a row needs each of its sequences, as a pair does. Others go without those that do not fit. */
+  needsAll?: boolean;
   /** What a step's loss is the mean of, in an example: its learned tokens, or 1; a count. */
   unitsOf: (example: Example) => number;
   /**

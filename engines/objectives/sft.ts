@@ -5,7 +5,7 @@ import type { Objective } from "./objective.ts";
 /** Supervised fine-tuning: the mean negative log likelihood of a learned token. */
 export const sft: Objective<Row> = {
   form: ROW_FORM,
-  sequencesOf: (row, tokenizer) => [tokenizer.spansOf(row)],
+  sequencesOf: (row, tokenizer) => tokenizer.sequencesOf(row),
   unitsOf: learnedCount,
   weight: 1,
   score: (batch) => ({

@@ -1,5 +1,5 @@
+import { type Conversation, type Message, isLearned } from "../../protocol/chat.ts";
 import { KitError } from "../../protocol/error.ts";
-import type { ChatMessage } from "../../protocol/infer.ts";
 import type { Render } from "./chatTemplate.ts";
 
 /** A token, and the bytes of the text that it stands for. */
@@ -20,18 +20,51 @@ interface Options {
   eos: number | undefined;
 }
 
+/** Tokens, and which are learned. */
+export interface Masked {
+  ids: number[];
+  learned: boolean[];
+}
+
 /**
  * The tokens of a conversation, and which are learned: those of the answers, each up to its first
  * end-of-sequence token. Found by rendering turn by turn: what an answer adds to the conversation
  * before it. Tokens that cross the border are not learned.
- * @throws KitError `DATASET_INVALID` for a template that rewrites earlier turns, and as `assertAsked`
+ * @returns one sequence; or, for a template that rewrites earlier turns, one for each answer, as the
+ * model sees it
+ * @throws KitError `DATASET_INVALID` for a template that rewrites an opened turn, and as `assertAsked`
  */
-export function answerMask(
-  messages: readonly ChatMessage[],
-  { render, encode, eos }: Options,
-): { ids: number[]; learned: boolean[] } {
+export function answerMasks(conversation: Conversation, options: Options): Masked[] {
+  const { messages } = conversation;
   assertAsked(messages);
-  const text = render(messages);
+  const answers = messages.flatMap((message, turn) => (isLearned(message) ? [turn] : []));
+  const whole = maskOf(conversation, answers, options);
+  if (whole) return [whole];
+  return answers.map((turn) => {
+    const part = { ...conversation, messages: messages.slice(0, turn + 1) };
+    const masked = maskOf(part, [turn], options);
+    if (!masked) throw rewrites();
+    return masked;
+  });
+}
+
+/** @returns undefined where the template writes an answer otherwise than what came before it */
+function maskOf(
+  conversation: Conversation,
+  answers: readonly number[],
+  { render, encode, eos }: Options,
+): Masked | undefined {
+  const { messages } = conversation;
+  const text = render(conversation);
+  const upTo = (turn: number, opens?: boolean) =>
+    render({ ...conversation, messages: messages.slice(0, turn) }, opens);
+  const borders: [opened: string, closed: string][] = [];
+  for (const turn of answers) {
+    const opened = upTo(turn, true);
+    const closed = turn + 1 === messages.length ? text : upTo(turn + 1);
+    if (!text.startsWith(closed) || !closed.startsWith(opened)) return undefined;
+    borders.push([opened, closed]);
+  }
   const pieces = encode(text);
   const learned = pieces.map(() => false);
   const starts: number[] = [];
@@ -42,12 +75,7 @@ export function answerMask(
   }
   const bytesOf = (part: string) =>
     part === text ? length : encode(part).reduce((sum, { bytes }) => sum + bytes, 0);
-
-  messages.forEach(({ role }, turn) => {
-    if (role !== "assistant") return;
-    const opened = render(messages.slice(0, turn), true);
-    const closed = turn + 1 === messages.length ? text : render(messages.slice(0, turn + 1));
-    if (!text.startsWith(closed) || !closed.startsWith(opened)) throw rewrites();
+  for (const [opened, closed] of borders) {
     const [begin, end] = [bytesOf(opened), bytesOf(closed)];
     for (const [i, { id, bytes, before, after }] of pieces.entries()) {
       const start = starts[i] ?? 0;
@@ -56,7 +84,7 @@ export function answerMask(
       learned[i] = true;
       if (id === eos) break;
     }
-  });
+  }
   return { ids: pieces.map(({ id }) => id), learned };
 }
 
@@ -64,7 +92,7 @@ export function answerMask(
  * `transformers` opens no conversation without a message.
  * @throws KitError `DATASET_INVALID` when the first message is an answer
  */
-export function assertAsked([first]: readonly ChatMessage[]): void {
+export function assertAsked([first]: readonly Message[]): void {
   if (first?.role !== "assistant") return;
   throw new KitError(
     "DATASET_INVALID",
@@ -75,6 +103,6 @@ export function assertAsked([first]: readonly ChatMessage[]): void {
 function rewrites(): KitError {
   return new KitError(
     "DATASET_INVALID",
-    "The model's chat template rewrites earlier turns, so its answers cannot be told apart. Write one answer per row, or use a model with another template.",
+    "The model's chat template rewrites the turn that it opens, so an answer cannot be told from its question. Use a model with another template.",
   );
 }

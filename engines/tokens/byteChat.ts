@@ -1,24 +1,31 @@
-import type { ChatMessage } from "../../protocol/infer.ts";
+import { type Message, isLearned } from "../../protocol/chat.ts";
 import type { Row } from "../dataset/row.ts";
 import { assertAsked } from "./answerMask.ts";
 import { encode, SPECIALS, specialText } from "./byteTokens.ts";
+import { withoutTools } from "./chatTemplate.ts";
 import type { Span } from "./tokenizer.ts";
 
 /**
  * A conversation as the model sees it: `<|bos|>`, then each message as its role's token, its bytes
  * and `<|eos|>`. Only the assistant's messages, with their `<|eos|>`, are learned.
  */
-export function conversation(messages: readonly ChatMessage[]): Span[] {
+export function conversation(messages: readonly Message[]): Span[] {
   const spans = [special("bos")];
-  for (const { role, content } of messages) {
-    const isLearned = role === "assistant";
+  for (const message of messages) {
+    const learned = { isLearned: isLearned(message) };
     spans.push(
-      special(role),
-      { tokens: encode(content), isLearned },
-      { tokens: SPECIAL_TOKENS.eos, isLearned },
+      special(roleOf(message)),
+      { tokens: encode(message.content ?? ""), ...learned },
+      { tokens: SPECIAL_TOKENS.eos, ...learned },
     );
   }
   return spans;
+}
+
+/** @throws KitError `DATASET_INVALID` for calls of tools and their answers */
+function roleOf({ role, tool_calls: calls }: Message): "system" | "user" | "assistant" {
+  if (role === "tool" || calls) throw withoutTools();
+  return role === "developer" ? "system" : role;
 }
 
 /** A text as the model sees it, all of it learned. */
@@ -32,10 +39,11 @@ export function document(text: string): Span[] {
 
 /**
  * A row as the model sees it, however long.
- * @throws KitError `DATASET_INVALID` as `assertAsked`
+ * @throws KitError `DATASET_INVALID` as `assertAsked`, and for tools
  */
 export function spansOf(row: Row): Span[] {
   if ("text" in row) return document(row.text);
+  if (row.tools) throw withoutTools();
   if ("messages" in row) {
     assertAsked(row.messages);
     return conversation(row.messages);
@@ -59,7 +67,7 @@ const SPECIAL_TOKENS = {
 } as const;
 
 /** The tokens before the assistant's next words; its own last message stays open, to be continued. */
-export function openConversation(messages: ChatMessage[]): number[] {
+export function openConversation(messages: readonly Message[]): number[] {
   const tokens = conversation(messages).flatMap(({ tokens }) => [...tokens]);
   if (messages.at(-1)?.role === "assistant") return tokens.slice(0, -1);
   return [...tokens, SPECIALS.assistant];

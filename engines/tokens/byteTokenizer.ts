@@ -1,13 +1,16 @@
+import { asMessage } from "../../protocol/chat.ts";
 import { openConversation, openDocument, spansOf } from "./byteChat.ts";
 import { BYTES, SPECIALS, VOCABULARY, decode, specialText } from "./byteTokens.ts";
+import { withoutTools } from "./chatTemplate.ts";
 import type { Tokenizer } from "./tokenizer.ts";
 
 /** Kit's own: a text's UTF-8 bytes, and specials that no text can spell. */
 export const BYTE_TOKENIZER: Tokenizer = {
   vocabulary: VOCABULARY,
-  spansOf,
-  promptTokens({ messages, prompt = "" }, style) {
-    if (messages) return openConversation(messages);
+  sequencesOf: (row) => [spansOf(row)],
+  promptTokens({ messages, tools, prompt = "" }, style) {
+    if (tools) throw withoutTools();
+    if (messages) return openConversation(messages.map(asMessage));
     if (style === "text") return openDocument(prompt);
     return openConversation([{ role: "user", content: prompt }]);
   },

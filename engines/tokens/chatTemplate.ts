@@ -1,10 +1,10 @@
+import { type Conversation, type Message, argumentsOf } from "../../protocol/chat.ts";
 import { KitError, messageOf } from "../../protocol/error.ts";
-import type { ChatMessage } from "../../protocol/infer.ts";
 import { createTemplate } from "./jinja.ts";
 import { budgetOf } from "./templateBudget.ts";
 
 /** A conversation as a text. @param opens whether an answer is to follow */
-export type Render = (messages: readonly ChatMessage[], opens?: boolean) => string;
+export type Render = (conversation: Conversation, opens?: boolean) => string;
 
 /**
  * A model's chat template, as `apply_chat_template` of `transformers` renders it.
@@ -17,14 +17,20 @@ export function createRender(
   path: string,
 ): Render {
   const template = parsed(source, path);
-  return (messages, opens = false) => {
+  const knows = (name: string) => source.includes(name);
+  const adapted = (message: Message) => adapt(message, knows);
+  return (conversation, opens = false) => {
+    assertTaken(conversation, knows);
+    const { messages, tools } = conversation;
     try {
       return template(
         {
           ...specials,
-          ...{ messages, tools: null, documents: null, add_generation_prompt: opens },
+          // Python has none of what is missing; null is none.
+          ...{ messages: messages.map(adapted), tools: tools ?? null, documents: null },
+          add_generation_prompt: opens,
         },
-        budgetOf(messages),
+        budgetOf(conversation),
       );
     } catch (cause) {
       throw new KitError(
@@ -34,6 +40,43 @@ export function createRender(
       );
     }
   };
+}
+
+type Knows = (name: string) => boolean;
+
+/** A message as a template wants it. */
+function adapt({ weight: _, ...message }: Message, knows: Knows): Record<string, unknown> {
+  const { role, content = null, tool_calls: calls } = message;
+  return {
+    ...message,
+    role: role === "developer" && !knows("developer") ? "system" : role,
+    content,
+    // A template that takes a text, too, writes it as it is.
+    ...(calls && !knows("arguments is string") && { tool_calls: calls.map(withParsedArguments) }),
+  };
+}
+
+function withParsedArguments(call: NonNullable<Message["tool_calls"]>[number]): object {
+  const { function: called } = call;
+  return { ...call, function: { ...called, arguments: argumentsOf(called.arguments) } };
+}
+
+/**
+ * A template drops in silence what it does not know.
+ * @throws KitError `DATASET_INVALID`
+ */
+function assertTaken({ messages, tools }: Conversation, knows: Knows): void {
+  const hasCalls = messages.some((message) => message.tool_calls);
+  if ((!tools || knows("tools")) && (!hasCalls || knows("tool_calls"))) return;
+  throw withoutTools();
+}
+
+/** For a model whose rows and prompts have no place for tools. */
+export function withoutTools(): KitError {
+  return new KitError(
+    "DATASET_INVALID",
+    "The model's chat template takes no tools. Use a model whose template does, or remove tools and tool_calls.",
+  );
 }
 
 function parsed(source: string, path: string): ReturnType<typeof createTemplate> {
@@ -49,14 +92,15 @@ function parsed(source: string, path: string): ReturnType<typeof createTemplate>
 }
 
 /** The conversation up to the end of its last message's words, which go on. */
-export function renderOpen(render: Render, messages: readonly ChatMessage[]): string {
-  const last = messages.at(-1);
-  if (last?.role !== "assistant") return render(messages, true);
-  const text = render(messages);
-  const words = last.content.trim();
+export function renderOpen(render: Render, conversation: Conversation): string {
+  const last = conversation.messages.at(-1);
+  if (last?.role !== "assistant" || last.tool_calls) return render(conversation, true);
+  const text = render(conversation);
+  const { content = "" } = last;
+  const words = content.trim();
   const at = text.lastIndexOf(words);
   // A template may trim a message.
-  const untrimmed = at + last.content.trimStart().length;
-  const isWhole = text.slice(0, untrimmed).endsWith(last.content.trimStart());
+  const untrimmed = at + content.trimStart().length;
+  const isWhole = text.slice(0, untrimmed).endsWith(content.trimStart());
   return text.slice(0, isWhole ? untrimmed : at + words.length);
 }

@@ -1,8 +1,9 @@
+import { type Conversation, type Message, asMessage, isLearned } from "../../protocol/chat.ts";
 import { KitError, messageOf } from "../../protocol/error.ts";
-import type { ChatMessage, InferRequest } from "../../protocol/infer.ts";
+import type { InferRequest } from "../../protocol/infer.ts";
 import type { Row } from "../dataset/row.ts";
-import { answerMask } from "./answerMask.ts";
-import { type Render, renderOpen } from "./chatTemplate.ts";
+import { answerMasks } from "./answerMask.ts";
+import { type Render, renderOpen, withoutTools } from "./chatTemplate.ts";
 import { type Library, createLibrary } from "./library.ts";
 import { createPieces } from "./tokenBytes.ts";
 import type { PromptStyle, Span, Tokenizer } from "./tokenizer.ts";
@@ -58,28 +59,24 @@ export function createFileTokenizer(files: TokenizerFiles): Tokenizer {
   }
 
   /** Without a chat template, a conversation is its words, and an end after each answer. */
-  function words(messages: readonly ChatMessage[]): Span[] {
-    return messages.flatMap(({ role, content }, turn) => {
-      const isLearned = role === "assistant";
-      const ids = encode(content, turn === 0);
-      if (isLearned && eos !== undefined) ids.push(eos);
-      return { tokens: Uint32Array.from(ids), isLearned };
+  function words({ messages, tools }: Conversation): Span[] {
+    if (tools || messages.some(({ role, tool_calls: calls }) => role === "tool" || calls)) {
+      throw withoutTools();
+    }
+    return messages.flatMap((message, turn) => {
+      const ids = encode(message.content ?? "", turn === 0);
+      if (message.role === "assistant" && eos !== undefined) ids.push(eos);
+      return { tokens: Uint32Array.from(ids), isLearned: isLearned(message) };
     });
   }
 
-  function conversation(messages: readonly ChatMessage[]): Span[] {
-    if (!render) return words(messages);
-    const { ids, learned } = answerMask(messages, { render, encode: pieces, eos });
-    return spans(ids, learned);
-  }
-
-  function spansOf(row: Row): Span[] {
-    if ("text" in row) return text(row.text);
-    if ("messages" in row) return conversation(row.messages);
-    return conversation([
-      { role: "user", content: row.prompt },
-      { role: "assistant", content: row.completion },
-    ]);
+  function sequencesOf(row: Row): Span[][] {
+    if ("text" in row) return [text(row.text)];
+    const conversation = "messages" in row ? row : asked(row);
+    if (!render) return [words(conversation)];
+    return answerMasks(conversation, { render, encode: pieces, eos }).map(({ ids, learned }) =>
+      spans(ids, learned),
+    );
   }
 
   function decoded(tokens: readonly number[], skips: boolean): string {
@@ -88,11 +85,16 @@ export function createFileTokenizer(files: TokenizerFiles): Tokenizer {
     return limitTokenizer(path, tokens.length, () => library.decode([...tokens], options));
   }
 
-  function promptTokens({ messages, prompt = "" }: InferRequest, style: PromptStyle): number[] {
-    if (!render) return encode(messages?.map(({ content }) => content).join("") ?? prompt);
+  function promptTokens(request: InferRequest, style: PromptStyle): number[] {
+    const { prompt = "", tools } = request;
+    const messages = request.messages?.map(asMessage);
+    if (!render) {
+      if (tools) throw withoutTools();
+      return encode(messages?.map(({ content }) => content).join("") ?? prompt);
+    }
     if (!messages && style === "text") return encode(prompt);
-    const asked = messages ?? [{ role: "user" as const, content: prompt }];
-    return encode(renderOpen(render, asked), false);
+    const conversation = messages ? { messages, ...(tools && { tools }) } : question(prompt);
+    return encode(renderOpen(render, conversation), false);
   }
 
   const limited = <T>(texts: Row | InferRequest, work: () => T) =>
@@ -100,7 +102,7 @@ export function createFileTokenizer(files: TokenizerFiles): Tokenizer {
 
   return {
     vocabulary,
-    spansOf: (row) => limited(row, () => spansOf(row)),
+    sequencesOf: (row) => limited(row, () => sequencesOf(row)),
     promptTokens: (request, style) => limited(request, () => promptTokens(request, style)),
     decode: (tokens) => decoded(tokens, true).replace(/\uFFFD+$/, ""),
     show: (tokens) => decoded(tokens, false),
@@ -108,6 +110,16 @@ export function createFileTokenizer(files: TokenizerFiles): Tokenizer {
     isEnd: (token) => ends.has(token),
     isSpoken: (token) => library.id_to_token(token) !== undefined && !unspoken.has(token),
   };
+}
+
+function question(prompt: string): { messages: Message[] } {
+  return { messages: [{ role: "user", content: prompt }] };
+}
+
+function asked({ prompt, completion, tools }: Extract<Row, { prompt: string }>): Conversation {
+  const { messages } = question(prompt);
+  messages.push({ role: "assistant", content: completion });
+  return { messages, ...(tools && { tools }) };
 }
 
 /** The library, which encodes a text to ids that the model knows, or throws. */

@@ -1,4 +1,4 @@
-import type { ChatMessage } from "../../protocol/infer.ts";
+import type { Conversation, Message } from "../../protocol/chat.ts";
 
 /** What a rendering may cost: far more than any real template takes. */
 export interface Budget {
@@ -18,8 +18,12 @@ const AGAIN = 16;
 const ITEMS_A_STEP = 16;
 
 /** For a conversation of this size, whatever the template says. */
-export function budgetOf(messages: readonly ChatMessage[]): Budget {
-  const said = messages.reduce((sum, { content }) => sum + content.length, 0);
+export function budgetOf({ messages, tools = [] }: Conversation): Budget {
+  const sizeOf = ({ content = "", tool_calls: calls = [] }: Message) =>
+    content.length + (calls.length > 0 ? JSON.stringify(calls).length : 0);
+  const said =
+    messages.reduce((sum, message) => sum + sizeOf(message), 0) +
+    (tools.length > 0 ? JSON.stringify(tools).length : 0);
   return {
     steps: LEAST.steps + STEPS_A_MESSAGE * messages.length + AGAIN * said,
     characters: LEAST.characters + AGAIN * said,

@@ -14,8 +14,12 @@ export interface Span {
 export interface Tokenizer {
   /** Every id is below it. */
   vocabulary: number;
-  /** A row as the model sees it, however long. @throws KitError `DATASET_INVALID` */
-  spansOf: (row: Row) => readonly Span[];
+  /**
+   * A row as the model sees it, however long: one sequence, or one for each answer where the chat
+   * template rewrites earlier turns.
+   * @throws KitError `DATASET_INVALID`
+   */
+  sequencesOf: (row: Row) => readonly (readonly Span[])[];
   /** The tokens before an answer's; an answer begun is to be continued. @throws KitError */
   promptTokens: (request: InferRequest, style: PromptStyle) => number[];
   /**

@@ -76,13 +76,14 @@ export function readDataset(
       for (const spans of sequences) examples.addPieces(spans, maxLength);
       continue;
     }
-    if (sequences.some((spans) => firstLearned(spans) >= maxLength)) {
+    const fitting = sequences.filter((spans) => firstLearned(spans) < maxLength);
+    if (fitting.length < (objective.needsAll ? sequences.length : 1)) {
       counts.leftOut++;
       counts.needed = Math.max(counts.needed, length);
       continue;
     }
     if (length > maxLength) counts.cut++;
-    examples.addStart(sequences, maxLength);
+    examples.addStart(fitting, maxLength);
   }
   if (examples.length === 0) {
     throw new KitError(

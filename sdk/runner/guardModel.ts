@@ -1,7 +1,7 @@
 import type { LoadedModel } from "../../protocol/engine.ts";
 import { asInferResult } from "../../protocol/engineReport.ts";
 import type { Infer } from "../callbacks.ts";
-import { assertRequest } from "../validation/inferRequest.ts";
+import { checkRequest } from "../validation/inferRequest.ts";
 import { atCaller } from "./callerError.ts";
 
 /**
@@ -11,8 +11,7 @@ import { atCaller } from "./callerError.ts";
 export function guardModel(engine: string, { infer: answer, close }: LoadedModel): LoadedModel {
   const infer: Infer = (request) =>
     atCaller(infer, async () => {
-      assertRequest(request);
-      return asInferResult(engine, await answer(request));
+      return asInferResult(engine, await answer(checkRequest(request)));
     });
   return { infer, close };
 }

@@ -1,11 +1,13 @@
 import { inspect } from "node:util";
+import { asMessage, asTools, problemOfMessage, problemOfTools } from "../../protocol/chat.ts";
 import { KitError } from "../../protocol/error.ts";
-import { type InferRequest, isChatMessage } from "../../protocol/infer.ts";
+import type { InferRequest } from "../../protocol/infer.ts";
 import { SAMPLING } from "../../protocol/sampling.ts";
 import { didYouMean } from "./didYouMean.ts";
 
 const OPTIONS = Object.keys({
   messages: true,
+  tools: true,
   prompt: true,
   maxTokens: true,
   temperature: true,
@@ -15,10 +17,10 @@ const OPTIONS = Object.keys({
 } satisfies Record<keyof InferRequest, true>);
 
 /**
- * Checks a request that a program passed to `infer`.
+ * Checks a request that a program passed to `infer`. Its messages come back as chat templates take them.
  * @throws KitError `REQUEST_INVALID`
  */
-export function assertRequest(request: unknown): asserts request is InferRequest {
+export function checkRequest(request: unknown): InferRequest {
   if (typeof request !== "object" || request === null) {
     throw problem(`takes { prompt } or { messages }, not ${inspect(request)}`);
   }
@@ -29,16 +31,22 @@ export function assertRequest(request: unknown): asserts request is InferRequest
       `infer: unknown option "${unknown}".${didYouMean(unknown, OPTIONS)} It takes ${OPTIONS.join(", ")}.`,
     );
   }
-  const { messages, prompt, signal, ...numbers } = request as Record<string, unknown>;
+  const { messages, tools, prompt, signal, ...numbers } = request as Record<string, unknown>;
   if (messages !== undefined && prompt !== undefined) {
     throw problem("takes messages or a prompt, not both");
   }
-  const isConversation =
-    Array.isArray(messages) && messages.length > 0 && messages.every(isChatMessage);
-  if (!(messages !== undefined ? isConversation : typeof prompt === "string")) {
-    throw problem(
-      'needs messages or a prompt: a list of { role: "system", "user" or "assistant", content: a string }, or a string',
-    );
+  const isList = Array.isArray(messages) && messages.length > 0;
+  if (!(messages !== undefined ? isList : typeof prompt === "string")) {
+    throw problem("needs messages or a prompt: a list of { role, content }, or a string");
+  }
+  for (const [at, message] of Array.isArray(messages) ? messages.entries() : []) {
+    const wrong = problemOfMessage(message);
+    if (wrong !== undefined) throw problem(`was given messages[${at}], which ${wrong}`);
+  }
+  const wrongTools = problemOfTools({ tools });
+  if (wrongTools !== undefined) throw problem(`was given tools it cannot read: ${wrongTools}`);
+  if (tools !== undefined && messages === undefined) {
+    throw problem("takes tools beside messages, not beside a prompt");
   }
   for (const [name, { expected, holds }] of Object.entries(SAMPLING)) {
     const value = numbers[name];
@@ -48,6 +56,14 @@ export function assertRequest(request: unknown): asserts request is InferRequest
   if (signal !== undefined && !(signal instanceof AbortSignal)) {
     throw problem("needs an AbortSignal as its signal");
   }
+  const { messages: read, tools: _, ...others } = request as InferRequest;
+  if (read === undefined) return request as InferRequest;
+  const known = asTools(tools);
+  return {
+    ...others,
+    messages: read.map(asMessage),
+    ...(known && { tools: known }),
+  } as InferRequest;
 }
 
 function problem(text: string): KitError {

@@ -64,18 +64,33 @@ test("kit check exits with 1 and the sentence with which the training would fail
   });
 });
 
-test("a message with OpenAI's weight 0 is refused by kit check and kit start, not learned in silence", async () => {
+test("an answer with OpenAI's weight 0 is not learned; another weight, and a row without a learned answer, are refused", async () => {
   const rows = [
     { messages: [QUESTION, { ...ANSWER, weight: 1 }] },
     { messages: [QUESTION, { ...ANSWER, weight: 0 }, QUESTION, ANSWER] },
   ];
   const project = createTinyProject(undefined, { "data.jsonl": jsonl(rows) });
-  for (const command of ["check", "start"]) {
-    const { code, stderr } = await runKit(project, [command]);
-    expect(code).toBe(1);
-    expect(stderr).toContain(
-      `${project}/data.jsonl:2: messages[1] has a "weight" other than 1, and Kit learns every answer in full. Write `,
-    );
+  const learned = async () => {
+    const { code, stdout } = await runKit(project, ["check"]);
+    expect(code).toBe(0);
+    return /^learned (\S+) tokens/m.exec(stdout)?.[1];
+  };
+  // Two of three answers, each with the token that ends it.
+  expect(await learned()).toBe(String(2 * (ANSWER.content.length + 1)));
+  const refusals = [
+    [0.5, 'messages[1] has a "weight" of 0.5: write 0 or 1. Write '],
+    [0, 'every answer has the "weight" 0. Write '],
+  ] as const;
+  for (const [weight, said] of refusals) {
+    const messages = [QUESTION, { ...ANSWER, weight }];
+    writeFileSync(join(project, "data.jsonl"), jsonl([{ messages }]));
+    for (const command of ["check", "start"]) {
+      const { code, stderr } = await runKit(project, [command]);
+      expect({ code, stderr }).toMatchObject({
+        code: 1,
+        stderr: expect.stringContaining(`${project}/data.jsonl:1: ${said}`),
+      });
+    }
   }
 });
 
@@ -96,7 +111,7 @@ test("keys that Kit does not read are counted in one note for each dataset", asy
     { "data.jsonl": jsonl(rows), "held.jsonl": jsonl([{ text: "t", "\u001b[31mid\u009b": 1 }]) },
   );
   const notes = `\
-ignoring keys in ${project}/data.jsonl: "id" of 2 rows, "name" of 2 messages, "text" of 1 row
+ignoring keys in ${project}/data.jsonl: "id" of 2 rows, "text" of 1 row
 ignoring keys in ${project}/held.jsonl: "\\u001b[31mid\\u009b" of 1 row
 `;
   expect(await runKit(project, ["check"])).toMatchObject({ code: 0, stderr: notes });

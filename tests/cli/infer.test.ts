@@ -78,9 +78,9 @@ describe("kit infer", () => {
     ["{oops", /^not valid JSON\. Write /],
     ['["1"]', /^not a JSON object\. Write /],
     ['{"text":"1"}', /^no "prompt" or "messages"\. Write /],
-    ['{"prompt":"1","tools":[{}]}', /^the row has tools, which no model is given\. Write /],
+    ['{"prompt":"1","tools":[{}]}', /^tools\[0\] is not \{"type":"function",.*\. Write /],
     ['{"prompt":1}', /^"prompt" is not a string\. Write /],
-    ['{"messages":[{"role":"me"}]}', /^"messages" is not a list of .*\. Write /],
+    ['{"messages":[{"role":"me"}]}', /^messages\[0\] needs a "role" .*\. Write /],
     ['{"messages":[{"role":"assistant","content":""}]}', /^"messages" has no question\. Write /],
     ['{"prompt":"1","answer":"2"}', /^the row already has an "answer"\. Rename it/],
   ])("says what is wrong with a row: %s", (row, message) => {

@@ -141,7 +141,7 @@ const WRONG: [string, string, RegExp][] = [
     trainer(
       'callbacks: { onCheckpoint: async ({ infer }) => void (await infer({ messages: [{ role: "bot", content: "" }] })) }',
     ),
-    /^Type '"bot"' is not assignable to type '"system" \| "user" \| "assistant"'\.$/,
+    /^Type '"bot"' is not assignable to type '"system" \| "developer" \| "user" \| "assistant" \| "tool"'\.$/,
   ],
   [
     "options for a trainer",

@@ -23,7 +23,7 @@ export function answerTokens({ vocabulary, isSpoken, isEnd }: Tokenizer): Uint8A
 
 /**
  * Continues a conversation or a text.
- * @param request as `assertRequest` lets it through
+ * @param request as `checkRequest` returns it
  * @param pause is awaited before each token, and may throw to give up
  * @throws KitError `REQUEST_INVALID` for a prompt that leaves no room, `CHECKPOINT_INVALID` for logits
  * that are not finite

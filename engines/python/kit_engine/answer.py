@@ -13,6 +13,7 @@ from transformers import (
 )
 
 from .channel import Channel
+from .chat import WITHOUT_TOOLS, Conversation, as_message
 from .decoding import text_of
 from .device import Device, find_device
 from .errors import KitError
@@ -142,12 +143,18 @@ def prompt_ids(request: dict[str, Any], tokenizer: Any) -> list[int]:
         if style == "text" or tokenizer.chat_template is None:
             return list(encode(request["prompt"], tokenizer)["input_ids"])
         messages = [{"role": "user", "content": request["prompt"]}]
+    conversation = Conversation(
+        [as_message(message) for message in messages], request.get("tools") or None
+    )
     if tokenizer.chat_template is None:
-        text = "".join(one["content"] for one in messages)
+        if conversation.tools:
+            raise KitError("DATASET_INVALID", WITHOUT_TOOLS)
+        text = "".join(one["content"] or "" for one in conversation.messages)
         return list(encode(text, tokenizer)["input_ids"])
     # An answer at the end stays open, to be continued.
-    goes_on = messages[-1]["role"] == "assistant"
-    text = render(messages, tokenizer, opens=not goes_on, goes_on=goes_on)
+    last = conversation.messages[-1]
+    goes_on = last["role"] == "assistant" and "tool_calls" not in last
+    text = render(conversation, tokenizer, opens=not goes_on, goes_on=goes_on)
     return list(encode(text, tokenizer, add_special_tokens=False)["input_ids"])
 
 

@@ -94,7 +94,7 @@ def read_dataset(
     noted = time.monotonic()
     for row in objective.read(files, ignored):
         sequences = objective.sequences_of(row, tokenizer)
-        add_row(dataset, sequences, objective.is_text(row), max_length)
+        add_row(dataset, sequences, objective, objective.is_text(row), max_length)
         dataset.formats.add(f"{{{row.keys}}}")
         if time.monotonic() - noted > NOTE_EVERY_SECONDS:
             noted = time.monotonic()
@@ -117,7 +117,13 @@ def read_dataset(
     return dataset
 
 
-def add_row(dataset: Dataset, sequences: list[Tokens], is_text: bool, max_length: int) -> None:
+def add_row(
+    dataset: Dataset,
+    sequences: list[Tokens],
+    objective: Objective,
+    is_text: bool,
+    max_length: int,
+) -> None:
     length = max(len(one.ids) for one in sequences)
     dataset.read += 1
     dataset.longest = max(dataset.longest, length)
@@ -125,12 +131,14 @@ def add_row(dataset: Dataset, sequences: list[Tokens], is_text: bool, max_length
         dataset.texts += 1
         for one in sequences:
             dataset.examples.add_pieces(one, max_length)
-    elif any(True not in one.learned[1:max_length] for one in sequences):
+        return
+    fitting = [one for one in sequences if True in one.learned[1:max_length]]
+    if len(fitting) < (len(sequences) if objective.needs_all else 1):
         dataset.left_out += 1
         dataset.needed = max(dataset.needed, length)
     else:
         dataset.cut += length > max_length
-        dataset.examples.add_start(sequences, max_length)
+        dataset.examples.add_start(fitting, max_length)
 
 
 def part_of(dataset: Dataset, is_held_out: list[bool], wanted: bool) -> ExampleSet:

@@ -3,9 +3,10 @@
 from dataclasses import dataclass
 from typing import Any
 
+from .chat import WITHOUT_TOOLS, Conversation, adapted, is_learned
 from .errors import KitError
 from .limits import TEMPLATES, encode
-from .rows import Message, Row
+from .rows import Row
 
 
 @dataclass
@@ -15,12 +16,13 @@ class Tokens:
     learned: list[bool]
 
 
-def tokens_of(row: Row, tokenizer: Any) -> Tokens:
-    if row.messages is None:
-        return text_tokens(row.text, tokenizer)
+def sequences_of(row: Row, tokenizer: Any) -> list[Tokens]:
+    """One, or one for each answer where the chat template rewrites earlier turns."""
+    if row.conversation is None:
+        return [text_tokens(row.text, tokenizer)]
     if tokenizer.chat_template is None:
-        return plain_tokens(row.messages, tokenizer)
-    return conversation_tokens(row.messages, tokenizer)
+        return [plain_tokens(row.conversation, tokenizer)]
+    return conversation_tokens(row.conversation, tokenizer)
 
 
 def text_tokens(text: str, tokenizer: Any) -> Tokens:
@@ -32,22 +34,26 @@ def text_tokens(text: str, tokenizer: Any) -> Tokens:
     return Tokens(ids, [not (starts and i == 0) for i in range(len(ids))])
 
 
-def plain_tokens(messages: list[Message], tokenizer: Any) -> Tokens:
+def plain_tokens(conversation: Conversation, tokenizer: Any) -> Tokens:
     """Without a chat template, a conversation is its words, and an end after each answer."""
     tokens = Tokens([], [])
-    for i, message in enumerate(messages):
+    if conversation.tools or any(
+        one["role"] == "tool" or "tool_calls" in one for one in conversation.messages
+    ):
+        raise KitError("DATASET_INVALID", WITHOUT_TOOLS)
+    for i, message in enumerate(conversation.messages):
         encoded = encode(message["content"], tokenizer, add_special_tokens=i == 0)
         ids = list(encoded["input_ids"])
-        is_answer = message["role"] == "assistant"
-        if is_answer and tokenizer.eos_token_id is not None:
+        if message["role"] == "assistant" and tokenizer.eos_token_id is not None:
             ids.append(tokenizer.eos_token_id)
         tokens.ids += ids
-        tokens.learned += [is_answer] * len(ids)
+        tokens.learned += [is_learned(message)] * len(ids)
     return tokens
 
 
-def conversation_tokens(messages: list[Message], tokenizer: Any) -> Tokens:
+def conversation_tokens(conversation: Conversation, tokenizer: Any) -> list[Tokens]:
     """The answers are learned, each up to its first end-of-sequence token."""
+    messages = conversation.messages
     if messages[0]["role"] == "assistant":
         # `transformers` opens no conversation without a message.
         raise KitError(
@@ -55,11 +61,31 @@ def conversation_tokens(messages: list[Message], tokenizer: Any) -> Tokens:
             "A conversation begins with an assistant's message, which answers nothing. "
             "Write a user or system message before it.",
         )
-    text = render(messages, tokenizer)
+    answers = [i for i, message in enumerate(messages) if is_learned(message)]
+    whole = masked(conversation, answers, tokenizer)
+    if whole:
+        return [whole]
+    parts = [(Conversation(messages[: i + 1], conversation.tools), i) for i in answers]
+    tokens = [masked(part, [i], tokenizer) for part, i in parts]
+    if any(one is None for one in tokens):
+        raise KitError(
+            "DATASET_INVALID",
+            "The model's chat template rewrites the turn that it opens, so an answer cannot be "
+            "told from its question. Use a model with another template.",
+        )
+    return [one for one in tokens if one is not None]
+
+
+def masked(conversation: Conversation, answers: list[int], tokenizer: Any) -> Tokens | None:
+    """None where the template writes an answer otherwise than what came before it."""
+    text = render(conversation, tokenizer)
+    spans = answer_spans(conversation, answers, text, tokenizer)
+    if spans is None:
+        return None
     encoded = encode(text, tokenizer, add_special_tokens=False, return_offsets_mapping=True)
     ids, offsets = list(encoded["input_ids"]), encoded["offset_mapping"]
     learned = [False] * len(ids)
-    for begin, end in answer_spans(messages, text, tokenizer):
+    for begin, end in spans:
         for i, (first, last) in enumerate(offsets):
             # A byte-level tokenizer may leave white space out of its offsets.
             if begin <= first and begin < last <= end:
@@ -69,35 +95,35 @@ def conversation_tokens(messages: list[Message], tokenizer: Any) -> Tokens:
     return Tokens(ids, learned)
 
 
-def answer_spans(messages: list[Message], text: str, tokenizer: Any) -> list[tuple[int, int]]:
+def answer_spans(
+    conversation: Conversation, answers: list[int], text: str, tokenizer: Any
+) -> list[tuple[int, int]] | None:
     """The characters of each answer: from the opened turn's end to the turn's."""
+    messages, tools = conversation
     spans: list[tuple[int, int]] = []
-    for i, message in enumerate(messages):
-        if message["role"] != "assistant":
-            continue
-        opened = render(messages[:i], tokenizer, opens=True)
-        closed = text if i + 1 == len(messages) else render(messages[: i + 1], tokenizer)
+    for i in answers:
+        opened = render(Conversation(messages[:i], tools), tokenizer, opens=True)
+        is_last = i + 1 == len(messages)
+        closed = text if is_last else render(Conversation(messages[: i + 1], tools), tokenizer)
         if not (text.startswith(closed) and closed.startswith(opened)):
-            raise KitError(
-                "DATASET_INVALID",
-                "The model's chat template rewrites earlier turns, so its answers cannot be told "
-                "apart. Write one answer per row, or use a model with another template.",
-            )
+            return None
         spans.append((len(opened), len(closed)))
     return spans
 
 
 def render(
-    messages: list[Message], tokenizer: Any, opens: bool = False, goes_on: bool = False
+    conversation: Conversation, tokenizer: Any, opens: bool = False, goes_on: bool = False
 ) -> str:
     """
     :param opens: whether an answer is to follow
     :param goes_on: whether the last message is to be continued
     """
+    messages = adapted(conversation, tokenizer.get_chat_template(tools=conversation.tools))
     try:
         with TEMPLATES.limit():
             rendered = tokenizer.apply_chat_template(
                 messages,
+                tools=conversation.tools,
                 tokenize=False,
                 add_generation_prompt=opens,
                 continue_final_message=goes_on,

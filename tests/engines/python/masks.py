@@ -7,7 +7,7 @@ sys.path.insert(0, sys.argv[1])
 
 from kit_engine.decoding import text_of
 from kit_engine.errors import KitError
-from kit_engine.masks import Tokens, tokens_of
+from kit_engine.masks import sequences_of
 from kit_engine.rows import row_of
 from tokenizers import (
     AddedToken,
@@ -40,6 +40,8 @@ JOINED = (
     "{% for m in messages %}{{ m['role'] + '::' + m['content'] + '<|im_end|>' }}{% endfor %}"
     "{% if add_generation_prompt %}{{ 'assistant::' }}{% endif %}"
 )
+# Asks for an answer by words that it does not write before one.
+REOPENING = CHATML.replace("assistant\n' }}{% endif", "assistant\nthink' }}{% endif")
 REFUSING = "{{ raise_exception('Only user and assistant') }}"
 
 ASKED = [
@@ -76,15 +78,17 @@ def learned(end: str, template: str | None, row: dict) -> list[str] | str:
     """The text of each run of learned tokens."""
     tokenizer = tokenizer_of(end, template)
     try:
-        tokens: Tokens = tokens_of(row_of(row), tokenizer)
+        sequences = sequences_of(row_of(row), tokenizer)
     except KitError as error:
         return str(error)
     runs: list[list[int]] = [[]]
-    for one, is_learned in zip(tokens.ids, tokens.learned, strict=True):
-        if is_learned:
-            runs[-1].append(one)
-        elif runs[-1]:
-            runs.append([])
+    for tokens in sequences:
+        for one, is_learned in zip(tokens.ids, tokens.learned, strict=True):
+            if is_learned:
+                runs[-1].append(one)
+            elif runs[-1]:
+                runs.append([])
+        runs.append([])
     return [tokenizer.decode(run) for run in runs if run]
 
 
@@ -104,6 +108,13 @@ print(
             "text": learned("<|im_end|>", None, {"text": "hello there"}),
             "joined": learned("<|im_end|>", JOINED, {"prompt": "a", "completion": ":hello"}),
             "rewrites": learned("<|im_end|>", FORGETFUL, conversation),
+            "reopens": learned("<|im_end|>", REOPENING, conversation),
+            "weighted": learned(
+                "<|im_end|>",
+                CHATML,
+                {"messages": [*ASKED[:2], ASKED[2] | {"weight": 0}, *ASKED[3:]]},
+            ),
+            "tools": learned("<|im_end|>", CHATML, conversation | {"tools": [{}]}),
             "refuses": learned("<|im_end|>", REFUSING, conversation),
             "unasked": learned("<|im_end|>", CHATML, {"messages": ASKED[2:]}),
             "bytes": [answered(0, 5), answered(0, 3), answered(2, 5), answered(0, 4)],

@@ -354,7 +354,10 @@ describe.runIf(hasPython)("with Python", () => {
       text: ["hello there<|im_end|>"],
       // ":::" is one token, which the question's part begins.
       joined: ["hello<|im_end|>"],
-      rewrites: expect.stringMatching(/^The model's chat template rewrites earlier turns, so/),
+      rewrites: [" hello é 日本 \n<|im_end|>", "hello<|im_end|>"],
+      reopens: expect.stringMatching(/^The model's chat template rewrites the turn that it opens/),
+      weighted: ["hello<|im_end|>"],
+      tools: expect.stringMatching(/^The model's chat template takes no tools\. /),
       refuses: expect.stringContaining("refuses a conversation: Only user and assistant."),
       unasked: expect.stringMatching(/^A conversation begins with an assistant's message, /),
       bytes: ["🧪!", "", "\ufffd\ufffd!", "🧪"],

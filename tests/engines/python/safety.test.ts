@@ -78,7 +78,10 @@ describe.runIf(hasPython)("with Python", () => {
     change(join(model, "tokenizer.json"), { pre_tokenizer });
     const { tokenizer } = openTokenizer(model, STYLE.size);
     const row = { text: "hello there, hello there" };
-    const tokens = tokenizer.spansOf(row).reduce((sum, span) => sum + span.tokens.length, 0);
+    const tokens = tokenizer
+      .sequencesOf(row)
+      .flat()
+      .reduce((sum, span) => sum + span.tokens.length, 0);
     const path = scratchFile("rows.jsonl", jsonl([row]));
     const dataset = { type: "jsonl", path } as const;
     const config = engine().prepare({ model, dataset, maxSteps: 1, batchSize: 1 });
@@ -95,7 +98,10 @@ describe.runIf(hasPython)("with Python", () => {
     change(join(model, "tokenizer_config.json"), added);
     const row = { prompt: "hello there", completion: "hello there" };
     const { tokenizer } = openTokenizer(model, STYLE.size);
-    const tokens = tokenizer.spansOf(row).reduce((sum, span) => sum + span.tokens.length, 0);
+    const tokens = tokenizer
+      .sequencesOf(row)
+      .flat()
+      .reduce((sum, span) => sum + span.tokens.length, 0);
     const path = scratchFile("rows.jsonl", jsonl([row]));
     const dataset = { type: "jsonl", path } as const;
     const config = engine().prepare({ model, dataset, maxSteps: 1, batchSize: 1 });

@@ -2,7 +2,6 @@
 
 import json
 import sys
-from dataclasses import astuple
 from typing import Any
 
 sys.path.insert(0, sys.argv[1])
@@ -15,7 +14,10 @@ from kit_engine.rows import read_rows
 def rows_of(file: str) -> Any:
     try:
         ignored = IgnoredKeys()
-        rows = [astuple(row) for row in read_rows([file], ignored)]
+        rows = [
+            (row.keys, row.conversation and row.conversation.messages, row.text)
+            for row in read_rows([file], ignored)
+        ]
         note = ignored.note("the dataset")
         return rows if note is None else [*rows, note]
     except KitError as error:

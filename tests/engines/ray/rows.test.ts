@@ -38,7 +38,25 @@ const BAD: (string | Buffer)[] = [
   '{"messages":[null]}',
   '{"messages":[{"role":"user","content":"a"},{"role":"bot","content":"b"}]}',
   '{"messages":[{"role":["user"],"content":"a"}]}',
-  '{"messages":[{"role":"user","content":[]}]}',
+  '{"messages":[{"role":"user","content":[{"type":"image_url","image_url":{}}]}]}',
+  '{"messages":[{"role":"user","content":[{"type":"text"}]}]}',
+  '{"messages":[{"role":"user","content":["a"]}]}',
+  '{"messages":[{"role":"user","content":[{"type":["é"]}]}]}',
+  '{"messages":[{"role":"user"}]}',
+  '{"messages":[{"role":"function","name":"f","content":"1"}]}',
+  '{"messages":[{"role":"assistant","function_call":{"name":"f","arguments":""}}]}',
+  '{"messages":[{"role":"assistant","refusal":"no"}]}',
+  '{"messages":[{"role":"assistant","content":null,"tool_calls":[]}]}',
+  '{"messages":[{"role":"assistant","tool_calls":{}}]}',
+  '{"messages":[{"role":"user","content":"a","tool_calls":[{}]}]}',
+  '{"messages":[{"role":"assistant","tool_calls":[{"type":"custom","function":{"name":"f"}}]}]}',
+  '{"messages":[{"role":"assistant","tool_calls":[{"function":{"name":1}}]}]}',
+  '{"messages":[{"role":"assistant","tool_calls":[{"function":{"name":"f","arguments":"[1]"}}]}]}',
+  '{"messages":[{"role":"assistant","tool_calls":[{"function":{"name":"f","arguments":7}}]}]}',
+  '{"text":"a","functions":[{}]}',
+  '{"text":"a","tools":{}}',
+  '{"text":"a","tools":[{"type":"function","function":{"name":"f"}},{"function":{"name":"f"}}]}',
+  '{"text":"a","tools":[{"type":"function","function":{"name":"f"}}]}',
   '{"messages":[{"role":"user","content":"a"}]}',
   '{"messages":[{"role":"tool","content":"a"}]}',
   '{"messages":[{"role":"assistant","content":"a","tool_calls":[{}]}]}',
@@ -46,6 +64,7 @@ const BAD: (string | Buffer)[] = [
   '{"messages":[{"role":"user","content":"a"},{"role":"assistant","content":"a","weight":0}]}',
   '{"messages":[{"role":"assistant","content":"a","weight":0.5},{"role":"bot"}]}',
   '{"messages":[{"role":"assistant","content":"a","weight":true}]}',
+  '{"messages":[{"role":"assistant","content":"a","weight":"é"}]}',
 ];
 const CSV: [string, string][] = [
   ["first.jsonl", "prompt,completion"],
@@ -100,7 +119,7 @@ it.runIf(hasRay)(
       rows.length,
     );
     expect(notes).toEqual([
-      `ignoring keys in ${path}: "text" of 1 row, "name" of 2 messages, "k\\"" of 1 message, "id" of 1,000 rows, "d" of 1 row, "e" of 1 row, "f" of 1 row, "g" of 1 row, and others`,
+      `ignoring keys in ${path}: "text" of 1 row, "k\\"" of 1 message, "id" of 1,000 rows, "d" of 1 row, "e" of 1 row, "f" of 1 row, "g" of 1 row, "h" of 1 row, and others`,
     ]);
     // Kit here has told those of a path.
     const [there, atUrl] = readThere([path, pathToFileURL(path).href]) as unknown[][];

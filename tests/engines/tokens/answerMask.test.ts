@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { answerMask } from "../../../engines/tokens/answerMask.ts";
+import { answerMasks } from "../../../engines/tokens/answerMask.ts";
 import { spansOf } from "../../../engines/tokens/byteChat.ts";
-import type { ChatMessage } from "../../../protocol/infer.ts";
+import type { Conversation, Message } from "../../../protocol/chat.ts";
 
 const EOS = 0;
 
@@ -14,20 +14,24 @@ function encode(text: string) {
   }));
 }
 
-function render(messages: readonly ChatMessage[], opens = false): string {
+function render({ messages }: Conversation, opens = false): string {
   const turns = messages.map(({ role, content }) => `${role}:${content}.`);
   return turns.join("") + (opens ? "assistant:" : "");
 }
 
+/** Which tokens of the only sequence are learned. */
+function learned(messages: Message[]): boolean[] {
+  const masks = answerMasks({ messages }, { render, encode, eos: EOS });
+  expect(masks).toHaveLength(1);
+  return masks[0]!.learned;
+}
+
 test("a token that an answer shares with what comes before it is not learned", () => {
   const learnedOf = (content: string) =>
-    answerMask(
-      [
-        { role: "user", content: "a" },
-        { role: "assistant", content },
-      ],
-      { render, encode, eos: EOS },
-    ).learned.map(Number);
+    learned([
+      { role: "user", content: "a" },
+      { role: "assistant", content },
+    ]).map(Number);
   // user : a . assistant : hello .
   expect(learnedOf("hello")).toEqual([0, 0, 0, 0, 0, 0, 1, 1]);
   expect(learnedOf(":hello")).toEqual([0, 0, 0, 0, 0, 0, 1, 1]);
@@ -35,10 +39,10 @@ test("a token that an answer shares with what comes before it is not learned", (
 
 test("a conversation that begins with an answer is refused, as transformers opens none without a message", () => {
   const said = /^A conversation begins with an assistant's message, which answers nothing\. Write/;
-  const answer: ChatMessage = { role: "assistant", content: "hello" };
-  const messages: ChatMessage[] = [answer, { role: "user", content: "a" }, answer];
-  expect(() => answerMask(messages, { render, encode, eos: EOS })).toThrow(said);
+  const answer: Message = { role: "assistant", content: "hello" };
+  const messages: Message[] = [answer, { role: "user", content: "a" }, answer];
+  expect(() => learned(messages)).toThrow(said);
   expect(() => spansOf({ messages })).toThrow(said);
-  const asked: ChatMessage[] = [{ role: "system", content: "b" }, answer];
-  expect(answerMask(asked, { render, encode, eos: EOS }).learned).toContain(true);
+  const asked: Message[] = [{ role: "system", content: "b" }, answer];
+  expect(learned(asked)).toContain(true);
 });

@@ -1,10 +1,10 @@
 import { expect, test } from "vitest";
 import { createRender } from "../../../engines/tokens/chatTemplate.ts";
 import { createTemplate } from "../../../engines/tokens/jinja.ts";
-import type { ChatMessage } from "../../../protocol/infer.ts";
+import type { Message } from "../../../protocol/chat.ts";
 import { STYLES } from "./styles.ts";
 
-const MESSAGES: ChatMessage[] = [{ role: "user", content: "hello" }];
+const MESSAGES: Message[] = [{ role: "user", content: "hello" }];
 const LITTLE_MEMORY = 200 * 2 ** 20;
 
 const within = (count: number, body: string) => `{% for i in range(${count}) %}${body}{% endfor %}`;
@@ -26,8 +26,8 @@ test.each([
   (_, source, said) => {
     const before = process.memoryUsage().rss;
     const render = createRender(source, {}, "model");
-    expect(() => render(MESSAGES)).toThrow(said);
-    expect(() => render(MESSAGES)).toThrow(
+    expect(() => render({ messages: MESSAGES })).toThrow(said);
+    expect(() => render({ messages: MESSAGES })).toThrow(
       /^The model's chat template refuses a conversation: it /,
     );
     expect(process.memoryUsage().rss - before).toBeLessThan(LITTLE_MEMORY);
@@ -44,12 +44,14 @@ test("a template is stopped within a single step, too", () => {
 test("a long conversation is within the limits of a published template", () => {
   const source = STYLES["Qwen 3"]!.config.chat_template ?? "";
   const render = createRender(source, { eos_token: "<|im_end|>" }, "model");
-  const long = Array.from({ length: 2_000 }, (_, i): ChatMessage => ({
+  const long = Array.from({ length: 2_000 }, (_, i): Message => ({
     role: i % 2 === 0 ? "user" : "assistant",
     content: "word ".repeat(i % 50),
   }));
-  expect(render(long).length).toBeGreaterThan(200_000);
-  expect(render([{ role: "user", content: "word ".repeat(1e6) }]).length).toBeGreaterThan(5e6);
+  expect(render({ messages: long }).length).toBeGreaterThan(200_000);
+  expect(
+    render({ messages: [{ role: "user", content: "word ".repeat(1e6) }] }).length,
+  ).toBeGreaterThan(5e6);
 });
 
 test("templates count as Python does, and know the date", () => {
@@ -59,5 +61,5 @@ test("templates count as Python does, and know the date", () => {
     "model",
   );
   const year = new Date().getFullYear();
-  expect(render(MESSAGES)).toBe(`[0, 1, 2][1, 2][5, 3, 1][] ${year}`);
+  expect(render({ messages: MESSAGES })).toBe(`[0, 1, 2][1, 2][5, 3, 1][] ${year}`);
 });

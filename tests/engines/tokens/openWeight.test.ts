@@ -104,7 +104,7 @@ test("a model without a chat template goes on with texts; so does one trained on
   }
   const { tokenizer } = openTokenizer(model, SHAPE.vocabulary);
   const learned = tokenizer
-    .spansOf({ prompt: "ab", completion: "cd" })
+    .sequencesOf({ prompt: "ab", completion: "cd" })[0]!
     .map(({ tokens, isLearned }) => [tokenizer.show([...tokens]), isLearned]);
   expect(learned).toEqual([
     ["ab", false],
@@ -118,7 +118,7 @@ const REWRITES =
 test.each([
   [
     REWRITES,
-    "The model's chat template rewrites earlier turns, so its answers cannot be told apart.",
+    "The model's chat template rewrites the turn that it opens, so an answer cannot be told from its question.",
   ],
   [
     "{{ raise_exception('no system') }}",

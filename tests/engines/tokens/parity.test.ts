@@ -25,10 +25,10 @@ describe.each(Object.entries(STYLES))("of a tokenizer like %s's", (_, style) => 
   });
 
   test("the ids of conversations, and which are learned, are Python's", () => {
-    const { spansOf } = tokenizerOf(style);
+    const { sequencesOf } = tokenizerOf(style);
     const source = createSource(2);
     const read = () => {
-      const spans = spansOf({ messages: source.conversation() });
+      const spans = sequencesOf({ messages: source.conversation() })[0]!;
       const ids = spans.flatMap(({ tokens }) => [...tokens]);
       return [ids, spans.flatMap(({ tokens, isLearned }) => [...tokens].map(() => +isLearned))];
     };

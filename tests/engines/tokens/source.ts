@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import type { ChatMessage } from "../../../protocol/infer.ts";
+import type { Message } from "../../../protocol/chat.ts";
 import { FRAGMENTS } from "./styles.ts";
 
 const BLOCK = 100;
@@ -15,8 +15,8 @@ export function createSource(seed: number) {
     const count = 1 + below(14);
     return Array.from({ length: count }, () => FRAGMENTS[below(FRAGMENTS.length)]).join("");
   }
-  function conversation(): ChatMessage[] {
-    const messages: ChatMessage[] = [];
+  function conversation(): Message[] {
+    const messages: Message[] = [];
     if (below(3) === 0) messages.push({ role: "system", content: text() });
     for (let turns = 1 + below(3); turns > 0; turns--) {
       messages.push({ role: "user", content: text() });

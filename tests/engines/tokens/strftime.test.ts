@@ -47,7 +47,7 @@ test.each(["%Q", "%e", "%-A", "%-%", "%", "%_d", "%:z"])(
   "a template with another directive is refused, and the sentence names it: %s",
   (directive) => {
     const render = createRender(`{{ strftime_now('%Y ${directive}') }}`, {}, "model");
-    expect(() => render([{ role: "user", content: "hello" }])).toThrow(
+    expect(() => render({ messages: [{ role: "user", content: "hello" }] })).toThrow(
       /^The model's chat template refuses a conversation: it writes the date with "%.*", which Kit does not know\. Change/,
     );
   },
@@ -56,6 +56,6 @@ test.each(["%Q", "%e", "%-A", "%-%", "%", "%_d", "%:z"])(
 test("a template knows today", () => {
   const render = createRender("{{ strftime_now('%A %-d') }}", {}, "model");
   const before = new Date();
-  const text = render([{ role: "user", content: "hello" }]);
+  const text = render({ messages: [{ role: "user", content: "hello" }] });
   expect([before, new Date()].map((time) => strftime("%A %-d", time))).toContain(text);
 });

@@ -42,7 +42,7 @@ test("replacements of a real tokenizer are none of these", () => {
   const spaces = { type: "Replace", pattern: { String: " " }, content: "▁" };
   const normalizers = [{ type: "Prepend", prepend: "▁" }, ...inTurn(3), spaces];
   const { tokenizer } = open({ normalizer: { type: "Sequence", normalizers } });
-  expect(tokenizer.spansOf({ text: "a b" })).not.toEqual([]);
+  expect(tokenizer.sequencesOf({ text: "a b" })).not.toEqual([]);
 });
 
 test("a pattern that tries every way to split a text is stopped, wherever it is used", () => {
@@ -51,6 +51,6 @@ test("a pattern that tries every way to split a text is stopped, wherever it is 
   const { tokenizer, path } = open({ pre_tokenizer: split });
   const text = "a".repeat(60);
   const stopped = `The tokenizer at ${path} takes more than 4 s for a text of 71 characters. Use another model.`;
-  expect(() => tokenizer.spansOf({ text })).toThrow(stopped);
-  expect(tokenizer.spansOf({ text: "A" })).not.toEqual([]);
+  expect(() => tokenizer.sequencesOf({ text })).toThrow(stopped);
+  expect(tokenizer.sequencesOf({ text: "A" })).not.toEqual([]);
 });

@@ -20,7 +20,8 @@ const BETA = 0.1;
 export const pairs: Objective<Pair> = {
   form: FORM,
   sequencesOf: ({ prompt, chosen, rejected }, tokenizer) =>
-    [chosen, rejected].map((completion) => tokenizer.spansOf({ prompt, completion })),
+    [chosen, rejected].map((completion) => tokenizer.sequencesOf({ prompt, completion })[0] ?? []),
+  needsAll: true,
   unitsOf: () => 1,
   needsReference: true,
   metrics: { rewardsMargins: "higher", rewardsAccuracies: "higher" },

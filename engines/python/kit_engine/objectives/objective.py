@@ -14,6 +14,9 @@ from ..means import Mean
 class Objective(Protocol):
     # The forms of a line, for error messages.
     expected: str
+    # Whether a row needs each of its sequences, as a pair does. Others go without those that do
+    # not fit.
+    needs_all: bool
     # Of the step in work, by the names of all metrics: `step_share` adds to them.
     metrics: dict[str, Mean]
 

@@ -9,13 +9,14 @@ from transformers import EvalPrediction
 from ..batches import IGNORED
 from ..ignored_keys import IgnoredKeys
 from ..losses import token_losses
-from ..masks import Tokens, tokens_of
+from ..masks import Tokens, sequences_of
 from ..means import Mean
 from ..rows import EXPECTED_ROW, Row, read_rows
 
 
 class Sft:
     expected = EXPECTED_ROW
+    needs_all = False
 
     def __init__(self) -> None:
         self.metrics: dict[str, Mean] = {}
@@ -26,10 +27,10 @@ class Sft:
         return read_rows(files, ignored)
 
     def is_text(self, row: Row) -> bool:
-        return row.messages is None
+        return row.conversation is None
 
     def sequences_of(self, row: Row, tokenizer: Any) -> list[Tokens]:
-        return [tokens_of(row, tokenizer)]
+        return sequences_of(row, tokenizer)
 
     def step_share(
         self, outputs: Any, labels: torch.Tensor, num_items_in_batch: Any

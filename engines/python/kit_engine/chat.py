@@ -1,0 +1,181 @@
+"""Messages and tools as OpenAI writes them, as protocol/chat.ts does here."""
+
+import json
+from typing import Any, NamedTuple
+
+from .errors import KitError
+
+# As templates take it: `content` is None beside `tool_calls` alone.
+Message = dict[str, Any]
+
+# Keys that chat templates of the field read as they are.
+PASSED = ("name", "tool_call_id", "reasoning_content", "reasoning", "thinking")
+ROLES = ("system", "developer", "user", "assistant", "tool")
+NEEDED = 'needs a "role" (system, developer, user, assistant or tool) and a "content" string'
+WITHOUT_TOOLS = (
+    "The model's chat template takes no tools. Use a model whose template does, or remove tools "
+    "and tool_calls."
+)
+
+
+class Conversation(NamedTuple):
+    messages: list[Message]
+    tools: list[dict[str, Any]] | None = None
+
+
+def problem_of_message(message: Any) -> str | None:
+    if not isinstance(message, dict):
+        return NEEDED
+    role, content, calls = message.get("role"), message.get("content"), message.get("tool_calls")
+    if role == "function" or message.get("function_call") is not None:
+        return (
+            'has a "function_call", which OpenAI replaced: write "tool_calls", and its answer as '
+            'role "tool"'
+        )
+    if not isinstance(role, str) or role not in ROLES:
+        return NEEDED
+    if message.get("refusal") is not None:
+        return 'has a "refusal", which no chat template writes: write it as "content"'
+    weight = message.get("weight")
+    if role == "assistant" and weight is not None and not is_weight(weight):
+        return f'has a "weight" of {json.dumps(weight, ensure_ascii=False)}: write 0 or 1'
+    if calls is not None and not isinstance(calls, list):
+        return 'has "tool_calls" that are not a list'
+    if calls and role != "assistant":
+        return 'has "tool_calls", which only the assistant makes'
+    for call in calls or []:
+        problem = problem_of_call(call)
+        if problem:
+            return problem
+    if isinstance(content, str) or (content is None and calls):
+        return None
+    return problem_of_parts(content) if isinstance(content, list) else NEEDED
+
+
+def is_weight(weight: Any) -> bool:
+    return not isinstance(weight, bool) and weight in (0, 1)
+
+
+def problem_of_parts(parts: list[Any]) -> str | None:
+    for part in parts:
+        is_part = isinstance(part, dict)
+        if not is_part or part.get("type") != "text" or not isinstance(part.get("text"), str):
+            kind = part.get("type") if is_part else None
+            named = json.dumps("?" if kind is None else kind, ensure_ascii=False)
+            return f'has a part of type {named}, and Kit reads parts of type "text" alone'
+    return None
+
+
+def problem_of_call(call: Any) -> str | None:
+    fields = call if isinstance(call, dict) else {}
+    called = fields.get("function")
+    called = called if isinstance(called, dict) else {}
+    name = called.get("name")
+    if fields.get("type", "function") not in ("function", None) or not isinstance(name, str):
+        return (
+            'has a call that is not {"type":"function","function":{"name":"…","arguments":"{…}"}}'
+        )
+    if arguments_of(called.get("arguments")) is not None:
+        return None
+    return f'has a call of {name} with "arguments" that are not a JSON object'
+
+
+def arguments_of(given: Any) -> dict[str, Any] | None:
+    """A call's arguments as an object; None for others. No arguments are none."""
+    if given is None or given == "":
+        return {}
+    if not isinstance(given, str):
+        return given if isinstance(given, dict) else None
+    try:
+        parsed = read_json(given)
+    except (ValueError, RecursionError):
+        return None
+    return parsed if isinstance(parsed, dict) else None
+
+
+def read_json(text: str) -> Any:
+    return json.loads(text, parse_int=integer, parse_float=number, parse_constant=refuse)
+
+
+def integer(digits: str) -> int | float:
+    """A number may have more digits than Python's own have by default."""
+    return int(digits) if len(digits) < 4_000 else float(digits)
+
+
+def number(text: str) -> int | float:
+    """As JavaScript, which has one kind of numbers, writes it: `1.0` is 1."""
+    value = float(text)
+    return int(value) if value.is_integer() and abs(value) < 2**53 else value
+
+
+def refuse(constant: str) -> Any:
+    """Refuses NaN and Infinity, which Python accepts although JSON has neither."""
+    raise ValueError(constant)
+
+
+def problem_of_tools(row: dict[str, Any]) -> str | None:
+    functions, tools = row.get("functions"), row.get("tools")
+    if isinstance(functions, list) and functions:
+        return '"functions" were replaced by OpenAI: write them as "tools"'
+    if tools is None:
+        return None
+    if not isinstance(tools, list):
+        return '"tools" is not a list'
+    for i, tool in enumerate(tools):
+        if not is_tool(tool):
+            return f'tools[{i}] is not {{"type":"function","function":{{"name":"…"}}}}'
+    return None
+
+
+def is_tool(tool: Any) -> bool:
+    described = tool.get("function") if isinstance(tool, dict) else None
+    return (
+        isinstance(described, dict)
+        and tool.get("type") == "function"
+        and isinstance(described.get("name"), str)
+    )
+
+
+def as_message(message: dict[str, Any]) -> Message:
+    """A good message: a list of parts is a text, and what is null is not there."""
+    content = message.get("content")
+    if isinstance(content, list):
+        content = "\n".join(part["text"] for part in content)
+    read: Message = {"role": message["role"], "content": content}
+    if message.get("tool_calls"):
+        read["tool_calls"] = message["tool_calls"]
+    if message["role"] == "assistant" and message.get("weight") == 0:
+        read["weight"] = 0
+    return read | {key: message[key] for key in PASSED if message.get(key) is not None}
+
+
+def is_learned(message: Message) -> bool:
+    return message["role"] == "assistant" and message.get("weight") != 0
+
+
+def adapted(conversation: Conversation, template: str) -> list[Message]:
+    """The messages as a template wants them.
+
+    :raises KitError: for tools of a template that drops them in silence
+    """
+    has_calls = any("tool_calls" in message for message in conversation.messages)
+    if (conversation.tools and "tools" not in template) or (
+        has_calls and "tool_calls" not in template
+    ):
+        raise KitError("DATASET_INVALID", WITHOUT_TOOLS)
+    return [adapt(message, template) for message in conversation.messages]
+
+
+def adapt(message: Message, template: str) -> Message:
+    wanted = {key: value for key, value in message.items() if key != "weight"}
+    if wanted["role"] == "developer" and "developer" not in template:
+        wanted["role"] = "system"
+    # A template that takes a text, too, writes it as it is.
+    if "tool_calls" in wanted and "arguments is string" not in template:
+        wanted["tool_calls"] = [with_parsed_arguments(call) for call in wanted["tool_calls"]]
+    return wanted
+
+
+def with_parsed_arguments(call: dict[str, Any]) -> dict[str, Any]:
+    called = call["function"]
+    return call | {"function": called | {"arguments": arguments_of(called.get("arguments"))}}

@@ -1,0 +1,191 @@
+import { isRecord } from "./isRecord.ts";
+
+/** A part of a message's content. */
+export interface TextPart {
+  /** Kit reads text alone. */
+  type: "text";
+  /** Its words. */
+  text: string;
+}
+
+/** A call of a tool, as the assistant makes it. */
+export interface ToolCall {
+  /** To which a tool's answer refers. Default: none. */
+  id?: string;
+  /** Default: `function`, the only kind. */
+  type?: "function";
+  /** What is called. */
+  function: {
+    /** The tool's. */
+    name: string;
+    /** JSON, as OpenAI writes it, or the object itself. */
+    arguments: string | Record<string, unknown>;
+  };
+}
+
+/** A tool that the assistant may call, as OpenAI describes it. */
+export interface Tool {
+  /** The only kind. */
+  type: "function";
+  /** How the model is told of it. */
+  function: {
+    /** By which it is called. */
+    name: string;
+    /** What it does. Default: none. */
+    description?: string;
+    /** A JSON schema. Default: none. */
+    parameters?: Record<string, unknown>;
+    /** Written as it is. Default: none. */
+    strict?: boolean;
+  };
+}
+
+/** A message of a conversation, as OpenAI's API takes it. */
+export interface ChatMessage {
+  /** Who says it. A `developer` is a `system` to templates that do not know it. */
+  role: "system" | "developer" | "user" | "assistant" | "tool";
+  /** What is said; may be empty. Default: none, beside `tool_calls` alone. */
+  // eslint-disable-next-line no-restricted-syntax -- As OpenAI writes it.
+  content?: string | null | readonly TextPart[];
+  /** Who of several says it. Default: none. */
+  name?: string;
+  /** The assistant's. Default: none. */
+  tool_calls?: readonly ToolCall[];
+  /** Of a tool's answer: the call. Default: none. */
+  tool_call_id?: string;
+}
+
+/** A message as chat templates take it. */
+export interface Message {
+  role: ChatMessage["role"];
+  /** Undefined beside `tool_calls` alone. */
+  content: string | undefined;
+  tool_calls?: readonly ToolCall[];
+  /** Of an answer that is not learned. */
+  weight?: 0;
+  [other: string]: unknown;
+}
+
+/** What a chat template writes. */
+export interface Conversation {
+  messages: readonly Message[];
+  tools?: readonly Tool[];
+}
+
+/** Keys that chat templates of the field read as they are. */
+const PASSED = ["name", "tool_call_id", "reasoning_content", "reasoning", "thinking"];
+const ROLES: unknown[] = ["system", "developer", "user", "assistant", "tool"];
+const NEEDED = 'needs a "role" (system, developer, user, assistant or tool) and a "content" string';
+
+/** What is wrong with a message; undefined for a good one. */
+export function problemOfMessage(message: unknown): string | undefined {
+  if (!isRecord(message)) return NEEDED;
+  const { role, content, tool_calls: calls, weight } = message;
+  if (role === "function" || isSet(message["function_call"])) {
+    return 'has a "function_call", which OpenAI replaced: write "tool_calls", and its answer as role "tool"';
+  }
+  if (!ROLES.includes(role)) return NEEDED;
+  if (isSet(message["refusal"])) {
+    return 'has a "refusal", which no chat template writes: write it as "content"';
+  }
+  const isAnswer = role === "assistant";
+  if (isAnswer && isSet(weight) && weight !== 0 && weight !== 1) {
+    return `has a "weight" of ${JSON.stringify(weight)}: write 0 or 1`;
+  }
+  if (isSet(calls) && !Array.isArray(calls)) return 'has "tool_calls" that are not a list';
+  const callCount = Array.isArray(calls) ? calls.length : 0;
+  if (callCount > 0 && !isAnswer) return 'has "tool_calls", which only the assistant makes';
+  for (const call of Array.isArray(calls) ? calls : []) {
+    const problem = problemOfCall(call);
+    if (problem !== undefined) return problem;
+  }
+  if (typeof content === "string" || (!isSet(content) && callCount > 0)) return undefined;
+  if (!Array.isArray(content)) return NEEDED;
+  const part: unknown = content.find((one) => !isTextPart(one));
+  if (part === undefined) return undefined;
+  const type = isRecord(part) ? part["type"] : undefined;
+  return `has a part of type ${JSON.stringify(type ?? "?")}, and Kit reads parts of type "text" alone`;
+}
+
+function problemOfCall(call: unknown): string | undefined {
+  const { type, function: called } = isRecord(call) ? call : {};
+  const { name, arguments: given } = isRecord(called) ? called : {};
+  if ((isSet(type) && type !== "function") || typeof name !== "string") {
+    return 'has a call that is not {"type":"function","function":{"name":"…","arguments":"{…}"}}';
+  }
+  if (argumentsOf(given) !== undefined) return undefined;
+  return `has a call of ${name} with "arguments" that are not a JSON object`;
+}
+
+/** A call's arguments as an object; undefined for others. No arguments are none. */
+export function argumentsOf(given: unknown): Record<string, unknown> | undefined {
+  if (!isSet(given) || given === "") return {};
+  if (typeof given !== "string") return isRecord(given) ? given : undefined;
+  try {
+    const parsed: unknown = JSON.parse(given);
+    return isRecord(parsed) ? parsed : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** What is wrong with a row's or a request's tools; undefined for good ones, or none. */
+export function problemOfTools({ tools, functions }: Record<string, unknown>): string | undefined {
+  if (isFilled(functions)) return '"functions" were replaced by OpenAI: write them as "tools"';
+  if (!isSet(tools)) return undefined;
+  if (!Array.isArray(tools)) return '"tools" is not a list';
+  const wrong = tools.findIndex((tool) => !isTool(tool));
+  if (wrong === -1) return undefined;
+  return `tools[${wrong}] is not {"type":"function","function":{"name":"…"}}`;
+}
+
+function isTool(tool: unknown): tool is Tool {
+  if (!isRecord(tool)) return false;
+  const { type, function: described } = tool;
+  return type === "function" && isRecord(described) && typeof described["name"] === "string";
+}
+
+/** A good message as templates take it: a list of parts is a text, and what is null is not there. */
+export function asMessage(message: ChatMessage | Record<string, unknown>): Message {
+  const { role, content, tool_calls: calls, weight } = message as Record<string, unknown>;
+  const passed = PASSED.flatMap((key) => {
+    const value = (message as Record<string, unknown>)[key];
+    return isSet(value) ? [[key, value] as const] : [];
+  });
+  return {
+    role: role as Message["role"],
+    content: textOf(content as ChatMessage["content"]),
+    ...(isFilled(calls) && { tool_calls: calls as ToolCall[] }),
+    ...(role === "assistant" && weight === 0 && { weight }),
+    ...Object.fromEntries(passed),
+  };
+}
+
+/** Whether a training learns a message. */
+export function isLearned({ role, weight }: Message): boolean {
+  return role === "assistant" && weight !== 0;
+}
+
+/** The tools that there are; undefined without any. */
+export function asTools(tools: unknown): readonly Tool[] | undefined {
+  return isFilled(tools) ? (tools as Tool[]) : undefined;
+}
+
+/** Parts are lines. */
+function textOf(content: ChatMessage["content"]): string | undefined {
+  if (typeof content === "string") return content;
+  return content?.map(({ text }) => text).join("\n");
+}
+
+function isTextPart(part: unknown): part is TextPart {
+  return isRecord(part) && part["type"] === "text" && typeof part["text"] === "string";
+}
+
+function isFilled(value: unknown): boolean {
+  return Array.isArray(value) && value.length > 0;
+}
+
+/** Libraries write an optional key without a value as null. */
+function isSet(value: unknown): boolean {
+  return value !== undefined && value !== null;
+}

@@ -1,0 +1,2 @@
+/** Absolute path of the folder. */
+export const CHAT_TEMPLATES: string;

@@ -1,0 +1,28 @@
+// The chat templates of published models, which the trl package carries, for tests: no hub, no account.
+import { cpSync, existsSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { ROOT } from "./files.mjs";
+
+const PACKAGE = "trl==1.16.0";
+
+/** A file each, as `qwen2_5.jinja`. Git ignores it. */
+export const CHAT_TEMPLATES = join(ROOT, ".chat-templates");
+
+/**
+ * Makes them once.
+ * @param python runs an interpreter with pip; returns its exit code
+ * @returns whether they are there
+ */
+export function makeChatTemplates(python) {
+  if (existsSync(CHAT_TEMPLATES)) return true;
+  const work = mkdtempSync(join(tmpdir(), "kit-templates-"));
+  try {
+    const install = ["-m", "pip", "install", "--quiet", "--no-deps", "--target", work, PACKAGE];
+    if (python(...install) !== 0) return false;
+    cpSync(join(work, "trl", "chat_templates"), CHAT_TEMPLATES, { recursive: true });
+    return true;
+  } finally {
+    rmSync(work, { recursive: true, force: true });
+  }
+}
