@@ -168,7 +168,7 @@ export function createEventLines(options: EventLinesOptions) {
 /** Of an event without a line of its own: its name, and what of its data fits in words. */
 function defaultLine({ event, data }: { event: string; data: object }): string {
   const fields = Object.entries(asPrintable(data)).flatMap(([name, value]: [string, unknown]) =>
-    typeof value === "object" ? [] : [`${name} ${String(value)}`],
+    ["string", "number", "boolean"].includes(typeof value) ? [`${name} ${value as string}`] : [],
   );
   return [event.replace(".", " "), ...fields].join(" ");
 }

@@ -231,9 +231,9 @@ it("has a word for a loss that is missing or not finite", () => {
 });
 
 it("prints an event without a line of its own by its name and what fits in words", () => {
-  const { text } = createEventLines({ config: CONFIG, project: "/p", directory: "d" });
+  const lines = createEventLines({ config: CONFIG, project: "/p", directory: "d" });
   const event = { event: "model.merged", data: { step: 3, by: "a\nb", tensors: [1] } };
-  expect(text(event as unknown as JobEvent)).toBe("model merged step 3 by a\\nb");
+  expect(lines.text(event as unknown as JobEvent)).toBe("model merged step 3 by a\\nb");
 });
 
 it("prints the metrics of a log below its line", () => {

@@ -24,7 +24,15 @@ test("a right request and its answer pass as they are", async () => {
 
 test.each([
   [{ messages: [] }, /infer needs messages or a prompt/],
-  [{ messages: [{ role: "bot", content: "x" }] }, /infer needs messages or a prompt/],
+  [
+    { messages: [{ role: "bot", content: "x" }] },
+    /infer was given messages\[0\], which needs a "role"/,
+  ],
+  [{ messages: [{ role: "user", content: "x" }], tools: [{}] }, /tools\[0\] is not/],
+  [
+    { prompt: "x", tools: [{ type: "function", function: { name: "f" } }] },
+    /takes tools beside messages/,
+  ],
   [{ prompt: "x", temperature: -1 }, /infer needs a number of at least 0 as its temperature/],
   [{ prompt: "x", topP: 0 }, /infer needs a number above 0 and at most 1 as its topP/],
   [{ prompt: "x", maxTokens: 0.5 }, /infer needs a whole number of at least 1 as its maxTokens/],

@@ -1,6 +1,6 @@
 """Prints conversations as the chat templates of published models write them.
 
-templates.py <the Python engine's folder> <the templates' folder> <a folder for tokenizers> <how many>
+templates.py <the Python engine's folder> <the templates' folder> <a new folder> <how many>
 """
 
 import json
@@ -33,7 +33,10 @@ SPECIALS = [
     *("<|im_start|>", "<|im_end|>", "<|begin_of_text|>", "<|eot_id|>"),
     *("<|start_header_id|>", "<|end_header_id|>"),
 ]
-WORDS = "the weather in Paris is 21 °C today, naïve 日本 \U0001f9ea ok? <b> & 'so' \"on\" a\\b".split()
+WORDS = [
+    *("the", "weather", "in", "Paris", "is", "21", "°C", "today,", "naïve", "日本", "\U0001f9ea"),
+    *("ok?", "<b>", "&", "'so'", '"on"', "a\\b"),
+]
 
 
 def text(some: random.Random) -> str:
