@@ -22,9 +22,22 @@ const DOUBLE_IT = 'Write "" for each quote inside a quoted cell.';
  * @throws KitError `DATASET_UNREADABLE` without a file, `DATASET_INVALID` with file and line
  */
 export async function* readCsv(path: string): AsyncGenerator<TableRow> {
-  const { parse } = await import("csv-parse");
   const parts = readUtf8(path);
-  const first = (await parts.next()).value ?? Buffer.alloc(0);
+  try {
+    const first = (await parts.next()).value ?? Buffer.alloc(0);
+    yield* parseCsv(path, first, parts);
+  } finally {
+    // Whoever stops early closes the file.
+    await parts.return(undefined);
+  }
+}
+
+async function* parseCsv(
+  path: string,
+  first: Buffer,
+  rest: AsyncGenerator<Buffer>,
+): AsyncGenerator<TableRow> {
+  const { parse } = await import("csv-parse");
   const delimiter = extname(path).toLowerCase() === ".tsv" ? "\t" : delimiterOf(first);
   const rows = createRows(path, delimiter);
   const options: Options<TableRow, string[]> = {
@@ -41,7 +54,7 @@ export async function* readCsv(path: string): AsyncGenerator<TableRow> {
   const parser = parse(options as Options<unknown> as Options);
   async function* all(): AsyncGenerator<Buffer> {
     yield first;
-    yield* parts;
+    yield* rest;
   }
   // The loop throws what goes wrong.
   pipeline(all(), parser, () => {});
