@@ -20,7 +20,7 @@ export function* readLines<T>(
   parse: (line: string, where: string) => T,
   onRead?: OnRead,
 ): Generator<T> {
-  const file = readable(path, () => openDataFile(path));
+  const file = openDataFile(path);
   try {
     const { size } = fstatSync(file);
     let buffer = Buffer.allocUnsafe(CHUNK_BYTES);
@@ -92,8 +92,15 @@ function decode(bytes: Buffer, where: string): string {
   }
 }
 
-/** Doesn't wait for a writer at the other end of a pipe. */
-function openDataFile(path: string): number {
+/**
+ * Doesn't wait for a writer at the other end of a pipe. A folder opens, too: reading it fails.
+ * @throws KitError `DATASET_UNREADABLE`
+ */
+export function openDataFile(path: string): number {
+  return readable(path, () => openPlainFile(path));
+}
+
+function openPlainFile(path: string): number {
   const file = openSync(path, fsConstants.O_RDONLY | fsConstants.O_NONBLOCK);
   const stats = fstatSync(file);
   if (stats.isFile() || stats.isDirectory()) return file;
@@ -106,16 +113,22 @@ const PROBLEMS: Record<string, string> = {
   EISDIR: "it is a folder, not a file",
 };
 
-function readable<T>(path: string, read: () => T): T {
+/** @throws KitError `DATASET_UNREADABLE` when the reading fails */
+export function readable<T>(path: string, read: () => T): T {
   try {
     return read();
   } catch (cause) {
-    const { code, message } = cause as NodeJS.ErrnoException;
-    const why = PROBLEMS[code ?? ""] ?? message;
-    throw new KitError(
-      "DATASET_UNREADABLE",
-      `Cannot read the dataset ${path}: ${why}. Check its path, which is relative to the project.`,
-      { cause },
-    );
+    throw unreadable(path, cause);
   }
+}
+
+/** @param cause what opening or reading the file has thrown */
+export function unreadable(path: string, cause: unknown): KitError {
+  const { code, message } = cause as NodeJS.ErrnoException;
+  const why = PROBLEMS[code ?? ""] ?? message;
+  return new KitError(
+    "DATASET_UNREADABLE",
+    `Cannot read the dataset ${path}: ${why}. Check its path, which is relative to the project.`,
+    { cause },
+  );
 }

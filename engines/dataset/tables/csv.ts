@@ -1,0 +1,147 @@
+import { extname } from "node:path";
+import { pipeline } from "node:stream";
+import type { CsvError, InfoRecord, Options } from "csv-parse";
+import { isKitError } from "../../../protocol/error.ts";
+import { formatCounted } from "../../../protocol/format.ts";
+import constants from "../../python/kit_engine/constants.json" with { type: "json" };
+import { type TableRow, invalid } from "./tableRow.ts";
+import { readUtf8 } from "./utf8.ts";
+
+/** Between cells, the likeliest first. */
+const DELIMITERS = { ",": "comma", ";": "semicolon", "\t": "tab" };
+
+type Delimiter = keyof typeof DELIMITERS;
+
+/** A longer row is refused, as in JSONL. A quote that never closes makes one. */
+const LONGEST_ROW_BYTES = constants.longestLineMiB * 2 ** 20;
+
+const DOUBLE_IT = 'Write "" for each quote inside a quoted cell.';
+
+/**
+ * Reads the rows of a CSV or TSV file, whose first line names the columns. Cells are strings.
+ * @throws KitError `DATASET_UNREADABLE` without a file, `DATASET_INVALID` with file and line
+ */
+export async function* readCsv(path: string): AsyncGenerator<TableRow> {
+  const parts = readUtf8(path);
+  try {
+    const first = (await parts.next()).value ?? Buffer.alloc(0);
+    yield* parseCsv(path, first, parts);
+  } finally {
+    // Whoever stops early closes the file.
+    await parts.return(undefined);
+  }
+}
+
+async function* parseCsv(
+  path: string,
+  first: Buffer,
+  rest: AsyncGenerator<Buffer>,
+): AsyncGenerator<TableRow> {
+  const { parse } = await import("csv-parse");
+  const delimiter = extname(path).toLowerCase() === ".tsv" ? "\t" : delimiterOf(first);
+  const rows = createRows(path, delimiter);
+  const options: Options<TableRow, string[]> = {
+    delimiter,
+    bom: true,
+    record_delimiter: ["\r\n", "\n", "\r"],
+    skip_empty_lines: true,
+    // Ours says what to do.
+    relax_column_count: true,
+    max_record_size: LONGEST_ROW_BYTES,
+    on_record: rows.take,
+  };
+  // Its types know the records of columns alone.
+  const parser = parse(options as Options<unknown> as Options);
+  async function* all(): AsyncGenerator<Buffer> {
+    yield first;
+    yield* rest;
+  }
+  // The loop throws what goes wrong.
+  pipeline(all(), parser, () => {});
+  try {
+    for await (const row of parser) yield row as TableRow;
+  } catch (cause) {
+    if (isKitError(cause)) throw cause;
+    const problem = problemOf(cause as CsvError);
+    throw invalid(rows.where(parser.info.empty_lines), problem, cause);
+  }
+  if (!rows.hasHeader()) {
+    throw invalid(
+      `${path}:1`,
+      "the file is empty. Write the names of the columns on its first line.",
+    );
+  }
+}
+
+/** The delimiter that the first line has most of, outside quotes. */
+function delimiterOf(start: Buffer): Delimiter {
+  const counts: Record<Delimiter, number> = { ",": 0, ";": 0, "\t": 0 };
+  let isQuoted = false;
+  // Blank lines may come before the header.
+  for (const character of start.toString().trimStart()) {
+    if (character === '"') isQuoted = !isQuoted;
+    else if (isQuoted) continue;
+    else if (character === "\n" || character === "\r") break;
+    else if (character in counts) counts[character as Delimiter]++;
+  }
+  const most = Math.max(...Object.values(counts));
+  return (Object.keys(counts) as Delimiter[]).find((one) => counts[one] === most) ?? ",";
+}
+
+/** Turns the cells of each row into a record, and knows the line on which the row begins. */
+function createRows(path: string, delimiter: Delimiter) {
+  let names: string[] | undefined;
+  /** Where the next row begins, without the blank lines before it. */
+  let line = 1;
+  const where = (blank: number) => `${path}:${line + blank}`;
+  return {
+    where,
+    hasHeader: () => names !== undefined,
+    take(cells: string[], info: InfoRecord): TableRow | undefined {
+      const here = where(info.empty_lines);
+      line += 1 + newlinesIn(cells);
+      if (names === undefined) {
+        names = headerOf(cells, here);
+        return undefined;
+      }
+      if (cells.length !== names.length) {
+        throw invalid(
+          here,
+          `the row has ${formatCounted(cells.length, "cell")}, but the header has ${formatCounted(names.length, "column")}. Put quotes around a cell that has a ${DELIMITERS[delimiter]} or a line break.`,
+        );
+      }
+      return { value: Object.fromEntries(names.map((name, at) => [name, cells[at]])), where: here };
+    },
+  };
+}
+
+function headerOf(cells: string[], where: string): string[] {
+  const names = cells.map((cell) => cell.trim());
+  const again = names.find((name, at) => names.indexOf(name) !== at);
+  if (again === undefined) return names;
+  const which = again === "" ? "without a name" : `named ${JSON.stringify(again)}`;
+  throw invalid(where, `two columns ${which}. Give each column a name of its own.`);
+}
+
+function newlinesIn(cells: string[]): number {
+  let count = 0;
+  for (const cell of cells) {
+    for (let at = cell.indexOf("\n"); at !== -1; at = cell.indexOf("\n", at + 1)) count++;
+  }
+  return count;
+}
+
+function problemOf({ code, message }: CsvError): string {
+  switch (code) {
+    case "CSV_QUOTE_NOT_CLOSED":
+      return `a quote in this row never closes. Close it. ${DOUBLE_IT}`;
+    case "CSV_INVALID_CLOSING_QUOTE":
+      return `a quoted cell of this row goes on after its closing quote. ${DOUBLE_IT}`;
+    case "INVALID_OPENING_QUOTE":
+      return `a cell of this row has a quote in it, but does not begin with one. Put the whole cell in quotes. ${DOUBLE_IT}`;
+    case "CSV_MAX_RECORD_SIZE":
+      return `the row has more than ${constants.longestLineMiB} MiB, or a quote in it never closes. ${DOUBLE_IT}`;
+    default:
+      return `not valid CSV (${message}). Save the file again.`;
+  }
+}

@@ -1,0 +1,46 @@
+import { closeSync, fstatSync, readSync } from "node:fs";
+import type { AsyncBuffer } from "hyparquet";
+import { openDataFile, readable } from "../lines.ts";
+
+/** A file whose parts the library reads as it needs them. */
+export interface ParquetFile extends AsyncBuffer {
+  /** The last bytes, which say what file it is. */
+  tail: Buffer;
+  close: () => void;
+}
+
+/** The length of the metadata and the four letters after it. */
+export const TAIL_BYTES = 8;
+
+/** @throws KitError `DATASET_UNREADABLE` */
+export function openParquet(path: string): ParquetFile {
+  const file = openDataFile(path);
+  const { size } = fstatSync(file);
+
+  function read(start: number, end: number): Uint8Array<ArrayBuffer> {
+    // Before the memory is taken.
+    if (!(start >= 0 && start <= end && end <= size)) throw new Error("a part is outside the file");
+    const bytes = new Uint8Array(end - start);
+    for (let done = 0; done < bytes.length;) {
+      const count = readable(path, () =>
+        readSync(file, bytes, done, bytes.length - done, start + done),
+      );
+      if (count === 0) throw new Error("it has become shorter");
+      done += count;
+    }
+    return bytes;
+  }
+
+  try {
+    return {
+      byteLength: size,
+      // What it throws, the promise has.
+      slice: (start, end = size) => Promise.resolve().then(() => read(start, end).buffer),
+      tail: Buffer.from(read(Math.max(0, size - TAIL_BYTES), size)),
+      close: () => closeSync(file),
+    };
+  } catch (error) {
+    closeSync(file);
+    throw error;
+  }
+}

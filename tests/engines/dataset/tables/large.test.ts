@@ -1,0 +1,55 @@
+import { once } from "node:events";
+import { closeSync, openSync, writeSync } from "node:fs";
+import { join } from "node:path";
+import { expect, it } from "vitest";
+import { tableType } from "../../../../engines/dataset/tables/tables.ts";
+import { spawnModule } from "../../../process.ts";
+import { scratchDirectory } from "../../embedded/scratch.ts";
+import { fixture } from "./tables.ts";
+
+const ROWS = 200_000;
+
+/** Counts the rows in a process whose heap cannot hold them, and says the most memory that it had, in MiB. */
+const COUNT = `
+const { readTable } = await dist("engines/dataset/tables/tables.js");
+const [type, path] = process.argv.slice(1);
+let rows = 0;
+let last;
+for await (const { value, where } of readTable(type, path)) {
+  if (value.completion.length !== 500) throw new Error(where);
+  last = where;
+  rows++;
+}
+console.log(JSON.stringify({ rows, last, MiB: process.resourceUsage().maxRSS / 1024 }));
+`;
+
+async function count(path: string): Promise<{ rows: number; last: string; MiB: number }> {
+  const node = spawnModule(
+    COUNT,
+    [tableType(path), path],
+    "export NODE_OPTIONS=--max-old-space-size=64",
+  );
+  const ended = once(node.child, "exit");
+  const counted = JSON.parse(await node.line()) as Awaited<ReturnType<typeof count>>;
+  await ended;
+  return counted;
+}
+
+it("a Parquet file of many row groups is read in the memory of one", async () => {
+  const path = fixture("large.parquet");
+  const { rows, last, MiB } = await count(path);
+  expect({ rows, last }).toEqual({ rows: ROWS, last: `${path}, row ${ROWS}` });
+  expect(MiB).toBeLessThan(250);
+});
+
+it("a CSV file is read in the same memory, however large it is", async () => {
+  const path = join(scratchDirectory(), "large.csv");
+  const file = openSync(path, "w");
+  writeSync(file, "prompt,completion\n");
+  const part = `question,${"an answer ".repeat(50)}\n`.repeat(ROWS / 100);
+  for (let left = 100; left > 0; left--) writeSync(file, part);
+  closeSync(file);
+  const { rows, last, MiB } = await count(path);
+  expect({ rows, last }).toEqual({ rows: ROWS, last: `${path}:${ROWS + 1}` });
+  expect(MiB).toBeLessThan(150);
+});

@@ -1,0 +1,140 @@
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { expect, it } from "vitest";
+import { scratchDirectory } from "../../embedded/scratch.ts";
+import { changed, fixture, placesOf, refusal, rowsOf, table } from "./tables.ts";
+
+/** What `fixtures/make.py` has as QA. */
+const QUESTIONS = Array.from({ length: 40 }, (_, count) => ({
+  question: `What is ${count}?`,
+  answer: count % 2 === 0 ? "even" : "odd",
+  count,
+}));
+
+it("a list of structs becomes objects in an array, without keys that have no value", async () => {
+  expect(await rowsOf(fixture("nested.parquet"))).toStrictEqual([
+    {
+      messages: [
+        { role: "user", content: "Hi é" },
+        { role: "assistant", tool_calls: [{ name: "f", id: 1 }] },
+      ],
+    },
+    { messages: [] },
+    { messages: undefined },
+    { messages: [{ role: "user", content: "", tool_calls: [] }] },
+  ]);
+});
+
+it.each(["snappy", "gzip", "zstd", "brotli", "lz4"])("reads a dictionary and %s", async (codec) => {
+  expect(await rowsOf(fixture(`${codec}.parquet`))).toEqual(QUESTIONS);
+});
+
+it.each(["plain", "v2", "delta", "pandas"])("reads what is written as %s", async (name) => {
+  expect(await rowsOf(fixture(`${name}.parquet`))).toEqual(QUESTIONS);
+});
+
+it("rows are counted over the row groups, of which there may be none", async () => {
+  const places = await placesOf(fixture("plain.parquet"));
+  expect(places).toEqual(QUESTIONS.map((_, index) => `plain.parquet, row ${index + 1}`));
+  expect(await rowsOf(fixture("empty.parquet"))).toEqual([]);
+});
+
+it("values become what JSON has; a column without a value keeps its name", async () => {
+  const moment = "2024-02-29T12:30:00.000Z";
+  const day = "2024-02-29T00:00:00.000Z";
+  expect(await rowsOf(fixture("values.parquet"))).toStrictEqual([
+    { text: "a", count: 1, share: 0.5, yes: true, moment, day, names: ["a", undefined] },
+    {
+      ...{ text: undefined, count: 2 ** 53 - 1, share: undefined, yes: undefined },
+      ...{ moment: undefined, day: undefined, names: [] },
+    },
+    { text: "c", count: undefined, share: 2, yes: false, moment, day, names: undefined },
+  ]);
+});
+
+it("a number that JSON cannot have, and bytes, are refused with row and column", async () => {
+  expect(await refusal(fixture("big.parquet"))).toBe(
+    'DATASET_INVALID big.parquet, row 2: column "id" has 9007199254740992, which is too large for a number. Save the column as text.',
+  );
+  expect(await refusal(fixture("binary.parquet"))).toBe(
+    'DATASET_INVALID binary.parquet, row 2: column "image" is binary, or text that is not UTF-8. Save it as UTF-8 text, or remove it.',
+  );
+  expect(await refusal(fixture("notUtf8.parquet"))).toMatch(
+    /row 2: column "text" is binary, or text/,
+  );
+});
+
+it("two columns of the same name are refused", async () => {
+  expect(await refusal(fixture("twice.parquet"))).toBe(
+    'DATASET_INVALID twice.parquet: two columns named "text". Give each column a name of its own.',
+  );
+});
+
+it.each(["encrypted.parquet", "encryptedColumn.parquet"])("%s is refused", async (name) => {
+  expect(await refusal(fixture(name))).toBe(
+    `DATASET_INVALID ${name}: the file is encrypted. Save it again without encryption.`,
+  );
+});
+
+it("a file that ends too early, or isn't Parquet, is refused", async () => {
+  const end =
+    /^DATASET_INVALID \S+: damaged, or not Parquet \(its end is missing\). Save it again.$/;
+  for (const length of [0, 1, 7, 8, 500, 1000]) {
+    expect(await refusal(changed("snappy.parquet", (bytes) => bytes.subarray(0, length)))).toMatch(
+      end,
+    );
+  }
+  expect(await refusal(table("a.parquet", "question,answer\n"))).toMatch(end);
+});
+
+it("damage within a file is refused: in the metadata, a page, or between them", async () => {
+  const damaged = /^DATASET_INVALID \S+: damaged, or not Parquet \(.+\). Save it again.$/;
+  for (const codec of ["snappy", "gzip", "zstd"]) {
+    // The first page's content.
+    const page = changed(`${codec}.parquet`, (bytes) => bytes.fill(0xff, 30, 60));
+    expect(await refusal(page)).toMatch(damaged);
+    const metadata = changed(`${codec}.parquet`, (bytes) =>
+      bytes.fill(0xff, bytes.length - 200, bytes.length - 100),
+    );
+    expect(await refusal(metadata)).toMatch(damaged);
+    const shorter = changed(`${codec}.parquet`, (bytes) =>
+      Buffer.concat([bytes.subarray(0, 40), bytes.subarray(300)]),
+    );
+    expect(await refusal(shorter)).toMatch(damaged);
+  }
+  const long = changed("snappy.parquet", (bytes) => {
+    bytes.writeUInt32LE(bytes.length, bytes.length - 8);
+    return bytes;
+  });
+  expect(await refusal(long)).toMatch(damaged);
+});
+
+it("metadata, a row group or values that would take too much memory are refused", async () => {
+  const metadata = changed("snappy.parquet", (bytes) => {
+    bytes.writeUInt32LE(2 ** 24 + 1, bytes.length - 8);
+    return bytes;
+  });
+  expect(await refusal(metadata)).toBe(
+    "DATASET_INVALID snappy.parquet: the metadata have more than 16 MiB. Write larger row groups.",
+  );
+  const smaller =
+    "Write smaller row groups, for example with row_group_size=10_000 in pandas or pyarrow.";
+  expect(await refusal(fixture("many.parquet"))).toBe(
+    `DATASET_INVALID many.parquet: row group 1 has 33,554,433 values, and Kit reads at most 33,554,432 at once. ${smaller}`,
+  );
+  expect(await refusal(fixture("huge.parquet"))).toBe(
+    `DATASET_INVALID huge.parquet: row group 1 has 1.1 GiB uncompressed, and Kit reads at most 1 GiB at once. ${smaller}`,
+  );
+});
+
+it("a file that cannot be read says why, as JSONL does", async () => {
+  const folder = scratchDirectory();
+  mkdirSync(join(folder, "b.parquet"));
+  const advice = "Check its path, which is relative to the project.";
+  expect(await refusal(join(folder, "a.parquet"))).toBe(
+    `DATASET_UNREADABLE Cannot read the dataset a.parquet: there is no such file. ${advice}`,
+  );
+  expect(await refusal(join(folder, "b.parquet"))).toBe(
+    `DATASET_UNREADABLE Cannot read the dataset b.parquet: it is a folder, not a file. ${advice}`,
+  );
+});

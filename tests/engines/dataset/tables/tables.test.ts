@@ -1,0 +1,42 @@
+import { expect, it } from "vitest";
+import { tableType } from "../../../../engines/dataset/tables/tables.ts";
+import { spawnModule } from "../../../process.ts";
+import { fixture, rowsOf } from "./tables.ts";
+
+it("a file's type is its ending, in whichever case; without a known one it is JSONL", () => {
+  const types = ["csv", "tsv", "parquet", "json", "jsonl", "txt", "CSV", "Parquet"].map((ending) =>
+    tableType(`data.json/rows.${ending}`),
+  );
+  expect(types).toEqual(["csv", "csv", "parquet", "json", "jsonl", "jsonl", "csv", "parquet"]);
+  expect(tableType("csv")).toBe("jsonl");
+});
+
+it("each type is read by its own reader", async () => {
+  expect(await rowsOf(fixture("pandas.csv"))).toHaveLength(3);
+  expect(await rowsOf(fixture("pandas.parquet"))).toHaveLength(40);
+});
+
+it("whoever reads JSONL loads none of the libraries", async () => {
+  const { line } = spawnModule(`
+    const { register } = await import("node:module");
+    const { MessageChannel } = await import("node:worker_threads");
+    const { port1, port2 } = new MessageChannel();
+    const loaded = [];
+    port1.on("message", (url) => loaded.push(url));
+    const hook = \`
+      let port;
+      export const initialize = (data) => { port = data; };
+      export const load = (url, context, next) => { port.postMessage(url); return next(url, context); };
+    \`;
+    register("data:text/javascript," + encodeURIComponent(hook), { data: port2, transferList: [port2] });
+    const tables = await dist("engines/dataset/tables/tables.js");
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    const before = loaded.length;
+    for await (const _ of tables.readTable("csv", ${JSON.stringify(fixture("pandas.csv"))}));
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    const libraries = (urls) => urls.filter((url) => url.includes("node_modules")).length > 0;
+    console.log(JSON.stringify([libraries(loaded.slice(0, before)), libraries(loaded.slice(before))]));
+    process.exit();
+  `);
+  expect(JSON.parse(await line())).toEqual([false, true]);
+});
