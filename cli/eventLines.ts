@@ -1,15 +1,11 @@
 import { basename, isAbsolute, relative } from "node:path";
+import { datasetPaths } from "../protocol/dataset.ts";
 import type { Artifact, EventData, JobEvent, Measured } from "../protocol/event.ts";
 import { formatCount, formatCounted, formatDuration } from "../protocol/format.ts";
 import { secondsLeft } from "../protocol/pace.ts";
 import { printable, printableNote } from "../protocol/printable.ts";
 import { NO_PROGRESS, advance } from "../protocol/progress.ts";
-import {
-  type TrainConfig,
-  datasetPaths,
-  isPretrained,
-  rowsPerStep,
-} from "../protocol/trainConfig.ts";
+import { type TrainConfig, isPretrained, rowsPerStep } from "../protocol/trainConfig.ts";
 import { lostRows } from "./lostRows.ts";
 import { lossesOf, resultOf } from "./resultWords.ts";
 import { trainingWarnings } from "./trainingWarnings.ts";
@@ -136,6 +132,7 @@ export function createEventLines(options: EventLinesOptions) {
   }
 
   function shownData(): string {
+    if (config.dataset.type === "code") return "rows of the project's code";
     const [first = "", ...others] = datasetPaths(config.dataset.path).map(shown);
     return others.length > 0 ? `${first} and ${formatCount(others.length)} more` : first;
   }

@@ -1,3 +1,5 @@
+import type { DatasetConfig } from "./dataset.ts";
+
 /** Sizes of a Llama-architecture model that starts from random weights. */
 export interface ModelShape {
   /** Transformer blocks. */
@@ -18,19 +20,6 @@ export interface LoraConfig {
   alpha: number;
   /** The linear maps that are adapted, by the names that the engine gives them, such as `q_proj`. */
   targetModules: string[];
-}
-
-/**
- * A file, a glob pattern such as `data/*.jsonl`, or several of them. With `ray()` also a URL of a file
- * that its workers read, such as `s3://bucket/train.jsonl` or `file:///data/train.jsonl`.
- */
-export type DatasetPath = string | readonly string[];
-
-/** Rows of a dataset. */
-export interface DatasetConfig {
-  type: "jsonl";
-  /** Relative to the project; absolute once the job exists. A URL must not contain a password or a key. */
-  path: DatasetPath;
 }
 
 /** How the learning rate goes on after the warm-up: to a tenth of its peak, to 0, or as it is. */
@@ -152,10 +141,6 @@ export interface JobArguments {
 
 /** All of a job's settings, as job.json has them. */
 export interface JobConfig extends TrainConfig, JobArguments {}
-
-export function datasetPaths(path: DatasetPath): readonly string[] {
-  return typeof path === "string" ? [path] : path;
-}
 
 /** Whether a model has weights to go on from; Kit's own names and shapes start from random ones. */
 export function isPretrained(model: string | ModelShape): model is string {

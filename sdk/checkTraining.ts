@@ -1,7 +1,11 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import type { CheckOptions } from "../protocol/engine.ts";
 import { asTrainingCheck } from "../protocol/engineReport.ts";
 import type { TrainConfig } from "../protocol/trainConfig.ts";
 import type { TrainingCheck } from "../protocol/trainingCheck.ts";
+import { freezeDatasets } from "./engine.ts";
 import { resolveConfig } from "./runner/config.ts";
 import { type DrivenTrainer, DRIVER } from "./trainer.ts";
 
@@ -9,12 +13,19 @@ import { type DrivenTrainer, DRIVER } from "./trainer.ts";
 export async function checkTraining(
   {
     [DRIVER]: {
-      prepared: { engine, config: prepared },
+      prepared: { engine, config: prepared, code },
     },
   }: DrivenTrainer,
   project: string,
-  options: Omit<CheckOptions, "config">,
+  { onNote = () => {}, ...options }: Omit<CheckOptions, "config">,
 ): Promise<TrainingCheck & { config: TrainConfig }> {
   const config = resolveConfig(prepared, project);
-  return { config, ...asTrainingCheck(engine.name, await engine.check({ config, ...options })) };
+  const directory = mkdtempSync(join(tmpdir(), "kit-check-"));
+  try {
+    const ready = await freezeDatasets(config, { code, directory, onNote, ...options });
+    const reported = await engine.check({ ...options, onNote, config: ready });
+    return { config, ...asTrainingCheck(engine.name, reported) };
+  } finally {
+    rmSync(directory, { recursive: true, force: true });
+  }
 }

@@ -1,6 +1,9 @@
 import { createEmbeddedEngine } from "../engines/embedded/index.ts";
+import type { FreezeJobOptions } from "../engines/freezeDatasets.ts";
 import type { CachedModel } from "../protocol/cachedModel.ts";
+import { isReady } from "../protocol/dataset.ts";
 import type { Engine, LoadOptions } from "../protocol/engine.ts";
+import type { TrainConfig } from "../protocol/trainConfig.ts";
 
 /**
  * The default engine's adapter targets, which an editor offers. Spelled out, because the package's
@@ -25,6 +28,18 @@ export async function exportModel(
 ): Promise<number> {
   const { exportModel } = await import("../engines/export/exportModel.ts");
   return exportModel(checkpoint, target, options);
+}
+
+/** Writes the rows of datasets that engines do not read themselves into a job's folder. */
+export async function freezeDatasets<Config extends TrainConfig>(
+  config: Config,
+  options: FreezeJobOptions,
+): Promise<Config> {
+  const { dataset, evalDataset = dataset } = config;
+  // Most are.
+  if (isReady(dataset) && isReady(evalDataset)) return config;
+  const { freezeDatasets } = await import("../engines/freezeDatasets.ts");
+  return freezeDatasets(config, options);
 }
 
 /** For a trainer, or a saved model, without an engine of its own. */

@@ -1,4 +1,5 @@
 import * as v from "valibot";
+import type { DatasetCode, DatasetInput } from "../protocol/dataset.ts";
 import type { Engine } from "../protocol/engine.ts";
 import { KitError, isKitError } from "../protocol/error.ts";
 import type { PresetName } from "../protocol/modelNames.ts";
@@ -13,6 +14,7 @@ import type {
 import type { TrainerCallbacks } from "./callbacks.ts";
 import { type Projection, createDefaultEngine } from "./engine.ts";
 import { refuseContradictions, refuseUnevenSaves } from "./validation/contradictions.ts";
+import { readDataset } from "./validation/datasetInput.ts";
 import { describeOption, optionsSchema } from "./validation/optionsSchema.ts";
 
 /** Any text; unlike `string`, it lets an editor offer the names beside it. */
@@ -32,9 +34,19 @@ export interface LoraOptions extends Omit<LoraConfig, "targetModules"> {
  * @typeParam Epochs the value of `numTrainEpochs`, where it is written out: then `maxSteps` must be left out
  */
 export interface TrainerOptions<Epochs extends number = number>
-  extends AskedConfig, Partial<JobArguments> {
+  extends Omit<AskedConfig, "dataset" | "evalDataset">, Partial<JobArguments> {
   /** Shown in the page and on its button. */
   name: string;
+  /**
+   * Rows to learn from: files (`{ path }`), rows in memory, or a function that returns or yields them.
+   * @example dataset: { path: "data/train.jsonl" }
+   */
+  dataset: DatasetInput;
+  /**
+   * Rows to evaluate on, which are not trained on: the loss on them is `evalLoss`. Default: none, and
+   * nothing is evaluated.
+   */
+  evalDataset?: DatasetInput;
   /**
    * `"kit/nano"` or `"kit/small"`, sizes of your own, or a model to go on from: the path of a
    * checkpoint directory (beginning with `.` or `/`), or a name on the Hugging Face hub (`"org/name"`,
@@ -61,6 +73,8 @@ export interface CheckedOptions {
   engine: Engine;
   /** Its paths are as the project wrote them. */
   config: JobConfig;
+  /** The project's own code in its datasets. */
+  code: { dataset: DatasetCode; evalDataset?: DatasetCode };
   callbacks: TrainerCallbacks;
   abortSignal: AbortSignal | undefined;
 }
@@ -70,13 +84,20 @@ export function checkOptions(options: TrainerOptions): CheckedOptions {
   const result = v.safeParse(optionsSchema, options, { abortEarly: true });
   if (!result.success) throw new KitError("OPTION_INVALID", describeOption(result.issues[0]));
   const { name, engine: _engine, callbacks: _callbacks, abortSignal, ...rest } = result.output;
-  const { own, asked } = splitArguments(rest);
+  const dataset = readDataset(options.dataset, "dataset");
+  const evalDataset = options.evalDataset && readDataset(options.evalDataset, "evalDataset");
+  const datasets = {
+    dataset: dataset.config,
+    ...(evalDataset && { evalDataset: evalDataset.config }),
+  };
+  const { own, asked } = splitArguments({ ...rest, ...datasets });
   refuseContradictions(asked, own);
   // As given, not as parsed: both may be objects whose methods need their `this`.
   const { engine = createDefaultEngine(), callbacks = {} } = options;
   const config = { ...prepare(engine, asked), ...own };
   refuseUnevenSaves(config);
-  return { name, engine, config, callbacks, abortSignal };
+  const code = { dataset: dataset.code, ...(evalDataset && { evalDataset: evalDataset.code }) };
+  return { name, engine, config, code, callbacks, abortSignal };
 }
 
 type Arguments = AskedConfig & Partial<JobArguments>;

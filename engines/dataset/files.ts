@@ -2,8 +2,8 @@ import { existsSync, realpathSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join, parse, relative, resolve, sep } from "node:path";
 import type * as tinyglobby from "tinyglobby";
+import { type DatasetPath, datasetPaths } from "../../protocol/dataset.ts";
 import { KitError } from "../../protocol/error.ts";
-import { type DatasetPath, datasetPaths } from "../../protocol/trainConfig.ts";
 import { isUrl } from "../../protocol/url.ts";
 
 const require = createRequire(import.meta.url);

@@ -1,6 +1,6 @@
 import { statSync } from "node:fs";
+import { type DatasetPath, datasetPaths } from "../../protocol/dataset.ts";
 import { KitError } from "../../protocol/error.ts";
-import { type DatasetPath, datasetPaths } from "../../protocol/trainConfig.ts";
 import { isUrl } from "../../protocol/url.ts";
 import { createEmptyAnswers } from "./emptyAnswers.ts";
 import { datasetFiles } from "./files.ts";

@@ -1,5 +1,6 @@
+import { datasetPaths } from "../../protocol/dataset.ts";
 import { KitError } from "../../protocol/error.ts";
-import { type AskedConfig, datasetPaths } from "../../protocol/trainConfig.ts";
+import type { AskedConfig } from "../../protocol/trainConfig.ts";
 import { isUrl } from "../../protocol/url.ts";
 
 /** URLs of the kinds that Ray Train's storage takes; `file:` must not name another machine. */

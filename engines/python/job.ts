@@ -2,13 +2,9 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { setImmediate } from "node:timers/promises";
 import { ARTIFACTS, partialFolder } from "../../protocol/artifactPath.ts";
+import type { DatasetPath } from "../../protocol/dataset.ts";
 import type { TrainOptions } from "../../protocol/engine.ts";
-import {
-  type DatasetPath,
-  type ModelShape,
-  type TrainConfig,
-  isPretrained,
-} from "../../protocol/trainConfig.ts";
+import { type ModelShape, type TrainConfig, isPretrained } from "../../protocol/trainConfig.ts";
 import { assertCheckpoint, saveModel } from "../checkpoint/checkpoint.ts";
 import { locateModel } from "../checkpoint/locateModel.ts";
 import { datasetFiles } from "../dataset/files.ts";

@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { pathToFileURL } from "node:url";
+import type { DatasetConfig } from "../../protocol/dataset.ts";
 import { KitError } from "../../protocol/error.ts";
-import type { DatasetConfig } from "../../protocol/trainConfig.ts";
 import { isUrl } from "../../protocol/url.ts";
 import { datasetFiles } from "../dataset/files.ts";
 import { createJob as createPythonJob } from "../python/job.ts";

@@ -1,5 +1,5 @@
+import type { DatasetPath } from "../../protocol/dataset.ts";
 import { KitError } from "../../protocol/error.ts";
-import type { DatasetPath } from "../../protocol/trainConfig.ts";
 import { freeMemory } from "../dataset/freeMemory.ts";
 import { createReadingNotes } from "../dataset/readingNotes.ts";
 import { nameOf, readRows } from "../dataset/rows.ts";

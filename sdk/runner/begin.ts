@@ -3,6 +3,7 @@ import { waitForTurn } from "../../jobs/queue.ts";
 import { createJobStore } from "../../jobs/store.ts";
 import type { JobConfig } from "../../protocol/trainConfig.ts";
 import { attachable, historyOf } from "../../remote/attach.ts";
+import { freezeDatasets } from "../engine.ts";
 import type { CheckedOptions } from "../options.ts";
 import { asError } from "./callerError.ts";
 import { resolveConfig } from "./config.ts";
@@ -49,7 +50,12 @@ export function beginJob(beginning: Beginning, resume: boolean): StartedJob {
       // Other machines have a queue of their own.
       if (engine.remote) owned.claimTurn(true);
       else await waitHere(options.signal);
-      return trainFrom(resuming?.find(observer.onNote) ?? [], engine, options);
+      const points = resuming?.find(observer.onNote) ?? [];
+      const ready = await freezeDatasets(config, {
+        ...{ code: checked.code, directory: owned.directory, from: points[0]?.directory },
+        ...{ onNote: observer.onNote, signal: AbortSignal.any([options.signal, options.leave]) },
+      });
+      return trainFrom(points, engine, { ...options, config: ready });
     },
   });
 }

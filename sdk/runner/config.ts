@@ -1,10 +1,6 @@
 import { resolve } from "node:path";
-import {
-  type DatasetConfig,
-  type DatasetPath,
-  type JobConfig,
-  isModelPath,
-} from "../../protocol/trainConfig.ts";
+import type { DatasetConfig, DatasetPath } from "../../protocol/dataset.ts";
+import { type JobConfig, isModelPath } from "../../protocol/trainConfig.ts";
 import { isUrl } from "../../protocol/url.ts";
 
 /** The config of a job: paths are made absolute against the project. */

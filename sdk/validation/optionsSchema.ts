@@ -1,10 +1,6 @@
 import * as v from "valibot";
-import {
-  type DatasetConfig,
-  type LoraConfig,
-  type ModelShape,
-  SCHEDULERS,
-} from "../../protocol/trainConfig.ts";
+import { type Columns, type DatasetFiles, DATASET_TYPES } from "../../protocol/dataset.ts";
+import { type LoraConfig, type ModelShape, SCHEDULERS } from "../../protocol/trainConfig.ts";
 import { hasCredentials, isUrl } from "../../protocol/url.ts";
 import type { TrainerCallbacks } from "../callbacks.ts";
 import type { TrainerOptions } from "../options.ts";
@@ -58,13 +54,37 @@ function isSecret(value: unknown): boolean {
   return typeof value === "string" && isUrl(value) && hasCredentials(value);
 }
 
-const dataset = v.strictObject(
-  { type: v.literal("jsonl", '"jsonl"'), path: datasetPath } satisfies Record<
-    keyof DatasetConfig,
-    v.GenericSchema
-  >,
-  '{ type: "jsonl", path }',
+const columns = v.strictObject(
+  {
+    messages: v.optional(text),
+    tools: v.optional(text),
+    prompt: v.optional(text),
+    completion: v.optional(text),
+    text: v.optional(text),
+  } satisfies Record<keyof Columns, v.GenericSchema>,
+  '{ prompt: "question", completion: "answer" }',
 );
+
+const FILES = "{ path }, rows, or a function that returns them";
+
+const datasetFiles = v.strictObject(
+  {
+    type: v.optional(oneOf(...DATASET_TYPES)),
+    path: datasetPath,
+    columns: v.optional(columns),
+    map: v.optional(v.function("a function")),
+  } satisfies Record<keyof DatasetFiles, v.GenericSchema>,
+  FILES,
+);
+
+/** Rows of code are checked when they are made. */
+const dataset = v.lazy((input) => (isCode(input) ? v.any() : datasetFiles));
+
+function isCode(input: unknown): boolean {
+  if (typeof input === "function") return true;
+  if (typeof input !== "object" || input === null) return false;
+  return Symbol.iterator in input || Symbol.asyncIterator in input;
+}
 
 const TARGETS = 'a list of names, or "all-linear"';
 const targetNames = v.array(v.string("a string"), TARGETS);
@@ -151,8 +171,8 @@ export const optionsSchema = v.strictObject(
 /** The options that have options of their own. */
 const NESTED: Record<string, Owner> = {
   model: modelShape,
-  dataset,
-  evalDataset: dataset,
+  dataset: datasetFiles,
+  evalDataset: datasetFiles,
   lora,
   callbacks,
 };

@@ -109,7 +109,7 @@ describe("wrong input is one line without a stack, and exit code 1", () => {
     [
       "CSV",
       "prompt,completion\n7th of March 1998,1998-03-07\n",
-      /^failed: \S+data\.jsonl:1: the file is CSV, but Kit reads JSONL, a JSON object on each line\. Write one of \{"messages":.*\{"prompt":"…","completion":"…"\} or \{"text":"…"\}\.$/,
+      /^failed: \S+data\.jsonl:1: the file is CSV: name it \.csv and leave out its type, or set the type to "csv"\. Write one of \{"messages":.*\{"prompt":"…","completion":"…"\} or \{"text":"…"\}\.$/,
     ],
     [
       "without an answer in any row",

@@ -110,7 +110,7 @@ describe("createTrainer's options", () => {
       const { code, message } = problemWith({ ...options, engine });
       expect(code).toBe("OPTION_INVALID");
       expect(message).toMatch(
-        /^createTrainer: "(evalD|d)ataset\S*" must be (a path or a URL without a password or key, which belongs in the cluster's own environment|\{ type: "jsonl", path \})\.$/,
+        /^createTrainer: "(evalD|d)ataset\S*" must be (a path or a URL without a password or key, which belongs in the cluster's own environment|\{ path \}, rows, or a function that returns them)\.$/,
       );
     }
   });
@@ -183,9 +183,17 @@ describe("createTrainer's options", () => {
       '"dataset.path" must be a path, a pattern or a list of them, but is 3.',
     ],
     [{ dataset: undefined }, 'createTrainer needs the option "dataset".'],
-    [{ dataset: "data.jsonl" }, '"dataset" must be { type: "jsonl", path }, but is \'data.jsonl\''],
-    [{ dataset: { path: "a" } }, 'createTrainer needs the option "dataset.type".'],
-    [{ dataset: { type: "csv", path: "a" } }, '"dataset.type" must be "jsonl", but is \'csv\'.'],
+    [
+      { dataset: "data.jsonl" },
+      "\"dataset\" must be { path }, rows, or a function that returns them, but is 'data.jsonl'",
+    ],
+    [{ dataset: { type: "jsonl" } }, 'createTrainer needs the option "dataset.path".'],
+    [
+      { dataset: { type: "xls", path: "a" } },
+      '"dataset.type" must be one of "jsonl", "csv", "parquet", "json", but is \'xls\'.',
+    ],
+    [{ dataset: { path: "a", columns: { answer: "b" } } }, 'unknown option "dataset.columns'],
+    [{ dataset: { path: "a", map: 1 } }, '"dataset.map" must be a function, but is 1'],
     [{ dataset: { type: "jsonl" } }, 'createTrainer needs the option "dataset.path".'],
     [{ lora: true }, '"lora" must be { r, alpha, targetModules? }, but is true.'],
     [{ lora: { r: 0, alpha: 1 } }, '"lora.r" must be a whole number of at least 1, but is 0.'],
@@ -248,7 +256,10 @@ describe("createTrainer's options", () => {
     [{ evalSplit: 1 }, '"evalSplit" must be a share between 0 and 1, but is 1.'],
     [{ evalSplit: 0 }, '"evalSplit" must be a share between 0 and 1, but is 0.'],
     [{ evalSplit: "0.1" }, '"evalSplit" must be a share between 0 and 1, but is '],
-    [{ evalDataset: "a" }, '"evalDataset" must be { type: "jsonl", path }, but is '],
+    [
+      { evalDataset: "a" },
+      '"evalDataset" must be { path }, rows, or a function that returns them, but is ',
+    ],
     [{ evalDataset: { type: "jsonl" } }, 'createTrainer needs the option "evalDataset.path".'],
     [
       { evalDataset: least.dataset, evalSplit: 0.1 },

@@ -3,9 +3,9 @@ import { join } from "node:path";
 import { setImmediate } from "node:timers/promises";
 import type { Engine } from "kit";
 import { withDefaults } from "../../engines/defaults.ts";
+import type { DatasetConfig } from "../../protocol/dataset.ts";
 import { KitError } from "../../protocol/error.ts";
 import type { EventData } from "../../protocol/event.ts";
-import type { DatasetConfig } from "../../protocol/trainConfig.ts";
 
 /** A file of a checkpoint that only a resume needs. */
 export const STATE = "optimizer.bin";

@@ -99,8 +99,8 @@ const WRONG: [string, string, RegExp][] = [
   ],
   [
     "another kind of dataset",
-    whole('createTrainer({ name: "tiny", dataset: { type: "csv", path: "a" } });'),
-    /^Type '"csv"' is not assignable to type '"jsonl"'\.$/,
+    whole('createTrainer({ name: "tiny", dataset: { type: "xls", path: "a" } });'),
+    /^Type '"xls"' is not assignable to type '"jsonl" \| "csv" \| "parquet" \| "json" \| undefined'\.$/,
   ],
   [
     "a dataset without a path",

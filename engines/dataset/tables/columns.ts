@@ -174,7 +174,6 @@ function shareGptMessages(value: unknown, where: string): object[] {
         `${at} is from ${JSON.stringify(from)}, which is none of ${Object.keys(ROLES).join(", ")}. Write one of these.`,
       );
     }
-    // Which parseRow refuses, if it says not to learn the answer.
     return { role: ROLES[from], content, ...(weight === undefined ? {} : { weight }) };
   });
 }

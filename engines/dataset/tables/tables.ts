@@ -1,19 +1,6 @@
-import { extname } from "node:path";
 import type { TableRow } from "./tableRow.ts";
 
 export type TableType = "csv" | "parquet" | "json";
-
-const TYPES: Record<string, TableType> = {
-  ".csv": "csv",
-  ".tsv": "csv",
-  ".parquet": "parquet",
-  ".json": "json",
-};
-
-/** By the ending of the file's name; everything else is JSONL. */
-export function tableType(path: string): TableType | "jsonl" {
-  return TYPES[extname(path).toLowerCase()] ?? "jsonl";
-}
 
 /**
  * Reads the rows of a table one at a time. Readers and their libraries are loaded only when a table is read.

@@ -26,7 +26,7 @@ interface Written {
   expected: Sequence[];
   /** Of the Python engine. */
   python: Sequence[];
-  // eslint-disable-next-line no-restricted-syntax -- JSON's.
+
   trl: string[] | null;
 }
 

@@ -114,7 +114,7 @@ test.each<[string, string, boolean]>([
   ["rows.jsonl", '{"text":"a"}\na,b', false],
 ])("%s that begins with %j is told as CSV: %j", (name, text, isCsv) => {
   const path = scratchFile(name, text);
-  const says = isCsv ? /rows\.\w+:[12]: the file is CSV, but/ : /rows\.\w+:[12]: not valid JSON\./;
+  const says = isCsv ? /rows\.\w+:[12]: the file is CSV: name/ : /rows\.\w+:[12]: not valid JSON\./;
   expect(() => readDataset(path, 64)).toThrow(says);
 });
 

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { closeSync, openSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { tableType } from "../../../../engines/dataset/tables/tables.ts";
+import { typeOfFile } from "../../../../protocol/dataset.ts";
 import { spawnModule } from "../../../process.ts";
 import { scratchDirectory } from "../../embedded/scratch.ts";
 import { fixture } from "./tables.ts";
@@ -26,7 +26,7 @@ console.log(JSON.stringify({ rows, last, MiB: process.resourceUsage().maxRSS / 1
 async function count(path: string): Promise<{ rows: number; last: string; MiB: number }> {
   const node = spawnModule(
     COUNT,
-    [tableType(path), path],
+    [typeOfFile(path), path],
     "export NODE_OPTIONS=--max-old-space-size=64",
   );
   const ended = once(node.child, "exit");

@@ -1,14 +1,14 @@
 import { expect, it } from "vitest";
-import { tableType } from "../../../../engines/dataset/tables/tables.ts";
+import { typeOfFile } from "../../../../protocol/dataset.ts";
 import { spawnModule } from "../../../process.ts";
 import { fixture, rowsOf } from "./tables.ts";
 
 it("a file's type is its ending, in whichever case; without a known one it is JSONL", () => {
   const types = ["csv", "tsv", "parquet", "json", "jsonl", "txt", "CSV", "Parquet"].map((ending) =>
-    tableType(`data.json/rows.${ending}`),
+    typeOfFile(`data.json/rows.${ending}`),
   );
   expect(types).toEqual(["csv", "csv", "parquet", "json", "jsonl", "jsonl", "csv", "parquet"]);
-  expect(tableType("csv")).toBe("jsonl");
+  expect(typeOfFile("csv")).toBe("jsonl");
 });
 
 it("each type is read by its own reader", async () => {

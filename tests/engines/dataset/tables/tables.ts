@@ -1,6 +1,7 @@
 import { copyFileSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { readTable, tableType } from "../../../../engines/dataset/tables/tables.ts";
+import { readTable } from "../../../../engines/dataset/tables/tables.ts";
+import { typeOfFile } from "../../../../protocol/dataset.ts";
 import { scratchDirectory, scratchFile } from "../../embedded/scratch.ts";
 
 /** The path of a file that `fixtures/make.py` has written. */
@@ -47,7 +48,7 @@ export async function refusal(path: string): Promise<string> {
 }
 
 async function readAll(path: string) {
-  const type = tableType(path);
+  const type = typeOfFile(path);
   if (type === "jsonl") throw new Error(`${path} is not a table.`);
   const rows: { value: Record<string, unknown>; where: string }[] = [];
   for await (const row of readTable(type, path)) rows.push(row);

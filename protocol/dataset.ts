@@ -1,0 +1,102 @@
+import type { ChatMessage, Tool } from "./chat.ts";
+
+/**
+ * A file, a glob pattern such as `data/*.jsonl`, or several of them. With `ray()` also a URL of a JSONL
+ * file that its workers read, such as `s3://bucket/train.jsonl` or `file:///data/train.jsonl`.
+ */
+export type DatasetPath = string | readonly string[];
+
+/** Kinds of files. */
+export const DATASET_TYPES = ["jsonl", "csv", "parquet", "json"] as const;
+
+/** The columns that have the parts of a row. */
+export interface Columns {
+  /** Of conversations. Default: `messages`. */
+  messages?: string;
+  /** Of the tools that an answer may call. Default: `tools`, if it is there. */
+  tools?: string;
+  /** Of questions. Default: `prompt`. */
+  prompt?: string;
+  /** Of their answers. Default: `completion`. */
+  completion?: string;
+  /** Of texts. Default: `text`. */
+  text?: string;
+}
+
+/** A row to learn from. */
+export type DatasetRow =
+  | { messages: readonly ChatMessage[]; tools?: readonly Tool[] }
+  | { prompt: string; completion: string; tools?: readonly Tool[] }
+  | { text: string };
+
+/** Rows in memory, from a database, of another program. */
+export type Rows = Iterable<DatasetRow> | AsyncIterable<DatasetRow>;
+
+/** Makes a row of a record of a file, or leaves it out. */
+export type MapRow = (
+  row: Record<string, unknown>,
+) => DatasetRow | undefined | Promise<DatasetRow | undefined>;
+
+/** Files to learn from. */
+export interface DatasetFiles {
+  /** Default: by the ending of the files' names, `.csv`, `.tsv`, `.parquet`, `.json` or else JSONL. */
+  type?: (typeof DATASET_TYPES)[number];
+  /** Relative to the project. A URL must not contain a password or a key. */
+  path: DatasetPath;
+  /**
+   * Which columns, or keys, to learn from. Default: those that are named as Kit's own are, or as
+   * ShareGPT's (`conversations`) or Alpaca's (`instruction`, `input`, `output`).
+   */
+  columns?: Columns;
+  /**
+   * Makes a row of each record, or leaves it out with `undefined`; called once for each. Default: the
+   * records are the rows.
+   * @example map: ({ question, answer }) => ({ prompt: String(question), completion: String(answer) })
+   */
+  map?: MapRow;
+}
+
+/**
+ * What to learn from: files, rows, or a function that makes them, which is called once, when the job's
+ * turn comes.
+ */
+export type DatasetInput = DatasetFiles | Rows | (() => Rows | Promise<Rows>);
+
+/** A dataset as a job's record has it. */
+export interface DatasetConfig {
+  /** `code`: rows of the project's own code. */
+  type: (typeof DATASET_TYPES)[number] | "code";
+  /** Absolute once the job exists; empty for code. */
+  path: DatasetPath;
+  columns?: Columns;
+  /** Whether the project's code maps the rows. */
+  isMapped?: true;
+}
+
+/** The project's own code in a dataset. */
+export interface DatasetCode {
+  rows?: Rows | (() => Rows | Promise<Rows>);
+  map?: MapRow;
+}
+
+export function datasetPaths(path: DatasetPath): readonly string[] {
+  return typeof path === "string" ? [path] : path;
+}
+
+/** Whether a training reads its files as they are: JSONL with rows of Kit's own. */
+export function isReady({ type, columns, isMapped }: DatasetConfig): boolean {
+  return type === "jsonl" && !columns && !isMapped;
+}
+
+const ENDINGS: Record<string, (typeof DATASET_TYPES)[number]> = {
+  csv: "csv",
+  tsv: "csv",
+  parquet: "parquet",
+  json: "json",
+};
+
+/** The kind of a file by the ending of its name; what has none of the others is JSONL. */
+export function typeOfFile(path: string): (typeof DATASET_TYPES)[number] {
+  const [, ending = ""] = /\.([^./\\]+)$/.exec(path) ?? [];
+  return ENDINGS[ending.toLowerCase()] ?? "jsonl";
+}

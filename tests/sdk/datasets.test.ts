@@ -1,0 +1,157 @@
+import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import type { DatasetInput } from "../../protocol/dataset.ts";
+import { checkTraining } from "../../sdk/checkTraining.ts";
+import type { TrainerOptions } from "../../sdk/index.ts";
+import { type DrivenTrainer, DRIVER } from "../../sdk/trainer.ts";
+import { createTinyTrainer, enterProject } from "./project.ts";
+
+const ROWS = Array.from({ length: 8 }, (_, n) => ({ prompt: `${n}+1`, completion: `${n + 1}` }));
+const JSONL = ROWS.map((row) => `${JSON.stringify(row)}\n`).join("");
+
+/** A tiny trainer on a dataset, what it told, and where its job is. */
+async function train(dataset: DatasetInput, more: Partial<TrainerOptions> = {}) {
+  const project = process.cwd();
+  const trainer = createTinyTrainer({ ...more, dataset });
+  const notes: string[] = [];
+  (trainer as DrivenTrainer)[DRIVER].observe({ onNote: (note) => void notes.push(note) });
+  const { jobId } = await trainer.start();
+  const directory = join(project, ".kit/jobs", jobId);
+  const frozen = (name = "data.jsonl") => readFileSync(join(directory, name), "utf8");
+  return { trainer, directory, notes, frozen, ended: trainer.wait() };
+}
+
+describe("a dataset", () => {
+  it.each<[string, DatasetInput]>([
+    ["in memory", ROWS],
+    ["that a function returns", () => ROWS],
+    ["that a function promises", () => Promise.resolve(new Set(ROWS))],
+    [
+      "that a function yields",
+      async function* () {
+        for (const row of ROWS) yield await Promise.resolve(row);
+      },
+    ],
+  ])("%s is kept in the job's folder, and trained", async (_, dataset) => {
+    enterProject();
+    const { ended, directory, frozen } = await train(dataset, { evalDataset: ROWS.slice(0, 2) });
+    expect((await ended).job.status).toBe("completed");
+    expect(frozen()).toBe(JSONL);
+    expect(frozen("evalData.jsonl").trim().split("\n")).toHaveLength(2);
+    expect(statSync(join(directory, "data.jsonl")).mode & 0o777).toBe(0o600);
+    const { config } = JSON.parse(readFileSync(join(directory, "job.json"), "utf8")) as {
+      config: object;
+    };
+    expect(config).toMatchObject({ dataset: { type: "code", path: [] } });
+  });
+
+  it("of a table is taken by the names of its columns, or by those that are named", async () => {
+    const project = enterProject();
+    const lines = [
+      "question;answer;by",
+      ...ROWS.map((row) => `${row.prompt};"${row.completion}";me`),
+    ];
+    writeFileSync(join(project, "data.csv"), lines.join("\n"));
+    const columns = { prompt: "question", completion: "answer" };
+    const { ended, frozen, notes } = await train({ path: "data.csv", columns });
+    await ended;
+    expect(frozen()).toBe(JSONL);
+    expect(notes).toContain("data.csv: columns question → prompt, answer → completion");
+    await expect((await train({ path: "data.csv" })).ended).rejects.toThrow(
+      /data\.csv: Kit cannot tell which columns .* "question", "answer", "by"\. Set columns/,
+    );
+  });
+
+  it("of a file is mapped row by row, and rows are left out", async () => {
+    const project = enterProject();
+    writeFileSync(
+      join(project, "log.jsonl"),
+      ROWS.map(({ prompt, completion }, n) =>
+        JSON.stringify({ n, asked: prompt, said: completion }),
+      ).join("\n"),
+    );
+    const { ended, frozen } = await train({
+      path: "log.jsonl",
+      map: ({ n, asked, said }) =>
+        Number(n) < 4 ? { prompt: String(asked), completion: String(said) } : undefined,
+    });
+    await ended;
+    expect(frozen()).toBe(JSONL.split("\n").slice(0, 4).join("\n") + "\n");
+  });
+
+  it("of Kit's own JSONL is read where it is", async () => {
+    const project = enterProject();
+    writeFileSync(join(project, "rows.jsonl"), JSONL);
+    const { ended, directory } = await train({ path: "rows.jsonl" });
+    await ended;
+    expect(existsSync(join(directory, "data.jsonl"))).toBe(false);
+  });
+
+  it.each<[string, DatasetInput, RegExp]>([
+    ["that is empty", [], /^dataset has no rows\. /],
+    ["of which a row is wrong", [ROWS[0]!, { text: 1 } as never], /^dataset, row 2: "text" is not/],
+    ["with a BigInt", [{ text: 1n } as never], /^dataset, row 1: has a value that JSON/],
+    ["that a function forgets", (() => undefined) as never, /^The function of dataset returned no/],
+    ["of several kinds", { path: ["a.csv", "b.json"] }, /"dataset\.path" names files of several/],
+    [
+      "whose code throws",
+      () => {
+        throw new Error("no database");
+      },
+      /^no database$/,
+    ],
+  ])(
+    "%s fails the job in one sentence, before anything is trained",
+    async (_, dataset, message) => {
+      enterProject();
+      const run = async () => {
+        const { ended } = await train(dataset);
+        await ended;
+      };
+      await expect(run()).rejects.toThrow(message);
+    },
+  );
+
+  it("of code is made once, and a resumed job reads the rows of before", async () => {
+    enterProject();
+    let calls = 0;
+    const dataset = () => {
+      calls++;
+      return ROWS;
+    };
+    const failing = {
+      onLog: ({ step }: { step: number }) => {
+        if (step === 4) throw new Error("stop");
+      },
+    };
+    const options = { maxSteps: 6, saveSteps: 2, loggingSteps: 1 };
+    const first = await train(dataset, { ...options, callbacks: failing });
+    await expect(first.ended).rejects.toThrow("stop");
+    const second = await train(dataset, { ...options, resume: true });
+    await second.ended;
+    expect(calls).toBe(1);
+    expect(second.frozen()).toBe(JSONL);
+    expect(second.notes).toContain("reading the rows that the earlier job's dataset had");
+    expect(second.notes.filter((note) => note.startsWith("warning"))).toEqual([]);
+  });
+
+  it("that never comes keeps no cancelled job waiting", async () => {
+    enterProject();
+    const never = async function* () {
+      await new Promise(() => undefined);
+      yield ROWS[0]!;
+    };
+    const { trainer, ended } = await train(never);
+    await trainer.cancel();
+    expect((await ended).job.status).toBe("cancelled");
+  });
+
+  it("is made for a check, too, which leaves nothing", async () => {
+    const project = enterProject();
+    const trainer = createTinyTrainer({ dataset: ROWS });
+    const checked = await checkTraining(trainer as DrivenTrainer, project, {});
+    expect(checked.started.rows).toBe(ROWS.length);
+    expect(existsSync(join(project, ".kit"))).toBe(false);
+  });
+});
