@@ -1,9 +1,11 @@
 import { styleText } from "node:util";
 import { DEFAULT_ENTRY } from "../../protocol/entry.ts";
+import { isKitError } from "../../protocol/error.ts";
 import { formatCount } from "../../protocol/format.ts";
 import { escapeCharacter, printable, printableNote } from "../../protocol/printable.ts";
 import type { Piece } from "../../protocol/trainingCheck.ts";
 import { checkTraining } from "../../sdk/checkTraining.ts";
+import { sourcePlace } from "../../sdk/runner/callerError.ts";
 import { type DrivenTrainer, DRIVER } from "../../sdk/trainer.ts";
 import { buildBundle } from "../bundle.ts";
 import { createCommand, examples, projectOption } from "../command.ts";
@@ -63,7 +65,9 @@ async function checkUntilSignal(
   const onNote = (text: string) => printError(printableNote(text));
   return checkTraining(trainer, project, { onNote, signal }).catch((error: unknown) => {
     if (signal.aborted) exit();
-    throw error;
+    // Of the project's own code.
+    const place = error instanceof Error && !isKitError(error) && sourcePlace(error);
+    throw place ? new Error(`${error.message}\n  at ${place}`, { cause: error }) : error;
   });
 }
 

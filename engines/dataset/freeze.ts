@@ -167,9 +167,9 @@ async function* untilAborted<T>(all: AsyncGenerator<T>, signal: AbortSignal): As
   try {
     for (;;) {
       signal.throwIfAborted();
-      const { done, value } = await Promise.race([all.next(), aborted]);
-      if (done) return;
-      yield value;
+      const next: IteratorResult<T, unknown> = await Promise.race([all.next(), aborted]);
+      if (next.done) return;
+      yield next.value;
     }
   } finally {
     // Closes files. The project's code may never come back.

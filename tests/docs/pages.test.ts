@@ -15,6 +15,7 @@ import { saveModel } from "../../engines/checkpoint/checkpoint.ts";
 import { parseRow } from "../../engines/dataset/row.ts";
 import { randomWeights } from "../../engines/families/randomWeights.ts";
 import { createJobStore } from "../../jobs/store.ts";
+import { jsonl } from "../engines/embedded/scratch.ts";
 import { startHub } from "../hub/server.ts";
 import { CLI, TINY_DATA, createTinyProject, startKit } from "../kit.ts";
 import { createProject } from "../project.ts";
@@ -30,7 +31,9 @@ const TRAINING_PAGES = ["../README.md", "trainer.md", "models.md", "data.md", "c
 const LOOKING_PAGES = ["artifacts.md", "cli.md", "files.md", "page.md", "http.md"];
 /** Its trainer needs a Python with torch: tests/engines/python trains by that engine. */
 const TYPED_PAGES = [...TRAINING_PAGES, ...LOOKING_PAGES, "python.md"];
-const RUN = ["ts", "js", "sh", "json", "jsonl"];
+const RUN = ["ts", "js", "sh", "json", "jsonl", "csv"];
+/** The table that data.md shows, where its trainer reads it. */
+const TABLE = "data/dates.csv";
 /** `text` and `mermaid` are pictures; the others need what cannot be brought along. */
 const NOT_RUN = ["text", "mermaid", "python", "sql", "dockerfile", "yaml"];
 
@@ -109,6 +112,8 @@ function createBench(project: string, page = addKit(project)) {
         for (const line of code.trim().split("\n")) await runLine(line);
       } else if (language === "jsonl") {
         for (const line of code.trim().split("\n")) parseRow(line, "snippet");
+      } else if (language === "csv") {
+        writeFileSync(join(folder, TABLE), code);
       } else if (language === "json") {
         JSON.parse(code);
       }
@@ -147,6 +152,7 @@ test.each(TRAINING_PAGES)("what %s shows is trained", async (page) => {
     [TRAINER]: shrink(snippetsOf(readPage("trainer.md"))[1]?.code ?? ""),
     "data/train.jsonl": rows("data/train.jsonl"),
     "data/heldout.jsonl": rows("data/heldout.jsonl"),
+    "data/tickets.jsonl": jsonl([{ subject: "It is slow", reply: "Restart it." }, { reply: "" }]),
   });
   const bench = createBench(project);
   await serveModel();
@@ -185,6 +191,8 @@ test("the other pages' snippets do what the pages say", async () => {
   // Only a job of other machines has them: tests/cli/attach.test.ts, tests/engines/ray.
   const job = ".kit/jobs/<id>";
   const elsewhere = [`${job}/placement.json`, `${job}/artifacts/step-4.stored.json`];
+  // And of a dataset that is frozen: tests/sdk/datasets.test.ts.
+  elsewhere.push(`${job}/data.jsonl`);
   for (const pattern of patterns)
     expect(
       [...elsewhere, ...files].some((file) => pattern.test(file)),
