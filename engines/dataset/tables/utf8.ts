@@ -29,17 +29,10 @@ export async function* readUtf8(path: string): AsyncGenerator<Buffer> {
 
 async function* readChunks(path: string): AsyncGenerator<Buffer> {
   const stream = createReadStream(path, { fd: openDataFile(path) });
-  const chunks = stream[Symbol.asyncIterator]() as AsyncIterator<Buffer>;
   try {
-    for (;;) {
-      const { value, done } = await chunks.next().catch((cause: unknown) => {
-        throw unreadable(path, cause);
-      });
-      if (done) return;
-      yield value;
-    }
-  } finally {
-    stream.destroy();
+    for await (const chunk of stream) yield chunk as Buffer;
+  } catch (cause) {
+    throw unreadable(path, cause);
   }
 }
 
