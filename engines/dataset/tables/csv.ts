@@ -32,8 +32,8 @@ const PROBLEMS: Partial<Record<CsvErrorCode, string>> = {
 export async function* readCsv(path: string): AsyncGenerator<TableRow> {
   const parts = readUtf8(path);
   try {
-    const { value, done } = await parts.next();
-    yield* parseCsv(path, done ? Buffer.alloc(0) : value, parts);
+    const first = (await parts.next()).value ?? Buffer.alloc(0);
+    yield* parseCsv(path, first, parts);
   } finally {
     // Whoever stops early closes the file.
     await parts.return(undefined);

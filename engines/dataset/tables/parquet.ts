@@ -3,6 +3,7 @@ import type { Compressors, FileMetaData, ParquetParsers, RowGroup } from "hyparq
 import { isKitError, messageOf } from "../../../protocol/error.ts";
 import { formatCount } from "../../../protocol/format.ts";
 import { type ParquetFile, TAIL_BYTES, openParquet } from "./parquetFile.ts";
+import { checkPages } from "./parquetPages.ts";
 import { plainValue } from "./parquetValue.ts";
 import { type TableRow, invalid } from "./tableRow.ts";
 
@@ -35,6 +36,7 @@ export async function* readParquet(path: string): AsyncGenerator<TableRow> {
     let row = 0;
     for (const [index, group] of metadata.row_groups.entries()) {
       checkGroup(path, group, index);
+      await sound(path, () => checkPages(file, group));
       const columns = await readColumns(path, file, names, { ...metadata, row_groups: [group] });
       for (let left = Number(group.num_rows); left > 0; left--) {
         const where = `${path}, row ${++row}`;
