@@ -109,6 +109,17 @@ it("damage within a file is refused: in the metadata, a page, or between them", 
   expect(await refusal(long)).toMatch(damaged);
 });
 
+it("damage of which the library never ends, or which it throws when nobody waits, is refused", async () => {
+  const endless = changed("v2.parquet", (bytes) => bytes.fill(0x05, 280, 281));
+  expect(await refusal(endless)).toMatch("(a page has wrong sizes). Save it again.");
+  const unknown = changed("snappy.parquet", (bytes) => {
+    // In the row group; the schema's comes before.
+    const at = bytes.lastIndexOf("answer");
+    return bytes.fill("others", at, at + 6);
+  });
+  expect(await refusal(unknown)).toMatch("(a row group has other columns). Save it again.");
+});
+
 it("metadata, a row group or values that would take too much memory are refused", async () => {
   const metadata = changed("snappy.parquet", (bytes) => {
     bytes.writeUInt32LE(2 ** 24 + 1, bytes.length - 8);
