@@ -1,4 +1,4 @@
-import type { FileMetaData } from "hyparquet";
+import type { FileMetaData, RowGroup } from "hyparquet";
 import { formatCount } from "../../../protocol/format.ts";
 import { damaged, sound } from "./parquetDamage.ts";
 import { PARSERS, createCompressors } from "./parquetDecoders.ts";
@@ -16,17 +16,20 @@ interface Column {
 
 /**
  * Reads the rows of a Parquet file, with one row group at a time in memory.
+ * @param needed the columns to read; the others may have what JSON doesn't. Default: all.
  * @throws KitError `DATASET_UNREADABLE` without a file, `DATASET_INVALID` with file, row and column
  */
-export async function* readParquet(path: string): AsyncGenerator<TableRow> {
+export async function* readParquet(path: string, needed?: string[]): AsyncGenerator<TableRow> {
   const file = openParquet(path);
   try {
     const metadata = await readMetadata(path, file);
-    const names = await columnNames(path, metadata);
+    const all = await columnNames(path, metadata);
+    const names = needed ? all.filter((name) => needed.includes(name)) : all;
     let row = 0;
-    for (const [index, group] of metadata.row_groups.entries()) {
-      const rows = Number(group.num_rows);
+    for (const [index, whole] of metadata.row_groups.entries()) {
+      const rows = Number(whole.num_rows);
       if (rows === 0) continue;
+      const group = partOf(whole, names);
       checkGroup(path, group, index);
       await sound(path, () => checkPages(file, group));
       const columns = await readColumns(path, file, names, { ...metadata, row_groups: [group] });
@@ -42,6 +45,27 @@ export async function* readParquet(path: string): AsyncGenerator<TableRow> {
   } finally {
     file.close();
   }
+}
+
+/**
+ * The names of a Parquet file's columns, also of one without rows.
+ * @throws KitError `DATASET_UNREADABLE` without a file, `DATASET_INVALID`
+ */
+export async function parquetColumns(path: string): Promise<string[]> {
+  const file = openParquet(path);
+  try {
+    return await columnNames(path, await readMetadata(path, file));
+  } finally {
+    file.close();
+  }
+}
+
+/** A row group as if it had these columns alone. */
+function partOf(group: RowGroup, names: string[]): RowGroup {
+  const columns = group.columns.filter(({ meta_data }) =>
+    names.includes(meta_data?.path_in_schema[0] ?? ""),
+  );
+  return { ...group, columns };
 }
 
 /** @param metadata with a single row group */

@@ -65,7 +65,7 @@ function duplicateIn(names: string[]): string | undefined {
 
 /** Refuses what would take too much memory, by what the file says of itself. */
 export function checkGroup(path: string, group: RowGroup, index: number): void {
-  const { num_rows, total_byte_size, columns } = group;
+  const { num_rows, columns } = group;
   const chunks = columns.flatMap(({ meta_data }) => meta_data ?? []);
   const sum = (key: "num_values" | "total_uncompressed_size" | "total_compressed_size") =>
     chunks.reduce((total, chunk) => total + Number(chunk[key]), 0);
@@ -80,11 +80,7 @@ export function checkGroup(path: string, group: RowGroup, index: number): void {
   if (chunks.length === 0 || !(Math.min(Number(num_rows), ...least) >= 0)) {
     throw damaged(path, new Error(`row group ${index + 1} has columns without values`));
   }
-  const bytes = Math.max(
-    Number(total_byte_size),
-    sum("total_uncompressed_size"),
-    sum("total_compressed_size"),
-  );
+  const bytes = Math.max(sum("total_uncompressed_size"), sum("total_compressed_size"));
   if (bytes > MOST_GROUP_BYTES) {
     throw invalid(
       path,

@@ -1,6 +1,7 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
+import { readTable } from "../../../../engines/dataset/tables/tables.ts";
 import { scratchDirectory } from "../../embedded/scratch.ts";
 import { changed, fixture, placesOf, refusal, rowsOf, table } from "./tables.ts";
 
@@ -62,6 +63,19 @@ it("a number that JSON cannot have, and bytes, are refused with row and column",
   expect(await refusal(fixture("notUtf8.parquet"))).toMatch(
     /row 2: column "text" is binary, or text/,
   );
+});
+
+it("columns that nobody needs may have anything", async () => {
+  const texts: unknown[] = [];
+  for await (const { value } of readTable("parquet", fixture("binary.parquet"), ["text"])) {
+    texts.push(value);
+  }
+  expect(texts).toStrictEqual([{ text: "a" }, { text: "b" }]);
+  const messages: unknown[] = [];
+  for await (const { value } of readTable("parquet", fixture("nested.parquet"), ["messages"])) {
+    messages.push(value);
+  }
+  expect(messages).toHaveLength(4);
 });
 
 it("two columns of the same name are refused", async () => {
