@@ -123,6 +123,14 @@ it("damage within a file is refused: in the metadata, a page, or between them", 
   expect(await refusal(long)).toMatch(damaged);
 });
 
+it("a column that has fewer values than there are rows is refused", async () => {
+  // The row group's count of rows, before its total of bytes.
+  const more = changed("nested.parquet", (bytes) => bytes.fill(2 * 5, 1026, 1027));
+  expect(await refusal(more)).toMatch(
+    '(column "messages" has 4 values for 5 rows). Save it again.',
+  );
+});
+
 it("damage of which the library never ends, or which it throws when nobody waits, is refused", async () => {
   const endless = changed("v2.parquet", (bytes) => bytes.fill(0x05, 280, 281));
   expect(await refusal(endless)).toMatch("(a page has wrong sizes). Save it again.");
