@@ -12,8 +12,8 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import { type Packed, NPM, ROOT, createFolder, pack, run } from "./packed.ts";
 
 /** The size and packages that installing Kit brings. */
-const MAX_PACKAGES = 22;
-const MAX_BYTES = 18e6;
+const MAX_PACKAGES = 27;
+const MAX_BYTES = 20e6;
 
 let folder = "";
 let packed: Packed;
@@ -88,7 +88,7 @@ it("every file that its documentation links to is in the package", () => {
   expect(links.filter((link) => !paths.includes(link))).toEqual([]);
 });
 
-it("it installs at most 22 packages and 18 MB, without a compiler or a download of their own", () => {
+it("it installs at most 27 packages and 20 MB, without a compiler or a download of their own", () => {
   const lock = readFileSync(join(folder, "node_modules", ".package-lock.json"), "utf8");
   const { packages } = JSON.parse(lock) as { packages: Record<string, Installed> };
   const installed = Object.entries(packages).filter(([path]) => existsSync(join(folder, path)));

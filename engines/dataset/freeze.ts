@@ -11,9 +11,9 @@ import { readLines } from "./lines.ts";
 import { createReadingNotes } from "./readingNotes.ts";
 import type { RowForm } from "./rowForm.ts";
 import { nameOf } from "./rows.ts";
-import { formOf, mapRow } from "./tables/columns.ts";
+import { formOf, mapRow, neededColumns } from "./tables/columns.ts";
 import { type TableRow, invalid } from "./tables/tableRow.ts";
-import { readTable } from "./tables/tables.ts";
+import { readTable, tableColumns } from "./tables/tables.ts";
 
 /** Lets timers run: a job renews its lease. */
 const ROWS_AT_ONCE = 1_000;
@@ -111,18 +111,26 @@ async function* recordsOf(
   }
   for (const file of datasetFiles(dataset.path)) {
     if (isUrl(file)) throw onlyAsJsonl(file);
-    for await (const record of readFile(dataset.type, file)) {
+    for await (const record of readFile(dataset, dataset.type, file)) {
       yield { ...record, isFirst };
       isFirst = false;
     }
   }
 }
 
-function readFile(
+async function* readFile(
+  { columns, isMapped }: DatasetConfig,
   type: Exclude<DatasetConfig["type"], "code">,
   file: string,
-): AsyncIterable<TableRow> | Iterable<TableRow> {
-  return type === "jsonl" ? readLines(file, parseLine) : readTable(type, file);
+): AsyncGenerator<TableRow> {
+  if (type === "jsonl") {
+    yield* readLines(file, parseLine);
+    return;
+  }
+  const needed = isMapped
+    ? undefined
+    : neededColumns(await tableColumns(type, file), file, columns);
+  yield* readTable(type, file, needed);
 }
 
 function parseLine(text: string, where: string): TableRow {

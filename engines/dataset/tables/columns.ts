@@ -96,6 +96,23 @@ export function formOf(names: string[], path: string, columns?: Columns): string
   }
 }
 
+/**
+ * The columns that rows are made of.
+ * @param names the table's columns
+ * @throws KitError `DATASET_INVALID` when no row can be made of them
+ */
+export function neededColumns(names: string[], path: string, columns?: Columns): string[] {
+  const mapping = mappingOf(names, path, columns);
+  switch (mapping.kind) {
+    case "columns":
+      return named(mapping.columns).map(([, column]) => column);
+    case "shareGpt":
+      return [SHAREGPT];
+    case "alpaca":
+      return Object.values(ALPACA).filter((name) => names.includes(name));
+  }
+}
+
 function mappingOf(names: string[], where: string, columns: Columns | undefined): Mapping {
   if (columns) {
     const [missing] = named(columns).filter(([, column]) => !names.includes(column));

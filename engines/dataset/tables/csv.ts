@@ -1,6 +1,6 @@
 import { extname } from "node:path";
 import { pipeline } from "node:stream";
-import type { CsvError, InfoRecord, Options } from "csv-parse";
+import type { CsvError, CsvErrorCode, InfoRecord, Options } from "csv-parse";
 import { isKitError } from "../../../protocol/error.ts";
 import { formatCounted } from "../../../protocol/format.ts";
 import constants from "../../python/kit_engine/constants.json" with { type: "json" };
@@ -16,6 +16,14 @@ type Delimiter = keyof typeof DELIMITERS;
 const LONGEST_ROW_BYTES = constants.longestLineMiB * 2 ** 20;
 
 const DOUBLE_IT = 'Write "" for each quote inside a quoted cell.';
+
+/** By the library's code. It finds no others without the options that bring them. */
+const PROBLEMS: Partial<Record<CsvErrorCode, string>> = {
+  CSV_QUOTE_NOT_CLOSED: `a quote in this row never closes. Close it. ${DOUBLE_IT}`,
+  CSV_INVALID_CLOSING_QUOTE: `a quoted cell of this row goes on after its closing quote. ${DOUBLE_IT}`,
+  INVALID_OPENING_QUOTE: `a cell of this row has a quote in it, but does not begin with one. Put the whole cell in quotes. ${DOUBLE_IT}`,
+  CSV_MAX_RECORD_SIZE: `the row has more than ${constants.longestLineMiB} MiB, or a quote in it never closes. ${DOUBLE_IT}`,
+};
 
 /**
  * Reads the rows of a CSV or TSV file, whose first line names the columns. Cells are strings.
@@ -48,7 +56,7 @@ async function* parseCsv(
     // Ours says what to do.
     relax_column_count: true,
     max_record_size: LONGEST_ROW_BYTES,
-    on_record: rows.take,
+    on_record: (cells, info) => rows.take(cells, info),
   };
   // Its types know the records of columns alone.
   const parser = parse(options as Options<unknown> as Options);
@@ -132,16 +140,5 @@ function newlinesIn(cells: string[]): number {
 }
 
 function problemOf({ code, message }: CsvError): string {
-  switch (code) {
-    case "CSV_QUOTE_NOT_CLOSED":
-      return `a quote in this row never closes. Close it. ${DOUBLE_IT}`;
-    case "CSV_INVALID_CLOSING_QUOTE":
-      return `a quoted cell of this row goes on after its closing quote. ${DOUBLE_IT}`;
-    case "INVALID_OPENING_QUOTE":
-      return `a cell of this row has a quote in it, but does not begin with one. Put the whole cell in quotes. ${DOUBLE_IT}`;
-    case "CSV_MAX_RECORD_SIZE":
-      return `the row has more than ${constants.longestLineMiB} MiB, or a quote in it never closes. ${DOUBLE_IT}`;
-    default:
-      return `not valid CSV (${message}). Save the file again.`;
-  }
+  return PROBLEMS[code] ?? `not valid CSV (${message}). Save the file again.`;
 }

@@ -4,18 +4,37 @@ export type TableType = "csv" | "parquet" | "json";
 
 /**
  * Reads the rows of a table one at a time. Readers and their libraries are loaded only when a table is read.
+ * @param needed the columns to read from a Parquet file, for which the others cost nothing. Default: all.
  * @throws KitError `DATASET_UNREADABLE` without a file, `DATASET_INVALID` with where it is wrong
  */
-export async function* readTable(type: TableType, path: string): AsyncGenerator<TableRow> {
-  yield* await openTable(type, path);
+export async function* readTable(
+  type: TableType,
+  path: string,
+  needed?: string[],
+): AsyncGenerator<TableRow> {
+  yield* await openTable(type, path, needed);
 }
 
-async function openTable(type: TableType, path: string): Promise<AsyncGenerator<TableRow>> {
+/**
+ * The names of a table's columns: of a Parquet file all, of the others those of the first row, if there is one.
+ * @throws KitError `DATASET_UNREADABLE` without a file, `DATASET_INVALID` with where it is wrong
+ */
+export async function tableColumns(type: TableType, path: string): Promise<string[]> {
+  if (type === "parquet") return (await import("./parquet.ts")).parquetColumns(path);
+  for await (const { value } of readTable(type, path)) return Object.keys(value);
+  return [];
+}
+
+async function openTable(
+  type: TableType,
+  path: string,
+  needed: string[] | undefined,
+): Promise<AsyncGenerator<TableRow>> {
   switch (type) {
     case "csv":
       return (await import("./csv.ts")).readCsv(path);
     case "parquet":
-      return (await import("./parquet.ts")).readParquet(path);
+      return (await import("./parquet.ts")).readParquet(path, needed);
     case "json":
       return (await import("./json.ts")).readJson(path);
   }

@@ -12,7 +12,7 @@ const LONGEST_CHARACTER = 4;
  * Reads a text file in parts, none of which ends within a character.
  * @throws KitError `DATASET_UNREADABLE` without a file, `DATASET_INVALID` with the line that is not UTF-8
  */
-export async function* readUtf8(path: string): AsyncGenerator<Buffer> {
+export async function* readUtf8(path: string): AsyncGenerator<Buffer, undefined> {
   let line = 1;
   let rest: Buffer = Buffer.alloc(0);
   for await (const chunk of readChunks(path)) {
@@ -29,17 +29,10 @@ export async function* readUtf8(path: string): AsyncGenerator<Buffer> {
 
 async function* readChunks(path: string): AsyncGenerator<Buffer> {
   const stream = createReadStream(path, { fd: openDataFile(path) });
-  const chunks = stream[Symbol.asyncIterator]() as AsyncIterator<Buffer>;
   try {
-    for (;;) {
-      const { value, done } = await chunks.next().catch((cause: unknown) => {
-        throw unreadable(path, cause);
-      });
-      if (done) return;
-      yield value;
-    }
-  } finally {
-    stream.destroy();
+    for await (const chunk of stream) yield chunk as Buffer;
+  } catch (cause) {
+    throw unreadable(path, cause);
   }
 }
 

@@ -1,6 +1,11 @@
 import { expect, it } from "vitest";
 import { ROW_FORM } from "../../../../engines/dataset/row.ts";
-import { type Columns, formOf, mapRow } from "../../../../engines/dataset/tables/columns.ts";
+import {
+  type Columns,
+  formOf,
+  mapRow,
+  neededColumns,
+} from "../../../../engines/dataset/tables/columns.ts";
 
 function map(value: Record<string, unknown>, columns?: Columns) {
   return mapRow(value, "a.csv:2", columns);
@@ -149,4 +154,14 @@ it("says for people which columns are taken", () => {
   expect(formOfNames(["instruction", "output"])).toBe(
     "a.csv: Alpaca instruction → prompt, output → completion",
   );
+});
+
+it("knows which columns rows are made of", () => {
+  const all = ["id", "q", "input", "instruction", "output", "conversations"];
+  expect(neededColumns(all, "a", { prompt: "q", completion: "output" })).toEqual(["q", "output"]);
+  expect(neededColumns(all, "a")).toEqual(["conversations"]);
+  expect(neededColumns(all.slice(0, -1), "a")).toEqual(["instruction", "input", "output"]);
+  expect(neededColumns(["instruction", "output", "id"], "a")).toEqual(["instruction", "output"]);
+  expect(neededColumns(["tools", "messages", "id"], "a")).toEqual(["messages", "tools"]);
+  expect(() => neededColumns(["id"], "a")).toThrow("a: Kit cannot tell which columns");
 });

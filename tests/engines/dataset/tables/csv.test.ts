@@ -154,7 +154,10 @@ it("closes the file when the reader stops early", async () => {
   const before = open();
   closeSync(file);
   for (let left = 3; left > 0; left--) {
-    for await (const _ of readTable("csv", path)) break;
+    for await (const { where } of readTable("csv", path)) {
+      expect(where).toBe(`${path}:2`);
+      break;
+    }
   }
   await expect.poll(open).toBeLessThan(before);
 });

@@ -1,6 +1,7 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
+import { readTable } from "../../../../engines/dataset/tables/tables.ts";
 import { scratchDirectory } from "../../embedded/scratch.ts";
 import { changed, fixture, placesOf, refusal, rowsOf, table } from "./tables.ts";
 
@@ -64,6 +65,19 @@ it("a number that JSON cannot have, and bytes, are refused with row and column",
   );
 });
 
+it("columns that nobody needs may have anything", async () => {
+  const texts: unknown[] = [];
+  for await (const { value } of readTable("parquet", fixture("binary.parquet"), ["text"])) {
+    texts.push(value);
+  }
+  expect(texts).toStrictEqual([{ text: "a" }, { text: "b" }]);
+  const messages: unknown[] = [];
+  for await (const { value } of readTable("parquet", fixture("nested.parquet"), ["messages"])) {
+    messages.push(value);
+  }
+  expect(messages).toHaveLength(4);
+});
+
 it("two columns of the same name are refused", async () => {
   expect(await refusal(fixture("twice.parquet"))).toBe(
     'DATASET_INVALID twice.parquet: two columns named "text". Give each column a name of its own.',
@@ -107,6 +121,25 @@ it("damage within a file is refused: in the metadata, a page, or between them", 
     return bytes;
   });
   expect(await refusal(long)).toMatch(damaged);
+});
+
+it("a column that has fewer values than there are rows is refused", async () => {
+  // The row group's count of rows, before its total of bytes.
+  const more = changed("nested.parquet", (bytes) => bytes.fill(2 * 5, 1026, 1027));
+  expect(await refusal(more)).toMatch(
+    '(column "messages" has 4 values for 5 rows). Save it again.',
+  );
+});
+
+it("damage of which the library never ends, or which it throws when nobody waits, is refused", async () => {
+  const endless = changed("v2.parquet", (bytes) => bytes.fill(0x05, 280, 281));
+  expect(await refusal(endless)).toMatch("(a page has wrong sizes). Save it again.");
+  const unknown = changed("snappy.parquet", (bytes) => {
+    // In the row group; the schema's comes before.
+    const at = bytes.lastIndexOf("answer");
+    return bytes.fill("others", at, at + 6);
+  });
+  expect(await refusal(unknown)).toMatch("(a row group has other columns). Save it again.");
 });
 
 it("metadata, a row group or values that would take too much memory are refused", async () => {

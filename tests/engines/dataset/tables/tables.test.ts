@@ -1,7 +1,8 @@
 import { expect, it } from "vitest";
+import { tableColumns } from "../../../../engines/dataset/tables/tables.ts";
 import { typeOfFile } from "../../../../protocol/dataset.ts";
 import { spawnModule } from "../../../process.ts";
-import { fixture, rowsOf } from "./tables.ts";
+import { fixture, rowsOf, table } from "./tables.ts";
 
 it("a file's type is its ending, in whichever case; without a known one it is JSONL", () => {
   const types = ["csv", "tsv", "parquet", "json", "jsonl", "txt", "CSV", "Parquet"].map((ending) =>
@@ -14,6 +15,15 @@ it("a file's type is its ending, in whichever case; without a known one it is JS
 it("each type is read by its own reader", async () => {
   expect(await rowsOf(fixture("pandas.csv"))).toHaveLength(3);
   expect(await rowsOf(fixture("pandas.parquet"))).toHaveLength(40);
+});
+
+it("the columns of a table are known before its rows, of Parquet also without any", async () => {
+  expect(await tableColumns("parquet", fixture("empty.parquet"))).toEqual([
+    ...["question", "answer", "count"],
+  ]);
+  expect(await tableColumns("parquet", fixture("nested.parquet"))).toEqual(["messages"]);
+  expect(await tableColumns("csv", fixture("pandas.csv"))).toEqual(["question", "answer", "count"]);
+  expect(await tableColumns("json", table("a.json", "[]"))).toEqual([]);
 });
 
 it("whoever reads JSONL loads none of the libraries", async () => {

@@ -1,0 +1,16 @@
+import { type KitError, isKitError, messageOf } from "../../../protocol/error.ts";
+import { invalid } from "./tableRow.ts";
+
+/** @throws KitError `DATASET_INVALID` for whatever the library throws */
+export async function sound<T>(path: string, read: () => T | Promise<T>): Promise<T> {
+  try {
+    return await read();
+  } catch (cause) {
+    if (isKitError(cause)) throw cause;
+    throw damaged(path, cause);
+  }
+}
+
+export function damaged(path: string, cause: unknown): KitError {
+  return invalid(path, `damaged, or not Parquet (${messageOf(cause)}). Save it again.`, cause);
+}

@@ -1,0 +1,101 @@
+import type { FileMetaData, RowGroup, SchemaTree } from "hyparquet";
+import type { KitError } from "../../../protocol/error.ts";
+import { formatCount } from "../../../protocol/format.ts";
+import { damaged, sound } from "./parquetDamage.ts";
+import { type ParquetFile, TAIL_BYTES } from "./parquetFile.ts";
+import { invalid } from "./tableRow.ts";
+
+const GIBIBYTE = 2 ** 30;
+/** A row group is in memory as a whole, several times: compressed, uncompressed and as values. */
+export const MOST_GROUP_BYTES = GIBIBYTE;
+/** Of all columns of a row group: each takes 8 bytes or more, even if the file has it compressed to none. */
+const MOST_GROUP_VALUES = 2 ** 25;
+/** About 1,000 row groups of 50 columns. */
+const MOST_METADATA_BYTES = 2 ** 24;
+
+const SMALLER_GROUPS =
+  "Write smaller row groups, for example with row_group_size=10_000 in pandas or pyarrow.";
+
+/** @throws KitError `DATASET_INVALID` */
+export async function readMetadata(path: string, file: ParquetFile): Promise<FileMetaData> {
+  const { parquetMetadataAsync } = await import("hyparquet");
+  const magic = file.tail.toString("latin1", 4);
+  if (magic === "PARE") throw encrypted(path);
+  if (file.tail.length < TAIL_BYTES || magic !== "PAR1") {
+    throw damaged(path, new Error("its end is missing"));
+  }
+  if (file.tail.readUInt32LE() > MOST_METADATA_BYTES) {
+    throw invalid(path, "the metadata have more than 16 MiB. Write larger row groups.");
+  }
+  const metadata = await sound(path, () => parquetMetadataAsync(file, { geoparquet: false }));
+  const chunks = metadata.row_groups.flatMap(({ columns }) => columns);
+  if (chunks.some((chunk) => chunk.crypto_metadata !== undefined)) throw encrypted(path);
+  return metadata;
+}
+
+/**
+ * The names of the columns, which are the same in each row group: the library forgets to wait for
+ * columns that the schema doesn't have, and what they throw would end the process.
+ */
+export async function columnNames(path: string, metadata: FileMetaData): Promise<string[]> {
+  const { parquetSchema } = await import("hyparquet");
+  const [leaves, names] = await sound(path, () => {
+    const schema = parquetSchema(metadata);
+    const asPath = (parts: string[]) => JSON.stringify(parts);
+    const known = leavesOf(schema).map((leaf) => asPath(leaf.path));
+    for (const { columns } of metadata.row_groups) {
+      const paths = columns.map(({ meta_data }) => asPath(meta_data?.path_in_schema ?? []));
+      if (paths.join() !== known.join()) throw new Error("a row group has other columns");
+    }
+    return [known, schema.children.map(({ element }) => element.name)];
+  });
+  const again = duplicateIn(names) ?? duplicateIn(leaves);
+  if (again === undefined) return names;
+  const problem = `two columns named ${JSON.stringify(again)}`;
+  throw invalid(path, `${problem}. Give each column a name of its own.`);
+}
+
+function leavesOf(tree: SchemaTree): SchemaTree[] {
+  return tree.children.length === 0 ? [tree] : tree.children.flatMap(leavesOf);
+}
+
+function duplicateIn(names: string[]): string | undefined {
+  return names.find((name, at) => names.indexOf(name) !== at);
+}
+
+/** Refuses what would take too much memory, by what the file says of itself. */
+export function checkGroup(path: string, group: RowGroup, index: number): void {
+  const { num_rows, columns } = group;
+  const chunks = columns.flatMap(({ meta_data }) => meta_data ?? []);
+  const sum = (key: "num_values" | "total_uncompressed_size" | "total_compressed_size") =>
+    chunks.reduce((total, chunk) => total + Number(chunk[key]), 0);
+  const least = chunks.map((chunk) =>
+    Math.min(
+      Number(chunk.num_values) - Number(num_rows),
+      Number(chunk.total_uncompressed_size),
+      Number(chunk.total_compressed_size),
+    ),
+  );
+  // Damage also makes NaN.
+  if (chunks.length === 0 || !(Math.min(Number(num_rows), ...least) >= 0)) {
+    throw damaged(path, new Error(`row group ${index + 1} has columns without values`));
+  }
+  const bytes = Math.max(sum("total_uncompressed_size"), sum("total_compressed_size"));
+  if (bytes > MOST_GROUP_BYTES) {
+    throw invalid(
+      path,
+      `row group ${index + 1} has ${formatCount(bytes / GIBIBYTE)} GiB uncompressed, and Kit reads at most 1 GiB at once. ${SMALLER_GROUPS}`,
+    );
+  }
+  const values = sum("num_values");
+  if (values > MOST_GROUP_VALUES) {
+    throw invalid(
+      path,
+      `row group ${index + 1} has ${formatCount(values)} values, and Kit reads at most ${formatCount(MOST_GROUP_VALUES)} at once. ${SMALLER_GROUPS}`,
+    );
+  }
+}
+
+function encrypted(path: string): KitError {
+  return invalid(path, "the file is encrypted. Save it again without encryption.");
+}
