@@ -1,24 +1,15 @@
 import { copyFileSync, constants as fsConstants, existsSync } from "node:fs";
 import { join } from "node:path";
 import { cannotWrite } from "../protocol/cannotWrite.ts";
-import { type DatasetCode, type DatasetConfig, isReady } from "../protocol/dataset.ts";
+import { type DatasetConfig, type FreezeJobOptions, isReady } from "../protocol/dataset.ts";
 import type { TrainConfig } from "../protocol/trainConfig.ts";
-import { type FreezeOptions, freezeDataset } from "./dataset/freeze.ts";
+import { freezeDataset } from "./dataset/freeze.ts";
 import { objectiveOf } from "./objectives/objectives.ts";
 
 /** The files in which a job keeps the rows of its datasets. */
 const FROZEN = { dataset: "data.jsonl", evalDataset: "evalData.jsonl" } as const;
 
 type Option = keyof typeof FROZEN;
-
-export interface FreezeJobOptions extends Pick<FreezeOptions, "onNote" | "signal"> {
-  /** The project's own code in its datasets. */
-  code: Partial<Record<Option, DatasetCode>>;
-  /** The folder that gets the files. */
-  directory: string;
-  /** The folder of the job that this one goes on from: what code has made there is not made again. */
-  from?: string | undefined;
-}
 
 /**
  * Writes the rows of datasets that are not JSONL with rows of Kit's own into a job's folder.

@@ -79,6 +79,19 @@ export interface DatasetCode {
   map?: MapRow;
 }
 
+/** How a job's datasets are written to its folder. */
+export interface FreezeJobOptions {
+  /** The project's own code in them. */
+  code: { dataset?: DatasetCode; evalDataset?: DatasetCode };
+  /** The folder that gets the files. */
+  directory: string;
+  /** The folder of the job that this one goes on from: what code has made there is not made again. */
+  from?: string | undefined;
+  /** Takes lines for people. */
+  onNote: (text: string) => void;
+  signal?: AbortSignal | undefined;
+}
+
 export function datasetPaths(path: DatasetPath): readonly string[] {
   return typeof path === "string" ? [path] : path;
 }

@@ -23,6 +23,9 @@ export type JobEvent<Name extends EventName = EventName> = {
 /** An event that an engine reports; its caller adds how the job ended. */
 export type EngineEvent = JobEvent<(typeof ENGINE_EVENTS)[number]>;
 
+/** An event and when it was logged, in ms since 1970. */
+export type PastEvent = EngineEvent & { at: number };
+
 /** An event that ends a job. */
 export type FinalEvent = JobEvent<"training.completed" | "training.failed" | "training.cancelled">;
 

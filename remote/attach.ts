@@ -10,14 +10,11 @@ import { ARTIFACTS, checkpointFolder } from "../protocol/artifactPath.ts";
 import type { Engine, RemoteTraining } from "../protocol/engine.ts";
 import { asEngineEvent } from "../protocol/engineReport.ts";
 import { KitError } from "../protocol/error.ts";
-import { type EngineEvent, isFinalEvent } from "../protocol/event.ts";
+import { type PastEvent, isFinalEvent } from "../protocol/event.ts";
 import { isRecord } from "../protocol/isRecord.ts";
 import type { RemoteLocation } from "../protocol/remoteLocation.ts";
 import type { JobConfig } from "../protocol/trainConfig.ts";
 import { damagedJob, takeJob } from "./takeJob.ts";
-
-/** An event and when it was logged, in ms since 1970. */
-export type PastEvent = EngineEvent & { at: number };
 
 /** What an earlier process has recorded of a job that goes on remotely. */
 export interface JobHistory {

@@ -1,7 +1,6 @@
 import { createEmbeddedEngine } from "../engines/embedded/index.ts";
-import type { FreezeJobOptions } from "../engines/freezeDatasets.ts";
 import type { CachedModel } from "../protocol/cachedModel.ts";
-import { isReady } from "../protocol/dataset.ts";
+import { type FreezeJobOptions, isReady } from "../protocol/dataset.ts";
 import type { Engine, LoadOptions } from "../protocol/engine.ts";
 import type { TrainConfig } from "../protocol/trainConfig.ts";
 

@@ -1,8 +1,7 @@
-import type { JobEvent } from "../../protocol/event.ts";
+import type { JobEvent, PastEvent } from "../../protocol/event.ts";
 import type { Job } from "../../protocol/job.ts";
 import type { RemoteLocation } from "../../protocol/remoteLocation.ts";
 import type { JobConfig } from "../../protocol/trainConfig.ts";
-import type { PastEvent } from "../../remote/attach.ts";
 
 /** A new job, and a way to fail it for errors outside of its callbacks. */
 export interface JobHandle {
