@@ -283,6 +283,38 @@ export function describeEngine(
       expect(events[0]?.data).toMatchObject({ rows: 2 * ROWS.length });
     });
 
+    it("reads OpenAI's rows: developers, parts of text, answers that are not learned", async () => {
+      const question = { role: "user", content: [{ type: "text", text: "1" }] };
+      const answers = [0, 1].map((weight) => ({ role: "assistant", content: "10", weight }));
+      const messages = [
+        { role: "developer", content: "0" },
+        ...answers.flatMap((answer) => [question, answer]),
+      ];
+      const path = scratch.file("openai.jsonl", jsonl([{ messages, parallel_tool_calls: true }]));
+      const engine = createEngine();
+      const config = engine.prepare(asked({ dataset: { type: "jsonl", path }, maxSteps: 1 }));
+      const { firstRow } = asTrainingCheck(name, await engine.check({ config }));
+      const shown = (pieces: typeof firstRow) => pieces.map(({ text }) => text).join("");
+      expect(shown(firstRow)).toBe(
+        "<|bos|><|system|>0<|eos|><|user|>1<|eos|><|assistant|>10<|eos|><|user|>1<|eos|><|assistant|>10<|eos|>",
+      );
+      expect(shown(firstRow.filter(({ isLearned }) => isLearned))).toBe("10<|eos|>");
+    });
+
+    it("refuses tools of a model whose chat template takes none", async () => {
+      const tool = { type: "function", function: { name: "f" } };
+      const call = { role: "assistant", tool_calls: [tool] };
+      for (const row of [
+        { ...ROWS[0], tools: [tool] },
+        { messages: [QUESTION.messages[0], call] },
+      ]) {
+        const path = scratch.file("tools.jsonl", jsonl([row]));
+        const { error } = await run({ dataset: { type: "jsonl", path } });
+        expect(error).toMatchObject({ name: "KitError", code: "DATASET_INVALID" });
+        expect(error?.message).toMatch(/^The model's chat template takes no tools\. Use/);
+      }
+    });
+
     it("names the file and the line of a bad row, before it starts", async () => {
       const bad = scratch.file("bad.jsonl", `${jsonl(ROWS.slice(0, 1))}{"prompt":`);
       const { events, error, directory } = await run({ dataset: { type: "jsonl", path: bad } });
