@@ -86,7 +86,7 @@ function delimiterOf(start: Buffer): Delimiter {
   const counts: Record<Delimiter, number> = { ",": 0, ";": 0, "\t": 0 };
   let isQuoted = false;
   // Blank lines may come before the header.
-  for (const character of start.toString().trimStart()) {
+  for (const character of start.toString().replace(/^\uFEFF?[\r\n]*/, "")) {
     if (character === '"') isQuoted = !isQuoted;
     else if (isQuoted) continue;
     else if (character === "\n" || character === "\r") break;

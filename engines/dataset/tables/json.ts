@@ -12,9 +12,7 @@ const MOST_MIB = 256;
  * Reads the rows of a JSON file, which has one array of them.
  * @throws KitError `DATASET_UNREADABLE` without a file, `DATASET_INVALID` with file and row
  */
-// An async generator, as the readers of other tables are.
-// oxlint-disable-next-line typescript/require-await
-export async function* readJson(path: string): AsyncGenerator<TableRow> {
+export function* readJson(path: string): Generator<TableRow> {
   const rows = parse(readText(path), path);
   if (!Array.isArray(rows)) {
     throw invalid(

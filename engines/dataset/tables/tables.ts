@@ -29,7 +29,7 @@ async function openTable(
   type: TableType,
   path: string,
   needed: string[] | undefined,
-): Promise<AsyncGenerator<TableRow>> {
+): Promise<AsyncIterable<TableRow> | Iterable<TableRow>> {
   switch (type) {
     case "csv":
       return (await import("./csv.ts")).readCsv(path);

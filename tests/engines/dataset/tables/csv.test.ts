@@ -47,6 +47,7 @@ it("finds commas, semicolons and tabs by the header alone", async () => {
     { "a,b,c": "1", d: "2,2,2" },
   ]);
   expect(await rowsOf(table("a.csv", "a\tb\n1,1\t2,2,2\n"))).toEqual([{ a: "1,1", b: "2,2,2" }]);
+  expect(await rowsOf(table("a.csv", "\n\ta\n0\t1\n"))).toEqual([{ "": "0", a: "1" }]);
   expect(await rowsOf(table("a.csv", "text\na; b; c\n"))).toEqual([{ text: "a; b; c" }]);
 });
 
