@@ -11,10 +11,12 @@ type Field = (typeof FIELDS)[number];
 export type Columns = Partial<Record<Field, string>>;
 
 /** The parts of each form; the first form whose columns are all there is taken. */
-const FORMS: readonly (readonly Field[])[] = [["messages"], ["prompt", "completion"], ["text"]];
+const FORMS: readonly (readonly Field[])[] = [["messages"], ["prompt", "completion"]];
 
 /** Whose messages are called otherwise, ShareGPT's. */
 const SHAREGPT = "conversations";
+/** What some of both have besides: a first message, and earlier turns. */
+const [SYSTEM, HISTORY] = ["system", "history"];
 const ALPACA = { instruction: "instruction", input: "input", output: "output" };
 
 /** Columns that have JSON where a table has only text. */
@@ -66,7 +68,12 @@ export function mapRow(
           .filter(([, one]) => one !== undefined),
       ) as Record<string, unknown>;
     case "shareGpt":
-      return { messages: shareGptMessages(value[SHAREGPT], where) };
+      return {
+        ...withSystem(value[SYSTEM], shareGptMessages(value[SHAREGPT], where), where),
+        ...(isBlank(value["tools"])
+          ? {}
+          : { tools: fieldOf("tools", value["tools"], where, "tools") }),
+      };
     case "alpaca":
       return alpacaRow(value, where);
   }
@@ -107,9 +114,9 @@ export function neededColumns(names: string[], path: string, columns?: Columns):
     case "columns":
       return named(mapping.columns).map(([, column]) => column);
     case "shareGpt":
-      return [SHAREGPT];
+      return [SHAREGPT, SYSTEM, "tools"].filter((name) => names.includes(name));
     case "alpaca":
-      return Object.values(ALPACA).filter((name) => names.includes(name));
+      return [...Object.values(ALPACA), SYSTEM, HISTORY].filter((name) => names.includes(name));
   }
 }
 
@@ -124,13 +131,15 @@ function mappingOf(names: string[], where: string, columns: Columns | undefined)
   }
   const form = FORMS.find((fields) => fields.every((field) => names.includes(field)));
   if (form) {
-    const fields = form.includes("messages") && names.includes("tools") ? [...form, "tools"] : form;
+    const fields = names.includes("tools") ? [...form, "tools"] : form;
     return { kind: "columns", columns: Object.fromEntries(fields.map((field) => [field, field])) };
   }
   if (names.includes(SHAREGPT)) return { kind: "shareGpt" };
   if (names.includes(ALPACA.instruction) && names.includes(ALPACA.output)) {
     return { kind: "alpaca", hasInput: names.includes(ALPACA.input) };
   }
+  // Alpaca's own file has all of a row as a text, too.
+  if (names.includes("text")) return { kind: "columns", columns: { text: "text" } };
   throw invalid(
     where,
     `Kit cannot tell which columns to learn from among ${list(names)}. Set columns, for example { prompt: "question", completion: "answer" }.`,
@@ -203,5 +212,33 @@ function alpacaRow(value: Record<string, unknown>, where: string): Record<string
     }
   }
   const context = typeof input === "string" && input.trim() !== "" ? `\n\n${input}` : "";
-  return { prompt: `${instruction as string}${context}`, completion: output };
+  const prompt = `${instruction as string}${context}`;
+  const history = value[HISTORY];
+  if (Array.isArray(history) ? history.length > 0 : !isBlank(history)) {
+    throw invalid(
+      where,
+      `column "${HISTORY}" has earlier turns, which Kit does not read. Set map, and return { messages }.`,
+    );
+  }
+  if (isBlank(value[SYSTEM])) return { prompt, completion: output };
+  const messages = [
+    { role: "user", content: prompt },
+    { role: "assistant", content: output },
+  ];
+  return withSystem(value[SYSTEM], messages, where);
+}
+
+/** A conversation that begins with its own column's words. */
+function withSystem(system: unknown, messages: object[], where: string): { messages: object[] } {
+  if (isBlank(system)) return { messages };
+  if (typeof system === "string") {
+    return { messages: [{ role: "system", content: system }, ...messages] };
+  }
+  throw invalid(where, `column "${SYSTEM}" is not text. Write a string in it.`);
+}
+
+function isBlank(value: unknown): boolean {
+  return (
+    value === undefined || value === null || (typeof value === "string" && value.trim() === "")
+  );
 }

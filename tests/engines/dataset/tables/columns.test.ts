@@ -165,3 +165,24 @@ it("knows which columns rows are made of", () => {
   expect(neededColumns(["tools", "messages", "id"], "a")).toEqual(["messages", "tools"]);
   expect(() => neededColumns(["id"], "a")).toThrow("a: Kit cannot tell which columns");
 });
+
+it("ShareGPT's and Alpaca's system is the first message; earlier turns are not dropped", () => {
+  const conversations = [
+    { from: "human", value: "Hi" },
+    { from: "gpt", value: "Oh" },
+  ];
+  const answered = [
+    { role: "user", content: "Hi" },
+    { role: "assistant", content: "Oh" },
+  ];
+  const system = { role: "system", content: "Be kind." };
+  const named = { system: "Be kind." };
+  expect(map({ conversations, ...named })).toEqual({ messages: [system, ...answered] });
+  expect(map({ conversations, system: " " })).toEqual({ messages: answered });
+  expect(map({ conversations, tools: "[{}]" })).toEqual({ messages: answered, tools: [{}] });
+  const alpaca = { instruction: "Hi", output: "Oh", text: "### Hi Oh" };
+  expect(map({ ...alpaca, ...named })).toEqual({ messages: [system, ...answered] });
+  expect(map({ ...alpaca, history: [] })).toEqual({ prompt: "Hi", completion: "Oh" });
+  expect(() => map({ ...alpaca, history: [["a", "b"]] })).toThrow('column "history" has earlier');
+  expect(() => map({ conversations, system: 1 })).toThrow('column "system" is not text');
+});
