@@ -4,7 +4,7 @@ import { type Artifact, type EngineEvent, ENGINE_EVENTS } from "./event.ts";
 import { EVENT_SCHEMAS } from "./eventSchemas.ts";
 import type { InferResult } from "./infer.ts";
 import { isRecord } from "./isRecord.ts";
-import type { TrainingCheck } from "./trainingCheck.ts";
+import type { RepeatedRows, TrainingCheck } from "./trainingCheck.ts";
 
 const count = v.pipe(v.number(), v.safeInteger(), v.minValue(0));
 
@@ -14,11 +14,26 @@ const RESULT = v.object({
   tokens: count,
 }) satisfies v.GenericSchema<InferResult>;
 
+const repeated = v.object({
+  rows: count,
+  first: v.optional(v.tuple([v.string(), v.string()])),
+}) satisfies v.GenericSchema<RepeatedRows>;
+
+const DATASET = v.object({
+  forms: v.record(v.string(), count),
+  tokens: v.object({ least: count, median: count, p95: count, most: count }),
+  duplicates: repeated,
+  leaked: v.optional(repeated),
+  answers: v.optional(v.array(v.object({ text: v.string(), count }))),
+  json: v.optional(v.object({ answers: count, broken: count, first: v.optional(v.string()) })),
+});
+
 const CHECK = v.object({
   started: EVENT_SCHEMAS["training.started"],
   learnedTokens: count,
   longestRow: count,
   memoryBytes: count,
+  dataset: v.optional(DATASET),
   firstRow: v.array(v.object({ text: v.string(), isLearned: v.boolean(), isSpecial: v.boolean() })),
 }) satisfies v.GenericSchema<TrainingCheck>;
 

@@ -9,6 +9,28 @@ export interface Piece {
   isSpecial: boolean;
 }
 
+/** How many rows, and the first with the row that it repeats, each as file and line. */
+export interface RepeatedRows {
+  rows: number;
+  first?: [before: string, again: string];
+}
+
+/** What a dataset has. */
+export interface DatasetReport {
+  /** Counts of rows by the names that they have: `{prompt, completion}`. */
+  forms: Record<string, number>;
+  /** Tokens of rows as they are written, before any is cut. `p95`: 95 % have no more. */
+  tokens: { least: number; median: number; p95: number; most: number };
+  /** Rows whose tokens an earlier row has. */
+  duplicates: RepeatedRows;
+  /** Rows of `evalDataset` that are trained on, too. */
+  leaked?: RepeatedRows;
+  /** How often each answer occurs, the most frequent first, where there are few kinds. */
+  answers?: { text: string; count: number }[];
+  /** Answers that look like JSON, where most do, and how many of them do not parse. */
+  json?: { answers: number; broken: number; first?: string };
+}
+
 /** A forecast of a training, made without training. */
 export interface TrainingCheck {
   /** As the training would report it. */
@@ -19,6 +41,8 @@ export interface TrainingCheck {
   longestRow: number;
   /** Memory that the training takes, in bytes; the dataset's own comes on top. */
   memoryBytes: number;
+  /** Missing where the engine does not look. */
+  dataset?: DatasetReport;
   /** The first row, cut as in training. */
   firstRow: Piece[];
 }

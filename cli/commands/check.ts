@@ -1,9 +1,9 @@
 import { styleText } from "node:util";
 import { DEFAULT_ENTRY } from "../../protocol/entry.ts";
 import { isKitError } from "../../protocol/error.ts";
-import { formatCount } from "../../protocol/format.ts";
+import { formatCount, formatCounted } from "../../protocol/format.ts";
 import { escapeCharacter, printable, printableNote } from "../../protocol/printable.ts";
-import type { Piece } from "../../protocol/trainingCheck.ts";
+import type { DatasetReport, Piece, RepeatedRows } from "../../protocol/trainingCheck.ts";
 import { checkTraining } from "../../sdk/checkTraining.ts";
 import { sourcePlace } from "../../sdk/runner/callerError.ts";
 import { type DrivenTrainer, DRIVER } from "../../sdk/trainer.ts";
@@ -22,6 +22,7 @@ import { enterProject } from "../project.ts";
  */
 export const command = createCommand("check")
   .argument("[entry]", `check this file instead of ${DEFAULT_ENTRY}`)
+  .option("--json", "print all that was found as JSON, and nothing else")
   .addOption(projectOption())
   .addHelpText(
     "after",
@@ -35,7 +36,11 @@ export const command = createCommand("check")
     const bundle = await buildBundle(project, entry);
     const trainer = await loadEntry(bundle, entry ?? DEFAULT_ENTRY);
     const checked = await checkUntilSignal(trainer, project);
-    const { config, started, learnedTokens, longestRow, memoryBytes, firstRow } = checked;
+    const { config, started, learnedTokens, longestRow, memoryBytes, firstRow, dataset } = checked;
+    if (options.json) {
+      print(JSON.stringify(checked, undefined, 2));
+      process.exit(EXIT_CODE.completed);
+    }
     const eventLines = createEventLines({ config, project, directory: "" });
     print(
       eventLines
@@ -44,6 +49,7 @@ export const command = createCommand("check")
     );
     print(`learned ${formatCount(learnedTokens)} tokens of each pass`);
     print(`longest ${formatCount(longestRow)} tokens in a row`);
+    if (dataset) for (const line of datasetLines(dataset, project)) print(line);
     print(`memory ${formatCount(Math.ceil(memoryBytes / 2 ** 20))} MiB`);
     // Its parts are made printable before they are coloured.
     process.stdout.write(`first row\n${rowLines(firstRow)}\n`);
@@ -69,6 +75,49 @@ async function checkUntilSignal(
     const place = error instanceof Error && !isKitError(error) && sourcePlace(error);
     throw place ? new Error(`${error.message}\n  at ${place}`, { cause: error }) : error;
   });
+}
+
+/** What a dataset has, in words; paths are relative to the project. */
+function datasetLines(
+  { forms, tokens, duplicates, leaked, answers, json }: DatasetReport,
+  project: string,
+): string[] {
+  const shown = (where: string) => printable(where.replace(`${project}/`, ""));
+  const lines: string[] = [];
+  if (Object.keys(forms).length > 1) {
+    const counts = Object.entries(forms).map(([form, rows]) => `${formatCount(rows)} of ${form}`);
+    lines.push(`forms ${counts.join(", ")}`);
+  }
+  const { least, median, p95, most } = tokens;
+  lines.push(
+    `lengths ${formatCount(least)} to ${formatCount(most)} tokens, ${formatCount(median)} in the median, 95 % up to ${formatCount(p95)}`,
+  );
+  lines.push(...repeatedLine("duplicates", duplicates, "twice", shown));
+  if (leaked) lines.push(...repeatedLine("leaked", leaked, "in both datasets", shown));
+  if (answers) {
+    const counts = answers.map(({ text, count }) => `${formatCount(count)} × ${printable(text)}`);
+    lines.push(`answers ${counts.join(", ")}`);
+  }
+  if (json) {
+    const { answers: all, broken, first = "" } = json;
+    const which =
+      broken === 0
+        ? "all parse"
+        : `${formatCount(broken)} of them ${broken === 1 ? "does" : "do"} not parse, the first at ${shown(first)}`;
+    lines.push(`json ${formatCounted(all, "answer")}: ${which}`);
+  }
+  return lines;
+}
+
+function repeatedLine(
+  keyword: string,
+  { rows, first }: RepeatedRows,
+  how: string,
+  shown: (where: string) => string,
+): string[] {
+  if (!first) return [];
+  const [before, again] = first.map(shown);
+  return [`${keyword} ${formatCounted(rows, "row")} ${how}: the first is ${again}, as ${before}`];
 }
 
 /** A line for each part that is learned or not. */

@@ -79,6 +79,12 @@ function isEmpty(row: Row): boolean {
   return row.messages.some((one) => isLearned(one) && !one.tool_calls && isBlank(one.content));
 }
 
+function answersOf(row: Row): string[] {
+  if ("text" in row) return [];
+  if ("completion" in row) return [row.completion];
+  return row.messages.filter(isLearned).flatMap(({ content }) => content ?? []);
+}
+
 function isBlank(text = ""): boolean {
   return text.trim() === "";
 }
@@ -88,5 +94,6 @@ export const ROW_FORM: RowForm<Row> = {
   expected: EXPECTED_ROW,
   parse: parseRow,
   isEmpty,
+  answersOf,
   isText: (row) => "text" in row,
 };

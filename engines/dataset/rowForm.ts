@@ -6,6 +6,8 @@ export interface RowForm<Row extends object> {
   expected: string;
   /** @throws KitError `DATASET_INVALID`, its message beginning with `where` */
   parse: (text: string, where: string, ignored?: IgnoredKeys) => Row;
+  /** The texts that are learned as answers, for people. */
+  answersOf?(row: Row): string[];
   /** Whether a model learns from it to say nothing. */
   isEmpty(row: Row): boolean;
   /** Whether it is one long text, which is cut into pieces rather than shortened. */

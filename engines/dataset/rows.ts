@@ -13,6 +13,8 @@ export interface ReadRowsOptions {
   onRead?: OnRead;
   /** Takes lines for people, after the last row: on empty answers, and on keys that Kit ignores. */
   onNote?: (text: string) => void;
+  /** Takes the file and line of each row, before the row. */
+  onPlace?: ((where: string) => void) | undefined;
 }
 
 /**
@@ -23,7 +25,7 @@ export interface ReadRowsOptions {
 export function* readRows<Row extends object>(
   path: DatasetPath,
   form: RowForm<Row>,
-  { onRead, onNote = () => {} }: ReadRowsOptions = {},
+  { onRead, onNote = () => {}, onPlace }: ReadRowsOptions = {},
 ): Generator<Row> {
   const all = datasetFiles(path);
   const files = all.filter((file) => !isUrl(file));
@@ -33,8 +35,10 @@ export function* readRows<Row extends object>(
   // This machine does not read URLs, so it knows nothing of their rows.
   let isEmpty = files.length === all.length;
   const emptyAnswers = createEmptyAnswers(form);
-  const parse = (line: string, where: string) =>
-    emptyAnswers.see(form.parse(line, where, ignored), where);
+  const parse = (line: string, where: string) => {
+    onPlace?.(where);
+    return emptyAnswers.see(form.parse(line, where, ignored), where);
+  };
   for (const file of files) {
     let read = 0;
     const onFileRead: OnRead = (bytes) => {

@@ -9,6 +9,7 @@ import { adapterShapes } from "../lora/adapter.ts";
 import { countOf } from "../modelFiles/weights.ts";
 import type { Objective } from "../objectives/objective.ts";
 import { stepCount } from "../schedule.ts";
+import type { Inspection } from "./inspection.ts";
 import { type StartingPoint, findStartingPoint } from "./startingPoint.ts";
 import { type TrainingData, readTrainingData } from "./trainingData.ts";
 
@@ -26,17 +27,21 @@ export interface Preparation {
 interface PrepareOptions extends Pick<TrainOptions, "onNote"> {
   source: LocatedModel;
   objective: Objective;
+  /** Sees each row as it is read. */
+  inspection?: Inspection;
 }
 
 /** @throws KitError for what cannot be trained */
 export function prepareTraining(
   config: TrainConfig,
-  { source, objective, onNote }: PrepareOptions,
+  { source, objective, inspection, onNote }: PrepareOptions,
 ): Preparation {
   const start = findStartingPoint(source, config);
   const { shape, tokenizer } = start;
   const maxLength = rowLimit(config.maxLength, shape.context, isPretrained(config.model));
-  const data = readTrainingData(config, maxLength, { objective, tokenizer, onNote });
+  const data = readTrainingData(config, maxLength, {
+    ...{ objective, tokenizer, inspection, onNote },
+  });
   const { training } = data;
   const steps = stepCount(config, training.examples.length);
   const started = { ...reported(config, start, data, maxLength), maxLength, maxSteps: steps };

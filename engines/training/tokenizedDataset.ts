@@ -8,6 +8,7 @@ import type { Objective } from "../objectives/objective.ts";
 import { sft } from "../objectives/sft.ts";
 import { BYTE_TOKENIZER } from "../tokens/byteTokenizer.ts";
 import type { PromptStyle, Span, Tokenizer } from "../tokens/tokenizer.ts";
+import type { InspectedRow } from "./inspection.ts";
 
 export interface TokenizedDataset {
   /** A count of lines with something to learn. */
@@ -35,6 +36,8 @@ export interface ReadOptions {
   tokenizer?: Tokenizer;
   /** Takes lines for people on how far the reading has come. */
   onNote?: (text: string) => void;
+  /** Takes each row as it is read. */
+  onRow?: ((row: InspectedRow) => void) | undefined;
   /** Bytes of memory that are left. For tests. */
   free?: () => number;
 }
@@ -55,6 +58,7 @@ export function readDataset(
     objective = sft,
     tokenizer = BYTE_TOKENIZER,
     onNote = () => {},
+    onRow,
     free = freeMemory,
   }: ReadOptions = {},
 ): TokenizedDataset {
@@ -65,8 +69,11 @@ export function readDataset(
   const formats = new Set<string>();
   const note = createReadingNotes(onNote);
   const onRead = (bytes: number, size: number) => note(counts.read, bytes, size);
-  for (const row of readRows(path, objective.form, { onRead, onNote })) {
+  let where = "";
+  const onPlace = onRow && ((place: string) => void (where = place));
+  for (const row of readRows(path, objective.form, { onRead, onNote, onPlace })) {
     const sequences = objective.sequencesOf(row, tokenizer);
+    onRow?.({ row, where, sequences });
     const length = Math.max(...sequences.map(lengthOf));
     counts.read++;
     counts.longest = Math.max(counts.longest, length);

@@ -1,6 +1,7 @@
 import type { TrainConfig } from "../../protocol/trainConfig.ts";
 import { heldOutRows } from "../dataset/heldOut.ts";
 import { type ExampleSet, digestOf } from "../examples/examples.ts";
+import type { InspectedRow, Inspection } from "./inspection.ts";
 import { type ReadOptions, type TokenizedDataset, readDataset } from "./tokenizedDataset.ts";
 
 /** The rows that a training learns from, and those it is evaluated on. */
@@ -26,13 +27,15 @@ interface Rows {
 export function readTrainingData(
   { dataset: { path }, evalDataset, evalSplit, seed }: TrainConfig,
   maxLength: number,
-  options: ReadOptions,
+  { inspection, ...options }: Omit<ReadOptions, "onRow"> & { inspection?: Inspection | undefined },
 ): TrainingData {
-  const dataset = readDataset(path, maxLength, options);
+  const seen = (isHeldOut: boolean) =>
+    inspection && ((row: InspectedRow) => inspection.see(row, isHeldOut));
+  const dataset = readDataset(path, maxLength, { ...options, onRow: seen(false) });
   const fingerprint = dataset.examples.fingerprint();
   const all = { dataset, fingerprint, training: dataset };
   if (evalDataset) {
-    const heldOut = readDataset(evalDataset.path, maxLength, options);
+    const heldOut = readDataset(evalDataset.path, maxLength, { ...options, onRow: seen(true) });
     return { ...all, evaluation: { ...heldOut, fingerprint: heldOut.examples.fingerprint() } };
   }
   if (evalSplit === undefined) return all;

@@ -35,6 +35,8 @@ warning: 1 of 3 rows left out: no answer fits 48 tokens
   to keep them: model: { layers: 1, heads: 1, width: 8, context: 66 }
 learned 8 tokens of each pass
 longest 66 tokens in a row
+forms 1 of {messages}, 2 of {prompt, completion}
+lengths 7 to 66 tokens, 36 in the median, 95 % up to 66
 memory n MiB
 first row
   reads   <|bos|><|system|>\\u001b[31m日本\\n\\u003c|eos|><|eos|><|user|>q<|eos|><|assistant|>
@@ -117,4 +119,43 @@ ignoring keys in ${project}/held.jsonl: "\\u001b[31mid\\u009b" of 1 row
   expect(await runKit(project, ["check"])).toMatchObject({ code: 0, stderr: notes });
   const { code, stdout } = await runKit(project, ["start"]);
   expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringContaining(notes) });
+});
+
+test("a check tells repeated and leaked rows, kinds of answers and JSON that does not parse", async () => {
+  const rows = [
+    ...["yes", "no", "yes", "yes", "no", "yes"].map((completion, n) => ({
+      prompt: `${n}`,
+      completion,
+    })),
+    { prompt: "0", completion: "yes" },
+  ];
+  const options = 'evalDataset: { path: "held.jsonl" },';
+  const project = createTinyProject(tinySource({ options }), {
+    "data.jsonl": jsonl(rows),
+    "held.jsonl": jsonl([{ prompt: "9", completion: "no" }, rows[2]!]),
+  });
+  const { code, stdout } = await runKit(project, ["check"]);
+  expect(code).toBe(0);
+  expect(stdout).toContain(`
+lengths 8 to 9 tokens, 9 in the median, 95 % up to 9
+duplicates 1 row twice: the first is data.jsonl:7, as data.jsonl:1
+leaked 1 row in both datasets: the first is held.jsonl:2, as data.jsonl:3
+answers 5 × yes, 2 × no
+`);
+  writeFileSync(
+    join(project, "data.jsonl"),
+    jsonl(['{"a":1}', "{", "[]", "7"].map((completion, n) => ({ prompt: `${n}`, completion }))),
+  );
+  expect((await runKit(project, ["check"])).stdout).toContain(
+    "\njson 3 answers: 1 of them does not parse, the first at data.jsonl:2\n",
+  );
+  const whole = await runKit(project, ["check", "--json"]);
+  expect(JSON.parse(whole.stdout)).toMatchObject({
+    started: { rows: 4 },
+    dataset: {
+      forms: { "{prompt, completion}": 4 },
+      tokens: { least: 7, most: 13 },
+      json: { answers: 3, broken: 1, first: join(project, "data.jsonl:2") },
+    },
+  });
 });

@@ -4,6 +4,7 @@ import { locateModel } from "../../checkpoint/locateModel.ts";
 import type { ExampleSet } from "../../examples/examples.ts";
 import { piecesOf } from "../../examples/pieces.ts";
 import { objectiveOf } from "../../objectives/objectives.ts";
+import { createInspection } from "../../training/inspection.ts";
 import { prepareTraining } from "../../training/preparation.ts";
 import { threadCount } from "../kernels/threadCount.ts";
 import { planFor } from "./backend.ts";
@@ -15,7 +16,9 @@ export async function check({ config, onNote }: CheckOptions): Promise<TrainingC
     onNote,
     check: (folder) => assertConfigFits(folder, config.lora),
   });
-  const prepared = prepareTraining(config, { source, objective: objectiveOf(config), onNote });
+  const objective = objectiveOf(config);
+  const inspection = createInspection(objective.form);
+  const prepared = prepareTraining(config, { source, objective, inspection, onNote });
   const { start, data, started } = prepared;
   const plan = planFor(prepared, threadCount());
   const { examples } = data.training;
@@ -26,6 +29,7 @@ export async function check({ config, onNote }: CheckOptions): Promise<TrainingC
     learnedTokens: learnedIn(examples),
     longestRow: data.dataset.longestRow,
     memoryBytes: plan.arena.sizes().all,
+    dataset: inspection.report(),
     firstRow: examples.at(0).sequences.flatMap((one) => piecesOf(one, start.tokenizer)),
   };
 }

@@ -1,0 +1,115 @@
+import { createHash } from "node:crypto";
+import type { DatasetReport } from "../../protocol/trainingCheck.ts";
+import type { RowForm } from "../dataset/rowForm.ts";
+import type { Span } from "../tokens/tokenizer.ts";
+
+/** A row as it is read for a training. */
+export interface InspectedRow {
+  row: object;
+  /** File and line. */
+  where: string;
+  sequences: readonly (readonly Span[])[];
+}
+
+/** More kinds of answers are no kinds. */
+const MOST_KINDS = 20;
+/** And each of them occurs so often, on average. */
+const LEAST_OF_A_KIND = 3;
+
+/** Gathers what a dataset has, from its rows as they are read. */
+export interface Inspection {
+  /** @param isHeldOut whether it is of the dataset that is evaluated on */
+  see: (row: InspectedRow, isHeldOut: boolean) => void;
+  report: () => DatasetReport;
+}
+
+export function createInspection(form: RowForm<object>): Inspection {
+  const forms = new Map<string, number>();
+  const lengths: number[] = [];
+  /** Where each row was first, by the digest of its tokens. */
+  const places = new Map<string, string>();
+  const duplicates = createPairs();
+  const leaked = createPairs();
+  let hasHeldOut = false;
+  const kinds = new Map<string, number>();
+  let answers = 0;
+  let objects = 0;
+  const broken: string[] = [];
+
+  function seeAnswer(text: string, where: string): void {
+    answers++;
+    if (kinds.size <= MOST_KINDS) kinds.set(text, (kinds.get(text) ?? 0) + 1);
+    if (!/^\s*[{[]/.test(text)) return;
+    objects++;
+    if (!isJson(text)) broken.push(where);
+  }
+
+  return {
+    see({ row, where, sequences }, isHeldOut) {
+      const digest = digestOf(sequences);
+      const before = places.get(digest);
+      if (isHeldOut) {
+        hasHeldOut = true;
+        if (before !== undefined) leaked.add(before, where);
+        return;
+      }
+      const name = `{${Object.keys(row).join(", ")}}`;
+      forms.set(name, (forms.get(name) ?? 0) + 1);
+      lengths.push(Math.max(...sequences.map(lengthOf)));
+      if (before === undefined) places.set(digest, where);
+      else duplicates.add(before, where);
+      for (const answer of form.answersOf?.(row) ?? []) seeAnswer(answer, where);
+    },
+    report() {
+      const sorted = lengths.toSorted((a, b) => a - b);
+      const at = (share: number) => sorted[Math.ceil(share * sorted.length) - 1] ?? 0;
+      const areKinds = kinds.size <= MOST_KINDS && answers >= LEAST_OF_A_KIND * kinds.size;
+      const byCount = [...kinds].toSorted(([, a], [, b]) => b - a);
+      return {
+        forms: Object.fromEntries(forms),
+        tokens: { least: sorted[0] ?? 0, median: at(0.5), p95: at(0.95), most: sorted.at(-1) ?? 0 },
+        duplicates: duplicates.report(),
+        ...(hasHeldOut && { leaked: leaked.report() }),
+        ...(areKinds && { answers: byCount.map(([text, count]) => ({ text, count })) }),
+        // Text may begin with a bracket here and there.
+        ...(objects * 2 > answers && {
+          json: { answers: objects, broken: broken.length, ...(broken[0] && { first: broken[0] }) },
+        }),
+      };
+    },
+  };
+}
+
+/** Counts pairs of rows, and keeps the first. */
+function createPairs() {
+  let rows = 0;
+  let first: [string, string] | undefined;
+  return {
+    add(before: string, where: string): void {
+      rows++;
+      first ??= [before, where];
+    },
+    report: () => ({ rows, ...(first && { first }) }),
+  };
+}
+
+function digestOf(sequences: InspectedRow["sequences"]): string {
+  const hash = createHash("sha1");
+  for (const spans of sequences) {
+    for (const { tokens, isLearned } of spans) hash.update(tokens).update(isLearned ? "1" : "0");
+  }
+  return hash.digest("base64");
+}
+
+function lengthOf(spans: readonly Span[]): number {
+  return spans.reduce((sum, { tokens }) => sum + tokens.length, 0);
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
