@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { once } from "node:events";
 import { createReadStream, createWriteStream, readdirSync, rmSync } from "node:fs";
 import { basename, join } from "node:path";
 import { pipeline } from "node:stream/promises";
@@ -125,7 +126,12 @@ async function save(source: AsyncIterable<Buffer>, { to, signal, onChunk }: Savi
     }
   }
   const file = createWriteStream(to, { mode: OTHERS_READ, flush: true });
-  await pipeline(digested, file, { signal });
+  try {
+    await pipeline(digested, file, { signal });
+  } finally {
+    // Opened late, it would appear after it was removed.
+    if (!file.closed) await once(file, "close");
+  }
   return digest.digest("hex");
 }
 

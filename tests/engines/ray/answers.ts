@@ -27,7 +27,7 @@ export async function expectSameAnswers(at: Place, adapter: string, here: Loaded
     [there, here].map(({ infer }) => Promise.all(requests.map((one) => infer(one).catch(String)))),
   );
   expect(theirs).toEqual(ours);
-  expect(theirs?.[1]).toMatch(/^KitError: The prompt has 204 tokens, /);
+  expect(theirs?.[1]).toMatch(/^KitError: Shorten the prompt: its 204 tokens /);
   const [id = ""] = await answering(at);
   expect(id).toMatch(/^kit-ask-/);
   await there.close();
