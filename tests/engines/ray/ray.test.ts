@@ -69,7 +69,11 @@ describe.runIf(hasRay)("with Ray", () => {
         [{ address: `http://127.0.0.1:${port}` }, "CLUSTER_UNFIT", / is not Ray\. Use /],
         [{ token: undefined }, "CLUSTER_REFUSED", / asks for a token\. Set RAY_AUTH_TOKEN/],
         [{ token: "f".repeat(32) }, "CLUSTER_REFUSED", / refuses the token\. Set /],
-        [{ storage: undefined }, "CLUSTER_UNFIT", /^Workers need shared checkpoint storage: .* has 2 nodes\./],
+        [
+          { storage: undefined },
+          "CLUSTER_UNFIT",
+          /^Workers need shared checkpoint storage: .* has 2 nodes\./,
+        ],
       ] as [RayOptions, string, RegExp][];
       // Which may have a token of its user.
       const home = process.env["HOME"];
