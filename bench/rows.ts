@@ -1,4 +1,5 @@
 import type { Row } from "./row.ts";
+import { check } from "./rows/check.ts";
 import { coldList } from "./rows/coldList.ts";
 import { infer, memory, train } from "./rows/engine.ts";
 import { engines } from "./rows/engines.ts";
@@ -17,7 +18,7 @@ import { nanoStep, smallStep } from "./rows/torch.ts";
 
 const START = [help, launch, firstLoss];
 const PAGE = [coldList, latency, longJob, liveJob, manyJobs, flood];
-const WHOLE = [rest, pageSize, installSize];
+const WHOLE = [rest, pageSize, installSize, check];
 const ENGINE = [train, memory, infer, nanoStep, smallStep, engines, gemm];
 const OPEN = [openStep, openBatch, openMixed, openMemory, openLaunch, openInfer, openLosses];
 

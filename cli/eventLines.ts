@@ -132,7 +132,9 @@ export function createEventLines(options: EventLinesOptions) {
   }
 
   function shownData(): string {
-    if (config.dataset.type === "code") return "rows of the project's code";
+    const { type, name, split = "train" } = config.dataset;
+    if (type === "code") return "rows of the project's code";
+    if (type === "hub") return `${name} (${split})`;
     const [first = "", ...others] = datasetPaths(config.dataset.path).map(shown);
     return others.length > 0 ? `${first} and ${formatCount(others.length)} more` : first;
   }

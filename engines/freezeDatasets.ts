@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { cannotWrite } from "../protocol/cannotWrite.ts";
 import { type DatasetConfig, type FreezeJobOptions, isReady } from "../protocol/dataset.ts";
 import type { TrainConfig } from "../protocol/trainConfig.ts";
-import { freezeDataset } from "./dataset/freeze.ts";
+import { type FileDataset, freezeDataset } from "./dataset/freeze.ts";
 import { objectiveOf } from "./objectives/objectives.ts";
 
 /** The files in which a job keeps the rows of its datasets. */
@@ -34,16 +34,30 @@ async function freeze(
 ): Promise<DatasetConfig> {
   if (isReady(dataset)) return dataset;
   const path = join(directory, FROZEN[option]);
-  const isOfCode = dataset.type === "code" || dataset.isMapped;
-  const before = from !== undefined && isOfCode ? join(from, FROZEN[option]) : "";
+  // Those of code and of a branch may be others by now.
+  const canChange = ["code", "hub"].includes(dataset.type) || dataset.isMapped;
+  const before = from !== undefined && canChange ? join(from, FROZEN[option]) : "";
   if (existsSync(before)) {
     onNote(`reading the rows that the earlier job's ${option} had`);
     copy(before, path);
   } else {
     const { form } = objectiveOf(config);
-    await freezeDataset(dataset, code[option] ?? {}, path, { name: option, form, onNote, signal });
+    const found = await located(dataset, { onNote, signal });
+    await freezeDataset(found, code[option] ?? {}, path, { name: option, form, onNote, signal });
   }
   return { type: "jsonl", path };
+}
+
+/** With the paths of files that had to be downloaded. */
+async function located(
+  dataset: DatasetConfig,
+  options: Pick<FreezeJobOptions, "onNote" | "signal">,
+): Promise<FileDataset> {
+  const { type, path, name = "", config, split, revision, ...how } = dataset;
+  if (type !== "hub") return { ...how, type, path };
+  const { fetchDataset } = await import("./hub/fetchDataset.ts");
+  const found = await fetchDataset({ name, config, split, revision }, options);
+  return { ...how, type: found.type, path: found.paths };
 }
 
 function copy(from: string, to: string): void {

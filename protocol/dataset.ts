@@ -9,6 +9,8 @@ export type DatasetPath = string | readonly string[];
 /** Kinds of files. */
 export const DATASET_TYPES = ["jsonl", "csv", "parquet", "json"] as const;
 
+export type FileType = (typeof DATASET_TYPES)[number];
+
 /** The columns that have the parts of a row. */
 export interface Columns {
   /** Of conversations. Default: `messages`. */
@@ -37,12 +39,8 @@ export type MapRow = (
   row: Record<string, unknown>,
 ) => DatasetRow | undefined | Promise<DatasetRow | undefined>;
 
-/** Files to learn from. */
-export interface DatasetFiles {
-  /** Default: by the ending of the files' names, `.csv`, `.tsv`, `.parquet`, `.json` or else JSONL. */
-  type?: (typeof DATASET_TYPES)[number];
-  /** Relative to the project. A URL must not contain a password or a key. */
-  path: DatasetPath;
+/** How records of files become rows. */
+interface RecordOptions {
   /**
    * Which columns, or keys, to learn from. Default: those that are named as Kit's own are, or as
    * ShareGPT's (`conversations`) or Alpaca's (`instruction`, `input`, `output`).
@@ -56,17 +54,45 @@ export interface DatasetFiles {
   map?: MapRow;
 }
 
+/** Files to learn from. */
+export interface DatasetFiles extends RecordOptions {
+  /** Default: by the ending of the files' names, `.csv`, `.tsv`, `.parquet`, `.json` or else JSONL. */
+  type?: FileType;
+  /** Relative to the project. A URL must not contain a password or a key. */
+  path: DatasetPath;
+}
+
+/** A split of a dataset on the Hugging Face hub. */
+export interface HubSplit {
+  /** `org/name` */
+  name: string;
+  /** Default: the only one, or `default`. */
+  config?: string;
+  /** Default: `train`. */
+  split?: string;
+  /**
+   * A branch, tag or commit, of which the repository's own files are read. Default: the Parquet files
+   * that the hub makes of each split.
+   */
+  revision?: string;
+}
+
+/** A dataset on the Hugging Face hub to learn from. */
+export interface HubDataset extends HubSplit, RecordOptions {
+  type: "hub";
+}
+
 /**
- * What to learn from: files, rows, or a function that makes them, which is called once, when the job's
- * turn comes.
+ * What to learn from: files, a dataset of the hub, rows, or a function that makes them, which is called
+ * once, when the job's turn comes.
  */
-export type DatasetInput = DatasetFiles | Rows | (() => Rows | Promise<Rows>);
+export type DatasetInput = DatasetFiles | HubDataset | Rows | (() => Rows | Promise<Rows>);
 
 /** A dataset as a job's record has it. */
-export interface DatasetConfig {
-  /** `code`: rows of the project's own code. */
-  type: (typeof DATASET_TYPES)[number] | "code";
-  /** Absolute once the job exists; empty for code. */
+export interface DatasetConfig extends Partial<HubSplit> {
+  /** `code`: rows of the project's own code. `hub`: a dataset of the hub, whose `name` there is. */
+  type: FileType | "code" | "hub";
+  /** Absolute once the job exists; empty for code and the hub. */
   path: DatasetPath;
   columns?: Columns;
   /** Whether the project's code maps the rows. */
@@ -101,7 +127,7 @@ export function isReady({ type, columns, isMapped }: DatasetConfig): boolean {
   return type === "jsonl" && !columns && !isMapped;
 }
 
-const ENDINGS: Record<string, (typeof DATASET_TYPES)[number]> = {
+const ENDINGS: Record<string, FileType> = {
   csv: "csv",
   tsv: "csv",
   parquet: "parquet",
@@ -109,7 +135,7 @@ const ENDINGS: Record<string, (typeof DATASET_TYPES)[number]> = {
 };
 
 /** The kind of a file by the ending of its name; what has none of the others is JSONL. */
-export function typeOfFile(path: string): (typeof DATASET_TYPES)[number] {
+export function typeOfFile(path: string): FileType {
   const [, ending = ""] = /\.([^./\\]+)$/.exec(path) ?? [];
   return ENDINGS[ending.toLowerCase()] ?? "jsonl";
 }

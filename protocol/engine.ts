@@ -57,6 +57,8 @@ export interface LoadOptions extends Pick<TrainOptions, "onNote"> {
 export interface CheckOptions extends Pick<TrainOptions, "onNote"> {
   /** As `prepare` returned it, with absolute paths. */
   config: TrainConfig;
+  /** Whether to measure the loss of at most 200 rows under the starting model. */
+  loss?: boolean | undefined;
   /** Aborting ends a check on other machines; `check` then rejects with the reason. */
   signal?: AbortSignal;
 }

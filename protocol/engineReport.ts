@@ -28,13 +28,18 @@ const DATASET = v.object({
   json: v.optional(v.object({ answers: count, broken: count, first: v.optional(v.string()) })),
 });
 
+const pieces = v.array(
+  v.object({ text: v.string(), isLearned: v.boolean(), isSpecial: v.boolean() }),
+);
+
 const CHECK = v.object({
   started: EVENT_SCHEMAS["training.started"],
   learnedTokens: count,
   longestRow: count,
   memoryBytes: count,
   dataset: v.optional(DATASET),
-  firstRow: v.array(v.object({ text: v.string(), isLearned: v.boolean(), isSpecial: v.boolean() })),
+  hardest: v.optional(v.array(v.object({ where: v.string(), loss: v.number(), row: pieces }))),
+  firstRow: pieces,
 }) satisfies v.GenericSchema<TrainingCheck>;
 
 /**

@@ -31,6 +31,16 @@ export interface DatasetReport {
   json?: { answers: number; broken: number; first?: string };
 }
 
+/** A row, or a piece of a long text, that a model finds hard to predict. */
+export interface HardRow {
+  /** File and line. */
+  where: string;
+  /** The mean of its learned tokens, in nats. */
+  loss: number;
+  /** Cut as in training. */
+  row: Piece[];
+}
+
 /** A forecast of a training, made without training. */
 export interface TrainingCheck {
   /** As the training would report it. */
@@ -43,6 +53,8 @@ export interface TrainingCheck {
   memoryBytes: number;
   /** Missing where the engine does not look. */
   dataset?: DatasetReport;
+  /** With `loss`: the five with the highest loss under the starting model, the highest first. */
+  hardest?: HardRow[];
   /** The first row, cut as in training. */
   firstRow: Piece[];
 }

@@ -77,6 +77,7 @@ function mixed() {
     predicted: lengths.reduce((sum, length) => sum + length, 0),
     at: (index: number) => examples[index]!,
     lengthsAt: (index: number) => Uint32Array.of(lengths[index]! + 1),
+    rowAt: (index: number) => index,
   };
   const batches = { training, evaluation: undefined, rows, seed: OPEN_SEED, count: steps.length };
   const step = createSteps((of) => batchLimits(batches, of));

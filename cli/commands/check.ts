@@ -22,6 +22,7 @@ import { enterProject } from "../project.ts";
  */
 export const command = createCommand("check")
   .argument("[entry]", `check this file instead of ${DEFAULT_ENTRY}`)
+  .option("--loss", "also run the starting model on up to 200 rows, and show the hardest")
   .option("--json", "print all that was found as JSON, and nothing else")
   .addOption(projectOption())
   .addHelpText(
@@ -35,8 +36,8 @@ export const command = createCommand("check")
     const project = enterProject(options.project);
     const bundle = await buildBundle(project, entry);
     const trainer = await loadEntry(bundle, entry ?? DEFAULT_ENTRY);
-    const checked = await checkUntilSignal(trainer, project);
-    const { config, started, learnedTokens, longestRow, memoryBytes, firstRow, dataset } = checked;
+    const checked = await checkUntilSignal(trainer, project, options.loss ?? false);
+    const { config, started, learnedTokens, longestRow, memoryBytes, dataset } = checked;
     if (options.json) {
       print(JSON.stringify(checked, undefined, 2));
       process.exit(EXIT_CODE.completed);
@@ -52,7 +53,11 @@ export const command = createCommand("check")
     if (dataset) for (const line of datasetLines(dataset, project)) print(line);
     print(`memory ${formatCount(Math.ceil(memoryBytes / 2 ** 20))} MiB`);
     // Its parts are made printable before they are coloured.
-    process.stdout.write(`first row\n${rowLines(firstRow)}\n`);
+    process.stdout.write(`first row\n${rowLines(checked.firstRow)}\n`);
+    for (const { where, loss, row } of checked.hardest ?? []) {
+      print(`loss ${loss.toFixed(3)} of ${shownPlace(where, project)}`);
+      process.stdout.write(`${rowLines(row)}\n`);
+    }
     // The project's code may have left something open.
     process.exit(EXIT_CODE.completed);
   });
@@ -61,6 +66,7 @@ export const command = createCommand("check")
 async function checkUntilSignal(
   trainer: DrivenTrainer,
   project: string,
+  loss: boolean,
 ): ReturnType<typeof checkTraining> {
   const abort = new AbortController();
   const { signal } = abort;
@@ -69,7 +75,7 @@ async function checkUntilSignal(
     onEndingSignal(() => (signal.aborted ? exit() : abort.abort()));
   }
   const onNote = (text: string) => printError(printableNote(text));
-  return checkTraining(trainer, project, { onNote, signal }).catch((error: unknown) => {
+  return checkTraining(trainer, project, { onNote, signal, loss }).catch((error: unknown) => {
     if (signal.aborted) exit();
     // Of the project's own code.
     const place = error instanceof Error && !isKitError(error) && sourcePlace(error);
@@ -82,7 +88,7 @@ function datasetLines(
   { forms, tokens, duplicates, leaked, answers, json }: DatasetReport,
   project: string,
 ): string[] {
-  const shown = (where: string) => printable(where.replace(`${project}/`, ""));
+  const shown = (where: string) => shownPlace(where, project);
   const lines: string[] = [];
   if (Object.keys(forms).length > 1) {
     const counts = Object.entries(forms).map(([form, rows]) => `${formatCount(rows)} of ${form}`);
@@ -107,6 +113,10 @@ function datasetLines(
     lines.push(`json ${formatCounted(all, "answer")}: ${which}`);
   }
   return lines;
+}
+
+function shownPlace(where: string, project: string): string {
+  return printable(where.replace(`${project}/`, ""));
 }
 
 function repeatedLine(

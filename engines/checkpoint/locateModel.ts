@@ -22,6 +22,6 @@ export async function locateModel(
   const begun = startedFrom(resumeFrom);
   const revision = begun?.model === model ? begun.commit : source.revision;
   const { fetchModel } = await import("../hub/fetchModel.ts");
-  const found = await fetchModel({ repo: source.repo, revision }, options);
+  const found = await fetchModel({ ...source, revision }, options);
   return { kind: "checkpoint", name: source.name, ...found };
 }

@@ -2,7 +2,7 @@ import { closeSync, fsyncSync, openSync, renameSync, rmSync, writeSync } from "n
 import { setImmediate } from "node:timers/promises";
 import { OWNER_ONLY } from "../../disk/modes.ts";
 import { cannotWrite } from "../../protocol/cannotWrite.ts";
-import type { DatasetCode, DatasetConfig } from "../../protocol/dataset.ts";
+import type { DatasetCode, DatasetConfig, FileType } from "../../protocol/dataset.ts";
 import { KitError, isKitError } from "../../protocol/error.ts";
 import { isUrl } from "../../protocol/url.ts";
 import { datasetFiles } from "./files.ts";
@@ -19,6 +19,11 @@ import { readTable, tableColumns } from "./tables/tables.ts";
 const ROWS_AT_ONCE = 1_000;
 const CHUNK_CHARACTERS = 2 ** 18;
 
+/** A dataset whose files are on this disk, or that the project's code makes. */
+export interface FileDataset extends Pick<DatasetConfig, "path" | "columns" | "isMapped"> {
+  type: FileType | "code";
+}
+
 export interface FreezeOptions {
   /** The dataset as sentences name it, if it has no files. */
   name: string;
@@ -34,7 +39,7 @@ export interface FreezeOptions {
  * the project's code throws
  */
 export async function freezeDataset(
-  dataset: DatasetConfig,
+  dataset: FileDataset,
   code: DatasetCode,
   path: string,
   options: FreezeOptions,
@@ -67,7 +72,7 @@ export async function freezeDataset(
 /** What becomes a row; undefined for a record that is left out. */
 async function valueOf(
   { value, where, isFirst }: DatasetRecord,
-  { type, path, columns }: DatasetConfig,
+  { type, path, columns }: FileDataset,
   { map }: DatasetCode,
   onNote: (text: string) => void,
 ): Promise<unknown> {
@@ -89,7 +94,7 @@ interface DatasetRecord extends TableRow {
 }
 
 async function* recordsOf(
-  dataset: DatasetConfig,
+  dataset: FileDataset,
   { rows }: DatasetCode,
   name: string,
 ): AsyncGenerator<DatasetRecord> {
@@ -119,8 +124,8 @@ async function* recordsOf(
 }
 
 async function* readFile(
-  { columns, isMapped }: DatasetConfig,
-  type: Exclude<DatasetConfig["type"], "code">,
+  { columns, isMapped }: FileDataset,
+  type: FileType,
   file: string,
 ): AsyncGenerator<TableRow> {
   if (type === "jsonl") {

@@ -27,6 +27,8 @@ export interface ExampleSet {
   at: (index: number) => Example;
   /** The tokens of each of its sequences, counts. */
   lengthsAt: (index: number) => Uint32Array;
+  /** The row that one was made of, counted from 0 as they were added. */
+  rowAt: (index: number) => number;
 }
 
 /** The rows of a dataset, as flat numbers, because a hundred million objects would not fit. */
@@ -138,6 +140,7 @@ export function createExamples(vocabulary: number, beforeGrowing: () => void = (
       ...{ length: chosen.length, longest, largest, predicted },
       at: (index) => at(chosen[index] ?? 0),
       lengthsAt: (index) => lengthsAt(chosen[index] ?? 0),
+      rowAt: (index) => all[chosen[index] ?? 0] ?? 0,
     };
   }
 
@@ -159,6 +162,7 @@ export function createExamples(vocabulary: number, beforeGrowing: () => void = (
       return predicted;
     },
     ...{ at, lengthsAt },
+    rowAt: (index) => rows.slice(index, index + 1)[0] ?? 0,
     fingerprint,
     ofRows,
     addStart(sequences, most) {

@@ -4,7 +4,7 @@ import { KitError, isKitError } from "../../protocol/error.ts";
 import type { ErrorCode } from "../../protocol/errorCode.ts";
 import { COMPANION_FILES, TOKENIZER_CONFIG, listedWeights } from "../modelFiles/names.ts";
 import { isWholeSafetensors } from "../modelFiles/safetensors.ts";
-import { type HubModel, openCache } from "./hubCache.ts";
+import { type HubSnapshot, openCache } from "./hubCache.ts";
 import { type HubListing, listFiles } from "./hubListing.ts";
 import { type HubName, isCommit } from "./hubName.ts";
 import { type HubSettings, hubSettings } from "./hubSettings.ts";
@@ -31,10 +31,10 @@ const OUTER_PROBLEMS: ErrorCode[] = ["CANNOT_WRITE", "HUB_UNREACHABLE", "MODEL_R
  * @throws KitError `HUB_UNREACHABLE`, `HUB_INVALID`, `MODEL_UNKNOWN`, `MODEL_REFUSED`,
  * `MODEL_INVALID`, `CANNOT_WRITE`
  */
-export async function fetchModel(name: HubName, options: FetchOptions = {}): Promise<HubModel> {
+export async function fetchModel(name: HubName, options: FetchOptions = {}): Promise<HubSnapshot> {
   const { signal = new AbortController().signal, onNote = () => undefined } = options;
   const { settings = hubSettings(), check = () => undefined } = options;
-  const cache = openCache(settings.cache, name.repo);
+  const cache = openCache(settings.cache, name);
   const found = cache.find(name.revision);
   if (found && isCommit(name.revision) && isSettled(found)) return found;
   if (found && settings.isOffline) {
@@ -73,12 +73,12 @@ export async function fetchModel(name: HubName, options: FetchOptions = {}): Pro
   }
 
   /** A file that lost its end, as with the power, is downloaded again. */
-  function isSettled(model: HubModel): boolean {
+  function isSettled(model: HubSnapshot): boolean {
     const weights = listedWeights(model.directory).map((file) => join(model.directory, file));
     return cache.isComplete(model, COMPANION_FILES) && weights.every(isWholeSafetensors);
   }
 
-  function useFound(model: HubModel, problem: KitError): HubModel {
+  function useFound(model: HubSnapshot, problem: KitError): HubSnapshot {
     onNote(`warning: ${problem.message}\n  using ${name.repo} at ${model.commit}, which is here`);
     return model;
   }

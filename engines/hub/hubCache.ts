@@ -11,11 +11,11 @@ import {
 } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { hasAllFiles } from "../modelFiles/names.ts";
-import { isCommit } from "./hubName.ts";
+import { type HubName, isCommit } from "./hubName.ts";
 import { readRef } from "./ref.ts";
 
-/** A model's files on this disk. */
-export interface HubModel {
+/** A repository's files on this disk. */
+export interface HubSnapshot {
   /** Absolute path of the folder with links to them. */
   directory: string;
   commit: string;
@@ -28,14 +28,15 @@ export interface HubModel {
  * Source: huggingface.co/docs/huggingface_hub/guides/manage-cache.
  * @param cache absolute path of the folder of all repositories
  */
-export function openCache(cache: string, repo: string) {
-  const name = `models--${repo.replace("/", "--")}`;
+export function openCache(cache: string, { repoType, repo }: HubName) {
+  const name = `${repoType}s--${repo.replace("/", "--")}`;
   const folder = join(cache, name);
   const snapshotPath = (commit: string) => join(folder, "snapshots", commit);
   const blobPath = (hash: string) => join(folder, "blobs", hash);
   const absencePath = (commit: string, file: string) => join(folder, ".no_exist", commit, file);
   const refPath = (revision: string) => join(folder, "refs", revision);
 
+  /** That a revision was when it was last asked for. */
   const commitOf = (revision: string) =>
     isCommit(revision) ? revision : readRef(refPath(revision));
 
@@ -51,9 +52,20 @@ export function openCache(cache: string, repo: string) {
     mkdirSync(path, { recursive: true });
   }
 
+  /** Whole or not at all. */
+  function write(path: string, text: string): void {
+    makeFolder(dirname(path));
+    const own = `${path}.${randomUUID()}.tmp`;
+    writeFileSync(own, text);
+    renameSync(own, path);
+  }
+
   return {
+    commitOf,
     snapshotPath,
     blobPath,
+    /** Kit's own note of what a commit has. */
+    listingPath: (commit: string) => join(folder, ".kit", `${commit}.json`),
     /** @throws Error when it cannot be made, or a link is in its place */
     makeBlobsFolder: () => makeFolder(join(folder, "blobs")),
     /** Path of an incomplete download. Not Python's name, because its older versions would append to it. */
@@ -62,14 +74,14 @@ export function openCache(cache: string, repo: string) {
     lockPath: (hash: string) => join(cache, ".locks", name, `${hash}.kit.lock`),
 
     /** The model as a revision was when it was last asked for; undefined unless it is whole. */
-    find(revision: string): HubModel | undefined {
+    find(revision: string): HubSnapshot | undefined {
       const commit = commitOf(revision);
       const directory = commit && snapshotPath(commit);
       return commit && directory && hasAllFiles(directory) ? { directory, commit } : undefined;
     },
 
     /** Whether nothing can be missing: each file is here, or known not to be in the commit. */
-    isComplete({ directory, commit }: HubModel, files: string[]): boolean {
+    isComplete({ directory, commit }: HubSnapshot, files: string[]): boolean {
       return files.every(
         (file) => existsSync(join(directory, file)) || existsSync(absencePath(commit, file)),
       );
@@ -89,7 +101,7 @@ export function openCache(cache: string, repo: string) {
     /** Gives a whole blob its name in a commit. */
     link(commit: string, file: string, hash: string): void {
       const path = join(snapshotPath(commit), file);
-      makeFolder(snapshotPath(commit));
+      makeFolder(dirname(path));
       const own = `${path}.${randomUUID()}`;
       try {
         symlinkSync(relative(dirname(path), blobPath(hash)), own);
@@ -103,12 +115,10 @@ export function openCache(cache: string, repo: string) {
 
     remember(revision: string, commit: string): void {
       if (revision === commit || commitOf(revision) === commit) return;
-      const path = refPath(revision);
-      makeFolder(dirname(path));
-      const own = `${path}.${randomUUID()}.tmp`;
-      writeFileSync(own, commit);
-      renameSync(own, path);
+      write(refPath(revision), commit);
     },
+
+    write,
   };
 }
 

@@ -1,3 +1,5 @@
+import { readFileSync } from "node:fs";
+import { readRegularFile } from "../../disk/file.ts";
 import { KitError } from "../../protocol/error.ts";
 import { isRecord } from "../../protocol/isRecord.ts";
 import { isCommit } from "./hubName.ts";
@@ -15,7 +17,7 @@ export interface HubFile {
 /** A revision of a repository. */
 export interface HubListing {
   commit: string;
-  /** Those at the top, where a model lies. */
+  /** Of a model those at the top, where it lies. */
   files: HubFile[];
 }
 
@@ -30,8 +32,28 @@ const HASH = /^([0-9a-f]{40}|[0-9a-f]{64})$/;
 export async function listFiles(request: HubRequest): Promise<HubListing> {
   const { settings, name } = request;
   const revision = encodeURIComponent(name.revision);
-  const url = `${settings.endpoint}/api/models/${name.repo}/revision/${revision}?blobs=true`;
-  const listed = await readJson(await askHub(url, request));
+  const api = `${settings.endpoint}/api/${name.repoType}s/${name.repo}`;
+  const url = `${api}/revision/${revision}?blobs=true`;
+  return asListing(await readJson(await askHub(url, request)), request);
+}
+
+/** What was kept of an earlier answer; undefined without it, or when it is damaged. */
+export function keptListing(path: string, request: HubRequest): HubListing | undefined {
+  return readRegularFile(path, undefined, (file, { size }) =>
+    size > MOST_BYTES ? undefined : asListing(JSON.parse(readFileSync(file, "utf8")), request),
+  );
+}
+
+/** What {@link keptListing} reads. */
+export function listingText({ commit, files }: HubListing): string {
+  const siblings = files.map(({ name, size, hash }) => ({
+    ...{ rfilename: name, size },
+    ...(hash.length === 64 ? { lfs: { sha256: hash } } : { blobId: hash }),
+  }));
+  return JSON.stringify({ sha: commit, siblings });
+}
+
+function asListing(listed: unknown, request: HubRequest): HubListing {
   const { sha, siblings } = isRecord(listed) ? listed : {};
   if (typeof sha !== "string" || !isCommit(sha) || !Array.isArray(siblings)) {
     throw strange(request, "did not answer like a Hugging Face hub");
@@ -39,13 +61,13 @@ export async function listFiles(request: HubRequest): Promise<HubListing> {
   return { commit: sha, files: siblings.flatMap((sibling) => fileOf(sibling, request)) };
 }
 
-/** None for a file in a folder. */
+/** None for a file in a model's folder. */
 function fileOf(sibling: unknown, request: HubRequest): HubFile[] {
   const { rfilename: name, size, blobId, lfs } = isRecord(sibling) ? sibling : {};
   if (typeof name !== "string" || !isInside(name)) {
     throw strange(request, `names a file ${JSON.stringify(name)}, which no repository can have`);
   }
-  if (name.includes("/")) return [];
+  if (name.includes("/") && request.name.repoType === "model") return [];
   const hash = isRecord(lfs) ? lfs["sha256"] : blobId;
   if (typeof hash !== "string" || !HASH.test(hash) || !isSize(size)) {
     throw strange(request, `does not say the size and hash of ${name}`);

@@ -1,13 +1,17 @@
 import { isPretrained } from "../../protocol/trainConfig.ts";
 
-/** A model on the hub: its repository, and a branch, tag or commit of it. */
+/** A model or dataset on the hub: its repository, and a branch, tag or commit of it. */
 export interface HubName {
+  repoType: "model" | "dataset";
   /** `org/name` */
   repo: string;
   revision: string;
 }
 
 const DEFAULT_REVISION = "main";
+
+/** The branch on which the hub keeps a dataset's rows as Parquet files, a folder for each config and split. */
+const CONVERTED = "refs/convert/parquet";
 
 /** As `huggingface_hub` checks it, with an organisation or user. */
 const REPO = /^\w([\w.-]*\w)?\/\w([\w.-]{0,94}\w)?$/;
@@ -18,9 +22,27 @@ const REVISION = /^\w[\w.-]*(\/\w[\w.-]*)*$/;
 export function parseHubName(name: string): HubName | undefined {
   if (!isPretrained(name)) return undefined;
   const [repo = "", revision = DEFAULT_REVISION, ...more] = name.split("@");
-  const isRepo = REPO.test(repo) && !FORBIDDEN.test(repo);
-  const isRevision = REVISION.test(revision) && !revision.includes("..");
-  return isRepo && isRevision && more.length === 0 ? { repo, revision } : undefined;
+  if (!isRepo(repo) || !isRevision(revision) || more.length > 0) return undefined;
+  return { repoType: "model", repo, revision };
+}
+
+/** Of a dataset; undefined for another name. @param revision default: the hub's own Parquet files */
+export function datasetName(repo: string, revision = CONVERTED): HubName | undefined {
+  if (!isRepo(repo) || !isRevision(revision)) return undefined;
+  return { repoType: "dataset", repo, revision };
+}
+
+/** Whether it names the Parquet files that the hub has made of a dataset. */
+export function isConverted({ revision }: HubName): boolean {
+  return revision === CONVERTED;
+}
+
+function isRepo(repo: string): boolean {
+  return REPO.test(repo) && !FORBIDDEN.test(repo);
+}
+
+function isRevision(revision: string): boolean {
+  return REVISION.test(revision) && !revision.includes("..");
 }
 
 /** Whether it is a commit hash. */

@@ -1,5 +1,6 @@
 import { KitError, messageOf } from "../../protocol/error.ts";
-import type { HubName } from "./hubName.ts";
+import type { ErrorCode } from "../../protocol/errorCode.ts";
+import { type HubName, isConverted } from "./hubName.ts";
 import type { HubSettings } from "./hubSettings.ts";
 
 export interface HubRequest {
@@ -18,12 +19,37 @@ export interface HubAnswer {
   parts: () => AsyncGenerator<Uint8Array>;
 }
 
+/** What errors say of a repository. */
+const KINDS: Record<HubName["repoType"], HubWords> = {
+  model: {
+    ...{ unknown: "MODEL_UNKNOWN", refused: "MODEL_REFUSED", prefix: "" },
+    otherwise: "copy the model's folder here and name its path",
+    local: (repo) => `write "./${repo}" for a folder`,
+  },
+  dataset: {
+    ...{ unknown: "DATASET_UNREADABLE", refused: "DATASET_UNREADABLE", prefix: "datasets/" },
+    otherwise: "copy its files here and name their path",
+    local: () => "name the path of your own files",
+  },
+};
+
+interface HubWords {
+  unknown: ErrorCode;
+  refused: ErrorCode;
+  /** Before the repository in the address of its page. */
+  prefix: string;
+  /** What to do without the hub. */
+  otherwise: string;
+  local: (repo: string) => string;
+}
+
 /** Characters of a hub's own message that are shown. */
 const SHOWN_LENGTH = 200;
 
 /**
  * Sends a GET request to the hub. A redirect to another origin does not get the token: `fetch` drops it.
- * @throws KitError `HUB_UNREACHABLE`, `MODEL_REFUSED`, `MODEL_UNKNOWN`, or `CONFIG_INVALID` for a token
+ * @throws KitError `HUB_UNREACHABLE`, `MODEL_REFUSED`, `MODEL_UNKNOWN`, `DATASET_UNREADABLE`, or
+ * `CONFIG_INVALID` for a token
  */
 export async function askHub(url: string, request: HubRequest): Promise<HubAnswer> {
   const { settings, from = 0 } = request;
@@ -85,7 +111,7 @@ export function unreachable({ settings, name }: HubRequest, error: unknown): Kit
   const { host } = new URL(settings.endpoint);
   return new KitError(
     "HUB_UNREACHABLE",
-    `Cannot download ${name.repo} from ${host}: ${reasonOf(error)}. Check the network, set HF_ENDPOINT to a mirror, or copy the model's folder here and name its path.`,
+    `Cannot download ${name.repo} from ${host}: ${reasonOf(error)}. Check the network, set HF_ENDPOINT to a mirror, or ${KINDS[name.repoType].otherwise}.`,
     { cause: error },
   );
 }
@@ -99,36 +125,44 @@ function reasonOf(error: unknown): string {
 
 function refusal({ status, headers }: Response, { settings, name }: HubRequest): KitError {
   const { endpoint, token } = settings;
-  const { repo, revision } = name;
+  const { repo, repoType, revision } = name;
+  const { unknown, refused, prefix, local } = KINDS[repoType];
+  const page = `${endpoint}/${prefix}${repo}`;
   const code = headers.get("x-error-code");
   if (code === "GatedRepo") {
     return new KitError(
-      "MODEL_REFUSED",
-      `${repo} is gated. Open ${endpoint}/${repo} to accept its terms, and set HF_TOKEN to a token of that account.`,
+      refused,
+      `${repo} is gated. Open ${page} to accept its terms, and set HF_TOKEN to a token of that account.`,
+    );
+  }
+  if (code === "RevisionNotFound" && isConverted(name)) {
+    return new KitError(
+      unknown,
+      `The hub has made no Parquet files of ${repo}. Set revision: "main" to read its own files.`,
     );
   }
   if (code === "RevisionNotFound") {
     return new KitError(
-      "MODEL_UNKNOWN",
-      `${repo} has no revision "${revision}". Name a branch, tag or commit that ${endpoint}/${repo} lists.`,
+      unknown,
+      `${repo} has no revision "${revision}". Name a branch, tag or commit that ${page} lists.`,
     );
   }
   if (status === 401 && token !== undefined && code !== "RepoNotFound") {
     return new KitError(
-      "MODEL_REFUSED",
+      refused,
       `${endpoint} rejected the token. Set HF_TOKEN to one from ${endpoint}/settings/tokens.`,
     );
   }
   if (status === 401 || status === 404) {
     return new KitError(
-      "MODEL_UNKNOWN",
-      `There is no model ${repo} at ${endpoint}, or it is private. Check its name, set HF_TOKEN for a private one, or write "./${repo}" for a folder.`,
+      unknown,
+      `There is no ${repoType} ${repo} at ${endpoint}, or it is private. Check its name, set HF_TOKEN for a private one, or ${local(repo)}.`,
     );
   }
   if (status === 403) {
     const said = headers.get("x-error-message")?.slice(0, SHOWN_LENGTH) ?? "403";
     return new KitError(
-      "MODEL_REFUSED",
+      refused,
       `${endpoint} denied this token access to ${repo} (${said}). Set HF_TOKEN to one that may read it.`,
     );
   }

@@ -1,7 +1,3 @@
-import { existsSync, mkdirSync, renameSync } from "node:fs";
-import { statfs } from "node:fs/promises";
-import { dirname, join } from "node:path";
-import { takeLock } from "../../disk/lock.ts";
 import { KitError } from "../../protocol/error.ts";
 import {
   COMPANION_FILES,
@@ -12,12 +8,12 @@ import {
   hasWeights,
   listedWeights,
 } from "../modelFiles/names.ts";
-import { createDownloadNotes, megabytes } from "./downloadNotes.ts";
+import { megabytes } from "./downloadNotes.ts";
 import type { FetchOptions } from "./fetchModel.ts";
-import { downloadFile } from "./fileDownload.ts";
-import { type HubCache, type HubModel, sizeOf } from "./hubCache.ts";
+import type { HubCache, HubSnapshot } from "./hubCache.ts";
 import type { HubFile, HubListing } from "./hubListing.ts";
 import type { HubRequest } from "./hubRequest.ts";
+import { createDownloader } from "./repoDownload.ts";
 
 /** Downloads the files of a model that the cache lacks, and no others of its repository. */
 export async function downloadModel(
@@ -25,63 +21,19 @@ export async function downloadModel(
   { commit, files }: HubListing,
   cache: HubCache,
   { onNote, check }: Required<Pick<FetchOptions, "check">> & { onNote: (text: string) => void },
-): Promise<HubModel> {
-  const { settings, name } = request;
+): Promise<HubSnapshot> {
+  const { name } = request;
   const { repo } = name;
   const directory = cache.snapshotPath(commit);
   const listed = files.map((file) => file.name);
+  const download = createDownloader(request, commit, cache, onNote);
 
-  /** Those that are not here yet. Links those that are here of another commit. */
-  function missing(names: string[]): HubFile[] {
-    return names.flatMap((wanted) => {
+  function named(names: string[]): HubFile[] {
+    return names.map((wanted) => {
       const file = files.find((one) => one.name === wanted);
       if (!file) throw indexDamaged(repo);
-      if (hasSize(join(directory, wanted), file)) return [];
-      if (!hasSize(cache.blobPath(file.hash), file)) return [file];
-      cache.link(commit, file.name, file.hash);
-      return [];
+      return file;
     });
-  }
-
-  async function fetchAll(wanted: HubFile[], onBytes: (bytes: number) => void): Promise<void> {
-    let before = 0;
-    for (const file of wanted) {
-      await fetchFile(file, (bytes) => onBytes(before + bytes));
-      before += file.size;
-    }
-  }
-
-  async function fetchFile(file: HubFile, onBytes: (bytes: number) => void): Promise<void> {
-    const { hash } = file;
-    const [blob, path] = [cache.blobPath(hash), cache.partialPath(hash)];
-    const url = `${settings.endpoint}/${repo}/resolve/${commit}/${encodeURIComponent(file.name)}`;
-    const onWait = () => onNote(`waiting for another process that downloads ${repo}`);
-    const lockPath = cache.lockPath(hash);
-    mkdirSync(dirname(lockPath), { recursive: true });
-    const lock = await takeLock(lockPath, Infinity, { signal: request.signal, onWait });
-    try {
-      cache.makeBlobsFolder();
-      if (!hasSize(blob, file)) {
-        await downloadFile({ ...request, url, file, path, onBytes });
-        renameSync(path, blob);
-      }
-      cache.link(commit, file.name, hash);
-    } finally {
-      lock?.release();
-    }
-  }
-
-  async function assertRoom(wanted: HubFile[]): Promise<void> {
-    const bytes = wanted.reduce(
-      (sum, { size, hash }) => sum + size - sizeOf(cache.partialPath(hash)),
-      0,
-    );
-    const { bavail, bsize } = await statfs(directory);
-    if (bytes <= bavail * bsize) return;
-    throw new KitError(
-      "CANNOT_WRITE",
-      `${repo} takes ${megabytes(bytes)}, but ${settings.cache} has room for ${megabytes(bavail * bsize)}. Free disk space, or set HF_HUB_CACHE to a folder on a larger disk.`,
-    );
   }
 
   function assertSizes(names: string[], most: number): void {
@@ -102,7 +54,7 @@ export async function downloadModel(
   const companions = COMPANION_FILES.filter((file) => listed.includes(file));
   assertSizes(firstFiles(listed), MOST_CONFIG_MIB);
   assertSizes(companions, MOST_TOKENIZER_MIB);
-  await fetchAll(missing(firstFiles(listed)), () => undefined);
+  await download.fetch(named(firstFiles(listed)));
   await check(directory);
   if (!listed.includes(TOKENIZER_FILE)) {
     throw new KitError(
@@ -112,20 +64,10 @@ export async function downloadModel(
   }
   const weights = listedWeights(directory);
   if (weights.length === 0) throw indexDamaged(repo);
-  const rest = missing([...companions, ...weights]);
-  if (rest.length > 0) {
-    await assertRoom(rest);
-    const all = rest.reduce((sum, { size }) => sum + size, 0);
-    await fetchAll(rest, createDownloadNotes(repo, all, onNote));
-  }
+  await download.fetchLarge(named([...companions, ...weights]));
   for (const file of COMPANION_FILES) if (!listed.includes(file)) cache.noteAbsence(commit, file);
   cache.remember(name.revision, commit);
   return { directory, commit };
-}
-
-/** Whether all of a file is there, also after whoever wrote it has lost power. */
-function hasSize(path: string, { size }: HubFile): boolean {
-  return existsSync(path) && sizeOf(path) === size;
 }
 
 function indexDamaged(repo: string): KitError {

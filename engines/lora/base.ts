@@ -26,7 +26,7 @@ export async function fetchBase(path: string, options?: FetchOptions): Promise<v
   const config = readConfig(join(path, ADAPTER_CONFIG), "optional");
   const name = parseHubName((config && recordedBase(config)) ?? "");
   if (!name) return;
-  const cache = openCache(hubSettings().cache, name.repo);
+  const cache = openCache(hubSettings().cache, name);
   const found = cache.find(name.revision);
   if (found && cache.isComplete(found, [TOKENIZER_CONFIG])) return;
   const { fetchModel } = await import("../hub/fetchModel.ts");
@@ -61,5 +61,5 @@ export function findBase(path: string, recorded: string): string {
 function baseDirectory(recorded: string): string {
   const name = parseHubName(recorded);
   if (!name) return recorded;
-  return openCache(hubSettings().cache, name.repo).find(name.revision)?.directory ?? recorded;
+  return openCache(hubSettings().cache, name).find(name.revision)?.directory ?? recorded;
 }

@@ -13,14 +13,14 @@ import { withAdvice } from "./train.ts";
 /** Prepares a training as `train` does, in a folder that is removed. */
 export async function check(
   python: Python,
-  { config, onNote }: CheckOptions,
+  { config, onNote, loss }: CheckOptions,
 ): Promise<TrainingCheck> {
   const directory = mkdtempSync(join(tmpdir(), "kit-check-"));
   try {
     const interpreter = python.find();
     const job = await createJob({ config, directory, onNote, check: refuseCode(python) });
     const child = startChild("check", {
-      ...{ interpreter, env: python.env, job },
+      ...{ interpreter, env: python.env, job: { ...job, measuresLoss: loss } },
       onMessage: (message) => message.type === "note" && onNote?.(message.text),
     });
     const last = await child.ended;

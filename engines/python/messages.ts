@@ -20,6 +20,8 @@ export interface PythonJob {
   /** How an adapter names its base, if that is one of the hub. */
   hub?: { repo: string; commit: string } | undefined;
   resumeFrom?: string | undefined;
+  /** Whether a check measures losses. */
+  measuresLoss?: boolean | undefined;
 }
 
 /** What the advice on left-out rows needs. */

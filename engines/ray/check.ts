@@ -26,7 +26,7 @@ export async function check(cluster: Cluster, options: CheckOptions): Promise<Tr
   try {
     await remote.assertReady(options);
     const job = await createJob({ ...options, directory });
-    const files = pack({ id, mode: "check", job, cluster });
+    const files = pack({ id, mode: "check", job: { ...job, measuresLoss: options.loss }, cluster });
     const onSend = () => (isSent = true);
     await remote.submit({ id, secret, files, command: COMMAND, signal: options.signal, onSend });
     const { kept, started, ...found } = await checked(remote, { id, secret }, options);

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import type { DatasetReport } from "../../protocol/trainingCheck.ts";
 import type { RowForm } from "../dataset/rowForm.ts";
+import constants from "../python/kit_engine/constants.json" with { type: "json" };
 import type { Span } from "../tokens/tokenizer.ts";
 
 /** A row as it is read for a training. */
@@ -9,23 +10,26 @@ export interface InspectedRow {
   /** File and line. */
   where: string;
   sequences: readonly (readonly Span[])[];
+  /** Whether it is too long to be trained on. */
+  isLeftOut: boolean;
 }
 
-/** More kinds of answers are no kinds. */
-const MOST_KINDS = 20;
-/** And each of them occurs so often, on average. */
-const LEAST_OF_A_KIND = 3;
+/** More kinds of answers are no kinds, and each of them occurs so often, on average. */
+const { mostKindsOfAnswers: MOST_KINDS, leastOfAKind: LEAST_OF_A_KIND } = constants;
 
 /** Gathers what a dataset has, from its rows as they are read. */
 export interface Inspection {
   /** @param isHeldOut whether it is of the dataset that is evaluated on */
   see: (row: InspectedRow, isHeldOut: boolean) => void;
   report: () => DatasetReport;
+  /** File and line of a row that is trained on, or of one that is set aside, counted from 0. */
+  placeOf: (row: number) => string;
 }
 
 export function createInspection(form: RowForm<object>): Inspection {
   const forms = new Map<string, number>();
   const lengths: number[] = [];
+  const kept: string[] = [];
   /** Where each row was first, by the digest of its tokens. */
   const places = new Map<string, string>();
   const duplicates = createPairs();
@@ -45,7 +49,8 @@ export function createInspection(form: RowForm<object>): Inspection {
   }
 
   return {
-    see({ row, where, sequences }, isHeldOut) {
+    placeOf: (row) => kept[row] ?? "",
+    see({ row, where, sequences, isLeftOut }, isHeldOut) {
       const digest = digestOf(sequences);
       const before = places.get(digest);
       if (isHeldOut) {
@@ -53,6 +58,7 @@ export function createInspection(form: RowForm<object>): Inspection {
         if (before !== undefined) leaked.add(before, where);
         return;
       }
+      if (!isLeftOut) kept.push(where);
       const name = `{${Object.keys(row).join(", ")}}`;
       forms.set(name, (forms.get(name) ?? 0) + 1);
       lengths.push(Math.max(...sequences.map(lengthOf)));

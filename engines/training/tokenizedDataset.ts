@@ -73,24 +73,24 @@ export function readDataset(
   const onPlace = onRow && ((place: string) => void (where = place));
   for (const row of readRows(path, objective.form, { onRead, onNote, onPlace })) {
     const sequences = objective.sequencesOf(row, tokenizer);
-    onRow?.({ row, where, sequences });
+    const isText = objective.form.isText(row);
+    const fitting = sequences.filter((spans) => firstLearned(spans) < maxLength);
+    const isLeftOut = !isText && fitting.length < (objective.needsAll ? sequences.length : 1);
+    onRow?.({ row, where, sequences, isLeftOut });
     const length = Math.max(...sequences.map(lengthOf));
     counts.read++;
     counts.longest = Math.max(counts.longest, length);
     formats.add(`{${Object.keys(row).join(", ")}}`);
-    if (objective.form.isText(row)) {
+    if (isText) {
       counts.texts++;
       for (const spans of sequences) examples.addPieces(spans, maxLength);
-      continue;
-    }
-    const fitting = sequences.filter((spans) => firstLearned(spans) < maxLength);
-    if (fitting.length < (objective.needsAll ? sequences.length : 1)) {
+    } else if (isLeftOut) {
       counts.leftOut++;
       counts.needed = Math.max(counts.needed, length);
-      continue;
+    } else {
+      if (length > maxLength) counts.cut++;
+      examples.addStart(fitting, maxLength);
     }
-    if (length > maxLength) counts.cut++;
-    examples.addStart(fitting, maxLength);
   }
   if (examples.length === 0) {
     throw new KitError(

@@ -4,6 +4,8 @@ import {
   type DatasetFiles,
   type DatasetInput,
   type DatasetPath,
+  type FileType,
+  type HubDataset,
   datasetPaths,
   typeOfFile,
 } from "../../protocol/dataset.ts";
@@ -17,20 +19,28 @@ export interface ReadDataset {
 
 /** @throws KitError `OPTION_INVALID` for files of several kinds */
 export function readDataset(input: DatasetInput, option: string): ReadDataset {
-  if (!isFiles(input)) return { config: { type: "code", path: [] }, code: { rows: input } };
-  const { path, type = typeOf(path, option), columns, map } = input;
-  return {
-    config: { type, path, ...(columns && { columns }), ...(map && { isMapped: true as const }) },
-    code: map ? { map } : {},
-  };
+  if (!isRecords(input)) return { config: { type: "code", path: [] }, code: { rows: input } };
+  const { columns, map } = input;
+  const how = { ...(columns && { columns }), ...(map && { isMapped: true as const }) };
+  return { config: { ...sourceOf(input, option), ...how }, code: map ? { map } : {} };
 }
 
-function isFiles(input: DatasetInput): input is DatasetFiles {
-  return typeof input === "object" && "path" in input;
+function sourceOf(input: DatasetFiles | HubDataset, option: string): DatasetConfig {
+  if (!isOfHub(input)) return { type: input.type ?? typeOf(input.path, option), path: input.path };
+  const { type, name, config, split, revision } = input;
+  return { type, path: [], name, ...{ config, split, revision } };
+}
+
+function isRecords(input: DatasetInput): input is DatasetFiles | HubDataset {
+  return typeof input === "object" && ("path" in input || isOfHub(input));
+}
+
+function isOfHub(input: object): input is HubDataset {
+  return "type" in input && input.type === "hub";
 }
 
 /** By the ending of the names: what has none of the others is JSONL. */
-function typeOf(path: DatasetPath, option: string): DatasetConfig["type"] {
+function typeOf(path: DatasetPath, option: string): FileType {
   const all = datasetPaths(path).map(typeOfFile);
   const [first = "jsonl", ...others] = [...new Set(all)];
   if (others.length === 0) return first;

@@ -1,5 +1,11 @@
 import * as v from "valibot";
-import { type Columns, type DatasetFiles, DATASET_TYPES } from "../../protocol/dataset.ts";
+import {
+  type Columns,
+  type DatasetFiles,
+  type HubDataset,
+  DATASET_TYPES,
+} from "../../protocol/dataset.ts";
+import { isRecord } from "../../protocol/isRecord.ts";
 import { type LoraConfig, type ModelShape, SCHEDULERS } from "../../protocol/trainConfig.ts";
 import { hasCredentials, isUrl } from "../../protocol/url.ts";
 import type { TrainerCallbacks } from "../callbacks.ts";
@@ -65,20 +71,43 @@ const columns = v.strictObject(
   '{ prompt: "question", completion: "answer" }',
 );
 
-const FILES = "{ path }, rows, or a function that returns them";
+const DATASET = "{ path }, rows, or a function that returns them";
+
+const recordOptions = {
+  columns: v.optional(columns),
+  map: v.optional(v.function("a function")),
+};
 
 const datasetFiles = v.strictObject(
   {
-    type: v.optional(oneOf(...DATASET_TYPES)),
+    type: v.optional(oneOf(...DATASET_TYPES, "hub")),
     path: datasetPath,
-    columns: v.optional(columns),
-    map: v.optional(v.function("a function")),
+    ...recordOptions,
   } satisfies Record<keyof DatasetFiles, v.GenericSchema>,
-  FILES,
+  DATASET,
+);
+
+const hubDataset = v.strictObject(
+  {
+    type: v.literal("hub"),
+    name: text,
+    config: v.optional(text),
+    split: v.optional(text),
+    revision: v.optional(text),
+    ...recordOptions,
+  } satisfies Record<keyof HubDataset, v.GenericSchema>,
+  DATASET,
 );
 
 /** Rows of code are checked when they are made. */
-const dataset = v.lazy((input) => (isCode(input) ? v.any() : datasetFiles));
+const dataset = v.lazy((input) => {
+  if (isCode(input)) return v.any();
+  return isOfHub(input) ? hubDataset : datasetFiles;
+});
+
+function isOfHub(input: unknown): boolean {
+  return isRecord(input) && input["type"] === "hub";
+}
 
 function isCode(input: unknown): boolean {
   if (typeof input === "function") return true;
@@ -180,5 +209,8 @@ const NESTED: Record<string, Owner> = {
 /** Names the option, the expected value and the actual one. */
 export function describeOption(issue: v.InferIssue<typeof optionsSchema>): string {
   const hides = (_name: string, value: unknown) => isSecret(value);
-  return describeIssue("createTrainer", issue, { schema: optionsSchema, nested: NESTED, hides });
+  const [owner] = issue.path ?? [];
+  const nested = { ...NESTED };
+  if (owner && isOfHub(owner.value)) nested[String(owner.key)] = hubDataset;
+  return describeIssue("createTrainer", issue, { schema: optionsSchema, nested, hides });
 }

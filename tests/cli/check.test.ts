@@ -149,6 +149,12 @@ answers 5 × yes, 2 × no
   expect((await runKit(project, ["check"])).stdout).toContain(
     "\njson 3 answers: 1 of them does not parse, the first at data.jsonl:2\n",
   );
+  const measured = (await runKit(project, ["check", "--loss"])).stdout;
+  const losses = [...measured.matchAll(/^loss (\d\.\d{3}) of data\.jsonl:[1-4]\n  reads /gm)];
+  expect(losses).toHaveLength(4);
+  expect(losses.map(([, loss]) => Number(loss))).toEqual(
+    losses.map(([, loss]) => Number(loss)).toSorted((a, b) => b - a),
+  );
   const whole = await runKit(project, ["check", "--json"]);
   expect(JSON.parse(whole.stdout)).toMatchObject({
     started: { rows: 4 },

@@ -23,10 +23,13 @@ test("kit models lists what is in the cache, and why a model can't be trained", 
   const hub = await startHub({ "org/tiny": { files }, "org/other": { files: other } });
   onTestFinished(hub.close);
   const settings = hubSettings({ HF_HOME: home, HF_ENDPOINT: hub.endpoint });
-  const { commit } = await fetchModel({ repo: "org/tiny", revision: "main" }, { settings });
+  const { commit } = await fetchModel(
+    { repoType: "model", repo: "org/tiny", revision: "main" },
+    { settings },
+  );
   hub.commit("org/tiny", { ...other, "model.safetensors": "new" });
-  await fetchModel({ repo: "org/tiny", revision: "main" }, { settings });
-  await fetchModel({ repo: "org/other", revision: "main" }, { settings });
+  await fetchModel({ repoType: "model", repo: "org/tiny", revision: "main" }, { settings });
+  await fetchModel({ repoType: "model", repo: "org/other", revision: "main" }, { settings });
   // As AutoConfig of Python leaves it.
   const cut = join(home, "hub/models--org--part/snapshots", commit);
   mkdirSync(cut, { recursive: true });

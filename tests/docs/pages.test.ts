@@ -155,7 +155,7 @@ test.each(TRAINING_PAGES)("what %s shows is trained", async (page) => {
     "data/tickets.jsonl": jsonl([{ subject: "It is slow", reply: "Restart it." }, { reply: "" }]),
   });
   const bench = createBench(project);
-  await serveModel();
+  await serveHub();
   for (const snippet of snippetsOf(readPage(page))) await bench.use(snippet);
   expect(bench.lastJob()?.status).toBe("completed");
 });
@@ -200,14 +200,17 @@ test("the other pages' snippets do what the pages say", async () => {
     ).toBe(true);
 });
 
-/** A hub that has the model of models.md, for the commands of this test. */
-async function serveModel(): Promise<void> {
+/** A hub that has the model of models.md and the dataset of data.md, for the commands of this test. */
+async function serveHub(): Promise<void> {
   const files = createProject();
   const weights = randomWeights(TINY_SHAPE, 1);
   saveModel(join(files, "model"), weights, { shape: TINY_SHAPE, promptStyle: "message" });
   const hub = await startHub({
     "HuggingFaceTB/SmolLM2-135M-Instruct": { files: join(files, "model") },
   });
+  const rows = readFileSync(join(ROOT, "tests/engines/dataset/tables/fixtures/snappy.parquet"));
+  const splits = { "main/train/0000.parquet": rows, "socratic/train/0000.parquet": rows };
+  hub.commit("datasets/openai/gsm8k", splits, "refs/convert/parquet");
   vi.stubEnv("HF_ENDPOINT", hub.endpoint);
   vi.stubEnv("HF_HOME", files);
   onTestFinished(async () => {

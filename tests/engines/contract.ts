@@ -262,6 +262,32 @@ export function describeEngine(
       expect(found.memoryBytes).toBeGreaterThan(0);
     });
 
+    it("tells at a check what a dataset has, and which rows its starting model finds hardest", async () => {
+      const wrong = { prompt: "1", completion: "{]" };
+      const path = scratch.file("told.jsonl", jsonl([...ROWS, ROWS[1]!, wrong, wrong]));
+      const held = scratch.file("held.jsonl", jsonl([ROWS[0]!, wrong]));
+      const engine = createEngine();
+      const dataset = { type: "jsonl", path } as const;
+      const evalDataset = { type: "jsonl", path: held } as const;
+      const config = engine.prepare(asked({ model: checkpoint, dataset, evalDataset }));
+      const found = asTrainingCheck(name, await engine.check({ config, loss: true }));
+      const [again, first] = [ROWS.length + 1, ROWS.length + 2];
+      // An engine of somebody else need not look.
+      if (name === "separate") return expect(found.dataset).toBeUndefined();
+      expect(found.dataset).toMatchObject({
+        forms: { "{prompt, completion}": ROWS.length + 3 },
+        tokens: { least: 7, median: 7, p95: 8, most: 8 },
+        duplicates: { rows: 2, first: [`${path}:2`, `${path}:${again}`] },
+        leaked: { rows: 2, first: [`${path}:1`, `${held}:1`] },
+      });
+      const [hardest, ...others] = found.hardest ?? [];
+      expect(hardest?.where).toBe(`${path}:${first}`);
+      expect(hardest?.row.map(({ text }) => text).join("")).toContain("<|assistant|>{]<|eos|>");
+      expect(others.map(({ where }) => where)).toContain(`${path}:${first + 1}`);
+      expect(others).toHaveLength(4);
+      expect(hardest?.loss).toBeGreaterThan(others[2]!.loss + 0.5);
+    });
+
     it("refuses at a check what a training would refuse", async () => {
       const engine = createEngine();
       const bad = scratch.file("bad.jsonl", `${jsonl(ROWS.slice(0, 1))}{"prompt":`);

@@ -87,7 +87,7 @@ export function refuse(
 }
 
 export function isLarge(path: string): boolean {
-  return /\.(safetensors|bin|gguf|model)$/.test(path);
+  return /\.(safetensors|bin|gguf|model|parquet)$/.test(path);
 }
 
 export function etagOf(path: string, data: Buffer): string {

@@ -59,7 +59,7 @@ const UNKNOWN_TOKEN = "hf_unknown";
 const MAIN = "main";
 
 /**
- * A model hub on this machine that answers as huggingface.co does: `GET /api/models/…` with
+ * A hub on this machine that answers as huggingface.co does: `GET /api/models/…` and `/api/datasets/…` with
  * `revision`, `blobs` and `tree`; `HEAD` and `GET /<repo>/resolve/<revision>/<file>` with
  * `X-Repo-Commit`, `ETag`, `X-Linked-Etag`, `X-Linked-Size` and ranges. A small file is redirected to
  * a path of the same origin, a large one to another origin, which refuses a token as a bucket does.
@@ -67,7 +67,7 @@ const MAIN = "main";
  *
  * It runs in the test's process. Give programs `HF_ENDPOINT: hub.endpoint` and an `HF_HOME` of their own;
  * `hub.requests` tells what they asked for. Close it when done: `onTestFinished(hub.close)`.
- * @param repos by their names: `{ "org/model": { files: directory } }`
+ * @param repos by their names: `{ "org/model": { files: directory }, "datasets/org/data": … }`
  */
 export async function startHub(repos: Record<string, HubRepo> = {}): Promise<Hub> {
   const stored = new Map<string, StoredRepo>();
@@ -114,8 +114,10 @@ export async function startHub(repos: Record<string, HubRepo> = {}): Promise<Hub
 
   function answer(request: HubRequest, response: ServerResponse): void {
     const { pathname, searchParams } = new URL(request.path, hub.endpoint);
-    const api = /^\/api\/models\/([^/]+\/[^/]+)(?:\/(revision|tree)\/([^/]+)(?:\/(.+))?)?$/;
-    const file = /^(?:\/api\/resolve-cache\/models)?\/([^/]+\/[^/]+)(?:\/resolve)?\/([^/]+)\/(.+)$/;
+    const api =
+      /^\/api\/(?:models\/)?((?:datasets\/)?[^/]+\/[^/]+)(?:\/(revision|tree)\/([^/]+)(?:\/(.+))?)?$/;
+    const file =
+      /^(?:\/api\/resolve-cache\/models)?\/((?:datasets\/)?[^/]+\/[^/]+)(?:\/resolve)?\/([^/]+)\/(.+)$/;
     const [, apiRepo, kind, apiRevision = MAIN, folder = ""] = api.exec(pathname) ?? [];
     const [, fileRepo, fileRevision = "", path = ""] = file.exec(pathname) ?? [];
     const name = apiRepo ?? fileRepo ?? "";
@@ -157,10 +159,9 @@ export async function startHub(repos: Record<string, HubRepo> = {}): Promise<Hub
 
   /** Signed links need no token, and buckets refuse one. */
   function answerStored(request: HubRequest, response: ServerResponse): void {
-    const [, org, model, id = "", path = ""] = new URL(request.path, "http://x").pathname.split(
-      "/",
-    );
-    const found = stored.get(`${org}/${model}`)?.commits.get(id)?.get(decodeURIComponent(path));
+    const { pathname } = new URL(request.path, "http://x");
+    const [, repo = "", id = "", path = ""] = /^\/(.+)\/([0-9a-f]{40})\/(.+)$/.exec(pathname) ?? [];
+    const found = stored.get(repo)?.commits.get(id)?.get(decodeURIComponent(path));
     if (request.authorization !== undefined || !found) return void response.writeHead(400).end();
     sendRange(request, response, found, `"${blobId(found)}"`);
   }

@@ -1,12 +1,14 @@
 import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import type { DatasetInput } from "../../protocol/dataset.ts";
 import { checkTraining } from "../../sdk/checkTraining.ts";
 import type { TrainerOptions } from "../../sdk/index.ts";
 import { type DrivenTrainer, DRIVER } from "../../sdk/trainer.ts";
+import { startHub } from "../hub/server.ts";
 import { createTinyTrainer, enterProject } from "./project.ts";
 
+const FIXTURES = join(import.meta.dirname, "../engines/dataset/tables/fixtures");
 const ROWS = Array.from({ length: 8 }, (_, n) => ({ prompt: `${n}+1`, completion: `${n + 1}` }));
 const JSONL = ROWS.map((row) => `${JSON.stringify(row)}\n`).join("");
 
@@ -134,6 +136,28 @@ describe("a dataset", () => {
     expect(second.frozen()).toBe(JSONL);
     expect(second.notes).toContain("reading the rows that the earlier job's dataset had");
     expect(second.notes.filter((note) => note.startsWith("warning"))).toEqual([]);
+  });
+
+  it("of the hub is trained, kept in the job's folder, and not asked for again by a resumed job", async () => {
+    const project = enterProject();
+    const hub = await startHub({ "datasets/org/sums": { files: {} } });
+    hub.commit(
+      "datasets/org/sums",
+      { "default/train/0000.parquet": readFileSync(join(FIXTURES, "snappy.parquet")) },
+      "refs/convert/parquet",
+    );
+    vi.stubEnv("HF_ENDPOINT", hub.endpoint);
+    vi.stubEnv("HF_HOME", join(project, "home"));
+    onTestFinished(() => void vi.unstubAllEnvs());
+    const columns = { prompt: "question", completion: "answer" };
+    const dataset = { type: "hub", name: "org/sums", columns } as const;
+    const stop = { onCheckpoint: () => Promise.reject(new Error("stop")) };
+    const first = await train(dataset, { callbacks: stop });
+    await expect(first.ended).rejects.toThrow("stop");
+    await hub.close();
+    const second = await train(dataset, { resume: true });
+    expect((await second.ended).job.status).toBe("completed");
+    expect(second.frozen().split("\n")[1]).toBe(`{"prompt":"What is 1?","completion":"odd"}`);
   });
 
   it("that never comes keeps no cancelled job waiting", async () => {

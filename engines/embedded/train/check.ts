@@ -1,17 +1,27 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { MessageChannel } from "node:worker_threads";
 import type { CheckOptions } from "../../../protocol/engine.ts";
-import type { TrainingCheck } from "../../../protocol/trainingCheck.ts";
+import type { HardRow, TrainingCheck } from "../../../protocol/trainingCheck.ts";
 import { locateModel } from "../../checkpoint/locateModel.ts";
 import type { ExampleSet } from "../../examples/examples.ts";
 import { piecesOf } from "../../examples/pieces.ts";
+import type { Objective } from "../../objectives/objective.ts";
 import { objectiveOf } from "../../objectives/objectives.ts";
-import { createInspection } from "../../training/inspection.ts";
-import { prepareTraining } from "../../training/preparation.ts";
+import { hardestRows } from "../../training/hardestRows.ts";
+import { type Inspection, createInspection } from "../../training/inspection.ts";
+import { type Preparation, prepareTraining } from "../../training/preparation.ts";
+import { baseOf, initialWeights } from "../../training/startingPoint.ts";
 import { threadCount } from "../kernels/threadCount.ts";
+import { createLearner } from "../step/learner.ts";
+import type { TrainingPlan } from "../step/trainingPlan.ts";
 import { planFor } from "./backend.ts";
 import { assertConfigFits } from "./leastTraining.ts";
+import { startHelper } from "./trainThread.ts";
 
-/** Prepares the data and plans the memory as `train` does, but allocates none of it. */
-export async function check({ config, onNote }: CheckOptions): Promise<TrainingCheck> {
+/** Prepares the data and plans the memory as `train` does; allocates none of it, unless for the loss. */
+export async function check({ config, onNote, loss }: CheckOptions): Promise<TrainingCheck> {
   const source = await locateModel(config.model, {
     onNote,
     check: (folder) => assertConfigFits(folder, config.lora),
@@ -24,14 +34,43 @@ export async function check({ config, onNote }: CheckOptions): Promise<TrainingC
   const { examples } = data.training;
   // Damaged weights stop a training, too.
   if (start.source.kind === "checkpoint") start.read();
+  const hardest = loss && (await measure(prepared, plan, { objective, inspection }));
   return {
     started,
     learnedTokens: learnedIn(examples),
     longestRow: data.dataset.longestRow,
     memoryBytes: plan.arena.sizes().all,
     dataset: inspection.report(),
+    ...(hardest && { hardest }),
     firstRow: examples.at(0).sequences.flatMap((one) => piecesOf(one, start.tokenizer)),
   };
+}
+
+/** On all threads, which have ended when this settles. */
+async function measure(
+  prepared: Preparation,
+  plan: TrainingPlan,
+  { objective, inspection }: { objective: Objective; inspection: Inspection },
+): Promise<HardRow[]> {
+  const { config, start, data } = prepared;
+  const { promptStyle } = data.dataset;
+  const channels = Array.from({ length: threadCount() - 1 }, () => new MessageChannel());
+  const helpers = channels.map(({ port2 }) => startHelper(port2));
+  // Keeps the base of an adapter that is on no disk yet.
+  const directory = mkdtempSync(join(tmpdir(), "kit-check-"));
+  try {
+    const notes = { shape: start.shape, origin: start.origin, promptStyle };
+    const weights = initialWeights(config, start, baseOf(start, directory), notes);
+    const backend = createLearner(
+      plan,
+      { ...weights, moments: undefined },
+      { invite: (invitation) => channels.forEach(({ port1 }) => port1.postMessage(invitation)) },
+    );
+    return await hardestRows(prepared, { objective, backend }, inspection.placeOf);
+  } finally {
+    await Promise.all(helpers.map((helper) => helper.terminate()));
+    rmSync(directory, { recursive: true, force: true });
+  }
 }
 
 function learnedIn(examples: ExampleSet): number {

@@ -55,7 +55,7 @@ export async function trainOnThread(options: TrainOptions): Promise<void> {
 }
 
 /** A thread that takes part once it is invited through `port`. */
-function startHelper(port: MessagePort): Worker {
+export function startHelper(port: MessagePort): Worker {
   const helper = startThread(
     () => new Worker(new URL("../step/helperWorker.js", import.meta.url), { execArgv: [] }),
     "Set KIT_THREADS=1 to train without helpers, end other programs",

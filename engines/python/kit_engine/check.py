@@ -2,9 +2,15 @@
 
 from typing import Any
 
+import torch
+
+from .batches import IGNORED
 from .channel import Channel
+from .constants import CONSTANTS
 from .examples import ExampleSet
+from .inspection import Inspection
 from .limits import decode
+from .losses import token_losses
 from .masks import Tokens
 from .models import quiet
 from .preparation import Preparation, prepare
@@ -21,18 +27,58 @@ LOGITS_COPIES = 3
 
 def check(job: dict[str, Any], channel: Channel) -> dict[str, Any]:
     quiet()
-    prepared = prepare(job, channel)
+    inspection = Inspection()
+    prepared = prepare(job, channel, inspection)
     model = load_trained(prepared, job["directory"])
     training = prepared.data.training
     started = prepared.started(job["modelName"], trainable_count(model))
+    hardest = hardest_rows(prepared, model, inspection) if job.get("measuresLoss") else None
     return {
         "started": started,
         "kept": prepared.kept_out(),
+        "dataset": inspection.report(),
+        **({} if hardest is None else {"hardest": hardest}),
         "learnedTokens": sum(sum(row.learned) for row in rows_of(training)),
         "longestRow": prepared.data.dataset.longest,
         "memoryBytes": memory_bytes(prepared, model),
-        "firstRow": [piece for one in training[0] for piece in pieces_of(one, prepared.tokenizer)],
+        "firstRow": pieces_in(training[0], prepared.tokenizer),
     }
+
+
+def hardest_rows(prepared: Preparation, model: Any, inspection: Inspection) -> list[dict[str, Any]]:
+    """As engines/training/hardestRows.ts finds them."""
+    training, device = prepared.data.training, prepared.device
+    count = min(CONSTANTS["mostMeasuredRows"], len(training))
+    model.to(device.name).eval()
+    chosen = [i * len(training) // count for i in range(count)]
+    with torch.no_grad(), torch.autocast(device.name, torch.bfloat16, enabled=device.bf16):
+        losses = [(loss_of(training[i], model), i) for i in chosen]
+    known = [one for one in losses if one[0] is not None]
+    hardest = sorted(known, key=lambda one: -one[0])[: CONSTANTS["hardestRows"]]
+    return [
+        {
+            "where": inspection.kept[training.row_at(index)],
+            "loss": loss,
+            "row": pieces_in(training[index], prepared.tokenizer),
+        }
+        for loss, index in hardest
+    ]
+
+
+def loss_of(sequences: list[Tokens], model: Any) -> float | None:
+    """The mean of its learned tokens; None without any, as of a piece of a text."""
+    total, learned = 0.0, 0
+    for one in sequences:
+        ids = torch.tensor([one.ids], device=model.device)
+        wanted = torch.tensor([one.learned], device=model.device)
+        losses = token_losses(model(ids).logits, ids.where(wanted, IGNORED))
+        total += float(losses.double().sum())
+        learned += sum(one.learned)
+    return total / learned if learned > 0 else None
+
+
+def pieces_in(sequences: list[Tokens], tokenizer: Any) -> list[dict[str, Any]]:
+    return [piece for one in sequences for piece in pieces_of(one, tokenizer)]
 
 
 def rows_of(examples: ExampleSet) -> list[Tokens]:

@@ -8,6 +8,7 @@ from typing import Any
 from .errors import KitError
 from .examples import Examples, ExampleSet, digest_of
 from .ignored_keys import IgnoredKeys
+from .inspection import Inspection
 from .masks import Tokens
 from .objectives import objective_of
 from .objectives.objective import Objective
@@ -46,26 +47,40 @@ class TrainingData:
     evaluated: dict[str, Any]
 
 
+# Takes each row as it is read, its sequences, and whether it is left out.
+See = Callable[[Any, list[Tokens], bool], None]
+
+
 def read_training_data(
-    job: dict[str, Any], tokenizer: Any, max_length: int, note: Callable[[str], None]
+    job: dict[str, Any],
+    tokenizer: Any,
+    max_length: int,
+    note: Callable[[str], None],
+    inspection: Inspection | None = None,
 ) -> TrainingData:
     """
     :raises KitError: for what cannot be read or learned, or is not what the other workers have read
     """
-    data = read_all(job, tokenizer, max_length, note)
+    data = read_all(job, tokenizer, max_length, note, inspection)
     assert_same(data.fingerprint, data.evaluated.get("evalFingerprint", data.fingerprint))
     return data
 
 
 def read_all(
-    job: dict[str, Any], tokenizer: Any, max_length: int, note: Callable[[str], None]
+    job: dict[str, Any],
+    tokenizer: Any,
+    max_length: int,
+    note: Callable[[str], None],
+    inspection: Inspection | None,
 ) -> TrainingData:
     config = job["config"]
     reading = objective_of(config), tokenizer, max_length, note
-    dataset = read_dataset(job["files"], config["dataset"], *reading)
+    see = inspection and inspection.see
+    dataset = read_dataset(job["files"], config["dataset"], *reading, see)
     fingerprint = dataset.examples.fingerprint()
     if job.get("evalFiles") is not None:
-        held_out = read_dataset(job["evalFiles"], config.get("evalDataset"), *reading)
+        see = inspection and inspection.see_held_out
+        held_out = read_dataset(job["evalFiles"], config.get("evalDataset"), *reading, see)
         evaluated = {
             "evalRows": held_out.examples.row_count,
             "evalCut": held_out.cut,
@@ -89,12 +104,15 @@ def read_dataset(
     tokenizer: Any,
     max_length: int,
     note: Callable[[str], None],
+    see: See | None,
 ) -> Dataset:
     dataset, ignored = Dataset(), IgnoredKeys()
     noted = time.monotonic()
     for row in objective.read(files, ignored):
         sequences = objective.sequences_of(row, tokenizer)
-        add_row(dataset, sequences, objective, objective.is_text(row), max_length)
+        is_kept = add_row(dataset, sequences, objective, objective.is_text(row), max_length)
+        if see is not None:
+            see(row, sequences, not is_kept)
         dataset.formats.add(f"{{{row.keys}}}")
         if time.monotonic() - noted > NOTE_EVERY_SECONDS:
             noted = time.monotonic()
@@ -123,7 +141,8 @@ def add_row(
     objective: Objective,
     is_text: bool,
     max_length: int,
-) -> None:
+) -> bool:
+    """:return: whether it is trained on"""
     length = max(len(one.ids) for one in sequences)
     dataset.read += 1
     dataset.longest = max(dataset.longest, length)
@@ -131,14 +150,15 @@ def add_row(
         dataset.texts += 1
         for one in sequences:
             dataset.examples.add_pieces(one, max_length)
-        return
+        return True
     fitting = [one for one in sequences if True in one.learned[1:max_length]]
     if len(fitting) < (len(sequences) if objective.needs_all else 1):
         dataset.left_out += 1
         dataset.needed = max(dataset.needed, length)
-    else:
-        dataset.cut += length > max_length
-        dataset.examples.add_start(fitting, max_length)
+        return False
+    dataset.cut += length > max_length
+    dataset.examples.add_start(fitting, max_length)
+    return True
 
 
 def part_of(dataset: Dataset, is_held_out: list[bool], wanted: bool) -> ExampleSet:

@@ -120,6 +120,10 @@ class ExampleSet:
     def arrays(self, index: int) -> list[Arrays]:
         return self.examples.arrays(self.chosen[index])
 
+    def row_at(self, index: int) -> int:
+        """The row that one was made of, counted from 0 as they were added."""
+        return self.examples.rows[self.chosen[index]]
+
     def longest(self) -> int:
         """Tokens of the longest sequence."""
         return max(max(self.examples.lengths_of(i)) for i in self.chosen)

@@ -8,6 +8,7 @@ from .constants import CONSTANTS
 from .dataset import TrainingData, read_training_data
 from .device import Device, find_device
 from .errors import KitError
+from .inspection import Inspection
 from .models import Source, context_of, load_config, load_tokenizer
 from .schedule import rows_per_step, step_count
 
@@ -61,14 +62,16 @@ class Preparation:
         }
 
 
-def prepare(job: dict[str, Any], channel: Channel) -> Preparation:
+def prepare(
+    job: dict[str, Any], channel: Channel, inspection: Inspection | None = None
+) -> Preparation:
     config = job["config"]
     device = find_device(config["engine"].get("bf16"))
     source = Source(**job["model"])
     model_config = load_config(source)
     tokenizer = load_tokenizer(source)
     limit = row_limit(job, context_of(model_config))
-    data = read_training_data(job, tokenizer, limit, channel.note)
+    data = read_training_data(job, tokenizer, limit, channel.note, inspection)
     set_padding(tokenizer)
     set_prompt_style(tokenizer, data)
     steps = step_count(config, len(data.training))

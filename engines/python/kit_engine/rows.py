@@ -31,6 +31,13 @@ class Row:
     keys: str
     conversation: Conversation | None
     text: str
+    # File and line.
+    where: str = ""
+
+    def answers(self) -> list[str]:
+        """Those that are learned."""
+        messages = self.conversation.messages if self.conversation else []
+        return [one["content"] or "" for one in messages if is_learned(one)]
 
 
 def read_rows(files: list[str], ignored: IgnoredKeys) -> Iterator[Row]:
@@ -44,7 +51,7 @@ def read_rows(files: list[str], ignored: IgnoredKeys) -> Iterator[Row]:
             row = parse_row(text, where)
             if is_url:
                 ignored.add(row)
-            yield row_of(row)
+            yield row_of(row, where)
 
 
 def parse_row(text: str, where: str) -> dict[str, Any]:
@@ -107,17 +114,17 @@ def problem_of_prompt(row: dict[str, Any]) -> str | None:
     return None
 
 
-def row_of(row: dict[str, Any]) -> Row:
+def row_of(row: dict[str, Any], where: str = "") -> Row:
     tools = whole(row.get("tools")) or None
     keys = ", tools" if tools else ""
     if "messages" in row:
         messages = [whole(as_message(message)) for message in row["messages"]]
-        return Row("messages" + keys, Conversation(messages, tools), "")
+        return Row("messages" + keys, Conversation(messages, tools), "", where)
     if "prompt" in row:
         asked = {"role": "user", "content": whole(row["prompt"])}
         answered = {"role": "assistant", "content": whole(row["completion"])}
-        return Row("prompt, completion" + keys, Conversation([asked, answered], tools), "")
-    return Row("text", None, whole(row["text"]))
+        return Row("prompt, completion" + keys, Conversation([asked, answered], tools), "", where)
+    return Row("text", None, whole(row["text"]), where)
 
 
 def whole(value: Any) -> Any:

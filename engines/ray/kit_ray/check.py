@@ -17,7 +17,7 @@ def check(job: Job, channel: Channel) -> dict[str, Any]:
     found, notes = ray.get(remote.remote(job))
     for text in notes:
         channel.note(job.renamed(text))
-    return found
+    return with_places(found, job)
 
 
 def check_here(job: Job) -> tuple[dict[str, Any], list[str]]:
@@ -33,3 +33,16 @@ def check_here(job: Job) -> tuple[dict[str, Any], list[str]]:
     notes = Notes()
     with tempfile.TemporaryDirectory() as directory:
         return check_job(job.here(directory), notes), notes.texts
+
+
+def with_places(found: dict[str, Any], job: Job) -> dict[str, Any]:
+    """Names the files as they are called where the job comes from."""
+    dataset = dict(found["dataset"])
+    for kind in ("duplicates", "leaked"):
+        if "first" in dataset.get(kind, {}):
+            first = [job.renamed(place) for place in dataset[kind]["first"]]
+            dataset[kind] = {**dataset[kind], "first": first}
+    if "first" in dataset.get("json", {}):
+        dataset["json"] = {**dataset["json"], "first": job.renamed(dataset["json"]["first"])}
+    hardest = [{**one, "where": job.renamed(one["where"])} for one in found.get("hardest", [])]
+    return {**found, "dataset": dataset, **({"hardest": hardest} if "hardest" in found else {})}

@@ -67,7 +67,7 @@ function cacheOf(
   return {
     ...{ home, notes },
     fetch: ({ revision = "main", repo = REPO, signal } = {}) =>
-      fetchModel({ repo, revision }, { settings, signal, onNote }),
+      fetchModel({ repoType: "model", repo, revision }, { settings, signal, onNote }),
   };
 }
 

@@ -12,7 +12,7 @@ test.each([
   ["org/name@refs/pr/1", "refs/pr/1"],
   [`org/name@${"a".repeat(40)}`, "a".repeat(40)],
 ])("%s is a model's name on the hub", (name, revision) => {
-  expect(parseHubName(name)).toEqual({ repo: name.split("@")[0], revision });
+  expect(parseHubName(name)).toEqual({ repoType: "model", repo: name.split("@")[0], revision });
 });
 
 test.each([

@@ -10,7 +10,7 @@ import { scratchDirectory } from "../embedded/scratch.ts";
 import { TINY, tinyWeights } from "../embedded/tiny.ts";
 import { PYTHON, hasPython } from "../python/environment.ts";
 
-const NAME = { repo: "org/tiny", revision: "main" };
+const NAME = { repoType: "model", repo: "org/tiny", revision: "main" } as const;
 const DOWNLOAD = `
 import huggingface_hub
 print(huggingface_hub.snapshot_download("org/tiny"))

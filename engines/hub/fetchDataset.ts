@@ -1,0 +1,116 @@
+import { closeSync, openSync, readSync } from "node:fs";
+import { join } from "node:path";
+import { type FileType, type HubSplit, typeOfFile } from "../../protocol/dataset.ts";
+import { KitError, isKitError } from "../../protocol/error.ts";
+import type { FetchOptions } from "./fetchModel.ts";
+import { type HubCache, openCache } from "./hubCache.ts";
+import { type HubListing, keptListing, listFiles, listingText } from "./hubListing.ts";
+import { type HubName, datasetName, isCommit, isConverted } from "./hubName.ts";
+import type { HubRequest } from "./hubRequest.ts";
+import { hubSettings } from "./hubSettings.ts";
+import { createDownloader, hasSize } from "./repoDownload.ts";
+import { splitFiles } from "./splitFiles.ts";
+
+/** A split of a dataset on this disk. */
+export interface FetchedSplit {
+  type: FileType;
+  /** Absolute. */
+  paths: string[];
+}
+
+/**
+ * Finds a split of a dataset of the hub on this disk, and downloads what is missing of it to the folder
+ * that all tools share. A branch is asked for each time, a commit once. When the hub can't be asked,
+ * files that are here are good enough.
+ * @throws KitError `HUB_UNREACHABLE`, `HUB_INVALID`, `DATASET_UNREADABLE`, `DATASET_INVALID`,
+ * `CANNOT_WRITE`
+ */
+export async function fetchDataset(
+  split: HubSplit,
+  options: Omit<FetchOptions, "check"> = {},
+): Promise<FetchedSplit> {
+  const { signal = new AbortController().signal, onNote = () => undefined } = options;
+  const { settings = hubSettings() } = options;
+  const name = nameOf(split);
+  const { repo } = name;
+  const cache = openCache(settings.cache, name);
+  const request = { settings, name, signal };
+  const { commit, files: listed } = await findListing(request, cache, onNote);
+  const { files, isPartial } = splitFiles(listed, split, isConverted(name));
+  const directory = cache.snapshotPath(commit);
+  const isHere = files.every((file) => hasSize(join(directory, file.name), file));
+  if (!isHere && settings.isOffline) throw offline(request);
+  if (!isHere) await createDownloader(request, commit, cache, onNote).fetchLarge(files);
+  onNote(`${repo} at ${commit}: ${shown(files.map((file) => file.name))}`);
+  if (isPartial) {
+    onNote(
+      `warning: the hub keeps only the first part of ${repo} as Parquet. Set revision: "main" to read all of its own files.`,
+    );
+  }
+  const paths = files.map((file) => join(directory, file.name));
+  return { type: typeOf(paths), paths };
+}
+
+function nameOf({ name, revision }: HubSplit): HubName {
+  const found = datasetName(name, revision);
+  if (found) return found;
+  throw new KitError(
+    "DATASET_UNREADABLE",
+    datasetName(name)
+      ? `${name} can have no revision ${JSON.stringify(revision)}. Set revision to a branch, tag or commit.`
+      : `No dataset can have the name ${JSON.stringify(name)}. Write "org/name", as its page on the hub does.`,
+  );
+}
+
+/** What the dataset has: as the hub says, or as it said last. */
+async function findListing(
+  request: HubRequest,
+  cache: HubCache,
+  onNote: (text: string) => void,
+): Promise<HubListing> {
+  const { settings, name, signal } = request;
+  const commit = cache.commitOf(name.revision);
+  const kept = commit && keptListing(cache.listingPath(commit), request);
+  if (kept && (settings.isOffline || isCommit(name.revision))) return kept;
+  if (settings.isOffline) throw offline(request);
+  try {
+    const listing = await listFiles(request);
+    cache.write(cache.listingPath(listing.commit), listingText(listing));
+    cache.remember(name.revision, listing.commit);
+    return listing;
+  } catch (error) {
+    signal.throwIfAborted();
+    if (!kept || !isKitError(error)) throw error;
+    onNote(`warning: ${error.message}\n  using ${name.repo} at ${kept.commit}, which is here`);
+    return kept;
+  }
+}
+
+function offline({ settings, name: { repo } }: HubRequest): KitError {
+  return new KitError(
+    "HUB_UNREACHABLE",
+    `HF_HUB_OFFLINE is set, and ${repo} is not in ${settings.cache}. Remove the variable to download it.`,
+  );
+}
+
+/** The first of many names. */
+function shown([first = "", ...others]: string[]): string {
+  return others.length > 0 ? `${first} and ${others.length} more` : first;
+}
+
+/** Many files of the hub that are called .json have a row on each line. */
+function typeOf([first = ""]: string[]): FileType {
+  const type = typeOfFile(first);
+  return type === "json" && firstByte(first) === "{" ? "jsonl" : type;
+}
+
+/** That is not a space. */
+function firstByte(path: string): string {
+  const start = Buffer.alloc(256);
+  const file = openSync(path, "r");
+  try {
+    return start.toString("latin1", 0, readSync(file, start)).trimStart().slice(0, 1);
+  } finally {
+    closeSync(file);
+  }
+}

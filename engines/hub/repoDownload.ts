@@ -1,0 +1,95 @@
+import { existsSync, mkdirSync, renameSync } from "node:fs";
+import { statfs } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { takeLock } from "../../disk/lock.ts";
+import { KitError } from "../../protocol/error.ts";
+import { createDownloadNotes, megabytes } from "./downloadNotes.ts";
+import { downloadFile } from "./fileDownload.ts";
+import { type HubCache, sizeOf } from "./hubCache.ts";
+import type { HubFile } from "./hubListing.ts";
+import type { HubRequest } from "./hubRequest.ts";
+
+/** Downloads files of a commit to the cache. */
+export function createDownloader(
+  request: HubRequest,
+  commit: string,
+  cache: HubCache,
+  onNote: (text: string) => void,
+) {
+  const { settings, name } = request;
+  const { repo, repoType } = name;
+  const directory = cache.snapshotPath(commit);
+
+  /** Links a file that is here of another commit. */
+  function isMissing(file: HubFile): boolean {
+    if (hasSize(join(directory, file.name), file)) return false;
+    if (!hasSize(cache.blobPath(file.hash), file)) return true;
+    cache.link(commit, file.name, file.hash);
+    return false;
+  }
+
+  async function fetchAll(files: HubFile[], onBytes: (bytes: number) => void): Promise<void> {
+    let before = 0;
+    for (const file of files) {
+      await fetchFile(file, (bytes) => onBytes(before + bytes));
+      before += file.size;
+    }
+  }
+
+  async function fetchFile(file: HubFile, onBytes: (bytes: number) => void): Promise<void> {
+    const { hash } = file;
+    const [blob, path] = [cache.blobPath(hash), cache.partialPath(hash)];
+    const prefix = repoType === "dataset" ? "datasets/" : "";
+    const encoded = file.name.split("/").map(encodeURIComponent).join("/");
+    const url = `${settings.endpoint}/${prefix}${repo}/resolve/${commit}/${encoded}`;
+    const onWait = () => onNote(`waiting for another process that downloads ${repo}`);
+    const lockPath = cache.lockPath(hash);
+    mkdirSync(dirname(lockPath), { recursive: true });
+    const lock = await takeLock(lockPath, Infinity, { signal: request.signal, onWait });
+    try {
+      cache.makeBlobsFolder();
+      if (!hasSize(blob, file)) {
+        await downloadFile({ ...request, url, file, path, onBytes });
+        renameSync(path, blob);
+      }
+      cache.link(commit, file.name, hash);
+    } finally {
+      lock?.release();
+    }
+  }
+
+  async function assertRoom(files: HubFile[]): Promise<void> {
+    const bytes = files.reduce(
+      (sum, { size, hash }) => sum + size - sizeOf(cache.partialPath(hash)),
+      0,
+    );
+    cache.makeBlobsFolder();
+    const { bavail, bsize } = await statfs(dirname(cache.blobPath("")));
+    if (bytes <= bavail * bsize) return;
+    throw new KitError(
+      "CANNOT_WRITE",
+      `${repo} takes ${megabytes(bytes)}, but ${settings.cache} has room for ${megabytes(bavail * bsize)}. Free disk space, or set HF_HUB_CACHE to a folder on a larger disk.`,
+    );
+  }
+
+  return {
+    /** Small files, in silence. */
+    async fetch(files: HubFile[]): Promise<void> {
+      await fetchAll(files.filter(isMissing), () => undefined);
+    },
+
+    /** Notes how large they are, and how much has come. @throws KitError `CANNOT_WRITE` if they don't fit */
+    async fetchLarge(files: HubFile[]): Promise<void> {
+      const missing = files.filter(isMissing);
+      if (missing.length === 0) return;
+      await assertRoom(missing);
+      const all = missing.reduce((sum, { size }) => sum + size, 0);
+      await fetchAll(missing, createDownloadNotes(repo, all, onNote));
+    },
+  };
+}
+
+/** Whether all of a file is there, also after whoever wrote it has lost power. */
+export function hasSize(path: string, { size }: HubFile): boolean {
+  return existsSync(path) && sizeOf(path) === size;
+}

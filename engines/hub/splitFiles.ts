@@ -1,0 +1,110 @@
+import { type HubSplit, typeOfFile } from "../../protocol/dataset.ts";
+import { KitError } from "../../protocol/error.ts";
+import type { HubFile } from "./hubListing.ts";
+
+/** Kinds of files, the first that a split has is read: the same rows often lie there in several. */
+const PREFERRED = ["parquet", "jsonl", "csv", "json"] as const;
+/** Of the hub's Parquet files: it has converted the first 5 GB alone. */
+const PARTIAL = "partial-";
+const DEFAULT_CONFIG = "default";
+const DEFAULT_SPLIT = "train";
+
+/** As Python's `datasets` reads the names of files and folders. */
+const SPLIT_WORDS: Record<string, string> = {
+  ...{ train: "train", training: "train" },
+  ...{ validation: "validation", valid: "validation", val: "validation", dev: "validation" },
+  ...{ test: "test", testing: "test", eval: "test", evaluation: "test" },
+};
+const DATA_FILE = /\.(parquet|jsonl|csv|tsv|json)$/i;
+const NO_DATA = /(^|\/)([._]|(config|dataset_infos?|dataset_dict|state)\.json$)/;
+const SHARD = /^(.+)-\d+-of-\d+$/;
+
+/** The files of a split, in their order. */
+export interface SplitFiles {
+  files: HubFile[];
+  /** Whether the hub keeps more rows than these files have. */
+  isPartial: boolean;
+}
+
+interface Candidate {
+  file: HubFile;
+  config: string | undefined;
+  split: string | undefined;
+  isPartial: boolean;
+}
+
+/**
+ * Chooses a split's files by their names. Pure.
+ * @param isConverted whether they are those that the hub has made, `<config>/<split>/0000.parquet`
+ * @throws KitError `DATASET_INVALID` naming the configs or splits that there are
+ */
+export function splitFiles(
+  all: HubFile[],
+  { name, config, split = DEFAULT_SPLIT }: HubSplit,
+  isConverted: boolean,
+): SplitFiles {
+  const data = all.filter((file) => DATA_FILE.test(file.name) && !NO_DATA.test(file.name));
+  const candidates = data.map(isConverted ? convertedOf : ownOf);
+  if (candidates.length === 0) {
+    throw invalid(`${name} has no Parquet, JSONL, CSV or JSON file. Use another dataset.`);
+  }
+  const ofConfig = chooseConfig(name, candidates, config);
+  const ofSplit = chooseSplit(name, ofConfig, split);
+  const type = PREFERRED.find((one) => ofSplit.some(({ file }) => typeOfFile(file.name) === one));
+  const chosen = ofSplit.filter(({ file }) => typeOfFile(file.name) === type);
+  return {
+    files: chosen.map(({ file }) => file).sort((one, other) => (one.name < other.name ? -1 : 1)),
+    isPartial: chosen.some(({ isPartial }) => isPartial),
+  };
+}
+
+function convertedOf(file: HubFile): Candidate {
+  const [config, folder = ""] = file.name.split("/");
+  const isPartial = folder.startsWith(PARTIAL);
+  return { file, config, split: isPartial ? folder.slice(PARTIAL.length) : folder, isPartial };
+}
+
+/** Of a file that people have named. Files that name no config are of all of them. */
+function ownOf(file: HubFile): Candidate {
+  const parts = file.name.replace(DATA_FILE, "").split("/");
+  const [first, ...others] = parts;
+  const isConfig = others.length > 0 && first !== "data" && splitOf([first ?? ""]) === undefined;
+  return { file, config: isConfig ? first : undefined, split: splitOf(parts), isPartial: false };
+}
+
+/** By the name of the file, else by those of its folders. */
+function splitOf(parts: string[]): string | undefined {
+  const [, sharded] = SHARD.exec(parts.at(-1) ?? "") ?? [];
+  if (sharded !== undefined) return SPLIT_WORDS[sharded] ?? sharded;
+  const words = parts.toReversed().flatMap((part) => part.toLowerCase().split(/[^a-z]+/));
+  const word = words.find((one) => Object.hasOwn(SPLIT_WORDS, one));
+  return word === undefined ? undefined : SPLIT_WORDS[word];
+}
+
+function chooseConfig(name: string, all: Candidate[], asked: string | undefined): Candidate[] {
+  const there = [...new Set(all.map(({ config }) => config ?? DEFAULT_CONFIG))];
+  const [only = DEFAULT_CONFIG, ...others] = there;
+  const config = asked ?? (others.length === 0 ? only : DEFAULT_CONFIG);
+  const chosen = all.filter((one) => (one.config ?? DEFAULT_CONFIG) === config);
+  if (chosen.length > 0) return chosen;
+  throw invalid(
+    asked === undefined
+      ? `${name} has several configs. Set config to one of ${there.join(", ")}.`
+      : `${name} has no config "${asked}". Set config to one of ${there.join(", ")}.`,
+  );
+}
+
+function chooseSplit(name: string, all: Candidate[], asked: string): Candidate[] {
+  const there = new Set(all.flatMap(({ split }) => split ?? []));
+  // Files whose names say nothing are to learn from.
+  if (there.size === 0 && asked === DEFAULT_SPLIT) return all;
+  const wanted = there.has(asked) ? asked : SPLIT_WORDS[asked];
+  const chosen = all.filter(({ split }) => split !== undefined && split === wanted);
+  if (chosen.length > 0) return chosen;
+  const listed = [...there].join(", ") || DEFAULT_SPLIT;
+  throw invalid(`${name} has no split "${asked}". Set split to one of ${listed}.`);
+}
+
+function invalid(message: string): KitError {
+  return new KitError("DATASET_INVALID", message);
+}

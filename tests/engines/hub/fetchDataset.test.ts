@@ -1,0 +1,160 @@
+import { execFile } from "node:child_process";
+import { existsSync, readFileSync, readdirSync } from "node:fs";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { expect, onTestFinished, test } from "vitest";
+import { fetchDataset } from "../../../engines/hub/fetchDataset.ts";
+import { hubSettings } from "../../../engines/hub/hubSettings.ts";
+import type { HubSplit } from "../../../protocol/dataset.ts";
+import { type Hub, type HubRepo, startHub } from "../../hub/server.ts";
+import { scratchDirectory } from "../embedded/scratch.ts";
+import { PYTHON, hasPython } from "../python/environment.ts";
+
+const NAME = "org/data";
+const REPO = `datasets/${NAME}`;
+const CONVERTED = "refs/convert/parquet";
+const OWN = {
+  "train.jsonl": `{"text":"own"}\n`,
+  "test.jsonl": `{"text":"test"}\n`,
+  "lines.json": `\n{"text":"a line"}\n`,
+};
+const PARQUET = {
+  "default/train/0000.parquet": "PAR1 first",
+  "default/train/0001.parquet": "PAR1 second",
+  "default/test/0000.parquet": "PAR1 test",
+};
+
+async function hubOf(repo: Partial<HubRepo> = {}): Promise<Hub> {
+  const hub = await startHub({ [REPO]: { files: OWN, ...repo } });
+  hub.commit(REPO, PARQUET, CONVERTED);
+  onTestFinished(hub.close);
+  return hub;
+}
+
+/** A machine's cache, and fetches into it. */
+function cacheOf({ endpoint }: Hub, home = scratchDirectory()) {
+  const notes: string[] = [];
+  return {
+    ...{ home, notes },
+    fetch: (split: Partial<HubSplit> = {}, env: Record<string, string> = {}) => {
+      const settings = hubSettings({ HF_ENDPOINT: endpoint, HF_HOME: home, ...env });
+      const onNote = (text: string) => void notes.push(text);
+      return fetchDataset({ name: NAME, ...split }, { settings, onNote });
+    },
+  };
+}
+
+const contents = (paths: string[]) => paths.map((path) => readFileSync(path, "utf8"));
+const OFFLINE = { HF_HUB_OFFLINE: "1" };
+
+test("the hub's Parquet files of a split come to the shared cache, and no others", async () => {
+  const hub = await hubOf();
+  const { home, notes, fetch } = cacheOf(hub);
+  const { type, paths } = await fetch();
+  expect(type).toBe("parquet");
+  expect(contents(paths)).toEqual(["PAR1 first", "PAR1 second"]);
+  const folder = join(home, "hub/datasets--org--data");
+  const commit = readFileSync(join(folder, "refs", CONVERTED), "utf8");
+  expect(paths[0]).toBe(join(folder, "snapshots", commit, "default/train/0000.parquet"));
+  expect(readdirSync(join(folder, "blobs"))).toHaveLength(2);
+  expect(notes.at(-1)).toBe(`org/data at ${commit}: default/train/0000.parquet and 1 more`);
+  const asked = hub.requests.length;
+  await fetch();
+  expect(hub.requests).toHaveLength(asked + 1);
+});
+
+test("with a revision the repository's own files are read", async () => {
+  const hub = await hubOf();
+  const { fetch } = cacheOf(hub);
+  expect(contents((await fetch({ revision: "main" })).paths)).toEqual([OWN["train.jsonl"]]);
+  const before = hub.head(REPO);
+  hub.commit(REPO, { "train.json": OWN["lines.json"] });
+  const { type, paths } = await fetch({ revision: "main" });
+  expect([type, ...contents(paths)]).toEqual(["jsonl", OWN["lines.json"]]);
+  const asked = hub.requests.length;
+  // Nothing of a commit can change.
+  expect(contents((await fetch({ revision: before })).paths)).toEqual([OWN["train.jsonl"]]);
+  expect(hub.requests).toHaveLength(asked);
+});
+
+test("what is here is read offline, and when the hub is gone", async () => {
+  const hub = await hubOf();
+  const { fetch, notes } = cacheOf(hub);
+  await expect(fetch({}, OFFLINE)).rejects.toThrow(
+    /^HF_HUB_OFFLINE is set, and org\/data is not in .*\. Remove the variable to download it\.$/,
+  );
+  const { paths } = await fetch();
+  expect(await fetch({}, OFFLINE)).toEqual({ type: "parquet", paths });
+  await expect(fetch({ split: "test" }, OFFLINE)).rejects.toThrow(/^HF_HUB_OFFLINE is set/);
+  await hub.close();
+  expect((await fetch()).paths).toEqual(paths);
+  expect(notes.at(-2)).toMatch(/^warning: Cannot download org\/data from .*which is here$/s);
+  await expect(fetch({ split: "test" })).rejects.toThrow(
+    /or copy its files here and name their path\.$/,
+  );
+});
+
+test("a download that is cut goes on where it stopped, and what is damaged is refused", async () => {
+  const hub = await hubOf();
+  const { fetch } = cacheOf(hub);
+  const asked: (string | undefined)[] = [];
+  hub.intercept = ({ to, path, range }, response) => {
+    if (to !== "storage" || !path.includes("train/0000")) return false;
+    asked.push(range);
+    if (asked.length > 1) return false;
+    response.writeHead(200, { "Content-Length": 10 }).write("PAR1 ");
+    setTimeout(() => response.destroy(), 20);
+    return true;
+  };
+  expect(contents((await fetch()).paths)).toEqual(["PAR1 first", "PAR1 second"]);
+  expect(asked).toEqual([undefined, "bytes=5-"]);
+  hub.intercept = ({ to }, response) => {
+    if (to === "storage") response.writeHead(200).end("PAR1 evil");
+    return to === "storage";
+  };
+  await expect(fetch({ split: "test" })).rejects.toThrow(
+    /sent another default\/test\/0000\.parquet than it lists/,
+  );
+});
+
+test.each<[string, Partial<HubRepo>, Partial<HubSplit>, RegExp]>([
+  [
+    "no such dataset",
+    {},
+    { name: "org/x" },
+    /^There is no dataset org\/x at http.*path of your own/,
+  ],
+  ["no name", {}, { name: "squad" }, /^No dataset can have the name "squad"\. Write "org\/name"/],
+  ["no such revision", {}, { revision: "v9" }, /^org\/data has no revision "v9"\. Name a branch/],
+  ["no revision", {}, { revision: "../x" }, /^org\/data can have no revision "\.\.\/x"\. Set/],
+  ["gated", { gatedTo: ["hf_a"] }, {}, /^org\/data is gated\. Open http.*\/datasets\/org\/data to/],
+])("%s is said in a sentence", async (_, repo, split, message) => {
+  await expect(cacheOf(await hubOf(repo)).fetch(split)).rejects.toThrow(message);
+});
+
+test("what the hub has not converted is said", async () => {
+  const hub = await startHub({ [REPO]: { files: OWN } });
+  onTestFinished(hub.close);
+  await expect(cacheOf(hub).fetch()).rejects.toThrow(
+    /^The hub has made no Parquet files of org\/data\. Set revision: "main" to read its own files\.$/,
+  );
+});
+
+test("a list that leads out of the cache is refused", async () => {
+  const hub = await hubOf();
+  hub.commit(REPO, { "default/train/../../../../0000.parquet": "PAR1" }, CONVERTED);
+  const { home, fetch } = cacheOf(hub);
+  await expect(fetch()).rejects.toThrow(/names a file .*, which no repository can have/);
+  expect(existsSync(join(home, "hub/datasets--org--data/blobs"))).toBe(false);
+});
+
+test.runIf(hasPython)("Python finds what Kit has downloaded", async () => {
+  const hub = await hubOf();
+  const { home, fetch } = cacheOf(hub);
+  const { paths } = await fetch();
+  const code = `import huggingface_hub as h
+print(h.hf_hub_download("org/data", "default/train/0000.parquet", repo_type="dataset", revision="${CONVERTED}"))`;
+  const env = { ...process.env, HF_HOME: home, HF_ENDPOINT: hub.endpoint, ...OFFLINE };
+  const { stdout } = await promisify(execFile)(PYTHON, ["-c", code], { env });
+  expect(stdout.trim()).toBe(paths[0]);
+});
