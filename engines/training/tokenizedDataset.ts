@@ -1,5 +1,5 @@
 import type { DatasetPath } from "../../protocol/dataset.ts";
-import { KitError } from "../../protocol/error.ts";
+import { KitError, isKitError } from "../../protocol/error.ts";
 import { freeMemory } from "../dataset/freeMemory.ts";
 import { createReadingNotes } from "../dataset/readingNotes.ts";
 import { nameOf, readRows } from "../dataset/rows.ts";
@@ -70,9 +70,9 @@ export function readDataset(
   const note = createReadingNotes(onNote);
   const onRead = (bytes: number, size: number) => note(counts.read, bytes, size);
   let where = "";
-  const onPlace = onRow && ((place: string) => void (where = place));
+  const onPlace = (place: string) => void (where = place);
   for (const row of readRows(path, objective.form, { onRead, onNote, onPlace })) {
-    const sequences = objective.sequencesOf(row, tokenizer);
+    const sequences = at(where, () => objective.sequencesOf(row, tokenizer));
     const isText = objective.form.isText(row);
     const fitting = sequences.filter((spans) => firstLearned(spans) < maxLength);
     const isLeftOut = !isText && fitting.length < (objective.needsAll ? sequences.length : 1);
@@ -108,6 +108,16 @@ export function readDataset(
     examples,
     promptStyle: counts.texts * 2 > counts.read ? "text" : "message",
   };
+}
+
+/** Says where a row is that the tokenizer refuses. */
+function at<T>(where: string, work: () => T): T {
+  try {
+    return work();
+  } catch (error) {
+    if (!isKitError(error) || error.code !== "DATASET_INVALID") throw error;
+    throw new KitError(error.code, `${where}: ${error.message}`, { cause: error });
+  }
 }
 
 /** The tokens before it; infinitely many without any. */

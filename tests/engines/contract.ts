@@ -337,7 +337,9 @@ export function describeEngine(
         const path = scratch.file("tools.jsonl", jsonl([row]));
         const { error } = await run({ dataset: { type: "jsonl", path } });
         expect(error).toMatchObject({ name: "KitError", code: "DATASET_INVALID" });
-        expect(error?.message).toMatch(/^The model's chat template takes no tools\. Use/);
+        expect(error?.message).toMatch(
+          /(^|tools\.jsonl:1: )The model's chat template takes no tools\. Use/,
+        );
       }
     });
 

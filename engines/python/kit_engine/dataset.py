@@ -109,7 +109,7 @@ def read_dataset(
     dataset, ignored = Dataset(), IgnoredKeys()
     noted = time.monotonic()
     for row in objective.read(files, ignored):
-        sequences = objective.sequences_of(row, tokenizer)
+        sequences = sequences_of(row, objective, tokenizer)
         is_kept = add_row(dataset, sequences, objective, objective.is_text(row), max_length)
         if see is not None:
             see(row, sequences, not is_kept)
@@ -133,6 +133,16 @@ def read_dataset(
     if text is not None:
         note(text)
     return dataset
+
+
+def sequences_of(row: Any, objective: Objective, tokenizer: Any) -> list[Tokens]:
+    """:raises KitError: with where the row is"""
+    try:
+        return objective.sequences_of(row, tokenizer)
+    except KitError as error:
+        if error.code != "DATASET_INVALID":
+            raise
+        raise KitError(error.code, f"{row.where}: {error}") from error
 
 
 def add_row(

@@ -136,11 +136,14 @@ describe.runIf(hasPython)("with Python", () => {
     writeFileSync(join(model, "chat_template.jinja"), within(within("{{ messages }}")));
     const refused = {
       code: "DATASET_INVALID",
-      message:
-        "The model's chat template refuses a conversation: it takes more than 3 s. Change the row's messages, or use a model with another template.",
+      message: expect.stringMatching(
+        /^The model's chat template refuses a conversation: it takes more than 3 s\. Change the row's messages, or use a model with another template\.$/,
+      ) as unknown,
     };
     await Promise.all([
-      expect(train(model, 1)).rejects.toMatchObject(refused),
+      expect(train(model, 1)).rejects.toThrow(
+        /rows\.jsonl:1: The model's chat template refuses a conversation: it takes more than 3 s\./,
+      ),
       expect(answer(model)).rejects.toMatchObject(refused),
     ]);
   });
