@@ -172,19 +172,22 @@ function asJson(value: unknown, where: string): string {
 
 /** Ends at once when the signal is aborted, whatever the other side waits for. */
 async function* untilAborted<T>(all: AsyncGenerator<T>, signal: AbortSignal): AsyncGenerator<T> {
-  const aborted = new Promise<never>((_, reject) => {
-    signal.addEventListener("abort", () => reject(signal.reason as Error), { once: true });
-  });
-  // Nobody may be waiting for it any more.
-  aborted.catch(() => undefined);
+  let giveUp: (reason: unknown) => void = () => undefined;
+  const onAbort = () => giveUp(signal.reason);
+  signal.addEventListener("abort", onAbort);
   try {
     for (;;) {
       signal.throwIfAborted();
-      const next: IteratorResult<T, unknown> = await Promise.race([all.next(), aborted]);
+      // A race with one promise for all rows would keep something of each.
+      const next = await new Promise<IteratorResult<T, unknown>>((resolve, reject) => {
+        giveUp = reject;
+        all.next().then(resolve, reject);
+      });
       if (next.done) return;
       yield next.value;
     }
   } finally {
+    signal.removeEventListener("abort", onAbort);
     // Closes files. The project's code may never come back.
     void all.return(undefined).catch(() => undefined);
   }

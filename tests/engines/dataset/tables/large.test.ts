@@ -53,3 +53,24 @@ it("a CSV file is read in the same memory, however large it is", async () => {
   expect({ rows, last }).toEqual({ rows: ROWS, last: `${path}:${ROWS + 1}` });
   expect(MiB).toBeLessThan(150);
 });
+
+it("rows of code are frozen in the same memory, however many they are", async () => {
+  const path = join(scratchDirectory(), "data.jsonl");
+  const node = spawnModule(
+    `
+const { freezeDataset } = await dist("engines/dataset/freeze.js");
+const { sft } = await dist("engines/objectives/sft.js");
+async function* rows() {
+  for (let n = 0; n < ${ROWS}; n++) yield { prompt: "question " + n, completion: "an answer".repeat(50) };
+}
+const options = { name: "dataset", form: sft.form, onNote() {} };
+await freezeDataset({ type: "code", path: [] }, { rows }, process.argv[1], options);
+console.log("frozen");
+`,
+    [path],
+    "export NODE_OPTIONS=--max-old-space-size=20",
+  );
+  const ended = once(node.child, "exit");
+  expect(await node.line()).toBe("frozen");
+  await ended;
+});
