@@ -25,9 +25,15 @@ export interface Columns {
   text?: string;
 }
 
+/** A message of a row. */
+export interface DatasetMessage extends ChatMessage {
+  /** Of the assistant's: 0 for an answer that the model reads and does not learn. Default: 1. */
+  weight?: 0 | 1;
+}
+
 /** A row to learn from. */
 export type DatasetRow =
-  | { messages: readonly ChatMessage[]; tools?: readonly Tool[] }
+  | { messages: readonly DatasetMessage[]; tools?: readonly Tool[] }
   | { prompt: string; completion: string; tools?: readonly Tool[] }
   | { text: string };
 

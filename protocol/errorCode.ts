@@ -37,6 +37,7 @@ export type ErrorCode =
   | "DIVERGED"
   | "OUT_OF_MEMORY"
   | "WORKER_FAILED"
+  | "METRIC_FAILED"
   | "ENGINE_REPORT_INVALID"
   | "KIT_BUNDLED"
   | "PYTHON_NOT_FOUND"

@@ -1,0 +1,50 @@
+import type { DatasetRow } from "./dataset.ts";
+
+/** What a model answered to a row of a dataset. */
+export interface Answered {
+  row: DatasetRow;
+  /** What was asked: the prompt, or the last message before the answer. */
+  input: string;
+  /** The model's answer. */
+  output: string;
+  /** The row's own answer. */
+  expected: string;
+}
+
+/** What scorers of other libraries return, such as those of `autoevals`. */
+export interface Score {
+  name?: string;
+  /** From 0 to 1; null for an answer that has none. */
+  score: number | null;
+}
+
+type Scored = number | boolean | Score;
+
+/**
+ * Scores an answer, mostly from 0 to 1; `true` is 1. The figure is the mean over all answers.
+ * @example ({ output, expected }) => output.trim() === expected
+ */
+export type ScoreAnswer = (answered: Answered) => Scored | Promise<Scored>;
+
+/** Figures of all answers at once, which are no mean of scores. */
+export interface SetMetric {
+  /** By what comes after the metric's own name; `""` is the figure of that name. */
+  ofAll: (answers: readonly Answered[]) => Record<string, number>;
+}
+
+/** How good answers are. */
+export type Metric = ScoreAnswer | SetMetric;
+
+/** Metrics by the names of their figures. */
+export type Metrics = Record<string, Metric>;
+
+/** How a trainer's model is asked for the rows that it does not train on. */
+export interface EvaluateOptions {
+  metrics: Metrics;
+  /** Rows at most, which the seed chooses; a count. Default: 100. */
+  rows?: number;
+  /** Tokens of an answer at most. Default: as `infer`. */
+  maxTokens?: number;
+  /** Default: 0, the likeliest answer. */
+  temperature?: number;
+}

@@ -1,0 +1,80 @@
+import type { ChatMessage } from "../../protocol/chat.ts";
+import type { DatasetRow } from "../../protocol/dataset.ts";
+import type { LoadedModel } from "../../protocol/engine.ts";
+import type { InferRequest } from "../../protocol/infer.ts";
+import type { Answered } from "../../protocol/metric.ts";
+
+/** A row's question, and what it has for an answer. */
+export interface Question {
+  request: InferRequest;
+  input: string;
+  expected: string;
+}
+
+/** Most that are asked before one is answered: engines answer several at once. */
+const AT_ONCE = 16;
+
+/** How to ask. */
+export interface AskOptions {
+  maxTokens?: number | undefined;
+  temperature?: number | undefined;
+  seed?: number | undefined;
+  signal: AbortSignal;
+  /** Takes how many rows are answered. */
+  onAnswer?: (count: number) => void;
+}
+
+/** What a row asks; undefined for one without an answer in words, such as a text or a call of a tool. */
+export function questionOf(row: DatasetRow): Question | undefined {
+  if ("text" in row) return undefined;
+  const tools = row.tools && { tools: row.tools };
+  if ("completion" in row) {
+    const { prompt, completion } = row;
+    const request = tools
+      ? { messages: [{ role: "user" as const, content: prompt }], ...tools }
+      : { prompt };
+    return { request, input: prompt, expected: completion };
+  }
+  const { messages } = row;
+  const at = messages.findLastIndex((one) => one.role === "assistant" && one.weight !== 0);
+  const expected = textOf(messages[at]);
+  const asked = messages.slice(0, at);
+  if (expected === undefined || asked.length === 0) return undefined;
+  return { request: { messages: asked, ...tools }, input: textOf(asked.at(-1)) ?? "", expected };
+}
+
+function textOf(message: ChatMessage | undefined): string | undefined {
+  const content = message?.content;
+  if (typeof content === "string" || !content) return content ?? undefined;
+  return content.map(({ text }) => text).join("\n");
+}
+
+/** Asks a model for each row, in their order. @throws the first error of the model, or the signal's reason */
+export async function askRows(
+  model: LoadedModel,
+  rows: readonly DatasetRow[],
+  { signal, onAnswer, ...options }: AskOptions,
+): Promise<Answered[]> {
+  const answers: Answered[] = [];
+  const asked = rows.entries();
+  let count = 0;
+  async function askOn(): Promise<void> {
+    for (const [i, row] of asked) {
+      const question = questionOf(row);
+      if (!question) continue;
+      const { request, input, expected } = question;
+      const { text } = await model.infer({ ...request, ...defined(options), signal });
+      answers[i] = { row, input, output: text, expected };
+      onAnswer?.(++count);
+    }
+  }
+  await Promise.all(Array.from({ length: AT_ONCE }, askOn));
+  // Rows without a question left holes.
+  return answers.filter(() => true);
+}
+
+/** Without keys that are undefined, which requests do not have. */
+function defined<T extends object>(options: T): { [Key in keyof T]: Exclude<T[Key], undefined> } {
+  const entries = Object.entries(options).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(entries) as { [Key in keyof T]: Exclude<T[Key], undefined> };
+}
