@@ -93,6 +93,16 @@ export function createEventLines(options: EventLinesOptions) {
     return withMetrics(parts.join(" ").trimEnd(), data.metrics);
   }
 
+  function evaluatedLine({ step, metrics }: EventData["checkpoint.evaluated"]): string {
+    const before = step > 0 ? progress.asked?.before : undefined;
+    const figures = Object.entries(metrics).map(([name, value]) => {
+      const was = before?.[name];
+      const beside = was === undefined ? "" : ` (before ${formatFigure(was)})`;
+      return `${name} ${formatFigure(value)}${beside}`;
+    });
+    return `evaluated step ${step}: ${figures.join(", ")}`;
+  }
+
   function completedLine({ stoppedAt }: EventData["training.completed"]): string {
     const { startedAt = createdAt, at = createdAt } = progress;
     const completed = `completed in ${formatDuration((at - startedAt) / 1000)}`;
@@ -147,6 +157,8 @@ export function createEventLines(options: EventLinesOptions) {
           return startLines(asPrintable(event.data));
         case "training.log":
           return logLine(event.data);
+        case "checkpoint.evaluated":
+          return evaluatedLine(event.data);
         case "checkpoint.saved":
           last = event.data;
           return `checkpoint ${shownPath(last)}`;
@@ -193,6 +205,11 @@ function withMetrics(line: string, metrics: EventData["training.log"]["metrics"]
     ([name, value]) => `${name} ${formatLoss(value).trimEnd()}`,
   );
   return figures.length > 0 ? `${line}\n  ${figures.join("  ")}` : line;
+}
+
+/** Three digits: `0.923`. */
+function formatFigure(value: number): string {
+  return String(Number(value.toPrecision(3)));
 }
 
 function formatLoss(loss: Measured | undefined): string {

@@ -26,6 +26,21 @@ export async function freezeDatasets<Config extends TrainConfig>(
   return { ...config, dataset, evalDataset: frozen };
 }
 
+/** The config of a job whose datasets were written there before. */
+export function frozenConfig<Config extends TrainConfig>(
+  config: Config,
+  directory: string,
+): Config {
+  const frozen = (option: Option, dataset: DatasetConfig): DatasetConfig =>
+    isReady(dataset) ? dataset : { type: "jsonl", path: join(directory, FROZEN[option]) };
+  const { dataset, evalDataset } = config;
+  return {
+    ...config,
+    dataset: frozen("dataset", dataset),
+    evalDataset: evalDataset && frozen("evalDataset", evalDataset),
+  };
+}
+
 async function freeze(
   config: TrainConfig,
   option: Option,

@@ -1,5 +1,8 @@
 import type { Measured } from "./event.ts";
 
+/** The metric that every evaluated training has. */
+export const EVAL_LOSS = "evalLoss";
+
 /** A model's loss on the held-out rows after a step. */
 export interface Evaluation {
   step: number;

@@ -23,8 +23,8 @@ export type JobEvent<Name extends EventName = EventName> = {
 /** An event that an engine reports; its caller adds how the job ended. */
 export type EngineEvent = JobEvent<(typeof ENGINE_EVENTS)[number]>;
 
-/** An event and when it was logged, in ms since 1970. */
-export type PastEvent = EngineEvent & { at: number };
+/** An event of a job that goes on, and when it was logged, in ms since 1970. */
+export type PastEvent = (EngineEvent | JobEvent<typeof EVALUATED>) & { at: number };
 
 /** An event that ends a job. */
 export type FinalEvent = JobEvent<"training.completed" | "training.failed" | "training.cancelled">;
@@ -46,6 +46,9 @@ export const ENGINE_EVENTS = [
   "training.log",
   "checkpoint.saved",
 ] as const satisfies EventName[];
+
+/** Sent to pages alone, as their facts need it: it is none of the document's events. */
+export const EVALUATED = "checkpoint.evaluated" satisfies EventName;
 
 /** The events that the event stream sends to the page, in the document's words. */
 export const STREAMED_EVENTS = [

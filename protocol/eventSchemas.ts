@@ -22,6 +22,12 @@ function described<const T extends v.GenericSchema>(schema: T, text: string) {
   return v.optional(v.pipe(schema, v.description(text)));
 }
 
+const figures = v.pipe(
+  v.custom<Record<string, number>>(isRecord),
+  v.record(metricName, v.number()),
+  v.maxEntries(MOST_METRICS),
+);
+
 const evaluation = v.object({ step: count, evalLoss: v.number() });
 
 export const ARTIFACT = v.object({
@@ -92,6 +98,16 @@ export const EVENT_SCHEMAS = {
     ),
   }),
   "checkpoint.saved": v.omit(ARTIFACT, ["best"]),
+  "checkpoint.evaluated": v.object({
+    step: v.pipe(count, v.description("0 is the model before the training.")),
+    metrics: v.pipe(figures, v.description("By the names of the trainer's `evaluate.metrics`.")),
+    rows: v.pipe(count, v.description("Held-out rows that the model was asked.")),
+    seconds: v.pipe(v.number(), v.description("How long asking and scoring took.")),
+    lowerIsBetter: described(
+      v.array(metricName),
+      "The metrics of which a lower figure is better; of all others a higher one is.",
+    ),
+  }),
   "training.completed": v.object({
     artifacts: v.pipe(
       v.array(ARTIFACT),

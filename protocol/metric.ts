@@ -2,6 +2,7 @@ import type { DatasetRow } from "./dataset.ts";
 
 /** What a model answered to a row of a dataset. */
 export interface Answered {
+  /** As the dataset has it. */
   row: DatasetRow;
   /** What was asked: the prompt, or the last message before the answer. */
   input: string;
@@ -13,8 +14,10 @@ export interface Answered {
 
 /** What scorers of other libraries return, such as those of `autoevals`. */
 export interface Score {
+  /** Which Kit does not read: a metric has the name that the trainer gives it. Default: none. */
   name?: string;
   /** From 0 to 1; null for an answer that has none. */
+  // eslint-disable-next-line no-restricted-syntax -- As autoevals writes it.
   score: number | null;
 }
 
@@ -40,6 +43,7 @@ export type Metrics = Record<string, Metric>;
 
 /** How a trainer's model is asked for the rows that it does not train on. */
 export interface EvaluateOptions {
+  /** What the answers are scored by, by the names of the figures. */
   metrics: Metrics;
   /** Rows at most, which the seed chooses; a count. Default: 100. */
   rows?: number;

@@ -121,14 +121,16 @@ export interface JobArguments {
    */
   saveTotalLimit: number | undefined;
   /**
-   * Makes the checkpoint with the lowest `evalLoss` the last of `artifacts`; needs `evalDataset` or
-   * `evalSplit`, and a `saveSteps` that is a multiple of `evalSteps`. Default `false`.
+   * Makes the best checkpoint, by `metricForBestModel`, the last of `artifacts`; needs `evalDataset` or
+   * `evalSplit`, and for `evalLoss` a `saveSteps` that is a multiple of `evalSteps`. Default `false`.
    */
   loadBestModelAtEnd: boolean;
-  /** Metric that the best checkpoint minimizes. Default `"evalLoss"`. */
-  metricForBestModel: "evalLoss";
+  /** By which checkpoints are compared: a name of `evaluate.metrics`, or `"evalLoss"`, the default. */
+  metricForBestModel: string;
+  /** Whether a higher figure is better. Default: `false` for `"evalLoss"`, `true` for others. */
+  greaterIsBetter: boolean;
   /**
-   * Ends the training after this many evaluations in a row without a new lowest `evalLoss`; needs
+   * Ends the training after this many evaluations in a row without a new best; needs
    * `loadBestModelAtEnd`. Default: never.
    */
   earlyStoppingPatience: number | undefined;
@@ -139,8 +141,20 @@ export interface JobArguments {
   resume: boolean;
 }
 
+/** How a model is asked for held-out rows, as a job's record has it. */
+export interface EvaluateConfig {
+  /** Names, as of the trainer's functions. */
+  metrics: string[];
+  rows: number;
+  maxTokens?: number;
+  temperature?: number;
+}
+
 /** All of a job's settings, as job.json has them. */
-export interface JobConfig extends TrainConfig, JobArguments {}
+export interface JobConfig extends TrainConfig, JobArguments {
+  /** Undefined: nobody asks the model. */
+  evaluate?: EvaluateConfig | undefined;
+}
 
 /** Whether a model has weights to go on from; Kit's own names and shapes start from random ones. */
 export function isPretrained(model: string | ModelShape): model is string {

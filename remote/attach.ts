@@ -1,4 +1,5 @@
 import { dirname, join } from "node:path";
+import * as v from "valibot";
 import { refuseLinkedArtifacts } from "../jobs/artifactFiles.ts";
 import { readEngineName, readJobConfig } from "../jobs/jobFile.ts";
 import type { OwnedJob } from "../jobs/ownedJob.ts";
@@ -10,7 +11,8 @@ import { ARTIFACTS, checkpointFolder } from "../protocol/artifactPath.ts";
 import type { Engine, RemoteTraining } from "../protocol/engine.ts";
 import { asEngineEvent } from "../protocol/engineReport.ts";
 import { KitError } from "../protocol/error.ts";
-import { type PastEvent, isFinalEvent } from "../protocol/event.ts";
+import { type PastEvent, EVALUATED, isFinalEvent } from "../protocol/event.ts";
+import { EVENT_SCHEMAS } from "../protocol/eventSchemas.ts";
 import { isRecord } from "../protocol/isRecord.ts";
 import type { RemoteLocation } from "../protocol/remoteLocation.ts";
 import type { JobConfig } from "../protocol/trainConfig.ts";
@@ -83,6 +85,7 @@ function eventsOf(directory: string): PastEvent[] {
   const records = [...readWholeLog(directory)].filter((record) => !isFinalEvent(record));
   return records.map(({ event, data, time = "" }) => {
     const at = Date.parse(time);
+    if (event === EVALUATED && v.is(EVENT_SCHEMAS[event], data)) return { event, data, at };
     return { ...asEngineEvent("of the log", { event, data }), at };
   });
 }

@@ -44,6 +44,22 @@ export interface CheckpointContext {
   infer: Infer;
 }
 
+/** The argument of `onEvaluated`. */
+export interface EvaluatedContext {
+  /** The job, which is `running`. */
+  job: Job;
+  /** Of the checkpoint that was asked; 0 is the model before the training. */
+  step: number;
+  /** By the names of `evaluate.metrics`. */
+  metrics: Record<string, number>;
+  /** Those of the model before the training. Undefined if they are not known. */
+  before?: Record<string, number>;
+  /** Held-out rows that were asked, a count. */
+  rows: number;
+  /** How long asking and scoring took. */
+  seconds: number;
+}
+
 /**
  * Called one after another, in the order of the events; training goes on meanwhile.
  * Kit awaits a returned promise and ignores any other value. A callback that throws or rejects fails
@@ -74,6 +90,12 @@ export interface TrainerCallbacks {
    * }
    */
   onCheckpoint?: (context: CheckpointContext) => unknown;
+  /**
+   * Called when `evaluate` has asked the model: before the first step, and at each checkpoint before its
+   * `onCheckpoint`.
+   * @example onEvaluated: ({ step, metrics }) => console.log(step, metrics.accuracy)
+   */
+  onEvaluated?: (context: EvaluatedContext) => unknown;
   /**
    * Called once, when the training is done; the job is completed after it. `artifacts`: oldest first, the result last.
    * @example onCompleted: ({ artifacts }) => console.log(artifacts.at(-1)?.directory)

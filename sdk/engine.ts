@@ -1,8 +1,10 @@
 import { createEmbeddedEngine } from "../engines/embedded/index.ts";
+import type { heldOutQuestions as Questions } from "../engines/heldOutQuestions.ts";
+import type { withStartingModel as Starting } from "../engines/startingModel.ts";
 import type { CachedModel } from "../protocol/cachedModel.ts";
 import { type FreezeJobOptions, isReady } from "../protocol/dataset.ts";
 import type { Engine, LoadOptions } from "../protocol/engine.ts";
-import type { TrainConfig } from "../protocol/trainConfig.ts";
+import type { JobConfig, TrainConfig } from "../protocol/trainConfig.ts";
 
 /**
  * The default engine's adapter targets, which an editor offers. Spelled out, because the package's
@@ -39,6 +41,24 @@ export async function freezeDatasets<Config extends TrainConfig>(
   if (isReady(dataset) && isReady(evalDataset)) return config;
   const { freezeDatasets } = await import("../engines/freezeDatasets.ts");
   return freezeDatasets(config, options);
+}
+
+/** The held-out rows that a trainer's model is asked. */
+export const heldOutQuestions: typeof Questions = async (...parameters) => {
+  const { heldOutQuestions } = await import("../engines/heldOutQuestions.ts");
+  return heldOutQuestions(...parameters);
+};
+
+/** Lends the folder of the model that a training starts from. */
+export const withStartingModel: typeof Starting = async (...parameters) => {
+  const { withStartingModel } = await import("../engines/startingModel.ts");
+  return withStartingModel(...parameters);
+};
+
+/** The config with the datasets that a job has in its folder. */
+export async function frozenConfig(config: JobConfig, directory: string): Promise<JobConfig> {
+  const { frozenConfig } = await import("../engines/freezeDatasets.ts");
+  return frozenConfig(config, directory);
 }
 
 /** For a trainer, or a saved model, without an engine of its own. */

@@ -1,5 +1,11 @@
 export type { Artifact, ArtifactFetchOptions } from "./artifact.ts";
-export type { CheckpointContext, Infer, LogContext, TrainerCallbacks } from "./callbacks.ts";
+export type {
+  CheckpointContext,
+  EvaluatedContext,
+  Infer,
+  LogContext,
+  TrainerCallbacks,
+} from "./callbacks.ts";
 export { type Kit, createKit } from "./kit.ts";
 export { type LoadModelOptions, loadModel } from "./loadModel.ts";
 export type { LoraOptions, TrainerOptions } from "./options.ts";
@@ -11,3 +17,4 @@ export type { ChatMessage, TextPart, Tool, ToolCall } from "../protocol/chat.ts"
 export type { InferRequest, InferResult } from "../protocol/infer.ts";
 export type { ModelShape } from "../protocol/trainConfig.ts";
 export type { Job, JobStatus } from "../protocol/job.ts";
+export type { Answered, EvaluateOptions, Metric, Metrics, Score } from "../protocol/metric.ts";

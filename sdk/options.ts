@@ -2,6 +2,8 @@ import * as v from "valibot";
 import type { DatasetCode, DatasetInput } from "../protocol/dataset.ts";
 import type { Engine } from "../protocol/engine.ts";
 import { KitError, isKitError } from "../protocol/error.ts";
+import { EVAL_LOSS } from "../protocol/evaluation.ts";
+import type { EvaluateOptions, Metrics } from "../protocol/metric.ts";
 import type { PresetName } from "../protocol/modelNames.ts";
 import type {
   AskedConfig,
@@ -58,6 +60,12 @@ export interface TrainerOptions<Epochs extends number = number>
   /** Default: the embedded engine, which needs nothing but npm. */
   engine?: Engine;
   lora?: LoraOptions;
+  /**
+   * Asks the model for rows that it does not train on, before the first step and at each checkpoint, and
+   * scores the answers. Needs `evalDataset` or `evalSplit`. Default: nobody asks.
+   * @example evaluate: { metrics: { accuracy: ({ output, expected }) => output === expected } }
+   */
+  evaluate?: EvaluateOptions;
   /** Your own code, called while the job trains: `onLog`, `onCheckpoint` and others. Default: none. */
   callbacks?: TrainerCallbacks;
   /**
@@ -75,6 +83,8 @@ export interface CheckedOptions {
   config: JobConfig;
   /** The project's own code in its datasets. */
   code: { dataset: DatasetCode; evalDataset?: DatasetCode };
+  /** The project's own metrics, if it has some. */
+  metrics: Metrics | undefined;
   callbacks: TrainerCallbacks;
   abortSignal: AbortSignal | undefined;
 }
@@ -83,7 +93,8 @@ export interface CheckedOptions {
 export function checkOptions(options: TrainerOptions): CheckedOptions {
   const result = v.safeParse(optionsSchema, options, { abortEarly: true });
   if (!result.success) throw new KitError("OPTION_INVALID", describeOption(result.issues[0]));
-  const { name, engine: _engine, callbacks: _callbacks, abortSignal, ...rest } = result.output;
+  const { name, engine: _engine, callbacks: _callbacks, ...others } = result.output;
+  const { abortSignal, evaluate, ...rest } = others;
   const dataset = readDataset(options.dataset, "dataset");
   const evalDataset = options.evalDataset && readDataset(options.evalDataset, "evalDataset");
   const datasets = {
@@ -91,13 +102,24 @@ export function checkOptions(options: TrainerOptions): CheckedOptions {
     ...(evalDataset && { evalDataset: evalDataset.config }),
   };
   const { own, asked } = splitArguments({ ...rest, ...datasets });
-  refuseContradictions(asked, own);
+  refuseContradictions(asked, own, evaluate);
   // As given, not as parsed: both may be objects whose methods need their `this`.
   const { engine = createDefaultEngine(), callbacks = {} } = options;
-  const config = { ...prepare(engine, asked), ...own };
+  const config = { ...prepare(engine, asked), ...own, ...evaluation(evaluate) };
   refuseUnevenSaves(config);
   const code = { dataset: dataset.code, ...(evalDataset && { evalDataset: evalDataset.code }) };
-  return { name, engine, config, code, callbacks, abortSignal };
+  const metrics = evaluate?.metrics;
+  return { name, engine, config, code, metrics, callbacks, abortSignal };
+}
+
+/** Rows that are asked, unless the project says how many. */
+const ROWS_ASKED = 100;
+
+/** As a job's record has it. */
+function evaluation(evaluate: EvaluateOptions | undefined): Pick<JobConfig, "evaluate"> {
+  if (!evaluate) return {};
+  const { metrics, rows = ROWS_ASKED, ...sampling } = evaluate;
+  return { evaluate: { metrics: Object.keys(metrics), rows, ...sampling } };
 }
 
 type Arguments = AskedConfig & Partial<JobArguments>;
@@ -106,12 +128,16 @@ type Arguments = AskedConfig & Partial<JobArguments>;
 function splitArguments({
   saveTotalLimit,
   loadBestModelAtEnd = false,
-  metricForBestModel = "evalLoss",
+  metricForBestModel = EVAL_LOSS,
+  greaterIsBetter = metricForBestModel !== EVAL_LOSS,
   earlyStoppingPatience,
   resume = false,
   ...asked
 }: Arguments): { own: JobArguments; asked: AskedConfig } {
-  const best = { loadBestModelAtEnd, metricForBestModel, earlyStoppingPatience };
+  const best = {
+    ...{ loadBestModelAtEnd, metricForBestModel, greaterIsBetter },
+    earlyStoppingPatience,
+  };
   return { own: { ...best, saveTotalLimit, resume }, asked };
 }
 

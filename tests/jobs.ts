@@ -26,6 +26,7 @@ export const CONFIG: JobConfig = {
   saveTotalLimit: undefined,
   loadBestModelAtEnd: false,
   metricForBestModel: "evalLoss",
+  greaterIsBetter: false,
   earlyStoppingPatience: undefined,
   resume: false,
 };

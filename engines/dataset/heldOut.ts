@@ -1,5 +1,5 @@
 import { KitError } from "../../protocol/error.ts";
-import { createRandom } from "../random.ts";
+import { type Random, createRandom } from "../random.ts";
 
 /**
  * The rows that are set aside to evaluate on: a share of all that the seed decides, at least one row
@@ -14,14 +14,21 @@ export function heldOutRows(rows: number, share: number, seed: number): Uint8Arr
       "The dataset has a single row with something to learn, and evalSplit needs two. Add rows, or remove evalSplit.",
     );
   }
-  const random = createRandom(seed, "held out");
-  const isHeldOut = new Uint8Array(rows);
-  let left = Math.min(rows - 1, Math.max(1, Math.round(share * rows)));
-  // Each choice of so many rows is as likely as the others: Knuth's selection sampling.
+  const count = Math.min(rows - 1, Math.max(1, Math.round(share * rows)));
+  return chosenRows(rows, count, createRandom(seed, "held out"));
+}
+
+/**
+ * Some of the rows, each choice as likely as the others: Knuth's selection sampling.
+ * @returns 1 for each of these rows, 0 for the others
+ */
+export function chosenRows(rows: number, count: number, random: Random): Uint8Array {
+  const isChosen = new Uint8Array(rows);
+  let left = count;
   for (let row = 0; row < rows; row++) {
     if (random.uniform() * (rows - row) >= left) continue;
-    isHeldOut[row] = 1;
+    isChosen[row] = 1;
     left--;
   }
-  return isHeldOut;
+  return isChosen;
 }

@@ -51,7 +51,7 @@ function textOf(message: ChatMessage | undefined): string | undefined {
 
 /** Asks a model for each row, in their order. @throws the first error of the model, or the signal's reason */
 export async function askRows(
-  model: LoadedModel,
+  model: Pick<LoadedModel, "infer">,
   rows: readonly DatasetRow[],
   { signal, onAnswer, ...options }: AskOptions,
 ): Promise<Answered[]> {

@@ -1,9 +1,10 @@
 import { type OwnedJob, createOwnedJob } from "../../jobs/ownedJob.ts";
 import { waitForTurn } from "../../jobs/queue.ts";
 import { createJobStore } from "../../jobs/store.ts";
+import { EVALUATED } from "../../protocol/event.ts";
 import type { JobConfig } from "../../protocol/trainConfig.ts";
 import { attachable, historyOf } from "../../remote/attach.ts";
-import { freezeDatasets } from "../engine.ts";
+import { freezeDatasets, frozenConfig } from "../engine.ts";
 import type { CheckedOptions } from "../options.ts";
 import { asError } from "./callerError.ts";
 import { resolveConfig } from "./config.ts";
@@ -55,6 +56,7 @@ export function beginJob(beginning: Beginning, resume: boolean): StartedJob {
         ...{ code: checked.code, directory: owned.directory, from: points[0]?.directory },
         ...{ onNote: observer.onNote, signal: AbortSignal.any([options.signal, options.leave]) },
       });
+      await options.beforeTraining(ready, points[0]);
       return trainFrom(points, engine, { ...options, config: ready });
     },
   });
@@ -69,13 +71,15 @@ export async function attachJob(beginning: Beginning, id: string): Promise<Start
   const { owned, config, remote } = await attachable(checked.engine, id, observer.onNote);
   const recorded = orGiveUp(owned, historyOf);
   const { location, events, from } = recorded;
+  const seen = events.filter(({ event }) => event !== EVALUATED).length;
   return run(beginning, owned, config, {
     recorded,
     startsAt: from && (() => from.step),
-    train({ onEvent, onRemote: _, ...options }) {
+    async train({ onEvent, onRemote: _, ...options }) {
+      await options.beforeTraining(await frozenConfig(config, owned.directory), from);
       const engine: Parameters<typeof runEngine>[0] = {
         name: checked.engine.name,
-        train: (asked) => remote.follow({ ...asked, location, seen: events.length }),
+        train: (asked) => remote.follow({ ...asked, location, seen }),
       };
       return runEngine(engine, { ...options, onEvent: (event) => onEvent(event, from) });
     },
@@ -104,9 +108,9 @@ function run(
   const created = { job, config, directory, fail };
   observer.onCreated(created);
   if (how.recorded) observer.onAttached(how.recorded.location, how.recorded.events);
-  const { engine, callbacks } = checked;
+  const { engine, callbacks, metrics } = checked;
   const ended = runJob({
-    ...{ job: owned, config, engine, callbacks, cancel, leave, failure, observer },
+    ...{ job: owned, config, engine, callbacks, metrics, cancel, leave, failure, observer },
     ...how,
   });
   return { created, ended };

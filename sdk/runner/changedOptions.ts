@@ -31,6 +31,8 @@ const EFFECT: Record<keyof JobConfig, Effect> = {
   saveTotalLimit: "none",
   loadBestModelAtEnd: "none",
   metricForBestModel: "none",
+  greaterIsBetter: "none",
+  evaluate: "none",
   earlyStoppingPatience: "none",
   resume: "none",
 };

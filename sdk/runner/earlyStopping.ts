@@ -1,6 +1,8 @@
-import { type Evaluation, isLower } from "../../protocol/evaluation.ts";
-import type { EngineEvent, EventData } from "../../protocol/event.ts";
+import type { MeasuringEvent } from "../../jobs/evaluations.ts";
+import { EVAL_LOSS } from "../../protocol/evaluation.ts";
+import { type JobEvent, EVALUATED } from "../../protocol/event.ts";
 import type { JobConfig } from "../../protocol/trainConfig.ts";
+import { createCriterion } from "./criterion.ts";
 
 /** Decides when a training has learned all it can. The same for each engine, which is then aborted. */
 export interface EarlyStopping {
@@ -8,16 +10,24 @@ export interface EarlyStopping {
    * Takes each event.
    * @returns whether the training is over with it: later events don't count
    */
-  onEvent: (event: EngineEvent) => boolean;
+  onEvent: (event: JobEvent) => boolean;
   /** Takes what was evaluated up to the checkpoint that a training goes on from. */
-  resume: (evaluations: readonly Evaluation[]) => void;
+  resume: (evaluations: readonly MeasuringEvent[]) => void;
   /** The step that was the last; undefined as long as the training goes on. */
   stoppedAt: () => number | undefined;
 }
 
-type Config = Pick<JobConfig, "earlyStoppingPatience" | "saveSteps">;
+type Config = Pick<
+  JobConfig,
+  "earlyStoppingPatience" | "saveSteps" | "metricForBestModel" | "greaterIsBetter"
+>;
 
-export function createEarlyStopping({ earlyStoppingPatience, saveSteps }: Config): EarlyStopping {
+export function createEarlyStopping({
+  earlyStoppingPatience,
+  saveSteps,
+  ...metric
+}: Config): EarlyStopping {
+  const measureOf = createCriterion(metric);
   const patience = earlyStoppingPatience ?? Infinity;
   let steps = Infinity;
   let best: number | undefined;
@@ -26,25 +36,37 @@ export function createEarlyStopping({ earlyStoppingPatience, saveSteps }: Config
   let last: number | undefined;
   let isOver = false;
 
-  function weigh({ step, evalLoss }: EventData["training.log"]): void {
-    if (evalLoss === undefined || step >= steps) return;
-    const isBest = isLower(evalLoss, best);
-    if (isBest) best = evalLoss;
+  /** @param cost undefined for a figure that is not finite, which is no best */
+  function weigh(step: number, cost: number | undefined): void {
+    const isBest = cost !== undefined && cost < (best ?? Infinity);
+    if (isBest) best = cost;
     waited = isBest ? 0 : waited + 1;
     last = waited >= patience ? step : undefined;
-    // Otherwise once the step's checkpoint is saved.
-    isOver = last !== undefined && step % saveSteps !== 0;
   }
 
-  function resume(evaluations: readonly Evaluation[]): void {
-    evaluations.forEach(weigh);
+  /** @returns whether it says how good the model is, before the last step */
+  function weighEvent(happened: JobEvent): boolean {
+    const { event, data } = happened;
+    const isEvaluated = event === "training.log" && data.evalLoss !== undefined;
+    const counts = metric.metricForBestModel === EVAL_LOSS ? isEvaluated : event === EVALUATED;
+    if (!counts || !("step" in data) || data.step >= steps) return false;
+    weigh(data.step, measureOf(happened)?.cost);
+    return true;
+  }
+
+  function resume(evaluations: readonly MeasuringEvent[]): void {
+    evaluations.forEach(weighEvent);
     isOver = last !== undefined;
   }
 
-  function onEvent({ event, data }: EngineEvent): boolean {
+  function onEvent(happened: JobEvent): boolean {
+    const { event, data } = happened;
     if (event === "training.started") steps = data.maxSteps;
-    if (event === "training.log") weigh(data);
-    if (event === "checkpoint.saved") isOver = data.step === last;
+    // Otherwise once the step's checkpoint is saved; one that was asked is.
+    if (weighEvent(happened)) {
+      isOver = last !== undefined && (event === EVALUATED || last % saveSteps !== 0);
+    }
+    if (event === "checkpoint.saved" && last !== undefined) isOver ||= data.step === last;
     return isOver;
   }
 

@@ -1,7 +1,7 @@
 import { dirname, join } from "node:path";
 import { checkpointSteps } from "../../jobs/artifactFiles.ts";
 import { copyArtifact } from "../../jobs/copyArtifact.ts";
-import { readEvaluations } from "../../jobs/evaluations.ts";
+import { type MeasuringEvent, readEvaluations } from "../../jobs/evaluations.ts";
 import { haveSameHeldOut, haveSameRows, readJobStart } from "../../jobs/jobStart.ts";
 import type { ResumePoint } from "../../jobs/resumePoint.ts";
 import { assertUndamaged } from "../../jobs/undamagedCheckpoint.ts";
@@ -12,6 +12,7 @@ import { type Evaluation, bestOf } from "../../protocol/evaluation.ts";
 import type { Artifact, EventData } from "../../protocol/event.ts";
 import type { JobConfig } from "../../protocol/trainConfig.ts";
 import { asWritten } from "./changedOptions.ts";
+import { bestMeasure, createCriterion } from "./criterion.ts";
 import { refusePast } from "./resume.ts";
 
 type Started = EventData["training.started"];
@@ -21,7 +22,7 @@ export interface TakenOver {
   /** Its fields of `training.started`. */
   started: Pick<Started, "resumedFrom" | "resumedStep" | "resumedBest">;
   /** Evaluations up to the checkpoint, in order, if they were on the same rows. */
-  evaluations: Evaluation[];
+  evaluations: MeasuringEvent[];
 }
 
 /**
@@ -47,27 +48,36 @@ export function inherit(
   if (evaluations.length > 0 && !haveSameHeldOut(before, now)) {
     evaluations = [];
     note(
-      `warning: the held-out rows changed since job ${jobId}; its evalLoss does not count for the best`,
+      `warning: the held-out rows changed since job ${jobId}; its evaluations do not count for the best`,
     );
   }
   if (step === begun.maxSteps) {
     note(`job ${jobId} had trained all ${step} steps; only its end is left`);
   }
-  const resumedBest = bestOf(evaluations);
+  const resumedBest = bestOf(
+    evaluations.flatMap(({ event, data }) => (event === "training.log" ? evaluationIn(data) : [])),
+  );
   const started = { resumedFrom: jobId, resumedStep: step, ...(resumedBest && { resumedBest }) };
   return { started, evaluations };
 }
 
-/** The step of the undamaged checkpoint with the lowest `evalLoss`; undefined without one. Notes each that it skips. */
+function evaluationIn({ step, evalLoss }: EventData["training.log"]): Evaluation[] {
+  return typeof evalLoss === "number" ? [{ step, evalLoss }] : [];
+}
+
+/** The step of the best undamaged checkpoint; undefined without one. Notes each that it skips. */
 export function bestStep(
   from: ResumePoint,
-  evaluations: readonly Evaluation[],
+  config: JobConfig,
+  evaluations: readonly MeasuringEvent[],
   note: (text: string) => void,
 ): number | undefined {
+  const measureOf = createCriterion(config);
+  const measures = evaluations.flatMap((event) => measureOf(event) ?? []);
   const artifacts = join(from.directory, ARTIFACTS);
   const there = new Set(checkpointSteps(artifacts));
   for (;;) {
-    const best = bestOf(evaluations.filter(({ step }) => there.has(step)))?.step;
+    const best = bestMeasure(measures.filter(({ step }) => there.has(step)))?.step;
     if (best === undefined) return undefined;
     try {
       assertUndamaged({ checkpoint: join(artifacts, checkpointFolder(best)), step: best });

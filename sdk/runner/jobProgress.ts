@@ -1,16 +1,20 @@
 import { join } from "node:path";
 import { isKept } from "../../jobs/artifactFiles.ts";
 import { checkpointSteps } from "../../jobs/artifactFiles.ts";
+import type { MeasuringEvent } from "../../jobs/evaluations.ts";
 import type { ResumePoint } from "../../jobs/resumePoint.ts";
 import { ARTIFACTS, checkpointFolder } from "../../protocol/artifactPath.ts";
 import type { Engine } from "../../protocol/engine.ts";
 import { cannotFollow } from "../../protocol/error.ts";
-import type { EngineEvent, EventData } from "../../protocol/event.ts";
+import type { EVALUATED, EngineEvent, EventData, JobEvent } from "../../protocol/event.ts";
 import type { JobConfig } from "../../protocol/trainConfig.ts";
 import type { JobHistory } from "../../remote/attach.ts";
 import { createEarlyStopping } from "./earlyStopping.ts";
 import { bestStep, copyCheckpoint, inherit } from "./inherit.ts";
 import { type SavedArtifacts, createSavedArtifacts } from "./savedArtifacts.ts";
+
+/** An event of a job that goes on. */
+export type RunningEvent = EngineEvent | JobEvent<typeof EVALUATED>;
 
 /** State derived from a job's events. */
 export interface JobProgress {
@@ -22,7 +26,9 @@ export interface JobProgress {
   /** An event as it goes to the log: at a start, takes over what `from` leaves. */
   begin: (event: EngineEvent, from: ResumePoint | undefined) => EngineEvent;
   /** @returns whether the training is over with it */
-  onEvent: (event: EngineEvent) => boolean;
+  onEvent: (event: RunningEvent) => boolean;
+  /** What was evaluated before this job, which went on from another; it may evaluate the same again. */
+  inherited: () => readonly MeasuringEvent[];
   /**
    * Takes what an earlier process has recorded.
    * @returns as `onEvent`, of the last
@@ -45,9 +51,11 @@ export function createJobProgress(options: JobProgressOptions): JobProgress {
   const saved = createSavedArtifacts({ directory, engine, onNote }, config);
   const stopping = createEarlyStopping(config);
   let step: number | undefined;
+  let inherited: readonly MeasuringEvent[] = [];
 
-  function onEvent(event: EngineEvent): boolean {
-    if (event.event !== "training.started") step = event.data.step;
+  function onEvent(event: RunningEvent): boolean {
+    // Asking a checkpoint takes longer than the steps that follow it.
+    if ("step" in event.data) step = Math.max(step ?? 0, event.data.step);
     saved.onEvent(event);
     return stopping.onEvent(event);
   }
@@ -56,8 +64,9 @@ export function createJobProgress(options: JobProgressOptions): JobProgress {
   function goOn(data: EventData["training.started"], from: ResumePoint, note: typeof onNote) {
     const taken = inherit(from, config, data, note);
     step = from.step;
-    for (const data of taken.evaluations) saved.onEvent({ event: "training.log", data });
+    for (const event of taken.evaluations) saved.onEvent(event);
     stopping.resume(taken.evaluations);
+    inherited = taken.evaluations;
     return taken;
   }
 
@@ -70,7 +79,9 @@ export function createJobProgress(options: JobProgressOptions): JobProgress {
   function begin(event: EngineEvent, from: ResumePoint | undefined): EngineEvent {
     if (event.event !== "training.started" || !from) return event;
     const { started, evaluations } = goOn(event.data, from, onNote);
-    const best = config.loadBestModelAtEnd ? bestStep(from, evaluations, onNote) : undefined;
+    const best = config.loadBestModelAtEnd
+      ? bestStep(from, config, evaluations, onNote)
+      : undefined;
     // A training that is over saves nothing more.
     const last = stopping.stoppedAt() === undefined ? undefined : from.step;
     if (last !== undefined) onNote(`job ${from.jobId} had stopped early; only its end is left`);
@@ -107,13 +118,14 @@ export function createJobProgress(options: JobProgressOptions): JobProgress {
     return isOver;
   }
 
-  function isGone(event: EngineEvent): boolean {
+  function isGone(event: RunningEvent): boolean {
     return event.event === "checkpoint.saved" && !isKept(join(directory, event.data.path));
   }
 
   return {
     step: () => step ?? startsAt(),
     saved,
+    inherited: () => inherited,
     stoppedAt: stopping.stoppedAt,
     begin,
     onEvent,

@@ -8,6 +8,8 @@ export interface RunEngineOptions extends Pick<
 > {
   /** Whether the training was over before: the engine then only ends it. */
   isOver?: boolean;
+  /** Aborting says that the training is over. */
+  over?: AbortSignal | undefined;
   /** Takes each checked report. @returns whether the training is over with it */
   onEvent: (event: EngineEvent) => boolean;
   /** Takes what `onEvent` threw, or an invalid report; later ones are dropped. */
@@ -20,11 +22,13 @@ export interface RunEngineOptions extends Pick<
  */
 export async function runEngine(
   engine: Pick<Engine, "name" | "train">,
-  { signal, isOver = false, onEvent, onError, ...options }: RunEngineOptions,
+  { signal, isOver = false, over, onEvent, onError, ...options }: RunEngineOptions,
 ): Promise<boolean> {
   const stop = new AbortController();
   let isBroken = false;
   if (isOver) stop.abort();
+  const end = () => stop.abort();
+  over?.addEventListener("abort", end);
   function onReport(reported: unknown) {
     if (stop.signal.aborted || isBroken) return;
     try {
@@ -39,6 +43,8 @@ export async function runEngine(
     await engine.train({ ...options, signal: stoppable, onEvent: onReport });
   } catch (error) {
     if (!stop.signal.aborted) throw error;
+  } finally {
+    over?.removeEventListener("abort", end);
   }
   // The engine may resolve even though its reports were rejected.
   signal.throwIfAborted();

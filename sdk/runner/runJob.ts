@@ -10,6 +10,7 @@ import { callLast, createCallbackQueue } from "./callbackQueue.ts";
 import { asError } from "./callerError.ts";
 import { createCheckpoints } from "./checkpoints.ts";
 import { callbackOf } from "./eventCallbacks.ts";
+import { createJobEvaluation } from "./jobEvaluation.ts";
 import { createJobProgress } from "./jobProgress.ts";
 import type { JobResult } from "./jobResult.ts";
 import { orAborted } from "./orAborted.ts";
@@ -20,7 +21,7 @@ const LONGEST_ERROR = 8_000;
 
 /** Drives one job from its place in the queue to its last event. Never rejects. */
 export async function runJob(options: RunJobOptions): Promise<JobResult> {
-  const { job: owned, config, engine, callbacks, cancel, failure, observer } = options;
+  const { job: owned, config, engine, callbacks, metrics, cancel, failure, observer } = options;
   const { recorded, startsAt, callbackLimitMs } = options;
   const stuck = new AbortController();
   const leaving = options.leave ? [options.leave] : [];
@@ -38,6 +39,12 @@ export async function runJob(options: RunJobOptions): Promise<JobResult> {
     startsAt,
   });
   const { saved } = progress;
+  const over = new AbortController();
+  const evaluation = createJobEvaluation({
+    ...{ config, metrics, engine, job: { ...owned.job, status: "running" }, callbacks, calls },
+    ...{ checkpoints, progress, recorded: recorded?.events ?? [], record, signal, onNote },
+    onOver: () => over.abort(),
+  });
   let location = recorded?.location;
   let hasEnded = false;
 
@@ -61,6 +68,8 @@ export async function runJob(options: RunJobOptions): Promise<JobResult> {
     // The log first: what a callback has seen is on disk.
     record(event);
     const isOver = progress.onEvent(event);
+    if (event.event === "training.started") evaluation.onStarted();
+    if (event.event === "checkpoint.saved") evaluation.onSaved(event.data);
     const job = jobAs("running");
     const running = { job, callbacks, checkpoints, artifactsUpTo: saved.upTo };
     const { name, call } = callbackOf(event, running);
@@ -92,7 +101,11 @@ export async function runJob(options: RunJobOptions): Promise<JobResult> {
     try {
       const isOver = recorded ? progress.replay(recorded) : false;
       const listeners = { onNote, onEvent: handle, onError, onRemote: goRemote };
-      const training = { config, directory: owned.directory, signal, leave, isOver };
+      const training = {
+        ...{ config, directory: owned.directory, signal, leave, isOver },
+        ...{ over: over.signal, beforeTraining: evaluation.prepare },
+      };
+      const startedAt = performance.now();
       const isStopped = await options.train({ ...training, ...listeners });
       if (isStopped) saved.removeUnknown();
       if (saved.result().length === 0) throw savedNothing(engine.name);
@@ -102,7 +115,10 @@ export async function runJob(options: RunJobOptions): Promise<JobResult> {
       );
       await orAborted(calls.drain(), AbortSignal.any([signal, ...(location ? [leave] : [])]));
       const artifacts = saved.result();
-      const data = { ...listed(artifacts), stoppedAt: progress.stoppedAt() };
+      const cost = evaluation.costNote((performance.now() - startedAt) / 1000);
+      if (cost !== undefined) onNote(cost);
+      const stoppedAt = isStopped ? progress.stoppedAt() : undefined;
+      const data = { ...listed(artifacts), stoppedAt };
       record({ event: "training.completed", data });
       saved.dropResumeFiles();
       return { job: completed, artifacts };

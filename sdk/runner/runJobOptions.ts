@@ -1,5 +1,7 @@
 import type { OwnedJob } from "../../jobs/ownedJob.ts";
+import type { ResumePoint } from "../../jobs/resumePoint.ts";
 import type { Engine } from "../../protocol/engine.ts";
+import type { Metrics } from "../../protocol/metric.ts";
 import type { JobConfig } from "../../protocol/trainConfig.ts";
 import type { JobHistory } from "../../remote/attach.ts";
 import type { TrainerCallbacks } from "../callbacks.ts";
@@ -11,6 +13,8 @@ export interface RunJobOptions {
   config: JobConfig;
   engine: Pick<Engine, "name" | "resumeFiles" | "load" | "remote">;
   callbacks: TrainerCallbacks;
+  /** The project's own, if it has some. */
+  metrics?: Metrics | undefined;
   /**
    * Trains once it may, until the training is over.
    * @returns whether it was `onEvent` that ended it
@@ -34,4 +38,9 @@ export interface RunJobOptions {
 export interface JobTraining extends TrainFromOptions {
   leave: AbortSignal;
   isOver: boolean;
+  /**
+   * To be awaited before the training: asks the model that it starts from.
+   * @param config with the datasets as engines read them
+   */
+  beforeTraining: (config: JobConfig, from: ResumePoint | undefined) => Promise<void>;
 }

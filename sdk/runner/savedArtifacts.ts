@@ -4,15 +4,15 @@ import { removeArtifact } from "../../jobs/artifactFiles.ts";
 import { checkpointSteps } from "../../jobs/artifactFiles.ts";
 import { ARTIFACTS, checkpointFolder } from "../../protocol/artifactPath.ts";
 import type { Engine } from "../../protocol/engine.ts";
-import { bestOf } from "../../protocol/evaluation.ts";
-import type { EngineEvent } from "../../protocol/event.ts";
+import type { JobEvent } from "../../protocol/event.ts";
 import type { JobArguments } from "../../protocol/trainConfig.ts";
 import { type Artifact, type ArtifactsOf, locateArtifact } from "../artifact.ts";
+import { bestMeasure, createCriterion } from "./criterion.ts";
 
 /** The artifacts that a job has saved and not removed since. */
 export interface SavedArtifacts {
-  /** Takes each event: a checkpoint of an evaluated step is as good as its `evalLoss`. */
-  onEvent: (event: EngineEvent) => void;
+  /** Takes each event: a checkpoint is as good as its step's measure. */
+  onEvent: (event: JobEvent) => void;
   /**
    * The callback of a step's checkpoint has returned: removes the oldest that are too many, but not
    * the best, the newest, or one whose callback is still to come.
@@ -38,20 +38,26 @@ export function createSavedArtifacts(
   {
     saveTotalLimit,
     loadBestModelAtEnd,
-  }: Pick<JobArguments, "saveTotalLimit" | "loadBestModelAtEnd">,
+    ...metric
+  }: Pick<
+    JobArguments,
+    "saveTotalLimit" | "loadBestModelAtEnd" | "metricForBestModel" | "greaterIsBetter"
+  >,
 ): SavedArtifacts {
   const { resumeFiles = [] } = job.engine;
   const limit = saveTotalLimit ?? Infinity;
-  const evalLosses = new Map<number, number>();
+  const measureOf = createCriterion(metric);
+  const costs = new Map<number, number>();
   const released = new Set<number>();
   let saved: Artifact[] = [];
 
   function best(): Artifact | undefined {
-    const measured = saved.map((artifact) => ({
-      artifact,
-      evalLoss: evalLosses.get(artifact.step),
-    }));
-    return bestOf(measured)?.artifact;
+    const measures = saved.flatMap(({ step }) => {
+      const cost = costs.get(step);
+      return cost === undefined ? [] : [{ step, cost }];
+    });
+    const found = bestMeasure(measures);
+    return found && saved.find(({ step }) => step === found.step);
   }
 
   function dropResumeFiles(): void {
@@ -60,10 +66,10 @@ export function createSavedArtifacts(
 
   return {
     dropResumeFiles,
-    onEvent({ event, data }) {
-      if (event === "training.log" && typeof data.evalLoss === "number") {
-        evalLosses.set(data.step, data.evalLoss);
-      }
+    onEvent(happened) {
+      const measure = measureOf(happened);
+      if (measure) costs.set(measure.step, measure.cost);
+      const { event, data } = happened;
       if (event === "checkpoint.saved") {
         // A training goes on from the newest.
         dropResumeFiles();

@@ -1,10 +1,16 @@
 import { KitError } from "../../protocol/error.ts";
+import { EVAL_LOSS } from "../../protocol/evaluation.ts";
+import type { EvaluateOptions } from "../../protocol/metric.ts";
 import type { AskedConfig, JobArguments, JobConfig } from "../../protocol/trainConfig.ts";
 
 /** @throws KitError `OPTION_INVALID` for options that are valid each, but not together */
-export function refuseContradictions(asked: AskedConfig, own: JobArguments): void {
+export function refuseContradictions(
+  asked: AskedConfig,
+  own: JobArguments,
+  evaluate: EvaluateOptions | undefined,
+): void {
   const { maxSteps, numTrainEpochs, evalDataset, evalSplit, evalSteps } = asked;
-  const { loadBestModelAtEnd, earlyStoppingPatience } = own;
+  const { loadBestModelAtEnd, earlyStoppingPatience, metricForBestModel } = own;
   const isEvaluated = evalDataset !== undefined || evalSplit !== undefined;
   if (maxSteps !== undefined && numTrainEpochs !== undefined) {
     throw invalid('set either "maxSteps" or "numTrainEpochs", not both.');
@@ -14,6 +20,19 @@ export function refuseContradictions(asked: AskedConfig, own: JobArguments): voi
   }
   if (evalSteps !== undefined && !isEvaluated) {
     throw invalid('"evalSteps" needs rows to evaluate on. Add evalDataset or evalSplit.');
+  }
+  if (evaluate && !isEvaluated) {
+    throw invalid('"evaluate" needs rows to ask. Add evalDataset or evalSplit.');
+  }
+  const names = Object.keys(evaluate?.metrics ?? {});
+  // A metric of all answers has figures that begin with its name.
+  if (
+    metricForBestModel !== EVAL_LOSS &&
+    !names.some((name) => metricForBestModel.startsWith(name))
+  ) {
+    throw invalid(
+      `"metricForBestModel" must be one of ${[EVAL_LOSS, ...names].join(", ")}, but is ${JSON.stringify(metricForBestModel)}.`,
+    );
   }
   if (loadBestModelAtEnd && !isEvaluated) {
     throw invalid('"loadBestModelAtEnd" needs rows to evaluate on. Add evalDataset or evalSplit.');
@@ -26,8 +45,14 @@ export function refuseContradictions(asked: AskedConfig, own: JobArguments): voi
 }
 
 /** @throws KitError `OPTION_INVALID` when the best model would have to be chosen blindly */
-export function refuseUnevenSaves({ loadBestModelAtEnd, saveSteps, evalSteps }: JobConfig): void {
-  if (!loadBestModelAtEnd || saveSteps % evalSteps === 0) return;
+export function refuseUnevenSaves({
+  loadBestModelAtEnd,
+  metricForBestModel,
+  saveSteps,
+  evalSteps,
+}: JobConfig): void {
+  if (!loadBestModelAtEnd || metricForBestModel !== EVAL_LOSS || saveSteps % evalSteps === 0)
+    return;
   throw invalid(
     `with "loadBestModelAtEnd", "saveSteps" must be a multiple of "evalSteps" (${evalSteps}), so that every checkpoint has an evalLoss, but is ${saveSteps}.`,
   );

@@ -6,6 +6,7 @@ import {
   DATASET_TYPES,
 } from "../../protocol/dataset.ts";
 import { isRecord } from "../../protocol/isRecord.ts";
+import type { EvaluateOptions, Metric, Metrics } from "../../protocol/metric.ts";
 import { type LoraConfig, type ModelShape, SCHEDULERS } from "../../protocol/trainConfig.ts";
 import { hasCredentials, isUrl } from "../../protocol/url.ts";
 import type { TrainerCallbacks } from "../callbacks.ts";
@@ -133,6 +134,7 @@ export const callbacks = v.strictObject(
     onStarted: callback,
     onLog: callback,
     onCheckpoint: callback,
+    onEvaluated: callback,
     onCompleted: callback,
     onFailed: callback,
     onCancelled: callback,
@@ -141,6 +143,33 @@ export const callbacks = v.strictObject(
 );
 
 const method = v.function("a function");
+
+const METRICS = "functions by name, such as { accuracy: exactMatch }";
+
+const metric = v.custom<Metric>(
+  (input) => typeof input === "function" || (isRecord(input) && typeof input.ofAll === "function"),
+  "a function that returns a number, true or false",
+);
+
+const metrics = v.pipe(
+  v.custom<Metrics>(isRecord, METRICS),
+  v.record(
+    v.pipe(v.string(), v.regex(/^[a-z][A-Za-z0-9]{0,63}$/, "a name such as accuracy")),
+    metric,
+    METRICS,
+  ),
+  v.check((input) => Object.keys(input).length > 0, METRICS),
+);
+
+const evaluate = v.strictObject(
+  {
+    metrics,
+    rows: v.optional(wholeNumber(1)),
+    maxTokens: v.optional(wholeNumber(1)),
+    temperature: v.optional(notNegative()),
+  } satisfies Record<keyof EvaluateOptions, v.GenericSchema>,
+  "{ metrics }",
+);
 
 const engine = v.looseObject(
   {
@@ -188,7 +217,9 @@ export const optionsSchema = v.strictObject(
     seed: v.optional(wholeNumber(0)),
     saveTotalLimit: v.optional(wholeNumber(1)),
     loadBestModelAtEnd: v.optional(v.boolean("true or false")),
-    metricForBestModel: v.optional(oneOf("evalLoss")),
+    metricForBestModel: v.optional(line),
+    greaterIsBetter: v.optional(v.boolean("true or false")),
+    evaluate: v.optional(evaluate),
     earlyStoppingPatience: v.optional(wholeNumber(1)),
     resume: v.optional(v.boolean("true or false")),
     callbacks: v.optional(callbacks),
@@ -203,6 +234,7 @@ const NESTED: Record<string, Owner> = {
   dataset: datasetFiles,
   evalDataset: datasetFiles,
   lora,
+  evaluate,
   callbacks,
 };
 

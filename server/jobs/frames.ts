@@ -1,5 +1,5 @@
 import { type LogLines, type PlacedRecord, recordsIn } from "../../jobs/log.ts";
-import { STREAMED_EVENTS, TIME, isFinalEvent } from "../../protocol/event.ts";
+import { EVALUATED, STREAMED_EVENTS, TIME, isFinalEvent } from "../../protocol/event.ts";
 
 const streamed = new Set<string>(STREAMED_EVENTS);
 
@@ -46,7 +46,7 @@ function frameOf(
   { record: { event, data = {}, time }, offset }: PlacedRecord,
   withTimes: boolean,
 ): string {
-  if (!streamed.has(event)) return "";
+  if (!streamed.has(event) && !(withTimes && event === EVALUATED)) return "";
   const sent = `id: ${offset}\n${frame(event, data)}`;
   return withTimes && time !== undefined ? frame(TIME, time) + sent : sent;
 }

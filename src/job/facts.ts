@@ -25,7 +25,21 @@ export function factsOf(progress: Progress, status: JobStatus | undefined): Fact
     ["learning rate", say(progress.learningRate, formatNumber)],
     ["evalLoss", say(progress.evalLoss, (loss) => `${formatNumber(loss)}, best ${best}`)],
     ...Object.entries(metrics).map(([name, value]): Fact => [name, formatNumber(value)]),
+    ...askedFacts(progress.asked),
   ];
+}
+
+/** What asking the model has shown: now, before the training and at best. */
+function askedFacts(asked: Progress["asked"]): Fact[] {
+  if (!asked) return [];
+  const { last, before, best } = asked;
+  return Object.entries(last).map(([name, value]) => {
+    const was = before?.[name];
+    const parts = [formatNumber(value)];
+    if (was !== undefined && asked.step > 0) parts.push(`before ${formatNumber(was)}`);
+    if (asked.step > 0) parts.push(`best ${formatNumber(best[name] ?? value)}`);
+    return [name, parts.join(", ")];
+  });
 }
 
 function say<T>(value: T | undefined, inWords: (value: T) => string): string {

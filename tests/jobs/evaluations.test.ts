@@ -20,7 +20,10 @@ test("a job's evaluations begin with those of the jobs that it went on from, up 
   const second = createJob(project, "a", again);
   const third = createJob(project, "a", [resumed(second.job.id, 4), evaluated(6, 1)]);
   const of = ({ job, directory }: typeof first, upTo = 100) =>
-    readEvaluations(dirname(directory), job.id, upTo).map(({ step, evalLoss }) => [step, evalLoss]);
+    readEvaluations(dirname(directory), job.id, upTo).map(({ event, data }) => [
+      data.step,
+      event === "training.log" ? data.evalLoss : undefined,
+    ]);
   expect(of(third)).toEqual([
     ...[
       [2, 3],
@@ -53,6 +56,6 @@ test("evaluations on other rows than a job's own do not count", () => {
   const same = createJob(project, "a", [on("some", resumed(first.job.id, 2)), evaluated(4, 2)]);
   const other = createJob(project, "a", [on("other", resumed(same.job.id, 4)), evaluated(6, 1)]);
   const of = ({ job, directory }: typeof first) =>
-    readEvaluations(dirname(directory), job.id, 9).map(({ step }) => step);
+    readEvaluations(dirname(directory), job.id, 9).map(({ data }) => data.step);
   expect([of(same), of(other)]).toEqual([[2, 4], [6]]);
 });

@@ -18,6 +18,7 @@ function recordCalls() {
     onStarted: record("onStarted"),
     onLog: record("onLog"),
     onCheckpoint: record("onCheckpoint"),
+    onEvaluated: record("onEvaluated"),
     onCompleted: record("onCompleted"),
     onFailed: record("onFailed"),
     onCancelled: record("onCancelled"),

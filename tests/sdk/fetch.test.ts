@@ -4,6 +4,7 @@ import { type Artifact, type TrainerOptions, loadModel } from "kit";
 import { describe, expect, it } from "vitest";
 import { findArtifact } from "../../sdk/runner/findArtifact.ts";
 import { bestStep, copyCheckpoint } from "../../sdk/runner/inherit.ts";
+import { CONFIG } from "../jobs.ts";
 import { createProject } from "../project.ts";
 import { createRemoteEngine, openRemote } from "../remoteEngine.ts";
 import { createTinyTrainer, enterProject } from "./project.ts";
@@ -66,7 +67,8 @@ describe("an artifact that other machines keep", () => {
     const { directory } = await train();
     const from = { jobId: "1", directory, step: 4, checkpoint: "" };
     const to = createProject();
-    const step = bestStep(from, [{ step: 2, evalLoss: 1 }], () => {});
+    const measured = { event: "training.log", data: { step: 2, evalLoss: 1 } } as const;
+    const step = bestStep(from, CONFIG, [measured], () => {});
     const best = step === undefined ? undefined : copyCheckpoint(from, step, to);
     expect(best).toEqual({ step: 2, path: "artifacts/step-2" });
     expect(foldersOf(to)).toEqual(["step-2.stored.json"]);

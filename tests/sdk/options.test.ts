@@ -56,6 +56,7 @@ describe("createTrainer's options", () => {
       saveTotalLimit: undefined,
       loadBestModelAtEnd: false,
       metricForBestModel: "evalLoss",
+      greaterIsBetter: false,
       earlyStoppingPatience: undefined,
       resume: false,
     });
@@ -190,7 +191,7 @@ describe("createTrainer's options", () => {
     [{ dataset: { type: "jsonl" } }, 'createTrainer needs the option "dataset.path".'],
     [
       { dataset: { type: "xls", path: "a" } },
-      '"dataset.type" must be one of "jsonl", "csv", "parquet", "json", but is \'xls\'.',
+      '"dataset.type" must be one of "jsonl", "csv", "parquet", "json", "hub", but is \'xls\'.',
     ],
     [{ dataset: { path: "a", columns: { answer: "b" } } }, 'unknown option "dataset.columns'],
     [{ dataset: { path: "a", map: 1 } }, '"dataset.map" must be a function, but is 1'],
@@ -236,7 +237,10 @@ describe("createTrainer's options", () => {
     [{ saveTotalLimit: 0 }, '"saveTotalLimit" must be a whole number of at least 1, but is 0.'],
     [{ loadBestModelAtEnd: 1 }, '"loadBestModelAtEnd" must be true or false, but is 1.'],
     [{ resume: "yes" }, "\"resume\" must be true or false, but is 'yes'."],
-    [{ metricForBestModel: "loss" }, '"metricForBestModel" must be "evalLoss", but is \'loss\'.'],
+    [
+      { metricForBestModel: "loss" },
+      '"metricForBestModel" must be one of evalLoss, but is "loss".',
+    ],
     [
       { earlyStoppingPatience: 0 },
       '"earlyStoppingPatience" must be a whole number of at least 1, but is 0.',

@@ -144,7 +144,7 @@ describe("a resume", () => {
     writeFileSync("heldout.jsonl", "other rows");
     const second = await failed({ ...best, engine, resume: true, maxSteps: 12 });
     expect(second.notes).toContain(
-      `warning: the held-out rows changed since job ${first.jobId}; its evalLoss does not count for the best`,
+      `warning: the held-out rows changed since job ${first.jobId}; its evaluations do not count for the best`,
     );
     expect(second.started).not.toHaveProperty("resumedBest");
   });

@@ -57,7 +57,17 @@ const OPTION_TYPES = [
   ...["PythonOptions", "RayOptions", "ArtifactFetchOptions"],
 ];
 
-const CALLBACKS = ["onStarted", "onLog", "onCheckpoint", "onCompleted", "onFailed", "onCancelled"];
+const CALLBACKS = [
+  ...[
+    "onStarted",
+    "onLog",
+    "onCheckpoint",
+    "onEvaluated",
+    "onCompleted",
+    "onFailed",
+    "onCancelled",
+  ],
+];
 
 describe("the public surface", () => {
   it("says what each part is", () => {
@@ -77,6 +87,7 @@ describe("the public surface", () => {
   it.each([
     ...["createTrainer", "createKit", "loadModel", "python", "ray", "LoadedModel.infer", "Infer"],
     ...["Trainer.wait", "Trainer.cancel", "Artifact.fetch", "TrainerOptions.abortSignal"],
+    "TrainerOptions.evaluate",
     ...CALLBACKS.map((name) => `TrainerCallbacks.${name}`),
   ])("has an example of %s", (name) => {
     expect(PUBLIC.get(name)?.examples).not.toEqual([]);
@@ -86,7 +97,7 @@ describe("the public surface", () => {
 /** What an example leaves out: a trainer around a callback or an option, and names that speak for themselves. */
 function completed(example: string, name: string): string {
   const [type = "", part = ""] = name.split(".");
-  const isPart = /^(on\w+|abortSignal)$/.test(part);
+  const isPart = /^(on\w+|abortSignal|evaluate)$/.test(part);
   const options = type === "TrainerCallbacks" ? `callbacks: { ${example} }` : example;
   return `
 import type { Artifact, Infer, Trainer } from "kit";

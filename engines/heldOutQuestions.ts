@@ -1,0 +1,85 @@
+import type { DatasetPath, DatasetRow } from "../protocol/dataset.ts";
+import type { LoadOptions } from "../protocol/engine.ts";
+import { KitError, messageOf } from "../protocol/error.ts";
+import { type TrainConfig, isPretrained } from "../protocol/trainConfig.ts";
+import { locateModel } from "./checkpoint/locateModel.ts";
+import { chosenRows, heldOutRows } from "./dataset/heldOut.ts";
+import { rowLimit } from "./dataset/rowLimit.ts";
+import { readRows } from "./dataset/rows.ts";
+import { objectiveOf } from "./objectives/objectives.ts";
+import { createRandom } from "./random.ts";
+import { findStartingPoint } from "./training/startingPoint.ts";
+import { readDataset } from "./training/tokenizedDataset.ts";
+
+/** Rows that a training does not learn from. */
+export interface HeldOutQuestions {
+  /** In their order. */
+  rows: DatasetRow[];
+  /** All that could have been chosen, a count. */
+  of: number;
+}
+
+interface Choice extends LoadOptions {
+  /** Rows at most. */
+  most: number;
+  /** Whether a row can be asked. */
+  isAsked: (row: DatasetRow) => boolean;
+}
+
+/**
+ * Chooses held-out rows by the seed: of `evalDataset`, or of what `evalSplit` sets aside.
+ * @param config of files that engines read as they are
+ * @throws KitError as of reading them; `OPTION_INVALID` for a split whose rows only another engine can tell
+ */
+export async function heldOutQuestions(
+  config: TrainConfig,
+  { most, isAsked, ...options }: Choice,
+): Promise<HeldOutQuestions> {
+  const { dataset, evalDataset, seed } = config;
+  const isHeldOut = evalDataset ? () => true : await isSetAside(config, options);
+  const { path } = evalDataset ?? dataset;
+  const candidates = () => rowsAt(config, path, isHeldOut, isAsked);
+  let of = 0;
+  for (const _ of candidates()) of++;
+  const isChosen = chosenRows(of, Math.min(most, of), createRandom(seed, "asked"));
+  return { rows: [...candidates()].filter((_, at) => isChosen[at] === 1), of };
+}
+
+function* rowsAt(
+  config: TrainConfig,
+  path: DatasetPath,
+  isHeldOut: (row: number) => boolean,
+  isAsked: (row: DatasetRow) => boolean,
+): Generator<DatasetRow> {
+  let number = 0;
+  for (const row of readRows(path, objectiveOf(config).form)) {
+    if (isHeldOut(number++) && isAsked(row as DatasetRow)) yield row as DatasetRow;
+  }
+}
+
+/** Which rows of the dataset are set aside; those that are too long are none of either part. */
+async function isSetAside(
+  config: TrainConfig,
+  options: LoadOptions,
+): Promise<(row: number) => boolean> {
+  const { dataset, evalSplit = 0, maxLength, model, seed } = config;
+  /** Of each row in the file, its number among those that are trained on. */
+  const kept: number[] = [];
+  let count = 0;
+  try {
+    const source = await locateModel(model, options);
+    const { shape, tokenizer } = findStartingPoint(source, config);
+    readDataset(dataset.path, rowLimit(maxLength, shape.context, isPretrained(model)), {
+      ...{ objective: objectiveOf(config), tokenizer },
+      onRow: ({ isLeftOut }) => void kept.push(isLeftOut ? -1 : count++),
+    });
+  } catch (cause) {
+    throw new KitError(
+      "OPTION_INVALID",
+      `"evaluate" cannot tell which rows "evalSplit" sets aside: ${messageOf(cause)} Set "evalDataset" in its place.`,
+      { cause },
+    );
+  }
+  const marks = heldOutRows(count, evalSplit, seed);
+  return (row) => marks[kept[row] ?? -1] === 1;
+}

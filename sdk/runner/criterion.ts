@@ -1,0 +1,36 @@
+import { EVAL_LOSS } from "../../protocol/evaluation.ts";
+import type { JobEvent } from "../../protocol/event.ts";
+import type { JobArguments } from "../../protocol/trainConfig.ts";
+
+/** What a step's model is worth, by the metric that compares a job's checkpoints. */
+export interface Measure {
+  step: number;
+  /** Finite, and the lower the better, whichever way the metric goes. */
+  cost: number;
+}
+
+/** @returns what an event says by the job's metric; undefined for one that says nothing, or no number */
+export type MeasureOf = (event: JobEvent) => Measure | undefined;
+
+export function createCriterion({
+  metricForBestModel: name,
+  greaterIsBetter,
+}: Pick<JobArguments, "metricForBestModel" | "greaterIsBetter">): MeasureOf {
+  return ({ event, data }) => {
+    const value =
+      event === "training.log" && name === EVAL_LOSS
+        ? data.evalLoss
+        : event === "checkpoint.evaluated" && name !== EVAL_LOSS
+          ? data.metrics[name]
+          : undefined;
+    if (typeof value !== "number" || !Number.isFinite(value) || !("step" in data)) return undefined;
+    return { step: data.step, cost: greaterIsBetter ? -value : value };
+  };
+}
+
+/** The first of the lowest cost; undefined without any. */
+export function bestMeasure(measures: readonly Measure[]): Measure | undefined {
+  let best: Measure | undefined;
+  for (const one of measures) if (!best || one.cost < best.cost) best = one;
+  return best;
+}
