@@ -17,6 +17,8 @@ export default defineConfig(({ command }) => ({
   build: {
     outDir: "dist/page",
     modulePreload: { polyfill: false },
+    minify: "terser",
+    terserOptions: { module: true, ecma: 2020, compress: { passes: 3, pure_getters: true } },
     rolldownOptions: { optimization: { inlineConst: true } },
   },
 }));

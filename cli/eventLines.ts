@@ -94,9 +94,8 @@ export function createEventLines(options: EventLinesOptions) {
   }
 
   function evaluatedLine({ step, metrics }: EventData["checkpoint.evaluated"]): string {
-    const before = step > 0 ? progress.asked?.before : undefined;
     const figures = Object.entries(metrics).map(([name, value]) => {
-      const was = before?.[name];
+      const was = step > 0 ? progress.asked?.[name]?.before : undefined;
       const beside = was === undefined ? "" : ` (before ${formatFigure(was)})`;
       return `${name} ${formatFigure(value)}${beside}`;
     });

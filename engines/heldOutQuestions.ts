@@ -1,6 +1,7 @@
 import type { DatasetPath, DatasetRow } from "../protocol/dataset.ts";
 import type { LoadOptions } from "../protocol/engine.ts";
 import { KitError, messageOf } from "../protocol/error.ts";
+import type { HeldOutQuestions, QuestionChoice } from "../protocol/metric.ts";
 import { type TrainConfig, isPretrained } from "../protocol/trainConfig.ts";
 import { locateModel } from "./checkpoint/locateModel.ts";
 import { chosenRows, heldOutRows } from "./dataset/heldOut.ts";
@@ -11,21 +12,6 @@ import { createRandom } from "./random.ts";
 import { findStartingPoint } from "./training/startingPoint.ts";
 import { readDataset } from "./training/tokenizedDataset.ts";
 
-/** Rows that a training does not learn from. */
-export interface HeldOutQuestions {
-  /** In their order. */
-  rows: DatasetRow[];
-  /** All that could have been chosen, a count. */
-  of: number;
-}
-
-interface Choice extends LoadOptions {
-  /** Rows at most. */
-  most: number;
-  /** Whether a row can be asked. */
-  isAsked: (row: DatasetRow) => boolean;
-}
-
 /**
  * Chooses held-out rows by the seed: of `evalDataset`, or of what `evalSplit` sets aside.
  * @param config of files that engines read as they are
@@ -33,7 +19,7 @@ interface Choice extends LoadOptions {
  */
 export async function heldOutQuestions(
   config: TrainConfig,
-  { most, isAsked, ...options }: Choice,
+  { most, isAsked, ...options }: QuestionChoice,
 ): Promise<HeldOutQuestions> {
   const { dataset, evalDataset, seed } = config;
   const isHeldOut = evalDataset ? () => true : await isSetAside(config, options);

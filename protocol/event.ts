@@ -47,7 +47,7 @@ export const ENGINE_EVENTS = [
   "checkpoint.saved",
 ] as const satisfies EventName[];
 
-/** Sent to pages alone, as their facts need it: it is none of the document's events. */
+/** What a job's model answers is worth, which the driver of the job measures. */
 export const EVALUATED = "checkpoint.evaluated" satisfies EventName;
 
 /** The events that the event stream sends to the page, in the document's words. */
@@ -57,7 +57,10 @@ export const STREAMED_EVENTS = [
   "training.failed",
 ] as const satisfies EventName[];
 
-export type StreamedEventName = (typeof STREAMED_EVENTS)[number];
+/** Those on a stream that was asked for as a page's, whose facts need one more. */
+export const PAGE_EVENTS = [...STREAMED_EVENTS, EVALUATED] as const satisfies EventName[];
+
+export type PageEventName = (typeof PAGE_EVENTS)[number];
 
 /** The frame before an event with its time, as JSON, on a stream that was asked for as a page's. */
 export const TIME = "time";

@@ -1,4 +1,5 @@
 import type { DatasetRow } from "./dataset.ts";
+import type { LoadOptions } from "./engine.ts";
 
 /** What a model answered to a row of a dataset. */
 export interface Answered {
@@ -51,4 +52,20 @@ export interface EvaluateOptions {
   maxTokens?: number;
   /** Default: 0, the likeliest answer. */
   temperature?: number;
+}
+
+/** Rows that a training does not learn from. */
+export interface HeldOutQuestions {
+  /** In their order. */
+  rows: DatasetRow[];
+  /** All that could have been chosen, a count. */
+  of: number;
+}
+
+/** How to choose them. */
+export interface QuestionChoice extends LoadOptions {
+  /** Rows at most. */
+  most: number;
+  /** Whether a row can be asked. */
+  isAsked: (row: DatasetRow) => boolean;
 }

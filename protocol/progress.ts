@@ -22,20 +22,17 @@ export interface Progress {
   best?: Evaluation;
   /** The last of each, by name. */
   metrics?: Record<string, number>;
-  /** What asking the model for held-out rows has shown. */
-  asked?: Asked;
+  /** What asking the model for held-out rows has shown, by the names of the metrics. */
+  asked?: Record<string, Asked>;
   /** A count, once the job has completed. */
   artifacts?: number;
 }
 
-/** Figures by the names of their metrics. */
+/** A figure of the newest answers, of the model before the training, and the best. */
 export interface Asked {
-  /** Those of the newest checkpoint that was asked. */
-  step: number;
-  last: Record<string, number>;
-  /** Those of the model before the training. */
-  before?: Record<string, number>;
-  best: Record<string, number>;
+  now: number;
+  before: number | undefined;
+  best: number;
 }
 
 export const NO_PROGRESS: Progress = { lossEnds: NO_LOSSES };
@@ -58,24 +55,25 @@ export function advance(before: Progress, { event, data, at }: ReadEvent): Progr
     return { ...after, ...numbersIn({ startedAt: after.at, steps: found.maxSteps }) };
   }
   if (event === "training.log") addLog(after, found);
-  if (event === "checkpoint.evaluated") after.asked = askedAfter(before.asked, found);
+  if (event === "checkpoint.evaluated") addAsked(after, found);
   if (event === "training.completed" && Array.isArray(found.artifacts)) {
     after.artifacts = found.artifacts.length + (numbersIn(found).omitted ?? 0);
   }
   return after;
 }
 
-function askedAfter(before: Asked | undefined, found: Record<string, unknown>): Asked {
-  const { step = NaN } = numbersIn(found);
-  const last = numbersIn(found.metrics);
-  const lower = Array.isArray(found.lowerIsBetter) ? found.lowerIsBetter : [];
-  const best = { ...before?.best };
-  for (const [name, value] of Object.entries(last)) {
-    const other = best[name] ?? value;
-    best[name] = lower.includes(name) ? Math.min(other, value) : Math.max(other, value);
+function addAsked(after: Progress, found: Record<string, unknown>): void {
+  const asked = { ...after.asked };
+  for (const [name, now] of Object.entries(numbersIn(found.metrics))) {
+    const { before, best = now } = asked[name] ?? {};
+    const isLower = String(found.lowerIsBetter).split(",").includes(name);
+    asked[name] = {
+      now,
+      before: found.step ? before : now,
+      best: isLower ? Math.min(best, now) : Math.max(best, now),
+    };
   }
-  const start = step === 0 ? last : before?.before;
-  return { step, last, ...(start && { before: start }), best };
+  after.asked = asked;
 }
 
 function addLog(after: Progress, found: Record<string, unknown>): void {

@@ -1,9 +1,8 @@
 import { createEmbeddedEngine } from "../engines/embedded/index.ts";
-import type { heldOutQuestions as Questions } from "../engines/heldOutQuestions.ts";
-import type { withStartingModel as Starting } from "../engines/startingModel.ts";
 import type { CachedModel } from "../protocol/cachedModel.ts";
 import { type FreezeJobOptions, isReady } from "../protocol/dataset.ts";
 import type { Engine, LoadOptions } from "../protocol/engine.ts";
+import type { HeldOutQuestions, QuestionChoice } from "../protocol/metric.ts";
 import type { JobConfig, TrainConfig } from "../protocol/trainConfig.ts";
 
 /**
@@ -43,17 +42,24 @@ export async function freezeDatasets<Config extends TrainConfig>(
   return freezeDatasets(config, options);
 }
 
-/** The held-out rows that a trainer's model is asked. */
-export const heldOutQuestions: typeof Questions = async (...parameters) => {
+/** Chooses the held-out rows that a trainer's model is asked. */
+export async function heldOutQuestions(
+  config: TrainConfig,
+  choice: QuestionChoice,
+): Promise<HeldOutQuestions> {
   const { heldOutQuestions } = await import("../engines/heldOutQuestions.ts");
-  return heldOutQuestions(...parameters);
-};
+  return heldOutQuestions(config, choice);
+}
 
 /** Lends the folder of the model that a training starts from. */
-export const withStartingModel: typeof Starting = async (...parameters) => {
+export async function withStartingModel<T>(
+  config: TrainConfig,
+  options: LoadOptions,
+  use: (directory: string) => Promise<T>,
+): Promise<T> {
   const { withStartingModel } = await import("../engines/startingModel.ts");
-  return withStartingModel(...parameters);
-};
+  return withStartingModel(config, options, use);
+}
 
 /** The config with the datasets that a job has in its folder. */
 export async function frozenConfig(config: JobConfig, directory: string): Promise<JobConfig> {

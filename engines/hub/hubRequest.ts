@@ -1,5 +1,4 @@
 import { KitError, messageOf } from "../../protocol/error.ts";
-import type { ErrorCode } from "../../protocol/errorCode.ts";
 import { type HubName, isConverted } from "./hubName.ts";
 import type { HubSettings } from "./hubSettings.ts";
 
@@ -22,20 +21,18 @@ export interface HubAnswer {
 /** What errors say of a repository. */
 const KINDS: Record<HubName["repoType"], HubWords> = {
   model: {
-    ...{ unknown: "MODEL_UNKNOWN", refused: "MODEL_REFUSED", prefix: "" },
+    prefix: "",
     otherwise: "copy the model's folder here and name its path",
     local: (repo) => `write "./${repo}" for a folder`,
   },
   dataset: {
-    ...{ unknown: "DATASET_UNREADABLE", refused: "DATASET_UNREADABLE", prefix: "datasets/" },
+    prefix: "datasets/",
     otherwise: "copy its files here and name their path",
     local: () => "name the path of your own files",
   },
 };
 
 interface HubWords {
-  unknown: ErrorCode;
-  refused: ErrorCode;
   /** Before the repository in the address of its page. */
   prefix: string;
   /** What to do without the hub. */
@@ -126,43 +123,43 @@ function reasonOf(error: unknown): string {
 function refusal({ status, headers }: Response, { settings, name }: HubRequest): KitError {
   const { endpoint, token } = settings;
   const { repo, repoType, revision } = name;
-  const { unknown, refused, prefix, local } = KINDS[repoType];
+  const { prefix, local } = KINDS[repoType];
   const page = `${endpoint}/${prefix}${repo}`;
   const code = headers.get("x-error-code");
   if (code === "GatedRepo") {
-    return new KitError(
-      refused,
+    return refused(
+      name,
       `${repo} is gated. Open ${page} to accept its terms, and set HF_TOKEN to a token of that account.`,
     );
   }
   if (code === "RevisionNotFound" && isConverted(name)) {
-    return new KitError(
-      unknown,
+    return unknown(
+      name,
       `The hub has made no Parquet files of ${repo}. Set revision: "main" to read its own files.`,
     );
   }
   if (code === "RevisionNotFound") {
-    return new KitError(
-      unknown,
+    return unknown(
+      name,
       `${repo} has no revision "${revision}". Name a branch, tag or commit that ${page} lists.`,
     );
   }
   if (status === 401 && token !== undefined && code !== "RepoNotFound") {
-    return new KitError(
-      refused,
+    return refused(
+      name,
       `${endpoint} rejected the token. Set HF_TOKEN to one from ${endpoint}/settings/tokens.`,
     );
   }
   if (status === 401 || status === 404) {
-    return new KitError(
-      unknown,
+    return unknown(
+      name,
       `There is no ${repoType} ${repo} at ${endpoint}, or it is private. Check its name, set HF_TOKEN for a private one, or ${local(repo)}.`,
     );
   }
   if (status === 403) {
     const said = headers.get("x-error-message")?.slice(0, SHOWN_LENGTH) ?? "403";
-    return new KitError(
-      refused,
+    return refused(
+      name,
       `${endpoint} denied this token access to ${repo} (${said}). Set HF_TOKEN to one that may read it.`,
     );
   }
@@ -170,4 +167,14 @@ function refusal({ status, headers }: Response, { settings, name }: HubRequest):
     "HUB_UNREACHABLE",
     `${endpoint} answered ${status} for ${repo}. Try again later.`,
   );
+}
+
+function unknown({ repoType }: HubName, message: string): KitError {
+  if (repoType === "dataset") return new KitError("DATASET_UNREADABLE", message);
+  return new KitError("MODEL_UNKNOWN", message);
+}
+
+function refused({ repoType }: HubName, message: string): KitError {
+  if (repoType === "dataset") return new KitError("DATASET_UNREADABLE", message);
+  return new KitError("MODEL_REFUSED", message);
 }

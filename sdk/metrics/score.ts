@@ -74,7 +74,7 @@ function finite(value: unknown, name: string, what: string): number {
   if (typeof value === "number" && Number.isFinite(value)) return value;
   throw new KitError(
     "METRIC_FAILED",
-    `The metric ${name} returned ${inspect(value)} for ${what}. Return a number, true or false.`,
+    `The metric ${name} returned ${inspect(value)} for ${what}. Make it return a number, true or false.`,
   );
 }
 

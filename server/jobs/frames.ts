@@ -1,7 +1,8 @@
 import { type LogLines, type PlacedRecord, recordsIn } from "../../jobs/log.ts";
-import { EVALUATED, STREAMED_EVENTS, TIME, isFinalEvent } from "../../protocol/event.ts";
+import { PAGE_EVENTS, STREAMED_EVENTS, TIME, isFinalEvent } from "../../protocol/event.ts";
 
 const streamed = new Set<string>(STREAMED_EVENTS);
+const onPages = new Set<string>(PAGE_EVENTS);
 
 /** A part of a log as Server-Sent Events. */
 export interface FramePart {
@@ -46,7 +47,7 @@ function frameOf(
   { record: { event, data = {}, time }, offset }: PlacedRecord,
   withTimes: boolean,
 ): string {
-  if (!streamed.has(event) && !(withTimes && event === EVALUATED)) return "";
+  if (!(withTimes ? onPages : streamed).has(event)) return "";
   const sent = `id: ${offset}\n${frame(event, data)}`;
   return withTimes && time !== undefined ? frame(TIME, time) + sent : sent;
 }

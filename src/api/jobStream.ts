@@ -1,16 +1,16 @@
 import {
-  type StreamedEventName,
+  type PageEventName,
   END_OF_STREAM,
   OWNER_AWAY,
   OWNER_BACK,
-  STREAMED_EVENTS,
+  PAGE_EVENTS,
   TIME,
 } from "../../protocol/event.ts";
 import { ROUTES } from "../../protocol/http.ts";
 
 /** One frame of a job's event stream, as received. */
 export interface StreamFrame {
-  event: StreamedEventName;
+  event: PageEventName;
   /** JSON, unless the record is damaged. */
   data: string;
   /** Byte offset after the record in the job's log. A frame without an id repeats the last one. */
@@ -43,7 +43,7 @@ export function openJobStream(
   source.addEventListener(TIME, ({ data }: MessageEvent) => {
     at = Date.parse(String(data).slice(1, -1));
   });
-  for (const event of STREAMED_EVENTS) {
+  for (const event of PAGE_EVENTS) {
     source.addEventListener(event, ({ data, lastEventId }: MessageEvent) => {
       listener.onFrame({ event, data: String(data), id: lastEventId, at });
       at = NaN;

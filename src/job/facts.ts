@@ -13,7 +13,7 @@ const UNKNOWN = "–";
  * logs have. Pure.
  */
 export function factsOf(progress: Progress, status: JobStatus | undefined): Fact[] {
-  const { steps, startedAt, at, first, last, metrics = {} } = progress;
+  const { steps, startedAt, at, first, last, metrics = {}, asked = {} } = progress;
   const elapsed = startedAt !== undefined && at !== undefined ? (at - startedAt) / 1000 : undefined;
   const left = status && isFinal(status) ? undefined : secondsLeft(first, last, steps);
   const best = say(progress.best?.evalLoss, formatNumber);
@@ -25,21 +25,11 @@ export function factsOf(progress: Progress, status: JobStatus | undefined): Fact
     ["learning rate", say(progress.learningRate, formatNumber)],
     ["evalLoss", say(progress.evalLoss, (loss) => `${formatNumber(loss)}, best ${best}`)],
     ...Object.entries(metrics).map(([name, value]): Fact => [name, formatNumber(value)]),
-    ...askedFacts(progress.asked),
+    ...Object.entries(asked).map(([name, { now, before, best }]): Fact => {
+      const [shown, was, most] = [now, before, best].map((one) => say(one, formatNumber));
+      return [name, `${shown}, before ${was}, best ${most}`];
+    }),
   ];
-}
-
-/** What asking the model has shown: now, before the training and at best. */
-function askedFacts(asked: Progress["asked"]): Fact[] {
-  if (!asked) return [];
-  const { last, before, best } = asked;
-  return Object.entries(last).map(([name, value]) => {
-    const was = before?.[name];
-    const parts = [formatNumber(value)];
-    if (was !== undefined && asked.step > 0) parts.push(`before ${formatNumber(was)}`);
-    if (asked.step > 0) parts.push(`best ${formatNumber(best[name] ?? value)}`);
-    return [name, parts.join(", ")];
-  });
 }
 
 function say<T>(value: T | undefined, inWords: (value: T) => string): string {

@@ -246,6 +246,16 @@ it("prints the metrics of a log below its line", () => {
   expect(at(1).log({ step: 1, loss: 1, metrics: {} })).toBe("step 1/2 loss 1.0000");
 });
 
+it("prints what asking the model has shown, beside the figures of before", () => {
+  const lines = createEventLines({ config: CONFIG, project: "/", directory: "d" });
+  const evaluated = (step: number, metrics: Record<string, number>) =>
+    lines.text({ event: "checkpoint.evaluated", data: { step, metrics, rows: 4, seconds: 1 } });
+  expect(evaluated(0, { accuracy: 0.31 })).toBe("evaluated step 0: accuracy 0.31");
+  expect(evaluated(100, { accuracy: 0.92345, f1: 1 })).toBe(
+    "evaluated step 100: accuracy 0.923 (before 0.31), f1 1",
+  );
+});
+
 it("gives no time left, and no nonsense, when steps go back", () => {
   const at = createPrinter({ maxSteps: 9 });
   at(0).started();

@@ -135,7 +135,7 @@ describe("evaluate", () => {
     expect(thrown.error).toMatchObject({ code: "METRIC_FAILED" });
     const nan = await train({ evaluate: { metrics: { bad: () => NaN } } });
     expect(nan.error?.message).toBe(
-      'The metric bad returned NaN for row 1, "0". Return a number, true or false.',
+      'The metric bad returned NaN for row 1, "0". Make it return a number, true or false.',
     );
     const texts = await train({
       evalDataset: [{ text: "no answer" }],

@@ -66,3 +66,12 @@ test.each([
   expect(frames.map(({ event, data }) => `${event} ${data}`)).toEqual(frame ? [frame, log] : [log]);
   expect(frames.map(({ id }) => id)).toEqual([...(frame ? [undefined] : []), String(bytes.length)]);
 });
+
+test("what a model's answers are worth is sent to pages alone", () => {
+  const line = '{"event":"checkpoint.evaluated","data":{"step":0,"metrics":{"accuracy":0.5}}}';
+  expect(send(line).data).toEqual([]);
+  const part = sharedFrames({ bytes: Buffer.from(`${line}\n`), offset: 0 }, true);
+  expect(parseFrames(String(part?.frames)).map(({ event }) => event)).toEqual([
+    "checkpoint.evaluated",
+  ]);
+});

@@ -103,3 +103,22 @@ test("nonsense in the data changes nothing that was known", () => {
   expect(said(then(known, "training.log", NaN, nonsense))).toEqual(said(known));
   expect(said(after(["training.started", NaN, {}], ["training.log", NaN, {}]))[0]).toBe("–");
 });
+
+test("what asking the model has shown stands beside the figures of before and the best", () => {
+  const asked = (step: number, accuracy: number, more: object = {}): Event => [
+    "checkpoint.evaluated",
+    at(step),
+    { step, metrics: { accuracy, errors: 1 - accuracy }, ...more },
+  ];
+  const lower = { lowerIsBetter: ["errors"] };
+  const start = after(STARTED, asked(0, 0.25));
+  expect(factsOf(start, "running").slice(6)).toEqual([
+    ["accuracy", "0.25, before 0.25, best 0.25"],
+    ["errors", "0.75, before 0.75, best 0.75"],
+  ]);
+  const later = after(STARTED, asked(0, 0.25, lower), asked(5, 1, lower), asked(9, 0.5, lower));
+  expect(factsOf(later, "completed").slice(6)).toEqual([
+    ["accuracy", "0.5, before 0.25, best 1"],
+    ["errors", "0.5, before 0.75, best 0"],
+  ]);
+});
