@@ -26,7 +26,7 @@ export async function heldOutQuestions(
   const { path } = evalDataset ?? dataset;
   const candidates = () => rowsAt(config, path, isHeldOut, isAsked);
   let of = 0;
-  for (const _ of candidates()) of++;
+  for (const all = candidates(); !all.next().done;) of++;
   const isChosen = chosenRows(of, Math.min(most, of), createRandom(seed, "asked"));
   return { rows: [...candidates()].filter((_, at) => isChosen[at] === 1), of };
 }

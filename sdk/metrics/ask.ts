@@ -1,3 +1,4 @@
+import { setMaxListeners } from "node:events";
 import type { ChatMessage } from "../../protocol/chat.ts";
 import type { DatasetRow } from "../../protocol/dataset.ts";
 import type { LoadedModel } from "../../protocol/engine.ts";
@@ -55,6 +56,8 @@ export async function askRows(
   rows: readonly DatasetRow[],
   { signal, onAnswer, ...options }: AskOptions,
 ): Promise<Answered[]> {
+  // All that are asked at once listen to it.
+  setMaxListeners(0, signal);
   const answers: Answered[] = [];
   const asked = rows.entries();
   let count = 0;

@@ -92,6 +92,8 @@ function apply(frame: StreamFrame, view: JobView, lines: string[], points: LossP
       if (step !== undefined && loss !== undefined) points.push({ step, loss });
       break;
     }
+    case "checkpoint.evaluated":
+      break;
     case "checkpoint.saved":
       lines.push(`[checkpoint] ${frame.data}`);
       break;

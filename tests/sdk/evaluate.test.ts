@@ -71,7 +71,7 @@ describe("evaluate", () => {
 
   it("asks rows that evalSplit sets aside, as many as are asked for, the same for a seed", async () => {
     const asked: string[][] = [];
-    for (const _ of [1, 2]) {
+    for (let run = 0; run < 2; run++) {
       enterProject();
       const inputs = new Set<string>();
       const note = ({ input }: { input: string }) => inputs.add(input).size;
