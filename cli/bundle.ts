@@ -108,15 +108,15 @@ async function bundle(project: string, entryPath: string, outfile: string): Prom
   }
 }
 
-/** Resolves `kit` and `kit/engines` to the project's own copy, or to this package if it has none. */
+/** Resolves `kit`, `kit/engines` and `kit/metrics` to the project's own copy, or to this package if it has none. */
 function kitImport(project: string, entryPath: string): Plugin {
   return {
     name: "kit-import",
     setup(build) {
-      build.onResolve({ filter: /^kit(\/engines)?$/ }, ({ path: name }) => {
+      build.onResolve({ filter: /^kit(\/(engines|metrics))?$/ }, ({ path: name }) => {
         const found = installedKit(entryPath);
         if (found === "another package") throw wrongKit(project);
-        const own = name === "kit" ? PACKAGE.sdk : PACKAGE.engines;
+        const own = PACKAGE.exports[name as keyof typeof PACKAGE.exports];
         return { path: found === "kit" ? name : pathToFileURL(own).href, external: true };
       });
     },

@@ -29,6 +29,11 @@ export const parseTemperature = parser(SAMPLING.temperature);
 export const parseTopP = parser(SAMPLING.topP);
 export const parseSeed = parser(SAMPLING.seed);
 
+export const parseCount = parser({
+  expected: "a whole number above 0",
+  holds: (value) => Number.isSafeInteger(value) && value > 0,
+});
+
 /** Parses an option's value, which is never negative. */
 function parser({ expected, holds }: { expected: string; holds: (value: number) => boolean }) {
   return (text: string): number => {

@@ -16,7 +16,7 @@ export function describeError(error: unknown): string {
   if (missing) {
     return `The package ${missing} is not installed. Install it with: ${addPackage(process.cwd(), missing)}`;
   }
-  const message = error.message.replace(/'file:[^']*sdk\/(index|engines)\.js'/, "'kit'");
+  const message = error.message.replace(/'file:[^']*sdk\/(index|engines|metrics)\.js'/, "'kit'");
   return withPlace(`${error.name}: ${message || "an error without a message"}`, error);
 }
 
@@ -31,7 +31,7 @@ function missingPackage(error: Error): string | undefined {
   const { code, pnpCode, data } = error as ResolutionError;
   if (pnpCode === "UNDECLARED_DEPENDENCY") return data?.dependencyName;
   if (code !== "ERR_MODULE_NOT_FOUND") return undefined;
-  if (/'[^']*dist[\\/]sdk[\\/](index|engines)\.js'/.test(error.message)) return "kit";
+  if (/'[^']*dist[\\/]sdk[\\/](index|engines|metrics)\.js'/.test(error.message)) return "kit";
   return /^Cannot find package '((?!\/|\w:)[^']+)'/.exec(error.message)?.[1];
 }
 

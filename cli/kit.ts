@@ -63,6 +63,10 @@ const COMMANDS: Record<string, Listed> = {
     does: "ask a trained model",
     load: () => import("./commands/infer.ts"),
   },
+  eval: {
+    does: "score a model's answers, and compare them with another's",
+    load: () => import("./commands/eval.ts"),
+  },
   export: {
     does: "write a trained model as a folder that other tools load",
     load: () => import("./commands/export.ts"),

@@ -9,7 +9,7 @@ import { rolldown } from "rolldown";
 const outDir = realpathSync(process.argv[2] ?? "dist");
 
 /** Entry points that one process loads together: they share chunks, so that each module exists once. */
-const MAIN = ["cli/kit", "sdk/index", "sdk/engines"];
+const MAIN = ["cli/kit", "sdk/index", "sdk/engines", "sdk/metrics"];
 /** Entry points of threads: a file each. */
 const THREADS = [
   "engines/embedded/train/trainWorker",

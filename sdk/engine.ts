@@ -1,3 +1,4 @@
+export { createRandom } from "../engines/random.ts";
 import { createEmbeddedEngine } from "../engines/embedded/index.ts";
 import type { CachedModel } from "../protocol/cachedModel.ts";
 import { type FreezeJobOptions, isReady } from "../protocol/dataset.ts";

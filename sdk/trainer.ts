@@ -42,7 +42,7 @@ export interface Trainer {
 /** What the `kit` command does with a trainer besides. */
 export interface TrainerDriver {
   /** The config's paths are as the project wrote them. */
-  readonly prepared: Pick<CheckedOptions, "engine" | "config" | "code">;
+  readonly prepared: Pick<CheckedOptions, "engine" | "config" | "code" | "metrics">;
   observe: (observer: Observer) => void;
   /** As the option; before the trainer starts. */
   resume: () => void;

@@ -24,7 +24,7 @@ test("the command says what its source says", () => {
 
 /** What the build bundles besides the command. */
 const OTHER_ENTRIES = [
-  ...["sdk/index", "sdk/engines", "engines/embedded/train/trainWorker"],
+  ...["sdk/index", "sdk/engines", "sdk/metrics", "engines/embedded/train/trainWorker"],
   ...["engines/embedded/step/helperWorker", "engines/embedded/infer/inferWorker"],
 ];
 

@@ -9,8 +9,12 @@ const root = dirname(createRequire(import.meta.url).resolve("kit/package.json"))
 export const PACKAGE = {
   root,
   page: join(root, "dist", "page"),
-  sdk: join(root, "dist", "sdk", "index.js"),
-  engines: join(root, "dist", "sdk", "engines.js"),
+  /** By the names that a project imports. */
+  exports: {
+    kit: join(root, "dist", "sdk", "index.js"),
+    "kit/engines": join(root, "dist", "sdk", "engines.js"),
+    "kit/metrics": join(root, "dist", "sdk", "metrics.js"),
+  },
   pythonLock: join(root, "dist", "engines", "python", "requirements.txt"),
   templates: join(root, "templates"),
   /** The running script, for subprocesses. */

@@ -21,6 +21,11 @@ export interface AskOptions {
   temperature?: number | undefined;
   seed?: number | undefined;
   signal: AbortSignal;
+  /** Answers that are known: those that it has are not asked, and the others are kept. */
+  kept?: {
+    find: (request: InferRequest) => string | undefined;
+    keep: (request: InferRequest, answer: string) => void;
+  };
   /** Takes how many rows are answered. */
   onAnswer?: (count: number) => void;
 }
@@ -54,7 +59,7 @@ function textOf(message: ChatMessage | undefined): string | undefined {
 export async function askRows(
   model: Pick<LoadedModel, "infer">,
   rows: readonly DatasetRow[],
-  { signal, onAnswer, ...options }: AskOptions,
+  { signal, kept, onAnswer, ...options }: AskOptions,
 ): Promise<Answered[]> {
   // All that are asked at once listen to it.
   setMaxListeners(0, signal);
@@ -65,9 +70,14 @@ export async function askRows(
     for (const [i, row] of asked) {
       const question = questionOf(row);
       if (!question) continue;
-      const { request, input, expected } = question;
-      const { text } = await model.infer({ ...request, ...defined(options), signal });
-      answers[i] = { row, input, output: text, expected };
+      const { input, expected } = question;
+      const request = { ...question.request, ...defined(options) };
+      let output = kept?.find(request);
+      if (output === undefined) {
+        output = (await model.infer({ ...request, signal })).text;
+        kept?.keep(request, output);
+      }
+      answers[i] = { row, input, output, expected };
       onAnswer?.(++count);
     }
   }

@@ -3,7 +3,7 @@ import ts from "typescript";
 import { describe, expect, it, test } from "vitest";
 import { OPTIONS, compile } from "./compiler.ts";
 
-const ENTRIES = ["index", "engines"].map((name) =>
+const ENTRIES = ["index", "engines", "metrics"].map((name) =>
   resolve(import.meta.dirname, `../../dist/sdk/${name}.d.ts`),
 );
 const program = ts.createProgram(ENTRIES, OPTIONS);
@@ -97,15 +97,16 @@ describe("the public surface", () => {
 /** What an example leaves out: a trainer around a callback or an option, and names that speak for themselves. */
 function completed(example: string, name: string): string {
   const [type = "", part = ""] = name.split(".");
-  const isPart = /^(on\w+|abortSignal|evaluate)$/.test(part);
+  const isPart = /^(on\w+|abortSignal|evaluate)$/.test(part) || example.startsWith("evaluate:");
   const options = type === "TrainerCallbacks" ? `callbacks: { ${example} }` : example;
   return `
 import type { Artifact, Infer, Trainer } from "kit";
 import { createKit, createTrainer, loadModel } from "kit";
 import { python, ray } from "kit/engines";
+import { exactMatch, jsonFields, labels, validJson } from "kit/metrics";
 declare const [dataset, trainer, artifact, infer]: [
   { type: "jsonl"; path: string }, Trainer, Artifact, Infer];
-void [createKit, createTrainer, loadModel, python, ray, dataset, trainer, artifact, infer];
+void [createKit, createTrainer, loadModel, python, ray, exactMatch, jsonFields, labels, validJson, dataset, trainer, artifact, infer];
 {
 ${isPart ? `createTrainer({ name: "tiny", dataset, ${options} });` : example.replaceAll(/^import .*$/gm, "").replace("export default", "void")}
 }`;

@@ -1,0 +1,117 @@
+import { createHash } from "node:crypto";
+import { isJobDirectory, readJobConfig } from "../../jobs/jobFile.ts";
+import type { LoadedModel } from "../../protocol/engine.ts";
+import { KitError } from "../../protocol/error.ts";
+import { type JobConfig, isModelPath } from "../../protocol/trainConfig.ts";
+import { withStartingModel } from "../../sdk/engine.ts";
+import { checkOptions } from "../../sdk/options.ts";
+import { findArtifact } from "../../sdk/runner/findArtifact.ts";
+import { findJob, LATEST } from "../findJob.ts";
+import { findEngine } from "../infer/findEngine.ts";
+import { findModel } from "../infer/findModel.ts";
+import { loadAnswering } from "../infer/loadAnswering.ts";
+import { identityOf } from "./keptAnswers.ts";
+
+/** The word for the model that a job began with. */
+export const BASE = "base";
+
+/** A model to ask. */
+export interface EvaluatedModel {
+  /** As the user named it, or `base`. */
+  name: string;
+  /** Its job's folder and config, if it has one. */
+  job: { directory: string; config: JobConfig } | undefined;
+  /** Loads it for as long as `use` takes. @param identity changes with the model */
+  open: <T>(use: (model: () => Promise<LoadedModel>, identity: string) => Promise<T>) => Promise<T>;
+}
+
+type Note = (text: string) => void;
+
+/**
+ * Finds what `kit infer` takes, a name of the hub, or `base`.
+ * @throws KitError `JOB_NOT_FOUND`, `PROMPT_INVALID`
+ */
+export function findEvaluated(project: string, named: string, onNote: Note): EvaluatedModel {
+  if (named === BASE) return baseOf(jobAt(findModel(project, LATEST, onNote)), project, onNote);
+  const isHubName = named.includes("/") && !isModelPath(named) && !isKnown(project, named);
+  if (isHubName) return startingModel(named, configOf(project, named), undefined, onNote);
+  const directory = findModel(project, named, onNote);
+  const loading = async () => {
+    const engine = await findEngine(project, directory);
+    return loadAnswering(project, directory, { ...(engine && { engine }), onNote });
+  };
+  return {
+    name: named,
+    job: jobAt(directory),
+    open: (use) => closing(loading, (model) => use(model, identityOf(findArtifact(directory)))),
+  };
+}
+
+/** The model that a job began with. @throws KitError `PROMPT_INVALID` without a job */
+export function baseOf(job: EvaluatedModel["job"], _project: string, onNote: Note): EvaluatedModel {
+  if (job) return startingModel(BASE, job.config, job, onNote);
+  throw new KitError(
+    "PROMPT_INVALID",
+    "Only a job has a base. Name the model to compare with by --against.",
+  );
+}
+
+function startingModel(
+  name: string,
+  config: JobConfig,
+  job: EvaluatedModel["job"],
+  onNote: Note,
+): EvaluatedModel {
+  return {
+    name,
+    job,
+    open: (use) =>
+      withStartingModel(config, { onNote }, (directory) => {
+        const { model, seed } = config;
+        // Random weights are made anew each time, the same for the same seed.
+        const identity =
+          typeof model === "string" && !model.startsWith("kit/")
+            ? identityOf(directory)
+            : createHash("sha256")
+                .update(JSON.stringify([model, seed]))
+                .digest("hex");
+        const loading = () => loadAnswering(process.cwd(), directory, { onNote });
+        return closing(loading, (loaded) => use(loaded, identity));
+      }),
+  };
+}
+
+/** Loads a model at its first question, and closes it. */
+async function closing<T>(
+  load: () => Promise<LoadedModel>,
+  use: (model: () => Promise<LoadedModel>) => Promise<T>,
+): Promise<T> {
+  let loading: Promise<LoadedModel> | undefined;
+  try {
+    return await use(() => (loading ??= load()));
+  } finally {
+    await loading?.then(
+      (model) => model.close(),
+      () => undefined,
+    );
+  }
+}
+
+function jobAt(directory: string): EvaluatedModel["job"] {
+  if (!isJobDirectory(directory)) return undefined;
+  return { directory, config: readJobConfig(directory) as unknown as JobConfig };
+}
+
+function isKnown(project: string, named: string): boolean {
+  try {
+    findModel(project, named, () => undefined);
+    return true;
+  } catch {
+    return findJob(project, named) !== undefined;
+  }
+}
+
+/** Of a model that no job has trained. */
+export function configOf(_project: string, model: string): JobConfig {
+  return checkOptions({ name: "eval", model, dataset: [] }).config;
+}

@@ -1,0 +1,74 @@
+import { createHash } from "node:crypto";
+import { appendFileSync, mkdirSync, readFileSync, readdirSync, statSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { OWNER_ONLY } from "../../disk/modes.ts";
+import { cannotWrite } from "../../protocol/cannotWrite.ts";
+import type { InferRequest } from "../../protocol/infer.ts";
+
+/** A model's answers of earlier runs, so that only what is new is asked. */
+export interface KeptAnswers {
+  find: (request: InferRequest) => string | undefined;
+  /** @throws KitError `CANNOT_WRITE` */
+  keep: (request: InferRequest, answer: string) => void;
+}
+
+/**
+ * Opens the answers of a model, a line each, which others may add to meanwhile.
+ * @param identity changes with the model
+ */
+export function openAnswers(project: string, identity: string): KeptAnswers {
+  const path = join(project, ".kit", "answers", `${digest(identity)}.ndjson`);
+  const answers = new Map(linesOf(path).flatMap(answerIn));
+  return {
+    find: (request) => answers.get(keyOf(request)),
+    keep(request, answer) {
+      const key = keyOf(request);
+      answers.set(key, answer);
+      try {
+        mkdirSync(dirname(path), { recursive: true });
+        // In one write, after a line that a killed process left unfinished.
+        appendFileSync(path, `\n${JSON.stringify({ key, answer })}`, { mode: OWNER_ONLY });
+      } catch (error) {
+        throw cannotWrite(`keep an answer in ${path}`, error);
+      }
+    },
+  };
+}
+
+/** A checkpoint's folder and files. A checkpoint never changes; another in its place has other times. */
+export function identityOf(directory: string): string {
+  const files = readdirSync(directory)
+    .toSorted()
+    .map((name) => {
+      const { size, mtimeMs } = statSync(join(directory, name));
+      return [name, size, mtimeMs];
+    });
+  return JSON.stringify([directory, files]);
+}
+
+/** All that decides an answer. */
+function keyOf({ signal: _, ...request }: InferRequest): string {
+  return digest(JSON.stringify(request));
+}
+
+function digest(text: string): string {
+  return createHash("sha256").update(text).digest("hex").slice(0, 32);
+}
+
+function linesOf(path: string): string[] {
+  try {
+    return readFileSync(path, "utf8").split("\n");
+  } catch {
+    // Nothing was asked yet, or it is another user's: all is asked again.
+    return [];
+  }
+}
+
+function answerIn(line: string): [string, string][] {
+  try {
+    const { key, answer } = JSON.parse(line) as Record<string, unknown>;
+    return typeof key === "string" && typeof answer === "string" ? [[key, answer]] : [];
+  } catch {
+    return [];
+  }
+}

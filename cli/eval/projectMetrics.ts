@@ -1,0 +1,39 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { DEFAULT_ENTRY } from "../../protocol/entry.ts";
+import { KitError } from "../../protocol/error.ts";
+import type { Metrics } from "../../protocol/metric.ts";
+import { exactMatch, jsonFields, labels, validJson } from "../../sdk/metrics.ts";
+import { DRIVER } from "../../sdk/trainer.ts";
+import { ensureBundle } from "../bundle.ts";
+import { loadEntry } from "../loadEntry.ts";
+
+const BUILT_IN: Metrics = { exactMatch, validJson, jsonFields, labels };
+
+/**
+ * The metrics of the project's trainer, or those that are named.
+ * @param named of the trainer's, or `exactMatch`, `validJson`, `jsonFields`, `labels`
+ * @throws KitError `PROMPT_INVALID` for a name that none has
+ */
+export async function projectMetrics(project: string, named: readonly string[]): Promise<Metrics> {
+  const own = await metricsOfTrainer(project);
+  if (named.length === 0) return own ?? { exactMatch };
+  const known: Metrics = { ...BUILT_IN, ...own };
+  return Object.fromEntries(
+    named.map((name) => {
+      const metric = Object.hasOwn(known, name) ? known[name] : undefined;
+      if (metric) return [name, metric];
+      throw new KitError(
+        "PROMPT_INVALID",
+        `There is no metric ${name}. Use one of ${Object.keys(known).join(", ")}.`,
+      );
+    }),
+  );
+}
+
+/** Undefined without a project or without its own metrics. */
+async function metricsOfTrainer(project: string): Promise<Metrics | undefined> {
+  if (!existsSync(join(project, DEFAULT_ENTRY))) return undefined;
+  const bundle = await ensureBundle(project, undefined, () => undefined);
+  return (await loadEntry(bundle, DEFAULT_ENTRY))[DRIVER].prepared.metrics;
+}

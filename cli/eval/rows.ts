@@ -1,0 +1,58 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { type DatasetRow, typeOfFile } from "../../protocol/dataset.ts";
+import { KitError } from "../../protocol/error.ts";
+import type { HeldOutQuestions } from "../../protocol/metric.ts";
+import type { JobConfig } from "../../protocol/trainConfig.ts";
+import { freezeDatasets, frozenConfig, heldOutQuestions } from "../../sdk/engine.ts";
+import { questionOf } from "../../sdk/metrics/ask.ts";
+
+interface AskedRows {
+  project: string;
+  /** A job's folder and config, if the model is one's. */
+  job: { directory: string; config: JobConfig } | undefined;
+  /** What a model without a job would train by. */
+  defaults: () => JobConfig;
+  data: string | undefined;
+  most: number;
+  onNote: (text: string) => void;
+}
+
+/**
+ * The rows to ask: of a file, or those that a job has held out.
+ * @throws KitError `PROMPT_INVALID` without any, and as of reading them
+ */
+export async function evaluatedRows(asked: AskedRows): Promise<HeldOutQuestions> {
+  const { project, job, defaults, data, most, onNote } = asked;
+  const isAsked = (row: DatasetRow) => questionOf(row) !== undefined;
+  const directory = mkdtempSync(join(tmpdir(), "kit-eval-"));
+  try {
+    const config = job?.config ?? defaults();
+    const found = await heldOutQuestions(await readable(), { most, isAsked, onNote });
+    if (found.rows.length > 0) return found;
+    throw new KitError(
+      "DATASET_INVALID",
+      "No held-out row has an answer in words. Name rows of {prompt, completion} or {messages} by --data.",
+    );
+
+    async function readable(): Promise<JobConfig> {
+      if (data !== undefined) {
+        const evalDataset = { type: typeOfFile(data), path: resolve(project, data) };
+        return freezeDatasets(
+          { ...config, dataset: evalDataset, evalDataset },
+          { code: {}, directory, onNote },
+        );
+      }
+      if (job && (config.evalDataset ?? config.evalSplit) !== undefined) {
+        return frozenConfig(config, job.directory);
+      }
+      throw new KitError(
+        "PROMPT_INVALID",
+        `${job ? "The job held no rows out" : "A model without a job has no held-out rows"}. Name a file with rows by --data.`,
+      );
+    }
+  } finally {
+    rmSync(directory, { recursive: true, force: true });
+  }
+}

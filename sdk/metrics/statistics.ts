@@ -1,0 +1,43 @@
+/** A normal distribution's 97.5 % quantile: 95 % lie between it and its opposite. */
+const Z = 1.959963984540054;
+/** Resamples of a bootstrap; fewer of very many values, which need fewer. */
+const [MOST_RESAMPLES, LEAST_RESAMPLES, MOST_DRAWS] = [10_000, 1_000, 20_000_000];
+
+export type Interval = readonly [low: number, high: number];
+
+/** Wilson's 95 % interval of a share. Pure. */
+export function wilson(right: number, all: number): Interval {
+  if (all === 0) return [0, 1];
+  const p = right / all;
+  const scale = 1 + Z ** 2 / all;
+  const middle = (p + Z ** 2 / (2 * all)) / scale;
+  const half = (Z / scale) * Math.sqrt((p * (1 - p)) / all + Z ** 2 / (4 * all ** 2));
+  return [Math.max(0, middle - half), Math.min(1, middle + half)];
+}
+
+/**
+ * The 95 % interval of a mean by resampling, the percentiles of 10,000 means: of the differences of the
+ * same rows it is a paired bootstrap's. Pure.
+ * @param uniform numbers from 0 to 1, as of a seed
+ */
+export function bootstrap(values: readonly number[], uniform: () => number): Interval {
+  if (values.length === 0) return [0, 0];
+  const resamples = Math.max(
+    LEAST_RESAMPLES,
+    Math.min(MOST_RESAMPLES, Math.floor(MOST_DRAWS / values.length)),
+  );
+  const means = new Float64Array(resamples);
+  for (let i = 0; i < resamples; i++) {
+    let sum = 0;
+    for (let n = 0; n < values.length; n++) sum += values[Math.floor(uniform() * values.length)]!;
+    means[i] = sum / values.length;
+  }
+  return percentiles(means);
+}
+
+/** Those between which 95 % of the values lie. Pure. */
+export function percentiles(values: ArrayLike<number>): Interval {
+  const sorted = Float64Array.from(values).sort();
+  const at = (part: number) => sorted[Math.round(part * (sorted.length - 1))] ?? 0;
+  return [at(0.025), at(0.975)];
+}
