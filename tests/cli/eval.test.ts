@@ -98,13 +98,13 @@ describe("kit eval", () => {
     const wrong: [string[], number, RegExp][] = [
       [
         ["latest", "--metric", "bleu"],
-        1,
+        2,
         /^kit: There is no metric bleu\. Use one of exactMatch, /,
       ],
       [["latest", "--min", "f1=1"], 2, /^kit: --min names f1, which was not measured\. Use one of/],
       [["latest", "--min", "x"], 2, /It must be a metric and a figure, such as accuracy=0\.9/],
       [["latest", "--rows", "0"], 2, /It must be a whole number above 0/],
-      [["nobody"], 1, /^kit: No job or folder named nobody in /],
+      [["nobody"], 2, /^kit: No job or folder named nobody in /],
       [["latest", "--data", "nowhere.jsonl"], 1, /^kit: Cannot read .*nowhere\.jsonl/],
       [["latest", "--data", "texts.jsonl"], 1, /^kit: No held-out row has an answer in words\./],
     ];

@@ -52,7 +52,6 @@ it("adds what is missing, overwrites nothing and says both", async () => {
   expect(listOf("created")).toEqual([
     "data/generate.mjs",
     "data/heldout.jsonl",
-    "src/kit/evaluate.ts",
     "src/kit/trainer.ts",
   ]);
   expect(stdout.split("\n")[0]).toBe(`added Kit to ${project}`);

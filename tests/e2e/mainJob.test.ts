@@ -19,11 +19,10 @@ async function createQuickstart(): Promise<string> {
   expect((await runKit(project, ["init", "."])).code).toBe(0);
   edit(project, "trainer.ts", [
     [/maxSteps: \d+/, `maxSteps: ${STEPS}, saveSteps: ${SAVE_STEPS}, loggingSteps: 2`],
-    [/(?=printHeldOut\(step)/, "gate().then(() => "],
-    [/(?<=printHeldOut\(step.*?\))/, ")"],
+    [/(?<=exactMatch \},)/, ` rows: ${ASKED},`],
+    [/(?=\n\}\);)/, "\n  callbacks: { onCheckpoint: () => gate() },"],
     [/^/, GATED],
   ]);
-  edit(project, "evaluate.ts", [[/(?<=ASKED = )\d+/, String(ASKED)]]);
   return project;
 }
 
@@ -80,7 +79,7 @@ test("a click trains the quickstart for real: output, list, live curve, complete
   await expect.poll(() => row.locator("td").first().innerText()).toBe("completed");
   await expect.poll(() => button.isEnabled()).toBe(true);
   const printed = await output.textContent();
-  expect(printed).toMatch(/held-out {2}step=12 {2}exact-match=/);
+  expect(printed).toMatch(/evaluated step 12: exactMatch [\d.]+ \(before 0\)/);
   expect(printed).toBe(readFileSync(join(project, ".kit/run/output.log"), "utf8"));
   // The box follows its output to the end.
   const hidden = await page.evaluate<number>(

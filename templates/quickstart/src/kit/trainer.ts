@@ -1,13 +1,11 @@
 import { createTrainer } from "kit";
-import { printHeldOut } from "./evaluate.js";
+import { exactMatch } from "kit/metrics";
 
 export const trainer = createTrainer({
   name: "date-normalizer",
   model: "kit/nano",
   dataset: { type: "jsonl", path: "data/train.jsonl" },
   evalDataset: { type: "jsonl", path: "data/heldout.jsonl" },
+  evaluate: { metrics: { exactMatch }, maxTokens: 24 },
   maxSteps: 400,
-  callbacks: {
-    onCheckpoint: ({ step, infer }) => printHeldOut(step, infer),
-  },
 });
