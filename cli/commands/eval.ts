@@ -38,7 +38,7 @@ export const command = createCommand("eval")
     "--metric <name...>",
     "the trainer's metrics, or exactMatch, validJson, jsonFields, labels",
   )
-  .option("--min <name=figure>", "exit with 1 below this; may be repeated", parseMinimum, {})
+  .option("--min <name=figure>", "exit with 1 below this; may be repeated", parseMinimum)
   .option("--rows <n>", `rows at most, chosen by the seed (default: ${ROWS_ASKED})`, parseCount)
   .option("--json", "print all that was found as JSON, and nothing else")
   .addOption(projectOption())
@@ -65,7 +65,7 @@ export const command = createCommand("eval")
     const before = other && (await answersOf(other));
     const after = await answersOf(model);
     const found = await compareAnswers(metrics, after, before, config.seed);
-    const missed = missedOf(found, min as Record<string, number>);
+    const missed = missedOf(found, min ?? {});
     if (json) {
       const names = { model: model.name, ...(other && { against: other.name }) };
       print(JSON.stringify({ ...names, rows: after.length, ...found, missed }, undefined, 2));
@@ -127,7 +127,7 @@ function createProgress(name: string, all: number) {
   };
 }
 
-function parseMinimum(text: string, before: Record<string, number>): Record<string, number> {
+function parseMinimum(text: string, before: Record<string, number> = {}): Record<string, number> {
   const [, name = "", value = ""] = /^([^=]+)=(.+)$/.exec(text) ?? [];
   if (name === "" || !/^-?\d*\.?\d+$/.test(value)) {
     throw new InvalidArgumentError("It must be a metric and a figure, such as accuracy=0.9.");

@@ -173,7 +173,7 @@ test("what examples print is not taken for a line of kit start by its first word
   const printed = [...DOCUMENTS, ...trainers].flatMap((file) =>
     [...read(file).matchAll(/console\.log\(["'`]([\w:]+)/g)].map(([, word]) => [file, word]),
   );
-  expect(printed.length).toBeGreaterThan(3);
+  expect(printed.length).toBeGreaterThan(1);
   expect(printed.filter(([, word = ""]) => keywords.includes(word))).toEqual([]);
 });
 

@@ -27,7 +27,14 @@ const TRAINER = "src/kit/trainer.ts";
 const TINY_SHAPE = { layers: 1, heads: 1, width: 8, context: 64 };
 
 /** Pages whose trainers are trained, each in a project of its own; and pages that look at a job. */
-const TRAINING_PAGES = ["../README.md", "trainer.md", "models.md", "data.md", "callbacks.md"];
+const TRAINING_PAGES = [
+  "../README.md",
+  "trainer.md",
+  "models.md",
+  "data.md",
+  "callbacks.md",
+  "eval.md",
+];
 const LOOKING_PAGES = ["artifacts.md", "cli.md", "files.md", "page.md", "http.md"];
 /** Its trainer needs a Python with torch: tests/engines/python trains by that engine. */
 const TYPED_PAGES = [...TRAINING_PAGES, ...LOOKING_PAGES, "python.md"];
@@ -192,7 +199,7 @@ test("the other pages' snippets do what the pages say", async () => {
   const job = ".kit/jobs/<id>";
   const elsewhere = [`${job}/placement.json`, `${job}/artifacts/step-4.stored.json`];
   // And of a dataset that is frozen: tests/sdk/datasets.test.ts.
-  elsewhere.push(`${job}/data.jsonl`);
+  elsewhere.push(`${job}/data.jsonl`, ".kit/answers/0123456789abcdef.ndjson");
   for (const pattern of patterns)
     expect(
       [...elsewhere, ...files].some((file) => pattern.test(file)),
