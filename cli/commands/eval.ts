@@ -56,7 +56,7 @@ export const command = createCommand("eval")
     const model = findEvaluated(project, named, onNote);
     const other = otherOf(model, against);
     const metrics = await projectMetrics(project, metric);
-    const config = model.job?.config ?? configOf(project, "kit/nano");
+    const config = model.job?.config ?? configOf("kit/nano");
     const asked = await evaluatedRows({
       ...{ project, job: model.job, defaults: () => config, data, onNote },
       most: rows ?? config.evaluate?.rows ?? ROWS_ASKED,
@@ -86,7 +86,7 @@ export const command = createCommand("eval")
       name: string | undefined,
     ): EvaluatedModel | undefined {
       if (name === BASE || (name === undefined && job && named !== BASE)) {
-        return baseOf(job, project, onNote);
+        return baseOf(job, onNote);
       }
       return name === undefined ? undefined : findEvaluated(project, name, onNote);
     }

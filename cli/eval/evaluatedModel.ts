@@ -32,9 +32,9 @@ type Note = (text: string) => void;
  * @throws KitError `JOB_NOT_FOUND`, `PROMPT_INVALID`
  */
 export function findEvaluated(project: string, named: string, onNote: Note): EvaluatedModel {
-  if (named === BASE) return baseOf(jobAt(findModel(project, LATEST, onNote)), project, onNote);
+  if (named === BASE) return baseOf(jobAt(findModel(project, LATEST, onNote)), onNote);
   const isHubName = named.includes("/") && !isModelPath(named) && !isKnown(project, named);
-  if (isHubName) return startingModel(named, configOf(project, named), undefined, onNote);
+  if (isHubName) return startingModel(named, configOf(named), undefined, onNote);
   const directory = findModel(project, named, onNote);
   const loading = async () => {
     const engine = await findEngine(project, directory);
@@ -48,7 +48,7 @@ export function findEvaluated(project: string, named: string, onNote: Note): Eva
 }
 
 /** The model that a job began with. @throws KitError `PROMPT_INVALID` without a job */
-export function baseOf(job: EvaluatedModel["job"], _project: string, onNote: Note): EvaluatedModel {
+export function baseOf(job: EvaluatedModel["job"], onNote: Note): EvaluatedModel {
   if (job) return startingModel(BASE, job.config, job, onNote);
   throw new KitError(
     "PROMPT_INVALID",
@@ -112,6 +112,6 @@ function isKnown(project: string, named: string): boolean {
 }
 
 /** Of a model that no job has trained. */
-export function configOf(_project: string, model: string): JobConfig {
+export function configOf(model: string): JobConfig {
   return checkOptions({ name: "eval", model, dataset: [] }).config;
 }
