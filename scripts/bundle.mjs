@@ -15,6 +15,7 @@ const THREADS = [
   "engines/embedded/train/trainWorker",
   "engines/embedded/step/helperWorker",
   "engines/embedded/infer/inferWorker",
+  "engines/embedded/infer/decoderWorker",
 ];
 
 /**

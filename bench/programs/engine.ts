@@ -108,7 +108,7 @@ function tokenProducts(): () => void {
   return () => {
     for (const [out, inner] of matrices) {
       const x = room + out * inner * 4;
-      kernels.vectorProduct(out, inner, room, false, x, 0, x + inner * 4);
+      kernels.panelProduct(1, out, inner, room, false, 64, x, inner, 0, x + inner * 4, out);
       kernels.barrier();
     }
   };

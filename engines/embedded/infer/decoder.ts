@@ -1,24 +1,65 @@
 import type { LlamaShape } from "../../families/dimensions.ts";
 import type { ReadWeights } from "../../modelFiles/weights.ts";
 import { type Arena, allocate, planArena } from "../kernels/arena.ts";
-import type { KernelModule } from "../kernels/module.ts";
-import { type Program, lead, planTeam } from "../kernels/team.ts";
+import { type KernelModule, instantiate } from "../kernels/module.ts";
+import { PANEL } from "../kernels/products.ts";
+import { lead, planTeam } from "../kernels/team.ts";
 import { batchArrays } from "../model/batch.ts";
-import { createPasses } from "../model/passes.ts";
+import { type ModelPlan } from "../model/passes.ts";
 import { placeModel } from "../model/place.ts";
 import { writeTensors } from "../model/tensors.ts";
+import { PAGE, pagesOf } from "../ops/operation.ts";
+import { decoderProgram } from "./decoderProgram.ts";
+import { type SequencePages, createPagePool } from "./pagePool.ts";
 
-/** Reads tokens one after another, remembering keys and values. */
-export interface Reading {
+/** Sequences that one step takes, at most. */
+export const MOST_SEQUENCES = 32;
+/** Tokens of all of them that one step reads, at most. */
+export const MOST_TOKENS = 256;
+
+/** Answers several sequences at once, each as if it were alone: to the bit. */
+export interface Decoder {
   /**
-   * Reads more tokens; answers the logits [vocabulary] after the last of them.
-   * Together they must fit the context.
+   * Begins a sequence.
+   * @param tokens that it will read first: those that another sequence began with are there already
    */
-  read: (tokens: ArrayLike<number>) => Float32Array;
+  begin: (tokens: readonly number[]) => Sequence;
+  /**
+   * Reads tokens of up to `MOST_SEQUENCES` sequences, up to `MOST_TOKENS` in all, from every weight once.
+   * Each must have room for its tokens.
+   * @returns for each part that wants it, what follows its last token
+   */
+  step: (parts: readonly StepPart[]) => (NextToken | undefined)[];
 }
 
-/** Starts a reading, which ends the one before: they share their memory. */
-export type Decoder = () => Reading;
+/** Tokens that were read one after another, whose keys and values are kept. */
+export interface Sequence {
+  /** Tokens so far, a count. */
+  length: () => number;
+  /** Makes room for so many tokens more. @returns whether there is enough */
+  grow: (tokens: number) => boolean;
+  /** Gives its room back. Idempotent. */
+  close: () => void;
+}
+
+export interface StepPart {
+  sequence: Sequence;
+  tokens: readonly number[];
+  /** Whether the logits after the last token are wanted. */
+  isLast: boolean;
+}
+
+/** What follows a token. It is the decoder's until its next step. */
+export interface NextToken {
+  /** [vocabulary]; −Infinity for tokens that no answer may have. */
+  logits: Float32Array;
+  /** The token of the greatest logit, the first of equal ones. */
+  likeliest: number;
+  /** Whether the logits are finite, and not all the same. */
+  isTelling: boolean;
+  /** e^((logit − greatest) / temperature) in place of the logits: how likely each token is. */
+  masses: (temperature: number) => Float32Array;
+}
 
 export interface DecoderWeights {
   /** Names of the tensors stored as bfloat16; they stay so. */
@@ -27,10 +68,32 @@ export interface DecoderWeights {
   read: ReadWeights;
 }
 
-/** Tokens of a prompt that one step reads; answers are read token by token. */
-const PROMPT_CHUNK = 64;
+/** What all threads of a decoder plan its memory by. */
+export interface DecoderSizes {
+  shape: LlamaShape;
+  bfloat16?: ReadonlySet<string> | undefined;
+  /** At most. Default 1. */
+  threads?: number;
+}
+
+/** The input of a helper thread. */
+export interface DecoderInvitation {
+  memory: WebAssembly.Memory;
+  module: KernelModule;
+  sizes: DecoderSizes;
+}
+
+export interface DecoderOptions {
+  /** For each token id: 1 if an answer may have it. Default: all. */
+  allowed?: Uint8Array;
+  threads?: number;
+  /** Called once with the data helpers need; they may join at any time. */
+  invite?: (invitation: DecoderInvitation) => void;
+}
 
 const ADVICE = "Use a smaller model, or one with a shorter context";
+/** Bytes of keys and values of all sequences, unless a single one needs more. Taken as they are used. */
+const CACHE_BYTES = 2 ** 30;
 
 /**
  * @throws KitError `OUT_OF_MEMORY` for what does not fit
@@ -39,60 +102,118 @@ export function createDecoder(
   module: KernelModule,
   shape: LlamaShape,
   { bfloat16, read }: DecoderWeights,
+  { allowed, threads = 1, invite }: DecoderOptions = {},
 ): Decoder {
-  const { arena, team, model } = planDecoder(shape, bfloat16);
+  const sizes = { shape, bfloat16, threads };
+  const { arena, team, model, mask, found, panel } = planDecoder(sizes);
   const memory = allocate(arena);
+  const { buffer } = memory;
   writeTensors(memory, model.tensors.frozen, read);
+  const kernels = instantiate(module, memory);
+  for (const { at, out, in: width, isBf16 = false } of model.tensors.matrices) {
+    kernels.makePanels(Math.ceil(out / PANEL) * PANEL, width, at, isBf16, panel);
+  }
   for (const { at, values } of model.constants) {
     const numbers = values();
-    new Float32Array(memory.buffer, at, numbers.length).set(numbers);
+    new Float32Array(buffer, at, numbers.length).set(numbers);
   }
-  const batch = batchArrays(memory, model.batch, model.limits);
-  const logits = new Float32Array(memory.buffer, model.logits, model.vocabulary);
-  const program: Program = (thread) => {
-    const { forward, head } = createPasses(thread, model);
-    return [
-      () => {
-        forward();
-        head.forward();
-        thread.kernels.barrier();
-      },
-    ];
-  };
-  const run = lead(team, module, memory, program);
+  const masked = new Float32Array(buffer, mask, model.vocabulary);
+  allowed?.forEach((is, id) => (masked[id] = is === 1 ? 0 : -Infinity));
 
-  return function start() {
-    let position = 0;
-    function read(tokens: ArrayLike<number>) {
-      for (let from = 0; from < tokens.length; from += PROMPT_CHUNK) {
-        const count = Math.min(tokens.length - from, PROMPT_CHUNK);
-        for (let i = 0; i < count; i++) {
-          batch.tokens[i] = tokens[from + i] ?? 0;
-          batch.positions[i] = position + i;
-        }
-        batch.selected[0] = count - 1;
-        batch.counts.set([count, 1, 1]);
-        run(0);
-        position += count;
+  const { cache, batch, limits, vocabulary, logits } = model;
+  if (!cache) throw new Error("the model keeps nothing");
+  const arrays = batchArrays(memory, batch, limits);
+  const tableRow = pagesOf(cache.context);
+  const table = new Int32Array(buffer, cache.table, limits.sequences * tableRow);
+  const owners = new Int32Array(buffer, cache.owners, limits.tokens);
+  const marks = new Int32Array(buffer, found, 2 * limits.selected);
+  const run = lead(team, module, memory, decoderProgram({ model, mask, found }));
+  invite?.({ memory, module, sizes });
+  const pool = createPagePool(cache.pages);
+  const states = new WeakMap<Sequence, { pages: SequencePages; length: number }>();
+
+  function begin(tokens: readonly number[]): Sequence {
+    const { pages, known } = pool.begin(tokens);
+    const state = { pages, length: known };
+    const sequence = { length: () => state.length, grow: pages.grow, close: pages.release };
+    states.set(sequence, state);
+    return sequence;
+  }
+
+  function step(parts: readonly StepPart[]): (NextToken | undefined)[] {
+    let [count, selected] = [0, 0];
+    parts.forEach(({ sequence, tokens, isLast }, owner) => {
+      const state = states.get(sequence);
+      if (!state) throw new Error("the sequence is another decoder's");
+      table.set(state.pages.pages(), owner * tableRow);
+      for (const token of tokens) {
+        arrays.tokens[count] = token;
+        arrays.positions[count] = state.length++;
+        owners[count++] = owner;
       }
-      return logits.slice();
-    }
-    return { read };
-  };
+      if (isLast) arrays.selected[selected++] = count - 1;
+      state.pages.read(tokens);
+    });
+    arrays.counts.set([count, parts.length, selected, 1]);
+    run(0);
+    let next = 0;
+    return parts.map(({ isLast }) => (isLast ? nextToken(next++) : undefined));
+  }
+
+  function nextToken(i: number): NextToken {
+    const at = logits.at + i * logits.row * 4;
+    const row = new Float32Array(buffer, at, vocabulary);
+    return {
+      logits: row,
+      likeliest: marks[2 * i] ?? 0,
+      isTelling: marks[2 * i + 1] === 1,
+      masses(temperature) {
+        kernels.masses(vocabulary, at, temperature);
+        return row;
+      },
+    };
+  }
+
+  return { begin, step };
 }
 
-/** The memory of a decoder. Exported for the tests, which write guard words between its arrays. */
-export function planDecoder(shape: LlamaShape, bfloat16?: ReadonlySet<string>) {
-  const place = (arena: Arena) => ({
-    team: planTeam(arena, 1),
-    model: placeModel(arena, shape, {
-      ...{ bfloat16, isTrained: false, threads: 1, keptKeys: shape.context },
+/** Where a decoder has what its program reads. */
+export interface DecoderPlan {
+  model: ModelPlan;
+  /** float32 [vocabulary]: 0 for the tokens that an answer may have, −Infinity for others. */
+  mask: number;
+  /** int32 [selected, 2]: what `likeliest` finds of each row of logits. */
+  found: number;
+}
+
+/** The memory of a decoder, the same on every thread. */
+export function planDecoder({ shape, bfloat16, threads = 1 }: DecoderSizes) {
+  const { context } = shape;
+  const place = (arena: Arena) => {
+    const team = planTeam(arena, threads);
+    const model = placeModel(arena, shape, {
+      ...{ bfloat16, isTrained: false, inPanels: true, threads },
+      cache: { context, pages: pageCount(shape) },
       limits: {
-        ...{ tokens: PROMPT_CHUNK, sequences: 1, selected: 1 },
-        ...{ longest: shape.context, squares: 0 },
+        ...{ tokens: MOST_TOKENS, sequences: MOST_SEQUENCES, selected: MOST_SEQUENCES },
+        ...{ longest: context, squares: 0 },
       },
       recompute: { cheap: false, parts: 0 },
-    }),
-  });
+    });
+    const widest = Math.max(...model.tensors.matrices.map((matrix) => matrix.in));
+    const words = (count: number) => arena.words("work", count);
+    return {
+      ...{ team, model, mask: words(model.vocabulary), found: words(2 * MOST_SEQUENCES) },
+      panel: words(PANEL * widest),
+    };
+  };
   return planArena(place, ADVICE);
+}
+
+/** As many as `CACHE_BYTES` hold, but all of one sequence, and no more than all sequences have. */
+function pageCount(shape: LlamaShape): number {
+  const { context, layers, heads, width, kvHeads = heads, headDim = width / heads } = shape;
+  const pageBytes = 2 * layers * kvHeads * headDim * PAGE * 4;
+  const each = pagesOf(context);
+  return Math.min(MOST_SEQUENCES * each, Math.max(each, Math.floor(CACHE_BYTES / pageBytes)));
 }

@@ -1,7 +1,12 @@
 import { isKitError } from "../../../protocol/error.ts";
 import type { LlamaShape } from "../../families/dimensions.ts";
 import type { KernelModule } from "../kernels/module.ts";
-import { type Decoder, type DecoderWeights, createDecoder } from "./decoder.ts";
+import {
+  type Decoder,
+  type DecoderOptions,
+  type DecoderWeights,
+  createDecoder,
+} from "./decoder.ts";
 
 /** In tokens; with less, a model is too large to answer. */
 const LEAST_CONTEXT = 512;
@@ -15,13 +20,15 @@ export function fittedDecoder(
   module: KernelModule,
   shape: LlamaShape,
   weights: DecoderWeights,
+  options: DecoderOptions = {},
 ): { context: number; decoder: Decoder } {
   const { context } = shape;
   try {
-    return { context, decoder: createDecoder(module, shape, weights) };
+    return { context, decoder: createDecoder(module, shape, weights, options) };
   } catch (error) {
     const isTooLarge = isKitError(error) && error.code === "OUT_OF_MEMORY";
     if (!isTooLarge || context < 2 * LEAST_CONTEXT) throw error;
-    return fittedDecoder(module, { ...shape, context: Math.floor(context / 2) }, weights);
+    const halved = { ...shape, context: Math.floor(context / 2) };
+    return fittedDecoder(module, halved, weights, options);
   }
 }

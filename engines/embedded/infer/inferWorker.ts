@@ -1,25 +1,33 @@
-import { setImmediate } from "node:timers/promises";
-import { parentPort } from "node:worker_threads";
+import { Worker, parentPort } from "node:worker_threads";
 import type { InferResult } from "../../../protocol/infer.ts";
 import { openCheckpoint } from "../../checkpoint/checkpoint.ts";
+import { weightCounts } from "../../families/randomWeights.ts";
 import type { Question as AnyQuestion } from "../../warmModels.ts";
 import { type KernelModule, compileKernels } from "../kernels/module.ts";
-import { type Answer, toFailure } from "../messages.ts";
+import { threadCount } from "../kernels/threadCount.ts";
+import { type Answer, startThread, toFailure } from "../messages.ts";
+import type { DecoderInvitation } from "./decoder.ts";
 import { fittedDecoder } from "./fittedDecoder.ts";
-import { type Generator, generate, answerTokens } from "./generate.ts";
+import { answerTokens, createScheduler } from "./scheduler.ts";
 
 /** A model is loaded from its directory. */
 type Question = AnyQuestion<string>;
 
-/** Holds models and answers questions about them, one after another. */
-const models = new Map<number, Generator>();
+interface Model {
+  answer: ReturnType<typeof createScheduler>["answer"];
+  /** Answers that are not given yet. */
+  open: Set<Promise<InferResult>>;
+  helpers: Worker[];
+}
+
+/** Holds models and answers questions about them, several at once. */
+const models = new Map<number, Model>();
 const cancelled = new Set<number>();
 let kernels: KernelModule | undefined;
-let queue: Promise<void> = Promise.resolve();
 
 parentPort?.on("message", (question: Question) => {
   if (question.type === "cancel") cancelled.add(question.id);
-  else queue = queue.then(() => reply(question));
+  else void reply(question);
 });
 
 async function reply(question: Exclude<Question, { type: "cancel" }>): Promise<void> {
@@ -42,25 +50,51 @@ async function work(
       models.set(question.model, load(question.source));
       return undefined;
     case "unload":
-      models.delete(question.model);
-      return undefined;
+      return unload(question.model);
     case "infer": {
       const model = models.get(question.model);
       if (!model) throw new Error("the model was closed");
-      return generate(model, question.request, () => pause(question.id));
+      const answer = model.answer(question.request, () => cancelled.has(question.id));
+      model.open.add(answer);
+      return answer.finally(() => model.open.delete(answer));
     }
   }
 }
 
-function load(directory: string): Generator {
+/** Of fewer numbers, a token is done before a helper has woken up. */
+const LEAST_SHARED_NUMBERS = 4e6;
+
+function load(directory: string): Model {
   const { shape, weights, promptStyle, tokenizer } = openCheckpoint(directory);
   kernels ??= compileKernels();
-  const fitted = fittedDecoder(kernels, shape, weights);
-  return { ...fitted, promptStyle, tokenizer, allowed: answerTokens(tokenizer) };
+  const isShared = weightCounts(shape).numbers >= LEAST_SHARED_NUMBERS;
+  const threads = isShared ? threadCount() : 1;
+  const helpers: Worker[] = [];
+  const fitted = fittedDecoder(kernels, shape, weights, {
+    ...{ allowed: answerTokens(tokenizer), threads },
+    invite(invitation) {
+      for (let i = 1; i < threads; i++) helpers.push(startHelper(invitation));
+    },
+  });
+  const { answer } = createScheduler({ ...fitted, promptStyle, tokenizer });
+  return { answer, open: new Set(), helpers };
 }
 
-/** Lets messages in, so that a request can be cancelled while it is answered. */
-async function pause(id: number): Promise<void> {
-  await setImmediate();
-  if (cancelled.has(id)) throw new Error("cancelled");
+/** A thread that takes part in each step from the first after it has come. */
+function startHelper(invitation: DecoderInvitation): Worker {
+  const helper = startThread(
+    () => new Worker(new URL("./decoderWorker.js", import.meta.url), { execArgv: [] }),
+    "Set KIT_THREADS=1 to answer without helpers, end other programs",
+  );
+  helper.postMessage(invitation);
+  helper.unref();
+  return helper;
+}
+
+/** After the questions that were asked before. */
+async function unload(number: number): Promise<undefined> {
+  const model = models.get(number);
+  models.delete(number);
+  await Promise.allSettled(model?.open ?? []);
+  await Promise.all(model?.helpers.map((helper) => helper.terminate()) ?? []);
 }

@@ -1,5 +1,5 @@
 import type { Random } from "../../random.ts";
-import { createRanking } from "./ranking.ts";
+import type { NextToken } from "./decoder.ts";
 
 export interface Sampling {
   /** 0 takes the likeliest token. */
@@ -11,44 +11,108 @@ export interface Sampling {
 /** A token that is so much less likely than the likeliest is never drawn: there are 100,000 of them. */
 const LEAST_MASS = 1e-9;
 
-/** Chooses a token by its logits [vocabulary]; of equally likely ones the first. */
+/** Chooses a token by the logits that follow; of equally likely ones the first. */
 export function sample(
-  logits: Float32Array,
+  { likeliest, masses }: Pick<NextToken, "likeliest" | "masses">,
   { temperature, topP }: Sampling,
   random: Random,
 ): number {
-  const likeliest = argmax(logits);
   if (temperature === 0) return likeliest;
-  const highest = logits[likeliest] ?? 0;
-  const masses = new Float64Array(logits.length);
-  let total = 0;
-  for (let token = 0; token < logits.length; token++) {
-    const mass = Math.exp((logits[token]! - highest) / temperature);
-    if (mass < LEAST_MASS) continue;
-    masses[token] = mass;
-    total += mass;
-  }
-  const ranking = createRanking(masses, LEAST_MASS);
-  let kept = 0;
-  let count = 0;
-  if (topP < 1) {
-    while (count < ranking.length && kept < topP * total) kept += masses[ranking.at(count++)]!;
-  } else {
-    [kept, count] = [total, ranking.length];
-  }
-  let left = random.uniform() * kept;
-  for (let rank = 0; rank < count; rank++) {
-    const token = ranking.at(rank);
-    left -= masses[token]!;
-    if (left < 0) return token;
-  }
-  return likeliest;
+  return draw(masses(temperature), topP, random.uniform()) ?? likeliest;
 }
 
-function argmax(logits: Float32Array): number {
-  let best = 0;
-  for (let i = 1; i < logits.length; i++) {
-    if ((logits[i] ?? -Infinity) > (logits[best] ?? -Infinity)) best = i;
+/** Bits of a float32 behind its exponent. */
+const MANTISSA_BITS = 23;
+/** The exponent of 1, which is the greatest mass. */
+const EXPONENT_OF_1 = 127;
+/** Powers of two down to `LEAST_MASS`. */
+const GROUPS = 31;
+
+/**
+ * Draws a token by the masses of all [vocabulary], at most 1: as if they were sorted, largest first, of equal
+ * ones the first one first, and the `share` of those that topP keeps were taken from the start. Only a few of
+ * one power of two are sorted, since there are 100,000.
+ * @param share from 0, below 1
+ */
+export function draw(masses: Float32Array, topP: number, share: number): number | undefined {
+  const bits = new Int32Array(masses.buffer, masses.byteOffset, masses.length);
+  const groupOf = (token: number) => EXPONENT_OF_1 - (bits[token]! >>> MANTISSA_BITS);
+  const sums = new Float64Array(GROUPS);
+  for (let token = 0; token < masses.length; token++) {
+    const mass = masses[token]!;
+    if (mass >= LEAST_MASS) sums[groupOf(token)]! += mass;
   }
-  return best;
+  const total = sums.reduce((sum, mass) => sum + mass, 0);
+
+  /** The token at which the masses, largest first, reach what is wanted, and their sum with it. */
+  function find(isReached: (sum: number) => boolean): Found | undefined {
+    let sum = 0;
+    for (let group = 0; group < GROUPS; group++) {
+      // In another order, a sum may differ by its rounding.
+      const isHere = isReached((sum + sums[group]!) * (1 + 1e-12));
+      const found = isHere ? reach(tokensOf(group), masses, sum, isReached) : undefined;
+      if (found) return found;
+      sum += sums[group]!;
+    }
+    return undefined;
+  }
+  function tokensOf(group: number): Uint32Array {
+    const found = new Uint32Array(masses.length);
+    let count = 0;
+    for (let token = 0; token < masses.length; token++) {
+      if (groupOf(token) === group && masses[token]! >= LEAST_MASS) found[count++] = token;
+    }
+    return found.subarray(0, count);
+  }
+
+  const kept = topP < 1 ? find((sum) => sum >= topP * total)?.sum : total;
+  return kept === undefined ? undefined : find((sum) => sum > share * kept)?.token;
+}
+
+interface Found {
+  token: number;
+  /** Of all masses up to this token's. */
+  sum: number;
+}
+
+/** Tokens that are sorted at once. */
+const FEW = 16;
+
+/**
+ * Finds a token as if all were sorted, by parts: those before one of them, and the others.
+ * @param tokens in any order; it changes
+ * @param sum of the masses before
+ */
+function reach(
+  tokens: Uint32Array,
+  masses: Float32Array,
+  sum: number,
+  isReached: (sum: number) => boolean,
+): Found | undefined {
+  const compare = (a: number, b: number) => masses[b]! - masses[a]! || a - b;
+  let part = tokens;
+  while (part.length > FEW) {
+    const pivot = part[part.length >> 1]!;
+    let [count, mass] = [0, 0];
+    for (let i = 0; i < part.length; i++) {
+      const token = part[i]!;
+      if (compare(token, pivot) >= 0) continue;
+      part[i] = part[count]!;
+      part[count++] = token;
+      mass += masses[token]!;
+    }
+    if (count > 0 && isReached(sum + mass)) {
+      part = part.subarray(0, count);
+    } else if (isReached(sum + mass + masses[pivot]!)) {
+      return { token: pivot, sum: sum + mass + masses[pivot]! };
+    } else {
+      sum += mass + masses[pivot]!;
+      part = part.subarray(count).filter((token) => token !== pivot);
+    }
+  }
+  for (const token of part.sort(compare)) {
+    sum += masses[token]!;
+    if (isReached(sum)) return { token, sum };
+  }
+  return undefined;
 }

@@ -10,6 +10,9 @@ export interface Matrix {
   isBf16?: boolean;
 }
 
+/** Rows of a panel, in which an answering model's matrices lie (`assembly/panels.ts`). */
+export const PANEL = 8;
+
 /** Rows that lie `row` elements apart; a part of a wider array has its rows farther apart. */
 export interface Rows {
   at: Address;
@@ -63,6 +66,14 @@ function mostRows(depth: number, numbers: number): number {
   return Math.floor(numbers / Math.min(depth, MOST_DEPTH) / ROW_UNIT) * ROW_UNIT;
 }
 
+/** Panels to claim at a time: four long streams of them, in two claims a thread. */
+function panelShare(out: number, threads: number): number {
+  return part(out, threads * CLAIMS, STREAMS * PANEL) / PANEL;
+}
+
+/** Panels that are read side by side. */
+const STREAMS = 4;
+
 function claims(threads: number): number {
   return threads === 1 ? 1 : threads * CLAIMS;
 }
@@ -102,5 +113,14 @@ export function createProducts({ kernels, count }: Thread) {
     product(dw.out, dw.in, rows, ...rowShares(dw.out, dw.in, rows, count()));
   }
 
-  return { linear, linearBack, weightBack };
+  /** y [rows, out] = added + x·Wᵀ of a matrix in panels: the same bits for a row alone and among others. */
+  function panels(rows: number, x: Rows, w: Matrix, y: Rows, added: Address = 0) {
+    kernels.barrier();
+    kernels.panelProduct(
+      ...([rows, w.out, w.in, w.at, w.isBf16 ?? false, panelShare(w.out, count())] as const),
+      ...([x.at, x.row, added, y.at, y.row] as const),
+    );
+  }
+
+  return { linear, linearBack, weightBack, panels };
 }

@@ -2,7 +2,14 @@ import { rotations } from "../../families/rotations.ts";
 import type { Arena } from "../kernels/arena.ts";
 import type { Address } from "../kernels/kernels.ts";
 import { rowsAt } from "../kernels/products.ts";
-import type { BatchLimits, BatchPlan, Graph, Operation } from "../ops/operation.ts";
+import {
+  type BatchLimits,
+  type BatchPlan,
+  type CachePlan,
+  type Graph,
+  type Operation,
+  pagesOf,
+} from "../ops/operation.ts";
 import { planBatch } from "./batch.ts";
 import { type TensorOptions, type TensorPlan, createTensors } from "./tensors.ts";
 
@@ -21,8 +28,8 @@ export interface GraphOptions extends TensorOptions {
   limits: BatchLimits;
   threads: number;
   recompute: Recompute;
-  /** Tokens whose keys and values are kept: the model answers. */
-  keptKeys?: number;
+  /** Keys and values that are kept: the model answers. `pages` are a count for all sequences together. */
+  cache?: Pick<CachePlan, "context" | "pages">;
 }
 
 /** The operations up to the end of a residual's part, or those after the last. */
@@ -42,6 +49,7 @@ export interface Constant {
 export interface GraphPlan {
   limits: BatchLimits;
   batch: BatchPlan;
+  cache: CachePlan | undefined;
   tensors: TensorPlan;
   constants: Constant[];
   /** The embedding, then the residual's parts, then what follows them. */
@@ -52,9 +60,14 @@ export function createGraph(
   arena: Arena,
   options: GraphOptions,
 ): { graph: Graph; plan: GraphPlan } {
-  const { limits, threads, recompute, keptKeys } = options;
+  const { limits, threads, recompute } = options;
   const words = (count: number) => arena.words("activations", count);
   const batch = planBatch(arena, limits);
+  const cache = options.cache && {
+    ...options.cache,
+    table: words(limits.sequences * pagesOf(options.cache.context)),
+    owners: words(limits.tokens),
+  };
   const { plan: tensors, ...places } = createTensors(arena, options);
   const constants: Constant[] = [];
   const parts: Part[] = [{ operations: [], recompute: "nothing" }];
@@ -74,27 +87,27 @@ export function createGraph(
   const keep: Graph["keep"] = (count, { isCheap = false, isSmall = false } = {}) => {
     const { recompute } = part();
     const isShared =
-      keptKeys !== undefined ||
+      cache !== undefined ||
       (recompute === "all" && !isSmall) ||
       (recompute === "cheap" && isCheap);
     return isShared ? shared.take(isCheap ? "cheap" : "whole", count) : words(count);
   };
   const gradient = (count: number) =>
-    keptKeys === undefined ? shared.take("gradient", count) : UNUSED;
+    cache === undefined ? shared.take("gradient", count) : UNUSED;
 
   const graph: Graph = {
-    ...{ limits, batch, threads, keptKeys, keep },
+    ...{ limits, batch, threads, cache, keep },
     ...places,
     add: (operation) => void part().operations.push(operation),
     activation(rows, width, { isCheap = false, isResidual = false } = {}) {
       const count = limits[rows] * width;
       const at = isResidual ? words(count) : keep(count, { isCheap });
-      const grad = isResidual && keptKeys === undefined ? words(count) : gradient(count);
+      const grad = isResidual && cache === undefined ? words(count) : gradient(count);
       return { ...rowsAt(at, width), width, rows, isResidual, grad: rowsAt(grad, width) };
     },
     residual(to) {
       // An answer's is written in place: nothing reads what it was.
-      const at = keptKeys === undefined ? words(limits[to.rows] * to.width) : to.at;
+      const at = cache === undefined ? words(limits[to.rows] * to.width) : to.at;
       return { ...to, at };
     },
     endPart,
@@ -104,7 +117,7 @@ export function createGraph(
       const key = JSON.stringify([rope, headDim]);
       const found = angles.get(key);
       if (found) return found;
-      const positions = keptKeys ?? limits.longest;
+      const positions = cache?.context ?? limits.longest;
       const count = (positions * headDim) / 2;
       const made = { cosines: words(count), sines: words(count) };
       angles.set(key, made);
@@ -114,7 +127,7 @@ export function createGraph(
       return made;
     },
   };
-  return { graph, plan: { limits, batch, tensors, constants, parts } };
+  return { graph, plan: { limits, batch, cache, tensors, constants, parts } };
 }
 
 /** An address that nothing reads or writes. */

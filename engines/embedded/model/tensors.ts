@@ -2,6 +2,7 @@ import type { LoraConfig } from "../../../protocol/trainConfig.ts";
 import { type ReadWeights, type Weights, widened } from "../../modelFiles/weights.ts";
 import type { Arena, Purpose } from "../kernels/arena.ts";
 import type { Address } from "../kernels/kernels.ts";
+import { type Matrix, PANEL } from "../kernels/products.ts";
 import type { Graph, MatrixWeight, VectorWeight } from "../ops/operation.ts";
 
 /** What becomes of a model's tensors. */
@@ -11,6 +12,8 @@ export interface TensorOptions {
   /** With it, the adapter alone is trained. */
   lora?: LoraConfig | undefined;
   isTrained: boolean;
+  /** Whether matrices are to lie in panels, as an answering model's do. Default: row-major. */
+  inPanels?: boolean;
 }
 
 /** The arrays of a trained tensor, which lie alike: its numbers, their gradient, AdamW's running means. */
@@ -26,6 +29,8 @@ export interface TrainedGroup extends Record<TrainedArray, Address> {
 /** Where a model's tensors lie in memory. */
 export interface TensorPlan {
   groups: TrainedGroup[];
+  /** Frozen ones, each of one or several tensors. */
+  matrices: Matrix[];
   /** By their names: the model's, or of an adapter alone. */
   frozen: Places;
   /** For each array of theirs. */
@@ -47,10 +52,10 @@ const ARRAYS = Object.keys(PURPOSES) as TrainedArray[];
 /** Places tensors as the operations of a model ask for them. */
 export function createTensors(
   arena: Arena,
-  { bfloat16, lora, isTrained }: TensorOptions,
+  { bfloat16, lora, isTrained, inPanels = false }: TensorOptions,
 ): Pick<Graph, "matrix" | "vector" | "lora"> & { plan: TensorPlan } {
   const trained = Object.fromEntries(ARRAYS.map((array) => [array, {}])) as TensorPlan["trained"];
-  const plan: TensorPlan = { groups: [], frozen: {}, trained };
+  const plan: TensorPlan = { groups: [], matrices: [], frozen: {}, trained };
   const matrices = new Map<string, MatrixWeight>();
   const isBaseTrained = isTrained && !lora;
 
@@ -85,13 +90,16 @@ export function createTensors(
     const isBf16 = Object.keys(tensors).every((name) => bfloat16?.has(name));
     const rowBytes = inner * (isBf16 ? 2 : 4);
     const out = sumOf(Object.values(tensors));
-    const at = arena.bytes("weights", out * rowBytes);
+    const rows = inPanels ? Math.ceil(out / PANEL) * PANEL : out;
+    const at = arena.bytes("weights", rows * rowBytes);
     let next = at;
     for (const [name, rows] of Object.entries(tensors)) {
       plan.frozen[name] = { at: next, isBf16 };
       next += rows * rowBytes;
     }
-    return { at, out, in: inner, isBf16, grad: undefined };
+    const matrix = { at, out, in: inner, isBf16, grad: undefined };
+    plan.matrices.push(matrix);
+    return matrix;
   }
 
   function matrix(tensors: Record<string, number>, inner: number): MatrixWeight {

@@ -1,11 +1,11 @@
 import type { AttentionHeads } from "../../families/layers.ts";
-import type { Activation, Graph } from "./operation.ts";
+import { type Activation, type CachePlan, type Graph, PAGE, pagesOf } from "./operation.ts";
 
 /** Causal attention within each sequence; from kept keys and values where the model answers. */
 export function attention(graph: Graph, qkv: Activation, heads: AttentionHeads): Activation {
   const y = graph.activation("tokens", heads.heads * heads.headDim);
-  if (graph.keptKeys === undefined) attendWithin(graph, qkv, y, heads);
-  else attendKept(graph, qkv, y, heads, graph.keptKeys);
+  if (graph.cache) attendKept(graph, qkv, y, heads, graph.cache);
+  else attendWithin(graph, qkv, y, heads);
   return y;
 }
 
@@ -40,36 +40,34 @@ function attendWithin(
   });
 }
 
-/** Of one sequence, whose positions follow those that were read before. @param context in tokens */
+/** Of sequences whose positions follow those that were read before. */
 function attendKept(
   graph: Graph,
   qkv: Activation,
   y: Activation,
   { heads, kvHeads, headDim }: AttentionHeads,
-  context: number,
+  { context, pages, table, owners }: CachePlan,
 ): void {
-  const kvRow = kvHeads * headDim;
-  const [keys, values] = [graph.own(context * kvRow), graph.own(context * kvRow)];
-  const scores = graph.scratch(graph.limits.tokens * heads * context);
+  const numbers = pages * PAGE * kvHeads * headDim;
+  const [keys, values] = [graph.own(numbers), graph.own(numbers)];
+  const tableRow = pagesOf(context);
+  const ownScores = tableRow * PAGE;
+  const scores = graph.scratch(graph.threads * ownScores);
   const keysFrom = qkv.at + heads * headDim * 4;
   const { positions } = graph.batch;
-  graph.add(({ kernels, memory, batch }) => {
-    const first = new Int32Array(memory.buffer, positions, 1);
-    return {
-      forward() {
-        const to = (first[0] ?? 0) * kvRow * 4;
-        kernels.barrier();
-        kernels.copyRows(batch.tokens, kvRow, keysFrom, qkv.row, keys + to, kvRow);
-        kernels.copyRows(batch.tokens, kvRow, keysFrom + kvRow * 4, qkv.row, values + to, kvRow);
-        kernels.barrier();
-        kernels.attendCached(
-          ...([batch.tokens, heads, kvHeads, headDim, qkv.row, context, positions] as const),
-          ...([qkv.at, keys, values, scores, y.at] as const),
-        );
-      },
-      backward: onlyForward,
-    };
-  });
+  const places = [positions, owners, table, tableRow, keys, values] as const;
+  graph.add(({ kernels, batch, threadIndex }) => ({
+    forward() {
+      kernels.barrier();
+      kernels.storeKeys(batch.tokens, kvHeads, headDim, keysFrom, qkv.row, ...places);
+      kernels.barrier();
+      kernels.attendPages(
+        ...([batch.tokens, heads, kvHeads, headDim, qkv.at, qkv.row, ...places] as const),
+        ...([scores + threadIndex * ownScores * 4, y.at] as const),
+      );
+    },
+    backward: onlyForward,
+  }));
 }
 
 function onlyForward(): never {

@@ -11,8 +11,10 @@ export function embedding(
   const { tokens } = graph.batch;
   graph.add(({ kernels, batch }) => ({
     forward() {
+      const rows = [batch.tokens, width, tokens, weight.at, weight.isBf16 ?? false, x.at] as const;
       kernels.barrier();
-      kernels.embed(batch.tokens, width, tokens, weight.at, weight.isBf16 ?? false, x.at);
+      if (graph.cache) kernels.embedPanels(...rows);
+      else kernels.embed(...rows);
     },
     backward(accumulate) {
       if (!weight.grad) return;

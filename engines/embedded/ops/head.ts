@@ -1,5 +1,4 @@
-import type { Address } from "../kernels/kernels.ts";
-import { rowsAt } from "../kernels/products.ts";
+import { type Rows, rowsAt } from "../kernels/products.ts";
 import type { Activation, Graph, Head } from "./operation.ts";
 
 /** Numbers of logits at a time, at most: 64 MiB. */
@@ -7,10 +6,10 @@ const MOST_LOGITS = 2 ** 24;
 /** Numbers of a cache line. */
 const LINE = 16;
 
-/** The last operation, and where the logits [vocabulary] of its first position lie. */
+/** The last operation, and where the logits of its positions lie: [positions, vocabulary]. */
 export interface PlacedHead {
   head: Head;
-  logits: Address;
+  logits: Rows;
   vocabulary: number;
 }
 
@@ -26,7 +25,11 @@ export function placeHead(
   const { width } = h;
   const w = graph.matrix({ [weight]: vocabulary }, width);
   const row = oddLines(vocabulary);
-  const most = Math.min(graph.limits.selected, Math.max(1, Math.floor(MOST_LOGITS / row)));
+  const { selected } = graph.limits;
+  // An answering model's are all there at once.
+  const most = graph.cache
+    ? selected
+    : Math.min(selected, Math.max(1, Math.floor(MOST_LOGITS / row)));
   const logits = rowsAt(graph.own(most * row), row);
   const { targets, lossWeights, losses } = graph.batch;
 
@@ -52,8 +55,7 @@ export function placeHead(
 
     return {
       forward() {
-        kernels.barrier();
-        kernels.vectorProduct(vocabulary, width, w.at, w.isBf16 ?? false, h.at, 0, logits.at);
+        products.panels(batch.selected, h, w, logits);
       },
       loss: () => eachPart(measure),
       backward: (accumulate) =>
@@ -66,7 +68,7 @@ export function placeHead(
         }),
     };
   };
-  return { head, logits: logits.at, vocabulary };
+  return { head, logits, vocabulary };
 }
 
 /**

@@ -1,6 +1,6 @@
 import type { LinearMap } from "../../families/layers.ts";
-import { type Rows, columnsFrom, rowsAt } from "../kernels/products.ts";
-import type { Activation, Graph, MatrixWeight, Worker } from "./operation.ts";
+import { columnsFrom, rowsAt } from "../kernels/products.ts";
+import type { Activation, Graph, Worker } from "./operation.ts";
 
 /**
  * Linear maps of one input, side by side, each with its bias and its update by LoRA:
@@ -81,11 +81,7 @@ function placeUpdates(graph: Graph, x: Activation, maps: readonly LinearMap[]) {
   });
 }
 
-/** y = added + x·Wᵀ. An answer's tokens come one by one: of a single row, memory limits the speed. */
-function productOf({ keptKeys }: Graph, { kernels, products }: Worker) {
-  return function multiply(n: number, x: Rows, w: MatrixWeight, y: Rows, added = 0): void {
-    if (keptKeys === undefined || n > 1) return products.linear(n, x, w, y, added);
-    kernels.barrier();
-    kernels.vectorProduct(w.out, w.in, w.at, w.isBf16 ?? false, x.at, added, y.at);
-  };
+/** y = added + x·Wᵀ. */
+function productOf({ cache }: Graph, { products }: Worker) {
+  return cache ? products.panels : products.linear;
 }

@@ -94,6 +94,26 @@ export interface BatchPlan {
   losses: Address;
 }
 
+/** Keys and values of sequences that are answered, in pages (`kernels/assembly/pages.ts`). */
+export interface CachePlan {
+  /** Tokens of the longest sequence. */
+  context: number;
+  /** A count, for all sequences together. */
+  pages: number;
+  /** int32 [sequences, pages of the context]: each sequence's pages. */
+  table: Address;
+  /** int32 [tokens]: the table's row of each token of the batch. */
+  owners: Address;
+}
+
+/** Positions of a page. */
+export const PAGE = 16;
+
+/** Pages of so many tokens. */
+export function pagesOf(tokens: number): number {
+  return Math.ceil(tokens / PAGE);
+}
+
 /** What a batch has at most. */
 export interface BatchLimits {
   tokens: number;
@@ -111,8 +131,8 @@ export interface Graph {
   batch: BatchPlan;
   /** Threads at most. */
   threads: number;
-  /** Tokens whose keys and values are kept, where the model answers; undefined where it trains. */
-  keptKeys: number | undefined;
+  /** Where keys and values are kept: the model answers; undefined where it trains. */
+  cache: CachePlan | undefined;
   add: (operation: Operation) => void;
   /** Tensors of these names and numbers of rows, one after another: [sum of rows, inner]. */
   matrix: (tensors: Record<string, number>, inner: number) => MatrixWeight;

@@ -22,7 +22,7 @@ import { PATIENCE_MS } from "../../patience.ts";
 import { builtModule } from "./built.ts";
 import { TINY, UNTIED } from "./tiny.ts";
 
-const { createDecoder } = await builtModule<typeof decoding>("infer/decoder.js");
+const { createDecoder, MOST_TOKENS } = await builtModule<typeof decoding>("infer/decoder.js");
 const { compileKernels } = await builtModule<typeof modules>("kernels/module.js");
 const { createLearner } = await builtModule<typeof learning>("step/learner.js");
 const { squareOf } = await builtModule<typeof attention>("ops/attention.js");
@@ -151,14 +151,37 @@ export function limitsOf({ rows, length, limits }: Sizes): BatchLimits {
   };
 }
 
+/** Reads tokens one after another, remembering keys and values. */
+export interface Reading {
+  /** Reads more tokens; answers the logits [vocabulary] after the last of them. */
+  read: (tokens: ArrayLike<number>) => Float32Array;
+}
+
 /** Starts reading with a tiny model. */
 export function readingOf(
   weights: StoredWeights,
   shape = shapeOf(weights),
   read: ReadWeights = () => weights,
-): decoding.Reading {
+): Reading {
   const file = { bfloat16: bfloat16Of(weights), read };
-  return createDecoder(compileKernels(), shape, file)();
+  return readingBy(createDecoder(compileKernels(), shape, file));
+}
+
+/** Starts a sequence of a decoder's. */
+export function readingBy(decoder: decoding.Decoder): Reading {
+  const sequence = decoder.begin([]);
+  return {
+    read(tokens) {
+      let logits = new Float32Array();
+      for (let from = 0; from < tokens.length; from += MOST_TOKENS) {
+        const some = Array.from(tokens).slice(from, from + MOST_TOKENS);
+        expect(sequence.grow(some.length)).toBe(true);
+        const [next] = decoder.step([{ sequence, tokens: some, isLast: true }]);
+        logits = next?.logits.slice() ?? logits;
+      }
+      return logits;
+    },
+  };
 }
 
 function shapeOf(weights: StoredWeights): LlamaShape {

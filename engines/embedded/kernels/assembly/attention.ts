@@ -1,8 +1,7 @@
-import { dot } from "./norm";
 import { CAUSAL_A, CAUSAL_AT, CAUSAL_C, ownProduct, setA, setB, setC } from "./product";
-import { softmax, softmaxCausal, softmaxCausalBack } from "./softmax";
+import { softmaxCausal, softmaxCausalBack } from "./softmax";
 import { begin, claim } from "./thread";
-import { at, fma, LANES } from "./vector";
+import { at, LANES } from "./vector";
 
 // Sequences of any length follow one another. Queries, keys and values of a position lie in one line of
 // `row` elements: q [heads · headDim], k [kvHeads · headDim], v [kvHeads · headDim]. A group of
@@ -91,47 +90,4 @@ function multiply(
   setB(b, bRow, bColumn, false);
   setC(c, cRow, d, alpha);
   ownProduct(rows, columns, depth, causal);
-}
-
-/**
- * Attention of `count` new positions of one sequence to all before them.
- * @param positions [count], int32
- * @param q [count, row], rotated
- * @param keys and values [context, kvHeads · headDim], the new ones among them
- * @param scores scratch [count · heads, context]
- * @param out [count, heads · headDim]
- */
-export function attendCached(
-  count: i32, heads: i32, kvHeads: i32, headDim: i32, row: i32, context: i32, positions: usize,
-  q: usize, keys: usize, values: usize, scores: usize, out: usize,
-): void {
-  const counter = begin();
-  const scale = <f32>1 / Mathf.sqrt(<f32>headDim), kvRow = kvHeads * headDim;
-  for (let job = claim(counter); job < count * heads; job = claim(counter)) {
-    const i = job / heads, head = job % heads, shared = head / (heads / kvHeads) * headDim;
-    const seen = load<i32>(at(positions, i)) + 1, p = at(scores, job * context);
-    const query = at(q, i * row + head * headDim);
-    for (let j = 0; j < seen; j++) {
-      store<f32>(at(p, j), dot(query, at(keys, j * kvRow + shared), headDim) * scale);
-    }
-    softmax(p, seen);
-    mix(seen, headDim, p, at(values, shared), kvRow, at(out, job * headDim));
-  }
-}
-
-/** out [headDim] = Σ p[j] · v[j, :]. */
-function mix(seen: i32, headDim: i32, p: usize, v: usize, row: i32, out: usize): void {
-  let i = 0;
-  for (; i + LANES <= headDim; i += LANES) {
-    let total = f32x4.splat(0);
-    for (let j = 0; j < seen; j++) {
-      total = fma(v128.load32_splat(at(p, j)), v128.load(at(v, j * row + i)), total);
-    }
-    v128.store(at(out, i), total);
-  }
-  for (; i < headDim; i++) {
-    let total: f32 = 0;
-    for (let j = 0; j < seen; j++) total += load<f32>(at(p, j)) * load<f32>(at(v, j * row + i));
-    store<f32>(at(out, i), total);
-  }
 }

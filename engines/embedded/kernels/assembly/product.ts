@@ -20,7 +20,7 @@ export const OWN_BYTES: i32 = 384 + 640 * (64 + 192) * 4;
 /** Columns of a panel that a wide tile multiplies. */
 const WIDE_COLUMNS: i32 = 2 * TILE_COLUMNS;
 /** Whether there is a wide tile; a panel of 8 columns is then only the last. */
-let wide: bool = false;
+export let wide: bool = false;
 
 /** Takes the wide tile for all products from now on. */
 export function widen(): void {
@@ -29,7 +29,7 @@ export function widen(): void {
 
 // @ts-ignore: decorator
 @external("env", "wideTile")
-declare function wideTile(
+export declare function wideTile(
   depth: i32, a: usize, row: usize, step: usize, last: usize, b: usize,
   c: usize, cRow: usize, d: usize, alpha: f32,
 ): void;

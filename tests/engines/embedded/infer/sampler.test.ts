@@ -2,18 +2,27 @@ import { expect, test } from "vitest";
 import { type Sampling, sample } from "../../../../engines/embedded/infer/sampler.ts";
 import { type Random, createRandom } from "../../../../engines/random.ts";
 
+/** What a decoder says of logits. */
+function nextOf(logits: Float32Array): Parameters<typeof sample>[0] {
+  const highest = Math.max(...logits);
+  return {
+    likeliest: Math.max(0, logits.indexOf(highest)),
+    masses: (temperature) => logits.map((logit) => Math.exp((logit - highest) / temperature)),
+  };
+}
+
 const LOGITS = Float32Array.from([0.1, 0.2, 0.6, 0.1], Math.log);
 
 function shares(sampling: { temperature: number; topP: number }): number[] {
   const random = createRandom(1);
   const counts = [0, 0, 0, 0];
-  for (let i = 0; i < 4000; i++) counts[sample(LOGITS, sampling, random)]! += 1 / 4000;
+  for (let i = 0; i < 4000; i++) counts[sample(nextOf(LOGITS), sampling, random)]! += 1 / 4000;
   return counts.map((share) => Math.round(share * 20) / 20);
 }
 
 test("temperature 0 takes the likeliest token, the first of equals", () => {
   expect(shares({ temperature: 0, topP: 1 })).toEqual([0, 0, 1, 0]);
-  expect(sample(new Float32Array(4), { temperature: 0, topP: 1 }, createRandom(0))).toBe(0);
+  expect(sample(nextOf(new Float32Array(4)), { temperature: 0, topP: 1 }, createRandom(0))).toBe(0);
 });
 
 test("temperature 1 samples by the model's probabilities", () => {
@@ -34,7 +43,7 @@ test("topP keeps only the likeliest tokens that together hold that much", () => 
 test("a model that has gone wrong still gets a token", () => {
   const broken = new Float32Array(4).fill(NaN);
   for (const temperature of [0, 1]) {
-    expect(sample(broken, { temperature, topP: 0.9 }, createRandom(0))).toBe(0);
+    expect(sample(nextOf(broken), { temperature, topP: 0.9 }, createRandom(0))).toBe(0);
   }
 });
 
@@ -51,7 +60,7 @@ test("draws what sorting the whole vocabulary draws, at any spread, temperature 
     const sampling = { temperature: pick([0.1, 0.8, 1, 5]), topP: pick([0, 0.5, 0.9, 0.999, 1]) };
     const draws = [sample, sampleBySorting].map((draw) => {
       const own = createRandom(round);
-      return Array.from({ length: 5 }, () => draw(logits, sampling, own));
+      return Array.from({ length: 5 }, () => draw(nextOf(logits), sampling, own));
     });
     expect(draws[0], JSON.stringify({ round, sampling })).toEqual(draws[1]);
   }
@@ -59,14 +68,11 @@ test("draws what sorting the whole vocabulary draws, at any spread, temperature 
 
 /** The definition. */
 function sampleBySorting(
-  logits: Float32Array,
+  { masses }: Parameters<typeof sample>[0],
   { temperature, topP }: Sampling,
   random: Random,
 ): number {
-  const highest = Math.max(...logits);
-  const sorted = Array.from(logits, (logit, token) => {
-    return { token, mass: Math.exp((logit - highest) / temperature) };
-  })
+  const sorted = Array.from(masses(temperature), (mass, token) => ({ token, mass }))
     .filter(({ mass }) => mass >= 1e-9)
     .sort((a, b) => b.mass - a.mass || a.token - b.token);
   const total = sorted.reduce((sum, { mass }) => sum + mass, 0);

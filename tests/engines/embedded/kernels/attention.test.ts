@@ -86,57 +86,9 @@ const ATTENTION = [
   attention([3, 70], 2, 2, 6),
 ];
 
-/** Attention of `count` new positions from `start` on, to keys and values that are kept. */
-function cached(count: number, start: number, heads: number, kvHeads: number, size: number): Case {
-  const [row, kvRow] = [heads * size + 3, kvHeads * size];
-  const seen = start + count;
-  const context = seen + 2;
-  const scale = 1 / Math.sqrt(size);
-  return {
-    name: `attention of ${count} positions after ${start}, ${heads}/${kvHeads} heads of ${size}`,
-    inputs: {
-      positions: Int32Array.from({ length: count }, (_, i) => start + i),
-      q: numbers(count * row, 1).map((v) => 2 * v),
-      keys: numbers(context * kvRow, 2).map((v) => 2 * v),
-      values: numbers(context * kvRow, 3),
-    },
-    outputs: { scores: count * heads * context, out: count * heads * size },
-    call: ({ positions = 0, q = 0, keys = 0, values = 0, scores = 0, out = 0 }) => [
-      [
-        ...(["attendCached", count, heads, kvHeads, size, row, context] as const),
-        ...[positions, q, keys, values, scores, out],
-      ],
-    ],
-    expected({ q, keys, values }) {
-      const one = (o: number) => {
-        const [i, head] = [Math.floor(o / heads), o % heads];
-        const shared = Math.floor(head / (heads / kvHeads)) * size;
-        const e = loop(start + i + 1, (j) => {
-          const product = (k: number) =>
-            get(q, i * row + head * size + k) * get(keys, j * kvRow + shared + k);
-          return Math.exp(scale * sumOf(loop(size, product)));
-        });
-        const total = sumOf(e);
-        return loop(size, (k) =>
-          sumOf(e.map((share, j) => (share / total) * get(values, j * kvRow + shared + k))),
-        );
-      };
-      return { out: loop(count * heads, one).flat() };
-    },
-  };
-}
-
-const CACHED = [
-  ...AWKWARD.flatMap((count) => [0, 1, 4, 63].map((start) => cached(count, start, 4, 2, 6))),
-  ...[2, 8, 10, 64].map((size) => cached(5, 13, 6, 3, size)),
-  cached(1, 700, 2, 1, 4),
-];
-
 describe("on 1, 2, 3 and 5 threads, to the bit, at awkward sizes", () => {
   test("attention and its backward pass, also with shared keys, is that of plain loops", () =>
     check(ATTENTION));
   test("attention over more positions than a block of a product is deep is that of plain loops", () =>
     check([attention([645], 1, 1, 2)]));
-  test("attention of new positions to kept keys and values is that of plain loops", () =>
-    check(CACHED));
 });

@@ -1,6 +1,9 @@
 // A helper thread of `team.ts`: makes the calls it is sent, in their order.
 import { parentPort, workerData } from "node:worker_threads";
 
+/** The scores of a page's positions. */
+const PAGE_BYTES = 16 * 4;
+
 const { instantiate } = await import(
   new URL("../../../../dist/engines/embedded/kernels/module.js", import.meta.url).href
 );
@@ -10,8 +13,9 @@ const kernels = instantiate(module, memory);
 parentPort.on("message", ({ threads, calls }) => {
   kernels.join(threads, control, own);
   for (const [name, ...args] of calls) {
-    // The one kernel whose scratch memory is each thread's own: the last argument.
+    // Kernels whose scratch memory is each thread's own.
     if (name === "attendBack") args[11] += threadIndex * scratchBytes(args[0], args[5]);
+    if (name === "attendPages") args[12] += threadIndex * args[9] * PAGE_BYTES;
     kernels[name](...args);
   }
   kernels.barrier();

@@ -198,36 +198,6 @@ test("products whose B is bfloat16, which is widened and not rounded, are those 
   expect(t.broken()).toBe(0);
 });
 
-test("one row by a matrix, and what is there added, is that of a plain loop", () => {
-  const t = team();
-  const most = 331;
-  const matrix = numbers(most * most, 2);
-  const [x, added] = [t.floats(numbers(most, 1)), numbers(most, 3)];
-  const cases = [t.floats(matrix), halves(t, matrix)].flatMap((y, half) =>
-    [...AWKWARD, 66, 67, 131, most].flatMap((rows) =>
-      [...AWKWARD, 131].map((width) => {
-        const c = t.floats(new Float32Array(rows));
-        const product = { a: [width, 1], b: [1, width], m: 1, n: rows, k: width };
-        const call: Call = ["vectorProduct", rows, width, y.at, half, x.at, c.at, c.at];
-        return { c, call, expected: plain(product, x.view, y.view, added) };
-      }),
-    ),
-  );
-  const [single, ...others] = THREADS.map((threads) => {
-    for (const { c } of cases) c.view.set(added.subarray(0, c.count));
-    t.run(
-      threads,
-      cases.flatMap(({ call }) => [call, ["barrier"] as Call]),
-    );
-    return cases.map(({ c }) => c.view.slice());
-  });
-  for (const [i, { call, expected }] of cases.entries()) {
-    expect(difference(single?.[i] ?? [], expected), call.join()).toBeLessThan(1e-5);
-  }
-  for (const other of others) expect(other.map(bytesOf)).toEqual(single?.map(bytesOf));
-  expect(t.broken()).toBe(0);
-});
-
 test("a weight's gradient with more rows than a thread can pack at once is that of a plain loop", () => {
   const memory = arena();
   const kernels = kernelsOn(memory);

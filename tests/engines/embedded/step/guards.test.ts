@@ -9,7 +9,7 @@ import { randomAdapter } from "../../../../engines/lora/adapter.ts";
 import { createRandom } from "../../../../engines/random.ts";
 import type { LoraConfig } from "../../../../protocol/trainConfig.ts";
 import { builtModule } from "../built.ts";
-import { initialOf, inviting, ofSequences, planOf } from "../learner.ts";
+import { initialOf, inviting, ofSequences, planOf, readingBy } from "../learner.ts";
 import {
   FAMILIES,
   TINY,
@@ -120,8 +120,8 @@ test.each([TINY, ...Object.values(FAMILIES)])(
       },
     });
     if (!buffer) throw new Error("nothing was placed");
-    const broken = guarded(planDecoder(shape, bfloat16).arena, buffer);
-    const { read } = decoder();
+    const broken = guarded(planDecoder({ shape, bfloat16 }).arena, buffer);
+    const { read } = readingBy(decoder);
     const tokens = tinyTokens(shape.context);
     read(tokens.subarray(0, shape.context - 3));
     for (const token of tokens.subarray(shape.context - 3)) read([token]);

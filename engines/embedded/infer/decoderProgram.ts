@@ -1,0 +1,26 @@
+import type { Program } from "../kernels/team.ts";
+import { createPasses } from "../model/passes.ts";
+import type { DecoderPlan } from "./decoder.ts";
+
+/** The program of every answering thread: a step, from tokens to the logits that follow them. */
+export function decoderProgram({
+  model,
+  mask,
+  found,
+}: Pick<DecoderPlan, "model" | "mask" | "found">): Program {
+  return (thread) => {
+    const { kernels } = thread;
+    const { forward, head } = createPasses(thread, model);
+    const { logits, vocabulary, batch } = model;
+    const counts = new Int32Array(thread.memory.buffer, batch.counts, 3);
+    return [
+      () => {
+        forward();
+        head.forward();
+        kernels.barrier();
+        kernels.likeliest(counts[2] ?? 0, vocabulary, logits.row, logits.at, mask, found);
+        kernels.barrier();
+      },
+    ];
+  };
+}

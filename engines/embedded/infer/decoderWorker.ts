@@ -1,0 +1,10 @@
+import { parentPort } from "node:worker_threads";
+import { help } from "../kernels/team.ts";
+import { type DecoderInvitation, planDecoder } from "./decoder.ts";
+import { decoderProgram } from "./decoderProgram.ts";
+
+/** Takes part in a model's answers once it is invited. */
+parentPort?.once("message", ({ memory, module, sizes }: DecoderInvitation) => {
+  const plan = planDecoder(sizes);
+  help(plan.team, module, memory, decoderProgram(plan));
+});
