@@ -1,4 +1,5 @@
 import type { EngineEvent } from "./event.ts";
+import type { QuantizedType } from "./quantizedType.ts";
 import type { InferRequest, InferResult } from "./infer.ts";
 import type { RemoteLocation } from "./remoteLocation.ts";
 import type { AskedConfig, TrainConfig } from "./trainConfig.ts";
@@ -52,6 +53,11 @@ export interface TrainOptions {
 export interface LoadOptions extends Pick<TrainOptions, "onNote"> {
   /** Aborting ends a download, and closes a model that other machines have loaded. Default: none. */
   signal?: AbortSignal;
+  /**
+   * What the embedded engine turns the model's matrices into while it reads them, in GGUF's blocks: faster, in less
+   * memory, and a little less exact. Default: they keep the type in which they were saved.
+   */
+  quantize?: QuantizedType;
 }
 
 export interface CheckOptions extends Pick<TrainOptions, "onNote"> {

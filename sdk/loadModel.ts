@@ -3,6 +3,7 @@ import { inspect } from "node:util";
 import { isRemoteArtifact } from "../jobs/artifactFiles.ts";
 import type { Engine, LoadOptions, LoadedModel } from "../protocol/engine.ts";
 import { KitError } from "../protocol/error.ts";
+import { QUANTIZED_TYPES } from "../protocol/quantizedType.ts";
 import { createDefaultEngine } from "./engine.ts";
 import { atCaller } from "./runner/callerError.ts";
 import { remoteOf } from "./runner/downloadArtifact.ts";
@@ -35,6 +36,13 @@ export function loadModel(
       throw new KitError(
         "OPTION_INVALID",
         `loadModel takes the path of a checkpoint's directory, not ${inspect(directory)}.`,
+      );
+    }
+    const { quantize } = options;
+    if (quantize !== undefined && !QUANTIZED_TYPES.includes(quantize)) {
+      throw new KitError(
+        "OPTION_INVALID",
+        `quantize must be "${QUANTIZED_TYPES.join('" or "')}", not ${inspect(quantize)}.`,
       );
     }
     const found = findArtifact(resolve(directory));

@@ -1,7 +1,9 @@
 import type { LoadedModel } from "../../protocol/engine.ts";
-import { KitError, isKitError } from "../../protocol/error.ts";
+import { KitError } from "../../protocol/error.ts";
 import { printableNote } from "../../protocol/printable.ts";
+import { QUANTIZED_TYPES } from "../../protocol/quantizedType.ts";
 import {
+  Option,
   createCommand,
   examples,
   parseMaxTokens,
@@ -10,14 +12,13 @@ import {
   parseTopP,
   projectOption,
 } from "../command.ts";
-import { reportError } from "../errors.ts";
 import { EXIT_CODE } from "../exitCode.ts";
 import { onEndingSignal } from "../hangup.ts";
+import { AT_ONCE, answerLines } from "../infer/answerLines.ts";
 import { findEngine } from "../infer/findEngine.ts";
 import { findModel } from "../infer/findModel.ts";
-import { isTyped, stdinLines } from "../infer/lines.ts";
 import { loadAnswering } from "../infer/loadAnswering.ts";
-import { type LineForm, type Question, PLAIN, ROWS, plainQuestion } from "../infer/question.ts";
+import { type Question, PLAIN, ROWS, plainQuestion } from "../infer/question.ts";
 import { print, printError } from "../print.ts";
 import { enterProject } from "../project.ts";
 
@@ -44,6 +45,12 @@ export const command = createCommand("infer")
     parseTopP,
   )
   .option("--seed <n>", "seed of the sampling (default: 0)", parseSeed)
+  .addOption(
+    new Option(
+      "--quantize <type>",
+      "answer with weights of 8 or 4 bits: faster, in less memory (default: those of the checkpoint)",
+    ).choices(QUANTIZED_TYPES),
+  )
   .addOption(projectOption())
   .addHelpText(
     "after",
@@ -53,7 +60,7 @@ export const command = createCommand("infer")
       "kit infer latest --jsonl < rows.jsonl": "add an answer to each row",
     }),
   )
-  .action(async (named, prompt, { project: folder, jsonl = false, ...sampling }) => {
+  .action(async (named, prompt, { project: folder, jsonl = false, quantize, ...sampling }) => {
     if (prompt !== undefined && jsonl) {
       throw new KitError(
         "PROMPT_INVALID",
@@ -71,17 +78,21 @@ export const command = createCommand("infer")
     const engine = await findEngine(project, directory);
     const signal = engine?.remote && abortedBySignal();
     const ask = async (model: LoadedModel) => {
-      const answer = async ({ request, print }: Question) => {
+      const answer = async ({ request, print }: Question): Promise<string> => {
         const { text } = await model.infer({ ...request, ...sampling, ...(signal && { signal }) });
-        show(print(text));
+        return print(text);
       };
-      if (prompt === undefined) return answerLines(jsonl ? ROWS : PLAIN, answer);
-      await answer(plainQuestion(prompt));
+      if (prompt === undefined) {
+        // An engine of the project's answers one after another.
+        return answerLines(jsonl ? ROWS : PLAIN, { answer, show, most: engine ? 1 : AT_ONCE });
+      }
+      show(await answer(plainQuestion(prompt)));
       return EXIT_CODE.completed;
     };
     const loading = loadAnswering(project, directory, {
       ...(engine && { engine }),
       ...(signal && { signal }),
+      ...(quantize && { quantize }),
       onNote,
     });
     process.exitCode = await useModel(loading, ask, signal);
@@ -134,38 +145,4 @@ function show(text: string): void {
   if (process.stdout.isTTY) print(text);
   // A program gets the answer as it is.
   else process.stdout.write(`${text}\n`);
-}
-
-/** Answers each line in its place, and goes on after one that cannot be answered. */
-async function answerLines(
-  { read, blank, failed }: LineForm,
-  answer: (question: Question) => Promise<void>,
-): Promise<number> {
-  let code: number = EXIT_CODE.completed;
-  let isEmpty = true;
-  for await (const { text, number } of stdinLines()) {
-    const isBlank = text.trim() === "";
-    isEmpty &&= isBlank;
-    try {
-      if (!isBlank) await answer(read(text));
-      else if (blank !== undefined && !isTyped()) show(blank);
-    } catch (error) {
-      if (!isKitError(error) || error.code !== "REQUEST_INVALID") throw error;
-      // A person sees which one, and asks again.
-      if (isTyped()) reportError(error);
-      else {
-        code = reportError(atLine(number, error));
-        show(failed(number, error.message));
-      }
-    }
-  }
-  if (!isEmpty || isTyped()) return code;
-  throw new KitError(
-    "PROMPT_INVALID",
-    'No prompt on stdin. Pass one: kit infer latest "7th of March 1998".',
-  );
-}
-
-function atLine(number: number, { code, message }: KitError): KitError {
-  return new KitError(code, `line ${number}: ${message}`);
 }

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { KitError } from "../../protocol/error.ts";
 import type { LoraConfig } from "../../protocol/trainConfig.ts";
 import { type LlamaShape, dimensionsOf } from "../families/dimensions.ts";
-import { mergeAdapter } from "../lora/adapter.ts";
+import { addingUpdate, updatesOf } from "../lora/adapter.ts";
 import { openAdapterTensors } from "../lora/adapterTensors.ts";
 import { findBase } from "../lora/base.ts";
 import {
@@ -20,7 +20,14 @@ import { readConfig } from "../modelFiles/configFile.ts";
 import { WEIGHTS_FILE } from "../modelFiles/names.ts";
 import { writeSafetensors } from "../modelFiles/safetensors.ts";
 import type { WeightsFile } from "../modelFiles/tensorFiles.ts";
-import { type StoredWeights, type Weights, isBfloat16, widen } from "../modelFiles/weights.ts";
+import {
+  type AllocateTensor,
+  type StoredWeights,
+  type Weights,
+  isBfloat16,
+  rowsInto,
+  widen,
+} from "../modelFiles/weights.ts";
 import type { PromptStyle, Tokenizer } from "../tokens/tokenizer.ts";
 import { type CheckpointNotes, companions, configs, json } from "./companions.ts";
 import { writeDirectory } from "./directory.ts";
@@ -100,11 +107,25 @@ function readAdapter(path: string, config: Record<string, unknown>): Model {
   return { ...saved, model: base, weights: mergedFile(saved.weights, tensors, adapter) };
 }
 
-/** The base with the adapter's updates, where it has any, in float32. */
+/** The base with the adapter's updates, where it has any, in float32: added while its rows are read. */
 function mergedFile(base: WeightsFile, adapter: WeightsFile, scale: SavedAdapter): WeightsFile {
-  const read = () => mergeAdapter(base.read(), widen(fromPeftNames(adapter.read())), scale);
   const isUpdated = (name: string) =>
     adapter.names.has(peftName(name.replace(/weight$/, "lora_A.weight")));
+
+  function read(room?: AllocateTensor): StoredWeights {
+    const updates = updatesOf(widen(fromPeftNames(adapter.read())), scale);
+    const merged: StoredWeights = {};
+    const rest = base.read((name, count, isBf16) => {
+      const update = updates[name];
+      if (!update) return room?.(name, count, isBf16);
+      const place = room?.(name, count, false);
+      const data = place ?? new Float32Array(count);
+      const columns = update.a.length / update.r;
+      if (!place) merged[name] = { shape: [count / columns, columns], data: data as Float32Array };
+      return addingUpdate(update, typeof data === "function" ? data : rowsInto(data));
+    });
+    return { ...rest, ...merged };
+  }
   return {
     names: base.names,
     bfloat16: new Set([...base.bfloat16].filter((name) => !isUpdated(name))),

@@ -15,7 +15,8 @@ export function createEmbeddedEngine(): Engine {
     (await import("./train/check.ts")).check(options);
   const load: Engine["load"] = async (directory, options) => {
     await fetchBase(directory, options);
-    return thread.load(directory);
+    const quantize = options?.quantize;
+    return thread.load({ directory, ...(quantize && { quantize }) });
   };
   return {
     name: "embedded",

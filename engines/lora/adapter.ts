@@ -3,7 +3,13 @@ import type { LoraConfig } from "../../protocol/trainConfig.ts";
 import type { LlamaShape } from "../families/dimensions.ts";
 import { type Projection, PROJECTIONS, isProjection } from "../families/projections.ts";
 import { modelMaps } from "../families/tensorShapes.ts";
-import { type StoredWeights, type Weights, widened } from "../modelFiles/weights.ts";
+import {
+  type StoredWeights,
+  type TakeRows,
+  type Weights,
+  fromBfloat16,
+  widened,
+} from "../modelFiles/weights.ts";
 import { createRandom } from "../random.ts";
 
 /** Projections adapted by default (query and value, as in LoRA's paper), and all that can be. */
@@ -53,24 +59,51 @@ export function randomAdapter(lora: LoraConfig, shape: LlamaShape, seed: number)
   return weights;
 }
 
-/** The base with the adapter's updates added in, W + α/r · B·A; new tensors, in float32, where they differ. */
+/** What an adapter adds to its base's tensors, α/r · B·A, by their names. */
+export function updatesOf(
+  adapter: Weights,
+  { r, alpha }: Omit<LoraConfig, "targetModules">,
+): Record<string, Update> {
+  const updates: Record<string, Update> = {};
+  for (const [name, a] of Object.entries(adapter)) {
+    if (!name.endsWith(".lora_A.weight")) continue;
+    const b = adapter[name.replace("lora_A", "lora_B")];
+    if (!b) throw new Error(`the adapter's ${name} has no counterpart`);
+    const target = name.replace(".lora_A.weight", ".weight");
+    updates[target] = { a: a.data, b: b.data, r, scale: alpha / r };
+  }
+  return updates;
+}
+
+/** The base with the adapter's updates added in; new tensors, in float32, where they differ. */
 export function mergeAdapter(
   base: StoredWeights,
   adapter: Weights,
-  { r, alpha }: Omit<LoraConfig, "targetModules">,
+  scale: Omit<LoraConfig, "targetModules">,
 ): StoredWeights {
   const merged = { ...base };
-  for (const [name, a] of Object.entries(adapter)) {
-    if (!name.endsWith(".lora_A.weight")) continue;
-    const target = name.replace(".lora_A.weight", ".weight");
-    const b = adapter[name.replace("lora_A", "lora_B")];
-    const tensor = base[target];
-    if (!b || !tensor) throw new Error(`the adapter's ${name} has no counterpart`);
+  for (const [name, update] of Object.entries(updatesOf(adapter, scale))) {
+    const tensor = base[name];
+    if (!tensor) throw new Error(`the base has no ${name}`);
     const data = widened(tensor).slice();
-    addUpdate(data, { a: a.data, b: b.data, r, scale: alpha / r });
-    merged[target] = { shape: tensor.shape, data };
+    addUpdate(data, update);
+    merged[name] = { shape: tensor.shape, data };
   }
   return merged;
+}
+
+/** Adds an update to rows as they come, in float32, and hands them on. */
+export function addingUpdate(update: Update, take: TakeRows): TakeRows {
+  const { r, a } = update;
+  const columns = a.length / r;
+  let row = 0;
+  return (rows) => {
+    const data = rows instanceof Float32Array ? rows : fromBfloat16(rows);
+    const count = data.length / columns;
+    addUpdate(data, { ...update, b: update.b.subarray(row * r, (row + count) * r) });
+    row += count;
+    take(data);
+  };
 }
 
 /** A low-rank change of a matrix [rows, columns], or of some of its rows. */

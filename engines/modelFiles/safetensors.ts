@@ -6,8 +6,10 @@ import {
   type AllocateTensor,
   type StoredTensor,
   type StoredWeights,
+  type TakeRows,
   areFinite,
   isBfloat16,
+  rowsInto,
 } from "./weights.ts";
 
 /** A header has about 130 bytes for each tensor, and notes of its writer. */
@@ -15,6 +17,8 @@ const MOST_ENTRY_BYTES = 1024;
 const MOST_NOTE_BYTES = 64 * 1024;
 export const LENGTH_BYTES = 8;
 const ALIGNMENT = 8;
+/** Numbers that are read at a time where rows are taken one part after another. */
+const PART_NUMBERS = 2 ** 20;
 
 /** Bytes of a number of each type that is read. */
 export const NUMBER_BYTES = { F32: 4, BF16: 2, F16: 2 };
@@ -147,15 +151,30 @@ export function useSafetensors<T>(path: string, use: (file: SafetensorsFile) => 
     ): StoredTensor | undefined {
       const { dtype, shape, data_offsets: offsets } = entry;
       const count = (offsets[1] - offsets[0]) / NUMBER_BYTES[dtype];
-      function fill<Numbers extends Float32Array | Uint16Array>(data: Numbers): Numbers {
-        const isWhole = readWhole(file, toBytes(data), start + offsets[0]);
+      function fill<Numbers extends Float32Array | Uint16Array>(data: Numbers, from = 0): Numbers {
+        const isWhole = readWhole(file, toBytes(data), start + offsets[0] + from);
         if (!isWhole) throw invalid(`is cut off at ${name}`);
         if (dtype !== "F16" && !areFinite(data)) throw notFinite(name);
         return data;
       }
-      const place = dtype === "F16" ? undefined : room?.(name, count, dtype === "BF16");
+      /** Parts of whole rows, about a million numbers each. */
+      function eachPart(take: TakeRows): void {
+        const columns = shape.at(-1) ?? 1;
+        const numbers = Math.max(1, Math.floor(PART_NUMBERS / columns)) * columns;
+        for (let at = 0; at < count; at += numbers) {
+          const length = Math.min(numbers, count - at);
+          const data = dtype === "F32" ? new Float32Array(length) : new Uint16Array(length);
+          const part = fill(data, at * NUMBER_BYTES[dtype]);
+          const decoded = dtype === "F16" ? fromFloat16(part as Uint16Array) : part;
+          if (dtype === "F16" && !areFinite(decoded)) throw notFinite(name);
+          take(decoded);
+        }
+      }
+      const place = room?.(name, count, dtype === "BF16");
       if (place) {
-        fill(place);
+        if (typeof place === "function") eachPart(place);
+        else if (dtype === "F16") eachPart(rowsInto(place));
+        else fill(place);
         return undefined;
       }
       if (dtype === "F32") return { shape, data: fill(new Float32Array(count)) };

@@ -22,12 +22,27 @@ export interface StoredTensor {
 
 export type StoredWeights = Record<string, StoredTensor>;
 
-/** Offers an array of this length and type to read a tensor into; undefined if it has none. */
+/** Takes whole rows of a tensor, one part after another; the array is its reader's. */
+export type TakeRows = (rows: Float32Array | Uint16Array) => void;
+
+/**
+ * Offers an array of this length and type to read a tensor into, or takes its rows as they are read; undefined if
+ * it does neither.
+ */
 export type AllocateTensor = (
   name: string,
   count: number,
   isBfloat16: boolean,
-) => Float32Array | Uint16Array | undefined;
+) => Float32Array | Uint16Array | TakeRows | undefined;
+
+/** Takes rows into an array. */
+export function rowsInto(array: Float32Array | Uint16Array): TakeRows {
+  let at = 0;
+  return (rows) => {
+    array.set(rows, at);
+    at += rows.length;
+  };
+}
 
 /** Reads a model's tensors: into the room that there is, to have them in memory once; returns the others. */
 export type ReadWeights = (room?: AllocateTensor) => StoredWeights;

@@ -12,10 +12,20 @@ export function createAnswers(python: Python) {
   const { load } = createWarmModels<ModelFolders>((listener) => start(python, listener));
   return {
     async load(directory: string, options?: LoadOptions) {
+      assertUnquantized(options);
       const check = refuseCode(python, options?.signal);
       return load(await findFolders(directory, { ...options, check }));
     },
   };
+}
+
+/** @throws KitError `OPTION_INVALID` */
+export function assertUnquantized(options?: LoadOptions): void {
+  if (options?.quantize === undefined) return;
+  throw new KitError(
+    "OPTION_INVALID",
+    "Python answers with the model's own numbers. Leave out quantize, or let the embedded engine answer.",
+  );
 }
 
 function start(python: Python, { onAnswer, onEnd }: Listener) {

@@ -2,6 +2,7 @@ import { existsSync } from "node:fs";
 import { basename } from "node:path";
 import type { Engine, LoadOptions, LoadedModel } from "../../protocol/engine.ts";
 import { isKitError } from "../../protocol/error.ts";
+import { assertUnquantized } from "../python/answers.ts";
 import { findFolders } from "../python/model.ts";
 import { type Cluster, clusterAt } from "./cluster.ts";
 import { createRayJobs } from "./rayJobs.ts";
@@ -18,6 +19,7 @@ interface Loading {
 /** Loads a model here; on the cluster that has it, if its files or Python are missing here. */
 export async function load(cluster: Cluster, loading: Loading): Promise<LoadedModel> {
   const { directory, loadHere, options } = loading;
+  assertUnquantized(options);
   const stored = readStored(directory);
   if (stored && !existsSync(directory)) {
     return loadThere(cluster, stored, {

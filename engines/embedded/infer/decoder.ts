@@ -1,8 +1,10 @@
-import type { LlamaShape } from "../../families/dimensions.ts";
+import { type LlamaShape, dimensionsOf } from "../../families/dimensions.ts";
+import type { QuantizedType } from "../../../protocol/quantizedType.ts";
 import type { ReadWeights } from "../../modelFiles/weights.ts";
 import { type Arena, allocate, planArena } from "../kernels/arena.ts";
 import { type KernelModule, instantiate } from "../kernels/module.ts";
 import { PANEL } from "../kernels/products.ts";
+import { createQuantizedWriter } from "../kernels/quantized.ts";
 import { lead, planTeam } from "../kernels/team.ts";
 import { batchArrays } from "../model/batch.ts";
 import { type ModelPlan } from "../model/passes.ts";
@@ -72,6 +74,8 @@ export interface DecoderWeights {
 export interface DecoderSizes {
   shape: LlamaShape;
   bfloat16?: ReadonlySet<string> | undefined;
+  /** What matrices become while they are read. Default: they stay as they are. */
+  quantize?: QuantizedType | undefined;
   /** At most. Default 1. */
   threads?: number;
 }
@@ -87,6 +91,7 @@ export interface DecoderOptions {
   /** For each token id: 1 if an answer may have it. Default: all. */
   allowed?: Uint8Array;
   threads?: number;
+  quantize?: QuantizedType | undefined;
   /** Called once with the data helpers need; they may join at any time. */
   invite?: (invitation: DecoderInvitation) => void;
 }
@@ -102,16 +107,19 @@ export function createDecoder(
   module: KernelModule,
   shape: LlamaShape,
   { bfloat16, read }: DecoderWeights,
-  { allowed, threads = 1, invite }: DecoderOptions = {},
+  { allowed, threads = 1, quantize, invite }: DecoderOptions = {},
 ): Decoder {
-  const sizes = { shape, bfloat16, threads };
-  const { arena, team, model, mask, found, panel } = planDecoder(sizes);
+  const sizes = { shape, bfloat16, threads, quantize };
+  const { arena, team, model, mask, found, staging, stagingBytes } = planDecoder(sizes);
   const memory = allocate(arena);
   const { buffer } = memory;
-  writeTensors(memory, model.tensors.frozen, read);
   const kernels = instantiate(module, memory);
+  const room = { at: staging, bytes: stagingBytes };
+  writeTensors(memory, model.tensors.frozen, read, (matrix, row) =>
+    createQuantizedWriter(kernels, memory, matrix, room, row),
+  );
   for (const { at, out, in: width, isBf16 = false } of model.tensors.matrices) {
-    kernels.makePanels(Math.ceil(out / PANEL) * PANEL, width, at, isBf16, panel);
+    kernels.makePanels(Math.ceil(out / PANEL) * PANEL, width, at, isBf16, staging);
   }
   for (const { at, values } of model.constants) {
     const numbers = values();
@@ -187,12 +195,12 @@ export interface DecoderPlan {
 }
 
 /** The memory of a decoder, the same on every thread. */
-export function planDecoder({ shape, bfloat16, threads = 1 }: DecoderSizes) {
+export function planDecoder({ shape, bfloat16, quantize, threads = 1 }: DecoderSizes) {
   const { context } = shape;
   const place = (arena: Arena) => {
     const team = planTeam(arena, threads);
     const model = placeModel(arena, shape, {
-      ...{ bfloat16, isTrained: false, inPanels: true, threads },
+      ...{ bfloat16, isTrained: false, inPanels: true, quantize, threads },
       cache: { context, pages: pageCount(shape) },
       limits: {
         ...{ tokens: MOST_TOKENS, sequences: MOST_SEQUENCES, selected: MOST_SEQUENCES },
@@ -200,11 +208,13 @@ export function planDecoder({ shape, bfloat16, threads = 1 }: DecoderSizes) {
       },
       recompute: { cheap: false, parts: 0 },
     });
-    const widest = Math.max(...model.tensors.matrices.map((matrix) => matrix.in));
+    const { width, intermediateSize, heads, headDim } = dimensionsOf(shape);
+    const widest = Math.max(width, intermediateSize, heads * headDim);
     const words = (count: number) => arena.words("work", count);
     return {
       ...{ team, model, mask: words(model.vocabulary), found: words(2 * MOST_SEQUENCES) },
-      panel: words(PANEL * widest),
+      // A panel, or rows to quantize.
+      ...{ staging: words(PANEL * widest), stagingBytes: PANEL * widest * 4 },
     };
   };
   return planArena(place, ADVICE);

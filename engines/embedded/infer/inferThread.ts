@@ -1,10 +1,17 @@
 import { Worker } from "node:worker_threads";
+import type { QuantizedType } from "../../../protocol/quantizedType.ts";
 import { type Listener, createWarmModels } from "../../warmModels.ts";
 import { type Answer, fromFailure, startThread, threadEnded, toFailure } from "../messages.ts";
 
-/** Loads models, by their directories, on one thread. */
+/** What a model is loaded from. */
+export interface StoredModel {
+  directory: string;
+  quantize?: QuantizedType;
+}
+
+/** Loads models on one thread. */
 export function createInferThread() {
-  return createWarmModels<string>(start);
+  return createWarmModels<StoredModel>(start);
 }
 
 function start({ onAnswer, onEnd }: Listener) {

@@ -8,10 +8,10 @@ import { threadCount } from "../kernels/threadCount.ts";
 import { type Answer, startThread, toFailure } from "../messages.ts";
 import type { DecoderInvitation } from "./decoder.ts";
 import { fittedDecoder } from "./fittedDecoder.ts";
+import type { StoredModel } from "./inferThread.ts";
 import { answerTokens, createScheduler } from "./scheduler.ts";
 
-/** A model is loaded from its directory. */
-type Question = AnyQuestion<string>;
+type Question = AnyQuestion<StoredModel>;
 
 interface Model {
   answer: ReturnType<typeof createScheduler>["answer"];
@@ -64,14 +64,14 @@ async function work(
 /** Of fewer numbers, a token is done before a helper has woken up. */
 const LEAST_SHARED_NUMBERS = 4e6;
 
-function load(directory: string): Model {
+function load({ directory, quantize }: StoredModel): Model {
   const { shape, weights, promptStyle, tokenizer } = openCheckpoint(directory);
   kernels ??= compileKernels();
   const isShared = weightCounts(shape).numbers >= LEAST_SHARED_NUMBERS;
   const threads = isShared ? threadCount() : 1;
   const helpers: Worker[] = [];
   const fitted = fittedDecoder(kernels, shape, weights, {
-    ...{ allowed: answerTokens(tokenizer), threads },
+    ...{ allowed: answerTokens(tokenizer), threads, quantize },
     invite(invitation) {
       for (let i = 1; i < threads; i++) helpers.push(startHelper(invitation));
     },

@@ -1,4 +1,6 @@
+import type { QuantizedType } from "../../../protocol/quantizedType.ts";
 import { type Address, MOST_DEPTH, PACKED_NUMBERS } from "./kernels.ts";
+import { createQuantizedProducts } from "./quantized.ts";
 import type { Thread } from "./team.ts";
 
 /** A matrix of weights [out, in], row-major. */
@@ -8,6 +10,8 @@ export interface Matrix {
   in: number;
   /** Whether its numbers are bfloat16, as in the file. */
   isBf16?: boolean;
+  /** Of an answering model, if its numbers are quantized. */
+  quantized?: QuantizedType | undefined;
 }
 
 /** Rows of a panel, in which an answering model's matrices lie (`assembly/panels.ts`). */
@@ -86,7 +90,8 @@ function part(count: number, parts: number, unit: number): number {
 /** The products of a linear map, each run by all threads, which wait at a barrier before they read. */
 export type Products = ReturnType<typeof createProducts>;
 
-export function createProducts({ kernels, count }: Thread) {
+export function createProducts(thread: Thread) {
+  const { kernels, count } = thread;
   const { setA, setB, setC, product } = kernels;
 
   /** y [rows, out] = added + alpha · x·Wᵀ */
@@ -122,5 +127,5 @@ export function createProducts({ kernels, count }: Thread) {
     );
   }
 
-  return { linear, linearBack, weightBack, panels };
+  return { linear, linearBack, weightBack, panels, quantized: createQuantizedProducts(thread) };
 }

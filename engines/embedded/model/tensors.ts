@@ -1,8 +1,21 @@
 import type { LoraConfig } from "../../../protocol/trainConfig.ts";
-import { type ReadWeights, type Weights, widened } from "../../modelFiles/weights.ts";
+import { EMBEDDING, HEAD } from "../../families/projections.ts";
+import type { QuantizedType } from "../../../protocol/quantizedType.ts";
+import {
+  type ReadWeights,
+  type TakeRows,
+  type Weights,
+  widened,
+} from "../../modelFiles/weights.ts";
 import type { Arena, Purpose } from "../kernels/arena.ts";
 import type { Address } from "../kernels/kernels.ts";
 import { type Matrix, PANEL } from "../kernels/products.ts";
+import {
+  type QuantizedMatrix,
+  GROUP,
+  isQuantizable,
+  quantizedBytes,
+} from "../kernels/quantized.ts";
 import type { Graph, MatrixWeight, VectorWeight } from "../ops/operation.ts";
 
 /** What becomes of a model's tensors. */
@@ -14,6 +27,8 @@ export interface TensorOptions {
   isTrained: boolean;
   /** Whether matrices are to lie in panels, as an answering model's do. Default: row-major. */
   inPanels?: boolean;
+  /** What matrices become while they are read, those whose columns are whole blocks. Default: nothing. */
+  quantize?: QuantizedType | undefined;
 }
 
 /** The arrays of a trained tensor, which lie alike: its numbers, their gradient, AdamW's running means. */
@@ -38,7 +53,14 @@ export interface TensorPlan {
 }
 
 /** Where tensors lie, by their names. */
-export type Places = Record<string, { at: Address; isBf16?: boolean }>;
+export type Places = Record<string, Place>;
+
+interface Place {
+  at: Address;
+  isBf16?: boolean;
+  /** The quantized matrix that it is a part of, from this row on. */
+  part?: { matrix: QuantizedMatrix; row: number };
+}
 
 const PURPOSES = {
   weights: "weights",
@@ -52,7 +74,7 @@ const ARRAYS = Object.keys(PURPOSES) as TrainedArray[];
 /** Places tensors as the operations of a model ask for them. */
 export function createTensors(
   arena: Arena,
-  { bfloat16, lora, isTrained, inPanels = false }: TensorOptions,
+  { bfloat16, lora, isTrained, inPanels = false, quantize }: TensorOptions,
 ): Pick<Graph, "matrix" | "vector" | "lora"> & { plan: TensorPlan } {
   const trained = Object.fromEntries(ARRAYS.map((array) => [array, {}])) as TensorPlan["trained"];
   const plan: TensorPlan = { groups: [], matrices: [], frozen: {}, trained };
@@ -87,6 +109,8 @@ export function createTensors(
   }
 
   function frozenMatrix(tensors: Record<string, number>, inner: number): MatrixWeight {
+    const type = quantizedType(tensors, inner);
+    if (type) return quantizedMatrix(tensors, inner, type);
     const isBf16 = Object.keys(tensors).every((name) => bfloat16?.has(name));
     const rowBytes = inner * (isBf16 ? 2 : 4);
     const out = sumOf(Object.values(tensors));
@@ -100,6 +124,32 @@ export function createTensors(
     const matrix = { at, out, in: inner, isBf16, grad: undefined };
     plan.matrices.push(matrix);
     return matrix;
+  }
+
+  /** The embedding and the head keep 8 bits where others have 4, as in GGUF. */
+  function quantizedType(
+    tensors: Record<string, number>,
+    inner: number,
+  ): QuantizedType | undefined {
+    const isWhole = Object.values(tensors).every((rows) => rows % GROUP === 0);
+    const isAlone = Object.keys(tensors).length === 1;
+    if (!quantize || !isQuantizable(inner) || !(isWhole || isAlone)) return undefined;
+    return EMBEDDING in tensors || HEAD in tensors ? "q8_0" : quantize;
+  }
+
+  function quantizedMatrix(
+    tensors: Record<string, number>,
+    inner: number,
+    type: QuantizedType,
+  ): MatrixWeight {
+    const out = sumOf(Object.values(tensors));
+    const at = arena.bytes("weights", quantizedBytes(type, out, inner));
+    let row = 0;
+    for (const [name, rows] of Object.entries(tensors)) {
+      plan.frozen[name] = { at, part: { matrix: { type, at, out, in: inner }, row } };
+      row += rows;
+    }
+    return { at, out, in: inner, quantized: type, grad: undefined };
   }
 
   function matrix(tensors: Record<string, number>, inner: number): MatrixWeight {
@@ -150,25 +200,35 @@ function sumOf(counts: readonly number[]): number {
   return counts.reduce((sum, count) => sum + count, 0);
 }
 
+/** Quantizes rows of a matrix, from one on, as they are read. */
+export type QuantizeRows = (matrix: QuantizedMatrix, row: number) => TakeRows;
+
 /** Reads weights into the memory: those of the type that they have there without a copy. */
 export function writeTensors(
   { buffer }: WebAssembly.Memory,
   places: Places,
   read: ReadWeights,
+  quantizeRows?: QuantizeRows,
 ): void {
   const placed = new Set<string>();
+  const takeRows = ({ part }: Place) => part && quantizeRows?.(part.matrix, part.row);
   const rest = read((name, count, isBfloat16) => {
     const place = places[name];
-    if (!place || (place.isBf16 ?? false) !== isBfloat16) return undefined;
+    const take = place && takeRows(place);
+    if (!place || (!take && (place.isBf16 ?? false) !== isBfloat16)) return undefined;
     placed.add(name);
+    if (take) return take;
     if (isBfloat16) return new Uint16Array(buffer, place.at, count);
     return new Float32Array(buffer, place.at, count);
   });
-  for (const [name, { at, isBf16 }] of Object.entries(places)) {
+  for (const [name, place] of Object.entries(places)) {
     if (placed.has(name)) continue;
     const tensor = rest[name];
     if (!tensor) throw new Error(`the model has no tensor ${name}`);
-    if (isBf16) new Uint16Array(buffer, at, tensor.data.length).set(tensor.data);
+    const take = takeRows(place);
+    const { at, isBf16 } = place;
+    if (take) take(tensor.data);
+    else if (isBf16) new Uint16Array(buffer, at, tensor.data.length).set(tensor.data);
     else new Float32Array(buffer, at, tensor.data.length).set(widened(tensor));
   }
 }

@@ -9,11 +9,13 @@ export function embedding(
   const weight = graph.matrix({ [table]: vocabulary }, width);
   const x = graph.activation("tokens", width, { isResidual: true });
   const { tokens } = graph.batch;
-  graph.add(({ kernels, batch }) => ({
+  graph.add(({ kernels, products, batch }) => ({
     forward() {
       const rows = [batch.tokens, width, tokens, weight.at, weight.isBf16 ?? false, x.at] as const;
+      const { quantized: type, at, out } = weight;
       kernels.barrier();
-      if (graph.cache) kernels.embedPanels(...rows);
+      if (type) products.quantized.embed(batch.tokens, tokens, { type, at, out, in: width }, x.at);
+      else if (graph.cache) kernels.embedPanels(...rows);
       else kernels.embed(...rows);
     },
     backward(accumulate) {

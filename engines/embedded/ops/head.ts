@@ -1,4 +1,5 @@
 import { type Rows, rowsAt } from "../kernels/products.ts";
+import { placeAnswerProduct } from "./answerProduct.ts";
 import type { Activation, Graph, Head } from "./operation.ts";
 
 /** Numbers of logits at a time, at most: 64 MiB. */
@@ -31,9 +32,12 @@ export function placeHead(
     ? selected
     : Math.min(selected, Math.max(1, Math.floor(MOST_LOGITS / row)));
   const logits = rowsAt(graph.own(most * row), row);
+  const answer = graph.cache && placeAnswerProduct(graph, h, w);
   const { targets, lossWeights, losses } = graph.batch;
 
-  const head: Head = ({ kernels, products, batch }) => {
+  const head: Head = (worker) => {
+    const { kernels, products, batch } = worker;
+    const multiply = answer?.(worker);
     /** Calls with the first of each part's positions and their count. */
     function eachPart(call: (from: number, count: number) => void) {
       for (let from = 0; from < batch.selected; from += most) {
@@ -55,7 +59,8 @@ export function placeHead(
 
     return {
       forward() {
-        products.panels(batch.selected, h, w, logits);
+        if (!multiply) throw new Error("only an answering model has logits alone");
+        multiply(logits);
       },
       loss: () => eachPart(measure),
       backward: (accumulate) =>

@@ -1,6 +1,7 @@
 import type { LinearMap } from "../../families/layers.ts";
 import { columnsFrom, rowsAt } from "../kernels/products.ts";
-import type { Activation, Graph, Worker } from "./operation.ts";
+import { placeAnswerProduct } from "./answerProduct.ts";
+import type { Activation, Graph } from "./operation.ts";
 
 /**
  * Linear maps of one input, side by side, each with its bias and its update by LoRA:
@@ -23,15 +24,17 @@ export function linear(
     : undefined;
   const updates = placeUpdates(graph, x, maps);
   const y = residual ? graph.residual(residual) : graph.activation(x.rows, weight.out);
+  const answer = graph.cache && placeAnswerProduct(graph, x, weight);
   const dz = graph.scratch(graph.limits[x.rows] * Math.max(0, ...updates.map(({ a }) => a.out)));
 
   graph.add((worker) => {
     const { kernels, products, batch } = worker;
-    const multiply = productOf(graph, worker);
+    const multiply = answer?.(worker);
     return {
       forward() {
         const n = batch[x.rows];
-        multiply(n, x, weight, y, residual?.at);
+        if (multiply) multiply(y, residual?.at);
+        else products.linear(n, x, weight, y, residual?.at);
         for (const { from, a, b, z, scale } of batch.usesAdapter ? updates : []) {
           const part = columnsFrom(y, from);
           products.linear(n, x, a, z);
@@ -79,9 +82,4 @@ function placeUpdates(graph: Graph, x: Activation, maps: readonly LinearMap[]) {
       { ...update, from, z: rowsAt(graph.keep(graph.limits[x.rows] * r, { isSmall: true }), r) },
     ];
   });
-}
-
-/** y = added + x·Wᵀ. */
-function productOf({ cache }: Graph, { products }: Worker) {
-  return cache ? products.panels : products.linear;
 }

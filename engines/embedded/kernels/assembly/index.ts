@@ -12,3 +12,6 @@ export { squares, setAdamw, adamw } from "./optimizer";
 export { makePanels, embedPanels, panelProduct } from "./panels";
 export { storeKeys, attendPages } from "./pages";
 export { likeliest, masses } from "./choice";
+export { quantizeWeights, embedQuantized } from "./quantizedWeights";
+export { quantizeInput, useDots } from "./quantizedInput";
+export { quantizedProduct } from "./quantizedProduct";

@@ -115,7 +115,8 @@ test.each([TINY, ...Object.values(FAMILIES)])(
       bfloat16,
       read(place) {
         // A matrix that is read straight to its place shows the memory.
-        buffer = place?.(EMBEDDING, 1, true)?.buffer;
+        const found = place?.(EMBEDDING, 1, true);
+        buffer = typeof found === "object" ? found.buffer : undefined;
         return stored;
       },
     });

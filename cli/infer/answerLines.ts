@@ -1,0 +1,101 @@
+import { KitError, isKitError } from "../../protocol/error.ts";
+import { reportError } from "../errors.ts";
+import { EXIT_CODE } from "../exitCode.ts";
+import { isTyped, stdinLines } from "./lines.ts";
+import type { LineForm, Question } from "./question.ts";
+
+/** Questions that a model answers at once. */
+export const AT_ONCE = 32;
+
+interface Options {
+  answer: (question: Question) => Promise<string>;
+  show: (text: string) => void;
+  /** Questions in work at once, at most. */
+  most: number;
+}
+
+/**
+ * Answers each line of stdin in its place, several at once, and goes on after one that cannot be answered.
+ * @returns the exit code
+ * @throws KitError `PROMPT_INVALID` without any line
+ */
+export async function answerLines(
+  { read, blank, failed }: LineForm,
+  { answer, show, most }: Options,
+): Promise<number> {
+  let code: number = EXIT_CODE.completed;
+  let isEmpty = true;
+
+  async function showAnswer(number: number, answered: Promise<string>): Promise<void> {
+    try {
+      show(await answered);
+    } catch (error) {
+      if (!isKitError(error) || error.code !== "REQUEST_INVALID") throw error;
+      // A person sees which one, and asks again.
+      if (isTyped()) reportError(error);
+      else {
+        code = reportError(atLine(number, error));
+        show(failed(number, error.message));
+      }
+    }
+  }
+
+  const inOrder = createOrder(isTyped() ? 1 : most);
+  for await (const { text, number } of until(inOrder.failed, stdinLines())) {
+    const isBlank = text.trim() === "";
+    isEmpty &&= isBlank;
+    if (!isBlank) {
+      const answered = Promise.resolve().then(() => answer(read(text)));
+      // It is looked at in its turn.
+      answered.catch(() => undefined);
+      await inOrder.add(() => showAnswer(number, answered));
+    } else if (blank !== undefined && !isTyped()) {
+      await inOrder.add(() => Promise.resolve(show(blank)));
+    }
+  }
+  await inOrder.done();
+  if (!isEmpty || isTyped()) return code;
+  throw new KitError(
+    "PROMPT_INVALID",
+    'No prompt on stdin. Pass one: kit infer latest "7th of March 1998".',
+  );
+}
+
+/** Runs tasks one after another while up to `most` of them wait. */
+function createOrder(most: number) {
+  let last = Promise.resolve();
+  let open = 0;
+  let free = () => {};
+  let fail: (error: unknown) => void;
+  const failed = new Promise<never>((_, reject) => (fail = reject));
+  failed.catch(() => undefined);
+
+  async function add(task: () => Promise<void>): Promise<void> {
+    open++;
+    last = last.then(task).then(
+      () => {
+        open--;
+        free();
+      },
+      (error: unknown) => fail(error),
+    );
+    while (open >= most) {
+      await Promise.race([failed, new Promise<void>((resolve) => (free = resolve))]);
+    }
+  }
+
+  return { add, failed, done: () => Promise.race([failed, last]) };
+}
+
+/** The items up to a failure, also while the next one is awaited. */
+async function* until<T>(failed: Promise<never>, items: AsyncGenerator<T>): AsyncGenerator<T> {
+  for (;;) {
+    const next = await Promise.race([failed, items.next()]);
+    if (next.done) return;
+    yield next.value;
+  }
+}
+
+function atLine(number: number, { code, message }: KitError): KitError {
+  return new KitError(code, `line ${number}: ${message}`);
+}
