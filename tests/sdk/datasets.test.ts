@@ -104,7 +104,7 @@ describe("a dataset", () => {
     [
       "whose code throws no error",
       () => {
-        // eslint-disable-next-line @typescript-eslint/only-throw-error -- As somebody's code may.
+        // oxlint-disable-next-line typescript/only-throw-error -- As somebody's code may.
         throw "gone";
       },
       /^The project's code threw 'gone'\. /,
