@@ -80,9 +80,13 @@ export function isTooDeep(error: unknown): boolean {
 }
 
 export function nestedTooDeeply(where: string, cause: unknown): KitError {
-  return new KitError("DATASET_INVALID", `${where}: values are nested too deeply. Flatten them.`, {
-    cause,
-  });
+  return new KitError(
+    "DATASET_INVALID",
+    `${where}: values are nested too deeply. Make them flatter.`,
+    {
+      cause,
+    },
+  );
 }
 
 function isEmpty(row: Row): boolean {

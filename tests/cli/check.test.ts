@@ -174,7 +174,7 @@ test("a row whose values are nested too deeply is named", async () => {
   const project = createTinyProject(tinySource({ options }), { "data.jsonl": row });
   expect(await runKit(project, ["check"])).toMatchObject({
     code: 1,
-    stderr: `kit: ${project}/data.jsonl:1: values are nested too deeply. Flatten them.\n`,
+    stderr: `kit: ${project}/data.jsonl:1: values are nested too deeply. Make them flatter.\n`,
   });
 });
 
