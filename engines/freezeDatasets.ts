@@ -1,9 +1,17 @@
 import { copyFileSync, constants as fsConstants, existsSync } from "node:fs";
 import { join } from "node:path";
+import { isDeepStrictEqual } from "node:util";
 import { cannotWrite } from "../protocol/cannotWrite.ts";
-import { type DatasetConfig, type FreezeJobOptions, isReady } from "../protocol/dataset.ts";
+import {
+  type DatasetConfig,
+  type FreezeJobOptions,
+  type Frozen,
+  isReady,
+} from "../protocol/dataset.ts";
 import type { TrainConfig } from "../protocol/trainConfig.ts";
 import { type FileDataset, freezeDataset } from "./dataset/freeze.ts";
+import { inPlaces } from "./dataset/places.ts";
+import { nameOf } from "./dataset/rows.ts";
 import { objectiveOf } from "./objectives/objectives.ts";
 
 /** The files in which a job keeps the rows of its datasets. */
@@ -13,17 +21,20 @@ type Option = keyof typeof FROZEN;
 
 /**
  * Writes the rows of datasets that are not JSONL with rows of Kit's own into a job's folder.
- * @returns the config that an engine trains by, which reads them there
+ * @returns also the config that an engine trains by, which reads them there
  * @throws KitError as `freezeDataset`
  */
 export async function freezeDatasets<Config extends TrainConfig>(
   config: Config,
   options: FreezeJobOptions,
-): Promise<Config> {
+): Promise<Frozen<Config>> {
   const dataset = await freeze(config, "dataset", config.dataset, options);
   const { evalDataset } = config;
-  const frozen = evalDataset && (await freeze(config, "evalDataset", evalDataset, options));
-  return { ...config, dataset, evalDataset: frozen };
+  const held = evalDataset && (await freeze(config, "evalDataset", evalDataset, options));
+  return {
+    config: { ...config, dataset: dataset.config, evalDataset: held?.config },
+    inPlaces: (text) => dataset.inPlaces(held ? held.inPlaces(text) : text),
+  };
 }
 
 /** The config of a job whose datasets were written there before. */
@@ -46,21 +57,31 @@ async function freeze(
   option: Option,
   dataset: DatasetConfig,
   { code, directory, from, onNote, signal }: FreezeJobOptions,
-): Promise<DatasetConfig> {
-  if (isReady(dataset)) return dataset;
+): Promise<Frozen<DatasetConfig>> {
+  const asIs = (text: string) => text;
+  if (isReady(dataset)) return { config: dataset, inPlaces: asIs };
   const path = join(directory, FROZEN[option]);
   // Those of code and of a branch may be others by now.
   const canChange = ["code", "hub"].includes(dataset.type) || dataset.isMapped;
-  const before = from !== undefined && canChange ? join(from, FROZEN[option]) : "";
+  const isSame = from && isDeepStrictEqual(from.config[option], asWritten(dataset));
+  const before = isSame && canChange ? join(from.directory, FROZEN[option]) : "";
+  const frozen = { type: "jsonl", path } as const;
   if (existsSync(before)) {
     onNote(`reading the rows that the earlier job's ${option} had`);
     copy(before, path);
-  } else {
-    const { form } = objectiveOf(config);
-    const found = await located(dataset, { onNote, signal });
-    await freezeDataset(found, code[option] ?? {}, path, { name: option, form, onNote, signal });
+    return { config: frozen, inPlaces: asIs };
   }
-  return { type: "jsonl", path };
+  const { form } = objectiveOf(config);
+  const found = await located(dataset, { onNote, signal });
+  const name = dataset.type === "code" ? option : nameOf(found.path);
+  const reading = { name, form, onNote, signal };
+  const places = await freezeDataset(found, code[option] ?? {}, path, reading);
+  return { config: frozen, inPlaces: inPlaces(path, name, places) };
+}
+
+/** As `job.json` has it. */
+function asWritten(dataset: DatasetConfig): unknown {
+  return JSON.parse(JSON.stringify(dataset));
 }
 
 /** With the paths of files that had to be downloaded. */

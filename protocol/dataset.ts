@@ -111,14 +111,28 @@ export interface DatasetCode {
   map?: MapRow;
 }
 
+/** A job that may have rows in its folder. */
+export interface FrozenJob {
+  directory: string;
+  /** As it was written. */
+  config: Record<string, unknown>;
+}
+
+/** A config whose datasets are where every engine reads them. */
+export interface Frozen<Config> {
+  config: Config;
+  /** Names the rows' own places in a text that an engine wrote, instead of those in a job's folder. */
+  inPlaces: (text: string) => string;
+}
+
 /** How a job's datasets are written to its folder. */
 export interface FreezeJobOptions {
   /** The project's own code in them. */
   code: { dataset?: DatasetCode; evalDataset?: DatasetCode };
   /** The folder that gets the files. */
   directory: string;
-  /** The folder of the job that this one goes on from: what code has made there is not made again. */
-  from?: string | undefined;
+  /** The job that this one goes on from: what code has made there is not made again. */
+  from?: FrozenJob | undefined;
   /** Takes lines for people. */
   onNote: (text: string) => void;
   signal?: AbortSignal | undefined;

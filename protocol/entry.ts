@@ -16,6 +16,11 @@ export function stillLoading(entry: string, limitMs: number): string {
   return `${entry} did not finish loading within ${limitMs / 1000} s. Remove the loop or top-level await that never ends, in this file or its imports.`;
 }
 
+/** Why a process ended before what it was to do. */
+export function endedTooEarly(work: "job" | "check", exitCode: number): string {
+  return `The process ended with exit code ${exitCode} before the ${work} did. Remove the process.exit(), or the promise that never settles, from the project's code.`;
+}
+
 /** Why a process ended while it was still loading the project's bundle. */
 export function describeEarlyExit(
   entry: string,

@@ -1,7 +1,7 @@
 export { createRandom } from "../engines/random.ts";
 import { createEmbeddedEngine } from "../engines/embedded/index.ts";
 import type { CachedModel } from "../protocol/cachedModel.ts";
-import { type FreezeJobOptions, isReady } from "../protocol/dataset.ts";
+import { type FreezeJobOptions, type Frozen, isReady } from "../protocol/dataset.ts";
 import type { Engine, LoadOptions } from "../protocol/engine.ts";
 import type { HeldOutQuestions, QuestionChoice } from "../protocol/metric.ts";
 import type { JobConfig, TrainConfig } from "../protocol/trainConfig.ts";
@@ -35,10 +35,10 @@ export async function exportModel(
 export async function freezeDatasets<Config extends TrainConfig>(
   config: Config,
   options: FreezeJobOptions,
-): Promise<Config> {
+): Promise<Frozen<Config>> {
   const { dataset, evalDataset = dataset } = config;
   // Most are.
-  if (isReady(dataset) && isReady(evalDataset)) return config;
+  if (isReady(dataset) && isReady(evalDataset)) return { config, inPlaces: (text) => text };
   const { freezeDatasets } = await import("../engines/freezeDatasets.ts");
   return freezeDatasets(config, options);
 }

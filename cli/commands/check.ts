@@ -1,14 +1,16 @@
 import { styleText } from "node:util";
-import { DEFAULT_ENTRY } from "../../protocol/entry.ts";
+import { DEFAULT_ENTRY, endedTooEarly } from "../../protocol/entry.ts";
 import { isKitError } from "../../protocol/error.ts";
 import { formatCount, formatCounted } from "../../protocol/format.ts";
 import { escapeCharacter, printable, printableNote } from "../../protocol/printable.ts";
 import type { DatasetReport, Piece, RepeatedRows } from "../../protocol/trainingCheck.ts";
 import { checkTraining } from "../../sdk/checkTraining.ts";
-import { sourcePlace } from "../../sdk/runner/callerError.ts";
+import { asError, sourcePlace } from "../../sdk/runner/callerError.ts";
 import { type DrivenTrainer, DRIVER } from "../../sdk/trainer.ts";
 import { buildBundle } from "../bundle.ts";
 import { createCommand, examples, projectOption } from "../command.ts";
+import { describeError, onUncaught } from "../describeError.ts";
+import { reportError } from "../errors.ts";
 import { createEventLines } from "../eventLines.ts";
 import { EXIT_CODE } from "../exitCode.ts";
 import { onEndingSignal } from "../hangup.ts";
@@ -36,7 +38,13 @@ export const command = createCommand("check")
     const project = enterProject(options.project);
     const bundle = await buildBundle(project, entry);
     const trainer = await loadEntry(bundle, entry ?? DEFAULT_ENTRY);
+    process.once("exit", explainEnd);
+    onUncaught((thrown) => {
+      process.off("exit", explainEnd);
+      process.exit(reportError(new Error(describeError(thrown), { cause: thrown })));
+    });
     const checked = await checkUntilSignal(trainer, project, options.loss ?? false);
+    process.off("exit", explainEnd);
     const { config, started, learnedTokens, longestRow, memoryBytes, dataset } = checked;
     if (options.json) {
       print(JSON.stringify(checked, undefined, 2));
@@ -62,7 +70,16 @@ export const command = createCommand("check")
     process.exit(EXIT_CODE.completed);
   });
 
-/** On other machines, a check is stopped before a signal ends this process; a second one ends it at once. */
+/** Code that ends the process has checked nothing. */
+function explainEnd(code: number): void {
+  printError(`kit: ${endedTooEarly("check", code)}`);
+  process.exitCode = EXIT_CODE.failed;
+}
+
+/**
+ * A signal lets go of the project's rows, and stops a check on other machines, before it ends this process;
+ * a second one ends it at once.
+ */
 async function checkUntilSignal(
   trainer: DrivenTrainer,
   project: string,
@@ -70,17 +87,26 @@ async function checkUntilSignal(
 ): ReturnType<typeof checkTraining> {
   const abort = new AbortController();
   const { signal } = abort;
-  const exit = () => process.exit(EXIT_CODE.cancelled);
-  if (trainer[DRIVER].prepared.engine.remote) {
-    onEndingSignal(() => (signal.aborted ? exit() : abort.abort()));
-  }
+  const exit = () => {
+    process.off("exit", explainEnd);
+    process.exit(EXIT_CODE.cancelled);
+  };
+  const heeded = onEndingSignal(() => (signal.aborted ? exit() : abort.abort()));
+  // An engine that reads on this thread would not hear one.
+  const onRows = () => {
+    if (!trainer[DRIVER].prepared.engine.remote) heeded.stop();
+  };
   const onNote = (text: string) => printError(printableNote(text));
-  return checkTraining(trainer, project, { onNote, signal, loss }).catch((error: unknown) => {
-    if (signal.aborted) exit();
-    // Of the project's own code.
-    const place = error instanceof Error && !isKitError(error) && sourcePlace(error);
-    throw place ? new Error(`${error.message}\n  at ${place}`, { cause: error }) : error;
-  });
+  return checkTraining(trainer, project, { onNote, onRows, signal, loss }).catch(
+    (thrown: unknown) => {
+      if (signal.aborted) exit();
+      process.off("exit", explainEnd);
+      const error = asError(thrown);
+      // Of the project's own code.
+      const place = !isKitError(error) && sourcePlace(error);
+      throw place ? new Error(`${error.message}\n  at ${place}`, { cause: error }) : error;
+    },
+  );
 }
 
 /** What a dataset has, in words; paths are relative to the project. */

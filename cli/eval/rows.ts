@@ -39,10 +39,8 @@ export async function evaluatedRows(asked: AskedRows): Promise<HeldOutQuestions>
     async function readable(): Promise<JobConfig> {
       if (data !== undefined) {
         const evalDataset = { type: typeOfFile(data), path: resolve(project, data) };
-        return freezeDatasets(
-          { ...config, dataset: evalDataset, evalDataset },
-          { code: {}, directory, onNote },
-        );
+        const asked = { ...config, dataset: evalDataset, evalDataset };
+        return (await freezeDatasets(asked, { code: {}, directory, onNote })).config;
       }
       if (job && (config.evalDataset ?? config.evalSplit) !== undefined) {
         return frozenConfig(config, job.directory);

@@ -7,8 +7,10 @@ import { KitError, isKitError } from "../../protocol/error.ts";
 import { isUrl } from "../../protocol/url.ts";
 import { datasetFiles } from "./files.ts";
 import { createIgnoredKeys } from "./ignoredKeys.ts";
-import { readLines } from "./lines.ts";
+import { readLines, refuseLongRow } from "./lines.ts";
+import { type Places, createPlaces } from "./places.ts";
 import { createReadingNotes } from "./readingNotes.ts";
+import { isTooDeep, nestedTooDeeply } from "./row.ts";
 import type { RowForm } from "./rowForm.ts";
 import { nameOf } from "./rows.ts";
 import { formOf, mapRow, neededColumns } from "./tables/columns.ts";
@@ -25,7 +27,7 @@ export interface FileDataset extends Pick<DatasetConfig, "path" | "columns" | "i
 }
 
 export interface FreezeOptions {
-  /** The dataset as sentences name it, if it has no files. */
+  /** The dataset as sentences name it. */
   name: string;
   form: RowForm<object>;
   /** Takes lines for people: how columns become rows, how far the reading has come, keys that are ignored. */
@@ -35,6 +37,7 @@ export interface FreezeOptions {
 
 /**
  * Writes the rows of any dataset to a JSONL file, each checked, one at a time: what every engine then reads.
+ * @returns where each of its lines comes from
  * @throws KitError `DATASET_UNREADABLE`, `DATASET_INVALID` with where it is wrong, `CANNOT_WRITE`; what
  * the project's code throws
  */
@@ -43,11 +46,11 @@ export async function freezeDataset(
   code: DatasetCode,
   path: string,
   options: FreezeOptions,
-): Promise<void> {
-  const { form, onNote, signal = new AbortController().signal } = options;
-  const name = dataset.type === "code" ? options.name : nameOf(dataset.path);
+): Promise<Places> {
+  const { name, form, onNote, signal = new AbortController().signal } = options;
   const ignored = createIgnoredKeys();
   const noteReading = createReadingNotes(onNote);
+  const places = createPlaces();
   const file = createWriter(path);
   let rows = 0;
   try {
@@ -55,8 +58,10 @@ export async function freezeDataset(
       const value = await valueOf(record, dataset, code, onNote);
       if (value === undefined) continue;
       const row = form.parse(asJson(value, record.where), record.where, ignored);
-      const bytes = file.write(`${JSON.stringify(row)}\n`);
-      noteReading(++rows, bytes, 0);
+      const line = JSON.stringify(row);
+      refuseLongRow(Buffer.byteLength(line), record.where);
+      places.add(record.where);
+      noteReading(++rows, file.write(`${line}\n`), 0);
       if (rows % ROWS_AT_ONCE === 0) await setImmediate();
     }
     if (rows === 0) throw new KitError("DATASET_INVALID", `${name} has no rows. Add some.`);
@@ -67,6 +72,7 @@ export async function freezeDataset(
   }
   const note = ignored.note(name);
   if (note !== undefined) onNote(note);
+  return places;
 }
 
 /** What becomes a row; undefined for a record that is left out. */
@@ -132,10 +138,13 @@ async function* readFile(
     yield* readLines(file, parseLine);
     return;
   }
-  const needed = isMapped
-    ? undefined
-    : neededColumns(await tableColumns(type, file), file, columns);
-  yield* readTable(type, file, needed);
+  if (isMapped) {
+    yield* readTable(type, file);
+    return;
+  }
+  const names = await tableColumns(type, file);
+  // Another file may have rows.
+  if (names.length > 0) yield* readTable(type, file, neededColumns(names, file, columns));
 }
 
 function parseLine(text: string, where: string): TableRow {
@@ -155,13 +164,17 @@ function onlyAsJsonl(url: string): KitError {
 
 function isIterable(value: unknown): value is AsyncIterable<TableRow["value"]> {
   if (typeof value !== "object" || value === null) return false;
-  return Symbol.asyncIterator in value || Symbol.iterator in value;
+  const { [Symbol.asyncIterator]: later, [Symbol.iterator]: now } = value as Partial<
+    AsyncIterable<unknown> & Iterable<unknown>
+  >;
+  return typeof (later ?? now) === "function";
 }
 
 function asJson(value: unknown, where: string): string {
   try {
     return String(JSON.stringify(value));
   } catch (cause) {
+    if (isTooDeep(cause)) throw nestedTooDeeply(where, cause);
     throw invalid(
       where,
       "has a value that JSON does not have, such as a BigInt. Make it a number or a string.",

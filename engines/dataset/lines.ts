@@ -35,12 +35,7 @@ export function* readLines<T>(
       const isWhole = newline !== -1 && newline < end;
       if (!isWhole && !isOver) {
         const rest = end - start;
-        if (rest > LONGEST_LINE_BYTES) {
-          throw new KitError(
-            "DATASET_INVALID",
-            `${where}: the row has more than ${constants.longestLineMiB} MiB. Split it into several rows.`,
-          );
-        }
+        refuseLongRow(rest, where);
         // Doubles for a long line, and shrinks after it.
         const length = Math.max(CHUNK_BYTES, Math.min(2 * rest, LONGEST_LINE_BYTES + CHUNK_BYTES));
         buffer = moved(buffer, start, end, length);
@@ -65,6 +60,15 @@ export function* readLines<T>(
   } finally {
     closeSync(file);
   }
+}
+
+/** @throws KitError `DATASET_INVALID` */
+export function refuseLongRow(bytes: number, where: string): void {
+  if (bytes <= LONGEST_LINE_BYTES) return;
+  throw new KitError(
+    "DATASET_INVALID",
+    `${where}: the row has more than ${constants.longestLineMiB} MiB. Split it into several rows.`,
+  );
 }
 
 /** Moves a part to the start of a buffer of the given length. Reuses the buffer if it has that length. */

@@ -39,6 +39,7 @@ export function parseRow(text: string, where: string, ignored?: IgnoredKeys): Ro
   if (!isRecord(row)) return fail("not a JSON object");
   const problem = problemOfTools(row);
   if (problem !== undefined) return fail(problem);
+  if (row.weight === 0) return fail(constants.weightlessRow);
   const tools = asTools(row.tools);
   if ("messages" in row) {
     if (!Array.isArray(row.messages) || row.messages.length === 0) {
@@ -71,6 +72,21 @@ export function parseRow(text: string, where: string, ignored?: IgnoredKeys): Ro
     return { text: row.text };
   }
   return fail('no "messages", "prompt" or "text"');
+}
+
+/** Whether a walk through a row's values has taken the whole stack. */
+export function isTooDeep(error: unknown): boolean {
+  return error instanceof RangeError && /call stack/.test(error.message);
+}
+
+export function nestedTooDeeply(where: string, cause: unknown): KitError {
+  return new KitError(
+    "DATASET_INVALID",
+    `${where}: values are nested too deeply. Make them flatter.`,
+    {
+      cause,
+    },
+  );
 }
 
 function isEmpty(row: Row): boolean {

@@ -68,7 +68,8 @@ export function createInspection(form: RowForm<object>): Inspection {
     report() {
       const sorted = lengths.toSorted((a, b) => a - b);
       const at = (share: number) => sorted[Math.ceil(share * sorted.length) - 1] ?? 0;
-      const areKinds = kinds.size <= MOST_KINDS && answers >= LEAST_OF_A_KIND * kinds.size;
+      const areKinds =
+        answers > 0 && kinds.size <= MOST_KINDS && answers >= LEAST_OF_A_KIND * kinds.size;
       const byCount = [...kinds].toSorted(([, a], [, b]) => b - a);
       return {
         forms: Object.fromEntries(forms),

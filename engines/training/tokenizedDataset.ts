@@ -2,6 +2,7 @@ import type { DatasetPath } from "../../protocol/dataset.ts";
 import { KitError, isKitError } from "../../protocol/error.ts";
 import { freeMemory } from "../dataset/freeMemory.ts";
 import { createReadingNotes } from "../dataset/readingNotes.ts";
+import { isTooDeep, nestedTooDeeply } from "../dataset/row.ts";
 import { nameOf, readRows } from "../dataset/rows.ts";
 import { type Examples, createExamples } from "../examples/examples.ts";
 import type { Objective } from "../objectives/objective.ts";
@@ -115,6 +116,7 @@ function at<T>(where: string, work: () => T): T {
   try {
     return work();
   } catch (error) {
+    if (isTooDeep(error)) throw nestedTooDeeply(where, error);
     if (!isKitError(error) || error.code !== "DATASET_INVALID") throw error;
     throw new KitError(error.code, `${where}: ${error.message}`, { cause: error });
   }

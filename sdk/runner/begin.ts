@@ -1,3 +1,4 @@
+import { readJobStart } from "../../jobs/jobStart.ts";
 import { type OwnedJob, createOwnedJob } from "../../jobs/ownedJob.ts";
 import { waitForTurn } from "../../jobs/queue.ts";
 import { createJobStore } from "../../jobs/store.ts";
@@ -10,6 +11,7 @@ import { asError } from "./callerError.ts";
 import { resolveConfig } from "./config.ts";
 import type { JobResult } from "./jobResult.ts";
 import type { JobHandle, Observer } from "./observer.ts";
+import { placedError } from "./placedError.ts";
 import { planResume } from "./resume.ts";
 import { runEngine } from "./runEngine.ts";
 import { runJob } from "./runJob.ts";
@@ -52,12 +54,19 @@ export function beginJob(beginning: Beginning, resume: boolean): StartedJob {
       if (engine.remote) owned.claimTurn(true);
       else await waitHere(options.signal);
       const points = resuming?.find(observer.onNote) ?? [];
-      const ready = await freezeDatasets(config, {
-        ...{ code: checked.code, directory: owned.directory, from: points[0]?.directory },
+      const [point] = points;
+      const { config: ready, inPlaces } = await freezeDatasets(config, {
+        ...{ code: checked.code, directory: owned.directory },
+        from: point && { ...readJobStart(point.directory), directory: point.directory },
         ...{ onNote: observer.onNote, signal: AbortSignal.any([options.signal, options.leave]) },
       });
-      await options.beforeTraining(ready, points[0]);
-      return trainFrom(points, engine, { ...options, config: ready });
+      const onNote = (text: string) => options.onNote(inPlaces(text));
+      try {
+        await options.beforeTraining(ready, point);
+        return await trainFrom(points, engine, { ...options, onNote, config: ready });
+      } catch (error) {
+        throw placedError(error, inPlaces);
+      }
     },
   });
 }

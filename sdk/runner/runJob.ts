@@ -1,5 +1,6 @@
 import type { ResumePoint } from "../../jobs/resumePoint.ts";
 import { cannotWrite } from "../../protocol/cannotWrite.ts";
+import { endedTooEarly } from "../../protocol/entry.ts";
 import { KitError, isKitError, isOutOfReach } from "../../protocol/error.ts";
 import { type EngineEvent, type JobEvent, isFinalEvent } from "../../protocol/event.ts";
 import type { Job, JobStatus } from "../../protocol/job.ts";
@@ -163,7 +164,7 @@ export async function runJob(options: RunJobOptions): Promise<JobResult> {
   function onExit(code: number): void {
     // One that runs remotely goes on there.
     if (hasEnded || location) return;
-    const error = `The process ended with exit code ${code} before the job did. Remove the process.exit() from the callbacks and the code that they call.`;
+    const error = endedTooEarly("job", code);
     try {
       if (isCancelled()) record({ event: "training.cancelled", data: { step: progress.step() } });
       else record({ event: "training.failed", data: { error } });

@@ -1,8 +1,8 @@
-import { existsSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { jsonl } from "../engines/embedded/scratch.ts";
-import { createTinyProject, runKit, tinySource } from "../kit.ts";
+import { createTinyProject, runKit, startKit, tinySource } from "../kit.ts";
 
 const QUESTION = { role: "user", content: "q" };
 const ANSWER = { role: "assistant", content: "a" };
@@ -94,6 +94,88 @@ test("an answer with OpenAI's weight 0 is not learned; another weight, and a row
       });
     }
   }
+});
+
+test("a row with the weight 0 is refused, as its answers would be learned", async () => {
+  const rows = [
+    { messages: [QUESTION, ANSWER], weight: 1 },
+    { prompt: "q", completion: "a", weight: 0 },
+  ];
+  const project = createTinyProject(undefined, { "data.jsonl": jsonl(rows) });
+  const { code, stderr } = await runKit(project, ["check"]);
+  expect({ code, stderr }).toEqual({
+    code: 1,
+    stderr: expect.stringContaining(
+      `${project}/data.jsonl:2: the row has the "weight" 0: leave it out, or give`,
+    ),
+  });
+});
+
+test("rows that a check has made are named by their own places, and answers of no kind by none", async () => {
+  const path = "data.csv";
+  const options = `dataset: { path: "${path}" }, evalDataset: [{ prompt: "q\\n2", completion: "2" }],`;
+  const project = createTinyProject(tinySource({ options }), {
+    [path]: 'prompt,completion\n1,1\n"q\n2",2\n1,1\n',
+  });
+  const { stdout } = await runKit(project, ["check", "--loss"]);
+  expect(stdout).toContain(`
+duplicates 1 row twice: the first is data.csv:5, as data.csv:2
+leaked 1 row in both datasets: the first is evalDataset, row 1, as data.csv:3
+memory `);
+  expect([...stdout.matchAll(/^loss \S+ of (.*)$/gm)].map(([, place]) => place).toSorted()).toEqual(
+    [2, 3, 5].map((line) => `data.csv:${line}`),
+  );
+  writeFileSync(join(project, path), "text\nabc\ndef\n");
+  expect((await runKit(project, ["check"])).stdout).not.toContain("answers");
+});
+
+const ROWS_MADE = `async function* made() {
+  yield { prompt: "1", completion: "1" };
+  console.log("made one");`;
+
+test.each([
+  ["ends the process", "process.exit(0)"],
+  ["awaits what never settles", "await new Promise(() => {})"],
+])("a check whose code %s fails with a sentence, and leaves none of its rows", async (_, ends) => {
+  const before = `${ROWS_MADE} ${ends}; }`;
+  const project = createTinyProject(tinySource({ before, options: "dataset: made," }));
+  const rows = join(project, "rows");
+  mkdirSync(rows);
+  const { code, stderr } = await runKit(project, ["check"], { TMPDIR: rows });
+  expect({ code, stderr }).toEqual({
+    code: 1,
+    stderr: `kit: The process ended with exit code 0 before the check did. Remove the process.exit(), or the promise that never settles, from the project's code.\n`,
+  });
+  expect(readdirSync(rows)).toEqual([]);
+});
+
+test.each(["SIGINT", "SIGTERM"] as const)(
+  "a check that %s ends leaves none of its rows",
+  async (signal) => {
+    const before = `${ROWS_MADE} await new Promise((done) => setTimeout(done, 1e6)); }`;
+    const project = createTinyProject(tinySource({ before, options: "dataset: made," }));
+    const rows = join(project, "rows");
+    mkdirSync(rows);
+    const { child, printed, ended } = startKit(project, ["check"], { TMPDIR: rows });
+    await printed(/made one/);
+    expect(readdirSync(rows)).toHaveLength(1);
+    child.kill(signal);
+    expect(await ended).toMatchObject({ code: 130, stderr: "" });
+    expect(readdirSync(rows)).toEqual([]);
+  },
+);
+
+test("a row whose values are nested too deeply is named", async () => {
+  const depth = 5_000;
+  const given = `{"a":${"[".repeat(depth)}${"]".repeat(depth)}}`;
+  const call = `{"type":"function","function":{"name":"f","arguments":${given}}}`;
+  const row = `{"messages":[{"role":"user","content":"q"},{"role":"assistant","tool_calls":[${call}]}]}`;
+  const options = 'dataset: { path: "data.jsonl", map: (row) => row as never },';
+  const project = createTinyProject(tinySource({ options }), { "data.jsonl": row });
+  expect(await runKit(project, ["check"])).toMatchObject({
+    code: 1,
+    stderr: `kit: ${project}/data.jsonl:1: values are nested too deeply. Make them flatter.\n`,
+  });
 });
 
 test("keys that Kit does not read are counted in one note for each dataset", async () => {

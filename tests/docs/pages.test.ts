@@ -1,6 +1,7 @@
 import { execFile } from "node:child_process";
 import {
   chmodSync,
+  copyFileSync,
   existsSync,
   mkdirSync,
   readFileSync,
@@ -19,11 +20,14 @@ import { jsonl } from "../engines/embedded/scratch.ts";
 import { startHub } from "../hub/server.ts";
 import { CLI, TINY_DATA, createTinyProject, startKit } from "../kit.ts";
 import { createProject } from "../project.ts";
+import { saveToolModel } from "../toolModel.ts";
 import { typecheck } from "../types/compiler.ts";
 import { type Snippet, ROOT, codeIn, readPage, rowsOf, snippetsOf } from "./snippets.ts";
 
 const TEMPLATE = join(ROOT, "templates/quickstart");
 const TRAINER = "src/kit/trainer.ts";
+/** Questions and their answers. */
+const PARQUET = join(ROOT, "tests/engines/dataset/tables/fixtures/snappy.parquet");
 const TINY_SHAPE = { layers: 1, heads: 1, width: 8, context: 64 };
 
 /** Pages whose trainers are trained, each in a project of its own; and pages that look at a job. */
@@ -39,8 +43,8 @@ const LOOKING_PAGES = ["artifacts.md", "cli.md", "files.md", "page.md", "http.md
 /** Its trainer needs a Python with torch: tests/engines/python trains by that engine. */
 const TYPED_PAGES = [...TRAINING_PAGES, ...LOOKING_PAGES, "python.md"];
 const RUN = ["ts", "js", "sh", "json", "jsonl", "csv"];
-/** The table that data.md shows, where its trainer reads it. */
-const TABLE = "data/dates.csv";
+/** The rows that data.md shows, where its trainers read them: the last of each kind. */
+const SHOWN_ROWS = { jsonl: "data/openai.jsonl", csv: "data/dates.csv", json: "data/alpaca.json" };
 /** `text` and `mermaid` are pictures; the others need what cannot be brought along. */
 const NOT_RUN = ["text", "mermaid", "python", "sql", "dockerfile", "yaml"];
 
@@ -119,10 +123,11 @@ function createBench(project: string, page = addKit(project)) {
         for (const line of code.trim().split("\n")) await runLine(line);
       } else if (language === "jsonl") {
         for (const line of code.trim().split("\n")) parseRow(line, "snippet");
-      } else if (language === "csv") {
-        writeFileSync(join(folder, TABLE), code);
       } else if (language === "json") {
         JSON.parse(code);
+      }
+      if (language === "jsonl" || language === "csv" || language === "json") {
+        writeFileSync(join(folder, SHOWN_ROWS[language]), code);
       }
     },
   };
@@ -161,6 +166,7 @@ test.each(TRAINING_PAGES)("what %s shows is trained", async (page) => {
     "data/heldout.jsonl": rows("data/heldout.jsonl"),
     "data/tickets.jsonl": jsonl([{ subject: "It is slow", reply: "Restart it." }, { reply: "" }]),
   });
+  copyFileSync(PARQUET, join(project, "data/maths.parquet"));
   const bench = createBench(project);
   await serveHub();
   for (const snippet of snippetsOf(readPage(page))) await bench.use(snippet);
@@ -207,15 +213,17 @@ test("the other pages' snippets do what the pages say", async () => {
     ).toBe(true);
 });
 
-/** A hub that has the model of models.md and the dataset of data.md, for the commands of this test. */
+/** A hub that has the models of models.md and data.md, and the dataset of data.md, for the commands of this test. */
 async function serveHub(): Promise<void> {
   const files = createProject();
   const weights = randomWeights(TINY_SHAPE, 1);
   saveModel(join(files, "model"), weights, { shape: TINY_SHAPE, promptStyle: "message" });
+  saveToolModel(join(files, "toolModel"));
   const hub = await startHub({
     "HuggingFaceTB/SmolLM2-135M-Instruct": { files: join(files, "model") },
+    "Qwen/Qwen2.5-0.5B-Instruct": { files: join(files, "toolModel") },
   });
-  const rows = readFileSync(join(ROOT, "tests/engines/dataset/tables/fixtures/snappy.parquet"));
+  const rows = readFileSync(PARQUET);
   const splits = { "main/train/0000.parquet": rows, "socratic/train/0000.parquet": rows };
   hub.commit("datasets/openai/gsm8k", splits, "refs/convert/parquet");
   vi.stubEnv("HF_ENDPOINT", hub.endpoint);

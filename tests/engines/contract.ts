@@ -1,10 +1,13 @@
 import { existsSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type TestOptions, afterAll, beforeAll, describe, expect, it } from "vitest";
+import { freezeDatasets } from "../../engines/freezeDatasets.ts";
+import type { DatasetCode, DatasetConfig } from "../../protocol/dataset.ts";
 import type { Engine, TrainOptions } from "../../protocol/engine.ts";
 import { asEngineEvent, asInferResult, asTrainingCheck } from "../../protocol/engineReport.ts";
 import type { EngineEvent } from "../../protocol/event.ts";
 import type { AskedConfig } from "../../protocol/trainConfig.ts";
+import { fixture, rowsOf } from "./dataset/tables/tables.ts";
 import { jsonl } from "./embedded/scratch.ts";
 import { createScratch } from "./scratch.ts";
 
@@ -22,6 +25,10 @@ const ENDLESS = { maxSteps: NEVER, saveSteps: NEVER, loggingSteps: NEVER };
 
 /** Enough to learn which of two answers to give. */
 const STEPS = 42;
+
+function rowOf(question: unknown, answer: unknown) {
+  return { prompt: String(question), completion: String(answer) };
+}
 
 interface Run {
   directory: string;
@@ -307,6 +314,41 @@ export function describeEngine(
       const { events, error } = await run({ dataset: { type: "jsonl", path: list }, maxSteps: 1 });
       expect(error).toBeUndefined();
       expect(events[0]?.data).toMatchObject({ rows: 2 * ROWS.length });
+    });
+
+    it("reads the same rows of every form: of tables, of JSON, and those that code makes or maps", async () => {
+      const parquet = fixture("snappy.parquet");
+      const records = await rowsOf(parquet);
+      const rows = records.map(({ question, answer }) => rowOf(question, answer));
+      const csv = rows.map(({ prompt, completion }) => `${prompt};"${completion}"\n`).join("");
+      const columns = { prompt: "question", completion: "answer" };
+      const forms: [DatasetConfig, DatasetCode][] = [
+        [{ type: "csv", path: scratch.file("a.csv", `question;answer\n${csv}`), columns }, {}],
+        [{ type: "parquet", path: parquet, columns }, {}],
+        [{ type: "json", path: scratch.file("a.json", JSON.stringify(records)), columns }, {}],
+        [
+          { type: "jsonl", path: scratch.file("a.jsonl", jsonl(records)), isMapped: true },
+          { map: ({ question, answer }) => rowOf(question, answer) },
+        ],
+        [{ type: "code", path: [] }, { rows }],
+      ];
+      const engine = createEngine();
+      const freeze = async ([dataset, code]: [DatasetConfig, DatasetCode]) => {
+        const frozen = await freezeDatasets(engine.prepare(asked({ dataset })), {
+          ...{ code: { dataset: code }, directory: scratch.directory(), onNote: () => {} },
+        });
+        return String(frozen.config.dataset.path);
+      };
+      const fingerprintOf = async (path: string[]) => {
+        const dataset = { type: "jsonl", path } as const;
+        const config = engine.prepare(asked({ dataset, maxLength: 48 }));
+        const { started } = asTrainingCheck(name, await engine.check({ config }));
+        expect(started.rows).toBe(forms.length * rows.length);
+        return started.fingerprint;
+      };
+      const plain = forms.map(() => scratch.file("rows.jsonl", jsonl(rows)));
+      const frozen = await Promise.all(forms.map(freeze));
+      expect(await fingerprintOf(frozen)).toBe(await fingerprintOf(plain));
     });
 
     it("reads OpenAI's rows: developers, parts of text, answers that are not learned", async () => {

@@ -10,6 +10,7 @@ import { createTinyTrainer, enterProject } from "./project.ts";
 
 const FIXTURES = join(import.meta.dirname, "../engines/dataset/tables/fixtures");
 const ROWS = Array.from({ length: 8 }, (_, n) => ({ prompt: `${n}+1`, completion: `${n + 1}` }));
+const TOOL = { type: "function", function: { name: "f" } } as const;
 const JSONL = ROWS.map((row) => `${JSON.stringify(row)}\n`).join("");
 
 /** A tiny trainer on a dataset, what it told, and where its job is. */
@@ -94,6 +95,20 @@ describe("a dataset", () => {
     ["that is empty", [], /^dataset has no rows\. /],
     ["of which a row is wrong", [ROWS[0]!, { text: 1 } as never], /^dataset, row 2: "text" is not/],
     ["with a BigInt", [{ text: 1n } as never], /^dataset, row 1: has a value that JSON/],
+    [
+      "with a row above 64 MiB",
+      [{ text: "x".repeat(2 ** 26) }],
+      /^dataset, row 1: the row has more/,
+    ],
+    ["that cannot be iterated", (() => ({ [Symbol.iterator]: 5 })) as never, /returned no rows\. /],
+    [
+      "whose code throws no error",
+      () => {
+        // oxlint-disable-next-line typescript/only-throw-error -- As somebody's code may.
+        throw "gone";
+      },
+      /^The project's code threw 'gone'\. /,
+    ],
     ["that a function forgets", (() => undefined) as never, /^The function of dataset returned no/],
     ["of several kinds", { path: ["a.csv", "b.json"] }, /"dataset\.path" names files of several/],
     [
@@ -138,6 +153,20 @@ describe("a dataset", () => {
     expect(second.notes.filter((note) => note.startsWith("warning"))).toEqual([]);
   });
 
+  it("that has changed is made anew by a resumed job", async () => {
+    const project = enterProject({ "b.csv": "prompt,completion\nb,b\nc,c\n" });
+    const stop = { onCheckpoint: () => Promise.reject(new Error("stop")) };
+    const first = await train(ROWS, { callbacks: stop });
+    await expect(first.ended).rejects.toThrow("stop");
+    const second = await train({ path: "b.csv", map: (row) => row as never }, { resume: true });
+    await second.ended;
+    expect(second.frozen()).toBe(
+      '{"prompt":"b","completion":"b"}\n{"prompt":"c","completion":"c"}\n',
+    );
+    expect(second.notes.join("\n")).toContain("warning: ");
+    expect(existsSync(join(project, "b.csv"))).toBe(true);
+  });
+
   it("of the hub is trained, kept in the job's folder, and not asked for again by a resumed job", async () => {
     const project = enterProject();
     const hub = await startHub({ "datasets/org/sums": { files: {} } });
@@ -169,6 +198,24 @@ describe("a dataset", () => {
     const { trainer, ended } = await train(never);
     await trainer.cancel();
     expect((await ended).job.status).toBe("cancelled");
+  });
+
+  it("that an engine refuses is named by its own rows", async () => {
+    const project = enterProject({ "a.csv": 'prompt,completion\n"1\n2",1\n3,\n5,\n' });
+    const { ended } = await train([ROWS[0]!, { ...ROWS[1]!, tools: [TOOL] }]);
+    await expect(ended).rejects.toThrow(
+      /^dataset, row 2: The model's chat template takes no tools/,
+    );
+    const path = join(project, "a.csv");
+    const { notes, ended: trained } = await train({ path: "a.csv" });
+    await trained;
+    expect(notes).toContain(
+      `warning: an empty answer or text in 2 of 3 rows\n  the first is ${path}:4`,
+    );
+    const trainer = createTinyTrainer({ dataset: { path: "a.csv" }, maxLength: 4 });
+    await expect(checkTraining(trainer as DrivenTrainer, project, {})).rejects.toThrow(
+      `No row of ${path} has an answer within 4 tokens.`,
+    );
   });
 
   it("is made for a check, too, which leaves nothing", async () => {

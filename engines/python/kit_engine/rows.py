@@ -9,6 +9,7 @@ from .chat import (
     Conversation,
     as_message,
     is_learned,
+    is_weight,
     problem_of_message,
     problem_of_tools,
     read_json,
@@ -79,6 +80,10 @@ def problem_of(row: Any) -> str | None:
     problem = problem_of_tools(row)
     if problem:
         return problem
+    weight = row.get("weight")
+    if is_weight(weight) and weight == 0:
+        weightless: str = CONSTANTS["weightlessRow"]
+        return weightless
     if "messages" in row:
         return problem_of_messages(row["messages"])
     if "prompt" in row or "completion" in row:

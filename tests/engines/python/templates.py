@@ -44,6 +44,18 @@ def text(some: random.Random) -> str:
     return words.replace(" is ", "\n") if some.random() < 0.3 else words
 
 
+def answered(some: random.Random) -> dict[str, Any]:
+    """Some with a thought before it, as models that reason write theirs, or beside it."""
+    thought = text(some)
+    return some.choice(
+        [
+            *[{"content": text(some)}] * 3,
+            {"content": f"<think>\n{thought}\n</think>\n\n{text(some)}"},
+            {"content": text(some), "reasoning_content": thought},
+        ]
+    )
+
+
 def value(some: random.Random, depth: int = 0) -> Any:
     kinds = [text(some), some.randint(-9, 10**9), 0.5, True, None]
     if depth < 2:
@@ -67,7 +79,7 @@ def conversation(some: random.Random, tools: bool) -> dict[str, Any]:
             content = some.choice([None, text(some)])
             messages.append({"role": "assistant", "content": content, "tool_calls": [call]})
             messages.append({"role": "tool", "tool_call_id": "call_1", "content": text(some)})
-        answer = {"role": "assistant", "content": text(some)}
+        answer = {"role": "assistant", **answered(some)}
         messages.append(answer | some.choice([{}, {}, {"weight": 0}, {"weight": 1}]))
     messages[-1].pop("weight", None)
     described = {"name": "look_up", "description": text(some), "parameters": value(some)}

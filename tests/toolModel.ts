@@ -1,0 +1,22 @@
+import { saveModel } from "../engines/checkpoint/checkpoint.ts";
+import { randomWeights } from "../engines/families/randomWeights.ts";
+import { STYLES, writeTokenizer } from "./engines/tokens/styles.ts";
+
+const STYLE = STYLES["SmolLM"]!;
+const SHAPE = {
+  ...{ layers: 1, heads: 2, kvHeads: 1, width: 16, intermediateSize: 32, context: 512 },
+  ...{ vocabulary: STYLE.size, tied: true },
+};
+/** As the templates of the field that take tools, in short. */
+const TEMPLATE = `{% if tools %}<|im_start|>system
+{{ tools | tojson }}<|im_end|>
+{% endif %}{% for message in messages %}<|im_start|>{{ message.role }}
+{{ message.content or "" }}{% for call in message.tool_calls or [] %}<call>{{ call.function.name }} {{ call.function.arguments | tojson }}</call>{% endfor %}<|im_end|>
+{% endfor %}{% if add_generation_prompt %}<|im_start|>assistant
+{% endif %}`;
+
+/** Writes a small model whose chat template takes tools. */
+export function saveToolModel(path: string): void {
+  saveModel(path, randomWeights(SHAPE, 1), { shape: SHAPE, promptStyle: "message" });
+  writeTokenizer(path, STYLE, { chat_template: TEMPLATE });
+}
