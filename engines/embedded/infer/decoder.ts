@@ -78,6 +78,8 @@ export interface DecoderSizes {
   quantize?: QuantizedType | undefined;
   /** At most. Default 1. */
   threads?: number;
+  /** Of keys and values, for all sequences together. Default: as many as a gibibyte holds. */
+  pages?: number | undefined;
 }
 
 /** The input of a helper thread. */
@@ -87,11 +89,9 @@ export interface DecoderInvitation {
   sizes: DecoderSizes;
 }
 
-export interface DecoderOptions {
+export interface DecoderOptions extends Omit<DecoderSizes, "shape" | "bfloat16"> {
   /** For each token id: 1 if an answer may have it. Default: all. */
   allowed?: Uint8Array;
-  threads?: number;
-  quantize?: QuantizedType | undefined;
   /** Called once with the data helpers need; they may join at any time. */
   invite?: (invitation: DecoderInvitation) => void;
 }
@@ -107,9 +107,9 @@ export function createDecoder(
   module: KernelModule,
   shape: LlamaShape,
   { bfloat16, read }: DecoderWeights,
-  { allowed, threads = 1, quantize, invite }: DecoderOptions = {},
+  { allowed, invite, ...options }: DecoderOptions = {},
 ): Decoder {
-  const sizes = { shape, bfloat16, threads, quantize };
+  const sizes = { shape, bfloat16, ...options };
   const { arena, team, model, mask, found, staging, stagingBytes } = planDecoder(sizes);
   const memory = allocate(arena);
   const { buffer } = memory;
@@ -195,13 +195,14 @@ export interface DecoderPlan {
 }
 
 /** The memory of a decoder, the same on every thread. */
-export function planDecoder({ shape, bfloat16, quantize, threads = 1 }: DecoderSizes) {
+export function planDecoder(sizes: DecoderSizes) {
+  const { shape, bfloat16, quantize, threads = 1, pages = pageCount(shape) } = sizes;
   const { context } = shape;
   const place = (arena: Arena) => {
     const team = planTeam(arena, threads);
     const model = placeModel(arena, shape, {
       ...{ bfloat16, isTrained: false, inPanels: true, quantize, threads },
-      cache: { context, pages: pageCount(shape) },
+      cache: { context, pages },
       limits: {
         ...{ tokens: MOST_TOKENS, sequences: MOST_SEQUENCES, selected: MOST_SEQUENCES },
         ...{ longest: context, squares: 0 },

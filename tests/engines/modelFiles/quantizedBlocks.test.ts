@@ -1,7 +1,7 @@
+import type { QuantizedType } from "../../../protocol/quantizedType.ts";
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import {
-  type QuantizedType,
   dequantize,
   quantize,
 } from "../../../engines/modelFiles/quantizedBlocks.ts";

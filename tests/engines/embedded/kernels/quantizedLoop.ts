@@ -1,5 +1,5 @@
+import type { QuantizedType } from "../../../../protocol/quantizedType.ts";
 import {
-  type QuantizedType,
   dequantize,
   quantize,
 } from "../../../../engines/modelFiles/quantizedBlocks.ts";

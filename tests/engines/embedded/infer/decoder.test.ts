@@ -1,0 +1,150 @@
+import { Worker } from "node:worker_threads";
+import { expect, onTestFinished, test, vi } from "vitest";
+import type * as decoding from "../../../../engines/embedded/infer/decoder.ts";
+import type * as modules from "../../../../engines/embedded/kernels/module.ts";
+import type { LlamaShape } from "../../../../engines/families/dimensions.ts";
+import type { StoredWeights } from "../../../../engines/modelFiles/weights.ts";
+import { PATIENCE_MS } from "../../../patience.ts";
+import { builtModule } from "../built.ts";
+import { difference } from "../kernels/team.ts";
+import { readingBy } from "../learner.ts";
+import { FAMILIES, TINY, tinyTokens, tinyWeights, toBfloat16 } from "../tiny.ts";
+
+const { createDecoder, planDecoder, MOST_TOKENS } =
+  await builtModule<typeof decoding>("infer/decoder.js");
+const { compileKernels } = await builtModule<typeof modules>("kernels/module.js");
+
+const WORKER = new URL("../../../../dist/engines/embedded/infer/decoderWorker.js", import.meta.url);
+/** Where a team counts its ready helpers, among its words. */
+const READY = 16;
+const module = compileKernels();
+
+/** Columns in whole blocks, so that its matrices can be quantized. */
+const BLOCKS = { layers: 2, heads: 4, kvHeads: 2, width: 64, intermediateSize: 96, context: 400 };
+
+type Kind = "float32" | "bfloat16" | "q8_0" | "q4_0";
+const KINDS: Kind[] = ["float32", "bfloat16", "q8_0", "q4_0"];
+
+function stored(shape: LlamaShape, kind: Kind): StoredWeights {
+  const weights = tinyWeights(1, shape);
+  return kind === "float32" ? weights : toBfloat16(weights);
+}
+
+/** On so many threads, once all have come. */
+async function decoderOf(shape: LlamaShape, kind: Kind, options: decoding.DecoderOptions = {}) {
+  const weights = stored(shape, kind);
+  const bfloat16 = new Set(kind === "float32" ? [] : Object.keys(weights));
+  const { threads = 1 } = options;
+  const quantize = kind === "q8_0" || kind === "q4_0" ? kind : undefined;
+  const helpers: Worker[] = [];
+  onTestFinished(async () => {
+    await Promise.all(helpers.map((helper) => helper.terminate()));
+  });
+  let invitation: decoding.DecoderInvitation | undefined;
+  const decoder = createDecoder(
+    module,
+    shape,
+    { bfloat16, read: () => weights },
+    { quantize, ...options, invite: (found) => (invitation = found) },
+  );
+  for (let i = 1; i < threads; i++) {
+    const helper = new Worker(WORKER, { execArgv: [] });
+    helper.postMessage(invitation);
+    helpers.push(helper);
+  }
+  if (!invitation) throw new Error("nobody was invited");
+  const { team } = planDecoder(invitation.sizes);
+  const words = new Int32Array(invitation.memory.buffer, team.words);
+  const here = () => expect(Atomics.load(words, READY)).toBe(threads - 1);
+  await vi.waitFor(here, { timeout: PATIENCE_MS, interval: 5 });
+  return decoder;
+}
+
+/** The logits after each sequence's last token, each read alone, token by token. */
+async function alone(shape: LlamaShape, kind: Kind, sequences: readonly number[][]) {
+  const decoder = await decoderOf(shape, kind);
+  return sequences.map((tokens) => {
+    const { read } = readingBy(decoder);
+    let logits: Float32Array = new Float32Array();
+    for (const token of tokens) logits = read([token]);
+    return logits;
+  });
+}
+
+/** All at once: each step reads so many tokens of each, a different number of every one. */
+function together(decoder: decoding.Decoder, sequences: readonly number[][]) {
+  const states = sequences.map((tokens) => ({ tokens, sequence: decoder.begin(tokens) }));
+  const last = sequences.map(() => new Float32Array());
+  for (let step = 1; ; step++) {
+    const parts = states.flatMap(({ tokens, sequence }, i) => {
+      const from = sequence.length();
+      const some = tokens.slice(from, from + 1 + ((i + step) % 5) * 7);
+      if (some.length === 0) return [];
+      expect(sequence.grow(some.length)).toBe(true);
+      return [{ i, part: { sequence, tokens: some, isLast: from + some.length === tokens.length } }];
+    });
+    if (parts.length === 0) return last;
+    decoder.step(parts.map(({ part }) => part)).forEach((next, at) => {
+      if (next) last[parts[at]!.i] = next.logits.slice();
+    });
+  }
+}
+
+const LENGTHS = [1, 2, 5, 16, 17, 33, 47];
+const sequencesOf = (count: number) =>
+  LENGTHS.slice(0, count).map((length, i) => [...tinyTokens(length, i + 1)]);
+
+const CASES: [string, LlamaShape, Kind][] = [
+  ...KINDS.map((kind) => [`blocks, ${kind}`, BLOCKS, kind] as [string, LlamaShape, Kind]),
+  ["Kit's", TINY, "float32"],
+  ...Object.entries(FAMILIES).map(
+    ([name, shape]) => [name, shape, "bfloat16"] as [string, LlamaShape, Kind],
+  ),
+];
+
+test.each(CASES)(
+  "logits are the same to the bit alone and among others, on 1 and 3 threads: %s",
+  async (_, shape, kind) => {
+    const sequences = sequencesOf(7);
+    const wanted = await alone(shape, kind, sequences);
+    for (const threads of [1, 3]) {
+      const found = together(await decoderOf(shape, kind, { threads }), sequences);
+      found.forEach((logits, i) => expect(logits, `${threads} threads, ${i}`).toEqual(wanted[i]));
+    }
+  },
+);
+
+test("a prompt that is read in one step has the logits of one that is read token by token", async () => {
+  for (const kind of KINDS) {
+    const tokens = [...tinyTokens(MOST_TOKENS + 30)];
+    const [wanted] = await alone(BLOCKS, kind, [tokens]);
+    expect(readingBy(await decoderOf(BLOCKS, kind)).read(tokens), kind).toEqual(wanted);
+  }
+});
+
+test("a sequence that takes the pages of another has the logits of one that reads all", async () => {
+  for (const kind of KINDS) {
+    const first = [...tinyTokens(70)];
+    const second = [...first.slice(0, 50), 1, 2, 3];
+    const [wanted] = await alone(BLOCKS, kind, [second]);
+    const decoder = await decoderOf(BLOCKS, kind);
+    together(decoder, [first]);
+    const sequence = decoder.begin(second);
+    expect(sequence.length()).toBe(48);
+    const rest = second.slice(48);
+    expect(sequence.grow(rest.length)).toBe(true);
+    const [next] = decoder.step([{ sequence, tokens: rest, isLast: true }]);
+    expect(next?.logits, kind).toEqual(wanted);
+  }
+});
+
+test.each([
+  ["q8_0", 0.02],
+  ["q4_0", 0.2],
+] as const)("%s changes the logits a little", async (kind, share) => {
+  const tokens = [...tinyTokens(40)];
+  const [exact = []] = await alone(BLOCKS, "bfloat16", [tokens]);
+  const [found = []] = await alone(BLOCKS, kind, [tokens]);
+  expect(difference(found, exact)).toBeGreaterThan(0);
+  expect(difference(found, exact)).toBeLessThan(share * Math.max(...exact.map(Math.abs)));
+});

@@ -1,0 +1,106 @@
+import { expect, test } from "vitest";
+import type * as decoding from "../../../../engines/embedded/infer/decoder.ts";
+import type * as scheduling from "../../../../engines/embedded/infer/scheduler.ts";
+import type * as modules from "../../../../engines/embedded/kernels/module.ts";
+import { BYTE_TOKENIZER } from "../../../../engines/tokens/byteTokenizer.ts";
+import type { InferRequest } from "../../../../protocol/infer.ts";
+import { builtModule } from "../built.ts";
+import { tinyWeights } from "../tiny.ts";
+
+const { createDecoder } = await builtModule<typeof decoding>("infer/decoder.js");
+const { answerTokens, createScheduler } =
+  await builtModule<typeof scheduling>("infer/scheduler.js");
+const { compileKernels } = await builtModule<typeof modules>("kernels/module.js");
+
+const SHAPE = { layers: 2, heads: 2, width: 16, context: 128 };
+const NEVER = () => false;
+
+/** A random model's scheduler, and what each step of its decoder read. */
+function schedulerOf(options: decoding.DecoderOptions = {}) {
+  const weights = tinyWeights(3, SHAPE);
+  const allowed = answerTokens(BYTE_TOKENIZER);
+  const decoder = createDecoder(
+    compileKernels(),
+    SHAPE,
+    { read: () => weights },
+    { allowed, ...options },
+  );
+  const steps: number[][] = [];
+  const scheduler = createScheduler({
+    ...{ context: SHAPE.context, promptStyle: "message", tokenizer: BYTE_TOKENIZER },
+    decoder: {
+      ...decoder,
+      step(parts) {
+        steps.push(parts.map(({ tokens }) => tokens.length));
+        return decoder.step(parts);
+      },
+    },
+  });
+  return { ...scheduler, steps };
+}
+
+/** Questions of many lengths, some greedy and some drawn. */
+const REQUESTS: InferRequest[] = Array.from({ length: 45 }, (_, i) => ({
+  prompt: `${i % 3 === 0 ? "the same beginning of a question, " : ""}${"xyz".repeat(i % 7)}${i}`,
+  maxTokens: 1 + ((i * 5) % 40),
+  temperature: i % 2,
+  topP: i % 4 === 1 ? 0.9 : 1,
+  seed: i,
+}));
+
+async function oneByOne() {
+  const { answer } = schedulerOf();
+  const answers = [];
+  for (const request of REQUESTS) answers.push(await answer(request, NEVER));
+  return answers;
+}
+
+test("each of many questions gets the answer that it gets alone, and a step reads for up to 32", async () => {
+  const { answer, steps } = schedulerOf();
+  const answers = await Promise.all(REQUESTS.map((request) => answer(request, NEVER)));
+  expect(answers).toEqual(await oneByOne());
+  expect(Math.max(...steps.map(({ length }) => length))).toBe(32);
+  expect(Math.max(...steps.map((parts) => parts.reduce((a, b) => a + b)))).toBeLessThanOrEqual(256);
+});
+
+test("where there is room for one alone, the others read again what they had to give up", async () => {
+  const pages = SHAPE.context / 16;
+  const { answer } = schedulerOf({ pages });
+  const answers = await Promise.all(REQUESTS.map((request) => answer(request, NEVER)));
+  expect(answers).toEqual(await oneByOne());
+});
+
+test("a question that comes while others are answered does not wait for them", async () => {
+  const { answer } = schedulerOf();
+  const order: string[] = [];
+  const long = answer({ prompt: "a", maxTokens: 100, temperature: 5 }, NEVER).then(() =>
+    order.push("long"),
+  );
+  const short = answer({ prompt: "b", maxTokens: 2, temperature: 5 }, NEVER).then(() =>
+    order.push("short"),
+  );
+  await Promise.all([long, short]);
+  expect(order).toEqual(["short", "long"]);
+});
+
+test("a cancelled question leaves its place, whether it waits or is answered", async () => {
+  const { answer } = schedulerOf();
+  let isCancelled = false;
+  const cancelled = Array.from({ length: 40 }, (_, i) =>
+    answer({ prompt: `${i}`, temperature: 5, seed: i }, () => isCancelled).catch(String),
+  );
+  isCancelled = true;
+  const next = answer({ prompt: "b", maxTokens: 2 }, NEVER);
+  expect(new Set(await Promise.all(cancelled))).toEqual(new Set(["Error: cancelled"]));
+  expect((await next).tokens).toBeLessThanOrEqual(2);
+});
+
+test("an answer whose numbers tell nothing is an error of its own", async () => {
+  const weights = tinyWeights(3, SHAPE);
+  weights["model.norm.weight"]?.data.fill(0);
+  const decoder = createDecoder(compileKernels(), SHAPE, { read: () => weights });
+  const { answer } = createScheduler({
+    ...{ context: SHAPE.context, promptStyle: "message", tokenizer: BYTE_TOKENIZER, decoder },
+  });
+  await expect(answer({ prompt: "a" }, NEVER)).rejects.toMatchObject({ code: "CHECKPOINT_INVALID" });
+});
