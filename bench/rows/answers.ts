@@ -4,7 +4,6 @@ import { type Goal, ratioAtLeast } from "../goals.ts";
 import type { Major } from "../newerNode.ts";
 import type { Measured, Row } from "../row.ts";
 import type { Scope } from "../scope.ts";
-import { shortest } from "../statistics.ts";
 import type { Asked } from "../stepper.ts";
 
 /** The least speed beside each build of llama.cpp, on one and on two threads. */
@@ -22,11 +21,7 @@ const ANSWER = { full: 128, quick: 24, tiny: 16 };
 /** Of answers at once. */
 const SHORT_ANSWER = { full: 32, quick: 8, tiny: 16 };
 const LONG_PROMPT = { full: 256, quick: 256, tiny: 32 };
-const TURNS = {
-  full: { turns: 6, times: 1, withinMs: 300_000 },
-  quick: { turns: 2, times: 1, withinMs: 60_000 },
-  tiny: { turns: 1, times: 1, withinMs: 60_000 },
-};
+const TURNS = { full: 6, quick: 2, tiny: 1 };
 const MODEL = "SmolLM2-135M";
 
 export const ANSWER_ROWS: Row[] = [
@@ -124,10 +119,10 @@ async function besideLlama(
     const asked: Record<string, Asked<AnswerTimes>> = {};
     for (const major of majors) asked[`${major}`] = processes.ours(major, { ...sizes, threads });
     for (const [build] of builds) asked[build] = llama!.start(build, { ...sizes, threads });
-    const works = Object.entries(asked).map(
-      ([name, { ask }]) => [name, async () => (await ask())[measure]] as const,
-    );
-    const best = await shortest(Object.fromEntries(works), scope.pick(TURNS));
+    const best: Record<string, number> = {};
+    for (let turn = 0; turn < scope.pick(TURNS); turn++) {
+      for (const [name, { ask }] of Object.entries(asked)) best[name] = (await ask())[measure];
+    }
     for (const major of majors) {
       const ours = best[`${major}`] ?? NaN;
       const part = `${major === undefined ? "this Node" : `Node ${major}`}, ${threads} ${threads === 1 ? "thread" : "threads"}`;
