@@ -62,7 +62,9 @@ def describe(writer: gguf.GGUFWriter, file_type: gguf.LlamaFileType) -> None:
     writer.add_tokenizer_pre("smollm")
     writer.add_token_list(tokens)
     writer.add_token_types(types)
-    writer.add_token_merges([merge if isinstance(merge, str) else " ".join(merge) for merge in merges])
+    writer.add_token_merges(
+        [merge if isinstance(merge, str) else " ".join(merge) for merge in merges]
+    )
     writer.add_eos_token_id(config["eos_token_id"])
     writer.add_add_bos_token(False)
 
