@@ -7,10 +7,19 @@ import { ROOT } from "./places.ts";
 /** Versions with relaxed SIMD: one with the wide tile, and one whose compiler differs. */
 const NEWEST = "24.21.0";
 export const NODE_22 = "22.23.3";
+/** The oldest supported, without relaxed SIMD, and the one with the wide tile. */
+const MAJORS = { 20: "20.20.2", 24: NEWEST };
+export type Major = keyof typeof MAJORS;
 
 /** A Node with relaxed SIMD: this one, or else one of npm's `node` package. */
 export function newerNode(): string {
   return availableSimd() === "relaxed" ? process.execPath : nodeOf(NEWEST);
+}
+
+/** Node of a major version: this one, or else one of npm's `node` package. */
+export function nodeOfMajor(major: Major): string {
+  const isThis = process.versions.node.startsWith(`${major}.`);
+  return isThis ? process.execPath : nodeOf(MAJORS[major]);
 }
 
 /** Node of a version, from npm's `node` package. */

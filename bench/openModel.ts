@@ -52,6 +52,12 @@ export const OPEN_SHAPE: LlamaShape & Pick<Dimensions, "vocabulary"> = {
   context: 4096,
 };
 
+/** For the smallest sizes. */
+export const TINY_OPEN_SHAPE: typeof OPEN_SHAPE = {
+  ...{ layers: 1, heads: 4, kvHeads: 2, width: 16, intermediateSize: 32, vocabulary: 512 },
+  context: 2048,
+};
+
 export const OPEN_LORA: LoraConfig = { r: 16, alpha: 32, targetModules: [...TARGETS.all] };
 
 export const OPEN_SEED = 1;

@@ -1,7 +1,13 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { newerNode } from "./newerNode.ts";
-import { type OpenModel, type OpenModelSizes, OPEN_SHAPE, makeOpenModel } from "./openModel.ts";
+import {
+  type OpenModel,
+  type OpenModelSizes,
+  OPEN_SHAPE,
+  TINY_OPEN_SHAPE,
+  makeOpenModel,
+} from "./openModel.ts";
 import { ROOT, program } from "./places.ts";
 import type { Scope } from "./scope.ts";
 import { type Asked, startAsked } from "./stepper.ts";
@@ -17,22 +23,12 @@ export interface OpenProcesses {
   torch: (<Answer>(mode: Mode, sizes: Sizes) => Asked<Answer>) | undefined;
 }
 
-const TINY_SHAPE = {
-  layers: 1,
-  heads: 4,
-  kvHeads: 2,
-  width: 16,
-  intermediateSize: 32,
-  context: 2048,
-};
-const TINY_VOCABULARY = 512;
 const PYTHON = join(ROOT, ".python", "bin", "python");
 const SCRIPT = join(ROOT, "bench", "python", "openModel.py");
 
 /** Makes a model for a row. */
 export function openProcesses(scope: Scope): OpenProcesses {
-  const tiny = { ...TINY_SHAPE, vocabulary: TINY_VOCABULARY };
-  const shape = scope.pick<typeof OPEN_SHAPE>({ full: OPEN_SHAPE, quick: OPEN_SHAPE, tiny });
+  const shape = scope.pick({ full: OPEN_SHAPE, quick: OPEN_SHAPE, tiny: TINY_OPEN_SHAPE });
   const model = makeOpenModel(scope.folder(), shape);
   const start =
     (program: (sizes: Sizes) => [string, string]) =>

@@ -1,6 +1,8 @@
 import type { Row } from "./row.ts";
+import { ANSWER_ROWS, answerMemory } from "./rows/answers.ts";
 import { check } from "./rows/check.ts";
 import { coldList } from "./rows/coldList.ts";
+import { draw } from "./rows/draw.ts";
 import { infer, memory, train } from "./rows/engine.ts";
 import { engines } from "./rows/engines.ts";
 import { latency } from "./rows/follow.ts";
@@ -21,8 +23,9 @@ const PAGE = [coldList, latency, longJob, liveJob, manyJobs, flood];
 const WHOLE = [rest, pageSize, installSize, check];
 const ENGINE = [train, memory, infer, nanoStep, smallStep, engines, gemm];
 const OPEN = [openStep, openBatch, openMixed, openMemory, openLaunch, openInfer, openLosses];
+const ANSWERS = [...ANSWER_ROWS, answerMemory, draw];
 
 /** The rows in the order in which they run and are shown. */
-export const ROWS: Row[] = [...START, ...PAGE, ...WHOLE, ...ENGINE, ...OPEN].sort(
+export const ROWS: Row[] = [...START, ...PAGE, ...WHOLE, ...ENGINE, ...OPEN, ...ANSWERS].sort(
   (a, b) => a.number - b.number,
 );
