@@ -131,7 +131,7 @@ export interface Engine {
    * @throws KitError `DATASET_UNREADABLE`, `DATASET_INVALID`, or another code of a training;
    * `CLUSTER_UNREACHABLE`, `CLUSTER_REFUSED` or `CANNOT_FOLLOW` after `onRemote` for one that may go on
    * elsewhere;
-   * `CHECKPOINT_INVALID` that names `resumeFrom` if it is damaged, so that Kit tries an older one
+   * `RESUME_INVALID` if `resumeFrom` is damaged, so that Kit tries an older one
    */
   train: (options: TrainOptions) => Promise<void>;
   /** Only of an engine that calls `onRemote`. */

@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { ARTIFACTS, checkpointFolder } from "../../protocol/artifactPath.ts";
 import type { TrainOptions } from "../../protocol/engine.ts";
+import { readToResume } from "../../protocol/error.ts";
 import { type TrainConfig, rowsPerStep } from "../../protocol/trainConfig.ts";
 import { adapterFiles, modelFiles } from "../checkpoint/checkpoint.ts";
 import { withChecksums, writeDirectory } from "../checkpoint/directory.ts";
@@ -54,7 +55,7 @@ export async function train(
   const { shape, origin } = start;
   const notes = { shape, origin, promptStyle: dataset.promptStyle };
   const base = baseOf(start, directory);
-  const resumed = readResumed(resumeFrom, shape, lora);
+  const resumed = readToResume(() => readResumed(resumeFrom, shape, lora));
   const { weights, moments } = resumed.state ?? {};
   if (resumeFrom !== undefined && !moments) onNote?.(noOptimizer(resumeFrom));
   const backend = await startBackend({
