@@ -255,6 +255,6 @@ export function readResumed(
   if (place) return { ...place, state };
   throw new KitError(
     "CHECKPOINT_INVALID",
-    `${join(path, STATE_FILE)} does not say how far the training was. Use a checkpoint that Kit saved.`,
+    `${join(path, STATE_FILE)} does not record the training's progress. Use a checkpoint that Kit saved.`,
   );
 }

@@ -113,7 +113,7 @@ function isFile(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false })?.isFile() ?? false;
 }
 
-/** A pipe in the file's place would keep whoever opens it waiting. */
+/** Opening a pipe in the file's place could block. */
 async function* readPlain(path: string): AsyncGenerator<Buffer> {
   const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
   if (!(await file.stat()).isFile()) {

@@ -17,7 +17,7 @@ export function vulnerabilitiesOf(version: string): string {
 
 /**
  * Returns a warning if a cluster answers without a token at an address that others reach, too. An
- * address of this machine alone may be a tunnel's end: what is behind it cannot be told from here.
+ * address of this machine alone may be a tunnel's end: Kit can't see what is behind it.
  */
 export async function openClusterWarning(
   address: string,

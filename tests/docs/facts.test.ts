@@ -201,7 +201,7 @@ test("cli.md and errors.md have the exit codes", () => {
 });
 
 test("cli.md has the exit code of a kit ui that a signal ends", () => {
-  const [, code] = /a `kit ui` that a signal ends exits with (\d+)/.exec(readPage("cli.md")) ?? [];
+  const [, code] = /signal ends `kit ui`, it exits with (\d+)/.exec(readPage("cli.md")) ?? [];
   expect(code).toBe(String(EXIT_CODE.completed));
 });
 
