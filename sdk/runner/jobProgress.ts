@@ -84,7 +84,8 @@ export function createJobProgress(options: JobProgressOptions): JobProgress {
       : undefined;
     // A training that is over saves nothing more.
     const last = stopping.stoppedAt() === undefined ? undefined : from.step;
-    if (last !== undefined) onNote(`job ${from.jobId} had stopped early; it only has to be completed`);
+    if (last !== undefined)
+      onNote(`job ${from.jobId} had stopped early; it only has to be completed`);
     for (const earlier of new Set([best, last])) {
       if (earlier === undefined) continue;
       keepEarlier(copyCheckpoint(from, earlier, directory, engine.resumeFiles));

@@ -114,7 +114,9 @@ describe("a resume", () => {
     });
     expect(past.log).toHaveLength(1);
     const { notes, end } = await train({ ...options, resume: true });
-    expect(notes).toContain(`job ${first.jobId} had trained all 6 steps; it only has to be completed`);
+    expect(notes).toContain(
+      `job ${first.jobId} had trained all 6 steps; it only has to be completed`,
+    );
     expect(end?.event).toBe("training.completed");
   });
 
