@@ -19,7 +19,7 @@ export function withInputs(code: string, project: string, inputs: string[]): str
 export function changedInputs(bundle: string, project: string): string[] {
   const code = readFileSync(bundle, "utf8");
   // A bundle that an older Kit built has none.
-  const digests = parseRecord(code.slice(code.lastIndexOf(MARK) + MARK.length)) ?? {};
+  const digests = parseRecord(code.slice(code.lastIndexOf(MARK) + MARK.length));
   return Object.keys(digests).filter((path) => digestOf(join(project, path)) !== digests[path]);
 }
 

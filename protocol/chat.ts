@@ -1,4 +1,4 @@
-import { isRecord, parseRecord } from "./isRecord.ts";
+import { isRecord } from "./isRecord.ts";
 
 /** A part of a message's content. */
 export interface TextPart {
@@ -120,8 +120,13 @@ function problemOfCall(call: unknown): string | undefined {
 /** A call's arguments as an object; undefined for others. No arguments are none. */
 export function argumentsOf(given: unknown): Record<string, unknown> | undefined {
   if (!isSet(given) || given === "") return {};
-  if (typeof given === "string") return parseRecord(given);
-  return isRecord(given) ? given : undefined;
+  if (typeof given !== "string") return isRecord(given) ? given : undefined;
+  try {
+    const parsed: unknown = JSON.parse(given);
+    return isRecord(parsed) ? parsed : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 /** What is wrong with a row's or a request's tools; undefined for good ones, or none. */

@@ -107,7 +107,8 @@ def read_state(checkpoint: str) -> dict[str, Any]:
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise KitError(
             "RESUME_INVALID",
-            f"{checkpoint} does not record the training's progress. Use a checkpoint that Kit saved.",
+            f"{checkpoint} does not record the training's progress. "
+            "Use a checkpoint that Kit saved.",
         ) from error
 
 
