@@ -45,7 +45,7 @@ export async function createJob({
   const fetching = { signal, onNote, ...(check && { check }) };
   const source = await locateModel(config.model, { resumeFrom, ...fetching });
   if (source.kind === "checkpoint") assertCheckpoint(source.directory);
-  // Of a cluster it may be there alone.
+  // A cluster's may only be there.
   if (resumeFrom !== undefined && existsSync(resumeFrom)) {
     readToResume(() => assertPlainFiles(resumeFrom));
   }

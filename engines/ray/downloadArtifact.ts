@@ -21,7 +21,7 @@ interface DownloadOptions {
   /** Takes how many bytes of all are here. */
   onBytes?: (bytes: number) => void;
   onNote?: (text: string) => void;
-  /** How long the cluster keeps what it has staged without a heartbeat of this process. */
+  /** How long the cluster keeps staged files without a heartbeat from this process. */
   idleSeconds?: number;
 }
 

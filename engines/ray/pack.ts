@@ -68,7 +68,7 @@ export function withCode(
   return [...own, ...data.files(own)];
 }
 
-/** The programs alone. */
+/** Only the programs. */
 export function codeFiles(): PackedFile[] {
   return Object.entries(codeFolders()).flatMap(([folder, file]) =>
     programsIn(dirname(file)).map(([name, path]) => ({

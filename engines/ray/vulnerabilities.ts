@@ -32,7 +32,7 @@ async function answers(http: Http, signal?: AbortSignal): Promise<boolean> {
   try {
     return (await readVersion(http, signal)).version !== undefined;
   } catch {
-    // It asks for a token, or somebody has aborted.
+    // It asks for a token, or the signal was aborted.
     signal?.throwIfAborted();
     return false;
   }

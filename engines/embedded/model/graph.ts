@@ -93,7 +93,7 @@ export function createGraph(
       return { ...rowsAt(at, width), width, rows, isResidual, grad: rowsAt(grad, width) };
     },
     residual(to) {
-      // An answer's is written in place: nothing reads what it was.
+      // Answers write in place: nothing reads the old values.
       const at = keptKeys === undefined ? words(limits[to.rows] * to.width) : to.at;
       return { ...to, at };
     },

@@ -8,7 +8,7 @@ import type { Graph, MatrixWeight, VectorWeight } from "../ops/operation.ts";
 export interface TensorOptions {
   /** Names of those that are bfloat16; a matrix of theirs alone stays so. Vectors are always float32. */
   bfloat16?: ReadonlySet<string> | undefined;
-  /** With it, the adapter alone is trained. */
+  /** With it, only the adapter is trained. */
   lora?: LoraConfig | undefined;
   isTrained: boolean;
 }
