@@ -22,7 +22,7 @@ DOUBT_SECONDS = 30.0
 
 
 def train_worker(given: dict[str, Any]) -> None:
-    """An error of its own is told, not thrown: Ray would start all workers again."""
+    """Reports its own errors; raising makes Ray restart every worker."""
     job, hub = given["job"], given["hub"]
     try:
         train_here(job, hub)
