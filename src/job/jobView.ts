@@ -71,7 +71,7 @@ export function advance(before: JobView, streamEvents: readonly StreamEvent[]): 
 
 function apply(frame: StreamFrame, view: JobView, lines: string[], points: LossPoint[]): void {
   const offset = offsetOf(frame);
-  // An event whose data is no object still counts, and the event log shows its raw text.
+  // Without an object as its data, an event still counts, and the event log shows its raw text.
   const data = parseRecord(frame.data);
   const isNew = offset > view.offset;
   if (frame.event === "training.failed" && !isNew) return presume(data, frame, view);
