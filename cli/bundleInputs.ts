@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { isRecord } from "../protocol/isRecord.ts";
+import { parseRecord } from "../protocol/isRecord.ts";
 
 /**
  * Starts the comment at the end of a bundle: its source files with a digest of each one's content.
@@ -18,7 +18,8 @@ export function withInputs(code: string, project: string, inputs: string[]): str
 /** The files that changed since a bundle was built, relative to the project. */
 export function changedInputs(bundle: string, project: string): string[] {
   const code = readFileSync(bundle, "utf8");
-  const digests = parse(code.slice(code.lastIndexOf(MARK) + MARK.length));
+  // A bundle that an older Kit built has none.
+  const digests = parseRecord(code.slice(code.lastIndexOf(MARK) + MARK.length));
   return Object.keys(digests).filter((path) => digestOf(join(project, path)) !== digests[path]);
 }
 
@@ -28,15 +29,5 @@ function digestOf(path: string): string | undefined {
     return createHash("sha256").update(readFileSync(path)).digest("base64url");
   } catch {
     return undefined;
-  }
-}
-
-function parse(text: string): Record<string, unknown> {
-  try {
-    const value: unknown = JSON.parse(text);
-    return isRecord(value) ? value : {};
-  } catch {
-    // Built by an older Kit, without this comment.
-    return {};
   }
 }

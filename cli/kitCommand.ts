@@ -18,7 +18,7 @@ export function kitCommand(project: string, words: string): string {
     : `cd ${folder} && ${kitIn(project)} ${words}`;
 }
 
-/** As a sentence of the SDK has it, which does not know where the user is. */
+/** As the SDK writes it, which doesn't know where the user is. */
 export function placeCommands(project: string, sentence: string): string {
   return sentence.replace(/\bnpx kit (attach \S+)/g, (_, words: string) =>
     kitCommand(project, words),

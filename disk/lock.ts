@@ -19,7 +19,7 @@ const POLL_MS = 100;
 export interface Lock {
   /** False once another process took it over, because this one was suspended for long. */
   isHeld: () => boolean;
-  /** Has others find the lock held while that process lives, too, even if this one is killed. */
+  /** Keeps the lock held while that process lives, even if this one is killed. */
   lendTo: (pid: number) => void;
   /** Leaves a lock alone that another process took over. Idempotent. */
   release: () => void;

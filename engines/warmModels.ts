@@ -21,7 +21,7 @@ export interface Answerer<Source> {
 /** Takes what an answerer reports. */
 export interface Listener {
   onAnswer: (id: number, answer: InferResult | undefined | Error) => void;
-  /** Rejects what is open. Later calls do nothing. */
+  /** Rejects open requests. Idempotent. */
   onEnd: (error: Error) => void;
 }
 

@@ -10,7 +10,7 @@ export function sendError(response: ServerResponse, status: number, error: strin
   sendJson(response, status, body);
 }
 
-/** As `sendError`, for people who opened the address. */
+/** As `sendError`, for a browser's address bar. */
 export function sendErrorPage(response: ServerResponse, status: number, error: string): void {
   sendText(
     response,

@@ -10,13 +10,13 @@ import {
 } from "../protocol/artifactPath.ts";
 import { cannotWrite } from "../protocol/cannotWrite.ts";
 
-/** Whether an artifact's files are not here, but where its record says. */
+/** Whether an artifact's files are only where its record says. */
 export function isRemoteArtifact(artifact: string): boolean {
   return !existsSync(artifact) && isPlainFile(storedRecordPath(artifact));
 }
 
 /**
- * For whoever is to read a job's artifacts.
+ * To be called before a job's artifacts are read.
  * @throws KitError `LINK_IN_KIT` when their folder or anything in it is a link
  */
 export function refuseLinkedArtifacts(directory: string): void {

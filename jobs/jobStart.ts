@@ -27,7 +27,7 @@ export interface ResumedFrom {
   step: number;
 }
 
-/** Undefined for a job that began anew, or has not begun. */
+/** Undefined for a job that resumed none, or has not begun. */
 export function resumedFrom({ started }: JobStart): ResumedFrom | undefined {
   const { resumedFrom: id, resumedStep: step } = started;
   return typeof id === "string" && typeof step === "number" ? { id, step } : undefined;

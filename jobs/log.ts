@@ -5,9 +5,9 @@ import { KitError } from "../protocol/error.ts";
 import type { JobEvent } from "../protocol/event.ts";
 import { isRecord } from "../protocol/isRecord.ts";
 
-/** The most that a record takes: what readers take in at once, and a disk takes whole. */
+/** A record's maximum size: one write, one read. */
 export const MOST_RECORD_BYTES = 64 * 1024;
-/** A line longer than this is no record, of whatever Kit, and is skipped unread. */
+/** No version of Kit writes longer lines; they are skipped unread. */
 export const LONGEST_LINE_BYTES = 4 * 1024 * 1024;
 
 /** One event as a line of the log. */

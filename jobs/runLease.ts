@@ -95,7 +95,7 @@ export function holdRun(project: string): HeldRun | undefined {
       release: lease.release,
     };
   } catch {
-    // A folder that cannot be written: whoever sees its process knows that it runs.
+    // An unwritable folder. Readers then check the process itself.
     return undefined;
   }
 }

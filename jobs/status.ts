@@ -4,8 +4,8 @@ import { type LeaseState, SILENCE_MS } from "./leaseWatch.ts";
 import type { LogRecord } from "./log.ts";
 
 export const OWNER_GONE =
-  "The process that ran this job ended without finishing it (killed, or out of memory?). Start a new run.";
-export const OWNER_SILENT = `The process that runs this job stopped reporting over ${SILENCE_MS / 1000} seconds ago (suspended, unreachable, or held up by a callback that does not return?). If it is gone for good, start a new run.`;
+  "The training process died (killed, or out of memory?). Run kit start --resume to continue.";
+export const OWNER_SILENT = `The training process has not reported for over ${SILENCE_MS / 1000} seconds (suspended, unreachable, or blocked by a callback?). If it is gone for good, run kit start --resume.`;
 
 /** A status and, for a failed job, the reason as a sentence. */
 export interface DerivedStatus extends Pick<Job, "status" | "lastHeardAt"> {

@@ -5,7 +5,7 @@ import { openIfThere } from "../disk/file.ts";
 import { KitError } from "../protocol/error.ts";
 import { isRecord } from "../protocol/isRecord.ts";
 
-/** An engine's that writes it as `transformers` does. */
+/** Written by engines that follow `transformers`. */
 const STATE_FILE = "trainer_state.json";
 
 /**
@@ -39,7 +39,7 @@ function hasChecksums({ stateful_callbacks: callbacks }: Record<string, unknown>
   return isRecord(attributes) && attributes["checksums"] === true;
 }
 
-/** Empty where it says nothing: the engine decides what that means. */
+/** Empty if unreadable: the engine decides what that means. */
 function readState(path: string): Record<string, unknown> {
   const file = openIfThere(path);
   if (file === undefined) return {};

@@ -7,7 +7,7 @@ const CHUNK_BYTES = 1024 * 1024;
 
 /**
  * A job's records, oldest first, however long its log is; a missing log has none.
- * @throws KitError `CANNOT_READ`: whoever takes its records for none would report them again
+ * @throws KitError `CANNOT_READ`: treating it as empty would report its events again
  */
 export function* readWholeLog(directory: string): Generator<LogRecord> {
   const path = logPath(directory);

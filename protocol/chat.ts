@@ -4,13 +4,13 @@ import { isRecord } from "./isRecord.ts";
 export interface TextPart {
   /** Kit reads text alone. */
   type: "text";
-  /** Its words. */
+  /** The text. */
   text: string;
 }
 
-/** A call of a tool, as the assistant makes it. */
+/** The assistant's call of a tool. */
 export interface ToolCall {
-  /** To which a tool's answer refers. Default: none. */
+  /** A tool's answer refers to it. Default: none. */
   id?: string;
   /** Default: `function`, the only kind. */
   type?: "function";
@@ -27,9 +27,9 @@ export interface ToolCall {
 export interface Tool {
   /** The only kind. */
   type: "function";
-  /** How the model is told of it. */
+  /** What the model sees. */
   function: {
-    /** By which it is called. */
+    /** The name to call it by. */
     name: string;
     /** What it does. Default: none. */
     description?: string;
@@ -42,16 +42,16 @@ export interface Tool {
 
 /** A message of a conversation, as OpenAI's API takes it. */
 export interface ChatMessage {
-  /** Who says it. A `developer` is a `system` to templates that do not know it. */
+  /** The speaker. Templates that don't know `developer` get `system`. */
   role: "system" | "developer" | "user" | "assistant" | "tool";
   /** What is said; may be empty. Default: none, beside `tool_calls` alone. */
   // eslint-disable-next-line no-restricted-syntax -- As OpenAI writes it.
   content?: string | null | readonly TextPart[];
-  /** Who of several says it. Default: none. */
+  /** Tells speakers of one role apart. Default: none. */
   name?: string;
   /** The assistant's. Default: none. */
   tool_calls?: readonly ToolCall[];
-  /** Of a tool's answer: the call. Default: none. */
+  /** The call that a tool's message answers. Default: none. */
   tool_call_id?: string;
 }
 
@@ -166,7 +166,7 @@ export function isLearned({ role, weight }: Message): boolean {
   return role === "assistant" && weight !== 0;
 }
 
-/** The tools that there are; undefined without any. */
+/** The tools; undefined without any. */
 export function asTools(tools: unknown): readonly Tool[] | undefined {
   return isFilled(tools) ? (tools as Tool[]) : undefined;
 }

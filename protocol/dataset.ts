@@ -27,7 +27,7 @@ export interface Columns {
 
 /** A message of a row. */
 export interface DatasetMessage extends ChatMessage {
-  /** Of the assistant's: 0 for an answer that the model reads and does not learn. Default: 1. */
+  /** For the assistant's: 0 if the model reads the answer but doesn't learn it. Default: 1. */
   weight?: 0 | 1;
 }
 

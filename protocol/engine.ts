@@ -1,6 +1,6 @@
 import type { EngineEvent } from "./event.ts";
-import type { QuantizedType } from "./quantizedType.ts";
 import type { InferRequest, InferResult } from "./infer.ts";
+import type { QuantizedType } from "./quantizedType.ts";
 import type { RemoteLocation } from "./remoteLocation.ts";
 import type { AskedConfig, TrainConfig } from "./trainConfig.ts";
 import type { TrainingCheck } from "./trainingCheck.ts";
@@ -19,7 +19,7 @@ export interface LoadedModel {
   close: () => Promise<void>;
 }
 
-/** What an engine trains, and whom it tells. */
+/** What an engine trains, and where its reports go. */
 export interface TrainOptions {
   /** As `prepare` returned it, with absolute paths. */
   config: TrainConfig;
@@ -36,15 +36,15 @@ export interface TrainOptions {
    * `CLUSTER_UNREACHABLE` or `CLUSTER_REFUSED` when one that goes on remotely could not be stopped.
    */
   signal: AbortSignal;
-  /** Aborting lets a training that was handed over go on there; `train` then rejects with the reason. */
+  /** Aborting detaches from a remote training, which goes on; `train` then rejects with the reason. */
   leave?: AbortSignal;
-  /** Takes where the training goes on without this process, just before it is handed over. */
+  /** Called with the remote location just before the training is handed over. */
   onRemote?: (location: RemoteLocation) => void;
   /** Takes each event as it happens, in order. A checkpoint is complete on disk before its event. */
   onEvent: (event: EngineEvent) => void;
   /**
-   * Takes a line for people on a slow step, such as reading the data. Not part of the log. Default: the
-   * lines are lost.
+   * Called with progress during slow steps, such as reading the data. Not part of the log. Default:
+   * ignored.
    */
   onNote?: (text: string) => void;
 }
@@ -71,7 +71,7 @@ export interface CheckOptions extends Pick<TrainOptions, "onNote"> {
 
 export interface FollowOptions extends Omit<TrainOptions, "resumeFrom" | "onRemote"> {
   location: RemoteLocation;
-  /** A count: its first events, which an earlier process has reported. */
+  /** How many of its events an earlier process has reported. */
   seen: number;
 }
 
@@ -84,25 +84,25 @@ export interface FetchProgress {
 export interface FetchOptions extends Pick<TrainOptions, "onNote"> {
   /** Absolute path of the artifact's folder. */
   directory: string;
-  /** Aborting ends the transfer; the files that are whole are kept for the next. Default: none. */
+  /** Aborting ends the transfer; the next one keeps complete files. Default: none. */
   signal?: AbortSignal;
   /** Default: notes. */
   onProgress?: (progress: FetchProgress) => void;
 }
 
-/** Trainings on other machines, which go on there when this process ends. */
+/** Trainings on other machines, which continue when this process ends. */
 export interface RemoteTraining {
   /**
-   * Asks for a job by its id, within seconds.
+   * Checks within seconds that the job's machines answer.
    * @throws KitError `CLUSTER_UNREACHABLE`, `CLUSTER_REFUSED`; `CANNOT_FOLLOW` if others than the job's
    * machines may answer
    */
   reach: (location: RemoteLocation, id: string) => Promise<void>;
-  /** As `train`, of a training that was handed over before; reports its other events. */
+  /** Continues reporting a remote training after `seen` events. */
   follow: (options: FollowOptions) => Promise<void>;
   /**
-   * Brings an artifact here that is recorded as kept there, whole when it has its name and checked; does
-   * nothing for one that is here. Several at once, also of several processes, transfer it once.
+   * Downloads a remote artifact and checks it; it gets its name once complete. Does nothing for a local
+   * one. Concurrent calls, also of several processes, transfer it once.
    * @throws KitError `CLUSTER_UNREACHABLE`, `CLUSTER_REFUSED`, `CHECKPOINT_INVALID` when it is gone
    * there, `CHECKPOINT_UNWRITABLE`
    */
@@ -128,7 +128,7 @@ export interface Engine {
    */
   prepare: (asked: AskedConfig) => TrainConfig;
   /**
-   * Reads what a training would, and trains nothing.
+   * Reads what a training would read, without training.
    * @throws the KitError that `train` would throw
    */
   check: (options: CheckOptions) => Promise<TrainingCheck>;
@@ -137,10 +137,10 @@ export interface Engine {
    * @throws KitError `DATASET_UNREADABLE`, `DATASET_INVALID`, or another code of a training;
    * `CLUSTER_UNREACHABLE`, `CLUSTER_REFUSED` or `CANNOT_FOLLOW` after `onRemote` for one that may go on
    * elsewhere;
-   * `CHECKPOINT_INVALID` that names `resumeFrom` if it is damaged, so that Kit tries an older one
+   * `RESUME_INVALID` if `resumeFrom` is damaged, so that Kit tries an older one
    */
   train: (options: TrainOptions) => Promise<void>;
-  /** Only of an engine that calls `onRemote`. */
+  /** Only for engines that call `onRemote`. */
   readonly remote?: RemoteTraining;
   /**
    * Loads a saved artifact, here or where its files are, and downloads what it needs; a training in

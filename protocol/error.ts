@@ -23,6 +23,21 @@ export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
+const UNREADABLE: ReadonlySet<ErrorCode> = new Set(["CHECKPOINT_INVALID", "CANNOT_READ"]);
+
+/**
+ * Reads a checkpoint to resume from.
+ * @throws KitError `RESUME_INVALID` if it is damaged, so that Kit tries an older one
+ */
+export function readToResume<T>(read: () => T): T {
+  try {
+    return read();
+  } catch (error) {
+    if (!isKitError(error) || !UNREADABLE.has(error.code)) throw error;
+    throw new KitError("RESUME_INVALID", error.message, { cause: error });
+  }
+}
+
 const OUT_OF_REACH: ReadonlySet<ErrorCode> = new Set([
   "CLUSTER_UNREACHABLE",
   "CLUSTER_REFUSED",

@@ -47,6 +47,7 @@ export type ErrorCode =
   | "CLUSTER_UNFIT"
   // Checkpoints
   | "CHECKPOINT_INVALID"
+  | "RESUME_INVALID"
   | "CHECKPOINT_UNWRITABLE"
   // Files
   | "CANNOT_READ"

@@ -11,8 +11,8 @@ export interface Evaluation {
 }
 
 /**
- * Whether an `evalLoss` is better than the best so far. One that is not finite never is, and of
- * equals the first stays the best. Pure.
+ * Whether an `evalLoss` beats the best so far. A non-finite one never does; on a tie, the first stays
+ * the best. Pure.
  */
 export function isLower(evalLoss: Measured | undefined, best = Infinity): evalLoss is number {
   return typeof evalLoss === "number" && Number.isFinite(evalLoss) && evalLoss < best;

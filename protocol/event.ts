@@ -47,7 +47,7 @@ export const ENGINE_EVENTS = [
   "checkpoint.saved",
 ] as const satisfies EventName[];
 
-/** What a job's model answers is worth, which the driver of the job measures. */
+/** Reported by the job's driver, which scores the model's answers. */
 export const EVALUATED = "checkpoint.evaluated" satisfies EventName;
 
 /** The events that the event stream sends to the page, in the document's words. */
@@ -57,12 +57,12 @@ export const STREAMED_EVENTS = [
   "training.failed",
 ] as const satisfies EventName[];
 
-/** Those on a stream that was asked for as a page's, whose facts need one more. */
+/** The events on a page's stream. */
 export const PAGE_EVENTS = [...STREAMED_EVENTS, EVALUATED] as const satisfies EventName[];
 
 export type PageEventName = (typeof PAGE_EVENTS)[number];
 
-/** The frame before an event with its time, as JSON, on a stream that was asked for as a page's. */
+/** On a page's stream, the frame before an event, with its time as JSON. */
 export const TIME = "time";
 
 /** The frame after the last event of a finished job: the page closes its stream. */

@@ -9,7 +9,7 @@ const count = v.pipe(v.number(), v.safeInteger(), v.minValue(0));
 /** JSON has no NaN and no infinity: a number that is not finite is null in a log. */
 export const measured = v.nullable(v.custom<number>((value) => typeof value === "number"));
 
-/** Names of people's making, that are shown as they are. */
+/** User-defined names, shown as they are. */
 const metricName = v.pipe(v.string(), v.regex(/^[a-z][A-Za-z0-9]{0,63}$/));
 const MOST_METRICS = 100;
 

@@ -15,7 +15,7 @@ export interface Answered {
 
 /** What scorers of other libraries return, such as those of `autoevals`. */
 export interface Score {
-  /** Which Kit does not read: a metric has the name that the trainer gives it. Default: none. */
+  /** Ignored: the trainer names its metrics. Default: none. */
   name?: string;
   /** From 0 to 1; null for an answer that has none. */
   // eslint-disable-next-line no-restricted-syntax -- As autoevals writes it.
@@ -30,7 +30,7 @@ type Scored = number | boolean | Score;
  */
 export type ScoreAnswer = (answered: Answered) => Scored | Promise<Scored>;
 
-/** Figures of all answers at once, which are no mean of scores. */
+/** Figures over all answers at once, instead of a mean of scores. */
 export interface SetMetric {
   /** By what comes after the metric's own name; `""` is the figure of that name. */
   ofAll: (answers: readonly Answered[]) => Record<string, number>;
@@ -42,7 +42,7 @@ export type Metric = ScoreAnswer | SetMetric;
 /** Metrics by the names of their figures. */
 export type Metrics = Record<string, Metric>;
 
-/** How a trainer's model is asked for the rows that it does not train on. */
+/** How to evaluate a trainer's model on rows that it is not trained on. */
 export interface EvaluateOptions {
   /** What the answers are scored by, by the names of the figures. */
   metrics: Metrics;

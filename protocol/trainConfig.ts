@@ -141,7 +141,7 @@ export interface JobArguments {
   resume: boolean;
 }
 
-/** How a model is asked for held-out rows, as a job's record has it. */
+/** The `evaluate` option as a job's record has it. */
 export interface EvaluateConfig {
   /** Names, as of the trainer's functions. */
   metrics: string[];
@@ -152,7 +152,7 @@ export interface EvaluateConfig {
 
 /** All of a job's settings, as job.json has them. */
 export interface JobConfig extends TrainConfig, JobArguments {
-  /** Undefined: nobody asks the model. */
+  /** Undefined: no evaluation. */
   evaluate?: EvaluateConfig | undefined;
 }
 

@@ -33,7 +33,7 @@ export interface FollowerOptions {
   kit: string[];
   /** The job's. */
   id: string;
-  /** Takes what says how the job stands, in a line. */
+  /** Called with a line when the job's state changes. */
   onMessage: (message: FollowerMessage) => void;
   graceMs?: number | undefined;
   /** Where all that it prints is added once it is attached. */

@@ -1,7 +1,7 @@
 import type { ErrorCode } from "../protocol/errorCode.ts";
 import { isRecord } from "../protocol/isRecord.ts";
 
-/** What a `kit attach` subprocess tells the server that follows a job by it, over IPC. */
+/** What a `kit attach` subprocess reports over IPC to the `kit ui` that started it. */
 export interface FollowerMessage {
   /** `refused`: it cannot follow the job. */
   kind: "attached" | "ended" | "warning" | "refused";

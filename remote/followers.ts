@@ -26,7 +26,7 @@ export interface FollowersOptions {
   jobs: Pick<JobStore, "list" | "get">;
   /** The job that the project's last run left, and where the run's output goes on. */
   lastRun?: { leftJob: () => string | undefined; output: FollowerOutput };
-  /** Takes a line for people when a job's standing changes. */
+  /** Called with a line when a job's state changes. */
   onNote: (text: string) => void;
   lookMs?: number | undefined;
   /** How long each may take to leave its job before it is killed. Default 5 s. */

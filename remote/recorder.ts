@@ -1,7 +1,7 @@
 import { closeSync, openSync, writeSync } from "node:fs";
 import { formatCount } from "../protocol/format.ts";
 
-/** Of what is printed before `begin`, as much is kept, in bytes. */
+/** How much output from before `begin` is kept, in bytes. */
 const MOST_EARLY = 1_048_576;
 
 /** Appends a program's output to a file, once `begin` is called. Until then it holds the end of it. */

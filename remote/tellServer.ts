@@ -2,7 +2,7 @@ import { printableLines } from "../protocol/printable.ts";
 import type { FollowerMessage } from "./followerMessage.ts";
 
 /**
- * Tells the `kit ui` that follows a job by this process how the job stands, over a channel of its own,
+ * Reports the job's state to the `kit ui` that started this process, over a separate channel,
  * since the project's code prints what it likes. Does nothing in a process of a terminal.
  */
 export function tellServer({ text, ...message }: FollowerMessage): void {

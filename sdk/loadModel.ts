@@ -46,7 +46,7 @@ export function loadModel(
       );
     }
     const found = findArtifact(resolve(directory));
-    // Says whose it is.
+    // Throws, naming the engine.
     if (isRemoteArtifact(found)) remoteOf(engine, found);
     return guardModel(engine.name, await engine.load(found, options));
   });

@@ -62,7 +62,7 @@ export interface TrainerOptions<Epochs extends number = number>
   lora?: LoraOptions;
   /**
    * Asks the model for rows that it does not train on, before the first step and at each checkpoint, and
-   * scores the answers. Needs `evalDataset` or `evalSplit`. Default: nobody asks.
+   * scores the answers. Needs `evalDataset` or `evalSplit`. Default: no evaluation.
    * @example evaluate: { metrics: { accuracy: ({ output, expected }) => output === expected } }
    */
   evaluate?: EvaluateOptions;

@@ -8,7 +8,7 @@ const NO_TOKEN =
   "This page needs its token. Open the address that kit ui last printed, token included. To keep one token across restarts, set KIT_UI_TOKEN.";
 const BUSY = "Too many wrong tokens at once. Wait a few seconds, then open the address again.";
 
-/** Lets in who has shown the token, and turns one in the address into a cookie. */
+/** Admits clients that have shown the token, and turns a token in the address into a cookie. */
 export function createGate(tokens: TokenGate): Guard {
   return async (request, response) => {
     const admission = await tokens.admit(request);

@@ -10,7 +10,7 @@ const eslint = new ESLint({
   cwd: ROOT,
   overrideConfig: { languageOptions: { parserOptions: { project: null } } },
   ruleFilter: ({ ruleId }) =>
-    /^(import-x\/no-restricted-paths|import-x\/order|no-restricted-imports|no-restricted-syntax|@typescript-eslint\/consistent-type-imports)$/.test(
+    /^(import-x\/no-restricted-paths|no-restricted-imports|no-restricted-syntax|@typescript-eslint\/consistent-type-imports)$/.test(
       ruleId,
     ),
 });
@@ -62,10 +62,4 @@ it.each([
 it.each(["../server/server.ts", "node:fs"])("a Vue file may not import %s", async (module) => {
   const vue = `<script setup lang="ts">\nimport { x } from "${module}";\nx();\n</script>\n`;
   expect(await complaints("src/New.vue", vue)).toHaveLength(1);
-});
-
-it.each(["import", "export"])("names of types come first in an %s", async (kind) => {
-  const list = (names: string) => `${kind} { ${names} } from "./other.ts";`;
-  expect(await complaints("jobs/new.ts", list("a, type B, c"))).toHaveLength(1);
-  expect(await complaints("jobs/new.ts", list("type B, c, a"))).toEqual([]);
 });

@@ -14,7 +14,7 @@ const { loadModel } = (await import(join(ROOT, "dist", "sdk", "index.js"))) as t
 const nextPrompt = createPrompts(sizes.model, sizes.prompt);
 const before = process.memoryUsage.rss();
 const options = { ...(sizes.quantize && { quantize: sizes.quantize }) };
-const model = await loadModel(sizes.model, options as sdk.LoadModelOptions);
+const model = await loadModel(sizes.model, options);
 
 const timed = createTimer(sizes, nextPrompt, async (prompts, maxTokens) => {
   const answers = prompts.map(({ request }) => model.infer({ ...request, maxTokens }));

@@ -5,7 +5,7 @@ import { listCachedModels } from "../../sdk/engine.ts";
 import { createCommand, examples } from "../command.ts";
 import { print, printError } from "../print.ts";
 
-/** For what is not known. */
+/** For unknown values. */
 const NONE = "-";
 
 /** Prints the Hugging Face models cached on this machine, and why one cannot be trained. */

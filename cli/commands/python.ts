@@ -14,9 +14,9 @@ import { enterProject } from "../project.ts";
 
 type Step = [program: string, ...words: string[]];
 
-/** It comes by the platform's own rule: with CUDA, for Apple's GPU, or for the processor alone. */
+/** Each platform has its own build: for CUDA, for Apple's GPU, or for the CPU alone. */
 const TORCH = "torch==2.13.0";
-/** All others, with their hashes. */
+/** All other packages, with their hashes. */
 const LOCKED = ["--require-hashes", "--no-deps", "--requirement", PACKAGE.pythonLock];
 
 /** Makes the project's `.kit/python`, or adds what is missing there. */

@@ -8,7 +8,7 @@ import { KitError } from "../../protocol/error.ts";
 import type { InferRequest } from "../../protocol/infer.ts";
 import { isRecord } from "../../protocol/isRecord.ts";
 
-/** A request, and how to print its answer. */
+/** A request, and how to print the answer. */
 export interface Question {
   request: InferRequest;
   print: (answer: string) => string;

@@ -128,7 +128,7 @@ export function cannotSave(path: string, cause: unknown): KitError {
   return new KitError("CHECKPOINT_UNWRITABLE", unwritable(`save ${path}`, cause), { cause });
 }
 
-/** Removes the remains of an interrupted `writeDirectory` from `parent`, as far as it can. */
+/** Removes what an interrupted `writeDirectory` left in `parent`. Best effort. */
 export function removePartial(parent: string): void {
   let names: string[];
   try {

@@ -162,13 +162,13 @@ function logsOf(history: Record<string, number>[]): Log[] {
   });
 }
 
-/** AdamW's running means of what is trained, by the names of its tensors. */
+/** AdamW's running means, by the names of the trained tensors. */
 export interface Moments {
   first: Weights;
   second: Weights;
 }
 
-/** The state that a training resumes from; with LoRA, the weights are the adapter's alone. */
+/** The state to resume a training from; with LoRA, only the adapter's weights. */
 export interface TrainedState {
   weights: Weights;
   /** Absent without the optimizer's file, which only a job's newest checkpoint has. */
@@ -255,6 +255,6 @@ export function readResumed(
   if (place) return { ...place, state };
   throw new KitError(
     "CHECKPOINT_INVALID",
-    `${join(path, STATE_FILE)} does not say how far the training was. Use a checkpoint that Kit saved.`,
+    `${join(path, STATE_FILE)} does not record the training's progress. Use a checkpoint that Kit saved.`,
   );
 }

@@ -32,7 +32,7 @@ export function placeOf(target: string): Place {
   return { work: join(folder, WORK), begin };
 }
 
-/** Removes what killed exports have left, for whoever holds the lock. */
+/** Removes what killed exports left. Needs the lock. */
 export function removeLeft(work: string): void {
   const [parent, begin] = [dirname(work), `${basename(work)}.`];
   for (const name of readdirSync(parent)) {

@@ -46,7 +46,7 @@ export interface Dimensions extends ModelShape {
 /** More than any model has: each layer's tensors are listed. */
 export const MOST_LAYERS = constants.mostLayers;
 
-/** A model by what it does not share with Kit's own of the same sizes. */
+/** What distinguishes a model from Kit's own of the same sizes. */
 export type LlamaShape = ModelShape & Partial<Dimensions>;
 
 export function dimensionsOf(shape: LlamaShape): Dimensions {

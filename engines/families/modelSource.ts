@@ -14,7 +14,7 @@ export const PRESETS = {
 /** Where a model's weights come from, on this machine. */
 export type LocatedModel =
   | { kind: "shape"; name: string; shape: ModelShape }
-  /** `commit` is that of the hub, if it came from there. */
+  /** `commit`: on the hub, if it came from there. */
   | { kind: "checkpoint"; name: string; directory: string; commit?: string };
 
 /** Where a model's weights come from. */

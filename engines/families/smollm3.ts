@@ -1,7 +1,7 @@
 import type { Family } from "./family.ts";
 import { listBlocks } from "./llama.ts";
 
-/** Every fourth layer, or those that its config names, turns no queries and keys. */
+/** Every fourth layer, or those that its config names, applies no rotary embedding. */
 const INTERVAL = 4;
 
 export const smollm3: Family = {

@@ -52,7 +52,7 @@ export function openCache(cache: string, { repoType, repo }: HubName) {
     mkdirSync(path, { recursive: true });
   }
 
-  /** Whole or not at all. */
+  /** Writes all of it or nothing. */
   function write(path: string, text: string): void {
     makeFolder(dirname(path));
     const own = `${path}.${randomUUID()}.tmp`;
@@ -107,7 +107,7 @@ export function openCache(cache: string, { repoType, repo }: HubName) {
         symlinkSync(relative(dirname(path), blobPath(hash)), own);
       } catch (error) {
         if (!["EPERM", "ENOSYS"].includes((error as NodeJS.ErrnoException).code ?? "")) throw error;
-        // Windows links for administrators and developers alone. Python moves the file, too.
+        // Windows only lets administrators and developers make links. Python moves the file, too.
         renameSync(blobPath(hash), own);
       }
       renameSync(own, path);

@@ -12,7 +12,7 @@ export interface HubRequest {
 }
 
 export interface HubAnswer {
-  /** Whether it holds the rest alone. */
+  /** Whether it only holds the rest. */
   isRest: boolean;
   /** Its body. @throws KitError `HUB_UNREACHABLE` when it is cut, or nothing comes for too long */
   parts: () => AsyncGenerator<Uint8Array>;

@@ -89,7 +89,7 @@ export function createDownloader(
   };
 }
 
-/** Whether all of a file is there, also after whoever wrote it has lost power. */
+/** Whether a file is complete, even after a power loss. */
 export function hasSize(path: string, { size }: HubFile): boolean {
   return existsSync(path) && sizeOf(path) === size;
 }

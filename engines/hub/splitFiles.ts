@@ -4,7 +4,7 @@ import type { HubFile } from "./hubListing.ts";
 
 /** Kinds of files, the first that a split has is read: the same rows often lie there in several. */
 const PREFERRED = ["parquet", "jsonl", "csv", "json"] as const;
-/** Of the hub's Parquet files: it has converted the first 5 GB alone. */
+/** The hub has only converted the first 5 GB to Parquet. */
 const PARTIAL = "partial-";
 const DEFAULT_CONFIG = "default";
 const DEFAULT_SPLIT = "train";

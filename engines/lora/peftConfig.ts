@@ -88,7 +88,7 @@ const KNOWN = [
   // How it was made and trained.
   ...["init_lora_weights", "lora_dropout", "loftq_config", "eva_config", "corda_config"],
   ...["lora_ga_config", "velora_config", "ensure_weight_tying", "qalora_group_size"],
-  // Where modules lie, and on what it ran.
+  // Module paths, and the machine that it ran on.
   ...["auto_mapping", "layers_pattern", "megatron_config", "megatron_core", "runtime_config"],
   "peft_version",
 ];

@@ -44,7 +44,7 @@ export function useFileIfThere<T>(path: string, use: (file: OpenFile) => T): T |
 }
 
 /**
- * Refuses pipes and devices in a directory, for those who would wait for them without an end.
+ * Refuses pipes and devices in a directory: reading them might never end.
  * @throws KitError `CHECKPOINT_INVALID`
  */
 export function assertPlainFiles(directory: string): void {

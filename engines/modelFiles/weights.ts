@@ -63,7 +63,7 @@ export function areFinite(data: Float32Array | Uint16Array): boolean {
   return true;
 }
 
-/** The weights in float32; those that are it already are not copied. */
+/** The weights in float32, without copying those that already are. */
 export function widen(weights: StoredWeights): Weights {
   return Object.fromEntries(
     Object.entries(weights).map(([name, tensor]) => [

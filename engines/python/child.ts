@@ -8,7 +8,7 @@ import { type PythonMessage, parseMessage } from "./messages.ts";
 
 /** How long a process may take to end by itself, in ms. */
 const GRACE_MS = 5_000;
-/** How long the output of one that has ended may be silent before it counts as all, in ms. */
+/** How long to wait for more output after the process ended, in ms. */
 const SILENCE_MS = 1_000;
 
 export type Mode = "train" | "check" | "config" | "answer";
@@ -40,7 +40,7 @@ export interface ChildOptions {
  */
 export function startChild(mode: Mode, { interpreter, env, job, onMessage }: ChildOptions): Child {
   const program = ownFile(new URL("./run.py", import.meta.url), "kit_engine/main.py");
-  // -B: the package's folder may be read-only. -u: what is printed comes at once.
+  // -B: the package's folder may be read-only. -u: unbuffered output.
   const child = spawn(interpreter.path, ["-B", "-u", program, mode], {
     stdio: ["pipe", "pipe", "inherit"],
     // Kit has downloaded what there is to download.

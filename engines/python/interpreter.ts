@@ -20,7 +20,7 @@ interface Place {
 
 /**
  * The first interpreter that exists.
- * @throws KitError `PYTHON_NOT_FOUND` without one, or when the one that is named does not exist
+ * @throws KitError `PYTHON_NOT_FOUND` if there is none, or a named one is missing
  */
 export function findInterpreter({ path, env, project }: Place): Interpreter {
   if (path !== undefined) return named(path, "python({ path })", { env, project });

@@ -4,6 +4,7 @@ import { setImmediate } from "node:timers/promises";
 import { ARTIFACTS, partialFolder } from "../../protocol/artifactPath.ts";
 import type { DatasetPath } from "../../protocol/dataset.ts";
 import type { TrainOptions } from "../../protocol/engine.ts";
+import { readToResume } from "../../protocol/error.ts";
 import { type ModelShape, type TrainConfig, isPretrained } from "../../protocol/trainConfig.ts";
 import { assertCheckpoint, saveModel } from "../checkpoint/checkpoint.ts";
 import { locateModel } from "../checkpoint/locateModel.ts";
@@ -44,8 +45,10 @@ export async function createJob({
   const fetching = { signal, onNote, ...(check && { check }) };
   const source = await locateModel(config.model, { resumeFrom, ...fetching });
   if (source.kind === "checkpoint") assertCheckpoint(source.directory);
-  // Of a cluster it may be there alone.
-  if (resumeFrom !== undefined && existsSync(resumeFrom)) assertPlainFiles(resumeFrom);
+  // A cluster's may only be there.
+  if (resumeFrom !== undefined && existsSync(resumeFrom)) {
+    readToResume(() => assertPlainFiles(resumeFrom));
+  }
   const job = {
     config,
     directory,

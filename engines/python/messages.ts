@@ -58,7 +58,7 @@ export type PythonMessage =
   | ({ type: "failed" } & Failure)
   | { type: "cancelled" };
 
-/** A line as a message; undefined for one that is none of the engine's. */
+/** A line as a message of the engine; undefined for other output. */
 export function parseMessage(line: string): PythonMessage | undefined {
   try {
     const message = JSON.parse(line) as { kit?: unknown };

@@ -19,7 +19,7 @@ export interface Cluster extends Required<Pick<RayOptions, "workers" | "maxFailu
    * @throws KitError `CLUSTER_REFUSED`
    */
   token: () => string | undefined;
-  /** Whether a job's record alone names the address. */
+  /** Whether only a job's record names the address. */
   isRecorded: boolean;
 }
 

@@ -21,7 +21,7 @@ interface DownloadOptions {
   /** Takes how many bytes of all are here. */
   onBytes?: (bytes: number) => void;
   onNote?: (text: string) => void;
-  /** How long the cluster keeps what it has staged without a heartbeat of this process. */
+  /** How long the cluster keeps staged files without a heartbeat from this process. */
   idleSeconds?: number;
 }
 
@@ -113,7 +113,7 @@ function isFile(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false })?.isFile() ?? false;
 }
 
-/** A pipe in the file's place would keep whoever opens it waiting. */
+/** Opening a pipe in the file's place could block. */
 async function* readPlain(path: string): AsyncGenerator<Buffer> {
   const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
   if (!(await file.stat()).isFile()) {

@@ -61,7 +61,7 @@ export function parseLine(line: string, secret?: string): RayMessage | undefined
 }
 
 /**
- * A message's fields are those of its type, whoever sent it.
+ * Checks that a message has its type's fields.
  * @throws KitError `ENGINE_REPORT_INVALID`
  */
 export function assertMessage(message: RayMessage): void {

@@ -106,7 +106,7 @@ async function take(message: RayMessage, { remote, options, signal }: Taking): P
     if (stored && event.event === "checkpoint.saved" && isArtifactPath(event.data.path)) {
       const artifact = join(directory, event.data.path);
       writeStored(artifact, { address: remote.address, ...stored });
-      // A whole model may be large: it comes when somebody asks for it.
+      // A whole model may be large: it is only downloaded on request.
       const isWanted = event.data.kind === "adapter" || isVisible(stored);
       // This machine's disk or connection must not end the training there.
       const noteLeft = (error: unknown) => {

@@ -1,6 +1,6 @@
 import { existsSync, readFileSync, readdirSync, statSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
-import { KitError } from "../../protocol/error.ts";
+import { KitError, readToResume } from "../../protocol/error.ts";
 import { isUrl } from "../../protocol/url.ts";
 import { ownFile } from "../ownFile.ts";
 import type { PythonJob } from "../python/messages.ts";
@@ -36,6 +36,7 @@ interface Asked {
  */
 export function pack({ id, mode, job, cluster }: Asked): PackedFile[] {
   const data = createPackage(cluster);
+  const { resumeFrom: from } = job;
   const sent: TrainingTask = {
     ...job,
     files: job.files.map((file, i) => data.file(file, `data/${i}`)),
@@ -46,7 +47,7 @@ export function pack({ id, mode, job, cluster }: Asked): PackedFile[] {
         adapter: data.folder(job.model.adapter, "adapter"),
       }),
     },
-    resumeFrom: job.resumeFrom && data.checkpoint(job.resumeFrom, "resume"),
+    resumeFrom: from && readToResume(() => data.checkpoint(from, "resume")),
     // As this machine finds it.
     ...(job.config.lora && { baseName: job.model.base }),
   };
@@ -67,7 +68,7 @@ export function withCode(
   return [...own, ...data.files(own)];
 }
 
-/** The programs alone. */
+/** Only the programs. */
 export function codeFiles(): PackedFile[] {
   return Object.entries(codeFolders()).flatMap(([folder, file]) =>
     programsIn(dirname(file)).map(([name, path]) => ({

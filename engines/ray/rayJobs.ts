@@ -53,7 +53,7 @@ export function createRayJobs(cluster: Cluster): Remote {
     const session = onSend && (await readVersion(http, signal)).session;
     signal?.throwIfAborted();
     onSend?.(session);
-    // A request that was sent may arrive even if nobody waits for its answer.
+    // The request may arrive even if we stop waiting for the answer.
     const late = laterThan(signal, STOP_MS);
     const job = { method: "POST", path: "/api/jobs/", body, signal: late } as const;
     unanswered.add(id);

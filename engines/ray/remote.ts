@@ -22,7 +22,7 @@ export interface Remote {
    */
   log: (id: string, isEnded: boolean, signal: AbortSignal) => AsyncIterable<Buffer>;
   /**
-   * Resolves once the job runs no more; does nothing for one that doesn't.
+   * Stops a job, and resolves once it has ended; does nothing for an ended one.
    * @throws KitError `CLUSTER_UNREACHABLE`, `CLUSTER_REFUSED` when it may go on, within half a minute
    */
   stop: (id: string) => Promise<void>;

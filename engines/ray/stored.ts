@@ -33,7 +33,7 @@ export function writeStored(artifact: string, record: StoredRecord): void {
   }
 }
 
-/** Undefined for an artifact of this machine alone. */
+/** Undefined for an artifact that only this machine has. */
 export function readStored(artifact: string): StoredRecord | undefined {
   const record = readRecord(storedRecordPath(artifact)) ?? {};
   const { address } = record;

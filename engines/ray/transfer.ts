@@ -16,7 +16,7 @@ export type Source = (name: string) => AsyncIterable<Buffer>;
 
 /** Files on their way to a folder. */
 export interface Transfer {
-  /** Names of those that are not there yet, and their bytes in all. */
+  /** Names of the missing files, and their total bytes. */
   missing: readonly string[];
   missingBytes: number;
   /**

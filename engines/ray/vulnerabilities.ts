@@ -17,7 +17,7 @@ export function vulnerabilitiesOf(version: string): string {
 
 /**
  * Returns a warning if a cluster answers without a token at an address that others reach, too. An
- * address of this machine alone may be a tunnel's end: what is behind it cannot be told from here.
+ * address of this machine alone may be a tunnel's end: Kit can't see what is behind it.
  */
 export async function openClusterWarning(
   address: string,
@@ -32,7 +32,7 @@ async function answers(http: Http, signal?: AbortSignal): Promise<boolean> {
   try {
     return (await readVersion(http, signal)).version !== undefined;
   } catch {
-    // It asks for a token, or somebody has aborted.
+    // It asks for a token, or the signal was aborted.
     signal?.throwIfAborted();
     return false;
   }

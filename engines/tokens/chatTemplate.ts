@@ -62,7 +62,7 @@ function withParsedArguments(call: NonNullable<Message["tool_calls"]>[number]): 
 }
 
 /**
- * A template drops in silence what it does not know.
+ * Templates silently drop what they don't know.
  * @throws KitError `DATASET_INVALID`
  */
 function assertTaken({ messages, tools }: Conversation, knows: Knows): void {

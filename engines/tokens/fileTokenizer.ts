@@ -9,7 +9,7 @@ import { createPieces } from "./tokenBytes.ts";
 import type { PromptStyle, Span, Tokenizer } from "./tokenizer.ts";
 import { assertModestGrowth, limitTokenizer } from "./tokenizerLimits.ts";
 
-/** The files of a model's tokenizer, as far as they are needed. */
+/** The files of a model's tokenizer that Kit reads. */
 export interface TokenizerFiles {
   /** Path of `tokenizer.json`, for errors. */
   path: string;

@@ -22,7 +22,7 @@ export function limitTime<T>(work: () => T, milliseconds = LONGEST_MS): T {
   }
 }
 
-/** Whether work was ended, or an error is told of that. */
+/** Whether an error says that the work exceeded its limit. */
 export function isTimeout(error: unknown): boolean {
   const { code, cause } = error as NodeJS.ErrnoException;
   return code === "ERR_SCRIPT_EXECUTION_TIMEOUT" || (cause !== undefined && isTimeout(cause));

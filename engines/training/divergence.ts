@@ -9,7 +9,7 @@ export interface StepOutcome {
   weights?: Weights;
 }
 
-/** The advised learning rate is this share of the one that failed. */
+/** The suggested learning rate, as a share of the failed one. */
 const LOWER = constants.loweredRate;
 /** Small models from random weights rarely learn at more. */
 const MOST_ADVISED = constants.mostAdvisedRate;

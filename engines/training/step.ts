@@ -38,7 +38,7 @@ export async function backpropagateStep(
   return { loss, gradNorm: await backend.gradNorm(), metrics };
 }
 
-/** The same figures of a batch alone, as sums; changes nothing. */
+/** The same figures for one batch, as sums, without training. */
 export async function measureBatch(
   backend: Backend,
   objective: Objective,

@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { ARTIFACTS, checkpointFolder } from "../../protocol/artifactPath.ts";
 import type { TrainOptions } from "../../protocol/engine.ts";
+import { readToResume } from "../../protocol/error.ts";
 import { type TrainConfig, rowsPerStep } from "../../protocol/trainConfig.ts";
 import { adapterFiles, modelFiles } from "../checkpoint/checkpoint.ts";
 import { withChecksums, writeDirectory } from "../checkpoint/directory.ts";
@@ -25,7 +26,7 @@ import { baseOf, initialWeights } from "./startingPoint.ts";
 import { type StepResult, backpropagateStep } from "./step.ts";
 import { createStepLog } from "./stepLog.ts";
 
-/** Logged whatever `loggingSteps` says: one that warms up, and one that shows how fast it is. */
+/** Always logged: one that warms up, and one that shows the speed. */
 const FIRST_STEPS = constants.firstLoggedSteps;
 
 interface Options extends Pick<TrainOptions, "resumeFrom" | "onEvent" | "onNote"> {
@@ -54,7 +55,7 @@ export async function train(
   const { shape, origin } = start;
   const notes = { shape, origin, promptStyle: dataset.promptStyle };
   const base = baseOf(start, directory);
-  const resumed = readResumed(resumeFrom, shape, lora);
+  const resumed = readToResume(() => readResumed(resumeFrom, shape, lora));
   const { weights, moments } = resumed.state ?? {};
   if (resumeFrom !== undefined && !moments) onNote?.(noOptimizer(resumeFrom));
   const backend = await startBackend({
@@ -100,7 +101,7 @@ export async function train(
     return step === steps || step % every === 0;
   }
 
-  /** Saves the weights once the step that follows has proved them: what it computes is not lost. */
+  /** Saves the weights once the next step has proved them. That step's work is kept. */
   async function save(step: number): Promise<void> {
     ahead = await computeStep();
     assertFinite(Math.min(step + 1, steps), ahead, peak);

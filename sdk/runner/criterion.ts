@@ -2,14 +2,14 @@ import { EVAL_LOSS } from "../../protocol/evaluation.ts";
 import type { JobEvent } from "../../protocol/event.ts";
 import type { JobArguments } from "../../protocol/trainConfig.ts";
 
-/** What a step's model is worth, by the metric that compares a job's checkpoints. */
+/** How good a step's model is, by the job's metric for its best checkpoint. */
 export interface Measure {
   step: number;
   /** Finite, and the lower the better, whichever way the metric goes. */
   cost: number;
 }
 
-/** @returns what an event says by the job's metric; undefined for one that says nothing, or no number */
+/** @returns an event's figure of the job's metric; undefined if it has none */
 export type MeasureOf = (event: JobEvent) => Measure | undefined;
 
 export function createCriterion({

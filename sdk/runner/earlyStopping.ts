@@ -4,7 +4,7 @@ import { type JobEvent, EVALUATED } from "../../protocol/event.ts";
 import type { JobConfig } from "../../protocol/trainConfig.ts";
 import { createCriterion } from "./criterion.ts";
 
-/** Decides when a training has learned all it can. The same for each engine, which is then aborted. */
+/** Decides when a training no longer improves. Works for every engine, by aborting it. */
 export interface EarlyStopping {
   /**
    * Takes each event.
@@ -36,7 +36,7 @@ export function createEarlyStopping({
   let last: number | undefined;
   let isOver = false;
 
-  /** @param cost undefined for a figure that is not finite, which is no best */
+  /** @param cost undefined for a non-finite figure, which is never the best */
   function weigh(step: number, cost: number | undefined): void {
     const isBest = cost !== undefined && cost < (best ?? Infinity);
     if (isBest) best = cost;

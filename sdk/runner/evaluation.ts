@@ -33,7 +33,7 @@ interface EvaluationOptions {
 
 /** Above this share of a training's time, Kit says how long asking took. */
 const MUCH = 0.1;
-/** In seconds: what is shorter, nobody minds. */
+/** In seconds; shorter isn't worth a note. */
 const LONG = 1;
 
 /** @throws KitError `DATASET_INVALID` when no held-out row has an answer to compare with */

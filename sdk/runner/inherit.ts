@@ -17,7 +17,7 @@ import { refusePast } from "./resume.ts";
 
 type Started = EventData["training.started"];
 
-/** Data that a new job takes over from the job that it continues. */
+/** What a new job inherits from the job that it continues. */
 export interface TakenOver {
   /** Its fields of `training.started`. */
   started: Pick<Started, "resumedFrom" | "resumedStep" | "resumedBest">;
@@ -26,7 +26,7 @@ export interface TakenOver {
 }
 
 /**
- * Compares the rows of both, and says what is not the same.
+ * Compares the rows of both jobs, and notes what differs.
  * @throws KitError `CANNOT_RESUME` if the training ends before the checkpoint's step
  */
 export function inherit(
@@ -52,7 +52,7 @@ export function inherit(
     );
   }
   if (step === begun.maxSteps) {
-    note(`job ${jobId} had trained all ${step} steps; only its end is left`);
+    note(`job ${jobId} had trained all ${step} steps; it only has to be completed`);
   }
   const resumedBest = bestOf(
     evaluations.flatMap(({ event, data }) => (event === "training.log" ? evaluationIn(data) : [])),

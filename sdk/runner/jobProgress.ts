@@ -27,7 +27,7 @@ export interface JobProgress {
   begin: (event: EngineEvent, from: ResumePoint | undefined) => EngineEvent;
   /** @returns whether the training is over with it */
   onEvent: (event: RunningEvent) => boolean;
-  /** What was evaluated before this job, which went on from another; it may evaluate the same again. */
+  /** Evaluations of the job that this one continues; it may repeat some. */
   inherited: () => readonly MeasuringEvent[];
   /**
    * Takes what an earlier process has recorded.
@@ -84,7 +84,8 @@ export function createJobProgress(options: JobProgressOptions): JobProgress {
       : undefined;
     // A training that is over saves nothing more.
     const last = stopping.stoppedAt() === undefined ? undefined : from.step;
-    if (last !== undefined) onNote(`job ${from.jobId} had stopped early; only its end is left`);
+    if (last !== undefined)
+      onNote(`job ${from.jobId} had stopped early; it only has to be completed`);
     for (const earlier of new Set([best, last])) {
       if (earlier === undefined) continue;
       keepEarlier(copyCheckpoint(from, earlier, directory, engine.resumeFiles));

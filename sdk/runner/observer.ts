@@ -23,7 +23,7 @@ export interface Observer {
   onAttached?: (location: RemoteLocation, events: readonly PastEvent[]) => void;
   /** Takes each event once it is in the log, before the callbacks. */
   onEvent?: (event: JobEvent) => void;
-  /** Takes a line for people on a slow step. */
+  /** Called with progress during slow steps. */
   onNote?: (text: string) => void;
   /** The job was left: it goes on there. */
   onLeft?: (location: RemoteLocation) => void;

@@ -11,7 +11,7 @@ import { bestMeasure, createCriterion } from "./criterion.ts";
 
 /** The artifacts that a job has saved and not removed since. */
 export interface SavedArtifacts {
-  /** Takes each event: a checkpoint is as good as its step's measure. */
+  /** Takes each event, so that each checkpoint has its step's measure. */
   onEvent: (event: JobEvent) => void;
   /**
    * The callback of a step's checkpoint has returned: removes the oldest that are too many, but not

@@ -1,6 +1,6 @@
 import type { ResumePoint } from "../../jobs/resumePoint.ts";
 import { assertUndamaged } from "../../jobs/undamagedCheckpoint.ts";
-import { KitError, isKitError, messageOf } from "../../protocol/error.ts";
+import { KitError, isKitError, messageOf, readToResume } from "../../protocol/error.ts";
 import type { EngineEvent } from "../../protocol/event.ts";
 import type { RemoteLocation } from "../../protocol/remoteLocation.ts";
 import { type RunEngineOptions, runEngine } from "./runEngine.ts";
@@ -26,7 +26,7 @@ export async function trainFrom(
 ): Promise<boolean> {
   const [from, next] = checkpoints;
   try {
-    if (from) assertUndamaged(from);
+    if (from) readToResume(() => assertUndamaged(from));
     return await runEngine(engine, {
       ...options,
       resumeFrom: from?.checkpoint,
@@ -34,7 +34,7 @@ export async function trainFrom(
       onRemote: (location) => onRemote(location, from),
     });
   } catch (error) {
-    if (!from || !isDamage(error, from)) throw error;
+    if (!from || !isKitError(error) || error.code !== "RESUME_INVALID") throw error;
     if (!next) {
       throw new KitError(
         "CANNOT_RESUME",
@@ -46,10 +46,4 @@ export async function trainFrom(
     );
     return trainFrom(checkpoints.slice(1), engine, { onEvent, onRemote, ...options });
   }
-}
-
-/** Whether a checkpoint is damaged, not the model that it belongs to. */
-function isDamage(error: unknown, { checkpoint }: ResumePoint): boolean {
-  const codes = ["CHECKPOINT_INVALID", "CANNOT_READ"];
-  return isKitError(error) && codes.includes(error.code) && error.message.includes(checkpoint);
 }

@@ -3,7 +3,7 @@ import { EVAL_LOSS } from "../../protocol/evaluation.ts";
 import type { EvaluateOptions } from "../../protocol/metric.ts";
 import type { AskedConfig, JobArguments, JobConfig } from "../../protocol/trainConfig.ts";
 
-/** @throws KitError `OPTION_INVALID` for options that are valid each, but not together */
+/** @throws KitError `OPTION_INVALID` for options that contradict each other */
 export function refuseContradictions(
   asked: AskedConfig,
   own: JobArguments,
@@ -44,7 +44,7 @@ export function refuseContradictions(
   }
 }
 
-/** @throws KitError `OPTION_INVALID` when the best model would have to be chosen blindly */
+/** @throws KitError `OPTION_INVALID` unless every checkpoint has an evalLoss */
 export function refuseUnevenSaves({
   loadBestModelAtEnd,
   metricForBestModel,

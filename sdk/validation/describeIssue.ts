@@ -15,7 +15,7 @@ interface Described {
   hides: (name: string, value: unknown) => boolean;
 }
 
-/** A wrong option in words: which one `caller` was given, what it expected and what it found. */
+/** Describes an invalid option: its name, what `caller` expected and what it got. */
 export function describeIssue(
   caller: string,
   issue: BaseIssue<unknown>,

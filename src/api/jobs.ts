@@ -37,7 +37,7 @@ export async function fetchJob(id: string): Promise<Job | undefined> {
   try {
     return await readResponse(await request(path, { signal }), path, isJob);
   } catch (error) {
-    // An id that is malformed is no job's either.
+    // No job has a malformed id.
     if (error instanceof RequestError && [400, 404].includes(error.status)) return undefined;
     throw error;
   }

@@ -1,7 +1,7 @@
 import { type LossPoint, thin } from "../../protocol/curve.ts";
 import { FINAL_STATUS, isFinalEvent } from "../../protocol/event.ts";
 import { EVENT_LOG_LINES } from "../../protocol/http.ts";
-import { isRecord } from "../../protocol/isRecord.ts";
+import { isRecord, parseRecord } from "../../protocol/isRecord.ts";
 import { type JobStatus, isFinal } from "../../protocol/job.ts";
 import {
   type Progress,
@@ -71,7 +71,8 @@ export function advance(before: JobView, streamEvents: readonly StreamEvent[]): 
 
 function apply(frame: StreamFrame, view: JobView, lines: string[], points: LossPoint[]): void {
   const offset = offsetOf(frame);
-  const data = parse(frame.data);
+  // Without an object as its data, an event still counts, and the event log shows its raw text.
+  const data = parseRecord(frame.data);
   const isNew = offset > view.offset;
   if (frame.event === "training.failed" && !isNew) return presume(data, frame, view);
   // A final event may be applied twice: the second time changes nothing.
@@ -130,16 +131,6 @@ function fail(data: Record<string, unknown>, frame: StreamFrame, view: JobView):
 /** NaN if the frame has none, so that every comparison is false. */
 function offsetOf({ id }: StreamFrame): number {
   return /^\d+$/.test(id) ? Number(id) : NaN;
-}
-
-function parse(text: string): Record<string, unknown> {
-  try {
-    const value: unknown = JSON.parse(text);
-    return isRecord(value) ? value : {};
-  } catch {
-    // The event still counts, and the event log shows its raw text.
-    return {};
-  }
 }
 
 function messageIn({ error, message }: Record<string, unknown>): string | undefined {

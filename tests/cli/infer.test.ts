@@ -209,7 +209,9 @@ describe("kit infer", () => {
     );
     expect(kit(["infer", adapter, "1"])).toMatchObject({
       code: 1,
-      stderr: `kit: The adapter ${adapter} needs its base, but there is no model at /gone. Copy the base there, or to ${join(project, "moved/base")}.\n`,
+      stderr: expect.stringMatching(
+        new RegExp(`^kit: .* /gone\\. .*${join(project, "moved/base")}\\.\n$`),
+      ) as string,
     });
   });
 
@@ -225,9 +227,7 @@ describe("kit infer", () => {
   it("says when its answers cannot be written", () => {
     const command = `"${process.execPath}" "${CLI}" infer latest 1 > /dev/full`;
     const { status, stderr } = spawnSync("bash", ["-c", command], { cwd: project });
-    expect(String(stderr)).toMatch(
-      /^kit: Cannot write the output: ENOSPC: .*\. Make the folder writable, or free disk space\.\n$/,
-    );
+    expect(String(stderr)).toMatch(/^kit: Cannot write the output: ENOSPC: .*\n$/);
     expect(status).toBe(1);
   });
 

@@ -47,9 +47,7 @@ test("kit models lists what is in the cache, and why a model can't be trained", 
     "refused    -|Other\\u001bLM     org/tiny",
     `trainable  7.6K|LlamaForCausalLM  org/tiny@${commit}`,
   ]);
-  expect(lines[3]).toBe(
-    "  The download is incomplete. Name the model in a trainer to fetch the rest.",
-  );
+  expect(lines[3]).toMatch(/^ {2}.*incomplete/);
   expect(lines.filter((line) => line.startsWith("  "))).toHaveLength(3);
 });
 

@@ -135,9 +135,7 @@ describe("wrong input is one line without a stack, and exit code 1", () => {
     for (const command of ["build", "start"]) {
       const { code, stderr } = await runKit(project, [command]);
       expect(code).toBe(1);
-      expect(stderr).toMatch(
-        /^kit: Cannot write \S+index\.mjs: ENOTDIR: .*\. Make the folder writable, or free disk space\.\n$/,
-      );
+      expect(stderr).toMatch(/^kit: Cannot write \S+index\.mjs: ENOTDIR: .*\n$/);
     }
     const noJobs = createTinyProject(undefined, { ".kit/jobs": "a file" });
     const { code, stderr } = await runKit(noJobs, ["start"]);

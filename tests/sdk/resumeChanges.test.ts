@@ -2,6 +2,7 @@ import { existsSync, mkdirSync, readdirSync, renameSync, writeFileSync } from "n
 import { join } from "node:path";
 import type { TrainerOptions } from "kit";
 import { describe, expect, it, onTestFinished } from "vitest";
+import { KitError } from "../../protocol/error.ts";
 import { resolveConfig } from "../../sdk/runner/config.ts";
 import { planResume } from "../../sdk/runner/resume.ts";
 import { type DrivenTrainer, DRIVER } from "../../sdk/trainer.ts";
@@ -113,7 +114,9 @@ describe("a resume", () => {
     });
     expect(past.log).toHaveLength(1);
     const { notes, end } = await train({ ...options, resume: true });
-    expect(notes).toContain(`job ${first.jobId} had trained all 6 steps; only its end is left`);
+    expect(notes).toContain(
+      `job ${first.jobId} had trained all 6 steps; it only has to be completed`,
+    );
     expect(end?.event).toBe("training.completed");
   });
 
@@ -160,6 +163,16 @@ describe("a resume", () => {
     );
     expect(started).toMatchObject({ resumedFrom: jobId, resumedStep: 4 });
     expect(end?.event).toBe("training.completed");
+  });
+
+  it("blames no checkpoint for the model that it belongs to", async () => {
+    enter();
+    const { jobId } = await failed();
+    const gone = new KitError("CHECKPOINT_INVALID", `${artifactsOf(jobId)}/step-6 lost its base.`);
+    const engine = { ...createScriptedEngine(), train: () => Promise.reject(gone) };
+    const { error, notes } = await train({ engine, resume: true });
+    expect(error).toBe(gone);
+    expect(notes.join()).not.toContain("damaged");
   });
 
   it("fails when no checkpoint is whole", async () => {

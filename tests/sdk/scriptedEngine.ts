@@ -29,7 +29,7 @@ export function createScriptedEngine({
     async train({ config, directory, resumeFrom, signal, onEvent }) {
       if (resumeFrom !== undefined && existsSync(join(resumeFrom, DAMAGED))) {
         const message = `${resumeFrom}/weights is cut off. Use a checkpoint that Kit saved.`;
-        throw new KitError("CHECKPOINT_INVALID", message);
+        throw new KitError("RESUME_INVALID", message);
       }
       const [, trained = "0"] = /step-(\d+)$/.exec(resumeFrom ?? "") ?? [];
       const maxSteps = config.maxSteps ?? config.numTrainEpochs ?? 0;

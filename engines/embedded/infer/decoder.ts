@@ -1,5 +1,5 @@
-import { type LlamaShape, dimensionsOf } from "../../families/dimensions.ts";
 import type { QuantizedType } from "../../../protocol/quantizedType.ts";
+import { type LlamaShape, dimensionsOf } from "../../families/dimensions.ts";
 import type { ReadWeights } from "../../modelFiles/weights.ts";
 import { type Arena, allocate, planArena } from "../kernels/arena.ts";
 import { type KernelModule, instantiate } from "../kernels/module.ts";

@@ -95,6 +95,6 @@ function startHelper(invitation: DecoderInvitation): Worker {
 async function unload(number: number): Promise<undefined> {
   const model = models.get(number);
   models.delete(number);
-  await Promise.allSettled(model?.open ?? []);
+  await Promise.allSettled([...(model?.open ?? [])]);
   await Promise.all(model?.helpers.map((helper) => helper.terminate()) ?? []);
 }

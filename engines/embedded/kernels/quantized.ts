@@ -1,6 +1,6 @@
 import { KitError } from "../../../protocol/error.ts";
-import { BLOCK } from "../../modelFiles/quantizedBlocks.ts";
 import type { QuantizedType } from "../../../protocol/quantizedType.ts";
+import { BLOCK } from "../../modelFiles/quantizedBlocks.ts";
 import type { TakeRows } from "../../modelFiles/weights.ts";
 import type { Address, Kernels } from "./kernels.ts";
 import type { Rows } from "./products.ts";

@@ -29,8 +29,8 @@ export function threadCount(
 const CGROUPS = "/sys/fs/cgroup";
 
 /**
- * Whole cores that the limits of this process's cgroups, such as its container's, allow: at least one,
- * endless without a limit.
+ * Whole cores allowed by this process's cgroup quotas, such as its container's: at least one; Infinity
+ * without a quota.
  */
 export function quota(read: (file: string) => string = readText): number {
   const limits = groupsIn(read("/proc/self/cgroup")).flatMap((group) => [

@@ -1,6 +1,6 @@
+import type { QuantizedType } from "../../../protocol/quantizedType.ts";
 import type { LoraConfig } from "../../../protocol/trainConfig.ts";
 import { EMBEDDING, HEAD } from "../../families/projections.ts";
-import type { QuantizedType } from "../../../protocol/quantizedType.ts";
 import {
   type ReadWeights,
   type TakeRows,
@@ -22,7 +22,7 @@ import type { Graph, MatrixWeight, VectorWeight } from "../ops/operation.ts";
 export interface TensorOptions {
   /** Names of those that are bfloat16; a matrix of theirs alone stays so. Vectors are always float32. */
   bfloat16?: ReadonlySet<string> | undefined;
-  /** With it, the adapter alone is trained. */
+  /** With it, only the adapter is trained. */
   lora?: LoraConfig | undefined;
   isTrained: boolean;
   /** Whether matrices are to lie in panels, as an answering model's do. Default: row-major. */

@@ -18,7 +18,7 @@ export interface TrainingSizes {
   lora: LoraConfig | undefined;
   threads: number;
   options: Pick<TrainConfig, "weightDecay" | "maxGradNorm">;
-  /** Default: least recomputation in moderate memory. */
+  /** Default: least recomputation under 1.15 GiB. */
   recompute?: Recompute;
 }
 
@@ -54,7 +54,7 @@ function leastRecompute(sizes: TrainingSizes): Recompute {
   const isModerate = (count: number) =>
     bytesWith(sizes, { cheap: true, parts: count }) <= MODERATE_BYTES;
   if (bytesWith(sizes, NOTHING) <= FEW_BYTES) return NOTHING;
-  // The fewest that do, or all: what is computed again only grows.
+  // The fewest that suffice, or all: more parts never need more memory.
   let [least, most] = [0, parts];
   while (least < most) {
     const middle = Math.floor((least + most) / 2);

@@ -18,7 +18,7 @@ export function gradientOperation({ accumulate, isForwardDone }: GradientOptions
   return Number(accumulate) + 2 * Number(isForwardDone);
 }
 
-/** The program of every training thread: the parts of a step, or the loss alone. */
+/** The program of every training thread: the parts of a step, or only the loss. */
 export function trainingProgram(plan: TrainingPlan): Program {
   return (thread) => {
     const { kernels, memory, threadIndex } = thread;

@@ -11,7 +11,7 @@ export interface Team {
   invite: (invitation: HelperInvitation) => void;
 }
 
-/** The embedded engine as a backend: on this thread, and on those that it invites. */
+/** The embedded engine as a backend, on this thread and its helpers. */
 export function embeddedBackend({ threads, invite }: Team): PlanBackend {
   return (preparation) => {
     const plan = planFor(preparation, threads);

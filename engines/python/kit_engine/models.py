@@ -159,6 +159,18 @@ def reading(name: str) -> Iterator[None]:
         ) from error
 
 
+@contextmanager
+def resuming(checkpoint: str) -> Iterator[None]:
+    """Of a checkpoint to resume from: Kit tries the one before when this one cannot be read."""
+    try:
+        with reading(checkpoint):
+            yield
+    except KitError as error:
+        if error.code != "CHECKPOINT_INVALID":
+            raise
+        raise KitError("RESUME_INVALID", str(error)) from error
+
+
 def context_of(config: Any) -> int:
     """The longest sequence that a model reads, in tokens."""
     text = config.get_text_config()

@@ -16,7 +16,7 @@ from .channel import Channel
 from .directory import ARTIFACTS, checkpoint_path, write_directory
 from .errors import KitError
 from .means import Mean
-from .models import BASE, Source, load_model, quiet, reading
+from .models import BASE, Source, load_model, quiet, resuming
 from .objectives import objective_of
 from .preparation import Preparation, prepare
 from .step_log import StepLog
@@ -106,8 +106,9 @@ def read_state(checkpoint: str) -> dict[str, Any]:
         return {"step": state["global_step"], "log": log}
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise KitError(
-            "CHECKPOINT_INVALID",
-            f"{checkpoint} does not say how far the training was. Use a checkpoint that Kit saved.",
+            "RESUME_INVALID",
+            f"{checkpoint} does not record the training's progress. "
+            "Use a checkpoint that Kit saved.",
         ) from error
 
 
@@ -116,7 +117,7 @@ def assert_same_model(checkpoint: str, trained: int) -> None:
     saved = 0
     for name in os.listdir(checkpoint):
         if name.endswith(".safetensors") and not name.startswith("optimizer"):
-            with reading(checkpoint), safe_open(os.path.join(checkpoint, name), "pt") as file:
+            with resuming(checkpoint), safe_open(os.path.join(checkpoint, name), "pt") as file:
                 saved += sum(math.prod(file.get_slice(one).get_shape()) for one in file.keys())  # noqa: SIM118
     if saved != trained:
         raise KitError(

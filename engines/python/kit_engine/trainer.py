@@ -13,7 +13,7 @@ from .callback import Kit
 from .constants import CONSTANTS
 from .directory import ARTIFACTS, checkpoint_path, write_directory
 from .losses import token_losses
-from .models import reading
+from .models import resuming
 from .preparation import Preparation
 from .schedule import learning_rate, rows_per_step
 from .step_log import assert_finite
@@ -98,11 +98,11 @@ class KitTrainer(Trainer):
         return None, token_losses(logits, labels), labels
 
     def _load_optimizer_and_scheduler(self, checkpoint: str | None) -> None:
-        with reading(str(checkpoint)):
+        with resuming(str(checkpoint)):
             super()._load_optimizer_and_scheduler(checkpoint)
 
     def _load_rng_state(self, checkpoint: str | None) -> None:
-        with reading(str(checkpoint)):
+        with resuming(str(checkpoint)):
             super()._load_rng_state(checkpoint)
 
     def _save_checkpoint(self, model: Any, trial: Any) -> None:

@@ -54,7 +54,9 @@ def newest(*names: str) -> str:
     return max(names, key=lambda name: [int(number) for number in name.split("-")[1:]])
 
 
-def open_checkpoint(path: str, stack: contextlib.ExitStack) -> str:
+def open_checkpoint(
+    path: str, stack: contextlib.ExitStack, code: str = "CHECKPOINT_INVALID"
+) -> str:
     """The folder of a checkpoint at a path or a URL, for as long as the stack is open.
 
     :raises KitError: when it is not there
@@ -65,13 +67,11 @@ def open_checkpoint(path: str, stack: contextlib.ExitStack) -> str:
         folder = ""
     if os.path.isdir(folder):
         return folder
-    raise gone(path)
+    raise gone(path, code)
 
 
-def gone(path: str) -> KitError:
-    return KitError(
-        "CHECKPOINT_INVALID", f"{path} is no longer on the cluster. Use another checkpoint."
-    )
+def gone(path: str, code: str = "CHECKPOINT_INVALID") -> KitError:
+    return KitError(code, f"{path} is no longer on the cluster. Use another checkpoint.")
 
 
 def fingerprints(folder: str) -> dict[str, Any]:

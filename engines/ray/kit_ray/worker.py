@@ -10,6 +10,7 @@ from typing import Any
 import ray
 import ray.train
 from kit_engine.environment import assert_fit, installed
+from kit_engine.errors import KitError
 from ray.train.collective import broadcast_from_rank_zero
 
 from .checkpoints import fingerprints, newest, open_checkpoint, reported, store
@@ -21,7 +22,7 @@ DOUBT_SECONDS = 30.0
 
 
 def train_worker(given: dict[str, Any]) -> None:
-    """An error of its own is told, not thrown: Ray would start all workers again."""
+    """Reports its own errors; raising makes Ray restart every worker."""
     job, hub = given["job"], given["hub"]
     try:
         train_here(job, hub)
@@ -47,12 +48,19 @@ def train_here(job: Job, hub: Any) -> None:
     channel = WorkerChannel(job, hub if is_first else None, attempt)
     with tempfile.TemporaryDirectory() as directory, contextlib.ExitStack() as stack:
         here = job.here(directory)
-        start = under(job.results(), name) if name else here["resumeFrom"]
-        if start:
-            here["resumeFrom"] = open_checkpoint(start, stack)
-        if attempt > 1:
-            channel.lost(name, here["resumeFrom"] if name else None)
-        train(here, channel, threading.Event())
+        if name:
+            here["resumeFrom"] = open_checkpoint(under(job.results(), name), stack)
+        elif here["resumeFrom"]:
+            here["resumeFrom"] = open_checkpoint(here["resumeFrom"], stack, "RESUME_INVALID")
+        try:
+            if attempt > 1:
+                channel.lost(name, here["resumeFrom"] if name else None)
+            train(here, channel, threading.Event())
+        except KitError as error:
+            if not name or error.code != "RESUME_INVALID":
+                raise
+            # Kit would take another job's checkpoint, older than this job's own.
+            raise KitError("CHECKPOINT_INVALID", str(error)) from error
         channel.send("done")
 
 

@@ -1,10 +1,7 @@
-import type { QuantizedType } from "../../../protocol/quantizedType.ts";
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import {
-  dequantize,
-  quantize,
-} from "../../../engines/modelFiles/quantizedBlocks.ts";
+import { dequantize, quantize } from "../../../engines/modelFiles/quantizedBlocks.ts";
+import type { QuantizedType } from "../../../protocol/quantizedType.ts";
 
 const TYPES: QuantizedType[] = ["q8_0", "q4_0"];
 

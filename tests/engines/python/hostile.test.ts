@@ -186,7 +186,10 @@ def generate(model, *args, **kwargs):
     writePickle(join(hostile, name));
     const resumed = train({ model }, hostile);
     if (isRead) {
-      await expect(resumed).rejects.toMatchObject(refusedPickle(hostile));
+      await expect(resumed).rejects.toMatchObject({
+        ...refusedPickle(hostile),
+        code: "RESUME_INVALID",
+      });
     } else {
       expect((await resumed).losses).toHaveLength(1);
     }

@@ -203,7 +203,7 @@ describe.runIf(hasPython)("with Python", () => {
       rmSync(join(saved, name));
       execFileSync("mkfifo", [join(saved, name)]);
       await expect(train(model, 2, saved)).rejects.toMatchObject({
-        code: "CHECKPOINT_INVALID",
+        code: "RESUME_INVALID",
         message: `${join(saved, name)} is not a plain file. Name the directory of a model or a checkpoint.`,
       });
     },

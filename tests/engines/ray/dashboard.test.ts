@@ -299,7 +299,7 @@ it("says before a job is handed over that the cluster has no room for it, and on
   });
   await expect(trained).rejects.toMatchObject({ code: "WORKER_FAILED" });
   expect(heard).toEqual([
-    "warning: the cluster has room for 2 of 3 workers (2 CPUs each): the training waits for more nodes. Cancel, and ask for less, if nobody adds any.",
+    expect.stringMatching(/^warning: .* 2 of 3 workers/),
     "handed over to session_1",
     `waiting for the Ray cluster at ${address}: it installs ray's pip packages for the job`,
   ]);

@@ -58,8 +58,8 @@ describe.each(BACKENDS)("a training on %s", (_, run) => {
     rmSync(state);
     execFileSync("mkfifo", [state]);
     await expect(run({ ...config, maxSteps: 4 }, { resumeFrom })).rejects.toMatchObject({
-      code: "CHECKPOINT_INVALID",
-      message: `${state} does not say how far the training was. Use a checkpoint that Kit saved.`,
+      code: "RESUME_INVALID",
+      message: `${state} does not record the training's progress. Use a checkpoint that Kit saved.`,
     });
   });
 
@@ -92,7 +92,7 @@ describe.each(BACKENDS)("a training on %s", (_, run) => {
     writeFileSync(join(resumeFrom, "trainer_state.json"), "{}");
     for (const damaged of [resumeFrom, scratchDirectory()]) {
       await expect(run(longer, { resumeFrom: damaged })).rejects.toMatchObject({
-        code: "CHECKPOINT_INVALID",
+        code: "RESUME_INVALID",
         message: expect.stringContaining(damaged),
       });
     }

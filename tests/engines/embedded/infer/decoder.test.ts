@@ -81,7 +81,9 @@ function together(decoder: decoding.Decoder, sequences: readonly number[][]) {
       const some = tokens.slice(from, from + 1 + ((i + step) % 5) * 7);
       if (some.length === 0) return [];
       expect(sequence.grow(some.length)).toBe(true);
-      return [{ i, part: { sequence, tokens: some, isLast: from + some.length === tokens.length } }];
+      return [
+        { i, part: { sequence, tokens: some, isLast: from + some.length === tokens.length } },
+      ];
     });
     if (parts.length === 0) return last;
     decoder.step(parts.map(({ part }) => part)).forEach((next, at) => {

@@ -87,7 +87,9 @@ test("no page has two owners that read different tokens, however sequences come 
       open.splice(below(open.length), 1)[0]?.pages.release();
       continue;
     }
-    const tokens = Array.from({ length: 1 + below(70) }, (_, i) => (i < 20 * below(3) ? 0 : below(2)));
+    const tokens = Array.from({ length: 1 + below(70) }, (_, i) =>
+      i < 20 * below(3) ? 0 : below(2),
+    );
     const { pages, known } = pool.begin(tokens);
     shared += known;
     if (!pages.grow(tokens.length - known)) {

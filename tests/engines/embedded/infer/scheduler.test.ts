@@ -102,5 +102,7 @@ test("an answer whose numbers tell nothing is an error of its own", async () => 
   const { answer } = createScheduler({
     ...{ context: SHAPE.context, promptStyle: "message", tokenizer: BYTE_TOKENIZER, decoder },
   });
-  await expect(answer({ prompt: "a" }, NEVER)).rejects.toMatchObject({ code: "CHECKPOINT_INVALID" });
+  await expect(answer({ prompt: "a" }, NEVER)).rejects.toMatchObject({
+    code: "CHECKPOINT_INVALID",
+  });
 });

@@ -39,11 +39,15 @@ function attended({ heads, kvHeads, headDim, sequences }: Sizes, threads: number
       return Array.from({ length: to - from }, (_, i) => ({ owner, position: from + i }));
     });
     if (tokens.length === 0) continue;
-    const positions = ints(t, tokens.map(({ position }) => position));
-    const owners = ints(t, tokens.map(({ owner }) => owner));
-    const qkv = t.floats(
-      Float32Array.from(tokens.flatMap((token) => [...lineOf(row, token)])),
-    ).at;
+    const positions = ints(
+      t,
+      tokens.map(({ position }) => position),
+    );
+    const owners = ints(
+      t,
+      tokens.map(({ owner }) => owner),
+    );
+    const qkv = t.floats(Float32Array.from(tokens.flatMap((token) => [...lineOf(row, token)]))).at;
     const out = t.floats(new Float32Array(tokens.length * heads * headDim));
     const places = [positions, owners, tableAt, tableRow, keys ?? 0, values ?? 0];
     const k = qkv + heads * headDim * 4;
@@ -69,18 +73,24 @@ function plain({ heads, kvHeads, headDim, sequences }: Sizes): Float64Array {
   return Float64Array.from(
     sequences.flatMap(([before, count], owner) =>
       Array.from({ length: count }, (_, i) => before + i).flatMap((last) => {
-        const lines = Array.from({ length: last + 1 }, (_, position) => lineOf(row, { owner, position }));
+        const lines = Array.from({ length: last + 1 }, (_, position) =>
+          lineOf(row, { owner, position }),
+        );
         return Array.from({ length: heads }, (_, head) => {
           const key = (heads + Math.floor(head / (heads / kvHeads))) * headDim;
           const product = (line: Float32Array) => {
             let sum = 0;
-            for (let d = 0; d < headDim; d++) sum += lines[last]![head * headDim + d]! * line[key + d]!;
+            for (let d = 0; d < headDim; d++)
+              sum += lines[last]![head * headDim + d]! * line[key + d]!;
             return Math.exp(sum / Math.sqrt(headDim));
           };
           const shares = lines.map(product);
           const total = shares.reduce((sum, share) => sum + share);
           return Array.from({ length: headDim }, (_, d) =>
-            lines.reduce((sum, line, j) => sum + (shares[j]! / total) * line[key + kvHeads * headDim + d]!, 0),
+            lines.reduce(
+              (sum, line, j) => sum + (shares[j]! / total) * line[key + kvHeads * headDim + d]!,
+              0,
+            ),
           );
         }).flat();
       }),
@@ -91,9 +101,24 @@ function plain({ heads, kvHeads, headDim, sequences }: Sizes): Float64Array {
 const CASES: Sizes[] = [
   ...[1, 2, 6, 10, 32, 64, 70].map((headDim) => ({
     ...{ heads: 4, kvHeads: 2, headDim },
-    sequences: [[0, 1], [5, 1], [15, 3], [16, 1], [33, 17]] as const,
+    sequences: [
+      [0, 1],
+      [5, 1],
+      [15, 3],
+      [16, 1],
+      [33, 17],
+    ] as const,
   })),
-  { heads: 3, kvHeads: 1, headDim: 8, sequences: [[300, 1], [0, 40], [15, 1]] },
+  {
+    heads: 3,
+    kvHeads: 1,
+    headDim: 8,
+    sequences: [
+      [300, 1],
+      [0, 40],
+      [15, 1],
+    ],
+  },
   { heads: 2, kvHeads: 2, headDim: 4, sequences: [[1, 1]] },
 ];
 

@@ -26,7 +26,12 @@ function matrixOf(t: Team, out: number, width: number, isBf16: boolean, seed: nu
 type PanelMatrix = ReturnType<typeof matrixOf>;
 
 /** added + x·Wᵀ in float64. */
-function plain({ view, out, width }: PanelMatrix, rows: number, x: Float32Array, added?: Float32Array) {
+function plain(
+  { view, out, width }: PanelMatrix,
+  rows: number,
+  x: Float32Array,
+  added?: Float32Array,
+) {
   return Float64Array.from({ length: rows * out }, (_, i) => {
     const [r, o] = [Math.floor(i / out), i % out];
     let sum = added?.[i] ?? 0;
@@ -47,7 +52,10 @@ function check(t: Team, w: PanelMatrix, share: number) {
     ...[more && more + from * w.out * 4, y.at + from * w.out * 4, w.out],
   ];
   for (const more of [0, added.at]) {
-    const alone = Array.from({ length: most }, (_, r) => [product(r, 1, more), ["barrier"] as Call]);
+    const alone = Array.from({ length: most }, (_, r) => [
+      product(r, 1, more),
+      ["barrier"] as Call,
+    ]);
     y.view.fill(NaN);
     t.run(1, alone.flat());
     const expected = plain(w, most, x.view, more === 0 ? undefined : added.view);
@@ -92,7 +100,9 @@ test("what a product adds to may be where it is written", () => {
   const before = numbers(9 * w.out, 3);
   const y = t.floats(before);
   t.run(2, [
-    ...([["panelProduct", 9, w.out, w.width, w.at, 1, 4, x.at, w.width, y.at, y.at, w.out]] as Call[]),
+    ...([
+      ["panelProduct", 9, w.out, w.width, w.at, 1, 4, x.at, w.width, y.at, y.at, w.out],
+    ] as Call[]),
   ]);
   expect(difference(y.view, plain(w, 9, x.view, before))).toBeLessThan(2e-4);
 });

@@ -1,10 +1,7 @@
-import type { QuantizedType } from "../../../../protocol/quantizedType.ts";
 import { describe, expect, test } from "vitest";
 import type * as quantizing from "../../../../engines/embedded/kernels/quantized.ts";
-import {
-  dequantize,
-  quantize,
-} from "../../../../engines/modelFiles/quantizedBlocks.ts";
+import { dequantize, quantize } from "../../../../engines/modelFiles/quantizedBlocks.ts";
+import type { QuantizedType } from "../../../../protocol/quantizedType.ts";
 import { builtModule } from "../built.ts";
 import { module as compiled } from "./arena.ts";
 import { type Shape, BLOCK, plain } from "./quantizedLoop.ts";

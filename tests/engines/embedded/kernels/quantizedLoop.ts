@@ -1,8 +1,5 @@
+import { dequantize, quantize } from "../../../../engines/modelFiles/quantizedBlocks.ts";
 import type { QuantizedType } from "../../../../protocol/quantizedType.ts";
-import {
-  dequantize,
-  quantize,
-} from "../../../../engines/modelFiles/quantizedBlocks.ts";
 
 export const BLOCK = 32;
 /** The greatest number that x becomes. */
