@@ -44,12 +44,9 @@ const own = await answersOf(undefined);
 for (const type of TYPES) {
   const answers = type === undefined ? own : await answersOf(type);
   const equal = answers.filter((answer, i) => answer === own[i]).length;
-  const start = startReading(type);
-  const measured = [
-    `${equal} of ${answers.length} answers equal`,
-    start ? `perplexity ${perplexity(start, texts).toFixed(3)}` : "perplexity unknown",
-  ];
-  console.log(`${type ?? "the checkpoint's type"}: ${measured.join(", ")}`);
+  const measured = perplexity(startReading(type), texts).toFixed(3);
+  const name = type ?? "the checkpoint's type";
+  console.log(`${name}: ${equal} of ${answers.length} answers equal, perplexity ${measured}`);
 }
 
 /** Greedy answers to the prompts. */
@@ -89,14 +86,16 @@ function lossOf(logits, token) {
   return Math.log(sum) + highest - logits[token];
 }
 
-/** As `perplexity` takes it; of types of which there are decoders here. */
-function startReading(type) {
-  if (type !== undefined) return undefined;
+/** As `perplexity` takes it: without a mask, every token has its logit. */
+function startReading(quantize) {
   const { shape, weights } = openCheckpoint(checkpoint);
-  const { decoder } = fittedDecoder(compileKernels(), shape, weights);
+  const { decoder } = fittedDecoder(compileKernels(), shape, weights, { quantize });
   return () => {
-    const reading = decoder();
-    return (token) => reading.read([token]);
+    const sequence = decoder.begin([]);
+    return (token) => {
+      sequence.grow(1);
+      return decoder.step([{ sequence, tokens: [token], isLast: true }])[0].logits;
+    };
   };
 }
 

@@ -124,8 +124,6 @@ export function createPagePool(count: number) {
   return { begin };
 }
 
-export type PagePool = ReturnType<typeof createPagePool>;
-
 function keyOf(before: Block | undefined, tokens: readonly number[]): string {
   return `${before?.id ?? 0} ${tokens.join()}`;
 }
