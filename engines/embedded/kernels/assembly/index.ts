@@ -14,4 +14,4 @@ export { storeKeys, attendPages } from "./pages";
 export { likeliest, masses } from "./choice";
 export { quantizeWeights, embedQuantized } from "./quantizedWeights";
 export { quantizeInput, useDots } from "./quantizedInput";
-export { quantizedProduct } from "./quantizedProduct";
+export { quantizedProduct, widenSums } from "./quantizedProduct";
