@@ -48,7 +48,7 @@ export const command = createCommand("infer")
   .addOption(
     new Option(
       "--quantize <type>",
-      "answer with weights of 8 or 4 bits: faster, in less memory (default: those of the checkpoint)",
+      "answer with weights of 8 or 4 bits, faster (default: the checkpoint's own type)",
     ).choices(QUANTIZED_TYPES),
   )
   .addOption(projectOption())
