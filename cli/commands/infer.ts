@@ -1,6 +1,7 @@
 import type { LoadedModel } from "../../protocol/engine.ts";
 import { KitError, isKitError } from "../../protocol/error.ts";
 import { printableNote } from "../../protocol/printable.ts";
+import { abortedBySignal, exitCancelled } from "../abortedBySignal.ts";
 import {
   createCommand,
   examples,
@@ -12,7 +13,6 @@ import {
 } from "../command.ts";
 import { reportError } from "../errors.ts";
 import { EXIT_CODE } from "../exitCode.ts";
-import { onEndingSignal } from "../hangup.ts";
 import { findEngine } from "../infer/findEngine.ts";
 import { findModel } from "../infer/findModel.ts";
 import { isTyped, stdinLines } from "../infer/lines.ts";
@@ -20,9 +20,6 @@ import { loadAnswering } from "../infer/loadAnswering.ts";
 import { type LineForm, type Question, PLAIN, ROWS, plainQuestion } from "../infer/question.ts";
 import { print, printError } from "../print.ts";
 import { enterProject } from "../project.ts";
-
-/** How long other machines may take to stop, in ms. */
-const GRACE_MS = 5_000;
 
 /**
  * Answers a prompt, or each line of stdin, with a trained model. stdout has the answers alone.
@@ -110,24 +107,6 @@ async function useModel(
     if (!signal?.aborted) throw error;
   }
   return exitCancelled();
-}
-
-/**
- * Aborts at the first signal, so that the job on other machines is stopped before this process ends. A
- * second signal ends it at once. A job that can't be reached ends by itself.
- */
-function abortedBySignal(): AbortSignal {
-  const abort = new AbortController();
-  onEndingSignal(() => {
-    if (abort.signal.aborted) exitCancelled();
-    setTimeout(exitCancelled, GRACE_MS);
-    abort.abort();
-  });
-  return abort.signal;
-}
-
-function exitCancelled(): never {
-  process.exit(EXIT_CODE.cancelled);
 }
 
 function show(text: string): void {

@@ -14,13 +14,11 @@ export function comparisonLines({ figures, changed }: Comparison): string[] {
   return [...tableLines([head, ...rows]), ...changedLines(changed)];
 }
 
-function cells({ name, rows, value, interval, before, difference }: ComparedFigure): string[] {
+function cells({ name, rows, value, interval, by, before, difference }: ComparedFigure): string[] {
   const start = [name, formatCount(rows)];
   if (!difference || before === undefined) {
-    const within = interval
-      ? `, 95 % ${figure(interval[0])} to ${figure(interval[1])} (Wilson)`
-      : "";
-    return [...start, `${figure(value)}${within}`];
+    const [least, most] = interval.map(figure);
+    return [...start, `${figure(value)}, 95 % ${least} to ${most} (${by})`];
   }
   const [low, high] = difference.interval.map(signed);
   const chance = difference.mayBeChance ? "may be chance" : "more than chance";

@@ -55,7 +55,8 @@ export function createEarlyStopping({
   }
 
   function resume(evaluations: readonly MeasuringEvent[]): void {
-    evaluations.forEach(weighEvent);
+    // One of before the metric came says nothing.
+    evaluations.filter((one) => one.event !== EVALUATED || measureOf(one)).forEach(weighEvent);
     isOver = last !== undefined;
   }
 
