@@ -81,9 +81,9 @@ function lossIn({ last, best, bestStep }: LossSummary): string {
   return `${figure(last)}, best ${figure(best)} at step ${bestStep}`;
 }
 
-function askedIn({ now, before, best }: Asked): string {
+function askedIn({ now, before, best, bestStep }: Asked): string {
   const was = before === undefined ? "" : `, before ${figure(before)}`;
-  return `${figure(now)}${was}, best ${figure(best)}`;
+  return `${figure(now)}${was}, best ${figure(best)} at step ${bestStep}`;
 }
 
 function valueIn(value: unknown): string | undefined {

@@ -150,7 +150,12 @@ export function createJobEvaluation(options: JobEvaluationOptions): JobEvaluatio
       if (start) tell(start, isResumed);
       // The held-out rows or the metrics are others than the earlier job's.
       else ask(evaluation.ofStart, isResumed);
-      for (const one of late) tell(one, true);
+      for (const { event, data } of progress.inherited()) {
+        if (event !== EVALUATED || data.step === 0) continue;
+        if (late.includes(data)) tell(data, true);
+        // For whoever reads this log alone.
+        else take(data, true);
+      }
     },
     onSaved,
     costNote: (seconds) => evaluation?.costNote(seconds),

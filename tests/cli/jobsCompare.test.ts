@@ -74,7 +74,7 @@ test("kit jobs --compare shows what differs between two jobs, and what came of i
     ["loss", "0.625, best 0.5 at step 10", "–"],
     ["evalLoss", "1, best 0.75 at step 10", "–"],
     ["margin", "2", "–"],
-    ["accuracy", "0.75, before 0.25, best 1", "–"],
+    ["accuracy", "0.75, before 0.25, best 1 at step 10", "–"],
     ["time", "1m 30s", "–"],
   ]);
 });
@@ -93,7 +93,7 @@ test("kit jobs --compare --json has the same for programs", async () => {
         loss: { last: 0.625, best: 0.5, bestStep: 10 },
         evalLoss: { last: 1, best: 0.75, bestStep: 10 },
         metrics: { margin: 2 },
-        evaluated: { accuracy: { now: 0.75, before: 0.25, best: 1 } },
+        evaluated: { accuracy: { now: 0.75, before: 0.25, best: 1, bestStep: 10 } },
       },
       {
         ...{ id: ids[1], name: "\u001b[31mother", status: "failed" },

@@ -192,15 +192,18 @@ describe("two models", () => {
   it.each([
     [100, true],
     [10_000, false],
-  ])("of %d rows, of which one has two in a hundred more right: may be chance is %s", async (rows, chance) => {
-    const { figures } = await compareAnswers(metrics, {
-      after: answersOf(rows, (row) => row < rows * 0.52),
-      before: answersOf(rows, (row) => row < rows * 0.5),
-      seed: 1,
-    });
-    expect(figures[0]?.difference?.value).toBeCloseTo(0.02, 10);
-    expect(figures[0]?.difference?.mayBeChance).toBe(chance);
-  });
+  ])(
+    "of %d rows, of which one has two in a hundred more right: may be chance is %s",
+    async (rows, chance) => {
+      const { figures } = await compareAnswers(metrics, {
+        after: answersOf(rows, (row) => row < rows * 0.52),
+        before: answersOf(rows, (row) => row < rows * 0.5),
+        seed: 1,
+      });
+      expect(figures[0]?.difference?.value).toBeCloseTo(0.02, 10);
+      expect(figures[0]?.difference?.mayBeChance).toBe(chance);
+    },
+  );
 
   it("of which each is right where the other is not have scipy's interval", async () => {
     const { figures } = await compareAnswers(metrics, {
