@@ -91,16 +91,24 @@ export function createJobEvaluation(options: JobEvaluationOptions): JobEvaluatio
     );
   }
 
+  /** What is known of a step that the earlier job has trained. */
+  function inheritedOf(step: number): Evaluated | undefined {
+    return progress
+      .inherited()
+      .flatMap(({ event, data }) => (event === EVALUATED && data.step === step ? data : []))
+      .at(-1);
+  }
+
   function inheritedStart(): Evaluated | undefined {
-    const found = progress.inherited().find(({ data }) => data.step === 0);
-    if (found?.event !== EVALUATED) return undefined;
-    const { metrics: figures } = found.data;
+    const found = inheritedOf(0);
     // A metric that is new has no figure there.
-    return config.evaluate?.metrics.every((name) => name in figures) ? found.data : undefined;
+    const isWhole = config.evaluate?.metrics.every((name) => found && name in found.metrics);
+    return isWhole ? found : undefined;
   }
 
   function onSaved({ step, path }: Pick<Artifact, "step" | "path">): void {
-    if (!evaluation) return;
+    // A training whose end alone is left saves the earlier job's checkpoint again.
+    if (!evaluation || inheritedOf(step)) return;
     const asking = evaluation;
     ask(async () => {
       const { infer, close } = checkpoints.open({ path });

@@ -1,13 +1,17 @@
 import {
   appendFileSync,
   cpSync,
+  mkdtempSync,
   readFileSync,
   readdirSync,
+  realpathSync,
+  rmSync,
   statSync,
   writeFileSync,
 } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { describe, expect, it } from "vitest";
+import { afterAll, describe, expect, it } from "vitest";
 import { fillDisk, mountDisk } from "../disk.ts";
 import { jsonl } from "../engines/embedded/scratch.ts";
 import { createTinyProject, runKit, startKit, tinySource } from "../kit.ts";
@@ -24,18 +28,34 @@ const OPTIONS = `
   maxSteps: 60, batchSize: 12, learningRate: 0.02, warmupSteps: 0,
 `;
 
+/** Trained once. Copies of it ask the rows that lie here, where the job found them. */
+let template: string | undefined;
+afterAll(() => {
+  if (template !== undefined) rmSync(template, { recursive: true, force: true, maxRetries: 5 });
+});
+
 /** A project whose job has learned its rows by heart. */
 async function trainedProject() {
+  template ??= await trainTemplate();
+  const project = createProject();
+  cpSync(template, project, { recursive: true, preserveTimestamps: true });
+  const answers = join(project, ".kit/answers");
+  const kept = () => readdirSync(answers).map((name) => readFileSync(join(answers, name), "utf8"));
+  const [job = ""] = readdirSync(join(project, ".kit/jobs"));
+  return { project, answers, kept, job };
+}
+
+async function trainTemplate(): Promise<string> {
   const source = tinySource({ options: OPTIONS });
-  const project = createTinyProject(`import type { Answered } from "kit";\n${source}`, {
+  const made = createTinyProject(`import type { Answered } from "kit";\n${source}`, {
     "data.jsonl": jsonl(ROWS),
     "held.jsonl": jsonl(ROWS.slice(0, 4)),
   });
-  const { code, stderr } = await runKit(project, ["start"]);
+  const folder = realpathSync(mkdtempSync(join(tmpdir(), "kit-test-")));
+  cpSync(made, folder, { recursive: true });
+  const { code, stderr } = await runKit(folder, ["start"]);
   expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
-  const answers = join(project, ".kit/answers");
-  const kept = () => readdirSync(answers).map((name) => readFileSync(join(answers, name), "utf8"));
-  return { project, answers, kept };
+  return folder;
 }
 
 describe("kit eval", () => {
@@ -151,8 +171,7 @@ accuracy  4     1       1      0, 95 % 0 to 0 (paired bootstrap): may be chance
   });
 
   it("measures a model without a job or a project by the built-in metrics", async () => {
-    const { project } = await trainedProject();
-    const [job = ""] = readdirSync(join(project, ".kit/jobs"));
+    const { project, job } = await trainedProject();
     const elsewhere = createProject({ "rows.jsonl": jsonl(ROWS.slice(0, 3)) });
     const folder = join(project, ".kit/jobs", job, "artifacts/step-60");
     const found = await runKit(elsewhere, ["eval", folder, "--data", "rows.jsonl", "--json"]);
@@ -173,8 +192,7 @@ accuracy  4     1       1      0, 95 % 0 to 0 (paired bootstrap): may be chance
   });
 
   it("asks a model without a job for the rows of the job that it is compared with", async () => {
-    const { project } = await trainedProject();
-    const [job = ""] = readdirSync(join(project, ".kit/jobs"));
+    const { project, job } = await trainedProject();
     cpSync(join(project, ".kit/jobs", job, "artifacts/step-60"), join(project, "copy"), {
       recursive: true,
     });
@@ -208,19 +226,20 @@ accuracy  4     1       1      0, 95 % 0 to 0 (paired bootstrap): may be chance
   it("shows what a model answered, and does not let it act on the terminal", async () => {
     const { project, answers } = await trainedProject();
     await runKit(project, ["eval", "latest"]);
-    for (const name of readdirSync(answers)) {
-      const text = readFileSync(join(answers, name), "utf8");
+    const hostile = JSON.stringify("\u001b[2J\u009bm\u202e");
+    for (const path of readdirSync(answers).map((name) => join(answers, name))) {
+      const text = readFileSync(path, "utf8");
+      // The base's: the rows still change.
+      if (text.includes('"even"')) continue;
       writeFileSync(
-        join(answers, name),
-        text.replaceAll(
-          /"answer":".*?"\}/g,
-          () => `"answer":"\\u001b[2J\\u009bm\\u202e${text.length}"}`,
-        ),
+        path,
+        text.replaceAll(/"answer":".*?"\}/g, () => `"answer":${hostile}}`),
       );
     }
     for (const more of [[], ["--json"]]) {
       const { code, stdout } = await runKit(project, ["eval", "latest", ...more]);
       expect(code).toBe(0);
+      expect(stdout).toContain(String.raw`\u001b[2J`);
       // oxlint-disable-next-line no-control-regex -- They are what must not be there.
       expect(stdout).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202e]/);
     }

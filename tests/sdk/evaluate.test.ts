@@ -159,7 +159,7 @@ describe("evaluate", () => {
     const second = await train({ evaluate, callbacks: { onEvaluated }, resume: true });
     expect(second.evaluated.map(({ step }) => step)).toEqual([0, 30, 60]);
     expect(second.evaluated.slice(0, 2)).toEqual(first.evaluated.slice(0, 2));
-    expect(second.notes.join()).not.toContain("asking the");
+    expect(second.notes.join()).not.toMatch(/asking the (model for 4|checkpoint)/);
     expect(seen).toEqual([0, 60]);
   });
 
