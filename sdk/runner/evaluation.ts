@@ -1,12 +1,12 @@
 import type { DatasetRow } from "../../protocol/dataset.ts";
 import type { Engine, LoadedModel } from "../../protocol/engine.ts";
-import { KitError } from "../../protocol/error.ts";
+import { KitError, isKitError } from "../../protocol/error.ts";
 import { EVAL_LOSS } from "../../protocol/evaluation.ts";
 import type { EventData } from "../../protocol/event.ts";
 import { formatCount, formatDuration } from "../../protocol/format.ts";
 import type { Metrics } from "../../protocol/metric.ts";
 import type { EvaluateConfig, JobConfig } from "../../protocol/trainConfig.ts";
-import { heldOutQuestions, withStartingModel } from "../engine.ts";
+import { createDefaultEngine, heldOutQuestions, withStartingModel } from "../engine.ts";
 import { askRows, questionOf } from "../metrics/ask.ts";
 import { scoreAnswers } from "../metrics/score.ts";
 
@@ -29,7 +29,7 @@ interface EvaluationOptions {
   config: JobConfig;
   evaluate: EvaluateConfig;
   metrics: Metrics;
-  engine: Pick<Engine, "load">;
+  engine: Pick<Engine, "load" | "remote">;
   signal: AbortSignal;
   onNote: (text: string) => void;
 }
@@ -74,8 +74,22 @@ export async function createEvaluation(options: EvaluationOptions): Promise<Eval
     };
   }
 
-  async function ofFolder(step: number, directory: string): Promise<Evaluated> {
-    const model = await engine.load(directory, { signal, onNote });
+  const ofFolder = (step: number, directory: string) =>
+    asked(step, engine.load(directory, { signal, onNote }));
+
+  /** A training on other machines needs no Python here, and the model is not there yet. */
+  async function loadStart(directory: string): Promise<LoadedModel> {
+    try {
+      return await engine.load(directory, { signal, onNote });
+    } catch (error) {
+      if (!engine.remote || !isKitError(error) || !error.code.startsWith("PYTHON_")) throw error;
+      onNote(`the embedded engine answers before the training: ${error.message}`);
+      return createDefaultEngine().load(directory, { signal, onNote });
+    }
+  }
+
+  async function asked(step: number, loading: Promise<LoadedModel>): Promise<Evaluated> {
+    const model = await loading;
     try {
       return await evaluated(step, model);
     } finally {
@@ -91,7 +105,9 @@ export async function createEvaluation(options: EvaluationOptions): Promise<Eval
       onNote(
         `asking the model for ${formatCount(rows.length)}${some} held-out rows before it is trained${others}`,
       );
-      return withStartingModel(config, { signal, onNote }, (directory) => ofFolder(0, directory));
+      return withStartingModel(config, { signal, onNote }, (directory) =>
+        asked(0, loadStart(directory)),
+      );
     },
     ofFolder,
     of: evaluated,

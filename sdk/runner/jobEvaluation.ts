@@ -1,9 +1,5 @@
-import { dirname, join } from "node:path";
-import { checkpointSteps } from "../../jobs/artifactFiles.ts";
-import { readEvaluations } from "../../jobs/evaluations.ts";
 import type { ResumePoint } from "../../jobs/resumePoint.ts";
 import { assertUndamaged } from "../../jobs/undamagedCheckpoint.ts";
-import { ARTIFACTS, checkpointFolder } from "../../protocol/artifactPath.ts";
 import type { Engine } from "../../protocol/engine.ts";
 import { messageOf } from "../../protocol/error.ts";
 import { type Artifact, type PastEvent, EVALUATED } from "../../protocol/event.ts";
@@ -15,6 +11,7 @@ import type { CallbackQueue } from "./callbackQueue.ts";
 import type { Checkpoints } from "./checkpoints.ts";
 import { type Evaluated, type Evaluation, createEvaluation } from "./evaluation.ts";
 import type { JobProgress } from "./jobProgress.ts";
+import { unaskedCheckpoints } from "./unaskedCheckpoints.ts";
 
 /** The evaluations of one job, in the place of each among its callbacks. */
 export interface JobEvaluation {
@@ -34,7 +31,7 @@ export interface JobEvaluation {
 interface JobEvaluationOptions {
   config: JobConfig;
   metrics: Metrics | undefined;
-  engine: Pick<Engine, "load">;
+  engine: Pick<Engine, "load" | "remote">;
   job: Job;
   callbacks: TrainerCallbacks;
   calls: CallbackQueue;
@@ -120,7 +117,7 @@ export function createJobEvaluation(options: JobEvaluationOptions): JobEvaluatio
 
   /** Asks the checkpoints that an earlier job saved and did not come to ask. */
   async function askLate(asking: Evaluation, from: ResumePoint): Promise<void> {
-    for (const point of unasked(from)) {
+    for (const point of unaskedCheckpoints(from)) {
       onNote(`asking the checkpoint of step ${point.step}, which job ${from.jobId} had not asked`);
       try {
         assertUndamaged(point);
@@ -168,16 +165,4 @@ export function createJobEvaluation(options: JobEvaluationOptions): JobEvaluatio
     onSaved,
     costNote: (seconds) => evaluation?.costNote(seconds),
   };
-}
-
-/** The checkpoints up to one of a job that it has no figures of. */
-function unasked({ jobId, directory, step }: ResumePoint): { step: number; checkpoint: string }[] {
-  const evaluations = readEvaluations(dirname(directory), jobId, step);
-  const asked = new Set(
-    evaluations.flatMap(({ event, data }) => (event === EVALUATED ? data.step : [])),
-  );
-  const artifacts = join(directory, ARTIFACTS);
-  return checkpointSteps(artifacts)
-    .filter((saved) => saved <= step && !asked.has(saved))
-    .map((saved) => ({ step: saved, checkpoint: join(artifacts, checkpointFolder(saved)) }));
 }

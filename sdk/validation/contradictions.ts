@@ -1,7 +1,9 @@
+import { datasetPaths } from "../../protocol/dataset.ts";
 import { KitError } from "../../protocol/error.ts";
 import { EVAL_LOSS } from "../../protocol/evaluation.ts";
 import type { EvaluateOptions } from "../../protocol/metric.ts";
 import type { AskedConfig, JobArguments, JobConfig } from "../../protocol/trainConfig.ts";
+import { isUrl } from "../../protocol/url.ts";
 import { mayHaveFigure } from "../metrics/score.ts";
 
 /** @throws KitError `OPTION_INVALID` for options that are valid each, but not together */
@@ -24,6 +26,12 @@ export function refuseContradictions(
   }
   if (evaluate && !isEvaluated) {
     throw invalid('"evaluate" needs rows to ask. Add evalDataset or evalSplit.');
+  }
+  const url = evaluate && datasetPaths((evalDataset ?? asked.dataset).path).find(isUrl);
+  if (url !== undefined) {
+    throw invalid(
+      `"evaluate" asks rows that this machine reads, but ${url} is a URL. Set "evalDataset" to rows that are here.`,
+    );
   }
   const metrics = evaluate?.metrics ?? {};
   if (metricForBestModel !== EVAL_LOSS && !mayHaveFigure(metrics, metricForBestModel)) {

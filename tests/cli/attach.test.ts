@@ -93,6 +93,22 @@ describe("a job that runs elsewhere", () => {
     ]);
   });
 
+  it("is asked before the training by the embedded engine where its own needs what is not here", async () => {
+    const evaluate = `evalDataset: { path: "data.jsonl" }, evaluate: { rows: 1, maxTokens: 2, metrics: {
+      length: ({ output }: { output: string }) => output.length,
+    } },`;
+    const { far, start } = createFarProject(evaluate);
+    far.refuseHere();
+    far.train(4);
+    const { code, stdout, stderr } = await start().ended;
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+    expect(stdout).toContain(
+      "\nthe embedded engine answers before the training: There is no Python here.\n",
+    );
+    expect(stdout).toMatch(/^evaluated step 0: length [012]$/m);
+    expect(stdout).toMatch(/^evaluated step 4: length 6 \(before [012]\)$/m);
+  });
+
   it("is asked at kit attach what the process that died had not come to ask", async () => {
     const evaluate = `evalDataset: { path: "data.jsonl" }, evaluate: { rows: 1, metrics: {
       asked: async ({ output }: { output: string }) => {

@@ -247,6 +247,10 @@ describe("evaluate", () => {
       { evaluate: { metrics: { exact }, row: 1 } as never },
       /"evaluate\.row"\. Did you mean "rows"\?/,
     ],
+    [
+      { evalDataset: { path: "s3://bucket/held.jsonl" }, evaluate: { metrics: { exact } } },
+      /"evaluate" asks rows that this machine reads, but s3:\/\/bucket\/held\.jsonl is a URL\./,
+    ],
     [{ metricForBestModel: "f1" }, /"metricForBestModel" must be one of evalLoss, but is "f1"/],
     [
       { metricForBestModel: "exactly", evaluate: { metrics: { exact } } },

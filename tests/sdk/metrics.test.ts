@@ -63,6 +63,8 @@ describe("scores", () => {
 });
 
 describe("a metric that gives no number", () => {
+  // oxlint-disable-next-line typescript/prefer-promise-reject-errors -- As a user's code may.
+  const rejects = (reason: unknown) => Promise.reject<number>(reason);
   const answers = [answered("a", "a", "long ".repeat(20)), answered("b", "a")];
   it.each<[Metrics, RegExp]>([
     [{ bad: () => NaN }, /^The metric bad returned NaN for row 1, "long .{55}…"\. Make it return/],
@@ -75,11 +77,7 @@ describe("a metric that gives no number", () => {
       { bad: () => Promise.reject(new Error("no judge")) },
       /^The metric bad failed on row 1, .*: no judge/,
     ],
-    // oxlint-disable-next-line typescript/only-throw-error -- As a user's code may.
-    [
-      { bad: () => Promise.reject("text" as never) },
-      /bad failed on row 1, .*: The project's code threw 'text'/,
-    ],
+    [{ bad: () => rejects("text") }, /bad failed on row 1, .*: The project's code threw 'text'/],
     [
       {
         bad: () => {
