@@ -6,7 +6,7 @@ import { abortedBySignal, exitCancelled } from "../abortedBySignal.ts";
 import { createCommand, examples, parseCount, projectOption } from "../command.ts";
 import { describeError, onUncaught } from "../describeError.ts";
 import { reportError } from "../errors.ts";
-import { askModel } from "../eval/askModel.ts";
+import { answersOfBoth, askModel } from "../eval/askModel.ts";
 import { comparisonLines } from "../eval/comparisonLines.ts";
 import {
   type EvaluatedModel,
@@ -92,20 +92,21 @@ async function evaluate(named: string, options: Options, signal: AbortSignal): P
     most: options.rows ?? config.evaluate?.rows ?? ROWS_ASKED,
   });
   const asking = { project, rows, config, signal, onNote };
-  const before = other && (await askModel(other, asking));
-  const after = await askModel(model, asking);
+  const others = other && (await askModel(other, asking));
+  const own = await askModel(model, asking);
+  const [after, before] = others ? answersOfBoth(own, others) : [own];
   const found = await compareAnswers(metrics, {
     ...{ after, before, lowerIsBetter: lowerIsBetter(config), seed: config.seed, signal },
   });
   const missed = missedOf(found, min);
   if (json) {
     const names = { model: model.name, ...(other && { against: other.name }) };
-    const counts = { rows: rows.length, of, unasked };
+    const counts = { rows: after.length, of, unasked };
     print(JSON.stringify({ ...names, ...counts, ...found, missed }, undefined, 2));
   } else {
     const beside = other ? ` and of ${other.name}` : "";
-    const some = rows.length < of ? ` of ${formatCount(of)}` : "";
-    print(`answers of ${model.name}${beside} to ${formatCount(rows.length)}${some} held-out rows`);
+    const some = after.length < of ? ` of ${formatCount(of)}` : "";
+    print(`answers of ${model.name}${beside} to ${formatCount(after.length)}${some} held-out rows`);
     if (unasked > 0) print(`${formatCount(unasked)} more have no answer in words to compare with`);
     print(comparisonLines(found).join("\n"));
     for (const line of missed) printError(`missed: ${line}`);

@@ -1,4 +1,5 @@
 import type { DatasetRow } from "../../protocol/dataset.ts";
+import { KitError } from "../../protocol/error.ts";
 import { formatCount } from "../../protocol/format.ts";
 import type { InferRequest } from "../../protocol/infer.ts";
 import type { Answered } from "../../protocol/metric.ts";
@@ -30,11 +31,26 @@ export function askModel(
       return await askRows({ infer }, rows, {
         ...{ maxTokens, temperature, seed: config.seed, signal, kept },
         onAnswer: progress.show,
+        onNote: (text) => onNote(`warning: ${model.name}: ${text}`),
       });
     } finally {
       progress.end();
     }
   });
+}
+
+/** The answers of both models to the rows that both have answered. @throws KitError `REQUEST_INVALID` */
+export function answersOfBoth(
+  one: readonly Answered[],
+  other: readonly Answered[],
+): [Answered[], Answered[]] {
+  const [a, b] = [one, other].map((answers) => new Set(answers.map(({ row }) => row)));
+  const both = [one.filter(({ row }) => b!.has(row)), other.filter(({ row }) => a!.has(row))];
+  if (both[0]!.length > 0) return both as [Answered[], Answered[]];
+  throw new KitError(
+    "REQUEST_INVALID",
+    "No row can be asked of both models. Name others by --data.",
+  );
 }
 
 /** How far the asking is, where a person sees it. */

@@ -38,7 +38,9 @@ export async function evaluatedRows(asked: AskedRows): Promise<HeldOutQuestions>
     async function readable(): Promise<JobConfig> {
       if (data !== undefined) {
         const evalDataset = { type: typeOfFile(data), path: resolve(project, data) };
-        const asked = { ...config, dataset: evalDataset, evalDataset };
+        // The other is not read.
+        const dataset = { type: "jsonl", path: evalDataset.path } as const;
+        const asked = { ...config, dataset, evalDataset };
         return (await freezeDatasets(asked, { code: {}, directory, onNote })).config;
       }
       if (job && (config.evalDataset ?? config.evalSplit) !== undefined) {

@@ -60,10 +60,15 @@ export async function createEvaluation(options: EvaluationOptions): Promise<Eval
   const { maxTokens, temperature } = evaluate;
   const lower = lowerIsBetter(config);
   let seconds = 0;
+  const told = new Set<string>();
+  const tellOnce = (text: string) => {
+    if (!told.has(text)) onNote(`warning: ${text}`);
+    told.add(text);
+  };
 
   async function evaluated(step: number, model: Pick<LoadedModel, "infer">): Promise<Evaluated> {
     const startedAt = performance.now();
-    const asking = { maxTokens, temperature, seed: config.seed, signal };
+    const asking = { maxTokens, temperature, seed: config.seed, signal, onNote: tellOnce };
     const answers = await askRows(model, rows, asking);
     const { figures } = await scoreAnswers(metrics, answers, signal);
     const took = (performance.now() - startedAt) / 1000;

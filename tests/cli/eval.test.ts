@@ -223,6 +223,29 @@ accuracy  4     1       1      0, 95 % 0 to 0 (paired bootstrap): may be chance
     expect(half.stderr).toMatch(/^kit: \S+half\.jsonl:1: .*completion/);
   });
 
+  it("leaves out rows that do not fit into a model, and says so", async () => {
+    const { project } = await trainedProject();
+    const long = { prompt: "9".repeat(100), completion: "odd" };
+    writeFileSync(join(project, "long.jsonl"), jsonl([long, ...ROWS.slice(0, 2), long]));
+    const { code, stdout, stderr } = await runKit(project, [
+      "eval",
+      "latest",
+      "--data",
+      "long.jsonl",
+    ]);
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/^answers of latest and of base to 2 of 4 held-out rows\n/);
+    expect(stderr).toMatch(
+      /^warning: base: 2 rows cannot be asked: Shorten the prompt: its \d+ tokens/,
+    );
+    writeFileSync(join(project, "long.jsonl"), jsonl([long]));
+    const none = await runKit(project, ["eval", "latest", "--data", "long.jsonl"]);
+    expect(none).toMatchObject({
+      stdout: "",
+      stderr: expect.stringMatching(/^kit: Shorten the prompt/) as string,
+    });
+  });
+
   it("shows what a model answered, and does not let it act on the terminal", async () => {
     const { project, answers } = await trainedProject();
     await runKit(project, ["eval", "latest"]);

@@ -222,6 +222,19 @@ describe("evaluate", () => {
     expect(second.evaluated.at(-1)?.step).toBe(90);
   });
 
+  it("leaves out a held-out row that does not fit into the model, and says so once", async () => {
+    enterProject();
+    const { error, evaluated, notes } = await train({
+      evalDataset: [...HELD, { prompt: "9".repeat(100), completion: "odd" }],
+      ...{ maxSteps: 2, saveSteps: 1, evaluate: { metrics: { exact } } },
+    });
+    expect(error).toBeUndefined();
+    expect(evaluated.map(({ rows }) => rows)).toEqual([4, 4, 4]);
+    expect(notes.filter((note) => note.includes("cannot be asked"))).toEqual([
+      expect.stringMatching(/^warning: 1 row cannot be asked: Shorten the prompt: its /),
+    ]);
+  });
+
   it("leaves a metric that never settles when the job is cancelled", async () => {
     enterProject();
     const abort = new AbortController();
