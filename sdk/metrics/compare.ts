@@ -1,5 +1,5 @@
 import type { Answered, Metrics, SetMetric } from "../../protocol/metric.ts";
-import { createRandom } from "../engine.ts";
+import { createUniform } from "../engine.ts";
 import { type Scores, figuresOf, isOfOne, meanOf, scoreAnswers } from "./score.ts";
 import { type Interval, bootstrap, percentiles, wilson } from "./statistics.ts";
 
@@ -58,7 +58,7 @@ export async function compareAnswers(metrics: Metrics, compared: Compared): Prom
   const now = await scoreAnswers(metrics, after, signal);
   const then = before && (await scoreAnswers(metrics, before, signal));
   const figures = Object.entries(metrics).flatMap(([name, metric]) => {
-    const { uniform } = createRandom(seed, name);
+    const uniform = createUniform(seed, name);
     return isOfOne(metric)
       ? figureOf(name, [now, then], uniform)
       : figuresOfSet([name, metric], [after, before], uniform);
