@@ -12,7 +12,7 @@ export interface EarlyStopping {
    */
   onEvent: (event: JobEvent) => boolean;
   /** Takes what was evaluated up to the checkpoint that a training goes on from. */
-  resume: (evaluations: readonly MeasuringEvent[]) => void;
+  resume: (evaluations: readonly MeasuringEvent[], maxSteps: number) => void;
   /** The step that was the last; undefined as long as the training goes on. */
   stoppedAt: () => number | undefined;
 }
@@ -54,7 +54,8 @@ export function createEarlyStopping({
     return true;
   }
 
-  function resume(evaluations: readonly MeasuringEvent[]): void {
+  function resume(evaluations: readonly MeasuringEvent[], maxSteps: number): void {
+    steps = maxSteps;
     // One of before the metric came says nothing.
     evaluations.filter((one) => one.event !== EVALUATED || measureOf(one)).forEach(weighEvent);
     isOver = last !== undefined;

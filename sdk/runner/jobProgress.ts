@@ -79,7 +79,7 @@ export function createJobProgress(options: JobProgressOptions): JobProgress {
     );
     inherited = [...evaluations, ...since].toSorted((a, b) => a.data.step - b.data.step);
     for (const event of inherited) saved.onEvent(event);
-    stopping.resume(inherited);
+    stopping.resume(inherited, data.maxSteps);
     return started;
   }
 
@@ -97,7 +97,8 @@ export function createJobProgress(options: JobProgressOptions): JobProgress {
     const last = stopping.stoppedAt() === undefined ? undefined : from.step;
     if (last !== undefined) onNote(`job ${from.jobId} had stopped early; only its end is left`);
     for (const earlier of new Set([best, last])) {
-      if (earlier === undefined) continue;
+      // The engine saves the last step again.
+      if (earlier === undefined || earlier === event.data.maxSteps) continue;
       keepEarlier(copyCheckpoint(from, earlier, directory, engine.resumeFiles));
     }
     return { event: "training.started", data: { ...event.data, ...started } };
