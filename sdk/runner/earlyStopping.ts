@@ -49,7 +49,7 @@ export function createEarlyStopping({
     const { event, data } = happened;
     const isEvaluated = event === "training.log" && data.evalLoss !== undefined;
     const counts = metric.metricForBestModel === EVAL_LOSS ? isEvaluated : event === EVALUATED;
-    if (!counts || !("step" in data) || data.step >= steps) return false;
+    if (isOver || !counts || !("step" in data) || data.step >= steps) return false;
     weigh(data.step, measureOf(happened)?.cost);
     return true;
   }

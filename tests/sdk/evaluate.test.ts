@@ -152,7 +152,7 @@ describe("evaluate", () => {
         if (step === 30) throw new Error("stop");
       },
     };
-    const first = await train({ evaluate, callbacks: stop });
+    const first = await train({ evaluate, maxSteps: 30, callbacks: stop });
     expect(first.evaluated.slice(0, 2).map(({ step }) => step)).toEqual([0, 30]);
     const seen: number[] = [];
     const onEvaluated = ({ step }: EvaluatedContext) => void seen.push(step);
@@ -176,7 +176,7 @@ describe("evaluate", () => {
       };
     const best = { metricForBestModel: "accuracy", loadBestModelAtEnd: true };
     const first = await train({
-      ...best,
+      ...{ ...best, maxSteps: 30 },
       evaluate: { metrics: { accuracy: metric("first", HELD.length) } },
     });
     expect(first.error?.message).toContain("judge is away");
@@ -215,7 +215,7 @@ describe("evaluate", () => {
     const onCheckpoint = ({ step }: { step: number }) => {
       if (step === 30) throw new Error("stop");
     };
-    await train({ ...options, callbacks: { onCheckpoint } });
+    await train({ ...options, maxSteps: 30, callbacks: { onCheckpoint } });
     const second = await train({ ...options, maxSteps: 90, resume: true });
     // The figure of the start, recorded again, is no worse one after the best.
     expect(second.error).toBeUndefined();
