@@ -13,7 +13,7 @@ import type { Scope } from "./scope.ts";
 import { type Asked, startAsked } from "./stepper.ts";
 
 /** What a process does: those of `programs/openModel.ts` and `python/openModel.py`. */
-type Mode = "learn" | "mixed" | "train" | "infer";
+type Mode = "learn" | "mixed" | "train" | "infer" | "ask";
 type Sizes = Omit<OpenModelSizes, keyof OpenModel>;
 
 /** Processes at work on one model. */

@@ -5,6 +5,7 @@ import { coldList } from "./rows/coldList.ts";
 import { draw } from "./rows/draw.ts";
 import { infer, memory, train } from "./rows/engine.ts";
 import { engines } from "./rows/engines.ts";
+import { evaluation } from "./rows/evaluation.ts";
 import { latency } from "./rows/follow.ts";
 import { gemm } from "./rows/gemm.ts";
 import { liveJob } from "./rows/liveJob.ts";
@@ -22,7 +23,8 @@ const START = [help, launch, firstLoss];
 const PAGE = [coldList, latency, longJob, liveJob, manyJobs, flood];
 const WHOLE = [rest, pageSize, installSize, check];
 const ENGINE = [train, memory, infer, nanoStep, smallStep, engines, gemm];
-const OPEN = [openStep, openBatch, openMixed, openMemory, openLaunch, openInfer, openLosses];
+const OPEN_TRAINING = [openStep, openBatch, openMixed, openMemory, openLaunch, openLosses];
+const OPEN = [...OPEN_TRAINING, openInfer, evaluation];
 const ANSWERS = [...ANSWER_ROWS, answerMemory, draw];
 
 /** The rows in the order in which they run and are shown. */

@@ -1,11 +1,17 @@
 import { basename, isAbsolute, relative } from "node:path";
 import { datasetPaths } from "../protocol/dataset.ts";
+import { EVAL_LOSS } from "../protocol/evaluation.ts";
 import type { Artifact, EventData, JobEvent, Measured } from "../protocol/event.ts";
 import { formatCount, formatCounted, formatDuration } from "../protocol/format.ts";
 import { secondsLeft } from "../protocol/pace.ts";
 import { printable, printableNote } from "../protocol/printable.ts";
 import { NO_PROGRESS, advance } from "../protocol/progress.ts";
-import { type TrainConfig, isPretrained, rowsPerStep } from "../protocol/trainConfig.ts";
+import {
+  type JobArguments,
+  type TrainConfig,
+  isPretrained,
+  rowsPerStep,
+} from "../protocol/trainConfig.ts";
 import { lostRows } from "./lostRows.ts";
 import { lossesOf, resultOf } from "./resultWords.ts";
 import { trainingWarnings } from "./trainingWarnings.ts";
@@ -15,7 +21,7 @@ const LOSS_WIDTH = "1.2346".length;
 const SPEED_WIDTH = "12.3k".length;
 
 export interface EventLinesOptions {
-  config: TrainConfig;
+  config: TrainConfig & Partial<Pick<JobArguments, "metricForBestModel">>;
   /** Paths are shown relative to this folder. */
   project: string;
   /** The job's folder, as shown. */
@@ -37,14 +43,16 @@ export function createEventLines(options: EventLinesOptions) {
   const { isHere = () => true, kit = (words) => `npx kit ${words}` } = options;
   const createdAt = now();
   let progress = NO_PROGRESS;
-  /** By step. */
-  const evalLosses = new Map<number, Measured>();
+  /** What each step is worth by the metric that compares checkpoints, in words. */
+  const measures = new Map<number, string>();
+  const metric = config.metricForBestModel ?? EVAL_LOSS;
   /** The newest artifact; the job's result once it has completed. */
   let last: Artifact | undefined;
   const words = {
     place: shownPath,
     asking: kit(`infer ${basename(directory)}`),
     formatLoss: (loss: Measured | undefined) => formatLoss(loss).trimEnd(),
+    ...{ formatFigure, metric },
   };
 
   function startLines(data: EventData["training.started"]): string {
@@ -81,7 +89,9 @@ export function createEventLines(options: EventLinesOptions) {
     const { steps = config.maxSteps ?? 0 } = progress;
     const step = `step ${String(data.step).padStart(String(steps).length)}/${steps}`;
     const { evalLoss } = data;
-    if (evalLoss !== undefined) evalLosses.set(data.step, evalLoss);
+    if (evalLoss !== undefined && metric === EVAL_LOSS) {
+      measures.set(data.step, `${metric} ${words.formatLoss(evalLoss)}`);
+    }
     const parts = [step, `loss ${formatLoss(data.loss)}`];
     if (evalLoss !== undefined) parts.push(`eval ${formatLoss(evalLoss)}`);
     const left = secondsLeft(progress.first, progress.last, steps);
@@ -95,6 +105,7 @@ export function createEventLines(options: EventLinesOptions) {
 
   function evaluatedLine({ step, metrics }: EventData["checkpoint.evaluated"]): string {
     const figures = Object.entries(metrics).map(([name, value]) => {
+      if (name === metric) measures.set(step, `${name} ${formatFigure(value)}`);
       const was = step > 0 ? progress.asked?.[name]?.before : undefined;
       const beside = was === undefined ? "" : ` (before ${formatFigure(was)})`;
       return `${name} ${formatFigure(value)}${beside}`;
@@ -120,7 +131,7 @@ export function createEventLines(options: EventLinesOptions) {
   /** One line, so that `grep ^completed` finds all of it. */
   function endLine(how: string): string {
     if (!last) return how;
-    const result = { artifact: last, evalLoss: evalLosses.get(last.step) };
+    const result = { artifact: last, measure: measures.get(last.step) };
     return `${how}; ${resultOf(result, progress, words)}`;
   }
 

@@ -1,3 +1,4 @@
+import { EVAL_LOSS } from "../protocol/evaluation.ts";
 import type { Artifact, Measured } from "../protocol/event.ts";
 import { AGAINST_RISE, risenFrom } from "../protocol/lossEnds.ts";
 import type { Progress } from "../protocol/progress.ts";
@@ -10,33 +11,48 @@ export interface Words {
   asking: string;
   /** Without blanks. */
   formatLoss: (loss: Measured | undefined) => string;
+  formatFigure: (value: number) => string;
+  /** The name of the metric that compares the job's checkpoints. */
+  metric: string;
 }
 
 /** The last loss, what to try if the training ended above its first, and the best evaluation. */
-export function lossesOf({ loss, best, lossEnds }: Progress, { formatLoss }: Words): string {
-  const last = loss === undefined ? [] : [`loss ${formatLoss(loss)}`];
-  const evaluation = best
-    ? [`best evalLoss ${formatLoss(best.evalLoss)} at step ${best.step}`]
-    : [];
+export function lossesOf(progress: Progress, words: Words): string {
+  const { loss, lossEnds } = progress;
+  const last = loss === undefined ? [] : [`loss ${words.formatLoss(loss)}`];
+  const best = bestOf(progress, words);
+  const evaluation = best ? [`best ${words.metric} ${best.value} at step ${best.step}`] : [];
   const first = risenFrom(lossEnds);
   const risen =
-    first === undefined ? "" : `, above the ${formatLoss(first)} where it began: ${AGAINST_RISE}`;
+    first === undefined
+      ? ""
+      : `, above the ${words.formatLoss(first)} where it began: ${AGAINST_RISE}`;
   return [...last, ...evaluation].join(", ") + risen;
 }
 
-/** An artifact, and its evaluation if there is one, finite or not. */
+/** By the metric that compares the job's checkpoints. */
+function bestOf(
+  { best, asked }: Progress,
+  { metric, formatLoss, formatFigure }: Words,
+): { step: number; value: string } | undefined {
+  if (metric === EVAL_LOSS) return best && { step: best.step, value: formatLoss(best.evalLoss) };
+  const found = asked?.[metric];
+  return found && { step: found.bestStep, value: formatFigure(found.best) };
+}
+
+/** An artifact, and what it is worth in words, if it was evaluated. */
 export interface Result {
   artifact: Artifact;
-  evalLoss?: Measured | undefined;
+  measure?: string | undefined;
 }
 
 /** Where the result lies, how good it is if it isn't the best, and how to ask it. */
 export function resultOf(
-  { artifact, evalLoss }: Result,
-  { best }: Progress,
-  { place, asking, formatLoss }: Words,
+  { artifact, measure = "not evaluated" }: Result,
+  progress: Progress,
+  words: Words,
 ): string {
-  const words = evalLoss === undefined ? "not evaluated" : `evalLoss ${formatLoss(evalLoss)}`;
-  const comparison = !best || best.step === artifact.step ? "" : ` (${words})`;
-  return `saved in ${place(artifact)}${comparison}; try it: ${asking}`;
+  const best = bestOf(progress, words);
+  const comparison = !best || best.step === artifact.step ? "" : ` (${measure})`;
+  return `saved in ${words.place(artifact)}${comparison}; try it: ${words.asking}`;
 }

@@ -24,22 +24,28 @@ export async function heldOutQuestions(
   const { dataset, evalDataset, seed } = config;
   const isHeldOut = evalDataset ? () => true : await isSetAside(config, options);
   const { path } = evalDataset ?? dataset;
-  const candidates = () => rowsAt(config, path, isHeldOut, isAsked);
-  let of = 0;
-  for (const all = candidates(); !all.next().done;) of++;
+  let [of, unasked] = [0, 0];
+  for (const row of rowsAt(config, path, isHeldOut)) {
+    if (isAsked(row)) of++;
+    else unasked++;
+  }
   const isChosen = chosenRows(of, Math.min(most, of), createRandom(seed, "asked"));
-  return { rows: [...candidates()].filter((_, at) => isChosen[at] === 1), of };
+  const rows: DatasetRow[] = [];
+  let at = 0;
+  for (const row of rowsAt(config, path, isHeldOut)) {
+    if (isAsked(row) && isChosen[at++] === 1) rows.push(row);
+  }
+  return { rows, of, unasked };
 }
 
 function* rowsAt(
   config: TrainConfig,
   path: DatasetPath,
   isHeldOut: (row: number) => boolean,
-  isAsked: (row: DatasetRow) => boolean,
 ): Generator<DatasetRow> {
   let number = 0;
   for (const row of readRows(path, objectiveOf(config).form)) {
-    if (isHeldOut(number++) && isAsked(row as DatasetRow)) yield row as DatasetRow;
+    if (isHeldOut(number++)) yield row as DatasetRow;
   }
 }
 

@@ -20,8 +20,15 @@ export function readEvaluations(root: string, id: string, upTo: number): Measuri
   const directory = join(root, id);
   const start = readJobStart(directory);
   const before = evaluationsBefore(root, id, start);
-  const own = [...evaluationsIn(readWholeLog(directory))];
+  const known = new Set(before.map(keyOf));
+  // A job that goes on from another records what is known of the start again.
+  const own = [...evaluationsIn(readWholeLog(directory))].filter((one) => !known.has(keyOf(one)));
   return [...before, ...own].filter(({ data }) => data.step <= upTo);
+}
+
+/** Of equal keys, one says what the other does. */
+export function keyOf({ event, data }: MeasuringEvent): string {
+  return `${event} ${data.step}`;
 }
 
 function evaluationsBefore(root: string, id: string, start: JobStart): MeasuringEvent[] {

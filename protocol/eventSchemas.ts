@@ -3,6 +3,7 @@
 import * as v from "valibot";
 import { isArtifactPath } from "./artifactPath.ts";
 import { isRecord } from "./isRecord.ts";
+import { FIGURE_NAME } from "./metric.ts";
 
 const count = v.pipe(v.number(), v.safeInteger(), v.minValue(0));
 
@@ -22,9 +23,10 @@ function described<const T extends v.GenericSchema>(schema: T, text: string) {
   return v.optional(v.pipe(schema, v.description(text)));
 }
 
+const figureName = v.pipe(v.string(), v.regex(FIGURE_NAME));
 const figures = v.pipe(
   v.custom<Record<string, number>>(isRecord),
-  v.record(metricName, v.number()),
+  v.record(figureName, v.number()),
   v.maxEntries(MOST_METRICS),
 );
 
@@ -104,7 +106,7 @@ export const EVENT_SCHEMAS = {
     rows: v.pipe(count, v.description("Held-out rows that the model was asked.")),
     seconds: v.pipe(v.number(), v.description("How long asking and scoring took.")),
     lowerIsBetter: described(
-      v.array(metricName),
+      v.array(figureName),
       "The metrics of which a lower figure is better; of all others a higher one is.",
     ),
   }),

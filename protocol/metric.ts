@@ -60,6 +60,8 @@ export interface HeldOutQuestions {
   rows: DatasetRow[];
   /** All that could have been chosen, a count. */
   of: number;
+  /** Those beside them that cannot be asked, a count. */
+  unasked: number;
 }
 
 /** How to choose them. */
@@ -69,3 +71,6 @@ export interface QuestionChoice extends LoadOptions {
   /** Whether a row can be asked. */
   isAsked: (row: DatasetRow) => boolean;
 }
+
+/** Names of figures of the trainer's making, which are shown as they are. */
+export const FIGURE_NAME = /^[A-Za-z][A-Za-z0-9_-]{0,63}$/;

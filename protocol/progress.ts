@@ -33,6 +33,8 @@ export interface Asked {
   now: number;
   before: number | undefined;
   best: number;
+  /** The step of the best, 0 for the model before the training. */
+  bestStep: number;
 }
 
 export const NO_PROGRESS: Progress = { lossEnds: NO_LOSSES };
@@ -64,14 +66,13 @@ export function advance(before: Progress, { event, data, at }: ReadEvent): Progr
 
 function addAsked(after: Progress, found: Record<string, unknown>): void {
   const asked = { ...after.asked };
+  const { step = NaN } = numbersIn(found);
   for (const [name, now] of Object.entries(numbersIn(found.metrics))) {
-    const { before, best = now } = asked[name] ?? {};
+    const known = Object.hasOwn(asked, name) ? asked[name] : undefined;
     const isLower = String(found.lowerIsBetter).split(",").includes(name);
-    asked[name] = {
-      now,
-      before: found.step ? before : now,
-      best: isLower ? Math.min(best, now) : Math.max(best, now),
-    };
+    const isBest = !known || (isLower ? now < known.best : now > known.best);
+    const { best, bestStep } = isBest ? { best: now, bestStep: step } : known;
+    asked[name] = { now, before: step > 0 ? known?.before : now, best, bestStep };
   }
   after.asked = asked;
 }

@@ -1,5 +1,5 @@
-export { createRandom } from "../engines/random.ts";
 import { createEmbeddedEngine } from "../engines/embedded/index.ts";
+import { createRandom } from "../engines/random.ts";
 import type { CachedModel } from "../protocol/cachedModel.ts";
 import { type FreezeJobOptions, type Frozen, isReady } from "../protocol/dataset.ts";
 import type { Engine, LoadOptions } from "../protocol/engine.ts";
@@ -71,4 +71,9 @@ export async function frozenConfig(config: JobConfig, directory: string): Promis
 /** For a trainer, or a saved model, without an engine of its own. */
 export function createDefaultEngine(): Engine {
   return createEmbeddedEngine();
+}
+
+/** Numbers from 0 to 1, the same for a seed; `stream` separates sequences that share it. */
+export function createUniform(seed: number, stream: string): () => number {
+  return createRandom(seed, stream).uniform;
 }

@@ -19,13 +19,16 @@ export function validJson({ output }: Pick<Answered, "output">): number {
 }
 
 /**
- * The share of the expected JSON object's fields that the answer has with the same value; 0 for an
- * answer that is not JSON. Of other JSON values 1 if they are equal.
+ * The share of the expected JSON object's fields that the answer has with the same value. Of other JSON
+ * values 1 if they are equal. 0 where the answer, or the row's own, is not JSON.
  * @example evaluate: { metrics: { fields: jsonFields } }
  */
 export function jsonFields({ output, expected }: Pick<Answered, "output" | "expected">): number {
-  const wanted = parsed(expected)?.value;
-  const found = parsed(output)?.value;
+  const wanted = parsed(expected);
+  return wanted ? equalPart(wanted.value, parsed(output)?.value) : 0;
+}
+
+function equalPart(wanted: unknown, found: unknown): number {
   const keys = isRecord(wanted) ? Object.keys(wanted) : [];
   if (!isRecord(wanted) || keys.length === 0) return isDeepStrictEqual(found, wanted) ? 1 : 0;
   if (!isRecord(found)) return 0;
@@ -41,18 +44,22 @@ export function jsonFields({ output, expected }: Pick<Answered, "output" | "expe
 export const labels: SetMetric = {
   ofAll(answers) {
     const pairs = answers.map(({ output, expected }) => [output.trim(), expected.trim()] as const);
-    const kinds = [...new Set(pairs.map(([, expected]) => expected))];
-    const right = pairs.filter(([output, expected]) => output === expected).length;
-    const f1 = kinds.map((kind) => {
-      const [told, there] = [0, 1].map((at) => pairs.filter((pair) => pair[at] === kind).length);
-      const both = pairs.filter(
-        ([output, expected]) => output === kind && expected === kind,
-      ).length;
-      return (2 * both) / (told! + there!);
-    });
-    return { "": share(right, pairs.length), MacroF1: share(sum(f1), kinds.length) };
+    const right = pairs.filter(([output, expected]) => output === expected);
+    const told = countOf(pairs.map(([output]) => output));
+    const there = countOf(pairs.map(([, expected]) => expected));
+    const both = countOf(right.map(([output]) => output));
+    const f1 = [...there].map(
+      ([kind, count]) => (2 * (both.get(kind) ?? 0)) / ((told.get(kind) ?? 0) + count),
+    );
+    return { "": share(right.length, pairs.length), MacroF1: share(sum(f1), there.size) };
   },
 };
+
+function countOf(kinds: readonly string[]): Map<string, number> {
+  const counts = new Map<string, number>();
+  for (const kind of kinds) counts.set(kind, (counts.get(kind) ?? 0) + 1);
+  return counts;
+}
 
 function share(part: number, all: number): number {
   return all > 0 ? part / all : 0;

@@ -23,6 +23,8 @@ export function openRemote(folder: string) {
     refuse: () => writeFileSync(at("refused"), ""),
     /** Checkpoints stay there until they are fetched. */
     keep: () => writeFileSync(at("keeps"), ""),
+    /** This machine cannot load what has not been there. */
+    refuseHere: () => writeFileSync(at("pythonless"), ""),
     /** Orders to stop are not heard. */
     deafen: () => writeFileSync(at("deaf"), ""),
     /** What is asked is not answered, and its asker waits. */
@@ -69,7 +71,15 @@ export function createRemoteEngine(folder: string): Engine {
     name: "remote",
     prepare: (asked) => withDefaults(asked, { name: "remote" }),
     check: () => Promise.reject(new Error("not remote")),
-    load: () => Promise.reject(new Error("not remote")),
+    // oxlint-disable-next-line typescript/require-await -- so that an error rejects
+    async load(directory) {
+      const text = basename(directory);
+      if (existsSync(at("pythonless")) && !text.startsWith("step-")) {
+        throw new KitError("PYTHON_NOT_FOUND", "There is no Python here.");
+      }
+      const answer = { text, finishReason: "stop" as const, tokens: 1 };
+      return { infer: () => Promise.resolve(answer), close: () => Promise.resolve() };
+    },
     async train(options) {
       const id = basename(options.directory);
       assertThere();

@@ -4,6 +4,7 @@
 //   openModel.js mixed <sizes>  the same of a step after another, over rows of these lengths
 //   openModel.js train <sizes>  a training on texts as a job does it: to its first loss, to its end
 //   openModel.js infer <sizes>  an answer: its tokens a second
+//   openModel.js ask <sizes>    rows asked as an evaluation does it, and one by one: milliseconds of each
 // <sizes> is JSON, an `OpenModelSizes`.
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -16,6 +17,7 @@ import type { TrainingSizes } from "../../engines/embedded/step/trainingPlan.ts"
 import type { Example } from "../../engines/examples/examples.ts";
 import { randomAdapter } from "../../engines/lora/adapter.ts";
 import type * as sdk from "../../sdk/index.ts";
+import { askRows } from "../../sdk/metrics/ask.ts";
 import {
   OPTIONS,
   backpropagate,
@@ -39,7 +41,7 @@ const sizes = JSON.parse(json) as OpenModelSizes;
 const { rows, length, threads } = sizes;
 process.env["KIT_THREADS"] = String(threads);
 
-const MODES: Record<string, () => Promise<() => unknown>> = { learn, mixed, train, infer };
+const MODES: Record<string, () => Promise<() => unknown>> = { learn, mixed, train, infer, ask };
 const start = MODES[mode ?? ""];
 if (!start) throw new Error(`There is no mode ${mode}.`);
 const work = await start();
@@ -166,6 +168,23 @@ async function infer() {
     if (tokens !== length) throw new Error(`The answer ended after ${tokens} tokens.`);
     return { speed: (tokens * 1000) / ms };
   };
+}
+
+async function ask() {
+  const { loadModel } = await built<typeof sdk>("sdk");
+  const model = await loadModel(sizes.model);
+  const asked = Array.from({ length: rows }, (_, n) => ({
+    prompt: `${PROMPT} ${n}`,
+    completion: "jumps",
+  }));
+  const options = { maxTokens: length, signal: new AbortController().signal };
+  const each = async () => {
+    for (const row of asked) await askRows(model, [row], options);
+  };
+  return async () => ({
+    together: await time(() => askRows(model, asked, options)),
+    each: await time(each),
+  });
 }
 
 /** A part of Kit as it is built. */

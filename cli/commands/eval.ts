@@ -1,14 +1,13 @@
-import { InvalidArgumentError } from "commander";
-import { KitError } from "../../protocol/error.ts";
 import { formatCount } from "../../protocol/format.ts";
-import type { InferRequest } from "../../protocol/infer.ts";
-import type { Answered } from "../../protocol/metric.ts";
 import { printableNote } from "../../protocol/printable.ts";
-import type { JobConfig } from "../../protocol/trainConfig.ts";
-import { askRows } from "../../sdk/metrics/ask.ts";
-import { type Comparison, compareAnswers } from "../../sdk/metrics/compare.ts";
+import { compareAnswers } from "../../sdk/metrics/compare.ts";
+import { lowerIsBetter } from "../../sdk/runner/evaluation.ts";
+import { abortedBySignal, exitCancelled } from "../abortedBySignal.ts";
 import { createCommand, examples, parseCount, projectOption } from "../command.ts";
-import { comparisonLines, figure } from "../eval/comparisonLines.ts";
+import { describeError, onUncaught } from "../describeError.ts";
+import { reportError } from "../errors.ts";
+import { answersOfBoth, askModel } from "../eval/askModel.ts";
+import { comparisonLines } from "../eval/comparisonLines.ts";
 import {
   type EvaluatedModel,
   BASE,
@@ -16,7 +15,7 @@ import {
   configOf,
   findEvaluated,
 } from "../eval/evaluatedModel.ts";
-import { openAnswers } from "../eval/keptAnswers.ts";
+import { missedOf, parseMinimum, refuseUnknown } from "../eval/minimum.ts";
 import { projectMetrics } from "../eval/projectMetrics.ts";
 import { evaluatedRows } from "../eval/rows.ts";
 import { EXIT_CODE } from "../exitCode.ts";
@@ -25,6 +24,16 @@ import { enterProject } from "../project.ts";
 
 /** Rows that are asked, unless the user says how many. */
 const ROWS_ASKED = 100;
+
+interface Options {
+  project: string;
+  against?: string;
+  data?: string;
+  metric?: string[];
+  min?: Record<string, number>;
+  rows?: number;
+  json?: true;
+}
 
 /**
  * Scores a model's answers, and compares them with another's.
@@ -50,102 +59,63 @@ export const command = createCommand("eval")
       "kit eval latest --min accuracy=0.9": "fail a CI job below 90 % right",
     }),
   )
-  .action(async (named, { project: folder, against, data, metric = [], min, rows, json }) => {
-    const project = enterProject(folder);
-    const onNote = (text: string) => printError(printableNote(text));
-    const model = findEvaluated(project, named, onNote);
-    const other = otherOf(model, against);
-    const metrics = await projectMetrics(project, metric);
-    const config = model.job?.config ?? configOf("kit/nano");
-    const asked = await evaluatedRows({
-      ...{ project, job: model.job, defaults: () => config, data, onNote },
-      most: rows ?? config.evaluate?.rows ?? ROWS_ASKED,
+  .action(async (named, options) => {
+    const signal = abortedBySignal();
+    // Of the project's code, in the background.
+    onUncaught((thrown) => {
+      process.exit(reportError(new Error(describeError(thrown), { cause: thrown })));
     });
-    const answersOf = (one: EvaluatedModel) => ask(project, one, asked.rows, config);
-    const before = other && (await answersOf(other));
-    const after = await answersOf(model);
-    const found = await compareAnswers(metrics, after, before, config.seed);
-    const missed = missedOf(found, min ?? {});
-    if (json) {
-      const names = { model: model.name, ...(other && { against: other.name }) };
-      print(JSON.stringify({ ...names, rows: after.length, ...found, missed }, undefined, 2));
-    } else {
-      const beside = other ? ` and of ${other.name}` : "";
-      const some = asked.rows.length < asked.of ? ` of ${formatCount(asked.of)}` : "";
-      print(
-        `answers of ${model.name}${beside} to ${formatCount(after.length)}${some} held-out rows`,
-      );
-      print(comparisonLines(found).join("\n"));
-      for (const line of missed) printError(`missed: ${line}`);
-    }
-    // The project's code may have left something open.
-    process.exit(missed.length > 0 ? EXIT_CODE.failed : EXIT_CODE.completed);
-
-    function otherOf(
-      { job }: EvaluatedModel,
-      name: string | undefined,
-    ): EvaluatedModel | undefined {
-      if (name === BASE || (name === undefined && job && named !== BASE)) {
-        return baseOf(job, onNote);
-      }
-      return name === undefined ? undefined : findEvaluated(project, name, onNote);
+    try {
+      const isMissed = await evaluate(named, options, signal);
+      // The project's code may have left something open.
+      process.exit(isMissed ? EXIT_CODE.failed : EXIT_CODE.completed);
+    } catch (error) {
+      if (!signal.aborted) throw error;
+      printError("interrupted; the answers so far are kept: the same command goes on from there");
+      exitCancelled();
     }
   });
 
-/** Asks what was not asked before. */
-function ask(
-  project: string,
-  model: EvaluatedModel,
-  rows: Parameters<typeof askRows>[1],
-  { evaluate, seed }: JobConfig,
-): Promise<Answered[]> {
-  const { maxTokens, temperature } = evaluate ?? {};
-  return model.open(async (load, identity) => {
-    const kept = openAnswers(project, identity);
-    const progress = createProgress(model.name, rows.length);
-    const infer = async (request: InferRequest) => (await load()).infer(request);
-    const { signal } = new AbortController();
-    const answers = await askRows({ infer }, rows, {
-      ...{ maxTokens, temperature, seed, signal, kept },
-      onAnswer: progress.show,
-    });
-    progress.end();
-    return answers;
+/** @returns whether a minimum was missed */
+async function evaluate(named: string, options: Options, signal: AbortSignal): Promise<boolean> {
+  const { against, metric = [], min = {}, json } = options;
+  const project = enterProject(options.project);
+  const onNote = (text: string) => printError(printableNote(text));
+  const model = findEvaluated(project, named, onNote);
+  const other = otherOf(model, against);
+  const job = model.job ?? other?.job;
+  const config = job?.config ?? configOf("kit/nano");
+  const metrics = await projectMetrics(project, metric);
+  refuseUnknown(min, metrics);
+  const { rows, of, unasked } = await evaluatedRows({
+    ...{ project, job, config, data: options.data, onNote },
+    most: options.rows ?? config.evaluate?.rows ?? ROWS_ASKED,
   });
-}
-
-/** How far the asking is, where a person sees it. */
-function createProgress(name: string, all: number) {
-  if (!process.stderr.isTTY) return { show: () => undefined, end: () => undefined };
-  const clear = "\r\u001b[K";
-  return {
-    show: (count: number) =>
-      void process.stderr.write(
-        `${clear}asking ${printableNote(name)}: ${formatCount(count)} of ${formatCount(all)}`,
-      ),
-    end: () => void process.stderr.write(clear),
-  };
-}
-
-function parseMinimum(text: string, before: Record<string, number> = {}): Record<string, number> {
-  const [, name = "", value = ""] = /^([^=]+)=(.+)$/.exec(text) ?? [];
-  if (name === "" || !/^-?\d*\.?\d+$/.test(value)) {
-    throw new InvalidArgumentError("It must be a metric and a figure, such as accuracy=0.9.");
+  const asking = { project, rows, config, signal, onNote };
+  const others = other && (await askModel(other, asking));
+  const own = await askModel(model, asking);
+  const [after, before] = others ? answersOfBoth(own, others) : [own];
+  const found = await compareAnswers(metrics, {
+    ...{ after, before, lowerIsBetter: lowerIsBetter(config), seed: config.seed, signal },
+  });
+  const missed = missedOf(found, min);
+  if (json) {
+    const names = { model: model.name, ...(other && { against: other.name }) };
+    const counts = { rows: after.length, of, unasked };
+    print(JSON.stringify({ ...names, ...counts, ...found, missed }, undefined, 2));
+  } else {
+    const beside = other ? ` and of ${other.name}` : "";
+    const some = after.length < of ? ` of ${formatCount(of)}` : "";
+    print(`answers of ${model.name}${beside} to ${formatCount(after.length)}${some} held-out rows`);
+    if (unasked > 0) print(`${formatCount(unasked)} more have no answer in words to compare with`);
+    print(comparisonLines(found).join("\n"));
+    for (const line of missed) printError(`missed: ${line}`);
   }
-  return { ...before, [name]: Number(value) };
-}
+  return missed.length > 0;
 
-/** @throws KitError `PROMPT_INVALID` for a metric that there is not */
-function missedOf({ figures }: Comparison, min: Record<string, number>): string[] {
-  return Object.entries(min).flatMap(([name, least]) => {
-    const found = figures.find((one) => one.name === name);
-    if (!found) {
-      throw new KitError(
-        "PROMPT_INVALID",
-        `--min names ${name}, which was not measured. Use one of ${figures.map((one) => one.name).join(", ")}.`,
-      );
-    }
-    if (found.value >= least) return [];
-    return [`${name} is ${figure(found.value)}, below ${figure(least)}`];
-  });
+  function otherOf({ job: own }: EvaluatedModel, name: string | undefined) {
+    if (name === BASE || (name === undefined && own && named !== BASE))
+      return baseOf(project, own, onNote);
+    return name === undefined ? undefined : findEvaluated(project, name, onNote);
+  }
 }

@@ -2,6 +2,7 @@ import type { LoadedModel } from "../../protocol/engine.ts";
 import { KitError } from "../../protocol/error.ts";
 import { printableNote } from "../../protocol/printable.ts";
 import { QUANTIZED_TYPES } from "../../protocol/quantizedType.ts";
+import { abortedBySignal, exitCancelled } from "../abortedBySignal.ts";
 import {
   Option,
   createCommand,
@@ -13,7 +14,6 @@ import {
   projectOption,
 } from "../command.ts";
 import { EXIT_CODE } from "../exitCode.ts";
-import { onEndingSignal } from "../hangup.ts";
 import { AT_ONCE, answerLines } from "../infer/answerLines.ts";
 import { findEngine } from "../infer/findEngine.ts";
 import { findModel } from "../infer/findModel.ts";
@@ -21,9 +21,6 @@ import { loadAnswering } from "../infer/loadAnswering.ts";
 import { type Question, PLAIN, ROWS, plainQuestion } from "../infer/question.ts";
 import { print, printError } from "../print.ts";
 import { enterProject } from "../project.ts";
-
-/** How long other machines may take to stop, in ms. */
-const GRACE_MS = 5_000;
 
 /**
  * Answers a prompt, or each line of stdin, with a trained model. stdout has the answers alone.
@@ -121,24 +118,6 @@ async function useModel(
     if (!signal?.aborted) throw error;
   }
   return exitCancelled();
-}
-
-/**
- * Aborts at the first signal, so that the job on other machines is stopped before this process ends. A
- * second signal ends it at once. A job that can't be reached ends by itself.
- */
-function abortedBySignal(): AbortSignal {
-  const abort = new AbortController();
-  onEndingSignal(() => {
-    if (abort.signal.aborted) exitCancelled();
-    setTimeout(exitCancelled, GRACE_MS);
-    abort.abort();
-  });
-  return abort.signal;
-}
-
-function exitCancelled(): never {
-  process.exit(EXIT_CODE.cancelled);
 }
 
 function show(text: string): void {

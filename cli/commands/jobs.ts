@@ -1,34 +1,60 @@
 import { assertReadableJobs } from "../../jobs/jobFile.ts";
+import { summarizeJob } from "../../jobs/jobSummary.ts";
 import { createJobStore } from "../../jobs/store.ts";
+import { KitError } from "../../protocol/error.ts";
 import { type Job, JOB_STATUSES } from "../../protocol/job.ts";
 import { lastHeard } from "../../protocol/lastHeard.ts";
 import { printable } from "../../protocol/printable.ts";
 import { createCommand, examples, projectOption } from "../command.ts";
+import { findJob, noJob } from "../findJob.ts";
+import { compareJobs, comparisonLines } from "../jobs/comparison.ts";
 import { print, printError } from "../print.ts";
 import { enterProject } from "../project.ts";
 
 const STATUS_WIDTH = Math.max(...JOB_STATUSES.map((status) => status.length));
 
 /**
- * Prints the jobs that the page lists, newest first.
- * @throws KitError `CANNOT_READ` when there are only another user's
+ * Prints the jobs that the page lists, newest first, or two of them side by side.
+ * @throws KitError `CANNOT_READ` when there are only another user's; `JOB_NOT_FOUND`, `PROMPT_INVALID`
  */
 export const command = createCommand("jobs")
+  .option("--compare <jobs...>", 'two jobs side by side: ids, their prefixes or "latest"')
+  .option("--json", "print JSON, and nothing else")
   .addOption(projectOption())
   .addHelpText(
     "after",
     examples({
       "kit jobs": "status, id, local time and name of every job",
       "kit jobs | grep ^failed": "the jobs that failed",
+      "kit jobs --compare 20261123 latest": "what differs between two jobs, and what came of it",
     }),
   )
-  .action((options) => {
-    const project = enterProject(options.project);
-    const lines = createJobStore(project).list().map(jobLine);
-    if (lines.length > 0) return print(lines.join("\n"));
-    assertReadableJobs(project);
+  .action(({ project: folder, compare, json }) => {
+    const project = enterProject(folder);
+    if (compare) {
+      const compared = compareJobs(...summaries(project, compare));
+      return print(json ? asJson(compared) : comparisonLines(compared).join("\n"));
+    }
+    const jobs = createJobStore(project).list();
+    if (jobs.length === 0) assertReadableJobs(project);
+    if (json) return print(asJson(jobs));
+    if (jobs.length > 0) return print(jobs.map(jobLine).join("\n"));
     printError(`no jobs in ${project} yet; kit start trains one`);
   });
+
+function summaries(project: string, named: readonly string[]) {
+  const [one, other, ...more] = named.map((name) => {
+    const job = findJob(project, name);
+    if (!job) throw noJob(project, name, "job");
+    return summarizeJob(project, job);
+  });
+  if (one && other && more.length === 0) return [one, other] as const;
+  throw new KitError("PROMPT_INVALID", "Name two jobs: kit jobs --compare 20261123 latest.");
+}
+
+function asJson(value: unknown): string {
+  return JSON.stringify(value, undefined, 2);
+}
 
 /** Name near the end: its width varies. */
 function jobLine({ id, name, status, createdAt, lastHeardAt }: Job): string {

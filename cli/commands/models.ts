@@ -4,6 +4,7 @@ import { printable } from "../../protocol/printable.ts";
 import { listCachedModels } from "../../sdk/engine.ts";
 import { createCommand, examples } from "../command.ts";
 import { print, printError } from "../print.ts";
+import { tableLines } from "../table.ts";
 
 /** For unknown values. */
 const NONE = "-";
@@ -23,15 +24,8 @@ export const command = createCommand("models")
       printError(`no models in ${cache} yet; a trainer with model: "org/name" downloads one`);
       return;
     }
-    const rows = models.map(cellsOf);
-    const widths = rows[0]!.map((_, column) => Math.max(...rows.map((row) => row[column]!.length)));
-    for (const [n, row] of rows.entries()) {
-      print(
-        row
-          .map((cell, column) => cell.padEnd(widths[column]!))
-          .join("  ")
-          .trimEnd(),
-      );
+    for (const [n, line] of tableLines(models.map(cellsOf)).entries()) {
+      print(line);
       const { problem } = models[n]!;
       if (problem !== undefined) print(`  ${printable(problem)}`);
     }

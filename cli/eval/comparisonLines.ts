@@ -1,6 +1,7 @@
 import { formatCount, formatCounted } from "../../protocol/format.ts";
 import { printable } from "../../protocol/printable.ts";
 import type { ChangedRow, ComparedFigure, Comparison } from "../../sdk/metrics/compare.ts";
+import { tableLines } from "../table.ts";
 
 /** Rows that are shown, and characters of a text in them. */
 const [MOST_ROWS, MOST_CHARACTERS] = [10, 100];
@@ -10,16 +11,14 @@ export function comparisonLines({ figures, changed }: Comparison): string[] {
   const rows = figures.map(cells);
   const isPair = figures.some(({ difference }) => difference);
   const head = ["metric", "rows", ...(isPair ? ["before", "after", "difference"] : ["figure"])];
-  return [...table([head, ...rows]), ...changedLines(changed)];
+  return [...tableLines([head, ...rows]), ...changedLines(changed)];
 }
 
-function cells({ name, rows, value, interval, before, difference }: ComparedFigure): string[] {
+function cells({ name, rows, value, interval, by, before, difference }: ComparedFigure): string[] {
   const start = [name, formatCount(rows)];
   if (!difference || before === undefined) {
-    const within = interval
-      ? `, 95 % ${figure(interval[0])} to ${figure(interval[1])} (Wilson)`
-      : "";
-    return [...start, `${figure(value)}${within}`];
+    const [least, most] = interval.map(figure);
+    return [...start, `${figure(value)}, 95 % ${least} to ${most} (${by})`];
   }
   const [low, high] = difference.interval.map(signed);
   const chance = difference.mayBeChance ? "may be chance" : "more than chance";
@@ -45,16 +44,6 @@ function changedLines(changed: readonly ChangedRow[]): string[] {
   const more = changed.length - MOST_ROWS;
   if (more > 0) lines.push(`and ${formatCount(more)} more; --json prints all`);
   return lines;
-}
-
-function table(rows: readonly string[][]): string[] {
-  const widths = rows[0]!.map((_, at) => Math.max(...rows.map((row) => row[at]?.length ?? 0)));
-  return rows.map((row) =>
-    row
-      .map((cell, at) => cell.padEnd(widths[at] ?? 0))
-      .join("  ")
-      .trimEnd(),
-  );
 }
 
 function short(text: string): string {

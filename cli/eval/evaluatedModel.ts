@@ -15,14 +15,17 @@ import { identityOf } from "./keptAnswers.ts";
 /** The word for the model that a job began with. */
 export const BASE = "base";
 
+/** @param identity changes with the model */
+type UseModel<T> = (model: () => Promise<LoadedModel>, identity: string) => Promise<T>;
+
 /** A model to ask. */
 export interface EvaluatedModel {
   /** As the user named it, or `base`. */
   name: string;
   /** Its job's folder and config, if it has one. */
   job: { directory: string; config: JobConfig } | undefined;
-  /** Loads it for as long as `use` takes. @param identity changes with the model */
-  open: <T>(use: (model: () => Promise<LoadedModel>, identity: string) => Promise<T>) => Promise<T>;
+  /** Loads it for as long as `use` takes. */
+  open: <T>(signal: AbortSignal, use: UseModel<T>) => Promise<T>;
 }
 
 type Note = (text: string) => void;
@@ -32,41 +35,48 @@ type Note = (text: string) => void;
  * @throws KitError `JOB_NOT_FOUND`, `PROMPT_INVALID`
  */
 export function findEvaluated(project: string, named: string, onNote: Note): EvaluatedModel {
-  if (named === BASE) return baseOf(jobAt(findModel(project, LATEST, onNote)), onNote);
+  if (named === BASE) return baseOf(project, jobAt(findModel(project, LATEST, onNote)), onNote);
   const isHubName = named.includes("/") && !isModelPath(named) && !isKnown(project, named);
-  if (isHubName) return startingModel(named, configOf(named), undefined, onNote);
+  if (isHubName)
+    return startingModel({ project, name: named, job: undefined, onNote }, configOf(named));
   const directory = findModel(project, named, onNote);
-  const loading = async () => {
-    const engine = await findEngine(project, directory);
-    return loadAnswering(project, directory, { ...(engine && { engine }), onNote });
-  };
   return {
     name: named,
     job: jobAt(directory),
-    open: (use) => closing(loading, (model) => use(model, identityOf(findArtifact(directory)))),
+    open: (signal, use) =>
+      closing(
+        async () => {
+          const engine = await findEngine(project, directory);
+          return loadAnswering(project, directory, { ...(engine && { engine }), signal, onNote });
+        },
+        (model) => use(model, identityOf(findArtifact(directory))),
+      ),
   };
 }
 
 /** The model that a job began with. @throws KitError `PROMPT_INVALID` without a job */
-export function baseOf(job: EvaluatedModel["job"], onNote: Note): EvaluatedModel {
-  if (job) return startingModel(BASE, job.config, job, onNote);
+export function baseOf(project: string, job: EvaluatedModel["job"], onNote: Note): EvaluatedModel {
+  if (job) return startingModel({ project, name: BASE, job, onNote }, job.config);
   throw new KitError(
     "PROMPT_INVALID",
     "Only a job has a base. Name the model to compare with by --against.",
   );
 }
 
+interface StartingModel extends Pick<EvaluatedModel, "name" | "job"> {
+  project: string;
+  onNote: Note;
+}
+
 function startingModel(
-  name: string,
+  { project, name, job, onNote }: StartingModel,
   config: JobConfig,
-  job: EvaluatedModel["job"],
-  onNote: Note,
 ): EvaluatedModel {
   return {
     name,
     job,
-    open: (use) =>
-      withStartingModel(config, { onNote }, (directory) => {
+    open: (signal, use) =>
+      withStartingModel(config, { signal, onNote }, (directory) => {
         const { model, seed } = config;
         // Random weights are made anew each time, the same for the same seed.
         const identity =
@@ -75,7 +85,10 @@ function startingModel(
             : createHash("sha256")
                 .update(JSON.stringify([model, seed]))
                 .digest("hex");
-        const loading = () => loadAnswering(process.cwd(), directory, { onNote });
+        const loading = async () => {
+          const engine = job && (await findEngine(project, job.directory));
+          return loadAnswering(project, directory, { ...(engine && { engine }), signal, onNote });
+        };
         return closing(loading, (loaded) => use(loaded, identity));
       }),
   };

@@ -1,35 +1,44 @@
 import { createHash } from "node:crypto";
-import { appendFileSync, mkdirSync, readFileSync, readdirSync, statSync } from "node:fs";
+import { appendFileSync, readFileSync, readdirSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { makeDirectory, refuseLink } from "../../disk/file.ts";
 import { OWNER_ONLY } from "../../disk/modes.ts";
-import { cannotWrite } from "../../protocol/cannotWrite.ts";
+import { unwritable } from "../../protocol/cannotWrite.ts";
 import type { InferRequest } from "../../protocol/infer.ts";
 
 /** A model's answers of earlier runs, so that only what is new is asked. */
 export interface KeptAnswers {
   find: (request: InferRequest) => string | undefined;
-  /** @throws KitError `CANNOT_WRITE` */
   keep: (request: InferRequest, answer: string) => void;
 }
 
 /**
  * Opens the answers of a model, a line each, which others may add to meanwhile.
  * @param identity changes with the model
+ * @param onNote is told once that answers cannot be kept
+ * @throws KitError `LINK_IN_KIT`
  */
-export function openAnswers(project: string, identity: string): KeptAnswers {
+export function openAnswers(
+  project: string,
+  identity: string,
+  onNote: (text: string) => void,
+): KeptAnswers {
   const path = join(project, ".kit", "answers", `${digest(identity)}.ndjson`);
+  for (const made of [dirname(path), path]) refuseLink(made);
   const answers = new Map(linesOf(path).flatMap(answerIn));
+  let isTold = false;
   return {
     find: (request) => answers.get(keyOf(request)),
     keep(request, answer) {
       const key = keyOf(request);
       answers.set(key, answer);
       try {
-        mkdirSync(dirname(path), { recursive: true });
+        makeDirectory(dirname(path));
         // In one write, after a line that a killed process left unfinished.
         appendFileSync(path, `\n${JSON.stringify({ key, answer })}`, { mode: OWNER_ONLY });
       } catch (error) {
-        throw cannotWrite(`keep an answer in ${path}`, error);
+        if (!isTold) onNote(`warning: ${unwritable(`keep answers in ${path}`, error)}`);
+        isTold = true;
       }
     },
   };

@@ -5,7 +5,7 @@ import { KitError } from "../../protocol/error.ts";
 import type { Metrics } from "../../protocol/metric.ts";
 import { exactMatch, jsonFields, labels, validJson } from "../../sdk/metrics.ts";
 import { DRIVER } from "../../sdk/trainer.ts";
-import { ensureBundle } from "../bundle.ts";
+import { buildBundle } from "../bundle.ts";
 import { loadEntry } from "../loadEntry.ts";
 
 const BUILT_IN: Metrics = { exactMatch, validJson, jsonFields, labels };
@@ -17,7 +17,7 @@ const BUILT_IN: Metrics = { exactMatch, validJson, jsonFields, labels };
  */
 export async function projectMetrics(project: string, named: readonly string[]): Promise<Metrics> {
   const own = await metricsOfTrainer(project);
-  if (named.length === 0) return own ?? { exactMatch };
+  if (named.length === 0) return own ?? BUILT_IN;
   const known: Metrics = { ...BUILT_IN, ...own };
   return Object.fromEntries(
     named.map((name) => {
@@ -34,6 +34,7 @@ export async function projectMetrics(project: string, named: readonly string[]):
 /** Undefined without a project or without its own metrics. */
 async function metricsOfTrainer(project: string): Promise<Metrics | undefined> {
   if (!existsSync(join(project, DEFAULT_ENTRY))) return undefined;
-  const bundle = await ensureBundle(project, undefined, () => undefined);
+  // The latest edits: a metric may be what was edited.
+  const bundle = await buildBundle(project);
   return (await loadEntry(bundle, DEFAULT_ENTRY))[DRIVER].prepared.metrics;
 }

@@ -10,10 +10,10 @@ import { questionOf } from "../../sdk/metrics/ask.ts";
 
 interface AskedRows {
   project: string;
-  /** A job's folder and config, if the model is one's. */
-  job: { directory: string; config: JobConfig } | undefined;
-  /** What a model without a job would train by. */
-  defaults: () => JobConfig;
+  /** A job's folder, if the model is one's. */
+  job: { directory: string } | undefined;
+  /** The job's, or what a model without one would train by. */
+  config: JobConfig;
   data: string | undefined;
   most: number;
   onNote: (text: string) => void;
@@ -24,11 +24,10 @@ interface AskedRows {
  * @throws KitError `PROMPT_INVALID` without any, and as of reading them
  */
 export async function evaluatedRows(asked: AskedRows): Promise<HeldOutQuestions> {
-  const { project, job, defaults, data, most, onNote } = asked;
+  const { project, job, config, data, most, onNote } = asked;
   const isAsked = (row: DatasetRow) => questionOf(row) !== undefined;
   const directory = mkdtempSync(join(tmpdir(), "kit-eval-"));
   try {
-    const config = job?.config ?? defaults();
     const found = await heldOutQuestions(await readable(), { most, isAsked, onNote });
     if (found.rows.length > 0) return found;
     throw new KitError(
@@ -39,7 +38,9 @@ export async function evaluatedRows(asked: AskedRows): Promise<HeldOutQuestions>
     async function readable(): Promise<JobConfig> {
       if (data !== undefined) {
         const evalDataset = { type: typeOfFile(data), path: resolve(project, data) };
-        const asked = { ...config, dataset: evalDataset, evalDataset };
+        // The other is not read.
+        const dataset = { type: "jsonl", path: evalDataset.path } as const;
+        const asked = { ...config, dataset, evalDataset };
         return (await freezeDatasets(asked, { code: {}, directory, onNote })).config;
       }
       if (job && (config.evalDataset ?? config.evalSplit) !== undefined) {

@@ -24,7 +24,7 @@ export function assertUnquantized(options?: LoadOptions): void {
   if (options?.quantize === undefined) return;
   throw new KitError(
     "OPTION_INVALID",
-    "Python answers with the model's own numbers. Leave out quantize, or let the embedded engine answer.",
+    "Python answers with the model's own numbers. Remove quantize, or let the embedded engine answer.",
   );
 }
 

@@ -2,6 +2,8 @@ import { setMaxListeners } from "node:events";
 import type { ChatMessage } from "../../protocol/chat.ts";
 import type { DatasetRow } from "../../protocol/dataset.ts";
 import type { LoadedModel } from "../../protocol/engine.ts";
+import { type KitError, isKitError } from "../../protocol/error.ts";
+import { formatCounted } from "../../protocol/format.ts";
 import type { InferRequest } from "../../protocol/infer.ts";
 import type { Answered } from "../../protocol/metric.ts";
 
@@ -28,6 +30,8 @@ export interface AskOptions {
   };
   /** Takes how many rows are answered. */
   onAnswer?: (count: number) => void;
+  /** Takes a line on rows that the model takes no question of, such as one that is too long. */
+  onNote?: (text: string) => void;
 }
 
 /** What a row asks; undefined for one without an answer in words, such as a text or a call of a tool. */
@@ -55,35 +59,55 @@ function textOf(message: ChatMessage | undefined): string | undefined {
   return content.map(({ text }) => text).join("\n");
 }
 
-/** Asks a model for each row, in their order. @throws the first error of the model, or the signal's reason */
+/**
+ * Asks a model for each row.
+ * @returns its answers in the rows' order, without those of rows that it refuses
+ * @throws the first error of the model, also if it refuses all rows; the signal's reason
+ */
 export async function askRows(
   model: Pick<LoadedModel, "infer">,
   rows: readonly DatasetRow[],
-  { signal, kept, onAnswer, ...options }: AskOptions,
+  { signal, kept, onAnswer, onNote, ...options }: AskOptions,
 ): Promise<Answered[]> {
   // All that are asked at once listen to it.
   setMaxListeners(0, signal);
   const answers: Answered[] = [];
   const asked = rows.entries();
   let count = 0;
+  const refused: KitError[] = [];
+
+  async function answerTo(request: InferRequest): Promise<string | undefined> {
+    const known = kept?.find(request);
+    if (known !== undefined) return known;
+    try {
+      const { text } = await model.infer({ ...request, signal });
+      kept?.keep(request, text);
+      return text;
+    } catch (error) {
+      if (!isKitError(error) || error.code !== "REQUEST_INVALID") throw error;
+      refused.push(error);
+      return undefined;
+    }
+  }
+
   async function askOn(): Promise<void> {
     for (const [i, row] of asked) {
       const question = questionOf(row);
       if (!question) continue;
       const { input, expected } = question;
       const request = { ...question.request, ...defined(options) };
-      let output = kept?.find(request);
-      if (output === undefined) {
-        output = (await model.infer({ ...request, signal })).text;
-        kept?.keep(request, output);
-      }
-      answers[i] = { row, input, output, expected };
+      const output = await answerTo(request);
+      if (output !== undefined) answers[i] = { row, input, output, expected };
       onAnswer?.(++count);
     }
   }
   await Promise.all(Array.from({ length: AT_ONCE }, askOn));
-  // Rows without a question left holes.
-  return answers.filter(() => true);
+  // Rows without a question or an answer left holes.
+  const found = answers.filter(() => true);
+  const [first] = refused;
+  if (first && found.length === 0) throw first;
+  if (first) onNote?.(`${formatCounted(refused.length, "row")} cannot be asked: ${first.message}`);
+  return found;
 }
 
 /** Without keys that are undefined, which requests do not have. */

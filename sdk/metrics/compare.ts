@@ -1,16 +1,17 @@
 import type { Answered, Metrics, SetMetric } from "../../protocol/metric.ts";
-import { createRandom } from "../engine.ts";
-import { type Scores, scoreAnswers } from "./score.ts";
+import { createUniform } from "../engine.ts";
+import { type Scores, figuresOf, isOfOne, meanOf, scoreAnswers } from "./score.ts";
 import { type Interval, bootstrap, percentiles, wilson } from "./statistics.ts";
 
 /** A figure of one model, or of two. */
 export interface ComparedFigure {
   name: string;
-  /** Rows that it is of, a count. */
+  /** Rows that it is of, a count: those that have a score, with two models a score of both. */
   rows: number;
   value: number;
-  /** 95 %, Wilson's: of a share of right answers, where there is no other model. */
-  interval?: Interval;
+  /** 95 %: Wilson's of a share of right answers, else a bootstrap's. */
+  interval: Interval;
+  by: "Wilson" | "bootstrap";
   before?: number;
   /** Of this model's above the other's, its 95 % interval by a paired bootstrap. */
   difference?: { value: number; interval: Interval; mayBeChance: boolean };
@@ -22,7 +23,7 @@ export interface ChangedRow {
   expected: string;
   before: string;
   after: string;
-  /** By the first metric that scores one answer; below 0 where it got worse. */
+  /** By the first metric that scores the two answers differently; below 0 where the answer got worse. */
   change: number;
 }
 
@@ -32,87 +33,134 @@ export interface Comparison {
   changed: ChangedRow[];
 }
 
+/** What is compared, and how. */
+export interface Compared {
+  after: readonly Answered[];
+  /** The other model's answers to the same rows, in the same order. */
+  before?: readonly Answered[] | undefined;
+  /** The metrics of which a lower figure is better. */
+  lowerIsBetter?: readonly string[];
+  seed: number;
+  signal?: AbortSignal;
+}
+
 /** Fewer for a metric of all answers, which is computed anew each time. */
 const SET_RESAMPLES = 1_000;
+/** Five rows that all get better are chance once in 16 times, whatever a bootstrap makes of them. */
+const FEWEST_CHANGED = 6;
 
 /**
- * Compares the answers of two models to the same rows, in the same order.
- * @param before the other model's
- * @throws KitError `METRIC_FAILED`
+ * Scores the answers of a model, and compares them with another's.
+ * @throws KitError `METRIC_FAILED`; the signal's reason
  */
-export async function compareAnswers(
-  metrics: Metrics,
-  after: readonly Answered[],
-  before: readonly Answered[] | undefined,
-  seed: number,
-): Promise<Comparison> {
-  const now = await scoreAnswers(metrics, after);
-  const then = before && (await scoreAnswers(metrics, before));
-  const figures = Object.entries(now.figures).map(([name, value]): ComparedFigure => {
-    const scores = after.map((_, i) => now.each[i]?.[name]);
-    const rows = after.length;
-    if (!then || !before) {
-      const isShare = scores.every((score) => score === 0 || score === 1);
-      const right = scores.filter((score) => score === 1).length;
-      return { name, rows, value, ...(isShare && { interval: wilson(right, rows) }) };
-    }
-    const was = then.figures[name] ?? NaN;
-    const random = createRandom(seed, name);
-    const interval =
-      name in metrics && typeof metrics[name] === "function"
-        ? bootstrap(differences(name, now, then), random.uniform)
-        : ofSets(setOf(metrics, name), [after, before], random.uniform);
-    const mayBeChance = interval[0] <= 0 && interval[1] >= 0;
-    const difference = { value: value - was, interval, mayBeChance };
-    return { name, rows, value, before: was, difference };
+export async function compareAnswers(metrics: Metrics, compared: Compared): Promise<Comparison> {
+  const { after, before, lowerIsBetter = [], seed, signal } = compared;
+  const now = await scoreAnswers(metrics, after, signal);
+  const then = before && (await scoreAnswers(metrics, before, signal));
+  const figures = Object.entries(metrics).flatMap(([name, metric]) => {
+    const uniform = createUniform(seed, name);
+    return isOfOne(metric)
+      ? figureOf(name, [now, then], uniform)
+      : figuresOfSet([name, metric], [after, before], uniform);
   });
-  const changed = then && before ? changedRows([after, now], [before, then]) : [];
+  const signs = Object.entries(metrics).flatMap(([name, metric]): [string, 1 | -1][] =>
+    isOfOne(metric) ? [[name, lowerIsBetter.includes(name) ? -1 : 1]] : [],
+  );
+  const changed = before && then ? changedRows(signs, [after, now], [before, then]) : [];
   return { figures, changed };
 }
 
-/** Of the rows that both have a score of. */
-function differences(name: string, now: Scores, then: Scores): number[] {
-  return now.each.flatMap((scores, i) => {
-    const [one, other] = [scores[name], then.each[i]?.[name]];
-    return one === undefined || other === undefined ? [] : [one - other];
-  });
-}
+type Pair<T> = readonly [after: T, before: T | undefined];
 
-/** The metric whose figure it is: its own name, or one that begins with it. */
-function setOf(metrics: Metrics, figure: string): readonly [string, SetMetric] {
-  const [name, metric] =
-    Object.entries(metrics).find(
-      ([one, of]) => typeof of !== "function" && figure.startsWith(one),
-    ) ?? [];
-  return [figure.slice(name?.length), metric as SetMetric];
-}
-
-function ofSets(
-  [suffix, metric]: readonly [string, SetMetric],
-  [after, before]: readonly [readonly Answered[], readonly Answered[]],
+function figureOf(
+  name: string,
+  [now, then]: Pair<Scores>,
   uniform: () => number,
-): Interval {
-  const found = Array.from({ length: SET_RESAMPLES }, () => {
-    const chosen = after.map(() => Math.floor(uniform() * after.length));
-    const of = (answers: readonly Answered[]) =>
-      metric.ofAll(chosen.map((i) => answers[i]!))[suffix] ?? 0;
-    return of(after) - of(before);
+): ComparedFigure[] {
+  const pairs = now.each.flatMap(({ [name]: score }, i) => {
+    const was = then?.each[i]?.[name];
+    return score === undefined || (then && was === undefined) ? [] : [{ score, was }];
   });
-  return percentiles(found);
+  if (pairs.length === 0) return [];
+  const scores = pairs.map(({ score }) => score);
+  const figure = { name, rows: pairs.length, value: meanOf(scores), ...within(scores, uniform) };
+  const were = pairs.flatMap(({ was }) => was ?? []);
+  if (!then) return [figure];
+  const differences = scores.map((score, i) => score - were[i]!);
+  const difference = judged(meanOf(differences), bootstrap(differences, uniform), {
+    changed: differences.filter((one) => one !== 0).length,
+  });
+  return [{ ...figure, before: meanOf(were), difference }];
+}
+
+function within(
+  scores: readonly number[],
+  uniform: () => number,
+): Pick<ComparedFigure, "interval" | "by"> {
+  if (scores.some((score) => score !== 0 && score !== 1)) {
+    return { interval: bootstrap(scores, uniform), by: "bootstrap" };
+  }
+  const right = scores.filter((score) => score === 1).length;
+  return { interval: wilson(right, scores.length), by: "Wilson" };
+}
+
+function judged(
+  value: number,
+  interval: Interval,
+  { changed }: { changed: number },
+): Required<ComparedFigure>["difference"] {
+  const mayBeChance = (interval[0] <= 0 && interval[1] >= 0) || changed < FEWEST_CHANGED;
+  return { value, interval, mayBeChance };
+}
+
+function figuresOfSet(
+  [name, metric]: readonly [string, SetMetric],
+  [after, before]: Pair<readonly Answered[]>,
+  uniform: () => number,
+): ComparedFigure[] {
+  const rows = after.length;
+  const now = figuresOf(name, metric, after);
+  const then = before && figuresOf(name, metric, before);
+  const samples = Array.from({ length: SET_RESAMPLES }, () => {
+    const chosen = after.map(() => Math.floor(uniform() * rows));
+    const of = (answers: readonly Answered[]) => metric.ofAll(chosen.map((i) => answers[i]!));
+    return { now: of(after), then: before && of(before) };
+  });
+  const changed = after.filter(({ output }, i) => output !== before?.[i]?.output).length;
+  return Object.entries(now).map(([suffix, value]): ComparedFigure => {
+    const values = samples.map((one) => one.now[suffix] ?? 0);
+    const figure = {
+      ...{ name: name + suffix, rows, value },
+      ...{ interval: percentiles(values), by: "bootstrap" as const },
+    };
+    const was = then?.[suffix];
+    if (was === undefined) return figure;
+    const differences = samples.map((one, i) => values[i]! - (one.then?.[suffix] ?? 0));
+    const difference = judged(value - was, percentiles(differences), { changed });
+    return { ...figure, before: was, difference };
+  });
 }
 
 function changedRows(
+  signs: readonly (readonly [name: string, sign: 1 | -1])[],
   [after, now]: readonly [readonly Answered[], Scores],
   [before, then]: readonly [readonly Answered[], Scores],
 ): ChangedRow[] {
-  const rows = after.map(({ input, expected, output }, i) => {
-    const [name] = Object.keys(now.each[i] ?? {});
-    const was = before[i]?.output;
+  const rows = after.map((answered, i) => {
+    const { input, expected, output } = answered;
+    const was = before[i]!;
+    const changes = signs.map(([name, sign]) => {
+      const [score, earlier] = [now.each[i]?.[name], then.each[i]?.[name]];
+      return score === undefined || earlier === undefined ? 0 : sign * (score - earlier);
+    });
     // Metrics of all answers alone: whether the answer is right.
-    const of = (scores: Scores, answer: string | undefined) =>
-      name === undefined ? Number(answer === expected) : (scores.each[i]?.[name] ?? 0);
-    const change = of(now, output) - of(then, was);
-    return { input, expected, before: was ?? "", after: output, change };
+    if (signs.length === 0) changes.push(isRight(answered) - isRight(was));
+    const change = changes.find((one) => one !== 0) ?? 0;
+    return { input, expected, before: was.output, after: output, change };
   });
   return rows.filter(({ change }) => change !== 0).toSorted((a, b) => a.change - b.change);
+}
+
+function isRight({ output, expected }: Answered): number {
+  return Number(output.trim() === expected.trim());
 }

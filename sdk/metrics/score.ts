@@ -1,14 +1,17 @@
 import { inspect } from "node:util";
 import { KitError, messageOf } from "../../protocol/error.ts";
-import type { Answered, Metric, Metrics, ScoreAnswer } from "../../protocol/metric.ts";
+import { isRecord } from "../../protocol/isRecord.ts";
+import type { Answered, Metric, Metrics, ScoreAnswer, SetMetric } from "../../protocol/metric.ts";
 import { asError, withPlace } from "../runner/callerError.ts";
+import { orAborted } from "../runner/orAborted.ts";
+import { untilIdle } from "../runner/untilIdle.ts";
 
 /** Characters of a question in an error. */
 const SHOWN_LENGTH = 60;
 
 /** What metrics say of answers. */
 export interface Scores {
-  /** The figures of all answers, by their names. */
+  /** The figures of all answers, by their names; a metric that scored no answer has none. */
   figures: Record<string, number>;
   /** Of each answer, by the names of the metrics that score one answer; undefined for one that has no score. */
   each: Record<string, number | undefined>[];
@@ -16,66 +19,114 @@ export interface Scores {
 
 /**
  * Scores answers one after another, so that a metric that asks another service asks it once at a time.
- * @throws KitError `METRIC_FAILED` naming the metric and the row, when a metric throws or returns no number
+ * @throws KitError `METRIC_FAILED` naming the metric and the row, when a metric throws, returns no number
+ * or never returns; the signal's reason
  */
 export async function scoreAnswers(
   metrics: Metrics,
   answers: readonly Answered[],
+  signal?: AbortSignal,
 ): Promise<Scores> {
-  const figures: Record<string, number> = {};
+  const figures = new Map<string, number>();
   const each = answers.map((): Record<string, number | undefined> => ({}));
+  const add = (name: string, figure: number) => {
+    if (figures.has(name)) throw failed(`Two metrics have the figure ${name}. Rename one.`);
+    figures.set(name, figure);
+  };
   for (const [name, metric] of Object.entries(metrics)) {
     if (!isOfOne(metric)) {
-      for (const [suffix, figure] of Object.entries(metric.ofAll(answers))) {
-        figures[name + suffix] = finite(figure, `${name}${suffix}`, "all answers");
+      for (const [suffix, figure] of Object.entries(figuresOf(name, metric, answers))) {
+        add(name + suffix, figure);
       }
       continue;
     }
     const scores: number[] = [];
     for (const [i, answered] of answers.entries()) {
-      const score = await scoreOf(name, metric, answered, i + 1);
+      const score = await scoreOf(name, metric, answered, { row: i + 1, signal });
       each[i]![name] = score;
       if (score !== undefined) scores.push(score);
     }
-    const sum = scores.reduce((total, score) => total + score, 0);
-    figures[name] = scores.length > 0 ? sum / scores.length : 0;
+    if (scores.length > 0) add(name, meanOf(scores));
   }
-  return { figures, each };
+  return { figures: Object.fromEntries(figures), each };
 }
 
-function isOfOne(metric: Metric): metric is ScoreAnswer {
+export function isOfOne(metric: Metric): metric is ScoreAnswer {
   return typeof metric === "function";
+}
+
+/** Whether metrics may have a figure of this name: those of all answers have some that begin with theirs. */
+export function mayHaveFigure(metrics: Metrics, figure: string): boolean {
+  return Object.entries(metrics).some(([name, metric]) =>
+    isOfOne(metric) ? figure === name : figure.startsWith(name),
+  );
+}
+
+export function meanOf(values: readonly number[]): number {
+  return values.reduce((total, value) => total + value, 0) / values.length;
+}
+
+/** A metric's figures of all answers, by what comes after its name. @throws KitError `METRIC_FAILED` */
+export function figuresOf(
+  name: string,
+  metric: SetMetric,
+  answers: readonly Answered[],
+): Record<string, number> {
+  const of = "all answers";
+  let found: unknown;
+  try {
+    found = metric.ofAll(answers);
+  } catch (cause) {
+    throw threw(name, of, cause);
+  }
+  if (!isRecord(found)) throw noNumber(name, of, found);
+  return Object.fromEntries(
+    Object.entries(found).map(([suffix, figure]) => [suffix, finite(figure, name + suffix, of)]),
+  );
 }
 
 async function scoreOf(
   name: string,
   metric: ScoreAnswer,
   answered: Answered,
-  row: number,
+  { row, signal }: { row: number; signal: AbortSignal | undefined },
 ): Promise<number | undefined> {
-  let scored: unknown;
-  try {
-    scored = await metric(answered);
-  } catch (cause) {
-    const error = asError(cause);
-    throw new KitError(
-      "METRIC_FAILED",
-      `The metric ${name} failed on ${shown(answered, row)}: ${withPlace(messageOf(error), error)}`,
-      { cause },
+  const of = shown(answered, row);
+  const scored = (async (): Promise<unknown> => metric(answered))().catch((cause: unknown) => {
+    throw threw(name, of, cause);
+  });
+  const stuck = () =>
+    failed(
+      `The metric ${name} never returned for ${of}. Look for a promise in it that does not settle.`,
     );
-  }
-  const value =
-    typeof scored === "object" && scored !== null ? (scored as { score: unknown }).score : scored;
+  const settled = untilIdle(scored, stuck);
+  const result = await (signal ? orAborted(settled, signal) : settled);
+  const value = isRecord(result) && "score" in result ? result.score : result;
+  // As scorers of autoevals say that an answer has none.
   if (value === null) return undefined;
-  return finite(typeof value === "boolean" ? Number(value) : value, name, shown(answered, row));
+  return finite(typeof value === "boolean" ? Number(value) : value, name, of);
 }
 
-function finite(value: unknown, name: string, what: string): number {
+function finite(value: unknown, name: string, of: string): number {
   if (typeof value === "number" && Number.isFinite(value)) return value;
-  throw new KitError(
-    "METRIC_FAILED",
-    `The metric ${name} returned ${inspect(value)} for ${what}. Make it return a number, true or false.`,
+  throw noNumber(name, of, value);
+}
+
+function noNumber(name: string, of: string, value: unknown): KitError {
+  const found = inspect(value, { depth: 1, maxStringLength: SHOWN_LENGTH, breakLength: Infinity });
+  return failed(
+    `The metric ${name} returned ${found} for ${of}. Make it return a number, true or false.`,
   );
+}
+
+function threw(name: string, of: string, cause: unknown): KitError {
+  const error = asError(cause);
+  const message = messageOf(error) || `${error.name} without a message`;
+  return failed(`The metric ${name} failed on ${of}: ${withPlace(message, error)}`, cause);
+}
+
+function failed(message: string, cause?: unknown): KitError {
+  return new KitError("METRIC_FAILED", message, cause === undefined ? {} : { cause });
 }
 
 /** A row as errors name it. */

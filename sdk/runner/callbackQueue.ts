@@ -3,6 +3,7 @@ import { formatCount } from "../../protocol/format.ts";
 import { printableLines } from "../../protocol/printable.ts";
 import type { TrainerCallbacks } from "../callbacks.ts";
 import { asError, withPlace } from "./callerError.ts";
+import { untilIdle } from "./untilIdle.ts";
 
 /** How long a callback may take. */
 const CALLBACK_LIMIT_MS = 3_600_000;
@@ -16,6 +17,8 @@ type CallbackName = keyof TrainerCallbacks;
 interface Call {
   name: CallbackName;
   call: () => unknown;
+  /** What has to be done before the call, however long it takes. */
+  before: (() => Promise<void>) | undefined;
 }
 
 /**
@@ -23,7 +26,7 @@ interface Call {
  * another takes the place of the newest of them, so that the last log always comes.
  */
 export interface CallbackQueue {
-  add: (name: CallbackName, call: () => unknown) => void;
+  add: (name: CallbackName, call: () => unknown, before?: () => Promise<void>) => void;
   /**
    * Resolves when all callbacks added so far are done; rejects with the first error. Says now and then
    * what it waits for.
@@ -52,6 +55,8 @@ export function createCallbackQueue(options: CallbackQueueOptions): CallbackQueu
 
   async function work(): Promise<void> {
     for (let next = calls[0]; next && !isStopped; next = calls[0]) {
+      await next.before?.();
+      if (isStopped) return;
       await callWithin(limitMs, next.name, next.call);
       calls.shift();
     }
@@ -72,10 +77,10 @@ export function createCallbackQueue(options: CallbackQueueOptions): CallbackQueu
   }
 
   return {
-    add(name, call) {
+    add(name, call, before) {
       if (isStopped) return;
       if (name === "onLog") makeRoom();
-      calls.push({ name, call });
+      calls.push({ name, call, before });
       if (isCalling) return;
       isCalling = true;
       done = done.then(work);
@@ -129,19 +134,19 @@ export async function callWithin(
   name: string,
   call: () => unknown,
 ): Promise<void> {
+  const stuck = () =>
+    new KitError(
+      "CALLBACK_STUCK",
+      `${name} never returned. Look for a promise in it that does not settle.`,
+    );
   let giveUp = () => {};
-  const stuck = new Promise<never>((_, reject) => {
-    giveUp = () => {
-      const message = `${name} never returned. Look for a promise in it that does not settle.`;
-      reject(new KitError("CALLBACK_STUCK", message));
-    };
+  const late = new Promise<never>((_, reject) => {
+    giveUp = () => reject(stuck());
   });
   const timer = setTimeout(giveUp, limitMs).unref();
-  process.once("beforeExit", giveUp);
   try {
-    await Promise.race([call(), stuck]);
+    await untilIdle(Promise.race([call(), late]), stuck);
   } finally {
     clearTimeout(timer);
-    process.off("beforeExit", giveUp);
   }
 }

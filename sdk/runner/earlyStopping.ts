@@ -12,7 +12,7 @@ export interface EarlyStopping {
    */
   onEvent: (event: JobEvent) => boolean;
   /** Takes what was evaluated up to the checkpoint that a training goes on from. */
-  resume: (evaluations: readonly MeasuringEvent[]) => void;
+  resume: (evaluations: readonly MeasuringEvent[], maxSteps: number) => void;
   /** The step that was the last; undefined as long as the training goes on. */
   stoppedAt: () => number | undefined;
 }
@@ -49,13 +49,15 @@ export function createEarlyStopping({
     const { event, data } = happened;
     const isEvaluated = event === "training.log" && data.evalLoss !== undefined;
     const counts = metric.metricForBestModel === EVAL_LOSS ? isEvaluated : event === EVALUATED;
-    if (!counts || !("step" in data) || data.step >= steps) return false;
+    if (isOver || !counts || !("step" in data) || data.step >= steps) return false;
     weigh(data.step, measureOf(happened)?.cost);
     return true;
   }
 
-  function resume(evaluations: readonly MeasuringEvent[]): void {
-    evaluations.forEach(weighEvent);
+  function resume(evaluations: readonly MeasuringEvent[], maxSteps: number): void {
+    steps = maxSteps;
+    // One of before the metric came says nothing.
+    evaluations.filter((one) => one.event !== EVALUATED || measureOf(one)).forEach(weighEvent);
     isOver = last !== undefined;
   }
 

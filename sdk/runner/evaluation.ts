@@ -1,11 +1,12 @@
 import type { DatasetRow } from "../../protocol/dataset.ts";
 import type { Engine, LoadedModel } from "../../protocol/engine.ts";
-import { KitError } from "../../protocol/error.ts";
+import { KitError, isKitError } from "../../protocol/error.ts";
+import { EVAL_LOSS } from "../../protocol/evaluation.ts";
 import type { EventData } from "../../protocol/event.ts";
 import { formatCount, formatDuration } from "../../protocol/format.ts";
 import type { Metrics } from "../../protocol/metric.ts";
 import type { EvaluateConfig, JobConfig } from "../../protocol/trainConfig.ts";
-import { heldOutQuestions, withStartingModel } from "../engine.ts";
+import { createDefaultEngine, heldOutQuestions, withStartingModel } from "../engine.ts";
 import { askRows, questionOf } from "../metrics/ask.ts";
 import { scoreAnswers } from "../metrics/score.ts";
 
@@ -15,6 +16,8 @@ export type Evaluated = EventData["checkpoint.evaluated"];
 export interface Evaluation {
   /** The model before the training. */
   ofStart: () => Promise<Evaluated>;
+  /** A checkpoint's folder, of a job that this one goes on from. */
+  ofFolder: (step: number, directory: string) => Promise<Evaluated>;
   /** A checkpoint. @param model answers from it */
   of: (step: number, model: Pick<LoadedModel, "infer">) => Promise<Evaluated>;
   /** A note if asking took much of the time; undefined otherwise. @param seconds of the whole training */
@@ -26,7 +29,7 @@ interface EvaluationOptions {
   config: JobConfig;
   evaluate: EvaluateConfig;
   metrics: Metrics;
-  engine: Pick<Engine, "load">;
+  engine: Pick<Engine, "load" | "remote">;
   signal: AbortSignal;
   onNote: (text: string) => void;
 }
@@ -36,11 +39,16 @@ const MUCH = 0.1;
 /** In seconds; shorter isn't worth a note. */
 const LONG = 1;
 
+/** The figures of a job's `evaluate` of which a lower one is better. */
+export function lowerIsBetter({ greaterIsBetter, metricForBestModel }: JobConfig): string[] {
+  return greaterIsBetter || metricForBestModel === EVAL_LOSS ? [] : [metricForBestModel];
+}
+
 /** @throws KitError `DATASET_INVALID` when no held-out row has an answer to compare with */
 export async function createEvaluation(options: EvaluationOptions): Promise<Evaluation> {
   const { config, evaluate, metrics, engine, signal, onNote } = options;
   const isAsked = (row: DatasetRow) => questionOf(row) !== undefined;
-  const { rows, of } = await heldOutQuestions(config, {
+  const { rows, of, unasked } = await heldOutQuestions(config, {
     ...{ most: evaluate.rows, isAsked, signal, onNote },
   });
   if (rows.length === 0) {
@@ -50,37 +58,63 @@ export async function createEvaluation(options: EvaluationOptions): Promise<Eval
     );
   }
   const { maxTokens, temperature } = evaluate;
-  const lower = !config.greaterIsBetter && config.metricForBestModel in metrics;
+  const lower = lowerIsBetter(config);
   let seconds = 0;
+  const told = new Set<string>();
+  const tellOnce = (text: string) => {
+    if (!told.has(text)) onNote(`warning: ${text}`);
+    told.add(text);
+  };
 
   async function evaluated(step: number, model: Pick<LoadedModel, "infer">): Promise<Evaluated> {
     const startedAt = performance.now();
-    const asking = { maxTokens, temperature, seed: config.seed, signal };
+    const asking = { maxTokens, temperature, seed: config.seed, signal, onNote: tellOnce };
     const answers = await askRows(model, rows, asking);
-    const { figures } = await scoreAnswers(metrics, answers);
+    const { figures } = await scoreAnswers(metrics, answers, signal);
     const took = (performance.now() - startedAt) / 1000;
     seconds += took;
     return {
       ...{ step, metrics: figures, rows: answers.length, seconds: Number(took.toPrecision(3)) },
-      ...(lower && { lowerIsBetter: [config.metricForBestModel] }),
+      ...(lower.length > 0 && { lowerIsBetter: lower }),
     };
+  }
+
+  const ofFolder = (step: number, directory: string) =>
+    asked(step, engine.load(directory, { signal, onNote }));
+
+  /** A training on other machines needs no Python here, and the model is not there yet. */
+  async function loadStart(directory: string): Promise<LoadedModel> {
+    try {
+      return await engine.load(directory, { signal, onNote });
+    } catch (error) {
+      if (!engine.remote || !isKitError(error) || !error.code.startsWith("PYTHON_")) throw error;
+      onNote(`the embedded engine answers before the training: ${error.message}`);
+      return createDefaultEngine().load(directory, { signal, onNote });
+    }
+  }
+
+  async function asked(step: number, loading: Promise<LoadedModel>): Promise<Evaluated> {
+    const model = await loading;
+    try {
+      return await evaluated(step, model);
+    } finally {
+      await model.close();
+    }
   }
 
   return {
     async ofStart() {
       const some = rows.length < of ? ` of ${formatCount(of)}` : "";
+      const others =
+        unasked > 0 ? `; ${formatCount(unasked)} more have no answer in words to compare with` : "";
       onNote(
-        `asking the model for ${formatCount(rows.length)}${some} held-out rows before it is trained`,
+        `asking the model for ${formatCount(rows.length)}${some} held-out rows before it is trained${others}`,
       );
-      return withStartingModel(config, { signal, onNote }, async (directory) => {
-        const model = await engine.load(directory, { signal, onNote });
-        try {
-          return await evaluated(0, model);
-        } finally {
-          await model.close();
-        }
-      });
+      return withStartingModel(config, { signal, onNote }, (directory) =>
+        asked(0, loadStart(directory)),
+      );
     },
+    ofFolder,
     of: evaluated,
     costNote(all) {
       if (seconds < LONG || seconds <= MUCH * all) return undefined;

@@ -1,5 +1,7 @@
 import type { ResumePoint } from "../../jobs/resumePoint.ts";
+import { assertUndamaged } from "../../jobs/undamagedCheckpoint.ts";
 import type { Engine } from "../../protocol/engine.ts";
+import { messageOf } from "../../protocol/error.ts";
 import { type Artifact, type PastEvent, EVALUATED } from "../../protocol/event.ts";
 import type { Job } from "../../protocol/job.ts";
 import type { Metrics } from "../../protocol/metric.ts";
@@ -9,12 +11,16 @@ import type { CallbackQueue } from "./callbackQueue.ts";
 import type { Checkpoints } from "./checkpoints.ts";
 import { type Evaluated, type Evaluation, createEvaluation } from "./evaluation.ts";
 import type { JobProgress } from "./jobProgress.ts";
+import { unaskedCheckpoints } from "./unaskedCheckpoints.ts";
 
 /** The evaluations of one job, in the place of each among its callbacks. */
 export interface JobEvaluation {
-  /** Before the training: asks the model that it starts from, unless an earlier job has. */
+  /**
+   * Before the training: asks the model that it starts from; of a job that it goes on from, only what
+   * that one has not asked.
+   */
   prepare: (config: JobConfig, from: ResumePoint | undefined) => Promise<void>;
-  /** The training has begun: records what is known of its start. */
+  /** The training has begun: records what is known by then. */
   onStarted: () => void;
   /** Asks a checkpoint, before its `onCheckpoint`. */
   onSaved: (artifact: Pick<Artifact, "step" | "path">) => void;
@@ -25,7 +31,7 @@ export interface JobEvaluation {
 interface JobEvaluationOptions {
   config: JobConfig;
   metrics: Metrics | undefined;
-  engine: Pick<Engine, "load">;
+  engine: Pick<Engine, "load" | "remote">;
   job: Job;
   callbacks: TrainerCallbacks;
   calls: CallbackQueue;
@@ -47,62 +53,114 @@ export function createJobEvaluation(options: JobEvaluationOptions): JobEvaluatio
   let evaluation: Evaluation | undefined;
   let before = known.find(({ step }) => step === 0);
   let isResumed = false;
+  /** Of the earlier job's checkpoints that it did not come to ask. */
+  const late: Evaluated[] = [];
 
-  /** @returns the call of its callback */
-  function take(data: Evaluated): () => unknown {
+  /** @param isCounted whether the course of the training depends on it already */
+  function take(data: Evaluated, isCounted: boolean): void {
     const event = { event: EVALUATED, data } as const;
     record(event);
-    if (progress.onEvent(event)) onOver();
+    if (!isCounted && progress.onEvent(event)) onOver();
     if (data.step === 0) before = data;
+  }
+
+  function call(data: Evaluated): unknown {
     const { lowerIsBetter: _, ...shown } = data;
-    const context = { job, ...shown, ...(before && { before: before.metrics }) };
-    return () => callbacks.onEvaluated?.(context);
+    return callbacks.onEvaluated?.({ job, ...shown, ...(before && { before: before.metrics }) });
+  }
+
+  /** Records what is known, and calls back. */
+  function tell(data: Evaluated, isCounted: boolean): void {
+    take(data, isCounted);
+    calls.add("onEvaluated", () => call(data));
+  }
+
+  /** Asks in the place of the callback among the others. */
+  function ask(asking: () => Promise<Evaluated>, isCounted = false): void {
+    let found: Evaluated | undefined;
+    calls.add(
+      "onEvaluated",
+      () => found && call(found),
+      async () => {
+        found = await asking();
+        take(found, isCounted);
+      },
+    );
+  }
+
+  /** What is known of a step that the earlier job has trained. */
+  function inheritedOf(step: number): Evaluated | undefined {
+    return progress
+      .inherited()
+      .flatMap(({ event, data }) => (event === EVALUATED && data.step === step ? data : []))
+      .at(-1);
   }
 
   function inheritedStart(): Evaluated | undefined {
-    const found = progress.inherited().find(({ data }) => data.step === 0);
-    if (found?.event !== EVALUATED) return undefined;
-    const { metrics: figures } = found.data;
+    const found = inheritedOf(0);
     // A metric that is new has no figure there.
-    return config.evaluate?.metrics.every((name) => name in figures) ? found.data : undefined;
+    const isWhole = config.evaluate?.metrics.every((name) => found && name in found.metrics);
+    return isWhole ? found : undefined;
   }
 
   function onSaved({ step, path }: Pick<Artifact, "step" | "path">): void {
-    if (!evaluation) return;
+    // A training whose end alone is left saves the earlier job's checkpoint again.
+    if (!evaluation || inheritedOf(step)) return;
     const asking = evaluation;
-    calls.add("onEvaluated", async () => {
+    ask(async () => {
       const { infer, close } = checkpoints.open({ path });
-      const call = take(await asking.of(step, { infer }));
+      const found = await asking.of(step, { infer });
       await close();
-      await call();
+      return found;
     });
+  }
+
+  /** Asks the checkpoints that an earlier job saved and did not come to ask. */
+  async function askLate(asking: Evaluation, from: ResumePoint): Promise<void> {
+    for (const point of unaskedCheckpoints(from)) {
+      onNote(`asking the checkpoint of step ${point.step}, which job ${from.jobId} had not asked`);
+      try {
+        assertUndamaged(point);
+      } catch (error) {
+        onNote(`warning: the checkpoint of step ${point.step} is not asked: ${messageOf(error)}`);
+        continue;
+      }
+      const found = await asking.ofFolder(point.step, point.checkpoint);
+      late.push(found);
+      progress.inherit(found);
+    }
   }
 
   return {
     async prepare(ready, from) {
       const { evaluate } = config;
       if (!evaluate || !metrics) return;
-      evaluation = await createEvaluation({
+      const asking = await createEvaluation({
         ...{ config: ready, evaluate, metrics, engine, signal, onNote },
       });
+      evaluation = asking;
       isResumed = from !== undefined;
       if (recorded.length > 0) {
         const asked = new Set(known.map(({ step }) => step));
+        if (!before && !isResumed) ask(asking.ofStart);
         for (const artifact of progress.saved.result()) {
           if (!asked.has(artifact.step)) onSaved(artifact);
         }
-      } else if (!isResumed) before = await evaluation.ofStart();
+      } else if (from) await askLate(asking, from);
+      else before = await asking.ofStart();
     },
     onStarted() {
       if (!evaluation) return;
-      const found = isResumed ? inheritedStart() : before;
-      if (found) {
-        calls.add("onEvaluated", take(found));
-        return;
-      }
+      const start = isResumed ? inheritedStart() : before;
+      if (start) tell(start, isResumed);
       // The held-out rows or the metrics are others than the earlier job's.
-      const asking = evaluation;
-      calls.add("onEvaluated", async () => take(await asking.ofStart())());
+      else ask(evaluation.ofStart, isResumed);
+      for (const { event, data } of progress.inherited()) {
+        if (event !== EVALUATED || data.step === 0) continue;
+        if (late.includes(data)) tell(data, true);
+        // For whoever reads this log alone.
+        else take(data, true);
+      }
     },
     onSaved,
     costNote: (seconds) => evaluation?.costNote(seconds),

@@ -1,12 +1,17 @@
 import { join } from "node:path";
 import { isKept } from "../../jobs/artifactFiles.ts";
 import { checkpointSteps } from "../../jobs/artifactFiles.ts";
-import type { MeasuringEvent } from "../../jobs/evaluations.ts";
+import { type MeasuringEvent, keyOf } from "../../jobs/evaluations.ts";
 import type { ResumePoint } from "../../jobs/resumePoint.ts";
 import { ARTIFACTS, checkpointFolder } from "../../protocol/artifactPath.ts";
 import type { Engine } from "../../protocol/engine.ts";
 import { cannotFollow } from "../../protocol/error.ts";
-import type { EVALUATED, EngineEvent, EventData, JobEvent } from "../../protocol/event.ts";
+import {
+  type EngineEvent,
+  type EventData,
+  type JobEvent,
+  EVALUATED,
+} from "../../protocol/event.ts";
 import type { JobConfig } from "../../protocol/trainConfig.ts";
 import type { JobHistory } from "../../remote/attach.ts";
 import { createEarlyStopping } from "./earlyStopping.ts";
@@ -29,6 +34,8 @@ export interface JobProgress {
   onEvent: (event: RunningEvent) => boolean;
   /** Evaluations of the job that this one continues; it may repeat some. */
   inherited: () => readonly MeasuringEvent[];
+  /** Takes what was measured before the start of a checkpoint that the earlier job saved. */
+  inherit: (evaluated: EventData["checkpoint.evaluated"]) => void;
   /**
    * Takes what an earlier process has recorded.
    * @returns as `onEvent`, of the last
@@ -52,6 +59,8 @@ export function createJobProgress(options: JobProgressOptions): JobProgress {
   const stopping = createEarlyStopping(config);
   let step: number | undefined;
   let inherited: readonly MeasuringEvent[] = [];
+  /** Of the earlier job's checkpoints, measured since. */
+  const measuredSince: MeasuringEvent[] = [];
 
   function onEvent(event: RunningEvent): boolean {
     // Asking a checkpoint takes longer than the steps that follow it.
@@ -62,12 +71,16 @@ export function createJobProgress(options: JobProgressOptions): JobProgress {
 
   /** Counts what was evaluated before. */
   function goOn(data: EventData["training.started"], from: ResumePoint, note: typeof onNote) {
-    const taken = inherit(from, config, data, note);
+    const { started, evaluations } = inherit(from, config, data, note);
     step = from.step;
-    for (const event of taken.evaluations) saved.onEvent(event);
-    stopping.resume(taken.evaluations);
-    inherited = taken.evaluations;
-    return taken;
+    const known = new Set(evaluations.map(keyOf));
+    const since = measuredSince.filter(
+      (event) => event.data.step <= from.step && !known.has(keyOf(event)),
+    );
+    inherited = [...evaluations, ...since].toSorted((a, b) => a.data.step - b.data.step);
+    for (const event of inherited) saved.onEvent(event);
+    stopping.resume(inherited, data.maxSteps);
+    return started;
   }
 
   function keepEarlier(artifact: { step: number; path: string }): void {
@@ -78,16 +91,15 @@ export function createJobProgress(options: JobProgressOptions): JobProgress {
 
   function begin(event: EngineEvent, from: ResumePoint | undefined): EngineEvent {
     if (event.event !== "training.started" || !from) return event;
-    const { started, evaluations } = goOn(event.data, from, onNote);
-    const best = config.loadBestModelAtEnd
-      ? bestStep(from, config, evaluations, onNote)
-      : undefined;
+    const started = goOn(event.data, from, onNote);
+    const best = config.loadBestModelAtEnd ? bestStep(from, config, inherited, onNote) : undefined;
     // A training that is over saves nothing more.
     const last = stopping.stoppedAt() === undefined ? undefined : from.step;
     if (last !== undefined)
       onNote(`job ${from.jobId} had stopped early; it only has to be completed`);
     for (const earlier of new Set([best, last])) {
-      if (earlier === undefined) continue;
+      // The engine saves the last step again.
+      if (earlier === undefined || earlier === event.data.maxSteps) continue;
       keepEarlier(copyCheckpoint(from, earlier, directory, engine.resumeFiles));
     }
     return { event: "training.started", data: { ...event.data, ...started } };
@@ -103,6 +115,12 @@ export function createJobProgress(options: JobProgressOptions): JobProgress {
 
   function replayed({ events, from }: JobHistory): boolean {
     let isOver = false;
+    // Recorded again for the log's readers, or asked before the start.
+    const isOfBefore = (event: RunningEvent) =>
+      from !== undefined && event.event === EVALUATED && event.data.step <= from.step;
+    for (const event of events) {
+      if (event.event === EVALUATED && isOfBefore(event)) measuredSince.push(event);
+    }
     for (const event of events) {
       if (event.event === "training.started" && from) {
         goOn(event.data, from, () => {});
@@ -113,6 +131,7 @@ export function createJobProgress(options: JobProgressOptions): JobProgress {
       }
       // Pruned by saveTotalLimit.
       if (isGone(event)) continue;
+      if (isOfBefore(event)) continue;
       isOver = onEvent(event);
       if (event.event === "checkpoint.saved") saved.release(event.data.step);
     }
@@ -127,6 +146,7 @@ export function createJobProgress(options: JobProgressOptions): JobProgress {
     step: () => step ?? startsAt(),
     saved,
     inherited: () => inherited,
+    inherit: (data) => void measuredSince.push({ event: EVALUATED, data }),
     stoppedAt: stopping.stoppedAt,
     begin,
     onEvent,

@@ -1,7 +1,10 @@
+import { datasetPaths } from "../../protocol/dataset.ts";
 import { KitError } from "../../protocol/error.ts";
 import { EVAL_LOSS } from "../../protocol/evaluation.ts";
 import type { EvaluateOptions } from "../../protocol/metric.ts";
 import type { AskedConfig, JobArguments, JobConfig } from "../../protocol/trainConfig.ts";
+import { isUrl } from "../../protocol/url.ts";
+import { mayHaveFigure } from "../metrics/score.ts";
 
 /** @throws KitError `OPTION_INVALID` for options that contradict each other */
 export function refuseContradictions(
@@ -24,14 +27,17 @@ export function refuseContradictions(
   if (evaluate && !isEvaluated) {
     throw invalid('"evaluate" needs rows to ask. Add evalDataset or evalSplit.');
   }
-  const names = Object.keys(evaluate?.metrics ?? {});
-  // A metric of all answers has figures that begin with its name.
-  if (
-    metricForBestModel !== EVAL_LOSS &&
-    !names.some((name) => metricForBestModel.startsWith(name))
-  ) {
+  const url = evaluate && datasetPaths((evalDataset ?? asked.dataset).path).find(isUrl);
+  if (url !== undefined) {
     throw invalid(
-      `"metricForBestModel" must be one of ${[EVAL_LOSS, ...names].join(", ")}, but is ${JSON.stringify(metricForBestModel)}.`,
+      `"evaluate" asks rows that this machine reads, but ${url} is a URL. Set "evalDataset" to rows that are here.`,
+    );
+  }
+  const metrics = evaluate?.metrics ?? {};
+  if (metricForBestModel !== EVAL_LOSS && !mayHaveFigure(metrics, metricForBestModel)) {
+    const names = [EVAL_LOSS, ...Object.keys(metrics)].join(", ");
+    throw invalid(
+      `"metricForBestModel" must be one of ${names}, but is ${JSON.stringify(metricForBestModel)}.`,
     );
   }
   if (loadBestModelAtEnd && !isEvaluated) {

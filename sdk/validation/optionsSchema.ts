@@ -5,8 +5,14 @@ import {
   type HubDataset,
   DATASET_TYPES,
 } from "../../protocol/dataset.ts";
+import { EVAL_LOSS } from "../../protocol/evaluation.ts";
 import { isRecord } from "../../protocol/isRecord.ts";
-import type { EvaluateOptions, Metric, Metrics } from "../../protocol/metric.ts";
+import {
+  type EvaluateOptions,
+  type Metric,
+  type Metrics,
+  FIGURE_NAME,
+} from "../../protocol/metric.ts";
 import { type LoraConfig, type ModelShape, SCHEDULERS } from "../../protocol/trainConfig.ts";
 import { hasCredentials, isUrl } from "../../protocol/url.ts";
 import type { TrainerCallbacks } from "../callbacks.ts";
@@ -144,6 +150,8 @@ export const callbacks = v.strictObject(
 
 const method = v.function("a function");
 
+const METRIC_NAME =
+  "a name of letters, digits, _ and - that begins with a letter, and is not evalLoss";
 const METRICS = "functions by name, such as { accuracy: exactMatch }";
 
 const metric = v.custom<Metric>(
@@ -154,7 +162,11 @@ const metric = v.custom<Metric>(
 const metrics = v.pipe(
   v.custom<Metrics>(isRecord, METRICS),
   v.record(
-    v.pipe(v.string(), v.regex(/^[a-z][A-Za-z0-9]{0,63}$/, "a name such as accuracy")),
+    v.pipe(
+      v.string(),
+      v.regex(FIGURE_NAME, METRIC_NAME),
+      v.check((name) => name !== EVAL_LOSS, METRIC_NAME),
+    ),
     metric,
     METRICS,
   ),

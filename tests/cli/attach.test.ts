@@ -2,7 +2,7 @@ import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { createJobStore } from "../../jobs/store.ts";
-import { createTinyProject, remoteSource, runKit, startKit } from "../kit.ts";
+import { GATED, createTinyProject, openGate, remoteSource, runKit, startKit } from "../kit.ts";
 import { openRemote } from "../remoteEngine.ts";
 
 const CALLS = `callbacks: {
@@ -13,8 +13,8 @@ const CALLS = `callbacks: {
 },`;
 
 /** A project whose trainings run in a folder beside it. */
-function createFarProject(options = CALLS) {
-  const project = createTinyProject(remoteSource({ options }));
+function createFarProject(options = CALLS, before = "") {
+  const project = createTinyProject(`${before}${remoteSource({ options })}`);
   const far = openRemote(join(project, "far"));
   const jobs = () => createJobStore(project).list();
   return {
@@ -69,6 +69,68 @@ describe("a job that runs elsewhere", () => {
     expect(calledIn(before)).toEqual(["started", "1", "2", "checkpoint 2"]);
     expect(calledIn(stdout)).toEqual(["3", "4", "checkpoint 4", "completed 2"]);
     expect(jobs()).toMatchObject([{ status: "completed" }]);
+  });
+
+  it("is evaluated by whoever follows it: a checkpoint of meanwhile is asked at kit attach", async () => {
+    const evaluate = `evalDataset: { path: "data.jsonl" }, evaluate: { rows: 1, metrics: {
+      asked: ({ output }: { output: string }) => output.startsWith("step-") ? Number(output.slice(5)) : 0,
+    } },`;
+    const { far, logged, start, attach } = createFarProject(`${evaluate} ${CALLS}`);
+    far.train(1);
+    const left = await start("--detach").ended;
+    expect(left).toMatchObject({ code: 0, stderr: "" });
+    expect(left.stdout).toContain(
+      "\nasking the model for 1 of 8 held-out rows before it is trained\n",
+    );
+    expect(logged().filter((line) => line.startsWith("evaluated"))).toEqual([]);
+    far.train(4);
+    const { code, stdout, stderr } = await attach().ended;
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+    expect(stdout.match(/^evaluated .*$/gm)).toEqual([
+      "evaluated step 0: asked 0",
+      "evaluated step 2: asked 2 (before 0)",
+      "evaluated step 4: asked 4 (before 0)",
+    ]);
+  });
+
+  it("is asked before the training by the embedded engine where its own needs what is not here", async () => {
+    const evaluate = `evalDataset: { path: "data.jsonl" }, evaluate: { rows: 1, maxTokens: 2, metrics: {
+      length: ({ output }: { output: string }) => output.length,
+    } },`;
+    const { far, start } = createFarProject(evaluate);
+    far.refuseHere();
+    far.train(4);
+    const { code, stdout, stderr } = await start().ended;
+    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+    expect(stdout).toContain(
+      "\nthe embedded engine answers before the training: There is no Python here.\n",
+    );
+    expect(stdout).toMatch(/^evaluated step 0: length [012]$/m);
+    expect(stdout).toMatch(/^evaluated step 4: length 6 \(before [012]\)$/m);
+  });
+
+  it("is asked at kit attach what the process that died had not come to ask", async () => {
+    const evaluate = `evalDataset: { path: "data.jsonl" }, evaluate: { rows: 1, metrics: {
+      asked: async ({ output }: { output: string }) => {
+        if (output === "step-2") await gate();
+        return output.startsWith("step-") ? Number(output.slice(5)) : 0;
+      },
+    } },`;
+    const { project, far, start, attach } = createFarProject(`${evaluate} ${CALLS}`, GATED);
+    far.train(2);
+    const first = start();
+    await first.printed(/checkpoint .*step-2/);
+    await first.printed(/evaluated step 0/);
+    first.child.kill("SIGKILL");
+    await first.ended;
+    openGate(project);
+    far.train(4);
+    const { code, stdout } = await attach().ended;
+    expect(code).toBe(0);
+    expect(stdout.match(/^evaluated .*$/gm)?.slice(-2)).toEqual([
+      "evaluated step 2: asked 2 (before 0)",
+      "evaluated step 4: asked 4 (before 0)",
+    ]);
   });
 
   it.each(["SIGTERM", "SIGHUP"] as const)("is left at %s, by start and attach", async (signal) => {

@@ -1,8 +1,21 @@
-import { appendFileSync, readFileSync, readdirSync, statSync, writeFileSync } from "node:fs";
+import {
+  appendFileSync,
+  cpSync,
+  mkdtempSync,
+  readFileSync,
+  readdirSync,
+  realpathSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { describe, expect, it } from "vitest";
+import { afterAll, describe, expect, it } from "vitest";
+import { fillDisk, mountDisk } from "../disk.ts";
 import { jsonl } from "../engines/embedded/scratch.ts";
-import { createTinyProject, runKit, tinySource } from "../kit.ts";
+import { createTinyProject, runKit, startKit, tinySource } from "../kit.ts";
+import { createProject } from "../project.ts";
 
 const ROWS = Array.from({ length: 12 }, (_, n) => ({
   prompt: `${n}`,
@@ -15,18 +28,34 @@ const OPTIONS = `
   maxSteps: 60, batchSize: 12, learningRate: 0.02, warmupSteps: 0,
 `;
 
+/** Trained once. Copies of it ask the rows that lie here, where the job found them. */
+let template: string | undefined;
+afterAll(() => {
+  if (template !== undefined) rmSync(template, { recursive: true, force: true, maxRetries: 5 });
+});
+
 /** A project whose job has learned its rows by heart. */
 async function trainedProject() {
+  template ??= await trainTemplate();
+  const project = createProject();
+  cpSync(template, project, { recursive: true, preserveTimestamps: true });
+  const answers = join(project, ".kit/answers");
+  const kept = () => readdirSync(answers).map((name) => readFileSync(join(answers, name), "utf8"));
+  const [job = ""] = readdirSync(join(project, ".kit/jobs"));
+  return { project, answers, kept, job };
+}
+
+async function trainTemplate(): Promise<string> {
   const source = tinySource({ options: OPTIONS });
-  const project = createTinyProject(`import type { Answered } from "kit";\n${source}`, {
+  const made = createTinyProject(`import type { Answered } from "kit";\n${source}`, {
     "data.jsonl": jsonl(ROWS),
     "held.jsonl": jsonl(ROWS.slice(0, 4)),
   });
-  const { code, stderr } = await runKit(project, ["start"]);
+  const folder = realpathSync(mkdtempSync(join(tmpdir(), "kit-test-")));
+  cpSync(made, folder, { recursive: true });
+  const { code, stderr } = await runKit(folder, ["start"]);
   expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
-  const answers = join(project, ".kit/answers");
-  const kept = () => readdirSync(answers).map((name) => readFileSync(join(answers, name), "utf8"));
-  return { project, answers, kept };
+  return folder;
 }
 
 describe("kit eval", () => {
@@ -38,7 +67,7 @@ describe("kit eval", () => {
     expect(lines.slice(0, 6)).toEqual([
       "answers of latest and of base to 4 held-out rows",
       "metric    rows  before  after  difference",
-      "accuracy  4     0       1      +1, 95 % +1 to +1 (paired bootstrap): more than chance",
+      "accuracy  4     0       1      +1, 95 % +1 to +1 (paired bootstrap): may be chance",
       "",
       "4 rows changed: 0 worse, 4 better",
       "better    0",
@@ -82,6 +111,163 @@ describe("kit eval", () => {
     expect((await runKit(project, ["eval", "latest", "--min", "accuracy=1"])).code).toBe(0);
   });
 
+  it("of a model beside itself finds no difference", async () => {
+    const { project } = await trainedProject();
+    const { code, stdout } = await runKit(project, ["eval", "latest", "--against", "latest"]);
+    expect({ code, stdout }).toEqual({
+      code: 0,
+      stdout: `answers of latest and of latest to 4 held-out rows
+metric    rows  before  after  difference
+accuracy  4     1       1      0, 95 % 0 to 0 (paired bootstrap): may be chance
+`,
+    });
+  });
+
+  it("two at once say the same, and have kept what they asked", async () => {
+    const { project, kept } = await trainedProject();
+    const both = await Promise.all([1, 2].map(() => runKit(project, ["eval", "latest"])));
+    expect(both[0]).toMatchObject({ code: 0, stderr: "" });
+    expect(both[1]).toEqual(both[0]);
+    const before = kept();
+    expect(await runKit(project, ["eval", "latest"])).toEqual(both[0]);
+    expect(kept()).toEqual(before);
+  });
+
+  it("goes on without keeping answers where it cannot, and says so", async () => {
+    const { project, answers } = await trainedProject();
+    mountDisk(answers, 64);
+    fillDisk(answers);
+    const { code, stdout, stderr } = await runKit(project, ["eval", "latest"]);
+    expect(code).toBe(0);
+    expect(stdout).toContain("\naccuracy  4     0       1      +1, ");
+    const line = String.raw`warning: Cannot keep answers in \S+: ENOSPC: .*free disk space\.\n`;
+    // Of each model.
+    expect(stderr).toMatch(new RegExp(`^${line}${line}$`));
+  });
+
+  it("leaves a metric that never returns at a signal, and keeps the answers", async () => {
+    const { project, kept } = await trainedProject();
+    const source = readFileSync(join(project, "src/kit/index.ts"), "utf8");
+    const stuck =
+      "() => { console.log('judging'); setInterval(() => {}, 1000); return new Promise<number>(() => {}); }";
+    const edited = source.replace("metrics: {", `metrics: { stuck: ${stuck},`);
+    writeFileSync(join(project, "src/kit/index.ts"), edited);
+    const evaluating = startKit(project, ["eval", "latest"]);
+    await evaluating.printed(/judging/);
+    evaluating.child.kill("SIGINT");
+    expect(await evaluating.ended).toEqual({
+      code: 130,
+      stdout: "judging\n",
+      stderr: "interrupted; the answers so far are kept: the same command goes on from there\n",
+    });
+    expect(kept().join("").trim().split("\n")).toHaveLength(8);
+    writeFileSync(join(project, "src/kit/index.ts"), edited.replace("setInterval", "String"));
+    const idle = await runKit(project, ["eval", "latest"]);
+    expect(idle).toMatchObject({
+      code: 1,
+      stderr:
+        'kit: The metric stuck never returned for row 1, "0". Look for a promise in it that does not settle.\n',
+    });
+  });
+
+  it("measures a model without a job or a project by the built-in metrics", async () => {
+    const { project, job } = await trainedProject();
+    const elsewhere = createProject({ "rows.jsonl": jsonl(ROWS.slice(0, 3)) });
+    const folder = join(project, ".kit/jobs", job, "artifacts/step-60");
+    const found = await runKit(elsewhere, ["eval", folder, "--data", "rows.jsonl", "--json"]);
+    expect(found).toMatchObject({ code: 0, stderr: "" });
+    const { figures } = JSON.parse(found.stdout) as { figures: object[] };
+    expect(figures).toMatchObject([
+      { name: "exactMatch", rows: 3, value: 1, by: "Wilson" },
+      { name: "validJson", value: 0 },
+      { name: "jsonFields", value: 0 },
+      { name: "labels", value: 1, by: "bootstrap" },
+      { name: "labelsMacroF1", value: 1 },
+    ]);
+    expect(await runKit(elsewhere, ["eval", folder])).toMatchObject({
+      ...{ code: 2, stdout: "" },
+      stderr: "kit: A model without a job has no held-out rows. Name a file with rows by --data.\n",
+    });
+    expect((await runKit(elsewhere, ["eval", "base"])).stderr).toMatch(/^kit: There is no job in /);
+  });
+
+  it("asks a model without a job for the rows of the job that it is compared with", async () => {
+    const { project, job } = await trainedProject();
+    cpSync(join(project, ".kit/jobs", job, "artifacts/step-60"), join(project, "copy"), {
+      recursive: true,
+    });
+    const { code, stdout } = await runKit(project, ["eval", "./copy", "--against", job]);
+    expect({ code, stdout }).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining("\naccuracy  4     1       1      0, ") as string,
+    });
+  });
+
+  it("says how many rows have no answer to compare with", async () => {
+    const { project } = await trainedProject();
+    const rows = [
+      ...ROWS.slice(0, 2),
+      { text: "a" },
+      { messages: [{ role: "user", content: "1" }] },
+    ];
+    writeFileSync(join(project, "some.jsonl"), jsonl(rows.slice(0, 3)));
+    const { code, stdout } = await runKit(project, ["eval", "latest", "--data", "some.jsonl"]);
+    expect(code).toBe(0);
+    expect(stdout.split("\n").slice(0, 2)).toEqual([
+      "answers of latest and of base to 2 held-out rows",
+      "1 more have no answer in words to compare with",
+    ]);
+    writeFileSync(join(project, "half.jsonl"), jsonl([{ prompt: "1" }]));
+    const half = await runKit(project, ["eval", "latest", "--data", "half.jsonl"]);
+    expect(half).toMatchObject({ code: 1, stdout: "" });
+    expect(half.stderr).toMatch(/^kit: \S+half\.jsonl:1: .*completion/);
+  });
+
+  it("leaves out rows that do not fit into a model, and says so", async () => {
+    const { project } = await trainedProject();
+    const long = { prompt: "9".repeat(100), completion: "odd" };
+    writeFileSync(join(project, "long.jsonl"), jsonl([long, ...ROWS.slice(0, 2), long]));
+    const { code, stdout, stderr } = await runKit(project, [
+      "eval",
+      "latest",
+      "--data",
+      "long.jsonl",
+    ]);
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/^answers of latest and of base to 2 of 4 held-out rows\n/);
+    expect(stderr).toMatch(
+      /^warning: base: 2 rows cannot be asked: Shorten the prompt: its \d+ tokens/,
+    );
+    writeFileSync(join(project, "long.jsonl"), jsonl([long]));
+    const none = await runKit(project, ["eval", "latest", "--data", "long.jsonl"]);
+    expect(none).toMatchObject({
+      stdout: "",
+      stderr: expect.stringMatching(/^kit: Shorten the prompt/) as string,
+    });
+  });
+
+  it("shows what a model answered, and does not let it act on the terminal", async () => {
+    const { project, answers } = await trainedProject();
+    await runKit(project, ["eval", "latest"]);
+    const hostile = JSON.stringify("\u001b[2J\u009bm\u202e");
+    for (const path of readdirSync(answers).map((name) => join(answers, name))) {
+      const text = readFileSync(path, "utf8");
+      // The base's: the rows still change.
+      if (text.includes('"even"')) continue;
+      writeFileSync(
+        path,
+        text.replaceAll(/"answer":".*?"\}/g, () => `"answer":${hostile}}`),
+      );
+    }
+    for (const more of [[], ["--json"]]) {
+      const { code, stdout } = await runKit(project, ["eval", "latest", ...more]);
+      expect(code).toBe(0);
+      expect(stdout).toContain(String.raw`\u001b[2J`);
+      // oxlint-disable-next-line no-control-regex -- They are what must not be there.
+      expect(stdout).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202e]/);
+    }
+  });
+
   it("prints all as JSON", async () => {
     const { project } = await trainedProject();
     const { stdout } = await runKit(project, ["eval", "latest", "--json", "--rows", "2"]);
@@ -101,7 +287,7 @@ describe("kit eval", () => {
         2,
         /^kit: There is no metric bleu\. Use one of exactMatch, /,
       ],
-      [["latest", "--min", "f1=1"], 2, /^kit: --min names f1, which was not measured\. Use one of/],
+      [["latest", "--min", "f1=1"], 2, /^kit: --min names f1, which is not measured\. Use one of/],
       [["latest", "--min", "x"], 2, /It must be a metric and a figure, such as accuracy=0\.9/],
       [["latest", "--rows", "0"], 2, /It must be a whole number above 0/],
       [["nobody"], 2, /^kit: No job or folder named nobody in /],

@@ -43,9 +43,10 @@ test("a log that names itself as the one before, or a job that is gone, ends the
   job.append(resumed(job.job.id, 4));
   job.append(evaluated(6, 1));
   const gone = createJob(project, "a", [resumed("20260101-000000-000-gone", 4), evaluated(6, 2)]);
-  const of = ({ job: { id }, directory }: typeof job) => readEvaluations(dirname(directory), id, 6);
-  expect(of(job)).toEqual([evaluated(6, 1)]);
-  expect(of(gone)).toEqual([evaluated(6, 2)]);
+  const of = ({ job: { id }, directory }: typeof job) =>
+    readEvaluations(dirname(directory), id, 6).map(({ data }) => data);
+  expect(of(job)).toEqual([{ step: 6, loss: 1, evalLoss: 1 }]);
+  expect(of(gone)).toEqual([{ step: 6, loss: 1, evalLoss: 2 }]);
 });
 
 test("evaluations on other rows than a job's own do not count", () => {

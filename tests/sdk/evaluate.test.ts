@@ -152,12 +152,102 @@ describe("evaluate", () => {
         if (step === 30) throw new Error("stop");
       },
     };
-    const first = await train({ evaluate, callbacks: stop });
+    const first = await train({ evaluate, maxSteps: 30, callbacks: stop });
     expect(first.evaluated.slice(0, 2).map(({ step }) => step)).toEqual([0, 30]);
-    const second = await train({ evaluate, resume: true });
-    expect(second.evaluated.map(({ step }) => step)).toEqual([0, 60]);
-    expect(second.evaluated[0]).toEqual(first.evaluated[0]);
-    expect(second.notes.join()).not.toContain("asking the model");
+    const seen: number[] = [];
+    const onEvaluated = ({ step }: EvaluatedContext) => void seen.push(step);
+    const second = await train({ evaluate, callbacks: { onEvaluated }, resume: true });
+    expect(second.evaluated.map(({ step }) => step)).toEqual([0, 30, 60]);
+    expect(second.evaluated.slice(0, 2)).toEqual(first.evaluated.slice(0, 2));
+    expect(second.notes.join()).not.toMatch(/asking the (model for 4|checkpoint)/);
+    expect(seen).toEqual([0, 60]);
+  });
+
+  it("is resumed with the checkpoints that the job of before did not come to ask", async () => {
+    enterProject();
+    const asked: string[] = [];
+    const metric =
+      (name: string, failsAt = Infinity) =>
+      () => {
+        asked.push(name);
+        if (asked.length > failsAt) throw new Error("judge is away");
+        // The first checkpoint is the best.
+        return asked.length > HELD.length && asked.length <= 2 * HELD.length ? 1 : 0;
+      };
+    const best = { metricForBestModel: "accuracy", loadBestModelAtEnd: true };
+    const first = await train({
+      ...{ ...best, maxSteps: 30 },
+      evaluate: { metrics: { accuracy: metric("first", HELD.length) } },
+    });
+    expect(first.error?.message).toContain("judge is away");
+    expect(first.evaluated.map(({ step }) => step)).toEqual([0]);
+    asked.length = HELD.length;
+    const seen: EvaluatedContext[] = [];
+    const second = await train({
+      ...{ ...best, earlyStoppingPatience: 1, resume: true },
+      evaluate: { metrics: { accuracy: metric("second") } },
+      callbacks: { onEvaluated: (context) => void seen.push(context) },
+    });
+    expect(second.error).toBeUndefined();
+    const note = /^asking the checkpoint of step 30, which job .* had not asked$/;
+    expect(second.notes.find((one) => one.startsWith("asking the"))).toMatch(note);
+    expect(second.evaluated.map(({ step, metrics }) => [step, metrics])).toEqual([
+      ...[
+        [0, { accuracy: 0 }],
+        [30, { accuracy: 1 }],
+      ],
+      [60, { accuracy: 0 }],
+    ]);
+    expect(seen.map(({ step, before }) => [step, before])).toEqual(
+      [0, 30, 60].map((step) => [step, { accuracy: 0 }]),
+    );
+    const artifacts = second.events.at(-1)?.data.artifacts as { step: number; best?: boolean }[];
+    expect(artifacts.at(-1)).toMatchObject({ step: 30, best: true });
+  });
+
+  it("a resume counts what it takes over once for earlyStoppingPatience", async () => {
+    enterProject();
+    let asked = 0;
+    const options = {
+      ...{ metricForBestModel: "rising", loadBestModelAtEnd: true, earlyStoppingPatience: 1 },
+      evaluate: { metrics: { rising: () => asked++ } },
+    };
+    const onCheckpoint = ({ step }: { step: number }) => {
+      if (step === 30) throw new Error("stop");
+    };
+    await train({ ...options, maxSteps: 30, callbacks: { onCheckpoint } });
+    const second = await train({ ...options, maxSteps: 90, resume: true });
+    // The figure of the start, recorded again, is no worse one after the best.
+    expect(second.error).toBeUndefined();
+    expect(second.evaluated.map(({ step }) => step)).toEqual([0, 30, 60, 90]);
+    expect(second.events.at(-1)?.data).not.toHaveProperty("stoppedAt");
+  });
+
+  it("leaves out a held-out row that does not fit into the model, and says so once", async () => {
+    enterProject();
+    const { error, evaluated, notes } = await train({
+      evalDataset: [...HELD, { prompt: "9".repeat(100), completion: "odd" }],
+      ...{ maxSteps: 2, saveSteps: 1, evaluate: { metrics: { exact } } },
+    });
+    expect(error).toBeUndefined();
+    expect(evaluated.map(({ rows }) => rows)).toEqual([4, 4, 4]);
+    expect(notes.filter((note) => note.includes("cannot be asked"))).toEqual([
+      expect.stringMatching(/^warning: 1 row cannot be asked: Shorten the prompt: its /),
+    ]);
+  });
+
+  it("leaves a metric that never settles when the job is cancelled", async () => {
+    enterProject();
+    const abort = new AbortController();
+    const stuck = () => {
+      abort.abort();
+      return new Promise<number>(() => {});
+    };
+    const { events, error } = await train({
+      ...{ evaluate: { metrics: { stuck } }, abortSignal: abort.signal },
+    });
+    expect(events.at(-1)?.event).toBe("training.cancelled");
+    expect(error).toBeUndefined();
   });
 
   it.each<[Partial<TrainerOptions>, RegExp]>([
@@ -171,7 +261,18 @@ describe("evaluate", () => {
       { evaluate: { metrics: { exact }, row: 1 } as never },
       /"evaluate\.row"\. Did you mean "rows"\?/,
     ],
+    [
+      { evalDataset: { path: "s3://bucket/held.jsonl" }, evaluate: { metrics: { exact } } },
+      /"evaluate" asks rows that this machine reads, but s3:\/\/bucket\/held\.jsonl is a URL\./,
+    ],
     [{ metricForBestModel: "f1" }, /"metricForBestModel" must be one of evalLoss, but is "f1"/],
+    [
+      { metricForBestModel: "exactly", evaluate: { metrics: { exact } } },
+      /"metricForBestModel" must be one of evalLoss, exact, but is "exactly"/,
+    ],
+    [{ evaluate: { metrics: { "a b": exact } } }, /"evaluate\.metrics\.a b" must be a name of let/],
+    [{ evaluate: { metrics: { evalLoss: exact } } }, /must be a name .*, and is not evalLoss/],
+    [{ evaluate: { metrics: { ["\u001b[31m"]: exact } } }, /must be a name of letters/],
   ])("%j is refused", (more, message) => {
     expect(() => createTinyTrainer({ ...LEARNS, ...more })).toThrow(message);
   });

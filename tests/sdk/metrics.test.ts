@@ -1,3 +1,4 @@
+import { ExactMatch, JSONDiff, Levenshtein } from "autoevals";
 import { exactMatch, jsonFields, labels, validJson } from "kit/metrics";
 import { describe, expect, it } from "vitest";
 import { createRandom } from "../../engines/random.ts";
@@ -23,6 +24,7 @@ describe("the built-in metrics", () => {
     [jsonFields, "[1]", '{"a":1}', 0],
     [jsonFields, "[1]", "[1]", 1],
     [jsonFields, "{}", "{}", 1],
+    [jsonFields, "no JSON", "no JSON", 0],
   ])("%s of %j for %j is %d", (metric, output, expected, score) => {
     expect(metric(answered(output, expected))).toBe(score);
   });
@@ -57,6 +59,76 @@ describe("scores", () => {
       ...{ right: 1 / 3, later: 2 / 3, scorer: 0.5, label: 1 / 3 },
       labelMacroF1: 0.5,
     });
+  });
+});
+
+describe("a metric that gives no number", () => {
+  // oxlint-disable-next-line typescript/prefer-promise-reject-errors -- As a user's code may.
+  const rejects = (reason: unknown) => Promise.reject<number>(reason);
+  const answers = [answered("a", "a", "long ".repeat(20)), answered("b", "a")];
+  it.each<[Metrics, RegExp]>([
+    [{ bad: () => NaN }, /^The metric bad returned NaN for row 1, "long .{55}…"\. Make it return/],
+    [{ bad: () => Infinity }, /^The metric bad returned Infinity for row 1/],
+    [{ bad: () => "1" as never }, /^The metric bad returned '1' for row 1/],
+    [{ bad: () => undefined as never }, /^The metric bad returned undefined for row 1/],
+    [{ bad: () => ({ name: "x" }) as never }, /^The metric bad returned \{ name: 'x' \} for row 1/],
+    [{ bad: () => ({ score: NaN }) }, /^The metric bad returned NaN for row 1/],
+    [
+      { bad: () => Promise.reject(new Error("no judge")) },
+      /^The metric bad failed on row 1, .*: no judge/,
+    ],
+    [{ bad: () => rejects("text") }, /bad failed on row 1, .*: The project's code threw 'text'/],
+    [
+      {
+        bad: () => {
+          throw new Error("");
+        },
+      },
+      /bad failed on row 1, .*: Error without a message/,
+    ],
+    [
+      { bad: ({ output }) => (output === "b" ? NaN : 1) },
+      /^The metric bad returned NaN for row 2, "q"/,
+    ],
+    [{ bad: { ofAll: () => ({ "": NaN }) } }, /^The metric bad returned NaN for all answers/],
+    [{ bad: { ofAll: () => 1 as never } }, /^The metric bad returned 1 for all answers/],
+    [
+      { labels, labelsMacroF1: () => 1 },
+      /^Two metrics have the figure labelsMacroF1\. Rename one\.$/,
+    ],
+  ])("%j is named with the row", async (metrics, message) => {
+    const failed = scoreAnswers(metrics, answers);
+    await expect(failed).rejects.toThrow(message);
+    await expect(failed).rejects.toMatchObject({ code: "METRIC_FAILED" });
+  });
+
+  it("is left when a signal is aborted, though it never settles", async () => {
+    const abort = new AbortController();
+    const scoring = scoreAnswers({ stuck: () => new Promise(() => {}) }, answers, abort.signal);
+    abort.abort(new Error("enough"));
+    await expect(scoring).rejects.toThrow("enough");
+  });
+});
+
+describe("scorers of autoevals, as they come from npm", () => {
+  it("are metrics under names of one's own, or their own", async () => {
+    const answers = [
+      answered("abcd", "abcx"),
+      answered('{"a":1,"b":"xy"}', '{"a":1,"b":"xz"}'),
+      answered("same", "same"),
+    ];
+    const { figures, each } = await scoreAnswers(
+      { ExactMatch, Levenshtein, json: JSONDiff },
+      answers,
+    );
+    expect(each).toEqual([
+      { ExactMatch: 0, Levenshtein: 0.75, json: 0.75 },
+      { ExactMatch: 0, Levenshtein: 1 - 1 / 16, json: 0.75 },
+      { ExactMatch: 1, Levenshtein: 1, json: 1 },
+    ]);
+    expect(figures.ExactMatch).toBe(1 / 3);
+    expect(figures.Levenshtein).toBeCloseTo((0.75 + 0.9375 + 1) / 3, 12);
+    expect(figures.json).toBeCloseTo(2.5 / 3, 12);
   });
 });
 
@@ -111,31 +183,46 @@ describe("intervals", () => {
 
 describe("two models", () => {
   const metrics: Metrics = { exactMatch };
-  /** @param right how many of the first rows are right */
-  const answersOf = (rows: number, right: number) =>
-    Array.from({ length: rows }, (_, i) => answered(i < right ? "yes" : "no", "yes", `${i}`));
+  /** @param isRight whether each row's answer is */
+  const answersOf = (rows: number, isRight: (row: number) => boolean) =>
+    Array.from({ length: rows }, (_, i) => answered(isRight(i) ? "yes" : "no", "yes", `${i}`));
 
   it.each([
     [100, true],
     [10_000, false],
   ])(
-    "of which one has 2 %% more of %d rows right: may be chance is %s",
-    async (rows, mayBeChance) => {
-      const { figures } = await compareAnswers(
-        metrics,
-        answersOf(rows, rows * 0.52),
-        answersOf(rows, rows * 0.5),
-        1,
-      );
+    "of %d rows, of which one has two in a hundred more right: may be chance is %s",
+    async (rows, chance) => {
+      const { figures } = await compareAnswers(metrics, {
+        after: answersOf(rows, (row) => row < rows * 0.52),
+        before: answersOf(rows, (row) => row < rows * 0.5),
+        seed: 1,
+      });
       expect(figures[0]?.difference?.value).toBeCloseTo(0.02, 10);
-      expect(figures[0]?.difference?.mayBeChance).toBe(mayBeChance);
+      expect(figures[0]?.difference?.mayBeChance).toBe(chance);
     },
   );
 
+  it("of which each is right where the other is not have scipy's interval", async () => {
+    const { figures } = await compareAnswers(metrics, {
+      after: answersOf(300, (row) => row % 3 !== 0),
+      before: answersOf(300, (row) => row % 4 !== 0),
+      seed: 1,
+    });
+    expect(figures[0]).toMatchObject({ rows: 300, before: 0.75, by: "Wilson" });
+    const { value, interval } = figures[0]!.difference!;
+    expect(value).toBeCloseTo(-1 / 12, 12);
+    // scipy.stats.bootstrap((after, before), paired=True, method="percentile", n_resamples=100000)
+    expect(interval[0]).toBeCloseTo(-0.1567, 2);
+    expect(interval[1]).toBeCloseTo(-0.01, 2);
+  });
+
   it("that are the same differ in nothing", async () => {
-    const answers = answersOf(50, 20);
+    const answers = answersOf(50, (row) => row < 20);
     const both: Metrics = { exactMatch, labels };
-    const { figures, changed } = await compareAnswers(both, answers, answers, 1);
+    const { figures, changed } = await compareAnswers(both, {
+      ...{ after: answers, before: answers, seed: 1 },
+    });
     expect(changed).toEqual([]);
     for (const { difference } of figures) {
       expect(difference).toEqual({ value: 0, interval: [0, 0], mayBeChance: true });
@@ -143,32 +230,85 @@ describe("two models", () => {
     expect(figures.map(({ name }) => name)).toEqual(["exactMatch", "labels", "labelsMacroF1"]);
   });
 
+  it("that differ in fewer than six rows may do so by chance, whatever the interval is", async () => {
+    const judge = async (rows: number, judged: Metrics) => {
+      const { figures } = await compareAnswers(judged, {
+        after: answersOf(rows, () => true),
+        before: answersOf(rows, () => false),
+        seed: 1,
+      });
+      return figures.map(({ difference }) => difference);
+    };
+    const all = { value: 1, interval: [1, 1] };
+    expect(await judge(5, { exactMatch })).toEqual([{ ...all, mayBeChance: true }]);
+    expect(await judge(6, { exactMatch })).toEqual([{ ...all, mayBeChance: false }]);
+    expect((await judge(5, { labels }))[0]).toEqual({ ...all, mayBeChance: true });
+    expect((await judge(6, { labels }))[0]).toEqual({ ...all, mayBeChance: false });
+  });
+
+  it("are compared by the rows of which both have a score", async () => {
+    const half: Metrics = {
+      known: ({ output }) => ({ score: output === "?" ? null : Number(output) }),
+      never: () => ({ score: null }),
+    };
+    const { figures } = await compareAnswers(half, {
+      after: [answered("1", ""), answered("?", ""), answered("0.5", "")],
+      before: [answered("0", ""), answered("1", ""), answered("0.25", "")],
+      seed: 1,
+    });
+    expect(figures).toMatchObject([
+      { name: "known", rows: 2, value: 0.75, before: 0.125, difference: { value: 0.625 } },
+    ]);
+  });
+
   it("are told by the rows that changed, worse ones first", async () => {
     const before = [
       answered("yes", "yes", "1"),
       answered("no", "yes", "2"),
       answered("x", "y", "3"),
+      answered("same", "y", "4"),
     ];
     const after = [
       answered("no", "yes", "1"),
       answered("yes", "yes", "2"),
-      answered("z", "y", "3"),
+      answered("longer", "y", "3"),
+      answered("same", "y", "4"),
     ];
-    const { changed } = await compareAnswers(metrics, after, before, 1);
+    const lengths: Metrics = { exactMatch, length: ({ output }) => output.length };
+    const rows = async (lowerIsBetter: string[]) => {
+      const { changed } = await compareAnswers(lengths, { after, before, lowerIsBetter, seed: 1 });
+      return changed.map(({ input, change }) => [input, change]);
+    };
+    expect(await rows([])).toEqual([
+      ["1", -1],
+      ["2", 1],
+      ["3", 5],
+    ]);
+    expect(await rows(["length"])).toEqual([
+      ["3", -5],
+      ["1", -1],
+      ["2", 1],
+    ]);
+    const { changed } = await compareAnswers({ labels }, { after, before, seed: 1 });
     expect(changed).toEqual([
       { input: "1", expected: "yes", before: "yes", after: "no", change: -1 },
       { input: "2", expected: "yes", before: "no", after: "yes", change: 1 },
     ]);
   });
 
-  it("one alone has Wilson's interval, if its figure is a share", async () => {
+  it("one alone has Wilson's interval of a share, and a bootstrap's of another figure", async () => {
     const { figures } = await compareAnswers(
-      { exactMatch, length: ({ output }) => output.length },
-      answersOf(100, 92),
-      undefined,
-      1,
+      { exactMatch, length: ({ output }) => output.length, labels },
+      { after: answersOf(100, (row) => row < 92), seed: 1 },
     );
-    expect(figures[0]?.interval?.[0]).toBeCloseTo(0.85, 3);
-    expect(figures[1]?.interval).toBeUndefined();
+    expect(figures.map(({ name, by }) => [name, by])).toEqual([
+      ["exactMatch", "Wilson"],
+      ["length", "bootstrap"],
+      ["labels", "bootstrap"],
+      ["labelsMacroF1", "bootstrap"],
+    ]);
+    expect(figures[0]?.interval[0]).toBeCloseTo(0.85, 3);
+    expect(figures[1]).toMatchObject({ value: 2.92, rows: 100 });
+    expect(figures[2]?.interval[0]).toBeCloseTo(0.86, 1);
   });
 });

@@ -94,7 +94,7 @@ export interface BatchPlan {
   losses: Address;
 }
 
-/** Keys and values of sequences that are answered, in pages (`kernels/assembly/pages.ts`). */
+/** Keys and values of sequences that are answered, in pages (`../kernels/assembly/pages.ts`). */
 export interface CachePlan {
   /** Tokens of the longest sequence. */
   context: number;

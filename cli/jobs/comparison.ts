@@ -1,0 +1,106 @@
+import { isDeepStrictEqual } from "node:util";
+import type { JobSummary, LossSummary } from "../../jobs/jobSummary.ts";
+import { formatCount, formatDuration } from "../../protocol/format.ts";
+import { isRecord } from "../../protocol/isRecord.ts";
+import { printable } from "../../protocol/printable.ts";
+import type { Asked } from "../../protocol/progress.ts";
+import { tableLines } from "../table.ts";
+
+const UNKNOWN = "–";
+/** Characters of a value. */
+const MOST_CHARACTERS = 60;
+
+/** Two jobs side by side, with only the options that differ. */
+export interface JobComparison {
+  jobs: [JobSummary, JobSummary];
+}
+
+/** Pure. */
+export function compareJobs(one: JobSummary, other: JobSummary): JobComparison {
+  const [a, b] = [one, other].map(({ options }) => leavesOf(options));
+  const names = [...new Set([...a!.keys(), ...b!.keys()])];
+  const differing = names.filter((name) => !isDeepStrictEqual(a!.get(name), b!.get(name)));
+  const only = (leaves: ReadonlyMap<string, unknown>) =>
+    Object.fromEntries(
+      differing.flatMap((name) => (leaves.has(name) ? [[name, leaves.get(name)]] : [])),
+    );
+  return {
+    jobs: [
+      { ...one, options: only(a!) },
+      { ...other, options: only(b!) },
+    ],
+  };
+}
+
+/** Each option by its path, such as `lora.r`. */
+function leavesOf(options: Record<string, unknown>, path = ""): Map<string, unknown> {
+  return new Map(
+    Object.entries(options).flatMap(([name, value]): [string, unknown][] =>
+      isRecord(value) ? [...leavesOf(value, `${path}${name}.`)] : [[path + name, value]],
+    ),
+  );
+}
+
+/** A comparison in words: what differs, then what came of it. */
+export function comparisonLines({ jobs }: JobComparison): string[] {
+  const row = (name: string, cell: (job: JobSummary) => string | undefined) => [
+    name,
+    ...jobs.map((job) => short(cell(job) ?? UNKNOWN)),
+  ];
+  const count = (value: number | undefined) => say(value, formatCount);
+  const named = (all: (job: JobSummary) => object | undefined) => [
+    ...new Set(jobs.flatMap((job) => Object.keys(all(job) ?? {}))),
+  ];
+  return tableLines([
+    row("job", ({ id }) => id),
+    row("name", ({ name }) => name),
+    row("status", ({ status }) => status),
+    ...named(({ options }) => options).map((name) =>
+      row(name, ({ options }) => valueIn(options[name])),
+    ),
+    row("rows", ({ data }) => count(data.rows)),
+    row("data", ({ data }) => data.fingerprint),
+    row("held out", ({ data }) => count(data.evalRows)),
+    row("held-out data", ({ data }) => data.evalFingerprint),
+    row("steps", ({ step, steps }) =>
+      say(step, (at) => `${formatCount(at)} of ${count(steps) ?? UNKNOWN}`),
+    ),
+    row("loss", ({ loss }) => say(loss, lossIn)),
+    row("evalLoss", ({ evalLoss }) => say(evalLoss, lossIn)),
+    ...named(({ metrics }) => metrics).map((name) =>
+      row(name, ({ metrics }) => say(metrics?.[name], figure)),
+    ),
+    ...named(({ evaluated }) => evaluated).map((name) =>
+      row(name, ({ evaluated }) => say(evaluated?.[name], askedIn)),
+    ),
+    row("time", ({ seconds }) => say(seconds, formatDuration)),
+  ]);
+}
+
+function lossIn({ last, best, bestStep }: LossSummary): string {
+  return `${figure(last)}, best ${figure(best)} at step ${bestStep}`;
+}
+
+function askedIn({ now, before, best, bestStep }: Asked): string {
+  const was = before === undefined ? "" : `, before ${figure(before)}`;
+  return `${figure(now)}${was}, best ${figure(best)} at step ${bestStep}`;
+}
+
+function valueIn(value: unknown): string | undefined {
+  return typeof value === "string" ? value : JSON.stringify(value);
+}
+
+function say<T>(value: T | undefined, inWords: (value: T) => string): string | undefined {
+  return value === undefined ? undefined : inWords(value);
+}
+
+/** The end of a path tells more than its beginning. */
+function short(text: string): string {
+  const shown = printable(text);
+  return shown.length > MOST_CHARACTERS ? `…${shown.slice(1 - MOST_CHARACTERS)}` : shown;
+}
+
+/** Four digits. */
+function figure(value: number): string {
+  return String(Number(value.toPrecision(4)));
+}

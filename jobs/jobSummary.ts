@@ -1,0 +1,90 @@
+import { join } from "node:path";
+import type { Job } from "../protocol/job.ts";
+import {
+  type Asked,
+  type Progress,
+  NO_PROGRESS,
+  advance,
+  numbersIn,
+} from "../protocol/progress.ts";
+import { readJobStart, resumedFrom } from "./jobStart.ts";
+import { jobsPath } from "./paths.ts";
+import { readWholeLog } from "./wholeLog.ts";
+
+/** A figure's last value, and its best with the step where it was first reached. */
+export interface LossSummary {
+  last: number;
+  best: number;
+  bestStep: number;
+}
+
+/** What one job was trained by and on, and how far it came. What its files don't say is undefined. */
+export interface JobSummary extends Job {
+  resumedFrom?: string | undefined;
+  /** As its `job.json` has them. */
+  options: Record<string, unknown>;
+  data: {
+    rows?: number | undefined;
+    /** By the content of the rows: equal for the same dataset. */
+    fingerprint?: string | undefined;
+    evalRows?: number | undefined;
+    evalFingerprint?: string | undefined;
+  };
+  /** Steps so far, and of the whole job. */
+  step?: number | undefined;
+  steps?: number | undefined;
+  /** From the first step to the last event. */
+  seconds?: number | undefined;
+  loss?: LossSummary | undefined;
+  evalLoss?: LossSummary | undefined;
+  /** Of the objective, the last of each by name. */
+  metrics?: Record<string, number> | undefined;
+  /** Of `evaluate`, by name. */
+  evaluated?: Record<string, Asked> | undefined;
+}
+
+/** Reads a job's whole log. @throws KitError `CANNOT_READ` */
+export function summarizeJob(project: string, job: Job): JobSummary {
+  const directory = join(jobsPath(project), job.id);
+  const start = readJobStart(directory);
+  const { fingerprint, evalFingerprint } = start.started;
+  const { rows, evalRows } = numbersIn(start.started);
+  let progress: Progress = NO_PROGRESS;
+  let [loss, evalLoss]: (LossSummary | undefined)[] = [];
+  for (const { event, data, time = "" } of readWholeLog(directory)) {
+    progress = advance(progress, { event, data, at: Date.parse(time) });
+    if (event !== "training.log") continue;
+    const found = numbersIn(data);
+    loss = lower(loss, found, "loss");
+    evalLoss = lower(evalLoss, found, "evalLoss");
+  }
+  const { startedAt, at } = progress;
+  return {
+    ...job,
+    resumedFrom: resumedFrom(start)?.id,
+    options: start.config,
+    data: {
+      rows,
+      fingerprint: textOf(fingerprint),
+      evalRows,
+      evalFingerprint: textOf(evalFingerprint),
+    },
+    ...{ step: progress.last?.step, steps: progress.steps },
+    seconds: startedAt === undefined || at === undefined ? undefined : (at - startedAt) / 1000,
+    ...{ loss, evalLoss, metrics: progress.metrics, evaluated: progress.asked },
+  };
+}
+
+function lower(
+  before: LossSummary | undefined,
+  found: Record<string, number>,
+  name: "loss" | "evalLoss",
+): LossSummary | undefined {
+  const { [name]: last, step = NaN } = found;
+  if (last === undefined) return before;
+  return before && before.best <= last ? { ...before, last } : { last, best: last, bestStep: step };
+}
+
+function textOf(value: unknown): string | undefined {
+  return typeof value === "string" ? value : undefined;
+}
