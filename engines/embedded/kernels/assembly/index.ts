@@ -10,3 +10,6 @@ export { embed, embedBack, clear, copyRows } from "./embedding";
 export { crossEntropy } from "./loss";
 export { squares, setAdamw, adamw } from "./optimizer";
 export { vectorProduct } from "./decode";
+export { quantizeWeights, embedQuantized } from "./quantizedWeights";
+export { quantizeInput, useDots } from "./quantizedInput";
+export { quantizedProduct } from "./quantizedProduct";

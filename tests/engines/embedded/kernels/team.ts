@@ -42,7 +42,7 @@ export function team(module = compiled) {
     kernels.barrier();
   }
 
-  return { ...memory, run, own };
+  return { ...memory, run, own, kernels };
 }
 
 export type Team = ReturnType<typeof team>;

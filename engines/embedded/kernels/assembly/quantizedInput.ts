@@ -1,0 +1,145 @@
+import { begin, claim } from "./thread";
+import { at, LANES } from "./vector";
+import { BLOCK, greatestSize } from "./quantizedBlock";
+
+/** Rows of x whose numbers lie side by side, to be multiplied by the same weights; the last three or fewer lie alone. */
+// @ts-ignore: decorator
+@inline
+export const FOUR: i32 = 4;
+/** The greatest numbers. Those for q8_0 are two digits of 7 bits. */
+const MOST_Q8: f32 = 8191;
+const MOST_Q4: f32 = 127;
+const LEAST_NORMAL: f32 = 1.1754943508222875e-38;
+
+/** Whether relaxed dot products multiply, whose second operand has 7 bits, without a sign. */
+export let dots: bool = false;
+
+/** Takes relaxed dot products from now on: the same bits, sooner on processors that have an instruction for them. */
+export function useDots(): void {
+  dots = ASC_FEATURE_RELAXED_SIMD;
+}
+
+/** Factors of four pairs of numbers: 256, 16, 1, 256. A weight of q4_0 is read where it lies in its word of 16 bits. */
+const PLACES = memory.data<i16>([256, 256, 16, 16, 1, 1, 256, 256]);
+const DIGITS = memory.data<i16>([8192, 127]);
+
+/**
+ * Quantizes x for `quantizedProduct`: to 14 bits a number for q8_0, to 8 bits for q4_0, with a scale for each 32.
+ * Rows are claimed.
+ * @param x [rows, width], its rows `xRow` numbers apart
+ * @param to 2·rows·width bytes of numbers, then 8 bytes for each block of each row: its scale and, for q4_0,
+ * what its sum of products begins with. Word i of four rows lie side by side, then their words i + 1
+ */
+export function quantizeInput(isQ4: bool, rows: i32, width: i32, x: usize, xRow: i32, to: usize): void {
+  const counter = begin(), settings = scalesOf(to, rows, width);
+  for (let r = claim(counter) * FOUR; r < rows; r = claim(counter) * FOUR) {
+    const count = min(FOUR, rows - r), beside = count == FOUR;
+    for (let i = 0; i < count; i++) {
+      // Beside others, a row begins one word after the row before.
+      const first = beside ? r : r + i, offset: usize = beside ? 4 * <usize>i : 0;
+      const words = inputRow(to, width, first) + offset, scales = scalesRow(settings, width, first) + offset;
+      line(isQ4, width, at(x, (r + i) * xRow), words, scales, beside ? FOUR : 1);
+    }
+  }
+}
+
+/** Where the numbers of a row begin, or of four from it on. */
+// @ts-ignore: decorator
+@inline
+export function inputRow(input: usize, width: i32, row: i32): usize {
+  return input + 2 * <usize>row * width;
+}
+
+/** Where the scales begin behind the numbers of so many rows. */
+// @ts-ignore: decorator
+@inline
+export function scalesOf(input: usize, rows: i32, width: i32): usize {
+  return inputRow(input, width, rows);
+}
+
+// @ts-ignore: decorator
+@inline
+export function scalesRow(scales: usize, width: i32, row: i32): usize {
+  return scales + 8 * <usize>row * (width / BLOCK);
+}
+
+/** A row, its words `beside` words apart. */
+function line(isQ4: bool, width: i32, x: usize, words: usize, scales: usize, beside: i32): void {
+  const apart: usize = 4 * beside;
+  for (let k = 0; k < width; k += BLOCK) {
+    let sizes = i32x4.splat(0);
+    for (let i: usize = 0; i < 4 * BLOCK; i += 16) sizes = i32x4.max_s(sizes, f32x4.abs(v128.load(x + i)));
+    const scale = greatestSize(sizes) / (isQ4 ? MOST_Q4 : MOST_Q8);
+    // Below, 1 / scale may be infinite; what is not a number stays so by its scale.
+    const inverse = f32x4.splat(scale >= LEAST_NORMAL ? 1 / scale : 0);
+    store<f32>(scales, scale);
+    const sum = isQ4 ? putQ4(x, inverse, words, apart) : putQ8(x, inverse, words, apart);
+    if (isQ4) store<i32>(scales + apart, -8 * (dots ? sum : sum << 8));
+    scales += 2 * apart;
+    words += (isQ4 && dots ? 8 : 16) * apart;
+    x += 4 * BLOCK;
+  }
+}
+
+/** Eight numbers, rounded. */
+// @ts-ignore: decorator
+@inline
+function eight(x: usize, inverse: v128): v128 {
+  const a = f32x4.nearest(f32x4.mul(v128.load(x), inverse));
+  const b = f32x4.nearest(f32x4.mul(v128.load(x, 16), inverse));
+  return i16x8.narrow_i32x4_s(i32x4.trunc_sat_f32x4_s(a), i32x4.trunc_sat_f32x4_s(b));
+}
+
+/** A block of 16 words, each of two numbers. With dot products, 8 words of four upper digits, then of lower ones. */
+// @ts-ignore: decorator
+@inline
+function putQ8(x: usize, inverse: v128, to: usize, apart: usize): i32 {
+  for (let i = 0; i < BLOCK; i += 2 * LANES) {
+    const n = eight(x, inverse);
+    if (dots) {
+      const v = i16x8.add(n, v128.load16_splat(DIGITS)), low = v128.and(v, v128.load16_splat(DIGITS, 2));
+      const digits = i8x16.narrow_i16x8_u(i16x8.shr_u(v, 7), low), lower = to + 8 * apart;
+      v128.store32_lane(to, digits, 0); v128.store32_lane(to + apart, digits, 1);
+      v128.store32_lane(lower, digits, 2); v128.store32_lane(lower + apart, digits, 3);
+      to += 2 * apart;
+    } else {
+      putFour(n, to, apart);
+      to += 4 * apart;
+    }
+    x += 32;
+  }
+  return 0;
+}
+
+/**
+ * A block of 4 × 4 words, each of two numbers whose weights lie in the same half of every other byte; returns
+ * the sum. With dot products, 8 words of four numbers.
+ */
+// @ts-ignore: decorator
+@inline
+function putQ4(x: usize, inverse: v128, to: usize, apart: usize): i32 {
+  let sum = i32x4.splat(0);
+  for (let i = 0; i < BLOCK; i += 2 * LANES) {
+    const n = eight(x, inverse);
+    sum = i32x4.add(sum, i32x4.extadd_pairwise_i16x8_s(n));
+    if (dots) {
+      const bytes = i8x16.narrow_i16x8_s(n, n);
+      v128.store32_lane(to, bytes, 0); v128.store32_lane(to + apart, bytes, 1);
+      to += 2 * apart;
+    } else {
+      const pairs = v128.shuffle<i16>(n, n, 0, 2, 4, 6, 1, 3, 5, 7);
+      putFour(i16x8.mul(pairs, v128.load(PLACES)), to, apart);
+      to += 4 * apart;
+    }
+    x += 32;
+  }
+  sum = i32x4.add(sum, v128.shuffle<i32>(sum, sum, 2, 3, 0, 1));
+  return i32x4.extract_lane(sum, 0) + i32x4.extract_lane(sum, 1);
+}
+
+// @ts-ignore: decorator
+@inline
+function putFour(words: v128, to: usize, apart: usize): void {
+  v128.store32_lane(to, words, 0); v128.store32_lane(to + apart, words, 1);
+  v128.store32_lane(to + 2 * apart, words, 2); v128.store32_lane(to + 3 * apart, words, 3);
+}

@@ -1,0 +1,116 @@
+import { KitError } from "../../../protocol/error.ts";
+import { type QuantizedType, BLOCK } from "../../modelFiles/quantizedBlocks.ts";
+import type { Address, Kernels } from "./kernels.ts";
+import type { Rows } from "./products.ts";
+import type { Thread } from "./team.ts";
+
+/** A matrix of quantized weights [out, in], as `assembly/quantizedBlock.ts` has it. */
+export interface QuantizedMatrix {
+  type: QuantizedType;
+  at: Address;
+  out: number;
+  in: number;
+}
+
+/** Rows of x that `quantizeInput` wrote. */
+export interface QuantizedRows {
+  at: Address;
+  rows: number;
+}
+
+/** Rows of weights whose numbers lie side by side. */
+const GROUP = 8;
+/** Bytes of a block of a group: a scale of two bytes for each row, then its numbers. */
+const BLOCK_BYTES = { q8_0: GROUP * 34, q4_0: GROUP * 18 };
+/** Bytes of a number of x, and those for each of its blocks. */
+const INPUT_BYTES = 2;
+const INPUT_SCALE_BYTES = 8;
+
+/** Whether rows of so many columns are whole blocks; others keep their type. */
+export function isQuantizable(width: number): boolean {
+  return width % BLOCK === 0;
+}
+
+/** Bytes of a matrix [out, in] in memory: those of GGUF's blocks, with `out` rounded up to a multiple of 8. */
+export function quantizedBytes(type: QuantizedType, out: number, inner: number): number {
+  return Math.ceil(out / GROUP) * (inner / BLOCK) * BLOCK_BYTES[type];
+}
+
+/** Bytes that `quantizeInput` writes for rows of either type, at most. */
+export function quantizedInputBytes(rows: number, width: number): number {
+  return rows * (width * INPUT_BYTES + (width / BLOCK) * INPUT_SCALE_BYTES);
+}
+
+/** Linear maps of quantized weights, each run by all threads. */
+export type QuantizedProducts = ReturnType<typeof createQuantizedProducts>;
+
+export function createQuantizedProducts({ kernels }: Thread) {
+  const { barrier, quantizeInput, quantizedProduct, embedQuantized } = kernels;
+
+  /**
+   * Quantizes x [rows, width] for products with weights of a type, after a barrier, because others have to have
+   * written x. One result serves all matrices that x is multiplied by.
+   * @param to `quantizedInputBytes`, which no product may be reading any more
+   */
+  function quantize(type: QuantizedType, rows: number, width: number, x: Rows, to: Address) {
+    barrier();
+    quantizeInput(type === "q4_0", rows, width, x.at, x.row, to);
+    return { at: to, rows };
+  }
+
+  /** y [rows, out] = added + x·Wᵀ, after a barrier. `added` lies as y does; 0 is none. */
+  function linear(x: QuantizedRows, w: QuantizedMatrix, y: Rows, added: Address = 0): void {
+    barrier();
+    const isQ4 = w.type === "q4_0";
+    quantizedProduct(isQ4, x.rows, w.out, w.in, w.at, x.at, y.at, y.row, added);
+  }
+
+  /** y [rows, in] = the table's rows that `ids` names, without a barrier. */
+  function embed(rows: number, ids: Address, table: QuantizedMatrix, y: Address): void {
+    embedQuantized(table.type === "q4_0", rows, table.in, ids, table.at, y);
+  }
+
+  return { quantize, linear, embed };
+}
+
+/** Memory that the writer may use while it writes. */
+interface Staging {
+  at: Address;
+  /** At least those of a row in float32. */
+  bytes: number;
+}
+
+/**
+ * Quantizes a matrix while it is read: takes its whole rows in their order, any number at a time, as float32 or as
+ * the bits of bfloat16.
+ */
+export function createQuantizedWriter(
+  { quantizeWeights }: Kernels,
+  { buffer }: WebAssembly.Memory,
+  { type, at, in: inner }: QuantizedMatrix,
+  staging: Staging,
+): (rows: Float32Array | Uint16Array) => void {
+  let first = 0;
+  return (numbers) => {
+    const isBf16 = numbers instanceof Uint16Array;
+    const place = isBf16
+      ? new Uint16Array(buffer, staging.at, staging.bytes >>> 1)
+      : new Float32Array(buffer, staging.at, staging.bytes >>> 2);
+    const most = Math.floor(place.length / inner);
+    const rows = numbers.length / inner;
+    for (let r = 0; r < rows; r += most) {
+      const count = Math.min(most, rows - r);
+      place.set(numbers.subarray(r * inner, (r + count) * inner));
+      const fits = quantizeWeights(type === "q4_0", first, count, inner, staging.at, isBf16, at);
+      if (!fits) throw tooGreat(type);
+      first += count;
+    }
+  };
+}
+
+function tooGreat(type: QuantizedType): KitError {
+  return new KitError(
+    "CHECKPOINT_INVALID",
+    `Some weights are too great for ${type}, or not finite. Load the model without quantize.`,
+  );
+}
