@@ -96,6 +96,6 @@ function testQuantized(module: KernelModule, isQ4: boolean): string {
   kernels.join(1, control, own);
   kernels.quantizeWeights(isQ4, 0, out, width, weights, false, w);
   kernels.quantizeInput(isQ4, rows, width, x, width, input);
-  kernels.quantizedProduct(isQ4, rows, out, width, w, input, y, out, 0);
+  kernels.quantizedProduct(isQ4, rows, out, width, w, input, y, out, 0, 4);
   return Buffer.from(memory.buffer, y, rows * out * 4).toString("hex");
 }

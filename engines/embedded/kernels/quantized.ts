@@ -26,6 +26,20 @@ const BLOCK_BYTES = { q8_0: GROUP * 34, q4_0: GROUP * 18 };
 const INPUT_BYTES = 2;
 const INPUT_SCALE_BYTES = 8;
 
+/** Groups that a claim is a multiple of: a row of x multiplies four, far apart, at a time. */
+const GROUP_UNIT = 4;
+/** Claims per thread, so that one that is held up delays the others little. */
+const CLAIMS = 3;
+/** Groups of a claim, at most. Long parts are read from memory sooner. */
+const MOST_GROUPS = 64;
+
+/** Groups of a matrix's rows to claim at a time. */
+function groupShare(out: number, threads: number): number {
+  const groups = Math.ceil(out / GROUP);
+  const even = Math.ceil(groups / (threads * CLAIMS * GROUP_UNIT)) * GROUP_UNIT;
+  return Math.min(even, MOST_GROUPS);
+}
+
 /** Whether rows of so many columns are whole blocks; others keep their type. */
 export function isQuantizable(width: number): boolean {
   return width % BLOCK === 0;
@@ -44,7 +58,7 @@ export function quantizedInputBytes(rows: number, width: number): number {
 /** Linear maps of quantized weights, each run by all threads. */
 export type QuantizedProducts = ReturnType<typeof createQuantizedProducts>;
 
-export function createQuantizedProducts({ kernels }: Thread) {
+export function createQuantizedProducts({ kernels, count }: Thread) {
   const { barrier, quantizeInput, quantizedProduct, embedQuantized } = kernels;
 
   /**
@@ -62,7 +76,8 @@ export function createQuantizedProducts({ kernels }: Thread) {
   function linear(x: QuantizedRows, w: QuantizedMatrix, y: Rows, added: Address = 0): void {
     barrier();
     const isQ4 = w.type === "q4_0";
-    quantizedProduct(isQ4, x.rows, w.out, w.in, w.at, x.at, y.at, y.row, added);
+    const share = groupShare(w.out, count());
+    quantizedProduct(isQ4, x.rows, w.out, w.in, w.at, x.at, y.at, y.row, added, share);
   }
 
   /** y [rows, in] = the table's rows that `ids` names, without a barrier. */

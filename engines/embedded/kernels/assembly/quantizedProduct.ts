@@ -5,8 +5,8 @@ import { dots, FOUR, inputRow, scalesOf, scalesRow } from "./quantizedInput";
 import { fourQ4, fourQ8, oneQ4, oneQ8 } from "./quantizedSums";
 import { fourDotsQ4, fourDotsQ8, oneDotsQ4, oneDotsQ8 } from "./quantizedDots";
 
-/** Groups of W's rows that a thread claims at a time: 32 rows, which stay in the second-level cache. */
-const GROUPS: i32 = 4;
+/** Groups that one row multiplies side by side. */
+const STREAMS: i32 = 4;
 
 /**
  * y = added + x·Wᵀ by all threads, for x that `quantizeInput` wrote, which has to be done before. Products of a
@@ -15,14 +15,16 @@ const GROUPS: i32 = 4;
  * @param x [rows, width]
  * @param y [rows, out], its rows `yRow` numbers apart
  * @param added lies as y does and may be y; 0 is none
+ * @param share groups of eight rows of W that a thread claims at a time
  */
 export function quantizedProduct(
   isQ4: bool, rows: i32, out: i32, width: i32, w: usize, x: usize, y: usize, yRow: i32, added: usize,
+  share: i32,
 ): void {
-  const counter = begin(), bytes = groupBytes(isQ4, width), groups = (out + GROUP - 1) / GROUP;
+  const counter = begin(), groups = (out + GROUP - 1) / GROUP, bytes = groupBytes(isQ4, width);
   const settings = scalesOf(x, rows, width), blocks = width / BLOCK, fours = rows & ~(FOUR - 1);
-  for (let g = claim(counter) * GROUPS; g < groups; g = claim(counter) * GROUPS) {
-    const end = min(g + GROUPS, groups);
+  for (let g = claim(counter) * share; g < groups; g = claim(counter) * share) {
+    const end = min(g + share, groups);
     for (let i = g; i < end && fours > 0; i++) {
       const from = w + <usize>i * bytes;
       for (let r = 0; r < fours; r += FOUR) {
@@ -31,9 +33,16 @@ export function quantizedProduct(
       }
     }
     for (let r = fours; r < rows; r++) {
-      const from = w + <usize>g * bytes;
-      oneRow(isQ4, blocks, from, bytes, end - g, inputRow(x, width, r), scalesRow(settings, width, r));
-      for (let i = g; i < end; i++) put(own + 32 * <usize>(i - g), i * GROUP, out, r * yRow, y, added);
+      const input = inputRow(x, width, r), scales = scalesRow(settings, width, r);
+      const apart = (end - g) / STREAMS;
+      for (let i = g; i < g + apart; i++) {
+        oneRow(isQ4, blocks, w + <usize>i * bytes, <usize>apart * bytes, input, scales);
+        for (let s = 0; s < STREAMS; s++) put(own + 32 * <usize>s, (i + s * apart) * GROUP, out, r * yRow, y, added);
+      }
+      for (let i = g + STREAMS * apart; i < end; i++) {
+        oneRow(isQ4, blocks, w + <usize>i * bytes, 0, input, scales);
+        put(own, i * GROUP, out, r * yRow, y, added);
+      }
     }
   }
 }
@@ -55,21 +64,18 @@ function put(from: usize, column: i32, out: i32, row: i32, y: usize, added: usiz
   }
 }
 
-/** Up to four groups by one row of x; the sums go to `own`, [group][8]. */
+/** Four groups by one row of x, or one if `apart` is 0; the sums go to `own`, [group][8]. */
 // @ts-ignore: decorator
 @inline
-function oneRow(isQ4: bool, blocks: i32, w: usize, apart: usize, count: i32, x: usize, settings: usize): void {
-  if (count == GROUPS && !dots) {
+function oneRow(isQ4: bool, blocks: i32, w: usize, apart: usize, x: usize, settings: usize): void {
+  if (!dots) {
     if (isQ4) oneQ4(blocks, w, apart, x, settings, own);
     else oneQ8(blocks, w, apart, x, settings, own);
     return;
   }
-  for (let to = own; count > 0; count--, w += apart, to += 32) {
-    if (dots) {
-      if (isQ4) oneDotsQ4(blocks, w, x, settings, to);
-      else oneDotsQ8(blocks, w, x, settings, to);
-    } else if (isQ4) oneQ4(blocks, w, 0, x, settings, to);
-    else oneQ8(blocks, w, 0, x, settings, to);
+  for (let s: usize = 0, count: usize = apart ? <usize>STREAMS : 1; s < count; s++) {
+    if (isQ4) oneDotsQ4(blocks, w + s * apart, x, settings, own + 32 * s);
+    else oneDotsQ8(blocks, w + s * apart, x, settings, own + 32 * s);
   }
 }
 

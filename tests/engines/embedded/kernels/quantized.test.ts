@@ -103,7 +103,10 @@ function place(t: Team, shape: Shape, w: Float32Array, x: Float32Array, added?: 
   const calls: Call[] = [
     ["quantizeInput", isQ4, rows, width, from.at, xRow, input],
     ["barrier"],
-    ["quantizedProduct", isQ4, rows, out, width, matrix.at, input, y.at, yRow, added ? y.at : 0],
+    [
+      ...(["quantizedProduct", isQ4, rows, out, width, matrix.at, input, y.at, yRow] as const),
+      ...[added ? y.at : 0, 1 + (out % 9)],
+    ],
     ["barrier"],
   ];
   const before = y.view.slice();
