@@ -32,7 +32,10 @@ export function compileKernels(simd: Simd = availableSimd()): KernelModule {
     : ordinary;
 }
 
-export function instantiate({ module, wide, dots }: KernelModule, memory: WebAssembly.Memory): Kernels {
+export function instantiate(
+  { module, wide, dots }: KernelModule,
+  memory: WebAssembly.Memory,
+): Kernels {
   const words = new Int32Array(memory.buffer);
   const abort = () => {
     throw new Error("a kernel aborted");

@@ -123,13 +123,13 @@ export function oneQ4(blocks: i32, w: usize, apart: usize, x: usize, settings: u
 }
 
 /** Places of a word's four numbers but the last, in memory: V8 builds a constant vector from integers at each use. */
-const MASKS = memory.data<u16>([0x000f, 0x00f0, 0x0f00]);
+const MASKS = memory.data<u32>([0x000f000f, 0x00f000f0, 0x0f000f00]);
 
 /** The numbers of a word that lie at this place; the last one's are moved. */
 // @ts-ignore: decorator
 @inline
 function place(words: v128, i: i32): v128 {
-  return i == 3 ? i16x8.shr_u(words, 12) : v128.and(words, v128.load16_splat(MASKS + 2 * i));
+  return i == 3 ? i16x8.shr_u(words, 12) : v128.and(words, v128.load32_splat(MASKS + 4 * i));
 }
 
 // @ts-ignore: decorator

@@ -6,96 +6,52 @@ import {
   quantize,
 } from "../../../../engines/modelFiles/quantizedBlocks.ts";
 import { builtModule } from "../built.ts";
-import { module } from "./arena.ts";
+import { module as compiled } from "./arena.ts";
+import { type Shape, BLOCK, plain } from "./quantizedLoop.ts";
 import { type Call, type Team, bytesOf, numbers, team, THREADS } from "./team.ts";
 
 const { createQuantizedWriter, quantizedBytes, quantizedInputBytes } =
   await builtModule<typeof quantizing>("kernels/quantized.js");
 
 const TYPES: QuantizedType[] = ["q8_0", "q4_0"];
-const BLOCK = 32;
-/** The greatest number that x becomes. */
-const MOST = { q8_0: 8191, q4_0: 127 };
-const LEAST_NORMAL = 2 ** -126;
 
-/** The kernels as this Node has them, and with relaxed dot products where it has relaxed SIMD. */
+/** The kernels as any Node has them, and with relaxed dot products where it has relaxed SIMD. */
 const MODULES = Object.entries({
-  "without dot products": { ...module, dots: false },
-  ...(module.simd === "relaxed" && { "with relaxed dot products": { ...module, dots: true } }),
+  "without dot products": { ...compiled, dots: false },
+  ...(compiled.simd === "relaxed" && {
+    "with relaxed dot products": { ...compiled, dots: true },
+  }),
 });
 
-interface Shape {
-  type: QuantizedType;
-  rows: number;
-  out: number;
-  width: number;
+interface Operands {
+  w: Float32Array;
+  x: Float32Array;
+  added?: Float32Array | undefined;
 }
 
-/** A weight's block: its numbers, as integers, and its scale. */
-function blockOf(type: QuantizedType, weights: Float32Array) {
-  const bytes = quantize(type, weights);
-  // The scale of a block whose numbers are 1.
-  const ones = bytes.slice();
-  ones.fill(type === "q8_0" ? 1 : 0x99, 2);
-  const [scale = NaN] = dequantize(type, ones);
-  bytes.set([0, 0x3c]);
-  return { scale, numbers: dequantize(type, bytes) };
+/** Writes a matrix in parts that end within a group, through room for three rows. */
+function write(t: Team, type: QuantizedType, width: number, w: Float32Array | Uint16Array) {
+  const out = w.length / width;
+  const matrix = { type, at: t.bytes(quantizedBytes(type, out, width)), out, in: width };
+  const staging = { at: t.bytes(3 * width * 4), bytes: 3 * width * 4 };
+  const writer = createQuantizedWriter(t.kernels, t.memory, matrix, staging);
+  const first = Math.min(out, 5) * width;
+  writer(w.subarray(0, first));
+  writer(w.subarray(first));
+  return matrix;
 }
 
-/** Numbers of x in integers of `most` at most, and their scale. */
-function inputOf(type: QuantizedType, x: Float32Array) {
-  const greatest = x.reduce((most, value) => Math.max(most, Math.abs(value)), 0);
-  const scale = Math.fround(greatest / MOST[type]);
-  const inverse = scale >= LEAST_NORMAL ? Math.fround(1 / scale) : 0;
-  return { scale, numbers: x.map((value) => toEven(Math.fround(value * inverse))) };
-}
-
-function toEven(value: number): number {
-  const below = Math.floor(value);
-  const rest = value - below;
-  return below + (rest > 0.5 || (rest === 0.5 && below % 2 !== 0) ? 1 : 0);
-}
-
-/** x·Wᵀ: integers in a block, float32 from block to block. */
-function plain({ type, rows, out, width }: Shape, w: Float32Array, x: Float32Array): Float32Array {
-  const y = new Float32Array(rows * out);
-  const cut = <T>(array: Float32Array, row: number, of: (part: Float32Array) => T) =>
-    Array.from({ length: width / BLOCK }, (_, b) =>
-      of(array.subarray(row * width + b * BLOCK, row * width + (b + 1) * BLOCK)),
-    );
-  const weights = Array.from({ length: out }, (_, j) => cut(w, j, (part) => blockOf(type, part)));
-  for (let r = 0; r < rows; r++) {
-    const input = cut(x, r, (part) => inputOf(type, part));
-    for (let j = 0; j < out; j++) {
-      let sum = 0;
-      for (const [b, { scale, numbers }] of input.entries()) {
-        const block = weights[j]![b]!;
-        const product = numbers.reduce((total, value, k) => total + value * block.numbers[k]!, 0);
-        const scales = Math.fround(block.scale * scale);
-        sum = Math.fround(sum + Math.fround(Math.fround(product) * scales));
-      }
-      y[r * out + j] = sum;
-    }
-  }
-  return y;
-}
-
-/** Places a product's arrays, with rows of x and y that lie farther apart than they are wide. */
-function place(t: Team, shape: Shape, w: Float32Array, x: Float32Array, added?: Float32Array) {
+/** Places a product, with rows of x and y that lie farther apart than they are wide. */
+function place(t: Team, shape: Shape, { w, x, added }: Operands) {
   const { type, rows, out, width } = shape;
   const [xRow, yRow] = [width + 4, out + 3];
-  const matrix = { type, at: t.bytes(quantizedBytes(type, out, width)), out, in: width };
-  const staging = t.floats(new Float32Array(3 * width));
-  const write = createQuantizedWriter(t.kernels, t.memory, matrix, { at: staging.at, bytes: 3 * width * 4 });
-  // In parts that end within a group.
-  const first = Math.min(out, 5);
-  write(w.subarray(0, first * width));
-  write(w.subarray(first * width));
   const apart = (values: Float32Array, row: number, length: number) => {
-    const array = t.floats(new Float32Array(rows * row).fill(NaN));
-    for (let r = 0; r < rows; r++) array.view.set(values.subarray(r * length, (r + 1) * length), r * row);
+    const array = t.floats(new Float32Array(rows * row).fill(0.5));
+    for (let r = 0; r < rows; r++)
+      array.view.set(values.subarray(r * length, (r + 1) * length), r * row);
     return array;
   };
+  const matrix = write(t, type, width, w);
   const from = apart(x, xRow, width);
   const y = apart(added ?? new Float32Array(rows * out), yRow, out);
   const input = t.bytes(quantizedInputBytes(rows, width));
@@ -115,36 +71,135 @@ function place(t: Team, shape: Shape, w: Float32Array, x: Float32Array, added?: 
     const at = Math.floor(i / out) * yRow + (i % out);
     expected[at] = added ? value + expected[at]! : value;
   });
-  return { calls, y, expected, restore: () => y.view.set(before), matrix };
+  return { name: JSON.stringify(shape), calls, y, expected, restore: () => y.view.set(before) };
 }
 
-function check(t: Team, cases: (ReturnType<typeof place> & { name: string })[], threads = THREADS) {
-  const calls = cases.flatMap((one) => one.calls);
-  for (const count of threads) {
-    for (const { restore } of cases) restore();
-    t.run(count, calls);
-    for (const { y, expected, name } of cases) {
-      // Compared as a whole first: a loop over all numbers would take long.
-      if (bytesOf(y.view) !== bytesOf(expected)) expect([...y.view], name).toEqual([...expected]);
+/** Runs products on every count of threads: the same bits as a plain loop's, within their arrays. */
+function check(t: Team, products: ReturnType<typeof place>[]) {
+  const calls = products.flatMap((product) => product.calls);
+  for (const threads of THREADS) {
+    for (const { restore } of products) restore();
+    t.run(threads, calls);
+    for (const { y, expected, name } of products) {
+      // Equal bytes first, because comparing lists takes long.
+      if (bytesOf(y.view) !== bytesOf(expected))
+        expect([...y.view], `${name} on ${threads} threads`).toEqual([...expected]);
     }
   }
   expect(t.broken()).toBe(0);
 }
 
-describe.each(MODULES)("%s", (_, module) => {
-  test.each(TYPES)("a product of %s is that of a plain loop to the bit, on any threads", (type) => {
+/** Numbers at which a kernel may go wrong, block by block. */
+function awkward(count: number, seed: number): Float32Array {
+  const sizes = [1, 0, 1e-3, 7e-6, 1e-7, 1e-30, 1e-42, 1e5];
+  return numbers(count, seed).map((value, i) => {
+    const block = Math.floor(i / BLOCK);
+    // Now and then all of one size, the greatest sum that there is.
+    const number = block % 5 === 4 ? Math.sign(value) || 1 : value;
+    return (block % 7 === 6 ? 1 : number) * sizes[(block + seed) % sizes.length]!;
+  });
+}
+
+describe.each(MODULES)("to the bit, on any threads, %s:", (_, module) => {
+  test.each(TYPES)("a product of %s is that of a plain loop at awkward sizes", (type) => {
     const t = team(module);
     const shapes = [
       ...[1, 2, 3, 4, 5, 8, 15, 33].map((rows) => [rows, 19, 64]),
-      ...[1, 3, 7, 8, 9, 31, 32, 33, 64, 65, 70].map((out) => [5, out, 32]),
-      ...[32, 96, 576, 1536].flatMap((width) => [[1, 41, width], [6, 9, width]]),
+      ...[1, 3, 7, 8, 9, 31, 32, 33, 64, 65, 70, 130].map((out) => [5, out, 32]),
+      ...[32, 96, 576, 1536].flatMap((width) => [
+        [1, 41, width],
+        [6, 9, width],
+      ]),
     ];
-    const cases = shapes.map(([rows = 0, out = 0, width = 0], i) => {
-      const shape = { type, rows, out, width };
+    const products = shapes.map(([rows = 0, out = 0, width = 0], i) => {
       const added = i % 2 ? numbers(rows * out, 3) : undefined;
       const [w, x] = [numbers(out * width, 1), numbers(rows * width, 2)];
-      return { ...place(t, shape, w, x, added), name: JSON.stringify(shape) };
+      return place(t, { type, rows, out, width }, { w, x, added });
     });
-    check(t, cases);
+    check(t, products);
   });
+
+  test.each(TYPES)("so are forty products of %s of any shape, of awkward numbers", (type) => {
+    const t = team(module);
+    const products = Array.from({ length: 40 }, (_, seed) => {
+      const [a = 0, b = 0, c = 0] = numbers(3, seed * 5 + 1).map(Math.abs);
+      const [rows, out] = [1 + Math.floor(a * 9), 1 + Math.floor(b * 90)];
+      const width = BLOCK * (1 + Math.floor(c * 9));
+      const added = seed % 3 ? numbers(rows * out, seed) : undefined;
+      const [w, x] = [awkward(out * width, seed), awkward(rows * width, seed + 1)];
+      return place(t, { type, rows, out, width }, { w, x, added });
+    });
+    check(t, products);
+  });
+
+  test.each(TYPES)("a row has the same product of %s alone as among others", (type) => {
+    const t = team(module);
+    const [rows, out, width] = [7, 45, 160];
+    const [w, x] = [numbers(out * width, 1), numbers(rows * width, 2)];
+    const all = place(t, { type, rows, out, width }, { w, x });
+    t.run(2, all.calls);
+    for (let r = 0; r < rows; r++) {
+      const row = x.subarray(r * width, (r + 1) * width);
+      const alone = place(t, { type, rows: 1, out, width }, { w, x: row });
+      t.run(3, alone.calls);
+      const among = all.y.view.subarray(r * (out + 3), (r + 1) * (out + 3));
+      expect(bytesOf(among), `row ${r}`).toBe(bytesOf(alone.y.view));
+    }
+  });
+
+  test.each(TYPES)("a number of x that is none makes its row's product of %s none", (type) => {
+    const t = team(module);
+    const shape = { type, rows: 5, out: 9, width: 64 };
+    for (const wrong of [NaN, Infinity]) {
+      const x = numbers(5 * 64, 2);
+      x[2 * 64 + 40] = wrong;
+      const { y, calls } = place(t, shape, { w: numbers(9 * 64, 1), x });
+      t.run(1, calls);
+      const finite = Array.from({ length: 5 }, (_, r) =>
+        y.view.subarray(r * 12, r * 12 + 9).every(Number.isFinite),
+      );
+      expect(finite).toEqual([true, true, false, true, true]);
+    }
+  });
+});
+
+test.each(TYPES)("rows of a quantized table of %s are GGUF's numbers, on any threads", (type) => {
+  const t = team();
+  const [vocabulary, width] = [43, 96];
+  const w = awkward(vocabulary * width, 4);
+  const ids = Array.from({ length: 40 }, (_, i) => (i * 29) % vocabulary);
+  const place = t.floats(new Float32Array(ids.length));
+  new Int32Array(t.memory.buffer, place.at, ids.length).set(ids);
+  const table = write(t, type, width, w);
+  const y = t.floats(new Float32Array(ids.length * width));
+  const found = dequantize(type, quantize(type, w));
+  const expected = ids.flatMap((id) => [...found.subarray(id * width, (id + 1) * width)]);
+  for (const threads of THREADS) {
+    y.view.fill(NaN);
+    const isQ4 = Number(type === "q4_0");
+    t.run(threads, [["embedQuantized", isQ4, ids.length, width, place.at, table.at, y.at]]);
+    // A scale of 0 has no sign that counts.
+    expect([...y.view].map((value) => value + 0)).toEqual(expected.map((value) => value + 0));
+  }
+  expect(t.broken()).toBe(0);
+});
+
+test.each(TYPES)("bfloat16 is quantized to the same %s as float32", (type) => {
+  const t = team();
+  const halves = Uint16Array.from(
+    new Uint32Array(numbers(21 * 64, 1).buffer),
+    (bits) => bits >>> 16,
+  );
+  const wide = new Float32Array(Uint32Array.from(halves, (half) => half << 16).buffer);
+  const [a, b] = [halves, wide].map((w) => write(t, type, 64, w).at);
+  const bytes = (at = 0) => Buffer.from(t.memory.buffer, at, quantizedBytes(type, 21, 64));
+  expect(bytes(a).equals(bytes(b))).toBe(true);
+  expect(t.broken()).toBe(0);
+});
+
+test.each([1e8, NaN, Infinity])("a weight of %s is refused", (wrong) => {
+  const t = team();
+  const w = numbers(3 * 32, 1);
+  w[70] = wrong;
+  expect(() => write(t, "q8_0", 32, w)).toThrow("too great for q8_0, or not finite");
 });
