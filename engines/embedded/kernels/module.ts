@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { ownFile } from "../../ownFile.ts";
 import { allocate, createArena } from "./arena.ts";
 import { hasDotProducts } from "./dots.ts";
-import { type Address, type Kernels, CONTROL_BYTES, OWN_BYTES } from "./kernels.ts";
+import { type Address, type Kernels, CONTROL_BYTES, OWN_BYTES, WIDE_NAMES } from "./kernels.ts";
 import { quantizedBytes, quantizedInputBytes } from "./quantized.ts";
 import { type Simd, availableSimd } from "./simd.ts";
 import { compileWide, instantiateWide } from "./wide.ts";
@@ -13,6 +13,8 @@ export interface KernelModule {
   module: WebAssembly.Module;
   /** The product's tile on vectors of 256 bits: the same numbers, sooner. */
   wide?: WebAssembly.Module;
+  /** The sums of quantized products, likewise. */
+  wideSums?: WebAssembly.Module;
   /** Whether relaxed dot products multiply quantized weights: the same numbers, sooner. */
   dots?: boolean;
 }
@@ -22,34 +24,40 @@ export function compileKernels(simd: Simd = availableSimd()): KernelModule {
     simd === "plain"
       ? ownFile(new URL("./plain.wasm", import.meta.url))
       : ownFile(new URL("./relaxed.wasm", import.meta.url));
-  const module = new WebAssembly.Module(readFileSync(file));
-  const dots = simd === "relaxed" && hasDotProducts() && areDotsExact({ simd, module });
-  const ordinary = { simd, module, dots };
-  const wide = simd === "relaxed" ? compileWide() : undefined;
-  // V8 calls joining vectors an experiment, so the wide tile is used only if it gives the same bits.
-  return wide && testProduct(ordinary) === testProduct({ ...ordinary, wide })
-    ? { ...ordinary, wide }
-    : ordinary;
+  const plain = { simd, module: new WebAssembly.Module(readFileSync(file)) };
+  if (simd === "plain") return plain;
+  const wide = compileWide();
+  // V8 calls joining vectors an experiment, so each way is taken only if it gives the same bits.
+  return {
+    ...plain,
+    ...(wide && testProduct(plain) === testProduct({ ...plain, wide }) && { wide }),
+    ...(wide && hasSameSums(plain, { ...plain, wideSums: wide }) && { wideSums: wide }),
+    dots: hasDotProducts() && hasSameSums(plain, { ...plain, dots: true }),
+  };
 }
 
 export function instantiate(
-  { module, wide, dots }: KernelModule,
+  { module, wide, wideSums, dots }: KernelModule,
   memory: WebAssembly.Memory,
 ): Kernels {
   const words = new Int32Array(memory.buffer);
   const abort = () => {
     throw new Error("a kernel aborted");
   };
+  const joined = wide ?? wideSums;
   const env = {
     memory,
     sleep: (word: Address, value: number) => Atomics.wait(words, word >>> 2, value),
     wake: (word: Address) => Atomics.notify(words, word >>> 2),
     abort,
-    wideTile: wide ? instantiateWide(wide, memory).wideTile : abort,
+    ...Object.fromEntries(WIDE_NAMES.map((name) => [name, abort])),
+    ...(joined && instantiateWide(joined, memory)),
   };
   const kernels = new WebAssembly.Instance(module, { env }).exports as unknown as Kernels;
   if (wide) kernels.widen();
-  if (dots) kernels.useDots();
+  if (wideSums) kernels.widenSums();
+  // Wide sums of q8_0 are sooner, because its dot products are two.
+  if (dots) kernels.useDots(!wideSums);
   return kernels;
 }
 
@@ -73,16 +81,14 @@ function testProduct(module: KernelModule): string {
   return Buffer.from(memory.buffer, c, rows * columns * 4).toString("hex");
 }
 
-/** Whether products of both quantized types have the same bits with relaxed dot products and without. */
-function areDotsExact(module: KernelModule): boolean {
-  return [true, false].every(
-    (isQ4) => testQuantized(module, isQ4) === testQuantized({ ...module, dots: true }, isQ4),
-  );
+/** Whether products of both quantized types have the same bits. */
+function hasSameSums(one: KernelModule, other: KernelModule): boolean {
+  return [true, false].every((isQ4) => testQuantized(one, isQ4) === testQuantized(other, isQ4));
 }
 
-/** Returns the bits of a quantized product of numbers of all sizes, over four rows and a row alone. */
+/** Returns the bits of a quantized product of numbers of all sizes, over four rows and a row alone, four groups and one. */
 function testQuantized(module: KernelModule, isQ4: boolean): string {
-  const [rows, out, width] = [5, 11, 256];
+  const [rows, out, width] = [5, 37, 256];
   const arena = createArena();
   const [control, own] = [arena.bytes("work", CONTROL_BYTES), arena.bytes("work", OWN_BYTES)];
   const x = arena.words("work", rows * width);

@@ -9,6 +9,10 @@ const NODES = new Set(["24", "26"]);
 const FLAGS = ["experimental-wasm-revectorize", "wasm-sync-tier-up"];
 /** V8 optimizes a function once it has run through 13 MB of code: this one in its 21st call. */
 const CALLS = 64;
+/** The same of the quantized sums, with blocks that one page has room for. */
+const SUM_CALLS = 128;
+const SUM_BLOCKS = 200;
+const SUM_AT = 65_536 - 128;
 
 /**
  * Compiles `assembly/wide.ts` to vectors of 256 bits; undefined where this Node or this processor has
@@ -48,8 +52,15 @@ function hasWideVectors(): boolean {
 /** Multiplies zeros until V8 has made its best code, which all instances of the module share. */
 function optimize(module: WebAssembly.Module): void {
   const memory = new WebAssembly.Memory({ initial: 1, maximum: 1, shared: true });
-  const { wideTile } = instantiateWide(module, memory);
+  const { wideTile, wideOneQ8, wideOneQ4, wideFourQ8, wideFourQ4 } = instantiateWide(
+    module,
+    memory,
+  );
   for (let call = 0; call < CALLS; call++) wideTile(MOST_DEPTH, 0, 0, 4, 0, 0, 0, 64, 0, 1);
+  for (let call = 0; call < SUM_CALLS; call++) {
+    for (const one of [wideOneQ8, wideOneQ4]) one(SUM_BLOCKS, 0, 0, 0, 0, SUM_AT, 0);
+    for (const four of [wideFourQ8, wideFourQ4]) four(SUM_BLOCKS, 0, 0, 0, SUM_AT, 0);
+  }
 }
 
 export function instantiateWide(

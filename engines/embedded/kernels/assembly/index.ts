@@ -12,4 +12,4 @@ export { squares, setAdamw, adamw } from "./optimizer";
 export { vectorProduct } from "./decode";
 export { quantizeWeights, embedQuantized } from "./quantizedWeights";
 export { quantizeInput, useDots } from "./quantizedInput";
-export { quantizedProduct } from "./quantizedProduct";
+export { quantizedProduct, widenSums } from "./quantizedProduct";

@@ -32,24 +32,36 @@ export function groupBytes(isQ4: bool, width: i32): usize {
 
 /** From float16's exponent to that of a scale without a sign, and from there to float32's. */
 const FROM_HALF: u32 = 10 << 10;
-const TO_FLOAT: u32 = 102 << 23;
-const SIGN_AND_SIZE: u32 = 0x8fffe000;
-/** 2^112, from float16's exponent to float32's. */
-const FROM_HALF_TO_FLOAT: u32 = 0x77800000;
-
-/** In memory: V8 builds a constant vector from integers at each use. */
-const CONSTANTS = memory.data<u32>([TO_FLOAT, SIGN_AND_SIZE, FROM_HALF_TO_FLOAT]);
+// @ts-ignore: decorator
+@inline
+export const TO_FLOAT: u32 = 102 << 23;
 
 /**
- * Four rows' scales as float32. q4_0 has float16. q8_0's have no sign, and six bits of exponent in place of
- * five: so float16's denormals, which small weights have, are none, and the processor doesn't slow down.
+ * Four rows' scales as float32, from words that were widened, of q4_0 with their signs. q4_0 has float16. q8_0's
+ * have no sign, and six bits of exponent in place of five: so float16's denormals, which small weights have, are
+ * none, and the processor doesn't slow down.
+ * @param constants those of quantizedConstants.ts
  */
 // @ts-ignore: decorator
 @inline
-export function scales(isQ4: bool, from: usize): v128 {
-  if (!isQ4) return i32x4.add(i32x4.shl(v128.load_ext<u16>(from), 13), v128.load32_splat(CONSTANTS));
-  const bits = v128.and(i32x4.shl(v128.load_ext<i16>(from), 13), v128.load32_splat(CONSTANTS, 4));
-  return f32x4.mul(bits, v128.load32_splat(CONSTANTS, 8));
+export function scales(isQ4: bool, words: v128, constants: usize): v128 {
+  const bits = i32x4.shl(words, 13);
+  if (!isQ4) return i32x4.add(bits, v128.load32_splat(constants));
+  return f32x4.mul(v128.and(bits, v128.load32_splat(constants, 4)), v128.load32_splat(constants, 8));
+}
+
+/** The scales of a group's first four rows in a block. */
+// @ts-ignore: decorator
+@inline
+export function low(isQ4: bool, block: usize, constants: usize): v128 {
+  return scales(isQ4, isQ4 ? v128.load_ext<i16>(block) : v128.load_ext<u16>(block), constants);
+}
+
+/** Those of its last four rows. */
+// @ts-ignore: decorator
+@inline
+export function high(isQ4: bool, block: usize, constants: usize): v128 {
+  return scales(isQ4, isQ4 ? v128.load_ext<i16>(block, 8) : v128.load_ext<u16>(block, 8), constants);
 }
 
 /** A scale in float16 becomes as it is stored. */
@@ -75,15 +87,4 @@ export function greatestSize(sizes: v128): f32 {
   sizes = i32x4.max_s(sizes, v128.shuffle<i32>(sizes, sizes, 2, 3, 0, 1));
   sizes = i32x4.max_s(sizes, v128.shuffle<i32>(sizes, sizes, 1, 0, 3, 2));
   return f32x4.extract_lane(sizes, 0);
-}
-
-/** The scale of one row of a group. */
-export function one(isQ4: bool, block: usize, lane: i32): f32 {
-  const four = scales(isQ4, block + 8 * <usize>(lane >> 2));
-  switch (lane & 3) {
-    case 0: return f32x4.extract_lane(four, 0);
-    case 1: return f32x4.extract_lane(four, 1);
-    case 2: return f32x4.extract_lane(four, 2);
-    default: return f32x4.extract_lane(four, 3);
-  }
 }

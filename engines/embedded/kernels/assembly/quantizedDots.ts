@@ -1,5 +1,6 @@
 // The sums of quantizedSums.ts by relaxed dot products of four int8 by four numbers of 7 bits, with the same bits.
-import { BLOCK, scales } from "./quantizedBlock";
+import { BLOCK, high, low } from "./quantizedBlock";
+import { CONSTANTS } from "./quantizedConstants";
 
 /** Adds products of four numbers. The second operand is 0 to 127: V8 on x64 reads it without a sign. */
 // @ts-ignore: decorator
@@ -24,14 +25,9 @@ function lastRows(a: v128, b: v128): v128 {
 // @ts-ignore: decorator
 @inline
 function settle(isQ4: bool, block: usize, scale: v128, a: v128, b: v128, y: usize): void {
-  add(y, a, f32x4.mul(scales(isQ4, block), scale));
-  add(y + 16, b, f32x4.mul(scales(isQ4, block + 8), scale));
-}
-
-// @ts-ignore: decorator
-@inline
-function add(y: usize, sums: v128, scale: v128): void {
-  v128.store(y, f32x4.add(v128.load(y), f32x4.mul(f32x4.convert_i32x4_s(sums), scale)));
+  const s = f32x4.mul(low(isQ4, block, CONSTANTS), scale), t = f32x4.mul(high(isQ4, block, CONSTANTS), scale);
+  v128.store(y, f32x4.add(v128.load(y), f32x4.mul(f32x4.convert_i32x4_s(a), s)));
+  v128.store(y, f32x4.add(v128.load(y, 16), f32x4.mul(f32x4.convert_i32x4_s(b), t)), 16);
 }
 
 /** Sums of upper digits, of which each has 64 too much, and of lower ones become sums of numbers. */

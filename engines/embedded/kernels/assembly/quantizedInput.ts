@@ -2,7 +2,7 @@ import { begin, claim } from "./thread";
 import { at, LANES } from "./vector";
 import { BLOCK, greatestSize } from "./quantizedBlock";
 
-/** Rows of x whose numbers lie side by side, to be multiplied by the same weights; the last three or fewer lie alone. */
+/** Rows of x whose words lie side by side, to be multiplied by the same weights; the last three or fewer lie alone. */
 // @ts-ignore: decorator
 @inline
 export const FOUR: i32 = 4;
@@ -12,11 +12,18 @@ const MOST_Q4: f32 = 127;
 const LEAST_NORMAL: f32 = 1.1754943508222875e-38;
 
 /** Whether relaxed dot products multiply, whose second operand has 7 bits, without a sign. */
-export let dots: bool = false;
+let dotsQ8: bool = false, dotsQ4: bool = false;
 
-/** Takes relaxed dot products from now on: the same bits, sooner on processors that have an instruction for them. */
-export function useDots(): void {
-  dots = ASC_FEATURE_RELAXED_SIMD;
+/** Takes relaxed dot products from now on, for q4_0 and, if wanted, for q8_0. */
+export function useDots(alsoQ8: bool): void {
+  dotsQ4 = ASC_FEATURE_RELAXED_SIMD;
+  dotsQ8 = ASC_FEATURE_RELAXED_SIMD && alsoQ8;
+}
+
+// @ts-ignore: decorator
+@inline
+export function usesDots(isQ4: bool): bool {
+  return ASC_FEATURE_RELAXED_SIMD && (isQ4 ? dotsQ4 : dotsQ8);
 }
 
 /** Factors of four pairs of numbers: 256, 16, 1, 256. A weight of q4_0 is read where it lies in its word of 16 bits. */
@@ -74,9 +81,9 @@ function line(isQ4: bool, width: i32, x: usize, words: usize, scales: usize, bes
     const inverse = f32x4.splat(scale >= LEAST_NORMAL ? 1 / scale : 0);
     store<f32>(scales, scale);
     const sum = isQ4 ? putQ4(x, inverse, words, apart) : putQ8(x, inverse, words, apart);
-    if (isQ4) store<i32>(scales + apart, -8 * (dots ? sum : sum << 8));
+    if (isQ4) store<i32>(scales + apart, -8 * (usesDots(true) ? sum : sum << 8));
     scales += 2 * apart;
-    words += (isQ4 && dots ? 8 : 16) * apart;
+    words += (isQ4 && usesDots(true) ? 8 : 16) * apart;
     x += 4 * BLOCK;
   }
 }
@@ -96,7 +103,7 @@ function eight(x: usize, inverse: v128): v128 {
 function putQ8(x: usize, inverse: v128, to: usize, apart: usize): i32 {
   for (let i = 0; i < BLOCK; i += 2 * LANES) {
     const n = eight(x, inverse);
-    if (dots) {
+    if (usesDots(false)) {
       const v = i16x8.add(n, v128.load16_splat(DIGITS)), low = v128.and(v, v128.load16_splat(DIGITS, 2));
       const digits = i8x16.narrow_i16x8_u(i16x8.shr_u(v, 7), low), lower = to + 8 * apart;
       v128.store32_lane(to, digits, 0); v128.store32_lane(to + apart, digits, 1);
@@ -122,7 +129,7 @@ function putQ4(x: usize, inverse: v128, to: usize, apart: usize): i32 {
   for (let i = 0; i < BLOCK; i += 2 * LANES) {
     const n = eight(x, inverse);
     sum = i32x4.add(sum, i32x4.extadd_pairwise_i16x8_s(n));
-    if (dots) {
+    if (usesDots(true)) {
       const bytes = i8x16.narrow_i16x8_s(n, n);
       v128.store32_lane(to, bytes, 0); v128.store32_lane(to + apart, bytes, 1);
       to += 2 * apart;

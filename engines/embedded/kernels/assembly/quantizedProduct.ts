@@ -1,9 +1,35 @@
 import { begin, claim, own } from "./thread";
 import { at } from "./vector";
 import { BLOCK, GROUP, groupBytes } from "./quantizedBlock";
-import { dots, FOUR, inputRow, scalesOf, scalesRow } from "./quantizedInput";
+import { CONSTANTS } from "./quantizedConstants";
+import { FOUR, inputRow, scalesOf, scalesRow, usesDots } from "./quantizedInput";
 import { fourQ4, fourQ8, oneQ4, oneQ8 } from "./quantizedSums";
 import { fourDotsQ4, fourDotsQ8, oneDotsQ4, oneDotsQ8 } from "./quantizedDots";
+
+/** Whether the sums are taken on vectors of 256 bits. */
+let wide: bool = false;
+
+/** Takes the wide sums for all quantized products from now on. */
+export function widenSums(): void {
+  wide = true;
+}
+
+// @ts-ignore: decorator
+@external("env", "wideOneQ8")
+declare function wideOneQ8(
+  blocks: i32, w: usize, apart: usize, x: usize, settings: usize, y: usize, constants: usize,
+): void;
+// @ts-ignore: decorator
+@external("env", "wideOneQ4")
+declare function wideOneQ4(
+  blocks: i32, w: usize, apart: usize, x: usize, settings: usize, y: usize, constants: usize,
+): void;
+// @ts-ignore: decorator
+@external("env", "wideFourQ8")
+declare function wideFourQ8(blocks: i32, w: usize, x: usize, settings: usize, y: usize, constants: usize): void;
+// @ts-ignore: decorator
+@external("env", "wideFourQ4")
+declare function wideFourQ4(blocks: i32, w: usize, x: usize, settings: usize, y: usize, constants: usize): void;
 
 /** Groups that one row multiplies side by side. */
 const STREAMS: i32 = 4;
@@ -68,24 +94,29 @@ function put(from: usize, column: i32, out: i32, row: i32, y: usize, added: usiz
 // @ts-ignore: decorator
 @inline
 function oneRow(isQ4: bool, blocks: i32, w: usize, apart: usize, x: usize, settings: usize): void {
-  if (!dots) {
-    if (isQ4) oneQ4(blocks, w, apart, x, settings, own);
-    else oneQ8(blocks, w, apart, x, settings, own);
-    return;
-  }
-  for (let s: usize = 0, count: usize = apart ? <usize>STREAMS : 1; s < count; s++) {
-    if (isQ4) oneDotsQ4(blocks, w + s * apart, x, settings, own + 32 * s);
-    else oneDotsQ8(blocks, w + s * apart, x, settings, own + 32 * s);
-  }
+  if (usesDots(isQ4)) {
+    const count: usize = apart ? 4 : 1;
+    for (let s: usize = 0; s < count; s++) {
+      if (isQ4) oneDotsQ4(blocks, w + s * apart, x, settings, own + 32 * s);
+      else oneDotsQ8(blocks, w + s * apart, x, settings, own + 32 * s);
+    }
+  } else if (ASC_FEATURE_RELAXED_SIMD && wide) {
+    if (isQ4) wideOneQ4(blocks, w, apart, x, settings, own, CONSTANTS);
+    else wideOneQ8(blocks, w, apart, x, settings, own, CONSTANTS);
+  } else if (isQ4) oneQ4(blocks, w, apart, x, settings, own, CONSTANTS);
+  else oneQ8(blocks, w, apart, x, settings, own, CONSTANTS);
 }
 
 /** A group by four rows of x; the sums go to `own`, [row][8]. */
 // @ts-ignore: decorator
 @inline
 function fourRows(isQ4: bool, blocks: i32, w: usize, x: usize, settings: usize): void {
-  if (dots) {
+  if (usesDots(isQ4)) {
     if (isQ4) fourDotsQ4(blocks, w, x, settings, own);
     else fourDotsQ8(blocks, w, x, settings, own);
-  } else if (isQ4) fourQ4(blocks, w, x, settings, own);
-  else fourQ8(blocks, w, x, settings, own);
+  } else if (ASC_FEATURE_RELAXED_SIMD && wide) {
+    if (isQ4) wideFourQ4(blocks, w, x, settings, own, CONSTANTS);
+    else wideFourQ8(blocks, w, x, settings, own, CONSTANTS);
+  } else if (isQ4) fourQ4(blocks, w, x, settings, own, CONSTANTS);
+  else fourQ8(blocks, w, x, settings, own, CONSTANTS);
 }

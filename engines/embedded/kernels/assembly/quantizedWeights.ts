@@ -1,6 +1,7 @@
 import { begin, claim } from "./thread";
 import { at, LANES, loadOne, loadWide } from "./vector";
-import { BLOCK, blockBytes, GROUP, greatestSize, groupBytes, one, SCALES, stored, toHalf } from "./quantizedBlock";
+import { BLOCK, blockBytes, GROUP, greatestSize, groupBytes, SCALES, scales, stored, toHalf } from "./quantizedBlock";
+import { CONSTANTS } from "./quantizedConstants";
 
 /** Rows of a table that a thread claims at a time. */
 const ROWS: i32 = 16;
@@ -115,10 +116,18 @@ export function embedQuantized(isQ4: bool, rows: i32, width: i32, ids: usize, ta
   }
 }
 
+/** The scale of one row of a group. */
+// @ts-ignore: decorator
+@inline
+function scaleOf(isQ4: bool, block: usize, lane: i32): f32 {
+  const from = block + 2 * <usize>lane, word = isQ4 ? <i32>load<i16>(from) : <i32>load<u16>(from);
+  return f32x4.extract_lane(scales(isQ4, i32x4.splat(word), CONSTANTS), 0);
+}
+
 // @ts-ignore: decorator
 @inline
 function widenQ8(block: usize, lane: i32, y: usize): void {
-  const scale = one(false, block, lane);
+  const scale = scaleOf(false, block, lane);
   const from = block + SCALES + 2 * <usize>lane;
   for (let i = 0; i < BLOCK; i++) {
     store<f32>(at(y, i), <f32>load<i8>(from + <usize>(i >> 1) * 16 + (i & 1)) * scale);
@@ -128,7 +137,7 @@ function widenQ8(block: usize, lane: i32, y: usize): void {
 // @ts-ignore: decorator
 @inline
 function widenQ4(block: usize, lane: i32, y: usize): void {
-  const scale = one(true, block, lane);
+  const scale = scaleOf(true, block, lane);
   const from = block + SCALES + 4 * <usize>lane;
   for (let i = 0; i < BLOCK; i++) {
     const byte = <i32>load<u8>(from + <usize>(i >> 3) * 32 + (i & 3));
