@@ -9,7 +9,7 @@ const ROWS: i32 = 16;
 /**
  * Quantizes rows of W, by this thread alone, to q4_0 or to q8_0: the numbers that GGUF's blocks have.
  * @param from [rows, width], of bfloat16 if `isBf16`; the width is a multiple of 32
- * @param w where the whole matrix lies, ⌈out / 8⌉ groups, see quantizedBlock.ts; the rows become its `first` and next
+ * @param w the whole matrix, ⌈out / 8⌉ groups, see quantizedBlock.ts; the rows become its `first` and the next
  * @returns whether every scale is a finite float16
  */
 export function quantizeWeights(
