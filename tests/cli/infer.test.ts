@@ -74,6 +74,24 @@ describe("kit infer", () => {
     expect(sampled(2).stdout).not.toBe(stdout);
   });
 
+  it("answers more lines than it asks at once, each in its place, also with quantized weights", () => {
+    const rows = Array.from({ length: 70 }, (_, i) => ({ i, prompt: `${i % 7}` }));
+    const input = rows.map((row) => JSON.stringify(row)).join("\n");
+    for (const quantize of [[], ["--quantize", "q8_0"]]) {
+      const sampling = ["--max-tokens", "4", "--temperature", "5"];
+      const { code, stdout } = kit(["infer", "latest", "--jsonl", ...sampling, ...quantize], input);
+      expect(code).toBe(0);
+      const answered = stdout.trimEnd().split("\n");
+      const answers = answered.map((line) => (JSON.parse(line) as { answer: string }).answer);
+      expect(new Set(answers.slice(0, 7)).size).toBeGreaterThan(1);
+      expect(answered.map((line) => JSON.parse(line) as unknown)).toEqual(
+        rows.map((row) => ({ ...row, answer: answers[row.i % 7] })),
+      );
+    }
+    const { code, stderr } = kit(["infer", "latest", "1", "--quantize", "q5"]);
+    expect({ code, names: stderr.includes("q8_0, q4_0") }).toEqual({ code: 2, names: true });
+  });
+
   it.each([
     ["{oops", /^not valid JSON\. Write /],
     ['["1"]', /^not a JSON object\. Write /],

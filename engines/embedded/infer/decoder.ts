@@ -99,6 +99,8 @@ export interface DecoderOptions extends Omit<DecoderSizes, "shape" | "bfloat16">
 const ADVICE = "Use a smaller model, or one with a shorter context";
 /** Bytes of keys and values of all sequences, unless a single one needs more. Taken as they are used. */
 const CACHE_BYTES = 2 ** 30;
+/** Bytes of those that no sequence uses, and that one which begins alike may take. */
+const IDLE_BYTES = 2 ** 27;
 
 /**
  * @throws KitError `OUT_OF_MEMORY` for what does not fit
@@ -137,7 +139,7 @@ export function createDecoder(
   const marks = new Int32Array(buffer, found, 2 * limits.selected);
   const run = lead(team, module, memory, decoderProgram({ model, mask, found }));
   invite?.({ memory, module, sizes });
-  const pool = createPagePool(cache.pages);
+  const pool = createPagePool(cache.pages, Math.floor(IDLE_BYTES / pageBytes(shape)));
   const states = new WeakMap<Sequence, { pages: SequencePages; length: number }>();
 
   function begin(tokens: readonly number[]): Sequence {
@@ -160,10 +162,10 @@ export function createDecoder(
         owners[count++] = owner;
       }
       if (isLast) arrays.selected[selected++] = count - 1;
-      state.pages.read(tokens);
     });
     arrays.counts.set([count, parts.length, selected, 1]);
     run(0);
+    for (const { sequence, tokens } of parts) states.get(sequence)?.pages.read(tokens);
     let next = 0;
     return parts.map(({ isLast }) => (isLast ? nextToken(next++) : undefined));
   }
@@ -223,8 +225,13 @@ export function planDecoder(sizes: DecoderSizes) {
 
 /** As many as `CACHE_BYTES` hold, but all of one sequence, and no more than all sequences have. */
 function pageCount(shape: LlamaShape): number {
-  const { context, layers, heads, width, kvHeads = heads, headDim = width / heads } = shape;
-  const pageBytes = 2 * layers * kvHeads * headDim * PAGE * 4;
-  const each = pagesOf(context);
-  return Math.min(MOST_SEQUENCES * each, Math.max(each, Math.floor(CACHE_BYTES / pageBytes)));
+  const each = pagesOf(shape.context);
+  const most = Math.floor(CACHE_BYTES / pageBytes(shape));
+  return Math.min(MOST_SEQUENCES * each, Math.max(each, most));
+}
+
+/** Bytes of a page's keys and values in all layers. */
+function pageBytes(shape: LlamaShape): number {
+  const { layers, kvHeads, headDim } = dimensionsOf(shape);
+  return 2 * layers * kvHeads * headDim * PAGE * 4;
 }

@@ -1,8 +1,5 @@
 import { PAGE, pagesOf } from "../ops/operation.ts";
 
-/** Pages that nobody uses and that are kept for a sequence that begins alike, at most: 4,096 tokens. */
-const MOST_IDLE = 256;
-
 /** The keys and values of a page, which depend on its tokens and on all before them. */
 interface Block {
   page: number;
@@ -31,8 +28,9 @@ export interface SequencePages {
 /**
  * Pages that sequences share: one that begins as another did takes the pages that are there. A page that
  * nobody uses is kept for a while, the longest unused ones go first.
+ * @param mostIdle pages that nobody uses and that are kept, at most
  */
-export function createPagePool(count: number) {
+export function createPagePool(count: number, mostIdle = count) {
   // Taken from the end: the first pages first, so that no more memory is touched than is needed.
   const free = Array.from({ length: count }, (_, i) => count - 1 - i);
   const full = new Map<string, Block>();
@@ -62,7 +60,7 @@ export function createPagePool(count: number) {
     }
     idle.add(block);
     const [oldest] = idle;
-    if (idle.size > MOST_IDLE && oldest) free.push(drop(oldest));
+    if (idle.size > mostIdle && oldest) free.push(drop(oldest));
   }
 
   /**

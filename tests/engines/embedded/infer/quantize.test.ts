@@ -1,0 +1,87 @@
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import {
+  adapterFiles,
+  openCheckpoint,
+  saveModel,
+} from "../../../../engines/checkpoint/checkpoint.ts";
+import { writeDirectory } from "../../../../engines/checkpoint/directory.ts";
+import { randomAdapter } from "../../../../engines/lora/adapter.ts";
+import { widened } from "../../../../engines/modelFiles/weights.ts";
+import { QUANTIZED_TYPES } from "../../../../protocol/quantizedType.ts";
+import { loadModel } from "../../../../sdk/loadModel.ts";
+import { createEmbeddedEngine } from "../built.ts";
+import { numbers } from "../kernels/team.ts";
+import { scratchDirectory } from "../scratch.ts";
+import { tinyWeights, toBfloat16 } from "../tiny.ts";
+
+/** Some matrices have whole blocks in their rows; `down_proj`, of 44 columns, has not. */
+const SHAPE = { layers: 2, heads: 4, width: 64, intermediateSize: 44, context: 96 };
+const LORA = { r: 2, alpha: 4, targetModules: ["q_proj", "down_proj"] };
+
+/** Drawn, so that a small difference shows. */
+const REQUEST = { prompt: "a question", maxTokens: 40, temperature: 8, seed: 1 };
+
+/** A model in bfloat16, and an adapter to it that changes much. */
+function saved() {
+  const folder = scratchDirectory();
+  const [base, adapter] = [join(folder, "base"), join(folder, "adapter")];
+  const notes = { shape: SHAPE, promptStyle: "message" } as const;
+  saveModel(base, toBfloat16(tinyWeights(1, SHAPE)), notes);
+  const tensors = randomAdapter(LORA, SHAPE, 1);
+  for (const { data } of Object.values(tensors)) data.set(numbers(data.length, 2));
+  writeDirectory(adapter, adapterFiles(tensors, { ...notes, lora: LORA, base }));
+  return { base, adapter };
+}
+
+test("a model and an adapter answer in each type, which is the same text each time", async () => {
+  const engine = createEmbeddedEngine();
+  for (const directory of Object.values(saved())) {
+    const texts: string[] = [];
+    for (const quantize of [undefined, ...QUANTIZED_TYPES, ...QUANTIZED_TYPES]) {
+      const model = await engine.load(directory, { ...(quantize && { quantize }) });
+      texts.push((await model.infer({ ...REQUEST })).text);
+      await model.close();
+    }
+    const [own, q8, q4, ...again] = texts;
+    expect(again).toEqual([q8, q4]);
+    expect(own).not.toBe("");
+    expect(q4).not.toBe(own);
+  }
+});
+
+test("rows that are taken while they are read are those of the whole tensors, an adapter's added", () => {
+  for (const directory of Object.values(saved())) {
+    const { weights } = openCheckpoint(directory);
+    const taken: Record<string, number[]> = {};
+    const rest = weights.read((name) => {
+      taken[name] = [];
+      return (rows) => taken[name]?.push(...widened({ shape: [], data: rows }));
+    });
+    expect(rest).toEqual({});
+    for (const [name, tensor] of Object.entries(weights.read())) {
+      expect(taken[name], name).toEqual([...widened(tensor)]);
+    }
+  }
+});
+
+test("an array that is offered to an adapter's tensor gets the sum, and others are returned", () => {
+  const { weights } = openCheckpoint(saved().adapter);
+  const whole = weights.read();
+  const [updated, plain] = ["q_proj", "k_proj"].map(
+    (part) => `model.layers.0.self_attn.${part}.weight`,
+  );
+  const room = new Float32Array(whole[updated!]!.data.length);
+  const rest = weights.read((name) => (name === updated ? room : undefined));
+  expect(room).toEqual(whole[updated!]?.data);
+  expect(rest[updated!]).toBeUndefined();
+  expect(rest[plain!]).toEqual(whole[plain!]);
+});
+
+test("a type that there is not is refused", async () => {
+  const options = { quantize: "q5_0" as "q8_0" };
+  await expect(loadModel(saved().base, options)).rejects.toMatchObject({
+    code: "OPTION_INVALID",
+    message: `quantize must be "q8_0" or "q4_0", not 'q5_0'.`,
+  });
+});
