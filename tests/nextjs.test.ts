@@ -80,6 +80,7 @@ test("file tracing takes along all that answers when kit is external, and a file
   const files = await traceKit(app, traced);
   // Neither the command line nor what bundles a project.
   expect(files.filter((file) => /kit\/dist\/cli|esbuild|commander/.test(file))).toEqual([]);
+  expect(files.filter((file) => file.endsWith("infer/decoderWorker.js"))).toHaveLength(1);
   const model = elsewhere(Object.keys(MODELS)[1]!);
   expect(await askTraced(traced, model)).toBe(`${await expectedOf(model)}\n`);
 

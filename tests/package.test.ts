@@ -56,6 +56,7 @@ it("the package holds the files that it needs to run, and nothing else", () => {
       "dist/engines/embedded/train/trainWorker.js",
       "dist/engines/embedded/step/helperWorker.js",
       "dist/engines/embedded/infer/inferWorker.js",
+      "dist/engines/embedded/infer/decoderWorker.js",
       "dist/engines/embedded/kernels/plain.wasm",
       "dist/engines/embedded/kernels/relaxed.wasm",
       "dist/engines/embedded/kernels/wide.wasm",

@@ -86,6 +86,8 @@ function startHelper(invitation: DecoderInvitation): Worker {
     () => new Worker(new URL("./decoderWorker.js", import.meta.url), { execArgv: [] }),
     "Set KIT_THREADS=1 to answer without helpers, end other programs",
   );
+  // Without it, as where its file was left out of a bundle, the others answer alone.
+  helper.on("error", () => undefined);
   helper.postMessage(invitation);
   helper.unref();
   return helper;
