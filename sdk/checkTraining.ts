@@ -39,9 +39,12 @@ export async function checkTraining(
       config: frozen.config,
       onNote: (text: string) => onNote(inPlaces(text)),
     };
-    const reported = await engine.check(asked).catch((error: unknown) => {
+    let reported: unknown;
+    try {
+      reported = await engine.check(asked);
+    } catch (error) {
       throw placedError(error, inPlaces);
-    });
+    }
     return { config, ...withPlaces(asTrainingCheck(engine.name, reported), inPlaces) };
   } finally {
     process.off("exit", remove);
