@@ -18,7 +18,11 @@ export default defineConfig(({ command }) => ({
     outDir: "dist/page",
     modulePreload: { polyfill: false },
     minify: "terser",
-    terserOptions: { module: true, ecma: 2020, compress: { passes: 3, pure_getters: true } },
+    terserOptions: {
+      module: true,
+      ecma: 2020,
+      compress: { passes: 5, pure_getters: true, unsafe_arrows: true },
+    },
     rolldownOptions: { optimization: { inlineConst: true } },
   },
 }));

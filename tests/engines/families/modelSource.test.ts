@@ -24,7 +24,7 @@ test("an unknown name is an error that names those that exist", () => {
 });
 
 test("an owner and a name stand for a model of the hub, at a revision", () => {
-  const hub = { kind: "hub", repo: "org/name" };
+  const hub = { kind: "hub", repo: "org/name", repoType: "model" };
   expect(resolveModel("org/name")).toEqual({ ...hub, name: "org/name", revision: "main" });
   const name = "org/name@v1";
   expect(resolveModel(name)).toEqual({ ...hub, name, revision: "v1" });
