@@ -21,7 +21,7 @@ const ANSWER = { full: 128, quick: 24, tiny: 16 };
 /** Of answers at once. */
 const SHORT_ANSWER = { full: 32, quick: 8, tiny: 16 };
 const LONG_PROMPT = { full: 256, quick: 256, tiny: 32 };
-const TURNS = { full: 6, quick: 2, tiny: 1 };
+const TURNS = { full: 4, quick: 2, tiny: 1 };
 const MODEL = "SmolLM2-135M";
 
 export const ANSWER_ROWS: Row[] = [
