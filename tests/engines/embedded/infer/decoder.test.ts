@@ -20,7 +20,10 @@ const READY = 16;
 const module = compileKernels();
 
 /** Columns in whole blocks, so that its matrices can be quantized. */
-const BLOCKS = { layers: 2, heads: 4, kvHeads: 2, width: 64, intermediateSize: 96, context: 400 };
+const BLOCKS = {
+  ...{ layers: 2, heads: 6, kvHeads: 2, headDim: 32, width: 64, intermediateSize: 96 },
+  context: 400,
+};
 
 type Kind = "float32" | "bfloat16" | "q8_0" | "q4_0";
 const KINDS: Kind[] = ["float32", "bfloat16", "q8_0", "q4_0"];
@@ -138,6 +141,26 @@ test("a sequence that takes the pages of another has the logits of one that read
     const [next] = decoder.step([{ sequence, tokens: rest, isLast: true }]);
     expect(next?.logits, kind).toEqual(wanted);
   }
+});
+
+test("only tokens that an answer may have are the likeliest or have a mass", async () => {
+  const allowed = Uint8Array.from({ length: 264 }, (_, id) => Number(id % 7 === 3));
+  const sequences = sequencesOf(3);
+  const own = await alone(BLOCKS, "bfloat16", sequences);
+  const decoder = await decoderOf(BLOCKS, "bfloat16", { allowed });
+  const parts = sequences.map((tokens) => {
+    const sequence = decoder.begin(tokens);
+    expect(sequence.grow(tokens.length)).toBe(true);
+    return { sequence, tokens, isLast: true };
+  });
+  decoder.step(parts).forEach((next, i) => {
+    const masked = own[i]!.map((logit, id) => (allowed[id] === 1 ? logit : -Infinity));
+    const highest = Math.max(...masked);
+    expect(next).toMatchObject({ likeliest: masked.indexOf(highest), isTelling: true });
+    expect(next?.logits).toEqual(masked);
+    const masses = masked.map((logit) => Math.exp((logit - highest) / 2));
+    expect(difference(next?.masses(2) ?? [], masses)).toBeLessThan(1e-5);
+  });
 });
 
 test.each([

@@ -37,7 +37,10 @@ test("a token that is masked is never the likeliest, wherever it is", () => {
   for (const at of [0, 3, 4, 8]) {
     const row = Float32Array.from({ length: 9 }, (_, i) => (i === at ? 10 : i / 10));
     const mask = Float32Array.from({ length: 9 }, (_, i) => (i === at ? -Infinity : 0));
-    expect(found([row], mask)[0]?.token).toBe(at === 8 ? 7 : 8);
+    const token = at === 8 ? 7 : 8;
+    expect(found([row], mask)[0]).toEqual({ token, isTelling: true });
+    // What is the same without the mask tells nothing with it, either.
+    expect(found([new Float32Array(9)], mask)[0]?.isTelling).toBe(false);
   }
 });
 

@@ -114,9 +114,17 @@ const CASES: Sizes[] = [
     kvHeads: 1,
     headDim: 8,
     sequences: [
-      [300, 1],
       [0, 40],
       [15, 1],
+    ],
+  },
+  {
+    heads: 2,
+    kvHeads: 1,
+    headDim: 32,
+    sequences: [
+      [300, 1],
+      [0, 5],
     ],
   },
   { heads: 2, kvHeads: 2, headDim: 4, sequences: [[1, 1]] },
