@@ -161,10 +161,11 @@ export function useSafetensors<T>(path: string, use: (file: SafetensorsFile) => 
       function eachPart(take: TakeRows): void {
         const columns = shape.at(-1) ?? 1;
         const numbers = Math.max(1, Math.floor(PART_NUMBERS / columns)) * columns;
+        const most = Math.min(numbers, count);
+        // One array for all parts: many would lie about until they are collected.
+        const data = dtype === "F32" ? new Float32Array(most) : new Uint16Array(most);
         for (let at = 0; at < count; at += numbers) {
-          const length = Math.min(numbers, count - at);
-          const data = dtype === "F32" ? new Float32Array(length) : new Uint16Array(length);
-          const part = fill(data, at * NUMBER_BYTES[dtype]);
+          const part = fill(data.subarray(0, count - at), at * NUMBER_BYTES[dtype]);
           const decoded = dtype === "F16" ? fromFloat16(part as Uint16Array) : part;
           if (dtype === "F16" && !areFinite(decoded)) throw notFinite(name);
           take(decoded);
