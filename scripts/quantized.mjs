@@ -13,6 +13,8 @@ const MAX_TOKENS = 64;
 /** Of the documentation, in tokens. */
 const PASSAGE = 256;
 const PASSAGES = 8;
+/** Of a token, on average. */
+const MOST_CHARACTERS = 8;
 const PAGES = ["trainer", "reliability", "how-it-works", "containers"];
 const TASKS = [
   ...["Explain", "Describe", "Write a poem about", "Give three facts about", "Define"],
@@ -104,10 +106,11 @@ function passages() {
   const text = PAGES.map((name) => readFileSync(join(ROOT, "docs", `${name}.md`), "utf8")).join(
     "\n",
   );
-  const tokens = tokenizer.promptTokens({ prompt: text }, "text");
   return Array.from({ length: PASSAGES }, (_, i) => {
-    const begin = Math.floor((i * (tokens.length - PASSAGE)) / PASSAGES);
-    return { tokens: tokens.slice(begin, begin + PASSAGE), from: 1 };
+    const begin = Math.floor((i * text.length) / PASSAGES);
+    const prompt = text.slice(begin, begin + PASSAGE * MOST_CHARACTERS);
+    const tokens = tokenizer.promptTokens({ prompt }, "text");
+    return { tokens: tokens.slice(0, PASSAGE), from: 1 };
   });
 }
 
