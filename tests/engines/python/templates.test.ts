@@ -35,7 +35,8 @@ const scratch = createScratch();
 afterAll(() => scratch.remove());
 const models: [name: string, written: Written[]][] = isHere
   ? Object.entries(JSON.parse(printed()) as Record<string, Written[]>)
-  : [];
+  : // A file needs a suite, if only one that is left out.
+    [["no model", []]];
 
 function printed(): string {
   const words = ["-B", PROGRAM, ENGINE, CHAT_TEMPLATES, scratch.root, String(COUNT)];
@@ -43,9 +44,8 @@ function printed(): string {
 }
 
 describe.runIf(isHere).each(models)("conversations by the template of %s", (name, written) => {
-  const { tokenizer } = openTokenizer(join(scratch.root, name), 10_000);
-
   it("are written and learned by the embedded engine as transformers and a plain rule say", () => {
+    const { tokenizer } = openTokenizer(join(scratch.root, name), 10_000);
     expect(written).toHaveLength(COUNT);
     for (const { row, expected } of written) {
       const sequences = tokenizer.sequencesOf(parseRow(JSON.stringify(row), "a row"));
