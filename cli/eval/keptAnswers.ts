@@ -15,7 +15,7 @@ export interface KeptAnswers {
 /**
  * Opens the answers of a model, a line each, which others may add to meanwhile.
  * @param identity changes with the model
- * @param onNote is told once that answers cannot be kept
+ * @param onNote takes one note if answers cannot be kept
  * @throws KitError `LINK_IN_KIT`
  */
 export function openAnswers(

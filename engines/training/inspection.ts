@@ -13,7 +13,7 @@ export interface InspectedRow {
   isLeftOut: boolean;
 }
 
-/** More kinds of answers are no kinds, and each of them occurs so often, on average. */
+/** Answers of more kinds, or of kinds that occur less often on average, are not listed by kind. */
 const { mostKindsOfAnswers: MOST_KINDS, leastOfAKind: LEAST_OF_A_KIND } = constants;
 
 /** Gathers what a dataset has, from its rows as they are read. */

@@ -158,7 +158,7 @@ export function createJobEvaluation(options: JobEvaluationOptions): JobEvaluatio
       for (const { event, data } of progress.inherited()) {
         if (event !== EVALUATED || data.step === 0) continue;
         if (late.includes(data)) tell(data, true);
-        // For whoever reads this log alone.
+        // For readers of this log alone.
         else take(data, true);
       }
     },

@@ -35,7 +35,7 @@ export async function* readCsv(path: string): AsyncGenerator<TableRow> {
     const first = (await parts.next()).value ?? Buffer.alloc(0);
     yield* parseCsv(path, first, parts);
   } finally {
-    // Whoever stops early closes the file.
+    // Stopping early closes the file.
     await parts.return(undefined);
   }
 }
