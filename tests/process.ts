@@ -34,12 +34,18 @@ export function spawnProcess(program: string, args: string[], cwd?: string): Spa
 }
 
 /**
- * Runs a module in a `node` of its own; what the build left in `dist/` can be imported by `dist`.
+ * Runs a module in a `node` of its own; what the build left in `dist/` can be imported by `dist`, and
+ * `peakMemory()` is the most memory that the process has had, in KiB. (`resourceUsage().maxRSS` is at
+ * least that of the process which forked it.)
  * @param before shell commands that set up the process
  */
 export function spawnModule(code: string, args: string[] = [], before = ":"): Spawned {
   const dist = pathToFileURL(`${import.meta.dirname}/../dist/`).href;
-  const module = `const dist = (path) => import(${JSON.stringify(dist)} + path);\n${code}`;
+  const module = `
+    const dist = (path) => import(${JSON.stringify(dist)} + path);
+    const { readFileSync: readStatus } = await import("node:fs");
+    const peakMemory = () => Number(/VmHWM:\\s+(\\d+)/.exec(readStatus("/proc/self/status", "utf8"))[1]);
+    ${code}`;
   const node = [process.execPath, "--input-type=module", "-e", module, ...args];
   return spawnProcess("sh", ["-c", `${before}; exec "$@"`, "sh", ...node]);
 }

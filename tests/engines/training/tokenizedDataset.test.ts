@@ -181,9 +181,9 @@ test.each([
   const path = scratchFile("train.jsonl", line.repeat(count));
   const { line: said } = spawnModule(
     `const { readDataset } = await dist("engines/training/tokenizedDataset.js");
-     const before = process.resourceUsage().maxRSS;
+     const before = peakMemory();
      const { rows } = readDataset(process.argv[1], 256);
-     console.log(rows, process.resourceUsage().maxRSS - before);`,
+     console.log(rows, peakMemory() - before);`,
     [path],
   );
   const [rows, kibibytes] = (await said()).split(" ").map(Number);

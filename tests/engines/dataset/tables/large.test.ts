@@ -20,7 +20,7 @@ for await (const { value, where } of readTable(type, path)) {
   last = where;
   rows++;
 }
-console.log(JSON.stringify({ rows, last, MiB: process.resourceUsage().maxRSS / 1024 }));
+console.log(JSON.stringify({ rows, last, MiB: peakMemory() / 1024 }));
 `;
 
 async function count(path: string): Promise<{ rows: number; last: string; MiB: number }> {
