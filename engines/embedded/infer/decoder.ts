@@ -12,6 +12,7 @@ import { placeModel } from "../model/place.ts";
 import { writeTensors } from "../model/tensors.ts";
 import { PAGE, pagesOf } from "../ops/operation.ts";
 import { decoderProgram } from "./decoderProgram.ts";
+import { type Masses, massesOf, planMasses } from "./masses.ts";
 import { type SequencePages, createPagePool } from "./pagePool.ts";
 
 /** Sequences that one step takes, at most. */
@@ -59,8 +60,8 @@ export interface NextToken {
   likeliest: number;
   /** Whether the logits are finite, and not all the same. */
   isTelling: boolean;
-  /** e^((logit − greatest) / temperature) in place of the logits: how likely each token is. */
-  masses: (temperature: number) => Float32Array;
+  /** e^((logit − greatest) / temperature), which take the place of the logits. */
+  masses: (temperature: number) => Masses;
 }
 
 export interface DecoderWeights {
@@ -112,7 +113,7 @@ export function createDecoder(
   { allowed, invite, ...options }: DecoderOptions = {},
 ): Decoder {
   const sizes = { shape, bfloat16, ...options };
-  const { arena, team, model, mask, found, staging, stagingBytes } = planDecoder(sizes);
+  const { arena, team, model, mask, found, drawing, staging, stagingBytes } = planDecoder(sizes);
   const memory = allocate(arena);
   const { buffer } = memory;
   const kernels = instantiate(module, memory);
@@ -177,10 +178,7 @@ export function createDecoder(
       logits: row,
       likeliest: marks[2 * i] ?? 0,
       isTelling: marks[2 * i + 1] === 1,
-      masses(temperature) {
-        kernels.masses(vocabulary, at, temperature);
-        return row;
-      },
+      masses: (temperature) => massesOf(kernels, drawing, row, temperature),
     };
   }
 
@@ -216,6 +214,7 @@ export function planDecoder(sizes: DecoderSizes) {
     const words = (count: number) => arena.words("work", count);
     return {
       ...{ team, model, mask: words(model.vocabulary), found: words(2 * MOST_SEQUENCES) },
+      drawing: planMasses(arena, model.vocabulary),
       // A panel, or rows to quantize.
       ...{ staging: words(PANEL * widest), stagingBytes: PANEL * widest * 4 },
     };

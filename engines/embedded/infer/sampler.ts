@@ -1,5 +1,6 @@
 import type { Random } from "../../random.ts";
 import type { NextToken } from "./decoder.ts";
+import { type Masses, GROUPS } from "./masses.ts";
 
 export interface Sampling {
   /** 0 takes the likeliest token. */
@@ -7,9 +8,6 @@ export interface Sampling {
   /** Keeps the likeliest tokens that together hold this much probability. */
   topP: number;
 }
-
-/** A token that is so much less likely than the likeliest is never drawn: there are 100,000 of them. */
-const LEAST_MASS = 1e-9;
 
 /** Chooses a token by the logits that follow; of equally likely ones the first. */
 export function sample(
@@ -21,27 +19,12 @@ export function sample(
   return draw(masses(temperature), topP, random.uniform()) ?? likeliest;
 }
 
-/** Bits of a float32 behind its exponent. */
-const MANTISSA_BITS = 23;
-/** The exponent of 1, which is the greatest mass. */
-const EXPONENT_OF_1 = 127;
-/** Powers of two down to `LEAST_MASS`. */
-const GROUPS = 31;
-
 /**
- * Draws a token by the masses of all [vocabulary], at most 1: as if they were sorted, largest first, of equal
- * ones the first one first, and the `share` of those that topP keeps were taken from the start. Only a few of
- * one power of two are sorted, since there are 100,000.
+ * Draws a token as if all were sorted, the likeliest first, of equal ones the first one first, and the `share` of
+ * those that topP keeps were taken from the start. Only a few of one group are sorted, since there are 100,000.
  * @param share from 0, below 1
  */
-export function draw(masses: Float32Array, topP: number, share: number): number | undefined {
-  const bits = new Int32Array(masses.buffer, masses.byteOffset, masses.length);
-  const groupOf = (token: number) => EXPONENT_OF_1 - (bits[token]! >>> MANTISSA_BITS);
-  const sums = new Float64Array(GROUPS);
-  for (let token = 0; token < masses.length; token++) {
-    const mass = masses[token]!;
-    if (mass >= LEAST_MASS) sums[groupOf(token)]! += mass;
-  }
+function draw({ of, sums, tokensOf }: Masses, topP: number, share: number): number | undefined {
   const total = sums.reduce((sum, mass) => sum + mass, 0);
 
   /** The token at which the masses, largest first, reach what is wanted, and their sum with it. */
@@ -50,19 +33,11 @@ export function draw(masses: Float32Array, topP: number, share: number): number 
     for (let group = 0; group < GROUPS; group++) {
       // In another order, a sum may differ by its rounding.
       const isHere = isReached((sum + sums[group]!) * (1 + 1e-12));
-      const found = isHere ? reach(tokensOf(group), masses, sum, isReached) : undefined;
+      const found = isHere ? reach(tokensOf(group), of, sum, isReached) : undefined;
       if (found) return found;
       sum += sums[group]!;
     }
     return undefined;
-  }
-  function tokensOf(group: number): Uint32Array {
-    const found = new Uint32Array(masses.length);
-    let count = 0;
-    for (let token = 0; token < masses.length; token++) {
-      if (groupOf(token) === group && masses[token]! >= LEAST_MASS) found[count++] = token;
-    }
-    return found.subarray(0, count);
   }
 
   const kept = topP < 1 ? find((sum) => sum >= topP * total)?.sum : total;
@@ -84,7 +59,7 @@ const FEW = 16;
  * @param sum of the masses before
  */
 function reach(
-  tokens: Uint32Array,
+  tokens: Int32Array,
   masses: Float32Array,
   sum: number,
   isReached: (sum: number) => boolean,

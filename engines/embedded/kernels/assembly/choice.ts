@@ -1,4 +1,5 @@
-import { exponentials, maximum } from "./softmax";
+import { exp, expOne } from "./exp";
+import { maximum } from "./softmax";
 import { begin, claim } from "./thread";
 import { at, LANES } from "./vector";
 
@@ -56,16 +57,65 @@ function indexOf(x: usize, count: i32, value: f32): i32 {
   return 0;
 }
 
+/** Eighths of powers of two that masses are grouped by, then a group of all below 2^−30, which are never drawn. */
+const GROUPS: u32 = 242;
+/** Bits of a float32 behind its exponent and the eighth; those before them, of 1. */
+const BEHIND: u32 = 20;
+const ONE: u32 = 127 << 3;
+
 /**
  * x = e^((x − highest) / temperature) in place, by this thread alone: the masses of tokens by their logits, of which
  * the likeliest has 1.
+ * @param sums [LANES, GROUPS], float64: of the masses of each group; a lane has those of every fourth token, so that
+ * no addition waits for the one before
  */
-export function masses(count: i32, x: usize, temperature: f32): void {
+export function masses(count: i32, x: usize, temperature: f32, sums: usize): void {
   const highest = maximum(x, count), shift = f32x4.splat(highest), divisor = f32x4.splat(temperature);
+  memory.fill(sums, 0, LANE * LANES);
   let i = 0;
   for (; i + LANES <= count; i += LANES) {
-    v128.store(at(x, i), f32x4.div(f32x4.sub(v128.load(at(x, i)), shift), divisor));
+    const e = exp(f32x4.div(f32x4.sub(v128.load(at(x, i)), shift), divisor));
+    v128.store(at(x, i), e);
+    addUp(e, sums);
   }
-  for (; i < count; i++) store<f32>(at(x, i), (load<f32>(at(x, i)) - highest) / temperature);
-  exponentials(x, count, 0);
+  for (; i < count; i++) {
+    const e = expOne((load<f32>(at(x, i)) - highest) / temperature);
+    store<f32>(at(x, i), e);
+    addUp(f32x4.replace_lane(f32x4.splat(0), 0, e), sums);
+  }
+}
+
+/** Bytes of a lane's sums. */
+const LANE: usize = GROUPS * 8;
+
+/** Adds four masses to their groups' sums. */
+// @ts-ignore: decorator
+@inline
+function addUp(masses: v128, sums: usize): void {
+  const groups = i32x4.sub(i32x4.splat(ONE), i32x4.shr_u(masses, BEHIND));
+  const places = i32x4.shl(i32x4.min_u(groups, i32x4.splat(GROUPS - 1)), 3);
+  const low = f64x2.promote_low_f32x4(masses);
+  const high = f64x2.promote_low_f32x4(v128.shuffle<i64>(masses, masses, 1, 1));
+  addTo(sums + <usize>i32x4.extract_lane(places, 0), f64x2.extract_lane(low, 0));
+  addTo(sums + LANE + <usize>i32x4.extract_lane(places, 1), f64x2.extract_lane(low, 1));
+  addTo(sums + 2 * LANE + <usize>i32x4.extract_lane(places, 2), f64x2.extract_lane(high, 0));
+  addTo(sums + 3 * LANE + <usize>i32x4.extract_lane(places, 3), f64x2.extract_lane(high, 1));
+}
+
+// @ts-ignore: decorator
+@inline
+function addTo(sum: usize, mass: f64): void {
+  store<f64>(sum, load<f64>(sum) + mass);
+}
+
+/** Writes the tokens of a group to `tokens` [vocabulary], int32, in their order; answers how many there are. */
+export function tokensOf(group: u32, count: i32, x: usize, tokens: usize): i32 {
+  const first = ONE - group, wanted = i32x4.splat(first);
+  let found = 0, i = 0;
+  for (; i + LANES <= count; i += LANES) {
+    const hits = i32x4.bitmask(i32x4.eq(i32x4.shr_u(v128.load(at(x, i)), BEHIND), wanted));
+    for (let left = hits; left != 0; left &= left - 1) store<i32>(at(tokens, found++), i + ctz(left));
+  }
+  for (; i < count; i++) if (load<u32>(at(x, i)) >> BEHIND == first) store<i32>(at(tokens, found++), i);
+  return found;
 }

@@ -1,13 +1,31 @@
 import { expect, test } from "vitest";
+import { SUMS, massesOf } from "../../../../engines/embedded/infer/masses.ts";
 import { type Sampling, sample } from "../../../../engines/embedded/infer/sampler.ts";
+import type * as modules from "../../../../engines/embedded/kernels/module.ts";
 import { type Random, createRandom } from "../../../../engines/random.ts";
+import { builtModule } from "../built.ts";
+import { arena, module } from "../kernels/arena.ts";
+
+const { instantiate } = await builtModule<typeof modules>("kernels/module.js");
+
+const MOST_TOKENS = 500;
+const { memory, floats } = arena();
+const kernels = instantiate(module, memory);
+const x = floats(new Float32Array(MOST_TOKENS)).at;
+const plan = {
+  sums: floats(new Float32Array(2 * SUMS)).at,
+  tokens: floats(new Float32Array(MOST_TOKENS)).at,
+};
 
 /** What a decoder says of logits. */
 function nextOf(logits: Float32Array): Parameters<typeof sample>[0] {
-  const highest = Math.max(...logits);
   return {
-    likeliest: Math.max(0, logits.indexOf(highest)),
-    masses: (temperature) => logits.map((logit) => Math.exp((logit - highest) / temperature)),
+    likeliest: Math.max(0, logits.indexOf(Math.max(...logits))),
+    masses(temperature) {
+      const row = new Float32Array(memory.buffer, x, logits.length);
+      row.set(logits);
+      return massesOf(kernels, plan, row, temperature);
+    },
   };
 }
 
@@ -72,8 +90,8 @@ function sampleBySorting(
   { temperature, topP }: Sampling,
   random: Random,
 ): number {
-  const sorted = Array.from(masses(temperature), (mass, token) => ({ token, mass }))
-    .filter(({ mass }) => mass >= 1e-9)
+  const sorted = Array.from(masses(temperature).of, (mass, token) => ({ token, mass }))
+    .filter(({ mass }) => mass >= 2 ** -30)
     .sort((a, b) => b.mass - a.mass || a.token - b.token);
   const total = sorted.reduce((sum, { mass }) => sum + mass, 0);
   let kept = 0;

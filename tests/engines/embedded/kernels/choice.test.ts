@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { GROUPS, SUMS, massesOf } from "../../../../engines/embedded/infer/masses.ts";
 import { THREADS, difference, numbers, team } from "./team.ts";
 
 /** What `likeliest` finds of rows of logits, on all thread counts. */
@@ -69,10 +70,39 @@ test.each([1, 3, 4, 9, 500])("the masses of %i logits are their exponentials", (
   const highest = Math.max(...logits);
   for (const temperature of [0.3, 1, 5]) {
     const x = t.floats(logits);
-    t.run(1, [["masses", count, x.at, temperature]]);
+    t.run(1, [["masses", count, x.at, temperature, t.floats(new Float32Array(2 * SUMS)).at]]);
     const expected = logits.map((logit) => Math.exp((logit - highest) / temperature));
     expect(difference(x.view, expected)).toBeLessThan(1e-5);
     expect(Math.max(...x.view)).toBe(1);
   }
   expect(t.broken()).toBe(0);
 });
+
+test.each([1, 3, 4, 9, 501])(
+  "%i masses are summed and found by eighths of powers of two",
+  (count) => {
+    const t = team();
+    const logits = numbers(count, 1).map((value) => value * 15);
+    const x = t.floats(logits);
+    const plan = {
+      sums: t.floats(new Float32Array(2 * SUMS)).at,
+      tokens: t.floats(new Float32Array(count)).at,
+    };
+    const { of, sums, tokensOf } = massesOf(t.kernels, plan, x.view, 1);
+    for (let group = 0; group < GROUPS; group++) {
+      const from = leastOf(group);
+      const to = group === 0 ? Infinity : leastOf(group - 1);
+      const tokens = [...of.keys()].filter((token) => of[token]! >= from && of[token]! < to);
+      expect([...tokensOf(group)]).toEqual(tokens);
+      const sum = tokens.reduce((sum, token) => sum + of[token]!, 0);
+      expect(Math.abs(sums[group]! - sum)).toBeLessThanOrEqual(sum * 1e-12);
+    }
+    expect(t.broken()).toBe(0);
+  },
+);
+
+/** The least mass of a group. */
+function leastOf(group: number): number {
+  const power = 2 ** -Math.ceil(group / 8);
+  return power * (1 + ((8 - (group % 8)) % 8) / 8);
+}

@@ -1,0 +1,55 @@
+import type { Arena } from "../kernels/arena.ts";
+import type { Kernels } from "../kernels/kernels.ts";
+
+/** Groups of masses: 1 alone, then each an eighth of a power of two. What is below 2⁻³⁰ is never drawn. */
+export const GROUPS = 241;
+/** The kernel sums each group, and what is below, in four parts. */
+const [PARTS, PART] = [4, GROUPS + 1];
+export const SUMS = PARTS * PART;
+
+/** How likely tokens are, in proportion to the likeliest, which has 1. */
+export interface Masses {
+  /** [vocabulary] */
+  of: Float32Array;
+  /** [GROUPS] */
+  sums: Float64Array;
+  /** The tokens of a group. They are the caller's until it asks for others. */
+  tokensOf: (group: number) => Int32Array;
+}
+
+/** Where `massesOf` works. */
+export interface MassesPlan {
+  /** float64 [SUMS] */
+  sums: number;
+  /** int32 [vocabulary] */
+  tokens: number;
+}
+
+export function planMasses({ words }: Pick<Arena, "words">, vocabulary: number): MassesPlan {
+  return { sums: words("work", 2 * SUMS), tokens: words("work", vocabulary) };
+}
+
+/**
+ * e^((logit − greatest) / temperature)
+ * @param row of logits; the masses take their place
+ */
+export function massesOf(
+  { masses, tokensOf }: Kernels,
+  plan: MassesPlan,
+  row: Float32Array,
+  temperature: number,
+): Masses {
+  const { buffer, byteOffset, length } = row;
+  masses(length, byteOffset, temperature, plan.sums);
+  const parts = new Float64Array(buffer, plan.sums, SUMS);
+  const sums = parts.slice(0, PART);
+  for (let i = PART; i < SUMS; i++) sums[i % PART]! += parts[i]!;
+  return {
+    of: row,
+    sums: sums.subarray(0, GROUPS),
+    tokensOf(group) {
+      const count = tokensOf(group, length, byteOffset, plan.tokens);
+      return new Int32Array(buffer, plan.tokens, count);
+    },
+  };
+}
