@@ -5,12 +5,14 @@ import { type Arena, allocate, planArena } from "../kernels/arena.ts";
 import { type KernelModule, instantiate } from "../kernels/module.ts";
 import { PANEL } from "../kernels/products.ts";
 import { createQuantizedWriter } from "../kernels/quantized.ts";
-import { lead, planTeam } from "../kernels/team.ts";
+import { lead as leadTeam, planTeam } from "../kernels/team.ts";
 import { batchArrays } from "../model/batch.ts";
 import { type ModelPlan } from "../model/passes.ts";
 import { placeModel } from "../model/place.ts";
 import { writeTensors } from "../model/tensors.ts";
-import { PAGE, pagesOf } from "../ops/operation.ts";
+import { MOST_RANK } from "../ops/adapters.ts";
+import { PAGE, RUN_WORDS, pagesOf } from "../ops/operation.ts";
+import { type Adapter, createAdapters } from "./adapters.ts";
 import { decoderProgram } from "./decoderProgram.ts";
 import { type Masses, massesOf, planMasses } from "./masses.ts";
 import { type SequencePages, createPagePool } from "./pagePool.ts";
@@ -25,14 +27,17 @@ export interface Decoder {
   /**
    * Begins a sequence.
    * @param tokens that it will read first: those that another sequence began with are there already
+   * @param adapter of the model that reads them. Default: none.
    */
-  begin: (tokens: readonly number[]) => Sequence;
+  begin: (tokens: readonly number[], adapter?: Adapter) => Sequence;
   /**
    * Reads tokens of up to `MOST_SEQUENCES` sequences, up to `MOST_TOKENS` in all, from every weight once.
    * Each must have room for its tokens.
    * @returns for each part that wants it, what follows its last token
    */
   step: (parts: readonly StepPart[]) => (NextToken | undefined)[];
+  /** Adapters of the model, each another model to ask. */
+  adapters: ReturnType<typeof createAdapters>;
 }
 
 /** Tokens that were read one after another, whose keys and values are kept. */
@@ -81,6 +86,8 @@ export interface DecoderSizes {
   threads?: number;
   /** Of keys and values, for all sequences together. Default: as many as a gibibyte holds. */
   pages?: number | undefined;
+  /** Bytes kept for adapters, taken as they are used. Default `ADAPTER_BYTES`. */
+  adapterBytes?: number | undefined;
 }
 
 /** The input of a helper thread. */
@@ -100,6 +107,8 @@ export interface DecoderOptions extends Omit<DecoderSizes, "shape" | "bfloat16">
 const ADVICE = "Use a smaller model, or one with a shorter context";
 /** Bytes of keys and values of all sequences, unless a single one needs more. Taken as they are used. */
 const CACHE_BYTES = 2 ** 30;
+/** Bytes for adapters: of rank 16 on all maps of 135 million weights, 20 MB each. */
+const ADAPTER_BYTES = 2 ** 28;
 /** Bytes of those that no sequence uses, and that one which begins alike may take. */
 const IDLE_BYTES = 2 ** 27;
 
@@ -113,7 +122,8 @@ export function createDecoder(
   { allowed, invite, ...options }: DecoderOptions = {},
 ): Decoder {
   const sizes = { shape, bfloat16, ...options };
-  const { arena, team, model, mask, found, drawing, staging, stagingBytes } = planDecoder(sizes);
+  const { arena, team, model, mask, found, drawing, ...planned } = planDecoder(sizes);
+  const { staging, stagingBytes, region } = planned;
   const memory = allocate(arena);
   const { buffer } = memory;
   const kernels = instantiate(module, memory);
@@ -137,38 +147,60 @@ export function createDecoder(
   const tableRow = pagesOf(cache.context);
   const table = new Int32Array(buffer, cache.table, limits.sequences * tableRow);
   const owners = new Int32Array(buffer, cache.owners, limits.tokens);
+  const runs = new Int32Array(buffer, cache.runs, limits.sequences * RUN_WORDS);
+  const adapters = createAdapters({ memory, kernels, maps: model.adapted, region, staging });
   const marks = new Int32Array(buffer, found, 2 * limits.selected);
-  const run = lead(team, module, memory, decoderProgram({ model, mask, found }));
+  const lead = leadTeam(team, module, memory, decoderProgram({ model, mask, found }));
   invite?.({ memory, module, sizes });
   const pool = createPagePool(cache.pages, Math.floor(IDLE_BYTES / pageBytes(shape)));
-  const states = new WeakMap<Sequence, { pages: SequencePages; length: number }>();
+  const states = new WeakMap<Sequence, State>();
+  const stateOf = (sequence: Sequence) => {
+    const state = states.get(sequence);
+    if (!state) throw new Error("the sequence is another decoder's");
+    return state;
+  };
 
-  function begin(tokens: readonly number[]): Sequence {
-    const { pages, known } = pool.begin(tokens);
-    const state = { pages, length: known };
+  function begin(tokens: readonly number[], adapter?: Adapter): Sequence {
+    const { pages, known } = pool.begin(tokens, -(adapter?.number ?? 0));
+    const state = { pages, length: known, adapter: adapter?.place ?? 0 };
     const sequence = { length: () => state.length, grow: pages.grow, close: pages.release };
     states.set(sequence, state);
     return sequence;
   }
 
   function step(parts: readonly StepPart[]): (NextToken | undefined)[] {
-    let [count, selected] = [0, 0];
-    parts.forEach(({ sequence, tokens, isLast }, owner) => {
-      const state = states.get(sequence);
-      if (!state) throw new Error("the sequence is another decoder's");
+    let [count, selected, run] = [0, 0, 0];
+    const places = new Map<StepPart, number>();
+    const adapterOf = ({ sequence }: StepPart) => stateOf(sequence).adapter;
+    // Tokens of one adapter lie together.
+    const sorted = [...parts].sort((a, b) => adapterOf(a) - adapterOf(b));
+    for (const [owner, part] of sorted.entries()) {
+      const { sequence, tokens, isLast } = part;
+      const state = stateOf(sequence);
       table.set(state.pages.pages(), owner * tableRow);
+      if (state.adapter > 0) {
+        const before = sorted[owner - 1];
+        if (!before || adapterOf(before) !== state.adapter) {
+          runs.set([count, 0, state.adapter], run++ * RUN_WORDS);
+        }
+        runs[(run - 1) * RUN_WORDS + 1]! += tokens.length;
+      }
       for (const token of tokens) {
         arrays.tokens[count] = token;
         arrays.positions[count] = state.length++;
         owners[count++] = owner;
       }
-      if (isLast) arrays.selected[selected++] = count - 1;
+      if (!isLast) continue;
+      places.set(part, selected);
+      arrays.selected[selected++] = count - 1;
+    }
+    arrays.counts.set([count, parts.length, selected, run]);
+    lead(0);
+    for (const { sequence, tokens } of parts) stateOf(sequence).pages.read(tokens);
+    return parts.map((part) => {
+      const place = places.get(part);
+      return place === undefined ? undefined : nextToken(place);
     });
-    arrays.counts.set([count, parts.length, selected, 1]);
-    run(0);
-    for (const { sequence, tokens } of parts) states.get(sequence)?.pages.read(tokens);
-    let next = 0;
-    return parts.map(({ isLast }) => (isLast ? nextToken(next++) : undefined));
   }
 
   function nextToken(i: number): NextToken {
@@ -182,7 +214,15 @@ export function createDecoder(
     };
   }
 
-  return { begin, step };
+  return { begin, step, adapters };
+}
+
+/** Of a sequence. */
+interface State {
+  pages: SequencePages;
+  length: number;
+  /** Its adapter's place, or 0. */
+  adapter: number;
 }
 
 /** Where a decoder has what its program reads. */
@@ -197,6 +237,7 @@ export interface DecoderPlan {
 /** The memory of a decoder, the same on every thread. */
 export function planDecoder(sizes: DecoderSizes) {
   const { shape, bfloat16, quantize, threads = 1, pages = pageCount(shape) } = sizes;
+  const { adapterBytes = ADAPTER_BYTES } = sizes;
   const { context } = shape;
   const place = (arena: Arena) => {
     const team = planTeam(arena, threads);
@@ -210,11 +251,12 @@ export function planDecoder(sizes: DecoderSizes) {
       recompute: { cheap: false, parts: 0 },
     });
     const { width, intermediateSize, heads, headDim } = dimensionsOf(shape);
-    const widest = Math.max(width, intermediateSize, heads * headDim);
+    const widest = Math.max(width, intermediateSize, heads * headDim, MOST_RANK);
     const words = (count: number) => arena.words("work", count);
     return {
       ...{ team, model, mask: words(model.vocabulary), found: words(2 * MOST_SEQUENCES) },
       drawing: planMasses(arena, model.vocabulary),
+      region: { at: arena.bytes("weights", adapterBytes), bytes: adapterBytes },
       // A panel, or rows to quantize.
       ...{ staging: words(PANEL * widest), stagingBytes: PANEL * widest * 4 },
     };
