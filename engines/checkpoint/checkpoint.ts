@@ -33,15 +33,19 @@ import { writeDirectory } from "./directory.ts";
 import { openModel } from "./savedModel.ts";
 import { openTokenizer, promptStyleOf } from "./savedTokenizer.ts";
 
-/** A model that was saved. */
-export interface Checkpoint {
+/** The weights of a model that was saved. */
+export interface SavedWeights {
   shape: LlamaShape;
-  promptStyle: PromptStyle;
   /** An adapter is merged into its base. */
   weights: WeightsFile;
   /** The model itself, or the base of an adapter, which adds its `updates`. */
   base: { directory: string; weights: WeightsFile };
   updates?: () => Record<string, Update>;
+}
+
+/** A model that was saved. */
+export interface Checkpoint extends SavedWeights {
+  promptStyle: PromptStyle;
   tokenizer: Tokenizer;
   /** Directory of the model that it began as; none for Kit's own. */
   origin: string | undefined;
@@ -79,8 +83,7 @@ export function adapterFiles(
  * @throws KitError `CHECKPOINT_INVALID` when a file is missing, damaged or of another model
  */
 export function openCheckpoint(path: string): Checkpoint {
-  const adapter = readConfig(join(path, ADAPTER_CONFIG), "optional");
-  const found = adapter ? readAdapter(path, adapter) : readModel(path);
+  const found = openWeights(path);
   const { directory } = found.base;
   const { isOwn, ...saved } = openTokenizer(directory, dimensionsOf(found.shape).vocabulary);
   const promptStyle = promptStyleOf(path) ?? saved.promptStyle;
@@ -98,16 +101,23 @@ export function assertCheckpoint(path: string): void {
   );
 }
 
-type Model = Pick<Checkpoint, "shape" | "weights" | "base" | "updates">;
+/**
+ * As `openCheckpoint`, without the tokenizer.
+ * @throws KitError `CHECKPOINT_INVALID`
+ */
+export function openWeights(path: string): SavedWeights {
+  const adapter = readConfig(join(path, ADAPTER_CONFIG), "optional");
+  return adapter ? openAdapter(path, adapter) : openBase(path);
+}
 
-function readModel(directory: string): Model {
+function openBase(directory: string): SavedWeights {
   const model = openModel(directory);
   return { ...model, base: { directory, weights: model.weights } };
 }
 
-function readAdapter(path: string, config: Record<string, unknown>): Model {
+function openAdapter(path: string, config: Record<string, unknown>): SavedWeights {
   const adapter = adapterOf(join(path, ADAPTER_CONFIG), config);
-  const { shape, base } = readModel(findBase(path, adapter.base));
+  const { shape, base } = openBase(findBase(path, adapter.base));
   const tensors = openAdapterTensors(path, config, adapter, shape);
   const updates = () => updatesOf(widen(fromPeftNames(tensors.read())), adapter);
   return { shape, base, updates, weights: mergedFile(base.weights, tensors, updates) };
