@@ -29,9 +29,9 @@ export interface Decoder {
   /**
    * Reads tokens of up to `MOST_SEQUENCES` sequences, up to `MOST_TOKENS` in all, from every weight once.
    * Each must have room for its tokens.
-   * @returns for each part that wants it, what follows its last token
+   * @returns for each part, what follows the last ones of its tokens, as many as it wants
    */
-  step: (parts: readonly StepPart[]) => (NextToken | undefined)[];
+  step: (parts: readonly StepPart[]) => NextToken[][];
 }
 
 /** Tokens that were read one after another, whose keys and values are kept. */
@@ -47,19 +47,23 @@ export interface Sequence {
 export interface StepPart {
   sequence: Sequence;
   tokens: readonly number[];
-  /** Whether the logits after the last token are wanted. */
-  isLast: boolean;
+  /** After how many of them, the last ones, the logits are wanted: of all parts together up to `MOST_SEQUENCES`. */
+  wanted: number;
+  /** Bits of the tokens that may be chosen there, as `allowedBits` has them. Default: the decoder's. */
+  allowed?: Int32Array | undefined;
 }
 
 /** What follows a token. It is the decoder's until its next step. */
 export interface NextToken {
-  /** [vocabulary]; −Infinity for tokens that no answer may have. */
+  /** [vocabulary], also of tokens that may not be chosen. */
   logits: Float32Array;
-  /** The token of the greatest logit, the first of equal ones. */
+  /** Of the tokens that may be chosen the one of the greatest logit, the first of equal ones; −1 if none may. */
   likeliest: number;
   /** Whether the logits are finite, and not all the same. */
   isTelling: boolean;
-  /** e^((logit − greatest) / temperature) in place of the logits: how likely each token is. */
+  /** The logarithm of the sum of e^logit over all tokens. */
+  logTotal: () => number;
+  /** e^((logit − likeliest's) / temperature) in place of the logits: how likely each token is that may be chosen. */
   masses: (temperature: number) => Float32Array;
 }
 
@@ -90,10 +94,22 @@ export interface DecoderInvitation {
 }
 
 export interface DecoderOptions extends Omit<DecoderSizes, "shape" | "bfloat16"> {
-  /** For each token id: 1 if an answer may have it. Default: all. */
-  allowed?: Uint8Array;
+  /** Bits of the tokens that an answer may have, as `allowedBits` has them. Default: all. */
+  allowed?: Int32Array;
   /** Called once with the data helpers need; they may join at any time. */
   invite?: (invitation: DecoderInvitation) => void;
+}
+
+/** Tokens of a word of bits. */
+const BITS = 32;
+
+/** A bit [vocabulary] for each token, from the lowest of a word on: 1 if it may be chosen. */
+export function allowedBits(vocabulary: number, may: (token: number) => boolean): Int32Array {
+  const bits = new Int32Array(Math.ceil(vocabulary / BITS));
+  for (let token = 0; token < vocabulary; token++) {
+    if (may(token)) bits[Math.floor(token / BITS)]! |= 1 << (token % BITS);
+  }
+  return bits;
 }
 
 const ADVICE = "Use a smaller model, or one with a shorter context";
@@ -112,7 +128,7 @@ export function createDecoder(
   { allowed, invite, ...options }: DecoderOptions = {},
 ): Decoder {
   const sizes = { shape, bfloat16, ...options };
-  const { arena, team, model, mask, found, staging, stagingBytes } = planDecoder(sizes);
+  const { arena, team, model, bits, choice, staging, stagingBytes } = planDecoder(sizes);
   const memory = allocate(arena);
   const { buffer } = memory;
   const kernels = instantiate(module, memory);
@@ -127,8 +143,9 @@ export function createDecoder(
     const numbers = values();
     new Float32Array(buffer, at, numbers.length).set(numbers);
   }
-  const masked = new Float32Array(buffer, mask, model.vocabulary);
-  allowed?.forEach((is, id) => (masked[id] = is === 1 ? 0 : -Infinity));
+  const words = Math.ceil(model.vocabulary / BITS);
+  const bitsOf = (place: number) => bits + place * words * 4;
+  new Int32Array(buffer, bits, words).set(allowed ?? new Int32Array(words).fill(-1));
 
   const { cache, batch, limits, vocabulary, logits } = model;
   if (!cache) throw new Error("the model keeps nothing");
@@ -136,8 +153,9 @@ export function createDecoder(
   const tableRow = pagesOf(cache.context);
   const table = new Int32Array(buffer, cache.table, limits.sequences * tableRow);
   const owners = new Int32Array(buffer, cache.owners, limits.tokens);
-  const marks = new Int32Array(buffer, found, 2 * limits.selected);
-  const run = lead(team, module, memory, decoderProgram({ model, mask, found }));
+  const rowBits = new Uint32Array(buffer, choice.allowed, limits.selected);
+  const found = new Int32Array(buffer, choice.found, 2 * limits.selected);
+  const run = lead(team, module, memory, decoderProgram({ model, choice }));
   invite?.({ memory, module, sizes });
   const pool = createPagePool(cache.pages, Math.floor(IDLE_BYTES / pageBytes(shape)));
   const states = new WeakMap<Sequence, { pages: SequencePages; length: number }>();
@@ -150,9 +168,9 @@ export function createDecoder(
     return sequence;
   }
 
-  function step(parts: readonly StepPart[]): (NextToken | undefined)[] {
+  function step(parts: readonly StepPart[]): NextToken[][] {
     let [count, selected] = [0, 0];
-    parts.forEach(({ sequence, tokens, isLast }, owner) => {
+    parts.forEach(({ sequence, tokens, wanted, allowed: own }, owner) => {
       const state = states.get(sequence);
       if (!state) throw new Error("the sequence is another decoder's");
       table.set(state.pages.pages(), owner * tableRow);
@@ -161,13 +179,19 @@ export function createDecoder(
         arrays.positions[count] = state.length++;
         owners[count++] = owner;
       }
-      if (isLast) arrays.selected[selected++] = count - 1;
+      // The decoder's own are the first.
+      const place = own && wanted > 0 ? selected + 1 : 0;
+      if (place > 0) new Int32Array(buffer, bitsOf(place), words).set(own!);
+      for (let i = count - wanted; i < count; i++) {
+        rowBits[selected] = bitsOf(place);
+        arrays.selected[selected++] = i;
+      }
     });
     arrays.counts.set([count, parts.length, selected, 1]);
     run(0);
     for (const { sequence, tokens } of parts) states.get(sequence)?.pages.read(tokens);
     let next = 0;
-    return parts.map(({ isLast }) => (isLast ? nextToken(next++) : undefined));
+    return parts.map(({ wanted }) => Array.from({ length: wanted }, () => nextToken(next++)));
   }
 
   function nextToken(i: number): NextToken {
@@ -175,10 +199,14 @@ export function createDecoder(
     const row = new Float32Array(buffer, at, vocabulary);
     return {
       logits: row,
-      likeliest: marks[2 * i] ?? 0,
-      isTelling: marks[2 * i + 1] === 1,
+      likeliest: found[2 * i]!,
+      isTelling: found[2 * i + 1] === 1,
+      logTotal() {
+        const highest = kernels.greatestLogit(vocabulary, at);
+        return highest + Math.log(kernels.massOfAll(vocabulary, at, highest));
+      },
       masses(temperature) {
-        kernels.masses(vocabulary, at, temperature);
+        kernels.masses(vocabulary, at, temperature, rowBits[i]!);
         return row;
       },
     };
@@ -190,9 +218,14 @@ export function createDecoder(
 /** Where a decoder has what its program reads. */
 export interface DecoderPlan {
   model: ModelPlan;
-  /** float32 [vocabulary]: 0 for the tokens that an answer may have, −Infinity for others. */
-  mask: number;
-  /** int32 [selected, 2]: what `likeliest` finds of each row of logits. */
+  choice: ChoicePlan;
+}
+
+/** Where `likeliest` has its words of each row of logits. */
+export interface ChoicePlan {
+  /** uint32 [selected]: the addresses of its bits. */
+  allowed: number;
+  /** int32 [selected, 2]: what is found. */
   found: number;
 }
 
@@ -215,7 +248,10 @@ export function planDecoder(sizes: DecoderSizes) {
     const widest = Math.max(width, intermediateSize, heads * headDim);
     const words = (count: number) => arena.words("work", count);
     return {
-      ...{ team, model, mask: words(model.vocabulary), found: words(2 * MOST_SEQUENCES) },
+      ...{ team, model },
+      choice: { allowed: words(MOST_SEQUENCES), found: words(2 * MOST_SEQUENCES) },
+      // The decoder's, and those of each row.
+      bits: words((MOST_SEQUENCES + 1) * Math.ceil(model.vocabulary / BITS)),
       // A panel, or rows to quantize.
       ...{ staging: words(PANEL * widest), stagingBytes: PANEL * widest * 4 },
     };
