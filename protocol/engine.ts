@@ -1,5 +1,5 @@
 import type { EngineEvent } from "./event.ts";
-import type { InferRequest, InferResult } from "./infer.ts";
+import type { AnswerStream, InferPiece, InferRequest, InferResult } from "./infer.ts";
 import type { QuantizedType } from "./quantizedType.ts";
 import type { RemoteLocation } from "./remoteLocation.ts";
 import type { AskedConfig, TrainConfig } from "./trainConfig.ts";
@@ -15,6 +15,26 @@ export interface LoadedModel {
    * const { text } = await model.infer({ messages: [{ role: "user", content: "7th of March 1998" }] });
    */
   infer: (request: InferRequest) => Promise<InferResult>;
+  /**
+   * Answers piece by piece. Breaking off the loop ends the answer.
+   * @throws KitError as `infer`, when the first piece is asked for
+   * @example
+   * const answer = model.stream({ prompt: "7th of March 1998" });
+   * for await (const text of answer) process.stdout.write(text);
+   * const { tokens } = await answer.result;
+   */
+  stream: (request: InferRequest) => AnswerStream;
+  /** Frees the memory of the model. Idempotent. */
+  close: () => Promise<void>;
+}
+
+/** A model as an engine has loaded it. */
+export interface EngineModel {
+  /**
+   * Answers as `LoadedModel.infer`.
+   * @param onPiece takes the answer's parts as they come; an engine may leave it uncalled
+   */
+  infer: (request: InferRequest, onPiece?: (piece: InferPiece) => void) => Promise<InferResult>;
   /** Frees the memory of the model. Idempotent. */
   close: () => Promise<void>;
 }
@@ -147,5 +167,5 @@ export interface Engine {
    * progress goes on undisturbed.
    * @throws KitError `CHECKPOINT_INVALID`
    */
-  load: (directory: string, options?: LoadOptions) => Promise<LoadedModel>;
+  load: (directory: string, options?: LoadOptions) => Promise<EngineModel>;
 }

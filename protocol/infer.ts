@@ -1,4 +1,4 @@
-import type { ChatMessage, Tool } from "./chat.ts";
+import type { ChatMessage, Tool, ToolCall } from "./chat.ts";
 
 /** A conversation or a bare text to continue, and how to choose the tokens. */
 export type InferRequest = (
@@ -24,16 +24,85 @@ export type InferRequest = (
   topP?: number;
   /** Seed of the sampling. Default 0. */
   seed?: number;
+  /**
+   * Texts that end the answer, which has none of them; each may lie across tokens. Default: none.
+   * @example stop: "\n"
+   */
+  stop?: string | readonly string[];
+  /**
+   * The answer is one of these, the likeliest; nothing is drawn. The result's `choices` has the probability of
+   * each.
+   */
+  choices?: readonly string[];
+  /**
+   * A JSON Schema, or a Standard Schema that becomes one, such as zod's and valibot's. The answer is JSON that it
+   * allows; the result's `value` is that JSON, parsed.
+   */
+  schema?: AnswerSchema;
+  /** Which tools the answer must call, if `tools` has any: `auto`, the default, leaves it to the model. */
+  toolChoice?: ToolChoice;
+  /** Log probabilities of each token of the answer, and of so many of the likeliest in its place: 0 to 20. Default: none. */
+  logprobs?: number;
   /** Aborting it rejects the answer with its reason. Default: none. */
   signal?: AbortSignal;
 };
 
+/** `required`: at least one of the tools; `name`: this one; `none`: a text. */
+export type ToolChoice = "auto" | "none" | "required" | { name: string };
+
+/** A JSON Schema as JSON has it. */
+export type JsonSchema = boolean | { readonly [keyword: string]: unknown };
+
+/** A schema of a library, as Standard Schema (https://standardschema.dev) describes it. */
+export interface StandardSchema {
+  readonly "~standard": object;
+}
+
+export type AnswerSchema = JsonSchema | StandardSchema;
+
+/** How likely a token was, given all before it. */
+export interface TokenLogprob {
+  /** Its text; U+FFFD stands in it for a part of a character. */
+  token: string;
+  /** UTF-8. */
+  bytes: number[];
+  /** Natural logarithm of its probability at temperature 1, among all tokens. */
+  logprob: number;
+}
+
 /** An answer. */
 export interface InferResult {
-  /** What the model answered, without the prompt. */
+  /** What the model answered, without the prompt, the text that stopped it and its calls of tools. */
   text: string;
-  /** `stop`: the model ended its answer; `length`: `maxTokens` or the context ran out. */
-  finishReason: "stop" | "length";
+  /**
+   * `stop`: the model ended its answer, or one of `stop` did; `length`: `maxTokens` or the context ran out;
+   * `toolCalls`: it ended with calls of tools.
+   */
+  finishReason: "stop" | "length" | "toolCalls";
+  /** Tokens of the prompt, as the model's chat template writes it, a count. */
+  promptTokens: number;
   /** Generated tokens, a count. */
   tokens: number;
+  /** What the model asks to be called, where the request has `tools` and the model's chat template a form for calls. */
+  toolCalls?: ToolCall[];
+  /** For a request with `choices`: each with its probability, in the order of the request; together 1. */
+  choices?: { text: string; probability: number }[];
+  /** For a request with `schema`: the answer, parsed. Undefined if the answer was cut off (`length`). */
+  value?: unknown;
+  /** For a request with `logprobs`: of each token of the answer. */
+  logprobs?: (TokenLogprob & { top: TokenLogprob[] })[];
+}
+
+/** A part of an answer, as soon as it is known to be one. */
+export interface InferPiece {
+  /** Goes on from the piece before; may be empty. No character is split. */
+  text: string;
+  toolCalls?: ToolCall[];
+  logprobs?: InferResult["logprobs"];
+}
+
+/** The pieces of an answer's text, which break off the answer when nobody reads on. */
+export interface AnswerStream extends AsyncIterable<string> {
+  /** The whole answer, once it has ended; rejects as `infer` would. */
+  readonly result: Promise<InferResult>;
 }

@@ -33,9 +33,9 @@ export interface Decoder {
   /**
    * Reads tokens of up to `MOST_SEQUENCES` sequences, up to `MOST_TOKENS` in all, from every weight once.
    * Each must have room for its tokens.
-   * @returns for each part that wants it, what follows its last token
+   * @returns for each part, what follows the last ones of its tokens, as many as it wants
    */
-  step: (parts: readonly StepPart[]) => (NextToken | undefined)[];
+  step: (parts: readonly StepPart[]) => NextToken[][];
   /** Adapters of the model, each another model to ask. */
   adapters: ReturnType<typeof createAdapters>;
 }
@@ -53,19 +53,26 @@ export interface Sequence {
 export interface StepPart {
   sequence: Sequence;
   tokens: readonly number[];
-  /** Whether the logits after the last token are wanted. */
-  isLast: boolean;
+  /** After how many of them, the last ones, the logits are wanted: of all parts together up to `MOST_SEQUENCES`. */
+  wanted: number;
+  /** Bits of the tokens that may be chosen there, as `allowedBits` has them. Default: the decoder's. */
+  allowed?: Int32Array | undefined;
 }
 
 /** What follows a token. It is the decoder's until its next step. */
 export interface NextToken {
-  /** [vocabulary]; −Infinity for tokens that no answer may have. */
+  /** [vocabulary], also of tokens that may not be chosen. */
   logits: Float32Array;
-  /** The token of the greatest logit, the first of equal ones. */
+  /** Of the tokens that may be chosen the one of the greatest logit, the first of equal ones; −1 if none may. */
   likeliest: number;
   /** Whether the logits are finite, and not all the same. */
   isTelling: boolean;
-  /** e^((logit − greatest) / temperature), which take the place of the logits. */
+  /** The logarithm of the sum of e^logit over all tokens. */
+  logTotal: () => number;
+  /**
+   * e^((logit − likeliest's) / temperature), which take the place of the logits: how likely each token is that may be
+   * chosen.
+   */
   masses: (temperature: number) => Masses;
 }
 
@@ -98,10 +105,22 @@ export interface DecoderInvitation {
 }
 
 export interface DecoderOptions extends Omit<DecoderSizes, "shape" | "bfloat16"> {
-  /** For each token id: 1 if an answer may have it. Default: all. */
-  allowed?: Uint8Array;
+  /** Bits of the tokens that an answer may have, as `allowedBits` has them. Default: all. */
+  allowed?: Int32Array;
   /** Called once with the data helpers need; they may join at any time. */
   invite?: (invitation: DecoderInvitation) => void;
+}
+
+/** Tokens of a word of bits. */
+const BITS = 32;
+
+/** A bit [vocabulary] for each token, from the lowest of a word on: 1 if it may be chosen. */
+export function allowedBits(vocabulary: number, may: (token: number) => boolean): Int32Array {
+  const bits = new Int32Array(Math.ceil(vocabulary / BITS));
+  for (let token = 0; token < vocabulary; token++) {
+    if (may(token)) bits[Math.floor(token / BITS)]! |= 1 << (token % BITS);
+  }
+  return bits;
 }
 
 const ADVICE = "Use a smaller model, or one with a shorter context";
@@ -122,7 +141,7 @@ export function createDecoder(
   { allowed, invite, ...options }: DecoderOptions = {},
 ): Decoder {
   const sizes = { shape, bfloat16, ...options };
-  const { arena, team, model, mask, found, drawing, ...planned } = planDecoder(sizes);
+  const { arena, team, model, bits, choice, drawing, ...planned } = planDecoder(sizes);
   const { staging, stagingBytes, region } = planned;
   const memory = allocate(arena);
   const { buffer } = memory;
@@ -138,8 +157,9 @@ export function createDecoder(
     const numbers = values();
     new Float32Array(buffer, at, numbers.length).set(numbers);
   }
-  const masked = new Float32Array(buffer, mask, model.vocabulary);
-  allowed?.forEach((is, id) => (masked[id] = is === 1 ? 0 : -Infinity));
+  const words = Math.ceil(model.vocabulary / BITS);
+  const bitsOf = (place: number) => bits + place * words * 4;
+  new Int32Array(buffer, bits, words).set(allowed ?? new Int32Array(words).fill(-1));
 
   const { cache, batch, limits, vocabulary, logits } = model;
   if (!cache) throw new Error("the model keeps nothing");
@@ -149,8 +169,9 @@ export function createDecoder(
   const owners = new Int32Array(buffer, cache.owners, limits.tokens);
   const runs = new Int32Array(buffer, cache.runs, limits.sequences * RUN_WORDS);
   const adapters = createAdapters({ memory, kernels, maps: model.adapted, region, staging });
-  const marks = new Int32Array(buffer, found, 2 * limits.selected);
-  const lead = leadTeam(team, module, memory, decoderProgram({ model, mask, found }));
+  const rowBits = new Uint32Array(buffer, choice.allowed, limits.selected);
+  const found = new Int32Array(buffer, choice.found, 2 * limits.selected);
+  const lead = leadTeam(team, module, memory, decoderProgram({ model, choice }));
   invite?.({ memory, module, sizes });
   const pool = createPagePool(cache.pages, Math.floor(IDLE_BYTES / pageBytes(shape)));
   const states = new WeakMap<Sequence, State>();
@@ -168,14 +189,15 @@ export function createDecoder(
     return sequence;
   }
 
-  function step(parts: readonly StepPart[]): (NextToken | undefined)[] {
+  function step(parts: readonly StepPart[]): NextToken[][] {
     let [count, selected, run] = [0, 0, 0];
-    const places = new Map<StepPart, number>();
+    /** Of each part, the first of its rows of logits. */
+    const rows = new Map<StepPart, number>();
     const adapterOf = ({ sequence }: StepPart) => stateOf(sequence).adapter;
     // Tokens of one adapter lie together.
     const sorted = [...parts].sort((a, b) => adapterOf(a) - adapterOf(b));
     for (const [owner, part] of sorted.entries()) {
-      const { sequence, tokens, isLast } = part;
+      const { sequence, tokens, wanted, allowed: own } = part;
       const state = stateOf(sequence);
       table.set(state.pages.pages(), owner * tableRow);
       if (state.adapter > 0) {
@@ -190,17 +212,21 @@ export function createDecoder(
         arrays.positions[count] = state.length++;
         owners[count++] = owner;
       }
-      if (!isLast) continue;
-      places.set(part, selected);
-      arrays.selected[selected++] = count - 1;
+      // The decoder's own are the first.
+      const place = own && wanted > 0 ? selected + 1 : 0;
+      if (place > 0) new Int32Array(buffer, bitsOf(place), words).set(own!);
+      rows.set(part, selected);
+      for (let i = count - wanted; i < count; i++) {
+        rowBits[selected] = bitsOf(place);
+        arrays.selected[selected++] = i;
+      }
     }
     arrays.counts.set([count, parts.length, selected, run]);
     lead(0);
     for (const { sequence, tokens } of parts) stateOf(sequence).pages.read(tokens);
-    return parts.map((part) => {
-      const place = places.get(part);
-      return place === undefined ? undefined : nextToken(place);
-    });
+    return parts.map((part) =>
+      Array.from({ length: part.wanted }, (_, i) => nextToken(rows.get(part)! + i)),
+    );
   }
 
   function nextToken(i: number): NextToken {
@@ -208,9 +234,13 @@ export function createDecoder(
     const row = new Float32Array(buffer, at, vocabulary);
     return {
       logits: row,
-      likeliest: marks[2 * i] ?? 0,
-      isTelling: marks[2 * i + 1] === 1,
-      masses: (temperature) => massesOf(kernels, drawing, row, temperature),
+      likeliest: found[2 * i]!,
+      isTelling: found[2 * i + 1] === 1,
+      logTotal() {
+        const highest = kernels.greatestLogit(vocabulary, at);
+        return highest + Math.log(kernels.massOfAll(vocabulary, at, highest));
+      },
+      masses: (temperature) => massesOf(kernels, drawing, row, { temperature, bits: rowBits[i]! }),
     };
   }
 
@@ -228,9 +258,14 @@ interface State {
 /** Where a decoder has what its program reads. */
 export interface DecoderPlan {
   model: ModelPlan;
-  /** float32 [vocabulary]: 0 for the tokens that an answer may have, −Infinity for others. */
-  mask: number;
-  /** int32 [selected, 2]: what `likeliest` finds of each row of logits. */
+  choice: ChoicePlan;
+}
+
+/** Where `likeliest` has its words of each row of logits. */
+export interface ChoicePlan {
+  /** uint32 [selected]: the addresses of its bits. */
+  allowed: number;
+  /** int32 [selected, 2]: what is found. */
   found: number;
 }
 
@@ -254,7 +289,10 @@ export function planDecoder(sizes: DecoderSizes) {
     const widest = Math.max(width, intermediateSize, heads * headDim, MOST_RANK);
     const words = (count: number) => arena.words("work", count);
     return {
-      ...{ team, model, mask: words(model.vocabulary), found: words(2 * MOST_SEQUENCES) },
+      ...{ team, model },
+      choice: { allowed: words(MOST_SEQUENCES), found: words(2 * MOST_SEQUENCES) },
+      // The decoder's, and those of each row.
+      bits: words((MOST_SEQUENCES + 1) * Math.ceil(model.vocabulary / BITS)),
       drawing: planMasses(arena, model.vocabulary),
       region: { at: arena.bytes("weights", adapterBytes), bytes: adapterBytes },
       // A panel, or rows to quantize.

@@ -1,20 +1,20 @@
 import { Worker, parentPort } from "node:worker_threads";
-import type { InferResult } from "../../../protocol/infer.ts";
+import type { InferPiece, InferResult } from "../../../protocol/infer.ts";
 import { openCheckpoint } from "../../checkpoint/checkpoint.ts";
 import { weightCounts } from "../../families/randomWeights.ts";
 import type { Question as AnyQuestion } from "../../warmModels.ts";
 import { type KernelModule, compileKernels } from "../kernels/module.ts";
 import { threadCount } from "../kernels/threadCount.ts";
-import { type Answer, startThread, toFailure } from "../messages.ts";
+import { type Answer, type Told, startThread, toFailure } from "../messages.ts";
+import { answerTokens, createAnswers } from "./answers.ts";
 import type { DecoderInvitation } from "./decoder.ts";
 import { fittedDecoder } from "./fittedDecoder.ts";
 import type { StoredModel } from "./inferThread.ts";
-import { answerTokens, createScheduler } from "./scheduler.ts";
 
 type Question = AnyQuestion<StoredModel>;
 
 interface Model {
-  answer: ReturnType<typeof createScheduler>["answer"];
+  answer: ReturnType<typeof createAnswers>["answer"];
   /** Answers that are not given yet. */
   open: Set<Promise<InferResult>>;
   helpers: Worker[];
@@ -39,7 +39,26 @@ async function reply(question: Exclude<Question, { type: "cancel" }>): Promise<v
     answer = { id, ok: false, failure: toFailure(error) };
   }
   cancelled.delete(id);
-  parentPort?.postMessage(answer);
+  tellPieces();
+  tell(answer);
+}
+
+/** Parts of answers that nobody has been told of. */
+let pieces: { id: number; piece: InferPiece }[] = [];
+
+/** Tells the parts of all answers that a step finds in one message. */
+function addPiece(id: number, piece: InferPiece): void {
+  if (pieces.length === 0) queueMicrotask(tellPieces);
+  pieces.push({ id, piece });
+}
+
+function tellPieces(): void {
+  if (pieces.length > 0) tell({ pieces });
+  pieces = [];
+}
+
+function tell(told: Told): void {
+  parentPort?.postMessage(told);
 }
 
 async function work(
@@ -54,7 +73,11 @@ async function work(
     case "infer": {
       const model = models.get(question.model);
       if (!model) throw new Error("the model was closed");
-      const answer = model.answer(question.request, () => cancelled.has(question.id));
+      const { id, request, isStreamed } = question;
+      const answer = model.answer(request, {
+        isCancelled: () => cancelled.has(id),
+        ...(isStreamed && { onPiece: (piece) => addPiece(id, piece) }),
+      });
       model.open.add(answer);
       return answer.finally(() => model.open.delete(answer));
     }
@@ -76,7 +99,7 @@ function load({ directory, quantize }: StoredModel): Model {
       for (let i = 1; i < threads; i++) helpers.push(startHelper(invitation));
     },
   });
-  const { answer } = createScheduler({ ...fitted, promptStyle, tokenizer });
+  const { answer } = createAnswers({ ...fitted, promptStyle, tokenizer });
   return { answer, open: new Set(), helpers };
 }
 

@@ -13,7 +13,7 @@ import { difference, numbers } from "../kernels/team.ts";
 import { readingBy } from "../learner.ts";
 import { FAMILIES, TINY, tinyTokens, tinyWeights, toBfloat16 } from "../tiny.ts";
 
-const { createDecoder, planDecoder, MOST_TOKENS } =
+const { allowedBits, createDecoder, planDecoder, MOST_TOKENS } =
   await builtModule<typeof decoding>("infer/decoder.js");
 const { compileKernels } = await builtModule<typeof modules>("kernels/module.js");
 
@@ -90,11 +90,14 @@ function together(
       if (some.length === 0) return [];
       expect(sequence.grow(some.length)).toBe(true);
       return [
-        { i, part: { sequence, tokens: some, isLast: from + some.length === tokens.length } },
+        {
+          i,
+          part: { sequence, tokens: some, wanted: from + some.length === tokens.length ? 1 : 0 },
+        },
       ];
     });
     if (parts.length === 0) return last;
-    decoder.step(parts.map(({ part }) => part)).forEach((next, at) => {
+    decoder.step(parts.map(({ part }) => part)).forEach(([next], at) => {
       if (next) last[parts[at]!.i] = next.logits.slice();
     });
   }
@@ -151,26 +154,29 @@ test("a sequence that takes the pages of another has the logits of one that read
     expect(sequence.length()).toBe(48);
     const rest = second.slice(48);
     expect(sequence.grow(rest.length)).toBe(true);
-    const [next] = decoder.step([{ sequence, tokens: rest, isLast: true }]);
+    const [[next] = []] = decoder.step([{ sequence, tokens: rest, wanted: 1 }]);
     expect(next?.logits, kind).toEqual(wanted);
   }
 });
 
 test("only tokens that an answer may have are the likeliest or have a mass", async () => {
-  const allowed = Uint8Array.from({ length: 264 }, (_, id) => Number(id % 7 === 3));
+  const isAllowed = (id: number) => id % 7 === 3;
+  const allowed = allowedBits(264, isAllowed);
   const sequences = sequencesOf(3);
   const own = await alone(BLOCKS, "bfloat16", sequences);
   const decoder = await decoderOf(BLOCKS, "bfloat16", { allowed });
   const parts = sequences.map((tokens) => {
     const sequence = decoder.begin(tokens);
     expect(sequence.grow(tokens.length)).toBe(true);
-    return { sequence, tokens, isLast: true };
+    return { sequence, tokens, wanted: 1 };
   });
-  decoder.step(parts).forEach((next, i) => {
-    const masked = own[i]!.map((logit, id) => (allowed[id] === 1 ? logit : -Infinity));
+  decoder.step(parts).forEach(([next], i) => {
+    const masked = own[i]!.map((logit, id) => (isAllowed(id) ? logit : -Infinity));
     const highest = Math.max(...masked);
     expect(next).toMatchObject({ likeliest: masked.indexOf(highest), isTelling: true });
-    expect(next?.logits).toEqual(masked);
+    expect(next?.logits).toEqual(own[i]);
+    const total = Math.log(own[i]!.reduce((sum, logit) => sum + Math.exp(logit), 0));
+    expect(next?.logTotal()).toBeCloseTo(total, 5);
     const masses = masked.map((logit) => Math.exp((logit - highest) / 2));
     expect(difference(next?.masses(2).of ?? [], masses)).toBeLessThan(1e-5);
   });

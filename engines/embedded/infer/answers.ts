@@ -1,0 +1,59 @@
+import { KitError } from "../../../protocol/error.ts";
+import type { InferPiece, InferRequest, InferResult } from "../../../protocol/infer.ts";
+import type { PromptStyle, Tokenizer } from "../../tokens/tokenizer.ts";
+import { createAnswering } from "./answer.ts";
+import { type Decoder, allowedBits } from "./decoder.ts";
+import { createScheduler } from "./scheduler.ts";
+
+/** A model that can be asked. */
+export interface Generator {
+  /** Longest prompt with its answer, in tokens. */
+  context: number;
+  promptStyle: PromptStyle;
+  tokenizer: Tokenizer;
+  decoder: Decoder;
+}
+
+/** Who asks. */
+export interface Asker {
+  /** Is asked before each step; the answer then rejects. */
+  isCancelled: () => boolean;
+  /** Takes the answer's parts as soon as they are known. Default: nobody does. */
+  onPiece?: ((piece: InferPiece) => void) | undefined;
+}
+
+/** Bits of the tokens that an answer may have, without ids that an undertrained model might pick. */
+export function answerTokens({ vocabulary, isSpoken, isEnd }: Tokenizer): Int32Array {
+  return allowedBits(vocabulary, (token) => isSpoken(token) || isEnd(token));
+}
+
+/** Answers requests, as many at once as a step takes; each gets the text that it gets alone. */
+export function createAnswers({ context, promptStyle, tokenizer, decoder }: Generator) {
+  const { read } = createScheduler(decoder);
+
+  /**
+   * Continues a conversation or a text.
+   * @param request as `checkRequest` returns it
+   * @throws KitError `REQUEST_INVALID` for a prompt that leaves no room, `CHECKPOINT_INVALID` for logits
+   * that are not finite
+   */
+  async function answer(
+    request: InferRequest,
+    { isCancelled, onPiece }: Asker,
+  ): Promise<InferResult> {
+    const prompt = tokenizer.promptTokens(request, promptStyle);
+    const room = context - prompt.length;
+    if (room < 1) {
+      throw new KitError(
+        "REQUEST_INVALID",
+        `Shorten the prompt: its ${prompt.length} tokens leave no room for an answer in the model's context of ${context}.`,
+      );
+    }
+    const limit = Math.min(room, request.maxTokens ?? room);
+    const answering = createAnswering({ request, prompt, limit, tokenizer }, onPiece);
+    await read({ ...answering, isCancelled });
+    return answering.result();
+  }
+
+  return { answer };
+}
