@@ -1,9 +1,10 @@
 import { KitError } from "../../../protocol/error.ts";
 import type { InferPiece, InferRequest, InferResult } from "../../../protocol/infer.ts";
 import type { PromptStyle, Tokenizer } from "../../tokens/tokenizer.ts";
+import type { Adapter } from "./adapters.ts";
 import { createAnswering } from "./answer.ts";
-import { type Decoder, allowedBits } from "./decoder.ts";
-import { createScheduler } from "./scheduler.ts";
+import { allowedBits } from "./decoder.ts";
+import type { Scheduler } from "./scheduler.ts";
 
 /** A model that can be asked. */
 export interface Generator {
@@ -11,7 +12,9 @@ export interface Generator {
   context: number;
   promptStyle: PromptStyle;
   tokenizer: Tokenizer;
-  decoder: Decoder;
+  scheduler: Scheduler;
+  /** Of the model that answers. Default: none. */
+  adapter?: Adapter | undefined;
 }
 
 /** Who asks. */
@@ -28,8 +31,8 @@ export function answerTokens({ vocabulary, isSpoken, isEnd }: Tokenizer): Int32A
 }
 
 /** Answers requests, as many at once as a step takes; each gets the text that it gets alone. */
-export function createAnswers({ context, promptStyle, tokenizer, decoder }: Generator) {
-  const { read } = createScheduler(decoder);
+export function createAnswers(generator: Generator) {
+  const { context, promptStyle, tokenizer, scheduler, adapter } = generator;
 
   /**
    * Continues a conversation or a text.
@@ -51,7 +54,7 @@ export function createAnswers({ context, promptStyle, tokenizer, decoder }: Gene
     }
     const limit = Math.min(room, request.maxTokens ?? room);
     const answering = createAnswering({ request, prompt, limit, tokenizer }, onPiece);
-    await read({ ...answering, isCancelled });
+    await scheduler.read({ ...answering, adapter, isCancelled });
     return answering.result();
   }
 

@@ -1,14 +1,10 @@
-import { Worker, parentPort } from "node:worker_threads";
+import { parentPort } from "node:worker_threads";
 import type { InferPiece, InferResult } from "../../../protocol/infer.ts";
-import { openCheckpoint } from "../../checkpoint/checkpoint.ts";
-import { weightCounts } from "../../families/randomWeights.ts";
+import { promptStyleOf } from "../../checkpoint/savedTokenizer.ts";
 import type { Question as AnyQuestion } from "../../warmModels.ts";
-import { type KernelModule, compileKernels } from "../kernels/module.ts";
-import { threadCount } from "../kernels/threadCount.ts";
-import { type Answer, type Told, startThread, toFailure } from "../messages.ts";
-import { answerTokens, createAnswers } from "./answers.ts";
-import type { DecoderInvitation } from "./decoder.ts";
-import { fittedDecoder } from "./fittedDecoder.ts";
+import { type Answer, type Told, toFailure } from "../messages.ts";
+import { createAnswers } from "./answers.ts";
+import { createBases } from "./bases.ts";
 import type { StoredModel } from "./inferThread.ts";
 
 type Question = AnyQuestion<StoredModel>;
@@ -17,13 +13,13 @@ interface Model {
   answer: ReturnType<typeof createAnswers>["answer"];
   /** Answers that are not given yet. */
   open: Set<Promise<InferResult>>;
-  helpers: Worker[];
+  close: () => Promise<void>;
 }
 
 /** Holds models and answers questions about them, several at once. */
 const models = new Map<number, Model>();
 const cancelled = new Set<number>();
-let kernels: KernelModule | undefined;
+const bases = createBases();
 
 parentPort?.on("message", (question: Question) => {
   if (question.type === "cancel") cancelled.add(question.id);
@@ -84,36 +80,11 @@ async function work(
   }
 }
 
-/** Of fewer numbers, a token is done before a helper has woken up. */
-const LEAST_SHARED_NUMBERS = 4e6;
-
-function load({ directory, quantize }: StoredModel): Model {
-  const { shape, weights, promptStyle, tokenizer } = openCheckpoint(directory);
-  kernels ??= compileKernels();
-  const isShared = weightCounts(shape).numbers >= LEAST_SHARED_NUMBERS;
-  const threads = isShared ? threadCount() : 1;
-  const helpers: Worker[] = [];
-  const fitted = fittedDecoder(kernels, shape, weights, {
-    ...{ allowed: answerTokens(tokenizer), threads, quantize },
-    invite(invitation) {
-      for (let i = 1; i < threads; i++) helpers.push(startHelper(invitation));
-    },
-  });
-  const { answer } = createAnswers({ ...fitted, promptStyle, tokenizer });
-  return { answer, open: new Set(), helpers };
-}
-
-/** A thread that takes part in each step from the first after it has come. */
-function startHelper(invitation: DecoderInvitation): Worker {
-  const helper = startThread(
-    () => new Worker(new URL("./decoderWorker.js", import.meta.url), { execArgv: [] }),
-    "Set KIT_THREADS=1 to answer without helpers, end other programs",
-  );
-  // Without it, as where its file was left out of a bundle, the others answer alone.
-  helper.on("error", () => undefined);
-  helper.postMessage(invitation);
-  helper.unref();
-  return helper;
+function load(source: StoredModel): Model {
+  const { base, adapter, close } = bases.load(source);
+  const promptStyle = promptStyleOf(source.directory) ?? base.promptStyle;
+  const { answer } = createAnswers({ ...base, promptStyle, adapter });
+  return { answer, open: new Set(), close };
 }
 
 /** After the questions that were asked before. */
@@ -121,5 +92,5 @@ async function unload(number: number): Promise<undefined> {
   const model = models.get(number);
   models.delete(number);
   await Promise.allSettled([...(model?.open ?? [])]);
-  await Promise.all(model?.helpers.map((helper) => helper.terminate()) ?? []);
+  await model?.close();
 }

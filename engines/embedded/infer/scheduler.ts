@@ -1,4 +1,5 @@
 import { setImmediate } from "node:timers/promises";
+import type { Adapter } from "./adapters.ts";
 import {
   type Decoder,
   type NextToken,
@@ -10,6 +11,8 @@ import {
 
 /** Reads tokens, and takes what follows them. */
 export interface Reader {
+  /** Of the model that reads. Default: none. */
+  readonly adapter?: Adapter | undefined;
   /** What is read. It grows while an answer does. */
   readonly tokens: readonly number[];
   /** From this token on, what follows is wanted. */
@@ -25,6 +28,8 @@ export interface Reader {
   /** Is asked before each step; the reading then rejects. */
   isCancelled: () => boolean;
 }
+
+export type Scheduler = ReturnType<typeof createScheduler>;
 
 /** Tokens of prompts that a step reads while others wait for their next token, at most. */
 const PROMPT_TOKENS = 64;
@@ -109,10 +114,10 @@ export function createScheduler(decoder: Decoder) {
     let leftWanted = MOST_SEQUENCES;
     for (const [i, run] of active.entries()) {
       if (left === 0 || !active.includes(run)) continue;
-      const { tokens, wantedFrom, allowed } = run.reader;
+      const { tokens, wantedFrom, allowed, adapter } = run.reader;
       // Read again, what was taken is not wanted any more.
       const notYet = wantedFrom + run.taken;
-      run.sequence ??= decoder.begin(tokens.slice(0, notYet + 1));
+      run.sequence ??= decoder.begin(tokens.slice(0, notYet + 1), adapter);
       const { sequence } = run;
       const from = sequence.length();
       // Each of the others may want one.

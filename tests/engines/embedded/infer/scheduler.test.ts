@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import type * as answering from "../../../../engines/embedded/infer/answers.ts";
 import type * as decoding from "../../../../engines/embedded/infer/decoder.ts";
+import type * as scheduling from "../../../../engines/embedded/infer/scheduler.ts";
 import type * as modules from "../../../../engines/embedded/kernels/module.ts";
 import { BYTE_TOKENIZER } from "../../../../engines/tokens/byteTokenizer.ts";
 import type { InferRequest } from "../../../../protocol/infer.ts";
@@ -9,6 +10,7 @@ import { tinyWeights } from "../tiny.ts";
 
 const { createDecoder } = await builtModule<typeof decoding>("infer/decoder.js");
 const { answerTokens, createAnswers } = await builtModule<typeof answering>("infer/answers.js");
+const { createScheduler } = await builtModule<typeof scheduling>("infer/scheduler.js");
 const { compileKernels } = await builtModule<typeof modules>("kernels/module.js");
 
 const SHAPE = { layers: 2, heads: 2, width: 16, context: 128 };
@@ -27,13 +29,13 @@ function schedulerOf(options: decoding.DecoderOptions = {}) {
   const steps: number[][] = [];
   const answers = createAnswers({
     ...{ context: SHAPE.context, promptStyle: "message", tokenizer: BYTE_TOKENIZER },
-    decoder: {
+    scheduler: createScheduler({
       ...decoder,
       step(parts) {
         steps.push(parts.map(({ tokens }) => tokens.length));
         return decoder.step(parts);
       },
-    },
+    }),
   });
   return { ...answers, steps };
 }
@@ -101,7 +103,8 @@ test("an answer whose numbers tell nothing is an error of its own", async () => 
   weights["model.norm.weight"]?.data.fill(0);
   const decoder = createDecoder(compileKernels(), SHAPE, { read: () => weights });
   const { answer } = createAnswers({
-    ...{ context: SHAPE.context, promptStyle: "message", tokenizer: BYTE_TOKENIZER, decoder },
+    ...{ context: SHAPE.context, promptStyle: "message", tokenizer: BYTE_TOKENIZER },
+    scheduler: createScheduler(decoder),
   });
   await expect(answer({ prompt: "a" }, NEVER)).rejects.toMatchObject({
     code: "CHECKPOINT_INVALID",
