@@ -2,6 +2,7 @@ import { KitError } from "../../../protocol/error.ts";
 import type { InferPiece, InferRequest, InferResult } from "../../../protocol/infer.ts";
 import type { PromptStyle, Tokenizer } from "../../tokens/tokenizer.ts";
 import { createAnswering } from "./answer.ts";
+import { chooseAnswer } from "./choices.ts";
 import { type Decoder, allowedBits } from "./decoder.ts";
 import { createScheduler } from "./scheduler.ts";
 
@@ -30,6 +31,8 @@ export function answerTokens({ vocabulary, isSpoken, isEnd }: Tokenizer): Int32A
 /** Answers requests, as many at once as a step takes; each gets the text that it gets alone. */
 export function createAnswers({ context, promptStyle, tokenizer, decoder }: Generator) {
   const { read } = createScheduler(decoder);
+  const ids = Array.from({ length: tokenizer.vocabulary }, (_, id) => id);
+  const ends = ids.filter((id) => tokenizer.isEnd(id));
 
   /**
    * Continues a conversation or a text.
@@ -42,12 +45,28 @@ export function createAnswers({ context, promptStyle, tokenizer, decoder }: Gene
     { isCancelled, onPiece }: Asker,
   ): Promise<InferResult> {
     const prompt = tokenizer.promptTokens(request, promptStyle);
+    if (prompt.length === 0) {
+      throw new KitError(
+        "REQUEST_INVALID",
+        "Write a prompt: this one has no tokens, and the model has none that begins a text.",
+      );
+    }
     const room = context - prompt.length;
     if (room < 1) {
       throw new KitError(
         "REQUEST_INVALID",
         `Shorten the prompt: its ${prompt.length} tokens leave no room for an answer in the model's context of ${context}.`,
       );
+    }
+    const { choices, logprobs } = request;
+    if (choices) {
+      const begunWith = (text: string) => tokenizer.promptTokens(request, promptStyle, text);
+      const chosen = await chooseAnswer({
+        ...{ choices, prompt, begunWith, context, tokenizer, ends, logprobs },
+        read: (reader) => read({ ...reader, isCancelled }),
+      });
+      onPiece?.({ text: chosen.text, ...(chosen.logprobs && { logprobs: chosen.logprobs }) });
+      return chosen;
     }
     const limit = Math.min(room, request.maxTokens ?? room);
     const answering = createAnswering({ request, prompt, limit, tokenizer }, onPiece);
