@@ -47,7 +47,7 @@ export function createAnswering(
   }
 
   function take(next: NextToken): boolean {
-    if (!next.isTelling) throw notTelling();
+    assertTelling(next);
     const measured = top === undefined ? undefined : measure(next, top, tokenizer);
     const token = sample(next, { temperature, topP }, random);
     if (tokenizer.isEnd(token)) {
@@ -71,9 +71,13 @@ export function createAnswering(
   };
 }
 
-/** An overflow shows as logits that are not finite or, behind a norm of infinite numbers, all the same. */
-function notTelling(): KitError {
-  return new KitError(
+/**
+ * An overflow shows as logits that are not finite or, behind a norm of infinite numbers, all the same.
+ * @throws KitError `CHECKPOINT_INVALID`
+ */
+export function assertTelling({ isTelling }: NextToken): void {
+  if (isTelling) return;
+  throw new KitError(
     "CHECKPOINT_INVALID",
     "The model computes numbers that are not finite: its weights are too large. Use an earlier checkpoint, or train again with a lower learningRate.",
   );

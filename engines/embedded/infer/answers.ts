@@ -3,8 +3,9 @@ import type { InferPiece, InferRequest, InferResult } from "../../../protocol/in
 import type { PromptStyle, Tokenizer } from "../../tokens/tokenizer.ts";
 import type { Adapter } from "./adapters.ts";
 import { createAnswering } from "./answer.ts";
+import { chooseAnswer } from "./choices.ts";
 import { allowedBits } from "./decoder.ts";
-import type { Scheduler } from "./scheduler.ts";
+import type { Reader, Scheduler } from "./scheduler.ts";
 
 /** A model that can be asked. */
 export interface Generator {
@@ -33,6 +34,8 @@ export function answerTokens({ vocabulary, isSpoken, isEnd }: Tokenizer): Int32A
 /** Answers requests, as many at once as a step takes; each gets the text that it gets alone. */
 export function createAnswers(generator: Generator) {
   const { context, promptStyle, tokenizer, scheduler, adapter } = generator;
+  const ids = Array.from({ length: tokenizer.vocabulary }, (_, id) => id);
+  const ends = ids.filter((id) => tokenizer.isEnd(id));
 
   /**
    * Continues a conversation or a text.
@@ -45,6 +48,12 @@ export function createAnswers(generator: Generator) {
     { isCancelled, onPiece }: Asker,
   ): Promise<InferResult> {
     const prompt = tokenizer.promptTokens(request, promptStyle);
+    if (prompt.length === 0) {
+      throw new KitError(
+        "REQUEST_INVALID",
+        "Write a prompt: this one has no tokens, and the model has none that begins a text.",
+      );
+    }
     const room = context - prompt.length;
     if (room < 1) {
       throw new KitError(
@@ -52,9 +61,20 @@ export function createAnswers(generator: Generator) {
         `Shorten the prompt: its ${prompt.length} tokens leave no room for an answer in the model's context of ${context}.`,
       );
     }
+    const read = (reader: Omit<Reader, "adapter" | "isCancelled">) =>
+      scheduler.read({ ...reader, adapter, isCancelled });
+    const { choices, logprobs } = request;
+    if (choices) {
+      const begunWith = (text: string) => tokenizer.promptTokens(request, promptStyle, text);
+      const chosen = await chooseAnswer({
+        ...{ choices, prompt, begunWith, context, tokenizer, ends, logprobs, read },
+      });
+      onPiece?.({ text: chosen.text, ...(chosen.logprobs && { logprobs: chosen.logprobs }) });
+      return chosen;
+    }
     const limit = Math.min(room, request.maxTokens ?? room);
     const answering = createAnswering({ request, prompt, limit, tokenizer }, onPiece);
-    await scheduler.read({ ...answering, adapter, isCancelled });
+    await read(answering);
     return answering.result();
   }
 

@@ -2,7 +2,7 @@ import type { InferResult, TokenLogprob } from "../../../protocol/infer.ts";
 import type { Tokenizer } from "../../tokens/tokenizer.ts";
 import type { NextToken } from "./decoder.ts";
 
-type Measured = NonNullable<InferResult["logprobs"]>[number];
+export type Measured = NonNullable<InferResult["logprobs"]>[number];
 
 /**
  * How likely each token is, before the logits become masses.
