@@ -40,7 +40,7 @@ const TYPES_FIRST = {
  * other folder there is an engine.
  */
 const SHARED_ROOMS = [
-  ...["modelFiles", "hub", "dataset", "tokens", "examples", "objectives"],
+  ...["modelFiles", "hub", "dataset", "tokens", "answers", "examples", "objectives"],
   ...["families", "lora", "checkpoint", "export", "training"],
 ];
 

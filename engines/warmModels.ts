@@ -1,13 +1,22 @@
-import type { LoadedModel } from "../protocol/engine.ts";
+import type { EngineModel } from "../protocol/engine.ts";
 import { KitError } from "../protocol/error.ts";
-import type { InferRequest, InferResult } from "../protocol/infer.ts";
+import type { InferPiece, InferRequest, InferResult } from "../protocol/infer.ts";
 
 /** A message to an answerer, which answers each but `cancel` under its `id`. */
 export type Question<Source> =
   | { type: "load"; id: number; model: number; source: Source }
-  | { type: "infer"; id: number; model: number; request: InferRequest }
+  | InferQuestion
   | { type: "cancel"; id: number }
   | { type: "unload"; id: number; model: number };
+
+interface InferQuestion {
+  type: "infer";
+  id: number;
+  model: number;
+  request: InferRequest;
+  /** Whether somebody takes the answer's parts as they come. */
+  isStreamed: boolean;
+}
 
 /** A thread or a process that holds models and answers questions about them. */
 export interface Answerer<Source> {
@@ -21,6 +30,8 @@ export interface Answerer<Source> {
 /** Takes what an answerer reports. */
 export interface Listener {
   onAnswer: (id: number, answer: InferResult | undefined | Error) => void;
+  /** Takes a part of an answer that is still to come. */
+  onPiece: (id: number, piece: InferPiece) => void;
   /** Rejects open requests. Idempotent. */
   onEnd: (error: Error) => void;
 }
@@ -28,6 +39,7 @@ export interface Listener {
 interface Pending {
   resolve: (result: InferResult | undefined) => void;
   reject: (error: Error) => void;
+  onPiece: ((piece: InferPiece) => void) | undefined;
 }
 
 interface Warm<Source> {
@@ -61,6 +73,7 @@ export function createWarmModels<Source>(
         if (answer instanceof Error) question?.reject(answer);
         else question?.resolve(answer);
       },
+      onPiece: (id, piece) => pending.get(id)?.onPiece?.(piece),
       onEnd(error) {
         if (warm === begun) {
           warm = undefined;
@@ -79,7 +92,10 @@ export function createWarmModels<Source>(
     if (pending.size === 0) answerer.ref(false);
   }
 
-  function ask(question: Ask<Source>, signal?: AbortSignal): Promise<InferResult | undefined> {
+  function ask(
+    question: Ask<Source>,
+    { signal, onPiece }: { signal?: AbortSignal | undefined; onPiece?: Pending["onPiece"] } = {},
+  ): Promise<InferResult | undefined> {
     warm ??= begin();
     const to = warm;
     to.answerer.ref(true);
@@ -95,12 +111,13 @@ export function createWarmModels<Source>(
       to.pending.set(id, {
         resolve: (result) => (stopListening(), resolve(result)),
         reject: (error) => (stopListening(), reject(error)),
+        onPiece,
       });
       to.answerer.send({ ...question, id });
     });
   }
 
-  async function load(source: Source): Promise<LoadedModel> {
+  async function load(source: Source): Promise<EngineModel> {
     clearTimeout(idle);
     const model = ++count;
     open.add(model);
@@ -111,10 +128,14 @@ export function createWarmModels<Source>(
       throw error;
     }
 
-    async function infer({ signal, ...request }: InferRequest): Promise<InferResult> {
+    async function infer(
+      { signal, ...request }: InferRequest,
+      onPiece?: Pending["onPiece"],
+    ): Promise<InferResult> {
       signal?.throwIfAborted();
       if (!open.has(model)) throw modelClosed();
-      const result = await ask({ type: "infer", model, request }, signal);
+      const isStreamed = onPiece !== undefined;
+      const result = await ask({ type: "infer", model, request, isStreamed }, { signal, onPiece });
       if (!result) throw new KitError("WORKER_FAILED", "The engine returned no answer. Try again.");
       return result;
     }

@@ -2,17 +2,42 @@ import * as v from "valibot";
 import { KitError } from "./error.ts";
 import { type Artifact, type EngineEvent, ENGINE_EVENTS } from "./event.ts";
 import { EVENT_SCHEMAS } from "./eventSchemas.ts";
-import type { InferResult } from "./infer.ts";
+import type { InferPiece, InferResult } from "./infer.ts";
 import { isRecord } from "./isRecord.ts";
 import type { RepeatedRows, TrainingCheck } from "./trainingCheck.ts";
 
 const count = v.pipe(v.number(), v.safeInteger(), v.minValue(0));
 
+const toolCalls = v.array(
+  v.object({
+    id: v.optional(v.string()),
+    type: v.optional(v.literal("function")),
+    function: v.object({
+      name: v.string(),
+      arguments: v.union([v.string(), v.record(v.string(), v.unknown())]),
+    }),
+  }),
+);
+
+const logprob = v.object({ token: v.string(), bytes: v.array(v.number()), logprob: v.number() });
+const logprobs = v.array(v.object({ ...logprob.entries, top: v.array(logprob) }));
+
 const RESULT = v.object({
   text: v.string(),
-  finishReason: v.picklist(["stop", "length"]),
+  finishReason: v.picklist(["stop", "length", "toolCalls"]),
+  promptTokens: count,
   tokens: count,
+  toolCalls: v.optional(toolCalls),
+  choices: v.optional(v.array(v.object({ text: v.string(), probability: v.number() }))),
+  value: v.optional(v.unknown()),
+  logprobs: v.optional(logprobs),
 }) satisfies v.GenericSchema<InferResult>;
+
+const PIECE = v.object({
+  text: v.string(),
+  toolCalls: v.optional(toolCalls),
+  logprobs: v.optional(logprobs),
+}) satisfies v.GenericSchema<InferPiece>;
 
 const repeated = v.object({
   rows: count,
@@ -76,6 +101,15 @@ export function isArtifact(value: unknown): value is Artifact {
 export function asInferResult(engine: string, answered: unknown): InferResult {
   if (v.is(RESULT, answered)) return answered;
   throw invalidReport(`${engine} answered`, answered, "an answer");
+}
+
+/**
+ * @param engine the engine's name
+ * @throws KitError `ENGINE_REPORT_INVALID`
+ */
+export function asInferPiece(engine: string, told: unknown): InferPiece {
+  if (v.is(PIECE, told)) return told;
+  throw invalidReport(`${engine} answered`, told, "a part of an answer");
 }
 
 /** Enough characters to recognise the report. */

@@ -23,4 +23,8 @@ export const SAMPLING = {
     expected: "a whole number of at least 0",
     holds: (value) => Number.isSafeInteger(value) && value >= 0,
   },
+  logprobs: {
+    expected: "a whole number from 0 to 20",
+    holds: (value) => Number.isSafeInteger(value) && value >= 0 && value <= 20,
+  },
 } satisfies Record<string, Range>;

@@ -96,7 +96,7 @@ function startReading(quantize) {
     const sequence = decoder.begin([]);
     return (token) => {
       sequence.grow(1);
-      return decoder.step([{ sequence, tokens: [token], isLast: true }])[0].logits;
+      return decoder.step([{ sequence, tokens: [token], wanted: 1 }])[0][0].logits;
     };
   };
 }

@@ -77,7 +77,7 @@ export function createRemoteEngine(folder: string): Engine {
       if (existsSync(at("pythonless")) && !text.startsWith("step-")) {
         throw new KitError("PYTHON_NOT_FOUND", "There is no Python here.");
       }
-      const answer = { text, finishReason: "stop" as const, tokens: 1 };
+      const answer = { text, finishReason: "stop" as const, promptTokens: 1, tokens: 1 };
       return { infer: () => Promise.resolve(answer), close: () => Promise.resolve() };
     },
     async train(options) {

@@ -3,11 +3,10 @@ import { join } from "node:path";
 import { KitError } from "../../protocol/error.ts";
 import type { LoraConfig } from "../../protocol/trainConfig.ts";
 import { type LlamaShape, dimensionsOf } from "../families/dimensions.ts";
-import { addingUpdate, updatesOf } from "../lora/adapter.ts";
+import { type Update, addingUpdate, updatesOf } from "../lora/adapter.ts";
 import { openAdapterTensors } from "../lora/adapterTensors.ts";
 import { findBase } from "../lora/base.ts";
 import {
-  type SavedAdapter,
   ADAPTER_CONFIG,
   ADAPTER_FILE,
   adapterConfig,
@@ -31,14 +30,22 @@ import {
 import type { PromptStyle, Tokenizer } from "../tokens/tokenizer.ts";
 import { type CheckpointNotes, companions, configs, json } from "./companions.ts";
 import { writeDirectory } from "./directory.ts";
-import { type SavedModel, openModel } from "./savedModel.ts";
+import { openModel } from "./savedModel.ts";
 import { openTokenizer, promptStyleOf } from "./savedTokenizer.ts";
 
-/** A model that was saved; an adapter is merged into its base. */
-export interface Checkpoint {
+/** The weights of a model that was saved. */
+export interface SavedWeights {
   shape: LlamaShape;
-  promptStyle: PromptStyle;
+  /** An adapter is merged into its base. */
   weights: WeightsFile;
+  /** The model itself, or the base of an adapter, which adds its `updates`. */
+  base: { directory: string; weights: WeightsFile };
+  updates?: () => Record<string, Update>;
+}
+
+/** A model that was saved. */
+export interface Checkpoint extends SavedWeights {
+  promptStyle: PromptStyle;
   tokenizer: Tokenizer;
   /** Directory of the model that it began as; none for Kit's own. */
   origin: string | undefined;
@@ -76,13 +83,11 @@ export function adapterFiles(
  * @throws KitError `CHECKPOINT_INVALID` when a file is missing, damaged or of another model
  */
 export function openCheckpoint(path: string): Checkpoint {
-  const adapter = readConfig(join(path, ADAPTER_CONFIG), "optional");
-  const { model, ...found } = adapter
-    ? readAdapter(path, adapter)
-    : { ...openModel(path), model: path };
-  const { isOwn, ...saved } = openTokenizer(model, dimensionsOf(found.shape).vocabulary);
+  const found = openWeights(path);
+  const { directory } = found.base;
+  const { isOwn, ...saved } = openTokenizer(directory, dimensionsOf(found.shape).vocabulary);
   const promptStyle = promptStyleOf(path) ?? saved.promptStyle;
-  return { ...found, ...saved, promptStyle, origin: isOwn ? undefined : model };
+  return { ...found, ...saved, promptStyle, origin: isOwn ? undefined : directory };
 }
 
 const CHECKPOINT_MARKS = ["config.json", ADAPTER_CONFIG];
@@ -96,24 +101,39 @@ export function assertCheckpoint(path: string): void {
   );
 }
 
-/** A model, and the directory of its base. */
-type Model = SavedModel & { model: string };
+/**
+ * As `openCheckpoint`, without the tokenizer.
+ * @throws KitError `CHECKPOINT_INVALID`
+ */
+export function openWeights(path: string): SavedWeights {
+  const adapter = readConfig(join(path, ADAPTER_CONFIG), "optional");
+  return adapter ? openAdapter(path, adapter) : openBase(path);
+}
 
-function readAdapter(path: string, config: Record<string, unknown>): Model {
+function openBase(directory: string): SavedWeights {
+  const model = openModel(directory);
+  return { ...model, base: { directory, weights: model.weights } };
+}
+
+function openAdapter(path: string, config: Record<string, unknown>): SavedWeights {
   const adapter = adapterOf(join(path, ADAPTER_CONFIG), config);
-  const base = findBase(path, adapter.base);
-  const saved = openModel(base);
-  const tensors = openAdapterTensors(path, config, adapter, saved.shape);
-  return { ...saved, model: base, weights: mergedFile(saved.weights, tensors, adapter) };
+  const { shape, base } = openBase(findBase(path, adapter.base));
+  const tensors = openAdapterTensors(path, config, adapter, shape);
+  const updates = () => updatesOf(widen(fromPeftNames(tensors.read())), adapter);
+  return { shape, base, updates, weights: mergedFile(base.weights, tensors, updates) };
 }
 
 /** The base with the adapter's updates, where it has any, in float32: added while its rows are read. */
-function mergedFile(base: WeightsFile, adapter: WeightsFile, scale: SavedAdapter): WeightsFile {
+function mergedFile(
+  base: WeightsFile,
+  adapter: WeightsFile,
+  updatesOf: () => Record<string, Update>,
+): WeightsFile {
   const isUpdated = (name: string) =>
     adapter.names.has(peftName(name.replace(/weight$/, "lora_A.weight")));
 
   function read(room?: AllocateTensor): StoredWeights {
-    const updates = updatesOf(widen(fromPeftNames(adapter.read())), scale);
+    const updates = updatesOf();
     const merged: StoredWeights = {};
     const rest = base.read((name, count, isBf16) => {
       const update = updates[name];

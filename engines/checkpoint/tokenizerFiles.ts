@@ -1,6 +1,6 @@
 import type { ModelShape } from "../../protocol/trainConfig.ts";
 import { CHAT_TEMPLATE } from "../tokens/byteChat.ts";
-import { BYTES, SPECIALS, specialText } from "../tokens/byteTokens.ts";
+import { SPECIALS, byteCharacters, specialText } from "../tokens/byteTokens.ts";
 import type { PromptStyle } from "../tokens/tokenizer.ts";
 
 /** `tokenizer.json` of Hugging Face's tokenizers: byte-level BPE without a merge, and the specials. */
@@ -67,16 +67,4 @@ export function tokenizerConfig({ context }: ModelShape, promptStyle: PromptStyl
     chat_template: CHAT_TEMPLATE,
     prompt_style: promptStyle,
   };
-}
-
-/**
- * The character that stands for each byte in byte-level vocabularies: itself where Latin-1 shows
- * it, otherwise the next one from U+0100 on.
- */
-export function byteCharacters(): string[] {
-  let hidden = 0;
-  return Array.from({ length: BYTES }, (_, byte) => {
-    const shown = (byte >= 0x21 && byte <= 0x7e) || (byte >= 0xa1 && byte !== 0xad && byte <= 0xff);
-    return String.fromCodePoint(shown ? byte : 0x100 + hidden++);
-  });
 }

@@ -2,7 +2,7 @@ import type { MessagePort, Worker } from "node:worker_threads";
 import { KitError, isKitError } from "../../protocol/error.ts";
 import type { ErrorCode } from "../../protocol/errorCode.ts";
 import type { EngineEvent } from "../../protocol/event.ts";
-import type { InferResult } from "../../protocol/infer.ts";
+import type { InferPiece, InferResult } from "../../protocol/infer.ts";
 import type { TrainConfig } from "../../protocol/trainConfig.ts";
 import type { LocatedModel } from "../families/modelSource.ts";
 import { missingFile } from "../ownFile.ts";
@@ -25,7 +25,9 @@ export type TrainMessage =
   | { type: "done" }
   | { type: "failed"; failure: Failure };
 
-/** A message of the answering thread. */
+/** A message of the answering thread: the answer to a question, or parts of some. */
+export type Told = Answer | { pieces: { id: number; piece: InferPiece }[] };
+
 export type Answer =
   | { id: number; ok: true; result: InferResult | undefined }
   | { id: number; ok: false; failure: Failure };

@@ -125,6 +125,9 @@ export function useSafetensors<T>(path: string, use: (file: SafetensorsFile) => 
       return found;
     }
 
+    /** Holds the parts of all tensors, one after another: many arrays would lie about until they are collected. */
+    let staging = new ArrayBuffer(0);
+
     /** The format requires the tensors to follow one another to the end of the file. */
     function assertTiled(found: Map<string, Entry>): void {
       let end = 0;
@@ -162,8 +165,11 @@ export function useSafetensors<T>(path: string, use: (file: SafetensorsFile) => 
         const columns = shape.at(-1) ?? 1;
         const numbers = Math.max(1, Math.floor(PART_NUMBERS / columns)) * columns;
         const most = Math.min(numbers, count);
-        // One array for all parts: many would lie about until they are collected.
-        const data = dtype === "F32" ? new Float32Array(most) : new Uint16Array(most);
+        if (staging.byteLength < most * NUMBER_BYTES[dtype]) {
+          staging = new ArrayBuffer(most * NUMBER_BYTES[dtype]);
+        }
+        const data =
+          dtype === "F32" ? new Float32Array(staging, 0, most) : new Uint16Array(staging, 0, most);
         for (let at = 0; at < count; at += numbers) {
           const part = fill(data.subarray(0, count - at), at * NUMBER_BYTES[dtype]);
           const decoded = dtype === "F16" ? fromFloat16(part as Uint16Array) : part;

@@ -1,4 +1,4 @@
-import type { LoadOptions } from "../../protocol/engine.ts";
+import type { EngineModel, LoadOptions } from "../../protocol/engine.ts";
 import { KitError } from "../../protocol/error.ts";
 import { type Listener, createWarmModels } from "../warmModels.ts";
 import { startChild } from "./child.ts";
@@ -14,8 +14,27 @@ export function createAnswers(python: Python) {
     async load(directory: string, options?: LoadOptions) {
       assertUnquantized(options);
       const check = refuseCode(python, options?.signal);
-      return load(await findFolders(directory, { ...options, check }));
+      return withoutForms(await load(await findFolders(directory, { ...options, check })));
     },
+  };
+}
+
+/** What Python does not answer yet. */
+const FORMS = ["stop", "choices", "schema", "logprobs"] as const;
+
+/** A model that refuses what Python does not answer yet, with KitError `REQUEST_INVALID`. */
+export function withoutForms({ infer, close }: EngineModel): EngineModel {
+  return {
+    async infer(request, onPiece) {
+      const isCalled = !["auto", undefined].includes(request.toolChoice as string | undefined);
+      const form = isCalled ? "toolChoice" : FORMS.find((name) => request[name] !== undefined);
+      if (form === undefined) return infer(request, onPiece);
+      throw new KitError(
+        "REQUEST_INVALID",
+        `infer takes no ${form} of a model that Python answers from. Remove it, or let the embedded engine answer.`,
+      );
+    },
+    close,
   };
 }
 

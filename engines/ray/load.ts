@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { basename } from "node:path";
-import type { Engine, LoadOptions, LoadedModel } from "../../protocol/engine.ts";
+import type { Engine, EngineModel, LoadOptions } from "../../protocol/engine.ts";
 import { isKitError } from "../../protocol/error.ts";
 import { assertUnquantized } from "../python/answers.ts";
 import { findFolders } from "../python/model.ts";
@@ -17,7 +17,7 @@ interface Loading {
 }
 
 /** Loads a model here; on the cluster that has it, if its files or Python are missing here. */
-export async function load(cluster: Cluster, loading: Loading): Promise<LoadedModel> {
+export async function load(cluster: Cluster, loading: Loading): Promise<EngineModel> {
   const { directory, loadHere, options } = loading;
   assertUnquantized(options);
   const stored = readStored(directory);
@@ -39,7 +39,7 @@ async function loadThere(
   project: Cluster,
   stored: StoredRecord,
   { directory, options, why }: Loading & { why: string },
-): Promise<LoadedModel> {
+): Promise<EngineModel> {
   const cluster = clusterAt(project, stored.address);
   const remote = createRayJobs(cluster);
   options?.onNote?.(`answers on ${remote.name}: ${why}`);

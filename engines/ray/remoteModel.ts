@@ -1,4 +1,5 @@
-import type { LoadOptions, LoadedModel } from "../../protocol/engine.ts";
+import type { EngineModel, LoadOptions } from "../../protocol/engine.ts";
+import { withoutForms } from "../python/answers.ts";
 import { createWarmModels } from "../warmModels.ts";
 import type { Cluster } from "./cluster.ts";
 import { IDLE_SECONDS } from "./mailbox.ts";
@@ -24,7 +25,7 @@ interface Asked extends LoadOptions {
 export async function loadRemoteModel(
   remote: Remote,
   { cluster, stored, base, idleSeconds = IDLE_SECONDS, onNote, signal }: Asked,
-): Promise<LoadedModel> {
+): Promise<EngineModel> {
   const secret = crypto.randomUUID();
   const id = `kit-ask-${crypto.randomUUID()}`;
   const files = packModel(id, { cluster, stored, base, idleSeconds });
@@ -43,7 +44,7 @@ export async function loadRemoteModel(
     await remote.submit({ id, secret, files, command: COMMAND, ...(signal && { signal }) });
     signal?.throwIfAborted();
     signal?.addEventListener("abort", abort, { once: true });
-    const { infer, close } = await load(undefined);
+    const { infer, close } = withoutForms(await load(undefined));
     return {
       infer,
       async close() {

@@ -1,6 +1,6 @@
 import { asMessage } from "../../protocol/chat.ts";
 import { openConversation, openDocument, spansOf } from "./byteChat.ts";
-import { BYTES, SPECIALS, VOCABULARY, decode, specialText } from "./byteTokens.ts";
+import { BYTES, SPECIALS, VOCABULARY, decode, encode, specialText } from "./byteTokens.ts";
 import { withoutTools } from "./chatTemplate.ts";
 import type { Tokenizer } from "./tokenizer.ts";
 
@@ -8,13 +8,18 @@ import type { Tokenizer } from "./tokenizer.ts";
 export const BYTE_TOKENIZER: Tokenizer = {
   vocabulary: VOCABULARY,
   sequencesOf: (row) => [spansOf(row)],
-  promptTokens({ messages, tools, prompt = "" }, style) {
+  promptTokens({ messages, tools, prompt = "" }, style, begun = "") {
     if (tools) throw withoutTools();
-    if (messages) return openConversation(messages.map(asMessage));
-    if (style === "text") return openDocument(prompt);
-    return openConversation([{ role: "user", content: prompt }]);
+    const open = () => {
+      if (messages) return openConversation(messages.map(asMessage));
+      if (style === "text") return openDocument(prompt);
+      return openConversation([{ role: "user", content: prompt }]);
+    };
+    return [...open(), ...encode(begun)];
   },
   decode,
+  bytesOf: (token) => (token < BYTES ? Uint8Array.of(token) : encode(nameOf(token))),
+  dropsSpace: false,
   show: (tokens) =>
     tokens.every((token) => token < BYTES) ? decode(tokens) : tokens.map(nameOf).join(""),
   isSpecial: (token) => token >= BYTES,

@@ -33,3 +33,15 @@ export function decode(tokens: Iterable<number>): string {
   const bytes = Uint8Array.from([...tokens].filter((token) => token < BYTES));
   return new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes, { stream: true });
 }
+
+/**
+ * The character that stands for each byte in byte-level vocabularies: itself where Latin-1 shows
+ * it, otherwise the next one from U+0100 on.
+ */
+export function byteCharacters(): string[] {
+  let hidden = 0;
+  return Array.from({ length: BYTES }, (_, byte) => {
+    const shown = (byte >= 0x21 && byte <= 0x7e) || (byte >= 0xa1 && byte !== 0xad && byte <= 0xff);
+    return String.fromCodePoint(shown ? byte : 0x100 + hidden++);
+  });
+}

@@ -5,7 +5,7 @@ import type { Row } from "../dataset/row.ts";
 import { answerMasks } from "./answerMask.ts";
 import { type Render, renderOpen, withoutTools } from "./chatTemplate.ts";
 import { type Library, createLibrary } from "./library.ts";
-import { createPieces } from "./tokenBytes.ts";
+import { createPieces, createTokenBytes } from "./tokenBytes.ts";
 import type { PromptStyle, Span, Tokenizer } from "./tokenizer.ts";
 import { assertModestGrowth, limitTokenizer } from "./tokenizerLimits.ts";
 
@@ -85,16 +85,16 @@ export function createFileTokenizer(files: TokenizerFiles): Tokenizer {
     return limitTokenizer(path, tokens.length, () => library.decode([...tokens], options));
   }
 
-  function promptTokens(request: InferRequest, style: PromptStyle): number[] {
+  function promptTokens(request: InferRequest, style: PromptStyle, begun = ""): number[] {
     const { prompt = "", tools } = request;
     const messages = request.messages?.map(asMessage);
     if (!render) {
       if (tools) throw withoutTools();
-      return encode(messages?.map(({ content }) => content).join("") ?? prompt);
+      return encode((messages?.map(({ content }) => content).join("") ?? prompt) + begun);
     }
-    if (!messages && style === "text") return encode(prompt);
+    if (!messages && style === "text") return encode(prompt + begun);
     const conversation = messages ? { messages, ...(tools && { tools }) } : question(prompt);
-    return encode(renderOpen(render, conversation), false);
+    return encode(renderOpen(render, conversation) + begun, false);
   }
 
   const limited = <T>(texts: Row | InferRequest, work: () => T) =>
@@ -103,7 +103,9 @@ export function createFileTokenizer(files: TokenizerFiles): Tokenizer {
   return {
     vocabulary,
     sequencesOf: (row) => limited(row, () => sequencesOf(row)),
-    promptTokens: (request, style) => limited(request, () => promptTokens(request, style)),
+    promptTokens: (request, style, begun) =>
+      limited(request, () => promptTokens(request, style, begun)),
+    ...createTokenBytes(library, files.tokenizer),
     decode: (tokens) => decoded(tokens, true).replace(/\uFFFD+$/, ""),
     show: (tokens) => decoded(tokens, false),
     isSpecial: (token) => added.has(token),

@@ -12,7 +12,7 @@ export interface Library {
   ) => string;
   token_to_id: (token: string) => number | undefined;
   id_to_token: (id: number) => string | undefined;
-  get_added_tokens_decoder: () => Map<number, { special: boolean }>;
+  get_added_tokens_decoder: () => Map<number, { special: boolean; content: string }>;
 }
 
 interface Package {

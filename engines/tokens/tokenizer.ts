@@ -20,13 +20,21 @@ export interface Tokenizer {
    * @throws KitError `DATASET_INVALID`
    */
   sequencesOf: (row: Row) => readonly (readonly Span[])[];
-  /** The tokens before an answer's; an answer begun is to be continued. @throws KitError */
-  promptTokens: (request: InferRequest, style: PromptStyle) => number[];
+  /**
+   * The tokens before an answer's; an answer begun is to be continued.
+   * @param begun more of it. Default: none.
+   * @throws KitError
+   */
+  promptTokens: (request: InferRequest, style: PromptStyle, begun?: string) => number[];
   /**
    * The text of tokens without the specials. Malformed bytes become U+FFFD; a character that is cut
    * off at the end is dropped.
    */
   decode: (tokens: readonly number[]) => string;
+  /** UTF-8 of a token's text, which it adds to an answer. A special has the text that it is written as. */
+  bytesOf: (token: number) => Uint8Array;
+  /** Whether an answer leaves out a space that its first token begins with, as sentencepiece writes it. */
+  dropsSpace: boolean;
   /** The text of tokens with the specials, for people. */
   show: (tokens: readonly number[]) => string;
   /** Whether no text can spell it. */

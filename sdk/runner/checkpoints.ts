@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import type { Engine, LoadOptions, LoadedModel } from "../../protocol/engine.ts";
+import type { Engine, EngineModel, LoadOptions } from "../../protocol/engine.ts";
 import type { Artifact } from "../../protocol/event.ts";
 import type { Infer } from "../callbacks.ts";
 import { firstSignal } from "./firstSignal.ts";
@@ -19,9 +19,9 @@ export function createCheckpoints(
   options: LoadOptions & { signal: AbortSignal },
 ): Checkpoints {
   const { signal } = options;
-  const loaded = new Set<Promise<LoadedModel>>();
+  const loaded = new Set<Promise<EngineModel>>();
 
-  async function free(model: Promise<LoadedModel>): Promise<void> {
+  async function free(model: Promise<EngineModel>): Promise<void> {
     if (!loaded.delete(model)) return;
     const [result] = await Promise.allSettled([model]);
     if (result.status === "fulfilled") await result.value.close();
@@ -29,9 +29,9 @@ export function createCheckpoints(
 
   return {
     open({ path }) {
-      let model: Promise<LoadedModel> | undefined;
+      let model: Promise<EngineModel> | undefined;
       return guardModel(engine.name, {
-        async infer(request) {
+        async infer(request, onPiece) {
           if (!model) {
             model = engine.load(join(directory, path), options);
             loaded.add(model);
@@ -39,7 +39,7 @@ export function createCheckpoints(
           const { infer: answer } = await model;
           const first = firstSignal(request.signal ? [request.signal, signal] : [signal]);
           try {
-            return await answer({ ...request, signal: first.signal });
+            return await answer({ ...request, signal: first.signal }, onPiece);
           } finally {
             first.release();
           }

@@ -1,5 +1,5 @@
 import type { DatasetRow } from "../../protocol/dataset.ts";
-import type { Engine, LoadedModel } from "../../protocol/engine.ts";
+import type { Engine, EngineModel, LoadedModel } from "../../protocol/engine.ts";
 import { KitError, isKitError } from "../../protocol/error.ts";
 import { EVAL_LOSS } from "../../protocol/evaluation.ts";
 import type { EventData } from "../../protocol/event.ts";
@@ -83,7 +83,7 @@ export async function createEvaluation(options: EvaluationOptions): Promise<Eval
     asked(step, engine.load(directory, { signal, onNote }));
 
   /** A training on other machines needs no Python here, and the model is not there yet. */
-  async function loadStart(directory: string): Promise<LoadedModel> {
+  async function loadStart(directory: string): Promise<EngineModel> {
     try {
       return await engine.load(directory, { signal, onNote });
     } catch (error) {
@@ -93,7 +93,7 @@ export async function createEvaluation(options: EvaluationOptions): Promise<Eval
     }
   }
 
-  async function asked(step: number, loading: Promise<LoadedModel>): Promise<Evaluated> {
+  async function asked(step: number, loading: Promise<EngineModel>): Promise<Evaluated> {
     const model = await loading;
     try {
       return await evaluated(step, model);

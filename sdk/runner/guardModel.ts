@@ -1,17 +1,51 @@
-import type { LoadedModel } from "../../protocol/engine.ts";
-import { asInferResult } from "../../protocol/engineReport.ts";
-import type { Infer } from "../callbacks.ts";
+import type { EngineModel, LoadedModel } from "../../protocol/engine.ts";
+import { asInferPiece, asInferResult } from "../../protocol/engineReport.ts";
+import type { InferPiece, InferRequest, InferResult } from "../../protocol/infer.ts";
 import { checkRequest } from "../validation/inferRequest.ts";
+import { streamAnswer } from "./answerStream.ts";
 import { atCaller } from "./callerError.ts";
+import { firstSignal } from "./firstSignal.ts";
+
+/** A model for users, which also tells Kit an answer's parts. */
+export type GuardedModel = EngineModel & Pick<LoadedModel, "stream">;
 
 /**
  * A model that an engine has loaded, with requests and answers checked at the boundary.
  * @param engine the engine's name
  */
-export function guardModel(engine: string, { infer: answer, close }: LoadedModel): LoadedModel {
-  const infer: Infer = (request) =>
-    atCaller(infer, async () => {
-      return asInferResult(engine, await answer(checkRequest(request)));
-    });
-  return { infer, close };
+export function guardModel(engine: string, model: EngineModel): GuardedModel {
+  const infer: EngineModel["infer"] = (request, onPiece) =>
+    atCaller(infer, () => (onPiece ? tell(request, onPiece) : answer(request)));
+  const stream: LoadedModel["stream"] = (request) =>
+    streamAnswer((onPiece, signal) => atCaller(stream, () => tell(request, onPiece, signal)));
+
+  async function answer(request: InferRequest): Promise<InferResult> {
+    return asInferResult(engine, await model.infer(checkRequest(request)));
+  }
+
+  async function tell(
+    request: InferRequest,
+    onPiece: (piece: InferPiece) => void,
+    signal?: AbortSignal,
+  ): Promise<InferResult> {
+    const checked = checkRequest(request);
+    const refused = new AbortController();
+    const signals = [checked.signal, signal, refused.signal].filter((one) => one !== undefined);
+    const first = firstSignal(signals);
+    const take = (piece: InferPiece) => {
+      if (first.signal.aborted) return;
+      try {
+        onPiece(asInferPiece(engine, piece));
+      } catch (error) {
+        refused.abort(error);
+      }
+    };
+    try {
+      return asInferResult(engine, await model.infer({ ...checked, signal: first.signal }, take));
+    } finally {
+      first.release();
+    }
+  }
+
+  return { infer, stream, close: model.close };
 }

@@ -3,6 +3,7 @@ import { asMessage, asTools, problemOfMessage, problemOfTools } from "../../prot
 import { KitError } from "../../protocol/error.ts";
 import type { InferRequest } from "../../protocol/infer.ts";
 import { SAMPLING } from "../../protocol/sampling.ts";
+import { problemOfAnswer } from "./askedAnswer.ts";
 import { didYouMean } from "./didYouMean.ts";
 
 const OPTIONS = Object.keys({
@@ -13,6 +14,11 @@ const OPTIONS = Object.keys({
   temperature: true,
   topP: true,
   seed: true,
+  stop: true,
+  choices: true,
+  schema: true,
+  toolChoice: true,
+  logprobs: true,
   signal: true,
 } satisfies Record<keyof InferRequest, true>);
 
@@ -53,6 +59,8 @@ export function checkRequest(request: unknown): InferRequest {
     if (value === undefined || (typeof value === "number" && holds(value))) continue;
     throw problem(`needs ${expected} as its ${name}`);
   }
+  const wrongAnswer = problemOfAnswer(request as Record<string, unknown>);
+  if (wrongAnswer !== undefined) throw problem(wrongAnswer);
   if (signal !== undefined && !(signal instanceof AbortSignal)) {
     throw problem("needs an AbortSignal as its signal");
   }

@@ -4,7 +4,7 @@ import { type Listener, type Question, createWarmModels } from "../../engines/wa
 // tests/engines/contract.ts asks a real thread and a real process.
 
 const IDLE_MS = 30_000;
-const ANSWER = { text: "1", finishReason: "stop", tokens: 1 } as const;
+const ANSWER = { text: "1", finishReason: "stop", promptTokens: 1, tokens: 1 } as const;
 
 interface Started {
   listener: Listener;

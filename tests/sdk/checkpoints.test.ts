@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import type { InferRequest } from "../../protocol/infer.ts";
 import { createCheckpoints } from "../../sdk/runner/checkpoints.ts";
 
-const ANSWER = { text: "yes", finishReason: "stop", tokens: 1 } as const;
+const ANSWER = { text: "yes", finishReason: "stop", promptTokens: 1, tokens: 1 } as const;
 
 /** The signals that Node keeps for as long as this one, collected or not. */
 function followersOf(signal: AbortSignal): number {

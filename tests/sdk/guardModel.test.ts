@@ -3,7 +3,7 @@ import type { LoadedModel } from "../../protocol/engine.ts";
 import type { InferRequest } from "../../protocol/infer.ts";
 import { guardModel } from "../../sdk/runner/guardModel.ts";
 
-const ANSWER = { text: "yes", finishReason: "stop", tokens: 1 } as const;
+const ANSWER = { text: "yes", finishReason: "stop", promptTokens: 1, tokens: 1 } as const;
 
 /** A model that answers this, with the requests that reach it. */
 function modelThatAnswers(answer: unknown): { model: LoadedModel; asked: InferRequest[] } {

@@ -5,12 +5,14 @@ import { type Arena, allocate, planArena } from "../kernels/arena.ts";
 import { type KernelModule, instantiate } from "../kernels/module.ts";
 import { PANEL } from "../kernels/products.ts";
 import { createQuantizedWriter } from "../kernels/quantized.ts";
-import { lead, planTeam } from "../kernels/team.ts";
+import { lead as leadTeam, planTeam } from "../kernels/team.ts";
 import { batchArrays } from "../model/batch.ts";
 import { type ModelPlan } from "../model/passes.ts";
 import { placeModel } from "../model/place.ts";
 import { writeTensors } from "../model/tensors.ts";
-import { PAGE, pagesOf } from "../ops/operation.ts";
+import { MOST_RANK } from "../ops/adapters.ts";
+import { PAGE, RUN_WORDS, pagesOf } from "../ops/operation.ts";
+import { type Adapter, createAdapters } from "./adapters.ts";
 import { decoderProgram } from "./decoderProgram.ts";
 import { type Masses, massesOf, planMasses } from "./masses.ts";
 import { type SequencePages, createPagePool } from "./pagePool.ts";
@@ -25,14 +27,17 @@ export interface Decoder {
   /**
    * Begins a sequence.
    * @param tokens that it will read first: those that another sequence began with are there already
+   * @param adapter of the model that reads them. Default: none.
    */
-  begin: (tokens: readonly number[]) => Sequence;
+  begin: (tokens: readonly number[], adapter?: Adapter) => Sequence;
   /**
    * Reads tokens of up to `MOST_SEQUENCES` sequences, up to `MOST_TOKENS` in all, from every weight once.
    * Each must have room for its tokens.
-   * @returns for each part that wants it, what follows its last token
+   * @returns for each part, what follows the last ones of its tokens, as many as it wants
    */
-  step: (parts: readonly StepPart[]) => (NextToken | undefined)[];
+  step: (parts: readonly StepPart[]) => NextToken[][];
+  /** Adapters of the model, each another model to ask. */
+  adapters: ReturnType<typeof createAdapters>;
 }
 
 /** Tokens that were read one after another, whose keys and values are kept. */
@@ -48,19 +53,26 @@ export interface Sequence {
 export interface StepPart {
   sequence: Sequence;
   tokens: readonly number[];
-  /** Whether the logits after the last token are wanted. */
-  isLast: boolean;
+  /** After how many of them, the last ones, the logits are wanted: of all parts together up to `MOST_SEQUENCES`. */
+  wanted: number;
+  /** Bits of the tokens that may be chosen there, as `allowedBits` has them. Default: the decoder's. */
+  allowed?: Int32Array | undefined;
 }
 
 /** What follows a token. It is the decoder's until its next step. */
 export interface NextToken {
-  /** [vocabulary]; −Infinity for tokens that no answer may have. */
+  /** [vocabulary], also of tokens that may not be chosen. */
   logits: Float32Array;
-  /** The token of the greatest logit, the first of equal ones. */
+  /** Of the tokens that may be chosen the one of the greatest logit, the first of equal ones; −1 if none may. */
   likeliest: number;
   /** Whether the logits are finite, and not all the same. */
   isTelling: boolean;
-  /** e^((logit − greatest) / temperature), which take the place of the logits. */
+  /** The logarithm of the sum of e^logit over all tokens. */
+  logTotal: () => number;
+  /**
+   * e^((logit − likeliest's) / temperature), which take the place of the logits: how likely each token is that may be
+   * chosen.
+   */
   masses: (temperature: number) => Masses;
 }
 
@@ -81,6 +93,8 @@ export interface DecoderSizes {
   threads?: number;
   /** Of keys and values, for all sequences together. Default: as many as a gibibyte holds. */
   pages?: number | undefined;
+  /** Bytes kept for adapters, taken as they are used. Default `ADAPTER_BYTES`. */
+  adapterBytes?: number | undefined;
 }
 
 /** The input of a helper thread. */
@@ -91,15 +105,29 @@ export interface DecoderInvitation {
 }
 
 export interface DecoderOptions extends Omit<DecoderSizes, "shape" | "bfloat16"> {
-  /** For each token id: 1 if an answer may have it. Default: all. */
-  allowed?: Uint8Array;
+  /** Bits of the tokens that an answer may have, as `allowedBits` has them. Default: all. */
+  allowed?: Int32Array;
   /** Called once with the data helpers need; they may join at any time. */
   invite?: (invitation: DecoderInvitation) => void;
+}
+
+/** Tokens of a word of bits. */
+const BITS = 32;
+
+/** A bit [vocabulary] for each token, from the lowest of a word on: 1 if it may be chosen. */
+export function allowedBits(vocabulary: number, may: (token: number) => boolean): Int32Array {
+  const bits = new Int32Array(Math.ceil(vocabulary / BITS));
+  for (let token = 0; token < vocabulary; token++) {
+    if (may(token)) bits[Math.floor(token / BITS)]! |= 1 << (token % BITS);
+  }
+  return bits;
 }
 
 const ADVICE = "Use a smaller model, or one with a shorter context";
 /** Bytes of keys and values of all sequences, unless a single one needs more. Taken as they are used. */
 const CACHE_BYTES = 2 ** 30;
+/** Bytes for adapters: of rank 16 on all maps of 135 million weights, 20 MB each. */
+const ADAPTER_BYTES = 2 ** 28;
 /** Bytes of those that no sequence uses, and that one which begins alike may take. */
 const IDLE_BYTES = 2 ** 27;
 
@@ -113,7 +141,8 @@ export function createDecoder(
   { allowed, invite, ...options }: DecoderOptions = {},
 ): Decoder {
   const sizes = { shape, bfloat16, ...options };
-  const { arena, team, model, mask, found, drawing, staging, stagingBytes } = planDecoder(sizes);
+  const { arena, team, model, bits, choice, drawing, ...planned } = planDecoder(sizes);
+  const { staging, stagingBytes, region } = planned;
   const memory = allocate(arena);
   const { buffer } = memory;
   const kernels = instantiate(module, memory);
@@ -128,8 +157,9 @@ export function createDecoder(
     const numbers = values();
     new Float32Array(buffer, at, numbers.length).set(numbers);
   }
-  const masked = new Float32Array(buffer, mask, model.vocabulary);
-  allowed?.forEach((is, id) => (masked[id] = is === 1 ? 0 : -Infinity));
+  const words = Math.ceil(model.vocabulary / BITS);
+  const bitsOf = (place: number) => bits + place * words * 4;
+  new Int32Array(buffer, bits, words).set(allowed ?? new Int32Array(words).fill(-1));
 
   const { cache, batch, limits, vocabulary, logits } = model;
   if (!cache) throw new Error("the model keeps nothing");
@@ -137,38 +167,66 @@ export function createDecoder(
   const tableRow = pagesOf(cache.context);
   const table = new Int32Array(buffer, cache.table, limits.sequences * tableRow);
   const owners = new Int32Array(buffer, cache.owners, limits.tokens);
-  const marks = new Int32Array(buffer, found, 2 * limits.selected);
-  const run = lead(team, module, memory, decoderProgram({ model, mask, found }));
+  const runs = new Int32Array(buffer, cache.runs, limits.sequences * RUN_WORDS);
+  const adapters = createAdapters({ memory, kernels, maps: model.adapted, region, staging });
+  const rowBits = new Uint32Array(buffer, choice.allowed, limits.selected);
+  const found = new Int32Array(buffer, choice.found, 2 * limits.selected);
+  const lead = leadTeam(team, module, memory, decoderProgram({ model, choice }));
   invite?.({ memory, module, sizes });
   const pool = createPagePool(cache.pages, Math.floor(IDLE_BYTES / pageBytes(shape)));
-  const states = new WeakMap<Sequence, { pages: SequencePages; length: number }>();
+  const states = new WeakMap<Sequence, State>();
+  const stateOf = (sequence: Sequence) => {
+    const state = states.get(sequence);
+    if (!state) throw new Error("the sequence is another decoder's");
+    return state;
+  };
 
-  function begin(tokens: readonly number[]): Sequence {
-    const { pages, known } = pool.begin(tokens);
-    const state = { pages, length: known };
+  function begin(tokens: readonly number[], adapter?: Adapter): Sequence {
+    const { pages, known } = pool.begin(tokens, -(adapter?.number ?? 0));
+    const state = { pages, length: known, adapter: adapter?.place ?? 0 };
     const sequence = { length: () => state.length, grow: pages.grow, close: pages.release };
     states.set(sequence, state);
     return sequence;
   }
 
-  function step(parts: readonly StepPart[]): (NextToken | undefined)[] {
-    let [count, selected] = [0, 0];
-    parts.forEach(({ sequence, tokens, isLast }, owner) => {
-      const state = states.get(sequence);
-      if (!state) throw new Error("the sequence is another decoder's");
+  function step(parts: readonly StepPart[]): NextToken[][] {
+    let [count, selected, run] = [0, 0, 0];
+    /** Of each part, the first of its rows of logits. */
+    const rows = new Map<StepPart, number>();
+    const adapterOf = ({ sequence }: StepPart) => stateOf(sequence).adapter;
+    // Tokens of one adapter lie together.
+    const sorted = [...parts].sort((a, b) => adapterOf(a) - adapterOf(b));
+    for (const [owner, part] of sorted.entries()) {
+      const { sequence, tokens, wanted, allowed: own } = part;
+      const state = stateOf(sequence);
       table.set(state.pages.pages(), owner * tableRow);
+      if (state.adapter > 0) {
+        const before = sorted[owner - 1];
+        if (!before || adapterOf(before) !== state.adapter) {
+          runs.set([count, 0, state.adapter], run++ * RUN_WORDS);
+        }
+        runs[(run - 1) * RUN_WORDS + 1]! += tokens.length;
+      }
       for (const token of tokens) {
         arrays.tokens[count] = token;
         arrays.positions[count] = state.length++;
         owners[count++] = owner;
       }
-      if (isLast) arrays.selected[selected++] = count - 1;
-    });
-    arrays.counts.set([count, parts.length, selected, 1]);
-    run(0);
-    for (const { sequence, tokens } of parts) states.get(sequence)?.pages.read(tokens);
-    let next = 0;
-    return parts.map(({ isLast }) => (isLast ? nextToken(next++) : undefined));
+      // The decoder's own are the first.
+      const place = own && wanted > 0 ? selected + 1 : 0;
+      if (place > 0) new Int32Array(buffer, bitsOf(place), words).set(own!);
+      rows.set(part, selected);
+      for (let i = count - wanted; i < count; i++) {
+        rowBits[selected] = bitsOf(place);
+        arrays.selected[selected++] = i;
+      }
+    }
+    arrays.counts.set([count, parts.length, selected, run]);
+    lead(0);
+    for (const { sequence, tokens } of parts) stateOf(sequence).pages.read(tokens);
+    return parts.map((part) =>
+      Array.from({ length: part.wanted }, (_, i) => nextToken(rows.get(part)! + i)),
+    );
   }
 
   function nextToken(i: number): NextToken {
@@ -176,27 +234,45 @@ export function createDecoder(
     const row = new Float32Array(buffer, at, vocabulary);
     return {
       logits: row,
-      likeliest: marks[2 * i] ?? 0,
-      isTelling: marks[2 * i + 1] === 1,
-      masses: (temperature) => massesOf(kernels, drawing, row, temperature),
+      likeliest: found[2 * i]!,
+      isTelling: found[2 * i + 1] === 1,
+      logTotal() {
+        const highest = kernels.greatestLogit(vocabulary, at);
+        return highest + Math.log(kernels.massOfAll(vocabulary, at, highest));
+      },
+      masses: (temperature) => massesOf(kernels, drawing, row, { temperature, bits: rowBits[i]! }),
     };
   }
 
-  return { begin, step };
+  return { begin, step, adapters };
+}
+
+/** Of a sequence. */
+interface State {
+  pages: SequencePages;
+  length: number;
+  /** Its adapter's place, or 0. */
+  adapter: number;
 }
 
 /** Where a decoder has what its program reads. */
 export interface DecoderPlan {
   model: ModelPlan;
-  /** float32 [vocabulary]: 0 for the tokens that an answer may have, −Infinity for others. */
-  mask: number;
-  /** int32 [selected, 2]: what `likeliest` finds of each row of logits. */
+  choice: ChoicePlan;
+}
+
+/** Where `likeliest` has its words of each row of logits. */
+export interface ChoicePlan {
+  /** uint32 [selected]: the addresses of its bits. */
+  allowed: number;
+  /** int32 [selected, 2]: what is found. */
   found: number;
 }
 
 /** The memory of a decoder, the same on every thread. */
 export function planDecoder(sizes: DecoderSizes) {
   const { shape, bfloat16, quantize, threads = 1, pages = pageCount(shape) } = sizes;
+  const { adapterBytes = ADAPTER_BYTES } = sizes;
   const { context } = shape;
   const place = (arena: Arena) => {
     const team = planTeam(arena, threads);
@@ -210,11 +286,15 @@ export function planDecoder(sizes: DecoderSizes) {
       recompute: { cheap: false, parts: 0 },
     });
     const { width, intermediateSize, heads, headDim } = dimensionsOf(shape);
-    const widest = Math.max(width, intermediateSize, heads * headDim);
+    const widest = Math.max(width, intermediateSize, heads * headDim, MOST_RANK);
     const words = (count: number) => arena.words("work", count);
     return {
-      ...{ team, model, mask: words(model.vocabulary), found: words(2 * MOST_SEQUENCES) },
+      ...{ team, model },
+      choice: { allowed: words(MOST_SEQUENCES), found: words(2 * MOST_SEQUENCES) },
+      // The decoder's, and those of each row.
+      bits: words((MOST_SEQUENCES + 1) * Math.ceil(model.vocabulary / BITS)),
       drawing: planMasses(arena, model.vocabulary),
+      region: { at: arena.bytes("weights", adapterBytes), bytes: adapterBytes },
       // A panel, or rows to quantize.
       ...{ staging: words(PANEL * widest), stagingBytes: PANEL * widest * 4 },
     };

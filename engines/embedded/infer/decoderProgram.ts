@@ -3,11 +3,7 @@ import { createPasses } from "../model/passes.ts";
 import type { DecoderPlan } from "./decoder.ts";
 
 /** The program of every answering thread: a step, from tokens to the logits that follow them. */
-export function decoderProgram({
-  model,
-  mask,
-  found,
-}: Pick<DecoderPlan, "model" | "mask" | "found">): Program {
+export function decoderProgram({ model, choice }: DecoderPlan): Program {
   return (thread) => {
     const { kernels } = thread;
     const { forward, head } = createPasses(thread, model);
@@ -18,7 +14,8 @@ export function decoderProgram({
         forward();
         head.forward();
         kernels.barrier();
-        kernels.likeliest(counts[2] ?? 0, vocabulary, logits.row, logits.at, mask, found);
+        const { allowed, found } = choice;
+        kernels.likeliest(counts[2] ?? 0, vocabulary, logits.row, logits.at, allowed, found);
         kernels.barrier();
       },
     ];

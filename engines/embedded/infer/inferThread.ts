@@ -1,7 +1,7 @@
 import { Worker } from "node:worker_threads";
 import type { QuantizedType } from "../../../protocol/quantizedType.ts";
 import { type Listener, createWarmModels } from "../../warmModels.ts";
-import { type Answer, fromFailure, startThread, threadEnded, toFailure } from "../messages.ts";
+import { type Told, fromFailure, startThread, threadEnded, toFailure } from "../messages.ts";
 
 /** What a model is loaded from. */
 export interface StoredModel {
@@ -14,13 +14,14 @@ export function createInferThread() {
   return createWarmModels<StoredModel>(start);
 }
 
-function start({ onAnswer, onEnd }: Listener) {
+function start({ onAnswer, onPiece, onEnd }: Listener) {
   const worker = startThread(
     () => new Worker(new URL("./inferWorker.js", import.meta.url), { execArgv: [] }),
   );
-  worker.on("message", (answer: Answer) =>
-    onAnswer(answer.id, answer.ok ? answer.result : fromFailure(answer.failure)),
-  );
+  worker.on("message", (told: Told) => {
+    if ("pieces" in told) for (const { id, piece } of told.pieces) onPiece(id, piece);
+    else onAnswer(told.id, told.ok ? told.result : fromFailure(told.failure));
+  });
   worker.on("error", (error) => onEnd(fromFailure(toFailure(error))));
   worker.on("exit", (code) => onEnd(threadEnded(code)));
   return {

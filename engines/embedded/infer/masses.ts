@@ -30,17 +30,18 @@ export function planMasses({ words }: Pick<Arena, "words">, vocabulary: number):
 }
 
 /**
- * e^((logit − greatest) / temperature)
+ * e^((logit − greatest) / temperature) of the tokens that may be chosen.
  * @param row of logits; the masses take their place
+ * @param bits address of the tokens that may be chosen
  */
 export function massesOf(
   { masses, tokensOf }: Kernels,
   plan: MassesPlan,
   row: Float32Array,
-  temperature: number,
+  { temperature, bits }: { temperature: number; bits: number },
 ): Masses {
   const { buffer, byteOffset, length } = row;
-  masses(length, byteOffset, temperature, plan.sums);
+  masses(length, byteOffset, temperature, bits, plan.sums);
   const parts = new Float64Array(buffer, plan.sums, SUMS);
   const sums = parts.slice(0, PART);
   for (let i = PART; i < SUMS; i++) sums[i % PART]! += parts[i]!;

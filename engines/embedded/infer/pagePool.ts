@@ -65,16 +65,17 @@ export function createPagePool(count: number, mostIdle = count) {
 
   /**
    * @param tokens that it will read
+   * @param model tells apart sequences of different models: pages of another's are not taken; below 1
    * @returns the pages, and how many of the tokens they have: fewer than all, for the last one's logits
    */
-  function begin(tokens: readonly number[]): { pages: SequencePages; known: number } {
+  function begin(tokens: readonly number[], model = 0): { pages: SequencePages; known: number } {
     const own: Block[] = [];
     /** Tokens of the last page that is not full. */
     let rest: number[] = [];
     const last = () => own[Math.floor(length / PAGE) - 1];
     let length = 0;
     while (length + PAGE < tokens.length) {
-      const block = full.get(keyOf(last(), tokens.slice(length, length + PAGE)));
+      const block = full.get(keyOf(last()?.id ?? model, tokens.slice(length, length + PAGE)));
       if (!block) break;
       idle.delete(block);
       block.users++;
@@ -98,7 +99,7 @@ export function createPagePool(count: number, mostIdle = count) {
     function read(tokens: readonly number[]): void {
       rest.push(...tokens);
       while (rest.length >= PAGE) {
-        const key = keyOf(last(), rest.slice(0, PAGE));
+        const key = keyOf(last()?.id ?? model, rest.slice(0, PAGE));
         const block = own[length / PAGE];
         if (block) block.key = key;
         const same = full.get(key);
@@ -122,6 +123,7 @@ export function createPagePool(count: number, mostIdle = count) {
   return { begin };
 }
 
-function keyOf(before: Block | undefined, tokens: readonly number[]): string {
-  return `${before?.id ?? 0} ${tokens.join()}`;
+/** @param before the block's id, or the model's number */
+function keyOf(before: number, tokens: readonly number[]): string {
+  return `${before} ${tokens.join()}`;
 }

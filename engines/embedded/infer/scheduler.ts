@@ -1,8 +1,5 @@
 import { setImmediate } from "node:timers/promises";
-import { KitError } from "../../../protocol/error.ts";
-import type { InferRequest, InferResult } from "../../../protocol/infer.ts";
-import { type Random, createRandom } from "../../random.ts";
-import type { PromptStyle, Tokenizer } from "../../tokens/tokenizer.ts";
+import type { Adapter } from "./adapters.ts";
 import {
   type Decoder,
   type NextToken,
@@ -11,74 +8,57 @@ import {
   MOST_SEQUENCES,
   MOST_TOKENS,
 } from "./decoder.ts";
-import { sample } from "./sampler.ts";
 
-/** A model that can be asked. */
-export interface Generator {
-  /** Longest prompt with its answer, in tokens. */
-  context: number;
-  promptStyle: PromptStyle;
-  tokenizer: Tokenizer;
-  decoder: Decoder;
+/** Reads tokens, and takes what follows them. */
+export interface Reader {
+  /** Of the model that reads. Default: none. */
+  readonly adapter?: Adapter | undefined;
+  /** What is read. It grows while an answer does. */
+  readonly tokens: readonly number[];
+  /** From this token on, what follows is wanted. */
+  readonly wantedFrom: number;
+  /** Bits of the tokens that may follow the last one, as `allowedBits` has them. Default: the decoder's. */
+  allowed?: () => Int32Array | undefined;
+  /**
+   * Takes what follows each wanted token, in their order.
+   * @returns whether it has what it wanted
+   * @throws what the reading then rejects with
+   */
+  take: (next: NextToken) => boolean;
+  /** Is asked before each step; the reading then rejects. */
+  isCancelled: () => boolean;
 }
 
-/** Masks ids that an undertrained model might pick. */
-export function answerTokens({ vocabulary, isSpoken, isEnd }: Tokenizer): Uint8Array {
-  return Uint8Array.from({ length: vocabulary }, (_, id) => (isSpoken(id) || isEnd(id) ? 1 : 0));
-}
+export type Scheduler = ReturnType<typeof createScheduler>;
 
 /** Tokens of prompts that a step reads while others wait for their next token, at most. */
 const PROMPT_TOKENS = 64;
 
-/** An answer in work. */
+/** A reader in work. */
 interface Run {
-  /** The prompt, then the answer so far. */
-  tokens: number[];
-  promptTokens: number;
-  /** Tokens at most. */
-  limit: number;
-  sampling: { temperature: number; topP: number };
-  random: Random;
+  reader: Reader;
+  /** How many of its wanted tokens it has taken what follows of. */
+  taken: number;
   /** Undefined while it waits for room. */
   sequence: Sequence | undefined;
-  isCancelled: () => boolean;
-  resolve: (result: InferResult) => void;
+  resolve: () => void;
   reject: (error: unknown) => void;
 }
 
 /**
- * Answers requests, as many at once as a step takes; each gets the text that it gets alone. Between two steps,
- * requests come and go.
+ * Lets readers read, as many at once as a step takes; each takes what it takes alone. Between two steps, readers
+ * come and go.
  */
-export function createScheduler({ context, promptStyle, tokenizer, decoder }: Generator) {
+export function createScheduler(decoder: Decoder) {
   const waiting: Run[] = [];
   /** In the order in which they came. */
   let active: Run[] = [];
   let isWorking = false;
 
-  /**
-   * Continues a conversation or a text.
-   * @param request as `checkRequest` returns it
-   * @param isCancelled is asked before each step; it then rejects
-   * @throws KitError `REQUEST_INVALID` for a prompt that leaves no room, `CHECKPOINT_INVALID` for logits
-   * that are not finite
-   */
-  function answer(request: InferRequest, isCancelled: () => boolean): Promise<InferResult> {
-    const { temperature = 0, topP = 1, seed = 0, maxTokens } = request;
-    const tokens = tokenizer.promptTokens(request, promptStyle);
-    const room = context - tokens.length;
-    if (room < 1) {
-      throw new KitError(
-        "REQUEST_INVALID",
-        `Shorten the prompt: its ${tokens.length} tokens leave no room for an answer in the model's context of ${context}.`,
-      );
-    }
+  /** Resolves once the reader has what it wants. */
+  function read(reader: Reader): Promise<void> {
     return new Promise((resolve, reject) => {
-      waiting.push({
-        ...{ tokens, promptTokens: tokens.length, limit: Math.min(room, maxTokens ?? room) },
-        ...{ sampling: { temperature, topP }, random: createRandom(seed, "sample") },
-        ...{ sequence: undefined, isCancelled, resolve, reject },
-      });
+      waiting.push({ reader, taken: 0, sequence: undefined, resolve, reject });
       if (!isWorking) void work();
     });
   }
@@ -99,10 +79,10 @@ export function createScheduler({ context, promptStyle, tokenizer, decoder }: Ge
 
   function dropCancelled(): void {
     const cancelled = new Error("cancelled");
-    for (const run of active.filter((run) => run.isCancelled())) {
+    for (const run of active.filter(({ reader }) => reader.isCancelled())) {
       end(run, () => run.reject(cancelled));
     }
-    for (const run of waiting.filter((run) => run.isCancelled())) {
+    for (const run of waiting.filter(({ reader }) => reader.isCancelled())) {
       waiting.splice(waiting.indexOf(run), 1);
       run.reject(cancelled);
     }
@@ -110,30 +90,45 @@ export function createScheduler({ context, promptStyle, tokenizer, decoder }: Ge
 
   function step(): void {
     const parts = nextParts();
-    const next = decoder.step(parts.map(({ part }) => part));
+    if (parts.length === 0) return;
+    const found = decoder.step(parts.map(({ part }) => part));
     parts.forEach(({ run }, i) => {
-      const found = next[i];
-      if (found) take(run, found);
+      try {
+        for (const next of found[i] ?? []) {
+          run.taken++;
+          if (run.reader.take(next)) return end(run, run.resolve);
+        }
+      } catch (error) {
+        end(run, () => run.reject(error));
+      }
     });
   }
 
   /** What the next step reads: a token of each answer, and of prompts as much as there is room for. */
   function nextParts(): { run: Run; part: StepPart }[] {
     const parts: { run: Run; part: StepPart }[] = [];
-    const isAnswering = active.some(({ tokens, promptTokens }) => tokens.length > promptTokens);
-    let left = isAnswering ? active.length + PROMPT_TOKENS : MOST_TOKENS;
     while (active.length < MOST_SEQUENCES && waiting.length > 0) active.push(waiting.shift()!);
-    for (const run of active) {
+    const isAnswering = active.some(({ taken }) => taken > 0);
+    const started = active.length;
+    let left = isAnswering ? started + PROMPT_TOKENS : MOST_TOKENS;
+    let leftWanted = MOST_SEQUENCES;
+    for (const [i, run] of active.entries()) {
       if (left === 0 || !active.includes(run)) continue;
-      run.sequence ??= decoder.begin(run.tokens);
+      const { tokens, wantedFrom, allowed, adapter } = run.reader;
+      // Read again, what was taken is not wanted any more.
+      const notYet = wantedFrom + run.taken;
+      run.sequence ??= decoder.begin(tokens.slice(0, notYet + 1), adapter);
       const { sequence } = run;
-      const unread = run.tokens.length - sequence.length();
-      const count = Math.min(unread, left);
-      if (!makeRoom(run, sequence, count)) continue;
       const from = sequence.length();
-      const tokens = run.tokens.slice(from, from + count);
-      parts.push({ run, part: { sequence, tokens, isLast: count === unread } });
-      left -= count;
+      // Each of the others may want one.
+      const most = leftWanted - (started - 1 - i);
+      const to = Math.min(tokens.length, from + left, Math.max(from, notYet) + most);
+      if (!makeRoom(run, sequence, to - from)) continue;
+      const wanted = Math.max(0, to - Math.max(from, notYet));
+      const part = { sequence, tokens: tokens.slice(from, to), wanted };
+      parts.push({ run, part: { ...part, ...(wanted > 0 && { allowed: allowed?.() }) } });
+      left -= to - from;
+      leftWanted -= wanted;
     }
     return parts;
   }
@@ -151,33 +146,11 @@ export function createScheduler({ context, promptStyle, tokenizer, decoder }: Ge
     return true;
   }
 
-  /** Chooses the next token of an answer. */
-  function take(run: Run, next: NextToken): void {
-    if (!next.isTelling) return end(run, () => run.reject(notTelling()));
-    const token = sample(next, run.sampling, run.random);
-    const answer = () => run.tokens.slice(run.promptTokens);
-    const result = (finishReason: InferResult["finishReason"], tokens: readonly number[]) =>
-      end(run, () =>
-        run.resolve({ text: tokenizer.decode(tokens), finishReason, tokens: tokens.length }),
-      );
-    if (tokenizer.isEnd(token)) return result("stop", answer());
-    run.tokens.push(token);
-    if (run.tokens.length - run.promptTokens === run.limit) result("length", answer());
-  }
-
   function end(run: Run, settle: () => void): void {
     run.sequence?.close();
     active = active.filter((other) => other !== run);
     settle();
   }
 
-  return { answer };
-}
-
-/** An overflow shows as logits that are not finite or, behind a norm of infinite numbers, all the same. */
-function notTelling(): KitError {
-  return new KitError(
-    "CHECKPOINT_INVALID",
-    "The model computes numbers that are not finite: its weights are too large. Use an earlier checkpoint, or train again with a lower learningRate.",
-  );
+  return { read };
 }

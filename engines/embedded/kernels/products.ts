@@ -118,9 +118,11 @@ export function createProducts(thread: Thread) {
     product(dw.out, dw.in, rows, ...rowShares(dw.out, dw.in, rows, count()));
   }
 
-  /** y [rows, out] = added + x·Wᵀ of a matrix in panels: the same bits for a row alone and among others. */
+  /**
+   * y [rows, out] = added + x·Wᵀ of a matrix in panels: the same bits for a row alone and among others. It waits at no
+   * barrier.
+   */
   function panels(rows: number, x: Rows, w: Matrix, y: Rows, added: Address = 0) {
-    kernels.barrier();
     kernels.panelProduct(
       ...([rows, w.out, w.in, w.at, w.isBf16 ?? false, panelShare(w.out, count())] as const),
       ...([x.at, x.row, added, y.at, y.row] as const),

@@ -58,6 +58,9 @@ export function batchCounts({ buffer }: WebAssembly.Memory, { counts }: BatchPla
     get selected() {
       return words[2] ?? 0;
     },
+    get runs() {
+      return words[3] ?? 0;
+    },
     get usesAdapter() {
       return words[3] !== 0;
     },

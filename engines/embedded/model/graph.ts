@@ -2,12 +2,14 @@ import { rotations } from "../../families/rotations.ts";
 import type { Arena } from "../kernels/arena.ts";
 import type { Address } from "../kernels/kernels.ts";
 import { rowsAt } from "../kernels/products.ts";
+import { ENTRY_WORDS, MOST_ADAPTERS } from "../ops/adapters.ts";
 import {
   type BatchLimits,
   type BatchPlan,
   type CachePlan,
   type Graph,
   type Operation,
+  RUN_WORDS,
   pagesOf,
 } from "../ops/operation.ts";
 import { planBatch } from "./batch.ts";
@@ -45,12 +47,16 @@ export interface Constant {
   values: () => Float32Array;
 }
 
+/** Where the adapters of an answering model have their entries for each linear map [out, in], by its name. */
+export type AdaptedMaps = Record<string, { at: Address; out: number; in: number }>;
+
 /** A model's memory, and what its operations do there. */
 export interface GraphPlan {
   limits: BatchLimits;
   batch: BatchPlan;
   cache: CachePlan | undefined;
   tensors: TensorPlan;
+  adapted: AdaptedMaps;
   constants: Constant[];
   /** The embedding, then the residual's parts, then what follows them. */
   parts: Part[];
@@ -67,7 +73,9 @@ export function createGraph(
     ...options.cache,
     table: words(limits.sequences * pagesOf(options.cache.context)),
     owners: words(limits.tokens),
+    runs: words(limits.sequences * RUN_WORDS),
   };
+  const adapted: AdaptedMaps = {};
   const { plan: tensors, ...places } = createTensors(arena, options);
   const constants: Constant[] = [];
   const parts: Part[] = [{ operations: [], recompute: "nothing" }];
@@ -112,6 +120,11 @@ export function createGraph(
     },
     endPart,
     scratch: (count) => shared.take("scratch", count),
+    adapted(name, out, inner) {
+      const at = words((1 + MOST_ADAPTERS) * ENTRY_WORDS);
+      adapted[name] = { at, out, in: inner };
+      return at;
+    },
     own: words,
     angles(rope, headDim) {
       const key = JSON.stringify([rope, headDim]);
@@ -127,7 +140,7 @@ export function createGraph(
       return made;
     },
   };
-  return { graph, plan: { limits, batch, cache, tensors, constants, parts } };
+  return { graph, plan: { limits, batch, cache, tensors, adapted, constants, parts } };
 }
 
 /** An address that nothing reads or writes. */

@@ -1,7 +1,8 @@
 import type { LinearMap } from "../../families/layers.ts";
 import { columnsFrom, rowsAt } from "../kernels/products.ts";
+import { placeAdapters } from "./adapters.ts";
 import { placeAnswerProduct } from "./answerProduct.ts";
-import type { Activation, Graph } from "./operation.ts";
+import type { Activation, CachePlan, Graph, MatrixWeight, Worker } from "./operation.ts";
 
 /**
  * Linear maps of one input, side by side, each with its bias and its update by LoRA:
@@ -24,7 +25,7 @@ export function linear(
     : undefined;
   const updates = placeUpdates(graph, x, maps);
   const y = residual ? graph.residual(residual) : graph.activation(x.rows, weight.out);
-  const answer = graph.cache && placeAnswerProduct(graph, x, weight);
+  const answer = graph.cache && placeAnswer(graph, x, maps, { weight, y, runs: graph.cache.runs });
   const dz = graph.scratch(graph.limits[x.rows] * Math.max(0, ...updates.map(({ a }) => a.out)));
 
   graph.add((worker) => {
@@ -33,7 +34,7 @@ export function linear(
     return {
       forward() {
         const n = batch[x.rows];
-        if (multiply) multiply(y, residual?.at);
+        if (multiply) multiply(residual?.at);
         else products.linear(n, x, weight, y, residual?.at);
         for (const { from, a, b, z, scale } of batch.usesAdapter ? updates : []) {
           const part = columnsFrom(y, from);
@@ -67,6 +68,24 @@ export function linear(
   });
   if (residual) graph.endPart();
   return y;
+}
+
+/** The product of an answering model, and what the adapters of the tokens add to it. */
+function placeAnswer(
+  graph: Graph,
+  x: Activation,
+  maps: readonly LinearMap[],
+  { weight, y, runs }: { weight: MatrixWeight; y: Activation; runs: CachePlan["runs"] },
+) {
+  const product = placeAnswerProduct(graph, x, weight);
+  const adapters = placeAdapters(graph, x, maps, { y, runs });
+  return (worker: Worker) => {
+    const [multiply, adapt] = [product(worker), adapters(worker)];
+    return (added?: number): void => {
+      multiply(y, added);
+      adapt();
+    };
+  };
 }
 
 /** The updates of those maps that are adapted, each with the place of z = x·Aᵀ. */

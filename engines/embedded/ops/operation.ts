@@ -38,7 +38,9 @@ export type Head = (worker: Worker) => {
 export interface Worker extends Thread {
   products: Products;
   /** Of the batch in work, a count each, and whether the model's adapter takes part. */
-  batch: Readonly<Record<"tokens" | "sequences" | "selected", number> & { usesAdapter: boolean }>;
+  batch: Readonly<
+    Record<"tokens" | "sequences" | "selected" | "runs", number> & { usesAdapter: boolean }
+  >;
 }
 
 /** What flows between operations: an array with a row for each token, or for each selected one. */
@@ -74,7 +76,7 @@ export interface LoraWeights {
 
 /** The arrays of the batch in work. */
 export interface BatchPlan {
-  /** int32: `tokens`, `sequences`, `selected`, and 1 if the adapter takes part. */
+  /** int32: `tokens`, `sequences`, `selected`, and 1 if the adapter takes part, or the `runs` of an answering model. */
   counts: Address;
   /** int32 [tokens] */
   tokens: Address;
@@ -104,7 +106,12 @@ export interface CachePlan {
   table: Address;
   /** int32 [tokens]: the table's row of each token of the batch. */
   owners: Address;
+  /** int32 [sequences, RUN_WORDS]: the first token, the count and the adapter of tokens in a row that have one. */
+  runs: Address;
 }
+
+/** int32 words of a run. */
+export const RUN_WORDS = 3;
 
 /** Positions of a page. */
 export const PAGE = 16;
@@ -140,6 +147,11 @@ export interface Graph {
   vector: (tensors: readonly [name: string | undefined, count: number][]) => VectorWeight;
   /** The update of a linear map that is adapted; undefined for others. */
   lora: (name: string, target: string, out: number, inner: number) => LoraWeights | undefined;
+  /**
+   * Where the adapters of an answering model have their entries for a linear map: int32 [1 + MOST_ADAPTERS,
+   * ENTRY_WORDS].
+   */
+  adapted: (name: string, out: number, inner: number) => Address;
   /** An operation's result [rows, width]. */
   activation: (
     rows: Activation["rows"],

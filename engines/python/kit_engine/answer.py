@@ -133,7 +133,12 @@ def generate(loaded: Loaded, request: dict[str, Any], stop: Any) -> dict[str, An
     is_ended = bool(answered) and answered[-1] in ends
     spoken = answered[:-1] if is_ended else answered
     reason = "stop" if is_ended else "length"
-    return {"text": text_of(spoken, tokenizer), "finishReason": reason, "tokens": len(spoken)}
+    return {
+        "text": text_of(spoken, tokenizer),
+        "finishReason": reason,
+        "promptTokens": len(prompt),
+        "tokens": len(spoken),
+    }
 
 
 def prompt_ids(request: dict[str, Any], tokenizer: Any) -> list[int]:

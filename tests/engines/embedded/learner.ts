@@ -176,7 +176,7 @@ export function readingBy(decoder: decoding.Decoder): Reading {
       for (let from = 0; from < tokens.length; from += MOST_TOKENS) {
         const some = Array.from(tokens).slice(from, from + MOST_TOKENS);
         expect(sequence.grow(some.length)).toBe(true);
-        const [next] = decoder.step([{ sequence, tokens: some, isLast: true }]);
+        const [[next] = []] = decoder.step([{ sequence, tokens: some, wanted: 1 }]);
         logits = next?.logits.slice() ?? logits;
       }
       return logits;

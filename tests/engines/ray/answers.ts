@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import { expect, it, vi } from "vitest";
-import type { LoadedModel } from "../../../protocol/engine.ts";
+import type { EngineModel } from "../../../protocol/engine.ts";
 import { createTinyProject, runKit, tinySource } from "../../kit.ts";
 import { PATIENCE_MS } from "../../patience.ts";
 import { type Place, TOKEN } from "./environment.ts";
@@ -13,7 +13,7 @@ const QUESTION = { prompt: "1", maxTokens: 8 };
 const IMPATIENT_KIT = fileURLToPath(new URL("impatientKit.mjs", import.meta.url));
 
 /** Of an adapter that is here, too, and loaded there. */
-export async function expectSameAnswers(at: Place, adapter: string, here: LoadedModel) {
+export async function expectSameAnswers(at: Place, adapter: string, here: EngineModel) {
   const there = await withoutPython(at).load(adapter, {
     onNote: (text) => expect(text).toMatch(WHY),
   });

@@ -7,7 +7,7 @@ import { removePartial } from "../../../engines/checkpoint/directory.ts";
 import { rowLimit } from "../../../engines/dataset/rowLimit.ts";
 import { withDefaults } from "../../../engines/defaults.ts";
 import { resolveModel } from "../../../engines/families/modelSource.ts";
-import type { CheckOptions, Engine, LoadedModel, TrainOptions } from "../../../protocol/engine.ts";
+import type { CheckOptions, Engine, EngineModel, TrainOptions } from "../../../protocol/engine.ts";
 import { KitError } from "../../../protocol/error.ts";
 import type { ErrorCode } from "../../../protocol/errorCode.ts";
 import type { EngineEvent } from "../../../protocol/event.ts";
@@ -82,7 +82,7 @@ async function train({
   }
 }
 
-async function load(directory: string): Promise<LoadedModel> {
+async function load(directory: string): Promise<EngineModel> {
   const program = start({ type: "load", directory });
   const reports = reportsOf(program);
   await reports.next();

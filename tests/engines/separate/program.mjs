@@ -194,7 +194,10 @@ async function answer({ directory }) {
     const finishReason = last === SPECIALS.eos ? "stop" : "length";
     report({
       type: "answer",
-      result: { text: decode(tokens), finishReason, tokens: tokens.length },
+      result: {
+        ...{ text: decode(tokens), finishReason },
+        ...{ promptTokens: opened.length, tokens: tokens.length },
+      },
     });
   }
 }

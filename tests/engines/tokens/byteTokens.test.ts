@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { byteCharacters, tokenizerJson } from "../../../engines/checkpoint/tokenizerFiles.ts";
+import { tokenizerJson } from "../../../engines/checkpoint/tokenizerFiles.ts";
 import {
   CHAT_TEMPLATE,
   conversation,
@@ -7,6 +7,7 @@ import {
   openDocument,
 } from "../../../engines/tokens/byteChat.ts";
 import {
+  byteCharacters,
   decode,
   encode,
   SPECIALS,

@@ -64,6 +64,7 @@ test("a published model is trained whole, keeps its tokenizer, and answers with 
   expect(await answer(saved, { prompt: "2+3" })).toEqual({
     text: "5",
     finishReason: "stop",
+    promptTokens: 22,
     tokens: 1,
   });
   const messages = [{ role: "user" as const, content: "1+1" }];

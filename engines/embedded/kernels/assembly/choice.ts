@@ -1,27 +1,29 @@
 import { exp, expOne } from "./exp";
 import { maximum } from "./softmax";
 import { begin, claim } from "./thread";
-import { at, LANES } from "./vector";
+import { at, greatest, LANES, sum } from "./vector";
 
 /** What is known of a row of logits. */
 const WORDS: i32 = 2;
+/** Tokens of a word of bits, 2^5. */
+const BITS: i32 = 32;
 
 /**
- * Masks rows of logits, and finds the likeliest token of each.
+ * Finds the likeliest token of each row of logits.
  * @param logits [rows, vocabulary], their rows `row` elements apart
- * @param mask [vocabulary]: 0 for a token that may be chosen, −Infinity for others; added to the logits
- * @param found [rows, 2], int32: the first token of the greatest logit, and 1 if the logits tell tokens apart: all
- * are finite, and not all the same
+ * @param allowed [rows], int32: the address of each row's bits [vocabulary], a one for each token that may be chosen,
+ * from the lowest bit of a word on
+ * @param found [rows, 2], int32: of the tokens that may be chosen the first one of the greatest logit, −1 if none may;
+ * and 1 if the logits tell tokens apart: all are finite, and not all the same
  */
 export function likeliest(
-  rows: i32, vocabulary: i32, row: i32, logits: usize, mask: usize, found: usize,
+  rows: i32, vocabulary: i32, row: i32, logits: usize, allowed: usize, found: usize,
 ): void {
   const counter = begin();
   for (let r = claim(counter); r < rows; r = claim(counter)) {
-    const line = at(logits, r * row), to = at(found, r * WORDS);
+    const line = at(logits, r * row), bits = <usize>load<u32>(at(allowed, r)), to = at(found, r * WORDS);
     store<i32>(to, telling(line, vocabulary) ? 1 : 0, 4);
-    addMask(line, mask, vocabulary);
-    store<i32>(to, indexOf(line, vocabulary, maximum(line, vocabulary)));
+    store<i32>(to, indexOf(line, bits, vocabulary, allowedMaximum(line, bits, vocabulary)));
   }
 }
 
@@ -42,19 +44,46 @@ function telling(x: usize, count: i32): bool {
   return !v128.any_true(odd) && v128.any_true(other);
 }
 
-function addMask(x: usize, mask: usize, count: i32): void {
-  let i = 0;
-  for (; i + LANES <= count; i += LANES) v128.store(at(x, i), f32x4.add(v128.load(at(x, i)), v128.load(at(mask, i))));
-  for (; i < count; i++) store<f32>(at(x, i), load<f32>(at(x, i)) + load<f32>(at(mask, i)));
+// @ts-ignore: decorator
+@inline
+function wordOf(bits: usize, i: i32): i32 {
+  return load<i32>(at(bits, i >> 5));
 }
 
-/** The first place of a number; 0 if it is nowhere. */
-function indexOf(x: usize, count: i32, value: f32): i32 {
+// @ts-ignore: decorator
+@inline
+function isAllowed(bits: usize, i: i32): bool {
+  return ((wordOf(bits, i) >>> (i & 31)) & 1) == 1;
+}
+
+/** The four numbers at `x`, −Infinity for those whose bit, of the lowest four of a word, is 0. */
+// @ts-ignore: decorator
+@inline
+function loadAllowed(x: usize, word: i32): v128 {
+  const bit = v128.and(i32x4.splat(word), i32x4(1, 2, 4, 8));
+  return v128.bitselect(f32x4.splat(-Infinity), v128.load(x), i32x4.eq(bit, i32x4.splat(0)));
+}
+
+function allowedMaximum(x: usize, bits: usize, count: i32): f32 {
+  let most = f32x4.splat(-Infinity), i = 0;
+  for (; i + BITS <= count; i += BITS) {
+    let word = wordOf(bits, i);
+    for (let j = i; word != 0; j += LANES, word >>>= LANES) most = f32x4.pmax(most, loadAllowed(at(x, j), word));
+  }
+  for (; i < count; i++) if (isAllowed(bits, i)) most = f32x4.pmax(most, v128.load32_splat(at(x, i)));
+  return greatest(most);
+}
+
+/** The first place of a number among those that are allowed; −1 if it is nowhere. */
+function indexOf(x: usize, bits: usize, count: i32, value: f32): i32 {
   const wanted = f32x4.splat(value);
   let i = 0;
-  for (; i + LANES <= count; i += LANES) if (v128.any_true(f32x4.eq(v128.load(at(x, i)), wanted))) break;
-  for (; i < count; i++) if (load<f32>(at(x, i)) == value) return i;
-  return 0;
+  for (; i + LANES <= count; i += LANES) {
+    if (!v128.any_true(f32x4.eq(v128.load(at(x, i)), wanted))) continue;
+    for (let j = i; j < i + LANES; j++) if (load<f32>(at(x, j)) == value && isAllowed(bits, j)) return j;
+  }
+  for (; i < count; i++) if (load<f32>(at(x, i)) == value && isAllowed(bits, i)) return i;
+  return -1;
 }
 
 /** Eighths of powers of two that masses are grouped by, then a group of all below 2^−30, which are never drawn. */
@@ -65,21 +94,22 @@ const ONE: u32 = 127 << 3;
 
 /**
  * x = e^((x − highest) / temperature) in place, by this thread alone: the masses of tokens by their logits, of which
- * the likeliest has 1.
+ * the likeliest has 1; next to nothing for those that `bits` does not allow.
  * @param sums [LANES, GROUPS], float64: of the masses of each group; a lane has those of every fourth token, so that
  * no addition waits for the one before
  */
-export function masses(count: i32, x: usize, temperature: f32, sums: usize): void {
-  const highest = maximum(x, count), shift = f32x4.splat(highest), divisor = f32x4.splat(temperature);
+export function masses(count: i32, x: usize, temperature: f32, bits: usize, sums: usize): void {
+  const highest = allowedMaximum(x, bits, count), shift = f32x4.splat(highest), divisor = f32x4.splat(temperature);
   memory.fill(sums, 0, LANE * LANES);
   let i = 0;
   for (; i + LANES <= count; i += LANES) {
-    const e = exp(f32x4.div(f32x4.sub(v128.load(at(x, i)), shift), divisor));
+    const v = loadAllowed(at(x, i), wordOf(bits, i) >>> (i & 31));
+    const e = exp(f32x4.div(f32x4.sub(v, shift), divisor));
     v128.store(at(x, i), e);
     addUp(e, sums);
   }
   for (; i < count; i++) {
-    const e = expOne((load<f32>(at(x, i)) - highest) / temperature);
+    const e = isAllowed(bits, i) ? expOne((load<f32>(at(x, i)) - highest) / temperature) : 0;
     store<f32>(at(x, i), e);
     addUp(f32x4.replace_lane(f32x4.splat(0), 0, e), sums);
   }
@@ -118,4 +148,19 @@ export function tokensOf(group: u32, count: i32, x: usize, tokens: usize): i32 {
   }
   for (; i < count; i++) if (load<u32>(at(x, i)) >> BEHIND == first) store<i32>(at(tokens, found++), i);
   return found;
+}
+
+/** The greatest of a row of logits, by this thread alone. */
+export function greatestLogit(count: i32, x: usize): f32 {
+  return maximum(x, count);
+}
+
+/** The sum of e^(x − highest), by this thread alone. */
+export function massOfAll(count: i32, x: usize, highest: f32): f32 {
+  const shift = f32x4.splat(highest);
+  let totals = f32x4.splat(0), i = 0;
+  for (; i + LANES <= count; i += LANES) totals = f32x4.add(totals, exp(f32x4.sub(v128.load(at(x, i)), shift)));
+  let total = sum(totals);
+  for (; i < count; i++) total += expOne(load<f32>(at(x, i)) - highest);
+  return total;
 }

@@ -11,7 +11,7 @@ export { crossEntropy } from "./loss";
 export { squares, setAdamw, adamw } from "./optimizer";
 export { makePanels, embedPanels, panelProduct } from "./panels";
 export { storeKeys, attendPages } from "./pages";
-export { likeliest, masses, tokensOf } from "./choice";
+export { greatestLogit, likeliest, massOfAll, masses, tokensOf } from "./choice";
 export { quantizeWeights, embedQuantized } from "./quantizedWeights";
 export { quantizeInput, useDots } from "./quantizedInput";
 export { quantizedProduct, widenSums } from "./quantizedProduct";

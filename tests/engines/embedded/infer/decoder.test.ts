@@ -1,16 +1,19 @@
 import { Worker } from "node:worker_threads";
 import { expect, onTestFinished, test, vi } from "vitest";
+import { adapterBytes } from "../../../../engines/embedded/infer/adapters.ts";
 import type * as decoding from "../../../../engines/embedded/infer/decoder.ts";
 import type * as modules from "../../../../engines/embedded/kernels/module.ts";
 import type { LlamaShape } from "../../../../engines/families/dimensions.ts";
+import { type Projection, PROJECTIONS } from "../../../../engines/families/projections.ts";
+import { addUpdate, randomAdapter, updatesOf } from "../../../../engines/lora/adapter.ts";
 import type { StoredWeights } from "../../../../engines/modelFiles/weights.ts";
 import { PATIENCE_MS } from "../../../patience.ts";
 import { builtModule } from "../built.ts";
-import { difference } from "../kernels/team.ts";
+import { difference, numbers } from "../kernels/team.ts";
 import { readingBy } from "../learner.ts";
 import { FAMILIES, TINY, tinyTokens, tinyWeights, toBfloat16 } from "../tiny.ts";
 
-const { createDecoder, planDecoder, MOST_TOKENS } =
+const { allowedBits, createDecoder, planDecoder, MOST_TOKENS } =
   await builtModule<typeof decoding>("infer/decoder.js");
 const { compileKernels } = await builtModule<typeof modules>("kernels/module.js");
 
@@ -75,9 +78,11 @@ async function alone(shape: LlamaShape, kind: Kind, sequences: readonly number[]
 }
 
 /** All at once: each step reads so many tokens of each, a different number of every one. */
-function together(decoder: decoding.Decoder, sequences: readonly number[][]) {
-  const states = sequences.map((tokens) => ({ tokens, sequence: decoder.begin(tokens) }));
-  const last = sequences.map(() => new Float32Array());
+function together(
+  decoder: decoding.Decoder,
+  states: readonly { tokens: readonly number[]; sequence: decoding.Sequence }[],
+) {
+  const last = states.map(() => new Float32Array());
   for (let step = 1; ; step++) {
     const parts = states.flatMap(({ tokens, sequence }, i) => {
       const from = sequence.length();
@@ -85,14 +90,25 @@ function together(decoder: decoding.Decoder, sequences: readonly number[][]) {
       if (some.length === 0) return [];
       expect(sequence.grow(some.length)).toBe(true);
       return [
-        { i, part: { sequence, tokens: some, isLast: from + some.length === tokens.length } },
+        {
+          i,
+          part: { sequence, tokens: some, wanted: from + some.length === tokens.length ? 1 : 0 },
+        },
       ];
     });
     if (parts.length === 0) return last;
-    decoder.step(parts.map(({ part }) => part)).forEach((next, at) => {
+    decoder.step(parts.map(({ part }) => part)).forEach(([next], at) => {
       if (next) last[parts[at]!.i] = next.logits.slice();
     });
   }
+}
+
+/** They, of the model itself. */
+function togetherAll(decoder: decoding.Decoder, sequences: readonly number[][]) {
+  return together(
+    decoder,
+    sequences.map((tokens) => ({ tokens, sequence: decoder.begin(tokens) })),
+  );
 }
 
 const LENGTHS = [1, 2, 5, 16, 17, 33, 47];
@@ -113,7 +129,7 @@ test.each(CASES)(
     const sequences = sequencesOf(7);
     const wanted = await alone(shape, kind, sequences);
     for (const threads of [1, 3]) {
-      const found = together(await decoderOf(shape, kind, { threads }), sequences);
+      const found = togetherAll(await decoderOf(shape, kind, { threads }), sequences);
       found.forEach((logits, i) => expect(logits, `${threads} threads, ${i}`).toEqual(wanted[i]));
     }
   },
@@ -133,31 +149,34 @@ test("a sequence that takes the pages of another has the logits of one that read
     const second = [...first.slice(0, 50), 1, 2, 3];
     const [wanted] = await alone(BLOCKS, kind, [second]);
     const decoder = await decoderOf(BLOCKS, kind);
-    together(decoder, [first]);
+    togetherAll(decoder, [first]);
     const sequence = decoder.begin(second);
     expect(sequence.length()).toBe(48);
     const rest = second.slice(48);
     expect(sequence.grow(rest.length)).toBe(true);
-    const [next] = decoder.step([{ sequence, tokens: rest, isLast: true }]);
+    const [[next] = []] = decoder.step([{ sequence, tokens: rest, wanted: 1 }]);
     expect(next?.logits, kind).toEqual(wanted);
   }
 });
 
 test("only tokens that an answer may have are the likeliest or have a mass", async () => {
-  const allowed = Uint8Array.from({ length: 264 }, (_, id) => Number(id % 7 === 3));
+  const isAllowed = (id: number) => id % 7 === 3;
+  const allowed = allowedBits(264, isAllowed);
   const sequences = sequencesOf(3);
   const own = await alone(BLOCKS, "bfloat16", sequences);
   const decoder = await decoderOf(BLOCKS, "bfloat16", { allowed });
   const parts = sequences.map((tokens) => {
     const sequence = decoder.begin(tokens);
     expect(sequence.grow(tokens.length)).toBe(true);
-    return { sequence, tokens, isLast: true };
+    return { sequence, tokens, wanted: 1 };
   });
-  decoder.step(parts).forEach((next, i) => {
-    const masked = own[i]!.map((logit, id) => (allowed[id] === 1 ? logit : -Infinity));
+  decoder.step(parts).forEach(([next], i) => {
+    const masked = own[i]!.map((logit, id) => (isAllowed(id) ? logit : -Infinity));
     const highest = Math.max(...masked);
     expect(next).toMatchObject({ likeliest: masked.indexOf(highest), isTelling: true });
-    expect(next?.logits).toEqual(masked);
+    expect(next?.logits).toEqual(own[i]);
+    const total = Math.log(own[i]!.reduce((sum, logit) => sum + Math.exp(logit), 0));
+    expect(next?.logTotal()).toBeCloseTo(total, 5);
     const masses = masked.map((logit) => Math.exp((logit - highest) / 2));
     expect(difference(next?.masses(2).of ?? [], masses)).toBeLessThan(1e-5);
   });
@@ -172,4 +191,109 @@ test.each([
   const [found = []] = await alone(BLOCKS, kind, [tokens]);
   expect(difference(found, exact)).toBeGreaterThan(0);
   expect(difference(found, exact)).toBeLessThan(share * Math.max(...exact.map(Math.abs)));
+});
+
+/** An adapter of all maps of these projections, whose B is no longer 0. */
+function updates(shape: LlamaShape, seed: number, r: number, targetModules: Projection[]) {
+  const lora = { r, alpha: 2 * r, targetModules };
+  const adapter = randomAdapter(lora, shape, seed);
+  for (const [name, { data }] of Object.entries(adapter)) {
+    if (name.endsWith("lora_B.weight")) data.set(numbers(data.length, seed), 0);
+  }
+  return updatesOf(adapter, lora);
+}
+
+/** Every adapter of them and none, of different ranks and maps. */
+function adaptersOf(shape: LlamaShape) {
+  return [
+    undefined,
+    updates(shape, 1, 8, ["q_proj", "v_proj"]),
+    updates(shape, 2, 3, [...PROJECTIONS]),
+    updates(shape, 3, 17, ["k_proj", "o_proj", "down_proj"]),
+  ];
+}
+
+test.each(KINDS)(
+  "answers of several adapters and of their base in one step are those of each alone, to the bit: %s",
+  async (kind) => {
+    const tokens = sequencesOf(7);
+    const all = adaptersOf(BLOCKS);
+    const asked = tokens.map((tokens, i) => ({ tokens, updates: all[(i * 3) % all.length] }));
+    const added = (decoder: decoding.Decoder, updates: (typeof all)[number]) => {
+      if (!updates) return undefined;
+      const adapter = decoder.adapters.add(updates);
+      if (!adapter) throw new Error("there is no room");
+      return adapter;
+    };
+    const wanted = [];
+    for (const { tokens, updates } of asked) {
+      const decoder = await decoderOf(BLOCKS, kind);
+      const sequence = decoder.begin(tokens, added(decoder, updates));
+      wanted.push(together(decoder, [{ tokens, sequence }])[0]);
+    }
+    for (const threads of [1, 3]) {
+      const decoder = await decoderOf(BLOCKS, kind, { threads });
+      const adapters = new Map(all.map((updates) => [updates, added(decoder, updates)]));
+      const found = together(
+        decoder,
+        asked.map(({ tokens, updates }) => ({
+          tokens,
+          sequence: decoder.begin(tokens, adapters.get(updates)),
+        })),
+      );
+      expect(found, `${threads} threads`).toEqual(wanted);
+    }
+  },
+);
+
+test("an adapter's answers are those of a model that it is merged into", async () => {
+  const tokens = [...tinyTokens(40)];
+  const weights = tinyWeights(1, BLOCKS);
+  for (const own of adaptersOf(BLOCKS).slice(1)) {
+    const merged = { ...weights };
+    for (const [name, update] of Object.entries(own!)) {
+      const { shape, data } = weights[name]!;
+      const sum = { shape, data: data.slice() };
+      addUpdate(sum.data, update);
+      merged[name] = sum;
+    }
+    const read = (stored: StoredWeights) => createDecoder(module, BLOCKS, { read: () => stored });
+    const decoder = read(weights);
+    const sequence = decoder.begin(tokens, decoder.adapters.add(own!));
+    const [found] = together(decoder, [{ tokens, sequence }]);
+    const wanted = readingBy(read(merged)).read(tokens);
+    expect(difference(found!, wanted)).toBeLessThan(1e-4);
+    expect(difference(readingBy(decoder).read(tokens), wanted)).toBeGreaterThan(0.01);
+  }
+});
+
+test("an adapter takes no pages that another read, not even one in whose place it is", async () => {
+  const [, first, second] = adaptersOf(BLOCKS);
+  const tokens = [...tinyTokens(70)];
+  const read = (decoder: decoding.Decoder, updates: typeof first) => {
+    const adapter = decoder.adapters.add(updates!)!;
+    const sequence = decoder.begin(tokens, adapter);
+    expect(sequence.length()).toBe(0);
+    const [logits] = together(decoder, [{ tokens, sequence }]);
+    sequence.close();
+    expect(decoder.begin(tokens, adapter).length()).toBe(64);
+    decoder.adapters.remove(adapter);
+    return logits;
+  };
+  const wanted = read(await decoderOf(BLOCKS, "bfloat16"), second);
+  const decoder = await decoderOf(BLOCKS, "bfloat16");
+  read(decoder, first);
+  expect(read(decoder, second)).toEqual(wanted);
+});
+
+test("there is room for adapters as long as they fit, and for others once they are gone", async () => {
+  const [, , own] = adaptersOf(BLOCKS);
+  const bytes = 3 * (adapterBytes(own!) + 64);
+  const { adapters } = await decoderOf(BLOCKS, "float32", { adapterBytes: bytes });
+  const added = [1, 2, 3].map(() => adapters.add(own!)!);
+  expect(added.map(({ place }) => place)).toEqual([1, 2, 3]);
+  expect(adapters.add(own!)).toBeUndefined();
+  adapters.remove(added[1]!);
+  expect(adapters.add(own!)).toMatchObject({ place: 2, number: 4 });
+  expect(adapters.add(updates(BLOCKS, 1, 257, ["q_proj"]))).toBeUndefined();
 });

@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 import { saveModel } from "../../../../engines/checkpoint/checkpoint.ts";
 import { openConversation } from "../../../../engines/tokens/byteChat.ts";
 import { SPECIALS } from "../../../../engines/tokens/byteTokens.ts";
-import type { LoadedModel } from "../../../../protocol/engine.ts";
+import type { EngineModel } from "../../../../protocol/engine.ts";
 import type { EngineEvent } from "../../../../protocol/event.ts";
 import type { InferResult } from "../../../../protocol/infer.ts";
 import { createEmbeddedEngine } from "../built.ts";
@@ -35,6 +35,7 @@ test("a trained model answers what it has learned, as a conversation and as a ba
   expect(await model.infer({ prompt: "1+2" })).toEqual({
     text: "3",
     finishReason: "stop",
+    promptTokens: 7,
     tokens: 1,
   });
   await model.close();
@@ -156,7 +157,7 @@ test("a checkpoint answers while training goes on", async () => {
       if (event.event === "training.log") steps++;
       if (event.event !== "checkpoint.saved" || answer) return;
       const before = steps;
-      answer = engine.load(join(directory, event.data.path)).then(async (model: LoadedModel) => {
+      answer = engine.load(join(directory, event.data.path)).then(async (model: EngineModel) => {
         const result = await model.infer({ ...ask("1+1"), maxTokens: 4 });
         await model.close();
         order.push(steps > before ? "trained meanwhile" : "stood still");

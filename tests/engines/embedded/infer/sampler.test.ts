@@ -12,6 +12,8 @@ const MOST_TOKENS = 500;
 const { memory, floats } = arena();
 const kernels = instantiate(module, memory);
 const x = floats(new Float32Array(MOST_TOKENS)).at;
+const bits = floats(new Float32Array(MOST_TOKENS / 8)).at;
+new Int32Array(memory.buffer, bits, MOST_TOKENS / 8).fill(-1);
 const plan = {
   sums: floats(new Float32Array(2 * SUMS)).at,
   tokens: floats(new Float32Array(MOST_TOKENS)).at,
@@ -24,7 +26,7 @@ function nextOf(logits: Float32Array): Parameters<typeof sample>[0] {
     masses(temperature) {
       const row = new Float32Array(memory.buffer, x, logits.length);
       row.set(logits);
-      return massesOf(kernels, plan, row, temperature);
+      return massesOf(kernels, plan, row, { temperature, bits });
     },
   };
 }

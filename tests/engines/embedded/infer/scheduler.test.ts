@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import type * as answering from "../../../../engines/embedded/infer/answers.ts";
 import type * as decoding from "../../../../engines/embedded/infer/decoder.ts";
 import type * as scheduling from "../../../../engines/embedded/infer/scheduler.ts";
 import type * as modules from "../../../../engines/embedded/kernels/module.ts";
@@ -8,12 +9,12 @@ import { builtModule } from "../built.ts";
 import { tinyWeights } from "../tiny.ts";
 
 const { createDecoder } = await builtModule<typeof decoding>("infer/decoder.js");
-const { answerTokens, createScheduler } =
-  await builtModule<typeof scheduling>("infer/scheduler.js");
+const { answerTokens, createAnswers } = await builtModule<typeof answering>("infer/answers.js");
+const { createScheduler } = await builtModule<typeof scheduling>("infer/scheduler.js");
 const { compileKernels } = await builtModule<typeof modules>("kernels/module.js");
 
 const SHAPE = { layers: 2, heads: 2, width: 16, context: 128 };
-const NEVER = () => false;
+const NEVER = { isCancelled: () => false };
 
 /** A random model's scheduler, and what each step of its decoder read. */
 function schedulerOf(options: decoding.DecoderOptions = {}) {
@@ -26,17 +27,17 @@ function schedulerOf(options: decoding.DecoderOptions = {}) {
     { allowed, ...options },
   );
   const steps: number[][] = [];
-  const scheduler = createScheduler({
+  const answers = createAnswers({
     ...{ context: SHAPE.context, promptStyle: "message", tokenizer: BYTE_TOKENIZER },
-    decoder: {
+    scheduler: createScheduler({
       ...decoder,
       step(parts) {
         steps.push(parts.map(({ tokens }) => tokens.length));
         return decoder.step(parts);
       },
-    },
+    }),
   });
-  return { ...scheduler, steps };
+  return { ...answers, steps };
 }
 
 /** Questions of many lengths, some greedy and some drawn. */
@@ -87,7 +88,9 @@ test("a cancelled question leaves its place, whether it waits or is answered", a
   const { answer } = schedulerOf();
   let isCancelled = false;
   const cancelled = Array.from({ length: 40 }, (_, i) =>
-    answer({ prompt: `${i}`, temperature: 5, seed: i }, () => isCancelled).catch(String),
+    answer({ prompt: `${i}`, temperature: 5, seed: i }, { isCancelled: () => isCancelled }).catch(
+      String,
+    ),
   );
   isCancelled = true;
   const next = answer({ prompt: "b", maxTokens: 2 }, NEVER);
@@ -99,8 +102,9 @@ test("an answer whose numbers tell nothing is an error of its own", async () => 
   const weights = tinyWeights(3, SHAPE);
   weights["model.norm.weight"]?.data.fill(0);
   const decoder = createDecoder(compileKernels(), SHAPE, { read: () => weights });
-  const { answer } = createScheduler({
-    ...{ context: SHAPE.context, promptStyle: "message", tokenizer: BYTE_TOKENIZER, decoder },
+  const { answer } = createAnswers({
+    ...{ context: SHAPE.context, promptStyle: "message", tokenizer: BYTE_TOKENIZER },
+    scheduler: createScheduler(decoder),
   });
   await expect(answer({ prompt: "a" }, NEVER)).rejects.toMatchObject({
     code: "CHECKPOINT_INVALID",

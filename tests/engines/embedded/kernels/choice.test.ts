@@ -2,18 +2,30 @@ import { expect, test } from "vitest";
 import { GROUPS, SUMS, massesOf } from "../../../../engines/embedded/infer/masses.ts";
 import { THREADS, difference, numbers, team } from "./team.ts";
 
-/** What `likeliest` finds of rows of logits, on all thread counts. */
-function found(rows: readonly Float32Array[], mask?: Float32Array) {
+/** Bits of the tokens that may be chosen, as words of 32. */
+function bitsOf(count: number, may: (token: number) => boolean = () => true): Float32Array {
+  const words = new Int32Array(Math.ceil(count / 32));
+  for (let i = 0; i < count; i++) if (may(i)) words[i >> 5]! |= 1 << (i & 31);
+  return new Float32Array(words.buffer);
+}
+
+/** What `likeliest` finds of rows of logits, on all thread counts. @param may says it of each row */
+function found(
+  rows: readonly Float32Array[],
+  may: (row: number, token: number) => boolean = () => true,
+) {
   const t = team();
   const vocabulary = rows[0]?.length ?? 0;
   const row = vocabulary + 5;
   const logits = t.floats(new Float32Array(rows.length * row));
-  const allowed = t.floats(mask ?? new Float32Array(vocabulary));
+  const bits = rows.map((_, r) => t.floats(bitsOf(vocabulary, (token) => may(r, token))).at);
+  const allowed = t.floats(new Float32Array(Uint32Array.from(bits).buffer));
   const out = t.floats(new Float32Array(2 * rows.length));
   const words = new Int32Array(t.memory.buffer, out.at, out.count);
   const results = THREADS.map((threads) => {
     rows.forEach((one, r) => logits.view.set(one, r * row));
     t.run(threads, [["likeliest", rows.length, vocabulary, row, logits.at, allowed.at, out.at]]);
+    rows.forEach((one, r) => expect(logits.view.slice(r * row, r * row + vocabulary)).toEqual(one));
     return [...words];
   });
   for (const result of results) expect(result).toEqual(results[0]);
@@ -34,15 +46,31 @@ test.each([1, 3, 4, 7, 65, 1000])(
   },
 );
 
-test("a token that is masked is never the likeliest, wherever it is", () => {
-  for (const at of [0, 3, 4, 8]) {
-    const row = Float32Array.from({ length: 9 }, (_, i) => (i === at ? 10 : i / 10));
-    const mask = Float32Array.from({ length: 9 }, (_, i) => (i === at ? -Infinity : 0));
-    const token = at === 8 ? 7 : 8;
-    expect(found([row], mask)[0]).toEqual({ token, isTelling: true });
-    // What is the same without the mask tells nothing with it, either.
-    expect(found([new Float32Array(9)], mask)[0]?.isTelling).toBe(false);
-  }
+test.each([9, 31, 32, 33, 70])(
+  "of %i tokens, one that may not be chosen is never the likeliest, wherever it is",
+  (count) => {
+    const at = [...Array(count).keys()];
+    const rows = at.map((place) =>
+      Float32Array.from(at, (i) => (i === place ? 1000 : Math.floor(i / 2))),
+    );
+    // Of equal ones, the first that may.
+    const wanted = at.map((place) => {
+      const others = at.filter((i) => i !== place).map((i) => Math.floor(i / 2));
+      const highest = Math.max(...others);
+      return at.find((i) => i !== place && Math.floor(i / 2) === highest);
+    });
+    expect(found(rows, (row, token) => token !== row).map(({ token }) => token)).toEqual(wanted);
+  },
+);
+
+test("each row has tokens of its own that may be chosen; −1 is found where none may", () => {
+  const rows = [1, 2, 3, 4].map((seed) => numbers(100, seed));
+  const may = (row: number, token: number) => row < 3 && token % (row + 2) === 1;
+  const wanted = rows.map((row, r) => {
+    const own = [...row].map((logit, token) => (may(r, token) ? logit : -Infinity));
+    return r === 3 ? -1 : own.indexOf(Math.max(...own));
+  });
+  expect(found(rows, may).map(({ token }) => token)).toEqual(wanted);
 });
 
 test.each([4, 7, 9])(
@@ -64,19 +92,27 @@ test.each([4, 7, 9])(
   },
 );
 
-test.each([1, 3, 4, 9, 500])("the masses of %i logits are their exponentials", (count) => {
-  const t = team();
-  const logits = numbers(count, 1).map((value) => value * 10);
-  const highest = Math.max(...logits);
-  for (const temperature of [0.3, 1, 5]) {
-    const x = t.floats(logits);
-    t.run(1, [["masses", count, x.at, temperature, t.floats(new Float32Array(2 * SUMS)).at]]);
-    const expected = logits.map((logit) => Math.exp((logit - highest) / temperature));
-    expect(difference(x.view, expected)).toBeLessThan(1e-5);
-    expect(Math.max(...x.view)).toBe(1);
-  }
-  expect(t.broken()).toBe(0);
-});
+test.each([1, 3, 4, 9, 33, 500])(
+  "the masses of %i logits are their exponentials, and 0 where a token may not be chosen",
+  (count) => {
+    const t = team();
+    const logits = numbers(count, 1).map((value) => value * 10);
+    const sums = t.floats(new Float32Array(2 * SUMS)).at;
+    for (const may of [() => true, (token: number) => token % 3 === 0]) {
+      const bits = t.floats(bitsOf(count, may));
+      const own = [...logits].map((logit, token) => (may(token) ? logit : -Infinity));
+      const highest = Math.max(...own);
+      for (const temperature of [0.3, 1, 5]) {
+        const x = t.floats(logits);
+        t.run(1, [["masses", count, x.at, temperature, bits.at, sums]]);
+        const expected = own.map((logit) => Math.exp((logit - highest) / temperature));
+        expect(difference(x.view, expected)).toBeLessThan(1e-5);
+        expect(Math.max(...x.view)).toBe(1);
+      }
+    }
+    expect(t.broken()).toBe(0);
+  },
+);
 
 test.each([1, 3, 4, 9, 501])(
   "%i masses are summed and found by eighths of powers of two",
@@ -88,7 +124,10 @@ test.each([1, 3, 4, 9, 501])(
       sums: t.floats(new Float32Array(2 * SUMS)).at,
       tokens: t.floats(new Float32Array(count)).at,
     };
-    const { of, sums, tokensOf } = massesOf(t.kernels, plan, x.view, 1);
+    const { of, sums, tokensOf } = massesOf(t.kernels, plan, x.view, {
+      temperature: 1,
+      bits: t.floats(bitsOf(count, () => true)).at,
+    });
     for (let group = 0; group < GROUPS; group++) {
       const from = leastOf(group);
       const to = group === 0 ? Infinity : leastOf(group - 1);

@@ -1,0 +1,84 @@
+import { KitError } from "../../../protocol/error.ts";
+import type { InferPiece, InferRequest, InferResult } from "../../../protocol/infer.ts";
+import { createAnswerText } from "../../answers/answerText.ts";
+import { createStops } from "../../answers/stops.ts";
+import { createRandom } from "../../random.ts";
+import type { Tokenizer } from "../../tokens/tokenizer.ts";
+import type { NextToken } from "./decoder.ts";
+import { measure } from "./logprobs.ts";
+import { sample } from "./sampler.ts";
+import type { Reader } from "./scheduler.ts";
+
+/** What an answer is to go on from. */
+export interface Opening {
+  request: InferRequest;
+  /** The tokens of the prompt. */
+  prompt: readonly number[];
+  /** Of the answer at most, in tokens. */
+  limit: number;
+  tokenizer: Tokenizer;
+}
+
+/** A reader that chooses each token of an answer. */
+export interface Answering extends Pick<Reader, "tokens" | "wantedFrom" | "take"> {
+  /** Once `take` has said that it has ended. */
+  result: () => InferResult;
+}
+
+/** @param onPiece takes each part as soon as it is known. Default: nobody listens. */
+export function createAnswering(
+  { request, prompt, limit, tokenizer }: Opening,
+  onPiece: (piece: InferPiece) => void = () => {},
+): Answering {
+  const { temperature = 0, topP = 1, seed = 0, stop = [], logprobs: top } = request;
+  const random = createRandom(seed, "sample");
+  const textOf = createAnswerText(tokenizer);
+  const stops = createStops(typeof stop === "string" ? [stop] : stop);
+  const tokens = [...prompt];
+  const logprobs: NonNullable<InferResult["logprobs"]> = [];
+  let text = "";
+  let finishReason: InferResult["finishReason"] = "stop";
+
+  function tell(more: string, measured: typeof logprobs = []): void {
+    text += more;
+    logprobs.push(...measured);
+    if (more === "" && measured.length === 0) return;
+    onPiece({ text: more, ...(top !== undefined && { logprobs: measured }) });
+  }
+
+  function take(next: NextToken): boolean {
+    assertTelling(next);
+    const measured = top === undefined ? undefined : measure(next, top, tokenizer);
+    const token = sample(next, { temperature, topP }, random);
+    if (tokenizer.isEnd(token)) {
+      tell(stops.rest());
+      return true;
+    }
+    tokens.push(token);
+    const { text: more, isStopped } = stops.push(textOf(token));
+    const isCutOff = !isStopped && tokens.length - prompt.length === limit;
+    if (isCutOff) finishReason = "length";
+    tell(isCutOff ? more + stops.rest() : more, measured && [measured(token)]);
+    return isStopped || isCutOff;
+  }
+
+  return {
+    ...{ tokens, wantedFrom: prompt.length - 1, take },
+    result: () => ({
+      ...{ text, finishReason, promptTokens: prompt.length, tokens: tokens.length - prompt.length },
+      ...(top !== undefined && { logprobs }),
+    }),
+  };
+}
+
+/**
+ * An overflow shows as logits that are not finite or, behind a norm of infinite numbers, all the same.
+ * @throws KitError `CHECKPOINT_INVALID`
+ */
+export function assertTelling({ isTelling }: NextToken): void {
+  if (isTelling) return;
+  throw new KitError(
+    "CHECKPOINT_INVALID",
+    "The model computes numbers that are not finite: its weights are too large. Use an earlier checkpoint, or train again with a lower learningRate.",
+  );
+}

@@ -1,0 +1,82 @@
+import { KitError } from "../../../protocol/error.ts";
+import type { InferPiece, InferRequest, InferResult } from "../../../protocol/infer.ts";
+import type { PromptStyle, Tokenizer } from "../../tokens/tokenizer.ts";
+import type { Adapter } from "./adapters.ts";
+import { createAnswering } from "./answer.ts";
+import { chooseAnswer } from "./choices.ts";
+import { allowedBits } from "./decoder.ts";
+import type { Reader, Scheduler } from "./scheduler.ts";
+
+/** A model that can be asked. */
+export interface Generator {
+  /** Longest prompt with its answer, in tokens. */
+  context: number;
+  promptStyle: PromptStyle;
+  tokenizer: Tokenizer;
+  scheduler: Scheduler;
+  /** Of the model that answers. Default: none. */
+  adapter?: Adapter | undefined;
+}
+
+/** Who asks. */
+export interface Asker {
+  /** Is asked before each step; the answer then rejects. */
+  isCancelled: () => boolean;
+  /** Takes the answer's parts as soon as they are known. Default: nobody does. */
+  onPiece?: ((piece: InferPiece) => void) | undefined;
+}
+
+/** Bits of the tokens that an answer may have, without ids that an undertrained model might pick. */
+export function answerTokens({ vocabulary, isSpoken, isEnd }: Tokenizer): Int32Array {
+  return allowedBits(vocabulary, (token) => isSpoken(token) || isEnd(token));
+}
+
+/** Answers requests, as many at once as a step takes; each gets the text that it gets alone. */
+export function createAnswers(generator: Generator) {
+  const { context, promptStyle, tokenizer, scheduler, adapter } = generator;
+  const ids = Array.from({ length: tokenizer.vocabulary }, (_, id) => id);
+  const ends = ids.filter((id) => tokenizer.isEnd(id));
+
+  /**
+   * Continues a conversation or a text.
+   * @param request as `checkRequest` returns it
+   * @throws KitError `REQUEST_INVALID` for a prompt that leaves no room, `CHECKPOINT_INVALID` for logits
+   * that are not finite
+   */
+  async function answer(
+    request: InferRequest,
+    { isCancelled, onPiece }: Asker,
+  ): Promise<InferResult> {
+    const prompt = tokenizer.promptTokens(request, promptStyle);
+    if (prompt.length === 0) {
+      throw new KitError(
+        "REQUEST_INVALID",
+        "Write a prompt: this one has no tokens, and the model has none that begins a text.",
+      );
+    }
+    const room = context - prompt.length;
+    if (room < 1) {
+      throw new KitError(
+        "REQUEST_INVALID",
+        `Shorten the prompt: its ${prompt.length} tokens leave no room for an answer in the model's context of ${context}.`,
+      );
+    }
+    const read = (reader: Omit<Reader, "adapter" | "isCancelled">) =>
+      scheduler.read({ ...reader, adapter, isCancelled });
+    const { choices, logprobs } = request;
+    if (choices) {
+      const begunWith = (text: string) => tokenizer.promptTokens(request, promptStyle, text);
+      const chosen = await chooseAnswer({
+        ...{ choices, prompt, begunWith, context, tokenizer, ends, logprobs, read },
+      });
+      onPiece?.({ text: chosen.text, ...(chosen.logprobs && { logprobs: chosen.logprobs }) });
+      return chosen;
+    }
+    const limit = Math.min(room, request.maxTokens ?? room);
+    const answering = createAnswering({ request, prompt, limit, tokenizer }, onPiece);
+    await read(answering);
+    return answering.result();
+  }
+
+  return { answer };
+}

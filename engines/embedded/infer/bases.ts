@@ -1,0 +1,123 @@
+import { realpathSync, statSync } from "node:fs";
+import { Worker } from "node:worker_threads";
+import type { QuantizedType } from "../../../protocol/quantizedType.ts";
+import { type SavedWeights, openWeights } from "../../checkpoint/checkpoint.ts";
+import { weightFiles } from "../../checkpoint/savedModel.ts";
+import { type SavedTokenizer, openTokenizer } from "../../checkpoint/savedTokenizer.ts";
+import { dimensionsOf } from "../../families/dimensions.ts";
+import { weightCounts } from "../../families/randomWeights.ts";
+import { type KernelModule, compileKernels } from "../kernels/module.ts";
+import { threadCount } from "../kernels/threadCount.ts";
+import { startThread } from "../messages.ts";
+import type { Adapter } from "./adapters.ts";
+import { answerTokens } from "./answers.ts";
+import type { Decoder, DecoderInvitation } from "./decoder.ts";
+import { fittedDecoder } from "./fittedDecoder.ts";
+import type { StoredModel } from "./inferThread.ts";
+import { type Scheduler, createScheduler } from "./scheduler.ts";
+
+/** Weights in memory, which answer as they are and with each adapter that is added to them. */
+export interface Base extends SavedTokenizer {
+  /** Longest prompt with its answer, in tokens. */
+  context: number;
+  decoder: Decoder;
+  scheduler: Scheduler;
+}
+
+/** A model that is loaded: a base, with or without an adapter. */
+export interface Loaded {
+  base: Base;
+  adapter?: Adapter | undefined;
+  /** Frees what no other model needs. */
+  close: () => Promise<void>;
+}
+
+interface Started {
+  base: Base;
+  /** Models that need it, a count. */
+  users: number;
+  helpers: Worker[];
+}
+
+/** Of fewer numbers, a token is done before a helper has woken up. */
+const LEAST_SHARED_NUMBERS = 4e6;
+
+/** Loads models; those that are adapters of one base share its weights. */
+export function createBases() {
+  const started = new Map<string, Started>();
+  let kernels: KernelModule | undefined;
+
+  /** @throws KitError `CHECKPOINT_INVALID`, `OUT_OF_MEMORY` */
+  function load({ directory, quantize }: StoredModel): Loaded {
+    const saved = openWeights(directory);
+    const updates = saved.updates?.();
+    const key = keyOf(saved.base.directory, quantize);
+    const found = started.get(key) ?? start({ ...saved, weights: saved.base.weights }, quantize);
+    const adapter = updates && found.base.decoder.adapters.add(updates);
+    if (updates && !adapter) {
+      // One that is too large for that is merged into weights of its own.
+      if (found.users === 0) void end(found);
+      return use(`${key}\0${directory}`, start(saved, quantize));
+    }
+    return use(key, found, adapter);
+  }
+
+  function use(key: string, found: Started, adapter?: Adapter): Loaded {
+    started.set(key, found);
+    found.users++;
+    return {
+      base: found.base,
+      adapter,
+      async close() {
+        if (adapter) found.base.decoder.adapters.remove(adapter);
+        if (--found.users > 0) return;
+        if (started.get(key) === found) started.delete(key);
+        await end(found);
+      },
+    };
+  }
+
+  function start({ shape, weights, base }: SavedWeights, quantize?: QuantizedType): Started {
+    const tokens = openTokenizer(base.directory, dimensionsOf(shape).vocabulary);
+    kernels ??= compileKernels();
+    const isShared = weightCounts(shape).numbers >= LEAST_SHARED_NUMBERS;
+    const threads = isShared ? threadCount() : 1;
+    const helpers: Worker[] = [];
+    const fitted = fittedDecoder(kernels, shape, weights, {
+      ...{ allowed: answerTokens(tokens.tokenizer), threads, quantize },
+      invite(invitation) {
+        for (let i = 1; i < threads; i++) helpers.push(startHelper(invitation));
+      },
+    });
+    const scheduler = createScheduler(fitted.decoder);
+    return { base: { ...fitted, ...tokens, scheduler }, users: 0, helpers };
+  }
+
+  return { load };
+}
+
+async function end({ helpers }: Started): Promise<void> {
+  await Promise.all(helpers.map((helper) => helper.terminate()));
+}
+
+/** Files that change are another base. */
+function keyOf(directory: string, quantize = ""): string {
+  const stamps = weightFiles(directory).files.map((file) => {
+    const { size, mtimeMs, ino } = statSync(file);
+    return [size, mtimeMs, ino].join();
+  });
+  return [realpathSync(directory), quantize, ...stamps].join("\0");
+}
+
+/** A thread that takes part in each step from the first after it has come. */
+function startHelper(invitation: DecoderInvitation): Worker {
+  const helper = startThread(
+    () => new Worker(new URL("./decoderWorker.js", import.meta.url), { execArgv: [] }),
+    "Set KIT_THREADS=1 to answer without helpers, end other programs",
+  );
+  // Without it, as where its file was left out of a bundle, the others answer alone.
+  helper.on("error", () => undefined);
+  helper.postMessage(invitation);
+  helper.unref();
+  return helper;
+}

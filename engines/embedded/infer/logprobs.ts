@@ -1,0 +1,43 @@
+import type { InferResult, TokenLogprob } from "../../../protocol/infer.ts";
+import type { Tokenizer } from "../../tokens/tokenizer.ts";
+import type { NextToken } from "./decoder.ts";
+
+export type Measured = NonNullable<InferResult["logprobs"]>[number];
+
+/**
+ * How likely each token is, before the logits become masses.
+ * @param count of the likeliest ones
+ */
+export function measure(
+  { logits, logTotal }: Pick<NextToken, "logits" | "logTotal">,
+  count: number,
+  { bytesOf }: Pick<Tokenizer, "bytesOf">,
+): (token: number) => Measured {
+  const total = logTotal();
+  const own = logits.slice();
+  const logprobOf = (token: number): TokenLogprob => {
+    const bytes = bytesOf(token);
+    return {
+      token: new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes),
+      bytes: [...bytes],
+      logprob: Math.min(0, own[token]! - total),
+    };
+  };
+  const top = likeliest(own, count).map(logprobOf);
+  return (token) => ({ ...logprobOf(token), top });
+}
+
+/** So many tokens of the greatest logits, greatest first, of equal ones the first one first. */
+function likeliest(logits: Float32Array, count: number): number[] {
+  const found: number[] = [];
+  let least = -Infinity;
+  for (let token = 0; token < logits.length; token++) {
+    const logit = logits[token]!;
+    if (count === 0 || (found.length === count && logit <= least)) continue;
+    if (found.length === count) found.pop();
+    const place = found.findIndex((other) => logits[other]! < logit);
+    found.splice(place === -1 ? found.length : place, 0, token);
+    least = logits[found.at(-1)!]!;
+  }
+  return found;
+}

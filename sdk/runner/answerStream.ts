@@ -1,0 +1,54 @@
+import type { AnswerStream, InferPiece, InferResult } from "../../protocol/infer.ts";
+
+/**
+ * An answer as the pieces of its text. Asks at once; who reads slowly gets larger pieces.
+ * @param ask answers until `signal` is aborted; an engine that tells no parts gives its text as one
+ */
+export function streamAnswer(
+  ask: (onPiece: (piece: InferPiece) => void, signal: AbortSignal) => Promise<InferResult>,
+): AnswerStream {
+  const reading = new AbortController();
+  let known = "";
+  let isTold = false;
+  let isEnded = false;
+  let wake = () => {};
+
+  function tell(text: string): void {
+    known += text;
+    isTold ||= text !== "";
+    wake();
+  }
+
+  async function answer(): Promise<InferResult> {
+    try {
+      const answered = await ask(({ text }) => tell(text), reading.signal);
+      if (!isTold) tell(answered.text);
+      return answered;
+    } finally {
+      isEnded = true;
+      wake();
+    }
+  }
+
+  async function* read(): AsyncGenerator<string> {
+    try {
+      while (known !== "" || !isEnded) {
+        if (known === "") {
+          await new Promise<void>((resolve) => (wake = resolve));
+          continue;
+        }
+        const text = known;
+        known = "";
+        yield text;
+      }
+      await result;
+    } finally {
+      reading.abort(new DOMException("The answer's reader has broken off.", "AbortError"));
+    }
+  }
+
+  const result = answer();
+  // Who reads the pieces, or nothing, need not wait for it.
+  result.catch(() => undefined);
+  return { result, [Symbol.asyncIterator]: read };
+}

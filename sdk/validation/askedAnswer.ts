@@ -1,0 +1,74 @@
+import { isRecord } from "../../protocol/isRecord.ts";
+
+type Request = Record<string, unknown>;
+
+/** Texts that end an answer, at most, and the characters of each. */
+const MOST_STOPS = 16;
+const LONGEST_STOP = 1000;
+/** Answers to choose from, at most, and the characters of all. */
+const MOST_CHOICES = 1000;
+const LONGEST_CHOICES = 65_536;
+
+/** What a request asks of the form of its answer that cannot be, as the rest of a sentence; undefined if all can. */
+export function problemOfAnswer(request: Request): string | undefined {
+  for (const find of PROBLEMS) {
+    const found = find(request);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+const PROBLEMS = [problemOfStop, problemOfChoices, problemOfToolChoice, problemOfAll];
+
+function problemOfStop({ stop }: Request): string | undefined {
+  if (stop === undefined) return undefined;
+  const stops: unknown[] = Array.isArray(stop) ? stop : [stop];
+  const isRight = (one: unknown) =>
+    typeof one === "string" && one.length > 0 && one.length <= LONGEST_STOP;
+  if (stops.length <= MOST_STOPS && stops.every(isRight)) return undefined;
+  return `needs a string, or up to ${MOST_STOPS}, of 1 to ${LONGEST_STOP} characters as its stop`;
+}
+
+function problemOfChoices({ choices }: Request): string | undefined {
+  if (choices === undefined) return undefined;
+  const texts: unknown[] = Array.isArray(choices) ? choices : [];
+  const isRight = (text: unknown) => typeof text === "string" && text.length > 0;
+  const isList = texts.length > 0 && texts.length <= MOST_CHOICES && texts.every(isRight);
+  if (!isList || new Set(texts).size < texts.length) {
+    return `needs 1 to ${MOST_CHOICES} different strings that are not empty as its choices`;
+  }
+  if (texts.join("").length <= LONGEST_CHOICES) return undefined;
+  return `takes choices of up to ${LONGEST_CHOICES} characters in all`;
+}
+
+function problemOfToolChoice({ tools, toolChoice }: Request): string | undefined {
+  if (toolChoice === undefined) return undefined;
+  const name = isRecord(toolChoice) ? toolChoice["name"] : undefined;
+  const words: unknown[] = ["auto", "none", "required"];
+  if (!words.includes(toolChoice) && typeof name !== "string") {
+    return 'needs "auto", "none", "required" or { name } as its toolChoice';
+  }
+  if (toolChoice === "auto" || toolChoice === "none") return undefined;
+  const names = (Array.isArray(tools) ? tools : []).map(
+    (tool: { function: { name: string } }) => tool.function.name,
+  );
+  if (name === undefined) {
+    return names.length > 0 ? undefined : 'needs tools for the toolChoice "required"';
+  }
+  if (names.includes(name as string)) return undefined;
+  const known = names.length > 0 ? `: it has ${names.join(", ")}` : "";
+  return `needs a tool named ${JSON.stringify(name)} for its toolChoice${known}`;
+}
+
+/** Each of these alone says what the answer is. */
+function problemOfAll({ stop, choices, schema, toolChoice }: Request): string | undefined {
+  const isCalled = toolChoice === "required" || isRecord(toolChoice);
+  const asked = [
+    ...(choices === undefined ? [] : ["choices"]),
+    ...(schema === undefined ? [] : ["a schema"]),
+    ...(isCalled ? ["a toolChoice that needs a call"] : []),
+  ];
+  if (asked.length > 1) return `takes ${asked.join(" or ")}, not both`;
+  if (choices === undefined || stop === undefined) return undefined;
+  return "takes choices or stop, not both";
+}
