@@ -221,6 +221,7 @@ export function createDecoder(
         arrays.selected[selected++] = i;
       }
     }
+    if (count > MOST_TOKENS || selected > MOST_SEQUENCES) throw new Error("the step is too large");
     arrays.counts.set([count, parts.length, selected, run]);
     lead(0);
     for (const { sequence, tokens } of parts) stateOf(sequence).pages.read(tokens);

@@ -31,9 +31,6 @@ export interface Reader {
 
 export type Scheduler = ReturnType<typeof createScheduler>;
 
-/** Tokens of prompts that a step reads while others wait for their next token, at most. */
-const PROMPT_TOKENS = 64;
-
 /** A reader in work. */
 interface Run {
   reader: Reader;
@@ -49,9 +46,10 @@ interface Run {
  * Lets readers read, as many at once as a step takes; each takes what it takes alone. Between two steps, readers
  * come and go.
  */
-export function createScheduler(decoder: Decoder) {
+export function createScheduler(decoder: Decoder, now = () => performance.now()) {
+  const pace = createPace();
   const waiting: Run[] = [];
-  /** In the order in which they came. */
+  /** Those that answer, then those that read a prompt, in the order in which they came: the last give up their room first. */
   let active: Run[] = [];
   let isWorking = false;
 
@@ -91,7 +89,10 @@ export function createScheduler(decoder: Decoder) {
   function step(): void {
     const parts = nextParts();
     if (parts.length === 0) return;
+    const start = now();
     const found = decoder.step(parts.map(({ part }) => part));
+    const tokens = parts.reduce((sum, { part }) => sum + part.tokens.length, 0);
+    pace.measure(tokens, now() - start);
     parts.forEach(({ run }, i) => {
       try {
         for (const next of found[i] ?? []) {
@@ -104,33 +105,45 @@ export function createScheduler(decoder: Decoder) {
     });
   }
 
-  /** What the next step reads: a token of each answer, and of prompts as much as there is room for. */
+  /** What the next step reads: a token of each answer, and of prompts as much as there is room and time for. */
   function nextParts(): { run: Run; part: StepPart }[] {
     const parts: { run: Run; part: StepPart }[] = [];
     while (active.length < MOST_SEQUENCES && waiting.length > 0) active.push(waiting.shift()!);
-    const isAnswering = active.some(({ taken }) => taken > 0);
-    const started = active.length;
-    let left = isAnswering ? started + PROMPT_TOKENS : MOST_TOKENS;
+    const answering = active.filter(isAnswering);
+    const reading = active.filter((run) => !isAnswering(run));
+    active = [...answering, ...reading];
+    const room = MOST_TOKENS - answering.length;
+    let left = answering.length > 0 ? Math.min(room, pace.tokens()) : room;
     let leftWanted = MOST_SEQUENCES;
+    const { length } = active;
     for (const [i, run] of active.entries()) {
-      if (left === 0 || !active.includes(run)) continue;
-      const { tokens, wantedFrom, allowed, adapter } = run.reader;
-      // Read again, what was taken is not wanted any more.
-      const notYet = wantedFrom + run.taken;
-      run.sequence ??= decoder.begin(tokens.slice(0, notYet + 1), adapter);
-      const { sequence } = run;
-      const from = sequence.length();
       // Each of the others may want one.
-      const most = leftWanted - (started - 1 - i);
-      const to = Math.min(tokens.length, from + left, Math.max(from, notYet) + most);
-      if (!makeRoom(run, sequence, to - from)) continue;
-      const wanted = Math.max(0, to - Math.max(from, notYet));
-      const part = { sequence, tokens: tokens.slice(from, to), wanted };
-      parts.push({ run, part: { ...part, ...(wanted > 0 && { allowed: allowed?.() }) } });
-      left -= to - from;
-      leftWanted -= wanted;
+      const others = length - 1 - i;
+      // Prompts are read side by side, so that a short one waits for no long one.
+      const share = i < answering.length ? 1 : Math.ceil(left / (others + 1));
+      const part = share > 0 ? partOf(run, share, leftWanted - others) : undefined;
+      if (!part) continue;
+      parts.push({ run, part });
+      if (i >= answering.length) left -= part.tokens.length;
+      leftWanted -= part.wanted;
     }
     return parts;
+  }
+
+  /** @returns undefined if it had to give its room to another, or there is none for it */
+  function partOf(run: Run, mostTokens: number, mostWanted: number): StepPart | undefined {
+    if (!active.includes(run)) return undefined;
+    const { tokens, wantedFrom, allowed, adapter } = run.reader;
+    // Read again, what was taken is not wanted any more.
+    const notYet = wantedFrom + run.taken;
+    run.sequence ??= decoder.begin(tokens.slice(0, notYet + 1), adapter);
+    const { sequence } = run;
+    const from = sequence.length();
+    const to = Math.min(tokens.length, from + mostTokens, Math.max(from, notYet) + mostWanted);
+    if (!makeRoom(run, sequence, to - from)) return undefined;
+    const wanted = Math.max(0, to - Math.max(from, notYet));
+    const part = { sequence, tokens: tokens.slice(from, to), wanted };
+    return { ...part, ...(wanted > 0 && { allowed: allowed?.() }) };
   }
 
   /** Takes room from those that came last, which read their tokens again when there is some. */
@@ -153,4 +166,26 @@ export function createScheduler(decoder: Decoder) {
   }
 
   return { read };
+}
+
+/** Whether it reads only what was chosen last, so that its answer waits for the step. */
+function isAnswering({ reader, sequence, taken }: Run): boolean {
+  return taken > 0 && sequence !== undefined && reader.tokens.length - sequence.length() === 1;
+}
+
+/** How long a step may read prompts while others wait for their next token, in ms. */
+const PROMPT_MS = 70;
+/** Before it is known how long a token takes, and at least: as many rows as a product reads weights once for. */
+const FEW_TOKENS = 8;
+
+/** Measures how many tokens of prompts a step reads in `PROMPT_MS`. */
+function createPace() {
+  let tokenMs = PROMPT_MS / FEW_TOKENS;
+  return {
+    tokens: () => Math.max(FEW_TOKENS, Math.floor(PROMPT_MS / tokenMs)),
+    measure(tokens: number, ms: number): void {
+      // With fewer, reading the weights takes longer than the tokens.
+      if (tokens >= FEW_TOKENS) tokenMs = ms / tokens;
+    },
+  };
 }

@@ -17,7 +17,7 @@ const SHAPE = { layers: 2, heads: 2, width: 16, context: 128 };
 const NEVER = { isCancelled: () => false };
 
 /** A random model's scheduler, and what each step of its decoder read. */
-function schedulerOf(options: decoding.DecoderOptions = {}) {
+function schedulerOf(options: decoding.DecoderOptions = {}, tokenMs = 0) {
   const weights = tinyWeights(3, SHAPE);
   const allowed = answerTokens(BYTE_TOKENIZER);
   const decoder = createDecoder(
@@ -27,15 +27,21 @@ function schedulerOf(options: decoding.DecoderOptions = {}) {
     { allowed, ...options },
   );
   const steps: number[][] = [];
+  let now = 0;
   const answers = createAnswers({
     ...{ context: SHAPE.context, promptStyle: "message", tokenizer: BYTE_TOKENIZER },
-    scheduler: createScheduler({
-      ...decoder,
-      step(parts) {
-        steps.push(parts.map(({ tokens }) => tokens.length));
-        return decoder.step(parts);
+    scheduler: createScheduler(
+      {
+        ...decoder,
+        step(parts) {
+          const lengths = parts.map(({ tokens }) => tokens.length);
+          steps.push(lengths);
+          now += tokenMs * lengths.reduce((a, b) => a + b);
+          return decoder.step(parts);
+        },
       },
-    }),
+      () => now,
+    ),
   });
   return { ...answers, steps };
 }
@@ -82,6 +88,37 @@ test("a question that comes while others are answered does not wait for them", a
   );
   await Promise.all([long, short]);
   expect(order).toEqual(["short", "long"]);
+});
+
+test.each([
+  [4, 70],
+  [0.1, 128],
+])(
+  "a prompt that comes while others are answered is read in parts of 70 ms, at %d ms a token",
+  async (tokenMs, longest) => {
+    const { answer, steps } = schedulerOf({}, tokenMs);
+    const answering = answer({ prompt: "a", maxTokens: 100, temperature: 5 }, NEVER);
+    const before = await Promise.race([
+      answering,
+      answer({ prompt: "b", maxTokens: 30, temperature: 5 }, NEVER),
+    ]);
+    expect(before.tokens).toBe(30);
+    steps.length = 0;
+    const { promptTokens } = await answer({ prompt: "c".repeat(100), maxTokens: 1 }, NEVER);
+    const reading = steps.filter((parts) => parts.length === 2);
+    const ms = reading.map((parts) => tokenMs * (parts[1] ?? 0));
+    expect(Math.max(...ms)).toBeLessThanOrEqual(longest);
+    expect(reading.length).toBe(Math.ceil(promptTokens / Math.floor(70 / tokenMs)));
+    await answering;
+  },
+);
+
+test("a short prompt does not wait for a long one that came before", async () => {
+  const { answer, steps } = schedulerOf();
+  const long = answer({ prompt: "a".repeat(120), maxTokens: 1 }, NEVER);
+  const short = answer({ prompt: "b", maxTokens: 1 }, NEVER);
+  await Promise.all([long, short]);
+  expect(steps[0]).toHaveLength(2);
 });
 
 test("a cancelled question leaves its place, whether it waits or is answered", async () => {
