@@ -58,11 +58,7 @@ test.each([
   [["yes", "no"]],
   [["one"]],
   // One that begins another, before and after it; characters of several bytes.
-  [
-    ["no", "not", "no", "nothing", "n", "né", "nè", "🌊"].filter(
-      (one, i, all) => all.indexOf(one) === i,
-    ),
-  ],
+  [["not", "no", "nothing", "n", "né", "nè", "🌊"]],
 ])("each choice has the probability of its tokens and of its end: %j", async (choices) => {
   const { answer } = answersOf();
   const result = await answer({ ...PROMPT, choices }, NEVER);
