@@ -31,6 +31,7 @@ import {
 import type { PromptStyle, Tokenizer } from "../tokens/tokenizer.ts";
 import { type CheckpointNotes, companions, configs, json } from "./companions.ts";
 import { writeDirectory } from "./directory.ts";
+import { isModelFile, openGguf } from "./ggufModel.ts";
 import { type SavedModel, openModel } from "./savedModel.ts";
 import { openTokenizer, promptStyleOf } from "./savedTokenizer.ts";
 
@@ -72,10 +73,12 @@ export function adapterFiles(
 }
 
 /**
- * Opens a model's directory, or an adapter's with its base.
+ * Opens a model's directory, an adapter's with its base, or a GGUF file that Kit wrote.
  * @throws KitError `CHECKPOINT_INVALID` when a file is missing, damaged or of another model
  */
 export function openCheckpoint(path: string): Checkpoint {
+  // Nothing trains from a file, so none is kept as the origin.
+  if (isModelFile(path)) return { ...openGguf(path), origin: undefined };
   const adapter = readConfig(join(path, ADAPTER_CONFIG), "optional");
   const { model, ...found } = adapter
     ? readAdapter(path, adapter)
