@@ -73,5 +73,6 @@ function isBy(step: Config | undefined, { pattern }: Split): boolean {
     return false;
   }
   const by = step["pattern"];
-  return isRecord(by) && by["Regex"] === pattern;
+  const regex = isRecord(by) ? by["Regex"] : undefined;
+  return typeof regex === "string" && regex.replace("\\p{N}{1}", "\\p{N}") === pattern;
 }

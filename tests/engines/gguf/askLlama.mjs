@@ -17,6 +17,7 @@ const model = await llama.loadModel({ modelPath: file, gpuLayers: 0 });
 const told = {
   ids: texts.map((words) => [...model.tokenize(words, true)]),
   texts: texts.map((words) => model.detokenize(model.tokenize(words, true), true)),
+  bos: model.tokens.bos,
   addsBos: model.tokens.shouldPrependBosToken,
   logits: [],
   answers: [],

@@ -28,6 +28,8 @@ interface Told {
   ids: number[][];
   /** The texts of these ids. */
   texts: string[];
+  bos: number | null;
+  /** Whether it begins a text with it. */
   addsBos: boolean;
   /** [token][id] */
   logits: number[][][];
