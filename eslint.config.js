@@ -41,7 +41,7 @@ const TYPES_FIRST = {
  */
 const SHARED_ROOMS = [
   ...["modelFiles", "hub", "dataset", "tokens", "answers", "examples", "objectives"],
-  ...["families", "lora", "checkpoint", "export", "training"],
+  ...["families", "lora", "gguf", "checkpoint", "export", "training"],
 ];
 
 /** The rooms of the embedded engine that lead to a training; each may import those before it. */

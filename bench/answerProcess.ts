@@ -33,7 +33,7 @@ const SMALLEST: Sizes = { quantize: "q4_0", threads: 1, prompt: 32, answer: 1, s
 /** The real SmolLM2-135M; where it is not there, random weights of its size. */
 export function answerProcesses(scope: Scope): AnswerProcesses {
   const isTiny = scope.size === "tiny";
-  const hasLlama = !isTiny && existsSync(join(LLAMA, "kit-digest.txt"));
+  const hasLlama = !isTiny && existsSync(join(LLAMA, "Q4_0.gguf"));
   const model = isTiny
     ? makeOpenModel(scope.folder(), TINY_OPEN_SHAPE).model
     : existsSync(REAL_WEIGHTS)

@@ -1,5 +1,6 @@
-// `npm run llama`: llama.cpp for the benchmark, in `.llama/`, on Linux x64 alone: node-llama-cpp by its lock,
-// a copy of it that has no newer instructions than AVX2, and the real weights as GGUF files.
+// `npm run llama`: llama.cpp in `.llama/`, on Linux x64 alone: node-llama-cpp by its lock, for the tests of GGUF files;
+// for the benchmark, a copy of it that has no newer instructions than AVX2, and the real weights as GGUF files.
+// `node scripts/llama.mjs packages`: without the benchmark's files, which need a build and `.real-weights/`.
 import { spawnSync } from "node:child_process";
 import {
   cpSync,
@@ -11,10 +12,11 @@ import {
   writeFileSync,
 } from "node:fs";
 import { basename, join } from "node:path";
+import { buildStale } from "./build.mjs";
 import { ROOT, digest } from "./files.mjs";
 import { problemsOf } from "./lock.mjs";
-import { ENVIRONMENTS } from "./pythonEnvironment.mjs";
 import { REAL_WEIGHTS } from "./realWeights.mjs";
+import { CLI } from "./setup.mjs";
 
 const WANTED = join("bench", "llama");
 const LLAMA = join(ROOT, ".llama");
@@ -22,18 +24,16 @@ const PARTIAL = `${LLAMA}.partial`;
 const STAMP = "kit-digest.txt";
 /** Its kernels for a processor; llama.cpp takes the newest that the processor has. */
 const KERNELS = /^libggml-cpu-(?!haswell\.so$)/;
-const PYTHON = join(ENVIRONMENTS.python.folder, "bin", "python");
+const TYPES = ["bf16", "q8_0", "q4_0"];
 
 const problem = problemHere();
 if (problem) console.error(`kit: ${problem}`);
-process.exitCode = problem || !make() ? 1 : 0;
+const isMade = !problem && make() && (process.argv[2] === "packages" || (await makeFiles()));
+process.exitCode = isMade ? 0 : 1;
 
 function problemHere() {
   if (process.platform !== "linux" || process.arch !== "x64") {
-    return "llama.cpp is measured on Linux x64 alone.";
-  }
-  if (!existsSync(PYTHON) || !existsSync(REAL_WEIGHTS)) {
-    return "The GGUF files are made of .real-weights/ by .python/. Make both first: npm run python";
+    return "llama.cpp is tested and measured on Linux x64 alone.";
   }
   return problemsOf(readWanted("package-lock.json"), readWanted("package.json"))[0];
 }
@@ -45,7 +45,7 @@ function make() {
   if (existsSync(made) && readFileSync(made, "utf8") === stamp) return true;
   rmSync(PARTIAL, { recursive: true, force: true });
   try {
-    if (!install() || !convert()) return false;
+    if (!install()) return false;
     writeFileSync(join(PARTIAL, STAMP), stamp);
     rmSync(LLAMA, { recursive: true, force: true });
     renameSync(PARTIAL, LLAMA);
@@ -64,19 +64,31 @@ function install() {
   // Builds for other systems and for GPUs are optional dependencies, 650 MB. `npm ci` would want all of them
   // in the lock.
   const options = ["--ignore-scripts", "--omit=optional", "--no-audit", "--no-fund"];
-  if (!run(picked, "npm", "install", ...options)) return false;
-  const filter = (path) => !KERNELS.test(basename(path));
-  cpSync(picked, join(PARTIAL, "avx2"), { recursive: true, filter });
-  return true;
+  return run(picked, "npm", "install", ...options);
 }
 
-function convert() {
-  const packages = join(PARTIAL, "python");
-  const list = join(ROOT, WANTED, "requirements.txt");
-  const install = ["-m", "pip", "install", "--quiet", "--no-deps", "--target", packages];
-  if (!run(ROOT, PYTHON, ...install, "--requirement", list)) return false;
-  const program = join(ROOT, WANTED, "convert.py");
-  return run(ROOT, PYTHON, "-B", program, packages, REAL_WEIGHTS, PARTIAL);
+/** Each once. */
+async function makeFiles() {
+  if (!existsSync(REAL_WEIGHTS)) {
+    console.error("kit: The benchmark's files are made of .real-weights/. Run: npm run python");
+    return false;
+  }
+  const filter = (path) => !KERNELS.test(basename(path));
+  cpSync(join(LLAMA, "picked"), join(LLAMA, "avx2"), { recursive: true, filter });
+  await buildStale();
+  return TYPES.every(makeFile);
+}
+
+function makeFile(type) {
+  const [folder, name] = [join(LLAMA, type), type.toUpperCase()];
+  const path = join(LLAMA, `${name}.gguf`);
+  if (existsSync(path)) return true;
+  rmSync(folder, { recursive: true, force: true });
+  const words = ["export", REAL_WEIGHTS, folder, "--format", "gguf", "--type", type];
+  if (!run(ROOT, process.execPath, CLI, ...words)) return false;
+  renameSync(join(folder, `${basename(REAL_WEIGHTS)}.gguf`), path);
+  rmSync(folder, { recursive: true });
+  return true;
 }
 
 function readWanted(name) {

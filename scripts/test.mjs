@@ -5,12 +5,16 @@ import { join, relative } from "node:path";
 import { CHAT_TEMPLATES } from "./chatTemplates.mjs";
 import { findPrograms } from "./debian.mjs";
 import { faultTable } from "./faultTable.mjs";
+import { ROOT } from "./files.mjs";
 import { ENVIRONMENTS } from "./pythonEnvironment.mjs";
 import { REAL_WEIGHTS } from "./realWeights.mjs";
 import { runAside, runVitest, setUp } from "./setup.mjs";
 
 /** On two idle cores. README.md says it, too. */
 const USUAL_MINUTES = 7;
+
+/** llama.cpp, of Linux x64. */
+const LLAMA_STAMP = join(ROOT, ".llama", "kit-digest.txt");
 
 /** What `npm run check` runs, by name. */
 const CHECKS = {
@@ -40,6 +44,9 @@ if (!existsSync(REAL_WEIGHTS)) {
 }
 if (!existsSync(CHAT_TEMPLATES)) {
   console.log("kit: not tested: chat templates of published models. Run: npm run python");
+}
+if (!existsSync(LLAMA_STAMP)) {
+  console.log("kit: not tested: GGUF files in llama.cpp. Run: npm run llama");
 }
 if (!existsSync(ENVIRONMENTS.ray.stamp)) {
   console.log("kit: not tested: the Ray engine. Run: npm run test:ray");

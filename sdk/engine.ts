@@ -3,6 +3,7 @@ import { createRandom } from "../engines/random.ts";
 import type { CachedModel } from "../protocol/cachedModel.ts";
 import { type FreezeJobOptions, type Frozen, isReady } from "../protocol/dataset.ts";
 import type { Engine, LoadOptions } from "../protocol/engine.ts";
+import type { ExportFormatName, GgufType } from "../protocol/exportFormat.ts";
 import type { HeldOutQuestions, QuestionChoice } from "../protocol/metric.ts";
 import type { JobConfig, TrainConfig } from "../protocol/trainConfig.ts";
 
@@ -21,12 +22,20 @@ export async function listCachedModels(): Promise<{ cache: string; models: Cache
   return cachedModels();
 }
 
-/** Writes a checkpoint, or an adapter with its base, as a whole model. */
+/** How `exportModel` writes. */
+interface ExportOptions extends LoadOptions {
+  format?: ExportFormatName;
+  name?: string;
+  type?: GgufType;
+  adapterOnly?: boolean;
+}
+
+/** Writes a checkpoint, or an adapter with its base, as a whole model. Says what to load, and its bytes. */
 export async function exportModel(
   checkpoint: string,
   target: string,
-  options: LoadOptions,
-): Promise<number> {
+  options: ExportOptions,
+): Promise<{ path: string; bytes: number }> {
   const { exportModel } = await import("../engines/export/exportModel.ts");
   return exportModel(checkpoint, target, options);
 }

@@ -1,13 +1,15 @@
 import { basename, isAbsolute, resolve } from "node:path";
 import { isRemoteArtifact } from "../../jobs/artifactFiles.ts";
 import { createJobFiles } from "../../jobs/jobFile.ts";
+import { KitError } from "../../protocol/error.ts";
+import { type ExportFormatName, EXPORT_FORMATS, GGUF_TYPES } from "../../protocol/exportFormat.ts";
 import { formatCount } from "../../protocol/format.ts";
 import { printableNote } from "../../protocol/printable.ts";
 import { exportModel } from "../../sdk/engine.ts";
 import { type Fetching, downloadArtifact } from "../../sdk/runner/downloadArtifact.ts";
 import { findArtifact } from "../../sdk/runner/findArtifact.ts";
 import { showPath } from "../bundle.ts";
-import { createCommand, examples, projectOption } from "../command.ts";
+import { Option, createCommand, examples, projectOption } from "../command.ts";
 import { EXIT_CODE } from "../exitCode.ts";
 import { onEndingSignal } from "../hangup.ts";
 import { findEngine } from "../infer/findEngine.ts";
@@ -20,25 +22,40 @@ import { pathFrom, shellWord } from "../shell.ts";
 /**
  * Writes a job's model as a folder that stands by itself; an adapter is merged into its base. Takes
  * the checkpoint that `kit infer` asks.
- * @throws KitError `JOB_NOT_FOUND`, `CHECKPOINT_INVALID`, `CHECKPOINT_UNWRITABLE`, `CANNOT_WRITE`
+ * @throws KitError `JOB_NOT_FOUND`, `CHECKPOINT_INVALID`, `CHECKPOINT_UNWRITABLE`, `CANNOT_WRITE`,
+ * `CONFIG_INVALID`
  */
 export const command = createCommand("export")
   .argument("<model>", 'a job id or its prefix, "latest", or a checkpoint folder')
   .argument("[dir]", "an empty or new folder; default: the job's name")
+  .addOption(
+    new Option("--format <name>", "safetensors, or gguf for llama.cpp, Ollama and LM Studio")
+      .choices(EXPORT_FORMATS)
+      .default("safetensors" as const),
+  )
+  .addOption(
+    new Option("--type <type>", "type of a gguf file (default: the model's own)").choices(
+      GGUF_TYPES,
+    ),
+  )
+  .option("--adapter", "write the adapter alone, as llama.cpp's --lora takes it")
   .addOption(projectOption())
   .addHelpText(
     "after",
     examples({
       "kit export latest": "merge the newest job's adapter into its base",
       "kit export latest ../models/tickets": "write it elsewhere",
+      "kit export latest --format gguf --type q8_0": "for llama.cpp, Ollama and LM Studio",
     }),
   )
-  .action(async (named, folder, options) => {
+  .action(async (named, folder, { format, type, adapter, ...options }) => {
+    assertGguf(format, { type, adapter });
     const project = enterProject(options.project);
     const onNote = (text: string) => print(printableNote(text));
     const directory = findModel(project, named, onNote);
     const checkpoint = findArtifact(directory);
-    const target = resolve(folder ?? defaultFolder(directory));
+    const name = nameOf(directory) + (adapter ? "-lora" : "");
+    const target = resolve(folder ?? (format === "gguf" ? `${name}-gguf` : name));
     let engine: Fetching | undefined;
     const abort = new AbortController();
     const { signal } = abort;
@@ -49,10 +66,15 @@ export const command = createCommand("export")
         await downloadArtifact(engine, { directory: checkpoint, signal, onNote });
       }
       print(`exporting ${showPath(project, checkpoint)}`);
-      const bytes = await exportModel(checkpoint, target, { signal, onNote });
-      print(
-        `exported to ${showPath(project, target)}, ${formatCount(bytes / 1e6)} MB; try it: ${kitCommand(project, `infer ${asked(target)}`)}`,
-      );
+      const { path, bytes } = await exportModel(checkpoint, target, {
+        ...{ format, name, signal, onNote },
+        ...(type && { type }),
+        ...(adapter && { adapterOnly: true }),
+      });
+      const size = `exported to ${showPath(project, path)}, ${formatCount(bytes / 1e6)} MB`;
+      const trial = kitCommand(project, `infer ${asked(path)}`);
+      print(adapter ? size : `${size}; try it: ${trial}`);
+      if (format === "gguf") for (const line of usesOf(asked(path), name, adapter)) print(line);
     } catch (error) {
       if (!signal.aborted) throw error;
       process.exitCode = EXIT_CODE.cancelled;
@@ -63,8 +85,27 @@ export const command = createCommand("export")
     if (engine) process.exit();
   });
 
-/** Named as the job, as far as a folder can be; or as the checkpoint's folder. */
-function defaultFolder(directory: string): string {
+/** @throws KitError `CONFIG_INVALID` for what only a GGUF file can have */
+function assertGguf(format: ExportFormatName, only: Record<string, unknown>): void {
+  const [name] = Object.entries(only).find(([, value]) => value !== undefined) ?? [];
+  if (format === "gguf" || name === undefined) return;
+  throw new KitError("CONFIG_INVALID", `--${name} is for GGUF files. Add --format gguf.`);
+}
+
+/** How others take a GGUF file, in a line each. @param path of it, as a shell takes it */
+function usesOf(path: string, name: string, isAdapter = false): string[] {
+  if (isAdapter) return [`  llama.cpp: llama-cli -m <its base>.gguf --lora ${path}`];
+  const model = name.toLowerCase().replaceAll(/[^a-z0-9._-]+/g, "-");
+  const modelfile = `${path.slice(0, path.lastIndexOf("/"))}/Modelfile`;
+  return [
+    `  llama.cpp: llama-cli -m ${path} --jinja --temp 0`,
+    `  Ollama: ollama create ${model} -f ${modelfile} && ollama run ${model}`,
+    `  LM Studio: lms import ${path}`,
+  ];
+}
+
+/** That of the job, as far as a folder can have it; or that of the checkpoint's folder. */
+function nameOf(directory: string): string {
   const name = createJobFiles().read(directory)?.name ?? "";
   const allowed = name.replaceAll(/[^\p{L}\p{N}._-]+/gu, "-").replaceAll(/^[.-]+|[.-]+$/g, "");
   return allowed || basename(directory);

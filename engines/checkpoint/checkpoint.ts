@@ -30,8 +30,9 @@ import {
 import type { PromptStyle, Tokenizer } from "../tokens/tokenizer.ts";
 import { type CheckpointNotes, companions, configs, json } from "./companions.ts";
 import { writeDirectory } from "./directory.ts";
-import { openModel } from "./savedModel.ts";
-import { openTokenizer, promptStyleOf } from "./savedTokenizer.ts";
+import { isModelFile, openGguf } from "./ggufModel.ts";
+import { openModel, weightFiles } from "./savedModel.ts";
+import { type SavedTokenizer, openTokenizer, promptStyleOf } from "./savedTokenizer.ts";
 
 /** The weights of a model that was saved. */
 export interface SavedWeights {
@@ -39,8 +40,20 @@ export interface SavedWeights {
   /** An adapter is merged into its base. */
   weights: WeightsFile;
   /** The model itself, or the base of an adapter, which adds its `updates`. */
-  base: { directory: string; weights: WeightsFile };
+  base: SavedBase;
   updates?: () => Record<string, Update>;
+  /** The one that the checkpoint names, whatever its base's is. */
+  promptStyle?: PromptStyle | undefined;
+}
+
+/** A whole model on disk. */
+export interface SavedBase {
+  weights: WeightsFile;
+  /** Paths of its weights. */
+  files: readonly string[];
+  /** Undefined for one in a single file. */
+  directory?: string;
+  openTokenizer: () => SavedTokenizer;
 }
 
 /** A model that was saved. */
@@ -79,15 +92,14 @@ export function adapterFiles(
 }
 
 /**
- * Opens a model's directory, or an adapter's with its base.
+ * Opens a model's directory, an adapter's with its base, or a GGUF file that Kit wrote.
  * @throws KitError `CHECKPOINT_INVALID` when a file is missing, damaged or of another model
  */
 export function openCheckpoint(path: string): Checkpoint {
   const found = openWeights(path);
-  const { directory } = found.base;
-  const { isOwn, ...saved } = openTokenizer(directory, dimensionsOf(found.shape).vocabulary);
-  const promptStyle = promptStyleOf(path) ?? saved.promptStyle;
-  return { ...found, ...saved, promptStyle, origin: isOwn ? undefined : directory };
+  const { isOwn, ...saved } = found.base.openTokenizer();
+  const promptStyle = found.promptStyle ?? saved.promptStyle;
+  return { ...found, ...saved, promptStyle, origin: isOwn ? undefined : found.base.directory };
 }
 
 const CHECKPOINT_MARKS = ["config.json", ADAPTER_CONFIG];
@@ -106,13 +118,19 @@ export function assertCheckpoint(path: string): void {
  * @throws KitError `CHECKPOINT_INVALID`
  */
 export function openWeights(path: string): SavedWeights {
+  if (isModelFile(path)) return openGguf(path);
   const adapter = readConfig(join(path, ADAPTER_CONFIG), "optional");
-  return adapter ? openAdapter(path, adapter) : openBase(path);
+  const saved = adapter ? openAdapter(path, adapter) : openBase(path);
+  return { ...saved, promptStyle: promptStyleOf(path) };
 }
 
 function openBase(directory: string): SavedWeights {
-  const model = openModel(directory);
-  return { ...model, base: { directory, weights: model.weights } };
+  const { shape, weights } = openModel(directory);
+  const base = {
+    ...{ weights, directory, files: weightFiles(directory).files },
+    openTokenizer: () => openTokenizer(directory, dimensionsOf(shape).vocabulary),
+  };
+  return { shape, weights, base };
 }
 
 function openAdapter(path: string, config: Record<string, unknown>): SavedWeights {

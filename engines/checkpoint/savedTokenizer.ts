@@ -1,12 +1,12 @@
-import { join } from "node:path";
+import { KitError } from "../../protocol/error.ts";
 import { isRecord } from "../../protocol/isRecord.ts";
-import { readConfig, readText } from "../modelFiles/configFile.ts";
-import { MOST_TOKENIZER_MIB } from "../modelFiles/names.ts";
+import { GENERATION_CONFIG, TOKENIZER_CONFIG, TOKENIZER_FILE } from "../modelFiles/names.ts";
 import { BYTE_TOKENIZER } from "../tokens/byteTokenizer.ts";
 import { VOCABULARY } from "../tokens/byteTokens.ts";
 import { type Render, createRender } from "../tokens/chatTemplate.ts";
 import { createFileTokenizer } from "../tokens/fileTokenizer.ts";
 import type { PromptStyle, Tokenizer } from "../tokens/tokenizer.ts";
+import { type TextFiles, directoryTexts } from "./textFiles.ts";
 
 type Config = Record<string, unknown>;
 
@@ -19,35 +19,53 @@ export interface SavedTokenizer {
 }
 
 /**
- * Opens the tokenizer in a model's directory: Kit's own, or the one that `tokenizer.json` describes.
+ * Opens a model's tokenizer: Kit's own, or the one that `tokenizer.json` describes.
+ * @param model its directory, or its files
  * @param vocabulary of the model, a count of numbers that it scores
  * @throws KitError `CHECKPOINT_INVALID` when a file is missing or damaged
  */
-export function openTokenizer(directory: string, vocabulary: number): SavedTokenizer {
-  const config = readConfig(join(directory, "tokenizer_config.json"), "optional") ?? {};
-  const path = join(directory, "tokenizer.json");
-  const tokenizer = readConfig(path, "optional", MOST_TOKENIZER_MIB);
+export function openTokenizer(model: string | TextFiles, vocabulary: number): SavedTokenizer {
+  const files = typeof model === "string" ? directoryTexts(model) : model;
+  const tokenizer = files.json(TOKENIZER_FILE);
   if (vocabulary === VOCABULARY && (!tokenizer || isByteLevel(tokenizer))) {
     return { tokenizer: BYTE_TOKENIZER, isOwn: true, promptStyle: "message" };
   }
-  const specials = specialTexts({ ...optional(directory, "special_tokens_map.json"), ...config });
-  const render = renderOf(directory, config, specials);
+  const path = files.label(TOKENIZER_FILE);
+  if (!tokenizer) {
+    throw new KitError(
+      "CHECKPOINT_INVALID",
+      `There is no ${path}. Name the directory of a model or a checkpoint.`,
+    );
+  }
+  const { config, specials, ends } = tokenizerSettings(files);
+  const render = renderOf(files, specials);
   const opened = createFileTokenizer({
-    ...{ path, config, vocabulary, specials, render },
-    tokenizer: tokenizer ?? readConfig(path),
-    ends: endIds(optional(directory, "generation_config.json")),
+    ...{ path, tokenizer, config, vocabulary, specials, ends, render },
   });
   return { tokenizer: opened, isOwn: false, promptStyle: render ? "message" : "text" };
 }
 
-/** The prompt style that a saved directory names: Kit's own entry in `tokenizer_config.json`. */
-export function promptStyleOf(directory: string): PromptStyle | undefined {
-  const { prompt_style: style } = optional(directory, "tokenizer_config.json");
-  return style === "text" || style === "message" ? style : undefined;
+/** What a model's files say of its tokenizer besides `tokenizer.json`. */
+export function tokenizerSettings(files: TextFiles) {
+  const config = files.json(TOKENIZER_CONFIG) ?? {};
+  return {
+    config,
+    /** The texts of the special tokens, by their names. */
+    specials: specialTexts({ ...files.json("special_tokens_map.json"), ...config }),
+    /** Ids that end an answer. */
+    ends: endIds(files.json(GENERATION_CONFIG) ?? {}),
+  };
 }
 
-function optional(directory: string, name: string): Config {
-  return readConfig(join(directory, name), "optional") ?? {};
+/** The prompt style that a saved directory names: Kit's own entry in `tokenizer_config.json`. */
+export function promptStyleOf(directory: string): PromptStyle | undefined {
+  return namedStyle(directoryTexts(directory));
+}
+
+/** The same of any files. */
+export function namedStyle(files: TextFiles): PromptStyle | undefined {
+  const style = files.json(TOKENIZER_CONFIG)?.["prompt_style"];
+  return style === "text" || style === "message" ? style : undefined;
 }
 
 /** Whether a `tokenizer.json` is the one that Kit writes: bytes, without a merge. */
@@ -68,21 +86,25 @@ function specialTexts(config: Config): Record<string, string> {
   return Object.fromEntries(texts.filter(isText));
 }
 
-/** The template lies in a file of its own, or in the config: a text, or several with names. */
-function renderOf(
-  directory: string,
-  { chat_template: template }: Config,
-  specials: Record<string, string>,
-): Render | undefined {
+/** A model's chat templates: a file of their own, or in the config a text, or several with names. */
+export function chatTemplates(files: TextFiles): { usual?: string; withTools?: string } {
+  const template = files.json(TOKENIZER_CONFIG)?.["chat_template"];
   const named = (Array.isArray(template) ? template : []).filter(isRecord);
   const ofName = (name: string) => named.find((one) => one["name"] === name)?.["template"];
-  const usual = readText(join(directory, "chat_template.jinja")) ?? ofName("default") ?? template;
-  const withTools =
-    readText(join(directory, "additional_chat_templates", "tool_use.jinja")) ?? ofName("tool_use");
-  if (typeof usual !== "string") return undefined;
-  const render = createRender(usual, specials, directory);
-  if (typeof withTools !== "string") return render;
-  const renderTools = createRender(withTools, specials, directory);
+  const usual = files.text("chat_template.jinja") ?? ofName("default") ?? template;
+  const withTools = files.text("additional_chat_templates/tool_use.jinja") ?? ofName("tool_use");
+  return {
+    ...(typeof usual === "string" && { usual }),
+    ...(typeof withTools === "string" && { withTools }),
+  };
+}
+
+function renderOf(files: TextFiles, specials: Record<string, string>): Render | undefined {
+  const { usual, withTools } = chatTemplates(files);
+  if (usual === undefined) return undefined;
+  const render = createRender(usual, specials, files.label());
+  if (withTools === undefined) return render;
+  const renderTools = createRender(withTools, specials, files.label());
   return (conversation, opens) => (conversation.tools ? renderTools : render)(conversation, opens);
 }
 

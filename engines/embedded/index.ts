@@ -1,4 +1,5 @@
 import type { Engine } from "../../protocol/engine.ts";
+import type { QuantizedType } from "../../protocol/quantizedType.ts";
 import { OPTIMIZER_FILE } from "../checkpoint/trainerState.ts";
 import { fetchBase } from "../lora/base.ts";
 import { createInferThread } from "./infer/inferThread.ts";
@@ -15,7 +16,7 @@ export function createEmbeddedEngine(): Engine {
     (await import("./train/check.ts")).check(options);
   const load: Engine["load"] = async (directory, options) => {
     await fetchBase(directory, options);
-    const quantize = options?.quantize;
+    const quantize = options?.quantize ?? (await storedType(directory));
     return thread.load({ directory, ...(quantize && { quantize }) });
   };
   return {
@@ -23,4 +24,11 @@ export function createEmbeddedEngine(): Engine {
     resumeFiles: [OPTIMIZER_FILE],
     ...{ prepare, check, train: trainOnThread, load },
   };
+}
+
+/** The quantized type of a GGUF file: its numbers become the same blocks again. */
+async function storedType(path: string): Promise<QuantizedType | undefined> {
+  if (!path.endsWith(".gguf")) return undefined;
+  const { isModelFile, quantizedTypeOf } = await import("../checkpoint/ggufModel.ts");
+  return isModelFile(path) ? quantizedTypeOf(path) : undefined;
 }

@@ -2,13 +2,16 @@ import { closeSync, fsync, openSync } from "node:fs";
 import { basename, join } from "node:path";
 import { promisify } from "node:util";
 import { OTHERS_READ } from "../../disk/modes.ts";
+import { CONFIG_FILE } from "../modelFiles/names.ts";
 import { writeWhole } from "../modelFiles/plainFile.ts";
 import type { ExportFormat } from "./format.ts";
-import type { SourceFile } from "./source.ts";
+import { type SourceFile, openSource } from "./source.ts";
 
 /** Hugging Face's layout: the model's own files, each tensor in the type and the place that it has there. */
 export const safetensors: ExportFormat = {
-  async write({ companions, files }, to, pause) {
+  mainFile: () => CONFIG_FILE,
+  async write(checkpoint, to, { pause }) {
+    const { companions, files } = openSource(checkpoint);
     for (const [name, content] of Object.entries(companions)) to.write(name, content);
     let bytes = 0;
     for (const file of files) bytes += await copy(file, join(to.path, basename(file.path)), pause);

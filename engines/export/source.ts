@@ -25,6 +25,8 @@ import { areFinite, fromBfloat16, toBfloat16 } from "../modelFiles/weights.ts";
 
 /** A whole model to export. An adapter's updates are added to its tensors as they are read. */
 export interface ExportSource {
+  /** Directory of the whole model. */
+  model: string;
   /** All but the weights, by their names: the model's config, and the tokenizer that it was trained with. */
   companions: Record<string, string | Uint8Array>;
   /** In the order in which the model names them. */
@@ -49,6 +51,8 @@ export interface SourceTensor extends Entry {
    * not finite, with its update or without one
    */
   blocks: () => Generator<Uint8Array>;
+  /** The same rows in float32, an update not rounded. @throws KitError as `blocks` */
+  numbers: () => Generator<Float32Array<ArrayBuffer>>;
 }
 
 /**
@@ -65,6 +69,7 @@ export function openSource(checkpoint: string): ExportSource {
   const hasTokenizer = existsSync(join(checkpoint, "tokenizer.json"));
   const index = join(model, WEIGHTS_INDEX);
   return {
+    model,
     companions: {
       ...configCopies(model),
       ...tokenizerCopies(hasTokenizer ? checkpoint : model, promptStyleOf(checkpoint)),
@@ -114,7 +119,11 @@ function openFile(list: TensorList & { path: string }, updateOf: UpdateOf): Sour
     );
     try {
       for (const [name, entry] of inOrder) {
-        yield { name, ...entry, blocks: () => blocksOf(file, name, entry) };
+        yield {
+          ...{ name, ...entry },
+          blocks: () => blocksOf(file, name, entry),
+          numbers: () => numbersIn(file, name, entry),
+        };
       }
     } finally {
       closeSync(file);
@@ -122,43 +131,84 @@ function openFile(list: TensorList & { path: string }, updateOf: UpdateOf): Sour
   }
 
   function* blocksOf(file: number, name: string, entry: Entry): Generator<Uint8Array> {
-    const { shape, data_offsets: offsets } = entry;
     const update = updateOf(name);
-    const columns = shape.at(-1) ?? 1;
-    const rows = Math.max(1, Math.floor(BLOCK_NUMBERS / columns));
-    const bytes = rows * columns * (hasNumbers(entry) ? NUMBER_BYTES[entry.dtype] : 1);
-    const [begin, end] = [start + offsets[0], start + offsets[1]];
-    for (let at = begin, row = 0; at < end; at += bytes, row += rows) {
-      const block = read(file, at, Math.min(at + bytes, end));
-      yield update
-        ? merged(block, name, entry, partOf(update, row, rows))
-        : finite(block, name, entry);
+    if (update) {
+      for (const data of merged(file, name, entry, update)) yield rounded(data, name, entry);
+    } else {
+      for (const block of rowsOf(file, entry)) {
+        if (hasNumbers(entry)) assertFinite(TYPES[entry.dtype].decode(block.buffer), name);
+        yield block;
+      }
     }
   }
 
-  function finite(block: Uint8Array<ArrayBuffer>, name: string, entry: Entry): Uint8Array {
-    if (!hasNumbers(entry) || areFinite(TYPES[entry.dtype].decode(block.buffer))) return block;
+  function* numbersIn(file: number, name: string, entry: Entry): Generator<Numbers> {
+    const update = updateOf(name);
+    if (update) {
+      yield* merged(file, name, entry, update);
+      return;
+    }
+    const { decode } = TYPES[numbersOf(name, entry, path).dtype];
+    for (const block of rowsOf(file, entry)) {
+      const data = decode(block.buffer);
+      assertFinite(data, name);
+      yield data;
+    }
+  }
+
+  /** Whole rows, about a million numbers of them. */
+  function* rowsOf(file: number, entry: Entry): Generator<Uint8Array<ArrayBuffer>> {
+    const { data_offsets: offsets } = entry;
+    const bytes = rowsAtOnce(entry) * columnsOf(entry) * numberBytes(entry);
+    const [begin, end] = [start + offsets[0], start + offsets[1]];
+    for (let at = begin; at < end; at += bytes) yield read(file, at, Math.min(at + bytes, end));
+  }
+
+  function* merged(file: number, name: string, entry: Entry, update: Update): Generator<Numbers> {
+    const { decode } = TYPES[numbersOf(name, entry, path).dtype];
+    const rows = rowsAtOnce(entry);
+    let row = 0;
+    for (const block of rowsOf(file, entry)) {
+      const data = decode(block.buffer);
+      addUpdate(data, partOf(update, row, rows));
+      if (!areFinite(data)) throw notFinite(name);
+      yield data;
+      row += rows;
+    }
+  }
+
+  function rounded(data: Numbers, name: string, entry: Entry): Uint8Array {
+    const { decode, encode } = TYPES[numbersOf(name, entry, path).dtype];
+    const numbers = encode(data);
+    if (!areFinite(decode(numbers.buffer))) throw notFinite(name);
+    return new Uint8Array(numbers.buffer);
+  }
+
+  function notFinite(name: string): KitError {
+    return refused(`With its adapter, ${name} of ${path} is not finite in its type`);
+  }
+
+  function assertFinite(data: Numbers, name: string): void {
+    if (areFinite(data)) return;
     throw new KitError(
       "CHECKPOINT_INVALID",
       `${path} has non-finite numbers in ${name}. Save or download it again.`,
     );
   }
 
-  function merged(
-    block: Uint8Array<ArrayBuffer>,
-    name: string,
-    entry: Entry,
-    update: Update,
-  ): Uint8Array {
-    const { decode, encode } = TYPES[numbersOf(name, entry, path).dtype];
-    const data = decode(block.buffer);
-    addUpdate(data, update);
-    const rounded = encode(data);
-    if (areFinite(decode(rounded.buffer))) return new Uint8Array(rounded.buffer);
-    throw refused(`With its adapter, ${name} of ${path} is not finite in its type`);
-  }
-
   return { ...list, header, tensors };
+}
+
+function columnsOf({ shape }: Entry): number {
+  return shape.at(-1) ?? 1;
+}
+
+function rowsAtOnce(entry: Entry): number {
+  return Math.max(1, Math.floor(BLOCK_NUMBERS / columnsOf(entry)));
+}
+
+function numberBytes(entry: Entry): number {
+  return hasNumbers(entry) ? NUMBER_BYTES[entry.dtype] : 1;
 }
 
 /** The update of so many rows. */

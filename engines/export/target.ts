@@ -9,7 +9,6 @@ import {
   cannotSave,
 } from "../checkpoint/directory.ts";
 import type { FetchOptions } from "../hub/fetchModel.ts";
-import { CONFIG_FILE } from "../modelFiles/names.ts";
 
 /** Where an export writes until it is whole. */
 export interface Place {
@@ -20,15 +19,18 @@ export interface Place {
 
 const WORK = ".kit-export";
 
-/** Beside a new folder, or in one that is there, whose parent may be another's. */
-export function placeOf(target: string): Place {
+/**
+ * Beside a new folder, or in one that is there, whose parent may be another's.
+ * @param mainFile comes last to one that is there
+ */
+export function placeOf(target: string, mainFile: string): Place {
   if (!isThere(target)) {
     const work = join(dirname(target), `.${basename(target)}${WORK}`);
     return { work, begin: (partial) => beginDirectory(target, partial) };
   }
   // Of a link.
   const folder = realpathSync(target);
-  const begin = (partial: string) => beginWithin(folder, partial, CONFIG_FILE);
+  const begin = (partial: string) => beginWithin(folder, partial, mainFile);
   return { work: join(folder, WORK), begin };
 }
 

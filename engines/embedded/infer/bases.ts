@@ -2,10 +2,9 @@ import { realpathSync, statSync } from "node:fs";
 import { Worker } from "node:worker_threads";
 import type { QuantizedType } from "../../../protocol/quantizedType.ts";
 import { type SavedWeights, openWeights } from "../../checkpoint/checkpoint.ts";
-import { weightFiles } from "../../checkpoint/savedModel.ts";
-import { type SavedTokenizer, openTokenizer } from "../../checkpoint/savedTokenizer.ts";
-import { dimensionsOf } from "../../families/dimensions.ts";
+import type { SavedTokenizer } from "../../checkpoint/savedTokenizer.ts";
 import { weightCounts } from "../../families/randomWeights.ts";
+import type { PromptStyle } from "../../tokens/tokenizer.ts";
 import { type KernelModule, compileKernels } from "../kernels/module.ts";
 import { threadCount } from "../kernels/threadCount.ts";
 import { startThread } from "../messages.ts";
@@ -27,6 +26,7 @@ export interface Base extends SavedTokenizer {
 /** A model that is loaded: a base, with or without an adapter. */
 export interface Loaded {
   base: Base;
+  promptStyle: PromptStyle;
   adapter?: Adapter | undefined;
   /** Frees what no other model needs. */
   close: () => Promise<void>;
@@ -51,23 +51,26 @@ export function createBases() {
   function load({ directory, quantize }: StoredModel): Loaded {
     const saved = openWeights(directory);
     const updates = saved.updates?.();
-    const key = keyOf(saved.base.directory, quantize);
+    const key = keyOf(saved.base.files, quantize);
     const found = started.get(key) ?? start({ ...saved, weights: saved.base.weights }, quantize);
     const adapter = updates && found.base.decoder.adapters.add(updates);
     if (updates && !adapter) {
       // One that is too large for that is merged into weights of its own.
       if (found.users === 0) void end(found);
-      return use(`${key}\0${directory}`, start(saved, quantize));
+      return use(`${key}\0${directory}`, start(saved, quantize), saved);
     }
-    return use(key, found, adapter);
+    return use(key, found, { ...saved, adapter });
   }
 
-  function use(key: string, found: Started, adapter?: Adapter): Loaded {
+  function use(
+    key: string,
+    found: Started,
+    { promptStyle, adapter }: Partial<Pick<Loaded, "promptStyle" | "adapter">>,
+  ): Loaded {
     started.set(key, found);
     found.users++;
     return {
-      base: found.base,
-      adapter,
+      ...{ base: found.base, adapter, promptStyle: promptStyle ?? found.base.promptStyle },
       async close() {
         if (adapter) found.base.decoder.adapters.remove(adapter);
         if (--found.users > 0) return;
@@ -78,7 +81,7 @@ export function createBases() {
   }
 
   function start({ shape, weights, base }: SavedWeights, quantize?: QuantizedType): Started {
-    const tokens = openTokenizer(base.directory, dimensionsOf(shape).vocabulary);
+    const tokens = base.openTokenizer();
     kernels ??= compileKernels();
     const isShared = weightCounts(shape).numbers >= LEAST_SHARED_NUMBERS;
     const threads = isShared ? threadCount() : 1;
@@ -101,12 +104,12 @@ async function end({ helpers }: Started): Promise<void> {
 }
 
 /** Files that change are another base. */
-function keyOf(directory: string, quantize = ""): string {
-  const stamps = weightFiles(directory).files.map((file) => {
+function keyOf(files: readonly string[], quantize = ""): string {
+  const stamps = files.map((file) => {
     const { size, mtimeMs, ino } = statSync(file);
-    return [size, mtimeMs, ino].join();
+    return [realpathSync(file), size, mtimeMs, ino].join("\0");
   });
-  return [realpathSync(directory), quantize, ...stamps].join("\0");
+  return [quantize, ...stamps].join("\0");
 }
 
 /** A thread that takes part in each step from the first after it has come. */

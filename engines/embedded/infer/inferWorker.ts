@@ -1,6 +1,5 @@
 import { parentPort } from "node:worker_threads";
 import type { InferPiece, InferResult } from "../../../protocol/infer.ts";
-import { promptStyleOf } from "../../checkpoint/savedTokenizer.ts";
 import type { Question as AnyQuestion } from "../../warmModels.ts";
 import { type Answer, type Told, toFailure } from "../messages.ts";
 import { createAnswers } from "./answers.ts";
@@ -81,8 +80,7 @@ async function work(
 }
 
 function load(source: StoredModel): Model {
-  const { base, adapter, close } = bases.load(source);
-  const promptStyle = promptStyleOf(source.directory) ?? base.promptStyle;
+  const { base, promptStyle, adapter, close } = bases.load(source);
   const { answer } = createAnswers({ ...base, promptStyle, adapter });
   return { answer, open: new Set(), close };
 }

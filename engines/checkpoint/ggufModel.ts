@@ -1,0 +1,125 @@
+import { statSync } from "node:fs";
+import { KitError } from "../../protocol/error.ts";
+import { isRecord } from "../../protocol/isRecord.ts";
+import type { QuantizedType } from "../../protocol/quantizedType.ts";
+import { configShape } from "../families/config.ts";
+import type { Dimensions } from "../families/dimensions.ts";
+import { isProjection } from "../families/projections.ts";
+import { weightCounts } from "../families/randomWeights.ts";
+import { modelMaps } from "../families/tensorShapes.ts";
+import { architectureOf } from "../gguf/architecture.ts";
+import { ggufWeights } from "../gguf/ggufWeights.ts";
+import { FILE_KEYS, KEYS } from "../gguf/keys.ts";
+import { type ParsedHeader, parseHeader } from "../gguf/parsedHeader.ts";
+import { ggufName } from "../gguf/tensorNames.ts";
+import { TENSOR_TYPES } from "../gguf/tensorTypes.ts";
+import { CONFIG_FILE, TOKENIZER_CONFIG, TOKENIZER_FILE } from "../modelFiles/names.ts";
+import { useFile } from "../modelFiles/plainFile.ts";
+import type { WeightsFile } from "../modelFiles/tensorFiles.ts";
+import type { PromptStyle } from "../tokens/tokenizer.ts";
+import { type SavedTokenizer, namedStyle, openTokenizer } from "./savedTokenizer.ts";
+import { type TextFiles, heldTexts } from "./textFiles.ts";
+
+/** A model in one GGUF file. */
+export interface GgufModel {
+  shape: Dimensions;
+  weights: WeightsFile;
+  base: { weights: WeightsFile; files: string[]; openTokenizer: () => SavedTokenizer };
+  promptStyle: PromptStyle | undefined;
+}
+
+/** Whether a path leads to a file, and not to a model's directory. */
+export function isModelFile(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isFile() === true;
+}
+
+/**
+ * Opens a GGUF file that Kit wrote.
+ * @throws KitError `CHECKPOINT_INVALID` for one that is damaged or hostile, or that another program wrote
+ */
+export function openGguf(path: string): GgufModel {
+  const header = readHeader(path);
+  const texts = textsOf(path, header);
+  const known = configShape(texts.label(CONFIG_FILE), texts.json(CONFIG_FILE) ?? {});
+  const biases = modelMaps({ ...known, layers: 1 }).filter(({ name }) =>
+    header.tensors.has(ggufName(`${name}.bias`)),
+  );
+  const shape = { ...known, biases: biases.map(({ target }) => target).filter(isProjection) };
+  const architecture = architectureOf(shape, path);
+  const isSame = header.values.get(KEYS.architecture) === architecture.name;
+  if (!isSame || weightCounts(known).tensors > header.tensors.size) {
+    throw new KitError(
+      "CHECKPOINT_INVALID",
+      `${path} does not hold the model that its ${CONFIG_FILE} describes. Export or download it again.`,
+    );
+  }
+  const weights = ggufWeights(path, header.tensors, architecture, shape);
+  const base = {
+    ...{ weights, files: [path] },
+    openTokenizer: () => openTokenizer(texts, shape.vocabulary),
+  };
+  return { shape, weights, base, promptStyle: namedStyle(texts) };
+}
+
+/** The quantized type that most of a file is in, if it is one. @throws KitError as `openGguf` */
+export function quantizedTypeOf(path: string): QuantizedType | undefined {
+  const id = readHeader(path).values.get(KEYS.fileType);
+  const types: QuantizedType[] = ["q8_0", "q4_0"];
+  return types.find((type) => TENSOR_TYPES[type].fileType === id);
+}
+
+function readHeader(path: string): ParsedHeader {
+  return useFile(path, (file) => parseHeader(path, file));
+}
+
+/** The files that Kit wrote into the metadata. */
+function textsOf(path: string, { values }: ParsedHeader): TextFiles {
+  const textOf = (key: string) => {
+    const value = values.get(key);
+    return typeof value === "string" ? value : undefined;
+  };
+  if (textOf(KEYS.kind) === "adapter") {
+    throw new KitError(
+      "CHECKPOINT_INVALID",
+      `${path} is an adapter without its base. Name the adapter's own folder, or export it with its base.`,
+    );
+  }
+  const held = Object.entries(FILE_KEYS).map(([name, key]) => [name, textOf(key)] as const);
+  const files = Object.fromEntries(held);
+  if (files[TOKENIZER_FILE] === undefined || files[CONFIG_FILE] === undefined) {
+    throw new KitError(
+      "CHECKPOINT_INVALID",
+      `${path} was not written by Kit, and lacks the model's own tokenizer. Use the folder that it was made of, with config.json and safetensors${originOf(textOf)}.`,
+    );
+  }
+  return heldTexts(path, {
+    ...files,
+    [TOKENIZER_CONFIG]: withTemplates(files[TOKENIZER_CONFIG], textOf),
+  });
+}
+
+function originOf(textOf: (key: string) => string | undefined): string {
+  const origin = textOf(KEYS.source) ?? textOf(KEYS.sourceUrl);
+  return origin === undefined || !/^[\w./:-]+$/.test(origin) ? "" : `: ${origin}`;
+}
+
+/** llama.cpp's keys have the chat templates. */
+function withTemplates(config = "{}", textOf: (key: string) => string | undefined): string {
+  const settings: unknown = parsed(config);
+  const [usual, withTools] = [textOf(KEYS.chatTemplate), textOf(KEYS.toolTemplate)];
+  if (!isRecord(settings) || usual === undefined) return config;
+  const named = [
+    { name: "default", template: usual },
+    ...(withTools === undefined ? [] : [{ name: "tool_use", template: withTools }]),
+  ];
+  return JSON.stringify({ ...settings, chat_template: named });
+}
+
+/** Undefined for what is not JSON, of which its reader will say so. */
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

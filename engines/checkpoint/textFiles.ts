@@ -1,0 +1,62 @@
+import { join } from "node:path";
+import { KitError } from "../../protocol/error.ts";
+import { isRecord } from "../../protocol/isRecord.ts";
+import { readConfig, readText } from "../modelFiles/configFile.ts";
+import { MOST_TOKENIZER_MIB, TOKENIZER_FILE } from "../modelFiles/names.ts";
+
+type Config = Record<string, unknown>;
+
+/** A model's files of text: those of a directory, or those that one file holds. */
+export interface TextFiles {
+  /** Where one is, or the model, for errors. */
+  label: (name?: string) => string;
+  /** @throws KitError `CHECKPOINT_INVALID` for one that is damaged */
+  json: (name: string) => Config | undefined;
+  text: (name: string) => string | undefined;
+}
+
+export function directoryTexts(directory: string): TextFiles {
+  const label = (name = "") => join(directory, name);
+  return {
+    label,
+    json: (name) =>
+      readConfig(label(name), "optional", name === TOKENIZER_FILE ? MOST_TOKENIZER_MIB : undefined),
+    text: (name) => readText(label(name)),
+  };
+}
+
+/** Files that were read before. @param model its path */
+export function heldTexts(
+  model: string,
+  files: Readonly<Record<string, string | Uint8Array | undefined>>,
+): TextFiles {
+  const label = (name?: string) => (name === undefined ? model : `${name} in ${model}`);
+  const text = (name: string) => {
+    const file = files[name];
+    return file === undefined || typeof file === "string" ? file : Buffer.from(file).toString();
+  };
+  return {
+    label,
+    text,
+    json(name) {
+      const found = text(name);
+      if (found === undefined) return undefined;
+      const value = parsed(found);
+      if (isRecord(value)) return value;
+      throw new KitError(
+        "CHECKPOINT_INVALID",
+        `${label(name)} is not a JSON object. Save or download it again.`,
+      );
+    },
+  };
+}
+
+/** Undefined for what is not JSON. */
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    // The caller says so.
+    return undefined;
+  }
+}

@@ -1,0 +1,83 @@
+import { join } from "node:path";
+import { openModel } from "../checkpoint/savedModel.ts";
+import { chatTemplates, tokenizerSettings } from "../checkpoint/savedTokenizer.ts";
+import { type TextFiles, heldTexts } from "../checkpoint/textFiles.ts";
+import { dimensionsOf } from "../families/dimensions.ts";
+import { architectureOf } from "../gguf/architecture.ts";
+import { FILE_KEYS, KEYS, QUANTIZATION_VERSION } from "../gguf/keys.ts";
+import { shapeMetadata } from "../gguf/shapeMetadata.ts";
+import { TENSOR_TYPES } from "../gguf/tensorTypes.ts";
+import { type Metadata, string, uint32 } from "../gguf/values.ts";
+import { type Vocabulary, openVocabulary } from "../gguf/vocabulary.ts";
+import { TOKENIZER_CONFIG, TOKENIZER_FILE } from "../modelFiles/names.ts";
+import { createRender } from "../tokens/chatTemplate.ts";
+import type { ExportFormat } from "./format.ts";
+import { writeAdapter } from "./ggufAdapter.ts";
+import { writeGguf } from "./ggufFile.ts";
+import { ggufTensors } from "./ggufTensors.ts";
+import { modelfile } from "./modelfile.ts";
+import { openSource } from "./source.ts";
+
+/** One file for llama.cpp and what is built on it; a Modelfile beside it, for Ollama. */
+export const gguf: ExportFormat = {
+  mainFile: ({ name }) => `${name}.gguf`,
+  async write(checkpoint, to, { pause, onNote, ...options }) {
+    const file = gguf.mainFile(options);
+    const path = join(to.path, file);
+    if (options.adapterOnly) return writeAdapter(checkpoint, path, options, pause);
+    const { model, companions, files } = openSource(checkpoint);
+    const d = dimensionsOf(openModel(model).shape);
+    const architecture = architectureOf(d, model);
+    const content = ggufTensors(files, architecture, d, options.type);
+    const type = options.type ?? content.tensors.find(({ name }) => name === EMBEDDING)?.type;
+    const texts = heldTexts(model, companions);
+    const vocabulary = vocabularyOf(texts, d.vocabulary);
+    const metadata: Metadata = {
+      [KEYS.architecture]: string(architecture.name),
+      [KEYS.kind]: string("model"),
+      "general.name": string(options.name),
+      ...shapeMetadata(architecture, d),
+      [KEYS.fileType]: uint32(TENSOR_TYPES[type ?? "f32"].fileType),
+      "general.quantization_version": uint32(QUANTIZATION_VERSION),
+      ...vocabulary.metadata,
+      ...fileMetadata(texts),
+    };
+    const { text, problem } = modelfile(file, { ...vocabulary, render: renderOf(texts) });
+    to.write("Modelfile", text);
+    if (problem !== undefined) onNote(problem);
+    return writeGguf(path, { metadata, ...content }, pause);
+  },
+};
+
+/** Its type is what a file is called by. */
+const EMBEDDING = "token_embd.weight";
+
+function vocabularyOf(texts: TextFiles, size: number): Vocabulary {
+  const { config, specials, ends } = tokenizerSettings(texts);
+  return openVocabulary({
+    ...{ path: texts.label(TOKENIZER_FILE), tokenizer: texts.json(TOKENIZER_FILE) ?? {} },
+    ...{ config, specials, ends, size },
+  });
+}
+
+function renderOf(texts: TextFiles) {
+  const { usual } = chatTemplates(texts);
+  const { specials } = tokenizerSettings(texts);
+  return usual === undefined ? undefined : createRender(usual, specials, texts.label());
+}
+
+/** The model's own files, from which Kit reads it again; the chat templates where llama.cpp has them. */
+function fileMetadata(texts: TextFiles): Metadata {
+  const { config, specials } = tokenizerSettings(texts);
+  const { usual, withTools } = chatTemplates(texts);
+  const { chat_template: _, ...settings } = { ...specials, ...config };
+  const held = Object.entries(FILE_KEYS).flatMap(([name, key]) => {
+    const text = name === TOKENIZER_CONFIG ? JSON.stringify(settings) : texts.text(name);
+    return text === undefined ? [] : [[key, string(text)] as const];
+  });
+  return {
+    ...(usual !== undefined && { [KEYS.chatTemplate]: string(usual) }),
+    ...(withTools !== undefined && { [KEYS.toolTemplate]: string(withTools) }),
+    ...Object.fromEntries(held),
+  };
+}

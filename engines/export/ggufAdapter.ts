@@ -1,0 +1,77 @@
+import { join } from "node:path";
+import { KitError } from "../../protocol/error.ts";
+import { openModel } from "../checkpoint/savedModel.ts";
+import { dimensionsOf } from "../families/dimensions.ts";
+import { architectureOf } from "../gguf/architecture.ts";
+import type { NamedTensor } from "../gguf/header.ts";
+import { KEYS, QUANTIZATION_VERSION } from "../gguf/keys.ts";
+import { encodeNumbers } from "../gguf/numbers.ts";
+import { interleaved } from "../gguf/rowOrder.ts";
+import { ggufName } from "../gguf/tensorNames.ts";
+import { TENSOR_TYPES, typeBytes } from "../gguf/tensorTypes.ts";
+import { float32, string, uint32 } from "../gguf/values.ts";
+import { openAdapterTensors } from "../lora/adapterTensors.ts";
+import { findBase } from "../lora/base.ts";
+import { ADAPTER_CONFIG, adapterOf, fromPeftNames } from "../lora/peftConfig.ts";
+import { readConfig } from "../modelFiles/configFile.ts";
+import { widen } from "../modelFiles/weights.ts";
+import type { FormatOptions } from "./format.ts";
+import { writeGguf } from "./ggufFile.ts";
+
+/**
+ * Writes an adapter without its base, as `--lora` of llama.cpp takes it.
+ * @returns its bytes
+ * @throws KitError `CHECKPOINT_INVALID`, `CONFIG_INVALID` for a model without an adapter or a quantized type
+ */
+export async function writeAdapter(
+  checkpoint: string,
+  path: string,
+  { name, type = "f32" }: FormatOptions,
+  pause: () => Promise<void>,
+): Promise<number> {
+  const config = readConfig(join(checkpoint, ADAPTER_CONFIG), "optional");
+  if (!config) {
+    throw new KitError(
+      "CONFIG_INVALID",
+      `${checkpoint} is a whole model, not an adapter. Export it without --adapter.`,
+    );
+  }
+  if (type === "q8_0" || type === "q4_0") {
+    throw new KitError(
+      "CONFIG_INVALID",
+      "An adapter is not quantized. Use --type f32, f16 or bf16.",
+    );
+  }
+  const adapter = adapterOf(join(checkpoint, ADAPTER_CONFIG), config);
+  const base = findBase(checkpoint, adapter.base);
+  const d = dimensionsOf(openModel(base).shape);
+  const architecture = architectureOf(d, base);
+  const weights = widen(fromPeftNames(openAdapterTensors(checkpoint, config, adapter, d).read()));
+  const all = Object.entries(weights);
+  const tensors = all.map(([from, { shape }]): NamedTensor => ({
+    name: ggufName(from),
+    type,
+    shape,
+  }));
+
+  function* contents(): Generator<Uint8Array[]> {
+    for (const [from, { shape, data }] of all) {
+      const bytes = encodeNumbers(type, Float32Array.from(data));
+      if (!bytes)
+        throw new KitError("CONFIG_INVALID", `${from} is too large for ${type}. Use --type f32.`);
+      const isTurned = architecture.turnsNeighbours && /\.[qk]_proj\.lora_B\./.test(from);
+      yield [isTurned ? interleaved(bytes, d.headDim, typeBytes(type, shape[1] ?? 1)) : bytes];
+    }
+  }
+
+  const metadata = {
+    [KEYS.architecture]: string(architecture.name),
+    [KEYS.kind]: string("adapter"),
+    "general.name": string(name),
+    "adapter.type": string("lora"),
+    "adapter.lora.alpha": float32(adapter.alpha),
+    [KEYS.fileType]: uint32(TENSOR_TYPES[type].fileType),
+    "general.quantization_version": uint32(QUANTIZATION_VERSION),
+  };
+  return writeGguf(path, { metadata, tensors, contents }, pause);
+}

@@ -1,0 +1,34 @@
+import type { Render } from "../tokens/chatTemplate.ts";
+import { goTemplate } from "./goTemplate.ts";
+
+/** What Ollama does not read from a GGUF file. */
+interface ModelfileOptions {
+  /** The chat template; undefined for a model that only goes on with texts. */
+  render: Render | undefined;
+  /** What Ollama writes before any text by itself, from the file. */
+  bos: string;
+  /** Texts of the tokens that end an answer. */
+  ends: readonly string[];
+}
+
+/**
+ * A Modelfile, with which Ollama answers as Kit does. @param file the GGUF file beside it
+ * @returns `problem`: why it has no template
+ */
+export function modelfile(
+  file: string,
+  { render, bos, ends }: ModelfileOptions,
+): { text: string; problem?: string } {
+  const template = render ? goTemplate(render, bos) : "{{ .Prompt }}";
+  const problem =
+    "Ollama's templates cannot say what this model's chat template does. Write a TEMPLATE into the Modelfile.";
+  const lines = [
+    `FROM ./${file}`,
+    template === undefined ? `# ${problem}` : `TEMPLATE """${template}"""`,
+    ...ends.map((end) => `PARAMETER stop ${JSON.stringify(end)}`),
+    // As Kit answers, unless it is asked otherwise.
+    "PARAMETER temperature 0",
+    "PARAMETER repeat_penalty 1",
+  ];
+  return { text: `${lines.join("\n")}\n`, ...(template === undefined && { problem }) };
+}

@@ -1,0 +1,79 @@
+import { KitError } from "../../protocol/error.ts";
+import type { Dimensions } from "../families/dimensions.ts";
+import { type Projection, PROJECTIONS } from "../families/projections.ts";
+
+/** A family as llama.cpp computes it. */
+export interface Architecture {
+  /** `general.architecture`. */
+  name: string;
+  /** Whether a head's dimension turns with its neighbour, and not with the one half a head away. */
+  turnsNeighbours: boolean;
+  /** Projections that may have a bias. */
+  biases: readonly Projection[];
+  /** Whether long contexts may stretch the rotation as Llama 3 does. */
+  hasRopeFactors: boolean;
+  /** Whether a head may have a size of its own. */
+  hasHeadSize: boolean;
+  /** Whether a layer's queries and keys do not turn. */
+  isUnrotated: (layer: number) => boolean;
+}
+
+const LLAMA: Architecture = {
+  name: "llama",
+  turnsNeighbours: true,
+  biases: PROJECTIONS,
+  hasRopeFactors: true,
+  hasHeadSize: true,
+  isUnrotated: () => false,
+};
+
+const QWEN2: Architecture = {
+  name: "qwen2",
+  turnsNeighbours: false,
+  biases: ["q_proj", "k_proj", "v_proj"],
+  hasRopeFactors: false,
+  hasHeadSize: false,
+  isUnrotated: () => false,
+};
+
+/** By the family's name. */
+const ARCHITECTURES: Record<string, Architecture> = {
+  llama: LLAMA,
+  mistral: LLAMA,
+  qwen2: QWEN2,
+  qwen3: { ...QWEN2, name: "qwen3", biases: [], hasHeadSize: true },
+  smollm3: {
+    ...LLAMA,
+    name: "smollm3",
+    biases: [],
+    hasRopeFactors: false,
+    isUnrotated: (layer) => (layer + 1) % 4 === 0,
+  },
+};
+
+/**
+ * The architecture that computes a model of these dimensions.
+ * @param label the model, for errors
+ * @throws KitError `CHECKPOINT_INVALID` when llama.cpp has none
+ */
+export function architectureOf(d: Dimensions, label: string): Architecture {
+  const found = ARCHITECTURES[d.family];
+  const problem = found ? lackOf(found, d) : `the family ${d.family}`;
+  if (found && problem === undefined) return found;
+  throw new KitError(
+    "CHECKPOINT_INVALID",
+    `${label} has ${problem}, which llama.cpp does not compute. Use --format safetensors.`,
+  );
+}
+
+function lackOf(known: Architecture, d: Dimensions): string | undefined {
+  const { name, biases, hasRopeFactors, hasHeadSize, isUnrotated } = known;
+  const bias = d.biases.find((projection) => !biases.includes(projection));
+  if (bias !== undefined) return `a bias of ${bias} in a ${name}`;
+  if (d.rope.type === "llama3" && !hasRopeFactors) return `llama3's rope in a ${name}`;
+  if (d.heads * d.headDim !== d.width && !hasHeadSize)
+    return `heads of their own size in a ${name}`;
+  const layers = Array.from({ length: d.layers }, (_, layer) => layer);
+  const other = layers.find((layer) => d.unrotated.includes(layer) !== isUnrotated(layer));
+  return other === undefined ? undefined : `other layers without rotation than every fourth`;
+}

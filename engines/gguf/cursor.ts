@@ -1,0 +1,58 @@
+import { readWhole } from "../modelFiles/plainFile.ts";
+
+/** Bytes that are read at once. */
+const WINDOW = 2 ** 16;
+
+/** Reads a file from its beginning on; believes no length before the file has room for it. */
+export interface Cursor {
+  /** Bytes before it, a count. */
+  position: () => number;
+  /** Bytes after it, a count. */
+  left: () => number;
+  uint32: () => number;
+  /** A count or an offset. @param most the file has room for */
+  uint64: (most: number) => number;
+  bytes: (count: number) => Buffer;
+  skip: (count: number) => void;
+}
+
+/**
+ * @param refuse makes the error for a file that ends too soon
+ */
+export function createCursor(file: number, size: number, refuse: () => Error): Cursor {
+  let at = 0;
+  let window = Buffer.alloc(0);
+  let start = 0;
+
+  function assertRoom(count: number): void {
+    if (count > size - at) throw refuse();
+  }
+
+  function take(count: number): Buffer {
+    assertRoom(count);
+    if (at < start || at + count > start + window.length) {
+      window = Buffer.alloc(Math.min(Math.max(count, WINDOW), size - at));
+      start = at;
+      if (!readWhole(file, window, start)) throw refuse();
+    }
+    const from = at - start;
+    at += count;
+    return window.subarray(from, from + count);
+  }
+
+  return {
+    position: () => at,
+    left: () => size - at,
+    uint32: () => take(4).readUInt32LE(),
+    uint64(most) {
+      const value = take(8).readBigUInt64LE();
+      if (value > BigInt(most)) throw refuse();
+      return Number(value);
+    },
+    bytes: take,
+    skip(count) {
+      assertRoom(count);
+      at += count;
+    },
+  };
+}

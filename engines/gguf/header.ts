@@ -1,0 +1,87 @@
+import type { GgufType } from "../../protocol/exportFormat.ts";
+import { TENSOR_TYPES, padding, typeBytes } from "./tensorTypes.ts";
+import { type Metadata, type Value, VALUE_IDS } from "./values.ts";
+
+/** The bytes "GGUF". */
+export const MAGIC = 0x46554747;
+export const VERSION = 3;
+
+/** A tensor to be written. */
+export interface NamedTensor {
+  name: string;
+  type: GgufType;
+  /** As a checkpoint has it, [out, in]. */
+  shape: readonly number[];
+}
+
+/**
+ * All of a GGUF file before its tensors, whose bytes follow in this order, each padded to a multiple of the
+ * alignment. Little-endian, as github.com/ggml-org/ggml/blob/master/docs/gguf.md describes it.
+ */
+export function encodeHeader(metadata: Metadata, tensors: readonly NamedTensor[]): Uint8Array {
+  const parts: Uint8Array[] = [];
+  const entries = Object.entries(metadata);
+  parts.push(uint32s(MAGIC, VERSION), uint64(tensors.length), uint64(entries.length));
+  for (const [key, value] of entries) parts.push(...text(key), ...encodeValue(value));
+  let offset = 0;
+  for (const { name, type, shape } of tensors) {
+    parts.push(...text(name), uint32s(shape.length));
+    // The innermost first.
+    for (const size of shape.toReversed()) parts.push(uint64(size));
+    parts.push(uint32s(TENSOR_TYPES[type].id), uint64(offset));
+    const bytes = tensorBytes({ type, shape });
+    offset += bytes + padding(bytes);
+  }
+  const length = parts.reduce((sum, part) => sum + part.length, 0);
+  return Buffer.concat(parts, length + padding(length));
+}
+
+/** Without its padding. */
+export function tensorBytes({ type, shape }: Pick<NamedTensor, "type" | "shape">): number {
+  return typeBytes(
+    type,
+    shape.reduce((product, size) => product * size, 1),
+  );
+}
+
+function encodeValue(value: Value): Uint8Array[] {
+  switch (value.type) {
+    case "uint32":
+    case "int32":
+      return [uint32s(VALUE_IDS[value.type], value.value)];
+    case "float32":
+      return [uint32s(VALUE_IDS.float32), bytesOf(Float32Array.of(value.value))];
+    case "bool":
+      return [uint32s(VALUE_IDS.bool), Uint8Array.of(value.value ? 1 : 0)];
+    case "string":
+      return [uint32s(VALUE_IDS.string), ...text(value.value)];
+    case "strings":
+      return [...arrayOf("string", value.value), ...value.value.flatMap(text)];
+    case "int32s":
+      return [...arrayOf("int32", value.value), bytesOf(Int32Array.from(value.value))];
+    case "float32s":
+      return [...arrayOf("float32", value.value), bytesOf(Float32Array.from(value.value))];
+  }
+}
+
+function arrayOf(type: keyof typeof VALUE_IDS, { length }: readonly unknown[]): Uint8Array[] {
+  return [uint32s(VALUE_IDS.array, VALUE_IDS[type]), uint64(length)];
+}
+
+function text(value: string): Uint8Array[] {
+  const bytes = Buffer.from(value);
+  return [uint64(bytes.length), bytes];
+}
+
+function uint32s(...values: number[]): Uint8Array {
+  return bytesOf(Uint32Array.from(values));
+}
+
+function uint64(value: number): Uint8Array {
+  return bytesOf(BigUint64Array.of(BigInt(value)));
+}
+
+/** Every platform that Node runs on with WebAssembly is little-endian, as the format is. */
+function bytesOf({ buffer }: { buffer: ArrayBuffer }): Uint8Array {
+  return new Uint8Array(buffer);
+}

@@ -1,0 +1,172 @@
+import { KitError } from "../../protocol/error.ts";
+import type { GgufType } from "../../protocol/exportFormat.ts";
+import { printable } from "../../protocol/printable.ts";
+import { MOST_TOKENIZER_MIB } from "../modelFiles/names.ts";
+import { type OpenFile } from "../modelFiles/plainFile.ts";
+import { type Cursor, createCursor } from "./cursor.ts";
+import { MAGIC, VERSION, tensorBytes } from "./header.ts";
+import { FILE_KEYS, KEYS } from "./keys.ts";
+import { ALIGNMENT, TENSOR_TYPES, padding, typeOfId } from "./tensorTypes.ts";
+import { VALUE_IDS } from "./values.ts";
+
+/** A tensor in a file. */
+export interface PlacedTensor {
+  type: GgufType;
+  /** As a checkpoint has it, [out, in]. */
+  shape: number[];
+  /** Of its first byte, in the file. */
+  offset: number;
+  bytes: number;
+}
+
+/** What a GGUF file says before its tensors. */
+export interface ParsedHeader {
+  /** Of the keys that Kit reads. */
+  values: ReadonlyMap<string, string | number>;
+  tensors: ReadonlyMap<string, PlacedTensor>;
+}
+
+/** More than any model has. */
+const MOST_KEYS = 10_000;
+const MOST_TENSORS = 100_000;
+/** ggml's own limits. */
+const MOST_NAME_BYTES = 64;
+const MOST_KEY_BYTES = 65_535;
+const MOST_DIMENSIONS = 4;
+const MOST_ALIGNMENT = 65_536;
+/** A key and its value; a tensor's name, dimensions, type and offset: as short as they can be. */
+const LEAST_ENTRY_BYTES = { key: 8 + 4 + 1, tensor: 8 + 4 + 4 + 8 };
+
+const WANTED = new Set<string>([...Object.values(KEYS), ...Object.values(FILE_KEYS)]);
+
+/** Bytes of a value, by GGUF's number of its type; texts and arrays have none. */
+const VALUE_BYTES: Record<number, number> = {
+  ...{ [VALUE_IDS.uint8]: 1, [VALUE_IDS.int8]: 1, [VALUE_IDS.uint16]: 2, [VALUE_IDS.int16]: 2 },
+  ...{ [VALUE_IDS.uint32]: 4, [VALUE_IDS.int32]: 4, [VALUE_IDS.float32]: 4, [VALUE_IDS.bool]: 1 },
+  ...{ [VALUE_IDS.uint64]: 8, [VALUE_IDS.int64]: 8, [VALUE_IDS.float64]: 8 },
+};
+
+/**
+ * Reads what stands before the tensors of a GGUF file, and checks all of it against the file's length.
+ * @throws KitError `CHECKPOINT_INVALID`
+ */
+export function parseHeader(path: string, { file, size }: OpenFile): ParsedHeader {
+  const invalid = (problem: string) =>
+    new KitError("CHECKPOINT_INVALID", `${path} ${problem}. Export or download it again.`);
+  const cut = () => invalid("is cut off in its header, or damaged");
+  const cursor = createCursor(file, size, cut);
+  if (cursor.left() < 8 || cursor.uint32() !== MAGIC) throw invalid("is not a GGUF file");
+  const version = cursor.uint32();
+  if (version !== VERSION && version !== 2) {
+    throw invalid(`is GGUF of version ${version}, not ${VERSION}`);
+  }
+  const tensorCount = cursor.uint64(Math.floor(cursor.left() / LEAST_ENTRY_BYTES.tensor));
+  const keyCount = cursor.uint64(Math.floor(cursor.left() / LEAST_ENTRY_BYTES.key));
+  if (tensorCount > MOST_TENSORS || keyCount > MOST_KEYS) {
+    throw invalid(`claims ${tensorCount} tensors and ${keyCount} keys, more than any model has`);
+  }
+
+  const values = new Map<string, string | number>();
+  const keys = new Set<string>();
+  for (let i = 0; i < keyCount; i++) {
+    const key = text(cursor, MOST_KEY_BYTES);
+    if (keys.has(key)) throw invalid(`has the key ${shown(key)} twice`);
+    keys.add(key);
+    const value = valueOf(cursor, WANTED.has(key));
+    if (value !== undefined) values.set(key, value);
+  }
+  const alignment = values.get(KEYS.alignment) ?? ALIGNMENT;
+  if (typeof alignment !== "number" || !isAlignment(alignment)) {
+    throw invalid(`has an alignment that is no power of two up to ${MOST_ALIGNMENT}`);
+  }
+
+  const listed = Array.from({ length: tensorCount }, () => tensorOf(cursor));
+  const data = cursor.position() + padding(cursor.position(), alignment);
+  const tensors = new Map<string, PlacedTensor>();
+  let end = 0;
+  for (const { name, offset, ...tensor } of listed) {
+    const bytes = tensorBytes(tensor);
+    if (tensors.has(name)) throw invalid(`has the tensor ${shown(name)} twice`);
+    // They follow one another.
+    if (offset !== end) throw invalid(`has a gap or an overlap at ${shown(name)}`);
+    if (data + offset + bytes > size) throw invalid(`is cut off at ${shown(name)}`);
+    tensors.set(name, { ...tensor, offset: data + offset, bytes });
+    end = offset + bytes + padding(bytes, alignment);
+  }
+  if (size > data + end) throw invalid("goes on after its last tensor");
+  return { values, tensors };
+
+  function text(from: Cursor, most: number): string {
+    const length = from.uint64(from.left());
+    if (length > most) throw invalid(`has a text of ${length} bytes, longer than any there`);
+    return from.bytes(length).toString();
+  }
+
+  /** Undefined for one that is not wanted, and for arrays. */
+  function valueOf(from: Cursor, isWanted: boolean): string | number | undefined {
+    const type = from.uint32();
+    if (type === VALUE_IDS.string) {
+      if (isWanted) return text(from, MOST_TOKENIZER_MIB * 2 ** 20);
+      from.skip(from.uint64(from.left()));
+      return undefined;
+    }
+    if (type === VALUE_IDS.array) {
+      skipArray(from);
+      return undefined;
+    }
+    const bytes = VALUE_BYTES[type];
+    if (bytes === undefined) throw invalid(`has a value of the unknown type ${type}`);
+    const value = from.bytes(bytes);
+    return isWanted && type === VALUE_IDS.uint32 ? value.readUInt32LE() : undefined;
+  }
+
+  function skipArray(from: Cursor): void {
+    const type = from.uint32();
+    if (type === VALUE_IDS.string) {
+      const count = from.uint64(Math.floor(from.left() / 8));
+      for (let i = 0; i < count; i++) from.skip(from.uint64(from.left()));
+      return;
+    }
+    const bytes = VALUE_BYTES[type];
+    if (bytes === undefined) throw invalid(`has an array of the unknown type ${type}`);
+    from.skip(from.uint64(Math.floor(from.left() / bytes)) * bytes);
+  }
+
+  function tensorOf(from: Cursor): Omit<PlacedTensor, "bytes"> & { name: string } {
+    const name = text(from, MOST_NAME_BYTES);
+    const dimensions = from.uint32();
+    if (dimensions < 1 || dimensions > MOST_DIMENSIONS) {
+      throw invalid(`gives ${shown(name)} ${dimensions} dimensions`);
+    }
+    let count = 1;
+    const shape = Array.from({ length: dimensions }, () => {
+      // A number takes half a byte at least.
+      const length = from.uint64(2 * size);
+      count *= length;
+      if (length < 1 || count > 2 * size) throw invalid(`has a wrong size of ${shown(name)}`);
+      return length;
+    }).toReversed();
+    const id = from.uint32();
+    const type = typeOfId(id);
+    if (!type) {
+      const known = Object.keys(TENSOR_TYPES).join(", ");
+      throw new KitError(
+        "CHECKPOINT_INVALID",
+        `${path} has ${shown(name)} in ggml's type ${id}, and Kit reads ${known}. Use a file of one of these types, or the model's original folder.`,
+      );
+    }
+    if (shape.at(-1)! % TENSOR_TYPES[type].block !== 0) {
+      throw invalid(`has rows of ${shown(name)} that are no whole blocks of ${type}`);
+    }
+    return { name, type, shape, offset: from.uint64(size) };
+  }
+}
+
+function isAlignment(value: number): boolean {
+  return value >= 1 && value <= MOST_ALIGNMENT && (value & (value - 1)) === 0;
+}
+
+/** As a terminal may show it. */
+function shown(name: string): string {
+  return printable(name);
+}

@@ -1,0 +1,78 @@
+import { isRecord } from "../../protocol/isRecord.ts";
+
+type Config = Record<string, unknown>;
+
+const CONTRACTIONS = "(?i:'s|'t|'re|'ve|'m|'ll|'d)";
+const UPPER = "[\\p{Lu}\\p{Lt}\\p{Lm}\\p{Lo}\\p{M}]";
+const LOWER = "[\\p{Ll}\\p{Lm}\\p{Lo}\\p{M}]";
+const NO_LETTER = "[^\\r\\n\\p{L}\\p{N}]?";
+const SPACES = "\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+";
+
+/** What GPT-4's tokenizer splits by, with so many digits at once, and with letters of this kind. */
+const gpt4 = (digits: string, letters = "\\p{L}", marks = "") =>
+  `${CONTRACTIONS}|${NO_LETTER}${letters}+|${digits}| ?[^\\s\\p{L}${marks}\\p{N}]+[\\r\\n]*|${SPACES}`;
+
+/** The same that begins a piece at capitals, with an ending such as 's. */
+const camel = (digits: string, ending = "") =>
+  `${NO_LETTER}${UPPER}*${LOWER}+${ending}|${NO_LETTER}${UPPER}+${LOWER}*${ending}|${digits}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n/]*|${SPACES}`;
+
+interface Split {
+  /** Its name in llama.cpp, `tokenizer.ggml.pre`. */
+  name: string;
+  pattern: string;
+  /** Whether a piece that is a token stays whole, whatever the merges say. */
+  ignoresMerges: boolean;
+}
+
+const SPLITS: Split[] = [
+  { name: "qwen2", pattern: gpt4("\\p{N}"), ignoresMerges: false },
+  {
+    ...{ name: "qwen35", pattern: gpt4("\\p{N}", "[\\p{L}\\p{M}]", "\\p{M}") },
+    ignoresMerges: false,
+  },
+  { name: "llama-bpe", pattern: gpt4("\\p{N}{1,3}"), ignoresMerges: true },
+  { name: "dbrx", pattern: gpt4("\\p{N}{1,3}"), ignoresMerges: false },
+  { name: "tekken", pattern: camel("\\p{N}"), ignoresMerges: true },
+  { name: "gpt-4o", pattern: camel("\\p{N}{1,3}", `${CONTRACTIONS}?`), ignoresMerges: false },
+];
+
+/**
+ * llama.cpp's name of what splits a text as a `tokenizer.json` of byte-level BPE does, by its structure.
+ * @param cleans whether decoding takes spaces before punctuation away
+ * @returns undefined when llama.cpp has none
+ */
+export function preTokenizerOf(tokenizer: Config, cleans: boolean): string | undefined {
+  const { pre_tokenizer: pre, model } = tokenizer;
+  const merges = isRecord(model) ? model["merges"] : undefined;
+  const steps = stepsOf(pre);
+  const last = steps.at(-1);
+  if (last?.["type"] !== "ByteLevel" || last["add_prefix_space"] === true) return undefined;
+  // Every byte is a token, however a text is split.
+  if (Array.isArray(merges) && merges.length === 0) return "smollm";
+  const [first, ...others] = steps.slice(0, -1);
+  if (others.length > 0) return undefined;
+  const ignoresMerges = isRecord(model) && model["ignore_merges"] === true;
+  if (last["use_regex"] === false) {
+    return SPLITS.find((split) => split.ignoresMerges === ignoresMerges && isBy(first, split))
+      ?.name;
+  }
+  if (ignoresMerges) return undefined;
+  // Both split as GPT-2 does.
+  if (!first) return cleans ? "gpt-2" : "trillion";
+  return first["type"] === "Digits" && first["individual_digits"] === true ? "smollm" : undefined;
+}
+
+function stepsOf(pre: unknown): Config[] {
+  if (!isRecord(pre)) return [];
+  const inner = pre["pretokenizers"];
+  return Array.isArray(inner) ? inner.filter(isRecord) : [pre];
+}
+
+function isBy(step: Config | undefined, { pattern }: Split): boolean {
+  if (step?.["type"] !== "Split" || step["behavior"] !== "Isolated" || step["invert"] === true) {
+    return false;
+  }
+  const by = step["pattern"];
+  const regex = isRecord(by) ? by["Regex"] : undefined;
+  return typeof regex === "string" && regex.replace("\\p{N}{1}", "\\p{N}") === pattern;
+}

@@ -1,0 +1,24 @@
+/** llama.cpp's names of a model's modules, by Hugging Face's. */
+const MODULES: [from: RegExp, to: string][] = [
+  [/^model\.embed_tokens$/, "token_embd"],
+  [/^model\.norm$/, "output_norm"],
+  [/^lm_head$/, "output"],
+  [/^model\.layers\.(\d+)\.input_layernorm$/, "blk.$1.attn_norm"],
+  [/^model\.layers\.(\d+)\.post_attention_layernorm$/, "blk.$1.ffn_norm"],
+  [/^model\.layers\.(\d+)\.self_attn\.([qkv])_proj$/, "blk.$1.attn_$2"],
+  [/^model\.layers\.(\d+)\.self_attn\.([qk])_norm$/, "blk.$1.attn_$2_norm"],
+  [/^model\.layers\.(\d+)\.self_attn\.o_proj$/, "blk.$1.attn_output"],
+  [/^model\.layers\.(\d+)\.mlp\.(gate|up|down)_proj$/, "blk.$1.ffn_$2"],
+];
+
+/** @param name `….weight`, `….bias`, or with PEFT's `….lora_A.weight` */
+export function ggufName(name: string): string {
+  const [, module = "", suffix = ""] = /^(.*?)\.(weight|bias|lora_[AB]\.weight)$/.exec(name) ?? [];
+  const found = MODULES.find(([from]) => from.test(module));
+  if (!found) throw new Error(`there is no name for ${name}`);
+  const end = suffix.startsWith("lora") ? `weight.${suffix.slice(0, 6).toLowerCase()}` : suffix;
+  return `${module.replace(...found)}.${end}`;
+}
+
+/** The divisors of the rotation's frequencies. */
+export const ROPE_FACTORS = "rope_freqs.weight";

@@ -1,0 +1,24 @@
+/** A value of a file's metadata. */
+export type Value =
+  | { type: "uint32" | "int32" | "float32"; value: number }
+  | { type: "bool"; value: boolean }
+  | { type: "string"; value: string }
+  | { type: "strings"; value: readonly string[] }
+  | { type: "int32s" | "float32s"; value: readonly number[] };
+
+/** By their keys, in the file's order. */
+export type Metadata = Record<string, Value>;
+
+/** GGUF's numbers of the types of values. */
+export const VALUE_IDS = {
+  ...{ uint8: 0, int8: 1, uint16: 2, int16: 3, uint32: 4, int32: 5, float32: 6, bool: 7 },
+  ...{ string: 8, array: 9, uint64: 10, int64: 11, float64: 12 },
+} as const;
+
+export const uint32 = (value: number): Value => ({ type: "uint32", value });
+export const float32 = (value: number): Value => ({ type: "float32", value });
+export const bool = (value: boolean): Value => ({ type: "bool", value });
+export const string = (value: string): Value => ({ type: "string", value });
+export const strings = (value: readonly string[]): Value => ({ type: "strings", value });
+export const int32s = (value: readonly number[]): Value => ({ type: "int32s", value });
+export const float32s = (value: readonly number[]): Value => ({ type: "float32s", value });

@@ -1,0 +1,152 @@
+import { KitError } from "../../protocol/error.ts";
+import { isRecord } from "../../protocol/isRecord.ts";
+import { type Library, createLibrary } from "../tokens/library.ts";
+import { preTokenizerOf } from "./preTokenizer.ts";
+import { type Metadata, bool, int32s, string, strings, uint32 } from "./values.ts";
+
+type Config = Record<string, unknown>;
+
+/** A model's tokenizer, as its files describe it. */
+interface VocabularyFiles {
+  /** Path of `tokenizer.json`, for errors. */
+  path: string;
+  tokenizer: Config;
+  /** `tokenizer_config.json`. */
+  config: Config;
+  /** The texts of the special tokens, by their names. */
+  specials: Record<string, string>;
+  /** Ids that end an answer, besides the `eos_token`. */
+  ends: readonly number[];
+  /** Logit count. */
+  size: number;
+}
+
+/** A tokenizer as llama.cpp has it. */
+export interface Vocabulary {
+  metadata: Metadata;
+  /** What every text begins with, without being asked. */
+  bos: string;
+  /** Texts of the tokens that end an answer. */
+  ends: string[];
+}
+
+/** llama.cpp's kinds of tokens. */
+const KINDS = { normal: 1, control: 3, userDefined: 4, unused: 5 } as const;
+/** Keys of the tokens that end an answer. */
+const END_KEYS = ["eos", "eot", "eom"] as const;
+const OTHER_KEYS = { bos: "bos_token", unknown: "unk_token", padding: "pad_token" } as const;
+
+/**
+ * What llama.cpp reads of a tokenizer, so that it makes the same tokens of a text and ends an answer where Kit does.
+ * @throws KitError `CHECKPOINT_INVALID` for a tokenizer that llama.cpp does not know
+ */
+export function openVocabulary(files: VocabularyFiles): Vocabulary {
+  const { tokenizer, config, specials } = files;
+  const merges = mergesOf(files);
+  const pre = preTokenizerOf(tokenizer, config["clean_up_tokenization_spaces"] === true);
+  if (pre === undefined) throw refused(files, "splits texts");
+  const { tokens, kinds } = tokensOf(files);
+  // llama.cpp ends the process at two of one text.
+  if (new Set(tokens).size < tokens.length) throw refused(files, "gives a text two tokens");
+  const library = createLibrary(tokenizer, config);
+  const ends = endsOf(files, library);
+  // Without one, llama.cpp takes the end to be token 11.
+  if (ends.length === 0 || ends.length > END_KEYS.length) throw refused(files, "ends answers");
+  const { hasBos, hasEos } = addedTo(files, library, tokens);
+  const ids = [
+    ...Object.entries(OTHER_KEYS).map(
+      ([key, name]) => [key, tokens.indexOf(specials[name] ?? "")] as const,
+    ),
+    ...ends.map((id, i) => [END_KEYS[i]!, id] as const),
+  ].filter(([, id]) => id >= 0);
+  return {
+    metadata: {
+      "tokenizer.ggml.model": string("gpt2"),
+      "tokenizer.ggml.pre": string(pre),
+      "tokenizer.ggml.tokens": strings(tokens),
+      "tokenizer.ggml.token_type": int32s(kinds),
+      "tokenizer.ggml.merges": strings(merges),
+      ...Object.fromEntries(ids.map(([key, id]) => [`tokenizer.ggml.${key}_token_id`, uint32(id)])),
+      "tokenizer.ggml.add_bos_token": bool(hasBos),
+      "tokenizer.ggml.add_eos_token": bool(hasEos),
+    },
+    bos: hasBos ? (specials["bos_token"] ?? "") : "",
+    ends: ends.map((id) => tokens[id] ?? ""),
+  };
+}
+
+/** @throws KitError for a tokenizer that is no byte-level BPE */
+function mergesOf(files: VocabularyFiles): string[] {
+  const { model, normalizer, decoder } = files.tokenizer;
+  const isBytes = isRecord(decoder) && decoder["type"] === "ByteLevel";
+  if (!isRecord(model) || model["type"] !== "BPE" || !isBytes) throw refused(files, "makes tokens");
+  const { merges, vocab, continuing_subword_prefix: prefix, end_of_word_suffix: suffix } = model;
+  if (!Array.isArray(merges) || !isRecord(vocab) || prefix || suffix) {
+    throw refused(files, "makes tokens");
+  }
+  // llama.cpp takes texts as they are; nearly all are composed.
+  if (isRecord(normalizer) && normalizer["type"] !== "NFC" && !isEmpty(normalizer)) {
+    throw refused(files, "normalizes texts");
+  }
+  return merges.map(mergeText);
+}
+
+function isEmpty({ type, normalizers }: Config): boolean {
+  return type === "Sequence" && Array.isArray(normalizers) && normalizers.length === 0;
+}
+
+/** Two pieces, between which a space stands; one of theirs is written as the byte-level vocabulary writes it. */
+function mergeText(merge: unknown): string {
+  if (!Array.isArray(merge)) return String(merge);
+  return merge.map((piece) => String(piece).replaceAll(" ", "Ġ")).join(" ");
+}
+
+/** Every id's text and kind; an id that the tokenizer lacks has a text of its own. */
+function tokensOf({ tokenizer, size }: VocabularyFiles): { tokens: string[]; kinds: number[] } {
+  const { model, added_tokens: added } = tokenizer;
+  const tokens = Array.from({ length: size }, (_, id) => `[PAD${id}]`);
+  const kinds: number[] = tokens.map(() => KINDS.unused);
+  const vocabulary = isRecord(model) && isRecord(model["vocab"]) ? model["vocab"] : {};
+  for (const [text, id] of Object.entries(vocabulary)) put(text, id, KINDS.normal);
+  for (const { id, content, special } of (Array.isArray(added) ? added : []).filter(isRecord)) {
+    const isControl = special === true || /^<\|.*\|>$/.test(String(content));
+    put(String(content), id, isControl ? KINDS.control : KINDS.userDefined);
+  }
+  return { tokens, kinds };
+
+  /** Ids beyond the model's logits are never made. */
+  function put(text: string, id: unknown, kind: number): void {
+    if (typeof id !== "number" || !(id in tokens)) return;
+    tokens[id] = text;
+    kinds[id] = kind;
+  }
+}
+
+/** The `eos_token` first. */
+function endsOf({ specials, ends, size }: VocabularyFiles, library: Library): number[] {
+  const eos = specials["eos_token"];
+  const own = eos === undefined ? undefined : library.token_to_id(eos);
+  const all = own === undefined ? ends : [own, ...ends];
+  return [...new Set(all)].filter((id) => id < size);
+}
+
+/** Which special tokens the tokenizer adds to a text. */
+function addedTo(files: VocabularyFiles, library: Library, tokens: string[]) {
+  const encode = (isWhole: boolean) => library.encode("a", { add_special_tokens: isWhole }).ids;
+  const [whole, bare] = [encode(true), encode(false)];
+  const at = whole.indexOf(bare[0] ?? -1);
+  const [before, after] = [whole.slice(0, at), whole.slice(at + bare.length)];
+  const isAtMost = (ids: number[], name: string) =>
+    ids.length === 0 || (ids.length === 1 && tokens[ids[0]!] === files.specials[name]);
+  if (at >= 0 && isAtMost(before, "bos_token") && isAtMost(after, "eos_token")) {
+    return { hasBos: before.length > 0, hasEos: after.length > 0 };
+  }
+  throw refused(files, "begins or ends texts");
+}
+
+function refused({ path }: VocabularyFiles, what: string): KitError {
+  return new KitError(
+    "CHECKPOINT_INVALID",
+    `${path} ${what} in a way that llama.cpp does not. Use --format safetensors.`,
+  );
+}

@@ -1,0 +1,72 @@
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { adapterFiles, saveModel } from "../../../engines/checkpoint/checkpoint.ts";
+import { writeDirectory } from "../../../engines/checkpoint/directory.ts";
+import { exportModel } from "../../../engines/export/exportModel.ts";
+import type { LlamaShape } from "../../../engines/families/dimensions.ts";
+import { TARGETS, randomAdapter } from "../../../engines/lora/adapter.ts";
+import { createRandom } from "../../../engines/random.ts";
+import { scratchDirectory } from "../embedded/scratch.ts";
+import { tinyWeights } from "../embedded/tiny.ts";
+import { FAMILIES } from "./families.ts";
+import { kitLogits, likeliest } from "./kitLogits.ts";
+import { askLlama, hasLlama } from "./llama.ts";
+
+const LENGTH = 40;
+/** llama.cpp keeps keys and values in float16. */
+const NEAR = 0.05;
+
+const random = createRandom(1, "tokens");
+const TOKENS = Array.from({ length: LENGTH }, () => Math.floor(random.uniform() * 262));
+
+function save(shape: LlamaShape) {
+  const directory = scratchDirectory();
+  const [base, to] = [join(directory, "base"), join(directory, "gguf")];
+  saveModel(base, tinyWeights(1, shape), { shape, promptStyle: "message" });
+  return { directory, base, to };
+}
+
+/** Every choice that is not a near tie is the same. */
+function expectSame(theirs: number[][], ours: number[][]): void {
+  let decided = 0;
+  for (const [i, logits] of ours.entries()) {
+    const { token, ahead } = likeliest(logits);
+    if (ahead <= NEAR) continue;
+    decided++;
+    expect(likeliest(theirs[i]!).token, `after ${i + 1} tokens`).toBe(token);
+  }
+  expect(decided).toBeGreaterThan(LENGTH / 2);
+}
+
+describe.runIf(hasLlama)("in llama.cpp", () => {
+  test.each(Object.entries(FAMILIES))(
+    "a GGUF file of %s chooses Kit's tokens",
+    async (_, shape) => {
+      const { base, to } = save(shape);
+      const { path } = await exportModel(base, to, { format: "gguf" });
+      const { logits } = await askLlama({ file: path, sequences: [TOKENS] });
+      expectSame(logits[0]!, kitLogits(base, TOKENS));
+      expectSame(logits[0]!, kitLogits(path, TOKENS));
+    },
+  );
+
+  test("an adapter beside its base chooses what Kit's merge does", async () => {
+    const shape = FAMILIES["Llama with a head of its own"]!;
+    const { directory, base, to } = save(shape);
+    const lora = { r: 3, alpha: 6, targetModules: [...TARGETS.all] };
+    const tensors = randomAdapter(lora, shape, 1);
+    for (const { data } of Object.values(tensors))
+      data.forEach((_, i) => (data[i] = Math.sin(i) / 8));
+    const adapter = join(directory, "step-1");
+    writeDirectory(adapter, adapterFiles(tensors, { shape, promptStyle: "message", lora, base }));
+
+    const whole = await exportModel(base, to, { format: "gguf" });
+    const alone = await exportModel(adapter, `${to}-lora`, { format: "gguf", adapterOnly: true });
+    const told = await askLlama({ file: whole.path, lora: alone.path, sequences: [TOKENS] });
+    const [merged, before] = [kitLogits(adapter, TOKENS), kitLogits(base, TOKENS)];
+    expectSame(told.logits[0]!, merged);
+    expect(merged.map((logits) => likeliest(logits).token)).not.toEqual(
+      before.map((logits) => likeliest(logits).token),
+    );
+  });
+});
