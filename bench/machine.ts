@@ -22,6 +22,16 @@ export function peakMemory(pid: number): number {
   return (Number(kib) * 1024) / 1e6;
 }
 
+/** Linux counts a process's time in ticks of 10 ms. */
+const TICK_MS = 10;
+
+/** Processor time of a process and the children it has waited for. */
+export function processMs(pid: number | undefined): number {
+  const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
+  const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+  return fields.slice(11, 15).reduce((sum, ticks) => sum + Number(ticks), 0) * TICK_MS;
+}
+
 function systemName(): string {
   const path = "/etc/os-release";
   const known = existsSync(path) ? /^PRETTY_NAME="(.*)"$/m.exec(readFileSync(path, "utf8")) : null;

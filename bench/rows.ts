@@ -15,6 +15,7 @@ import { openBatch, openLosses, openMixed, openStep } from "./rows/openModel.ts"
 import { openInfer, openLaunch, openMemory } from "./rows/openModelRun.ts";
 import { flood } from "./rows/output.ts";
 import { rest } from "./rows/rest.ts";
+import { SERVE_ROWS } from "./rows/serve.ts";
 import { installSize, pageSize } from "./rows/size.ts";
 import { firstLoss, help, launch } from "./rows/startup.ts";
 import { nanoStep, smallStep } from "./rows/torch.ts";
@@ -25,7 +26,7 @@ const WHOLE = [rest, pageSize, installSize, check];
 const ENGINE = [train, memory, infer, nanoStep, smallStep, engines, gemm];
 const OPEN_TRAINING = [openStep, openBatch, openMixed, openMemory, openLaunch, openLosses];
 const OPEN = [...OPEN_TRAINING, openInfer, evaluation];
-const ANSWERS = [...ANSWER_ROWS, answerMemory, draw];
+const ANSWERS = [...ANSWER_ROWS, answerMemory, draw, ...SERVE_ROWS];
 
 /** The rows in the order in which they run and are shown. */
 export const ROWS: Row[] = [...START, ...PAGE, ...WHOLE, ...ENGINE, ...OPEN, ...ANSWERS].sort(

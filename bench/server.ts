@@ -25,7 +25,7 @@ export function startBareFollow(scope: Scope, path: string): Promise<StartedServ
   return started(scope.start(process.execPath, [program("bareFollow"), path]));
 }
 
-function started(child: ChildProcess): Promise<StartedServer> {
+export function started(child: ChildProcess): Promise<StartedServer> {
   return new Promise((resolve, reject) => {
     let printed = "";
     child.stdout?.on("data", (chunk: Buffer) => {

@@ -1,15 +1,13 @@
 import { execFileSync } from "node:child_process";
-import { readFileSync, statSync } from "node:fs";
+import { statSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { openPage } from "../browser.ts";
 import { atMost } from "../goals.ts";
+import { processMs } from "../machine.ts";
 import { CLI } from "../places.ts";
 import type { Row } from "../row.ts";
 import { startKitUi } from "../server.ts";
-
-/** Linux counts a process's time in ticks of 10 ms. */
-const TICK_MS = 10;
 
 export const rest: Row = {
   number: 13,
@@ -34,10 +32,3 @@ export const rest: Row = {
     ];
   },
 };
-
-/** Processor time of a process and the children it has waited for. */
-function processMs(pid: number | undefined): number {
-  const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
-  const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
-  return fields.slice(11, 15).reduce((sum, ticks) => sum + Number(ticks), 0) * TICK_MS;
-}
