@@ -1,5 +1,6 @@
 import { KitError } from "../../../protocol/error.ts";
-import type { InferPiece, InferRequest, InferResult } from "../../../protocol/infer.ts";
+import type { InferPiece, InferRequest, InferResult, JsonSchema } from "../../../protocol/infer.ts";
+import { createConstraints } from "../../answers/grammar/constraint.ts";
 import type { PromptStyle, Tokenizer } from "../../tokens/tokenizer.ts";
 import { createAnswering } from "./answer.ts";
 import { chooseAnswer } from "./choices.ts";
@@ -31,6 +32,7 @@ export function answerTokens({ vocabulary, isSpoken, isEnd }: Tokenizer): Int32A
 /** Answers requests, as many at once as a step takes; each gets the text that it gets alone. */
 export function createAnswers({ context, promptStyle, tokenizer, decoder }: Generator) {
   const { read } = createScheduler(decoder);
+  const constraints = createConstraints(tokenizer);
   const ids = Array.from({ length: tokenizer.vocabulary }, (_, id) => id);
   const ends = ids.filter((id) => tokenizer.isEnd(id));
 
@@ -58,7 +60,7 @@ export function createAnswers({ context, promptStyle, tokenizer, decoder }: Gene
         `Shorten the prompt: its ${prompt.length} tokens leave no room for an answer in the model's context of ${context}.`,
       );
     }
-    const { choices, logprobs } = request;
+    const { choices, schema, logprobs } = request;
     if (choices) {
       const begunWith = (text: string) => tokenizer.promptTokens(request, promptStyle, text);
       const chosen = await chooseAnswer({
@@ -69,7 +71,9 @@ export function createAnswers({ context, promptStyle, tokenizer, decoder }: Gene
       return chosen;
     }
     const limit = Math.min(room, request.maxTokens ?? room);
-    const answering = createAnswering({ request, prompt, limit, tokenizer }, onPiece);
+    const constraint =
+      schema === undefined ? undefined : constraints.ofSchema(schema as JsonSchema);
+    const answering = createAnswering({ request, prompt, limit, tokenizer, constraint }, onPiece);
     await read({ ...answering, isCancelled });
     return answering.result();
   }
