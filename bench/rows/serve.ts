@@ -1,6 +1,6 @@
 import { type ChildProcess, spawnSync } from "node:child_process";
-import { existsSync, symlinkSync } from "node:fs";
-import { join } from "node:path";
+import { existsSync, mkdirSync, symlinkSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { createPrompts } from "../answers.ts";
 import { type Goal, atMost, moreAtMost, ratioAtLeast, ratioAtMost } from "../goals.ts";
@@ -161,12 +161,11 @@ function startServe(scope: Scope, model: string, options: string[]) {
 
 /** The real SmolLM2-135M; where it is not there, random weights of its size. */
 function modelOf(folder: string, isTiny: boolean): string {
-  const path = join(folder, MODEL);
+  const path = join(folder, "served", MODEL);
+  mkdirSync(dirname(path));
   const isReal = !isTiny && existsSync(REAL_WEIGHTS);
-  symlinkSync(
-    isReal ? REAL_WEIGHTS : makeOpenModel(folder, isTiny ? TINY_OPEN_SHAPE : OPEN_SHAPE).model,
-    path,
-  );
+  const shape = isTiny ? TINY_OPEN_SHAPE : OPEN_SHAPE;
+  symlinkSync(isReal ? REAL_WEIGHTS : makeOpenModel(folder, shape).model, path);
   return path;
 }
 

@@ -20,7 +20,7 @@ export function guardModel(engine: string, model: EngineModel): GuardedModel {
     streamAnswer((onPiece, signal) => atCaller(stream, () => tell(request, onPiece, signal)));
 
   async function answer(request: InferRequest): Promise<InferResult> {
-    return asInferResult(engine, await model.infer(checkRequest(request)));
+    return asInferResult(engine, await model.infer(await checkRequest(request)));
   }
 
   async function tell(
@@ -28,7 +28,7 @@ export function guardModel(engine: string, model: EngineModel): GuardedModel {
     onPiece: (piece: InferPiece) => void,
     signal?: AbortSignal,
   ): Promise<InferResult> {
-    const checked = checkRequest(request);
+    const checked = await checkRequest(request);
     const refused = new AbortController();
     const signals = [checked.signal, signal, refused.signal].filter((one) => one !== undefined);
     const first = firstSignal(signals);

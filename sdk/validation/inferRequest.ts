@@ -3,6 +3,7 @@ import { asMessage, asTools, problemOfMessage, problemOfTools } from "../../prot
 import { KitError } from "../../protocol/error.ts";
 import type { InferRequest } from "../../protocol/infer.ts";
 import { SAMPLING } from "../../protocol/sampling.ts";
+import { asJsonSchema } from "./answerSchema.ts";
 import { problemOfAnswer } from "./askedAnswer.ts";
 import { didYouMean } from "./didYouMean.ts";
 
@@ -23,10 +24,10 @@ const OPTIONS = Object.keys({
 } satisfies Record<keyof InferRequest, true>);
 
 /**
- * Checks a request that a program passed to `infer`. Its messages come back as chat templates take them.
+ * Checks a request that a program passed to `infer`. Its messages come back as chat templates take them, its schema as JSON Schema.
  * @throws KitError `REQUEST_INVALID`
  */
-export function checkRequest(request: unknown): InferRequest {
+export async function checkRequest(request: unknown): Promise<InferRequest> {
   if (typeof request !== "object" || request === null) {
     throw problem(`takes { prompt } or { messages }, not ${inspect(request)}`);
   }
@@ -64,11 +65,13 @@ export function checkRequest(request: unknown): InferRequest {
   if (signal !== undefined && !(signal instanceof AbortSignal)) {
     throw problem("needs an AbortSignal as its signal");
   }
-  const { messages: read, tools: _, ...others } = request as InferRequest;
-  if (read === undefined) return request as InferRequest;
+  const { messages: read, tools: _, schema, ...others } = request as InferRequest;
+  const held = schema !== undefined && { schema: await asJsonSchema(schema) };
+  if (read === undefined) return { ...others, ...held } as InferRequest;
   const known = asTools(tools);
   return {
     ...others,
+    ...held,
     messages: read.map(asMessage),
     ...(known && { tools: known }),
   } as InferRequest;

@@ -1,6 +1,7 @@
 import { KitError } from "../../../protocol/error.ts";
 import type { InferPiece, InferRequest, InferResult } from "../../../protocol/infer.ts";
 import { createAnswerText } from "../../answers/answerText.ts";
+import type { Constraint } from "../../answers/grammar/constraint.ts";
 import { createStops } from "../../answers/stops.ts";
 import { createRandom } from "../../random.ts";
 import type { Tokenizer } from "../../tokens/tokenizer.ts";
@@ -17,17 +18,19 @@ export interface Opening {
   /** Of the answer at most, in tokens. */
   limit: number;
   tokenizer: Tokenizer;
+  /** What the answer is held to. Default: nothing. */
+  constraint?: Constraint | undefined;
 }
 
 /** A reader that chooses each token of an answer. */
-export interface Answering extends Pick<Reader, "tokens" | "wantedFrom" | "take"> {
+export interface Answering extends Pick<Reader, "tokens" | "wantedFrom" | "allowed" | "take"> {
   /** Once `take` has said that it has ended. */
   result: () => InferResult;
 }
 
 /** @param onPiece takes each part as soon as it is known. Default: nobody listens. */
 export function createAnswering(
-  { request, prompt, limit, tokenizer }: Opening,
+  { request, prompt, limit, tokenizer, constraint }: Opening,
   onPiece: (piece: InferPiece) => void = () => {},
 ): Answering {
   const { temperature = 0, topP = 1, seed = 0, stop = [], logprobs: top } = request;
@@ -37,6 +40,8 @@ export function createAnswering(
   const tokens = [...prompt];
   const logprobs: NonNullable<InferResult["logprobs"]> = [];
   let text = "";
+  /** Whether the model has ended it. */
+  let isWhole = false;
   let finishReason: InferResult["finishReason"] = "stop";
 
   function tell(more: string, measured: typeof logprobs = []): void {
@@ -50,25 +55,41 @@ export function createAnswering(
     assertTelling(next);
     const measured = top === undefined ? undefined : measure(next, top, tokenizer);
     const token = sample(next, { temperature, topP }, random);
+    if (token < 0) throw withoutToken();
     if (tokenizer.isEnd(token)) {
+      isWhole = true;
       tell(stops.rest());
       return true;
     }
     tokens.push(token);
+    constraint?.accept(token);
+    isWhole = constraint?.isOver() ?? false;
     const { text: more, isStopped } = stops.push(textOf(token));
-    const isCutOff = !isStopped && tokens.length - prompt.length === limit;
+    const isEnded = isStopped || isWhole;
+    const isCutOff = !isEnded && tokens.length - prompt.length === limit;
     if (isCutOff) finishReason = "length";
-    tell(isCutOff ? more + stops.rest() : more, measured && [measured(token)]);
-    return isStopped || isCutOff;
+    const rest = isCutOff || isWhole ? stops.rest() : "";
+    tell(more + rest, measured && [measured(token)]);
+    return isEnded || isCutOff;
   }
 
   return {
     ...{ tokens, wantedFrom: prompt.length - 1, take },
+    ...(constraint && { allowed: constraint.allowed }),
     result: () => ({
       ...{ text, finishReason, promptTokens: prompt.length, tokens: tokens.length - prompt.length },
       ...(top !== undefined && { logprobs }),
+      ...(request.schema !== undefined && isWhole && { value: JSON.parse(text) as unknown }),
     }),
   };
+}
+
+/** A vocabulary that lacks a byte. */
+function withoutToken(): KitError {
+  return new KitError(
+    "REQUEST_INVALID",
+    "The model has no token that goes on with what the schema asks for. Change the schema, or use another model.",
+  );
 }
 
 /**

@@ -1,5 +1,6 @@
 import { KitError } from "../../../protocol/error.ts";
-import type { InferPiece, InferRequest, InferResult } from "../../../protocol/infer.ts";
+import type { InferPiece, InferRequest, InferResult, JsonSchema } from "../../../protocol/infer.ts";
+import { createConstraints } from "../../answers/grammar/constraint.ts";
 import type { PromptStyle, Tokenizer } from "../../tokens/tokenizer.ts";
 import type { Adapter } from "./adapters.ts";
 import { createAnswering } from "./answer.ts";
@@ -34,6 +35,7 @@ export function answerTokens({ vocabulary, isSpoken, isEnd }: Tokenizer): Int32A
 /** Answers requests, as many at once as a step takes; each gets the text that it gets alone. */
 export function createAnswers(generator: Generator) {
   const { context, promptStyle, tokenizer, scheduler, adapter } = generator;
+  const constraints = createConstraints(tokenizer);
   const ids = Array.from({ length: tokenizer.vocabulary }, (_, id) => id);
   const ends = ids.filter((id) => tokenizer.isEnd(id));
 
@@ -63,7 +65,7 @@ export function createAnswers(generator: Generator) {
     }
     const read = (reader: Omit<Reader, "adapter" | "isCancelled">) =>
       scheduler.read({ ...reader, adapter, isCancelled });
-    const { choices, logprobs } = request;
+    const { choices, schema, logprobs } = request;
     if (choices) {
       const begunWith = (text: string) => tokenizer.promptTokens(request, promptStyle, text);
       const chosen = await chooseAnswer({
@@ -73,7 +75,9 @@ export function createAnswers(generator: Generator) {
       return chosen;
     }
     const limit = Math.min(room, request.maxTokens ?? room);
-    const answering = createAnswering({ request, prompt, limit, tokenizer }, onPiece);
+    const constraint =
+      schema === undefined ? undefined : constraints.ofSchema(schema as JsonSchema);
+    const answering = createAnswering({ request, prompt, limit, tokenizer, constraint }, onPiece);
     await read(answering);
     return answering.result();
   }

@@ -1,0 +1,121 @@
+import type { Expression, Expressions } from "./expressions.ts";
+
+/** Characters, by their code points from the first to the last. */
+export type Range = readonly [first: number, last: number];
+
+const LAST = 0x10ffff;
+/** Halves of UTF-16's pairs, which are no characters. */
+const SURROGATES: Range = [0xd800, 0xdfff];
+export const ANY: readonly Range[] = without([[0, LAST]], [SURROGATES]);
+
+/** In order, joined where they touch. */
+export function union(ranges: readonly Range[]): Range[] {
+  const joined: [number, number][] = [];
+  for (const [first, last] of ranges.toSorted((a, b) => a[0] - b[0])) {
+    const before = joined.at(-1);
+    if (before && first <= before[1] + 1) before[1] = Math.max(before[1], last);
+    else joined.push([first, last]);
+  }
+  return joined;
+}
+
+export function without(ranges: readonly Range[], others: readonly Range[]): Range[] {
+  return others.reduce<readonly Range[]>(
+    (left, [first, last]) =>
+      left.flatMap((range) =>
+        (
+          [
+            [range[0], Math.min(range[1], first - 1)],
+            [Math.max(range[0], last + 1), range[1]],
+          ] as Range[]
+        ).filter(([from, to]) => from <= to),
+      ),
+    union(ranges),
+  ) as Range[];
+}
+
+/** A character of some in a JSON string: as it is, or escaped where JSON wants that. */
+export function characterOf(of: Expressions, ranges: readonly Range[]): Expression {
+  const wanted = union(ranges);
+  const plain = without(wanted, [[0, 0x1f], [0x22, 0x22], [0x5c, 0x5c], SURROGATES]);
+  const has = (code: number) => wanted.some(([first, last]) => first <= code && code <= last);
+  const special = [...Array.from({ length: 0x20 }, (_, code) => code), 0x22, 0x5c].filter(has);
+  const escaped = special.map((code) => JSON.stringify(String.fromCharCode(code)).slice(1, -1));
+  return of.either(utf8(of, plain), textsOf(of, escaped));
+}
+
+/** One of some texts. */
+export function textsOf(of: Expressions, texts: readonly string[]): Expression {
+  const sorted = [...new Set(texts)].map((text) => Buffer.from(text)).sort(Buffer.compare);
+  return branches(of, sorted, 0, sorted.length, 0);
+}
+
+/** Those from one to another, which are the same up to a byte: what differs is told by one byte at a time. */
+function branches(
+  of: Expressions,
+  sorted: readonly Buffer[],
+  from: number,
+  to: number,
+  at: number,
+): Expression {
+  const [first, last] = [sorted[from], sorted[to - 1]];
+  if (!first || !last) return of.none;
+  let same = at;
+  while (same < first.length && first[same] === last[same]) same++;
+  const head = of.text(first.subarray(at, same));
+  const choices: Expression[] = [];
+  let start = from;
+  if (first.length === same) {
+    choices.push(of.empty);
+    start++;
+  }
+  for (let end = start; start < to; start = end) {
+    while (end < to && sorted[end]![same] === sorted[start]![same]) end++;
+    choices.push(branches(of, sorted, start, end, same));
+  }
+  return of.sequence(head, of.either(...choices));
+}
+
+/** Lengths of UTF-8, each with the last character that has it. */
+const LENGTHS: readonly (readonly [last: number, bytes: number])[] = [
+  [0x7f, 1],
+  [0x7ff, 2],
+  [0xffff, 3],
+  [LAST, 4],
+];
+
+/** A character of some in UTF-8. */
+function utf8(of: Expressions, ranges: readonly Range[]): Expression {
+  const parts: Expression[] = [];
+  for (const [first, last] of ranges) {
+    let from = first;
+    for (const [longest] of LENGTHS) {
+      if (from > longest || from > last) continue;
+      const to = Math.min(last, longest);
+      parts.push(sameLength(of, bytesOf(from), bytesOf(to)));
+      from = to + 1;
+    }
+  }
+  return of.either(...parts);
+}
+
+function bytesOf(code: number): number[] {
+  return [...Buffer.from(String.fromCodePoint(code))];
+}
+
+/** Bytes between two of one length, of which all but the first go from 0x80 to 0xbf. */
+function sameLength(of: Expressions, low: readonly number[], high: readonly number[]): Expression {
+  const [first, ...lowRest] = low;
+  const [last, ...highRest] = high;
+  if (first === undefined || last === undefined) return of.empty;
+  const least = lowRest.map(() => 0x80);
+  const most = lowRest.map(() => 0xbf);
+  const head = (from: number, to: number, rest: Expression) =>
+    from > to ? of.none : of.sequence(of.bytes([[from, to]]), rest);
+  if (first === last) return head(first, first, sameLength(of, lowRest, highRest));
+  return of.either(
+    head(first, first, sameLength(of, lowRest, most)),
+    head(first + 1, last - 1, sameLength(of, least, most)),
+    head(last, last, sameLength(of, least, highRest)),
+  );
+}

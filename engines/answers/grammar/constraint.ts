@@ -1,0 +1,130 @@
+import { KitError } from "../../../protocol/error.ts";
+import type { JsonSchema } from "../../../protocol/infer.ts";
+import type { Tokenizer } from "../../tokens/tokenizer.ts";
+import { type Expression, type Expressions, createExpressions } from "./expressions.ts";
+import { schemaGrammar } from "./schemaGrammar.ts";
+import { type TokenTrie, createTokenTrie } from "./tokenTrie.ts";
+
+/** What an answer is held to, token by token. */
+export interface Constraint {
+  /** A bit [vocabulary] for each token, from the lowest of a word on: 1 if it may follow. */
+  allowed: () => Int32Array;
+  accept: (token: number) => void;
+  /** Whether the answer may end here. */
+  isWhole: () => boolean;
+  /** Whether nothing may follow. */
+  isOver: () => boolean;
+}
+
+interface Grammar {
+  expressions: Expressions;
+  root: Expression;
+  /** By the ids of clamped expressions, what may follow. */
+  masks: Map<number, Int32Array>;
+}
+
+/** Grammars that are kept, and what may follow at places in each, at most. */
+const MOST_GRAMMARS = 16;
+const MOST_MASKS = 256;
+/** Expressions of a grammar that is kept, at most. */
+const MOST_KEPT = 200_000;
+/** Characters of a schema as JSON, at most. */
+const LONGEST = 262_144;
+/** Tokens of a word of bits. */
+const BITS = 32;
+
+/** Holds a model's answers to schemas. What it has found of a schema serves all that ask for it. */
+export function createConstraints(tokenizer: Tokenizer) {
+  let trie: TokenTrie | undefined;
+  const ids = Array.from({ length: tokenizer.vocabulary }, (_, id) => id);
+  const ends = ids.filter((id) => tokenizer.isEnd(id));
+  const kept = new Map<string, Grammar>();
+
+  /** @throws KitError `REQUEST_INVALID` for a schema that no answer can be held to */
+  function ofSchema(schema: JsonSchema): Constraint {
+    return constraintOf(
+      grammarOf(keyOf(schema), (expressions) => schemaGrammar(expressions, schema)),
+    );
+  }
+
+  function grammarOf(key: string, make: (expressions: Expressions) => Expression): Grammar {
+    const known = kept.get(key);
+    kept.delete(key);
+    const grammar = known && known.expressions.count() <= MOST_KEPT ? known : grammarBy(make);
+    kept.set(key, grammar);
+    const [oldest] = kept.keys();
+    if (kept.size > MOST_GRAMMARS && oldest !== undefined) kept.delete(oldest);
+    return grammar;
+  }
+
+  function grammarBy(make: (expressions: Expressions) => Expression): Grammar {
+    const expressions = createExpressions();
+    const found = make(expressions);
+    const { text, repeat, sequence } = expressions;
+    const root = tokenizer.dropsSpace ? sequence(repeat(text(" "), 0, 1), found) : found;
+    return { expressions, root, masks: new Map() };
+  }
+
+  function constraintOf({ expressions, root, masks }: Grammar): Constraint {
+    trie ??= createTokenTrie(tokenizer);
+    const known = trie;
+    let state = root;
+    return {
+      allowed() {
+        expressions.begin();
+        const clamped = state.clamp(known.longest);
+        let mask = masks.get(clamped.id);
+        if (!mask) {
+          mask = maskOf(known, expressions, clamped);
+          if (masks.size === MOST_MASKS) masks.clear();
+          masks.set(clamped.id, mask);
+        }
+        return mask;
+      },
+      accept(token) {
+        expressions.begin();
+        for (const byte of tokenizer.bytesOf(token)) state = expressions.next(state, byte);
+      },
+      isWhole: () => state.isNullable,
+      isOver: () => state === expressions.empty && ends.length === 0,
+    };
+  }
+
+  /** The tokens whose bytes may follow, found by walking all of them at once. */
+  function maskOf(tokens: TokenTrie, { next, none }: Expressions, from: Expression): Int32Array {
+    const { depths, bytes, afters, firsts, tokens: spoken } = tokens;
+    const mask = new Int32Array(Math.ceil(tokenizer.vocabulary / BITS));
+    const allow = (token: number) => (mask[token >>> 5]! |= 1 << (token & (BITS - 1)));
+    const path = [from];
+    for (let node = 0; node < depths.length;) {
+      const depth = depths[node]!;
+      const after = next(path[depth - 1]!, bytes[node]!);
+      if (after === none) {
+        node = afters[node]!;
+        continue;
+      }
+      path[depth] = after;
+      for (let i = firsts[node]!; i < firsts[node + 1]!; i++) allow(spoken[i]!);
+      node++;
+    }
+    if (from.isNullable) ends.forEach(allow);
+    return mask;
+  }
+
+  return { ofSchema };
+}
+
+/** @throws KitError `REQUEST_INVALID` for one that is too long, or no JSON */
+function keyOf(schema: JsonSchema): string {
+  let text: string | undefined;
+  try {
+    text = JSON.stringify(schema);
+  } catch {
+    // Deeper than the stack, or in a circle.
+  }
+  if (text !== undefined && text.length <= LONGEST) return text;
+  throw new KitError(
+    "REQUEST_INVALID",
+    `infer takes a schema of up to ${LONGEST} characters as JSON, without a circle. Make it smaller.`,
+  );
+}

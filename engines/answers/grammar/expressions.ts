@@ -1,0 +1,195 @@
+import { KitError } from "../../../protocol/error.ts";
+
+/**
+ * A set of texts, as bytes. Equal ones are one object, so that what is found of one is found once.
+ * Its derivative by a byte is the set of what may follow that byte (Brzozowski, 1964).
+ */
+export interface Expression {
+  readonly id: number;
+  /** Whether the empty text is in it. */
+  readonly isNullable: boolean;
+  /** Finds the derivative. */
+  readonly derive: (byte: number) => Expression;
+  /** The same as far as texts of so many bytes tell. */
+  readonly clamp: (bytes: number) => Expression;
+  /** Derivatives that are known, by their byte. */
+  readonly known: (Expression | undefined)[];
+  /** Of a sequence. */
+  readonly parts?: readonly [Expression, Expression];
+  /** Of a choice. */
+  readonly choices?: readonly Expression[];
+}
+
+/** Expressions of one grammar. */
+export interface Expressions {
+  /** No text. */
+  none: Expression;
+  /** The empty text alone. */
+  empty: Expression;
+  /** @param ranges of bytes, each with its last, in order */
+  bytes: (ranges: readonly (readonly [number, number])[]) => Expression;
+  text: (text: string | Uint8Array) => Expression;
+  sequence: (...parts: readonly Expression[]) => Expression;
+  either: (...choices: readonly Expression[]) => Expression;
+  /** @param most may be Infinity */
+  repeat: (of: Expression, least: number, most: number) => Expression;
+  /** What is not known before the others are; never empty. @param body is asked for once */
+  rule: (name: string, body: () => Expression) => Expression;
+  next: (of: Expression, byte: number) => Expression;
+  /** Begins a part of the work, which is bounded. */
+  begin: () => void;
+  /** How many there are. */
+  count: () => number;
+}
+
+/** Steps of work from one `begin` to the next, at most: a part of a second. */
+const MOST_WORK = 300_000;
+/** Expressions of a grammar, at most. */
+const MOST_EXPRESSIONS = 1_000_000;
+
+/** @throws KitError `REQUEST_INVALID`, in any of them, when the grammar takes too much work or memory */
+export function createExpressions(): Expressions {
+  const all = new Map<string, Expression>();
+  let work = 0;
+
+  function spend(steps: number): void {
+    work += steps;
+    if (work <= MOST_WORK && all.size <= MOST_EXPRESSIONS) return;
+    throw new KitError(
+      "REQUEST_INVALID",
+      "The schema allows so many answers in so many ways that it takes too long to follow. Use fewer or simpler patterns and repetitions.",
+    );
+  }
+
+  function one(
+    key: string,
+    make: () => Omit<Expression, "id" | "known" | "clamp"> & Partial<Expression>,
+  ): Expression {
+    const found = all.get(key);
+    if (found) return found;
+    spend(1);
+    const made: Expression = {
+      clamp: () => made,
+      ...make(),
+      ...{ id: all.size, known: [] },
+    };
+    all.set(key, made);
+    return made;
+  }
+
+  const none = one("none", () => ({ isNullable: false, derive: () => none }));
+  const empty = one("empty", () => ({ isNullable: true, derive: () => none }));
+
+  function next(of: Expression, byte: number): Expression {
+    return (of.known[byte] ??= of.derive(byte));
+  }
+
+  function bytes(ranges: readonly (readonly [number, number])[]): Expression {
+    if (ranges.length === 0) return none;
+    return one(`b${ranges.join(";")}`, () => {
+      const has = new Uint8Array(256);
+      for (const [first, last] of ranges) has.fill(1, first, last + 1);
+      return { isNullable: false, derive: (byte) => (has[byte] === 1 ? empty : none) };
+    });
+  }
+
+  function textOf(content: Buffer): Expression {
+    if (content.length === 0) return empty;
+    return one(`t${content.toString("latin1")}`, () => ({
+      isNullable: false,
+      derive: (byte) => (byte === content[0] ? textOf(content.subarray(1)) : none),
+    }));
+  }
+
+  function pair(first: Expression, rest: Expression): Expression {
+    if (first === none || rest === none) return none;
+    if (first === empty) return rest;
+    if (rest === empty) return first;
+    if (first.parts) return pair(first.parts[0], pair(first.parts[1], rest));
+    return one(`s${first.id},${rest.id}`, () => ({
+      isNullable: first.isNullable && rest.isNullable,
+      parts: [first, rest],
+      derive(byte) {
+        spend(1);
+        const after = pair(next(first, byte), rest);
+        return first.isNullable ? either(after, next(rest, byte)) : after;
+      },
+      clamp: clamping((count) => pair(first.clamp(count), rest.clamp(count))),
+    }));
+  }
+
+  function either(...parts: readonly Expression[]): Expression {
+    const flat = new Set(parts.flatMap((part) => part.choices ?? [part]));
+    flat.delete(none);
+    spend(flat.size);
+    const choices = [...flat].sort((a, b) => a.id - b.id);
+    if (choices.length < 2) return choices[0] ?? none;
+    return one(`e${choices.map(({ id }) => id).join()}`, () => ({
+      isNullable: choices.some(({ isNullable }) => isNullable),
+      choices,
+      derive: (byte) => either(...choices.map((choice) => next(choice, byte))),
+      clamp: clamping((count) => either(...choices.map((choice) => choice.clamp(count)))),
+    }));
+  }
+
+  function repeat(of: Expression, least: number, most: number): Expression {
+    if (most === 0 || of === empty) return empty;
+    if (of === none) return least > 0 ? none : empty;
+    const needed = of.isNullable ? 0 : least;
+    if (needed > most) return none;
+    if (needed === 1 && most === 1) return of;
+    return one(`r${of.id},${needed},${most}`, () => ({
+      isNullable: needed === 0,
+      derive: (byte) => pair(next(of, byte), repeat(of, Math.max(0, needed - 1), most - 1)),
+      // Each time takes a byte or more.
+      clamp: clamping((count) => {
+        const bounded = most === Infinity ? most : Math.min(most, count + 1);
+        return repeat(of.clamp(count), Math.min(needed, count + 1), bounded);
+      }),
+    }));
+  }
+
+  function rule(name: string, body: () => Expression): Expression {
+    return one(`n${name}`, () => {
+      let known: Expression | undefined;
+      let isOpen = false;
+      return {
+        isNullable: false,
+        derive(byte) {
+          if (isOpen) throw endless();
+          isOpen = true;
+          try {
+            known ??= body();
+            return next(known, byte);
+          } finally {
+            isOpen = false;
+          }
+        },
+      };
+    });
+  }
+
+  return {
+    ...{ none, empty, bytes, either, repeat, rule, next },
+    text: (content) => textOf(Buffer.from(content)),
+    sequence: (...parts) => parts.reduceRight((rest, part) => pair(part, rest), empty),
+    begin: () => (work = 0),
+    count: () => all.size,
+  };
+}
+
+/** Remembers what it was last. */
+function clamping(make: (bytes: number) => Expression): Expression["clamp"] {
+  let known: { count: number; made: Expression } | undefined;
+  return (count) => {
+    if (known?.count !== count) known = { count, made: make(count) };
+    return known.made;
+  };
+}
+
+function endless(): KitError {
+  return new KitError(
+    "REQUEST_INVALID",
+    "The schema refers to itself with nothing between, so no answer ends. Put the $ref into a property or an item.",
+  );
+}

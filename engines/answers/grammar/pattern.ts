@@ -1,0 +1,207 @@
+import { type Range, ANY, characterOf, union, without } from "./characters.ts";
+import type { Expression, Expressions } from "./expressions.ts";
+
+const DIGIT: Range[] = [[0x30, 0x39]];
+const WORD: Range[] = [...DIGIT, [0x41, 0x5a], [0x5f, 0x5f], [0x61, 0x7a]];
+// As ECMAScript has them.
+const SPACE: Range[] = [
+  ...([
+    [0x09, 0x0d],
+    [0x20, 0x20],
+    [0xa0, 0xa0],
+    [0x1680, 0x1680],
+    [0x2000, 0x200a],
+  ] as Range[]),
+  ...([
+    [0x2028, 0x2029],
+    [0x202f, 0x202f],
+    [0x205f, 0x205f],
+    [0x3000, 0x3000],
+  ] as Range[]),
+  [0xfeff, 0xfeff],
+];
+const LINE_ENDS: Range[] = [
+  [0x0a, 0x0a],
+  [0x0d, 0x0d],
+  [0x2028, 0x2029],
+];
+const CLASSES: Record<string, readonly Range[]> = {
+  ...{ d: DIGIT, D: without(ANY, DIGIT), w: WORD, W: without(ANY, WORD) },
+  ...{ s: SPACE, S: without(ANY, SPACE) },
+};
+const CONTROLS: Record<string, number> = { t: 9, n: 10, v: 11, f: 12, r: 13, "0": 0 };
+
+/** Groups in groups, at most. */
+const DEEPEST = 100;
+
+/**
+ * The texts that a regular expression matches, with its `u` flag, as they are written in a JSON string.
+ * @throws Error that names what it has and no automaton follows, such as a lookahead
+ */
+export function patternOf(of: Expressions, source: string): Expression {
+  const characters = [...source];
+  let at = 0;
+  let depth = 0;
+  const any = of.repeat(characterOf(of, ANY), 0, Infinity);
+
+  const peek = (text: string) => characters.slice(at, at + text.length).join("") === text;
+  function take(text: string): boolean {
+    if (!peek(text)) return false;
+    at += text.length;
+    return true;
+  }
+  const set = (ranges: readonly Range[]) => characterOf(of, ranges);
+
+  function alternatives(isWhole: boolean): Expression {
+    const found: Expression[] = [];
+    do {
+      const isFromStart = isWhole && take("^");
+      const parts = sequence(isWhole);
+      const isToEnd = isWhole && take("$");
+      const text = of.sequence(...parts);
+      found.push(
+        isWhole ? of.sequence(isFromStart ? of.empty : any, text, isToEnd ? of.empty : any) : text,
+      );
+    } while (take("|"));
+    return of.either(...found);
+  }
+
+  function sequence(isWhole: boolean): Expression[] {
+    const parts: Expression[] = [];
+    while (at < characters.length && !peek("|") && !peek(")")) {
+      if (isWhole && isEnd()) break;
+      parts.push(repeated(atom()));
+    }
+    return parts;
+  }
+
+  /** Whether a `$` ends the alternative. */
+  function isEnd(): boolean {
+    return peek("$") && (at + 1 === characters.length || characters[at + 1] === "|");
+  }
+
+  function repeated(one: Expression): Expression {
+    const [least, most] = quantifier();
+    take("?");
+    return of.repeat(one, least, most);
+  }
+
+  function quantifier(): [number, number] {
+    if (take("*")) return [0, Infinity];
+    if (take("+")) return [1, Infinity];
+    if (take("?")) return [0, 1];
+    const found = /^\{(\d+)(?:(,)(\d*))?\}/.exec(characters.slice(at, at + 24).join(""));
+    if (!found) return [1, 1];
+    at += found[0].length;
+    const [, first, comma, last] = found;
+    const least = Number(first);
+    if (comma === undefined) return [least, least];
+    return [least, last === "" ? Infinity : Number(last)];
+  }
+
+  function atom(): Expression {
+    if (take("(")) return group();
+    if (take("[")) return set(characterClass());
+    if (take(".")) return set(without(ANY, LINE_ENDS));
+    if (take("\\")) return set(escape());
+    const character = characters[at] ?? "";
+    if ("^$".includes(character)) throw new Error(`"${character}" inside`);
+    if ("*+?{}])".includes(character)) throw new Error(`"${character}" out of place`);
+    at++;
+    const code = character.codePointAt(0)!;
+    return set([[code, code]]);
+  }
+
+  function group(): Expression {
+    if (++depth > DEEPEST) throw new Error(`groups deeper than ${DEEPEST}`);
+    if (peek("?=") || peek("?!")) throw new Error("a lookahead");
+    if (peek("?<=") || peek("?<!")) throw new Error("a lookbehind");
+    if (take("?<")) while (at < characters.length && !take(">")) at++;
+    else if (!take("?:") && peek("?")) throw new Error("flags of a group");
+    const found = alternatives(false);
+    if (!take(")")) throw new Error('a "(" without its ")"');
+    depth--;
+    return found;
+  }
+
+  function escape(): readonly Range[] {
+    const letter = characters[at++] ?? "";
+    const ranges = CLASSES[letter];
+    if (ranges) return ranges;
+    const code = codeOf(letter);
+    return [[code, code]];
+  }
+
+  function codeOf(letter: string): number {
+    if (letter === "0" && /\d/.test(characters[at] ?? "")) throw new Error("an octal escape");
+    const control = CONTROLS[letter];
+    if (control !== undefined) return control;
+    if (letter === "x") return hex(2);
+    if (letter === "u" && take("{")) {
+      const end = characters.indexOf("}", at);
+      const code = hex(end - at);
+      at++;
+      return code;
+    }
+    if (letter === "u") return pairOf(hex(4));
+    if (letter === "c") return (characters[at++] ?? "").charCodeAt(0) % 32;
+    if (/[1-9k]/.test(letter)) throw new Error("a reference to a group");
+    if (/[bB]/.test(letter)) throw new Error("a word boundary");
+    if (/[pP]/.test(letter)) throw new Error("a property of Unicode");
+    if (letter === "" || /[a-z]/i.test(letter)) throw new Error(`"\\${letter}"`);
+    return letter.codePointAt(0)!;
+  }
+
+  /** The character that a half, and a second one behind it, stand for. */
+  function pairOf(code: number): number {
+    if (code < 0xd800 || code > 0xdbff || !take("\\u")) return code;
+    return String.fromCharCode(code, hex(4)).codePointAt(0)!;
+  }
+
+  function hex(length: number): number {
+    const digits = characters.slice(at, at + length).join("");
+    if (length < 1 || !/^[0-9a-f]+$/i.test(digits) || digits.length < length) {
+      throw new Error("an escape without its digits");
+    }
+    at += length;
+    const code = Number.parseInt(digits, 16);
+    if (code > 0x10ffff) throw new Error("a character beyond Unicode");
+    return code;
+  }
+
+  function characterClass(): Range[] {
+    const isNegated = take("^");
+    const ranges: Range[] = [];
+    while (!take("]")) {
+      if (at >= characters.length) throw new Error('a "[" without its "]"');
+      const first = classMember();
+      if (first.length > 1 || !peek("-") || characters[at + 1] === "]") {
+        ranges.push(...first);
+        continue;
+      }
+      at++;
+      const last = classMember();
+      const [from, to] = [first[0]![0], last[0]![1]];
+      if (last.length > 1 || from !== first[0]![1] || from > to) throw new Error("a wrong range");
+      ranges.push([from, to]);
+    }
+    return isNegated ? without(ANY, ranges) : union(ranges);
+  }
+
+  function classMember(): readonly Range[] {
+    if (take("\\")) {
+      // Inside of a class, it is a backspace.
+      if (take("b")) return [[8, 8]];
+      if (take("-")) return [[0x2d, 0x2d]];
+      return escape();
+    }
+    const code = characters[at++]!.codePointAt(0)!;
+    return [[code, code]];
+  }
+
+  // What the engine itself refuses is none.
+  void new RegExp(source, "u");
+  const found = alternatives(true);
+  if (at < characters.length) throw new Error('a ")" without its "("');
+  return found;
+}

@@ -1,0 +1,71 @@
+import { Ajv } from "ajv";
+import addFormats from "ajv-formats";
+import { Ajv2020 } from "ajv/dist/2020.js";
+import { expect, test } from "vitest";
+import { type Constraint, createConstraints } from "../../../engines/answers/grammar/constraint.ts";
+import { HONOURED } from "../../../engines/answers/grammar/schemaNode.ts";
+import { type Random, createRandom } from "../../../engines/random.ts";
+import { BYTE_TOKENIZER } from "../../../engines/tokens/byteTokenizer.ts";
+import { SPECIALS } from "../../../engines/tokens/byteTokens.ts";
+import type { JsonSchema } from "../../../protocol/infer.ts";
+import { HELD } from "./schemas.ts";
+
+const ANSWERS = 60;
+const LONGEST = 600;
+
+/** Draws an answer, byte by byte; undefined for one that does not end. */
+function drawn(constraint: Constraint, random: Random): string | undefined {
+  const bytes: number[] = [];
+  const pick = (some: number[]) => some[Math.floor(random.uniform() * some.length)]!;
+  while (bytes.length < LONGEST) {
+    const mask = constraint.allowed();
+    const may = (id: number) => ((mask[id >>> 5]! >>> (id & 31)) & 1) === 1;
+    const all = Array.from({ length: 264 }, (_, id) => id).filter(may);
+    expect(all, Buffer.from(bytes).toString()).not.toEqual([]);
+    // An end, or what leads to one, more often than by chance.
+    const leading = all.filter((id) => [SPECIALS.eos, ...Buffer.from('"}]ab')].includes(id));
+    const token = leading.length > 0 && random.uniform() < 0.3 ? pick(leading) : pick(all);
+    expect(constraint.isWhole()).toBe(may(SPECIALS.eos));
+    if (token === SPECIALS.eos) {
+      return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(
+        Uint8Array.from(bytes),
+      );
+    }
+    constraint.accept(token);
+    bytes.push(token);
+  }
+  return undefined;
+}
+
+const isOld = (schema: JsonSchema) => /"items":\[|additionalItems/.test(JSON.stringify(schema));
+
+function validatorOf(schema: JsonSchema) {
+  const ajv = new (isOld(schema) ? Ajv : Ajv2020)({ strict: false });
+  (addFormats as unknown as (to: unknown) => void)(ajv);
+  return ajv.compile(schema as object);
+}
+
+test("each keyword that is honoured has a schema here", () => {
+  expect(Object.keys(HELD).sort()).toEqual([...HONOURED].sort());
+});
+
+test.each(Object.entries(HELD))(
+  "any answer that is held to %s parses and validates",
+  (name, schemas) => {
+    const random = createRandom(1, name);
+    for (const schema of schemas) {
+      const validate = validatorOf(schema);
+      const { ofSchema } = createConstraints(BYTE_TOKENIZER);
+      const texts = new Set<string>();
+      for (let i = 0; i < ANSWERS; i++) {
+        const text = drawn(ofSchema(schema), random);
+        if (text === undefined) continue;
+        texts.add(text);
+        const said = `${JSON.stringify(schema)} ${text}`;
+        const value: unknown = JSON.parse(text);
+        expect(validate(value), `${said} ${JSON.stringify(validate.errors)}`).toBe(true);
+      }
+      expect(texts.size, JSON.stringify(schema)).toBeGreaterThan(0);
+    }
+  },
+);
