@@ -2,10 +2,16 @@ import { readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { loadModel } from "kit";
 import { expect, test } from "vitest";
+import { askLlama, hasLlama } from "./engines/gguf/llama.ts";
 import { runKit } from "./kit.ts";
 import { createProject } from "./project.ts";
+import { askInPage } from "./wllama.ts";
 
-test("the quickstart, as it is, normalizes at least 90 % of the held-out dates exactly", async () => {
+/** Asked of llama.cpp, and of it in a browser, too. */
+const SHARED = 20;
+const IN_PAGE = 5;
+
+test("the quickstart, as it is, normalizes at least 90 % of the held-out dates exactly, and the same in llama.cpp and in a page", async () => {
   const project = createProject();
   await runKit(project, ["init", "."]);
   expect(await runKit(project, ["start"])).toMatchObject({ code: 0, stderr: "" });
@@ -18,8 +24,10 @@ test("the quickstart, as it is, normalizes at least 90 % of the held-out dates e
   const model = await loadModel(join(artifacts, last));
   const rows = readRows(join(project, "data/heldout.jsonl"));
   const wrong: string[] = [];
+  const answers: string[] = [];
   for (const { prompt, completion } of rows) {
     const { text } = await model.infer({ prompt });
+    answers.push(text);
     if (text !== completion) wrong.push(`${prompt} → ${text}`);
   }
   await model.close();
@@ -27,6 +35,19 @@ test("the quickstart, as it is, normalizes at least 90 % of the held-out dates e
   expect(rows).toHaveLength(200);
   console.log(`quickstart: ${rows.length - wrong.length} of ${rows.length} held-out dates exact`);
   expect(wrong.length).toBeLessThanOrEqual(20);
+
+  const words = ["export", "latest", "dates", "--format", "gguf", "--type", "f16"];
+  expect(await runKit(project, words)).toMatchObject({ code: 0, stderr: "" });
+  const file = join(project, "dates/date-normalizer.gguf");
+  // Through the chat template in the file; no answer goes on after its end.
+  const questions = rows.slice(0, SHARED).map(({ prompt }) => prompt);
+  const asked = questions.slice(0, IN_PAGE);
+  expect(await askInPage(file, asked)).toEqual(answers.slice(0, IN_PAGE));
+  if (!hasLlama) return;
+  const told = await askLlama({ file, questions });
+  expect(told.answers).toEqual(
+    answers.slice(0, SHARED).map((text) => ({ text, stopReason: "eogToken" })),
+  );
 });
 
 function readRows(path: string): { prompt: string; completion: string }[] {
