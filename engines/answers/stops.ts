@@ -1,7 +1,10 @@
 /** Finds the texts that end an answer. */
 export interface Stops {
-  /** Takes more of the answer. @returns what is known to belong to it, and whether one of the texts has come */
-  push: (text: string) => { text: string; isStopped: boolean };
+  /**
+   * Takes more of the answer.
+   * @returns what is known to belong to it, whether one of the texts has come, and what came behind that
+   */
+  push: (text: string) => { text: string; isStopped: boolean; after: string };
   /** What was held back, once nothing more comes. */
   rest: () => string;
 }
@@ -12,14 +15,18 @@ export function createStops(stops: readonly string[]): Stops {
   return {
     push(text) {
       const all = held + text;
-      const places = stops.map((stop) => all.indexOf(stop)).filter((place) => place >= 0);
-      if (places.length > 0) {
+      const found = stops
+        .map((stop) => ({ from: all.indexOf(stop), length: stop.length }))
+        .filter(({ from }) => from >= 0)
+        .toSorted((a, b) => a.from - b.from)[0];
+      if (found) {
         held = "";
-        return { text: all.slice(0, Math.min(...places)), isStopped: true };
+        const { from, length } = found;
+        return { text: all.slice(0, from), isStopped: true, after: all.slice(from + length) };
       }
       const begun = Math.max(0, ...stops.map((stop) => begunLength(all, stop)));
       held = all.slice(all.length - begun);
-      return { text: all.slice(0, all.length - begun), isStopped: false };
+      return { text: all.slice(0, all.length - begun), isStopped: false, after: "" };
     },
     rest() {
       const text = held;

@@ -20,6 +20,7 @@ export const BYTE_TOKENIZER: Tokenizer = {
   decode,
   bytesOf: (token) => (token < BYTES ? Uint8Array.of(token) : encode(nameOf(token))),
   dropsSpace: false,
+  callsText: () => undefined,
   show: (tokens) =>
     tokens.every((token) => token < BYTES) ? decode(tokens) : tokens.map(nameOf).join(""),
   isSpecial: (token) => token >= BYTES,

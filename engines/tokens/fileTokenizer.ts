@@ -1,4 +1,11 @@
-import { type Conversation, type Message, asMessage, isLearned } from "../../protocol/chat.ts";
+import {
+  type Conversation,
+  type Message,
+  type Tool,
+  type ToolCall,
+  asMessage,
+  isLearned,
+} from "../../protocol/chat.ts";
 import { KitError, messageOf } from "../../protocol/error.ts";
 import type { InferRequest } from "../../protocol/infer.ts";
 import type { Row } from "../dataset/row.ts";
@@ -43,6 +50,7 @@ export function createFileTokenizer(files: TokenizerFiles): Tokenizer {
   const ends = new Set([...files.ends, ...(eos === undefined ? [] : [eos])]);
   const unspoken = new Set([...added].flatMap(([id, { special }]) => (special ? [id] : [])));
   for (const text of Object.values(specials)) unspoken.add(idOf(text) ?? -1);
+  const { bytesOf, dropsSpace } = createTokenBytes(library, files.tokenizer);
   const cleans = files.config["clean_up_tokenization_spaces"] === true;
 
   const encode = (text: string, withSpecials = true): number[] =>
@@ -97,6 +105,27 @@ export function createFileTokenizer(files: TokenizerFiles): Tokenizer {
     return encode(renderOpen(render, conversation) + begun, false);
   }
 
+  function callsText(calls: readonly ToolCall[]): string | undefined {
+    if (!render) return undefined;
+    const { messages } = question("?");
+    const called: Message = { role: "assistant", content: "", tool_calls: calls };
+    const tools = calls.map(({ function: { name } }): Tool => ({
+      type: "function",
+      function: { name, description: name, parameters: { type: "object", properties: {} } },
+    }));
+    try {
+      const opened = render({ messages, tools }, true);
+      const whole = render({ messages: [...messages, called], tools });
+      if (!whole.startsWith(opened)) return undefined;
+      const written = whole.slice(opened.length);
+      const places = [...ends].map((end) => written.indexOf(Buffer.from(bytesOf(end)).toString()));
+      return written.slice(0, Math.min(written.length, ...places.filter((place) => place >= 0)));
+    } catch {
+      // It takes no tools, or not so many calls at once.
+      return undefined;
+    }
+  }
+
   const limited = <T>(texts: Row | InferRequest, work: () => T) =>
     limitTokenizer(path, JSON.stringify(texts).length, work);
 
@@ -105,7 +134,7 @@ export function createFileTokenizer(files: TokenizerFiles): Tokenizer {
     sequencesOf: (row) => limited(row, () => sequencesOf(row)),
     promptTokens: (request, style, begun) =>
       limited(request, () => promptTokens(request, style, begun)),
-    ...createTokenBytes(library, files.tokenizer),
+    ...{ bytesOf, dropsSpace, callsText },
     decode: (tokens) => decoded(tokens, true).replace(/\uFFFD+$/, ""),
     show: (tokens) => decoded(tokens, false),
     isSpecial: (token) => added.has(token),

@@ -1,3 +1,4 @@
+import type { ToolCall } from "../../protocol/chat.ts";
 import type { InferRequest } from "../../protocol/infer.ts";
 import type { Row } from "../dataset/row.ts";
 
@@ -35,6 +36,11 @@ export interface Tokenizer {
   bytesOf: (token: number) => Uint8Array;
   /** Whether an answer leaves out a space that its first token begins with, as sentencepiece writes it. */
   dropsSpace: boolean;
+  /**
+   * What the chat template writes for an answer that is calls of tools, up to its end.
+   * @returns undefined for a template that does not write them
+   */
+  callsText: (calls: readonly ToolCall[]) => string | undefined;
   /** The text of tokens with the specials, for people. */
   show: (tokens: readonly number[]) => string;
   /** Whether no text can spell it. */

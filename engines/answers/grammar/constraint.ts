@@ -33,40 +33,46 @@ const LONGEST = 262_144;
 /** Tokens of a word of bits. */
 const BITS = 32;
 
-/** Holds a model's answers to schemas. What it has found of a schema serves all that ask for it. */
-export function createConstraints(tokenizer: Tokenizer) {
+/** What an answer is to be. */
+export interface Form {
+  /** Names it among others. */
+  key: unknown;
+  grammar: (expressions: Expressions) => Expression;
+}
+
+/**
+ * Holds a model's answers to forms. What it has found of one serves all that ask for it.
+ * @param markers special tokens that an answer may have where its form has their text
+ */
+export function createConstraints(tokenizer: Tokenizer, markers: readonly number[] = []) {
   let trie: TokenTrie | undefined;
   const ids = Array.from({ length: tokenizer.vocabulary }, (_, id) => id);
   const ends = ids.filter((id) => tokenizer.isEnd(id));
   const kept = new Map<string, Grammar>();
 
-  /** @throws KitError `REQUEST_INVALID` for a schema that no answer can be held to */
-  function ofSchema(schema: JsonSchema): Constraint {
-    return constraintOf(
-      grammarOf(keyOf(schema), (expressions) => schemaGrammar(expressions, schema)),
-    );
-  }
-
-  function grammarOf(key: string, make: (expressions: Expressions) => Expression): Grammar {
+  /** @throws KitError `REQUEST_INVALID` for a form that no answer can be held to */
+  function begin(form: Form): Constraint {
+    const key = keyOf(form.key);
     const known = kept.get(key);
     kept.delete(key);
-    const grammar = known && known.expressions.count() <= MOST_KEPT ? known : grammarBy(make);
+    const isKept = known !== undefined && known.expressions.count() <= MOST_KEPT;
+    const grammar = isKept ? known : grammarOf(form);
     kept.set(key, grammar);
     const [oldest] = kept.keys();
     if (kept.size > MOST_GRAMMARS && oldest !== undefined) kept.delete(oldest);
-    return grammar;
+    return constraintOf(grammar);
   }
 
-  function grammarBy(make: (expressions: Expressions) => Expression): Grammar {
+  function grammarOf(form: Form): Grammar {
     const expressions = createExpressions();
-    const found = make(expressions);
+    const found = form.grammar(expressions);
     const { text, repeat, sequence } = expressions;
     const root = tokenizer.dropsSpace ? sequence(repeat(text(" "), 0, 1), found) : found;
     return { expressions, root, masks: new Map() };
   }
 
   function constraintOf({ expressions, root, masks }: Grammar): Constraint {
-    trie ??= createTokenTrie(tokenizer);
+    trie ??= createTokenTrie(tokenizer, markers);
     const known = trie;
     let state = root;
     return {
@@ -111,11 +117,15 @@ export function createConstraints(tokenizer: Tokenizer) {
     return mask;
   }
 
-  return { ofSchema };
+  return { begin };
+}
+
+export function schemaForm(schema: JsonSchema): Form {
+  return { key: schema, grammar: (expressions) => schemaGrammar(expressions, schema) };
 }
 
 /** @throws KitError `REQUEST_INVALID` for one that is too long, or no JSON */
-function keyOf(schema: JsonSchema): string {
+function keyOf(schema: unknown): string {
   let text: string | undefined;
   try {
     text = JSON.stringify(schema);

@@ -42,19 +42,24 @@ export interface Expressions {
   count: () => number;
 }
 
-/** Steps of work from one `begin` to the next, at most: a part of a second. */
+/** Steps of work until the first `begin`, and from each to the next, at most: parts of a second. */
 const MOST_WORK = 300_000;
+const MOST_PART = 100_000;
+/** Of all of them together: an answer takes no more, however long it is. */
+const MOST_IN_ALL = 3_000_000;
 /** Expressions of a grammar, at most. */
 const MOST_EXPRESSIONS = 1_000_000;
 
 /** @throws KitError `REQUEST_INVALID`, in any of them, when the grammar takes too much work or memory */
 export function createExpressions(): Expressions {
   const all = new Map<string, Expression>();
-  let work = 0;
+  let left = MOST_WORK;
+  let leftInAll = MOST_IN_ALL;
 
   function spend(steps: number): void {
-    work += steps;
-    if (work <= MOST_WORK && all.size <= MOST_EXPRESSIONS) return;
+    left -= steps;
+    leftInAll -= steps;
+    if (left >= 0 && leftInAll >= 0 && all.size <= MOST_EXPRESSIONS) return;
     throw new KitError(
       "REQUEST_INVALID",
       "The schema allows so many answers in so many ways that it takes too long to follow. Use fewer or simpler patterns and repetitions.",
@@ -173,7 +178,7 @@ export function createExpressions(): Expressions {
     ...{ none, empty, bytes, either, repeat, rule, next },
     text: (content) => textOf(Buffer.from(content)),
     sequence: (...parts) => parts.reduceRight((rest, part) => pair(part, rest), empty),
-    begin: () => (work = 0),
+    begin: () => (left = MOST_PART),
     count: () => all.size,
   };
 }

@@ -24,9 +24,10 @@ const MOST_SCHEMAS = 20_000;
 /**
  * The JSON that a schema allows, without white space between: properties in the order in which the schema has them,
  * and only as much as it says where it leaves more open.
+ * @param scope tells schemas of one grammar apart
  * @throws KitError `REQUEST_INVALID` naming a keyword that it is not held to
  */
-export function schemaGrammar(of: Expressions, root: JsonSchema): Expression {
+export function schemaGrammar(of: Expressions, root: JsonSchema, scope = ""): Expression {
   let depth = 0;
   let count = 0;
   const comma = of.text(",");
@@ -56,7 +57,7 @@ export function schemaGrammar(of: Expressions, root: JsonSchema): Expression {
     const isAlone = Object.keys(keywords).length === 1;
     if (ref !== undefined && isAlone) {
       const found = resolved(root, ref);
-      return of.rule(`#${String(ref)}`, () => notNone(grammarOf(found)));
+      return of.rule(`${scope} ${String(ref)}`, () => notNone(grammarOf(found)));
     }
     if (ref !== undefined) {
       const { $ref: _, ...beside } = keywords;

@@ -18,10 +18,14 @@ export interface TokenTrie {
 /** Longer tokens, such as those of a hundred spaces, are left out: a shorter one can always begin. */
 const LONGEST = 64;
 
-export function createTokenTrie({ vocabulary, isSpoken, isEnd, bytesOf }: Tokenizer): TokenTrie {
+/** @param markers special tokens that are among them */
+export function createTokenTrie(
+  { vocabulary, isSpoken, isEnd, bytesOf }: Tokenizer,
+  markers: readonly number[],
+): TokenTrie {
   const spoken: { id: number; bytes: Uint8Array }[] = [];
   for (let id = 0; id < vocabulary; id++) {
-    if (!isSpoken(id) || isEnd(id)) continue;
+    if (!markers.includes(id) && (!isSpoken(id) || isEnd(id))) continue;
     const bytes = bytesOf(id);
     if (bytes.length > 0 && bytes.length <= LONGEST) spoken.push({ id, bytes });
   }

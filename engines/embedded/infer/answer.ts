@@ -1,12 +1,14 @@
+import type { ToolCall } from "../../../protocol/chat.ts";
 import { KitError } from "../../../protocol/error.ts";
 import type { InferPiece, InferRequest, InferResult } from "../../../protocol/infer.ts";
 import { createAnswerText } from "../../answers/answerText.ts";
 import type { Constraint } from "../../answers/grammar/constraint.ts";
 import { createStops } from "../../answers/stops.ts";
+import type { CallReader } from "../../answers/tools/callReader.ts";
 import { createRandom } from "../../random.ts";
 import type { Tokenizer } from "../../tokens/tokenizer.ts";
 import type { NextToken } from "./decoder.ts";
-import { measure } from "./logprobs.ts";
+import { type Measured, measure } from "./logprobs.ts";
 import { sample } from "./sampler.ts";
 import type { Reader } from "./scheduler.ts";
 
@@ -20,6 +22,8 @@ export interface Opening {
   tokenizer: Tokenizer;
   /** What the answer is held to. Default: nothing. */
   constraint?: Constraint | undefined;
+  /** Tells calls of tools. Default: there are none. */
+  calls?: CallReader | undefined;
 }
 
 /** A reader that chooses each token of an answer. */
@@ -30,7 +34,7 @@ export interface Answering extends Pick<Reader, "tokens" | "wantedFrom" | "allow
 
 /** @param onPiece takes each part as soon as it is known. Default: nobody listens. */
 export function createAnswering(
-  { request, prompt, limit, tokenizer, constraint }: Opening,
+  { request, prompt, limit, tokenizer, constraint, calls }: Opening,
   onPiece: (piece: InferPiece) => void = () => {},
 ): Answering {
   const { temperature = 0, topP = 1, seed = 0, stop = [], logprobs: top } = request;
@@ -38,17 +42,24 @@ export function createAnswering(
   const textOf = createAnswerText(tokenizer);
   const stops = createStops(typeof stop === "string" ? [stop] : stop);
   const tokens = [...prompt];
-  const logprobs: NonNullable<InferResult["logprobs"]> = [];
-  let text = "";
+  const told = { text: "", toolCalls: [] as ToolCall[], logprobs: [] as Measured[] };
+  let finishReason: "stop" | "length" = "stop";
   /** Whether the model has ended it. */
   let isWhole = false;
-  let finishReason: InferResult["finishReason"] = "stop";
 
-  function tell(more: string, measured: typeof logprobs = []): void {
-    text += more;
-    logprobs.push(...measured);
-    if (more === "" && measured.length === 0) return;
-    onPiece({ text: more, ...(top !== undefined && { logprobs: measured }) });
+  function tell(more: string, isLast: boolean, logprobs: Measured[] = []): void {
+    const read = calls?.push(more) ?? { text: more, toolCalls: [] };
+    const text = read.text + (isLast ? (calls?.rest().text ?? "") : "");
+    const { toolCalls } = read;
+    told.text += text;
+    told.toolCalls.push(...toolCalls);
+    told.logprobs.push(...logprobs);
+    if (text === "" && toolCalls.length === 0 && logprobs.length === 0) return;
+    onPiece({
+      text,
+      ...(toolCalls.length > 0 && { toolCalls }),
+      ...(logprobs.length > 0 && { logprobs }),
+    });
   }
 
   function take(next: NextToken): boolean {
@@ -58,29 +69,38 @@ export function createAnswering(
     if (token < 0) throw withoutToken();
     if (tokenizer.isEnd(token)) {
       isWhole = true;
-      tell(stops.rest());
+      tell(stops.rest(), true);
       return true;
     }
     tokens.push(token);
     constraint?.accept(token);
+    const { text, isStopped } = stops.push(textOf(token));
     isWhole = constraint?.isOver() ?? false;
-    const { text: more, isStopped } = stops.push(textOf(token));
-    const isEnded = isStopped || isWhole;
-    const isCutOff = !isEnded && tokens.length - prompt.length === limit;
+    const isCutOff = !isStopped && !isWhole && tokens.length - prompt.length === limit;
     if (isCutOff) finishReason = "length";
-    const rest = isCutOff || isWhole ? stops.rest() : "";
-    tell(more + rest, measured && [measured(token)]);
-    return isEnded || isCutOff;
+    const isLast = isStopped || isWhole || isCutOff;
+    const rest = isLast && !isStopped ? stops.rest() : "";
+    tell(text + rest, isLast, measured && [measured(token)]);
+    return isLast;
+  }
+
+  function result(): InferResult {
+    const { text, toolCalls, logprobs } = told;
+    const isCalled = toolCalls.length > 0;
+    const hasValue = request.schema !== undefined && isWhole && !isCalled;
+    return {
+      text,
+      finishReason: isCalled && finishReason === "stop" ? "toolCalls" : finishReason,
+      ...{ promptTokens: prompt.length, tokens: tokens.length - prompt.length },
+      ...(isCalled && { toolCalls }),
+      ...(hasValue && { value: JSON.parse(text) as unknown }),
+      ...(top !== undefined && { logprobs }),
+    };
   }
 
   return {
-    ...{ tokens, wantedFrom: prompt.length - 1, take },
+    ...{ tokens, wantedFrom: prompt.length - 1, take, result },
     ...(constraint && { allowed: constraint.allowed }),
-    result: () => ({
-      ...{ text, finishReason, promptTokens: prompt.length, tokens: tokens.length - prompt.length },
-      ...(top !== undefined && { logprobs }),
-      ...(request.schema !== undefined && isWhole && { value: JSON.parse(text) as unknown }),
-    }),
   };
 }
 

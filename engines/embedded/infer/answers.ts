@@ -1,6 +1,6 @@
 import { KitError } from "../../../protocol/error.ts";
-import type { InferPiece, InferRequest, InferResult, JsonSchema } from "../../../protocol/infer.ts";
-import { createConstraints } from "../../answers/grammar/constraint.ts";
+import type { InferPiece, InferRequest, InferResult } from "../../../protocol/infer.ts";
+import { createAskedForms } from "../../answers/askedForm.ts";
 import type { PromptStyle, Tokenizer } from "../../tokens/tokenizer.ts";
 import type { Adapter } from "./adapters.ts";
 import { createAnswering } from "./answer.ts";
@@ -17,6 +17,8 @@ export interface Generator {
   scheduler: Scheduler;
   /** Of the model that answers. Default: none. */
   adapter?: Adapter | undefined;
+  /** The forms that requests ask for, which models with one tokenizer may share. */
+  formOf?: ReturnType<typeof createAskedForms>;
 }
 
 /** Who asks. */
@@ -35,7 +37,8 @@ export function answerTokens({ vocabulary, isSpoken, isEnd }: Tokenizer): Int32A
 /** Answers requests, as many at once as a step takes; each gets the text that it gets alone. */
 export function createAnswers(generator: Generator) {
   const { context, promptStyle, tokenizer, scheduler, adapter } = generator;
-  const constraints = createConstraints(tokenizer);
+  const { formOf = createAskedForms(tokenizer) } = generator;
+  const spoken = (token: number) => tokenizer.isSpoken(token) || tokenizer.isEnd(token);
   const ids = Array.from({ length: tokenizer.vocabulary }, (_, id) => id);
   const ends = ids.filter((id) => tokenizer.isEnd(id));
 
@@ -46,9 +49,10 @@ export function createAnswers(generator: Generator) {
    * that are not finite
    */
   async function answer(
-    request: InferRequest,
+    asked: InferRequest,
     { isCancelled, onPiece }: Asker,
   ): Promise<InferResult> {
+    const request = withoutHiddenTools(asked);
     const prompt = tokenizer.promptTokens(request, promptStyle);
     if (prompt.length === 0) {
       throw new KitError(
@@ -65,7 +69,7 @@ export function createAnswers(generator: Generator) {
     }
     const read = (reader: Omit<Reader, "adapter" | "isCancelled">) =>
       scheduler.read({ ...reader, adapter, isCancelled });
-    const { choices, schema, logprobs } = request;
+    const { choices, logprobs } = request;
     if (choices) {
       const begunWith = (text: string) => tokenizer.promptTokens(request, promptStyle, text);
       const chosen = await chooseAnswer({
@@ -75,12 +79,24 @@ export function createAnswers(generator: Generator) {
       return chosen;
     }
     const limit = Math.min(room, request.maxTokens ?? room);
-    const constraint =
-      schema === undefined ? undefined : constraints.ofSchema(schema as JsonSchema);
-    const answering = createAnswering({ request, prompt, limit, tokenizer, constraint }, onPiece);
-    await read(answering);
+    const { constraint, calls, markers } = formOf(request);
+    const opening = { request, prompt, limit, tokenizer, constraint, calls };
+    const answering = createAnswering(opening, onPiece);
+    const marked = constraint || markers.length === 0 ? undefined : withMarkers(markers);
+    await read({ ...answering, ...(marked && { allowed: () => marked }) });
     return answering.result();
   }
 
+  function withMarkers(markers: readonly number[]): Int32Array {
+    return allowedBits(tokenizer.vocabulary, (token) => spoken(token) || markers.includes(token));
+  }
+
   return { answer };
+}
+
+/** A request whose tools the model is not told of, where it may call none. */
+function withoutHiddenTools(request: InferRequest): InferRequest {
+  if (request.toolChoice !== "none" || !request.tools) return request;
+  const { tools: _, ...others } = request;
+  return others as InferRequest;
 }

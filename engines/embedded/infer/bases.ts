@@ -1,6 +1,7 @@
 import { realpathSync, statSync } from "node:fs";
 import { Worker } from "node:worker_threads";
 import type { QuantizedType } from "../../../protocol/quantizedType.ts";
+import { createAskedForms } from "../../answers/askedForm.ts";
 import { type SavedWeights, openWeights } from "../../checkpoint/checkpoint.ts";
 import type { SavedTokenizer } from "../../checkpoint/savedTokenizer.ts";
 import { weightCounts } from "../../families/randomWeights.ts";
@@ -21,6 +22,7 @@ export interface Base extends SavedTokenizer {
   context: number;
   decoder: Decoder;
   scheduler: Scheduler;
+  formOf: ReturnType<typeof createAskedForms>;
 }
 
 /** A model that is loaded: a base, with or without an adapter. */
@@ -93,7 +95,8 @@ export function createBases() {
       },
     });
     const scheduler = createScheduler(fitted.decoder);
-    return { base: { ...fitted, ...tokens, scheduler }, users: 0, helpers };
+    const formOf = createAskedForms(tokens.tokenizer);
+    return { base: { ...fitted, ...tokens, scheduler, formOf }, users: 0, helpers };
   }
 
   return { load };

@@ -2,7 +2,11 @@ import { Ajv } from "ajv";
 import addFormats from "ajv-formats";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { expect, test } from "vitest";
-import { type Constraint, createConstraints } from "../../../engines/answers/grammar/constraint.ts";
+import {
+  type Constraint,
+  createConstraints,
+  schemaForm,
+} from "../../../engines/answers/grammar/constraint.ts";
 import { HONOURED } from "../../../engines/answers/grammar/schemaNode.ts";
 import { type Random, createRandom } from "../../../engines/random.ts";
 import { BYTE_TOKENIZER } from "../../../engines/tokens/byteTokenizer.ts";
@@ -55,10 +59,10 @@ test.each(Object.entries(HELD))(
     const random = createRandom(1, name);
     for (const schema of schemas) {
       const validate = validatorOf(schema);
-      const { ofSchema } = createConstraints(BYTE_TOKENIZER);
+      const { begin } = createConstraints(BYTE_TOKENIZER);
       const texts = new Set<string>();
       for (let i = 0; i < ANSWERS; i++) {
-        const text = drawn(ofSchema(schema), random);
+        const text = drawn(begin(schemaForm(schema)), random);
         if (text === undefined) continue;
         texts.add(text);
         const said = `${JSON.stringify(schema)} ${text}`;

@@ -1,0 +1,184 @@
+import type { ToolCall } from "../../../protocol/chat.ts";
+import { isRecord } from "../../../protocol/isRecord.ts";
+import { createStops } from "../stops.ts";
+import type { ToolForm } from "./toolForm.ts";
+
+/** What is known of an answer. */
+export interface Read {
+  text: string;
+  toolCalls: ToolCall[];
+}
+
+/** Tells the calls of tools in an answer from its text, as it comes. */
+export interface CallReader {
+  push: (text: string) => Read;
+  /** What was held back, once nothing more comes. */
+  rest: () => Read;
+}
+
+/**
+ * @param names of the tools: what calls none of them stays text, as what is no call
+ */
+export function createCallReader(
+  { begin, separator, end, key }: ToolForm,
+  names: readonly string[],
+): CallReader {
+  // White space differs from model to model.
+  const [marker = ""] = begin.trim().split(/\s/);
+  const opening = bare(begin).slice(marker.length);
+  const [between, closing] = [separator === undefined ? "" : bare(separator), bare(end)];
+  let stops = createStops(marker === "" ? [] : [marker]);
+  let state: "text" | "opening" | "call" | "behind" = marker === "" ? "opening" : "text";
+  /** Of what may be a call. */
+  let held = "";
+  let isBehindCall = false;
+
+  function push(text: string): Read {
+    const read: Read = { text: "", toolCalls: [] };
+    let more: string | undefined = text;
+    while (more !== undefined) more = step(more, read);
+    return read;
+  }
+
+  /** Takes more of the answer. @returns what is left to take; undefined if more must come */
+  function step(more: string, read: Read): string | undefined {
+    switch (state) {
+      case "text": {
+        const { text, isStopped, after } = stops.push(more);
+        read.text += withoutSpace(text);
+        if (!isStopped) return undefined;
+        stops = createStops([marker]);
+        held = marker;
+        state = "opening";
+        return after;
+      }
+      case "opening":
+        held += more;
+        return openedBy(read);
+      case "call":
+        held += more;
+        return called(read);
+      case "behind":
+        held += more;
+        return closed();
+    }
+  }
+
+  function openedBy(read: Read): string | undefined {
+    const found = behind(held.slice(marker.length), opening);
+    if (found === "begun") return undefined;
+    if (found === undefined) return giveUp(read);
+    state = "call";
+    return "";
+  }
+
+  function called(read: Read): string | undefined {
+    const from = held.indexOf("{");
+    const before = from === -1 ? held : held.slice(0, from);
+    const isOpening = bare(before) === bare(marker + opening);
+    if (from === -1) return isOpening ? undefined : giveUp(read);
+    if (!isOpening) return giveUp(read);
+    const to = objectEnd(held, from);
+    if (to === undefined) return undefined;
+    const call = callOf(held.slice(from, to));
+    if (!call) return giveUp(read);
+    read.toolCalls.push(call);
+    held = held.slice(to);
+    state = "behind";
+    return "";
+  }
+
+  function closed(): string | undefined {
+    const next = between === "" || between.startsWith(closing) ? undefined : behind(held, between);
+    if (next === "begun") return undefined;
+    if (next !== undefined) {
+      // As if the calls began here.
+      held = marker + opening;
+      state = "call";
+      return next;
+    }
+    const ended = behind(held, closing);
+    if (ended === "begun") return undefined;
+    const rest = ended ?? held;
+    held = "";
+    state = "text";
+    stops = createStops(marker === "" ? [] : [marker]);
+    isBehindCall = true;
+    return rest;
+  }
+
+  /** White space behind a call is not the answer's. */
+  function withoutSpace(text: string): string {
+    const own = isBehindCall ? text.trimStart() : text;
+    if (own !== "") isBehindCall = false;
+    return own;
+  }
+
+  /** What was held is text. */
+  function giveUp(read: Read): string | undefined {
+    const text = held;
+    held = "";
+    state = "text";
+    if (marker === "") {
+      stops = createStops([]);
+      read.text += text;
+      return undefined;
+    }
+    read.text += text.slice(0, marker.length);
+    return text.slice(marker.length);
+  }
+
+  function callOf(text: string): ToolCall | undefined {
+    let found: unknown;
+    try {
+      found = JSON.parse(text);
+    } catch {
+      return undefined;
+    }
+    const { name, [key]: given } = isRecord(found) ? found : {};
+    if (typeof name !== "string" || !names.includes(name) || !isRecord(given)) return undefined;
+    return { type: "function", function: { name, arguments: JSON.stringify(given) } };
+  }
+
+  return {
+    push,
+    rest() {
+      const text = state === "text" ? withoutSpace(stops.rest()) : state === "behind" ? "" : held;
+      held = "";
+      return { text, toolCalls: [] };
+    },
+  };
+}
+
+/** Without white space. */
+function bare(text: string): string {
+  return text.replace(/\s/g, "");
+}
+
+/** What follows a beginning, whatever its white space; `begun` if more must come to tell. */
+function behind(text: string, beginning: string): string | "begun" | undefined {
+  let at = 0;
+  for (const character of beginning) {
+    while (/\s/.test(text[at] ?? "")) at++;
+    if (at >= text.length) return "begun";
+    if (text[at] !== character) return undefined;
+    at++;
+  }
+  return text.slice(at);
+}
+
+/** Where the object ends that begins at a place; undefined if it has not yet. */
+function objectEnd(text: string, from: number): number | undefined {
+  let depth = 0;
+  let isString = false;
+  for (let at = from; at < text.length; at++) {
+    const character = text[at];
+    if (isString) {
+      if (character === "\\") at++;
+      else if (character === '"') isString = false;
+    } else if (character === '"') isString = true;
+    else if (character === "{") depth++;
+    else if (character === "}" && --depth === 0) return at + 1;
+  }
+  return undefined;
+}

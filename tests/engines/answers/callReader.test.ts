@@ -1,0 +1,104 @@
+import { expect, test } from "vitest";
+import { createCallReader } from "../../../engines/answers/tools/callReader.ts";
+import { type ToolForm, findToolForm } from "../../../engines/answers/tools/toolForm.ts";
+import { createRender } from "../../../engines/tokens/chatTemplate.ts";
+import { createFileTokenizer } from "../../../engines/tokens/fileTokenizer.ts";
+import { STYLES } from "../tokens/styles.ts";
+import { TEMPLATES } from "./toolTemplates.ts";
+
+const STYLE = STYLES["SmolLM"]!;
+const MARKER = { id: STYLE.size, content: "[TOOL_CALLS]", special: true };
+
+function formOf(name: keyof typeof TEMPLATES): ToolForm | undefined {
+  const specials = { bos_token: "<|im_start|>", eos_token: "<|im_end|>" };
+  const file = STYLE.tokenizer as { added_tokens: object[] };
+  const plain = { single_word: false, lstrip: false, rstrip: false, normalized: false };
+  const tokenizer = { ...file, added_tokens: [...file.added_tokens, { ...plain, ...MARKER }] };
+  return findToolForm(
+    createFileTokenizer({
+      ...{ path: "tokenizer.json", tokenizer, config: {}, vocabulary: STYLE.size + 1, specials },
+      ...{ ends: [], render: createRender(TEMPLATES[name], specials, "model") },
+    }),
+  );
+}
+
+test("the form of calls is found in what the chat template writes", () => {
+  const around = (key: string) => ['{"name": "', `", "${key}": `, "}"];
+  expect(formOf("hermes")).toEqual({
+    ...{ begin: "<tool_call>\n", separator: "\n</tool_call><tool_call>\n" },
+    ...{ end: "\n</tool_call>", around: around("arguments"), key: "arguments", markers: [] },
+  });
+  expect(formOf("llama")).toEqual({
+    ...{ begin: "", separator: undefined, end: "" },
+    ...{ around: around("parameters"), key: "parameters", markers: [] },
+  });
+  expect(formOf("mistral")).toEqual({
+    ...{ begin: "[TOOL_CALLS] [", separator: ", ", end: "]" },
+    ...{ around: around("arguments"), key: "arguments", markers: [MARKER.id] },
+  });
+  expect(formOf("unknown")).toBeUndefined();
+});
+
+/** What a reader tells of a text, whichever parts it comes in. */
+function readAll(name: keyof typeof TEMPLATES, text: string) {
+  const found = [1, 2, 3, 7, text.length].map((size) => {
+    const reader = createCallReader(formOf(name)!, ["f", "g"]);
+    const reads = [];
+    for (let at = 0; at < text.length; at += size)
+      reads.push(reader.push(text.slice(at, at + size)));
+    reads.push(reader.rest());
+    return {
+      text: reads.map((read) => read.text).join(""),
+      calls: reads.flatMap((read) =>
+        read.toolCalls.map(
+          ({ function: called }) => `${called.name} ${called.arguments as string}`,
+        ),
+      ),
+    };
+  });
+  for (const one of found) expect(one).toEqual(found[0]);
+  return found[0]!;
+}
+
+const F = '{"name": "f", "arguments": {"a": "}{\\"", "b": [1]}}';
+const G = '{"arguments":{},"name":"g"}';
+const CALLS = ['f {"a":"}{\\"","b":[1]}', "g {}"];
+
+test.each([
+  ["hermes", `<tool_call>\n${F}\n</tool_call>`, "", CALLS.slice(0, 1)],
+  [
+    "hermes",
+    `Well.\n<tool_call>${F}</tool_call>\n<tool_call>\n${G}\n</tool_call>`,
+    "Well.\n",
+    CALLS,
+  ],
+  ["hermes", `<tool_call>${F}</tool_call> and more`, "and more", CALLS.slice(0, 1)],
+  ["hermes", `<tool_call>${F}`, "", CALLS.slice(0, 1)],
+  ["mistral", `[TOOL_CALLS] [${F}, ${G}]`, "", CALLS],
+  ["mistral", `[TOOL_CALLS][${F},${G}]`, "", CALLS],
+  ["llama", `{"name": "g", "parameters": {}}`, "", ["g {}"]],
+  ["llama", ` {"name": "g", "parameters": {}}\n`, "", ["g {}"]],
+] as const)("%s: calls are told from %j", (name, answer, text, calls) => {
+  expect(readAll(name, answer)).toEqual({ text, calls });
+});
+
+test.each([
+  ["hermes", "no call at all <tool"],
+  ["hermes", '<tool_call>{"name": "f", "arguments": {"a": }}</tool_call>'],
+  ["hermes", '<tool_call>\n{"name": "h", "arguments": {}}\n</tool_call>'],
+  ["hermes", '<tool_call>{"name": "f", "arguments": "x"}</tool_call>'],
+  ["hermes", '<tool_call>{"name": "f", "argum'],
+  ["mistral", `[TOOL_CALLS] ${F}`],
+  ["llama", '{"name": "f", "arguments": {}}'],
+  ["llama", 'Here is {"name": "f", "parameters": {}}'],
+  ["llama", '{"a": 1'],
+] as const)("%s: what is no call of a tool stays text: %j", (name, answer) => {
+  expect(readAll(name, answer)).toEqual({ text: answer, calls: [] });
+});
+
+test("a broken call stays text, and the next is a call", () => {
+  const broken = "<tool_call>{]}</tool_call>";
+  expect(readAll("hermes", `${broken}<tool_call>${G}</tool_call>`)).toEqual({
+    ...{ text: broken, calls: ["g {}"] },
+  });
+});
