@@ -113,7 +113,12 @@ export function createWarmModels<Source>(
         reject: (error) => (stopListening(), reject(error)),
         onPiece,
       });
-      to.answerer.send({ ...question, id });
+      try {
+        to.answerer.send({ ...question, id });
+      } catch (cause) {
+        to.pending.get(id)?.reject(unsendable(cause));
+        forget(to, id);
+      }
     });
   }
 
@@ -162,6 +167,15 @@ export function createWarmModels<Source>(
   }
 
   return { load };
+}
+
+/** What is sent to a thread or a process is copied, which takes a stack as deep as it is. */
+function unsendable(cause: unknown): KitError {
+  return new KitError(
+    "REQUEST_INVALID",
+    "infer cannot read this request: its lists and objects lie in each other too deep, or some of it is no data. Write it as flat JSON.",
+    { cause },
+  );
 }
 
 export function modelClosed(): KitError {

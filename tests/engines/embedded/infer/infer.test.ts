@@ -206,3 +206,17 @@ test("importing the engine starts no thread and reads no kernels", async () => {
   ]);
   expect(stdout).toBe("false\n");
 });
+
+test("a request that is too deep to be passed on is refused, and the next is answered", async () => {
+  const path = scratchDirectory();
+  saveModel(path, tinyWeights(), { shape: TINY, promptStyle: "message" });
+  const model = await createEmbeddedEngine().load(path);
+  let schema: object = { type: "string" };
+  for (let depth = 0; depth < 10_000; depth++) schema = { items: schema };
+  await expect(model.infer({ prompt: "a", schema: { ...schema } })).rejects.toMatchObject({
+    code: "REQUEST_INVALID",
+    message: expect.stringContaining("too deep") as string,
+  });
+  expect(await model.infer({ prompt: "a", maxTokens: 1 })).toMatchObject({ promptTokens: 5 });
+  await model.close();
+});
