@@ -34,6 +34,11 @@ export const parseCount = parser({
   holds: (value) => Number.isSafeInteger(value) && value > 0,
 });
 
+export const parseMost = parser({
+  expected: "a whole number of at least 0",
+  holds: (value) => Number.isSafeInteger(value),
+});
+
 /** Parses an option's value, which is never negative. */
 function parser({ expected, holds }: { expected: string; holds: (value: number) => boolean }) {
   return (text: string): number => {

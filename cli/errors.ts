@@ -13,6 +13,7 @@ const WRONG_USE = new Set<ErrorCode>([
   "NAME_INVALID",
   "HOST_INVALID",
   "TOKEN_INVALID",
+  "KEY_INVALID",
   "PROMPT_INVALID",
   "JOB_NOT_FOUND",
   "CANNOT_DETACH",

@@ -21,6 +21,7 @@ const program = new Command("kit")
       "kit ui": "open the project's page and start runs there",
       "kit start": "train in the terminal",
       'kit infer latest "7th of March 1998"': "ask the newest job's model",
+      "kit serve": "answer applications with it",
     }),
   );
 
@@ -62,6 +63,10 @@ const COMMANDS: Record<string, Listed> = {
   infer: {
     does: "ask a trained model",
     load: () => import("./commands/infer.ts"),
+  },
+  serve: {
+    does: "answer programs that speak OpenAI's API with trained models",
+    load: () => import("./commands/serve.ts"),
   },
   eval: {
     does: "score a model's answers, and compare them with another's",

@@ -1,6 +1,7 @@
 import { type Server, STATUS_CODES } from "node:http";
 import type { Duplex } from "node:stream";
 import { SECURITY_HEADERS } from "./headers.ts";
+import { errorBody } from "./respond.ts";
 import type { Site } from "./site.ts";
 
 const MALFORMED = 400;
@@ -41,7 +42,7 @@ export function answerClientErrors(
 }
 
 function answer(socket: Duplex, status: number, site: Site): void {
-  const body = JSON.stringify({ error: sentenceOf(status, site) });
+  const body = JSON.stringify(errorBody(status, sentenceOf(status, site), site));
   const headers = {
     ...SECURITY_HEADERS,
     "Content-Type": "application/json; charset=utf-8",

@@ -1,6 +1,7 @@
 import type { Server, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { sendError } from "./respond.ts";
+import type { Site } from "./site.ts";
 
 /** Sizes, counts and times, so that no client can exhaust this process. */
 export interface Limits {
@@ -107,7 +108,7 @@ export function createStreamLimit({ streams }: Limits): StreamLimit {
   };
 }
 
-export function refuseForNow(response: ServerResponse, why: string): void {
+export function refuseForNow(response: ServerResponse, why: string, site?: Site): void {
   response.setHeader("Retry-After", RETRY_AFTER_S);
-  sendError(response, 429, `${why} Close some tabs or clients, then try again.`);
+  sendError(response, 429, `${why} Close some tabs or clients, then try again.`, site);
 }

@@ -25,6 +25,8 @@ export interface ListenOptions {
 
 export interface Listening {
   port: number;
+  /** Accepts no more connections. Those that wait for no answer are closed. */
+  stop: () => void;
   /** Accepts no more connections, and resolves when the open ones are cut. */
   close: () => Promise<void>;
 }
@@ -105,12 +107,14 @@ async function bind(server: Server, host: string, port: number): Promise<number>
 }
 
 function listening(server: HttpServer, port: number, beside?: Server): Listening {
+  const all: Server[] = [server, ...(beside ? [beside] : [])];
   return {
     port,
+    stop() {
+      for (const each of all) each.close();
+    },
     async close() {
-      const closed = [server, ...(beside ? [beside] : [])].map(
-        (each) => new Promise<void>((resolve) => each.close(() => resolve())),
-      );
+      const closed = all.map((each) => new Promise<void>((resolve) => each.close(() => resolve())));
       server.closeAllConnections();
       await Promise.all(closed);
     },

@@ -1,13 +1,26 @@
 import type { ServerResponse } from "node:http";
 import type { ErrorResponse } from "../protocol/http.ts";
+import type { Site } from "./site.ts";
+
+/** How long a client may be silent before the system asks whether it is still there. */
+const KEEP_ALIVE_MS = 15_000;
 
 export function sendJson(response: ServerResponse, status: number, body: unknown): void {
   sendText(response, status, "application/json; charset=utf-8", JSON.stringify(body));
 }
 
-export function sendError(response: ServerResponse, status: number, error: string): void {
-  const body: ErrorResponse = { error };
-  sendJson(response, status, body);
+export function sendError(
+  response: ServerResponse,
+  status: number,
+  error: string,
+  site?: Site,
+): void {
+  sendJson(response, status, errorBody(status, error, site));
+}
+
+/** The body of an error, in the form that the server's clients read. */
+export function errorBody(status: number, error: string, site?: Site): object {
+  return site?.errorBody?.(status, error) ?? ({ error } satisfies ErrorResponse);
 }
 
 /** As `sendError`, for a browser's address bar. */
@@ -46,6 +59,15 @@ export function closeSignal(response: ServerResponse): AbortSignal {
   if (response.destroyed) controller.abort();
   response.once("close", () => controller.abort());
   return controller.signal;
+}
+
+/**
+ * Ends the limit of silence until the response is written to: it is for clients, and now the server works. Whether
+ * the client is still there, the system asks it.
+ */
+export function endSilenceLimit(response: ServerResponse): void {
+  response.socket?.setTimeout(0);
+  response.socket?.setKeepAlive(true, KEEP_ALIVE_MS);
 }
 
 /** Writes a chunk and waits until the client can take more, or is gone. */

@@ -8,7 +8,7 @@ export interface Exchange {
   response: ServerResponse;
 }
 
-/** Answers a request. `id` is the path's segment in place of `{id}`, empty where there is none. */
+/** Answers a request. `id` is what the path has in place of `{id}` or `{path}`, empty where there is neither. */
 export type Route<Context> = (
   context: Context,
   exchange: Exchange,
@@ -26,7 +26,7 @@ const NO_FILES: Files = { has: () => false, serve: () => false };
 
 /**
  * Passes each request to its route, or sends one of the files.
- * @param table routes by method and path: `GET /api/jobs/{id}`. `{id}` matches one segment
+ * @param table routes by method and path: `GET /api/jobs/{id}`. `{id}` matches one segment, `{path}` one or more
  */
 export function createRouter<Context>(
   table: Record<string, Route<Context>>,
@@ -35,7 +35,8 @@ export function createRouter<Context>(
 ): (context: Context, exchange: Exchange) => Promise<void> {
   const routes = Object.entries(table).map(([key, answer]) => {
     const [method = "", path = ""] = key.split(" ");
-    return { method, pattern: new RegExp(`^${path.replace("{id}", "([^/]+)")}$`), answer };
+    const pattern = path.replace("{id}", "([^/]+)").replace("{path}", "(.+)");
+    return { method, pattern: new RegExp(`^${pattern}$`), answer };
   });
   return async (context, exchange) => {
     const { request, response } = exchange;
@@ -48,8 +49,8 @@ export function createRouter<Context>(
     const allowed = files.has(path) ? ["GET", "HEAD"] : here.map((each) => each.method);
     if (allowed.length > 0) {
       response.setHeader("Allow", allowed.join(", "));
-      return sendError(response, 405, `Use ${allowed.join(" or ")} for ${path}.`);
+      return sendError(response, 405, `Use ${allowed.join(" or ")} for ${path}.`, site);
     }
-    sendError(response, 404, `There is nothing at ${path}. ${site.advice}`);
+    sendError(response, 404, `There is nothing at ${path}. ${site.advice}`, site);
   };
 }

@@ -1,8 +1,15 @@
 import { once } from "node:events";
-import { type RequestListener, type Server, type ServerResponse, createServer } from "node:http";
+import {
+  type IncomingMessage,
+  type RequestListener,
+  type Server,
+  type ServerResponse,
+  createServer,
+} from "node:http";
 import { hostname } from "node:os";
 import { messageOf } from "../protocol/error.ts";
 import { answerClientErrors } from "./clientErrors.ts";
+import { setCorsHeaders } from "./guard/cors.ts";
 import { type Guard, createGuard } from "./guard/guard.ts";
 import { setSecurityHeaders } from "./headers.ts";
 import { inTurn } from "./inTurn.ts";
@@ -23,10 +30,14 @@ export interface HttpServerOptions {
   host: string;
   /** Host names to answer to, besides those of this machine. */
   allowedHosts?: string[] | undefined;
+  /** Origins whose pages may call it from a browser. Default: none but its own. */
+  allowedOrigins?: string[] | undefined;
   /** Overrides {@link LIMITS}. For tests. */
   limits?: Partial<Limits> | undefined;
   /** Makes what asks for a token; omit to require none. `trust` takes connections that have shown it. */
   gate?: ((trust: ConnectionLimit["trust"]) => Guard) | undefined;
+  /** Called first with each answer, refusals included. */
+  prepare?: ((response: ServerResponse) => void) | undefined;
   /** Answers what the guard lets in. */
   answer: (exchange: Exchange) => Promise<void>;
 }
@@ -39,10 +50,13 @@ export interface HttpServer {
 
 /** A server, not yet listening, that no client can exhaust or crash, and that no other site can use. */
 export function createHttpServer(options: HttpServerOptions): HttpServer {
-  const { site, host, allowedHosts = [], gate, answer } = options;
+  const { site, host, allowedHosts = [], allowedOrigins = [], gate, prepare, answer } = options;
   const limits = { ...LIMITS, ...options.limits };
   const connections = createConnectionLimit(limits, gate !== undefined);
-  const policy = { boundTo: host, machine: hostname(), added: allowedHosts };
+  const policy = {
+    ...{ boundTo: host, machine: hostname() },
+    ...{ added: allowedHosts, origins: allowedOrigins },
+  };
   const guard = createGuard(policy, site, gate?.(connections.trust));
   const unanswered = new Set<ServerResponse>();
 
@@ -50,24 +64,31 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     if (await guard(exchange.request, exchange.response)) await answer(exchange);
   }
 
+  function begin(request: IncomingMessage, response: ServerResponse): void {
+    setSecurityHeaders(response);
+    setCorsHeaders(request, response, policy);
+    prepare?.(response);
+  }
+
   const onTurn: RequestListener = (request, response) => {
     unanswered.add(response);
     response.once("close", () => unanswered.delete(response));
-    setSecurityHeaders(response);
+    begin(request, response);
     if (connections.isTooMany(request.socket)) {
       response.setHeader("Connection", "close");
-      return refuseForNow(response, `${limits.connections} connections are open.`);
+      return refuseForNow(response, `${limits.connections} connections are open.`, site);
     }
     answerIfLetIn({ request, response }).catch((error: unknown) => {
       if (response.headersSent) response.destroy();
-      else sendError(response, 500, messageOf(error));
+      else sendError(response, 500, messageOf(error), site);
     });
   };
 
-  const onRequest = inTurn(onTurn, (_, response) => {
-    setSecurityHeaders(response);
+  const onRequest = inTurn(onTurn, (request, response) => {
+    begin(request, response);
     response.setHeader("Connection", "close");
-    sendError(response, 429, "Too many requests at once. Wait for their answers, then send more.");
+    const error = "Too many requests at once. Wait for their answers, then send more.";
+    sendError(response, 429, error, site);
   });
 
   const server = createServer(

@@ -6,4 +6,6 @@ export interface Site {
   command: string;
   /** The path that links from other sites may open, if it has a page. */
   page?: string;
+  /** Makes the body of an error. Default: `{ error }`. */
+  errorBody?: (status: number, error: string) => object;
 }

@@ -55,11 +55,12 @@ export type ErrorCode =
   | "LINK_IN_KIT"
   | "LOG_CLOSED"
   | "NO_FILE"
-  // `kit ui`
+  // `kit ui` and `kit serve`
   | "CANNOT_LISTEN"
   | "CANNOT_START"
   | "CLOSED"
   | "HOST_INVALID"
+  | "KEY_INVALID"
   | "TOKEN_INVALID"
   | "MANIFEST_FAILED"
   | "PAGE_NOT_BUILT"

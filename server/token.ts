@@ -1,14 +1,11 @@
-import { createHmac, randomBytes, timingSafeEqual } from "node:crypto";
+import { createHmac, randomBytes } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import type { Socket } from "node:net";
 import { parseHost } from "../http/guard/host.ts";
+import { createLateRefusal, isSameSecret } from "../http/guard/secret.ts";
 import { targetOf } from "../http/target.ts";
 
 const TOKEN_BYTES = 24;
-/** Wrong tokens are answered one at a time, each after this delay. */
-const WRONG_TOKEN_MS = 1_000;
-/** Any more wrong tokens at once get a 429. */
-const MOST_WAITING = 20;
 
 export const TOKEN_PARAMETER = "token";
 
@@ -34,29 +31,19 @@ export function createToken(): string {
 export function createTokenGate(token: string, onShown?: (socket: Socket) => void): TokenGate {
   // Derived, so that a leaked cookie does not reveal the link.
   const secret = createHmac("sha256", token).update("kit ui cookie").digest("base64url");
-  let waiting = 0;
-  let turn: Promise<void> = Promise.resolve();
-
-  async function refuseLate(): Promise<Admission> {
-    if (waiting >= MOST_WAITING) return { state: "refused", isBusy: true };
-    waiting++;
-    turn = turn.then(() => new Promise((resolve) => setTimeout(resolve, WRONG_TOKEN_MS).unref()));
-    await turn;
-    waiting--;
-    return { state: "refused", isBusy: false };
-  }
+  const refuseLate = createLateRefusal();
 
   return {
     async admit(request) {
       const { method, headers, socket } = request;
       const name = cookieName(headers.host);
       const cookies = cookiesNamed(name, headers.cookie);
-      const isKnown = cookies.some((value) => isSame(value, secret));
+      const isKnown = cookies.some((value) => isSameSecret(value, secret));
       const { path, query } = targetOf(request);
       const shown = query.get(TOKEN_PARAMETER);
       // Also with the cookie, so that no token, not even an old one, stays in the address bar.
       const toPage = isKnown && method === "GET" && path === "/";
-      const isRight = shown !== null && isSame(shown, token);
+      const isRight = shown !== null && isSameSecret(shown, token);
       if (isKnown || isRight) onShown?.(socket);
       if (isRight || (shown !== null && toPage)) {
         // Without a path, browsers send it to this page's folder only, also behind a proxy's prefix.
@@ -64,7 +51,9 @@ export function createTokenGate(token: string, onShown?: (socket: Socket) => voi
       }
       if (isKnown) return { state: "admitted" };
       // A wrong cookie is a guess too: it derives from the token alone.
-      if (shown !== null || cookies.length > 0) return refuseLate();
+      if (shown !== null || cookies.length > 0) {
+        return { state: "refused", isBusy: !(await refuseLate()) };
+      }
       return { state: "refused", isBusy: false };
     },
   };
@@ -81,10 +70,4 @@ function cookiesNamed(name: string, header = ""): string[] {
     .map((pair) => pair.trim())
     .filter((pair) => pair.startsWith(`${name}=`))
     .map((pair) => pair.slice(name.length + 1));
-}
-
-/** Takes as long for a near miss as for a far one. */
-function isSame(shown: string, wanted: string): boolean {
-  const digest = (text: string) => createHmac("sha256", "kit").update(text).digest();
-  return timingSafeEqual(digest(shown), digest(wanted));
 }

@@ -8,19 +8,14 @@ import { describeError, onUncaught } from "../describeError.ts";
 import { reportError } from "../errors.ts";
 import { answersOfBoth, askModel } from "../eval/askModel.ts";
 import { comparisonLines } from "../eval/comparisonLines.ts";
-import {
-  type EvaluatedModel,
-  BASE,
-  baseOf,
-  configOf,
-  findEvaluated,
-} from "../eval/evaluatedModel.ts";
+import { type EvaluatedModel, baseOf, findEvaluated } from "../eval/evaluatedModel.ts";
 import { missedOf, parseMinimum, refuseUnknown } from "../eval/minimum.ts";
 import { projectMetrics } from "../eval/projectMetrics.ts";
 import { evaluatedRows } from "../eval/rows.ts";
 import { EXIT_CODE } from "../exitCode.ts";
 import { print, printError } from "../print.ts";
 import { enterProject } from "../project.ts";
+import { BASE, configOf } from "../startingModel.ts";
 
 /** Rows that are asked, unless the user says how many. */
 const ROWS_ASKED = 100;

@@ -1,6 +1,4 @@
-import { isIPv6 } from "node:net";
 import { networkInterfaces } from "node:os";
-import { parseHost } from "../../http/guard/host.ts";
 import { KitError } from "../../protocol/error.ts";
 import { isLoopback } from "../../protocol/loopback.ts";
 import { DEFAULT_PORT } from "../../protocol/port.ts";
@@ -9,6 +7,7 @@ import { TOKEN_PARAMETER, createToken } from "../../server/token.ts";
 import { openBrowser } from "../browser.ts";
 import { createCommand, examples, parsePort, projectOption } from "../command.ts";
 import { onEndingSignal } from "../hangup.ts";
+import { hostnameOf, nameToAllow } from "../hostOptions.ts";
 import { isAnyAddress, networkAddresses } from "../networkAddresses.ts";
 import { PACKAGE } from "../packages/kitPackage.ts";
 import { print, printError } from "../print.ts";
@@ -99,32 +98,5 @@ function chooseToken({ host, token }: UiOptions): string | undefined {
   throw new KitError(
     "TOKEN_INVALID",
     `KIT_UI_TOKEN needs at least ${TOKEN_LENGTH} characters. Create one with: export KIT_UI_TOKEN=$(node -p "crypto.randomUUID()")`,
-  );
-}
-
-/**
- * Writes an address as a URL does: 0 becomes 0.0.0.0.
- * @throws KitError `HOST_INVALID`
- */
-function hostnameOf(host: string): string {
-  // A URL cannot hold an IPv6 address's zone.
-  const [address = ""] = host.split("%");
-  const written = isIPv6(address) ? `[${address}]` : address;
-  if (parseHost(written)?.port !== "" || !URL.canParse(`http://${written}`)) {
-    throw new KitError(
-      "HOST_INVALID",
-      `--host "${host}" is not valid. Pass an address or a host name.`,
-    );
-  }
-  return new URL(`http://${written}`).hostname;
-}
-
-/** @throws KitError `HOST_INVALID` */
-function nameToAllow(name: string): string {
-  const host = parseHost(name);
-  if (host) return host.name;
-  throw new KitError(
-    "HOST_INVALID",
-    `--allowed-host "${name}" is not valid. Pass a host name such as dev.example.`,
   );
 }

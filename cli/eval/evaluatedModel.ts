@@ -2,18 +2,15 @@ import { createHash } from "node:crypto";
 import { isJobDirectory, readJobConfig } from "../../jobs/jobFile.ts";
 import type { LoadedModel } from "../../protocol/engine.ts";
 import { KitError } from "../../protocol/error.ts";
-import { type JobConfig, isModelPath } from "../../protocol/trainConfig.ts";
+import type { JobConfig } from "../../protocol/trainConfig.ts";
 import { withStartingModel } from "../../sdk/engine.ts";
-import { checkOptions } from "../../sdk/options.ts";
 import { findArtifact } from "../../sdk/runner/findArtifact.ts";
-import { findJob, LATEST } from "../findJob.ts";
+import { LATEST } from "../findJob.ts";
 import { findEngine } from "../infer/findEngine.ts";
 import { findModel } from "../infer/findModel.ts";
 import { loadAnswering } from "../infer/loadAnswering.ts";
+import { BASE, configOf, isHubName } from "../startingModel.ts";
 import { identityOf } from "./keptAnswers.ts";
-
-/** The word for the model that a job began with. */
-export const BASE = "base";
 
 /** @param identity changes with the model */
 type UseModel<T> = (model: () => Promise<LoadedModel>, identity: string) => Promise<T>;
@@ -36,8 +33,7 @@ type Note = (text: string) => void;
  */
 export function findEvaluated(project: string, named: string, onNote: Note): EvaluatedModel {
   if (named === BASE) return baseOf(project, jobAt(findModel(project, LATEST, onNote)), onNote);
-  const isHubName = named.includes("/") && !isModelPath(named) && !isKnown(project, named);
-  if (isHubName)
+  if (isHubName(project, named))
     return startingModel({ project, name: named, job: undefined, onNote }, configOf(named));
   const directory = findModel(project, named, onNote);
   return {
@@ -113,18 +109,4 @@ async function closing<T>(
 function jobAt(directory: string): EvaluatedModel["job"] {
   if (!isJobDirectory(directory)) return undefined;
   return { directory, config: readJobConfig(directory) as unknown as JobConfig };
-}
-
-function isKnown(project: string, named: string): boolean {
-  try {
-    findModel(project, named, () => undefined);
-    return true;
-  } catch {
-    return findJob(project, named) !== undefined;
-  }
-}
-
-/** Of a model that no job has trained. */
-export function configOf(model: string): JobConfig {
-  return checkOptions({ name: "eval", model, dataset: [] }).config;
 }

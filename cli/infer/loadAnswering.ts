@@ -3,23 +3,38 @@ import { KitError, isKitError, messageOf } from "../../protocol/error.ts";
 import { type LoadModelOptions, loadModel } from "../../sdk/loadModel.ts";
 import { kitCommand } from "../kitCommand.ts";
 
+type Options = LoadModelOptions & Required<Pick<LoadModelOptions, "onNote">>;
+
 /**
  * Loads a model with the engine that trained it, or without its Python, if that is missing here and the
  * default engine can read the model.
  * @throws KitError as `loadModel`; what both engines lack, and what to do, if neither can
  */
-export async function loadAnswering(
+export function loadAnswering(
   project: string,
   directory: string,
-  { engine, ...options }: LoadModelOptions & Required<Pick<LoadModelOptions, "onNote">>,
+  options: Options,
 ): Promise<LoadedModel> {
-  if (!engine) return loadModel(directory, options);
+  return loadBy(loadModel, project, directory, options);
+}
+
+/**
+ * As `loadAnswering`, with another function that loads.
+ * @throws KitError as `load`
+ */
+export async function loadBy<Model>(
+  load: (directory: string, options: LoadModelOptions) => Promise<Model>,
+  project: string,
+  directory: string,
+  { engine, ...options }: Options,
+): Promise<Model> {
+  if (!engine) return load(directory, options);
   try {
-    return await loadModel(directory, { engine, ...options });
+    return await load(directory, { engine, ...options });
   } catch (error) {
     if (!isKitError(error) || !NO_PYTHON.has(error.code)) throw error;
     const install = kitCommand(project, "python install");
-    const model = await loadModel(directory, options).catch((here: unknown) => {
+    const model = await load(directory, options).catch((here: unknown) => {
       throw neither(error, install, here);
     });
     options.onNote(

@@ -1,6 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import type { Site } from "../site.ts";
 import { isWellFormed, targetOf } from "../target.ts";
+import { isAllowedOrigin, isPreflight } from "./cors.ts";
 import { type HostPolicy, isAllowedHost, parseHost } from "./host.ts";
 
 /** The answer to a request that fails a check: a status and a sentence that names the remedy. */
@@ -19,8 +20,10 @@ export type Check = (
 
 const METHODS = ["GET", "HEAD", "POST"];
 
-const checkMethod: Check = ({ method = "" }) => {
+const checkMethod: Check = (request, policy) => {
+  const { method = "" } = request;
   if (METHODS.includes(method)) return undefined;
+  if (policy.origins.length > 0 && isPreflight(request)) return undefined;
   const headers = { Allow: METHODS.join(", ") };
   return { status: 405, error: `Use GET, HEAD or POST. ${method} is not supported.`, headers };
 };
@@ -45,11 +48,15 @@ const checkHostName: Check = ({ headers }, policy, { command }) => {
   };
 };
 
-/** Lets in the server's own page, the address bar and links to the page, as the browser reports them. */
-const checkFetchSite: Check = (request, _, { advice, page }) => {
+/**
+ * Lets in the server's own page, the address bar and links to the page, as the browser reports them, and pages of
+ * allowed origins.
+ */
+const checkFetchSite: Check = (request, policy, { advice, page }) => {
   const { method, headers } = request;
   const site = headers["sec-fetch-site"];
   if (site === undefined || site === "same-origin" || site === "none") return undefined;
+  if (isAllowedOrigin(request, policy)) return undefined;
   const isLink =
     method === "GET" &&
     targetOf(request).path === page &&
@@ -63,9 +70,11 @@ const checkFetchSite: Check = (request, _, { advice, page }) => {
 };
 
 /** For browsers that send no `Sec-Fetch-Site`, which they omit for plain HTTP to other machines. */
-const checkOrigin: Check = ({ headers }, _, { advice }) => {
+const checkOrigin: Check = (request, policy, { advice }) => {
+  const { headers } = request;
   const { origin, host = "" } = headers;
   if (headers["sec-fetch-site"] !== undefined || origin === undefined) return undefined;
+  if (isAllowedOrigin(request, policy)) return undefined;
   const [, originHost] = /^https?:\/\/([^/]+)$/.exec(origin) ?? [];
   if (originHost?.toLowerCase() === host.toLowerCase()) return undefined;
   return {

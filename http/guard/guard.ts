@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { sendError, sendErrorPage } from "../respond.ts";
 import type { Site } from "../site.ts";
 import { CHECKS } from "./checks.ts";
+import { answerPreflight, isPreflight } from "./cors.ts";
 import type { HostPolicy } from "./host.ts";
 
 /** Answers requests that it refuses. Resolves with whether the request may go on to its route. */
@@ -16,7 +17,12 @@ export function createGuard(policy: HostPolicy, site: Site, gate?: Guard): Guard
       for (const [name, value] of Object.entries(refusal.headers ?? {})) {
         response.setHeader(name, value);
       }
-      refuse(response, refusal.status, refusal.error, asksForPage(request));
+      const isPage = site.page !== undefined && asksForPage(request);
+      refuse(response, refusal.status, refusal.error, isPage, site);
+      return false;
+    }
+    if (isPreflight(request)) {
+      answerPreflight(request, response);
       return false;
     }
     return gate ? gate(request, response) : true;
@@ -33,7 +39,8 @@ export function refuse(
   status: number,
   error: string,
   isPage: boolean,
+  site?: Site,
 ): void {
   if (isPage) sendErrorPage(response, status, error);
-  else sendError(response, status, error);
+  else sendError(response, status, error, site);
 }

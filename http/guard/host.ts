@@ -30,6 +30,8 @@ export interface HostPolicy {
   machine: string;
   /** Names that `--allowed-host` adds. */
   added: string[];
+  /** Origins whose pages may call, as browsers write them. */
+  origins: string[];
 }
 
 /** Allows known names only: any other could be rebound to this address (DNS rebinding). */

@@ -1,0 +1,148 @@
+import { networkInterfaces } from "node:os";
+import { KitError, isKitError, messageOf } from "../../protocol/error.ts";
+import { SERVE_PORT } from "../../protocol/port.ts";
+import { printable, printableNote } from "../../protocol/printable.ts";
+import { QUANTIZED_TYPES } from "../../protocol/quantizedType.ts";
+import { requestLine } from "../../server/serve/requestLog.ts";
+import { type ServeOptions, startServeServer } from "../../server/serve/server.ts";
+import { createShelf } from "../../server/serve/shelf.ts";
+import {
+  Option,
+  createCommand,
+  examples,
+  parseMost,
+  parsePort,
+  projectOption,
+} from "../command.ts";
+import { onEndingSignal } from "../hangup.ts";
+import { hostnameOf, nameToAllow, originToAllow } from "../hostOptions.ts";
+import { isAnyAddress, networkAddresses } from "../networkAddresses.ts";
+import { print, printError } from "../print.ts";
+import { enterProject } from "../project.ts";
+import { fillShelf } from "../serve/fillShelf.ts";
+import { KEY_VARIABLE, chooseKey } from "../serve/serveKey.ts";
+
+/** How long requests in work may take after the first signal. Docker kills after ten seconds. */
+const DRAIN_MS = 8_000;
+const MAX_WAITING = 256;
+/** Not `localhost`, which may resolve to `::1`, where another server could listen. */
+const LOOPBACK = "127.0.0.1";
+
+export const command = createCommand("serve")
+  .argument(
+    "[model...]",
+    'job ids or their prefixes, "latest", "base", model folders, or names of the Hugging Face hub (default: the newest completed job)',
+  )
+  .option("-p, --port <n>", "port, or 0 for any free one", parsePort, SERVE_PORT)
+  .option(
+    "--host <address>",
+    "address to listen on; others than this machine's need a key",
+    "localhost",
+  )
+  .option("--allowed-host <name...>", "also answer to these host names")
+  .option("--allowed-origin <origin...>", "answer pages of these origins in browsers")
+  .option(
+    "--key-file <path>",
+    `a file with the key that callers must send (default: ${KEY_VARIABLE})`,
+  )
+  .addOption(
+    new Option(
+      "--quantize <type>",
+      "answer with weights of 8 or 4 bits, faster (default: the checkpoint's own type)",
+    ).choices(QUANTIZED_TYPES),
+  )
+  .option("--no-follow", "keep serving the same job when a newer one completes")
+  .option(
+    "--max-waiting <n>",
+    "requests that may wait for others; more get status 429",
+    parseMost,
+    MAX_WAITING,
+  )
+  .option("--json", "print a JSON object a line")
+  .addOption(projectOption())
+  .addHelpText(
+    "after",
+    examples({
+      "kit serve": "answer with the newest completed job, at http://localhost:4748/v1",
+      "kit serve --quantize q8_0": "faster, in less memory",
+      "kit serve --host 0.0.0.0 --key-file key.txt": "let other machines in that have the key",
+      "kit serve --allowed-origin https://app.example": "let that site's pages ask from browsers",
+    }),
+  )
+  .action(async (named, options) => {
+    const { host, port, json: asJson = false, quantize } = options;
+    // Before anything else: neither what this process starts nor an error shows it.
+    const key = chooseKey(host, options.keyFile);
+    const project = enterProject(options.project);
+    const hostname = hostnameOf(host);
+    const allowedHosts = options.allowedHost?.map(nameToAllow);
+    const allowedOrigins = options.allowedOrigin?.map(originToAllow);
+    const say = (event: string, data: object, line: string) =>
+      print(asJson ? JSON.stringify({ event, ...data }) : line);
+    // stdout has a line a request.
+    const onNote = (text: string) => printError(printableNote(text));
+    const onError = (error: unknown) => printError(`kit: ${printableNote(messageOf(error))}`);
+
+    const loading = new AbortController();
+    const shelf = createShelf();
+    const server = await startOn(port, {
+      ...{ host, key, allowedHosts, allowedOrigins, models: shelf, onError },
+      maxWaiting: options.maxWaiting,
+      onRequest: (record) => say("request", record, requestLine(record)),
+    });
+    const url = new URL(`http://${isAnyAddress(hostname) ? LOOPBACK : hostname}:${server.port}/v1`);
+
+    let isEnding = false;
+    onEndingSignal(() => {
+      if (isEnding) return server.cut();
+      isEnding = true;
+      loading.abort();
+      say("closing", {}, "kit serve  answers those who wait, then ends; again Ctrl-C ends it now");
+      // Exit at once: connections of the closed server may linger.
+      void server.close(DRAIN_MS).finally(() => process.exit());
+    });
+
+    say("listening", { url: url.href }, `kit serve  ${url.href}  loading …`);
+    for (const address of networkAddresses(hostname, networkInterfaces())) {
+      const there = new URL(url);
+      there.hostname = address;
+      say("listening", { url: there.href }, `           ${there.href}  from other machines`);
+    }
+    const source = {
+      ...{ project, onNote },
+      options: { signal: loading.signal, ...(quantize && { quantize }) },
+    };
+    try {
+      await fillShelf(shelf, {
+        ...{ source, named, follows: options.follow, onError },
+        onFollow: ({ served, job }) =>
+          say(
+            "following",
+            { model: served.id },
+            `kit serve  now answers with ${served.id}  ${printable(job?.name ?? "")}`,
+          ),
+      });
+    } catch (error) {
+      if (isEnding) return;
+      await server.close(0);
+      throw error;
+    }
+    server.setReady();
+    const names = shelf.names().map(({ name }) => name);
+    say(
+      "ready",
+      { models: names },
+      `kit serve  ready: ${names.map(printable).join(", ")}  stop with Ctrl-C`,
+    );
+  });
+
+/** @throws KitError `PORT_TAKEN`, `CANNOT_LISTEN` */
+async function startOn(port: number, options: Omit<ServeOptions, "port">) {
+  try {
+    return await startServeServer({ port, ...options });
+  } catch (error) {
+    if (!isKitError(error) || error.code !== "PORT_TAKEN") throw error;
+    const message = `Port ${port} is taken. Name another with --port, or 0 for any free one.`;
+    throw new KitError("PORT_TAKEN", message, { cause: error });
+  }
+}

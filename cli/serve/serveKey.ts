@@ -1,0 +1,42 @@
+import { readFileSync } from "node:fs";
+import { KitError, messageOf } from "../../protocol/error.ts";
+import { isLoopback } from "../../protocol/loopback.ts";
+
+export const KEY_VARIABLE = "KIT_SERVE_KEY";
+/** Shorter ones could be guessed. */
+const KEY_LENGTH = 16;
+/** What a header can carry as one word. */
+const VISIBLE = /^[\x21-\x7e]*$/;
+
+/**
+ * The key that callers must show. Other machines always need one.
+ * @param file of the key, which may end with a newline
+ * @throws KitError `KEY_INVALID`, which never has a part of it
+ */
+export function chooseKey(host: string, file: string | undefined): string | undefined {
+  const fixed = process.env[KEY_VARIABLE];
+  // Subprocesses must not inherit the key.
+  delete process.env[KEY_VARIABLE];
+  const key = file === undefined ? fixed : readKey(file);
+  const source = file === undefined ? KEY_VARIABLE : "the file of --key-file";
+  if (key === undefined) {
+    if (isLoopback(host)) return undefined;
+    throw new KitError(
+      "KEY_INVALID",
+      `Without a key, anyone who reaches ${host} could use this machine. Set ${KEY_VARIABLE}, or pass --key-file.`,
+    );
+  }
+  if (key.length >= KEY_LENGTH && VISIBLE.test(key)) return key;
+  throw new KitError(
+    "KEY_INVALID",
+    `The key in ${source} needs at least ${KEY_LENGTH} characters of ASCII, without spaces. Create one with: export ${KEY_VARIABLE}=$(node -p "crypto.randomUUID()")`,
+  );
+}
+
+function readKey(file: string): string {
+  try {
+    return readFileSync(file, "utf8").replace(/\r?\n$/, "");
+  } catch (error) {
+    throw new KitError("KEY_INVALID", `${messageOf(error)}. Check --key-file.`, { cause: error });
+  }
+}

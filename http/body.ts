@@ -1,0 +1,67 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Refusal } from "./guard/checks.ts";
+
+export interface BodyLimits {
+  /** Of one body. */
+  bodyBytes: number;
+  /** Of all bodies that are being read. */
+  bodiesBytes: number;
+}
+
+export interface BodyReader {
+  /**
+   * Reads a body to its end. The limits on a request's time end one that does not come.
+   * @returns why it was not read, or undefined if the client went away
+   */
+  read: (
+    request: IncomingMessage,
+    response: ServerResponse,
+  ) => Promise<Buffer | Refusal | undefined>;
+}
+
+/** Reads bodies of limited size, and limited together. */
+export function createBodyReader({ bodyBytes, bodiesBytes }: BodyLimits): BodyReader {
+  let held = 0;
+  const tooLong: Refusal = {
+    status: 413,
+    error: `The body is too long. Send at most ${bodyBytes} bytes.`,
+  };
+  const tooMany: Refusal = {
+    status: 429,
+    error: "Too many bodies are being sent at once. Wait a second, then send it again.",
+    headers: { "Retry-After": "1" },
+  };
+
+  return {
+    async read(request, response) {
+      const { headers } = request;
+      if (Number(headers["content-length"] ?? 0) > bodyBytes) return discard(request, tooLong);
+      // The client sends its body only after this.
+      if (headers.expect !== undefined) response.writeContinue();
+      const chunks: Buffer[] = [];
+      let length = 0;
+      try {
+        for await (const chunk of request.iterator({ destroyOnReturn: false })) {
+          const part = chunk as Buffer;
+          length += part.length;
+          held += part.length;
+          if (length > bodyBytes) return discard(request, tooLong);
+          if (held > bodiesBytes) return discard(request, tooMany);
+          chunks.push(part);
+        }
+      } catch {
+        // The client went away.
+        return undefined;
+      } finally {
+        held -= length;
+      }
+      return Buffer.concat(chunks, length);
+    },
+  };
+}
+
+/** A client that is cut off while it sends would not see the answer. */
+function discard(request: IncomingMessage, refusal: Refusal): Refusal {
+  request.resume();
+  return refusal;
+}

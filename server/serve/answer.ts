@@ -1,0 +1,125 @@
+import type { ServerResponse } from "node:http";
+import { closeSignal, endSilenceLimit, sendJson } from "../../http/respond.ts";
+import type { Exchange } from "../../http/router.ts";
+import { targetOf } from "../../http/target.ts";
+import { isKitError } from "../../protocol/error.ts";
+import type { InferPiece, InferResult } from "../../protocol/infer.ts";
+import { type AnswerForm, createHead } from "./answerForm.ts";
+import { ApiError, sendApiError } from "./apiError.ts";
+import type { Asked } from "./asked.ts";
+import type { ServeContext } from "./context.ts";
+import { type EventStream, createEventStream } from "./eventStream.ts";
+import type { Body } from "./fields.ts";
+import { readJsonBody } from "./jsonBody.ts";
+import type { RequestRecord } from "./requestLog.ts";
+
+/** What a log calls a request whose client went away. */
+const CLIENT_GONE = 499;
+
+/** Answers requests that `read` understands, in a form. */
+export function createAnswer(read: (body: Body) => Asked, form: AnswerForm) {
+  return async (context: ServeContext, { request, response }: Exchange): Promise<void> => {
+    const came = performance.now();
+    const record: RequestRecord = {
+      request: String(response.getHeader("x-request-id")),
+      time: new Date().toISOString(),
+      path: targetOf(request).path,
+      status: 200,
+    };
+    const signal = closeSignal(response);
+    const stream: { open?: EventStream } = {};
+    try {
+      const body = await readJsonBody(context.bodies, request, response);
+      if (body) await answer(read(body));
+    } catch (error) {
+      // Nobody waits for it, and the engine only says that it was told to stop.
+      if (signal.aborted) return;
+      const problem = asApiError(error, context);
+      record.status = problem.status;
+      if (problem.details.code !== undefined) record.code = problem.details.code;
+      // Its status has been sent: the stream breaks off with an event that says why.
+      if (stream.open) stream.open.fail(problem);
+      else if (!response.destroyed) sendApiError(response, problem);
+    } finally {
+      if (isGone(response)) record.status = CLIENT_GONE;
+      context.onRequest(record);
+    }
+
+    async function answer(asked: Asked): Promise<void> {
+      const lent = context.models.lend(asked.model);
+      if (!lent) throw unknownModel(asked.model);
+      endSilenceLimit(response);
+      const { served, model, giveBack } = await lent;
+      record.model = served.id;
+      try {
+        const free = await context.places.take(served, signal);
+        const head = createHead(form, served.id);
+        const frames = form.frames(head, asked);
+        const times = { first: 0 };
+        const write = (piece: InferPiece) => {
+          stream.open ??= createEventStream(response, frames.piece);
+          stream.open.piece(asked.hasOneCall ? withOneCall(piece) : piece);
+        };
+        let result: InferResult;
+        try {
+          signal.throwIfAborted();
+          result = await model.infer({ ...asked.request, signal }, (piece) => {
+            times.first ||= performance.now();
+            if (asked.isStreamed) write(piece);
+          });
+        } finally {
+          free();
+        }
+        const ended = performance.now();
+        const { promptTokens, tokens } = result;
+        const first = times.first || ended;
+        Object.assign(record, { promptTokens, tokens, firstMs: first - came });
+        if (tokens > 1 && ended > first) {
+          record.tokensPerSecond = ((tokens - 1) / (ended - first)) * 1000;
+        }
+        const told = asked.hasOneCall ? withOneCall(result) : result;
+        if (!asked.isStreamed) return sendJson(response, 200, form.whole(head, told));
+        // An engine may tell the whole answer alone.
+        if (!stream.open) write(result);
+        stream.open?.end(frames.end(told));
+      } finally {
+        giveBack();
+      }
+    }
+  };
+}
+
+/** Whether the connection ended before the answer did. */
+function isGone(response: ServerResponse): boolean {
+  return response.destroyed && !response.writableFinished;
+}
+
+function withOneCall<T extends InferPiece>(answer: T): T {
+  return answer.toolCalls ? { ...answer, toolCalls: answer.toolCalls.slice(0, 1) } : answer;
+}
+
+function unknownModel(name: string): ApiError {
+  const shown = name.length > 100 ? `${name.slice(0, 100)}…` : name;
+  const message = `The model ${JSON.stringify(shown)} does not exist. Choose a name that GET /v1/models lists.`;
+  return new ApiError(404, message, { param: "model", code: "model_not_found" });
+}
+
+/** What a caller may know of an error. */
+function asApiError(error: unknown, { isClosing, onError }: ServeContext): ApiError {
+  if (error instanceof ApiError) return error;
+  if (isKitError(error) && error.code === "REQUEST_INVALID") {
+    const isLong = error.message.startsWith("Shorten the prompt");
+    const details = isLong ? { param: "messages", code: "context_length_exceeded" } : {};
+    return new ApiError(400, error.message, details);
+  }
+  if (isClosing()) return closing();
+  // It may name a path.
+  onError(error);
+  const message = "The model could not answer. Look for the reason in what kit serve printed.";
+  return new ApiError(500, message);
+}
+
+export function closing(): ApiError {
+  const message = "The server is shutting down. Try again in a moment.";
+  return new ApiError(503, message, { retryAfterS: 1 });
+}

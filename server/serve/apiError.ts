@@ -1,0 +1,65 @@
+import type { ServerResponse } from "node:http";
+import { sendJson } from "../../http/respond.ts";
+import type { Site } from "../../http/site.ts";
+
+/** Details of an error, as OpenAI's clients read them. */
+export interface ErrorDetails {
+  /** The field of the request that is wrong. */
+  param?: string;
+  /** For programs. */
+  code?: string;
+  /** When to try again, in seconds. */
+  retryAfterS?: number;
+}
+
+/** An error to send, whose sentence may be read by any caller: it names no path and no text of others. */
+export class ApiError extends Error {
+  override readonly name = "ApiError";
+  readonly status: number;
+  readonly details: ErrorDetails;
+
+  constructor(status: number, message: string, details: ErrorDetails = {}, options?: ErrorOptions) {
+    super(message, options);
+    this.status = status;
+    this.details = details;
+  }
+}
+
+/** For a field whose value cannot be used. */
+export function invalid(param: string, message: string): ApiError {
+  return new ApiError(400, message, { param });
+}
+
+export const SITE: Site = {
+  advice: "Send your request to /v1/chat/completions.",
+  command: "kit serve",
+  errorBody: (status, message) => apiErrorBody(status, message),
+};
+
+/** By status; the others have none. */
+const CODES: Record<number, string> = {
+  401: "invalid_api_key",
+  404: "not_found",
+  429: "rate_limit_exceeded",
+};
+
+/** The body of an error, as OpenAI writes it. */
+export function apiErrorBody(
+  status: number,
+  message: string,
+  { param, code = CODES[status] }: ErrorDetails = {},
+): object {
+  // JSON has `null` for what is not there.
+  return { error: { message, type: typeOf(status), param: param ?? null, code: code ?? null } };
+}
+
+function typeOf(status: number): string {
+  if (status === 429) return "requests";
+  return status >= 500 ? "server_error" : "invalid_request_error";
+}
+
+export function sendApiError(response: ServerResponse, error: ApiError): void {
+  const { status, message, details } = error;
+  if (details.retryAfterS !== undefined) response.setHeader("Retry-After", details.retryAfterS);
+  sendJson(response, status, apiErrorBody(status, message, details));
+}

@@ -1,0 +1,31 @@
+import type { InferRequest } from "../../protocol/infer.ts";
+import { invalid } from "./apiError.ts";
+import { type Body, booleanOf, fieldOf, recordOf } from "./fields.ts";
+
+/** What a request asks for. */
+export interface Asked {
+  /** The model's name. */
+  model: string;
+  request: InferRequest;
+  isStreamed: boolean;
+  /** Whether a stream ends with the count of tokens. */
+  includesUsage: boolean;
+  /** At most one call of a tool. */
+  hasOneCall: boolean;
+}
+
+/** The fields that say which model answers, and how the answer is sent. */
+export function deliveryOf(body: Body): Omit<Asked, "request" | "hasOneCall"> {
+  const model = fieldOf(body, "model");
+  if (typeof model !== "string" || model === "") {
+    throw invalid("model", "model must be a string. Send a name that GET /v1/models lists.");
+  }
+  const isStreamed = booleanOf(body, "stream");
+  const options = recordOf(body, "stream_options");
+  if (options && !isStreamed) {
+    throw invalid("stream_options", "Send stream_options only with stream: true.");
+  }
+  const includesUsage =
+    options !== undefined && booleanOf(options, "include_usage", "stream_options.");
+  return { model, isStreamed, includesUsage };
+}

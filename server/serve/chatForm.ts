@@ -1,0 +1,96 @@
+import { randomUUID } from "node:crypto";
+import type { ToolCall } from "../../protocol/chat.ts";
+import type { InferResult, TokenLogprob } from "../../protocol/infer.ts";
+import { type AnswerForm, finite, frame, streamEnd, usageOf } from "./answerForm.ts";
+
+const FINISH_REASONS = { stop: "stop", length: "length", toolCalls: "tool_calls" } as const;
+
+/** Nothing else in a chunk can read so: in a name, quotes are escaped. */
+const NO_CONTENT = '"content":""';
+
+/** Answers as the messages of an assistant. */
+export const CHAT_FORM: AnswerForm = {
+  prefix: "chatcmpl",
+
+  whole: ({ id, created, model }, result) => {
+    const { text, toolCalls = [], finishReason } = result;
+    const calls = toolCalls.map(callOf);
+    const message = {
+      role: "assistant",
+      content: text === "" && calls.length > 0 ? null : text,
+      refusal: null,
+      ...(calls.length > 0 && { tool_calls: calls }),
+    };
+    const choice = {
+      ...{ index: 0, message, logprobs: logprobsOf(result.logprobs) },
+      finish_reason: FINISH_REASONS[finishReason],
+    };
+    return {
+      ...{ id, object: "chat.completion", created, model },
+      ...{ choices: [choice], usage: usageOf(result) },
+    };
+  },
+
+  frames({ id, created, model }, { includesUsage }) {
+    const common = { id, object: "chat.completion.chunk", created, model };
+    const usage = includesUsage ? { usage: null } : {};
+    /** A piece of text alone, the most frequent, is written between these. */
+    const [before = "", after = ""] = chunk({ content: "" }).split(NO_CONTENT);
+    let calls = 0;
+    let isFirst = true;
+
+    function chunk(
+      delta: object,
+      logprobs?: InferResult["logprobs"],
+      finishReason: string | null = null,
+    ): string {
+      const choice = { index: 0, delta, logprobs: logprobsOf(logprobs) };
+      const choices = [{ ...choice, finish_reason: finishReason }];
+      return frame({ ...common, choices, ...usage });
+    }
+
+    function opening(): string {
+      if (!isFirst) return "";
+      isFirst = false;
+      return chunk({ role: "assistant", content: "" });
+    }
+
+    return {
+      piece({ text, toolCalls = [], logprobs }) {
+        const delta = toolCalls.map((call) => ({ index: calls++, ...callOf(call) }));
+        const told = delta.length > 0 ? chunk({ tool_calls: delta }) : "";
+        if (logprobs) return opening() + chunk({ content: text }, logprobs) + told;
+        const said = text === "" ? "" : `${before}"content":${JSON.stringify(text)}${after}`;
+        return opening() + said + told;
+      },
+      end(result) {
+        const last = chunk({}, undefined, FINISH_REASONS[result.finishReason]);
+        const counted = includesUsage
+          ? { ...common, choices: [], usage: usageOf(result) }
+          : undefined;
+        return opening() + last + streamEnd(counted);
+      },
+    };
+  },
+};
+
+function callOf({ id, function: { name, arguments: given } }: ToolCall) {
+  return {
+    id: id ?? `call_${randomUUID().replaceAll("-", "").slice(0, 24)}`,
+    type: "function",
+    function: { name, arguments: typeof given === "string" ? given : JSON.stringify(given) },
+  };
+}
+
+function logprobsOf(logprobs: InferResult["logprobs"]): object | null {
+  if (!logprobs) return null;
+  const content = logprobs.map(({ top, ...token }) => ({
+    ...asToken(token),
+    top_logprobs: top.map(asToken),
+  }));
+  return { content, refusal: null };
+}
+
+function asToken({ token, logprob, bytes }: TokenLogprob) {
+  return { token, logprob: finite(logprob), bytes };
+}

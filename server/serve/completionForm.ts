@@ -1,0 +1,65 @@
+import type { InferResult } from "../../protocol/infer.ts";
+import { type AnswerForm, finite, frame, streamEnd, usageOf } from "./answerForm.ts";
+
+/** Nothing else in a chunk can read so: in a name, quotes are escaped. */
+const NO_TEXT = '"text":""';
+
+/** Answers as the texts of plain completions. */
+export const COMPLETION_FORM: AnswerForm = {
+  prefix: "cmpl",
+
+  whole: ({ id, created, model }, result) => {
+    const { text, finishReason, logprobs } = result;
+    const choice = { index: 0, text, logprobs: logprobsOf(logprobs, 0) };
+    return {
+      ...{ id, object: "text_completion", created, model },
+      choices: [{ ...choice, finish_reason: finishReason }],
+      usage: usageOf(result),
+    };
+  },
+
+  frames({ id, created, model }, { includesUsage }) {
+    const common = { id, object: "text_completion", created, model };
+    const usage = includesUsage ? { usage: null } : {};
+    const [before = "", after = ""] = chunk("").split(NO_TEXT);
+    let offset = 0;
+
+    function chunk(
+      text: string,
+      logprobs: object | null = null,
+      finishReason: string | null = null,
+    ): string {
+      const choice = { index: 0, text, logprobs, finish_reason: finishReason };
+      return frame({ ...common, choices: [choice], ...usage });
+    }
+
+    return {
+      piece({ text, logprobs }) {
+        if (!logprobs) return text === "" ? "" : `${before}"text":${JSON.stringify(text)}${after}`;
+        const written = chunk(text, logprobsOf(logprobs, offset));
+        offset += logprobs.reduce((length, { token }) => length + token.length, 0);
+        return written;
+      },
+      end(result) {
+        const counted = includesUsage
+          ? { ...common, choices: [], usage: usageOf(result) }
+          : undefined;
+        return chunk("", null, result.finishReason) + streamEnd(counted);
+      },
+    };
+  },
+};
+
+/** @param offset of the first token in the answer's text, in UTF-16 units */
+function logprobsOf(logprobs: InferResult["logprobs"], offset: number): object | null {
+  if (!logprobs) return null;
+  let next = offset;
+  return {
+    tokens: logprobs.map(({ token }) => token),
+    token_logprobs: logprobs.map(({ logprob }) => finite(logprob)),
+    top_logprobs: logprobs.map(({ top }) =>
+      Object.fromEntries(top.map(({ token, logprob }) => [token, finite(logprob)])),
+    ),
+    text_offset: logprobs.map(({ token }) => (next += token.length) - token.length),
+  };
+}

@@ -1,0 +1,20 @@
+import type { BodyReader } from "../../http/body.ts";
+import type { Route as HttpRoute } from "../../http/router.ts";
+import type { Places } from "./places.ts";
+import type { RequestRecord } from "./requestLog.ts";
+import type { Shelf } from "./shelf.ts";
+
+/** The parts of the server that routes use. */
+export interface ServeContext {
+  models: Shelf;
+  places: Places;
+  bodies: BodyReader;
+  /** Whether all models that were named are loaded. */
+  isReady: () => boolean;
+  isClosing: () => boolean;
+  onRequest: (record: RequestRecord) => void;
+  /** Takes what no caller may read. */
+  onError: (error: unknown) => void;
+}
+
+export type ServeRoute = HttpRoute<ServeContext>;

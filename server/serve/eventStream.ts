@@ -1,0 +1,87 @@
+import type { ServerResponse } from "node:http";
+import type { InferPiece } from "../../protocol/infer.ts";
+import { frame } from "./answerForm.ts";
+import { type ApiError, apiErrorBody } from "./apiError.ts";
+
+/** What a client that does not read may leave in this process's memory. */
+const MOST_UNREAD_BYTES = 1024 * 1024;
+
+/** An answer that is sent as it comes. */
+export interface EventStream {
+  piece: (piece: InferPiece) => void;
+  end: (frames: string) => void;
+  fail: (error: ApiError) => void;
+}
+
+/**
+ * Sends each piece at once, in one write. While the client does not read, pieces become one; if it leaves too much
+ * unread, the connection is cut.
+ */
+export function createEventStream(
+  response: ServerResponse,
+  frameOf: (piece: InferPiece) => string,
+): EventStream {
+  let unsent: InferPiece | undefined;
+
+  function write(frames: string): void {
+    if (response.destroyed || frames === "") return;
+    const { socket } = response;
+    // Without this, Node would send its parts one by one.
+    socket?.cork();
+    response.write(frames);
+    socket?.uncork();
+    if (response.writableLength > MOST_UNREAD_BYTES) response.destroy();
+  }
+
+  function flush(): void {
+    if (!unsent) return;
+    const piece = unsent;
+    unsent = undefined;
+    write(frameOf(piece));
+  }
+
+  response.writeHead(200, {
+    "Content-Type": "text/event-stream; charset=utf-8",
+    "Cache-Control": "no-cache",
+    // A proxy would keep the pieces together.
+    "X-Accel-Buffering": "no",
+  });
+  response.on("drain", flush);
+
+  return {
+    piece(piece) {
+      unsent = unsent ? joined(unsent, piece) : piece;
+      if (!response.writableNeedDrain || isLong(unsent)) flush();
+    },
+    end(frames) {
+      flush();
+      write(frames);
+      response.end();
+    },
+    fail({ status, message, details }) {
+      flush();
+      write(frame(apiErrorBody(status, message, details)));
+      response.end();
+    },
+  };
+}
+
+/** What may wait as one piece; a token with its probabilities is long. */
+const MOST_LETTERS = 64 * 1024;
+const MOST_LOGPROBS = 100;
+
+function isLong({ text, logprobs = [] }: InferPiece): boolean {
+  return text.length >= MOST_LETTERS || logprobs.length >= MOST_LOGPROBS;
+}
+
+function joined(one: InferPiece, other: InferPiece): InferPiece {
+  return {
+    text: one.text + other.text,
+    ...((one.toolCalls ?? other.toolCalls) && {
+      toolCalls: [...(one.toolCalls ?? []), ...(other.toolCalls ?? [])],
+    }),
+    ...((one.logprobs ?? other.logprobs) && {
+      logprobs: [...(one.logprobs ?? []), ...(other.logprobs ?? [])],
+    }),
+  };
+}

@@ -1,0 +1,49 @@
+import { isRecord } from "../../protocol/isRecord.ts";
+import { type ApiError, invalid } from "./apiError.ts";
+
+/** A request's body. Only its own fields count; `null` is one that is not there. */
+export type Body = Record<string, unknown>;
+
+export function fieldOf(body: Body, name: string): unknown {
+  return Object.hasOwn(body, name) ? (body[name] ?? undefined) : undefined;
+}
+
+export function booleanOf(body: Body, name: string, parent = ""): boolean {
+  const value = fieldOf(body, name) ?? false;
+  if (typeof value === "boolean") return value;
+  throw invalid(parent + name, `${parent}${name} must be true or false.`);
+}
+
+export interface NumberRange {
+  /** Completes "must be". */
+  expected: string;
+  holds: (value: number) => boolean;
+}
+
+export function numberOf(body: Body, name: string, range: NumberRange): number | undefined {
+  const value = fieldOf(body, name);
+  if (value === undefined || (typeof value === "number" && range.holds(value))) return value;
+  throw invalid(name, `${name} must be ${range.expected}.`);
+}
+
+export function recordOf(body: Body, name: string, parent = ""): Body | undefined {
+  const value = fieldOf(body, name);
+  if (value === undefined || isRecord(value)) return value;
+  throw invalid(parent + name, `${parent}${name} must be an object.`);
+}
+
+/** Refuses all but the values that change nothing. */
+export function refuseUnlessNeutral(
+  body: Body,
+  name: string,
+  isNeutral: (value: unknown) => boolean,
+  advice: string,
+): void {
+  const value = fieldOf(body, name);
+  if (value === undefined || isNeutral(value)) return;
+  throw notSupported(name, advice);
+}
+
+export function notSupported(name: string, advice: string): ApiError {
+  return invalid(name, `${name} is not supported. ${advice}`);
+}

@@ -1,0 +1,63 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { type BodyReader } from "../../http/body.ts";
+import { isRecord } from "../../protocol/isRecord.ts";
+import { ApiError } from "./apiError.ts";
+import type { Body } from "./fields.ts";
+
+/** How deep lists and objects may lie in each other: nothing that walks through one runs out of stack. */
+const MOST_DEPTH = 100;
+
+/**
+ * Reads the object that a request sends.
+ * @returns undefined if the client went away
+ * @throws ApiError if it sends none
+ */
+export async function readJsonBody(
+  bodies: BodyReader,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<Body | undefined> {
+  const { headers } = request;
+  const [type = ""] = (headers["content-type"] ?? "").split(";");
+  const isJson = type.trim().toLowerCase() === "application/json";
+  if (!isJson || headers["content-encoding"] !== undefined) {
+    request.resume();
+    throw new ApiError(
+      415,
+      "Send the body as it is, with the header Content-Type: application/json.",
+    );
+  }
+  const read = await bodies.read(request, response);
+  if (read === undefined) return undefined;
+  if (Buffer.isBuffer(read)) return asBody(read);
+  for (const [name, value] of Object.entries(read.headers ?? {})) response.setHeader(name, value);
+  throw new ApiError(read.status, read.error);
+}
+
+function asBody(bytes: Buffer): Body {
+  let value: unknown;
+  try {
+    value = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
+  } catch (error) {
+    // What JSON.parse says has a part of the text.
+    throw new ApiError(
+      400,
+      "The body is not JSON in UTF-8. Check its quotes, commas and encoding.",
+      {},
+      { cause: error },
+    );
+  }
+  if (!isRecord(value)) throw new ApiError(400, "The body must be a JSON object.");
+  if (isDeeper(value, MOST_DEPTH)) {
+    throw new ApiError(
+      400,
+      `The body's lists and objects lie in each other too deep. Send at most ${MOST_DEPTH} levels.`,
+    );
+  }
+  return value;
+}
+
+function isDeeper(value: unknown, levels: number): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  return levels === 0 || Object.values(value).some((each) => isDeeper(each, levels - 1));
+}

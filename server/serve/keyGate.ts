@@ -1,0 +1,39 @@
+import type { Guard } from "../../http/guard/guard.ts";
+import { createLateRefusal, isSameSecret } from "../../http/guard/secret.ts";
+import type { ConnectionLimit } from "../../http/limits.ts";
+import { targetOf } from "../../http/target.ts";
+import { ApiError, sendApiError } from "./apiError.ts";
+
+/** Whoever watches over the server has no key, and learns only whether it answers. */
+const OPEN_PATH = "/health";
+
+/** Admits requests that have the key as their bearer token. */
+export function createKeyGate(key: string, trust: ConnectionLimit["trust"]): Guard {
+  const refuseLate = createLateRefusal();
+  return async (request, response) => {
+    if (targetOf(request).path === OPEN_PATH) return true;
+    const [, shown] = /^bearer +(\S+) *$/i.exec(request.headers.authorization ?? "") ?? [];
+    if (shown !== undefined && isSameSecret(shown, key)) {
+      trust(request.socket);
+      return true;
+    }
+    const isBusy = shown !== undefined && !(await refuseLate());
+    response.setHeader("WWW-Authenticate", "Bearer");
+    sendApiError(response, isBusy ? tooMany() : wrong(shown !== undefined));
+    return false;
+  };
+}
+
+function wrong(isShown: boolean): ApiError {
+  const what = isShown ? "The key is wrong." : "The request has no key.";
+  return new ApiError(
+    401,
+    `${what} Send the server's key as the header "Authorization: Bearer <key>".`,
+  );
+}
+
+function tooMany(): ApiError {
+  return new ApiError(429, "Too many wrong keys at once. Wait a few seconds, then try again.", {
+    retryAfterS: 5,
+  });
+}

@@ -1,0 +1,72 @@
+import { ApiError } from "./apiError.ts";
+import type { ServedModel } from "./shelf.ts";
+
+/** When a client that found no place may try again, in seconds. */
+const RETRY_AFTER_S = 1;
+
+export interface Places {
+  /**
+   * Takes a place among the requests that a model answers at once, in the order of asking.
+   * @param signal aborted when nobody waits for the answer
+   * @returns a function that frees it, to be called once
+   * @throws ApiError 429 when too many wait already; the signal's reason
+   */
+  take: (model: ServedModel, signal: AbortSignal) => Promise<() => void>;
+}
+
+interface Queue {
+  taken: number;
+  /** Each begins, in this order. */
+  waiting: Set<() => void>;
+}
+
+/** @param mostWaiting requests that may wait, for all models together */
+export function createPlaces(mostWaiting: number): Places {
+  const queues = new Map<ServedModel, Queue>();
+  let waiting = 0;
+
+  function free(model: ServedModel, queue: Queue): void {
+    queue.taken--;
+    const [next] = queue.waiting;
+    if (next) next();
+    else if (queue.taken === 0) queues.delete(model);
+  }
+
+  return {
+    take(model, signal) {
+      const queue = queues.get(model) ?? { taken: 0, waiting: new Set() };
+      queues.set(model, queue);
+      const freeOnce = () => free(model, queue);
+      if (queue.taken < model.atOnce) {
+        queue.taken++;
+        return Promise.resolve(freeOnce);
+      }
+      if (waiting >= mostWaiting) return Promise.reject(tooMany(waiting));
+      return new Promise((resolve, reject) => {
+        waiting++;
+        const leave = () => {
+          waiting--;
+          queue.waiting.delete(begin);
+          signal.removeEventListener("abort", abort);
+        };
+        const begin = () => {
+          leave();
+          queue.taken++;
+          resolve(freeOnce);
+        };
+        const abort = () => {
+          leave();
+          reject(signal.reason as Error);
+        };
+        queue.waiting.add(begin);
+        signal.addEventListener("abort", abort, { once: true });
+        if (signal.aborted) abort();
+      });
+    },
+  };
+}
+
+function tooMany(waiting: number): ApiError {
+  const message = `${waiting} requests wait already, the most allowed. Wait a second, then try again.`;
+  return new ApiError(429, message, { retryAfterS: RETRY_AFTER_S });
+}

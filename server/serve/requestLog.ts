@@ -1,0 +1,37 @@
+/** How a request went. It says nothing of what was asked or answered. */
+export interface RequestRecord {
+  /** The answer's `x-request-id`. */
+  request: string;
+  /** ISO 8601, UTC: when it came. */
+  time: string;
+  path: string;
+  /** 499: the client went away before its answer was whole. */
+  status: number;
+  /** Of an error. */
+  code?: string;
+  /** The id of the model that answered. */
+  model?: string;
+  promptTokens?: number;
+  tokens?: number;
+  /** From its coming to the first part of its answer, in ms. */
+  firstMs?: number;
+  /** Over the time of the answer's tokens. */
+  tokensPerSecond?: number;
+}
+
+/** One line for a person. */
+export function requestLine(record: RequestRecord): string {
+  const { time, path, status, code, model, promptTokens, tokens } = record;
+  const { firstMs, tokensPerSecond } = record;
+  const parts = [
+    time.slice(11, 19),
+    String(status),
+    path,
+    code,
+    model,
+    promptTokens !== undefined && `${promptTokens} + ${tokens} tokens`,
+    firstMs !== undefined && `first after ${Math.round(firstMs)} ms`,
+    tokensPerSecond !== undefined && `${tokensPerSecond.toFixed(1)} tokens/s`,
+  ];
+  return parts.filter((part) => typeof part === "string").join("  ");
+}

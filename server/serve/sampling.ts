@@ -1,0 +1,78 @@
+import { randomInt } from "node:crypto";
+import type { InferRequest } from "../../protocol/infer.ts";
+import { isRecord } from "../../protocol/isRecord.ts";
+import { SAMPLING } from "../../protocol/sampling.ts";
+import { invalid } from "./apiError.ts";
+import { type Body, type NumberRange, fieldOf, numberOf, refuseUnlessNeutral } from "./fields.ts";
+
+/** OpenAI's greatest. */
+const MOST_TEMPERATURE = 2;
+const TEMPERATURE: NumberRange = {
+  expected: `a number from 0 to ${MOST_TEMPERATURE}`,
+  holds: (value) => SAMPLING.temperature.holds(value) && value <= MOST_TEMPERATURE,
+};
+const MOST_STOPS = 16;
+const SEEDS = 2 ** 32;
+
+type Sampling = Pick<InferRequest, "maxTokens" | "temperature" | "topP" | "seed" | "stop">;
+
+/**
+ * The fields that chat and plain completions share.
+ * @throws ApiError 400 for a value that is not one, or that asks for what the server does not do
+ */
+export function samplingOf(body: Body): Sampling {
+  refuseUnlessNeutral(body, "n", (n) => n === 1, "Send one request for each answer.");
+  for (const name of ["presence_penalty", "frequency_penalty"]) {
+    refuseUnlessNeutral(body, name, (value) => value === 0, "Leave it out, or send 0.");
+  }
+  refuseUnlessNeutral(body, "logit_bias", isEmpty, "Leave it out, or send {}.");
+  const temperature = numberOf(body, "temperature", TEMPERATURE);
+  const seed =
+    numberOf(body, "seed", SAMPLING.seed) ?? (temperature ? randomInt(SEEDS) : undefined);
+  return defined({
+    maxTokens: maxTokensOf(body),
+    temperature,
+    topP: numberOf(body, "top_p", SAMPLING.topP),
+    seed,
+    stop: stopOf(body),
+  });
+}
+
+function maxTokensOf(body: Body): number | undefined {
+  const [newer, older] = ["max_completion_tokens", "max_tokens"].map((name) =>
+    numberOf(body, name, SAMPLING.maxTokens),
+  );
+  if (newer !== undefined && older !== undefined && newer !== older) {
+    throw invalid("max_tokens", "Send max_completion_tokens or max_tokens, not both.");
+  }
+  return newer ?? older;
+}
+
+function stopOf(body: Body): readonly string[] | undefined {
+  const stop = fieldOf(body, "stop");
+  if (stop === undefined) return undefined;
+  const all: unknown[] = Array.isArray(stop) ? stop : [stop];
+  if (all.length > MOST_STOPS || !all.every(isFilledString)) {
+    throw invalid(
+      "stop",
+      `stop must be a string, or a list of at most ${MOST_STOPS}; none is empty.`,
+    );
+  }
+  return all.length > 0 ? all : undefined;
+}
+
+function isFilledString(value: unknown): value is string {
+  return typeof value === "string" && value !== "";
+}
+
+function isEmpty(value: unknown): boolean {
+  return isRecord(value) && Object.keys(value).length === 0;
+}
+
+/** Without the keys whose value is undefined. */
+export function defined<T extends object>(
+  all: T,
+): { [Key in keyof T]: Exclude<T[Key], undefined> } {
+  const entries = Object.entries(all).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(entries) as { [Key in keyof T]: Exclude<T[Key], undefined> };
+}

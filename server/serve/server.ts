@@ -1,0 +1,110 @@
+import { randomUUID } from "node:crypto";
+import { setTimeout as delay } from "node:timers/promises";
+import { createBodyReader } from "../../http/body.ts";
+import { type Limits } from "../../http/limits.ts";
+import { listen } from "../../http/listen.ts";
+import { createRouter } from "../../http/router.ts";
+import { createHttpServer } from "../../http/server.ts";
+import { targetOf } from "../../http/target.ts";
+import { closing } from "./answer.ts";
+import { ApiError, SITE, sendApiError } from "./apiError.ts";
+import type { ServeContext } from "./context.ts";
+import { createKeyGate } from "./keyGate.ts";
+import { createPlaces } from "./places.ts";
+import type { RequestRecord } from "./requestLog.ts";
+import { ROUTE_TABLE } from "./routeTable.ts";
+import type { Shelf } from "./shelf.ts";
+
+const BODY_LIMITS = { bodyBytes: 1024 * 1024, bodiesBytes: 64 * 1024 * 1024 };
+
+export interface ServeOptions {
+  host: string;
+  /** 0: any free one. */
+  port: number;
+  /** What every request but `GET /health` must show. Default: none is needed. */
+  key?: string | undefined;
+  /** Host names to answer to, besides those of this machine. */
+  allowedHosts?: string[] | undefined;
+  /** Origins whose pages may call it from a browser. Default: none. */
+  allowedOrigins?: string[] | undefined;
+  /** Requests that may wait until a model is free. */
+  maxWaiting: number;
+  models: Shelf;
+  onRequest: (record: RequestRecord) => void;
+  /** Takes why a model could not answer, which callers are not told. */
+  onError: (error: unknown) => void;
+  /** Overrides the limits. For tests. */
+  limits?: Partial<Limits> | undefined;
+}
+
+export interface ServeServer {
+  port: number;
+  /** Before, every request for an answer gets a 503. */
+  setReady: () => void;
+  /**
+   * Takes no more requests, and resolves when those in work have their answers, or are cut off. Idempotent.
+   * @param limitMs how long they may take
+   */
+  close: (limitMs: number) => Promise<void>;
+  /** Cuts off what `close` waits for. */
+  cut: () => void;
+}
+
+/** Starts the backend of `kit serve`. Resolves when it answers requests. */
+export async function startServeServer(options: ServeOptions): Promise<ServeServer> {
+  const { models, maxWaiting, onRequest, onError, host, port, key } = options;
+  const { allowedHosts, allowedOrigins, limits } = options;
+  let isReady = false;
+  const cutting = new AbortController();
+  let closingServer: Promise<void> | undefined;
+  const context: ServeContext = {
+    ...{ models, onRequest, onError, places: createPlaces(maxWaiting) },
+    bodies: createBodyReader(BODY_LIMITS),
+    isReady: () => isReady,
+    isClosing: () => closingServer !== undefined,
+  };
+  const route = createRouter(ROUTE_TABLE, SITE);
+  const { server, allAnswered } = createHttpServer({
+    ...{ site: SITE, host, allowedHosts, allowedOrigins, limits },
+    gate: key === undefined ? undefined : (trust) => createKeyGate(key, trust),
+    prepare: (response) =>
+      response.setHeader("x-request-id", `req_${randomUUID().replaceAll("-", "")}`),
+    async answer(exchange) {
+      const { request, response } = exchange;
+      const isAnswer = targetOf(request).path !== "/health";
+      if (context.isClosing()) response.setHeader("Connection", "close");
+      if (isAnswer && (context.isClosing() || !isReady)) {
+        request.resume();
+        return sendApiError(response, context.isClosing() ? closing() : loading());
+      }
+      await route(context, exchange);
+    },
+  });
+  const listening = await listen(server, { host, port });
+
+  async function end(limitMs: number): Promise<void> {
+    listening.stop();
+    const { signal } = cutting;
+    await Promise.race([
+      allAnswered(),
+      delay(limitMs, undefined, { signal, ref: false }).catch(() => undefined),
+    ]);
+    await listening.close();
+    await models.close();
+  }
+
+  return {
+    port: listening.port,
+    setReady: () => void (isReady = true),
+    close(limitMs) {
+      closingServer ??= end(limitMs);
+      return closingServer;
+    },
+    cut: () => cutting.abort(),
+  };
+}
+
+function loading(): ApiError {
+  const message = "The model is being loaded. Try again in a moment.";
+  return new ApiError(503, message, { retryAfterS: 1 });
+}

@@ -1,0 +1,186 @@
+import { describe, expect, it } from "vitest";
+import { type ApiError } from "../../../server/serve/apiError.ts";
+import { chatRequest } from "../../../server/serve/chatRequest.ts";
+import { completionRequest } from "../../../server/serve/completionRequest.ts";
+
+const messages = [{ role: "user", content: "1" }];
+const tools = [{ type: "function", function: { name: "look", parameters: { type: "object" } } }];
+const chat = (more: object = {}) => chatRequest({ model: "m", messages, ...more });
+const plain = (more: object = {}) => completionRequest({ model: "m", prompt: "1", ...more });
+
+/** The field that a request is refused for, and the sentence. */
+function refusal(read: () => unknown): [string | undefined, string] {
+  try {
+    read();
+  } catch (error) {
+    const { status, details, message } = error as ApiError;
+    expect(status).toBe(400);
+    return [details.param, message];
+  }
+  throw new Error("It was not refused.");
+}
+
+describe("a chat completion's request", () => {
+  it("is greedy, whole and as long as the context unless it asks otherwise", () => {
+    expect(chat()).toEqual({
+      ...{ model: "m", isStreamed: false, includesUsage: false, hasOneCall: false },
+      request: { messages },
+    });
+  });
+
+  it("asks the model for what it says", () => {
+    const asked = chat({
+      ...{ temperature: 0.5, top_p: 0.9, seed: 7, max_tokens: 3, stop: "\n", stream: true },
+      ...{ stream_options: { include_usage: true }, logprobs: true, top_logprobs: 2, tools },
+      ...{ tool_choice: { type: "function", function: { name: "look" } } },
+      ...{ parallel_tool_calls: false, response_format: { type: "json_object" } },
+    });
+    expect(asked).toEqual({
+      ...{ model: "m", isStreamed: true, includesUsage: true, hasOneCall: true },
+      request: {
+        ...{ messages, temperature: 0.5, topP: 0.9, seed: 7, maxTokens: 3, stop: ["\n"] },
+        ...{ logprobs: 2, tools, toolChoice: { name: "look" }, schema: { type: "object" } },
+      },
+    });
+  });
+
+  it("takes a JSON Schema from response_format, and none from text", () => {
+    const schema = { type: "object", properties: { a: { type: "string" } } };
+    const format = { type: "json_schema", json_schema: { name: "a", strict: true, schema } };
+    expect(chat({ response_format: format }).request.schema).toEqual(schema);
+    expect(chat({ response_format: { type: "text" } }).request).toEqual({ messages });
+  });
+
+  it("draws anew each time when it asks for chance without a seed", () => {
+    const seeds = Array.from({ length: 5 }, () => chat({ temperature: 1 }).request.seed);
+    expect(new Set(seeds).size).toBe(5);
+    expect(chat({ temperature: 0 }).request.seed).toBeUndefined();
+  });
+
+  it("takes neutral values, null, and fields that it does not know", () => {
+    const neutral = {
+      ...{ n: 1, presence_penalty: 0, frequency_penalty: 0, logit_bias: {}, logprobs: false },
+      ...{ user: "a", store: true, metadata: { a: "b" }, service_tier: "auto", unknown: [1] },
+      ...{ modalities: ["text"], parallel_tool_calls: true, tool_choice: "auto" },
+      ...{ stop: null, seed: null, tools: null, response_format: null, stream: null },
+      ...{ max_tokens: null, audio: null, functions: null, stream_options: null },
+    };
+    expect(chat(neutral).request).toEqual({ messages });
+  });
+
+  it("takes texts in parts, developers, and tools' answers", () => {
+    const conversation = [
+      { role: "developer", content: [{ type: "text", text: "Be short." }] },
+      { role: "user", content: "1" },
+      {
+        ...{ role: "assistant", content: null },
+        tool_calls: [{ id: "a", type: "function", function: { name: "look", arguments: "{}" } }],
+      },
+      { role: "tool", tool_call_id: "a", content: "2" },
+    ];
+    expect(chatRequest({ model: "m", messages: conversation }).request).toEqual({
+      messages: conversation,
+    });
+  });
+
+  const image = [{ type: "image_url", image_url: { url: "data:," } }];
+  it.each([
+    [{ model: undefined }, "model", /^model must be a string\. Send a name/],
+    [{ model: 7 }, "model", /^model must be a string/],
+    [{ messages: [] }, "messages", /^messages must be a list of at least one message\.$/],
+    [{ messages: "1" }, "messages", /^messages must be a list/],
+    [{ messages: [{ role: "me", content: "" }] }, "messages[0]", /^messages\[0\] needs a "role"/],
+    [{ messages: [{ role: "user", content: image }] }, "messages[0]", /parts of type "text" alone/],
+    [{ temperature: -1 }, "temperature", /^temperature must be a number from 0 to 2\.$/],
+    [{ temperature: 1e308 }, "temperature", /from 0 to 2/],
+    [{ temperature: "1" }, "temperature", /from 0 to 2/],
+    [{ top_p: 0 }, "top_p", /^top_p must be a number above 0 and at most 1\.$/],
+    [{ top_p: 1.5 }, "top_p", /above 0 and at most 1/],
+    [{ seed: -1 }, "seed", /^seed must be a whole number of at least 0\.$/],
+    [{ seed: 0.5 }, "seed", /whole number/],
+    [{ seed: 2 ** 53 }, "seed", /whole number/],
+    [{ max_tokens: 0 }, "max_tokens", /^max_tokens must be a whole number of at least 1\.$/],
+    [{ max_tokens: 1.5 }, "max_tokens", /whole number/],
+    [{ max_completion_tokens: 2 ** 53 }, "max_completion_tokens", /whole number/],
+    [{ max_tokens: 1, max_completion_tokens: 2 }, "max_tokens", /not both/],
+    [{ n: 2 }, "n", /^n is not supported\. Send one request for each answer\.$/],
+    [{ n: "1" }, "n", /not supported/],
+    [{ presence_penalty: 0.1 }, "presence_penalty", /not supported/],
+    [{ frequency_penalty: -2 }, "frequency_penalty", /not supported/],
+    [{ logit_bias: { 7: 1 } }, "logit_bias", /not supported/],
+    [{ stop: "" }, "stop", /none is empty/],
+    [{ stop: [1] }, "stop", /^stop must be a string/],
+    [{ stop: Array.from({ length: 17 }, String) }, "stop", /at most 16/],
+    [{ stream: 1 }, "stream", /^stream must be true or false\.$/],
+    [{ stream_options: {} }, "stream_options", /only with stream: true/],
+    [{ stream: true, stream_options: [] }, "stream_options", /must be an object/],
+    [
+      { stream: true, stream_options: { include_usage: 1 } },
+      "stream_options.include_usage",
+      /true or false/,
+    ],
+    [{ logprobs: 2 }, "logprobs", /^logprobs must be true or false\.$/],
+    [{ top_logprobs: 2 }, "top_logprobs", /only with logprobs: true/],
+    [{ logprobs: true, top_logprobs: 21 }, "top_logprobs", /whole number from 0 to 20/],
+    [{ tools: {} }, "tools", /^"tools" is not a list\. Send OpenAI's form of a tool\.$/],
+    [{ tools: [{ type: "web_search" }] }, "tools", /tools\[0\] is not /],
+    [{ tool_choice: "required" }, "tool_choice", /beside tools/],
+    [
+      { tools, tool_choice: { type: "function", function: { name: "find" } } },
+      "tool_choice",
+      /the name of one of them/,
+    ],
+    [{ tools, tool_choice: { name: "look" } }, "tool_choice", /must be/],
+    [{ parallel_tool_calls: 1 }, "parallel_tool_calls", /true or false/],
+    [{ functions: [] }, "functions", /Send tools and tool_choice instead/],
+    [{ function_call: "auto" }, "function_call", /Send tools/],
+    [{ modalities: ["text", "audio"] }, "modalities", /not supported/],
+    [{ audio: {} }, "audio", /answers are texts/],
+    [{ response_format: "json" }, "response_format", /must be an object/],
+    [{ response_format: { type: "xml" } }, "response_format", /text, json_object or json_schema/],
+    [{ response_format: {} }, "response_format", /text, json_object or json_schema/],
+    [{ response_format: { type: "json_schema" } }, "response_format", /must be a JSON Schema/],
+    [
+      { response_format: { type: "json_schema", json_schema: { name: "a" } } },
+      "response_format",
+      /must be a JSON Schema/,
+    ],
+  ])("is refused with the field's name: %j", (more, param, message) => {
+    const [found, sentence] = refusal(() => chat(more));
+    expect(found).toBe(param);
+    expect(sentence).toMatch(message);
+  });
+
+  it("reads its own fields alone, whatever they are named", () => {
+    const body = JSON.parse('{"__proto__":{"model":"m","messages":[]},"constructor":1}') as object;
+    expect(refusal(() => chatRequest({ ...body }))[0]).toBe("model");
+    const own = JSON.parse('{"model":"__proto__","messages":[{"role":"user","content":"1"}]}');
+    expect(chatRequest(own as Record<string, unknown>).model).toBe("__proto__");
+  });
+});
+
+describe("a plain completion's request", () => {
+  it("asks the model for what it says", () => {
+    expect(plain({ logprobs: 3, echo: false, suffix: null, best_of: 1, max_tokens: 2 })).toEqual({
+      ...{ model: "m", isStreamed: false, includesUsage: false, hasOneCall: false },
+      request: { prompt: "1", logprobs: 3, maxTokens: 2 },
+    });
+    expect(plain({ prompt: ["a"] }).request).toEqual({ prompt: "a" });
+  });
+
+  it.each([
+    [{ echo: true }, "echo", /^echo is not supported\. Put the prompt before/],
+    [{ suffix: "a" }, "suffix", /not supported/],
+    [{ best_of: 2 }, "best_of", /not supported/],
+    [{ logprobs: 6 }, "logprobs", /from 0 to 5/],
+    [{ logprobs: true }, "logprobs", /from 0 to 5/],
+    [{ prompt: ["a", "b"] }, "prompt", /one request for each prompt/],
+    [{ prompt: [1, 2] }, "prompt", /must be a string/],
+    [{ prompt: undefined }, "prompt", /must be a string/],
+    [{ n: 3 }, "n", /not supported/],
+  ])("is refused with the field's name: %j", (more, param, message) => {
+    const [found, sentence] = refusal(() => plain(more));
+    expect(found).toBe(param);
+    expect(sentence).toMatch(message);
+  });
+});
