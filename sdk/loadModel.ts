@@ -8,7 +8,7 @@ import { createDefaultEngine } from "./engine.ts";
 import { atCaller } from "./runner/callerError.ts";
 import { remoteOf } from "./runner/downloadArtifact.ts";
 import { findArtifact } from "./runner/findArtifact.ts";
-import { guardModel } from "./runner/guardModel.ts";
+import { type GuardedModel, guardModel } from "./runner/guardModel.ts";
 
 /** How to load a model. */
 export interface LoadModelOptions extends LoadOptions {
@@ -27,27 +27,33 @@ export interface LoadModelOptions extends LoadOptions {
  * const { text } = await model.infer({ prompt: "7th of March 1998" });
  * await model.close();
  */
-export function loadModel(
+export function loadModel(directory: string, options?: LoadModelOptions): Promise<LoadedModel> {
+  return atCaller(loadModel, () => loadGuarded(directory, options));
+}
+
+/**
+ * As `loadModel`, of a model that also tells the parts of its answers: for Kit itself.
+ * @throws KitError as `loadModel`
+ */
+export async function loadGuarded(
   directory: string,
   { engine = createDefaultEngine(), ...options }: LoadModelOptions = {},
-): Promise<LoadedModel> {
-  return atCaller(loadModel, async () => {
-    if (typeof directory !== "string") {
-      throw new KitError(
-        "OPTION_INVALID",
-        `loadModel takes the path of a checkpoint's directory, not ${inspect(directory)}.`,
-      );
-    }
-    const { quantize } = options;
-    if (quantize !== undefined && !QUANTIZED_TYPES.includes(quantize)) {
-      throw new KitError(
-        "OPTION_INVALID",
-        `quantize must be "${QUANTIZED_TYPES.join('" or "')}", not ${inspect(quantize)}.`,
-      );
-    }
-    const found = findArtifact(resolve(directory));
-    // Throws, naming the engine.
-    if (isRemoteArtifact(found)) remoteOf(engine, found);
-    return guardModel(engine.name, await engine.load(found, options));
-  });
+): Promise<GuardedModel> {
+  if (typeof directory !== "string") {
+    throw new KitError(
+      "OPTION_INVALID",
+      `loadModel takes the path of a checkpoint's directory, not ${inspect(directory)}.`,
+    );
+  }
+  const { quantize } = options;
+  if (quantize !== undefined && !QUANTIZED_TYPES.includes(quantize)) {
+    throw new KitError(
+      "OPTION_INVALID",
+      `quantize must be "${QUANTIZED_TYPES.join('" or "')}", not ${inspect(quantize)}.`,
+    );
+  }
+  const found = findArtifact(resolve(directory));
+  // Throws, naming the engine.
+  if (isRemoteArtifact(found)) remoteOf(engine, found);
+  return guardModel(engine.name, await engine.load(found, options));
 }

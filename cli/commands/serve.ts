@@ -71,12 +71,12 @@ export const command = createCommand("serve")
   )
   .action(async (named, options) => {
     const { host, port, json: asJson = false, quantize } = options;
-    // Before anything else: neither what this process starts nor an error shows it.
-    const key = chooseKey(host, options.keyFile);
-    const project = enterProject(options.project);
     const hostname = hostnameOf(host);
     const allowedHosts = options.allowedHost?.map(nameToAllow);
     const allowedOrigins = options.allowedOrigin?.map(originToAllow);
+    // Before the project's folder, where a relative path would mean another file, and before any code of its own.
+    const key = chooseKey(host, options.keyFile);
+    const project = enterProject(options.project);
     const say = (event: string, data: object, line: string) =>
       print(asJson ? JSON.stringify({ event, ...data }) : line);
     // stdout has a line a request.

@@ -1,7 +1,7 @@
 import type { Engine, EngineModel } from "../../protocol/engine.ts";
 import type { JobConfig } from "../../protocol/trainConfig.ts";
 import { withStartingModel } from "../../sdk/engine.ts";
-import { loadEngineModel } from "../../sdk/loadModel.ts";
+import { loadGuarded } from "../../sdk/loadModel.ts";
 import type { ServedModel } from "../../server/serve/shelf.ts";
 import { AT_ONCE } from "../infer/answerLines.ts";
 import { findEngine } from "../infer/findEngine.ts";
@@ -36,7 +36,7 @@ function load(
   engine: Engine | undefined,
 ): Promise<EngineModel> {
   const all = { ...options, onNote, ...(engine && { engine }) };
-  return loadBy(loadEngineModel, project, directory, all);
+  return loadBy(loadGuarded, project, directory, all);
 }
 
 /** An engine of the project's answers one after another. */

@@ -22,7 +22,7 @@ export const CHAT_FORM: AnswerForm = {
       ...(calls.length > 0 && { tool_calls: calls }),
     };
     const choice = {
-      ...{ index: 0, message, logprobs: logprobsOf(result.logprobs) },
+      ...{ index: 0, message, logprobs: logprobsOf(result.logprobs) ?? null },
       finish_reason: FINISH_REASONS[finishReason],
     };
     return {
@@ -42,10 +42,10 @@ export const CHAT_FORM: AnswerForm = {
     function chunk(
       delta: object,
       logprobs?: InferResult["logprobs"],
-      finishReason: string | null = null,
+      finishReason?: string,
     ): string {
-      const choice = { index: 0, delta, logprobs: logprobsOf(logprobs) };
-      const choices = [{ ...choice, finish_reason: finishReason }];
+      const choice = { index: 0, delta, logprobs: logprobsOf(logprobs) ?? null };
+      const choices = [{ ...choice, finish_reason: finishReason ?? null }];
       return frame({ ...common, choices, ...usage });
     }
 
@@ -59,7 +59,7 @@ export const CHAT_FORM: AnswerForm = {
       piece({ text, toolCalls = [], logprobs }) {
         const delta = toolCalls.map((call) => ({ index: calls++, ...callOf(call) }));
         const told = delta.length > 0 ? chunk({ tool_calls: delta }) : "";
-        if (logprobs) return opening() + chunk({ content: text }, logprobs) + told;
+        if (logprobs?.length) return opening() + chunk({ content: text }, logprobs) + told;
         const said = text === "" ? "" : `${before}"content":${JSON.stringify(text)}${after}`;
         return opening() + said + told;
       },
@@ -82,8 +82,8 @@ function callOf({ id, function: { name, arguments: given } }: ToolCall) {
   };
 }
 
-function logprobsOf(logprobs: InferResult["logprobs"]): object | null {
-  if (!logprobs) return null;
+function logprobsOf(logprobs: InferResult["logprobs"]): object | undefined {
+  if (!logprobs) return undefined;
   const content = logprobs.map(({ top, ...token }) => ({
     ...asToken(token),
     top_logprobs: top.map(asToken),

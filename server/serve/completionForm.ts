@@ -10,7 +10,7 @@ export const COMPLETION_FORM: AnswerForm = {
 
   whole: ({ id, created, model }, result) => {
     const { text, finishReason, logprobs } = result;
-    const choice = { index: 0, text, logprobs: logprobsOf(logprobs, 0) };
+    const choice = { index: 0, text, logprobs: logprobsOf(logprobs, 0) ?? null };
     return {
       ...{ id, object: "text_completion", created, model },
       choices: [{ ...choice, finish_reason: finishReason }],
@@ -24,18 +24,19 @@ export const COMPLETION_FORM: AnswerForm = {
     const [before = "", after = ""] = chunk("").split(NO_TEXT);
     let offset = 0;
 
-    function chunk(
-      text: string,
-      logprobs: object | null = null,
-      finishReason: string | null = null,
-    ): string {
-      const choice = { index: 0, text, logprobs, finish_reason: finishReason };
-      return frame({ ...common, choices: [choice], ...usage });
+    function chunk(text: string, logprobs?: object, finishReason?: string): string {
+      const choice = { index: 0, text, logprobs: logprobs ?? null };
+      return frame({
+        ...common,
+        choices: [{ ...choice, finish_reason: finishReason ?? null }],
+        ...usage,
+      });
     }
 
     return {
       piece({ text, logprobs }) {
-        if (!logprobs) return text === "" ? "" : `${before}"text":${JSON.stringify(text)}${after}`;
+        if (!logprobs?.length)
+          return text === "" ? "" : `${before}"text":${JSON.stringify(text)}${after}`;
         const written = chunk(text, logprobsOf(logprobs, offset));
         offset += logprobs.reduce((length, { token }) => length + token.length, 0);
         return written;
@@ -44,15 +45,15 @@ export const COMPLETION_FORM: AnswerForm = {
         const counted = includesUsage
           ? { ...common, choices: [], usage: usageOf(result) }
           : undefined;
-        return chunk("", null, result.finishReason) + streamEnd(counted);
+        return chunk("", undefined, result.finishReason) + streamEnd(counted);
       },
     };
   },
 };
 
 /** @param offset of the first token in the answer's text, in UTF-16 units */
-function logprobsOf(logprobs: InferResult["logprobs"], offset: number): object | null {
-  if (!logprobs) return null;
+function logprobsOf(logprobs: InferResult["logprobs"], offset: number): object | undefined {
+  if (!logprobs) return undefined;
   let next = offset;
   return {
     tokens: logprobs.map(({ token }) => token),

@@ -83,7 +83,11 @@ describe("pages of other origins", () => {
 
   it("are refused, before a key is asked for", async () => {
     const { post, url } = await serve(sayBack(), { key: KEY });
-    for (const headers of [{ Origin: ORIGIN }, { "Sec-Fetch-Site": "cross-site", Origin: ORIGIN }]) {
+    const sent: Record<string, string>[] = [
+      { Origin: ORIGIN },
+      { "Sec-Fetch-Site": "cross-site", Origin: ORIGIN },
+    ];
+    for (const headers of sent) {
       const response = await post("chat/completions", chat("1"), headers);
       expect(response.status).toBe(403);
       expect(await apiErrorOf(response)).toMatchObject({ type: "invalid_request_error" });
@@ -224,7 +228,7 @@ describe("places", () => {
     const gates: (() => void)[] = [];
     const model = standIn(async ({ messages }) => {
       await new Promise<void>((resolve) => gates.push(resolve));
-      const text = String(messages?.[0]?.content);
+      const text = JSON.stringify(messages);
       return { text, finishReason: "stop", promptTokens: 1, tokens: 1 };
     });
     const { post } = await serve(model, { atOnce: 1, maxWaiting: 1 });
@@ -250,7 +254,8 @@ describe("places", () => {
     const model = neverAnswers();
     const { port, records } = await serve(model, { atOnce: 2, maxWaiting: 8 });
     const clients = await Promise.all(Array.from({ length: 6 }, () => openRaw(port)));
-    for (const [n, { socket }] of clients.entries()) socket.write(ask("1", { stream: n % 2 === 0 }));
+    for (const [n, { socket }] of clients.entries())
+      socket.write(ask("1", { stream: n % 2 === 0 }));
     await isAsked(model, 2);
     for (const { socket } of clients) socket.destroy();
     await isFree(model);
@@ -383,7 +388,13 @@ it("malformed requests get an error of OpenAI's form too", async () => {
 
 it("names that every object has are no models", async () => {
   const { post } = await serve();
-  for (const model of ["__proto__", "constructor", "toString", "../../etc/passwd", "x".repeat(9999)]) {
+  for (const model of [
+    "__proto__",
+    "constructor",
+    "toString",
+    "../../etc/passwd",
+    "x".repeat(9999),
+  ]) {
     const response = await post("chat/completions", { ...chat("1"), model });
     expect(response.status).toBe(404);
     const { message, code } = await apiErrorOf(response);

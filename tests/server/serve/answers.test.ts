@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import type { InferResult } from "../../../protocol/infer.ts";
 import { KitError } from "../../../protocol/error.ts";
+import type { InferResult } from "../../../protocol/infer.ts";
 import { readBody } from "../../uiServer.ts";
 import { apiErrorOf, chat, eventsIn, serve, standIn } from "./serveServer.ts";
 
@@ -69,9 +69,7 @@ test("calls of tools have ids and JSON as arguments; at most one where the reque
   ] as const) {
     const whole = await post("chat/completions", chat("1", more));
     expect(await whole.json()).toMatchObject({
-      choices: [
-        { finish_reason: "tool_calls", message: { content: null, tool_calls: calls } },
-      ],
+      choices: [{ finish_reason: "tool_calls", message: { content: null, tool_calls: calls } }],
     });
     const streamed = await post("chat/completions", chat("1", { ...more, stream: true }));
     const events = eventsIn(await streamed.text()) as { choices: { delta: object }[] }[];

@@ -1,13 +1,13 @@
 import { onTestFinished } from "vitest";
 import type { EngineModel } from "../../../protocol/engine.ts";
 import type { InferRequest } from "../../../protocol/infer.ts";
+import type { RequestRecord } from "../../../server/serve/requestLog.ts";
 import {
   type ServeOptions,
   type ServeServer,
   startServeServer,
 } from "../../../server/serve/server.ts";
 import { createShelf } from "../../../server/serve/shelf.ts";
-import type { RequestRecord } from "../../../server/serve/requestLog.ts";
 
 /** In place of a model: tests of the server alone are about what goes in and out of it. */
 export interface StandIn {
@@ -85,7 +85,12 @@ export async function serve(
   { atOnce = 4, ...options }: Partial<ServeOptions> & { atOnce?: number } = {},
 ): Promise<TestServe> {
   const models = createShelf();
-  const served = { id: "job-1", created: 1_700_000_000, atOnce, open: () => Promise.resolve(model) };
+  const served = {
+    id: "job-1",
+    created: 1_700_000_000,
+    atOnce,
+    open: () => Promise.resolve(model),
+  };
   await models.put(served, ["job-1", "dates", "latest"]);
   const records: RequestRecord[] = [];
   const errors: unknown[] = [];
