@@ -1,14 +1,14 @@
 import { once } from "node:events";
-import { readFileSync, readdirSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { createJobStore } from "../../jobs/store.ts";
 import { startKitUi } from "../e2e/kitUi.ts";
-import { createProject } from "../project.ts";
 import { openRaw, statusesIn } from "../rawHttp.ts";
 import { readBody } from "../uiServer.ts";
 import { compareSteps, createRunProject, endless, startRun, stepsIn } from "./endlessRun.ts";
+import { createMemoryProbe } from "./memoryProbe.ts";
 import { createRandom } from "./random.ts";
 import { type RequestCounts, createVisitor } from "./requests.ts";
 import { repeated } from "./table.ts";
@@ -26,50 +26,6 @@ const MOST_HEAP_GROWTH_MIB = 2;
 const MOST_GROWTH_MIB = 60;
 const SETTLES = 20;
 
-/** Loaded into `kit ui` to report its heap after garbage collection. */
-const COLLECT = `
-const { writeFileSync } = require("node:fs");
-require("node:v8").setFlagsFromString("--expose-gc");
-const gc = require("node:vm").runInNewContext("gc");
-let times = 0;
-process.on("SIGUSR2", () => {
-  gc();
-  setImmediate(() => {
-    gc();
-    writeFileSync(process.env.HEAP_FILE, JSON.stringify([++times, process.memoryUsage().heapUsed]));
-  });
-});
-`;
-
-interface Memory {
-  /** Both in MiB. */
-  heap: number;
-  rss: number;
-  /** A count of open files and connections. */
-  descriptors: number;
-}
-
-function createProbe() {
-  const files = createProject({ "collect.cjs": COLLECT, heap: "[0,0]" });
-  const heapFile = join(files, "heap");
-  const read = () => JSON.parse(readFileSync(heapFile, "utf8") || "[0,0]") as [number, number];
-  let times = 0;
-  return {
-    env: { NODE_OPTIONS: `--require ${join(files, "collect.cjs")}`, HEAP_FILE: heapFile },
-    async measure(pid: number): Promise<Memory> {
-      process.kill(pid, "SIGUSR2");
-      times++;
-      await expect.poll(() => read()[0]).toBe(times);
-      const status = readFileSync(`/proc/${pid}/status`, "utf8");
-      return {
-        heap: read()[1] / 2 ** 20,
-        rss: Number(/^VmRSS:\s+(\d+)/m.exec(status)?.[1]) / 2 ** 10,
-        descriptors: readdirSync(`/proc/${pid}/fd`).length,
-      };
-    },
-  };
-}
-
 /** Sends a request's head a byte at a time. Resolves with the answer when it is cut off. */
 async function sendSlowly(port: number): Promise<string> {
   const { socket, closed } = await openRaw(port);
@@ -85,7 +41,7 @@ const whole = (figure: number) => Math.round(figure);
 test("thousands of malformed, slow, huge, pipelined and aborted requests do no harm to kit ui or its run", async () => {
   const random = createRandom();
   const project = createRunProject(endless());
-  const probe = createProbe();
+  const probe = createMemoryProbe();
   const ui = await startKitUi(project, 0, { env: probe.env });
   const output = readBody(await startRun(ui.url));
   await output.until((text) => text.includes("step "));
