@@ -40,7 +40,7 @@ export async function namesOf({ url }: ServeCommand): Promise<string[]> {
 }
 
 /** The text and the model of a chat completion. */
-export async function sayTo({ post }: ServeCommand, body: object) {
+export async function sayTo({ post }: Pick<ServeCommand, "post">, body: object) {
   const messages = [{ role: "user", content: "1" }];
   const response = await post("chat/completions", { model: "latest", messages, ...body });
   const { model, choices } = (await response.json()) as {

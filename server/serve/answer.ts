@@ -13,6 +13,7 @@ import type { Body } from "./fields.ts";
 import { readJsonBody } from "./jsonBody.ts";
 import type { RequestRecord } from "./requestLog.ts";
 
+const OK = 200;
 /** What a log calls a request whose client went away. */
 const CLIENT_GONE = 499;
 
@@ -24,7 +25,7 @@ export function createAnswer(read: (body: Body) => Asked, form: AnswerForm) {
       request: String(response.getHeader("x-request-id")),
       time: new Date().toISOString(),
       path: targetOf(request).path,
-      status: 200,
+      status: OK,
     };
     const signal = closeSignal(response);
     const stream: { open?: EventStream } = {};

@@ -36,21 +36,27 @@ export const SITE: Site = {
   errorBody: (status, message) => apiErrorBody(status, message),
 };
 
-/** By status; the others have none. */
-const CODES: Record<number, string> = {
-  401: "invalid_api_key",
-  404: "not_found",
-  429: "rate_limit_exceeded",
-};
-
 /** The body of an error, as OpenAI writes it. */
 export function apiErrorBody(
   status: number,
   message: string,
-  { param, code = CODES[status] }: ErrorDetails = {},
+  { param, code = codeOf(status) }: ErrorDetails = {},
 ): object {
   // JSON has `null` for what is not there.
   return { error: { message, type: typeOf(status), param: param ?? null, code: code ?? null } };
+}
+
+function codeOf(status: number): string | undefined {
+  switch (status) {
+    case 401:
+      return "invalid_api_key";
+    case 404:
+      return "not_found";
+    case 429:
+      return "rate_limit_exceeded";
+    default:
+      return undefined;
+  }
 }
 
 function typeOf(status: number): string {

@@ -37,7 +37,7 @@ export function chatRequest(body: Body): Asked {
     refuseUnlessNeutral(body, name, () => false, "Send tools and tool_choice instead.");
   }
   refuseUnlessNeutral(body, "modalities", isTextAlone, 'Leave it out, or send ["text"].');
-  refuseUnlessNeutral(body, "audio", () => false, "Leave it out: answers are texts.");
+  refuseUnlessNeutral(body, "audio", () => false, "Send none: answers are texts.");
   const tools = toolsOf(body);
   const request: InferRequest = {
     messages: messagesOf(body),

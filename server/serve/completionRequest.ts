@@ -19,9 +19,9 @@ export function completionRequest(body: Body): Asked {
     body,
     "echo",
     (echo) => echo === false,
-    "Put the prompt before the answer yourself.",
+    "Send false, and add the prompt to the answer yourself.",
   );
-  refuseUnlessNeutral(body, "suffix", (suffix) => suffix === "", "Leave it out.");
+  refuseUnlessNeutral(body, "suffix", (suffix) => suffix === "", "Send none.");
   refuseUnlessNeutral(body, "best_of", (count) => count === 1, "Leave it out, or send 1.");
   const logprobs = numberOf(body, "logprobs", TOP);
   return {

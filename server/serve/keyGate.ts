@@ -25,10 +25,10 @@ export function createKeyGate(key: string, trust: ConnectionLimit["trust"]): Gua
 }
 
 function wrong(isShown: boolean): ApiError {
-  const what = isShown ? "The key is wrong." : "The request has no key.";
+  const what = isShown ? "a wrong key" : "no key";
   return new ApiError(
     401,
-    `${what} Send the server's key as the header "Authorization: Bearer <key>".`,
+    `The request has ${what}. Send the server's key as the header "Authorization: Bearer <key>".`,
   );
 }
 

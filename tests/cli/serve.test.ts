@@ -56,10 +56,10 @@ describe("kit serve", () => {
   });
 
   it("prints where it listens, its models, and a line a request, without what was said", async () => {
-    const { printed, ...serve } = await startServe(template);
+    const serve = await startServe(template);
     const messages = [{ role: "user", content: "1234567" }];
-    await sayTo({ printed, ...serve }, { messages, max_tokens: 2 });
-    const lines = (await printed(/chat\/completions/)).split("\n");
+    await sayTo(serve, { messages, max_tokens: 2 });
+    const lines = (await serve.printed(/chat\/completions/)).split("\n");
     const [id = ""] = idsIn(template);
     expect(lines[0]).toBe(`kit serve  http://localhost:${serve.port}/v1  loading …`);
     expect(lines[1]).toBe(`kit serve  ready: ${id}, tiny, latest  stop with Ctrl-C`);

@@ -127,12 +127,18 @@ const COMMANDS = execFileSync(process.execPath, [CLI, "--help"], { encoding: "ut
   .filter((name) => name !== "help")
   .map((name) => (name === "python" ? "python install" : name));
 
+/** @param help what the command prints */
+function headingOf(command: string, help: string): string {
+  const [, usage = ""] = /^Usage: kit [a-z ]+\[options\] ?(.*)$/m.exec(help) ?? [];
+  return `## ${`kit ${command} ${usage}`.trim().replace("<", "\\<")}`;
+}
+
 test.each(COMMANDS)("cli.md has the options of kit %s", async (command) => {
   const { stdout } = await runKit(ROOT, [...command.split(" "), "--help"]);
-  const [, usage = ""] = /^Usage: kit [a-z ]+\[options\] ?(.*)$/m.exec(stdout) ?? [];
   const options = [...stdout.matchAll(/^ {2}(-.+?)(?: {2,}|$)/gm)].map(([, option]) => option);
-  const heading = `## ${`kit ${command} ${usage}`.trim().replace("<", "\\<")}`;
-  const shown = rowsOf(readPage("cli.md"), heading).flatMap(([option]) => codeIn(option));
+  const shown = rowsOf(readPage("cli.md"), headingOf(command, stdout)).flatMap(([option]) =>
+    codeIn(option),
+  );
   expect([...shown, "-h, --help"].toSorted()).toEqual(options.toSorted());
 });
 
@@ -146,9 +152,7 @@ test("the index names each command of cli.md", () => {
 
 test.each(COMMANDS)("cli.md states the default of each option of kit %s", async (command) => {
   const { stdout } = await runKit(ROOT, [...command.split(" "), "--help"]);
-  const rows = readPage("cli.md")
-    .split("\n")
-    .filter((line) => line.startsWith("| `-"));
+  const rows = rowsOf(readPage("cli.md"), headingOf(command, stdout)).map((row) => row.join(" | "));
   const defaults = [...stdout.matchAll(/^ {2}(-.+?) {2,}[^]*?(?=\n {2}-|\n\n)/gm)].flatMap(
     ([text, option = ""]) => {
       const [, value] = /\(default: ([^)]*)\)/.exec(text.replace(/\s+/g, " ")) ?? [];

@@ -20,6 +20,7 @@ import { jsonl } from "../engines/embedded/scratch.ts";
 import { startHub } from "../hub/server.ts";
 import { CLI, TINY_DATA, createTinyProject, startKit } from "../kit.ts";
 import { createProject } from "../project.ts";
+import { startServe } from "../serveCommand.ts";
 import { saveToolModel } from "../toolModel.ts";
 import { typecheck } from "../types/compiler.ts";
 import { type Snippet, ROOT, codeIn, readPage, rowsOf, snippetsOf } from "./snippets.ts";
@@ -39,7 +40,7 @@ const TRAINING_PAGES = [
   "callbacks.md",
   "eval.md",
 ];
-const LOOKING_PAGES = ["artifacts.md", "cli.md", "files.md", "page.md", "http.md"];
+const LOOKING_PAGES = ["artifacts.md", "serve.md", "cli.md", "files.md", "page.md", "http.md"];
 /** Its trainer needs a Python with torch: tests/engines/python trains by that engine. */
 const TYPED_PAGES = [...TRAINING_PAGES, ...LOOKING_PAGES, "python.md"];
 const RUN = ["ts", "js", "sh", "json", "jsonl", "csv"];
@@ -56,7 +57,9 @@ function template(path: string): string {
 function addKit(project: string): string {
   mkdirSync(join(project, "node_modules"), { recursive: true });
   symlinkSync(ROOT, join(project, "node_modules/kit"));
-  symlinkSync(join(ROOT, "node_modules/@types"), join(project, "node_modules/@types"));
+  for (const name of ["@types", "openai", "ai", "@ai-sdk"]) {
+    symlinkSync(join(ROOT, "node_modules", name), join(project, "node_modules", name));
+  }
   const npx = join(project, "node_modules/npx");
   writeFileSync(npx, `#!/bin/sh\nshift\nexec "${process.execPath}" "${CLI}" "$@"\n`);
   chmodSync(npx, 0o755);
@@ -78,6 +81,7 @@ function createBench(project: string, page = addKit(project)) {
   const bin = join(page, "node_modules");
   let folder = project;
   let url = "";
+  let serveUrl = "";
 
   const lastJob = () => createJobStore(folder).list()[0];
   /** The reader's own id, step and address in place of the page's. */
@@ -85,7 +89,8 @@ function createBench(project: string, page = addKit(project)) {
     text
       .replaceAll("<id>", lastJob()?.id ?? "<id>")
       .replaceAll("step-400", "step-4")
-      .replaceAll("http://localhost:4747", url);
+      .replaceAll("http://localhost:4747", url)
+      .replaceAll("http://localhost:4748", serveUrl);
 
   async function shell(line: string): Promise<string> {
     const env = { ...process.env, PATH: `${bin}:${process.env.PATH}` };
@@ -101,10 +106,16 @@ function createBench(project: string, page = addKit(project)) {
     url = /http:\/\/[^/\s]+/.exec(await printed(/http:\/\/\S+/))?.[0] ?? "";
   }
 
+  async function openServe(): Promise<void> {
+    const { url: served } = await startServe(folder);
+    serveUrl = served;
+  }
+
   async function runLine(line: string): Promise<void> {
     const [, into] = /^cd (.*)$/.exec(line) ?? [];
     if (into !== undefined) folder = join(folder, into);
     else if (line === "npx kit ui") await openUi();
+    else if (line === "npx kit serve") await openServe();
     // npm's part is here already; tests/package.test.ts installs for real.
     else if (!line.startsWith("npm ")) await shell(own(line));
   }

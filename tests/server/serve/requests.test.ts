@@ -169,7 +169,7 @@ describe("a plain completion's request", () => {
   });
 
   it.each([
-    [{ echo: true }, "echo", /^echo is not supported\. Put the prompt before/],
+    [{ echo: true }, "echo", /^echo is not supported\. Send false, and add the prompt/],
     [{ suffix: "a" }, "suffix", /not supported/],
     [{ best_of: 2 }, "best_of", /not supported/],
     [{ logprobs: 6 }, "logprobs", /from 0 to 5/],
