@@ -15,8 +15,12 @@ const TEMPLATE = `{% if tools %}<|im_start|>system
 {% endfor %}{% if add_generation_prompt %}<|im_start|>assistant
 {% endif %}`;
 
-/** Writes a small model whose chat template takes tools. */
-export function saveToolModel(path: string): void {
-  saveModel(path, randomWeights(SHAPE, 1), { shape: SHAPE, promptStyle: "message" });
+/**
+ * Writes a small model whose chat template takes tools. Its weights are random: it talks to the end of its context.
+ * @param context in tokens
+ */
+export function saveToolModel(path: string, context = SHAPE.context): void {
+  const shape = { ...SHAPE, context };
+  saveModel(path, randomWeights(shape, 1), { shape, promptStyle: "message" });
   writeTokenizer(path, STYLE, { chat_template: TEMPLATE });
 }

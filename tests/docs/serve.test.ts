@@ -9,6 +9,7 @@ import { spawnProcess } from "../process.ts";
 import { createProject } from "../project.ts";
 import { sayTo, startServe } from "../serveCommand.ts";
 import { saveToolModel } from "../toolModel.ts";
+import { readBody } from "../uiServer.ts";
 import { ROOT, readPage, snippetsOf } from "./snippets.ts";
 
 const PAGE = readPage("serve.md");
@@ -16,7 +17,8 @@ const KEY = "a-key-of-sixteen-or-more";
 
 test("the Next.js route of serve.md streams an answer, and its place is free when the visitor leaves", async () => {
   const project = createProject();
-  saveToolModel(join(project, "latest"));
+  // Long enough to be left.
+  saveToolModel(join(project, "latest"), 4096);
   const serve = await startServe(project, ["./latest"], { KIT_SERVE_KEY: KEY });
   vi.stubEnv("KIT_URL", serve.baseURL);
   vi.stubEnv("KIT_SERVE_KEY", KEY);
@@ -48,8 +50,8 @@ test("the Next.js route of serve.md streams an answer, and its place is free whe
   expect(text.length).toBeGreaterThan(100);
 
   const leaving = new AbortController();
-  const left = await ask(leaving.signal);
-  await left.body?.getReader().read();
+  const left = readBody(await ask(leaving.signal));
+  await left.until((part) => part.includes("text-delta"));
   leaving.abort();
   await serve.printed(/ 499 /);
 });

@@ -35,6 +35,7 @@ beforeEach(async () => {
   const files = { "data.jsonl": jsonl(ROWS) };
   const made = createTinyProject(tinySource({ name: "numbers", options: OPTIONS }), files);
   saveToolModel(join(made, "tools"));
+  saveToolModel(join(made, "talker"), 8192);
   const folder = realpathSync(mkdtempSync(join(tmpdir(), "kit-clients-")));
   cpSync(made, folder, { recursive: true });
   expect(await runKit(folder, ["start"])).toMatchObject({ code: 0 });
@@ -140,16 +141,16 @@ describe("the openai package, with nothing changed but baseURL", () => {
   });
 
   it("breaks off a stream, whose place is then free", async () => {
-    const serve = await startServe(project, ["tools"]);
+    const serve = await startServe(project, ["talker"]);
     const client = openai(serve);
     const stream = await client.chat.completions.create({
-      ...{ model: "tools", messages: ask("Talk!"), stream: true },
+      ...{ model: "talker", messages: ask("Talk!"), stream: true },
     });
     for await (const { choices } of stream) if (choices[0]?.delta.content) break;
     await serve.printed(/ 499 /);
     const signal = AbortSignal.abort();
     const aborted = client.chat.completions.create(
-      { model: "tools", messages: ask("Talk!") },
+      { model: "talker", messages: ask("Talk!") },
       { signal },
     );
     await expect(aborted).rejects.toBeInstanceOf(APIUserAbortError);
