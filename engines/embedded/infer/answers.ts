@@ -5,6 +5,7 @@ import type { PromptStyle, Tokenizer } from "../../tokens/tokenizer.ts";
 import { createAnswering } from "./answer.ts";
 import { chooseAnswer } from "./choices.ts";
 import { type Decoder, allowedBits } from "./decoder.ts";
+import { refuseLongPrompt } from "./promptLength.ts";
 import { createScheduler } from "./scheduler.ts";
 
 /** A model that can be asked. */
@@ -48,6 +49,7 @@ export function createAnswers({ context, promptStyle, tokenizer, decoder }: Gene
     { isCancelled, onPiece }: Asker,
   ): Promise<InferResult> {
     const request = withoutHiddenTools(asked);
+    refuseLongPrompt(request, context);
     const prompt = tokenizer.promptTokens(request, promptStyle);
     if (prompt.length === 0) {
       throw new KitError(
