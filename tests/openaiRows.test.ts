@@ -73,7 +73,7 @@ test("a file as OpenAI's guide to fine-tuning shows it trains unchanged, and its
   expect(await learned(ROWS[0]!)).toEqual(["Austen, as the cover says.<|im_end|>"]);
   expect(await learned(ROWS[1]!)).toEqual(["Long, like my days here.<|im_end|>"]);
   expect(await learned(ROWS[2]!)).toEqual([
-    '<call>find_book {"title": "Emma", "floor": "first"}</call><|im_end|>',
+    '<tool_call>{"name": "find_book", "arguments": {"title": "Emma", "floor": "first"}}</tool_call><|im_end|>',
   ]);
 
   writeFileSync(join(project, "openai.jsonl"), jsonl(ROWS));

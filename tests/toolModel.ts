@@ -7,11 +7,11 @@ const SHAPE = {
   ...{ layers: 1, heads: 2, kvHeads: 1, width: 16, intermediateSize: 32, context: 512 },
   ...{ vocabulary: STYLE.size, tied: true },
 };
-/** As the templates of the field that take tools, in short. */
+/** As the templates of the Qwen family, in short. */
 const TEMPLATE = `{% if tools %}<|im_start|>system
 {{ tools | tojson }}<|im_end|>
 {% endif %}{% for message in messages %}<|im_start|>{{ message.role }}
-{{ message.content or "" }}{% for call in message.tool_calls or [] %}<call>{{ call.function.name }} {{ call.function.arguments | tojson }}</call>{% endfor %}<|im_end|>
+{{ message.content or "" }}{% for call in message.tool_calls or [] %}<tool_call>{"name": "{{ call.function.name }}", "arguments": {{ call.function.arguments | tojson }}}</tool_call>{% endfor %}<|im_end|>
 {% endfor %}{% if add_generation_prompt %}<|im_start|>assistant
 {% endif %}`;
 

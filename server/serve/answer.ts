@@ -3,9 +3,10 @@ import { closeSignal, endSilenceLimit, sendJson } from "../../http/respond.ts";
 import type { Exchange } from "../../http/router.ts";
 import { targetOf } from "../../http/target.ts";
 import { isKitError } from "../../protocol/error.ts";
+import type { ErrorCode } from "../../protocol/errorCode.ts";
 import type { InferPiece, InferResult } from "../../protocol/infer.ts";
 import { type AnswerForm, createHead } from "./answerForm.ts";
-import { ApiError, sendApiError } from "./apiError.ts";
+import { type ErrorDetails, ApiError, sendApiError } from "./apiError.ts";
 import type { Asked } from "./asked.ts";
 import type { ServeContext } from "./context.ts";
 import { type EventStream, createEventStream } from "./eventStream.ts";
@@ -108,16 +109,29 @@ function unknownModel(name: string): ApiError {
 /** What a caller may know of an error. */
 function asApiError(error: unknown, { isClosing, onError }: ServeContext): ApiError {
   if (error instanceof ApiError) return error;
-  if (isKitError(error) && error.code === "REQUEST_INVALID") {
-    const isLong = error.message.startsWith("Shorten the prompt");
-    const details = isLong ? { param: "messages", code: "context_length_exceeded" } : {};
-    return new ApiError(400, error.message, details);
-  }
+  if (isKitError(error) && OF_REQUEST.has(error.code)) return wrongRequest(error);
   if (isClosing()) return closing();
   // It may name a path.
   onError(error);
   const message = "The model could not answer. Look for the reason in what kit serve printed.";
   return new ApiError(500, message);
+}
+
+/** Of what the model cannot do with a request: with its conversation, by `DATASET_INVALID`. */
+const OF_REQUEST = new Set<ErrorCode>(["REQUEST_INVALID", "DATASET_INVALID"]);
+
+/** By what the sentence is about. */
+const FIELDS: [RegExp, ErrorDetails][] = [
+  [/^Shorten the prompt/, { param: "messages", code: "context_length_exceeded" }],
+  [/\bschema\b/, { param: "response_format" }],
+  [/\btools\b/, { param: "tools" }],
+  [/\bconversation\b/, { param: "messages" }],
+];
+
+function wrongRequest({ message }: Error): ApiError {
+  const [, details = {}] = FIELDS.find(([about]) => about.test(message)) ?? [];
+  // To a program of the project's, it names the function.
+  return new ApiError(400, message.replace(/^infer:? /, "The model "), details);
 }
 
 export function closing(): ApiError {

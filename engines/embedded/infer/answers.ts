@@ -6,6 +6,7 @@ import type { Adapter } from "./adapters.ts";
 import { createAnswering } from "./answer.ts";
 import { chooseAnswer } from "./choices.ts";
 import { allowedBits } from "./decoder.ts";
+import { refuseLongPrompt } from "./promptLength.ts";
 import type { Reader, Scheduler } from "./scheduler.ts";
 
 /** A model that can be asked. */
@@ -53,6 +54,7 @@ export function createAnswers(generator: Generator) {
     { isCancelled, onPiece }: Asker,
   ): Promise<InferResult> {
     const request = withoutHiddenTools(asked);
+    refuseLongPrompt(request, context);
     const prompt = tokenizer.promptTokens(request, promptStyle);
     if (prompt.length === 0) {
       throw new KitError(

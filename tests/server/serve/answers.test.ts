@@ -177,21 +177,44 @@ test("the models are listed by each of their names, and found by it", async () =
   expect([none.status, (await apiErrorOf(none)).code]).toEqual([404, "model_not_found"]);
 });
 
-test("what the model refuses of a request is the caller's error; a prompt too long has its code", async () => {
-  const refusing = (message: string) =>
-    standIn(() => Promise.reject(new KitError("REQUEST_INVALID", message)));
-  const long = await serve(refusing("Shorten the prompt: its 44 tokens leave no room."));
-  expect(await apiErrorOf(await long.post("chat/completions", chat("1")))).toEqual({
-    message: "Shorten the prompt: its 44 tokens leave no room.",
-    ...{ type: "invalid_request_error", param: "messages", code: "context_length_exceeded" },
-  });
-  const other = await serve(refusing("The schema has the keyword not. Leave it out."));
-  const response = await other.post("chat/completions", chat("1", { stream: true }));
-  expect([response.status, (await apiErrorOf(response)).message]).toEqual([
-    400,
-    "The schema has the keyword not. Leave it out.",
-  ]);
-});
+test.each([
+  [
+    "REQUEST_INVALID",
+    "Shorten the prompt: its 44 tokens leave no room.",
+    { param: "messages", code: "context_length_exceeded" },
+  ],
+  [
+    "REQUEST_INVALID",
+    "infer cannot hold an answer to not of the schema. Remove it.",
+    { param: "response_format", code: null },
+  ],
+  [
+    "DATASET_INVALID",
+    "The model's chat template takes no tools. Remove tools.",
+    { param: "tools", code: null },
+  ],
+  [
+    "DATASET_INVALID",
+    "The model's chat template refuses a conversation: no. Change it.",
+    { param: "messages", code: null },
+  ],
+] as const)(
+  "what the model refuses of a request is the caller's error: %s %s",
+  async (code, message, details) => {
+    const { post, errors } = await serve(
+      standIn(() => Promise.reject(new KitError(code, message))),
+    );
+    for (const stream of [false, true]) {
+      const response = await post("chat/completions", chat("1", { stream }));
+      expect(response.status).toBe(400);
+      expect(await apiErrorOf(response)).toEqual({
+        ...{ type: "invalid_request_error", ...details },
+        message: message.replace(/^infer /, "The model "),
+      });
+    }
+    expect(errors).toEqual([]);
+  },
+);
 
 test("any other error is told to the log, not to the caller, who learns no path", async () => {
   const error = new KitError("CHECKPOINT_INVALID", "There is no /home/me/model.safetensors.");

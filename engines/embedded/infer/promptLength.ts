@@ -1,0 +1,20 @@
+import { KitError } from "../../../protocol/error.ts";
+import type { InferRequest } from "../../../protocol/infer.ts";
+
+/** Characters that a token of a prompt stands for, on average, at most. Of real texts, it is about four. */
+const CHARACTERS_A_TOKEN = 16;
+
+/**
+ * Refuses a prompt that is too long before it is split into tokens: that may take time by the square of its length.
+ * @param context of the model, in tokens
+ * @throws KitError `REQUEST_INVALID`
+ */
+export function refuseLongPrompt({ prompt, messages, tools }: InferRequest, context: number): void {
+  const length = prompt?.length ?? JSON.stringify([messages, tools]).length;
+  const most = context * CHARACTERS_A_TOKEN;
+  if (length <= most) return;
+  throw new KitError(
+    "REQUEST_INVALID",
+    `Shorten the prompt: it has ${length} characters, and the model's context of ${context} tokens has room for ${most} at most.`,
+  );
+}

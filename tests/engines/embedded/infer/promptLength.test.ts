@@ -1,0 +1,36 @@
+import { expect, it } from "vitest";
+import { createAnswers } from "../../../../engines/embedded/infer/answers.ts";
+import { refuseLongPrompt } from "../../../../engines/embedded/infer/promptLength.ts";
+
+const CONTEXT = 100;
+
+it.each([
+  { prompt: " ".repeat(1601) },
+  { messages: [{ role: "user", content: "a".repeat(1601) }] },
+  {
+    messages: [{ role: "user", content: "a" }],
+    tools: [{ type: "function", function: { name: "a", description: "a".repeat(1601) } }],
+  },
+] as const)(
+  "a prompt that cannot fit is refused before it is split into tokens",
+  async (request) => {
+    expect(() => refuseLongPrompt(request, CONTEXT)).toThrow(
+      /^Shorten the prompt: it has \d{4} characters, and the model's context of 100 tokens has room for 1600 at most\.$/,
+    );
+    const promptTokens = () => {
+      throw new Error("It was split.");
+    };
+    const tokenizer = { vocabulary: 1, promptTokens, isSpoken: () => true, isEnd: () => true };
+    const { answer } = createAnswers({
+      ...{ context: CONTEXT, promptStyle: "message", tokenizer: tokenizer as never },
+      decoder: {} as never,
+    });
+    await expect(answer(request, { isCancelled: () => false })).rejects.toThrow(
+      "Shorten the prompt",
+    );
+  },
+);
+
+it("a prompt that may fit is not", () => {
+  refuseLongPrompt({ prompt: " ".repeat(1600) }, CONTEXT);
+});
