@@ -2,10 +2,14 @@ import { readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { loadModel } from "kit";
 import { expect, test } from "vitest";
+import { askLlama, hasLlama } from "./engines/gguf/llama.ts";
 import { runKit } from "./kit.ts";
 import { createProject } from "./project.ts";
 
-test("the quickstart, as it is, normalizes at least 90 % of the held-out dates exactly", async () => {
+/** Asked of llama.cpp, too. */
+const SHARED = 20;
+
+test("the quickstart, as it is, normalizes at least 90 % of the held-out dates exactly, and the same in llama.cpp", async () => {
   const project = createProject();
   await runKit(project, ["init", "."]);
   expect(await runKit(project, ["start"])).toMatchObject({ code: 0, stderr: "" });
@@ -18,8 +22,10 @@ test("the quickstart, as it is, normalizes at least 90 % of the held-out dates e
   const model = await loadModel(join(artifacts, last));
   const rows = readRows(join(project, "data/heldout.jsonl"));
   const wrong: string[] = [];
+  const answers: string[] = [];
   for (const { prompt, completion } of rows) {
     const { text } = await model.infer({ prompt });
+    answers.push(text);
     if (text !== completion) wrong.push(`${prompt} → ${text}`);
   }
   await model.close();
@@ -27,6 +33,16 @@ test("the quickstart, as it is, normalizes at least 90 % of the held-out dates e
   expect(rows).toHaveLength(200);
   console.log(`quickstart: ${rows.length - wrong.length} of ${rows.length} held-out dates exact`);
   expect(wrong.length).toBeLessThanOrEqual(20);
+
+  if (!hasLlama) return;
+  const words = ["export", "latest", "dates", "--format", "gguf", "--type", "f16"];
+  expect(await runKit(project, words)).toMatchObject({ code: 0, stderr: "" });
+  const file = join(project, "dates/date-normalizer.gguf");
+  const questions = rows.slice(0, SHARED).map(({ prompt }) => prompt);
+  // Through the chat template in the file; no answer goes on after its end.
+  const told = await askLlama({ file, questions });
+  const ended = answers.slice(0, SHARED).map((text) => ({ text, stopReason: "eogToken" }));
+  expect(told.answers).toEqual(ended);
 });
 
 function readRows(path: string): { prompt: string; completion: string }[] {

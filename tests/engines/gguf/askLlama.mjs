@@ -2,13 +2,13 @@
 // Prints its `Told` as JSON.
 import { text } from "node:stream/consumers";
 
-const { getLlama } = await import(process.argv[2]);
+const { LlamaChatSession, getLlama } = await import(process.argv[2]);
 const {
   file,
   lora,
   texts = [],
   sequences = [],
-  chats = [],
+  questions = [],
 } = JSON.parse(await text(process.stdin));
 
 const build = { gpu: false, build: "never", skipDownload: true };
@@ -22,31 +22,27 @@ const told = {
   logits: [],
   answers: [],
 };
-if (sequences.length + chats.length > 0) {
-  const contextSize = Math.max(
-    32,
-    ...sequences.map((ids) => ids.length + 1),
-    ...chats.map(({ ids, most }) => ids.length + most),
-  );
+if (sequences.length + questions.length > 0) {
   const context = await model.createContext({
-    ...{ contextSize, threads: 1, flashAttention: false },
+    ...{ contextSize: 256, threads: 1, flashAttention: false },
     ...(lora && { lora: { adapters: [{ filePath: lora }] } }),
   });
-  const sequence = context.getSequence();
+  const contextSequence = context.getSequence();
   for (const ids of sequences) {
-    await sequence.clearHistory();
+    await contextSequence.clearHistory();
     const asked = ids.map((id) => [id, { generateNext: { logits: true } }]);
-    const found = await sequence.controlledEvaluate(asked);
+    const found = await contextSequence.controlledEvaluate(asked);
     told.logits.push(found.map(({ next }) => inOrder(next.logits)));
   }
-  for (const { ids, most } of chats) {
-    await sequence.clearHistory();
-    const answer = [];
-    for await (const id of sequence.evaluate(ids, { temperature: 0, yieldEogToken: true })) {
-      answer.push(id);
-      if (model.isEogToken(id) || answer.length === most) break;
-    }
-    told.answers.push(answer);
+  for (const question of questions) {
+    await contextSequence.clearHistory();
+    const session = new LlamaChatSession({ contextSequence });
+    // Without a system message of node-llama-cpp's.
+    session.setChatHistory([]);
+    const options = { temperature: 0, maxTokens: 100, trimWhitespaceSuffix: false };
+    const { responseText, stopReason } = await session.promptWithMeta(question, options);
+    told.answers.push({ text: responseText, stopReason });
+    session.dispose({ disposeSequence: false });
   }
 }
 process.stdout.write(JSON.stringify(told), () => process.exit());

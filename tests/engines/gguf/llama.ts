@@ -19,8 +19,8 @@ interface Asked {
   texts?: string[];
   /** After each of whose tokens the logits are wanted. */
   sequences?: number[][];
-  /** To be answered greedily with so many tokens, or up to one that ends answers. */
-  chats?: { ids: number[]; most: number }[];
+  /** To be answered greedily, each in a chat of its own. */
+  questions?: string[];
 }
 
 interface Told {
@@ -33,7 +33,7 @@ interface Told {
   addsBos: boolean;
   /** [token][id] */
   logits: number[][][];
-  answers: number[][];
+  answers: { text: string; stopReason: string }[];
 }
 
 /** In a process of its own, which ends with it. */
