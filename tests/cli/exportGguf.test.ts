@@ -1,0 +1,90 @@
+import { readFileSync, readdirSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { adapterFiles, saveModel } from "../../engines/checkpoint/checkpoint.ts";
+import { writeDirectory } from "../../engines/checkpoint/directory.ts";
+import { randomAdapter } from "../../engines/lora/adapter.ts";
+import { tinyWeights } from "../engines/embedded/tiny.ts";
+import { runKit } from "../kit.ts";
+import { createProject } from "../project.ts";
+
+const SHAPE = { layers: 1, heads: 2, width: 32, context: 64 };
+const LORA = { r: 2, alpha: 4, targetModules: ["q_proj" as const] };
+
+/** A project with a model and an adapter to it. */
+function createModels(): string {
+  const project = createProject({ "package.json": "{}" });
+  const base = join(project, "model");
+  const notes = { shape: SHAPE, promptStyle: "message" as const };
+  saveModel(base, tinyWeights(1, SHAPE), notes);
+  const tensors = randomAdapter(LORA, SHAPE, 1);
+  writeDirectory(join(project, "adapter"), adapterFiles(tensors, { ...notes, lora: LORA, base }));
+  return project;
+}
+
+test("kit export --format gguf writes one file, says who takes it, and kit infer answers from it as before", async () => {
+  const project = createModels();
+  const words = ["export", "./model", "--format", "gguf"];
+  const { code, stdout, stderr } = await runKit(project, words);
+  expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+  expect(readdirSync(join(project, "model-gguf")).toSorted()).toEqual(["Modelfile", "model.gguf"]);
+  expect(stdout.split("\n").slice(1)).toEqual([
+    expect.stringMatching(
+      /exported to model-gguf\/model\.gguf, [\d.]+ MB; try it: .* infer \.\/model-gguf\/model\.gguf$/,
+    ),
+    expect.stringContaining("  llama.cpp: llama-cli -m ./model-gguf/model.gguf --jinja --temp 0"),
+    expect.stringContaining(
+      "  Ollama: ollama create model -f ./model-gguf/Modelfile && ollama run model",
+    ),
+    expect.stringContaining("  LM Studio: lms import ./model-gguf/model.gguf"),
+    "",
+  ]);
+  const ask = (model: string) => runKit(project, ["infer", model, "hello", "--max-tokens", "12"]);
+  const [before, after] = [await ask("./model"), await ask("model-gguf/model.gguf")];
+  expect(after).toEqual(before);
+  expect(after.code).toBe(0);
+});
+
+test("a quantized file answers as --quantize does", async () => {
+  const project = createModels();
+  await runKit(project, ["export", "./model", "small", "--format", "gguf", "--type", "q4_0"]);
+  const ask = (model: string, ...more: string[]) =>
+    runKit(project, ["infer", model, "hello", "--max-tokens", "12", ...more]);
+  expect(await ask("./small/model.gguf")).toEqual(await ask("./model", "--quantize", "q4_0"));
+});
+
+test("an adapter is written alone, for its base's file", async () => {
+  const project = createModels();
+  const words = ["export", "./adapter", "--format", "gguf", "--adapter"];
+  const { code, stdout } = await runKit(project, words);
+  expect(code).toBe(0);
+  expect(readdirSync(join(project, "adapter-lora-gguf"))).toEqual(["adapter-lora.gguf"]);
+  expect(stdout).toContain(
+    "  llama.cpp: llama-cli -m <its base>.gguf --lora ./adapter-lora-gguf/adapter-lora.gguf\n",
+  );
+  const { code: asked, stderr } = await runKit(project, [
+    ...["infer", "adapter-lora-gguf/adapter-lora.gguf", "hello"],
+  ]);
+  expect({ asked, stderr }).toEqual({
+    asked: 1,
+    stderr: expect.stringContaining("is an adapter without its base") as string,
+  });
+});
+
+test("what only a GGUF file has is refused without one, and a folder that is taken", async () => {
+  const project = createModels();
+  const typed = await runKit(project, ["export", "./model", "to", "--type", "q8_0"]);
+  expect(typed).toMatchObject({
+    code: 1,
+    stderr: "kit: --type is for GGUF files. Add --format gguf.\n",
+  });
+  const alone = await runKit(project, ["export", "./adapter", "to", "--adapter"]);
+  expect(alone.stderr).toBe("kit: --adapter is for GGUF files. Add --format gguf.\n");
+  const before = readFileSync(join(project, "model/config.json"), "utf8");
+  const taken = await runKit(project, ["export", "./model", "model", "--format", "gguf"]);
+  expect(taken).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining("Name a folder that is empty or not there yet.") as string,
+  });
+  expect(readFileSync(join(project, "model/config.json"), "utf8")).toBe(before);
+});
