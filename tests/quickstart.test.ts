@@ -5,11 +5,13 @@ import { expect, test } from "vitest";
 import { askLlama, hasLlama } from "./engines/gguf/llama.ts";
 import { runKit } from "./kit.ts";
 import { createProject } from "./project.ts";
+import { askInPage } from "./wllama.ts";
 
-/** Asked of llama.cpp, too. */
+/** Asked of llama.cpp, and of it in a browser, too. */
 const SHARED = 20;
+const IN_PAGE = 5;
 
-test("the quickstart, as it is, normalizes at least 90 % of the held-out dates exactly, and the same in llama.cpp", async () => {
+test("the quickstart, as it is, normalizes at least 90 % of the held-out dates exactly, and the same in llama.cpp and in a page", async () => {
   const project = createProject();
   await runKit(project, ["init", "."]);
   expect(await runKit(project, ["start"])).toMatchObject({ code: 0, stderr: "" });
@@ -34,15 +36,18 @@ test("the quickstart, as it is, normalizes at least 90 % of the held-out dates e
   console.log(`quickstart: ${rows.length - wrong.length} of ${rows.length} held-out dates exact`);
   expect(wrong.length).toBeLessThanOrEqual(20);
 
-  if (!hasLlama) return;
   const words = ["export", "latest", "dates", "--format", "gguf", "--type", "f16"];
   expect(await runKit(project, words)).toMatchObject({ code: 0, stderr: "" });
   const file = join(project, "dates/date-normalizer.gguf");
-  const questions = rows.slice(0, SHARED).map(({ prompt }) => prompt);
   // Through the chat template in the file; no answer goes on after its end.
+  const questions = rows.slice(0, SHARED).map(({ prompt }) => prompt);
+  const asked = questions.slice(0, IN_PAGE);
+  expect(await askInPage(file, asked)).toEqual(answers.slice(0, IN_PAGE));
+  if (!hasLlama) return;
   const told = await askLlama({ file, questions });
-  const ended = answers.slice(0, SHARED).map((text) => ({ text, stopReason: "eogToken" }));
-  expect(told.answers).toEqual(ended);
+  expect(told.answers).toEqual(
+    answers.slice(0, SHARED).map((text) => ({ text, stopReason: "eogToken" })),
+  );
 });
 
 function readRows(path: string): { prompt: string; completion: string }[] {

@@ -59,8 +59,6 @@ function encodeValue(value: Value): Uint8Array[] {
       return [...arrayOf("string", value.value), ...value.value.flatMap(text)];
     case "int32s":
       return [...arrayOf("int32", value.value), bytesOf(Int32Array.from(value.value))];
-    case "float32s":
-      return [...arrayOf("float32", value.value), bytesOf(Float32Array.from(value.value))];
   }
 }
 

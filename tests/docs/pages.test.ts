@@ -40,14 +40,21 @@ const TRAINING_PAGES = [
   "callbacks.md",
   "eval.md",
 ];
+<<<<<<< HEAD
 const LOOKING_PAGES = ["artifacts.md", "serve.md", "cli.md", "files.md", "page.md", "http.md"];
+=======
+const LOOKING_PAGES = ["artifacts.md", "ship.md", "cli.md", "files.md", "page.md", "http.md"];
+>>>>>>> 351c89ea (docs/ship.md: from a job to llama.cpp, Ollama, LM Studio, Node and a browser; the page of wllama is run in Chromium)
 /** Its trainer needs a Python with torch: tests/engines/python trains by that engine. */
 const TYPED_PAGES = [...TRAINING_PAGES, ...LOOKING_PAGES, "python.md"];
 const RUN = ["ts", "js", "sh", "json", "jsonl", "csv"];
 /** The rows that data.md shows, where its trainers read them: the last of each kind. */
 const SHOWN_ROWS = { jsonl: "data/openai.jsonl", csv: "data/dates.csv", json: "data/alpaca.json" };
-/** `text` and `mermaid` are pictures; the others need what cannot be brought along. */
-const NOT_RUN = ["text", "mermaid", "python", "sql", "dockerfile", "yaml"];
+/**
+ * `text` and `mermaid` are pictures, a page in `html` is run by tests/quickstart.test.ts; the others need what
+ * cannot be brought along.
+ */
+const NOT_RUN = ["text", "html", "mermaid", "python", "sql", "dockerfile", "yaml"];
 
 function template(path: string): string {
   return readFileSync(join(TEMPLATE, path), "utf8");

@@ -128,7 +128,7 @@ test.each([
     "other layers without rotation",
   ],
 ] as const)("%s is refused, because llama.cpp does not compute it", async (_, more, problem) => {
-  const { model, to } = save({ ...SHAPE, ...more } as LlamaShape);
+  const { model, to } = save({ ...SHAPE, ...more });
   await expect(exportModel(model, to, { format: "gguf" })).rejects.toThrow(problem);
 });
 
