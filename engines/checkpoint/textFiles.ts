@@ -35,14 +35,18 @@ export function heldTexts(
     const file = files[name];
     return file === undefined || typeof file === "string" ? file : Buffer.from(file).toString();
   };
+  const known = new Map<string, Config>();
   return {
     label,
     text,
     json(name) {
       const found = text(name);
       if (found === undefined) return undefined;
-      const value = parsed(found);
-      if (isRecord(value)) return value;
+      const value = known.get(name) ?? parsed(found);
+      if (isRecord(value)) {
+        known.set(name, value);
+        return value;
+      }
       throw new KitError(
         "CHECKPOINT_INVALID",
         `${label(name)} is not a JSON object. Save or download it again.`,

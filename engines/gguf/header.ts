@@ -6,6 +6,9 @@ import { type Metadata, type Value, VALUE_IDS } from "./values.ts";
 export const MAGIC = 0x46554747;
 export const VERSION = 3;
 
+/** Of a text's length. */
+const LENGTH_BYTES = 8;
+
 /** A tensor to be written. */
 export interface NamedTensor {
   name: string;
@@ -56,7 +59,7 @@ function encodeValue(value: Value): Uint8Array[] {
     case "string":
       return [uint32s(VALUE_IDS.string), ...text(value.value)];
     case "strings":
-      return [...arrayOf("string", value.value), ...value.value.flatMap(text)];
+      return [...arrayOf("string", value.value), texts(value.value)];
     case "int32s":
       return [...arrayOf("int32", value.value), bytesOf(Int32Array.from(value.value))];
   }
@@ -69,6 +72,20 @@ function arrayOf(type: keyof typeof VALUE_IDS, { length }: readonly unknown[]): 
 function text(value: string): Uint8Array[] {
   const bytes = Buffer.from(value);
   return [uint64(bytes.length), bytes];
+}
+
+/** All in one: a vocabulary has 100,000. */
+function texts(values: readonly string[]): Uint8Array {
+  const bytes = Buffer.alloc(
+    values.reduce((sum, value) => sum + LENGTH_BYTES + Buffer.byteLength(value), 0),
+  );
+  let at = 0;
+  for (const value of values) {
+    const length = bytes.write(value, at + LENGTH_BYTES);
+    bytes.writeUInt32LE(length, at);
+    at += LENGTH_BYTES + length;
+  }
+  return bytes;
 }
 
 function uint32s(...values: number[]): Uint8Array {
