@@ -40,11 +40,10 @@ const TRAINING_PAGES = [
   "callbacks.md",
   "eval.md",
 ];
-<<<<<<< HEAD
-const LOOKING_PAGES = ["artifacts.md", "serve.md", "cli.md", "files.md", "page.md", "http.md"];
-=======
-const LOOKING_PAGES = ["artifacts.md", "ship.md", "cli.md", "files.md", "page.md", "http.md"];
->>>>>>> 351c89ea (docs/ship.md: from a job to llama.cpp, Ollama, LM Studio, Node and a browser; the page of wllama is run in Chromium)
+const LOOKING_PAGES = [
+  ...["artifacts.md", "ship.md", "serve.md", "cli.md"],
+  ...["files.md", "page.md", "http.md"],
+];
 /** Its trainer needs a Python with torch: tests/engines/python trains by that engine. */
 const TYPED_PAGES = [...TRAINING_PAGES, ...LOOKING_PAGES, "python.md"];
 const RUN = ["ts", "js", "sh", "json", "jsonl", "csv"];
