@@ -2,10 +2,13 @@ import { readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { loadModel } from "kit";
 import { expect, test } from "vitest";
+import { useBrowser } from "./e2e/browser.ts";
 import { askLlama, hasLlama } from "./engines/gguf/llama.ts";
 import { runKit } from "./kit.ts";
 import { createProject } from "./project.ts";
 import { askInPage } from "./wllama.ts";
+
+useBrowser();
 
 /** Asked of llama.cpp, and of it in a browser, too. */
 const SHARED = 20;

@@ -4,11 +4,9 @@ import { type Server, createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { dirname, extname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { chromium } from "playwright-core";
 import { onTestFinished } from "vitest";
-import { CHROMIUM, CHROMIUM_ARGS } from "../bench/chromium.ts";
 import { readPage, snippetsOf } from "./docs/snippets.ts";
-import { PATIENCE_MS } from "./patience.ts";
+import { openPage } from "./e2e/browser.ts";
 
 const WLLAMA = dirname(fileURLToPath(import.meta.resolve("@wllama/wllama")));
 const TYPES: Record<string, string> = { ".js": "text/javascript", ".wasm": "application/wasm" };
@@ -18,7 +16,7 @@ const PAGE =
   snippetsOf(readPage("ship.md")).find(({ language }) => language === "html")?.code ?? "";
 const QUESTION = "7th of March 1998";
 
-/** Asks a GGUF file by wllama in Chromium, in a page for each question. @returns the pages' texts */
+/** Asks a GGUF file by wllama in the browser of `useBrowser`, in a page for each question. @returns the pages' texts */
 export async function askInPage(file: string, questions: string[]): Promise<string[]> {
   const server = createServer(({ url = "/" }, response) => {
     const { pathname, searchParams } = new URL(url, "http://localhost");
@@ -32,17 +30,11 @@ export async function askInPage(file: string, questions: string[]): Promise<stri
     const content = createReadStream(path);
     content.on("error", () => response.writeHead(404).end()).pipe(response);
   });
-  const browser = await chromium.launch({ executablePath: CHROMIUM, args: CHROMIUM_ARGS });
-  onTestFinished(async () => {
-    await browser.close();
-    server.close();
-  });
+  onTestFinished(() => void server.close());
   const address = `http://127.0.0.1:${await portOf(server)}`;
-  const page = await browser.newPage();
-  page.setDefaultTimeout(PATIENCE_MS);
   const answers: string[] = [];
   for (const question of questions) {
-    await page.goto(`${address}/?question=${encodeURIComponent(question)}`);
+    const page = await openPage(`${address}/?question=${encodeURIComponent(question)}`);
     await page.waitForFunction("document.body.innerText.trim() !== ''");
     answers.push(await page.innerText("body"));
   }

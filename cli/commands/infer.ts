@@ -27,7 +27,7 @@ import { enterProject } from "../project.ts";
  * @throws KitError `PROMPT_INVALID`, `JOB_NOT_FOUND`, `CHECKPOINT_INVALID`, `REQUEST_INVALID`
  */
 export const command = createCommand("infer")
-  .argument("<model>", 'a job id or its prefix, "latest", or a checkpoint folder')
+  .argument("<model>", 'a job id or its prefix, "latest", a checkpoint folder or a .gguf file')
   .argument("[prompt]", "the prompt; omit it to answer each line of stdin")
   .option("--jsonl", "read dataset rows; print each with its answer")
   .option(

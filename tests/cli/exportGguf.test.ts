@@ -7,6 +7,7 @@ import { randomAdapter } from "../../engines/lora/adapter.ts";
 import { tinyWeights } from "../engines/embedded/tiny.ts";
 import { runKit } from "../kit.ts";
 import { createProject } from "../project.ts";
+import { namesOf, sayTo, startServe } from "../serveCommand.ts";
 
 const SHAPE = { layers: 1, heads: 2, width: 32, context: 64 };
 const LORA = { r: 2, alpha: 4, targetModules: ["q_proj" as const] };
@@ -43,6 +44,17 @@ test("kit export --format gguf writes one file, says who takes it, and kit infer
   const [before, after] = [await ask("./model"), await ask("model-gguf/model.gguf")];
   expect(after).toEqual(before);
   expect(after.code).toBe(0);
+});
+
+test("kit serve answers from a GGUF file as kit infer does", async () => {
+  const project = createModels();
+  await runKit(project, ["export", "./model", "to", "--format", "gguf"]);
+  const serve = await startServe(project, ["to/model.gguf"]);
+  expect(await namesOf(serve)).toEqual(["model.gguf"]);
+  const words = ["infer", "to/model.gguf", "1", "--max-tokens", "8"];
+  const { stdout } = await runKit(project, words);
+  const said = await sayTo(serve, { model: "model.gguf", max_tokens: 8 });
+  expect(said).toEqual({ status: 200, model: "model.gguf", text: stdout.slice(0, -1) });
 });
 
 test("a quantized file answers as --quantize does", async () => {

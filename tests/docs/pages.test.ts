@@ -41,13 +41,8 @@ const TRAINING_PAGES = [
   "eval.md",
 ];
 const LOOKING_PAGES = [
-  "artifacts.md",
-  "serve.md",
-  "ship.md",
-  "cli.md",
-  "files.md",
-  "page.md",
-  "http.md",
+  ...["artifacts.md", "ship.md", "serve.md", "cli.md"],
+  ...["files.md", "page.md", "http.md"],
 ];
 /** Its trainer needs a Python with torch: tests/engines/python trains by that engine. */
 const TYPED_PAGES = [...TRAINING_PAGES, ...LOOKING_PAGES, "python.md"];

@@ -1,3 +1,4 @@
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { adapterFiles, saveModel } from "../../../engines/checkpoint/checkpoint.ts";
@@ -22,7 +23,12 @@ const TOKENS = Array.from({ length: LENGTH }, () => Math.floor(random.uniform() 
 function save(shape: LlamaShape) {
   const directory = scratchDirectory();
   const [base, to] = [join(directory, "base"), join(directory, "gguf")];
-  saveModel(base, tinyWeights(1, shape), { shape, promptStyle: "message" });
+  const weights = tinyWeights(1, shape);
+  for (const [name, { data }] of Object.entries(weights)) {
+    // Larger ones would decide every choice.
+    if (name.endsWith(".bias")) data.forEach((_, i) => (data[i] = Math.sin(i) / 4));
+  }
+  saveModel(base, weights, { shape, promptStyle: "message" });
   return { directory, base, to };
 }
 
@@ -50,7 +56,10 @@ describe.runIf(hasLlama)("in llama.cpp", () => {
     },
   );
 
-  test("an adapter beside its base chooses what Kit's merge does", async () => {
+  test.each([
+    ["LoRA", {}],
+    ["rank-stabilized LoRA", { use_rslora: true }],
+  ])("an adapter of %s beside its base chooses what Kit's merge does", async (_, setting) => {
     const shape = FAMILIES["Llama with a head of its own"]!;
     const { directory, base, to } = save(shape);
     const lora = { r: 3, alpha: 6, targetModules: [...TARGETS.all] };
@@ -59,6 +68,10 @@ describe.runIf(hasLlama)("in llama.cpp", () => {
       data.forEach((_, i) => (data[i] = Math.sin(i) / 8));
     const adapter = join(directory, "step-1");
     writeDirectory(adapter, adapterFiles(tensors, { shape, promptStyle: "message", lora, base }));
+
+    const config = join(adapter, "adapter_config.json");
+    const settings = JSON.parse(readFileSync(config, "utf8")) as object;
+    writeFileSync(config, JSON.stringify({ ...settings, ...setting }));
 
     const whole = await exportModel(base, to, { format: "gguf" });
     const alone = await exportModel(adapter, `${to}-lora`, { format: "gguf", adapterOnly: true });

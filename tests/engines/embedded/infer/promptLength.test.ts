@@ -23,7 +23,7 @@ it.each([
     const tokenizer = { vocabulary: 1, promptTokens, isSpoken: () => true, isEnd: () => true };
     const { answer } = createAnswers({
       ...{ context: CONTEXT, promptStyle: "message", tokenizer: tokenizer as never },
-      decoder: {} as never,
+      scheduler: {} as never,
     });
     await expect(answer(request, { isCancelled: () => false })).rejects.toThrow(
       "Shorten the prompt",
