@@ -246,7 +246,7 @@ test.each(KINDS)(
   },
 );
 
-test("an adapter's answers are those of a model that it is merged into", async () => {
+test("an adapter's answers are those of a model that it is merged into", () => {
   const tokens = [...tinyTokens(40)];
   const weights = tinyWeights(1, BLOCKS);
   for (const own of adaptersOf(BLOCKS).slice(1)) {
