@@ -88,6 +88,24 @@ async function client() {
   }
 }
 
+function bodyOf(content) {
+  return { model: basename(model), messages: [{ role: "user", content }], stream: true };
+}
+
+/** A question whose likeliest answer is long. */
+async function longQuestion() {
+  for (let n = 0; ; n++) {
+    const body = { ...bodyOf(`Number ${n}`), stream: false, max_tokens: 4 * TOKENS };
+    const response = await fetch(`http://127.0.0.1:${port}/v1/chat/completions`, {
+      method: "POST",
+      headers: { "Content-Type": "application/json" },
+      body: JSON.stringify(body),
+    });
+    const { usage } = await response.json();
+    if (usage.completion_tokens === 4 * TOKENS) return { ...body, stream: true };
+  }
+}
+
 /** Asks for a stream; resolves when it has ended in some way. */
 function ask(more, leavesAfterMs, onFirst = () => {}) {
   return new Promise((done) => {
@@ -120,19 +138,17 @@ function ask(more, leavesAfterMs, onFirst = () => {}) {
       });
       answer.on("close", () => leave(text.endsWith("data: [DONE]\n\n") ? "whole" : "failed"));
     });
-    const messages = [{ role: "user", content: `Number ${Math.random()}` }];
-    asked.end(
-      JSON.stringify({ model: basename(model), messages, stream: true, temperature: 1, ...more }),
-    );
+    asked.end(JSON.stringify({ ...bodyOf(`Number ${Math.random()}`), temperature: 1, ...more }));
   });
 }
 
-/** Streams to the end of the context that have begun before any of them has ended. */
+/** Long streams that have begun before any of them has ended. */
 async function freePlaces() {
+  const question = { ...(await longQuestion()), temperature: 0 };
   let begun = 0;
   let isOver = false;
   const all = Array.from({ length: PLACES }, () =>
-    ask({ temperature: 0, max_tokens: undefined }, undefined, () => {
+    ask(question, undefined, () => {
       if (!isOver) begun++;
     }).then(() => (isOver = true)),
   );

@@ -57,6 +57,7 @@ export function createAnswer(read: (body: Body) => Asked, form: AnswerForm) {
         const free = await context.places.take(served, signal);
         const head = createHead(form, served.id);
         const frames = form.frames(head, asked);
+        const began = performance.now();
         const times = { first: 0 };
         const write = (piece: InferPiece) => {
           stream.open ??= createEventStream(response, frames.piece);
@@ -76,9 +77,7 @@ export function createAnswer(read: (body: Body) => Asked, form: AnswerForm) {
         const { promptTokens, tokens } = result;
         const first = times.first || ended;
         Object.assign(record, { promptTokens, tokens, firstMs: first - came });
-        if (tokens > 1 && ended > first) {
-          record.tokensPerSecond = ((tokens - 1) / (ended - first)) * 1000;
-        }
+        if (tokens > 0) record.tokensPerSecond = (tokens / (ended - began)) * 1000;
         const told = asked.hasOneCall ? withOneCall(result) : result;
         if (!asked.isStreamed) return sendJson(response, 200, form.whole(head, told));
         // An engine may tell the whole answer alone.

@@ -15,7 +15,7 @@ export interface RequestRecord {
   tokens?: number;
   /** From its coming to the first part of its answer, in ms. */
   firstMs?: number;
-  /** Over the time of the answer's tokens. */
+  /** Of the answer, from when the model began to read the prompt. */
   tokensPerSecond?: number;
 }
 
