@@ -1,5 +1,6 @@
-import type { EngineModel, LoadOptions } from "../../protocol/engine.ts";
+import type { LoadOptions } from "../../protocol/engine.ts";
 import { KitError } from "../../protocol/error.ts";
+import { withoutForms } from "../answers/withoutForms.ts";
 import { type Listener, createWarmModels } from "../warmModels.ts";
 import { startChild } from "./child.ts";
 import type { PythonMessage } from "./messages.ts";
@@ -16,25 +17,6 @@ export function createAnswers(python: Python) {
       const check = refuseCode(python, options?.signal);
       return withoutForms(await load(await findFolders(directory, { ...options, check })));
     },
-  };
-}
-
-/** What Python does not answer yet. */
-const FORMS = ["stop", "choices", "schema", "logprobs"] as const;
-
-/** A model that refuses what Python does not answer yet, with KitError `REQUEST_INVALID`. */
-export function withoutForms({ infer, close }: EngineModel): EngineModel {
-  return {
-    async infer(request, onPiece) {
-      const isCalled = !["auto", undefined].includes(request.toolChoice as string | undefined);
-      const form = isCalled ? "toolChoice" : FORMS.find((name) => request[name] !== undefined);
-      if (form === undefined) return infer(request, onPiece);
-      throw new KitError(
-        "REQUEST_INVALID",
-        `infer takes no ${form} of a model that Python answers from. Remove it, or let the embedded engine answer.`,
-      );
-    },
-    close,
   };
 }
 

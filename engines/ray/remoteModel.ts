@@ -1,5 +1,5 @@
 import type { EngineModel, LoadOptions } from "../../protocol/engine.ts";
-import { withoutForms } from "../python/answers.ts";
+import { withoutForms } from "../answers/withoutForms.ts";
 import { createWarmModels } from "../warmModels.ts";
 import type { Cluster } from "./cluster.ts";
 import { IDLE_SECONDS } from "./mailbox.ts";

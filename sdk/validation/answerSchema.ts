@@ -27,7 +27,7 @@ export async function asJsonSchema(schema: unknown): Promise<JsonSchema> {
 function standardOf(schema: unknown): Standard | undefined {
   const isObject = (typeof schema === "object" && schema !== null) || typeof schema === "function";
   const standard = isObject ? (schema as Record<string, unknown>)["~standard"] : undefined;
-  return isRecord(standard) && "validate" in standard ? (standard as Standard) : undefined;
+  return isRecord(standard) && "validate" in standard ? standard : undefined;
 }
 
 async function converted(schema: AnswerSchema, { vendor, jsonSchema }: Standard): Promise<unknown> {

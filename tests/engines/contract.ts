@@ -7,6 +7,7 @@ import type { Engine, TrainOptions } from "../../protocol/engine.ts";
 import { asEngineEvent, asInferResult, asTrainingCheck } from "../../protocol/engineReport.ts";
 import type { EngineEvent } from "../../protocol/event.ts";
 import type { AskedConfig } from "../../protocol/trainConfig.ts";
+import { describeAnswers } from "./contractAnswers.ts";
 import { fixture, rowsOf } from "./dataset/tables/tables.ts";
 import { jsonl } from "./embedded/scratch.ts";
 import { createScratch } from "./scratch.ts";
@@ -463,6 +464,8 @@ export function describeEngine(
       asInferResult(name, await model.infer(QUESTION));
       await model.close();
     });
+
+    describeAnswers(name, () => createEngine().load(checkpoint));
 
     it("goes on from a checkpoint", async () => {
       const more = await run({ model: checkpoint, maxSteps: 1 });

@@ -46,7 +46,9 @@ export function characterOf(of: Expressions, ranges: readonly Range[]): Expressi
 
 /** One of some texts. */
 export function textsOf(of: Expressions, texts: readonly string[]): Expression {
-  const sorted = [...new Set(texts)].map((text) => Buffer.from(text)).sort(Buffer.compare);
+  const sorted = [...new Set(texts)]
+    .map((text) => Buffer.from(text))
+    .sort((a, b) => Buffer.compare(a, b));
   return branches(of, sorted, 0, sorted.length, 0);
 }
 

@@ -31,8 +31,11 @@ export interface Expressions {
   text: (text: string | Uint8Array) => Expression;
   sequence: (...parts: readonly Expression[]) => Expression;
   either: (...choices: readonly Expression[]) => Expression;
-  /** @param most may be Infinity */
-  repeat: (of: Expression, least: number, most: number) => Expression;
+  /**
+   * @param most may be Infinity
+   * @param double what may come in place of one, and counts as two towards `most`. Default: nothing
+   */
+  repeat: (of: Expression, least: number, most: number, double?: Expression) => Expression;
   /** What is not known before the others are; never empty. @param body is asked for once */
   rule: (name: string, body: () => Expression) => Expression;
   next: (of: Expression, byte: number) => Expression;
@@ -137,19 +140,24 @@ export function createExpressions(): Expressions {
     }));
   }
 
-  function repeat(of: Expression, least: number, most: number): Expression {
+  function repeat(of: Expression, least: number, most: number, double = none): Expression {
+    if (most < least) return none;
     if (most === 0 || of === empty) return empty;
     if (of === none) return least > 0 ? none : empty;
     const needed = of.isNullable ? 0 : least;
-    if (needed > most) return none;
     if (needed === 1 && most === 1) return of;
-    return one(`r${of.id},${needed},${most}`, () => ({
+    return one(`r${of.id},${needed},${most},${double.id}`, () => ({
       isNullable: needed === 0,
-      derive: (byte) => pair(next(of, byte), repeat(of, Math.max(0, needed - 1), most - 1)),
+      derive(byte) {
+        const left = Math.max(0, needed - 1);
+        const after = pair(next(of, byte), repeat(of, left, most - 1, double));
+        if (double === none || most < 2) return after;
+        return either(after, pair(next(double, byte), repeat(of, left, most - 2, double)));
+      },
       // Each time takes a byte or more.
       clamp: clamping((count) => {
-        const bounded = most === Infinity ? most : Math.min(most, count + 1);
-        return repeat(of.clamp(count), Math.min(needed, count + 1), bounded);
+        const bounded = most === Infinity ? most : Math.min(most, 2 * count + 2);
+        return repeat(of.clamp(count), Math.min(needed, count + 1), bounded, double.clamp(count));
       }),
     }));
   }

@@ -2,13 +2,15 @@ import { isDeepStrictEqual } from "node:util";
 import { KitError, messageOf } from "../../../protocol/error.ts";
 import type { JsonSchema } from "../../../protocol/infer.ts";
 import { isRecord } from "../../../protocol/isRecord.ts";
-import { ANY, characterOf, textsOf } from "./characters.ts";
+import { type Range, ANY, characterOf, textsOf, without } from "./characters.ts";
 import type { Expression, Expressions } from "./expressions.ts";
 import { FORMATS } from "./formats.ts";
 import { type Bound, type Bounds, integersOf, numbersOf } from "./numbers.ts";
 import { patternOf } from "./pattern.ts";
 import { type Keywords, joined, keywordsOf, refused, resolved, typesOf } from "./schemaNode.ts";
 
+/** Characters that UTF-16 writes as two. */
+const PAIRS: Range[] = [[0x10000, 0x10ffff]];
 const ALL_TYPES = ["object", "array", "string", "number", "boolean", "null"];
 /** Whose keywords stand for the type where a schema names none. */
 const TYPE_OF: readonly (readonly [type: string, keywords: readonly string[]])[] = [
@@ -57,7 +59,7 @@ export function schemaGrammar(of: Expressions, root: JsonSchema, scope = ""): Ex
     const isAlone = Object.keys(keywords).length === 1;
     if (ref !== undefined && isAlone) {
       const found = resolved(root, ref);
-      return of.rule(`${scope} ${String(ref)}`, () => notNone(grammarOf(found)));
+      return of.rule(`${scope} ${JSON.stringify(ref)}`, () => notNone(grammarOf(found)));
     }
     if (ref !== undefined) {
       const { $ref: _, ...beside } = keywords;
@@ -217,18 +219,17 @@ export function schemaGrammar(of: Expressions, root: JsonSchema, scope = ""): Ex
 
   /** Characters, none of them escaped, that are not one of some texts. */
   function otherThan(texts: readonly (readonly string[])[]): Expression {
-    const plain = ANY.flatMap(([first, last]) => [[first, last] as const]);
-    const without = [...new Set(texts.flatMap(([first]) => (first === undefined ? [] : [first])))];
+    const firsts = [...new Set(texts.flatMap(([first]) => (first === undefined ? [] : [first])))];
     const unescaped = (taken: readonly string[]) => {
       const codes = [...taken.map((text) => text.codePointAt(0)!), 0x22, 0x5c];
-      const controls = Array.from({ length: 0x20 }, (_, code) => code);
-      return characterOf(of, excluded(plain, [...controls, ...codes]));
+      const others = codes.map((code): Range => [code, code]);
+      return characterOf(of, without(ANY, [[0, 0x1f], ...others]));
     };
     const any = of.repeat(unescaped([]), 0, Infinity);
-    const begun = without.filter((first) => !['"', "\\"].includes(first) && first >= " ");
+    const begun = firsts.filter((first) => !['"', "\\"].includes(first) && first >= " ");
     return of.either(
       texts.some((text) => text.length === 0) ? of.none : of.empty,
-      of.sequence(unescaped(without), any),
+      of.sequence(unescaped(firsts), any),
       ...begun.map((first) =>
         of.sequence(
           of.text(first),
@@ -268,15 +269,19 @@ export function schemaGrammar(of: Expressions, root: JsonSchema, scope = ""): Ex
     if (source !== undefined) {
       const name = pattern === undefined ? "format" : "pattern";
       if (hasLength) throw refused(`"minLength" or "maxLength" beside "${name}"`);
-      return quoted(ofPattern(String(source)));
+      if (typeof source !== "string") throw refused(`"${name}" that is no text`);
+      return quoted(ofPattern(source));
     }
     const [least, most] = [countOf("minLength", minLength), countOf("maxLength", maxLength)];
-    return quoted(of.repeat(character, least, most));
+    if (most === Infinity) return quoted(of.repeat(character, least, most));
+    // JSON Schema counts characters, and JavaScript two for each beyond U+FFFF: so little that both hold.
+    const [single, double] = [without(ANY, PAIRS), PAIRS].map((some) => characterOf(of, some));
+    return quoted(of.repeat(single ?? of.none, least, most, double));
   }
 
   function formatOf(format: unknown): string | undefined {
     if (format === undefined) return undefined;
-    const known = FORMATS.get(String(format));
+    const known = typeof format === "string" ? FORMATS.get(format) : undefined;
     if (known === undefined) throw refused(`"format" ${JSON.stringify(format)?.slice(0, 60)}`);
     return known;
   }
@@ -356,24 +361,6 @@ function listOf(name: string, value: unknown): unknown[] {
     Array.isArray(value) && (value.length > 0 || name === "required" || name === "enum");
   if (isFilled) return value as unknown[];
   throw refused(`"${name}" that is no list`);
-}
-
-function excluded(
-  ranges: readonly (readonly [number, number])[],
-  codes: readonly number[],
-): (readonly [number, number])[] {
-  return codes.reduce<(readonly [number, number])[]>(
-    (left, code) =>
-      left.flatMap(([first, last]) =>
-        (
-          [
-            [first, Math.min(last, code - 1)],
-            [Math.max(first, code + 1), last],
-          ] as const
-        ).filter(([from, to]) => from <= to),
-      ),
-    [...ranges],
-  );
 }
 
 function isOfType(value: unknown, type: string): boolean {

@@ -62,9 +62,9 @@ function joinedKeyword(name: string, own: unknown, value: unknown): unknown {
   if (isDeepStrictEqual(own, value)) return own;
   if (GREATER.has(name)) return Math.max(Number(own), Number(value));
   if (SMALLER.has(name)) return Math.min(Number(own), Number(value));
-  if (name === "allOf" && Array.isArray(own) && Array.isArray(value)) return [...own, ...value];
+  if (name === "allOf" && Array.isArray(own)) return own.concat(value) as unknown[];
   if (name === "required" && Array.isArray(own) && Array.isArray(value)) {
-    return [...new Set([...own, ...value])] as unknown[];
+    return [...new Set<unknown>([...(own as unknown[]), ...(value as unknown[])])];
   }
   if (name === "enum" && Array.isArray(own) && Array.isArray(value)) {
     return own.filter((some) => value.some((another) => isDeepStrictEqual(some, another)));

@@ -31,6 +31,8 @@ export function createCallReader(
   let state: "text" | "opening" | "call" | "behind" = marker === "" ? "opening" : "text";
   /** Of what may be a call. */
   let held = "";
+  /** What comes before the call in it, without white space. */
+  let lead = marker + opening;
   let isBehindCall = false;
 
   function push(text: string): Read {
@@ -47,8 +49,8 @@ export function createCallReader(
         const { text, isStopped, after } = stops.push(more);
         read.text += withoutSpace(text);
         if (!isStopped) return undefined;
-        stops = createStops([marker]);
         held = marker;
+        lead = marker + opening;
         state = "opening";
         return after;
       }
@@ -66,7 +68,7 @@ export function createCallReader(
 
   function openedBy(read: Read): string | undefined {
     const found = behind(held.slice(marker.length), opening);
-    if (found === "begun") return undefined;
+    if (found === BEGUN) return undefined;
     if (found === undefined) return giveUp(read);
     state = "call";
     return "";
@@ -75,7 +77,7 @@ export function createCallReader(
   function called(read: Read): string | undefined {
     const from = held.indexOf("{");
     const before = from === -1 ? held : held.slice(0, from);
-    const isOpening = bare(before) === bare(marker + opening);
+    const isOpening = bare(before) === lead;
     if (from === -1) return isOpening ? undefined : giveUp(read);
     if (!isOpening) return giveUp(read);
     const to = objectEnd(held, from);
@@ -90,15 +92,14 @@ export function createCallReader(
 
   function closed(): string | undefined {
     const next = between === "" || between.startsWith(closing) ? undefined : behind(held, between);
-    if (next === "begun") return undefined;
+    if (next === BEGUN) return undefined;
     if (next !== undefined) {
-      // As if the calls began here.
-      held = marker + opening;
+      lead = between;
       state = "call";
-      return next;
+      return "";
     }
     const ended = behind(held, closing);
-    if (ended === "begun") return undefined;
+    if (ended === BEGUN) return undefined;
     const rest = ended ?? held;
     held = "";
     state = "text";
@@ -119,13 +120,11 @@ export function createCallReader(
     const text = held;
     held = "";
     state = "text";
-    if (marker === "") {
-      stops = createStops([]);
-      read.text += text;
-      return undefined;
-    }
-    read.text += text.slice(0, marker.length);
-    return text.slice(marker.length);
+    stops = createStops(marker === "" ? [] : [marker]);
+    // Not to find the same again.
+    const known = text.startsWith(marker) ? marker.length : 0;
+    read.text += text.slice(0, known);
+    return text.slice(known);
   }
 
   function callOf(text: string): ToolCall | undefined {
@@ -155,12 +154,15 @@ function bare(text: string): string {
   return text.replace(/\s/g, "");
 }
 
-/** What follows a beginning, whatever its white space; `begun` if more must come to tell. */
-function behind(text: string, beginning: string): string | "begun" | undefined {
+/** Says that more must come to tell. */
+const BEGUN = Symbol("begun");
+
+/** What follows a beginning, whatever its white space. */
+function behind(text: string, beginning: string): string | typeof BEGUN | undefined {
   let at = 0;
   for (const character of beginning) {
     while (/\s/.test(text[at] ?? "")) at++;
-    if (at >= text.length) return "begun";
+    if (at >= text.length) return BEGUN;
     if (text[at] !== character) return undefined;
     at++;
   }

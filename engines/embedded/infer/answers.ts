@@ -100,5 +100,5 @@ export function createAnswers(generator: Generator) {
 function withoutHiddenTools(request: InferRequest): InferRequest {
   if (request.toolChoice !== "none" || !request.tools) return request;
   const { tools: _, ...others } = request;
-  return others as InferRequest;
+  return others;
 }

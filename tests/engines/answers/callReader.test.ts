@@ -76,6 +76,7 @@ test.each([
   ["hermes", `<tool_call>${F}`, "", CALLS.slice(0, 1)],
   ["mistral", `[TOOL_CALLS] [${F}, ${G}]`, "", CALLS],
   ["mistral", `[TOOL_CALLS][${F},${G}]`, "", CALLS],
+  ["mistral", `[TOOL_CALLS] [${F}, {"name": "g", `, ', {"name": "g", ', CALLS.slice(0, 1)],
   ["llama", `{"name": "g", "parameters": {}}`, "", ["g {}"]],
   ["llama", ` {"name": "g", "parameters": {}}\n`, "", ["g {}"]],
 ] as const)("%s: calls are told from %j", (name, answer, text, calls) => {

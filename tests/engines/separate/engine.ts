@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
+import { withoutForms } from "../../../engines/answers/withoutForms.ts";
 import { removePartial } from "../../../engines/checkpoint/directory.ts";
 import { rowLimit } from "../../../engines/dataset/rowLimit.ts";
 import { withDefaults } from "../../../engines/defaults.ts";
@@ -87,7 +88,7 @@ async function load(directory: string): Promise<EngineModel> {
   const reports = reportsOf(program);
   await reports.next();
   let queue: Promise<unknown> = Promise.resolve();
-  return {
+  return withoutForms({
     infer({ signal, ...request }: InferRequest): Promise<InferResult> {
       const answer = queue.then(async () => {
         signal?.throwIfAborted();
@@ -106,7 +107,7 @@ async function load(directory: string): Promise<EngineModel> {
       program.kill();
       await once(program, "exit");
     },
-  };
+  });
 }
 
 function start(job: object): ChildProcess {

@@ -1,0 +1,169 @@
+import { expect, test } from "vitest";
+import { createConstraints, schemaForm } from "../../../engines/answers/grammar/constraint.ts";
+import { createRandom } from "../../../engines/random.ts";
+import { BYTE_TOKENIZER } from "../../../engines/tokens/byteTokenizer.ts";
+import { isKitError } from "../../../protocol/error.ts";
+import type { JsonSchema } from "../../../protocol/infer.ts";
+
+const many = <T>(count: number, make: (i: number) => T) =>
+  Array.from({ length: count }, (_, i) => make(i));
+const deep = (levels: number) =>
+  many(levels, (i) => i).reduce<JsonSchema>((items) => ({ type: "array", items }), {});
+const pattern = (source: string) => ({ type: "string", pattern: source });
+const pair = (name: string) => ({
+  ...{ type: "object", required: ["a", "b"] },
+  properties: { a: { $ref: `#/$defs/${name}` }, b: { $ref: `#/$defs/${name}` } },
+});
+
+/** Schemas that ask for much work or memory, of which some are refused and others held to all the same. */
+const HOSTILE: Record<string, JsonSchema> = {
+  "10,000 enums": { enum: many(10_000, (i) => `value number ${i * 7919}`) },
+  "enums of 250,000 characters": { enum: many(250, (i) => `${i}${"x".repeat(990)}`) },
+  "repetitions in repetitions": pattern("^(((a{1,1000}){1,1000}){1,1000}){1,1000}$"),
+  "alternatives that are the same": pattern("^((a|a|aa)*(a|a)*)*b$"),
+  "a state for each of 2^40 beginnings": pattern("^(.*a.{40}|.*b.{41}|.*c.{42})$"),
+  "what backtracks for ever": pattern("^(x+x+)+y$"),
+  "500 patterns at once": { anyOf: many(500, (i) => pattern(`^.{${i}}x.*y`)) },
+  "a minLength of a billion": { type: "string", minLength: 1e9, maxLength: 2 ** 53 - 1 },
+  "a minItems of a billion": {
+    type: "array",
+    items: { maxLength: 1e9, type: "string" },
+    minItems: 1e9,
+  },
+  "5,000 properties that may be left out": {
+    ...{ type: "object", properties: Object.fromEntries(many(5000, (i) => [`p${i}`, {}])) },
+  },
+  "2^60 objects by $ref": {
+    $defs: {
+      ...Object.fromEntries(many(60, (i) => [`d${i}`, pair(`d${i + 1}`)])),
+      d60: { type: "null" },
+    },
+    $ref: "#/$defs/d0",
+  },
+  "2^60 alternatives by $ref": {
+    $defs: {
+      ...Object.fromEntries(
+        many(60, (i) => [
+          `d${i}`,
+          {
+            anyOf: [
+              { $ref: `#/$defs/d${i + 1}`, minimum: i },
+              { $ref: `#/$defs/d${i + 1}`, maximum: i },
+            ],
+          },
+        ]),
+      ),
+      d60: { type: "integer" },
+    },
+    $ref: "#/$defs/d0",
+  },
+  "allOf that joins itself": { allOf: [{ $ref: "#" }, { type: "object" }] },
+  "a $ref to itself": { $ref: "#" },
+  "two $refs in a circle": {
+    $defs: { a: { anyOf: [{ $ref: "#/$defs/b" }] }, b: { anyOf: [{ $ref: "#/$defs/a" }] } },
+    $ref: "#/$defs/a",
+  },
+  "oneOf in a circle": { oneOf: [{ $ref: "#" }, { $ref: "#" }] },
+  "60 levels": deep(60),
+  "100 levels": deep(100),
+  "100,000 levels": deep(100_000),
+  "groups in groups": pattern(`^${"(".repeat(50_000)}a${")".repeat(50_000)}$`),
+  "a name that is __proto__": JSON.parse(
+    '{"type":"object","properties":{"__proto__":{"type":"null"}},"required":["__proto__"]}',
+  ) as JsonSchema,
+};
+
+test.each(Object.entries(HOSTILE))(
+  "%s: an answer is held to it, or it is refused, within bounded work",
+  (_, schema) => {
+    const { begin } = createConstraints(BYTE_TOKENIZER);
+    const random = createRandom(1);
+    try {
+      const constraint = begin(schemaForm(schema));
+      for (let n = 0; n < 300; n++) {
+        const mask = constraint.allowed();
+        const all = many(264, (id) => id).filter(
+          (id) => ((mask[id >>> 5]! >>> (id & 31)) & 1) === 1,
+        );
+        expect(all).not.toEqual([]);
+        const token = all[Math.floor(random.uniform() * all.length)]!;
+        if (BYTE_TOKENIZER.isEnd(token)) return;
+        constraint.accept(token);
+      }
+    } catch (error) {
+      if (!isKitError(error)) throw error;
+      expect(error.code).toBe("REQUEST_INVALID");
+    }
+  },
+);
+
+test("a circle in a schema's objects is refused", () => {
+  const schema: Record<string, unknown> = { type: "array" };
+  schema["items"] = schema;
+  expect(() => createConstraints(BYTE_TOKENIZER).begin(schemaForm(schema))).toThrow(
+    /without a circle/,
+  );
+});
+
+const REFUSED: [string, JsonSchema][] = [
+  ...(
+    ["not", "if", "contains", "patternProperties", "dependentRequired", "dependentSchemas"] as const
+  ).map((name): [string, JsonSchema] => [name, { [name]: {} }]),
+  ...(["maxProperties", "minContains", "$anchor", "$dynamicRef"] as const).map(
+    (name): [string, JsonSchema] => [name, { [name]: 1 }],
+  ),
+  ["uniqueItems", { type: "array", uniqueItems: true }],
+  ["multipleOf", { type: "integer", multipleOf: 5 }],
+  ["format", { type: "string", format: "binary" }],
+  ["$ref", { $ref: "https://example.com/x" }],
+  ["$ref", { $ref: "#/$defs/nope" }],
+  [
+    "oneOf",
+    {
+      oneOf: [
+        { type: "integer", minimum: 1 },
+        { type: "integer", maximum: 5 },
+      ],
+    },
+  ],
+  [
+    "additionalProperties",
+    { allOf: [{ properties: { a: {} }, additionalProperties: false }, { properties: { b: {} } }] },
+  ],
+  ["minLength", { type: "string", pattern: "^a+$", minLength: 3 }],
+  ["minProperties", { properties: { a: {}, b: {} }, minProperties: 1 }],
+  ["type", { type: "date" }],
+  ...["^(?=a)a$", "^(a)\\1$", "\\bfoo", "^\\p{L}$", "a^b", "(", "[z-a]", "^(?i:a)$"].map(
+    (source): [string, JsonSchema] => ["pattern", pattern(source)],
+  ),
+];
+
+test.each(REFUSED)(
+  "what an answer is not held to is refused by its name: %s in %j",
+  (name, schema) => {
+    const begin = () => createConstraints(BYTE_TOKENIZER).begin(schemaForm(schema));
+    expect(begin).toThrow(
+      new RegExp(`^infer cannot hold an answer to .*"${name.replace("$", "\\$")}"`),
+    );
+  },
+);
+
+test.each([
+  { type: "integer", minimum: 5, maximum: 4 },
+  { enum: [] },
+  { type: "string", enum: [1] },
+  { allOf: [{ type: "string" }, { type: "null" }] },
+  false,
+])("a schema that allows nothing is refused: %j", (schema) => {
+  expect(() => createConstraints(BYTE_TOKENIZER).begin(schemaForm(schema))).toThrow(
+    /allows no answer/,
+  );
+});
+
+test("what is found of a schema serves the next request, and seldom asked ones are forgotten", () => {
+  const { begin } = createConstraints(BYTE_TOKENIZER);
+  const first = begin(schemaForm({ type: "string" })).allowed();
+  expect(begin(schemaForm({ type: "string" })).allowed()).toBe(first);
+  for (let i = 0; i < 20; i++) begin(schemaForm({ type: "string", maxLength: i }));
+  expect(begin(schemaForm({ type: "string" })).allowed()).not.toBe(first);
+});

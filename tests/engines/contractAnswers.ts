@@ -1,0 +1,152 @@
+import { expect, it } from "vitest";
+import type { EngineModel } from "../../protocol/engine.ts";
+import type { InferPiece, InferRequest } from "../../protocol/infer.ts";
+import { type GuardedModel, guardModel } from "../../sdk/runner/guardModel.ts";
+
+const QUESTION = { messages: [{ role: "user" as const, content: "1" }], maxTokens: 4 };
+/** Drawn, so that it has many characters. */
+const RAMBLING = { ...QUESTION, maxTokens: 12, temperature: 3, seed: 2 };
+
+/** Engines that answer in their own words alone. */
+const WITHOUT_FORMS = ["separate", "python", "ray"];
+
+const SCHEMA = {
+  type: "object",
+  properties: { digit: { enum: ["0", "1"] }, note: { type: "string", maxLength: 3 } },
+  required: ["digit", "note"],
+  additionalProperties: false,
+};
+
+/** What every engine's model answers, of a part of the contract's training: a "1" for an odd digit, else a "0". */
+export function describeAnswers(name: string, load: () => Promise<EngineModel>): void {
+  async function asking<T>(ask: (model: GuardedModel) => Promise<T>): Promise<T> {
+    const model = guardModel(name, await load());
+    try {
+      return await ask(model);
+    } finally {
+      await model.close();
+    }
+  }
+
+  it("says how many tokens a prompt has", () =>
+    asking(async (model) => {
+      expect(await model.infer(QUESTION)).toMatchObject({ promptTokens: 5 });
+    }));
+
+  it("streams what it answers, and its result", () =>
+    asking(async (model) => {
+      for (const request of [QUESTION, RAMBLING]) {
+        const answer = await model.infer(request);
+        const stream = model.stream(request);
+        let text = "";
+        for await (const piece of stream) text += piece;
+        expect([text, await stream.result]).toEqual([answer.text, answer]);
+        const pieces: InferPiece[] = [];
+        expect(await model.infer(request, (piece) => pieces.push(piece))).toEqual(answer);
+        if (pieces.length > 0) expect(pieces.map((one) => one.text).join("")).toBe(answer.text);
+      }
+    }));
+
+  it("ends an answer that nobody reads on, and answers the next", () =>
+    asking(async (model) => {
+      const answer = await model.infer(QUESTION);
+      const stream = model.stream({ ...RAMBLING, maxTokens: 40 });
+      for await (const piece of stream) {
+        expect(piece).not.toBe("");
+        break;
+      }
+      await stream.result.catch((error: unknown) =>
+        expect(error).toMatchObject({ name: "AbortError" }),
+      );
+      expect(await model.infer(QUESTION)).toEqual(answer);
+    }));
+
+  if (WITHOUT_FORMS.includes(name)) {
+    it.each([
+      { stop: "0" },
+      { choices: ["0", "1"] },
+      { schema: SCHEMA },
+      { logprobs: 1 },
+      { toolChoice: "none" as const },
+    ])("refuses by its name what it does not hold an answer to: %j", (more) =>
+      asking(async (model) => {
+        await expect(model.infer({ ...QUESTION, ...more })).rejects.toMatchObject({
+          code: "REQUEST_INVALID",
+          message: expect.stringContaining(`infer takes no ${Object.keys(more)[0]} of`) as string,
+        });
+      }),
+    );
+    return;
+  }
+
+  it("ends an answer before a text that stops it, also one across tokens", () =>
+    asking(async (model) => {
+      const whole = await model.infer(RAMBLING);
+      const stop = whole.text.slice(3, 6);
+      const before = whole.text.slice(0, whole.text.indexOf(stop));
+      for (const stops of [stop, ["none of it", stop]]) {
+        const found = await model.infer({ ...RAMBLING, stop: stops });
+        expect(found).toMatchObject({ text: before, finishReason: "stop" });
+        expect(found.tokens).toBeLessThan(whole.tokens);
+        let text = "";
+        for await (const piece of model.stream({ ...RAMBLING, stop: stops })) text += piece;
+        expect(text).toBe(before);
+      }
+    }));
+
+  it("chooses the likeliest of given answers, and says how likely each is", () =>
+    asking(async (model) => {
+      const found = await model.infer({ ...QUESTION, choices: ["0", "10", "1"] });
+      expect(found).toMatchObject({ text: "1", finishReason: "stop" });
+      const { choices = [] } = found;
+      expect(choices.map(({ text }) => text)).toEqual(["0", "10", "1"]);
+      expect(choices.reduce((sum, { probability }) => sum + probability, 0)).toBeCloseTo(1, 6);
+      expect(choices[2]?.probability).toBeGreaterThan(0.5);
+    }));
+
+  it("tells the log probability of each token, and of the likeliest in its place", () =>
+    asking(async (model) => {
+      for (const [request, top] of [
+        [QUESTION, 0],
+        [QUESTION, 3],
+        [RAMBLING, 20],
+      ] as [InferRequest, number][]) {
+        const { logprobs = [], tokens, text } = await model.infer({ ...request, logprobs: top });
+        expect(logprobs).toHaveLength(tokens);
+        const bytes = Buffer.from(logprobs.flatMap((one) => one.bytes));
+        expect(bytes.toString().startsWith(text)).toBe(true);
+        for (const one of logprobs) {
+          expect(one.top).toHaveLength(top);
+          const values = one.top.map(({ logprob }) => logprob);
+          expect(values).toEqual(values.toSorted((a, b) => b - a));
+          expect(one.logprob).toBeLessThanOrEqual(Math.min(0, ...values.slice(0, 1)));
+          expect(values.reduce((sum, value) => sum + Math.exp(value), 0)).toBeLessThan(1.0001);
+        }
+      }
+    }));
+
+  it("holds an answer to a schema, greedy or drawn", () =>
+    asking(async (model) => {
+      for (const more of [{}, { temperature: 1, seed: 3 }, { temperature: 3, seed: 4 }]) {
+        const request = { ...QUESTION, ...more, maxTokens: 40, schema: SCHEMA };
+        const found = await model.infer(request);
+        if (found.finishReason === "length") {
+          expect(found.value).toBeUndefined();
+          continue;
+        }
+        expect(found.value).toEqual(JSON.parse(found.text));
+        expect(found.value).toEqual({
+          digit: expect.stringMatching(/^[01]$/) as string,
+          note: expect.stringMatching(/^.{0,3}$/su) as string,
+        });
+        const stream = model.stream(request);
+        expect(await stream.result).toEqual(found);
+      }
+      const cut = await model.infer({ ...QUESTION, maxTokens: 3, schema: SCHEMA });
+      expect([cut.finishReason, "value" in cut]).toEqual(["length", false]);
+      await expect(model.infer({ ...QUESTION, schema: { not: {} } })).rejects.toMatchObject({
+        code: "REQUEST_INVALID",
+        message: expect.stringContaining('"not"') as string,
+      });
+    }));
+}
