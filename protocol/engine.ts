@@ -19,6 +19,7 @@ export interface LoadedModel {
    * Answers piece by piece. Breaking off the loop ends the answer.
    * @throws KitError as `infer`, when the first piece is asked for
    * @example
+   * const model = await loadModel(".kit/jobs/<id>");
    * const answer = model.stream({ prompt: "7th of March 1998" });
    * for await (const text of answer) process.stdout.write(text);
    * const { tokens } = await answer.result;

@@ -31,12 +31,12 @@ export type InferRequest = (
   stop?: string | readonly string[];
   /**
    * The answer is one of these, the likeliest; nothing is drawn. The result's `choices` has the probability of
-   * each.
+   * each. Up to 1,000, of 65,536 characters in all. Default: the model's own words.
    */
   choices?: readonly string[];
   /**
    * A JSON Schema, or a Standard Schema that becomes one, such as zod's and valibot's. The answer is JSON that it
-   * allows; the result's `value` is that JSON, parsed.
+   * allows; the result's `value` is that JSON, parsed. Default: any text.
    */
   schema?: AnswerSchema;
   /** Which tools the answer must call, if `tools` has any: `auto`, the default, leaves it to the model. */
@@ -48,16 +48,25 @@ export type InferRequest = (
 };
 
 /** `required`: at least one of the tools; `name`: this one; `none`: a text. */
-export type ToolChoice = "auto" | "none" | "required" | { name: string };
+export type ToolChoice =
+  | "auto"
+  | "none"
+  | "required"
+  | {
+      /** A tool's. */
+      name: string;
+    };
 
 /** A JSON Schema as JSON has it. */
 export type JsonSchema = boolean | { readonly [keyword: string]: unknown };
 
 /** A schema of a library, as Standard Schema (https://standardschema.dev) describes it. */
 export interface StandardSchema {
+  /** As the library makes it. */
   readonly "~standard": object;
 }
 
+/** What an answer's JSON is held to. */
 export type AnswerSchema = JsonSchema | StandardSchema;
 
 /** How likely a token was, given all before it. */
@@ -97,7 +106,9 @@ export interface InferResult {
 export interface InferPiece {
   /** Goes on from the piece before; may be empty. No character is split. */
   text: string;
+  /** Calls that are whole. */
   toolCalls?: ToolCall[];
+  /** Of the tokens that have come since the piece before. */
   logprobs?: InferResult["logprobs"];
 }
 

@@ -43,7 +43,12 @@ export function streamAnswer(
       }
       await result;
     } finally {
-      reading.abort(new DOMException("The answer's reader has broken off.", "AbortError"));
+      reading.abort(
+        new DOMException(
+          "The answer's reader has broken off. Read the stream to its end, or use infer.",
+          "AbortError",
+        ),
+      );
     }
   }
 

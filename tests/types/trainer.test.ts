@@ -29,7 +29,7 @@ const trainer = createTrainer({
     onCheckpoint: async ({ artifacts, infer }) => {
       const { text, finishReason } = await infer({ prompt: "1", temperature: 0.5 });
       sure<typeof text, string>(true);
-      sure<typeof finishReason, "stop" | "length">(true);
+      sure<typeof finishReason, "stop" | "length" | "toolCalls">(true);
       sure<(typeof artifacts)[0]["kind"], "model" | "adapter">(true);
       sure<(typeof artifacts)[0]["directory"], string>(true);
     },
@@ -42,6 +42,22 @@ const trainer = createTrainer({
   },
 });
 createKit({ trainer });
+const ask = async () => {
+  const loaded = await loadModel(".");
+  const stream = loaded.stream({ prompt: "1", stop: ["a", "b"], logprobs: 2 });
+  for await (const piece of stream) sure<typeof piece, string>(true);
+  const { promptTokens, logprobs } = await stream.result;
+  sure<typeof promptTokens, number>(true);
+  sure<NonNullable<typeof logprobs>[0]["top"][0]["bytes"], number[]>(true);
+  const schema = { type: "object", properties: { a: { enum: [1, "b"] } }, required: ["a"] } as const;
+  const { value, choices, toolCalls } = await loaded.infer({ prompt: "1", schema });
+  sure<typeof value, unknown>(true);
+  await loaded.infer({ prompt: "1", schema: { "~standard": { version: 1, vendor: "a", validate() {} } } });
+  await loaded.infer({ prompt: "1", toolChoice: { name: "f" } });
+  await loaded.infer({ prompt: "1", choices: ["a", "b"] as const });
+  return [choices?.[0]?.probability, toolCalls?.[0]?.function.name];
+};
+void ask;
 const model = (model: TrainerOptions["model"]) => model;
 const path: string = process.cwd();
 [model("kit/small"), model("../base"), model("/base"), model(path)];

@@ -203,6 +203,6 @@ function clamping(make: (bytes: number) => Expression): Expression["clamp"] {
 function endless(): KitError {
   return new KitError(
     "REQUEST_INVALID",
-    "The schema refers to itself with nothing between, so no answer ends. Put the $ref into a property or an item.",
+    "The schema refers to itself with nothing between, so no answer ends. Remove the $ref, or write it in a property or an item.",
   );
 }

@@ -324,7 +324,7 @@ export function schemaGrammar(of: Expressions, root: JsonSchema, scope = ""): Ex
     if (found !== of.none) return found;
     throw new KitError(
       "REQUEST_INVALID",
-      "The schema allows no answer: what it asks for contradicts itself. Change it.",
+      "The schema allows no answer: what it asks for contradicts itself. Fix it, or remove a part.",
     );
   }
 
