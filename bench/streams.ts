@@ -6,7 +6,21 @@ export interface StreamSizes {
   /** Tokens of a prompt, and of an answer at most. */
   prompt: number;
   answer: number;
+  /** Whether answers are held to `SCHEMA`. */
+  isHeld?: boolean;
 }
+
+/** Of long answers in which each token is held to something. */
+export const SCHEMA = {
+  type: "object",
+  properties: {
+    title: { type: "string", minLength: 40 },
+    tags: { type: "array", items: { enum: ["red", "green", "blue"] }, minItems: 8 },
+    text: { type: "string", minLength: 200 },
+  },
+  required: ["title", "tags", "text"],
+  additionalProperties: false,
+} as const;
 
 /** When the pieces of an answer came, in ms after it was asked for. */
 export interface StreamTimes {
