@@ -6,14 +6,10 @@ import { createInterface } from "node:readline";
 import type * as sdk from "../../sdk/index.ts";
 import { createPrompts } from "../answers.ts";
 import { ROOT } from "../places.ts";
-import { type StreamSizes, type StreamTimes, timePieces } from "../streams.ts";
+import { type StreamSizes, type StreamTimes, SCHEMA, timePieces } from "../streams.ts";
 
-const {
-  model: directory,
-  quantize,
-  prompt,
-  answer,
-} = JSON.parse(process.argv[2] ?? "{}") as StreamSizes;
+const sizes = JSON.parse(process.argv[2] ?? "{}") as StreamSizes;
+const { model: directory, quantize, prompt, answer, isHeld = false } = sizes;
 
 const { loadModel } = (await import(join(ROOT, "dist", "sdk", "index.js"))) as typeof sdk;
 const nextPrompt = createPrompts(directory, prompt);
@@ -23,6 +19,7 @@ createInterface({ input: process.stdin }).on("line", () => void reply());
 
 async function reply(): Promise<void> {
   const { request } = nextPrompt();
-  const times = await timePieces(model.stream({ ...request, maxTokens: answer }));
+  const held = isHeld && { schema: SCHEMA };
+  const times = await timePieces(model.stream({ ...request, ...held, maxTokens: answer }));
   console.log(JSON.stringify(times satisfies StreamTimes));
 }

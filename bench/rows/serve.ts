@@ -57,6 +57,21 @@ export const SERVE_ROWS: Row[] = [
   ...([undefined, "q8_0"] as const).map(manyClients),
   {
     number: NUMBER,
+    work: "a token of an answer that is held to a schema, 49,152 words",
+    baseline: "of one that is not",
+    async measure(scope) {
+      const model = modelOf(scope.folder(), scope.size === "tiny");
+      const sizes = { model, prompt: scope.pick(PROMPT), answer: scope.pick(ANSWER) };
+      const gap = (isHeld: boolean) => {
+        const { ask } = startStreams(scope, { ...sizes, isHeld });
+        return async () => mean((await ask()).gaps);
+      };
+      const figures = await alternate({ ours: gap(true), baseline: gap(false) }, scope.pick(TURNS));
+      return [{ ...figures, unit: "ms", goal: moreAtMost(1.5) }];
+    },
+  },
+  {
+    number: NUMBER,
     work: "`kit serve`, launch to the first 200 on `/health`",
     baseline: "`kit infer`, to its first token",
     async measure({ size, pick, folder }) {
@@ -143,16 +158,18 @@ async function startBoth(scope: Scope, more: Pick<StreamSizes, "quantize">) {
   const nextPrompt = createPrompts(model, sizes.prompt);
   return {
     sizes,
-    own: startAsked<StreamTimes>(scope, process.execPath, [
-      program("streams"),
-      JSON.stringify(sizes satisfies StreamSizes),
-    ]),
+    own: startStreams(scope, sizes),
     server: {
       child,
       ask: () => timePieces(askServe(url, nextPrompt(), sizes.answer)),
       peak: () => peakMemory(child.pid!),
     },
   };
+}
+
+function startStreams(scope: Scope, sizes: StreamSizes) {
+  const args = [program("streams"), JSON.stringify(sizes)];
+  return startAsked<StreamTimes>(scope, process.execPath, args);
 }
 
 function startServe(scope: Scope, model: string, options: string[]) {
