@@ -87,7 +87,7 @@ def measured(
         at = 0
         while at < len(tails):
             if is_over():
-                raise KitError("WORKER_FAILED", "Nobody waits for the answer. Ask again.")
+                raise KitError("WORKER_FAILED", "The question was given up. Try again.")
             longest, batch = 0, []
             for tail in tails[at:]:
                 length = max(longest, len(tail))
