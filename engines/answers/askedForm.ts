@@ -2,55 +2,65 @@ import type { Tool } from "../../protocol/chat.ts";
 import { KitError } from "../../protocol/error.ts";
 import type { InferRequest, JsonSchema } from "../../protocol/infer.ts";
 import type { Tokenizer } from "../tokens/tokenizer.ts";
-import { type Constraint, createConstraints } from "./grammar/constraint.ts";
+import { type Form, createConstraints } from "./grammar/constraint.ts";
 import { schemaGrammar } from "./grammar/schemaGrammar.ts";
 import { callGrammar } from "./tools/callGrammar.ts";
 import { type CallReader, createCallReader } from "./tools/callReader.ts";
 import { type ToolForm, findToolForm } from "./tools/toolForm.ts";
 
-/** How an answer is held to what its request asks for, and read. */
+/** What an answer is held to, and how it is read. */
 export interface AskedForm {
   /** Undefined where the model may say anything. */
-  constraint: Constraint | undefined;
+  form: Form | undefined;
   /** Undefined where nothing can be called. */
   calls: CallReader | undefined;
   /** Special tokens that the answer may have. */
   markers: readonly number[];
 }
 
+/**
+ * @param toolForm of the model's chat template: it takes a while, and most requests have no tools
+ * @throws KitError `REQUEST_INVALID` for what no answer can be held to
+ */
+export function askedForm(
+  { tools, toolChoice = "auto", ...request }: InferRequest,
+  toolForm: () => ToolForm | undefined,
+): AskedForm {
+  const schema = request.schema as JsonSchema | undefined;
+  const offered = toolChoice === "none" ? [] : (tools ?? []);
+  const found = offered.length > 0 ? toolForm() : undefined;
+  const isNeeded = offered.length > 0 && toolChoice !== "auto";
+  if (isNeeded && !found) throw withoutForm(toolChoice);
+  const name = typeof toolChoice === "object" ? toolChoice.name : undefined;
+  const named = offered.filter((tool) => name === undefined || tool.function.name === name);
+  const names = named.map((tool) => tool.function.name);
+  return {
+    form: schema !== undefined || isNeeded ? heldTo(schema, found, named) : undefined,
+    calls: found && createCallReader(found, names),
+    markers: found?.markers ?? [],
+  };
+}
+
 /** Of a model's requests. */
 export function createAskedForms(tokenizer: Tokenizer) {
-  // A template takes a while, and most requests have no tools.
-  let form: { found: ToolForm | undefined } | undefined;
+  let known: { found: ToolForm | undefined } | undefined;
   let constraints: ReturnType<typeof createConstraints> | undefined;
+  const toolForm = () => (known ??= { found: findToolForm(tokenizer) }).found;
 
   /** @throws KitError `REQUEST_INVALID` for what no answer can be held to */
-  return function formOf({ tools, toolChoice = "auto", ...request }: InferRequest): AskedForm {
-    const schema = request.schema as JsonSchema | undefined;
-    const offered = toolChoice === "none" ? [] : (tools ?? []);
-    if (schema === undefined && offered.length === 0) {
-      return { constraint: undefined, calls: undefined, markers: [] };
-    }
-    form ??= { found: findToolForm(tokenizer) };
-    const { found } = form;
-    const isNeeded = offered.length > 0 && toolChoice !== "auto";
-    if (isNeeded && !found) throw withoutForm(toolChoice);
-    const name = typeof toolChoice === "object" ? toolChoice.name : undefined;
-    const named = offered.filter((tool) => name === undefined || tool.function.name === name);
-    const callable = found && offered.length > 0 ? found : undefined;
-    const isHeld = schema !== undefined || isNeeded;
-    constraints ??= createConstraints(tokenizer, found?.markers ?? []);
-    return {
-      constraint: isHeld ? constraints.begin(heldTo(schema, callable, named)) : undefined,
-      calls:
-        callable &&
-        createCallReader(
-          callable,
-          named.map((tool) => tool.function.name),
-        ),
-      markers: callable?.markers ?? [],
-    };
+  return function formOf(request: InferRequest) {
+    const { form, ...others } = askedForm(request, toolForm);
+    if (form) constraints ??= createConstraints(tokenizer, toolForm()?.markers ?? []);
+    const constraint = form && constraints?.begin(form);
+    return { ...others, constraint };
   };
+}
+
+/** A request whose tools the model is not told of, where it may call none. */
+export function withoutHiddenTools(request: InferRequest): InferRequest {
+  if (request.toolChoice !== "none" || !request.tools) return request;
+  const { tools: _, ...others } = request;
+  return others;
 }
 
 /** A schema's JSON, calls, or one of both. */
@@ -58,11 +68,11 @@ function heldTo(
   schema: JsonSchema | undefined,
   form: ToolForm | undefined,
   tools: readonly Tool[],
-) {
+): Form {
   const called = tools.map(({ function: { name, parameters } }) => [name, parameters]);
   return {
-    key: form ? [schema ?? "", called] : schema,
-    grammar: (of: Parameters<typeof schemaGrammar>[0]) =>
+    key: form ? [schema ?? "", called, form] : schema,
+    grammar: (of) =>
       of.either(
         schema === undefined ? of.none : schemaGrammar(of, schema),
         form ? callGrammar(of, form, tools) : of.none,

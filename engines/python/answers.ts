@@ -1,10 +1,10 @@
 import type { LoadOptions } from "../../protocol/engine.ts";
 import { KitError } from "../../protocol/error.ts";
-import { withoutForms } from "../answers/withoutForms.ts";
-import { type Listener, createWarmModels } from "../warmModels.ts";
+import { type Answerer, type Listener, createWarmModels } from "../warmModels.ts";
 import { startChild } from "./child.ts";
 import type { PythonMessage } from "./messages.ts";
 import { type ModelFolders, findFolders } from "./model.ts";
+import { createOpenAnswers } from "./openAnswers.ts";
 import type { Python } from "./python.ts";
 import { refuseCode } from "./refuseCode.ts";
 
@@ -15,7 +15,7 @@ export function createAnswers(python: Python) {
     async load(directory: string, options?: LoadOptions) {
       assertUnquantized(options);
       const check = refuseCode(python, options?.signal);
-      return withoutForms(await load(await findFolders(directory, { ...options, check })));
+      return load(await findFolders(directory, { ...options, check }));
     },
   };
 }
@@ -29,21 +29,17 @@ export function assertUnquantized(options?: LoadOptions): void {
   );
 }
 
-function start(python: Python, { onAnswer, onEnd }: Listener) {
+function start(python: Python, listener: Listener): Answerer<ModelFolders> {
   const child = startChild("answer", {
     ...{ interpreter: python.find(), env: python.env, job: { bf16: python.bf16 } },
-    onMessage: (message) => message.type === "answer" && pass(message, onAnswer),
+    onMessage(message) {
+      if (message.type === "tokens") answers.takeTokens(message);
+      else if (message.type === "answer") answers.takeAnswer(message);
+    },
   });
-  child.ended.then((last) => onEnd(endedBy(last)), onEnd);
-  return { send: child.send, ref: child.ref, stop: () => void child.stop() };
-}
-
-/** Passes an answer on. */
-export function pass(
-  { id, result, failure }: Extract<PythonMessage, { type: "answer" }>,
-  onAnswer: Listener["onAnswer"],
-): void {
-  onAnswer(id, failure ? new KitError(failure.code, failure.message) : result);
+  const answers = createOpenAnswers(child.send, listener);
+  child.ended.then((last) => listener.onEnd(endedBy(last)), listener.onEnd);
+  return { send: answers.ask, ref: child.ref, stop: () => void child.stop() };
 }
 
 function endedBy(last: PythonMessage): KitError {

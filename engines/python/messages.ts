@@ -47,13 +47,39 @@ export interface Hello {
   missing: string[];
 }
 
+/** A token of an answer. */
+interface AnswerToken {
+  /** What is known with it of the answer; no character is split. */
+  text: string;
+  logprob?: NonNullable<InferResult["logprobs"]>[number];
+}
+
+/** Choices, the end of an answer, or what is told of a model once it is loaded. */
+type Answered = ChosenAnswer | AnswerEnd | LoadedModel;
+
+type ChosenAnswer = InferResult & Required<Pick<InferResult, "choices">>;
+
+export interface LoadedModel {
+  /** Each of the calls that the question shows, as the chat template writes them; empty if it does not. */
+  calls: string[];
+  /** As `CallsTemplate`. */
+  specials: (readonly [number, string])[];
+}
+
+/** How an answer has ended whose tokens came before. */
+interface AnswerEnd {
+  promptTokens: number;
+  finishReason: "stop" | "length";
+}
+
 /** A line from the process; `done`, `failed` and `cancelled` are its last. */
 export type PythonMessage =
   | Hello
   | { type: "started"; data: EventData["training.started"]; kept: SkippedRows }
   | { type: "event"; event: EngineEvent }
   | { type: "note"; text: string }
-  | { type: "answer"; id: number; result?: InferResult; failure?: Failure }
+  | { type: "tokens"; id: number; promptTokens: number; tokens: AnswerToken[] }
+  | { type: "answer"; id: number; result?: Answered; failure?: Failure }
   | { type: "done"; check?: TrainingCheck & { kept: SkippedRows } }
   | ({ type: "failed" } & Failure)
   | { type: "cancelled" };

@@ -77,10 +77,15 @@ const FORMS: Partial<Record<RayMessage["type"], (fields: Fields) => boolean>> = 
   note: ({ text }) => areTexts(text),
   started: ({ data, kept }) => isRecord(data) && isRecord(kept),
   event: ({ event, stored }) => isRecord(event) && (stored === undefined || isStored(stored)),
+  tokens: ({ tokens }) => Array.isArray(tokens) && tokens.every(isToken),
   done: ({ check }) => check === undefined || (isRecord(check) && isRecord(check["kept"])),
   failed: ({ code, message }) => areTexts(code, message),
   ready: ({ folder, node }) => areTexts(folder, node),
 };
+
+function isToken(token: unknown): boolean {
+  return isRecord(token) && typeof token["text"] === "string";
+}
 
 function areTexts(...values: unknown[]): boolean {
   return values.every((value) => typeof value === "string");

@@ -1,11 +1,13 @@
 import { KitError } from "../../protocol/error.ts";
-import { pass } from "../python/answers.ts";
 import { throwIfFailed } from "../python/child.ts";
+import { createOpenAnswers } from "../python/openAnswers.ts";
 import { type Answerer, type Listener, type Question, modelClosed } from "../warmModels.ts";
 import { follow } from "./follow.ts";
 import { type Mailbox, openMailbox } from "./mailbox.ts";
 import { type JobLog, type RayMessage, noteOfCluster } from "./messages.ts";
 import type { Remote } from "./remote.ts";
+
+type OpenAnswers = ReturnType<typeof createOpenAnswers>;
 
 /** Of the job that answers. */
 interface Options extends JobLog {
@@ -24,12 +26,12 @@ export function createQuestions(remote: Remote, { id, secret, idleSeconds, onNot
   let listening: AbortController | undefined;
   let after = 0;
 
-  async function listen(listener: Listener, signal: AbortSignal): Promise<void> {
+  async function listen(answers: OpenAnswers, signal: AbortSignal): Promise<void> {
     try {
       for await (const message of follow(remote, { id, secret }, signal, { after })) {
         signal.throwIfAborted();
         after = message.seq;
-        take(message, listener);
+        take(message, answers);
       }
       throw unheard(remote);
     } catch (error) {
@@ -37,8 +39,9 @@ export function createQuestions(remote: Remote, { id, secret, idleSeconds, onNot
     }
   }
 
-  function take(message: RayMessage, { onAnswer }: Listener) {
-    if (message.type === "answer") pass(message, onAnswer);
+  function take(message: RayMessage, { takeTokens, takeAnswer }: OpenAnswers) {
+    if (message.type === "tokens") takeTokens(message);
+    else if (message.type === "answer") takeAnswer(message);
     else if (message.type === "note") onNote?.(noteOfCluster(message.text));
     else if (message.type === "failed") throwIfFailed(message);
   }
@@ -46,13 +49,16 @@ export function createQuestions(remote: Remote, { id, secret, idleSeconds, onNot
   function connect(listener: Listener): Answerer<undefined> {
     asker = listener;
     const { post } = (mailbox = openMailbox(remote, id, idleSeconds));
+    const send = (question: object) =>
+      void post(question).catch((error) => refuse(question as Question<unknown>, error, listener));
+    const answers = createOpenAnswers(send, listener);
     return {
-      send: (question) => void post(question).catch((error) => refuse(question, error, listener)),
+      send: answers.ask,
       ref(isOn) {
         if (isOn === (listening !== undefined)) return;
         listening?.abort();
         listening = isOn ? new AbortController() : undefined;
-        if (listening) void listen(listener, listening.signal);
+        if (listening) void listen(answers, listening.signal);
       },
       stop: () => close(),
     };

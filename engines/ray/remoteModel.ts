@@ -1,5 +1,4 @@
 import type { EngineModel, LoadOptions } from "../../protocol/engine.ts";
-import { withoutForms } from "../answers/withoutForms.ts";
 import { createWarmModels } from "../warmModels.ts";
 import type { Cluster } from "./cluster.ts";
 import { IDLE_SECONDS } from "./mailbox.ts";
@@ -44,7 +43,7 @@ export async function loadRemoteModel(
     await remote.submit({ id, secret, files, command: COMMAND, ...(signal && { signal }) });
     signal?.throwIfAborted();
     signal?.addEventListener("abort", abort, { once: true });
-    const { infer, close } = withoutForms(await load(undefined));
+    const { infer, close } = await load(undefined);
     return {
       infer,
       async close() {

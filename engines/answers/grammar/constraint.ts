@@ -125,7 +125,7 @@ export function schemaForm(schema: JsonSchema): Form {
 }
 
 /** @throws KitError `REQUEST_INVALID` for one that is too long, or no JSON */
-function keyOf(schema: unknown): string {
+export function keyOf(schema: unknown): string {
   let text: string | undefined;
   try {
     text = JSON.stringify(schema);

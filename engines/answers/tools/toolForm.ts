@@ -24,18 +24,44 @@ const KEYS = ["arguments", "parameters"];
 /** What a template writes of a reasoning that is not there. */
 const EMPTY_THOUGHT = /^<think>\s*<\/think>\s*/;
 
+/** Calls that a template writes to show its form: one, and two. */
+export const SHOWN_CALLS: readonly (readonly ToolCall[])[] = [
+  NAMES.slice(0, 1).map(callOf),
+  NAMES.map(callOf),
+];
+
+/** A chat template, as far as it writes calls. */
+export interface CallsTemplate {
+  /** As a tokenizer's. It is asked for `SHOWN_CALLS` alone. */
+  callsText: Tokenizer["callsText"];
+  /** Tokens that no text spells, and that end no answer, with their texts. */
+  specials: () => (readonly [number, string])[];
+}
+
+/** As `toolFormOf`. */
+export function findToolForm(tokenizer: Tokenizer): ToolForm | undefined {
+  const { vocabulary, callsText, isSpecial, isSpoken, isEnd, bytesOf } = tokenizer;
+  const ids = Array.from({ length: vocabulary }, (_, id) => id);
+  const specials = () =>
+    ids
+      .filter((id) => isSpecial(id) && !isSpoken(id) && !isEnd(id))
+      .map((id) => [id, Buffer.from(bytesOf(id)).toString()] as const);
+  return toolFormOf({ callsText, specials });
+}
+
 /**
  * Finds the form by letting the template write calls.
  * @returns undefined for a template that takes no tools, or writes calls otherwise than as JSON
  */
-export function findToolForm(tokenizer: Tokenizer): ToolForm | undefined {
-  const one = tokenizer.callsText(NAMES.slice(0, 1).map(callOf))?.replace(EMPTY_THOUGHT, "");
+export function toolFormOf({ callsText, specials }: CallsTemplate): ToolForm | undefined {
+  const [one, two] = SHOWN_CALLS.map((calls) => callsText(calls)?.replace(EMPTY_THOUGHT, ""));
   const first = one === undefined ? undefined : placeOf(one, NAMES[0]);
   if (one === undefined || !first) return undefined;
   const [begin, end] = [one.slice(0, first.from), one.slice(first.to)];
+  const markers = specials().filter(([, text]) => text !== "" && (begin + end).includes(text));
   return {
-    ...{ begin, end, separator: separatorOf(tokenizer, begin) },
-    ...{ around: first.around, key: first.key, markers: markersOf(tokenizer, begin + end) },
+    ...{ begin, end, separator: separatorOf(two, begin), around: first.around, key: first.key },
+    markers: markers.map(([id]) => id),
   };
 }
 
@@ -43,8 +69,8 @@ function callOf(name: string): ToolCall {
   return { type: "function", id: "kit000001", function: { name, arguments: ARGUMENTS } };
 }
 
-function separatorOf(tokenizer: Tokenizer, begin: string): string | undefined {
-  const two = tokenizer.callsText(NAMES.map(callOf))?.replace(EMPTY_THOUGHT, "");
+/** @param two calls, as they are written */
+function separatorOf(two: string | undefined, begin: string): string | undefined {
   const [first, second] = two === undefined ? [] : NAMES.map((name) => placeOf(two, name));
   if (!first || !second || first.from !== begin.length) return undefined;
   return two?.slice(first.to, second.from);
@@ -80,13 +106,4 @@ function parsed(text: string): Record<string, unknown> | undefined {
     // Goes on.
     return undefined;
   }
-}
-
-function markersOf(tokenizer: Tokenizer, text: string): number[] {
-  const ids = Array.from({ length: tokenizer.vocabulary }, (_, id) => id);
-  return ids.filter((id) => {
-    if (!tokenizer.isSpecial(id) || tokenizer.isSpoken(id) || tokenizer.isEnd(id)) return false;
-    const written = Buffer.from(tokenizer.bytesOf(id)).toString();
-    return written !== "" && text.includes(written);
-  });
 }

@@ -1,14 +1,13 @@
-import type { ToolCall } from "../../../protocol/chat.ts";
 import { KitError } from "../../../protocol/error.ts";
 import type { InferPiece, InferRequest, InferResult } from "../../../protocol/infer.ts";
+import { createAnswerParts } from "../../answers/answerParts.ts";
 import { createAnswerText } from "../../answers/answerText.ts";
 import type { Constraint } from "../../answers/grammar/constraint.ts";
-import { createStops } from "../../answers/stops.ts";
 import type { CallReader } from "../../answers/tools/callReader.ts";
 import { createRandom } from "../../random.ts";
 import type { Tokenizer } from "../../tokens/tokenizer.ts";
 import type { NextToken } from "./decoder.ts";
-import { type Measured, measure } from "./logprobs.ts";
+import { measure } from "./logprobs.ts";
 import { sample } from "./sampler.ts";
 import type { Reader } from "./scheduler.ts";
 
@@ -37,70 +36,34 @@ export function createAnswering(
   { request, prompt, limit, tokenizer, constraint, calls }: Opening,
   onPiece: (piece: InferPiece) => void = () => {},
 ): Answering {
-  const { temperature = 0, topP = 1, seed = 0, stop = [], logprobs: top } = request;
+  const { temperature = 0, topP = 1, seed = 0, logprobs: top } = request;
   const random = createRandom(seed, "sample");
   const textOf = createAnswerText(tokenizer);
-  const stops = createStops(typeof stop === "string" ? [stop] : stop);
+  const parts = createAnswerParts(request, calls, onPiece);
   const tokens = [...prompt];
-  const told = { text: "", toolCalls: [] as ToolCall[], logprobs: [] as Measured[] };
-  let finishReason: "stop" | "length" = "stop";
-  /** Whether the model has ended it. */
-  let isWhole = false;
-
-  function tell(more: string, isLast: boolean, logprobs: Measured[] = []): void {
-    const read = calls?.push(more) ?? { text: more, toolCalls: [] };
-    const text = read.text + (isLast ? (calls?.rest().text ?? "") : "");
-    const { toolCalls } = read;
-    told.text += text;
-    told.toolCalls.push(...toolCalls);
-    told.logprobs.push(...logprobs);
-    if (text === "" && toolCalls.length === 0 && logprobs.length === 0) return;
-    onPiece({
-      text,
-      ...(toolCalls.length > 0 && { toolCalls }),
-      ...(logprobs.length > 0 && { logprobs }),
-    });
-  }
 
   function take(next: NextToken): boolean {
     assertTelling(next);
     const measured = top === undefined ? undefined : measure(next, top, tokenizer);
     const token = sample(next, { temperature, topP }, random);
     if (token < 0) throw withoutToken();
-    if (tokenizer.isEnd(token)) {
-      isWhole = true;
-      tell(stops.rest(), true);
-      return true;
-    }
+    if (tokenizer.isEnd(token)) return ended("stop");
     tokens.push(token);
     constraint?.accept(token);
-    const { text, isStopped } = stops.push(textOf(token));
-    isWhole = constraint?.isOver() ?? false;
-    const isCutOff = !isStopped && !isWhole && tokens.length - prompt.length === limit;
-    if (isCutOff) finishReason = "length";
-    const isLast = isStopped || isWhole || isCutOff;
-    const rest = isLast && !isStopped ? stops.rest() : "";
-    tell(text + rest, isLast, measured && [measured(token)]);
-    return isLast;
+    if (parts.take(textOf(token), measured?.(token))) return true;
+    if (constraint?.isOver()) return ended("stop");
+    return tokens.length - prompt.length === limit && ended("length");
   }
 
-  function result(): InferResult {
-    const { text, toolCalls, logprobs } = told;
-    const isCalled = toolCalls.length > 0;
-    const hasValue = request.schema !== undefined && isWhole && !isCalled;
-    return {
-      text,
-      finishReason: isCalled && finishReason === "stop" ? "toolCalls" : finishReason,
-      ...{ promptTokens: prompt.length, tokens: tokens.length - prompt.length },
-      ...(isCalled && { toolCalls }),
-      ...(hasValue && { value: JSON.parse(text) as unknown }),
-      ...(top !== undefined && { logprobs }),
-    };
+  function ended(reason: "stop" | "length"): true {
+    parts.end(reason);
+    return true;
   }
 
   return {
-    ...{ tokens, wantedFrom: prompt.length - 1, take, result },
+    ...{ tokens, wantedFrom: prompt.length - 1, take },
     ...(constraint && { allowed: constraint.allowed }),
+    result: () => parts.result(prompt.length),
   };
 }
 

@@ -1,6 +1,6 @@
 import { KitError } from "../../../protocol/error.ts";
 import type { InferPiece, InferRequest, InferResult } from "../../../protocol/infer.ts";
-import { createAskedForms } from "../../answers/askedForm.ts";
+import { createAskedForms, withoutHiddenTools } from "../../answers/askedForm.ts";
 import type { PromptStyle, Tokenizer } from "../../tokens/tokenizer.ts";
 import type { Adapter } from "./adapters.ts";
 import { createAnswering } from "./answer.ts";
@@ -94,11 +94,4 @@ export function createAnswers(generator: Generator) {
   }
 
   return { answer };
-}
-
-/** A request whose tools the model is not told of, where it may call none. */
-function withoutHiddenTools(request: InferRequest): InferRequest {
-  if (request.toolChoice !== "none" || !request.tools) return request;
-  const { tools: _, ...others } = request;
-  return others;
 }

@@ -74,6 +74,13 @@ class AnswerRouter:
         number = message["id"]
         if number not in self.open:
             return
+        if message["type"] == "tokens":
+            # Another actor goes on behind them.
+            told = [token["id"] for token in message["tokens"]]
+            asked = self.told[number]
+            self.told[number] = {**asked, "told": [*asked.get("told", []), *told]}
+            self.channel.send(**message)
+            return
         self.open.remove(number)
         if self.told[number]["type"] != "load":
             # A model that another actor takes over is loaded there, too.
@@ -81,7 +88,7 @@ class AnswerRouter:
         self.channel.send(**message)
 
     def _give_back(self) -> None:
-        """What has not been answered is asked again."""
+        """What has not been answered is asked again, without what was told of it."""
         ray.kill(self.actor)
         remove_placement_group(self.group)
         self.group = None

@@ -14,6 +14,9 @@ from .job import Job, at
 
 Message = dict[str, Any]
 
+# Between two messages with an answer's tokens: each is a line of the job's log.
+PIECE_SECONDS = 0.1
+
 
 class Asked(Questions):
     """Sends tracebacks to the driver's log, since this process's log is on another node."""
@@ -65,6 +68,6 @@ class Answerer:
         try:
             from kit_engine.answer import answer
 
-            answer(self.questions, self)
+            answer(self.questions, self, PIECE_SECONDS)
         except BaseException as error:  # noqa: BLE001
             self.send("failed", **self.questions.failure(error))

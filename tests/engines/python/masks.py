@@ -5,7 +5,7 @@ import sys
 
 sys.path.insert(0, sys.argv[1])
 
-from kit_engine.decoding import text_of
+from kit_engine.decoding import AnswerText, TokenBytes
 from kit_engine.errors import KitError
 from kit_engine.masks import sequences_of
 from kit_engine.rows import row_of
@@ -95,7 +95,8 @@ def learned(end: str, template: str | None, row: dict) -> list[str] | str:
 def answered(first: int, last: int) -> str:
     """Of the four bytes of a character, each a token, and a letter."""
     tokenizer = tokenizer_of("<|im_end|>", CHATML)
-    return text_of(tokenizer("\U0001f9ea!")["input_ids"][first:last], tokenizer)
+    text = AnswerText(TokenBytes(tokenizer))
+    return "".join(text.push(one) for one in tokenizer("\U0001f9ea!")["input_ids"][first:last])
 
 
 conversation = {"messages": ASKED}

@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import { expect, it, vi } from "vitest";
 import type { EngineModel } from "../../../protocol/engine.ts";
+import type { InferRequest } from "../../../protocol/infer.ts";
 import { createTinyProject, runKit, tinySource } from "../../kit.ts";
 import { PATIENCE_MS } from "../../patience.ts";
 import { type Place, TOKEN } from "./environment.ts";
@@ -22,9 +23,14 @@ export async function expectSameAnswers(at: Place, adapter: string, here: Engine
     { ...QUESTION, prompt: "1".repeat(200) },
     { ...QUESTION, temperature: 1, seed: 7 },
     { messages: [{ role: "user" as const, content: "3" }], maxTokens: 8 },
+    { ...QUESTION, temperature: 3, seed: 1, logprobs: 2 },
+    { ...QUESTION, choices: ["0", "1", "01"] },
+    { prompt: "1", schema: { type: "object", properties: { a: { enum: ["é", 1] } } } },
+    { prompt: "1", schema: { not: {} } },
+    { ...QUESTION, stop: ["0", "1"] },
   ];
   const [theirs, ours] = await Promise.all(
-    [there, here].map(({ infer }) => Promise.all(requests.map((one) => infer(one).catch(String)))),
+    [there, here].map((model) => answersOf(model, requests)),
   );
   expect(theirs).toEqual(ours);
   expect(theirs?.[1]).toMatch(/^KitError: Shorten the prompt: its 204 tokens /);
@@ -32,6 +38,19 @@ export async function expectSameAnswers(at: Place, adapter: string, here: Engine
   expect(id).toMatch(/^kit-ask-/);
   await there.close();
   expect(await answering(at)).not.toContain(id);
+}
+
+/** What a model answers, and the parts that it tells of each. */
+function answersOf({ infer }: EngineModel, requests: InferRequest[]) {
+  return Promise.all(
+    requests.map(async (request) => {
+      let told = "";
+      const answer = await infer(request, ({ text }) => void (told += text)).catch(String);
+      if (typeof answer === "string") return answer;
+      expect(told).toBe(answer.text);
+      return answer;
+    }),
+  );
 }
 
 /** Of a Kit that was killed while its model was loaded there. */

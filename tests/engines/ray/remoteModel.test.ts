@@ -1,7 +1,7 @@
 import { EventEmitter, once } from "node:events";
 import { writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
-import { afterAll, expect, it } from "vitest";
+import { afterAll, expect, it, vi } from "vitest";
 import { createCluster } from "../../../engines/ray/cluster.ts";
 import { load } from "../../../engines/ray/load.ts";
 import type { Remote, RemoteStatus } from "../../../engines/ray/remote.ts";
@@ -41,6 +41,36 @@ it("gives a question up when it is aborted, and drops its answer", async () => {
   const { id } = await job.took("cancel");
   job.answer(id, "too late");
   expect(await model.infer({ prompt: "next" })).toMatchObject({ text: "next!" });
+  await model.close();
+});
+
+it("tells an answer's parts as they come, each of the right answer, and nothing once it has a stop", async () => {
+  const { remote, job } = createRemote();
+  const model = await open(remote);
+  const told: string[] = [];
+  const abort = new AbortController();
+  const [first, stopped] = ["a", "b"].map((name) =>
+    model.infer(
+      { prompt: "slow", ...(name === "b" ? { stop: "END" } : { signal: abort.signal }) },
+      ({ text }) => told.push(`${name}: ${text}`),
+    ),
+  );
+  await vi.waitFor(() => expect(job.taken.filter(({ type }) => type === "infer")).toHaveLength(2));
+  const [a, b] = job.taken.filter(({ type }) => type === "infer").map(({ id }) => id);
+  job.tell(a!, "one ", "two ");
+  job.tell(b!, "three E");
+  job.tell(a!, "four");
+  job.tell(b!, "ND five", "six");
+  job.tell(b!, "seven");
+  expect(await stopped).toEqual({
+    ...{ text: "three ", finishReason: "stop", promptTokens: 2, tokens: 2 },
+  });
+  expect((await job.took("cancel")).id).toBe(b);
+  abort.abort(new Error("enough"));
+  await expect(first).rejects.toThrow("enough");
+  job.tell(a!, "eight");
+  expect(await model.infer({ prompt: "next" })).toMatchObject({ text: "next!" });
+  expect(told).toEqual(["a: one ", "a: two ", "b: three ", "a: four"]);
   await model.close();
 });
 
@@ -180,8 +210,13 @@ function createRemote() {
       lines.push({ kit: 1, seq: lines.length + 1, ...message });
       news.emit("line");
     },
-    answer: (id: number, text: string) =>
-      job.print({ type: "answer", id, result: { text, finishReason: "stop", tokens: 1 } }),
+    /** Tells a token for each text. */
+    tell: (id: number, ...texts: string[]) =>
+      job.print({ type: "tokens", id, promptTokens: 2, tokens: texts.map((text) => ({ text })) }),
+    answer(id: number, text: string) {
+      job.tell(id, text);
+      job.print({ type: "answer", id, result: { promptTokens: 2, finishReason: "stop" } });
+    },
     /** The first message of a kind. */
     async took(type: string): Promise<Message> {
       for (;;) {

@@ -17,6 +17,7 @@ from fsspec.implementations.local import LocalFileSystem
 from groups import lose, of_two, read
 from kit_engine.errors import KitError
 from kit_ray import checkpoints, mailbox, worker
+from kit_ray.answer_router import AnswerRouter
 from kit_ray.answerer import Asked
 from kit_ray.fit import lost_too_often, unwritable
 from kit_ray.job import Job, failure_in, under
@@ -132,6 +133,27 @@ def asked() -> dict[str, str]:
     return failure
 
 
+def asked_again() -> list[Any]:
+    """What Kit is told of a question that two actors answer, and what the second one gets."""
+    put: list[Any] = []
+    told: list[Any] = []
+    router = AnswerRouter.__new__(AnswerRouter)
+    router.told, router.open = {}, set()
+    router.channel = SimpleNamespace(send=lambda **message: told.append(message))
+    router.actor = SimpleNamespace(put=SimpleNamespace(remote=put.append))
+    router.ask({"type": "infer", "id": 7, "request": {}})
+    router.ask({"type": "infer", "id": 8, "request": {}})
+    tokens = [{"id": token, "text": str(token)} for token in (3, 1)]
+    for one in tokens:
+        router._answer({"type": "tokens", "id": 7, "promptTokens": 2, "tokens": [one]})
+    router.ask({"type": "cancel", "id": 8})
+    router._answer({"type": "tokens", "id": 8, "promptTokens": 2, "tokens": tokens})
+    for message in router.told.values():
+        router._put(message)
+    router._answer({"type": "answer", "id": 7, "result": {}})
+    return [put[-1], [(message["type"], message["id"]) for message in told], router.told]
+
+
 shapes = RuntimeError("\x1b[31mshapes differ\x1b[0m.")
 print(
     json.dumps(
@@ -156,6 +178,7 @@ print(
                 failure_in("kit-1", NotImplementedError("no Azure in this pyarrow")),
             ],
             "asked": asked(),
+            "again": asked_again(),
             "kept": [kept(), kept(3, 7, 11), kept(3, 9)],
             "stored": stored(f"{sys.argv[2]}/twice", 2),
             "unstored": stored(f"{sys.argv[2]}/always", 99),

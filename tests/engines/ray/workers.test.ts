@@ -80,6 +80,16 @@ it.runIf(hasRay)(
         code: "WORKER_FAILED",
         message: `The Python engine failed: ValueError: odd. ${LOG}`,
       },
+      // Behind the tokens that were told, which are not told again.
+      again: [
+        { type: "infer", id: 7, request: {}, told: [3, 1] },
+        [
+          ["tokens", 7],
+          ["tokens", 7],
+          ["answer", 7],
+        ],
+        {},
+      ],
       kept: [5, 16, 8],
       stored: [failing(1), 1, failing(4), 4, ["config.json"]],
       unstored: [

@@ -3,7 +3,6 @@ import { once } from "node:events";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
-import { withoutForms } from "../../../engines/answers/withoutForms.ts";
 import { removePartial } from "../../../engines/checkpoint/directory.ts";
 import { rowLimit } from "../../../engines/dataset/rowLimit.ts";
 import { withDefaults } from "../../../engines/defaults.ts";
@@ -12,7 +11,7 @@ import type { CheckOptions, Engine, EngineModel, TrainOptions } from "../../../p
 import { KitError } from "../../../protocol/error.ts";
 import type { ErrorCode } from "../../../protocol/errorCode.ts";
 import type { EngineEvent } from "../../../protocol/event.ts";
-import type { InferRequest, InferResult } from "../../../protocol/infer.ts";
+import type { InferPiece, InferResult } from "../../../protocol/infer.ts";
 import type { TrainingCheck } from "../../../protocol/trainingCheck.ts";
 
 const PROGRAM = fileURLToPath(new URL("program.mjs", import.meta.url));
@@ -20,7 +19,9 @@ const PROGRAM = fileURLToPath(new URL("program.mjs", import.meta.url));
 /** A line that the program prints; `done` and `failed` are its last. */
 type Report =
   | { type: "event"; event: EngineEvent }
+  | { type: "piece"; piece: InferPiece }
   | { type: "answer"; result: InferResult }
+  | { type: "refused"; code: ErrorCode; message: string }
   | { type: "check"; check: TrainingCheck }
   | { type: "done" }
   | { type: "failed"; code: ErrorCode; message: string };
@@ -88,13 +89,20 @@ async function load(directory: string): Promise<EngineModel> {
   const reports = reportsOf(program);
   await reports.next();
   let queue: Promise<unknown> = Promise.resolve();
-  return withoutForms({
-    infer({ signal, ...request }: InferRequest): Promise<InferResult> {
+  return {
+    infer({ signal, ...request }, onPiece): Promise<InferResult> {
       const answer = queue.then(async () => {
         signal?.throwIfAborted();
         program.stdin?.write(`${JSON.stringify(request)}\n`);
-        const { value } = await reports.next();
-        return (value as Extract<Report, { type: "answer" }>).result;
+        for (;;) {
+          const { value } = await reports.next();
+          const report = value as Report | undefined;
+          if (report?.type === "piece") {
+            if (!signal?.aborted) onPiece?.(report.piece);
+          } else if (report?.type === "answer") return report.result;
+          else if (report?.type === "refused") throw new KitError(report.code, report.message);
+          else throw new KitError("WORKER_FAILED", "The program ended by itself. Try again.");
+        }
       });
       queue = answer.catch(() => undefined);
       const aborted = once(signal ?? new EventTarget(), "abort").then(() => {
@@ -107,7 +115,7 @@ async function load(directory: string): Promise<EngineModel> {
       program.kill();
       await once(program, "exit");
     },
-  });
+  };
 }
 
 function start(job: object): ChildProcess {

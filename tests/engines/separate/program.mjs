@@ -9,7 +9,9 @@ const { writeDirectory } = await dist("checkpoint/directory.js");
 const { heldOutRows } = await dist("dataset/heldOut.js");
 const { ROW_FORM } = await dist("dataset/row.js");
 const { readRows } = await dist("dataset/rows.js");
-const { openConversation, openDocument, spansOf } = await dist("tokens/byteChat.js");
+const { createAnswers } = await dist("embedded/infer/answers.js");
+const { spansOf } = await dist("tokens/byteChat.js");
+const { BYTE_TOKENIZER } = await dist("tokens/byteTokenizer.js");
 const { resolveModel } = await dist("families/modelSource.js");
 const { createRandom } = await dist("random.js");
 const { SPECIALS, VOCABULARY, decode } = await dist("tokens/byteTokens.js");
@@ -180,24 +182,42 @@ function createAdam(values, ...means) {
 
 async function answer({ directory }) {
   const { shape, weights } = opened(directory);
+  const embedding = weights[EMBEDDING].data;
+  const { answer } = createAnswers({
+    ...{ context: shape.context, promptStyle: "text", tokenizer: BYTE_TOKENIZER },
+    scheduler: {
+      async read({ tokens, wantedFrom, allowed, take }) {
+        for (let at = wantedFrom; ; at++) {
+          const logits = Float32Array.from(logitsAfter(embedding, shape.width, tokens[at]));
+          if (take(nextOf(logits, allowed?.()))) return;
+        }
+      },
+    },
+  });
+  const onPiece = (piece) => report({ type: "piece", piece });
   report({ type: "event" });
   for await (const line of lines) {
-    const { messages, prompt, maxTokens = shape.context } = JSON.parse(line);
-    const opened = messages ? openConversation(messages) : openDocument(prompt);
-    const tokens = [];
-    let last = opened.at(-1);
-    while (tokens.length < maxTokens && last !== SPECIALS.eos) {
-      const logits = logitsAfter(weights[EMBEDDING].data, shape.width, last);
-      last = logits.indexOf(logits.reduce((most, logit) => Math.max(most, logit)));
-      tokens.push(last);
+    try {
+      const result = await answer(JSON.parse(line), { isCancelled: () => false, onPiece });
+      report({ type: "answer", result });
+    } catch ({ code = "WORKER_FAILED", message }) {
+      report({ type: "refused", code, message });
     }
-    const finishReason = last === SPECIALS.eos ? "stop" : "length";
-    report({
-      type: "answer",
-      result: {
-        ...{ text: decode(tokens), finishReason },
-        ...{ promptTokens: opened.length, tokens: tokens.length },
-      },
-    });
   }
+}
+
+/** What may follow, as Kit chooses from it. */
+function nextOf(logits, bits) {
+  const { isSpoken, isEnd } = BYTE_TOKENIZER;
+  const ids = Int32Array.from(logits.keys()).filter((id) =>
+    bits ? (bits[id >> 5] >> (id & 31)) & 1 : isSpoken(id) || isEnd(id),
+  );
+  const likeliest = ids.reduce((best, id) => (logits[id] > logits[best] ? id : best), ids[0] ?? -1);
+  const masses = (temperature) => {
+    const of = logits.map((logit) => Math.exp((logit - logits[likeliest]) / temperature));
+    const sums = [ids.reduce((sum, id) => sum + of[id], 0), ...Array(240).fill(0)];
+    return { of, sums, tokensOf: () => ids.slice() };
+  };
+  const logTotal = () => Math.log(logits.reduce((sum, logit) => sum + Math.exp(logit), 0));
+  return { logits, likeliest, isTelling: true, logTotal, masses };
 }

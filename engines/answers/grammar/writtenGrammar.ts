@@ -1,0 +1,132 @@
+import { KitError } from "../../../protocol/error.ts";
+import { type Form, keyOf } from "./constraint.ts";
+import { type Expression, type Expressions, createExpressions } from "./expressions.ts";
+
+/** A grammar for another program, `Grammar` of kit_engine/grammar.py. Its expressions name others by their places. */
+export interface WrittenGrammar {
+  /** Equal ones have equal grammars. */
+  key: string;
+  /** Each after those that it is made of, but for a rule, which may come before. */
+  expressions: WrittenExpression[];
+  root: number;
+}
+
+export type WrittenExpression =
+  | ["none"]
+  | ["empty"]
+  /** Ranges of bytes, each with its last. */
+  | ["bytes", ...(readonly [number, number])[]]
+  /** A character for each byte. */
+  | ["text", string]
+  | ["pair", number, number]
+  | ["either", ...number[]]
+  /** Of what, at least, at most (undefined for any number), and what counts as two. */
+  | ["repeat", number, number, number | undefined, number]
+  | ["rule", number];
+
+/** Expressions at most. */
+const MOST_WRITTEN = 200_000;
+/** Grammars that are kept. */
+const MOST_KEPT = 16;
+
+const kept = new Map<string, WrittenGrammar>();
+
+/** @throws KitError `REQUEST_INVALID` for a form that no answer can be held to */
+export function writtenGrammar(form: Form): WrittenGrammar {
+  const key = keyOf(form.key);
+  const known = kept.get(key) ?? write(key, form.grammar);
+  kept.delete(key);
+  kept.set(key, known);
+  const [oldest] = kept.keys();
+  if (kept.size > MOST_KEPT && oldest !== undefined) kept.delete(oldest);
+  return known;
+}
+
+function write(key: string, make: Form["grammar"]): WrittenGrammar {
+  const { expressions: of, leafOf, bodyOf } = createRecorder();
+  const top = make(of);
+  const written: WrittenExpression[] = [];
+  const places = new Map<Expression, number>();
+  const rules: { place: number; rule: Expression }[] = [];
+
+  function add(expression: Expression, one: WrittenExpression): number {
+    if (written.length === MOST_WRITTEN) throw tooLarge();
+    places.set(expression, written.push(one) - 1);
+    return written.length - 1;
+  }
+
+  function placeOf(expression: Expression): number {
+    const known = places.get(expression);
+    if (known !== undefined) return known;
+    const { parts, choices } = expression;
+    if (parts) return add(expression, ["pair", placeOf(parts[0]), placeOf(parts[1])]);
+    if (choices) return add(expression, ["either", ...choices.map(placeOf)]);
+    const leaf = leafOf(expression);
+    if (leaf.kind === "repeat") {
+      const most = leaf.most === Infinity ? undefined : leaf.most;
+      const [one, double] = [placeOf(leaf.of), placeOf(leaf.double)];
+      return add(expression, ["repeat", one, leaf.least, most, double]);
+    }
+    if (leaf.kind === "written") return add(expression, leaf.one);
+    const place = add(expression, ["rule", -1]);
+    rules.push({ place, rule: expression });
+    return place;
+  }
+
+  const root = placeOf(top);
+  for (let next = rules.pop(); next; next = rules.pop()) {
+    of.begin();
+    written[next.place] = ["rule", placeOf(bodyOf(next.rule))];
+  }
+  return { key, expressions: written, root };
+}
+
+type Leaf =
+  | { kind: "written"; one: WrittenExpression }
+  | { kind: "repeat"; of: Expression; least: number; most: number; double: Expression }
+  | { kind: "rule" };
+
+/** Expressions that remember what they were made of. */
+function createRecorder() {
+  const real = createExpressions();
+  const leaves = new Map<Expression, Leaf>([
+    [real.none, { kind: "written", one: ["none"] }],
+    [real.empty, { kind: "written", one: ["empty"] }],
+  ]);
+  const bodies = new Map<Expression, () => Expression>();
+
+  function note(expression: Expression, leaf: Leaf): Expression {
+    if (!leaves.has(expression)) leaves.set(expression, leaf);
+    return expression;
+  }
+
+  const expressions: Expressions = {
+    ...real,
+    bytes: (ranges) => note(real.bytes(ranges), { kind: "written", one: ["bytes", ...ranges] }),
+    text(content) {
+      const bytes = Buffer.from(content).toString("latin1");
+      return note(real.text(content), { kind: "written", one: ["text", bytes] });
+    },
+    repeat(of, least, most, double = real.none) {
+      const found = real.repeat(of, least, most, double);
+      return found === of ? found : note(found, { kind: "repeat", of, least, most, double });
+    },
+    rule(name, body) {
+      const found = real.rule(name, body);
+      if (!bodies.has(found)) bodies.set(found, body);
+      return note(found, { kind: "rule" });
+    },
+  };
+  return {
+    expressions,
+    leafOf: (expression: Expression) => leaves.get(expression)!,
+    bodyOf: (rule: Expression) => bodies.get(rule)!(),
+  };
+}
+
+function tooLarge(): KitError {
+  return new KitError(
+    "REQUEST_INVALID",
+    `The schema takes more than ${MOST_WRITTEN} expressions to follow. Use fewer or simpler patterns and values.`,
+  );
+}

@@ -1,0 +1,77 @@
+"""A model to ask."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from transformers import GenerationConfig
+
+from .constraint import Followers, SpokenTokens
+from .decoding import TokenBytes
+from .device import Device
+from .models import Source, context_of, load_config, load_model, load_tokenizer
+from .preparation import set_padding
+
+
+@dataclass
+class Loaded:
+    model: Any
+    tokenizer: Any
+    device: Device
+    # Tokens of the longest prompt with its answer.
+    context: int
+    token_bytes: TokenBytes
+    # Tokens that end an answer.
+    ends: set[int]
+    # Whether an answer is not made of a token [vocabulary].
+    unspoken: Any
+    # For answers that are held to a form: by the markers that they may have.
+    spoken: dict[tuple[int, ...], SpokenTokens] = field(default_factory=dict)
+    # By their keys and markers, the one that was used last at the end.
+    grammars: dict[tuple[str, tuple[int, ...]], Followers] = field(default_factory=dict)
+
+    def without(self, markers: Iterable[int]) -> Any:
+        """`unspoken`, but for some special tokens."""
+        unspoken = self.unspoken.clone()
+        unspoken[list(markers)] = False
+        return unspoken
+
+
+def load(source: Source, device: Device) -> Loaded:
+    # Says what is no model to answer from.
+    load_config(source)
+    tokenizer = load_tokenizer(source)
+    set_padding(tokenizer)
+    model = load_model(source, device.frozen_dtype()).to(device.name)
+    model.eval()
+    # Its other settings are of other ways to generate, some of which take hours or code of its own.
+    model.generation_config = GenerationConfig(eos_token_id=model.generation_config.eos_token_id)
+    ends = end_ids(model, tokenizer)
+    vocabulary = model.config.get_text_config().vocab_size
+    unspoken = torch.zeros(vocabulary, dtype=torch.bool)
+    unspoken[unspoken_ids(tokenizer, vocabulary, ends)] = True
+    return Loaded(
+        model,
+        tokenizer,
+        device,
+        context_of(model.config),
+        TokenBytes(tokenizer),
+        ends,
+        unspoken.to(device.name),
+    )
+
+
+def end_ids(model: Any, tokenizer: Any) -> set[int]:
+    """Tokens that end an answer: the tokenizer's, and those of the model's generation config."""
+    named = model.generation_config.eos_token_id
+    ends = {named} if isinstance(named, int) else set(named or ())
+    own = tokenizer.eos_token_id
+    return ends | ({own} if own is not None else set())
+
+
+def unspoken_ids(tokenizer: Any, vocabulary: int, ends: set[int]) -> list[int]:
+    """Specials and numbers without a token, which an answer is not made of."""
+    specials = {i for i, one in tokenizer.added_tokens_decoder.items() if one.special}
+    unused = range(len(tokenizer), vocabulary)
+    return sorted(one for one in (specials | set(unused)) - ends if one < vocabulary)

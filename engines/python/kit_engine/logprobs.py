@@ -1,0 +1,31 @@
+"""How likely tokens are, at temperature 1 and among all tokens."""
+
+from typing import Any
+
+from .decoding import TokenBytes
+
+
+class Logprobs:
+    """Of a token, as `InferResult` has them.
+
+    :param logs: the logarithm of each token's probability [vocabulary]
+    :param count: of the likeliest ones
+    """
+
+    def __init__(self, logs: Any, count: int, token_bytes: TokenBytes) -> None:
+        self.logs = logs
+        self.token_bytes = token_bytes
+        # Of equal ones the first one first.
+        order = logs.sort(descending=True, stable=True).indices[:count] if count else []
+        self.top = [self._of(int(token)) for token in order]
+
+    def of(self, token: int) -> dict[str, Any]:
+        return {**self._of(token), "top": self.top}
+
+    def _of(self, token: int) -> dict[str, Any]:
+        content = self.token_bytes.of(token)
+        return {
+            "token": content.decode("utf-8", "replace"),
+            "bytes": list(content),
+            "logprob": min(0.0, float(self.logs[token])),
+        }

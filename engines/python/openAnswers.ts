@@ -1,0 +1,90 @@
+import { KitError } from "../../protocol/error.ts";
+import type { InferRequest } from "../../protocol/infer.ts";
+import { type AnswerParts, createAnswerParts } from "../answers/answerParts.ts";
+import { askedForm, withoutHiddenTools } from "../answers/askedForm.ts";
+import { writtenGrammar } from "../answers/grammar/writtenGrammar.ts";
+import { type ToolForm, SHOWN_CALLS, toolFormOf } from "../answers/tools/toolForm.ts";
+import type { Listener, Question } from "../warmModels.ts";
+import type { LoadedModel, PythonMessage } from "./messages.ts";
+
+type Message<Type> = Extract<PythonMessage, { type: Type }>;
+
+/**
+ * The questions that a Python process has not answered. What every engine does with a request and with the tokens of
+ * its answer is done here; Python chooses the tokens.
+ * @param send to the process
+ */
+export function createOpenAnswers(
+  send: (question: object) => void,
+  { onAnswer, onPiece }: Pick<Listener, "onAnswer" | "onPiece">,
+) {
+  const open = new Map<number, AnswerParts>();
+  /** By the questions that load them. */
+  const loading = new Map<number, number>();
+  const forms = new Map<number, ToolForm | undefined>();
+
+  function ask(question: Question<unknown>): void {
+    const { type, id } = question;
+    if (type === "infer") return askFor(question);
+    if (type === "load") loading.set(id, question.model);
+    if (type === "cancel") open.delete(id);
+    if (type === "unload") forms.delete(question.model);
+    send(type === "load" ? { ...question, calls: SHOWN_CALLS } : question);
+  }
+
+  function askFor(question: Extract<Question<unknown>, { type: "infer" }>): void {
+    const { id } = question;
+    try {
+      const asked = withoutHiddenTools(question.request);
+      const { form, calls, markers } = askedForm(asked, () => forms.get(question.model));
+      const grammar = form && writtenGrammar(form);
+      const { schema: _, ...request } = asked;
+      open.set(
+        id,
+        createAnswerParts(asked, calls, (piece) => onPiece(id, piece)),
+      );
+      send({ ...question, request: request as InferRequest, grammar, markers });
+    } catch (error) {
+      // Not before it is awaited.
+      queueMicrotask(() => onAnswer(id, error as Error));
+    }
+  }
+
+  function takeTokens({ id, promptTokens, tokens }: Message<"tokens">): void {
+    const parts = open.get(id);
+    if (!parts) return;
+    for (const { text, logprob } of tokens) {
+      if (!parts.take(text, logprob)) continue;
+      open.delete(id);
+      send({ type: "cancel", id });
+      return onAnswer(id, parts.result(promptTokens));
+    }
+  }
+
+  function takeAnswer({ id, result, failure }: Message<"answer">): void {
+    const parts = open.get(id);
+    const model = loading.get(id);
+    open.delete(id);
+    loading.delete(id);
+    if (failure) return onAnswer(id, new KitError(failure.code, failure.message));
+    if (model !== undefined && result && "calls" in result) forms.set(model, formOf(result));
+    if (!parts || !result || "calls" in result) return onAnswer(id, undefined);
+    if ("choices" in result) {
+      const { text, logprobs } = result;
+      onPiece(id, { text, ...(logprobs && { logprobs }) });
+      return onAnswer(id, result);
+    }
+    parts.end(result.finishReason);
+    onAnswer(id, parts.result(result.promptTokens));
+  }
+
+  return { ask, takeTokens, takeAnswer };
+}
+
+function formOf({ calls, specials }: LoadedModel): ToolForm | undefined {
+  const callsText = ({ length }: { length: number }) => {
+    const text = calls[length - 1];
+    return text === "" ? undefined : text;
+  };
+  return toolFormOf({ callsText, specials: () => specials });
+}

@@ -1,0 +1,102 @@
+import { execFileSync } from "node:child_process";
+import { fileURLToPath } from "node:url";
+import { afterAll, expect, it } from "vitest";
+import { schemaForm } from "../../../engines/answers/grammar/constraint.ts";
+import { createExpressions } from "../../../engines/answers/grammar/expressions.ts";
+import { writtenGrammar } from "../../../engines/answers/grammar/writtenGrammar.ts";
+import { createRandom } from "../../../engines/random.ts";
+import type { JsonSchema } from "../../../protocol/infer.ts";
+import { createScratch } from "../scratch.ts";
+import { PYTHON, hasPython } from "./environment.ts";
+
+const ENGINE = fileURLToPath(new URL("../../../engines/python", import.meta.url));
+const PROGRAM = fileURLToPath(new URL("grammar.py", import.meta.url));
+/** Bytes of a text, at most: what an answer may have is endless. */
+const LONGEST = 120;
+
+const TREE = {
+  $ref: "#/$defs/tree",
+  $defs: {
+    tree: {
+      type: "object",
+      properties: {
+        value: { type: ["integer", "null"] },
+        sides: { type: "array", items: { $ref: "#/$defs/tree" }, maxItems: 2 },
+      },
+      required: ["value"],
+    },
+  },
+};
+
+const SCHEMAS: JsonSchema[] = [
+  true,
+  TREE,
+  { enum: ["", "é", "éa", 1, 12, { a: [null] }, "\u{1f9ea}"] },
+  { type: "string", minLength: 2, maxLength: 5 },
+  { type: "string", maxLength: 300 },
+  { type: "string", pattern: "^(?:ab?|[^a-y]{2,3}\\d+)*$" },
+  { type: "string", format: "date-time" },
+  { type: "integer", minimum: -17, exclusiveMaximum: 204 },
+  { type: "number", minimum: 0.25, maximum: 3 },
+  { type: "array", prefixItems: [{ const: 1 }, { type: "boolean" }], items: { type: "null" } },
+  { type: "object", properties: { a: {}, b: { const: 0 } }, additionalProperties: false },
+  { type: "object", additionalProperties: { type: "number" }, minProperties: 2 },
+];
+
+const scratch = createScratch();
+afterAll(() => scratch.remove());
+
+/** A text that a schema allows, or its beginning, and what may follow at each of its places. */
+function walk(schema: JsonSchema, seed: number) {
+  const of = createExpressions();
+  const random = createRandom(seed, "test");
+  let place = schemaForm(schema).grammar(of);
+  const text: number[] = [];
+  const places: [bytes: number[], isWhole: boolean][] = [];
+  for (;;) {
+    of.begin();
+    const bytes = Array.from({ length: 256 }, (_, byte) => byte).filter(
+      (byte) => of.next(place, byte) !== of.none,
+    );
+    places.push([bytes, place.isNullable]);
+    if (bytes.length === 0 || text.length === LONGEST) break;
+    const byte = bytes[Math.floor(random.uniform() * bytes.length)]!;
+    text.push(byte);
+    place = of.next(place, byte);
+  }
+  return { written: writtenGrammar(schemaForm(schema)), text: text.map(latin1).join(""), places };
+}
+
+function latin1(byte: number): string {
+  return String.fromCharCode(byte);
+}
+
+function inPython(walks: { written: object; text: string }[]): unknown[] {
+  const path = scratch.file("walks.json", JSON.stringify(walks));
+  const printed = execFileSync(PYTHON, ["-B", PROGRAM, ENGINE, path], { maxBuffer: 2 ** 28 });
+  return JSON.parse(printed.toString()) as unknown[];
+}
+
+it.runIf(hasPython)("Python follows a schema's grammar byte by byte as TypeScript does", () => {
+  const walks = SCHEMAS.flatMap((schema) => [1, 2, 3, 4].map((seed) => walk(schema, seed)));
+  const found = inPython(walks);
+  walks.forEach(({ written, text, places }, i) => {
+    expect(found[i], `${written.key} after ${JSON.stringify(text)}`).toEqual(places);
+  });
+});
+
+it.runIf(hasPython)("what takes too long to follow is refused", () => {
+  const endless = { $ref: "#/$defs/a", $defs: { a: { anyOf: [{ $ref: "#/$defs/a" }] } } };
+  const wide = { type: "string", pattern: "^(?:a|b)*a(?:a|b){4000}$" };
+  const random = createRandom(1, "test");
+  const letters = Array.from({ length: 4_000 }, () => (random.uniform() < 0.5 ? "a" : "b")).join(
+    "",
+  );
+  const walks = [endless, wide].map((schema) => ({
+    ...{ written: writtenGrammar(schemaForm(schema)), text: `"${letters}` },
+  }));
+  expect(inPython(walks)).toEqual([
+    expect.stringMatching(/^The schema refers to itself with nothing between, /),
+    expect.stringMatching(/^The schema allows so many answers in so many ways that /),
+  ]);
+});
