@@ -1,7 +1,7 @@
 // Bundles the compiled modules behind each entry point, in place: Node takes about a millisecond to load
 // a module, however small, and `kit start` would load 230. The modules stay beside the bundles, for tests.
 // A part of `npm run build`.
-import { chmodSync, realpathSync } from "node:fs";
+import { chmodSync, readFileSync, realpathSync } from "node:fs";
 import { dirname, posix, relative } from "node:path";
 import { rolldown } from "rolldown";
 
@@ -58,6 +58,21 @@ const filesFromChunk = {
     code.replaceAll(ROOT, relative(dirname(fileName), "") || "."),
 };
 
+/** Packages of a few lines without dependencies of their own. */
+const INSIDE = ["@valibot/to-json-schema"];
+
+/** Their licenses go with them. */
+const licenses = {
+  name: "licenses",
+  renderChunk(code, { moduleIds }) {
+    const inside = INSIDE.filter((name) => moduleIds.some((id) => id.includes(`/${name}/`)));
+    const texts = inside.map((name) =>
+      readFileSync(new URL(`../node_modules/${name}/LICENSE.md`, import.meta.url), "utf8"),
+    );
+    return [...texts.map((text, i) => `/*! ${inside[i]}\n${text}*/\n`), code].join("");
+  },
+};
+
 await bundle(MAIN, { groups: GROUPS });
 for (const thread of THREADS) await bundle([thread], false);
 // npm makes it so only once, when it links it into a project.
@@ -68,9 +83,9 @@ async function bundle(names, codeSplitting) {
     input: Object.fromEntries(names.map((name) => [name, `${outDir}/${name}.js`])),
     platform: "node",
     cwd: outDir,
-    // Packages stay packages.
-    external: /^[^./]/,
-    plugins: [filesFromChunk],
+    // Packages stay packages, but for what would be one for a few lines.
+    external: (id) => /^[^./]/.test(id) && !INSIDE.includes(id),
+    plugins: [filesFromChunk, licenses],
   });
   await build.write({
     dir: outDir,
