@@ -133,12 +133,15 @@ export function createWarmModels<Source>(
       throw error;
     }
 
+    let isClosed = false;
+
     async function infer(
       { signal, ...request }: InferRequest,
       onPiece?: Pending["onPiece"],
     ): Promise<InferResult> {
       signal?.throwIfAborted();
-      if (!open.has(model)) throw modelClosed();
+      if (isClosed) throw modelClosed();
+      if (!open.has(model)) throw engineEnded();
       const isStreamed = onPiece !== undefined;
       const result = await ask({ type: "infer", model, request, isStreamed }, { signal, onPiece });
       if (!result) throw new KitError("WORKER_FAILED", "The engine returned no answer. Try again.");
@@ -146,6 +149,7 @@ export function createWarmModels<Source>(
     }
 
     async function close(): Promise<void> {
+      isClosed = true;
       if (!open.has(model)) return;
       release(model);
       await ask({ type: "unload", model });
@@ -167,6 +171,10 @@ export function createWarmModels<Source>(
   }
 
   return { load };
+}
+
+function engineEnded(): KitError {
+  return new KitError("WORKER_FAILED", "What held the model has ended. Load the model again.");
 }
 
 /** What is sent to a thread or a process is copied, which takes a stack as deep as it is. */

@@ -94,6 +94,8 @@ async function bundle(names, codeSplitting) {
     codeSplitting,
     // A process that is running when `dist/` is built again must find each name where it was.
     minifyInternalExports: false,
+    // An editor shows those of the types.
+    comments: { legal: true, annotation: true, jsdoc: false },
   });
   await build.close();
 }

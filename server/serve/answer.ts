@@ -51,7 +51,7 @@ export function createAnswer(read: (body: Body) => Asked, form: AnswerForm) {
       const lent = context.models.lend(asked.model);
       if (!lent) throw unknownModel(asked.model);
       endSilenceLimit(response);
-      const { served, model, giveBack } = await lent;
+      const { served, model, giveBack, forget } = await lent;
       record.model = served.id;
       try {
         const free = await context.places.take(served, signal);
@@ -59,9 +59,11 @@ export function createAnswer(read: (body: Body) => Asked, form: AnswerForm) {
         const frames = form.frames(head, asked);
         const began = performance.now();
         const times = { first: 0 };
+        let calls = 0;
         const write = (piece: InferPiece) => {
           stream.open ??= createEventStream(response, frames.piece);
-          stream.open.piece(asked.hasOneCall ? withOneCall(piece) : piece);
+          stream.open.piece(asked.hasOneCall ? withCalls(piece, 1 - calls) : piece);
+          calls = Math.min(1, calls + (piece.toolCalls?.length ?? 0));
         };
         let result: InferResult;
         try {
@@ -70,6 +72,10 @@ export function createAnswer(read: (body: Body) => Asked, form: AnswerForm) {
             times.first ||= performance.now();
             if (asked.isStreamed) write(piece);
           });
+        } catch (error) {
+          // The next request opens it again.
+          if (isKitError(error) && error.code === "WORKER_FAILED") forget();
+          throw error;
         } finally {
           free();
         }
@@ -78,7 +84,7 @@ export function createAnswer(read: (body: Body) => Asked, form: AnswerForm) {
         const first = times.first || ended;
         Object.assign(record, { promptTokens, tokens, firstMs: first - came });
         if (tokens > 0) record.tokensPerSecond = (tokens / (ended - began)) * 1000;
-        const told = asked.hasOneCall ? withOneCall(result) : result;
+        const told = asked.hasOneCall ? withCalls(result, 1) : result;
         if (!asked.isStreamed) return sendJson(response, 200, form.whole(head, told));
         // An engine may tell the whole answer alone.
         if (!stream.open) write(result);
@@ -95,8 +101,10 @@ function isGone(response: ServerResponse): boolean {
   return response.destroyed && !response.writableFinished;
 }
 
-function withOneCall<T extends InferPiece>(answer: T): T {
-  return answer.toolCalls ? { ...answer, toolCalls: answer.toolCalls.slice(0, 1) } : answer;
+/** With its first calls alone. */
+function withCalls<T extends InferPiece>({ toolCalls, ...answer }: T, most: number): T {
+  const kept = toolCalls?.slice(0, most) ?? [];
+  return { ...answer, ...(kept.length > 0 && { toolCalls: kept }) } as unknown as T;
 }
 
 function unknownModel(name: string): ApiError {

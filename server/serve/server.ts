@@ -15,6 +15,8 @@ import type { RequestRecord } from "./requestLog.ts";
 import { ROUTE_TABLE } from "./routeTable.ts";
 import type { Shelf } from "./shelf.ts";
 
+/** How long models may take to close, in ms. */
+const CLOSE_MS = 2_000;
 const BODY_LIMITS = { bodyBytes: 1024 * 1024, bodiesBytes: 64 * 1024 * 1024 };
 
 export interface ServeOptions {
@@ -90,7 +92,8 @@ export async function startServeServer(options: ServeOptions): Promise<ServeServ
       delay(limitMs, undefined, { signal, ref: false }).catch(() => undefined),
     ]);
     await listening.close();
-    await models.close();
+    // An engine that does not end must not keep the process.
+    await Promise.race([models.close(), delay(CLOSE_MS, undefined, { ref: false })]);
   }
 
   return {

@@ -17,6 +17,8 @@ export interface Loan {
   model: EngineModel;
   /** To be called once. */
   giveBack: () => void;
+  /** Opens it anew for the next request: its engine has ended. */
+  forget: () => void;
 }
 
 interface Held {
@@ -107,8 +109,12 @@ export function createShelf(): Shelf {
         held.loans--;
         closeIfUnused(held);
       };
-      return modelOf(held).then(
-        (model) => ({ served: held.served, model, giveBack }),
+      const opening = modelOf(held);
+      const forget = () => {
+        if (held.opening === opening) held.opening = undefined;
+      };
+      return opening.then(
+        (model) => ({ served: held.served, model, giveBack, forget }),
         (error: unknown) => {
           giveBack();
           throw error;

@@ -68,6 +68,8 @@ test("when an answerer ends, open questions reject, and the next model starts an
   const asked = model.infer({ prompt: "x" });
   started[0]?.listener.onEnd(new Error("killed"));
   await expect(asked).rejects.toThrow("killed");
+  await expect(model.infer({ prompt: "x" })).rejects.toMatchObject({ code: "WORKER_FAILED" });
+  await model.close();
   await expect(model.infer({ prompt: "x" })).rejects.toThrow("The model was closed.");
   expect(await (await models.load("b")).infer({ prompt: "x" })).toEqual(ANSWER);
 });

@@ -1,3 +1,4 @@
+import { setImmediate } from "node:timers/promises";
 import { parentPort } from "node:worker_threads";
 import type { InferPiece, InferResult } from "../../../protocol/infer.ts";
 import type { Question as AnyQuestion } from "../../warmModels.ts";
@@ -56,6 +57,21 @@ function tell(told: Told): void {
   parentPort?.postMessage(told);
 }
 
+/** How long questions may be made ready without a look at those that are cancelled, in ms. */
+const TURN_MS = 20;
+let turn = Promise.resolve();
+let looked = 0;
+
+/** Lets cancels in before a question is made ready, which a long prompt or a schema takes long. */
+function nextTurn(): Promise<void> {
+  turn = turn.then(async () => {
+    if (performance.now() - looked < TURN_MS) return;
+    await setImmediate();
+    looked = performance.now();
+  });
+  return turn;
+}
+
 async function work(
   question: Exclude<Question, { type: "cancel" }>,
 ): Promise<InferResult | undefined> {
@@ -69,6 +85,8 @@ async function work(
       const model = models.get(question.model);
       if (!model) throw new Error("the model was closed");
       const { id, request, isStreamed } = question;
+      await nextTurn();
+      if (cancelled.has(id)) throw new Error("cancelled");
       const answer = model.answer(request, {
         isCancelled: () => cancelled.has(id),
         ...(isStreamed && { onPiece: (piece) => addPiece(id, piece) }),

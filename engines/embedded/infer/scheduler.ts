@@ -121,13 +121,23 @@ export function createScheduler(decoder: Decoder, now = () => performance.now())
       const others = length - 1 - i;
       // Prompts are read side by side, so that a short one waits for no long one.
       const share = i < answering.length ? 1 : Math.ceil(left / (others + 1));
-      const part = share > 0 ? partOf(run, share, leftWanted - others) : undefined;
+      const part = share > 0 ? partOrEnd(run, share, leftWanted - others) : undefined;
       if (!part) continue;
       parts.push({ run, part });
       if (i >= answering.length) left -= part.tokens.length;
       leftWanted -= part.wanted;
     }
     return parts;
+  }
+
+  /** What a reader throws ends its own reading, and no other's. */
+  function partOrEnd(run: Run, ...most: [tokens: number, wanted: number]): StepPart | undefined {
+    try {
+      return partOf(run, ...most);
+    } catch (error) {
+      end(run, () => run.reject(error));
+      return undefined;
+    }
   }
 
   /** @returns undefined if it had to give its room to another, or there is none for it */

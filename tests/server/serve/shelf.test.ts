@@ -47,3 +47,18 @@ it("a model that is opened when it is asked for is tried again after a failure",
   const [one, other] = await Promise.all([shelf.lend("base"), shelf.lend("base")]);
   expect([one?.model, other?.model, tries]).toEqual([model, model, 2]);
 });
+
+it("a model whose engine has ended is opened anew for the next request", async () => {
+  const shelf = createShelf();
+  let opened = 0;
+  const open = () => (opened++, Promise.resolve(sayBack().model));
+  await shelf.put({ id: "1", created: 0, atOnce: 2, open }, ["1"]);
+  const [one, other] = await Promise.all([shelf.lend("1"), shelf.lend("1")]);
+  one?.forget();
+  const next = await shelf.lend("1");
+  expect(next?.model).not.toBe(one?.model);
+  // Which that one had been opened before.
+  other?.forget();
+  expect((await shelf.lend("1"))?.model).toBe(next?.model);
+  expect(opened).toBe(2);
+});

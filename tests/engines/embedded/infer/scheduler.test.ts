@@ -147,3 +147,23 @@ test("an answer whose numbers tell nothing is an error of its own", async () => 
     code: "CHECKPOINT_INVALID",
   });
 });
+
+test("what a reader throws ends its own answer, and no other's", async () => {
+  const weights = tinyWeights(3, SHAPE);
+  const decoder = createDecoder(compileKernels(), SHAPE, { read: () => weights });
+  const { read } = createScheduler(decoder);
+  const tokens = [1, 2, 3];
+  const reading = { tokens, wantedFrom: 2, isCancelled: () => false };
+  let taken = 0;
+  const others = Array.from({ length: 3 }, () => read({ ...reading, take: () => ++taken > 0 }));
+  const own = read({
+    ...reading,
+    take: () => true,
+    allowed() {
+      throw new Error("its schema");
+    },
+  });
+  await expect(own).rejects.toThrow("its schema");
+  await Promise.all(others);
+  expect(taken).toBe(3);
+});
