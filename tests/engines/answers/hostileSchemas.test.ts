@@ -1,7 +1,10 @@
 import { expect, test } from "vitest";
 import { createConstraints, schemaForm } from "../../../engines/answers/grammar/constraint.ts";
+import { createExpressions } from "../../../engines/answers/grammar/expressions.ts";
+import { callGrammar } from "../../../engines/answers/tools/callGrammar.ts";
 import { createRandom } from "../../../engines/random.ts";
 import { BYTE_TOKENIZER } from "../../../engines/tokens/byteTokenizer.ts";
+import { type Tool, problemOfTools } from "../../../protocol/chat.ts";
 import { isKitError } from "../../../protocol/error.ts";
 import type { JsonSchema } from "../../../protocol/infer.ts";
 
@@ -263,4 +266,24 @@ test("what is found of a schema serves the next request, and seldom asked ones a
   expect(begin(schemaForm({ type: "string" })).allowed()).toBe(first);
   for (let i = 0; i < 20; i++) begin(schemaForm({ type: "string", maxLength: i }));
   expect(begin(schemaForm({ type: "string" })).allowed()).not.toBe(first);
+});
+
+const toolOf = (parameters: unknown) =>
+  ({ type: "function", function: { name: "f", parameters } }) as Tool;
+
+test.each([{ type: "string" }, { type: ["null", "string"] }, ["a"], "x"])(
+  "a tool whose parameters are no object's is refused: %j",
+  (parameters) => {
+    const form = { begin: "<", separator: undefined, end: ">", around: ["", "(", ")"] } as const;
+    const make = () => callGrammar(createExpressions(), form as never, [toolOf(parameters)]);
+    expect(make).toThrow(/^infer: tools must have "parameters"/);
+  },
+);
+
+test("a request's tool has parameters that are an object, or none", () => {
+  const problemOf = (parameters: unknown) => problemOfTools({ tools: [toolOf(parameters)] });
+  expect([undefined, null, {}].map(problemOf)).toEqual([undefined, undefined, undefined]);
+  expect(["x", ["a"], 1].map(problemOf)).toEqual(
+    Array.from({ length: 3 }, () => expect.stringMatching(/^tools\[0\] is not/) as string),
+  );
 });
