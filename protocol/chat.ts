@@ -136,13 +136,15 @@ export function problemOfTools({ tools, functions }: Record<string, unknown>): s
   if (!Array.isArray(tools)) return '"tools" is not a list';
   const wrong = tools.findIndex((tool) => !isTool(tool));
   if (wrong === -1) return undefined;
-  return `tools[${wrong}] is not {"type":"function","function":{"name":"…"}}`;
+  return `tools[${wrong}] is not {"type":"function","function":{"name":"…","parameters":{…}}}`;
 }
 
 function isTool(tool: unknown): tool is Tool {
   if (!isRecord(tool)) return false;
   const { type, function: described } = tool;
-  return type === "function" && isRecord(described) && typeof described["name"] === "string";
+  if (type !== "function" || !isRecord(described)) return false;
+  const { name, parameters } = described;
+  return typeof name === "string" && (!isSet(parameters) || isRecord(parameters));
 }
 
 /** A good message as templates take it: a list of parts is a text, and what is null is not there. */

@@ -20,18 +20,19 @@ export function union(ranges: readonly Range[]): Range[] {
 }
 
 export function without(ranges: readonly Range[], others: readonly Range[]): Range[] {
-  return others.reduce<readonly Range[]>(
-    (left, [first, last]) =>
-      left.flatMap((range) =>
-        (
-          [
-            [range[0], Math.min(range[1], first - 1)],
-            [Math.max(range[0], last + 1), range[1]],
-          ] as Range[]
-        ).filter(([from, to]) => from <= to),
-      ),
-    union(ranges),
-  ) as Range[];
+  const left: Range[] = [];
+  const taken = union(others);
+  let next = 0;
+  for (const [first, last] of union(ranges)) {
+    let from = first;
+    while (next < taken.length && taken[next]![1] < from) next++;
+    for (let i = next; i < taken.length && taken[i]![0] <= last; i++) {
+      if (from < taken[i]![0]) left.push([from, taken[i]![0] - 1]);
+      from = taken[i]![1] + 1;
+    }
+    if (from <= last) left.push([from, last]);
+  }
+  return left;
 }
 
 /** A character of some in a JSON string: as it is, or escaped where JSON wants that. */

@@ -18,6 +18,8 @@ export interface Expression {
   readonly parts?: readonly [Expression, Expression];
   /** Of a choice. */
   readonly choices?: readonly Expression[];
+  /** Expressions in expressions. */
+  readonly depth: number;
 }
 
 /** Expressions of one grammar. */
@@ -41,6 +43,8 @@ export interface Expressions {
   next: (of: Expression, byte: number) => Expression;
   /** Begins a part of the work, which is bounded. */
   begin: () => void;
+  /** Counts work that is done for them elsewhere. */
+  spend: (steps: number) => void;
   /** How many there are. */
   count: () => number;
 }
@@ -52,6 +56,8 @@ const MOST_PART = 100_000;
 const MOST_IN_ALL = 3_000_000;
 /** Expressions of a grammar, at most. */
 const MOST_EXPRESSIONS = 1_000_000;
+/** Expressions in expressions, at most: so many that the stack holds them. */
+const DEEPEST = 2500;
 
 /** @throws KitError `REQUEST_INVALID`, in any of them, when the grammar takes too much work or memory */
 export function createExpressions(): Expressions {
@@ -71,15 +77,18 @@ export function createExpressions(): Expressions {
 
   function one(
     key: string,
-    make: () => Omit<Expression, "id" | "known" | "clamp"> & Partial<Expression>,
+    make: () => Omit<Expression, "id" | "known" | "clamp" | "depth"> & Partial<Expression>,
+    inner: readonly Expression[] = [],
   ): Expression {
     const found = all.get(key);
     if (found) return found;
     spend(1);
+    const depth = inner.reduce((most, { depth: own }) => Math.max(most, own + 1), 0);
+    if (depth > DEEPEST) throw tooLong();
     const made: Expression = {
       clamp: () => made,
       ...make(),
-      ...{ id: all.size, known: [] },
+      ...{ id: all.size, known: [], depth },
     };
     all.set(key, made);
     return made;
@@ -114,16 +123,17 @@ export function createExpressions(): Expressions {
     if (first === empty) return rest;
     if (rest === empty) return first;
     if (first.parts) return pair(first.parts[0], pair(first.parts[1], rest));
-    return one(`s${first.id},${rest.id}`, () => ({
+    const make = () => ({
       isNullable: first.isNullable && rest.isNullable,
-      parts: [first, rest],
-      derive(byte) {
+      parts: [first, rest] as const,
+      derive(byte: number) {
         spend(1);
         const after = pair(next(first, byte), rest);
         return first.isNullable ? either(after, next(rest, byte)) : after;
       },
       clamp: clamping((count) => pair(first.clamp(count), rest.clamp(count))),
-    }));
+    });
+    return one(`s${first.id},${rest.id}`, make, [first, rest]);
   }
 
   function either(...parts: readonly Expression[]): Expression {
@@ -132,12 +142,13 @@ export function createExpressions(): Expressions {
     spend(flat.size);
     const choices = [...flat].sort((a, b) => a.id - b.id);
     if (choices.length < 2) return choices[0] ?? none;
-    return one(`e${choices.map(({ id }) => id).join()}`, () => ({
+    const make = () => ({
       isNullable: choices.some(({ isNullable }) => isNullable),
       choices,
-      derive: (byte) => either(...choices.map((choice) => next(choice, byte))),
+      derive: (byte: number) => either(...choices.map((choice) => next(choice, byte))),
       clamp: clamping((count) => either(...choices.map((choice) => choice.clamp(count)))),
-    }));
+    });
+    return one(`e${choices.map(({ id }) => id).join()}`, make, choices);
   }
 
   function repeat(of: Expression, least: number, most: number, double = none): Expression {
@@ -146,9 +157,9 @@ export function createExpressions(): Expressions {
     if (of === none) return least > 0 ? none : empty;
     const needed = of.isNullable ? 0 : least;
     if (needed === 1 && most === 1) return of;
-    return one(`r${of.id},${needed},${most},${double.id}`, () => ({
+    const make = () => ({
       isNullable: needed === 0,
-      derive(byte) {
+      derive(byte: number) {
         const left = Math.max(0, needed - 1);
         const after = pair(next(of, byte), repeat(of, left, most - 1, double));
         if (double === none || most < 2) return after;
@@ -159,7 +170,8 @@ export function createExpressions(): Expressions {
         const bounded = most === Infinity ? most : Math.min(most, 2 * count + 2);
         return repeat(of.clamp(count), Math.min(needed, count + 1), bounded, double.clamp(count));
       }),
-    }));
+    });
+    return one(`r${of.id},${needed},${most},${double.id}`, make, [of, double]);
   }
 
   function rule(name: string, body: () => Expression): Expression {
@@ -183,7 +195,7 @@ export function createExpressions(): Expressions {
   }
 
   return {
-    ...{ none, empty, bytes, either, repeat, rule, next },
+    ...{ none, empty, bytes, either, repeat, rule, next, spend },
     text: (content) => textOf(Buffer.from(content)),
     sequence: (...parts) => parts.reduceRight((rest, part) => pair(part, rest), empty),
     begin: () => (left = MOST_PART),
@@ -198,6 +210,14 @@ function clamping(make: (bytes: number) => Expression): Expression["clamp"] {
     if (known?.count !== count) known = { count, made: make(count) };
     return known.made;
   };
+}
+
+/** What is deeper than the stack, or than `DEEPEST`. */
+export function tooLong(): KitError {
+  return new KitError(
+    "REQUEST_INVALID",
+    "The schema has too many properties, items or characters in a row, or is too deep, to follow. Make it smaller, or split it.",
+  );
 }
 
 function endless(): KitError {

@@ -1,4 +1,6 @@
+import type { KitError } from "../../../protocol/error.ts";
 import type { Expression, Expressions } from "./expressions.ts";
+import { refused } from "./schemaNode.ts";
 
 /** A bound of a range. */
 export interface Bound {
@@ -25,11 +27,14 @@ type Digits = (first: number, last: number) => Expression;
  * @returns none if there are none
  */
 export function integersOf(of: Expressions, { least, most }: Bounds): Expression {
-  const low = least ? Math.floor(least.value) + (isWithin(least) ? 0 : 1) : -GREATEST;
-  const high = most ? Math.ceil(most.value) - (isWithin(most) ? 0 : 1) : GREATEST;
+  const lowest = least && Math.floor(least.value) + (isWithin(least) ? 0 : 1);
+  const highest = most && Math.ceil(most.value) - (isWithin(most) ? 0 : 1);
+  // Longer ones alone where a bound wants that.
+  const low = lowest ?? (Number(highest) < -GREATEST ? Number.MIN_SAFE_INTEGER : -GREATEST);
+  const high = highest ?? (Number(lowest) > GREATEST ? Number.MAX_SAFE_INTEGER : GREATEST);
   const safe = (value: number) =>
     Math.min(Number.MAX_SAFE_INTEGER, Math.max(Number.MIN_SAFE_INTEGER, value));
-  if (low > Number.MAX_SAFE_INTEGER || high < Number.MIN_SAFE_INTEGER) return of.none;
+  if (low > Number.MAX_SAFE_INTEGER || high < Number.MIN_SAFE_INTEGER) throw tooFar();
   const [from, to] = [safe(low), safe(high)];
   return of.either(
     from > -1 ? of.none : of.sequence(of.text("-"), wholeNumbers(of, Math.max(1, -to), -from)),
@@ -117,10 +122,14 @@ function anyNumber(of: Expressions): Expression {
 
 /** From one to another, neither negative. */
 function decimals(of: Expressions, least: Bound, most: Bound | undefined): Expression {
+  if (most && least.value > most.value) return of.none;
+  if (least.value >= 10 ** DIGITS || (most?.isOpen === true && most.value === 10 ** DIGITS)) {
+    throw tooFar();
+  }
   const [low, fromFraction] = decimalOf(least.value);
   const [high, toFraction] =
     most && most.value < 10 ** DIGITS ? decimalOf(most.value) : [GREATEST, ""];
-  if (low > high || (most && least.value > most.value)) return of.none;
+  if (low > high) return of.none;
   const upper = most && most.value < 10 ** DIGITS ? most : undefined;
   // So few that a number beside an open bound does not round to it.
   const isOpen = least.isOpen || upper?.isOpen === true;
@@ -130,6 +139,9 @@ function decimals(of: Expressions, least: Bound, most: Bound | undefined): Expre
     Math.max(FRACTION, fromFraction.length, toFraction.length),
     Math.max(room(low, fromFraction), upper ? room(high, toFraction) : 0),
   );
+  for (const bound of [least, upper]) {
+    if (bound?.isOpen === true && !isToldApart(bound.value, 10 ** -count)) throw tooFine();
+  }
   const from = { digits: fromFraction, isOpen: least.isOpen };
   const to = upper && { digits: toFraction, isOpen: upper.isOpen };
   const whole = (first: number, last: number, fraction: Expression) =>
@@ -140,6 +152,19 @@ function decimals(of: Expressions, least: Bound, most: Bound | undefined): Expre
     whole(low + 1, high - 1, fractions(of, count, undefined, undefined)),
     whole(high, high, fractions(of, count, undefined, to)),
   );
+}
+
+/** Whether numbers a step beside a value do not round to it. */
+function isToldApart(value: number, step: number): boolean {
+  return value - step / 8 !== value && value + step / 8 !== value;
+}
+
+function tooFar(): KitError {
+  return refused('"minimum" or "maximum" of more digits than a double tells apart');
+}
+
+function tooFine(): KitError {
+  return refused('"exclusiveMinimum" or "exclusiveMaximum" beside so fine a bound');
 }
 
 /** Digits behind a point, of which the last is not 0. */

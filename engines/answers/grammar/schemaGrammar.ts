@@ -1,13 +1,22 @@
-import { isDeepStrictEqual } from "node:util";
 import { KitError, messageOf } from "../../../protocol/error.ts";
 import type { JsonSchema } from "../../../protocol/infer.ts";
 import { isRecord } from "../../../protocol/isRecord.ts";
 import { type Range, ANY, characterOf, textsOf, without } from "./characters.ts";
-import type { Expression, Expressions } from "./expressions.ts";
+import { type Expression, type Expressions, tooLong } from "./expressions.ts";
 import { FORMATS } from "./formats.ts";
 import { type Bound, type Bounds, integersOf, numbersOf } from "./numbers.ts";
 import { patternOf } from "./pattern.ts";
-import { type Keywords, joined, keywordsOf, refused, resolved, typesOf } from "./schemaNode.ts";
+import {
+  type Keywords,
+  type Spend,
+  assertEvaluated,
+  joined,
+  keywordsOf,
+  refused,
+  resolved,
+  textOf,
+  typesOf,
+} from "./schemaNode.ts";
 
 /** Characters that UTF-16 writes as two. */
 const PAIRS: Range[] = [[0x10000, 0x10ffff]];
@@ -30,6 +39,20 @@ const MOST_SCHEMAS = 20_000;
  * @throws KitError `REQUEST_INVALID` naming a keyword that it is not held to
  */
 export function schemaGrammar(of: Expressions, root: JsonSchema, scope = ""): Expression {
+  try {
+    return readGrammar(of, root, scope);
+  } catch (error) {
+    // Deeper than the stack.
+    throw error instanceof RangeError ? tooLong() : error;
+  }
+}
+
+function readGrammar(of: Expressions, root: JsonSchema, scope: string): Expression {
+  const { spend } = of;
+  /** What each `$ref` stands for, found before an answer begins. */
+  const bodies = new Map<string, Expression | undefined>();
+  const rules: Expression[] = [];
+  const join = (one: Keywords, other: Keywords) => joined(one, other, spend);
   let depth = 0;
   let count = 0;
   const comma = of.text(",");
@@ -48,7 +71,7 @@ export function schemaGrammar(of: Expressions, root: JsonSchema, scope = ""): Ex
       if (schema === false) return of.none;
       if (!isRecord(schema))
         throw refused(`${JSON.stringify(schema)?.slice(0, 60)}, which is none,`);
-      return ofKeywords(keywordsOf(schema));
+      return ofKeywords(keywordsOf(schema, spend));
     } finally {
       depth--;
     }
@@ -58,23 +81,25 @@ export function schemaGrammar(of: Expressions, root: JsonSchema, scope = ""): Ex
     const { $ref: ref, allOf, anyOf, oneOf, ...others } = keywords;
     const isAlone = Object.keys(keywords).length === 1;
     if (ref !== undefined && isAlone) {
-      const found = resolved(root, ref);
-      return of.rule(`${scope} ${JSON.stringify(ref)}`, () => notNone(grammarOf(found)));
+      return ruleOf(ref);
     }
     if (ref !== undefined) {
-      const { $ref: _, ...beside } = keywords;
-      return grammarOf({ allOf: [resolved(root, ref), beside] });
+      const { $ref: _, allOf: also, ...beside } = keywords;
+      const more = also === undefined ? [] : [{ allOf: also }];
+      return grammarOf({ ...beside, allOf: [resolved(root, ref), ...more] });
     }
     if (allOf !== undefined) {
       const { allOf: _, ...beside } = keywords;
-      return grammarOf(listOf("allOf", allOf).map(opened).reduce(joined, beside));
+      const all = listOf("allOf", allOf).map(opened);
+      if (all.length > 1 || Object.keys(beside).length > 0) all.forEach(assertEvaluated);
+      return grammarOf(all.reduce(join, beside));
     }
     if (anyOf !== undefined || oneOf !== undefined) {
       if (anyOf !== undefined && oneOf !== undefined) throw refused('"oneOf" beside "anyOf"');
       const some = listOf(oneOf === undefined ? "anyOf" : "oneOf", oneOf ?? anyOf);
       if (oneOf !== undefined) assertApart(some.map(opened));
       const alternatives = some.map((one) =>
-        Object.keys(others).length === 0 ? one : { allOf: [others, one] },
+        Object.keys(others).length === 0 ? one : { ...others, allOf: [one] },
       );
       return of.either(...alternatives.map(grammarOf));
     }
@@ -82,15 +107,38 @@ export function schemaGrammar(of: Expressions, root: JsonSchema, scope = ""): Ex
     return of.either(...typesAsked(others).map((type) => ofType(type, others)));
   }
 
+  function ruleOf(ref: unknown): Expression {
+    // Fails where it is not there.
+    resolved(root, ref);
+    const name = String(ref);
+    const body = () => bodies.get(name) ?? notNone(grammarOf(resolved(root, ref)));
+    const rule = of.rule(`${scope} ${JSON.stringify(name)}`, body);
+    if (!bodies.has(name)) {
+      bodies.set(name, undefined);
+      rules.push(rule);
+    }
+    return rule;
+  }
+
+  /** Reads what is behind each `$ref`, and whether that begins with itself. */
+  function readRules(): void {
+    for (const name of bodies.keys()) {
+      bodies.set(name, notNone(grammarOf(resolved(root, name))));
+    }
+    for (const rule of rules) of.next(rule, 0);
+  }
+
   /** Keywords, where those behind a `$ref` alone are read, too. */
   function opened(schema: unknown): Keywords {
     if (schema === true) return {};
     if (!isRecord(schema)) throw refused("false or a value that is no schema in a list");
-    const { $ref: ref, ...others } = keywordsOf(schema);
+    const { $ref: ref, ...others } = keywordsOf(schema, spend);
     if (ref === undefined) return others;
     if (++depth > DEEPEST) throw refused(`schemas deeper than ${DEEPEST}`);
     try {
-      return joined(opened(resolved(root, ref)), others);
+      const found = opened(resolved(root, ref));
+      if (Object.keys(others).length > 0) assertEvaluated(found);
+      return join(found, others);
     } finally {
       depth--;
     }
@@ -98,9 +146,13 @@ export function schemaGrammar(of: Expressions, root: JsonSchema, scope = ""): Ex
 
   /** Whether no JSON is in two of them, as `oneOf` wants it. */
   function assertApart(alternatives: readonly Keywords[]): void {
+    const texts = alternatives.map((one) => valuesOf(one)?.map((value) => textOf(value, spend)));
+    const values = texts.flatMap((some) => [...new Set(some)]);
+    // Each is values alone, and none has another's.
+    if (!texts.includes(undefined) && new Set(values).size === values.length) return;
     alternatives.forEach((one, i) => {
       for (const other of alternatives.slice(i + 1)) {
-        if (!areApart(one, other, opened)) {
+        if (!areApart(one, other, opened, spend)) {
           throw refused(
             '"oneOf" whose schemas may hold at once (use "anyOf", or a "const" that tells them apart)',
           );
@@ -113,24 +165,34 @@ export function schemaGrammar(of: Expressions, root: JsonSchema, scope = ""): Ex
     const beside = Object.keys(others).find((name) => !["format", "pattern"].includes(name));
     if (beside !== undefined) throw refused(`"${beside}" beside "enum" or "const"`);
     const values = listed === undefined ? [only] : listOf("enum", listed);
-    const wanted =
-      only === undefined ? values : values.filter((one) => isDeepStrictEqual(one, only));
+    const text = textOf(only, spend);
+    const wanted = values.filter((one) => {
+      const own = textOf(one, spend);
+      return only === undefined || own === text;
+    });
     const types = type === undefined ? undefined : typesOf(type);
     const held = wanted.filter((value) => types?.some((one) => isOfType(value, one)) ?? true);
+    const texts = held.map((value) => JSON.stringify(value));
+    if (Object.keys(others).length === 0) return textsOf(of, texts);
+    const strings = ofString(others);
     return textsOf(
       of,
-      held.map((value) => JSON.stringify(value)),
+      texts.filter((one) => !one.startsWith('"') || isIn(strings, one)),
     );
+  }
+
+  function isIn(some: Expression, text: string): boolean {
+    let left = some;
+    for (const byte of Buffer.from(text)) {
+      spend(1);
+      left = of.next(left, byte);
+    }
+    return left.isNullable;
   }
 
   function typesAsked(keywords: Keywords): string[] {
     const { type } = keywords;
-    if (type !== undefined) {
-      const types = typesOf(type);
-      const wrong = types.find((one) => !ALL_TYPES.includes(one) && one !== "integer");
-      if (wrong !== undefined) throw refused(`"type" ${JSON.stringify(wrong)}`);
-      return types;
-    }
+    if (type !== undefined) return typesOf(type);
     const meant = TYPE_OF.filter(([, names]) => names.some((name) => name in keywords));
     return meant.length > 0 ? meant.map(([name]) => name) : ALL_TYPES;
   }
@@ -157,7 +219,7 @@ export function schemaGrammar(of: Expressions, root: JsonSchema, scope = ""): Ex
     const { properties = {}, required = [], propertyNames = true, minProperties = 0 } = keywords;
     const { additionalProperties, unevaluatedProperties } = keywords;
     if (!isRecord(properties)) throw refused('"properties" that are no object');
-    const needed = listOf("required", required).map(String);
+    const needed = new Set(listOf("required", required).map(String));
     const known = [...new Set([...Object.keys(properties), ...needed])];
     // Where nothing is said, an object has its properties alone, or any.
     const more = additionalProperties ?? unevaluatedProperties ?? known.length === 0;
@@ -167,16 +229,18 @@ export function schemaGrammar(of: Expressions, root: JsonSchema, scope = ""): Ex
       grammarOf(Object.hasOwn(properties, name) ? properties[name] : unnamed);
     const written = known.map((name) => ({
       text: of.sequence(of.text(`${JSON.stringify(name)}:`), valueOf(name)),
-      isNeeded: needed.includes(name),
+      isNeeded: needed.has(name),
     }));
-    const other =
-      more === false
-        ? of.none
-        : of.sequence(nameOf(propertyNames, known), of.text(":"), grammarOf(more));
-    if (minProperties !== 0 && known.length > 0 && Number(minProperties) > needed.length) {
+    const isOpen = mayHaveOthers(propertyNames, known) && more !== false;
+    const other = !isOpen
+      ? of.none
+      : of.sequence(nameOf(propertyNames, known), of.text(":"), grammarOf(more));
+    if (minProperties !== 0 && known.length > 0 && Number(minProperties) > needed.size) {
       throw refused('"minProperties" beside "properties"');
     }
     const least = known.length > 0 ? 0 : countOf("minProperties", minProperties);
+    // A name may come twice.
+    if (least > 1) throw refused('"minProperties" of more than 1');
     return of.sequence(of.text("{"), listed(written, other, least), of.text("}"));
   }
 
@@ -204,38 +268,50 @@ export function schemaGrammar(of: Expressions, root: JsonSchema, scope = ""): Ex
 
   /** A property's name that is none of some. */
   function nameOf(names: unknown, known: readonly string[]): Expression {
-    if (names !== true && known.length > 0) {
-      // Zod writes what a record's keys are beside those that it needs.
-      if (isRecord(names) && names["enum"] !== undefined) return of.none;
-      if (!isDeepStrictEqual(names, { type: "string" })) {
-        throw refused('"propertyNames" beside "properties"');
-      }
-    }
     if (known.length > 0) return quoted(otherThan(known.map((name) => [...name])));
     if (names === true) return anyString;
-    const of_ = isRecord(names) ? { type: "string", ...names } : names;
-    return grammarOf(of_);
+    if (!isRecord(names)) return grammarOf(names);
+    const isText = names["type"] === undefined || typesOf(names["type"]).includes("string");
+    return isText ? grammarOf({ ...names, type: "string" }) : of.none;
+  }
+
+  /** Whether properties may have other names than the known. */
+  function mayHaveOthers(names: unknown, known: readonly string[]): boolean {
+    if (names === true || known.length === 0) return true;
+    // Zod writes what a record's keys are beside those that it needs.
+    const { type = "string", enum: some, ...others } = isRecord(names) ? names : { names };
+    if (type !== "string" || Object.keys(others).length > 0) throw besideNames();
+    if (Array.isArray(some)) {
+      const listed = new Set<unknown>(some);
+      if (!known.every((name) => listed.has(name))) throw besideNames();
+      return false;
+    }
+    if (some !== undefined) throw besideNames();
+    return true;
   }
 
   /** Characters, none of them escaped, that are not one of some texts. */
-  function otherThan(texts: readonly (readonly string[])[]): Expression {
-    const firsts = [...new Set(texts.flatMap(([first]) => (first === undefined ? [] : [first])))];
+  function otherThan(texts: readonly (readonly string[])[], at = 0): Expression {
+    const byFirst = new Map<string, (readonly string[])[]>();
+    for (const text of texts) {
+      spend(1);
+      const first = text[at];
+      if (first === undefined) continue;
+      const same = byFirst.get(first);
+      if (same) same.push(text);
+      else byFirst.set(first, [text]);
+    }
     const unescaped = (taken: readonly string[]) => {
       const codes = [...taken.map((text) => text.codePointAt(0)!), 0x22, 0x5c];
       const others = codes.map((code): Range => [code, code]);
       return characterOf(of, without(ANY, [[0, 0x1f], ...others]));
     };
     const any = of.repeat(unescaped([]), 0, Infinity);
-    const begun = firsts.filter((first) => !['"', "\\"].includes(first) && first >= " ");
+    const begun = [...byFirst].filter(([first]) => !['"', "\\"].includes(first) && first >= " ");
     return of.either(
-      texts.some((text) => text.length === 0) ? of.none : of.empty,
-      of.sequence(unescaped(firsts), any),
-      ...begun.map((first) =>
-        of.sequence(
-          of.text(first),
-          otherThan(texts.filter((text) => text[0] === first).map((text) => text.slice(1))),
-        ),
-      ),
+      texts.some((text) => text.length === at) ? of.none : of.empty,
+      of.sequence(unescaped([...byFirst.keys()]), any),
+      ...begun.map(([first, same]) => of.sequence(of.text(first), otherThan(same, at + 1))),
     );
   }
 
@@ -287,6 +363,7 @@ export function schemaGrammar(of: Expressions, root: JsonSchema, scope = ""): Ex
   }
 
   function ofPattern(source: string): Expression {
+    spend(source.length >>> 2);
     try {
       return patternOf(of, source);
     } catch (error) {
@@ -328,7 +405,13 @@ export function schemaGrammar(of: Expressions, root: JsonSchema, scope = ""): Ex
     );
   }
 
-  return notNone(grammarOf(root));
+  const found = notNone(grammarOf(root));
+  readRules();
+  return found;
+}
+
+function besideNames(): KitError {
+  return refused('"propertyNames" beside "properties" or "required"');
 }
 
 function bound(keywords: Keywords, name: string): Bound | undefined {
@@ -379,10 +462,17 @@ function isOfType(value: unknown, type: string): boolean {
 }
 
 /** Whether no JSON is in both, as far as types, values and properties that both need tell. */
-function areApart(one: Keywords, other: Keywords, open: (schema: unknown) => Keywords): boolean {
+function areApart(
+  one: Keywords,
+  other: Keywords,
+  open: (schema: unknown) => Keywords,
+  spend: Spend,
+): boolean {
+  spend(2);
   const [values, others] = [valuesOf(one), valuesOf(other)];
   if (values && others) {
-    return !values.some((value) => others.some((another) => isDeepStrictEqual(value, another)));
+    const known = new Set(others.map((value) => textOf(value, spend)));
+    return !values.some((value) => known.has(textOf(value, spend)));
   }
   const [types, otherTypes] = [one["type"], other["type"]];
   if (types !== undefined && otherTypes !== undefined) {
@@ -394,12 +484,14 @@ function areApart(one: Keywords, other: Keywords, open: (schema: unknown) => Key
     (Array.isArray(of["required"]) ? of["required"] : []) as string[];
   const [mine, theirs] = [one["properties"], other["properties"]];
   if (!isRecord(mine) || !isRecord(theirs)) return false;
-  return needed(one).some(
+  const [some, all] = [needed(one), new Set(needed(other))];
+  spend(some.length + all.size);
+  return some.some(
     (name) =>
-      needed(other).includes(name) &&
+      all.has(name) &&
       Object.hasOwn(mine, name) &&
       Object.hasOwn(theirs, name) &&
-      areApart(open(mine[name]), open(theirs[name]), open),
+      areApart(open(mine[name]), open(theirs[name]), open, spend),
   );
 }
 

@@ -1,6 +1,8 @@
-import { isDeepStrictEqual } from "node:util";
 import { KitError, messageOf } from "../../../protocol/error.ts";
 import { isRecord } from "../../../protocol/isRecord.ts";
+
+/** Counts steps of work. @throws KitError `REQUEST_INVALID` when they are too many */
+export type Spend = (steps: number) => void;
 
 /** A schema's keywords. */
 export type Keywords = Readonly<Record<string, unknown>>;
@@ -32,13 +34,41 @@ export function refused(what: string): KitError {
 }
 
 /** A schema without its annotations. @throws KitError `REQUEST_INVALID` naming a keyword that is not honoured */
-export function keywordsOf(schema: Keywords): Keywords {
+export function keywordsOf(schema: Keywords, spend: Spend): Keywords {
+  for (const value of Object.values(schema)) spend(1 + sizeOf(value));
   const own = Object.entries(schema).filter(
     ([name, value]) => value !== undefined && !ANNOTATIONS.has(name) && !name.startsWith("x-"),
   );
   const unknown = own.find(([name]) => !KNOWN.has(name));
   if (unknown) throw refused(`"${unknown[0].slice(0, 60)}"`);
   return Object.fromEntries(own);
+}
+
+function sizeOf(value: unknown): number {
+  if (Array.isArray(value)) return value.length;
+  return isRecord(value) ? Object.keys(value).length : 0;
+}
+
+/** A text that equal JSON has alike, and no other. @throws KitError `REQUEST_INVALID` for a number beyond doubles */
+export function textOf(value: unknown, spend: Spend): string {
+  spend(1);
+  if (Array.isArray(value)) return `[${value.map((one) => textOf(one, spend)).join()}]`;
+  if (isRecord(value)) {
+    const names = Object.keys(value).sort();
+    return `{${names.map((name) => `${JSON.stringify(name)}:${textOf(value[name], spend)}`).join()}}`;
+  }
+  if (typeof value === "number" && !Number.isFinite(value)) {
+    throw refused('a number beyond 1.8e308 in "enum" or "const"');
+  }
+  const text = JSON.stringify(value) ?? "";
+  spend(text.length >>> 6);
+  return text;
+}
+
+function isSame(one: unknown, other: unknown, spend: Spend): boolean {
+  if (one === other) return true;
+  if (!isRecord(one) && !Array.isArray(one)) return false;
+  return textOf(one, spend) === textOf(other, spend);
 }
 
 const GREATER = new Set(["minimum", "exclusiveMinimum", "minLength", "minItems"]);
@@ -48,18 +78,21 @@ const SMALLER = new Set(["maximum", "exclusiveMaximum", "maxLength", "maxItems"]
  * What both of two schemas allow, as one.
  * @throws KitError `REQUEST_INVALID` for keywords that do not join
  */
-export function joined(one: Keywords, other: Keywords): Keywords {
+export function joined(one: Keywords, other: Keywords, spend: Spend): Keywords {
+  spend(1 + Object.keys(one).length + Object.keys(other).length);
+  assertPlacedAlike(one, other, spend);
   const all: Record<string, unknown> = { ...one };
   for (const [name, value] of Object.entries(other)) {
     const own = one[name];
-    all[name] = own === undefined ? value : joinedKeyword(name, own, value);
+    all[name] = own === undefined ? value : joinedKeyword(name, own, value, spend);
   }
-  assertClosedAlike(one, other);
+  assertClosedAlike(one, other, spend);
   return all;
 }
 
-function joinedKeyword(name: string, own: unknown, value: unknown): unknown {
-  if (isDeepStrictEqual(own, value)) return own;
+function joinedKeyword(name: string, own: unknown, value: unknown, spend: Spend): unknown {
+  spend(sizeOf(own) + sizeOf(value));
+  if (isSame(own, value, spend)) return own;
   if (GREATER.has(name)) return Math.max(Number(own), Number(value));
   if (SMALLER.has(name)) return Math.min(Number(own), Number(value));
   if (name === "allOf" && Array.isArray(own)) return own.concat(value) as unknown[];
@@ -67,7 +100,8 @@ function joinedKeyword(name: string, own: unknown, value: unknown): unknown {
     return [...new Set<unknown>([...(own as unknown[]), ...(value as unknown[])])];
   }
   if (name === "enum" && Array.isArray(own) && Array.isArray(value)) {
-    return own.filter((some) => value.some((another) => isDeepStrictEqual(some, another)));
+    const others = new Set(value.map((one) => textOf(one, spend)));
+    return own.filter((one) => others.has(textOf(one, spend)));
   }
   if (name === "type") return commonTypes(own, value);
   if (name === "properties" && isRecord(own) && isRecord(value)) {
@@ -91,13 +125,16 @@ function commonTypes(own: unknown, value: unknown): string[] {
 }
 
 /** `additionalProperties` of one schema speaks of what is beside its own properties alone. */
-function assertClosedAlike(one: Keywords, other: Keywords): void {
+function assertClosedAlike(one: Keywords, other: Keywords, spend: Spend): void {
   const namesOf = ({ properties }: Keywords) =>
     isRecord(properties) ? Object.keys(properties) : [];
   const isOpen = ({ additionalProperties: more }: Keywords) => more === undefined || more === true;
   const [some, others] = [namesOf(one), namesOf(other)];
-  const isBeside = (names: string[], known: string[]) =>
-    names.some((name) => !known.includes(name));
+  const isBeside = (names: string[], known: string[]) => {
+    const all = new Set(known);
+    return names.some((name) => !all.has(name));
+  };
+  spend(some.length + others.length);
   if (isOpen(one) || !isBeside(others, some)) {
     if (isOpen(other) || !isBeside(some, others)) return;
   }
@@ -106,8 +143,33 @@ function assertClosedAlike(one: Keywords, other: Keywords): void {
   );
 }
 
+const ITEMS = ["items", "prefixItems", "additionalItems"];
+
+/** `items` of one schema speaks of what is behind its own places alone. */
+function assertPlacedAlike(one: Keywords, other: Keywords, spend: Spend): void {
+  const hasItems = (of: Keywords) => ITEMS.some((name) => of[name] !== undefined);
+  const hasPlaces = (of: Keywords) => of["prefixItems"] !== undefined || Array.isArray(of["items"]);
+  if (!hasItems(one) || !hasItems(other) || (!hasPlaces(one) && !hasPlaces(other))) return;
+  if (ITEMS.every((name) => isSame(one[name], other[name], spend))) return;
+  throw refused('"items" or "prefixItems" of two schemas, both of which are to hold,');
+}
+
+/** What a schema leaves unevaluated is not told from here where another is to hold, too. */
+export function assertEvaluated(schema: Keywords): void {
+  const name = ["unevaluatedProperties", "unevaluatedItems"].find(
+    (one) => schema[one] !== undefined && schema[one] !== true,
+  );
+  if (name !== undefined) throw refused(`"${name}" of a schema beside which another is to hold`);
+}
+
+const TYPES = ["object", "array", "string", "number", "integer", "boolean", "null"];
+
+/** Each once. @throws KitError `REQUEST_INVALID` for one that is none */
 export function typesOf(type: unknown): string[] {
-  return (Array.isArray(type) ? type : [type]) as string[];
+  const types = [...new Set<unknown>(Array.isArray(type) ? (type as unknown[]) : [type])];
+  const wrong = types.find((one) => !TYPES.includes(one as string));
+  if (wrong !== undefined) throw refused(`"type" ${JSON.stringify(wrong).slice(0, 60)}`);
+  return types as string[];
 }
 
 /** The schema that a `$ref` names. @throws KitError `REQUEST_INVALID` for one that is not there */

@@ -1,4 +1,7 @@
 import type { Tool } from "../../../protocol/chat.ts";
+import { KitError } from "../../../protocol/error.ts";
+import type { JsonSchema } from "../../../protocol/infer.ts";
+import { isRecord } from "../../../protocol/isRecord.ts";
 import type { Expression, Expressions } from "../grammar/expressions.ts";
 import { schemaGrammar } from "../grammar/schemaGrammar.ts";
 import type { ToolForm } from "./toolForm.ts";
@@ -8,7 +11,7 @@ const MOST_CALLS = 16;
 
 /**
  * Calls of tools, one or more, as a chat template writes them, with arguments that the tools' schemas allow.
- * @throws KitError `REQUEST_INVALID` as `schemaGrammar`
+ * @throws KitError `REQUEST_INVALID` as `schemaGrammar`, and for parameters that are no object's
  */
 export function callGrammar(
   of: Expressions,
@@ -20,7 +23,7 @@ export function callGrammar(
     ...tools.map(({ function: { name, parameters } }, i) =>
       of.sequence(
         of.text(before + JSON.stringify(name).slice(1, -1) + between),
-        schemaGrammar(of, { type: "object", ...parameters }, `tool ${i}`),
+        schemaGrammar(of, objectOf(name, parameters ?? {}), `tool ${i}`),
         of.text(behind),
       ),
     ),
@@ -30,4 +33,15 @@ export function callGrammar(
       ? of.empty
       : of.repeat(of.sequence(of.text(separator), call), 0, MOST_CALLS - 1);
   return of.sequence(of.text(begin), call, more, of.text(end));
+}
+
+/** A call's arguments are an object, whatever else the parameters allow. */
+function objectOf(name: string, parameters: unknown): JsonSchema {
+  const { type = "object" } = isRecord(parameters) ? parameters : { type: "none" };
+  const isObject = Array.isArray(type) ? type.includes("object") : type === "object";
+  if (isRecord(parameters) && isObject) return { ...parameters, type: "object" };
+  throw new KitError(
+    "REQUEST_INVALID",
+    `infer: tools must have "parameters" that are the schema of an object, but those of ${JSON.stringify(name)} are not. Write {"type":"object","properties":{…}}.`,
+  );
 }

@@ -1,7 +1,10 @@
 import { expect, test } from "vitest";
 import { createConstraints, schemaForm } from "../../../engines/answers/grammar/constraint.ts";
+import { createExpressions } from "../../../engines/answers/grammar/expressions.ts";
+import { callGrammar } from "../../../engines/answers/tools/callGrammar.ts";
 import { createRandom } from "../../../engines/random.ts";
 import { BYTE_TOKENIZER } from "../../../engines/tokens/byteTokenizer.ts";
+import { type Tool, problemOfTools } from "../../../protocol/chat.ts";
 import { isKitError } from "../../../protocol/error.ts";
 import type { JsonSchema } from "../../../protocol/infer.ts";
 
@@ -14,6 +17,12 @@ const pair = (name: string) => ({
   ...{ type: "object", required: ["a", "b"] },
   properties: { a: { $ref: `#/$defs/${name}` }, b: { $ref: `#/$defs/${name}` } },
 });
+
+const byLevel = (levels: number, make: (next: string) => JsonSchema, last: JsonSchema) => ({
+  ...Object.fromEntries(many(levels, (i) => [`d${i}`, make(`#/$defs/d${i + 1}`)])),
+  [`d${levels}`]: last,
+});
+const TWICE = [{ $ref: "#/$defs/d0" }, { $ref: "#/$defs/d0" }];
 
 /** Schemas that ask for much work or memory, of which some are refused and others held to all the same. */
 const HOSTILE: Record<string, JsonSchema> = {
@@ -64,6 +73,45 @@ const HOSTILE: Record<string, JsonSchema> = {
     $ref: "#/$defs/a",
   },
   "oneOf in a circle": { oneOf: [{ $ref: "#" }, { $ref: "#" }] },
+  "oneOf that compares 2^40 properties": {
+    $defs: byLevel(
+      40,
+      (next) => ({
+        ...{ type: "object", properties: { a: { $ref: next }, b: { $ref: next } } },
+        required: ["a", "b"],
+      }),
+      { type: "object", properties: { a: { type: "string" } }, required: ["a"] },
+    ),
+    oneOf: TWICE,
+  },
+  "allOf that joins 2^40 schemas": {
+    $defs: byLevel(40, (next) => ({ allOf: [{ $ref: next }, { $ref: next }] }), { type: "null" }),
+    allOf: TWICE,
+  },
+  "20,000 characters that are not to be": pattern(
+    `^[^${many(20_000, (i) => String.fromCodePoint(0x3000 + 2 * i)).join("")}]$`,
+  ),
+  "60,000 characters": pattern(`^${"ab".repeat(30_000)}$`),
+  "allOf of two enums of 9,000": {
+    allOf: [{ enum: many(9000, (i) => i) }, { enum: many(9000, (i) => i + 8999) }],
+  },
+  "oneOf of 9,000 consts": { oneOf: many(9000, (i) => ({ const: i })) },
+  "oneOf of 9,000 objects": {
+    oneOf: many(9000, (i) => ({ properties: { k: { const: i } }, required: ["k"] })),
+  },
+  "600 names that begin alike": {
+    properties: Object.fromEntries(many(600, (i) => ["x".repeat(i + 1), { type: "null" }])),
+    ...{ type: "object", additionalProperties: true },
+  },
+  "9,000 names that are needed": { type: "object", required: many(9000, (i) => `k${i}`) },
+  "600 names that are needed": { type: "object", required: many(600, (i) => `k${i}`) },
+  "9,000 places": { type: "array", prefixItems: many(9000, () => ({ type: "null" })) },
+  "2,000 groups that may be left out": pattern(`^${"(?:ab)?".repeat(2000)}$`),
+  "2,400 characters": pattern(`^${"ab".repeat(1200)}$`),
+  "oneOf of two recursive objects": {
+    $defs: { d0: { type: "object", properties: { a: TWICE[0] }, required: ["a"] } },
+    oneOf: TWICE,
+  },
   "60 levels": deep(60),
   "100 levels": deep(100),
   "100,000 levels": deep(100_000),
@@ -73,13 +121,23 @@ const HOSTILE: Record<string, JsonSchema> = {
   ) as JsonSchema,
 };
 
+const CIRCLE = { a: { anyOf: [{ $ref: "#/$defs/b" }] }, b: { anyOf: [{ $ref: "#/$defs/a" }] } };
+const behindRef = (schema: JsonSchema) => ({
+  ...{ type: "array", items: { $ref: "#/$defs/a" } },
+  $defs: { a: { type: "array", items: { $ref: "#/$defs/b" } }, b: schema },
+});
+
 test.each(Object.entries(HOSTILE))(
   "%s: an answer is held to it, or it is refused, within bounded work",
   (_, schema) => {
     const { begin } = createConstraints(BYTE_TOKENIZER);
     const random = createRandom(1);
     try {
-      const constraint = begin(schemaForm(schema));
+      const from = process.cpuUsage();
+      const constraint = compiled(() => begin(schemaForm(schema)));
+      const { user, system } = process.cpuUsage(from);
+      expect((user + system) / 1e6).toBeLessThan(10);
+      if (!constraint) return;
       for (let n = 0; n < 300; n++) {
         const mask = constraint.allowed();
         const all = many(264, (id) => id).filter(
@@ -96,6 +154,27 @@ test.each(Object.entries(HOSTILE))(
     }
   },
 );
+
+/** Undefined for what is refused. */
+function compiled<T>(make: () => T): T | undefined {
+  try {
+    return make();
+  } catch (error) {
+    if (!isKitError(error)) throw error;
+    expect(error.code).toBe("REQUEST_INVALID");
+    return undefined;
+  }
+}
+
+test.each<[RegExp, JsonSchema]>([
+  [/refers to itself/, { $ref: "#" }],
+  [/refers to itself/, { type: "array", items: { $ref: "#/$defs/a" }, $defs: CIRCLE }],
+  [/"not"/, behindRef({ not: {} })],
+  [/"pattern"/, behindRef({ type: "string", pattern: "(?=a)" })],
+  [/"\$ref"/, behindRef({ $ref: "#/$defs/nope" })],
+])("what is wrong behind a $ref is found before the first token: %s in %j", (found, schema) => {
+  expect(() => createConstraints(BYTE_TOKENIZER).begin(schemaForm(schema))).toThrow(found);
+});
 
 test("a circle in a schema's objects is refused", () => {
   const schema: Record<string, unknown> = { type: "array" };
@@ -132,6 +211,27 @@ const REFUSED: [string, JsonSchema][] = [
   ],
   ["minLength", { type: "string", pattern: "^a+$", minLength: 3 }],
   ["minProperties", { properties: { a: {}, b: {} }, minProperties: 1 }],
+  ["minProperties", { type: "object", minProperties: 2 }],
+  ["minLength", { enum: ["a"], minLength: 1 }],
+  ["enum", { enum: [Infinity] }],
+  ["propertyNames", { properties: { a: {} }, propertyNames: { enum: ["b"] } }],
+  ["propertyNames", { required: ["a"], propertyNames: { type: "integer" } }],
+  ["propertyNames", { required: ["a"], propertyNames: false }],
+  ["prefixItems", { allOf: [{ prefixItems: [{ type: "null" }] }, { items: { type: "null" } }] }],
+  [
+    "unevaluatedProperties",
+    { allOf: [{ properties: { a: {} }, unevaluatedProperties: false }, { required: ["b"] }] },
+  ],
+  ...[
+    { minimum: 999999999999999, exclusiveMaximum: 1e15 },
+    { minimum: 1e15, maximum: 1e16 },
+    { maximum: -1e21 },
+  ].map((bounds): [string, JsonSchema] => ["maximum", { type: "number", ...bounds }]),
+  ...[
+    { exclusiveMinimum: 1, exclusiveMaximum: 1.0000000000000002 },
+    { exclusiveMinimum: 0, maximum: 5e-324 },
+  ].map((bounds): [string, JsonSchema] => ["exclusiveMaximum", { type: "number", ...bounds }]),
+  ["minimum", { type: "integer", minimum: 1e20 }],
   ["type", { type: "date" }],
   ...["^(?=a)a$", "^(a)\\1$", "\\bfoo", "^\\p{L}$", "a^b", "(", "[z-a]", "^(?i:a)$"].map(
     (source): [string, JsonSchema] => ["pattern", pattern(source)],
@@ -166,4 +266,24 @@ test("what is found of a schema serves the next request, and seldom asked ones a
   expect(begin(schemaForm({ type: "string" })).allowed()).toBe(first);
   for (let i = 0; i < 20; i++) begin(schemaForm({ type: "string", maxLength: i }));
   expect(begin(schemaForm({ type: "string" })).allowed()).not.toBe(first);
+});
+
+const toolOf = (parameters: unknown) =>
+  ({ type: "function", function: { name: "f", parameters } }) as Tool;
+
+test.each([{ type: "string" }, { type: ["null", "string"] }, ["a"], "x"])(
+  "a tool whose parameters are no object's is refused: %j",
+  (parameters) => {
+    const form = { begin: "<", separator: undefined, end: ">", around: ["", "(", ")"] } as const;
+    const make = () => callGrammar(createExpressions(), form as never, [toolOf(parameters)]);
+    expect(make).toThrow(/^infer: tools must have "parameters"/);
+  },
+);
+
+test("a request's tool has parameters that are an object, or none", () => {
+  const problemOf = (parameters: unknown) => problemOfTools({ tools: [toolOf(parameters)] });
+  expect([undefined, null, {}].map(problemOf)).toEqual([undefined, undefined, undefined]);
+  expect(["x", ["a"], 1].map(problemOf)).toEqual(
+    Array.from({ length: 3 }, () => expect.stringMatching(/^tools\[0\] is not/) as string),
+  );
 });

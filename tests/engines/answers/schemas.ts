@@ -24,6 +24,9 @@ export const HELD: Record<string, JsonSchema[]> = {
     { enum: ["a", 1, null, { b: [1] }, 'é\n"', ""] },
     { type: "string", enum: ["x", 3, "xy", "x\\"] },
     { enum: ["a", "b"], const: "b" },
+    { enum: ["a", "b", 1], pattern: "^b$" },
+    { enum: ["2024-02-30", "2024-02-29"], format: "date" },
+    { enum: [{ a: 1, b: 2 }, 1], const: { b: 2, a: 1 } },
   ],
   const: [{ const: { a: 1 } }, { type: "string", const: "x" }, { const: null }],
   $ref: [
@@ -96,8 +99,19 @@ export const HELD: Record<string, JsonSchema[]> = {
     },
     { type: "object", properties: {}, additionalProperties: false },
   ],
-  unevaluatedProperties: [{ ...needed({ a: { type: "null" } }), unevaluatedProperties: false }],
+  unevaluatedProperties: [
+    { ...needed({ a: { type: "null" } }), unevaluatedProperties: false },
+    {
+      allOf: [{ properties: { a: { type: "null" } } }, { properties: { b: { type: "null" } } }],
+      unevaluatedProperties: false,
+    },
+  ],
   propertyNames: [
+    { type: "object", propertyNames: { type: "integer" }, additionalProperties: { type: "null" } },
+    {
+      ...{ type: "object", propertyNames: { type: ["null", "string"], maxLength: 1 } },
+      ...{ additionalProperties: { type: "null" }, minProperties: 1 },
+    },
     { type: "object", propertyNames: { pattern: "^a+$" }, additionalProperties: { type: "null" } },
     {
       type: "object",
@@ -170,6 +184,7 @@ export const HELD: Record<string, JsonSchema[]> = {
     ...[-30, -5, -1, 0, 1, 9, 10, 1234, 0.5].map((minimum) => ({ type: "integer", minimum })),
     ...[-2.25, -1, 0, 0.001, 1.5, 99.95].map((minimum) => ({ type: "number", minimum })),
     { type: "integer", minimum: -9007199254740991, maximum: 9007199254740991 },
+    { type: "integer", minimum: 9007199254740990 },
   ],
   maximum: [
     ...[-30, -1, 0, 7, 100, 0.5].map((maximum) => ({ type: "integer", maximum })),
@@ -184,6 +199,7 @@ export const HELD: Record<string, JsonSchema[]> = {
   ],
   exclusiveMinimum: [
     { type: "integer", exclusiveMinimum: 1, exclusiveMaximum: 4 },
+    { type: "integer", exclusiveMaximum: -1e15 },
     { type: "number", exclusiveMinimum: 0, exclusiveMaximum: 1 },
     { type: "number", exclusiveMinimum: -1, maximum: 0 },
     { type: "number", exclusiveMinimum: 0.1, minimum: 0.05 },
@@ -198,5 +214,5 @@ export const HELD: Record<string, JsonSchema[]> = {
     { type: "number", multipleOf: 1 },
   ],
   uniqueItems: [{ type: "array", items: { type: "null" }, uniqueItems: false }],
-  minProperties: [{ type: "object", additionalProperties: { type: "null" }, minProperties: 2 }],
+  minProperties: [{ type: "object", additionalProperties: { type: "null" }, minProperties: 1 }],
 };
