@@ -27,7 +27,9 @@ describe("kit", () => {
       for (const line of lines) {
         // No npx, which fetches another package named kit where this one is not installed.
         expect(line).toMatch(
-          new RegExp(`^  (kit build && )?kit ${command || "(init|start|ui|infer)"}( \\S+)*  +\\S`),
+          new RegExp(
+            `^  (kit build && )?kit ${command || "(init|start|ui|infer|serve)"}( \\S+)*  +\\S`,
+          ),
         );
         for (const option of line.match(/ --[a-z-]+/g) ?? []) expect(help).toContain(option);
       }

@@ -295,7 +295,7 @@ export function planDecoder(sizes: DecoderSizes) {
       // The decoder's, and those of each row.
       bits: words((MOST_SEQUENCES + 1) * Math.ceil(model.vocabulary / BITS)),
       drawing: planMasses(arena, model.vocabulary),
-      region: { at: arena.bytes("weights", adapterBytes), bytes: adapterBytes },
+      region: { at: arena.bytes("work", adapterBytes), bytes: adapterBytes },
       // A panel, or rows to quantize.
       ...{ staging: words(PANEL * widest), stagingBytes: PANEL * widest * 4 },
     };
