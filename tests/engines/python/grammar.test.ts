@@ -40,7 +40,7 @@ const SCHEMAS: JsonSchema[] = [
   { type: "number", minimum: 0.25, maximum: 3 },
   { type: "array", prefixItems: [{ const: 1 }, { type: "boolean" }], items: { type: "null" } },
   { type: "object", properties: { a: {}, b: { const: 0 } }, additionalProperties: false },
-  { type: "object", additionalProperties: { type: "number" }, minProperties: 2 },
+  { type: "object", additionalProperties: { type: "number" }, minProperties: 1 },
 ];
 
 const scratch = createScratch();
@@ -86,17 +86,12 @@ it.runIf(hasPython)("Python follows a schema's grammar byte by byte as TypeScrip
 });
 
 it.runIf(hasPython)("what takes too long to follow is refused", () => {
-  const endless = { $ref: "#/$defs/a", $defs: { a: { anyOf: [{ $ref: "#/$defs/a" }] } } };
   const wide = { type: "string", pattern: "^(?:a|b)*a(?:a|b){4000}$" };
   const random = createRandom(1, "test");
   const letters = Array.from({ length: 4_000 }, () => (random.uniform() < 0.5 ? "a" : "b")).join(
     "",
   );
-  const walks = [endless, wide].map((schema) => ({
-    ...{ written: writtenGrammar(schemaForm(schema)), text: `"${letters}` },
-  }));
-  expect(inPython(walks)).toEqual([
-    expect.stringMatching(/^The schema refers to itself with nothing between, /),
+  expect(inPython([{ written: writtenGrammar(schemaForm(wide)), text: `"${letters}` }])).toEqual([
     expect.stringMatching(/^The schema allows so many answers in so many ways that /),
   ]);
 });
