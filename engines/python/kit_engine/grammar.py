@@ -1,10 +1,14 @@
 """The texts that an answer may have, as bytes: expressions that engines/answers/grammar/ makes of a
 schema, and what may follow each byte (Brzozowski's derivatives, 1964)."""
 
+import sys
 from collections.abc import Iterable
 from typing import Any
 
 from .errors import KitError
+
+# Written grammars are up to 2,500 expressions deep, each some calls (`expressions.ts`).
+sys.setrecursionlimit(max(sys.getrecursionlimit(), 50_000))
 
 # Steps of work for a token, a part of a second, and for all, at most.
 MOST_WORK = 300_000

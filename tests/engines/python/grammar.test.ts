@@ -28,6 +28,9 @@ const TREE = {
   },
 };
 
+/** As deep as an expression gets. */
+const MANY = Array.from({ length: 700 }, (_, i) => `p${i}`);
+
 const SCHEMAS: JsonSchema[] = [
   true,
   TREE,
@@ -41,6 +44,11 @@ const SCHEMAS: JsonSchema[] = [
   { type: "array", prefixItems: [{ const: 1 }, { type: "boolean" }], items: { type: "null" } },
   { type: "object", properties: { a: {}, b: { const: 0 } }, additionalProperties: false },
   { type: "object", additionalProperties: { type: "number" }, minProperties: 1 },
+  {
+    type: "object",
+    required: MANY,
+    properties: Object.fromEntries(MANY.map((name) => [name, {}])),
+  },
 ];
 
 const scratch = createScratch();
