@@ -201,7 +201,7 @@ describe("kit infer", () => {
           check: () => undefined,
           train: () => undefined,
           load: async (path: string) => ({
-            infer: async () => ({ text: "mine", finishReason: "stop", tokens: 1 }),
+            infer: async () => ({ text: "mine", finishReason: "stop", promptTokens: 1, tokens: 1 }),
             close: async () => {},
           }),
         } as never,`,
