@@ -13,6 +13,7 @@ import {
   parseTopP,
   projectOption,
 } from "../command.ts";
+import { reportError } from "../errors.ts";
 import { EXIT_CODE } from "../exitCode.ts";
 import { AT_ONCE, answerLines } from "../infer/answerLines.ts";
 import { findEngine } from "../infer/findEngine.ts";
@@ -92,7 +93,11 @@ export const command = createCommand("infer")
       ...(quantize && { quantize }),
       onNote,
     });
-    process.exitCode = await useModel(loading, ask, signal);
+    try {
+      process.exitCode = await useModel(loading, ask, signal);
+    } catch (error) {
+      process.exitCode = reportError(error);
+    }
     // The project's code, if it ran, may have left something open.
     if (engine) process.exit();
   });

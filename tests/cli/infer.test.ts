@@ -201,7 +201,8 @@ describe("kit infer", () => {
           check: () => undefined,
           train: () => undefined,
           load: async (path: string) => ({
-            infer: async () => ({ text: "mine", finishReason: "stop", promptTokens: 1, tokens: 1 }),
+            infer: async ({ prompt }: { prompt: string }) =>
+              prompt === "" ? {} : { text: "mine", finishReason: "stop", promptTokens: 1, tokens: 1 },
             close: async () => {},
           }),
         } as never,`,
@@ -216,6 +217,8 @@ describe("kit infer", () => {
     };
     writeFileSync(join(job, "job.json"), JSON.stringify(file));
     expect(kit(["infer", "latest", "1"], "", mine)).toMatchObject({ code: 0, stdout: "mine\n" });
+    // Also after an error.
+    expect(kit(["infer", "latest", ""], "", mine)).toMatchObject({ code: 1, stdout: "" });
   });
 
   it("says of an adapter whose base is gone where it looks for it", () => {
