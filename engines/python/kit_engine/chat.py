@@ -123,7 +123,8 @@ def problem_of_tools(row: dict[str, Any]) -> str | None:
         return '"tools" is not a list'
     for i, tool in enumerate(tools):
         if not is_tool(tool):
-            return f'tools[{i}] is not {{"type":"function","function":{{"name":"…"}}}}'
+            form = '{"type":"function","function":{"name":"…","parameters":{…}}}'
+            return f"tools[{i}] is not {form}"
     return None
 
 
@@ -133,6 +134,7 @@ def is_tool(tool: Any) -> bool:
         isinstance(described, dict)
         and tool.get("type") == "function"
         and isinstance(described.get("name"), str)
+        and isinstance(described.get("parameters"), dict | None)
     )
 
 

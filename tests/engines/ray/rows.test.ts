@@ -56,6 +56,7 @@ const BAD: (string | Buffer)[] = [
   '{"text":"a","functions":[{}]}',
   '{"text":"a","tools":{}}',
   '{"text":"a","tools":[{"type":"function","function":{"name":"f"}},{"function":{"name":"f"}}]}',
+  '{"text":"a","tools":[{"type":"function","function":{"name":"f","parameters":[]}}]}',
   '{"text":"a","tools":[{"type":"function","function":{"name":"f"}}]}',
   '{"messages":[{"role":"user","content":"a"}]}',
   '{"messages":[{"role":"tool","content":"a"}]}',
