@@ -1,25 +1,27 @@
-import { KitError, messageOf } from "../../../protocol/error.ts";
+import { KitError } from "../../../protocol/error.ts";
 import type { JsonSchema } from "../../../protocol/infer.ts";
 import { isRecord } from "../../../protocol/isRecord.ts";
-import { type Range, ANY, characterOf, textsOf, without } from "./characters.ts";
+import { areApart, valuesOf } from "./apart.ts";
+import { arrayGrammar } from "./arrayGrammar.ts";
+import { ANY, characterOf, textsOf } from "./characters.ts";
 import { type Expression, type Expressions, tooLong } from "./expressions.ts";
-import { FORMATS } from "./formats.ts";
-import { type Bound, type Bounds, integersOf, numbersOf } from "./numbers.ts";
-import { patternOf } from "./pattern.ts";
+import { listed } from "./members.ts";
+import { numberGrammar } from "./numberGrammar.ts";
+import { numbersOf } from "./numbers.ts";
+import { objectGrammar } from "./objectGrammar.ts";
 import {
   type Keywords,
-  type Spend,
   assertEvaluated,
   joined,
   keywordsOf,
+  listOf,
   refused,
   resolved,
   textOf,
   typesOf,
 } from "./schemaNode.ts";
+import { anyString, stringGrammar } from "./stringGrammar.ts";
 
-/** Characters that UTF-16 writes as two. */
-const PAIRS: Range[] = [[0x10000, 0x10ffff]];
 const ALL_TYPES = ["object", "array", "string", "number", "boolean", "null"];
 /** Whose keywords stand for the type where a schema names none. */
 const TYPE_OF: readonly (readonly [type: string, keywords: readonly string[]])[] = [
@@ -55,13 +57,7 @@ function readGrammar(of: Expressions, root: JsonSchema, scope: string): Expressi
   const join = (one: Keywords, other: Keywords) => joined(one, other, spend);
   let depth = 0;
   let count = 0;
-  const comma = of.text(",");
-  const character = characterOf(of, ANY);
-  const anyString = quoted(of.repeat(character, 0, Infinity));
-
-  function quoted(content: Expression): Expression {
-    return of.sequence(of.text('"'), content, of.text('"'));
-  }
+  const reading = { of, character: characterOf(of, ANY), grammarOf };
 
   function grammarOf(schema: unknown): Expression {
     if (++count > MOST_SCHEMAS) throw refused(`more than ${MOST_SCHEMAS} schemas`);
@@ -174,7 +170,7 @@ function readGrammar(of: Expressions, root: JsonSchema, scope: string): Expressi
     const held = wanted.filter((value) => types?.some((one) => isOfType(value, one)) ?? true);
     const texts = held.map((value) => JSON.stringify(value));
     if (Object.keys(others).length === 0) return textsOf(of, texts);
-    const strings = ofString(others);
+    const strings = stringGrammar(reading, others);
     return textsOf(
       of,
       texts.filter((one) => !one.startsWith('"') || isIn(strings, one)),
@@ -200,14 +196,14 @@ function readGrammar(of: Expressions, root: JsonSchema, scope: string): Expressi
   function ofType(type: string, keywords: Keywords): Expression {
     switch (type) {
       case "object":
-        return ofObject(keywords);
+        return objectGrammar(reading, keywords);
       case "array":
-        return ofArray(keywords);
+        return arrayGrammar(reading, keywords);
       case "string":
-        return ofString(keywords);
+        return stringGrammar(reading, keywords);
       case "number":
       case "integer":
-        return ofNumber(type, keywords);
+        return numberGrammar(of, type, keywords);
       case "boolean":
         return of.either(of.text("true"), of.text("false"));
       default:
@@ -215,184 +211,17 @@ function readGrammar(of: Expressions, root: JsonSchema, scope: string): Expressi
     }
   }
 
-  function ofObject(keywords: Keywords): Expression {
-    const { properties = {}, required = [], propertyNames = true, minProperties = 0 } = keywords;
-    const { additionalProperties, unevaluatedProperties } = keywords;
-    if (!isRecord(properties)) throw refused('"properties" that are no object');
-    const needed = new Set(listOf("required", required).map(String));
-    const known = [...new Set([...Object.keys(properties), ...needed])];
-    // Where nothing is said, an object has its properties alone, or any.
-    const more = additionalProperties ?? unevaluatedProperties ?? known.length === 0;
-    const unnamed =
-      more === false && (additionalProperties ?? unevaluatedProperties) !== false ? true : more;
-    const valueOf = (name: string) =>
-      grammarOf(Object.hasOwn(properties, name) ? properties[name] : unnamed);
-    const written = known.map((name) => ({
-      text: of.sequence(of.text(`${JSON.stringify(name)}:`), valueOf(name)),
-      isNeeded: needed.has(name),
-    }));
-    const isOpen = mayHaveOthers(propertyNames, known) && more !== false;
-    const other = !isOpen
-      ? of.none
-      : of.sequence(nameOf(propertyNames, known), of.text(":"), grammarOf(more));
-    if (minProperties !== 0 && known.length > 0 && Number(minProperties) > needed.size) {
-      throw refused('"minProperties" beside "properties"');
-    }
-    const least = known.length > 0 ? 0 : countOf("minProperties", minProperties);
-    // A name may come twice.
-    if (least > 1) throw refused('"minProperties" of more than 1');
-    return of.sequence(of.text("{"), listed(written, other, least), of.text("}"));
-  }
-
-  /** Some in their order, of which others may follow, with commas between. */
-  function listed(
-    some: readonly { text: Expression; isNeeded: boolean }[],
-    other: Expression,
-    least = 0,
-    most = Infinity,
-  ): Expression {
-    const moreOther = (from: number, to: number) => of.repeat(of.sequence(comma, other), from, to);
-    // Behind the last one, where one came before, and where none did.
-    let behind = moreOther(least, most);
-    let first = of.either(
-      least === 0 ? of.empty : of.none,
-      most > 0 ? of.sequence(other, moreOther(Math.max(0, least - 1), most - 1)) : of.none,
-    );
-    for (const { text, isNeeded } of some.toReversed()) {
-      const optional = (without: Expression) => (isNeeded ? of.none : without);
-      first = of.either(of.sequence(text, behind), optional(first));
-      behind = of.either(of.sequence(comma, text, behind), optional(behind));
-    }
-    return first;
-  }
-
-  /** A property's name that is none of some. */
-  function nameOf(names: unknown, known: readonly string[]): Expression {
-    if (known.length > 0) return quoted(otherThan(known.map((name) => [...name])));
-    if (names === true) return anyString;
-    if (!isRecord(names)) return grammarOf(names);
-    const isText = names["type"] === undefined || typesOf(names["type"]).includes("string");
-    return isText ? grammarOf({ ...names, type: "string" }) : of.none;
-  }
-
-  /** Whether properties may have other names than the known. */
-  function mayHaveOthers(names: unknown, known: readonly string[]): boolean {
-    if (names === true || known.length === 0) return true;
-    // Zod writes what a record's keys are beside those that it needs.
-    const { type = "string", enum: some, ...others } = isRecord(names) ? names : { names };
-    if (type !== "string" || Object.keys(others).length > 0) throw besideNames();
-    if (Array.isArray(some)) {
-      const listed = new Set<unknown>(some);
-      if (!known.every((name) => listed.has(name))) throw besideNames();
-      return false;
-    }
-    if (some !== undefined) throw besideNames();
-    return true;
-  }
-
-  /** Characters, none of them escaped, that are not one of some texts. */
-  function otherThan(texts: readonly (readonly string[])[], at = 0): Expression {
-    const byFirst = new Map<string, (readonly string[])[]>();
-    for (const text of texts) {
-      spend(1);
-      const first = text[at];
-      if (first === undefined) continue;
-      const same = byFirst.get(first);
-      if (same) same.push(text);
-      else byFirst.set(first, [text]);
-    }
-    const unescaped = (taken: readonly string[]) => {
-      const codes = [...taken.map((text) => text.codePointAt(0)!), 0x22, 0x5c];
-      const others = codes.map((code): Range => [code, code]);
-      return characterOf(of, without(ANY, [[0, 0x1f], ...others]));
-    };
-    const any = of.repeat(unescaped([]), 0, Infinity);
-    const begun = [...byFirst].filter(([first]) => !['"', "\\"].includes(first) && first >= " ");
-    return of.either(
-      texts.some((text) => text.length === at) ? of.none : of.empty,
-      of.sequence(unescaped([...byFirst.keys()]), any),
-      ...begun.map(([first, same]) => of.sequence(of.text(first), otherThan(same, at + 1))),
-    );
-  }
-
-  function ofArray(keywords: Keywords): Expression {
-    const { items, prefixItems, additionalItems, unevaluatedItems, uniqueItems } = keywords;
-    if (uniqueItems !== undefined && uniqueItems !== false) throw refused('"uniqueItems"');
-    const places: unknown[] = Array.isArray(items)
-      ? (items as unknown[])
-      : prefixItems === undefined
-        ? []
-        : listOf("prefixItems", prefixItems);
-    const rest = Array.isArray(items) ? additionalItems : items;
-    // Where nothing is said, a list has its places alone, or any items.
-    const more = rest ?? unevaluatedItems ?? places.length === 0;
-    const least = countOf("minItems", keywords["minItems"] ?? 0);
-    const most = countOf("maxItems", keywords["maxItems"] ?? Infinity);
-    if (places.length > most) {
-      // So few that not all of them are there.
-      return ofArray({ prefixItems: places.slice(0, most), items: false, minItems: least });
-    }
-    const left = [Math.max(0, least - places.length), most - places.length] as const;
-    const other = left[1] === 0 || more === false ? of.none : grammarOf(more);
-    const written = places.map((place) => ({ text: grammarOf(place), isNeeded: true }));
-    return of.sequence(of.text("["), listed(written, other, ...left), of.text("]"));
-  }
-
-  function ofString(keywords: Keywords): Expression {
-    const { minLength = 0, maxLength = Infinity, pattern, format } = keywords;
-    const hasLength = "minLength" in keywords || "maxLength" in keywords;
-    const source = pattern ?? formatOf(format);
-    if (source !== undefined) {
-      const name = pattern === undefined ? "format" : "pattern";
-      if (hasLength) throw refused(`"minLength" or "maxLength" beside "${name}"`);
-      if (typeof source !== "string") throw refused(`"${name}" that is no text`);
-      return quoted(ofPattern(source));
-    }
-    const [least, most] = [countOf("minLength", minLength), countOf("maxLength", maxLength)];
-    if (most === Infinity) return quoted(of.repeat(character, least, most));
-    // JSON Schema counts characters, and JavaScript two for each beyond U+FFFF: so little that both hold.
-    const [single, double] = [without(ANY, PAIRS), PAIRS].map((some) => characterOf(of, some));
-    return quoted(of.repeat(single ?? of.none, least, most, double));
-  }
-
-  function formatOf(format: unknown): string | undefined {
-    if (format === undefined) return undefined;
-    const known = typeof format === "string" ? FORMATS.get(format) : undefined;
-    if (known === undefined) throw refused(`"format" ${JSON.stringify(format)?.slice(0, 60)}`);
-    return known;
-  }
-
-  function ofPattern(source: string): Expression {
-    spend(source.length >>> 2);
-    try {
-      return patternOf(of, source);
-    } catch (error) {
-      if (error instanceof KitError) throw error;
-      throw refused(`"pattern" ${JSON.stringify(source.slice(0, 60))} (${messageOf(error)})`);
-    }
-  }
-
-  function ofNumber(type: string, keywords: Keywords): Expression {
-    const { multipleOf } = keywords;
-    const isWhole = type === "integer" || multipleOf === 1;
-    if (multipleOf !== undefined && multipleOf !== 1) throw refused('"multipleOf" other than 1');
-    const least = tighter(bound(keywords, "minimum"), bound(keywords, "exclusiveMinimum"), 1);
-    const most = tighter(bound(keywords, "maximum"), bound(keywords, "exclusiveMaximum"), -1);
-    const bounds: Bounds = { least, most };
-    return isWhole ? integersOf(of, bounds) : numbersOf(of, bounds);
-  }
-
   /** Any JSON; what is in it is found when it is needed. */
   function anyValue(): Expression {
     return of.rule("any", () => {
-      const value = anyValue();
-      const member = of.sequence(anyString, of.text(":"), value);
+      const [value, string] = [anyValue(), anyString(reading)];
+      const member = of.sequence(string, of.text(":"), value);
       return of.either(
         ...["true", "false", "null"].map((word) => of.text(word)),
-        anyString,
+        string,
         numbersOf(of, { least: undefined, most: undefined }),
-        of.sequence(of.text("["), listed([], value), of.text("]")),
-        of.sequence(of.text("{"), listed([], member), of.text("}")),
+        of.sequence(of.text("["), listed(of, [], value), of.text("]")),
+        of.sequence(of.text("{"), listed(of, [], member), of.text("}")),
       );
     });
   }
@@ -410,42 +239,6 @@ function readGrammar(of: Expressions, root: JsonSchema, scope: string): Expressi
   return found;
 }
 
-function besideNames(): KitError {
-  return refused('"propertyNames" beside "properties" or "required"');
-}
-
-function bound(keywords: Keywords, name: string): Bound | undefined {
-  const value = keywords[name];
-  if (value === undefined) return undefined;
-  if (typeof value !== "number" || !Number.isFinite(value))
-    throw refused(`"${name}" that is no number`);
-  return { value, isOpen: name.startsWith("exclusive") };
-}
-
-/** The one that leaves less. @param sign 1 for the lower bounds */
-function tighter(
-  one: Bound | undefined,
-  other: Bound | undefined,
-  sign: number,
-): Bound | undefined {
-  if (!one || !other) return one ?? other;
-  if (one.value === other.value) return { value: one.value, isOpen: true };
-  return (one.value - other.value) * sign > 0 ? one : other;
-}
-
-function countOf(name: string, value: unknown): number {
-  if (value === Infinity || (Number.isSafeInteger(value) && Number(value) >= 0))
-    return Number(value);
-  throw refused(`"${name}" that is no count`);
-}
-
-function listOf(name: string, value: unknown): unknown[] {
-  const isFilled =
-    Array.isArray(value) && (value.length > 0 || name === "required" || name === "enum");
-  if (isFilled) return value as unknown[];
-  throw refused(`"${name}" that is no list`);
-}
-
 function isOfType(value: unknown, type: string): boolean {
   switch (type) {
     case "object":
@@ -459,43 +252,4 @@ function isOfType(value: unknown, type: string): boolean {
     default:
       return typeof value === type;
   }
-}
-
-/** Whether no JSON is in both, as far as types, values and properties that both need tell. */
-function areApart(
-  one: Keywords,
-  other: Keywords,
-  open: (schema: unknown) => Keywords,
-  spend: Spend,
-): boolean {
-  spend(2);
-  const [values, others] = [valuesOf(one), valuesOf(other)];
-  if (values && others) {
-    const known = new Set(others.map((value) => textOf(value, spend)));
-    return !values.some((value) => known.has(textOf(value, spend)));
-  }
-  const [types, otherTypes] = [one["type"], other["type"]];
-  if (types !== undefined && otherTypes !== undefined) {
-    const general = (type: string) => (type === "integer" ? "number" : type);
-    const known = new Set(typesOf(types).map(general));
-    if (!typesOf(otherTypes).some((type) => known.has(general(type)))) return true;
-  }
-  const needed = (of: Keywords) =>
-    (Array.isArray(of["required"]) ? of["required"] : []) as string[];
-  const [mine, theirs] = [one["properties"], other["properties"]];
-  if (!isRecord(mine) || !isRecord(theirs)) return false;
-  const [some, all] = [needed(one), new Set(needed(other))];
-  spend(some.length + all.size);
-  return some.some(
-    (name) =>
-      all.has(name) &&
-      Object.hasOwn(mine, name) &&
-      Object.hasOwn(theirs, name) &&
-      areApart(open(mine[name]), open(theirs[name]), open, spend),
-  );
-}
-
-function valuesOf(keywords: Keywords): unknown[] | undefined {
-  if ("const" in keywords) return [keywords["const"]];
-  return Array.isArray(keywords["enum"]) ? (keywords["enum"] as unknown[]) : undefined;
 }

@@ -1,5 +1,6 @@
 import { KitError, messageOf } from "../../../protocol/error.ts";
 import { isRecord } from "../../../protocol/isRecord.ts";
+import type { Expression, Expressions } from "./expressions.ts";
 
 /** Counts steps of work. @throws KitError `REQUEST_INVALID` when they are too many */
 export type Spend = (steps: number) => void;
@@ -7,7 +8,16 @@ export type Spend = (steps: number) => void;
 /** A schema's keywords. */
 export type Keywords = Readonly<Record<string, unknown>>;
 
-/** What says nothing of which JSON is allowed. */
+/** How a part of a schema is read. */
+export interface Reading {
+  of: Expressions;
+  /** Any character of a string, found once. */
+  character: Expression;
+  /** The JSON that a schema in it allows. */
+  grammarOf: (schema: unknown) => Expression;
+}
+
+/** Keywords that allow no less. */
 const ANNOTATIONS = new Set([
   ...["title", "description", "default", "examples", "example", "deprecated", "readOnly"],
   ...["writeOnly", "contentEncoding", "contentMediaType", "contentSchema", "nullable"],
@@ -192,4 +202,17 @@ function nameOf(part: string): string {
   } catch (error) {
     throw refused(`a "$ref" that cannot be read (${messageOf(error)})`);
   }
+}
+
+export function countOf(name: string, value: unknown): number {
+  if (value === Infinity || (Number.isSafeInteger(value) && Number(value) >= 0))
+    return Number(value);
+  throw refused(`"${name}" that is no count`);
+}
+
+export function listOf(name: string, value: unknown): unknown[] {
+  const isFilled =
+    Array.isArray(value) && (value.length > 0 || name === "required" || name === "enum");
+  if (isFilled) return value as unknown[];
+  throw refused(`"${name}" that is no list`);
 }

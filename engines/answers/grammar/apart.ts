@@ -1,0 +1,45 @@
+import { isRecord } from "../../../protocol/isRecord.ts";
+import { type Keywords, type Spend, textOf, typesOf } from "./schemaNode.ts";
+
+/**
+ * Whether two schemas share no JSON, as far as their types, values and required properties tell.
+ * @param open resolves a schema's `$ref`
+ */
+export function areApart(
+  one: Keywords,
+  other: Keywords,
+  open: (schema: unknown) => Keywords,
+  spend: Spend,
+): boolean {
+  spend(2);
+  const [values, others] = [valuesOf(one), valuesOf(other)];
+  if (values && others) {
+    const known = new Set(others.map((value) => textOf(value, spend)));
+    return !values.some((value) => known.has(textOf(value, spend)));
+  }
+  const [types, otherTypes] = [one["type"], other["type"]];
+  if (types !== undefined && otherTypes !== undefined) {
+    const general = (type: string) => (type === "integer" ? "number" : type);
+    const known = new Set(typesOf(types).map(general));
+    if (!typesOf(otherTypes).some((type) => known.has(general(type)))) return true;
+  }
+  const needed = (of: Keywords) =>
+    (Array.isArray(of["required"]) ? of["required"] : []) as string[];
+  const [mine, theirs] = [one["properties"], other["properties"]];
+  if (!isRecord(mine) || !isRecord(theirs)) return false;
+  const [some, all] = [needed(one), new Set(needed(other))];
+  spend(some.length + all.size);
+  return some.some(
+    (name) =>
+      all.has(name) &&
+      Object.hasOwn(mine, name) &&
+      Object.hasOwn(theirs, name) &&
+      areApart(open(mine[name]), open(theirs[name]), open, spend),
+  );
+}
+
+/** Those that `const` or `enum` lists, if one of them does. */
+export function valuesOf(keywords: Keywords): unknown[] | undefined {
+  if ("const" in keywords) return [keywords["const"]];
+  return Array.isArray(keywords["enum"]) ? (keywords["enum"] as unknown[]) : undefined;
+}

@@ -1,0 +1,33 @@
+import type { Expression, Expressions } from "./expressions.ts";
+import { type Bound, type Bounds, integersOf, numbersOf } from "./numbers.ts";
+import { type Keywords, refused } from "./schemaNode.ts";
+
+/** A number within its bounds. @param type `integer` or `number` */
+export function numberGrammar(of: Expressions, type: string, keywords: Keywords): Expression {
+  const { multipleOf } = keywords;
+  const isWhole = type === "integer" || multipleOf === 1;
+  if (multipleOf !== undefined && multipleOf !== 1) throw refused('"multipleOf" other than 1');
+  const least = tighter(bound(keywords, "minimum"), bound(keywords, "exclusiveMinimum"), 1);
+  const most = tighter(bound(keywords, "maximum"), bound(keywords, "exclusiveMaximum"), -1);
+  const bounds: Bounds = { least, most };
+  return isWhole ? integersOf(of, bounds) : numbersOf(of, bounds);
+}
+
+function bound(keywords: Keywords, name: string): Bound | undefined {
+  const value = keywords[name];
+  if (value === undefined) return undefined;
+  if (typeof value !== "number" || !Number.isFinite(value))
+    throw refused(`"${name}" that is no number`);
+  return { value, isOpen: name.startsWith("exclusive") };
+}
+
+/** The one that leaves less. @param sign 1 for the lower bounds */
+function tighter(
+  one: Bound | undefined,
+  other: Bound | undefined,
+  sign: number,
+): Bound | undefined {
+  if (!one || !other) return one ?? other;
+  if (one.value === other.value) return { value: one.value, isOpen: true };
+  return (one.value - other.value) * sign > 0 ? one : other;
+}
