@@ -13,10 +13,11 @@ import { TOKENIZER_CONFIG, TOKENIZER_FILE } from "../modelFiles/names.ts";
 import { createRender } from "../tokens/chatTemplate.ts";
 import type { ExportFormat } from "./format.ts";
 import { writeAdapter } from "./ggufAdapter.ts";
-import { writeGguf } from "./ggufFile.ts";
+import { ggufBlocks } from "./ggufFile.ts";
 import { ggufTensors } from "./ggufTensors.ts";
 import { modelfile } from "./modelfile.ts";
 import { openSource } from "./source.ts";
+import { writeBlocks } from "./writeBlocks.ts";
 
 /** One file for llama.cpp and what is built on it; a Modelfile beside it, for Ollama. */
 export const gguf: ExportFormat = {
@@ -45,7 +46,7 @@ export const gguf: ExportFormat = {
     const { text, problem } = modelfile(file, { ...vocabulary, render: renderOf(texts) });
     to.write("Modelfile", text);
     if (problem !== undefined) onNote(problem);
-    return writeGguf(path, { metadata, ...content }, pause);
+    return writeBlocks(path, ggufBlocks({ metadata, ...content }), pause);
   },
 };
 

@@ -16,7 +16,8 @@ import { ADAPTER_CONFIG, adapterOf, fromPeftNames } from "../lora/peftConfig.ts"
 import { readConfig } from "../modelFiles/configFile.ts";
 import { widen } from "../modelFiles/weights.ts";
 import type { FormatOptions } from "./format.ts";
-import { writeGguf } from "./ggufFile.ts";
+import { ggufBlocks } from "./ggufFile.ts";
+import { writeBlocks } from "./writeBlocks.ts";
 
 /**
  * Writes an adapter without its base, as `--lora` of llama.cpp takes it.
@@ -73,5 +74,5 @@ export async function writeAdapter(
     [KEYS.fileType]: uint32(TENSOR_TYPES[type].fileType),
     "general.quantization_version": uint32(QUANTIZATION_VERSION),
   };
-  return writeGguf(path, { metadata, tensors, contents }, pause);
+  return writeBlocks(path, ggufBlocks({ metadata, tensors, contents }), pause);
 }

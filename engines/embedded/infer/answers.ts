@@ -3,9 +3,9 @@ import type { InferPiece, InferRequest, InferResult } from "../../../protocol/in
 import { createAskedForms, withoutHiddenTools } from "../../answers/askedForm.ts";
 import type { PromptStyle, Tokenizer } from "../../tokens/tokenizer.ts";
 import type { Adapter } from "./adapters.ts";
+import { allowedBits } from "./allowedBits.ts";
 import { createAnswering } from "./answer.ts";
 import { chooseAnswer } from "./choices.ts";
-import { allowedBits } from "./decoder.ts";
 import { refuseLongPrompt } from "./promptLength.ts";
 import type { Reader, Scheduler } from "./scheduler.ts";
 

@@ -1,26 +1,25 @@
-import type { QuantizedType } from "../../../protocol/quantizedType.ts";
-import { type LlamaShape, dimensionsOf } from "../../families/dimensions.ts";
+import type { LlamaShape } from "../../families/dimensions.ts";
 import type { ReadWeights } from "../../modelFiles/weights.ts";
-import { type Arena, allocate, planArena } from "../kernels/arena.ts";
+import { allocate } from "../kernels/arena.ts";
 import { type KernelModule, instantiate } from "../kernels/module.ts";
 import { PANEL } from "../kernels/products.ts";
 import { createQuantizedWriter } from "../kernels/quantized.ts";
-import { lead as leadTeam, planTeam } from "../kernels/team.ts";
+import { lead as leadTeam } from "../kernels/team.ts";
 import { batchArrays } from "../model/batch.ts";
-import { type ModelPlan } from "../model/passes.ts";
-import { placeModel } from "../model/place.ts";
 import { writeTensors } from "../model/tensors.ts";
-import { MOST_RANK } from "../ops/adapters.ts";
-import { PAGE, RUN_WORDS, pagesOf } from "../ops/operation.ts";
+import { RUN_WORDS, pagesOf } from "../ops/operation.ts";
 import { type Adapter, createAdapters } from "./adapters.ts";
+import { wordsOfBits } from "./allowedBits.ts";
+import {
+  type DecoderSizes,
+  MOST_SEQUENCES,
+  MOST_TOKENS,
+  pageBytes,
+  planDecoder,
+} from "./decoderPlan.ts";
 import { decoderProgram } from "./decoderProgram.ts";
-import { type Masses, massesOf, planMasses } from "./masses.ts";
+import { type Masses, massesOf } from "./masses.ts";
 import { type SequencePages, createPagePool } from "./pagePool.ts";
-
-/** Sequences that one step takes, at most. */
-export const MOST_SEQUENCES = 32;
-/** Tokens of all of them that one step reads, at most. */
-export const MOST_TOKENS = 256;
 
 /** Answers several sequences at once, each as if it were alone: to the bit. */
 export interface Decoder {
@@ -83,20 +82,6 @@ export interface DecoderWeights {
   read: ReadWeights;
 }
 
-/** What all threads of a decoder plan its memory by. */
-export interface DecoderSizes {
-  shape: LlamaShape;
-  bfloat16?: ReadonlySet<string> | undefined;
-  /** What matrices become while they are read. Default: they stay as they are. */
-  quantize?: QuantizedType | undefined;
-  /** At most. Default 1. */
-  threads?: number;
-  /** Of keys and values, for all sequences together. Default: as many as a gibibyte holds. */
-  pages?: number | undefined;
-  /** Bytes kept for adapters, taken as they are used. Default `ADAPTER_BYTES`. */
-  adapterBytes?: number | undefined;
-}
-
 /** The input of a helper thread. */
 export interface DecoderInvitation {
   memory: WebAssembly.Memory;
@@ -111,23 +96,6 @@ export interface DecoderOptions extends Omit<DecoderSizes, "shape" | "bfloat16">
   invite?: (invitation: DecoderInvitation) => void;
 }
 
-/** Tokens of a word of bits. */
-const BITS = 32;
-
-/** A bit [vocabulary] for each token, from the lowest of a word on: 1 if it may be chosen. */
-export function allowedBits(vocabulary: number, may: (token: number) => boolean): Int32Array {
-  const bits = new Int32Array(Math.ceil(vocabulary / BITS));
-  for (let token = 0; token < vocabulary; token++) {
-    if (may(token)) bits[Math.floor(token / BITS)]! |= 1 << (token % BITS);
-  }
-  return bits;
-}
-
-const ADVICE = "Use a smaller model, or one with a shorter context";
-/** Bytes of keys and values of all sequences, unless a single one needs more. Taken as they are used. */
-const CACHE_BYTES = 2 ** 30;
-/** Bytes for adapters: of rank 16 on all maps of 135 million weights, 20 MB each. */
-const ADAPTER_BYTES = 2 ** 28;
 /** Bytes of those that no sequence uses, and that one which begins alike may take. */
 const IDLE_BYTES = 2 ** 27;
 
@@ -157,7 +125,7 @@ export function createDecoder(
     const numbers = values();
     new Float32Array(buffer, at, numbers.length).set(numbers);
   }
-  const words = Math.ceil(model.vocabulary / BITS);
+  const words = wordsOfBits(model.vocabulary);
   const bitsOf = (place: number) => bits + place * words * 4;
   new Int32Array(buffer, bits, words).set(allowed ?? new Int32Array(words).fill(-1));
 
@@ -254,64 +222,4 @@ interface State {
   length: number;
   /** Its adapter's place, or 0. */
   adapter: number;
-}
-
-/** Where a decoder has what its program reads. */
-export interface DecoderPlan {
-  model: ModelPlan;
-  choice: ChoicePlan;
-}
-
-/** Where `likeliest` has its words of each row of logits. */
-export interface ChoicePlan {
-  /** uint32 [selected]: the addresses of its bits. */
-  allowed: number;
-  /** int32 [selected, 2]: what is found. */
-  found: number;
-}
-
-/** The memory of a decoder, the same on every thread. */
-export function planDecoder(sizes: DecoderSizes) {
-  const { shape, bfloat16, quantize, threads = 1, pages = pageCount(shape) } = sizes;
-  const { adapterBytes = ADAPTER_BYTES } = sizes;
-  const { context } = shape;
-  const place = (arena: Arena) => {
-    const team = planTeam(arena, threads);
-    const model = placeModel(arena, shape, {
-      ...{ bfloat16, isTrained: false, inPanels: true, quantize, threads },
-      cache: { context, pages },
-      limits: {
-        ...{ tokens: MOST_TOKENS, sequences: MOST_SEQUENCES, selected: MOST_SEQUENCES },
-        ...{ longest: context, squares: 0 },
-      },
-      recompute: { cheap: false, parts: 0 },
-    });
-    const { width, intermediateSize, heads, headDim } = dimensionsOf(shape);
-    const widest = Math.max(width, intermediateSize, heads * headDim, MOST_RANK);
-    const words = (count: number) => arena.words("work", count);
-    return {
-      ...{ team, model },
-      choice: { allowed: words(MOST_SEQUENCES), found: words(2 * MOST_SEQUENCES) },
-      // The decoder's, and those of each row.
-      bits: words((MOST_SEQUENCES + 1) * Math.ceil(model.vocabulary / BITS)),
-      drawing: planMasses(arena, model.vocabulary),
-      region: { at: arena.bytes("work", adapterBytes), bytes: adapterBytes },
-      // A panel, or rows to quantize.
-      ...{ staging: words(PANEL * widest), stagingBytes: PANEL * widest * 4 },
-    };
-  };
-  return planArena(place, ADVICE);
-}
-
-/** As many as `CACHE_BYTES` hold, but all of one sequence, and no more than all sequences have. */
-function pageCount(shape: LlamaShape): number {
-  const each = pagesOf(shape.context);
-  const most = Math.floor(CACHE_BYTES / pageBytes(shape));
-  return Math.min(MOST_SEQUENCES * each, Math.max(each, most));
-}
-
-/** Bytes of a page's keys and values in all layers. */
-function pageBytes(shape: LlamaShape): number {
-  const { layers, kvHeads, headDim } = dimensionsOf(shape);
-  return 2 * layers * kvHeads * headDim * PAGE * 4;
 }

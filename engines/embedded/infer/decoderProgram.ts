@@ -1,6 +1,6 @@
 import type { Program } from "../kernels/team.ts";
 import { createPasses } from "../model/passes.ts";
-import type { DecoderPlan } from "./decoder.ts";
+import type { DecoderPlan } from "./decoderPlan.ts";
 
 /** The program of every answering thread: a step, from tokens to the logits that follow them. */
 export function decoderProgram({ model, choice }: DecoderPlan): Program {

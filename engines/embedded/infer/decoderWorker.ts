@@ -1,6 +1,7 @@
 import { parentPort } from "node:worker_threads";
 import { help } from "../kernels/team.ts";
-import { type DecoderInvitation, planDecoder } from "./decoder.ts";
+import type { DecoderInvitation } from "./decoder.ts";
+import { planDecoder } from "./decoderPlan.ts";
 import { decoderProgram } from "./decoderProgram.ts";
 
 /** Takes part in a model's answers once it is invited. */

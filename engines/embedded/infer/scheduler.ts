@@ -1,13 +1,7 @@
 import { setImmediate } from "node:timers/promises";
 import type { Adapter } from "./adapters.ts";
-import {
-  type Decoder,
-  type NextToken,
-  type Sequence,
-  type StepPart,
-  MOST_SEQUENCES,
-  MOST_TOKENS,
-} from "./decoder.ts";
+import type { Decoder, NextToken, Sequence, StepPart } from "./decoder.ts";
+import { MOST_SEQUENCES, MOST_TOKENS } from "./decoderPlan.ts";
 
 /** Reads tokens, and takes what follows them. */
 export interface Reader {

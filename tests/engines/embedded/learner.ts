@@ -1,6 +1,7 @@
 import { MessageChannel, Worker } from "node:worker_threads";
 import { expect, onTestFinished, vi } from "vitest";
 import type * as decoding from "../../../engines/embedded/infer/decoder.ts";
+import { MOST_TOKENS } from "../../../engines/embedded/infer/decoderPlan.ts";
 import type * as modules from "../../../engines/embedded/kernels/module.ts";
 import type { Recompute } from "../../../engines/embedded/model/graph.ts";
 import type * as attention from "../../../engines/embedded/ops/attention.ts";
@@ -22,7 +23,7 @@ import { PATIENCE_MS } from "../../patience.ts";
 import { builtModule } from "./built.ts";
 import { TINY, UNTIED } from "./tiny.ts";
 
-const { createDecoder, MOST_TOKENS } = await builtModule<typeof decoding>("infer/decoder.js");
+const { createDecoder } = await builtModule<typeof decoding>("infer/decoder.js");
 const { compileKernels } = await builtModule<typeof modules>("kernels/module.js");
 const { createLearner } = await builtModule<typeof learning>("step/learner.js");
 const { squareOf } = await builtModule<typeof attention>("ops/attention.js");

@@ -1,7 +1,9 @@
 import { Worker } from "node:worker_threads";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { adapterBytes } from "../../../../engines/embedded/infer/adapters.ts";
+import { allowedBits } from "../../../../engines/embedded/infer/allowedBits.ts";
 import type * as decoding from "../../../../engines/embedded/infer/decoder.ts";
+import { MOST_TOKENS, planDecoder } from "../../../../engines/embedded/infer/decoderPlan.ts";
 import type * as modules from "../../../../engines/embedded/kernels/module.ts";
 import type { LlamaShape } from "../../../../engines/families/dimensions.ts";
 import { type Projection, PROJECTIONS } from "../../../../engines/families/projections.ts";
@@ -13,8 +15,7 @@ import { difference, numbers } from "../kernels/team.ts";
 import { readingBy } from "../learner.ts";
 import { FAMILIES, TINY, tinyTokens, tinyWeights, toBfloat16 } from "../tiny.ts";
 
-const { allowedBits, createDecoder, planDecoder, MOST_TOKENS } =
-  await builtModule<typeof decoding>("infer/decoder.js");
+const { createDecoder } = await builtModule<typeof decoding>("infer/decoder.js");
 const { compileKernels } = await builtModule<typeof modules>("kernels/module.js");
 
 const WORKER = new URL("../../../../dist/engines/embedded/infer/decoderWorker.js", import.meta.url);

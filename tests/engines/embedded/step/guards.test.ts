@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import type * as decoding from "../../../../engines/embedded/infer/decoder.ts";
+import { planDecoder } from "../../../../engines/embedded/infer/decoderPlan.ts";
 import type * as arenas from "../../../../engines/embedded/kernels/arena.ts";
 import type * as modules from "../../../../engines/embedded/kernels/module.ts";
 import type * as learning from "../../../../engines/embedded/step/learner.ts";
@@ -21,7 +22,7 @@ import {
 } from "../tiny.ts";
 
 const { GUARD_BYTES } = await builtModule<typeof arenas>("kernels/arena.js");
-const { createDecoder, planDecoder } = await builtModule<typeof decoding>("infer/decoder.js");
+const { createDecoder } = await builtModule<typeof decoding>("infer/decoder.js");
 const { compileKernels } = await builtModule<typeof modules>("kernels/module.js");
 const { createLearner } = await builtModule<typeof learning>("step/learner.js");
 
