@@ -30,7 +30,7 @@ export async function fillShelf(shelf: Shelf, options: FillOptions): Promise<{ s
     const known = all.get(model.served.id);
     all.set(model.served.id, { model, isFollowed: isFollowed || known?.isFollowed === true });
   }
-  // Where two have one name, the newer has it.
+  // The newer job takes a shared name.
   const inOrder = [...all.values()].toSorted(
     ({ model: a }, { model: b }) => a.served.created - b.served.created,
   );
@@ -52,7 +52,7 @@ export async function fillShelf(shelf: Shelf, options: FillOptions): Promise<{ s
 
 /** Serves a model under its names; a job's also as `latest`, and its base. */
 async function put(shelf: Shelf, { served, names, job, base }: NamedModel): Promise<void> {
-  // No job's name hides these.
+  // Never hidden by a job's name.
   const own = names.filter((name) => name === served.id || ![LATEST, BASE].includes(name));
   await shelf.put(served, [...new Set(own), ...(job ? [LATEST] : [])]);
   if (base) shelf.putUnopened(base, [BASE]);

@@ -12,15 +12,15 @@ export interface FollowOptions {
   from: string;
   /** Serves a newer completed job instead. No other one is offered meanwhile. */
   onNewer: (job: Job) => Promise<void>;
-  /** Takes why that failed, or why the jobs cannot be read. */
+  /** Called with the reason when that fails or the jobs cannot be read. */
   onError: (error: unknown) => void;
 }
 
-/** Offers each job that completes later and is newer. */
+/** Offers each newer job once it completes. */
 export function followNewest({ project, from, onNewer, onError }: FollowOptions) {
   const root = jobsPath(project);
   const jobs = createJobStore(project);
-  /** One that cannot be served is offered once. */
+  /** A job that cannot be served is offered once. */
   let last = from;
   let isBusy = false;
 

@@ -56,7 +56,7 @@ export function createAskedForms(tokenizer: Tokenizer) {
   };
 }
 
-/** A request whose tools the model is not told of, where it may call none. */
+/** With `toolChoice: "none"`, hides the tools from the model. */
 export function withoutHiddenTools(request: InferRequest): InferRequest {
   if (request.toolChoice !== "none" || !request.tools) return request;
   const { tools: _, ...others } = request;

@@ -9,7 +9,7 @@ export interface Stops {
   rest: () => string;
 }
 
-/** Holds back what may be the beginning of a text that ends the answer. */
+/** Holds back text that may begin a stop. */
 export function createStops(stops: readonly string[]): Stops {
   let held = "";
   return {
@@ -36,7 +36,7 @@ export function createStops(stops: readonly string[]): Stops {
   };
 }
 
-/** How much of a stop the text ends with. */
+/** Length of the longest start of a stop that the text ends with. */
 function begunLength(text: string, stop: string): number {
   let length = Math.min(text.length, stop.length - 1);
   while (length > 0 && !text.endsWith(stop.slice(0, length))) length--;

@@ -16,7 +16,7 @@ interface Options extends Pick<FetchOptions, "signal" | "onNote">, Partial<Forma
   format?: ExportFormatName;
 }
 
-/** What an export has written. */
+/** The outcome of an export. */
 export interface Exported {
   /** What `loadModel` takes: the folder, or a file in it. */
   path: string;

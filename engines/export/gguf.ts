@@ -50,7 +50,7 @@ export const gguf: ExportFormat = {
   },
 };
 
-/** Its type is what a file is called by. */
+/** A file is named by its type. */
 const EMBEDDING = "token_embd.weight";
 
 function vocabularyOf(texts: TextFiles, size: number): Vocabulary {

@@ -32,7 +32,7 @@ export function ggufTensors(
   const shapes = weightShapes(d);
   const factors = ropeFactors(d);
 
-  /** A model may have others, such as masks, that nobody needs. */
+  /** Other tensors of a model, such as masks, are not needed. */
   function* wanted(): Generator<{ tensor: SourceTensor; path: string }> {
     for (const { path, tensors } of files) {
       for (const tensor of tensors()) {

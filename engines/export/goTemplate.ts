@@ -17,7 +17,7 @@ const [SYSTEM, FIRST, ANSWER, SECOND] = ["a system", "first words", "an answer",
 /**
  * A chat template in the language of Ollama's, that of Go, for conversations without tools.
  * @param bos what Ollama writes before any text by itself
- * @returns undefined for one that does more than to surround each message, by what it renders
+ * @returns undefined for a template that does more than surround each message
  */
 export function goTemplate(render: Render, bos: string): string | undefined {
   const turns = turnsOf(render);
@@ -35,7 +35,7 @@ export function goTemplate(render: Render, bos: string): string | undefined {
   ].join("");
 }
 
-/** Conversations that both must write alike. */
+/** Conversations that both templates must render alike. */
 const CHECKS: Message["role"][][] = [
   ["user"],
   ["system", "user"],
@@ -53,7 +53,7 @@ function isSame(turns: Turns, render: Render, roles: Message["role"][]): boolean
   return tried(render, messages, true) === start + written.join("") + turns.opening;
 }
 
-/** Reads off what stands between words that no template has. */
+/** Finds the text between marker words that no template contains. */
 function turnsOf(render: Render): Turns | undefined {
   const say = (role: Message["role"], content: string): Message => ({ role, content });
   const asked = [say("system", SYSTEM), say("user", FIRST)];
@@ -103,13 +103,13 @@ function tried(render: Render, messages: Message[], opens = false): string | und
   try {
     return render({ messages }, opens);
   } catch (error) {
-    // Some take no system message.
+    // Some templates refuse a system message.
     if (isKitError(error)) return undefined;
     throw error;
   }
 }
 
-/** What comes before words, and after. */
+/** The text before and after a message's words. */
 function split(text: string | undefined, words: string): [string, string] | undefined {
   const at = text?.indexOf(words) ?? -1;
   return text === undefined || at < 0

@@ -3,7 +3,7 @@ import { goTemplate } from "./goTemplate.ts";
 
 /** What Ollama does not read from a GGUF file. */
 interface ModelfileOptions {
-  /** The chat template; undefined for a model that only goes on with texts. */
+  /** The chat template; undefined for a model that only continues text. */
   render: Render | undefined;
   /** What Ollama writes before any text by itself, from the file. */
   bos: string;
@@ -26,7 +26,7 @@ export function modelfile(
     `FROM ./${file}`,
     template === undefined ? `# ${problem}` : `TEMPLATE """${template}"""`,
     ...ends.map((end) => `PARAMETER stop ${JSON.stringify(end)}`),
-    // As Kit answers, unless it is asked otherwise.
+    // Kit's own defaults.
     "PARAMETER temperature 0",
     "PARAMETER repeat_penalty 1",
   ];

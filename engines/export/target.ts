@@ -20,7 +20,7 @@ export interface Place {
 const WORK = ".kit-export";
 
 /**
- * Beside a new folder, or in one that is there, whose parent may be another's.
+ * Stages the files beside a new folder, or inside an existing one, whose parent may not be writable.
  * @param mainFile comes last to one that is there
  */
 export function placeOf(target: string, mainFile: string): Place {

@@ -3,14 +3,14 @@ import { readWhole } from "../modelFiles/plainFile.ts";
 /** Bytes that are read at once. */
 const WINDOW = 2 ** 16;
 
-/** Reads a file from its beginning on; believes no length before the file has room for it. */
+/** Reads a file sequentially, and checks each length against the file's before use. */
 export interface Cursor {
   /** Bytes before it, a count. */
   position: () => number;
   /** Bytes after it, a count. */
   left: () => number;
   uint32: () => number;
-  /** A count or an offset. @param most the file has room for */
+  /** A count or an offset. @param most that the file has room for */
   uint64: (most: number) => number;
   bytes: (count: number) => Buffer;
   skip: (count: number) => void;

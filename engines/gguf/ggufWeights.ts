@@ -17,7 +17,7 @@ import { separated } from "./rowOrder.ts";
 import { ggufName } from "./tensorNames.ts";
 import { typeBytes } from "./tensorTypes.ts";
 
-/** Numbers that are read at once, unless a head has more. */
+/** Numbers read at once, unless a head has more. */
 const PART_NUMBERS = 2 ** 20;
 
 /**

@@ -29,7 +29,7 @@ export function encodeHeader(metadata: Metadata, tensors: readonly NamedTensor[]
   let offset = 0;
   for (const { name, type, shape } of tensors) {
     parts.push(...text(name), uint32s(shape.length));
-    // The innermost first.
+    // Innermost dimension first.
     for (const size of shape.toReversed()) parts.push(uint64(size));
     parts.push(uint32s(TENSOR_TYPES[type].id), uint64(offset));
     const bytes = tensorBytes({ type, shape });
@@ -74,7 +74,7 @@ function text(value: string): Uint8Array[] {
   return [uint64(bytes.length), bytes];
 }
 
-/** All in one: a vocabulary has 100,000. */
+/** Encodes a list in one buffer: a vocabulary has 100,000 entries. */
 function texts(values: readonly string[]): Uint8Array {
   const bytes = Buffer.alloc(
     values.reduce((sum, value) => sum + LENGTH_BYTES + Buffer.byteLength(value), 0),

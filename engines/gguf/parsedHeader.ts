@@ -34,7 +34,7 @@ const MOST_NAME_BYTES = 64;
 const MOST_KEY_BYTES = 65_535;
 const MOST_DIMENSIONS = 4;
 const MOST_ALIGNMENT = 65_536;
-/** A key and its value; a tensor's name, dimensions, type and offset: as short as they can be. */
+/** Least bytes of a key with its value, and of a tensor's entry. */
 const LEAST_ENTRY_BYTES = { key: 8 + 4 + 1, tensor: 8 + 4 + 4 + 8 };
 
 const WANTED = new Set<string>([...Object.values(KEYS), ...Object.values(FILE_KEYS)]);
@@ -87,7 +87,7 @@ export function parseHeader(path: string, { file, size }: OpenFile): ParsedHeade
   for (const { name, offset, ...tensor } of listed) {
     const bytes = tensorBytes(tensor);
     if (tensors.has(name)) throw invalid(`has the tensor ${shown(name)} twice`);
-    // They follow one another.
+    // Tensors must be contiguous.
     if (offset !== end) throw invalid(`has a gap or an overlap at ${shown(name)}`);
     if (data + offset + bytes > size) throw invalid(`is cut off at ${shown(name)}`);
     tensors.set(name, { ...tensor, offset: data + offset, bytes });
@@ -102,7 +102,7 @@ export function parseHeader(path: string, { file, size }: OpenFile): ParsedHeade
     return from.bytes(length).toString();
   }
 
-  /** Undefined for one that is not wanted, and for arrays. */
+  /** Undefined for an unwanted key, and for arrays. */
   function valueOf(from: Cursor, isWanted: boolean): string | number | undefined {
     const type = from.uint32();
     if (type === VALUE_IDS.string) {
@@ -140,7 +140,7 @@ export function parseHeader(path: string, { file, size }: OpenFile): ParsedHeade
     }
     let count = 1;
     const shape = Array.from({ length: dimensions }, () => {
-      // A number takes half a byte at least.
+      // A number takes at least half a byte.
       const length = from.uint64(2 * size);
       count *= length;
       if (length < 1 || count > 2 * size) throw invalid(`has a wrong size of ${shown(name)}`);

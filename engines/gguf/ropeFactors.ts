@@ -1,6 +1,6 @@
 import type { Dimensions } from "../families/dimensions.ts";
 
-/** By what llama.cpp divides the frequency of each pair of dimensions, [headDim / 2], if by anything. */
+/** llama.cpp's divisors of the rotation's frequencies, [headDim / 2]; undefined for none. */
 export function ropeFactors({ rope, headDim }: Dimensions): Float32Array<ArrayBuffer> | undefined {
   if (rope.type !== "llama3") return undefined;
   const { theta, factor, lowFreqFactor: low, highFreqFactor: high, originalContext } = rope;

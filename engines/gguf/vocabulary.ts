@@ -24,7 +24,7 @@ interface VocabularyFiles {
 /** A tokenizer as llama.cpp has it. */
 export interface Vocabulary {
   metadata: Metadata;
-  /** What every text begins with, without being asked. */
+  /** Tokens that begin every text. */
   bos: string;
   /** Texts of the tokens that end an answer. */
   ends: string[];
@@ -95,7 +95,7 @@ function isEmpty({ type, normalizers }: Config): boolean {
   return type === "Sequence" && Array.isArray(normalizers) && normalizers.length === 0;
 }
 
-/** Two pieces, between which a space stands; one of theirs is written as the byte-level vocabulary writes it. */
+/** Two pieces joined by a space; their own spaces are byte-level encoded. */
 function mergeText(merge: unknown): string {
   if (!Array.isArray(merge)) return String(merge);
   return merge.map((piece) => String(piece).replaceAll(" ", "Ġ")).join(" ");
@@ -114,7 +114,7 @@ function tokensOf({ tokenizer, size }: VocabularyFiles): { tokens: string[]; kin
   }
   return { tokens, kinds };
 
-  /** Ids beyond the model's logits are never made. */
+  /** The model never produces ids beyond its logits. */
   function put(text: string, id: unknown, kind: number): void {
     if (typeof id !== "number" || !(id in tokens)) return;
     tokens[id] = text;

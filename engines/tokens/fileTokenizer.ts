@@ -28,7 +28,7 @@ export interface TokenizerFiles {
   specials: Record<string, string>;
   /** Ids that `generation_config.json` ends an answer with. */
   ends: readonly number[];
-  /** The chat template; undefined for a model that only goes on with texts. */
+  /** The chat template; undefined for a model that only continues text. */
   render: Render | undefined;
 }
 

@@ -34,12 +34,12 @@ export function createAnswer(read: (body: Body) => Asked, form: AnswerForm) {
       const body = await readJsonBody(context.bodies, request, response);
       if (body) await answer(read(body));
     } catch (error) {
-      // Nobody waits for it, and the engine only says that it was told to stop.
+      // The client is gone; the engine only reports that it was told to stop.
       if (signal.aborted) return;
       const problem = asApiError(error, context);
       record.status = problem.status;
       if (problem.details.code !== undefined) record.code = problem.details.code;
-      // Its status has been sent: the stream breaks off with an event that says why.
+      // The status has been sent: an event says why the stream ends.
       if (stream.open) stream.open.fail(problem);
       else if (!response.destroyed) sendApiError(response, problem);
     } finally {
@@ -73,7 +73,7 @@ export function createAnswer(read: (body: Body) => Asked, form: AnswerForm) {
             if (asked.isStreamed) write(piece);
           });
         } catch (error) {
-          // The next request opens it again.
+          // The next request reopens it.
           if (isKitError(error) && error.code === "WORKER_FAILED") forget();
           throw error;
         } finally {
@@ -101,7 +101,7 @@ function isGone(response: ServerResponse): boolean {
   return response.destroyed && !response.writableFinished;
 }
 
-/** With its first calls alone. */
+/** Keeps the first call only. */
 function withCalls<T extends InferPiece>({ toolCalls, ...answer }: T, most: number): T {
   const kept = toolCalls?.slice(0, most) ?? [];
   return { ...answer, ...(kept.length > 0 && { toolCalls: kept }) } as unknown as T;
@@ -124,10 +124,10 @@ function asApiError(error: unknown, { isClosing, onError }: ServeContext): ApiEr
   return new ApiError(500, message);
 }
 
-/** Of what the model cannot do with a request: with its conversation, by `DATASET_INVALID`. */
+/** Codes of requests that the model cannot take; `DATASET_INVALID` is about the conversation. */
 const OF_REQUEST = new Set<ErrorCode>(["REQUEST_INVALID", "DATASET_INVALID"]);
 
-/** By what the sentence is about. */
+/** The field of the request, told by words of the sentence. */
 const FIELDS: [RegExp, ErrorDetails][] = [
   [/^Shorten the prompt/, { param: "messages", code: "context_length_exceeded" }],
   [/\bschema\b/, { param: "response_format" }],
@@ -137,7 +137,7 @@ const FIELDS: [RegExp, ErrorDetails][] = [
 
 function wrongRequest({ message }: Error): ApiError {
   const [, details = {}] = FIELDS.find(([about]) => about.test(message)) ?? [];
-  // To a program of the project's, it names the function.
+  // Drops the function's name, which only the SDK's callers know.
   return new ApiError(400, message.replace(/^infer:? /, "The model "), details);
 }
 

@@ -42,7 +42,7 @@ export function apiErrorBody(
   message: string,
   { param, code = codeOf(status) }: ErrorDetails = {},
 ): object {
-  // JSON has `null` for what is not there.
+  // `null` for absent fields, as OpenAI sends them.
   return { error: { message, type: typeOf(status), param: param ?? null, code: code ?? null } };
 }
 

@@ -13,7 +13,7 @@ export interface ServeContext {
   isReady: () => boolean;
   isClosing: () => boolean;
   onRequest: (record: RequestRecord) => void;
-  /** Takes what no caller may read. */
+  /** Logs what no caller may read. */
   onError: (error: unknown) => void;
 }
 

@@ -3,7 +3,7 @@ import type { InferPiece } from "../../protocol/infer.ts";
 import { frame } from "./answerForm.ts";
 import { type ApiError, apiErrorBody } from "./apiError.ts";
 
-/** What a client that does not read may leave in this process's memory. */
+/** Limit of unread bytes that a slow client may leave in memory. */
 const MOST_UNREAD_BYTES = 1024 * 1024;
 
 /** An answer that is sent as it comes. */
@@ -26,7 +26,7 @@ export function createEventStream(
   function write(frames: string): void {
     if (response.destroyed || frames === "") return;
     const { socket } = response;
-    // Without this, Node would send its parts one by one.
+    // Node would otherwise send the parts one by one.
     socket?.cork();
     response.write(frames);
     socket?.uncork();
@@ -43,7 +43,7 @@ export function createEventStream(
   response.writeHead(200, {
     "Content-Type": "text/event-stream; charset=utf-8",
     "Cache-Control": "no-cache",
-    // A proxy would keep the pieces together.
+    // Tells proxies not to buffer.
     "X-Accel-Buffering": "no",
   });
   response.on("drain", flush);

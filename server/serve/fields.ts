@@ -1,7 +1,7 @@
 import { isRecord } from "../../protocol/isRecord.ts";
 import { type ApiError, invalid } from "./apiError.ts";
 
-/** A request's body. Only its own fields count; `null` is one that is not there. */
+/** A request's body. Inherited fields are ignored; `null` means absent. */
 export type Body = Record<string, unknown>;
 
 export function fieldOf(body: Body, name: string): unknown {
@@ -32,7 +32,7 @@ export function recordOf(body: Body, name: string, parent = ""): Body | undefine
   throw invalid(parent + name, `${parent}${name} must be an object.`);
 }
 
-/** Refuses all but the values that change nothing. */
+/** Refuses a field unless its value changes nothing. */
 export function refuseUnlessNeutral(
   body: Body,
   name: string,

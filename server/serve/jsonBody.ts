@@ -4,7 +4,7 @@ import { isRecord } from "../../protocol/isRecord.ts";
 import { ApiError } from "./apiError.ts";
 import type { Body } from "./fields.ts";
 
-/** How deep lists and objects may lie in each other: nothing that walks through one runs out of stack. */
+/** Nesting limit, so that no walk overflows the stack. */
 const MOST_DEPTH = 100;
 
 /**
@@ -39,7 +39,7 @@ function asBody(bytes: Buffer): Body {
   try {
     value = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
   } catch (error) {
-    // What JSON.parse says has a part of the text.
+    // JSON.parse's message would quote the text.
     throw new ApiError(
       400,
       "The body is not JSON in UTF-8. Check its quotes, commas and encoding.",

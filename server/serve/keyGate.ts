@@ -4,7 +4,7 @@ import type { ConnectionLimit } from "../../http/limits.ts";
 import { targetOf } from "../../http/target.ts";
 import { ApiError, sendApiError } from "./apiError.ts";
 
-/** Whoever watches over the server has no key, and learns only whether it answers. */
+/** Health checks need no key, and learn only whether the server answers. */
 const OPEN_PATH = "/health";
 
 /** Admits requests that have the key as their bearer token. */

@@ -1,8 +1,8 @@
-/** How a request went. It says nothing of what was asked or answered. */
+/** The outcome of a request, without its content. */
 export interface RequestRecord {
   /** The answer's `x-request-id`. */
   request: string;
-  /** ISO 8601, UTC: when it came. */
+  /** Arrival, ISO 8601 in UTC. */
   time: string;
   path: string;
   /** 499: the client went away before its answer was whole. */
@@ -13,7 +13,7 @@ export interface RequestRecord {
   model?: string;
   promptTokens?: number;
   tokens?: number;
-  /** From its coming to the first part of its answer, in ms. */
+  /** From arrival to the first piece of the answer, in ms. */
   firstMs?: number;
   /** Of the answer, from when the model began to read the prompt. */
   tokensPerSecond?: number;

@@ -33,7 +33,7 @@ export interface ServeOptions {
   maxWaiting: number;
   models: Shelf;
   onRequest: (record: RequestRecord) => void;
-  /** Takes why a model could not answer, which callers are not told. */
+  /** Called with the reason why a model could not answer; callers do not see it. */
   onError: (error: unknown) => void;
   /** Overrides the limits. For tests. */
   limits?: Partial<Limits> | undefined;
@@ -41,7 +41,7 @@ export interface ServeOptions {
 
 export interface ServeServer {
   port: number;
-  /** Before, every request for an answer gets a 503. */
+  /** Until then, every request for an answer gets a 503. */
   setReady: () => void;
   /**
    * Takes no more requests, and resolves when those in work have their answers, or are cut off. Idempotent.
@@ -92,7 +92,7 @@ export async function startServeServer(options: ServeOptions): Promise<ServeServ
       delay(limitMs, undefined, { signal, ref: false }).catch(() => undefined),
     ]);
     await listening.close();
-    // An engine that does not end must not keep the process.
+    // An engine that hangs must not keep the process alive.
     await Promise.race([models.close(), delay(CLOSE_MS, undefined, { ref: false })]);
   }
 

@@ -17,7 +17,7 @@ export interface Loan {
   model: EngineModel;
   /** To be called once. */
   giveBack: () => void;
-  /** Opens it anew for the next request: its engine has ended. */
+  /** Reopens it for the next request, after its engine ended. */
   forget: () => void;
 }
 

@@ -4,7 +4,7 @@ import type { Expression, Expressions } from "./expressions.ts";
 export type Range = readonly [first: number, last: number];
 
 const LAST = 0x10ffff;
-/** Halves of UTF-16's pairs, which are no characters. */
+/** UTF-16 surrogates, which are not characters. */
 const SURROGATES: Range = [0xd800, 0xdfff];
 export const ANY: readonly Range[] = without([[0, LAST]], [SURROGATES]);
 
@@ -35,7 +35,7 @@ export function without(ranges: readonly Range[], others: readonly Range[]): Ran
   return left;
 }
 
-/** A character of some in a JSON string: as it is, or escaped where JSON wants that. */
+/** One of these characters in a JSON string: raw, or escaped where JSON requires it. */
 export function characterOf(of: Expressions, ranges: readonly Range[]): Expression {
   const wanted = union(ranges);
   const plain = without(wanted, [[0, 0x1f], [0x22, 0x22], [0x5c, 0x5c], SURROGATES]);
@@ -45,7 +45,7 @@ export function characterOf(of: Expressions, ranges: readonly Range[]): Expressi
   return of.either(utf8(of, plain), textsOf(of, escaped));
 }
 
-/** One of some texts. */
+/** Any of these texts. */
 export function textsOf(of: Expressions, texts: readonly string[]): Expression {
   const sorted = [...new Set(texts)]
     .map((text) => Buffer.from(text))
@@ -53,7 +53,7 @@ export function textsOf(of: Expressions, texts: readonly string[]): Expression {
   return branches(of, sorted, 0, sorted.length, 0);
 }
 
-/** Those from one to another, which are the same up to a byte: what differs is told by one byte at a time. */
+/** Texts `from` to `to` in sorted order, which share a prefix. Branches one byte at a time. */
 function branches(
   of: Expressions,
   sorted: readonly Buffer[],
@@ -79,7 +79,7 @@ function branches(
   return of.sequence(head, of.either(...choices));
 }
 
-/** Lengths of UTF-8, each with the last character that has it. */
+/** The last character of each UTF-8 length. */
 const LENGTHS: readonly (readonly [last: number, bytes: number])[] = [
   [0x7f, 1],
   [0x7ff, 2],
@@ -87,7 +87,7 @@ const LENGTHS: readonly (readonly [last: number, bytes: number])[] = [
   [LAST, 4],
 ];
 
-/** A character of some in UTF-8. */
+/** One of these characters, in UTF-8. */
 function utf8(of: Expressions, ranges: readonly Range[]): Expression {
   const parts: Expression[] = [];
   for (const [first, last] of ranges) {
@@ -106,7 +106,7 @@ function bytesOf(code: number): number[] {
   return [...Buffer.from(String.fromCodePoint(code))];
 }
 
-/** Bytes between two of one length, of which all but the first go from 0x80 to 0xbf. */
+/** Byte sequences between two of equal length; all bytes but the first range from 0x80 to 0xbf. */
 function sameLength(of: Expressions, low: readonly number[], high: readonly number[]): Expression {
   const [first, ...lowRest] = low;
   const [last, ...highRest] = high;

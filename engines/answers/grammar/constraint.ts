@@ -124,13 +124,13 @@ export function schemaForm(schema: JsonSchema): Form {
   return { key: schema, grammar: (expressions) => schemaGrammar(expressions, schema) };
 }
 
-/** @throws KitError `REQUEST_INVALID` for one that is too long, or no JSON */
+/** @throws KitError `REQUEST_INVALID` for a schema that is too long or not JSON */
 export function keyOf(schema: unknown): string {
   let text: string | undefined;
   try {
     text = JSON.stringify(schema);
   } catch {
-    // Deeper than the stack, or in a circle.
+    // Deeper than the stack, or cyclic.
   }
   if (text !== undefined && text.length <= LONGEST) return text;
   throw new KitError(

@@ -8,9 +8,9 @@ export interface Expression {
   readonly id: number;
   /** Whether the empty text is in it. */
   readonly isNullable: boolean;
-  /** Finds the derivative. */
+  /** Computes the derivative. */
   readonly derive: (byte: number) => Expression;
-  /** The same as far as texts of so many bytes tell. */
+  /** An expression that agrees on all texts of up to so many bytes. */
   readonly clamp: (bytes: number) => Expression;
   /** Derivatives that are known, by their byte. */
   readonly known: (Expression | undefined)[];
@@ -38,25 +38,25 @@ export interface Expressions {
    * @param double what may come in place of one, and counts as two towards `most`. Default: nothing
    */
   repeat: (of: Expression, least: number, most: number, double?: Expression) => Expression;
-  /** What is not known before the others are; never empty. @param body is asked for once */
+  /** A rule, for recursion: must not match the empty text. @param body is called once, when first needed */
   rule: (name: string, body: () => Expression) => Expression;
   next: (of: Expression, byte: number) => Expression;
-  /** Begins a part of the work, which is bounded. */
+  /** Begins a new part of the work; each part has a step limit. */
   begin: () => void;
-  /** Counts work that is done for them elsewhere. */
+  /** Counts work done elsewhere on the grammar's behalf. */
   spend: (steps: number) => void;
   /** How many there are. */
   count: () => number;
 }
 
-/** Steps of work until the first `begin`, and from each to the next, at most: parts of a second. */
+/** Step limit of each part of the work: a fraction of a second. */
 const MOST_WORK = 300_000;
 const MOST_PART = 100_000;
-/** Of all of them together: an answer takes no more, however long it is. */
+/** Step limit of all parts together, for an answer of any length. */
 const MOST_IN_ALL = 3_000_000;
 /** Expressions of a grammar, at most. */
 const MOST_EXPRESSIONS = 1_000_000;
-/** Expressions in expressions, at most: so many that the stack holds them. */
+/** Nesting limit of expressions, chosen so that the stack holds them. */
 const DEEPEST = 2500;
 
 /** @throws KitError `REQUEST_INVALID`, in any of them, when the grammar takes too much work or memory */
@@ -165,7 +165,7 @@ export function createExpressions(): Expressions {
         if (double === none || most < 2) return after;
         return either(after, pair(next(double, byte), repeat(of, left, most - 2, double)));
       },
-      // Each time takes a byte or more.
+      // Each repetition takes at least one byte.
       clamp: clamping((count) => {
         const bounded = most === Infinity ? most : Math.min(most, 2 * count + 2);
         return repeat(of.clamp(count), Math.min(needed, count + 1), bounded, double.clamp(count));
@@ -212,7 +212,7 @@ function clamping(make: (bytes: number) => Expression): Expression["clamp"] {
   };
 }
 
-/** What is deeper than the stack, or than `DEEPEST`. */
+/** The error for a grammar nested deeper than `DEEPEST` or the stack. */
 export function tooLong(): KitError {
   return new KitError(
     "REQUEST_INVALID",

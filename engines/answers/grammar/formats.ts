@@ -11,7 +11,7 @@ const DURATION_TIME =
 const DURATION_DATE =
   "(?:[0-9]{1,4}Y(?:[0-9]{1,2}M(?:[0-9]{1,2}D)?)?|[0-9]{1,4}M(?:[0-9]{1,2}D)?|[0-9]{1,4}D)";
 
-/** Formats of strings as patterns, of which some are narrower than their definition. */
+/** String formats as patterns. Some are narrower than their definition. */
 export const FORMATS: ReadonlyMap<string, string> = new Map([
   ["date", `^${DATE}$`],
   ["time", `^${TIME}$`],

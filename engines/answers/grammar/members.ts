@@ -1,6 +1,6 @@
 import type { Expression, Expressions } from "./expressions.ts";
 
-/** Members in their order, then others, with commas between. Leaves out those that are not needed. */
+/** Comma-separated members in order, then others. Optional members may be left out. */
 export function listed(
   of: Expressions,
   some: readonly { text: Expression; isNeeded: boolean }[],

@@ -21,7 +21,7 @@ function bound(keywords: Keywords, name: string): Bound | undefined {
   return { value, isOpen: name.startsWith("exclusive") };
 }
 
-/** The one that leaves less. @param sign 1 for the lower bounds */
+/** The stricter of two bounds. @param sign 1 for lower bounds */
 function tighter(
   one: Bound | undefined,
   other: Bound | undefined,

@@ -5,7 +5,7 @@ import { refused } from "./schemaNode.ts";
 /** A bound of a range. */
 export interface Bound {
   value: number;
-  /** Whether the value itself is outside. */
+  /** Whether the bound excludes its own value. */
   isOpen: boolean;
 }
 
@@ -15,7 +15,7 @@ export interface Bounds {
   most: Bound | undefined;
 }
 
-/** Digits before the point that every double tells apart, and behind it. */
+/** Digits before and after the point that a double always represents exactly. */
 const DIGITS = 15;
 const FRACTION = 10;
 const GREATEST = 10 ** DIGITS - 1;
@@ -29,7 +29,7 @@ type Digits = (first: number, last: number) => Expression;
 export function integersOf(of: Expressions, { least, most }: Bounds): Expression {
   const lowest = least && Math.floor(least.value) + (isWithin(least) ? 0 : 1);
   const highest = most && Math.ceil(most.value) - (isWithin(most) ? 0 : 1);
-  // Longer ones alone where a bound wants that.
+  // Numbers with more digits only where a bound requires them.
   const low = lowest ?? (Number(highest) < -GREATEST ? Number.MIN_SAFE_INTEGER : -GREATEST);
   const high = highest ?? (Number(lowest) > GREATEST ? Number.MAX_SAFE_INTEGER : GREATEST);
   const safe = (value: number) =>
@@ -46,7 +46,7 @@ export function integersOf(of: Expressions, { least, most }: Bounds): Expression
   }
 }
 
-/** From one to another, neither negative. */
+/** From `least` to `most`, both non-negative. */
 function wholeNumbers(of: Expressions, from: number, to: number): Expression {
   if (from > to) return of.none;
   const [low, high] = [String(from), String(to)];
@@ -120,7 +120,7 @@ function anyNumber(of: Expressions): Expression {
   );
 }
 
-/** From one to another, neither negative. */
+/** From `least` to `most`, both non-negative. */
 function decimals(of: Expressions, least: Bound, most: Bound | undefined): Expression {
   if (most && least.value > most.value) return of.none;
   if (least.value >= 10 ** DIGITS || (most?.isOpen === true && most.value === 10 ** DIGITS)) {
@@ -131,7 +131,7 @@ function decimals(of: Expressions, least: Bound, most: Bound | undefined): Expre
     most && most.value < 10 ** DIGITS ? decimalOf(most.value) : [GREATEST, ""];
   if (low > high) return of.none;
   const upper = most && most.value < 10 ** DIGITS ? most : undefined;
-  // So few that a number beside an open bound does not round to it.
+  // Few enough digits that a number next to an exclusive bound does not round to it.
   const isOpen = least.isOpen || upper?.isOpen === true;
   const room = (whole: number, fraction: string) =>
     Math.max(fraction.length, isOpen ? Math.max(1, DIGITS - String(whole).length) : FRACTION);
@@ -154,7 +154,7 @@ function decimals(of: Expressions, least: Bound, most: Bound | undefined): Expre
   );
 }
 
-/** Whether numbers a step beside a value do not round to it. */
+/** Whether a number one step away from a value stays distinct from it as a double. */
 function isToldApart(value: number, step: number): boolean {
   return value - step / 8 !== value && value + step / 8 !== value;
 }
@@ -167,13 +167,13 @@ function tooFine(): KitError {
   return refused('"exclusiveMinimum" or "exclusiveMaximum" beside so fine a bound');
 }
 
-/** Digits behind a point, of which the last is not 0. */
+/** Digits after the point, not ending in 0. */
 interface Fraction {
   digits: string;
   isOpen: boolean;
 }
 
-/** Nothing, or a point and up to so many digits, within bounds. */
+/** Nothing, or a point with up to so many digits, within bounds. */
 function fractions(
   of: Expressions,
   count: number,
@@ -182,7 +182,7 @@ function fractions(
 ): Expression {
   const digit = digitsOf(of);
 
-  /** Whether what has no more digits is within. */
+  /** Whether the number without further digits is within bounds. */
   const isEnough = (low?: Fraction, high?: Fraction) =>
     (!low || (low.digits === "" && !low.isOpen)) && (!high || high.digits !== "" || !high.isOpen);
   const rest = (bound: Fraction): Fraction => ({ ...bound, digits: bound.digits.slice(1) });
@@ -209,7 +209,7 @@ function fractions(
   );
 }
 
-/** The whole part of a number that is not negative, and the digits behind the point. */
+/** The integer part of a non-negative number, and its digits after the point. */
 function decimalOf(value: number): [whole: number, fraction: string] {
   const whole = Math.floor(value);
   const text = String(value);

@@ -69,7 +69,7 @@ function mayHaveOthers(names: unknown, known: readonly string[]): boolean {
   return true;
 }
 
-/** Any unescaped text but these. @param at the characters that all of them begin with, a count */
+/** Any unescaped text except these. @param at length of the prefix that they share, in characters */
 function otherThan(of: Expressions, texts: readonly (readonly string[])[], at = 0): Expression {
   const byFirst = new Map<string, (readonly string[])[]>();
   for (const text of texts) {

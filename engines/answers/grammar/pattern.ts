@@ -3,7 +3,7 @@ import type { Expression, Expressions } from "./expressions.ts";
 
 const DIGIT: Range[] = [[0x30, 0x39]];
 const WORD: Range[] = [...DIGIT, [0x41, 0x5a], [0x5f, 0x5f], [0x61, 0x7a]];
-// As ECMAScript has them.
+// As ECMAScript defines them.
 const SPACE: Range[] = [
   ...([
     [0x09, 0x0d],
@@ -36,7 +36,7 @@ const DEEPEST = 100;
 
 /**
  * The texts that a regular expression matches, with its `u` flag, as they are written in a JSON string.
- * @throws Error that names what it has and no automaton follows, such as a lookahead
+ * @throws Error naming what no automaton can follow, such as a lookahead
  */
 export function patternOf(of: Expressions, source: string): Expression {
   const characters = [...source];
@@ -152,7 +152,7 @@ export function patternOf(of: Expressions, source: string): Expression {
     return letter.codePointAt(0)!;
   }
 
-  /** The character that a half, and a second one behind it, stand for. */
+  /** The character that a surrogate pair encodes. */
   function pairOf(code: number): number {
     if (code < 0xd800 || code > 0xdbff || !take("\\u")) return code;
     return String.fromCharCode(code, hex(4)).codePointAt(0)!;
@@ -190,7 +190,7 @@ export function patternOf(of: Expressions, source: string): Expression {
 
   function classMember(): readonly Range[] {
     if (take("\\")) {
-      // Inside of a class, it is a backspace.
+      // In a class, `\b` is a backspace.
       if (take("b")) return [[8, 8]];
       if (take("-")) return [[0x2d, 0x2d]];
       return escape();
@@ -199,7 +199,7 @@ export function patternOf(of: Expressions, source: string): Expression {
     return [[code, code]];
   }
 
-  // What the engine itself refuses is none.
+  // JavaScript itself rejects an invalid pattern.
   void new RegExp(source, "u");
   const found = alternatives(true);
   if (at < characters.length) throw new Error('a ")" without its "("');

@@ -23,14 +23,14 @@ import {
 import { anyString, stringGrammar } from "./stringGrammar.ts";
 
 const ALL_TYPES = ["object", "array", "string", "number", "boolean", "null"];
-/** Whose keywords stand for the type where a schema names none. */
+/** Keywords that imply a type where a schema names none. */
 const TYPE_OF: readonly (readonly [type: string, keywords: readonly string[]])[] = [
   ["object", ["properties", "required", "additionalProperties", "propertyNames", "minProperties"]],
   ["array", ["items", "prefixItems", "minItems", "maxItems", "additionalItems", "uniqueItems"]],
   ["string", ["minLength", "maxLength", "pattern", "format"]],
   ["number", ["minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"]],
 ];
-/** Schemas in schemas, at most, and all of them, each as often as it is read. */
+/** Limits: nesting of schemas, and schemas read in all. */
 const DEEPEST = 64;
 const MOST_SCHEMAS = 20_000;
 
@@ -104,7 +104,7 @@ function readGrammar(of: Expressions, root: JsonSchema, scope: string): Expressi
   }
 
   function ruleOf(ref: unknown): Expression {
-    // Fails where it is not there.
+    // Throws if the target is missing.
     resolved(root, ref);
     const name = String(ref);
     const body = () => bodies.get(name) ?? notNone(grammarOf(resolved(root, ref)));
@@ -124,7 +124,7 @@ function readGrammar(of: Expressions, root: JsonSchema, scope: string): Expressi
     for (const rule of rules) of.next(rule, 0);
   }
 
-  /** Keywords, where those behind a `$ref` alone are read, too. */
+  /** A schema's keywords, with its `$ref` resolved. */
   function opened(schema: unknown): Keywords {
     if (schema === true) return {};
     if (!isRecord(schema)) throw refused("false or a value that is no schema in a list");
@@ -140,11 +140,11 @@ function readGrammar(of: Expressions, root: JsonSchema, scope: string): Expressi
     }
   }
 
-  /** Whether no JSON is in two of them, as `oneOf` wants it. */
+  /** Refuses a `oneOf` whose alternatives may overlap. */
   function assertApart(alternatives: readonly Keywords[]): void {
     const texts = alternatives.map((one) => valuesOf(one)?.map((value) => textOf(value, spend)));
     const values = texts.flatMap((some) => [...new Set(some)]);
-    // Each is values alone, and none has another's.
+    // All alternatives list values, and no two share one.
     if (!texts.includes(undefined) && new Set(values).size === values.length) return;
     alternatives.forEach((one, i) => {
       for (const other of alternatives.slice(i + 1)) {
@@ -211,7 +211,7 @@ function readGrammar(of: Expressions, root: JsonSchema, scope: string): Expressi
     }
   }
 
-  /** Any JSON; what is in it is found when it is needed. */
+  /** Any JSON value, expanded lazily. */
   function anyValue(): Expression {
     return of.rule("any", () => {
       const [value, string] = [anyValue(), anyString(reading)];

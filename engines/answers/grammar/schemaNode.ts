@@ -17,14 +17,14 @@ export interface Reading {
   grammarOf: (schema: unknown) => Expression;
 }
 
-/** Keywords that allow no less. */
+/** Keywords that restrict nothing. */
 const ANNOTATIONS = new Set([
   ...["title", "description", "default", "examples", "example", "deprecated", "readOnly"],
   ...["writeOnly", "contentEncoding", "contentMediaType", "contentSchema", "nullable"],
   ...["$schema", "$id", "id", "$comment", "$defs", "definitions", "$vocabulary", "~standard"],
 ]);
 
-/** What an answer is held to. */
+/** Keywords that constrain an answer. */
 export const HONOURED = [
   ...["type", "enum", "const", "$ref", "allOf", "anyOf", "oneOf"],
   ...["properties", "required", "additionalProperties", "unevaluatedProperties", "propertyNames"],
@@ -59,7 +59,7 @@ function sizeOf(value: unknown): number {
   return isRecord(value) ? Object.keys(value).length : 0;
 }
 
-/** A text that equal JSON has alike, and no other. @throws KitError `REQUEST_INVALID` for a number beyond doubles */
+/** A canonical text: equal for equal JSON only. @throws KitError `REQUEST_INVALID` for a number beyond doubles */
 export function textOf(value: unknown, spend: Spend): string {
   spend(1);
   if (Array.isArray(value)) return `[${value.map((one) => textOf(one, spend)).join()}]`;
@@ -134,7 +134,7 @@ function commonTypes(own: unknown, value: unknown): string[] {
   });
 }
 
-/** `additionalProperties` of one schema speaks of what is beside its own properties alone. */
+/** `additionalProperties` covers only what its own schema does not list as a property. */
 function assertClosedAlike(one: Keywords, other: Keywords, spend: Spend): void {
   const namesOf = ({ properties }: Keywords) =>
     isRecord(properties) ? Object.keys(properties) : [];
@@ -155,7 +155,7 @@ function assertClosedAlike(one: Keywords, other: Keywords, spend: Spend): void {
 
 const ITEMS = ["items", "prefixItems", "additionalItems"];
 
-/** `items` of one schema speaks of what is behind its own places alone. */
+/** `items` covers only what follows its own schema's `prefixItems`. */
 function assertPlacedAlike(one: Keywords, other: Keywords, spend: Spend): void {
   const hasItems = (of: Keywords) => ITEMS.some((name) => of[name] !== undefined);
   const hasPlaces = (of: Keywords) => of["prefixItems"] !== undefined || Array.isArray(of["items"]);
@@ -164,7 +164,7 @@ function assertPlacedAlike(one: Keywords, other: Keywords, spend: Spend): void {
   throw refused('"items" or "prefixItems" of two schemas, both of which are to hold,');
 }
 
-/** What a schema leaves unevaluated is not told from here where another is to hold, too. */
+/** Refuses `unevaluated…` beside another schema: what that one evaluates is unknown here. */
 export function assertEvaluated(schema: Keywords): void {
   const name = ["unevaluatedProperties", "unevaluatedItems"].find(
     (one) => schema[one] !== undefined && schema[one] !== true,
@@ -174,7 +174,7 @@ export function assertEvaluated(schema: Keywords): void {
 
 const TYPES = ["object", "array", "string", "number", "integer", "boolean", "null"];
 
-/** Each once. @throws KitError `REQUEST_INVALID` for one that is none */
+/** The types, without duplicates. @throws KitError `REQUEST_INVALID` for an unknown type */
 export function typesOf(type: unknown): string[] {
   const types = [...new Set<unknown>(Array.isArray(type) ? (type as unknown[]) : [type])];
   const wrong = types.find((one) => !TYPES.includes(one as string));
@@ -182,7 +182,7 @@ export function typesOf(type: unknown): string[] {
   return types as string[];
 }
 
-/** The schema that a `$ref` names. @throws KitError `REQUEST_INVALID` for one that is not there */
+/** The schema that a `$ref` names. @throws KitError `REQUEST_INVALID` if it is missing */
 export function resolved(root: unknown, ref: unknown): unknown {
   const missing = () => refused(`"$ref" ${JSON.stringify(ref)}, which is not in it,`);
   if (typeof ref !== "string" || !/^#(\/|$)/.test(ref)) throw missing();

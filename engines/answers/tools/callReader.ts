@@ -17,13 +17,13 @@ export interface CallReader {
 }
 
 /**
- * @param names of the tools: what calls none of them stays text, as what is no call
+ * @param names of the tools; a call of any other name stays text
  */
 export function createCallReader(
   { begin, separator, end, key }: ToolForm,
   names: readonly string[],
 ): CallReader {
-  // White space differs from model to model.
+  // White space varies between models.
   const [marker = ""] = begin.trim().split(/\s/);
   const opening = bare(begin).slice(marker.length);
   const [between, closing] = [separator === undefined ? "" : bare(separator), bare(end)];
@@ -121,7 +121,7 @@ export function createCallReader(
     held = "";
     state = "text";
     stops = createStops(marker === "" ? [] : [marker]);
-    // Not to find the same again.
+    // Avoids matching the same place again.
     const known = text.startsWith(marker) ? marker.length : 0;
     read.text += text.slice(0, known);
     return text.slice(known);
@@ -154,10 +154,10 @@ function bare(text: string): string {
   return text.replace(/\s/g, "");
 }
 
-/** Says that more must come to tell. */
+/** More text is needed to tell. */
 const BEGUN = Symbol("begun");
 
-/** What follows a beginning, whatever its white space. */
+/** What follows a prefix, ignoring white space. */
 function behind(text: string, beginning: string): string | typeof BEGUN | undefined {
   let at = 0;
   for (const character of beginning) {
@@ -169,7 +169,7 @@ function behind(text: string, beginning: string): string | typeof BEGUN | undefi
   return text.slice(at);
 }
 
-/** Where the object ends that begins at a place; undefined if it has not yet. */
+/** Where the object that begins at a place ends; undefined while it is open. */
 function objectEnd(text: string, from: number): number | undefined {
   let depth = 0;
   let isString = false;

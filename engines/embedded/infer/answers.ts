@@ -22,9 +22,9 @@ export interface Generator {
   formOf?: ReturnType<typeof createAskedForms>;
 }
 
-/** Who asks. */
+/** The caller of a request. */
 export interface Asker {
-  /** Is asked before each step; the answer then rejects. */
+  /** Checked before each step; once aborted, the answer rejects. */
   isCancelled: () => boolean;
   /** Takes the answer's parts as soon as they are known. Default: nobody does. */
   onPiece?: ((piece: InferPiece) => void) | undefined;

@@ -16,7 +16,7 @@ import { fittedDecoder } from "./fittedDecoder.ts";
 import type { StoredModel } from "./inferThread.ts";
 import { type Scheduler, createScheduler } from "./scheduler.ts";
 
-/** Weights in memory, which answer as they are and with each adapter that is added to them. */
+/** Weights in memory. They answer with or without any of their adapters. */
 export interface Base extends SavedTokenizer {
   /** Longest prompt with its answer, in tokens. */
   context: number;
@@ -41,7 +41,7 @@ interface Started {
   helpers: Worker[];
 }
 
-/** Of fewer numbers, a token is done before a helper has woken up. */
+/** With fewer weights, a token is done before a helper thread wakes up. */
 const LEAST_SHARED_NUMBERS = 4e6;
 
 /** Loads models; those that are adapters of one base share its weights. */
@@ -57,7 +57,7 @@ export function createBases() {
     const found = started.get(key) ?? start({ ...saved, weights: saved.base.weights }, quantize);
     const adapter = updates && found.base.decoder.adapters.add(updates);
     if (updates && !adapter) {
-      // One that is too large for that is merged into weights of its own.
+      // An adapter too large for that is merged into its own copy of the weights.
       if (found.users === 0) void end(found);
       return use(`${key}\0${directory}`, start(saved, quantize), saved);
     }
@@ -106,7 +106,7 @@ async function end({ helpers }: Started): Promise<void> {
   await Promise.all(helpers.map((helper) => helper.terminate()));
 }
 
-/** Files that change are another base. */
+/** Identifies a base by its files; changed files make another base. */
 function keyOf(files: readonly string[], quantize = ""): string {
   const stamps = files.map((file) => {
     const { size, mtimeMs, ino } = statSync(file);
@@ -115,13 +115,13 @@ function keyOf(files: readonly string[], quantize = ""): string {
   return [quantize, ...stamps].join("\0");
 }
 
-/** A thread that takes part in each step from the first after it has come. */
+/** A helper thread; it joins at the next step. */
 function startHelper(invitation: DecoderInvitation): Worker {
   const helper = startThread(
     () => new Worker(new URL("./decoderWorker.js", import.meta.url), { execArgv: [] }),
     "Set KIT_THREADS=1 to answer without helpers, end other programs",
   );
-  // Without it, as where its file was left out of a bundle, the others answer alone.
+  // If it fails to start, e.g. because a bundle lacks its file, the other threads answer alone.
   helper.on("error", () => undefined);
   helper.postMessage(invitation);
   helper.unref();

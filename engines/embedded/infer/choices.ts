@@ -41,7 +41,7 @@ export async function chooseAnswer(asked: Asked): Promise<InferResult> {
       `Shorten the prompt or choices[${tooLong}]: together they have ${texts[tooLong]?.length} tokens, and the model's context is ${context}.`,
     );
   }
-  // A token may cross the border of prompt and answer: all are measured from where none does.
+  // A token may span the end of the prompt and the start of an answer: measure from before it.
   const from = Math.max(1, Math.min(...texts.map((tokens) => commonLength(prompt, tokens))));
   const paths = texts.map((tokens) => pathOf(tokens, from));
   const found = new Map<string, Following>();
@@ -52,7 +52,7 @@ export async function chooseAnswer(asked: Asked): Promise<InferResult> {
   const [first, ...others] = readersOf(texts, paths, from, (key, next) =>
     measureAll(next, found.get(key)!, asked),
   );
-  // The others take the keys and values of the prompt that the first has read.
+  // The others reuse the keys and values that the first has computed for the prompt.
   if (first) await read(first);
   await Promise.all(others.map(read));
   const steps = paths.map((path) => path.map(({ key, next }) => found.get(key)!.get(next)!));
@@ -69,9 +69,9 @@ export async function chooseAnswer(asked: Asked): Promise<InferResult> {
   };
 }
 
-/** What is to be known of an answer: after each of its beginnings, the token that follows. */
+/** What to measure of an answer: the token that follows each of its prefixes. */
 interface Step {
-  /** The tokens before, the same for answers that begin alike. */
+  /** The prefix; answers that begin alike share it. */
   key: string;
   next: number;
 }
@@ -83,7 +83,7 @@ function pathOf(tokens: readonly number[], from: number): Step[] {
   }));
 }
 
-/** Readers that together come to each beginning once. @param take is called there */
+/** Readers that together visit each prefix once. @param take is called there */
 function readersOf(
   texts: readonly (readonly number[])[],
   paths: readonly (readonly Step[])[],
@@ -126,7 +126,7 @@ function measureAll(
   }
 }
 
-/** How many tokens both begin with. */
+/** Length of the common prefix, in tokens. */
 function commonLength(one: readonly number[], other: readonly number[]): number {
   const differs = one.findIndex((token, i) => token !== other[i]);
   return differs === -1 ? one.length : differs;

@@ -39,10 +39,10 @@ async function reply(question: Exclude<Question, { type: "cancel" }>): Promise<v
   tell(answer);
 }
 
-/** Parts of answers that nobody has been told of. */
+/** Pieces of answers not sent yet. */
 let pieces: { id: number; piece: InferPiece }[] = [];
 
-/** Tells the parts of all answers that a step finds in one message. */
+/** Sends the pieces that a step adds to all answers in one message. */
 function addPiece(id: number, piece: InferPiece): void {
   if (pieces.length === 0) queueMicrotask(tellPieces);
   pieces.push({ id, piece });
@@ -57,12 +57,12 @@ function tell(told: Told): void {
   parentPort?.postMessage(told);
 }
 
-/** How long questions may be made ready without a look at those that are cancelled, in ms. */
+/** How long to prepare requests before looking for cancellations, in ms. */
 const TURN_MS = 20;
 let turn = Promise.resolve();
 let looked = 0;
 
-/** Lets cancels in before a question is made ready, which a long prompt or a schema takes long. */
+/** Lets cancellations in before a request is prepared: a long prompt or a schema takes long. */
 function nextTurn(): Promise<void> {
   turn = turn.then(async () => {
     if (performance.now() - looked < TURN_MS) return;

@@ -27,7 +27,7 @@ export function measure(
   return (token) => ({ ...logprobOf(token), top });
 }
 
-/** So many tokens of the greatest logits, greatest first, of equal ones the first one first. */
+/** The tokens with the greatest logits, in descending order; ties keep the order of ids. */
 function likeliest(logits: Float32Array, count: number): number[] {
   const found: number[] = [];
   let least = -Infinity;

@@ -1,11 +1,11 @@
-/** Hands out parts of a region of memory, the first that is large enough. */
+/** Allocates from a region of memory, first fit. */
 export function createRooms(region: { at: number; bytes: number }) {
   /** In their order. */
   let taken: { at: number; end: number }[] = [];
   const end = region.at + region.bytes;
 
   return {
-    /** @returns the address of so many bytes, or undefined where there are not as many in a row */
+    /** @returns the address of a free block, or undefined if none is large enough */
     take(bytes: number): number | undefined {
       const starts = [region.at, ...taken.map((room) => room.end)];
       const i = starts.findIndex((start, i) => start + bytes <= (taken[i]?.at ?? end));

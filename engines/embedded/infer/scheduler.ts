@@ -3,7 +3,7 @@ import type { Adapter } from "./adapters.ts";
 import type { Decoder, NextToken, Sequence, StepPart } from "./decoder.ts";
 import { MOST_SEQUENCES, MOST_TOKENS } from "./decoderPlan.ts";
 
-/** Reads tokens, and takes what follows them. */
+/** Reads tokens and takes the predictions that follow them. */
 export interface Reader {
   /** Of the model that reads. Default: none. */
   readonly adapter?: Adapter | undefined;
@@ -19,7 +19,7 @@ export interface Reader {
    * @throws what the reading then rejects with
    */
   take: (next: NextToken) => boolean;
-  /** Is asked before each step; the reading then rejects. */
+  /** Checked before each step; once aborted, the reading rejects. */
   isCancelled: () => boolean;
 }
 
@@ -28,7 +28,7 @@ export type Scheduler = ReturnType<typeof createScheduler>;
 /** A reader in work. */
 interface Run {
   reader: Reader;
-  /** How many of its wanted tokens it has taken what follows of. */
+  /** Wanted tokens it has taken predictions of, a count. */
   taken: number;
   /** Undefined while it waits for room. */
   sequence: Sequence | undefined;
@@ -43,7 +43,7 @@ interface Run {
 export function createScheduler(decoder: Decoder, now = () => performance.now()) {
   const pace = createPace();
   const waiting: Run[] = [];
-  /** Those that answer, then those that read a prompt, in the order in which they came: the last give up their room first. */
+  /** Answers first, then prompts, by arrival. The last gives up its room first. */
   let active: Run[] = [];
   let isWorking = false;
 
@@ -113,7 +113,7 @@ export function createScheduler(decoder: Decoder, now = () => performance.now())
     for (const [i, run] of active.entries()) {
       // Each of the others may want one.
       const others = length - 1 - i;
-      // Prompts are read side by side, so that a short one waits for no long one.
+      // Prompts are read side by side, so that a short one never waits for a long one.
       const share = i < answering.length ? 1 : Math.ceil(left / (others + 1));
       const part = share > 0 ? partOrEnd(run, share, leftWanted - others) : undefined;
       if (!part) continue;
@@ -124,7 +124,7 @@ export function createScheduler(decoder: Decoder, now = () => performance.now())
     return parts;
   }
 
-  /** What a reader throws ends its own reading, and no other's. */
+  /** A reader that throws ends only its own reading. */
   function partOrEnd(run: Run, ...most: [tokens: number, wanted: number]): StepPart | undefined {
     try {
       return partOf(run, ...most);
@@ -134,11 +134,11 @@ export function createScheduler(decoder: Decoder, now = () => performance.now())
     }
   }
 
-  /** @returns undefined if it had to give its room to another, or there is none for it */
+  /** @returns undefined if it gave its room to another, or there is none */
   function partOf(run: Run, mostTokens: number, mostWanted: number): StepPart | undefined {
     if (!active.includes(run)) return undefined;
     const { tokens, wantedFrom, allowed, adapter } = run.reader;
-    // Read again, what was taken is not wanted any more.
+    // When it reads again, what it has taken is not wanted twice.
     const notYet = wantedFrom + run.taken;
     run.sequence ??= decoder.begin(tokens.slice(0, notYet + 1), adapter);
     const { sequence } = run;
@@ -172,7 +172,7 @@ export function createScheduler(decoder: Decoder, now = () => performance.now())
   return { read };
 }
 
-/** Whether it reads only what was chosen last, so that its answer waits for the step. */
+/** Whether it is answering: it reads only the token chosen last. */
 function isAnswering({ reader, sequence, taken }: Run): boolean {
   return taken > 0 && sequence !== undefined && reader.tokens.length - sequence.length() === 1;
 }
@@ -188,7 +188,7 @@ function createPace() {
   return {
     tokens: () => Math.max(FEW_TOKENS, Math.floor(PROMPT_MS / tokenMs)),
     measure(tokens: number, ms: number): void {
-      // With fewer, reading the weights takes longer than the tokens.
+      // With fewer, reading the weights costs more than the tokens themselves.
       if (tokens >= FEW_TOKENS) tokenMs = ms / tokens;
     },
   };
