@@ -12,6 +12,8 @@ const TEMPERATURE: NumberRange = {
   holds: (value) => SAMPLING.temperature.holds(value) && value <= MOST_TEMPERATURE,
 };
 const MOST_STOPS = 16;
+/** In UTF-16 units. */
+const LONGEST_STOP = 1000;
 const SEEDS = 2 ** 32;
 
 type Sampling = Pick<InferRequest, "maxTokens" | "temperature" | "topP" | "seed" | "stop">;
@@ -52,17 +54,17 @@ function stopOf(body: Body): readonly string[] | undefined {
   const stop = fieldOf(body, "stop");
   if (stop === undefined) return undefined;
   const all: unknown[] = Array.isArray(stop) ? stop : [stop];
-  if (all.length > MOST_STOPS || !all.every(isFilledString)) {
+  if (all.length > MOST_STOPS || !all.every(isStop)) {
     throw invalid(
       "stop",
-      `stop must be a string, or a list of at most ${MOST_STOPS}; none is empty.`,
+      `stop must be a string of 1 to ${LONGEST_STOP} characters, or a list of at most ${MOST_STOPS}.`,
     );
   }
   return all.length > 0 ? all : undefined;
 }
 
-function isFilledString(value: unknown): value is string {
-  return typeof value === "string" && value !== "";
+function isStop(value: unknown): value is string {
+  return typeof value === "string" && value !== "" && value.length <= LONGEST_STOP;
 }
 
 function isEmpty(value: unknown): boolean {
