@@ -82,7 +82,11 @@ def conversation(some: random.Random, tools: bool) -> dict[str, Any]:
         answer = {"role": "assistant", **answered(some)}
         messages.append(answer | some.choice([{}, {}, {"weight": 0}, {"weight": 1}]))
     messages[-1].pop("weight", None)
-    described = {"name": "look_up", "description": text(some), "parameters": {text(some): value(some)}}
+    described = {
+        "name": "look_up",
+        "description": text(some),
+        "parameters": {text(some): value(some)},
+    }
     return {"messages": messages} | (
         {"tools": [{"type": "function", "function": described}]} if tools else {}
     )
