@@ -11,8 +11,8 @@ export function createLlamaEngine(options: LlamaOptions = {}, project = process.
   return {
     name: "llama",
     prepare: refuse,
-    check: async () => refuse(),
-    train: async () => refuse(),
+    check: () => Promise.reject(onlyAnswers()),
+    train: () => Promise.reject(onlyAnswers()),
     async load(directory, asked) {
       models ??= import("./models.ts").then((all) => all.createLlamaModels(options, project));
       return (await models).load(directory, asked);
@@ -21,7 +21,11 @@ export function createLlamaEngine(options: LlamaOptions = {}, project = process.
 }
 
 function refuse(): never {
-  throw new KitError(
+  throw onlyAnswers();
+}
+
+function onlyAnswers(): KitError {
+  return new KitError(
     "CONFIG_INVALID",
     'llama() only answers. Remove "engine" from the trainer, or use python() or ray(), and pass llama() to loadModel.',
   );

@@ -130,15 +130,30 @@ function openModel(answer: Answer, free: () => Promise<void>): EngineModel {
     });
     open.add(answering);
     try {
-      return await answering;
+      return await orAborted(answering, signal);
     } catch (error) {
       signal?.throwIfAborted();
       throw error;
     } finally {
-      open.delete(answering);
+      void answering.catch(() => undefined).finally(() => open.delete(answering));
     }
   }
 
   const close = () => (closing ??= Promise.allSettled(open).then(free));
   return { infer, close };
+}
+
+/** Rejects at once when it is aborted; what llama.cpp computes ends with its step. */
+async function orAborted<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+  if (!signal) return work;
+  let onAbort = () => {};
+  const aborted = new Promise<never>((_, reject) => {
+    onAbort = () => reject(signal.reason as Error);
+    signal.addEventListener("abort", onAbort, { once: true });
+  });
+  try {
+    return await Promise.race([work, aborted]);
+  } finally {
+    signal.removeEventListener("abort", onAbort);
+  }
 }

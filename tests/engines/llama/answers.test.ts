@@ -1,7 +1,9 @@
-import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createLlamaEngine } from "../../../engines/llama/index.ts";
+import { createTinyProject, runKit, tinySource } from "../../kit.ts";
+import { sayTo, startServe } from "../../serveCommand.ts";
 import { describeAnswers } from "../contractAnswers.ts";
 import { createEmbeddedEngine } from "../embedded/built.ts";
 import { jsonl } from "../embedded/scratch.ts";
@@ -49,7 +51,31 @@ describe.runIf(hasLlama)("the llama engine", () => {
     const answers = await Promise.all(models.map((model) => model.infer(QUESTION)));
     expect(answers[0]).toEqual(answers[1]);
     for (const model of models) await model.close();
-    await expect(models[0]!.infer(QUESTION)).rejects.toThrow("The model was closed");
+    await expect(models[0].infer(QUESTION)).rejects.toThrow("The model was closed");
+  });
+});
+
+describe.runIf(hasLlama)("kit serve --engine llama", () => {
+  it("answers a request, and its base, with the project's node-llama-cpp", async () => {
+    const project = createTinyProject(
+      tinySource({ options: "learningRate: 0.1, lora: { r: 4, alpha: 8 }," }),
+    );
+    expect((await runKit(project, ["start"])).code).toBe(0);
+    const absent = await runKit(project, ["serve", "--port", "0", "--engine", "llama"]);
+    expect(absent.code).toBe(1);
+    expect(absent.stderr).toMatch(/Run: npm install node-llama-cpp\n$/);
+    mkdirSync(join(project, "node_modules"), { recursive: true });
+    symlinkSync(
+      join(PICKED, "node_modules/node-llama-cpp"),
+      join(project, "node_modules/node-llama-cpp"),
+    );
+    const embedded = await startServe(project);
+    const serve = await startServe(project, ["--engine", "llama"]);
+    for (const model of ["latest", "base"]) {
+      const said = await sayTo(serve, { model, max_tokens: 4 });
+      expect(said.status).toBe(200);
+      expect(said).toEqual(await sayTo(embedded, { model, max_tokens: 4 }));
+    }
   });
 });
 
