@@ -1,10 +1,17 @@
+import { createLlamaEngine } from "../engines/llama/index.ts";
 import { createPythonEngine } from "../engines/python/index.ts";
 import { createRayEngine } from "../engines/ray/index.ts";
 import type { Engine } from "../protocol/engine.ts";
+import type { LlamaOptions } from "../protocol/llamaOptions.ts";
 import type { PythonOptions } from "../protocol/pythonOptions.ts";
 import type { RayOptions } from "../protocol/rayOptions.ts";
-import { checkPythonOptions, checkRayOptions } from "./validation/engineOptions.ts";
+import {
+  checkLlamaOptions,
+  checkPythonOptions,
+  checkRayOptions,
+} from "./validation/engineOptions.ts";
 
+export type { LlamaOptions } from "../protocol/llamaOptions.ts";
 export type { PythonOptions } from "../protocol/pythonOptions.ts";
 export type { RayOptions } from "../protocol/rayOptions.ts";
 
@@ -26,4 +33,14 @@ export function python(options: PythonOptions = {}): Engine {
  */
 export function ray(options: RayOptions = {}): Engine {
   return createRayEngine(checkRayOptions(options));
+}
+
+/**
+ * The llama.cpp engine, which only answers: on Metal, CUDA, Vulkan or a CPU, as the project's `node-llama-cpp` finds
+ * them. Makes a GGUF file once, beside the model.
+ * @example const model = await loadModel(".kit/jobs/<id>", { engine: llama() });
+ * @throws KitError `OPTION_INVALID` naming the option and what was expected
+ */
+export function llama(options: LlamaOptions = {}): Engine {
+  return createLlamaEngine(checkLlamaOptions(options));
 }

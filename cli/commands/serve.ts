@@ -51,6 +51,12 @@ export const command = createCommand("serve")
       "answer with weights of 8 or 4 bits, faster (default: the checkpoint's own type)",
     ).choices(QUANTIZED_TYPES),
   )
+  .addOption(
+    new Option(
+      "--engine <name>",
+      "answer through llama.cpp, of node-llama-cpp in the project (default: the engine that trained the model)",
+    ).choices(["llama"]),
+  )
   .option("--no-follow", "keep serving the same job when a newer one completes")
   .option(
     "--max-waiting <n>",
@@ -70,7 +76,7 @@ export const command = createCommand("serve")
     }),
   )
   .action(async (named, options) => {
-    const { host, port, json: asJson = false, quantize } = options;
+    const { host, port, json: asJson = false, quantize, engine: engineName } = options;
     const hostname = hostnameOf(host);
     const allowedHosts = options.allowedHost?.map(nameToAllow);
     const allowedOrigins = options.allowedOrigin?.map(originToAllow);
@@ -110,6 +116,7 @@ export const command = createCommand("serve")
     }
     const source = {
       ...{ project, onNote },
+      engine: engineName && (await import("../../sdk/engines.ts")).llama(),
       options: { signal: loading.signal, ...(quantize && { quantize }) },
     };
     try {

@@ -2,7 +2,7 @@ import { basename, join } from "node:path";
 import { isJobDirectory, readJobConfig } from "../../jobs/jobFile.ts";
 import { jobsPath } from "../../jobs/paths.ts";
 import { createJobStore } from "../../jobs/store.ts";
-import type { LoadOptions } from "../../protocol/engine.ts";
+import type { Engine, LoadOptions } from "../../protocol/engine.ts";
 import { KitError } from "../../protocol/error.ts";
 import type { Job } from "../../protocol/job.ts";
 import type { JobConfig } from "../../protocol/trainConfig.ts";
@@ -17,6 +17,8 @@ import { openFolder, openStarting } from "./openModel.ts";
 export interface ModelSource extends Required<Pick<LoadOptions, "onNote">> {
   project: string;
   options: LoadOptions;
+  /** Default: the one that trained a model, or the default one. */
+  engine?: Engine | undefined;
 }
 
 /** A model that somebody named, and what callers may call it. */

@@ -14,19 +14,19 @@ export async function openFolder(
   directory: string,
   { id, created = now() }: { id: string; created?: number },
 ): Promise<ServedModel> {
-  const engine = await findEngine(source.project, directory);
+  const engine = source.engine ?? (await findEngine(source.project, directory));
   const open = () => load(source, directory, engine);
-  return { id, created, atOnce: atOnce(engine), open };
+  return { id, created, atOnce: atOnce(source, engine), open };
 }
 
-/** Serves the model that a training with this config starts from, by the default engine. */
+/** Serves the model that a training with this config starts from, by the default engine unless another is asked for. */
 export function openStarting(source: ModelSource, id: string, config: JobConfig): ServedModel {
   const { onNote, options } = source;
   const open = () =>
     withStartingModel(config, { ...options, onNote }, (directory) =>
-      load(source, directory, undefined),
+      load(source, directory, source.engine),
     );
-  return { id, created: now(), atOnce: atOnce(undefined), open };
+  return { id, created: now(), atOnce: atOnce(source, undefined), open };
 }
 
 /** The one place where a model to serve is loaded. */
@@ -40,8 +40,8 @@ function load(
 }
 
 /** An engine of the project's answers one after another. */
-function atOnce(engine: Engine | undefined): number {
-  return engine ? 1 : AT_ONCE;
+function atOnce(source: ModelSource, engine: Engine | undefined): number {
+  return engine && !source.engine ? 1 : AT_ONCE;
 }
 
 /** Unix time, in seconds. */

@@ -1,6 +1,8 @@
 import * as v from "valibot";
 import { KitError } from "../../protocol/error.ts";
+import { type GgufType, GGUF_TYPES } from "../../protocol/exportFormat.ts";
 import { isRecord } from "../../protocol/isRecord.ts";
+import type { LlamaOptions } from "../../protocol/llamaOptions.ts";
 import type { PythonOptions } from "../../protocol/pythonOptions.ts";
 import type { RayOptions } from "../../protocol/rayOptions.ts";
 import { hasCredentials, serverUrl } from "../../protocol/url.ts";
@@ -60,6 +62,20 @@ const ray = v.strictObject(
   } satisfies Record<keyof RayOptions, v.GenericSchema>,
   "{ address, … }",
 );
+
+const llama = v.strictObject(
+  {
+    type: option<GgufType>(`"${GGUF_TYPES.join('", "')}"`, (value) =>
+      GGUF_TYPES.some((type) => type === value),
+    ),
+  } satisfies Record<keyof LlamaOptions, v.GenericSchema>,
+  "{ type }",
+);
+
+/** @throws KitError `OPTION_INVALID` */
+export function checkLlamaOptions(options: unknown): LlamaOptions {
+  return check("llama", llama, options);
+}
 
 /** @throws KitError `OPTION_INVALID` */
 export function checkPythonOptions(options: unknown): PythonOptions {

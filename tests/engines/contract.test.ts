@@ -18,7 +18,12 @@ test("each engine runs the contract", () => {
     .map((file) => readFileSync(`${tests}${file}`, "utf8"));
   expect(names).toContain("embedded");
   const forgotten = names.filter(
-    (name) => !sources.some((source) => source.includes(`describeEngine("${name}"`)),
+    (name) =>
+      !sources.some(
+        (source) =>
+          source.includes(`describeEngine("${name}"`) ||
+          source.includes(`describeAnswers("${name}"`),
+      ),
   );
   expect(forgotten).toEqual([]);
 });

@@ -10,6 +10,9 @@ const LLAMA = fileURLToPath(new URL("../../../.llama", import.meta.url));
 /** Whether `npm run llama` has installed llama.cpp. */
 export const hasLlama = existsSync(join(LLAMA, "kit-digest.txt"));
 
+/** A folder with node-llama-cpp. */
+export const PICKED = join(LLAMA, "picked");
+
 /** What llama.cpp is asked of a file. */
 interface Asked {
   file: string;

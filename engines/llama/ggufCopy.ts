@@ -1,0 +1,76 @@
+import { createHash } from "node:crypto";
+import { existsSync, mkdirSync, readdirSync, rmSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { takeLock } from "../../disk/lock.ts";
+import type { LoadOptions } from "../../protocol/engine.ts";
+import { KitError } from "../../protocol/error.ts";
+import type { GgufType } from "../../protocol/exportFormat.ts";
+import { exportModel } from "../export/exportModel.ts";
+
+/** Beside the files of a model: its GGUF files, each in a folder of its own. */
+const FOLDER = ".kit-llama";
+
+interface Wanted {
+  /** Directory of a whole model or, for `adapterOnly`, of an adapter. */
+  directory: string;
+  type?: GgufType | undefined;
+  adapterOnly?: boolean;
+}
+
+/**
+ * Makes a model's GGUF file once, beside the model, and again after the model's files have changed. Of several
+ * processes, one makes it.
+ * @returns its path
+ * @throws KitError as `exportModel`; `CHECKPOINT_UNWRITABLE` where nothing can be written beside the model
+ */
+export async function ggufOf(wanted: Wanted, options: LoadOptions = {}): Promise<string> {
+  const { directory, type, adapterOnly = false } = wanted;
+  const { signal, onNote = () => {} } = options;
+  const parent = join(directory, FOLDER);
+  const kind = adapterOnly ? "adapter" : (type ?? "own");
+  const folder = join(parent, `${kind}-${stampOf(directory)}`);
+  const file = join(folder, "model.gguf");
+  if (existsSync(file)) return file;
+  const lock = await lockOf(parent, signal);
+  try {
+    if (existsSync(file)) return file;
+    for (const old of readdirSync(parent)) {
+      if (old.startsWith(`${kind}-`)) rmSync(join(parent, old), { recursive: true, force: true });
+    }
+    onNote(`making ${file} for llama.cpp, once`);
+    await exportModel(directory, folder, {
+      ...{ format: "gguf", name: "model", adapterOnly, onNote: () => {} },
+      ...(type && !adapterOnly && { type }),
+      ...(signal && { signal }),
+    });
+    return file;
+  } finally {
+    lock.release();
+  }
+}
+
+async function lockOf(parent: string, signal: AbortSignal | undefined) {
+  try {
+    mkdirSync(parent, { recursive: true });
+    const lock = await takeLock(join(parent, "lock"), Infinity, { signal });
+    if (lock) return lock;
+  } catch (cause) {
+    signal?.throwIfAborted();
+    throw new KitError(
+      "CHECKPOINT_UNWRITABLE",
+      `llama() cannot write its GGUF file to ${parent}. Run npx kit export <model> --format gguf, and load that file.`,
+      { cause },
+    );
+  }
+  throw new Error("the lock was not taken");
+}
+
+/** Changes with the files of a model. */
+function stampOf(directory: string): string {
+  const files = readdirSync(directory).toSorted();
+  const stamps = files.flatMap((name) => {
+    const stats = statSync(join(directory, name), { throwIfNoEntry: false });
+    return stats?.isFile() ? [[name, stats.size, stats.mtimeMs]] : [];
+  });
+  return createHash("sha256").update(JSON.stringify(stamps)).digest("hex").slice(0, 16);
+}

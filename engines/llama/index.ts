@@ -1,0 +1,32 @@
+import type { Engine } from "../../protocol/engine.ts";
+import { KitError } from "../../protocol/error.ts";
+import type { LlamaOptions } from "../../protocol/llamaOptions.ts";
+
+/**
+ * The llama.cpp engine, which only answers, through the project's node-llama-cpp.
+ * @param project folder from which to look for it
+ */
+export function createLlamaEngine(options: LlamaOptions = {}, project = process.cwd()): Engine {
+  let models: Promise<Pick<Engine, "load">> | undefined;
+  return {
+    name: "llama",
+    prepare: refuse,
+    check: () => Promise.reject(onlyAnswers()),
+    train: () => Promise.reject(onlyAnswers()),
+    async load(directory, asked) {
+      models ??= import("./models.ts").then((all) => all.createLlamaModels(options, project));
+      return (await models).load(directory, asked);
+    },
+  };
+}
+
+function refuse(): never {
+  throw onlyAnswers();
+}
+
+function onlyAnswers(): KitError {
+  return new KitError(
+    "CONFIG_INVALID",
+    'llama() only answers. Remove "engine" from the trainer, or use python() or ray(), and pass llama() to loadModel.',
+  );
+}

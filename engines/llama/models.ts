@@ -1,0 +1,159 @@
+import { join } from "node:path";
+import type { EngineModel, LoadOptions } from "../../protocol/engine.ts";
+import { KitError } from "../../protocol/error.ts";
+import type { InferPiece, InferRequest, InferResult } from "../../protocol/infer.ts";
+import type { LlamaOptions } from "../../protocol/llamaOptions.ts";
+import { openCheckpoint } from "../checkpoint/checkpoint.ts";
+import { isModelFile } from "../checkpoint/ggufModel.ts";
+import { answerTokens, createAnswers } from "../embedded/infer/answers.ts";
+import { threadCount } from "../embedded/kernels/threadCount.ts";
+import { dimensionsOf } from "../families/dimensions.ts";
+import { fetchBase, isAdapter } from "../lora/base.ts";
+import { modelClosed } from "../warmModels.ts";
+import { ggufOf } from "./ggufCopy.ts";
+import { type Llama, type LlamaModel, startLlama } from "./nodeLlama.ts";
+import { createReading } from "./sequences.ts";
+
+/** Weights in memory, for the models that have them. */
+interface Base {
+  model: Promise<LlamaModel>;
+  users: number;
+}
+
+/** Answers of one model at once, at most. */
+const MOST_SEQUENCES = 8;
+/** Of keys and values of all sequences of a model. */
+const CACHE_BYTES = 2 ** 30;
+
+/** Loads models through llama.cpp; those that are adapters of one base share its weights. */
+export function createLlamaModels({ type }: LlamaOptions, project: string) {
+  let llama: Promise<Llama> | undefined;
+  const bases = new Map<string, Base>();
+
+  async function load(directory: string, options: LoadOptions = {}): Promise<EngineModel> {
+    await fetchBase(directory, options);
+    const { base, shape, tokenizer, promptStyle } = openCheckpoint(directory);
+    // Before a file is made for it.
+    llama ??= startLlama(project, threadCount());
+    await llama.catch((error: unknown) => {
+      llama = undefined;
+      throw error;
+    });
+    const files = await filesOf(directory, base.directory, options);
+    const d = dimensionsOf(shape);
+    const { context: most, vocabulary } = d;
+    const tokenBytes = 4 * d.layers * d.kvHeads * d.headDim;
+    const fitting = Math.floor(CACHE_BYTES / (most * tokenBytes));
+    const count = Math.max(1, Math.min(MOST_SEQUENCES, fitting));
+    const weights = await use(files.base);
+    try {
+      const llamaContext = await weights.model.createContext({
+        ...{ sequences: count, contextSize: { min: Math.min(most, 256), max: most } },
+        ...(files.lora && { lora: { adapters: [{ filePath: files.lora }] } }),
+      });
+      const sequences = Array.from({ length: count }, () => llamaContext.getSequence());
+      const context = Math.min(most, ...sequences.map(({ contextSize }) => contextSize));
+      const spoken = answerTokens(tokenizer);
+      const scheduler = createReading({ sequences, vocabulary, spoken });
+      const { answer } = createAnswers({ context, promptStyle, tokenizer, scheduler });
+      return openModel(answer, async () => {
+        await llamaContext.dispose();
+        await weights.release();
+      });
+    } catch (error) {
+      await weights.release();
+      throw error;
+    }
+  }
+
+  /** @throws KitError `OPTION_INVALID` for another type of a GGUF file */
+  async function filesOf(directory: string, model: string | undefined, options: LoadOptions) {
+    const wanted = options.quantize ?? type;
+    if (isModelFile(directory)) {
+      if (wanted === undefined) return { base: directory };
+      throw new KitError(
+        "OPTION_INVALID",
+        `${directory} is a GGUF file, which llama() takes as it is. Remove the type, or name the model's folder.`,
+      );
+    }
+    const base = await ggufOf({ directory: model ?? directory, type: wanted }, options);
+    if (!isAdapter(directory)) return { base };
+    return { base, lora: await ggufOf({ directory, adapterOnly: true }, options) };
+  }
+
+  async function use(file: string) {
+    const started = await (llama ??= startLlama(project, threadCount()));
+    const key = join(file);
+    const base = bases.get(key) ?? { model: started.loadModel({ modelPath: file }), users: 0 };
+    bases.set(key, base);
+    base.users++;
+    async function release(): Promise<void> {
+      if (--base.users > 0) return;
+      bases.delete(key);
+      await (await base.model.catch(() => undefined))?.dispose();
+      if (bases.size > 0) return;
+      llama = undefined;
+      await started.dispose();
+    }
+    try {
+      return { model: await base.model, release };
+    } catch (cause) {
+      await release();
+      throw new KitError(
+        "CHECKPOINT_INVALID",
+        `llama.cpp cannot load ${file}. Delete it, and load the model again.`,
+        { cause },
+      );
+    }
+  }
+
+  return { load };
+}
+
+type Answer = ReturnType<typeof createAnswers>["answer"];
+
+/** @param free is called once its answers have ended */
+function openModel(answer: Answer, free: () => Promise<void>): EngineModel {
+  const open = new Set<Promise<InferResult>>();
+  let closing: Promise<void> | undefined;
+
+  async function infer(
+    { signal, ...request }: InferRequest,
+    onPiece?: (piece: InferPiece) => void,
+  ): Promise<InferResult> {
+    signal?.throwIfAborted();
+    if (closing) throw modelClosed();
+    const isCancelled = () => signal?.aborted === true;
+    const answering = answer(request, {
+      isCancelled,
+      onPiece: onPiece && ((piece) => !isCancelled() && onPiece(piece)),
+    });
+    open.add(answering);
+    try {
+      return await orAborted(answering, signal);
+    } catch (error) {
+      signal?.throwIfAborted();
+      throw error;
+    } finally {
+      void answering.catch(() => undefined).finally(() => open.delete(answering));
+    }
+  }
+
+  const close = () => (closing ??= Promise.allSettled(open).then(free));
+  return { infer, close };
+}
+
+/** Rejects at once when it is aborted; what llama.cpp computes ends with its step. */
+async function orAborted<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+  if (!signal) return work;
+  let onAbort = () => {};
+  const aborted = new Promise<never>((_, reject) => {
+    onAbort = () => reject(signal.reason as Error);
+    signal.addEventListener("abort", onAbort, { once: true });
+  });
+  try {
+    return await Promise.race([work, aborted]);
+  } finally {
+    signal.removeEventListener("abort", onAbort);
+  }
+}

@@ -1,0 +1,86 @@
+import { createRequire } from "node:module";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { KitError, messageOf } from "../../protocol/error.ts";
+
+/** What Kit uses of `node-llama-cpp`, an optional peer. */
+export interface NodeLlama {
+  getLlama: (options: object) => Promise<Llama>;
+  getModuleVersion: () => Promise<string>;
+}
+
+export interface Llama {
+  loadModel: (options: object) => Promise<LlamaModel>;
+  dispose: () => Promise<void>;
+}
+
+export interface LlamaModel {
+  createContext: (options: object) => Promise<LlamaContext>;
+  dispose: () => Promise<void>;
+}
+
+export interface LlamaContext {
+  getSequence: () => LlamaSequence;
+  dispose: () => Promise<void>;
+}
+
+/** A place for one answer at a time, which keeps the keys and values of its tokens. */
+export interface LlamaSequence {
+  readonly contextSize: number;
+  readonly contextTokens: number[];
+  eraseContextTokenRanges: (ranges: { start: number; end: number }[]) => Promise<void>;
+  evaluateWithoutGeneratingNewTokens: (tokens: number[]) => Promise<void>;
+  controlledEvaluate: (
+    input: (number | [number, object])[],
+  ) => Promise<({ next: { logits?: Map<number, number> } } | undefined)[]>;
+}
+
+const NAME = "node-llama-cpp";
+/** The major version that Kit knows, and the least of its minor ones. */
+const [MAJOR, MINOR] = [3, 22];
+
+/**
+ * Imports the project's node-llama-cpp.
+ * @param project folder from which to look for it
+ * @throws KitError `CONFIG_INVALID` where it is missing or of another version
+ */
+export async function importNodeLlama(project: string): Promise<NodeLlama> {
+  const found = (await importFrom(project)) as NodeLlama;
+  const version = await found.getModuleVersion();
+  const [major = 0, minor = 0] = version.split(".").map(Number);
+  if (major === MAJOR && minor >= MINOR) return found;
+  throw new KitError(
+    "CONFIG_INVALID",
+    `llama() needs ${NAME} ${MAJOR}.${MINOR} or a later ${MAJOR}.x, and found ${version}. Run: npm install ${NAME}@${MAJOR}`,
+  );
+}
+
+async function importFrom(project: string): Promise<unknown> {
+  try {
+    const path = createRequire(join(project, "package.json")).resolve(NAME);
+    return await import(pathToFileURL(path).href);
+  } catch (cause) {
+    throw new KitError(
+      "CONFIG_INVALID",
+      `llama() answers through ${NAME}, which cannot be loaded from ${project}. Run: npm install ${NAME}`,
+      { cause },
+    );
+  }
+}
+
+/** @throws KitError `CONFIG_INVALID` where it has no llama.cpp for this machine */
+export async function startLlama(project: string, threads: number): Promise<Llama> {
+  const { getLlama } = await importNodeLlama(project);
+  try {
+    return await getLlama({
+      ...{ gpu: "auto", build: "never", skipDownload: true, progressLogs: false },
+      ...{ maxThreads: threads, logLevel: "error" },
+    });
+  } catch (cause) {
+    throw new KitError(
+      "CONFIG_INVALID",
+      `${NAME} has no llama.cpp that runs here (${messageOf(cause)}). Run: npx ${NAME} source download`,
+      { cause },
+    );
+  }
+}

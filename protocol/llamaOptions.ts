@@ -1,0 +1,7 @@
+import type { GgufType } from "./exportFormat.ts";
+
+/** How `llama()` answers. */
+export interface LlamaOptions {
+  /** Type of the GGUF file that it makes of a model. Default: the model's own. */
+  type?: GgufType;
+}
