@@ -6,7 +6,7 @@ import { type ModelSource, type NamedModel, findNamed, jobModel } from "./namedM
 
 interface FillOptions {
   source: ModelSource;
-  /** As the user named them; none is the newest completed job. */
+  /** As the user named them. An empty list means the newest completed job. */
   named: readonly string[];
   /** Whether a job that completes later takes the place of the newest. */
   follows: boolean;

@@ -13,7 +13,7 @@ export interface FormatOptions {
 
 /** How an exported model is written. */
 export interface ExportFormat {
-  /** The file without which the others are no model: it comes last to a folder that was there. */
+  /** The file that makes the folder a model. In an existing folder, it is written last. */
   mainFile: (options: FormatOptions) => string;
   /**
    * Writes all files of a model, whole and flushed to the disk.

@@ -61,7 +61,7 @@ export function ggufTensors(
   return { tensors: [...first, ...listed], contents };
 }
 
-/** As llama.cpp's own tools choose it: rows that are no whole blocks are float16, the embedding is finer. */
+/** llama.cpp's own choice: float16 for rows that are not whole blocks, a finer type for the embedding. */
 function typeOf(
   { name, shape }: Entry & { name: string },
   own: GgufType,

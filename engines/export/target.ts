@@ -21,7 +21,7 @@ const WORK = ".kit-export";
 
 /**
  * Stages the files beside a new folder, or inside an existing one, whose parent may not be writable.
- * @param mainFile comes last to one that is there
+ * @param mainFile is moved last into an existing folder
  */
 export function placeOf(target: string, mainFile: string): Place {
   if (!isThere(target)) {

@@ -39,7 +39,7 @@ const LEAST_ENTRY_BYTES = { key: 8 + 4 + 1, tensor: 8 + 4 + 4 + 8 };
 
 const WANTED = new Set<string>([...Object.values(KEYS), ...Object.values(FILE_KEYS)]);
 
-/** Bytes of a value, by GGUF's number of its type; texts and arrays have none. */
+/** Size of a value in bytes, by GGUF's type number; texts and arrays vary. */
 const VALUE_BYTES: Record<number, number> = {
   ...{ [VALUE_IDS.uint8]: 1, [VALUE_IDS.int8]: 1, [VALUE_IDS.uint16]: 2, [VALUE_IDS.int16]: 2 },
   ...{ [VALUE_IDS.uint32]: 4, [VALUE_IDS.int32]: 4, [VALUE_IDS.float32]: 4, [VALUE_IDS.bool]: 1 },

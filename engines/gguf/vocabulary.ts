@@ -75,7 +75,7 @@ export function openVocabulary(files: VocabularyFiles): Vocabulary {
   };
 }
 
-/** @throws KitError for a tokenizer that is no byte-level BPE */
+/** @throws KitError unless the tokenizer is byte-level BPE */
 function mergesOf(files: VocabularyFiles): string[] {
   const { model, normalizer, decoder } = files.tokenizer;
   const isBytes = isRecord(decoder) && decoder["type"] === "ByteLevel";

@@ -28,9 +28,9 @@ interface Held {
   isRetired: boolean;
 }
 
-/** The models that are served, by their names. One that is replaced is closed when nobody uses it. */
+/** The served models, by name. A replaced model is closed once its last request ends. */
 export interface Shelf {
-  /** Opens a model and serves it under these names, of which others lose theirs. */
+  /** Opens a model and serves it under these names, which it takes over from other models. */
   put: (served: ServedModel, names: readonly string[]) => Promise<void>;
   /** As `put`, of a model that is opened when somebody asks for it. */
   putUnopened: (served: ServedModel, names: readonly string[]) => void;

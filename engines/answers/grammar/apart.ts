@@ -2,7 +2,7 @@ import { isRecord } from "../../../protocol/isRecord.ts";
 import { type Keywords, type Spend, textOf, typesOf } from "./schemaNode.ts";
 
 /**
- * Whether two schemas share no JSON, as far as their types, values and required properties tell.
+ * Whether types, values and required properties show that no JSON matches both schemas.
  * @param open resolves a schema's `$ref`
  */
 export function areApart(

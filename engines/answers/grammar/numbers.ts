@@ -24,7 +24,7 @@ type Digits = (first: number, last: number) => Expression;
 
 /**
  * Integers within bounds, without an exponent; those without a bound have up to 15 digits.
- * @returns none if there are none
+ * @returns `of.none` if no integer is within bounds
  */
 export function integersOf(of: Expressions, { least, most }: Bounds): Expression {
   const lowest = least && Math.floor(least.value) + (isWithin(least) ? 0 : 1);
@@ -84,7 +84,7 @@ function digitsOf(of: Expressions): Digits {
   return (first, last) => (first > last ? of.none : of.bytes([[0x30 + first, 0x30 + last]]));
 }
 
-/** Numbers within bounds, without an exponent; without any bound, also with one. None if there are none. */
+/** Numbers within bounds; an exponent is allowed only without bounds. `of.none` if no number is within them. */
 export function numbersOf(of: Expressions, { least, most }: Bounds): Expression {
   if (!least && !most) return anyNumber(of);
   const zero = { value: 0, isOpen: false };

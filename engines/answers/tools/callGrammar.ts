@@ -6,12 +6,12 @@ import type { Expression, Expressions } from "../grammar/expressions.ts";
 import { schemaGrammar } from "../grammar/schemaGrammar.ts";
 import type { ToolForm } from "./toolForm.ts";
 
-/** Calls in one answer, at most. */
+/** Limit of calls in one answer. */
 const MOST_CALLS = 16;
 
 /**
  * Calls of tools, one or more, as a chat template writes them, with arguments that the tools' schemas allow.
- * @throws KitError `REQUEST_INVALID` as `schemaGrammar`, and for parameters that are no object's
+ * @throws KitError `REQUEST_INVALID` as `schemaGrammar` does, and if a tool's parameters do not describe an object
  */
 export function callGrammar(
   of: Expressions,

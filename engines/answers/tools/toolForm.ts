@@ -21,7 +21,7 @@ export interface ToolForm {
 const NAMES = ["kit_first", "kit_second"] as const;
 const ARGUMENTS = { kit_key: 1 };
 const KEYS = ["arguments", "parameters"];
-/** What a template writes of a reasoning that is not there. */
+/** What a template writes for an empty reasoning. */
 const EMPTY_THOUGHT = /^<think>\s*<\/think>\s*/;
 
 /** Calls that a template writes to show its form: one, and two. */

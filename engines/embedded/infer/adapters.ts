@@ -41,7 +41,7 @@ export function createAdapters({ memory, kernels, maps, region, staging }: Memor
   const kept = new Map<Adapter, number>();
   let count = 0;
 
-  /** @returns undefined where there is no room for it, or its rank is above `MOST_RANK` */
+  /** @returns undefined if the region is full or a rank exceeds `MOST_RANK` */
   function add(updates: Updates): Adapter | undefined {
     const ranks = Object.values(updates).map(({ r }) => r);
     const place = freePlace();

@@ -16,7 +16,7 @@ export interface Opening {
   request: InferRequest;
   /** The tokens of the prompt. */
   prompt: readonly number[];
-  /** Of the answer at most, in tokens. */
+  /** Limit of the answer, in tokens. */
   limit: number;
   tokenizer: Tokenizer;
   /** What the answer is held to. Default: nothing. */

@@ -62,7 +62,7 @@ export interface StepPart {
 export interface NextToken {
   /** [vocabulary], also of tokens that may not be chosen. */
   logits: Float32Array;
-  /** Of the tokens that may be chosen the one of the greatest logit, the first of equal ones; −1 if none may. */
+  /** The allowed token with the greatest logit; the lowest id on a tie; −1 if no token is allowed. */
   likeliest: number;
   /** Whether the logits are finite, and not all the same. */
   isTelling: boolean;

@@ -28,7 +28,7 @@ export interface SequencePages {
 /**
  * Pages that sequences share: one that begins as another did takes the pages that are there. A page that
  * nobody uses is kept for a while, the longest unused ones go first.
- * @param mostIdle pages that nobody uses and that are kept, at most
+ * @param mostIdle limit of unused pages to keep
  */
 export function createPagePool(count: number, mostIdle = count) {
   // Taken from the end: the first pages first, so that no more memory is touched than is needed.
@@ -65,7 +65,7 @@ export function createPagePool(count: number, mostIdle = count) {
 
   /**
    * @param tokens that it will read
-   * @param model tells apart sequences of different models: pages of another's are not taken; below 1
+   * @param model number of the model, below 1: sequences share pages only within a model
    * @returns the pages, and how many of the tokens they have: fewer than all, for the last one's logits
    */
   function begin(tokens: readonly number[], model = 0): { pages: SequencePages; known: number } {

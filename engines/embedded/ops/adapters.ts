@@ -12,7 +12,7 @@ import {
 export const MOST_RANK = 256;
 /** Adapters that an answering model has at once, at most. */
 export const MOST_ADAPTERS = 64;
-/** int32 words of a map's entry for each adapter: where A and B lie, and r; 0 if the adapter leaves it as it is. */
+/** int32 words of a map's entry for each adapter: addresses of A and B, and r, which is 0 for an unadapted map. */
 export const ENTRY_WORDS = 3;
 
 /**
