@@ -54,7 +54,7 @@ function documented(name: string, symbol: ts.Symbol): Documented {
 /** Whose optional parts users leave out, so that they have to know what holds then. */
 const OPTION_TYPES = [
   ...["TrainerOptions", "LoraOptions", "LoadModelOptions", "InferRequest"],
-  ...["PythonOptions", "RayOptions", "ArtifactFetchOptions"],
+  ...["PythonOptions", "RayOptions", "LlamaOptions", "ArtifactFetchOptions"],
 ];
 
 const CALLBACKS = [
@@ -85,7 +85,8 @@ describe("the public surface", () => {
   });
 
   it.each([
-    ...["createTrainer", "createKit", "loadModel", "python", "ray", "LoadedModel.infer", "Infer"],
+    ...["createTrainer", "createKit", "loadModel", "python", "ray", "llama"],
+    ...["LoadedModel.infer", "Infer"],
     ...["Trainer.wait", "Trainer.cancel", "Artifact.fetch", "TrainerOptions.abortSignal"],
     "TrainerOptions.evaluate",
     ...CALLBACKS.map((name) => `TrainerCallbacks.${name}`),
@@ -102,11 +103,11 @@ function completed(example: string, name: string): string {
   return `
 import type { Artifact, Infer, Trainer } from "kit";
 import { createKit, createTrainer, loadModel } from "kit";
-import { python, ray } from "kit/engines";
+import { llama, python, ray } from "kit/engines";
 import { exactMatch, jsonFields, labels, validJson } from "kit/metrics";
 declare const [dataset, trainer, artifact, infer]: [
   { type: "jsonl"; path: string }, Trainer, Artifact, Infer];
-void [createKit, createTrainer, loadModel, python, ray, exactMatch, jsonFields, labels, validJson, dataset, trainer, artifact, infer];
+void [createKit, createTrainer, loadModel, llama, python, ray, exactMatch, jsonFields, labels, validJson, dataset, trainer, artifact, infer];
 {
 ${isPart ? `createTrainer({ name: "tiny", dataset, ${options} });` : example.replaceAll(/^import .*$/gm, "").replace("export default", "void")}
 }`;
