@@ -76,7 +76,8 @@ export interface LoadOptions extends Pick<TrainOptions, "onNote"> {
   signal?: AbortSignal;
   /**
    * What the embedded engine turns the model's matrices into while it reads them, in GGUF's blocks: faster, in less
-   * memory, and a little less exact. Default: they keep the type in which they were saved.
+   * memory, and a little less exact. Default: they keep the type in which they were saved, or
+   * that an adapter's base had in training.
    */
   quantize?: QuantizedType;
 }

@@ -1,4 +1,5 @@
 import type { DatasetConfig } from "./dataset.ts";
+import type { QuantizedType } from "./quantizedType.ts";
 
 /** Sizes of a Llama-architecture model that starts from random weights. */
 export interface ModelShape {
@@ -20,7 +21,16 @@ export interface LoraConfig {
   alpha: number;
   /** The linear maps that are adapted, by the names that the engine gives them, such as `q_proj`. */
   targetModules: string[];
+  /**
+   * What the embedded engine turns the frozen model's matrices into while it reads them: half of bfloat16's memory.
+   * Default: the type in which they were saved; `"q8_0"` where that doesn't fit in memory.
+   */
+  baseType?: BaseType;
 }
+
+/** What a frozen model may become. With 4 bits a number, an adapter learns less. */
+export const BASE_TYPES = ["q8_0"] as const satisfies QuantizedType[];
+export type BaseType = (typeof BASE_TYPES)[number];
 
 /** How the learning rate goes on after the warm-up: to a tenth of its peak, to 0, or as it is. */
 export const SCHEDULERS = ["cosine", "linear", "constant"] as const;

@@ -46,7 +46,7 @@ export const command = createCommand("infer")
   .addOption(
     new Option(
       "--quantize <type>",
-      "answer with weights of 8 or 4 bits, faster (default: the checkpoint's own type)",
+      "answer with weights of 8 or 4 bits, faster (default: as the model was trained)",
     ).choices(QUANTIZED_TYPES),
   )
   .addOption(projectOption())

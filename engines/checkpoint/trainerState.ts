@@ -4,7 +4,12 @@ import { isDeepStrictEqual } from "node:util";
 import { KitError } from "../../protocol/error.ts";
 import { bestOf } from "../../protocol/evaluation.ts";
 import type { EventData } from "../../protocol/event.ts";
-import type { LoraConfig, TrainConfig } from "../../protocol/trainConfig.ts";
+import {
+  type BaseType,
+  type LoraConfig,
+  type TrainConfig,
+  BASE_TYPES,
+} from "../../protocol/trainConfig.ts";
 import { type Dimensions, type LlamaShape, dimensionsOf } from "../families/dimensions.ts";
 import { weightShapes } from "../families/tensorShapes.ts";
 import { adapterShapes } from "../lora/adapter.ts";
@@ -37,6 +42,8 @@ export interface TrainerPlace {
   pending: PendingSteps;
   /** Commit of the model on the hub, if it came from there. */
   commit?: string | undefined;
+  /** What the frozen base became, if it isn't as it was saved. */
+  baseType?: BaseType | undefined;
 }
 
 /** Steps that are not logged yet. */
@@ -79,13 +86,20 @@ export function startedFrom(
   return typeof model === "string" && typeof commit === "string" ? { model, commit } : undefined;
 }
 
+/** What the base of an adapter was while it was trained, if it wasn't as it was saved. @param path of a checkpoint */
+export function trainedBaseType(path: string): BaseType | undefined {
+  const { baseType } = attributesOf(readState(path));
+  return BASE_TYPES.find((type) => type === baseType);
+}
+
 /** `trainer_state.json` with the names of `transformers`' TrainerState. */
 export function trainerState(config: TrainConfig, logs: Log[], at: TrainerPlace) {
   const best = bestOf(logs);
-  const { pending, commit } = at;
+  const { pending, commit, baseType } = at;
   const attributes = {
     ...pending,
     checksums: true,
+    ...(baseType !== undefined && { baseType }),
     ...(commit !== undefined && { model: config.model, commit }),
   };
   return {
@@ -197,7 +211,7 @@ export function readTrainedState(
   const file = join(path, ADAPTER_CONFIG);
   const adapter = readConfig(file, "optional");
   const saved = adapter ? llamaAdapterOf(file, adapter).lora : sizesOf(openModel(path).shape);
-  if (!isDeepStrictEqual(saved, lora ? { ...lora } : sizesOf(shape))) {
+  if (!isDeepStrictEqual(saved, lora ? withoutType(lora) : sizesOf(shape))) {
     throw new KitError(
       "CANNOT_RESUME",
       `${path} belongs to a different model or adapter than the trainer's, so the training cannot go on from it. Undo the change, or start without resume.`,
@@ -211,6 +225,11 @@ export function readTrainedState(
     weights: lora ? fromPeftNames(weights) : weights,
     ...(existsSync(join(path, OPTIMIZER_FILE)) && { moments: readMoments(path, shapes) }),
   };
+}
+
+/** What an adapter's own files say of it. */
+function withoutType({ baseType: _, ...adapter }: LoraConfig): Omit<LoraConfig, "baseType"> {
+  return adapter;
 }
 
 /** All but the family's name: a Kit of before saved one of Mistral's as one of Llama's. */

@@ -1,6 +1,6 @@
 import type { Engine } from "../../protocol/engine.ts";
 import type { QuantizedType } from "../../protocol/quantizedType.ts";
-import { OPTIMIZER_FILE } from "../checkpoint/trainerState.ts";
+import { OPTIMIZER_FILE, trainedBaseType } from "../checkpoint/trainerState.ts";
 import { fetchBase } from "../lora/base.ts";
 import { createInferThread } from "./infer/inferThread.ts";
 import { prepare } from "./prepare.ts";
@@ -26,9 +26,9 @@ export function createEmbeddedEngine(): Engine {
   };
 }
 
-/** The quantized type of a GGUF file: its numbers become the same blocks again. */
+/** What an adapter's base was in training; the type of a GGUF file, whose numbers become the same blocks again. */
 async function storedType(path: string): Promise<QuantizedType | undefined> {
-  if (!path.endsWith(".gguf")) return undefined;
+  if (!path.endsWith(".gguf")) return trainedBaseType(path);
   const { isModelFile, quantizedTypeOf } = await import("../checkpoint/ggufModel.ts");
   return isModelFile(path) ? quantizedTypeOf(path) : undefined;
 }

@@ -1,3 +1,4 @@
+import { KitError } from "../../protocol/error.ts";
 import type { PythonOptions } from "../../protocol/pythonOptions.ts";
 import { type AskedConfig, type TrainConfig, ALL_LINEAR } from "../../protocol/trainConfig.ts";
 import { rowLimit } from "../dataset/rowLimit.ts";
@@ -20,6 +21,7 @@ export function prepareAnywhere(
   asked: AskedConfig,
   { bf16, gradientCheckpointing = false }: PythonOptions,
 ): TrainConfig {
+  refuseBaseType(asked);
   const settings = {
     name: "python",
     gradientCheckpointing,
@@ -32,4 +34,13 @@ export function prepareAnywhere(
   const targets = config.lora?.targetModules ?? [ALL_LINEAR];
   if (targets[0] !== ALL_LINEAR) assertTargets(targets);
   return config;
+}
+
+/** @throws KitError `CONFIG_INVALID` */
+function refuseBaseType({ lora }: AskedConfig): void {
+  if (lora?.baseType === undefined) return;
+  throw new KitError(
+    "CONFIG_INVALID",
+    'Only the embedded engine has "lora.baseType". Remove it, or leave out engine.',
+  );
 }

@@ -1,3 +1,4 @@
+import type { BaseType } from "../../protocol/trainConfig.ts";
 import type { Moments } from "../checkpoint/trainerState.ts";
 import type { Example } from "../examples/examples.ts";
 import type { ReadWeights, Weights } from "../modelFiles/weights.ts";
@@ -29,6 +30,8 @@ export interface Backend {
   update: (step: number, learningRate: number) => Awaitable<void>;
   /** What is trained; the next update may change it where it lies. */
   weights: () => Awaitable<Weights>;
+  /** What the frozen base became, if it isn't as it was saved. */
+  baseType?: BaseType | undefined;
   /** The optimizer's running means, likewise. */
   moments: () => Awaitable<Moments>;
 }

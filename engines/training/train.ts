@@ -110,7 +110,7 @@ export async function train(
     const state = trainerState(config, logs, {
       ...(source.kind === "checkpoint" && { commit: source.commit }),
       ...{ step, maxSteps: steps, tokens, pending: stepLog.pending() },
-      ...{ epoch: epochsAt(step), epochs: epochsAt(steps) },
+      ...{ epoch: epochsAt(step), epochs: epochsAt(steps), baseType: backend.baseType },
     });
     const path = `${ARTIFACTS}/${checkpointFolder(step)}`;
     const files = lora

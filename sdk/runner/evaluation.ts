@@ -47,6 +47,7 @@ export function lowerIsBetter({ greaterIsBetter, metricForBestModel }: JobConfig
 /** @throws KitError `DATASET_INVALID` when no held-out row has an answer to compare with */
 export async function createEvaluation(options: EvaluationOptions): Promise<Evaluation> {
   const { config, evaluate, metrics, engine, signal, onNote } = options;
+  const { baseType } = config.lora ?? {};
   const isAsked = (row: DatasetRow) => questionOf(row) !== undefined;
   const { rows, of, unasked } = await heldOutQuestions(config, {
     ...{ most: evaluate.rows, isAsked, signal, onNote },
@@ -84,8 +85,9 @@ export async function createEvaluation(options: EvaluationOptions): Promise<Eval
 
   /** A training on other machines needs no Python here, and the model is not there yet. */
   async function loadStart(directory: string): Promise<EngineModel> {
+    const options = { signal, onNote, ...(baseType && { quantize: baseType }) };
     try {
-      return await engine.load(directory, { signal, onNote });
+      return await engine.load(directory, options);
     } catch (error) {
       if (!engine.remote || !isKitError(error) || !error.code.startsWith("PYTHON_")) throw error;
       onNote(`the embedded engine answers before the training: ${error.message}`);

@@ -13,7 +13,12 @@ import {
   type Metrics,
   FIGURE_NAME,
 } from "../../protocol/metric.ts";
-import { type LoraConfig, type ModelShape, SCHEDULERS } from "../../protocol/trainConfig.ts";
+import {
+  type LoraConfig,
+  type ModelShape,
+  BASE_TYPES,
+  SCHEDULERS,
+} from "../../protocol/trainConfig.ts";
 import { hasCredentials, isUrl } from "../../protocol/url.ts";
 import type { TrainerCallbacks } from "../callbacks.ts";
 import type { TrainerOptions } from "../options.ts";
@@ -131,8 +136,9 @@ const lora = v.strictObject(
     r: wholeNumber(1),
     alpha: positive(),
     targetModules: v.optional(v.lazy((input) => (Array.isArray(input) ? targetNames : allLinear))),
+    baseType: v.optional(oneOf(...BASE_TYPES)),
   } satisfies Record<keyof LoraConfig, v.GenericSchema>,
-  "{ r, alpha, targetModules? }",
+  "{ r, alpha, targetModules?, baseType? }",
 );
 
 export const callbacks = v.strictObject(

@@ -196,7 +196,11 @@ describe("createTrainer's options", () => {
     [{ dataset: { path: "a", columns: { answer: "b" } } }, 'unknown option "dataset.columns'],
     [{ dataset: { path: "a", map: 1 } }, '"dataset.map" must be a function, but is 1'],
     [{ dataset: { type: "jsonl" } }, 'createTrainer needs the option "dataset.path".'],
-    [{ lora: true }, '"lora" must be { r, alpha, targetModules? }, but is true.'],
+    [{ lora: true }, '"lora" must be { r, alpha, targetModules?, baseType? }, but is true.'],
+    [
+      { lora: { r: 1, alpha: 1, baseType: "q4_0" as "q8_0" } },
+      '"lora.baseType" must be "q8_0", but is \'q4_0\'.',
+    ],
     [{ lora: { r: 0, alpha: 1 } }, '"lora.r" must be a whole number of at least 1, but is 0.'],
     [{ lora: { r: 1 } }, 'createTrainer needs the option "lora.alpha".'],
     [{ lora: { r: 1, alpha: -1 } }, '"lora.alpha" must be a number greater than 0, but is -1.'],
@@ -360,10 +364,23 @@ describe("createTrainer's options", () => {
       { callbacks: { onLogs: () => {} } },
       'option "callbacks.onLogs". Did you mean "onLog"? "callbacks" takes onStarted, onLog, onCheckpoint,',
     ],
-    [{ lora: { rank: 4, r: 4, alpha: 8 } }, '"lora.rank". "lora" takes r, alpha, targetModules.'],
+    [
+      { lora: { rank: 4, r: 4, alpha: 8 } },
+      '"lora.rank". "lora" takes r, alpha, targetModules, baseType.',
+    ],
+    [
+      { engine: python(), lora: { r: 4, alpha: 8, baseType: "q8_0" } },
+      'createTrainer: Only the embedded engine has "lora.baseType". Remove it, or leave out engine.',
+    ],
+    [
+      { engine: createRayEngine(), lora: { r: 4, alpha: 8, baseType: "q8_0" } },
+      'createTrainer: Only the embedded engine has "lora.baseType". Remove it, or leave out engine.',
+    ],
+    // Of a whole model there is no frozen base.
+    [{ baseType: "q8_0" }, 'unknown option "baseType".'],
     [
       { lora: { r: 4, alpha: 8, target_modules: [] } },
-      '"lora.target_modules". Did you mean "targetModules"? "lora" takes r, alpha, targetModules.',
+      '"lora.target_modules". Did you mean "targetModules"? "lora" takes r, alpha, targetModules, baseType.',
     ],
     [
       { model: { layers: 1, heads: 1, width: 8, context: 32, depth: 2 } },

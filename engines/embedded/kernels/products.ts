@@ -10,7 +10,7 @@ export interface Matrix {
   in: number;
   /** Whether its numbers are bfloat16, as in the file. */
   isBf16?: boolean;
-  /** Of an answering model, if its numbers are quantized. */
+  /** If its numbers are quantized: then it lies as `assembly/quantizedBlock.ts` says. */
   quantized?: QuantizedType | undefined;
 }
 
@@ -92,12 +92,13 @@ export type Products = ReturnType<typeof createProducts>;
 
 export function createProducts(thread: Thread) {
   const { kernels, count } = thread;
-  const { setA, setB, setC, product } = kernels;
+  const { setA, setB, setQuantizedB, setC, product } = kernels;
 
   /** y [rows, out] = added + alpha · x·Wᵀ */
   function linear(rows: number, x: Rows, w: Matrix, y: Rows, added: Address = 0, alpha = 1) {
     setA(x.at, x.row, 1);
-    setB(w.at, 1, w.in, w.isBf16 ?? false);
+    if (w.quantized) setQuantizedB(w.at, w.in, false);
+    else setB(w.at, 1, w.in, w.isBf16 ?? false);
     setC(y.at, y.row, added, alpha);
     product(rows, w.out, w.in, ...columnShares(rows, w.out, w.in, count()));
   }
@@ -105,7 +106,8 @@ export function createProducts(thread: Thread) {
   /** dx [rows, in] = added + alpha · dy·W */
   function linearBack(rows: number, dy: Rows, w: Matrix, dx: Rows, added: Address = 0, alpha = 1) {
     setA(dy.at, dy.row, 1);
-    setB(w.at, w.in, 1, w.isBf16 ?? false);
+    if (w.quantized) setQuantizedB(w.at, w.in, true);
+    else setB(w.at, w.in, 1, w.isBf16 ?? false);
     setC(dx.at, dx.row, added, alpha);
     product(rows, w.in, w.out, ...columnShares(rows, w.in, w.out, count()));
   }

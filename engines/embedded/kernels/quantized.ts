@@ -91,7 +91,7 @@ export function createQuantizedProducts({ kernels, count }: Thread) {
 }
 
 /** Memory that the writer may use while it writes. */
-interface Staging {
+export interface Staging {
   at: Address;
   /** At least those of a row in float32. */
   bytes: number;

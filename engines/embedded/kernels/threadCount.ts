@@ -4,7 +4,7 @@ import { KitError } from "../../../protocol/error.ts";
 
 /** With more cores than this, one is left to the rest of the machine. */
 const ALL_CORES = 4;
-const MOST_THREADS = 64;
+export const MOST_THREADS = 64;
 
 /**
  * Threads to train with: `KIT_THREADS`, or as many as there are cores, less one when there are more

@@ -9,7 +9,8 @@ import type {
   Weigh,
 } from "../../training/backend.ts";
 import { allocate } from "../kernels/arena.ts";
-import { type KernelModule, compileKernels } from "../kernels/module.ts";
+import { type KernelModule, compileKernels, instantiate } from "../kernels/module.ts";
+import { createQuantizedWriter } from "../kernels/quantized.ts";
 import { lead } from "../kernels/team.ts";
 import { batchArrays, partsOf, readLength, writeBatch } from "../model/batch.ts";
 import { type TrainedArray, tensorsAt, writeTensors } from "../model/tensors.ts";
@@ -52,7 +53,12 @@ export function createLearner(
   writeTensors(memory, tensors.trained.weights, () => trained);
   if (moments) writeTensors(memory, tensors.trained.firstMoments, () => moments.first);
   if (moments) writeTensors(memory, tensors.trained.secondMoments, () => moments.second);
-  if (sizes.lora) writeTensors(memory, tensors.frozen, frozen);
+  if (sizes.lora) {
+    const kernels = instantiate(module, memory);
+    writeTensors(memory, tensors.frozen, frozen, (matrix, row) =>
+      createQuantizedWriter(kernels, memory, matrix, plan.staging, row),
+    );
+  }
   for (const { at, values } of constants) {
     const numbers = values();
     new Float32Array(memory.buffer, at, numbers.length).set(numbers);
@@ -145,7 +151,7 @@ export function createLearner(
 
   const at = (array: TrainedArray) => tensorsAt(memory, tensors.trained[array], shapes);
   return {
-    ...{ logProbs, backpropagate, gradNorm, update },
+    ...{ logProbs, backpropagate, gradNorm, update, baseType: sizes.lora?.baseType },
     weights: () => at("weights"),
     moments: () => ({ first: at("firstMoments"), second: at("secondMoments") }),
     gradients: () => at("gradients"),

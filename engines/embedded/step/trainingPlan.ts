@@ -2,6 +2,7 @@ import type { LoraConfig, TrainConfig } from "../../../protocol/trainConfig.ts";
 import type { LlamaShape } from "../../families/dimensions.ts";
 import { type Arena, createArena, planArena } from "../kernels/arena.ts";
 import type { Address } from "../kernels/kernels.ts";
+import type { Staging } from "../kernels/quantized.ts";
 import { type TeamPlan, planTeam } from "../kernels/team.ts";
 import type { Recompute } from "../model/graph.ts";
 import type { ModelPlan } from "../model/passes.ts";
@@ -27,6 +28,8 @@ export interface TrainingPlan {
   arena: Arena;
   team: TeamPlan;
   model: ModelPlan;
+  /** Where rows lie while they are quantized. */
+  staging: Staging;
   /** Float64 [partialCount] */
   partials: Address;
   /** Float64: the step, its learning rate, and the gradient's norm that came of it. */
@@ -34,6 +37,8 @@ export interface TrainingPlan {
 }
 
 const STEP_SCALARS_BYTES = 3 * 8;
+/** Rows that are quantized at a time. */
+const STAGED_ROWS = 8;
 
 const ADVICE = "Lower maxLength or the model's size, or use engine: python()";
 
@@ -83,11 +88,19 @@ function bytesWith(sizes: TrainingSizes, recompute: Recompute): number {
 function placeTraining(arena: Arena, sizes: TrainingSizes & { recompute: Recompute }) {
   const { shape, bfloat16, limits, lora, threads, recompute } = sizes;
   const team = planTeam(arena, threads);
-  const tensors = { bfloat16: lora && bfloat16, lora, isTrained: true };
+  const quantize = lora?.baseType;
+  const tensors = { bfloat16: lora && bfloat16, lora, isTrained: true, quantize };
   const model = placeModel(arena, shape, { ...tensors, limits, threads, recompute });
   return {
-    ...{ sizes, team, model },
+    ...{ sizes, team, model, staging: placeStaging(arena, model) },
     partials: arena.bytes("work", partialCount(model.tensors.groups) * 8),
     stepScalars: arena.bytes("work", STEP_SCALARS_BYTES),
   };
+}
+
+/** Room for some rows of any quantized matrix, in float32. */
+function placeStaging(arena: Arena, { tensors }: ModelPlan): Staging {
+  const widths = Object.values(tensors.frozen).map(({ part }) => part?.matrix.in ?? 0);
+  const bytes = STAGED_ROWS * Math.max(0, ...widths) * 4;
+  return { at: arena.bytes("work", bytes), bytes };
 }

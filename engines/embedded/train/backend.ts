@@ -1,5 +1,9 @@
+import { isKitError } from "../../../protocol/error.ts";
+import type { LoraConfig } from "../../../protocol/trainConfig.ts";
+import { machineMemory } from "../../dataset/freeMemory.ts";
 import type { PlanBackend } from "../../training/backend.ts";
 import type { Preparation } from "../../training/preparation.ts";
+import { MOST_THREADS } from "../kernels/threadCount.ts";
 import { batchLimits } from "../step/batchLimits.ts";
 import { type HelperInvitation, createLearner } from "../step/learner.ts";
 import { type TrainingPlan, planTraining } from "../step/trainingPlan.ts";
@@ -9,32 +13,53 @@ export interface Team {
   /** At most, this one among them. */
   threads: number;
   invite: (invitation: HelperInvitation) => void;
+  /** Takes what the plan decides by itself. Default: ignored. */
+  onNote?: (text: string) => void;
 }
 
 /** The embedded engine as a backend, on this thread and its helpers. */
-export function embeddedBackend({ threads, invite }: Team): PlanBackend {
+export function embeddedBackend({ threads, invite, onNote }: Team): PlanBackend {
   return (preparation) => {
-    const plan = planFor(preparation, threads);
+    const plan = planFor(preparation, threads, onNote);
     return (initial) => createLearner(plan, initial, { invite });
   };
 }
 
 /**
- * The memory of a training.
+ * The memory of a training. A base that doesn't fit as it is becomes q8_0.
  * @throws KitError `OUT_OF_MEMORY`
  */
 export function planFor(
   { config, start, data, steps }: Preparation,
   threads: number,
+  onNote: (text: string) => void = () => {},
 ): TrainingPlan {
   const { shape, bfloat16 } = start;
   const { lora, weightDecay, maxGradNorm } = config;
-  const sizes = { shape, bfloat16, lora, options: { weightDecay, maxGradNorm } };
   const batches = {
     training: data.training.examples,
     evaluation: data.evaluation?.examples,
     ...{ rows: config.batchSize, seed: config.seed },
     count: steps * config.gradientAccumulationSteps,
   };
-  return planTraining({ ...sizes, threads, limits: batchLimits(batches, sizes) });
+  function planWith(lora: LoraConfig | undefined, threads: number): TrainingPlan {
+    const sizes = { shape, bfloat16, lora, options: { weightDecay, maxGradNorm } };
+    return planTraining({ ...sizes, threads, limits: batchLimits(batches, sizes) });
+  }
+  // By the most threads that there may be, so that the losses don't depend on how many there are.
+  if (!lora || lora.baseType || fits(() => planWith(lora, MOST_THREADS))) {
+    return planWith(lora, threads);
+  }
+  const plan = planWith({ ...lora, baseType: "q8_0" }, threads);
+  onNote('the base does not fit in memory as it was saved; lora.baseType is "q8_0"');
+  return plan;
+}
+
+function fits(plan: () => TrainingPlan): boolean {
+  try {
+    return plan().arena.sizes().all <= machineMemory();
+  } catch (error) {
+    if (isKitError(error) && error.code === "OUT_OF_MEMORY") return false;
+    throw error;
+  }
 }

@@ -30,7 +30,7 @@ export async function check({ config, onNote, loss }: CheckOptions): Promise<Tra
   const inspection = createInspection(objective.form);
   const prepared = prepareTraining(config, { source, objective, inspection, onNote });
   const { start, data, started } = prepared;
-  const plan = planFor(prepared, threadCount());
+  const plan = planFor(prepared, threadCount(), onNote);
   const { examples } = data.training;
   // Damaged weights stop a training, too.
   if (start.source.kind === "checkpoint") start.read();

@@ -13,7 +13,7 @@ const LEAST = {
 };
 
 /**
- * Refuses a model that no data is short enough for.
+ * Refuses a model that no data is short enough for, with LoRA at best with a base in q8_0.
  * @throws KitError `OUT_OF_MEMORY` with the sizes
  */
 export function assertFits(
@@ -21,7 +21,7 @@ export function assertFits(
   bfloat16: ReadonlySet<string>,
   lora: LoraConfig | undefined,
 ): void {
-  planTraining({ ...LEAST, shape, bfloat16, lora });
+  planTraining({ ...LEAST, shape, bfloat16, lora: lora && { ...lora, baseType: "q8_0" } });
 }
 
 /**

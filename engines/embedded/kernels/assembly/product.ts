@@ -1,4 +1,6 @@
 import { packColumns, packRows } from "./pack";
+import { packGroups, packGroupsBack } from "./packQuantized";
+import { GROUP, groupBytes } from "./quantizedBlock";
 import { begin, claim, barrier, own } from "./thread";
 import { TILE_COLUMNS, TILE_ROWS, tile } from "./tile";
 import { at } from "./vector";
@@ -46,6 +48,8 @@ export const CAUSAL_AT: i32 = 3;
 /** The operands of the product in work; strides in elements. */
 let a: usize = 0, aRow: i32 = 0, aColumn: i32 = 0;
 let b: usize = 0, bRow: i32 = 0, bColumn: i32 = 0, bIsBf16: bool = false;
+/** Where B is quantized, the bytes of a group of W's rows; and whether it is W itself. */
+let bGroup: usize = 0, bIsBack: bool = false;
 let c: usize = 0, cRow: i32 = 0, d: usize = 0, scale: f32 = 1;
 let mask: i32 = FULL;
 
@@ -62,6 +66,14 @@ export function setB(from: usize, row: i32, column: i32, isBf16: bool): void {
   bRow = row;
   bColumn = column;
   bIsBf16 = isBf16;
+  bGroup = 0;
+}
+
+/** Names B, from weights W [out, width] in q8_0 (quantizedBlock.ts): Wᵀ, or W itself if `isBack`. */
+export function setQuantizedB(from: usize, width: i32, isBack: bool): void {
+  b = from;
+  bGroup = groupBytes(false, width);
+  bIsBack = isBack;
 }
 
 /** Names C [rows, columns], its rows contiguous, and D, which lies as C does; 0 is none. */
@@ -138,7 +150,13 @@ function pack(j: i32, end: i32, k0: i32, kc: i32): void {
   const size: usize = bIsBf16 ? 2 : 4;
   for (let p = j, columns = 0; p < end; p += columns) {
     columns = panelColumns(end - p);
-    const from = b + (<usize>k0 * bRow + <usize>p * bColumn) * size, to = at(own + EDGE, (p - j) * kc);
+    const to = at(own + EDGE, (p - j) * kc);
+    if (bGroup) {
+      if (bIsBack) packGroupsBack(to, k0, kc, columns, p, b, bGroup);
+      else packGroups(to, k0, kc, columns, b + <usize>(p / GROUP) * bGroup, bGroup);
+      continue;
+    }
+    const from = b + (<usize>k0 * bRow + <usize>p * bColumn) * size;
     packColumns(to, kc, columns, min(columns, end - p), from, bRow, bColumn, bIsBf16);
   }
 }

@@ -90,6 +90,13 @@ test.each(Object.values(FAMILIES))(
   },
 );
 
+test("a step with a base in q8_0 writes to no place outside of its arrays", async () => {
+  // Rows of whole blocks, and of down_proj's 44 columns.
+  const shape = { layers: 1, heads: 4, width: 64, intermediateSize: 44, context: 48 };
+  for (const threads of [1, 2])
+    expect(await overwritten(shape, ROWS, LENGTH, { ...LORA, baseType: "q8_0" }, threads)).toBe(0);
+});
+
 test("a step of each of twenty random shapes writes to no place outside of its arrays", async () => {
   const random = createRandom(1, "shapes");
   const upTo = (most: number) => 1 + Math.floor(random.uniform() * most);

@@ -1,0 +1,97 @@
+import { BLOCK, blockBytes, GROUP, high, low, SCALES } from "./quantizedBlock";
+import { CONSTANTS } from "./quantizedConstants";
+import { at } from "./vector";
+
+/** Bytes of two columns of a group. */
+const PAIR: usize = 16;
+
+/**
+ * Packs a panel of Wᵀ as `packColumns` does, from W [out, in] in q8_0: its columns are rows of W. Rows that fill up
+ * W's last group are 0.
+ * @param k0 and depth: even
+ * @param group of the first column; the next one lies `groupBytes` behind it
+ */
+export function packGroups(to: usize, k0: i32, depth: i32, columns: i32, group: usize, groupBytes: usize): void {
+  for (let j = 0; j < columns; j += GROUP) {
+    packGroup(at(to, j), k0, k0 + depth, at(0, columns), group);
+    group += groupBytes;
+  }
+}
+
+/** Columns k to `end` of a group's rows, each to a line. */
+// @ts-ignore: decorator
+@inline
+function packGroup(to: usize, k: i32, end: i32, line: usize, group: usize): void {
+  while (k < end) {
+    const block = group + <usize>(k / BLOCK) * blockBytes(false);
+    const first = low(false, block, CONSTANTS), last = high(false, block, CONSTANTS);
+    let from = block + SCALES + <usize>(k % BLOCK) * GROUP;
+    for (const stop = min(end, (k / BLOCK + 1) * BLOCK); k < stop; k += 2) {
+      const pairs = v128.load(from);
+      put(to, i16x8.shr_s(i16x8.shl(pairs, 8), 8), first, last);
+      put(to + line, i16x8.shr_s(pairs, 8), first, last);
+      from += PAIR;
+      to += 2 * line;
+    }
+  }
+}
+
+/**
+ * Packs a panel of W itself: its columns are those of W from `j` on, a multiple of 8.
+ * @param k0 a multiple of 8
+ */
+export function packGroupsBack(
+  to: usize, k0: i32, depth: i32, columns: i32, j: i32, w: usize, groupBytes: usize,
+): void {
+  const line = at(0, columns);
+  let group = w + <usize>(k0 / GROUP) * groupBytes;
+  for (let k = 0; k < depth; k += GROUP) {
+    for (let c = 0; c < columns; c += GROUP) {
+      packRows(at(to, k * columns + c), min(GROUP, depth - k), line, group, j + c);
+    }
+    group += groupBytes;
+  }
+}
+
+/** Eight columns of the first `rows` of a group, each row to a line. */
+// @ts-ignore: decorator
+@inline
+function packRows(to: usize, rows: i32, line: usize, group: usize, j: i32): void {
+  const block = group + <usize>(j / BLOCK) * blockBytes(false);
+  const from = block + SCALES + <usize>(j % BLOCK) * GROUP;
+  const p0 = v128.load(from), p1 = v128.load(from, 16), p2 = v128.load(from, 32), p3 = v128.load(from, 48);
+  const low01 = v128.shuffle<i16>(p0, p1, 0, 8, 1, 9, 2, 10, 3, 11);
+  const low23 = v128.shuffle<i16>(p2, p3, 0, 8, 1, 9, 2, 10, 3, 11);
+  const high01 = v128.shuffle<i16>(p0, p1, 4, 12, 5, 13, 6, 14, 7, 15);
+  const high23 = v128.shuffle<i16>(p2, p3, 4, 12, 5, 13, 6, 14, 7, 15);
+  let scales = low(false, block, CONSTANTS);
+  putTwo(to, rows, line, v128.shuffle<i32>(low01, low23, 0, 4, 1, 5), scales);
+  scales = v128.shuffle<i32>(scales, scales, 2, 3, 2, 3);
+  putTwo(to + 2 * line, rows - 2, line, v128.shuffle<i32>(low01, low23, 2, 6, 3, 7), scales);
+  scales = high(false, block, CONSTANTS);
+  putTwo(to + 4 * line, rows - 4, line, v128.shuffle<i32>(high01, high23, 0, 4, 1, 5), scales);
+  scales = v128.shuffle<i32>(scales, scales, 2, 3, 2, 3);
+  putTwo(to + 6 * line, rows - 6, line, v128.shuffle<i32>(high01, high23, 2, 6, 3, 7), scales);
+}
+
+/** Two rows of eight numbers, the first `rows` of them. */
+// @ts-ignore: decorator
+@inline
+function putTwo(to: usize, rows: i32, line: usize, numbers: v128, scales: v128): void {
+  if (rows > 0) {
+    const scale = v128.shuffle<i32>(scales, scales, 0, 0, 0, 0);
+    put(to, i16x8.extend_low_i8x16_s(numbers), scale, scale);
+  }
+  if (rows > 1) {
+    const scale = v128.shuffle<i32>(scales, scales, 1, 1, 1, 1);
+    put(to + line, i16x8.extend_high_i8x16_s(numbers), scale, scale);
+  }
+}
+
+/** Eight numbers, the first four and the last times their scales. */
+// @ts-ignore: decorator
+@inline
+function put(to: usize, numbers: v128, first: v128, last: v128): void {
+  v128.store(to, f32x4.mul(f32x4.convert_i32x4_s(i32x4.extend_low_i16x8_s(numbers)), first));
+  v128.store(to, f32x4.mul(f32x4.convert_i32x4_s(i32x4.extend_high_i16x8_s(numbers)), last), 16);
+}
