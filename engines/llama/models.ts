@@ -1,11 +1,11 @@
 import { join } from "node:path";
 import type { EngineModel, LoadOptions } from "../../protocol/engine.ts";
-import { KitError } from "../../protocol/error.ts";
+import { KitError, messageOf } from "../../protocol/error.ts";
 import type { InferPiece, InferRequest, InferResult } from "../../protocol/infer.ts";
 import type { LlamaOptions } from "../../protocol/llamaOptions.ts";
+import { answerTokens, createAnswers } from "../answers/answers.ts";
 import { openCheckpoint } from "../checkpoint/checkpoint.ts";
 import { isModelFile } from "../checkpoint/ggufModel.ts";
-import { answerTokens, createAnswers } from "../embedded/infer/answers.ts";
 import { threadCount } from "../embedded/kernels/threadCount.ts";
 import { dimensionsOf } from "../families/dimensions.ts";
 import { fetchBase, isAdapter } from "../lora/base.ts";
@@ -54,15 +54,15 @@ export function createLlamaModels({ type }: LlamaOptions, project: string) {
       const sequences = Array.from({ length: count }, () => llamaContext.getSequence());
       const context = Math.min(most, ...sequences.map(({ contextSize }) => contextSize));
       const spoken = answerTokens(tokenizer);
-      const scheduler = createReading({ sequences, vocabulary, spoken });
-      const { answer } = createAnswers({ context, promptStyle, tokenizer, scheduler });
+      const { read } = createReading({ sequences, vocabulary, spoken });
+      const { answer } = createAnswers({ context, promptStyle, tokenizer, read });
       return openModel(answer, async () => {
         await llamaContext.dispose();
         await weights.release();
       });
-    } catch (error) {
+    } catch (cause) {
       await weights.release();
-      throw error;
+      throw cannotLoad(files.base, cause);
     }
   }
 
@@ -99,15 +99,27 @@ export function createLlamaModels({ type }: LlamaOptions, project: string) {
       return { model: await base.model, release };
     } catch (cause) {
       await release();
-      throw new KitError(
-        "CHECKPOINT_INVALID",
-        `llama.cpp cannot load ${file}. Delete it, and load the model again.`,
-        { cause },
-      );
+      throw cannotLoad(file, cause);
     }
   }
 
   return { load };
+}
+
+function cannotLoad(file: string, cause: unknown): KitError {
+  const isMemory = (cause as Error | undefined)?.constructor.name === "InsufficientMemoryError";
+  if (isMemory) {
+    return new KitError(
+      "OUT_OF_MEMORY",
+      `llama.cpp has too little memory for ${file} (${messageOf(cause)}). Use a smaller type, such as q8_0, or end other programs.`,
+      { cause },
+    );
+  }
+  return new KitError(
+    "CHECKPOINT_INVALID",
+    `llama.cpp cannot load ${file} (${messageOf(cause)}). Export the model again, or use the embedded engine.`,
+    { cause },
+  );
 }
 
 type Answer = ReturnType<typeof createAnswers>["answer"];

@@ -32,7 +32,14 @@ export interface LlamaSequence {
   evaluateWithoutGeneratingNewTokens: (tokens: number[]) => Promise<void>;
   controlledEvaluate: (
     input: (number | [number, object])[],
-  ) => Promise<({ next: { logits?: Map<number, number> } } | undefined)[]>;
+  ) => Promise<({ next: Following } | undefined)[]>;
+}
+
+/** What llama.cpp says of the tokens that may follow. */
+export interface Following {
+  logits?: Map<number, number>;
+  /** The sum of e^(logit − the greatest) over all tokens. */
+  totalLogitWeight?: number;
 }
 
 const NAME = "node-llama-cpp";
@@ -57,14 +64,22 @@ export async function importNodeLlama(project: string): Promise<NodeLlama> {
 
 async function importFrom(project: string): Promise<unknown> {
   try {
-    const path = createRequire(join(project, "package.json")).resolve(NAME);
-    return await import(pathToFileURL(path).href);
+    return await import(pathToFileURL(pathFrom(project)).href);
   } catch (cause) {
     throw new KitError(
       "CONFIG_INVALID",
       `llama() answers through ${NAME}, which cannot be loaded from ${project}. Run: npm install ${NAME}`,
       { cause },
     );
+  }
+}
+
+/** The project's own, or else the one that its package manager has put beside Kit. */
+function pathFrom(project: string): string {
+  try {
+    return createRequire(join(project, "package.json")).resolve(NAME);
+  } catch {
+    return createRequire(import.meta.url).resolve(NAME);
   }
 }
 

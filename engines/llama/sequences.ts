@@ -1,4 +1,4 @@
-import type { Reader } from "../embedded/infer/scheduler.ts";
+import type { Reader } from "../answers/reader.ts";
 import { nextTokenOf } from "./nextToken.ts";
 import type { LlamaSequence } from "./nodeLlama.ts";
 
@@ -11,7 +11,15 @@ interface Sequences {
 
 /** Tokens of a prompt that are read before it is looked whether anybody still waits. */
 const BLOCK = 256;
-const WANTED = { generateNext: { logits: true } };
+/** Tokens after which logits are asked for at once: there may be a hundred thousand after each. */
+const FEW = 8;
+/** Tokens that an answer is chosen among: llama.cpp takes long to tell the logits of all. */
+const LIKELIEST = 1024;
+const TOTAL = { totalLogitWeight: true };
+const ALL = { generateNext: { ...TOTAL, logits: true } };
+const TOP = {
+  generateNext: { ...TOTAL, logits: { filter: { tokens: [], includeTop: LIKELIEST } } },
+};
 
 /** Lets readers read, as many at once as there are sequences. Each goes on from what a sequence has of it. */
 export function createReading({ sequences, vocabulary, spoken }: Sequences) {
@@ -32,10 +40,10 @@ export function createReading({ sequences, vocabulary, spoken }: Sequences) {
   }
 
   async function readOn(sequence: LlamaSequence, reader: Reader): Promise<void> {
-    const { tokens, wantedFrom, take, allowed, isCancelled } = reader;
+    const { tokens, wantedFrom, asksAny = false, take, allowed, isCancelled } = reader;
     let at = Math.min(commonLength(sequence.contextTokens, tokens), wantedFrom, tokens.length - 1);
-    const { length } = sequence.contextTokens;
-    if (length > at) await sequence.eraseContextTokenRanges([{ start: at, end: length }]);
+    await keep(sequence, at);
+    let isAll = asksAny;
     for (;;) {
       if (isCancelled()) throw new Error("cancelled");
       if (at < wantedFrom) {
@@ -44,15 +52,33 @@ export function createReading({ sequences, vocabulary, spoken }: Sequences) {
         at = to;
         continue;
       }
-      const [found] = await sequence.controlledEvaluate([[tokens[at]!, WANTED]]);
-      at++;
+      const part = tokens.slice(at, at + FEW);
+      const found = await sequence.controlledEvaluate(
+        part.map((token) => [token, isAll ? ALL : TOP]),
+      );
       if (isCancelled()) throw new Error("cancelled");
-      const bits = allowed?.() ?? spoken;
-      if (take(nextTokenOf(found?.next.logits ?? new Map(), vocabulary, bits))) return;
+      for (const one of found) {
+        const next = nextTokenOf(one?.next ?? {}, vocabulary, allowed?.() ?? spoken);
+        const isBeyond = next.likeliest < 0 && !isAll;
+        isAll = asksAny || isBeyond;
+        // None of the likeliest is allowed: once more, for all.
+        if (isBeyond) {
+          await keep(sequence, at);
+          break;
+        }
+        at++;
+        if (take(next)) return;
+      }
     }
   }
 
   return { read };
+}
+
+/** Forgets what comes after so many tokens. */
+async function keep(sequence: LlamaSequence, count: number): Promise<void> {
+  const { length } = sequence.contextTokens;
+  if (length > count) await sequence.eraseContextTokenRanges([{ start: count, end: length }]);
 }
 
 function commonLength(one: readonly number[], other: readonly number[]): number {

@@ -1,6 +1,7 @@
 import { realpathSync, statSync } from "node:fs";
 import { Worker } from "node:worker_threads";
 import type { QuantizedType } from "../../../protocol/quantizedType.ts";
+import { answerTokens } from "../../answers/answers.ts";
 import { createAskedForms } from "../../answers/askedForm.ts";
 import { type SavedWeights, openWeights } from "../../checkpoint/checkpoint.ts";
 import type { SavedTokenizer } from "../../checkpoint/savedTokenizer.ts";
@@ -10,7 +11,6 @@ import { type KernelModule, compileKernels } from "../kernels/module.ts";
 import { threadCount } from "../kernels/threadCount.ts";
 import { startThread } from "../messages.ts";
 import type { Adapter } from "./adapters.ts";
-import { answerTokens } from "./answers.ts";
 import type { Decoder, DecoderInvitation } from "./decoder.ts";
 import { fittedDecoder } from "./fittedDecoder.ts";
 import type { StoredModel } from "./inferThread.ts";

@@ -1,3 +1,5 @@
+import { wordsOfBits } from "../../answers/allowedBits.ts";
+import type { NextToken } from "../../answers/nextToken.ts";
 import type { LlamaShape } from "../../families/dimensions.ts";
 import type { ReadWeights } from "../../modelFiles/weights.ts";
 import { allocate } from "../kernels/arena.ts";
@@ -9,7 +11,6 @@ import { batchArrays } from "../model/batch.ts";
 import { writeTensors } from "../model/tensors.ts";
 import { RUN_WORDS, pagesOf } from "../ops/operation.ts";
 import { type Adapter, createAdapters } from "./adapters.ts";
-import { wordsOfBits } from "./allowedBits.ts";
 import {
   type DecoderSizes,
   MOST_SEQUENCES,
@@ -18,7 +19,7 @@ import {
   planDecoder,
 } from "./decoderPlan.ts";
 import { decoderProgram } from "./decoderProgram.ts";
-import { type Masses, massesOf } from "./masses.ts";
+import { massesOf } from "./masses.ts";
 import { type SequencePages, createPagePool } from "./pagePool.ts";
 
 /** Answers several sequences at once, each as if it were alone: to the bit. */
@@ -56,23 +57,6 @@ export interface StepPart {
   wanted: number;
   /** Bits of the tokens that may be chosen there, as `allowedBits` has them. Default: the decoder's. */
   allowed?: Int32Array | undefined;
-}
-
-/** What follows a token. It is the decoder's until its next step. */
-export interface NextToken {
-  /** [vocabulary], also of tokens that may not be chosen. */
-  logits: Float32Array;
-  /** The allowed token with the greatest logit; the lowest id on a tie; −1 if no token is allowed. */
-  likeliest: number;
-  /** Whether the logits are finite, and not all the same. */
-  isTelling: boolean;
-  /** The logarithm of the sum of e^logit over all tokens. */
-  logTotal: () => number;
-  /**
-   * e^((logit − likeliest's) / temperature), which take the place of the logits: how likely each token is that may be
-   * chosen.
-   */
-  masses: (temperature: number) => Masses;
 }
 
 export interface DecoderWeights {

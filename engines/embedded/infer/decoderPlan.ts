@@ -1,4 +1,5 @@
 import type { QuantizedType } from "../../../protocol/quantizedType.ts";
+import { wordsOfBits } from "../../answers/allowedBits.ts";
 import { type LlamaShape, dimensionsOf } from "../../families/dimensions.ts";
 import { type Arena, planArena } from "../kernels/arena.ts";
 import { PANEL } from "../kernels/products.ts";
@@ -7,7 +8,6 @@ import type { ModelPlan } from "../model/passes.ts";
 import { placeModel } from "../model/place.ts";
 import { MOST_RANK } from "../ops/adapters.ts";
 import { PAGE, pagesOf } from "../ops/operation.ts";
-import { wordsOfBits } from "./allowedBits.ts";
 import { planMasses } from "./masses.ts";
 
 /** Sequences that one step takes, at most. */

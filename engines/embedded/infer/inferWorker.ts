@@ -1,9 +1,9 @@
 import { setImmediate } from "node:timers/promises";
 import { parentPort } from "node:worker_threads";
 import type { InferPiece, InferResult } from "../../../protocol/infer.ts";
+import { createAnswers } from "../../answers/answers.ts";
 import type { Question as AnyQuestion } from "../../warmModels.ts";
 import { type Answer, type Told, toFailure } from "../messages.ts";
-import { createAnswers } from "./answers.ts";
 import { createBases } from "./bases.ts";
 import type { StoredModel } from "./inferThread.ts";
 
@@ -99,7 +99,10 @@ async function work(
 
 function load(source: StoredModel): Model {
   const { base, promptStyle, adapter, close } = bases.load(source);
-  const { answer } = createAnswers({ ...base, promptStyle, adapter });
+  const { answer } = createAnswers({
+    ...{ ...base, promptStyle },
+    read: (reader) => base.scheduler.read({ ...reader, adapter }),
+  });
   return { answer, open: new Set(), close };
 }
 

@@ -1,21 +1,10 @@
+import { type Masses, GROUPS } from "../../answers/nextToken.ts";
 import type { Arena } from "../kernels/arena.ts";
 import type { Kernels } from "../kernels/kernels.ts";
 
-/** Groups of masses: 1 alone, then each an eighth of a power of two. What is below 2⁻³⁰ is never drawn. */
-export const GROUPS = 241;
 /** The kernel sums each group, and what is below, in four parts. */
 const [PARTS, PART] = [4, GROUPS + 1];
 export const SUMS = PARTS * PART;
-
-/** How likely tokens are, in proportion to the likeliest, which has 1. */
-export interface Masses {
-  /** [vocabulary] */
-  of: Float32Array;
-  /** [GROUPS] */
-  sums: Float64Array;
-  /** The tokens of a group. They are the caller's until it asks for others. */
-  tokensOf: (group: number) => Int32Array;
-}
 
 /** Where `massesOf` works. */
 export interface MassesPlan {

@@ -1,33 +1,20 @@
 import { setImmediate } from "node:timers/promises";
+import type { Reader } from "../../answers/reader.ts";
 import type { Adapter } from "./adapters.ts";
-import type { Decoder, NextToken, Sequence, StepPart } from "./decoder.ts";
+import type { Decoder, Sequence, StepPart } from "./decoder.ts";
 import { MOST_SEQUENCES, MOST_TOKENS } from "./decoderPlan.ts";
 
-/** Reads tokens and takes the predictions that follow them. */
-export interface Reader {
-  /** Of the model that reads. Default: none. */
+/** A reader of the base or, with an adapter, of another model. */
+export interface ModelReader extends Reader {
+  /** Default: none. */
   readonly adapter?: Adapter | undefined;
-  /** What is read. It grows while an answer does. */
-  readonly tokens: readonly number[];
-  /** From this token on, what follows is wanted. */
-  readonly wantedFrom: number;
-  /** Bits of the tokens that may follow the last one, as `allowedBits` has them. Default: the decoder's. */
-  allowed?: () => Int32Array | undefined;
-  /**
-   * Takes what follows each wanted token, in their order.
-   * @returns whether it has what it wanted
-   * @throws what the reading then rejects with
-   */
-  take: (next: NextToken) => boolean;
-  /** Checked before each step; once aborted, the reading rejects. */
-  isCancelled: () => boolean;
 }
 
 export type Scheduler = ReturnType<typeof createScheduler>;
 
 /** A reader in work. */
 interface Run {
-  reader: Reader;
+  reader: ModelReader;
   /** Wanted tokens it has taken predictions of, a count. */
   taken: number;
   /** Undefined while it waits for room. */
@@ -48,7 +35,7 @@ export function createScheduler(decoder: Decoder, now = () => performance.now())
   let isWorking = false;
 
   /** Resolves once the reader has what it wants. */
-  function read(reader: Reader): Promise<void> {
+  function read(reader: ModelReader): Promise<void> {
     return new Promise((resolve, reject) => {
       waiting.push({ reader, taken: 0, sequence: undefined, resolve, reject });
       if (!isWorking) void work();

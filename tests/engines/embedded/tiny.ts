@@ -28,6 +28,21 @@ export const FAMILIES: Record<string, LlamaShape> = {
       ...{ lowFreqFactor: 1, highFreqFactor: 4, originalContext: 32 },
     },
   },
+  "Llama 3.2": {
+    ...{
+      layers: 1,
+      heads: 4,
+      kvHeads: 2,
+      headDim: 16,
+      width: 8,
+      intermediateSize: 16,
+      context: 48,
+    },
+    rope: {
+      ...{ type: "llama3", theta: 500_000, factor: 32 },
+      ...{ lowFreqFactor: 1, highFreqFactor: 4, originalContext: 60 },
+    },
+  },
   "Qwen 2": {
     ...{
       layers: 1,

@@ -144,6 +144,7 @@ function saveWith(style: Style, change: (tokenizer: Record<string, unknown>) => 
 
 test.each<[string, Style, (tokenizer: Record<string, unknown>) => void, object, string]>([
   ["makes tokens", STYLES["Llama 2"]!, () => undefined, {}, "makes tokens in a way"],
+  ["makes tokens as Gemma", STYLES["Gemma 3"]!, () => undefined, {}, "makes tokens in a way"],
   [
     "splits texts",
     STYLES["SmolLM"]!,

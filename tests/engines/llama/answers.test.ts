@@ -1,4 +1,14 @@
-import { mkdirSync, readdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { spawnSync } from "node:child_process";
+import {
+  cpSync,
+  mkdirSync,
+  readdirSync,
+  rmSync,
+  symlinkSync,
+  truncateSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createLlamaEngine } from "../../../engines/llama/index.ts";
@@ -52,6 +62,66 @@ describe.runIf(hasLlama)("the llama engine", () => {
     expect(answers[0]).toEqual(answers[1]);
     for (const model of models) await model.close();
     await expect(models[0].infer(QUESTION)).rejects.toThrow("The model was closed");
+  });
+});
+
+describe.runIf(hasLlama)("the GGUF file of the llama engine", () => {
+  /** A copy of the trained model, whose files a test may change. */
+  function copy(): string {
+    const directory = scratch.directory();
+    cpSync(checkpoint, directory, { recursive: true });
+    rmSync(join(directory, ".kit-llama"), { recursive: true, force: true });
+    return directory;
+  }
+  const madeIn = (directory: string) => readdirSync(join(directory, ".kit-llama"));
+
+  it("has the type that is asked for, and may be loaded itself", async () => {
+    const directory = copy();
+    const model = await createLlamaEngine({ type: "q8_0" }, PICKED).load(directory);
+    const answer = await model.infer(QUESTION);
+    await model.close();
+    const [folder = ""] = madeIn(directory);
+    expect(folder).toMatch(/^q8_0-/);
+    const file = join(directory, ".kit-llama", folder, "model.gguf");
+    const itself = await engine.load(file);
+    expect(await itself.infer(QUESTION)).toEqual(answer);
+    await itself.close();
+    await expect(engine.load(file, { quantize: "q8_0" })).rejects.toThrow(
+      /is a GGUF file, which llama\(\) takes as it is/,
+    );
+  });
+
+  it("is made again after the model has changed, and replaces the one before", async () => {
+    const directory = copy();
+    await (await engine.load(directory)).close();
+    const before = madeIn(directory);
+    utimesSync(join(directory, "model.safetensors"), 1, 1);
+    await (await engine.load(directory)).close();
+    const after = madeIn(directory);
+    expect(after).toEqual([expect.stringMatching(/^own-/)]);
+    expect(after).not.toEqual(before);
+  });
+
+  it("is refused in a sentence if it is damaged", async () => {
+    const directory = copy();
+    await (await engine.load(directory)).close();
+    const file = join(directory, ".kit-llama", madeIn(directory)[0]!, "model.gguf");
+    truncateSync(file, 1000);
+    await expect(engine.load(directory)).rejects.toMatchObject({ code: "CHECKPOINT_INVALID" });
+  });
+
+  it("lets the process end once the model is closed", () => {
+    const sdk = (name: string) => new URL(`../../../dist/sdk/${name}.js`, import.meta.url).href;
+    const code = `
+      const { loadModel } = await import(${JSON.stringify(sdk("index"))});
+      const { llama } = await import(${JSON.stringify(sdk("engines"))});
+      const model = await loadModel(${JSON.stringify(checkpoint)}, { engine: llama() });
+      console.log((await model.infer({ prompt: "1", maxTokens: 2 })).tokens);
+      await model.close();`;
+    // In a file: node-llama-cpp hands options of Node's on to a process that tries its binary.
+    const program = scratch.file("ask.mjs", code);
+    const ended = spawnSync(process.execPath, [program], { cwd: PICKED, encoding: "utf8" });
+    expect(ended).toMatchObject({ status: 0, stdout: expect.stringMatching(/^\d\n$/) as string });
   });
 });
 

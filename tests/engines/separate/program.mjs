@@ -9,7 +9,7 @@ const { writeDirectory } = await dist("checkpoint/directory.js");
 const { heldOutRows } = await dist("dataset/heldOut.js");
 const { ROW_FORM } = await dist("dataset/row.js");
 const { readRows } = await dist("dataset/rows.js");
-const { createAnswers } = await dist("embedded/infer/answers.js");
+const { createAnswers } = await dist("answers/answers.js");
 const { spansOf } = await dist("tokens/byteChat.js");
 const { BYTE_TOKENIZER } = await dist("tokens/byteTokenizer.js");
 const { resolveModel } = await dist("families/modelSource.js");
@@ -185,13 +185,11 @@ async function answer({ directory }) {
   const embedding = weights[EMBEDDING].data;
   const { answer } = createAnswers({
     ...{ context: shape.context, promptStyle: "text", tokenizer: BYTE_TOKENIZER },
-    scheduler: {
-      async read({ tokens, wantedFrom, allowed, take }) {
-        for (let at = wantedFrom; ; at++) {
-          const logits = Float32Array.from(logitsAfter(embedding, shape.width, tokens[at]));
-          if (take(nextOf(logits, allowed?.()))) return;
-        }
-      },
+    async read({ tokens, wantedFrom, allowed, take }) {
+      for (let at = wantedFrom; ; at++) {
+        const logits = Float32Array.from(logitsAfter(embedding, shape.width, tokens[at]));
+        if (take(nextOf(logits, allowed?.()))) return;
+      }
     },
   });
   const onPiece = (piece) => report({ type: "piece", piece });

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type * as answering from "../../../../engines/embedded/infer/answers.ts";
+import { answerTokens, createAnswers } from "../../../../engines/answers/answers.ts";
 import type * as decoding from "../../../../engines/embedded/infer/decoder.ts";
 import type * as scheduling from "../../../../engines/embedded/infer/scheduler.ts";
 import type * as modules from "../../../../engines/embedded/kernels/module.ts";
@@ -10,7 +10,6 @@ import { logitsOf } from "../learner.ts";
 import { tinyWeights } from "../tiny.ts";
 
 const { createDecoder } = await builtModule<typeof decoding>("infer/decoder.js");
-const { answerTokens, createAnswers } = await builtModule<typeof answering>("infer/answers.js");
 const { createScheduler } = await builtModule<typeof scheduling>("infer/scheduler.js");
 const { compileKernels } = await builtModule<typeof modules>("kernels/module.js");
 
@@ -26,7 +25,7 @@ function answersOf(pages?: number) {
   let measured = 0;
   const { answer } = createAnswers({
     ...{ context: SHAPE.context, promptStyle: "message", tokenizer: BYTE_TOKENIZER },
-    scheduler: createScheduler({
+    ...createScheduler({
       ...decoder,
       step(parts) {
         measured += parts.reduce((sum, { wanted }) => sum + wanted, 0);

@@ -1,7 +1,7 @@
 import { Worker } from "node:worker_threads";
 import { expect, onTestFinished, test, vi } from "vitest";
+import { allowedBits } from "../../../../engines/answers/allowedBits.ts";
 import { adapterBytes } from "../../../../engines/embedded/infer/adapters.ts";
-import { allowedBits } from "../../../../engines/embedded/infer/allowedBits.ts";
 import type * as decoding from "../../../../engines/embedded/infer/decoder.ts";
 import { MOST_TOKENS, planDecoder } from "../../../../engines/embedded/infer/decoderPlan.ts";
 import type * as modules from "../../../../engines/embedded/kernels/module.ts";

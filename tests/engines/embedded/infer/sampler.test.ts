@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
+import { type Sampling, sample } from "../../../../engines/answers/sampler.ts";
 import { SUMS, massesOf } from "../../../../engines/embedded/infer/masses.ts";
-import { type Sampling, sample } from "../../../../engines/embedded/infer/sampler.ts";
 import type * as modules from "../../../../engines/embedded/kernels/module.ts";
 import { type Random, createRandom } from "../../../../engines/random.ts";
 import { builtModule } from "../built.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type * as answering from "../../../../engines/embedded/infer/answers.ts";
+import { answerTokens, createAnswers } from "../../../../engines/answers/answers.ts";
 import type * as decoding from "../../../../engines/embedded/infer/decoder.ts";
 import type * as scheduling from "../../../../engines/embedded/infer/scheduler.ts";
 import type * as modules from "../../../../engines/embedded/kernels/module.ts";
@@ -9,7 +9,6 @@ import { builtModule } from "../built.ts";
 import { tinyWeights } from "../tiny.ts";
 
 const { createDecoder } = await builtModule<typeof decoding>("infer/decoder.js");
-const { answerTokens, createAnswers } = await builtModule<typeof answering>("infer/answers.js");
 const { createScheduler } = await builtModule<typeof scheduling>("infer/scheduler.js");
 const { compileKernels } = await builtModule<typeof modules>("kernels/module.js");
 
@@ -30,7 +29,7 @@ function schedulerOf(options: decoding.DecoderOptions = {}, tokenMs = 0) {
   let now = 0;
   const answers = createAnswers({
     ...{ context: SHAPE.context, promptStyle: "message", tokenizer: BYTE_TOKENIZER },
-    scheduler: createScheduler(
+    ...createScheduler(
       {
         ...decoder,
         step(parts) {
@@ -141,7 +140,7 @@ test("an answer whose numbers tell nothing is an error of its own", async () => 
   const decoder = createDecoder(compileKernels(), SHAPE, { read: () => weights });
   const { answer } = createAnswers({
     ...{ context: SHAPE.context, promptStyle: "message", tokenizer: BYTE_TOKENIZER },
-    scheduler: createScheduler(decoder),
+    ...createScheduler(decoder),
   });
   await expect(answer({ prompt: "a" }, NEVER)).rejects.toMatchObject({
     code: "CHECKPOINT_INVALID",

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { GROUPS, SUMS, massesOf } from "../../../../engines/embedded/infer/masses.ts";
+import { GROUPS } from "../../../../engines/answers/nextToken.ts";
+import { SUMS, massesOf } from "../../../../engines/embedded/infer/masses.ts";
 import { THREADS, difference, numbers, team } from "./team.ts";
 
 /** Bits of the tokens that may be chosen, as words of 32. */

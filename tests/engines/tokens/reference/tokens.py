@@ -1,4 +1,4 @@
-"""Writes tokens.json: small tokenizers of four styles, and what transformers makes of texts and
+"""Writes tokens.json: small tokenizers of five styles, and what transformers makes of texts and
 conversations with them. parity.test.ts makes the same texts.
 
 Usage: python tokens.py > tokens.json
@@ -51,6 +51,16 @@ LLAMA2 = (
     "{{ bos_token + '[INST] ' + content.strip() + ' [/INST]' }}"
     "{% elif message['role'] == 'assistant' %}{{ ' '  + content.strip() + ' ' + eos_token }}"
     "{% endif %}{% endfor %}"
+)
+GEMMA3 = (
+    "{{ bos_token }}{% if messages[0]['role'] == 'system' %}"
+    "{% set prefix = messages[0]['content'] + '\n\n' %}{% set loop_messages = messages[1:] %}"
+    "{% else %}{% set prefix = '' %}{% set loop_messages = messages %}{% endif %}"
+    "{% for message in loop_messages %}"
+    "{% set role = 'model' if message['role'] == 'assistant' else message['role'] %}"
+    "{{ '<start_of_turn>' + role + '\n' + (prefix if loop.first else '') }}"
+    "{{ message['content'] | trim }}{{ '<end_of_turn>\n' }}{% endfor %}"
+    "{% if add_generation_prompt %}{{ '<start_of_turn>model\n' }}{% endif %}"
 )
 QWEN3 = (
     "{%- if messages[0].role == 'system' %}\n"
@@ -110,7 +120,26 @@ def llama2() -> tuple[Tokenizer, dict, list[str]]:
     return t, {**names, "chat_template": LLAMA2}, ["<unk>", "<s>", "</s>"]
 
 
-STYLES = {"SmolLM": smollm, "Llama 3": llama3, "Qwen 3": qwen3, "Llama 2": llama2}
+def gemma3() -> tuple[Tokenizer, dict, list[str]]:
+    t = Tokenizer(models.BPE(unk_token="<unk>", fuse_unk=True, byte_fallback=True))
+    t.normalizer = normalizers.Replace(" ", "▁")
+    t.pre_tokenizer = pre_tokenizers.Split(" ", "merged_with_previous")
+    parts = [decoders.Replace("▁", " "), decoders.ByteFallback(), decoders.Fuse()]
+    t.decoder = decoders.Sequence(parts)
+    names = {"pad_token": "<pad>", "eos_token": "<end_of_turn>", "bos_token": "<bos>"}
+    names["unk_token"] = "<unk>"
+    specials = [*names.values(), "<eos>", "<start_of_turn>"]
+    return t, {**names, "chat_template": GEMMA3}, specials
+
+
+SENTENCEPIECE = ("Llama 2", "Gemma 3")
+STYLES = {
+    "SmolLM": smollm,
+    "Llama 3": llama3,
+    "Qwen 3": qwen3,
+    "Llama 2": llama2,
+    "Gemma 3": gemma3,
+}
 
 
 class Source:
@@ -153,14 +182,14 @@ def train(t: Tokenizer, specials: list[str], with_bytes: bool) -> None:
 
 def saved(folder: Path, name: str) -> None:
     t, config, specials = STYLES[name]()
-    train(t, specials, with_bytes=name == "Llama 2")
+    train(t, specials, with_bytes=name in SENTENCEPIECE)
     text = t.to_str()
-    if name == "Llama 2":
+    if name in SENTENCEPIECE:
         # The trainer marks the bytes as special tokens; in sentencepiece's they are tokens.
         file = json.loads(text)
         file["added_tokens"] = [one for one in file["added_tokens"] if one["content"] in specials]
         t = Tokenizer.from_str(json.dumps(file))
-    if name in ("Llama 3", "Llama 2"):
+    if name == "Llama 3" or name in SENTENCEPIECE:
         bos = config["bos_token"]
         start = processors.TemplateProcessing(
             single=f"{bos} $A", pair=f"{bos} $A {bos} $B", special_tokens=[(bos, t.token_to_id(bos))]
@@ -191,7 +220,7 @@ def reference(name: str, tokens_of) -> dict:
         texts = [source.text() for _ in range(TEXTS)]
         ids = [tokenizer(text)["input_ids"] for text in texts]
         source = Source(2)
-        rows = [tokens_of(source.conversation(), tokenizer) for _ in range(CONVERSATIONS)]
+        rows = [tokens_of(source.conversation(), tokenizer)[0] for _ in range(CONVERSATIONS)]
         return {
             "tokenizer": json.loads((folder / "tokenizer.json").read_text()),
             "config": json.loads((folder / "tokenizer_config.json").read_text()),
@@ -205,7 +234,11 @@ def reference(name: str, tokens_of) -> dict:
 if __name__ == "__main__":
     # The Python engine's own masks, by character offsets.
     sys.path.insert(0, str(Path(__file__).parents[4] / "engines" / "python"))
+    from kit_engine.chat import Conversation
     from kit_engine.masks import conversation_tokens
 
-    families = {name: reference(name, conversation_tokens) for name in STYLES}
+    def tokens_of(messages: list[dict[str, str]], tokenizer) -> list:
+        return conversation_tokens(Conversation(messages), tokenizer)
+
+    families = {name: reference(name, tokens_of) for name in STYLES}
     print(json.dumps({"fragments": FRAGMENTS, "families": families}, ensure_ascii=False))

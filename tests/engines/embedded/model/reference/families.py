@@ -43,10 +43,19 @@ LLAMA3 = dict(
     high_freq_factor=4.0,
     original_max_position_embeddings=32,
 )
+LLAMA32 = {
+    **LLAMA3,
+    "rope_theta": 500_000.0,
+    "factor": 32.0,
+    "original_max_position_embeddings": 60,
+}
 LINEAR = dict(rope_type="linear", rope_theta=1000.0, factor=4.0)
 FAMILIES = {
     "Llama": LlamaForCausalLM(LlamaConfig(**SIZES, tie_word_embeddings=True)),
     "Llama 3": LlamaForCausalLM(LlamaConfig(**SIZES, rope_parameters=LLAMA3)),
+    "Llama 3.2": LlamaForCausalLM(
+        LlamaConfig(**SIZES, tie_word_embeddings=True, head_dim=16, rope_parameters=LLAMA32)
+    ),
     "Llama with biases": LlamaForCausalLM(
         LlamaConfig(
             **SIZES,

@@ -1,13 +1,12 @@
-import { KitError } from "../../../protocol/error.ts";
-import type { InferPiece, InferRequest, InferResult } from "../../../protocol/infer.ts";
-import { createAskedForms, withoutHiddenTools } from "../../answers/askedForm.ts";
-import type { PromptStyle, Tokenizer } from "../../tokens/tokenizer.ts";
-import type { Adapter } from "./adapters.ts";
+import { KitError } from "../../protocol/error.ts";
+import type { InferPiece, InferRequest, InferResult } from "../../protocol/infer.ts";
+import type { PromptStyle, Tokenizer } from "../tokens/tokenizer.ts";
 import { allowedBits } from "./allowedBits.ts";
 import { createAnswering } from "./answer.ts";
+import { createAskedForms, withoutHiddenTools } from "./askedForm.ts";
 import { chooseAnswer } from "./choices.ts";
 import { refuseLongPrompt } from "./promptLength.ts";
-import type { Reader, Scheduler } from "./scheduler.ts";
+import type { Reader } from "./reader.ts";
 
 /** A model that can be asked. */
 export interface Generator {
@@ -15,9 +14,8 @@ export interface Generator {
   context: number;
   promptStyle: PromptStyle;
   tokenizer: Tokenizer;
-  scheduler: Scheduler;
-  /** Of the model that answers. Default: none. */
-  adapter?: Adapter | undefined;
+  /** Resolves once the reader has what it wants. */
+  read: (reader: Reader) => Promise<void>;
   /** The forms that requests ask for, which models with one tokenizer may share. */
   formOf?: ReturnType<typeof createAskedForms>;
 }
@@ -37,7 +35,7 @@ export function answerTokens({ vocabulary, isSpoken, isEnd }: Tokenizer): Int32A
 
 /** Answers requests, as many at once as a step takes; each gets the text that it gets alone. */
 export function createAnswers(generator: Generator) {
-  const { context, promptStyle, tokenizer, scheduler, adapter } = generator;
+  const { context, promptStyle, tokenizer } = generator;
   const { formOf = createAskedForms(tokenizer) } = generator;
   const spoken = (token: number) => tokenizer.isSpoken(token) || tokenizer.isEnd(token);
   const ids = Array.from({ length: tokenizer.vocabulary }, (_, id) => id);
@@ -69,8 +67,8 @@ export function createAnswers(generator: Generator) {
         `Shorten the prompt: its ${prompt.length} tokens leave no room for an answer in the model's context of ${context}.`,
       );
     }
-    const read = (reader: Omit<Reader, "adapter" | "isCancelled">) =>
-      scheduler.read({ ...reader, adapter, isCancelled });
+    const read = (reader: Omit<Reader, "isCancelled">) =>
+      generator.read({ ...reader, isCancelled });
     const { choices, logprobs } = request;
     if (choices) {
       const begunWith = (text: string) => tokenizer.promptTokens(request, promptStyle, text);

@@ -1,6 +1,5 @@
-import type { Random } from "../../random.ts";
-import type { NextToken } from "./decoder.ts";
-import { type Masses, GROUPS } from "./masses.ts";
+import type { Random } from "../random.ts";
+import { type Masses, type NextToken, GROUPS } from "./nextToken.ts";
 
 export interface Sampling {
   /** 0 takes the likeliest token. */

@@ -1,15 +1,15 @@
-import { KitError } from "../../../protocol/error.ts";
-import type { InferPiece, InferRequest, InferResult } from "../../../protocol/infer.ts";
-import { createAnswerParts } from "../../answers/answerParts.ts";
-import { createAnswerText } from "../../answers/answerText.ts";
-import type { Constraint } from "../../answers/grammar/constraint.ts";
-import type { CallReader } from "../../answers/tools/callReader.ts";
-import { createRandom } from "../../random.ts";
-import type { Tokenizer } from "../../tokens/tokenizer.ts";
-import type { NextToken } from "./decoder.ts";
+import { KitError } from "../../protocol/error.ts";
+import type { InferPiece, InferRequest, InferResult } from "../../protocol/infer.ts";
+import { createRandom } from "../random.ts";
+import type { Tokenizer } from "../tokens/tokenizer.ts";
+import { createAnswerParts } from "./answerParts.ts";
+import { createAnswerText } from "./answerText.ts";
+import type { Constraint } from "./grammar/constraint.ts";
 import { measure } from "./logprobs.ts";
+import type { NextToken } from "./nextToken.ts";
+import type { Reader } from "./reader.ts";
 import { sample } from "./sampler.ts";
-import type { Reader } from "./scheduler.ts";
+import type { CallReader } from "./tools/callReader.ts";
 
 /** What an answer is to go on from. */
 export interface Opening {

@@ -1,5 +1,5 @@
-import { KitError } from "../../../protocol/error.ts";
-import type { InferRequest } from "../../../protocol/infer.ts";
+import { KitError } from "../../protocol/error.ts";
+import type { InferRequest } from "../../protocol/infer.ts";
 
 /** Characters that a token of a prompt stands for, on average, at most. Of real texts, it is about four. */
 const CHARACTERS_A_TOKEN = 16;

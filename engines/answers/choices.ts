@@ -1,10 +1,10 @@
-import { KitError } from "../../../protocol/error.ts";
-import type { InferResult } from "../../../protocol/infer.ts";
-import type { Tokenizer } from "../../tokens/tokenizer.ts";
+import { KitError } from "../../protocol/error.ts";
+import type { InferResult } from "../../protocol/infer.ts";
+import type { Tokenizer } from "../tokens/tokenizer.ts";
 import { assertTelling } from "./answer.ts";
-import type { NextToken } from "./decoder.ts";
 import { type Measured, measure } from "./logprobs.ts";
-import type { Reader } from "./scheduler.ts";
+import type { NextToken } from "./nextToken.ts";
+import type { Reader } from "./reader.ts";
 
 interface Asked {
   choices: readonly string[];
@@ -100,6 +100,7 @@ function readersOf(
     return {
       tokens,
       wantedFrom: from - 1 + start,
+      asksAny: true,
       take(next: NextToken) {
         take(path[at]!.key, next);
         return ++at === path.length;

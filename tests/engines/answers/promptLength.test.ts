@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
-import { createAnswers } from "../../../../engines/embedded/infer/answers.ts";
-import { refuseLongPrompt } from "../../../../engines/embedded/infer/promptLength.ts";
+import { createAnswers } from "../../../engines/answers/answers.ts";
+import { refuseLongPrompt } from "../../../engines/answers/promptLength.ts";
 
 const CONTEXT = 100;
 
@@ -23,7 +23,7 @@ it.each([
     const tokenizer = { vocabulary: 1, promptTokens, isSpoken: () => true, isEnd: () => true };
     const { answer } = createAnswers({
       ...{ context: CONTEXT, promptStyle: "message", tokenizer: tokenizer as never },
-      scheduler: {} as never,
+      read: () => Promise.reject(new Error("It was read.")),
     });
     await expect(answer(request, { isCancelled: () => false })).rejects.toThrow(
       "Shorten the prompt",

@@ -1,6 +1,6 @@
-import type { InferResult, TokenLogprob } from "../../../protocol/infer.ts";
-import type { Tokenizer } from "../../tokens/tokenizer.ts";
-import type { NextToken } from "./decoder.ts";
+import type { InferResult, TokenLogprob } from "../../protocol/infer.ts";
+import type { Tokenizer } from "../tokens/tokenizer.ts";
+import type { NextToken } from "./nextToken.ts";
 
 export type Measured = NonNullable<InferResult["logprobs"]>[number];
 

@@ -1,0 +1,24 @@
+import type { NextToken } from "./nextToken.ts";
+
+/** Reads tokens and takes the predictions that follow them. */
+export interface Reader {
+  /** What is read. It grows while an answer does. */
+  readonly tokens: readonly number[];
+  /** From this token on, what follows is wanted. */
+  readonly wantedFrom: number;
+  /**
+   * Whether it looks at the logits of any token. Default: at those of the likeliest, and an engine that is slow to
+   * tell them all may leave out the others.
+   */
+  readonly asksAny?: boolean;
+  /** Bits of the tokens that may follow the last one, as `allowedBits` has them. Default: the engine's. */
+  allowed?: () => Int32Array | undefined;
+  /**
+   * Takes what follows each wanted token, in their order.
+   * @returns whether it has what it wanted
+   * @throws what the reading then rejects with
+   */
+  take: (next: NextToken) => boolean;
+  /** Checked before each step; once aborted, the reading rejects. */
+  isCancelled: () => boolean;
+}
