@@ -6,6 +6,7 @@ import type { LlamaOptions } from "../../protocol/llamaOptions.ts";
 import { answerTokens, createAnswers } from "../answers/answers.ts";
 import { openCheckpoint } from "../checkpoint/checkpoint.ts";
 import { isModelFile } from "../checkpoint/ggufModel.ts";
+import { trainedBaseType } from "../checkpoint/trainerState.ts";
 import { threadCount } from "../embedded/kernels/threadCount.ts";
 import { dimensionsOf } from "../families/dimensions.ts";
 import { fetchBase, isAdapter } from "../lora/base.ts";
@@ -68,7 +69,7 @@ export function createLlamaModels({ type }: LlamaOptions, project: string) {
 
   /** @throws KitError `OPTION_INVALID` for another type of a GGUF file */
   async function filesOf(directory: string, model: string | undefined, options: LoadOptions) {
-    const wanted = options.quantize ?? type;
+    const wanted = options.quantize ?? type ?? trainedBaseType(directory);
     if (isModelFile(directory)) {
       if (wanted === undefined) return { base: directory };
       throw new KitError(
