@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, readdirSync, rmSync, statSync } from "node:fs";
-import { join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { takeLock } from "../../disk/lock.ts";
 import type { LoadOptions } from "../../protocol/engine.ts";
 import { KitError } from "../../protocol/error.ts";
@@ -47,6 +47,11 @@ export async function ggufOf(wanted: Wanted, options: LoadOptions = {}): Promise
   } finally {
     lock.release();
   }
+}
+
+/** Whether a file is one that `ggufOf` has made. */
+export function isMade(file: string): boolean {
+  return basename(dirname(dirname(file))) === FOLDER;
 }
 
 async function lockOf(parent: string, signal: AbortSignal | undefined) {

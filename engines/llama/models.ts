@@ -1,4 +1,4 @@
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import type { EngineModel, LoadOptions } from "../../protocol/engine.ts";
 import { KitError, messageOf } from "../../protocol/error.ts";
 import type { InferPiece, InferRequest, InferResult } from "../../protocol/infer.ts";
@@ -11,7 +11,7 @@ import { threadCount } from "../embedded/kernels/threadCount.ts";
 import { dimensionsOf } from "../families/dimensions.ts";
 import { fetchBase, isAdapter } from "../lora/base.ts";
 import { modelClosed } from "../warmModels.ts";
-import { ggufOf } from "./ggufCopy.ts";
+import { ggufOf, isMade } from "./ggufCopy.ts";
 import { type Llama, type LlamaModel, startLlama } from "./nodeLlama.ts";
 import { createReading } from "./sequences.ts";
 
@@ -116,9 +116,12 @@ function cannotLoad(file: string, cause: unknown): KitError {
       { cause },
     );
   }
+  const advice = isMade(file)
+    ? `Delete ${dirname(file)}, and load the model again`
+    : "Export the model again, or use the embedded engine";
   return new KitError(
     "CHECKPOINT_INVALID",
-    `llama.cpp cannot load ${file} (${messageOf(cause)}). Export the model again, or use the embedded engine.`,
+    `llama.cpp cannot load ${file} (${messageOf(cause)}). ${advice}.`,
     { cause },
   );
 }

@@ -64,22 +64,14 @@ export async function importNodeLlama(project: string): Promise<NodeLlama> {
 
 async function importFrom(project: string): Promise<unknown> {
   try {
-    return await import(pathToFileURL(pathFrom(project)).href);
+    const path = createRequire(join(project, "package.json")).resolve(NAME);
+    return await import(pathToFileURL(path).href);
   } catch (cause) {
     throw new KitError(
       "CONFIG_INVALID",
       `llama() answers through ${NAME}, which cannot be loaded from ${project}. Run: npm install ${NAME}`,
       { cause },
     );
-  }
-}
-
-/** The project's own, or else the one that its package manager has put beside Kit. */
-function pathFrom(project: string): string {
-  try {
-    return createRequire(join(project, "package.json")).resolve(NAME);
-  } catch {
-    return createRequire(import.meta.url).resolve(NAME);
   }
 }
 

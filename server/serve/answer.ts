@@ -18,6 +18,9 @@ const OK = 200;
 /** What a log calls a request whose client went away. */
 const CLIENT_GONE = 499;
 
+/** Errors of an engine whose thread has ended with them. */
+const OF_DEATH = new Set<ErrorCode>(["WORKER_FAILED", "OUT_OF_MEMORY"]);
+
 /** Answers requests that `read` understands, in a form. */
 export function createAnswer(read: (body: Body) => Asked, form: AnswerForm) {
   return async (context: ServeContext, { request, response }: Exchange): Promise<void> => {
@@ -74,7 +77,7 @@ export function createAnswer(read: (body: Body) => Asked, form: AnswerForm) {
           });
         } catch (error) {
           // The next request reopens it.
-          if (isKitError(error) && error.code === "WORKER_FAILED") forget();
+          if (isKitError(error) && OF_DEATH.has(error.code)) forget();
           throw error;
         } finally {
           free();

@@ -56,6 +56,8 @@ const MOST_PART = 100_000;
 const MOST_IN_ALL = 3_000_000;
 /** Expressions of a grammar, at most. */
 const MOST_EXPRESSIONS = 1_000_000;
+/** Bytes of a text whose rest is told from others by what it says. */
+const LONG_TEXT = 64;
 /** Nesting limit of expressions, chosen so that the stack holds them. */
 const DEEPEST = 2500;
 
@@ -110,11 +112,22 @@ export function createExpressions(): Expressions {
     });
   }
 
-  function textOf(content: Buffer): Expression {
-    if (content.length === 0) return empty;
-    return one(`t${content.toString("latin1")}`, () => ({
+  /** Long texts, numbered: what is left of one, as a key for each of its bytes, would take the square of its length. */
+  const longTexts = new Map<string, number>();
+
+  function text(content: Buffer): Expression {
+    const name = content.length > LONG_TEXT ? content.toString("latin1") : "";
+    if (name !== "" && !longTexts.has(name)) longTexts.set(name, longTexts.size);
+    return textFrom(content, 0, longTexts.get(name));
+  }
+
+  function textFrom(content: Buffer, at: number, number: number | undefined): Expression {
+    const left = content.length - at;
+    if (left === 0) return empty;
+    const key = left > LONG_TEXT ? `l${number},${at}` : `t${content.toString("latin1", at)}`;
+    return one(key, () => ({
       isNullable: false,
-      derive: (byte) => (byte === content[0] ? textOf(content.subarray(1)) : none),
+      derive: (byte) => (byte === content[at] ? textFrom(content, at + 1, number) : none),
     }));
   }
 
@@ -196,7 +209,7 @@ export function createExpressions(): Expressions {
 
   return {
     ...{ none, empty, bytes, either, repeat, rule, next, spend },
-    text: (content) => textOf(Buffer.from(content)),
+    text: (content) => text(Buffer.from(content)),
     sequence: (...parts) => parts.reduceRight((rest, part) => pair(part, rest), empty),
     begin: () => (left = MOST_PART),
     count: () => all.size,

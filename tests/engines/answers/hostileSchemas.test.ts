@@ -287,3 +287,14 @@ test("a request's tool has parameters that are an object, or none", () => {
     Array.from({ length: 3 }, () => expect.stringMatching(/^tools\[0\] is not/) as string),
   );
 });
+
+test("a long constant takes memory by its length, however much of it is answered", () => {
+  const { text, next } = createExpressions();
+  const content = " ".repeat(250_000);
+  const before = process.memoryUsage().heapUsed;
+  let rest = text(content);
+  for (let i = 0; i < 8_000; i++) rest = next(rest, 32);
+  expect(process.memoryUsage().heapUsed - before).toBeLessThan(100e6);
+  expect(next(rest, 33).isNullable).toBe(false);
+  expect([...content.slice(0, -8_000)].reduce((of) => next(of, 32), rest).isNullable).toBe(true);
+});

@@ -105,9 +105,12 @@ describe.runIf(hasLlama)("the GGUF file of the llama engine", () => {
   it("is refused in a sentence if it is damaged", async () => {
     const directory = copy();
     await (await engine.load(directory)).close();
-    const file = join(directory, ".kit-llama", madeIn(directory)[0]!, "model.gguf");
-    truncateSync(file, 1000);
-    await expect(engine.load(directory)).rejects.toMatchObject({ code: "CHECKPOINT_INVALID" });
+    const folder = join(directory, ".kit-llama", madeIn(directory)[0]!);
+    truncateSync(join(folder, "model.gguf"), 1000);
+    await expect(engine.load(directory)).rejects.toMatchObject({
+      code: "CHECKPOINT_INVALID",
+      message: expect.stringContaining(`Delete ${folder}, and load the model again.`) as unknown,
+    });
   });
 
   it("lets the process end once the model is closed", () => {
