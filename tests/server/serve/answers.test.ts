@@ -1,8 +1,9 @@
 import { expect, test } from "vitest";
 import { KitError } from "../../../protocol/error.ts";
 import type { InferResult } from "../../../protocol/infer.ts";
+import { createShelf } from "../../../server/serve/shelf.ts";
 import { readBody } from "../../uiServer.ts";
-import { apiErrorOf, chat, eventsIn, serve, standIn } from "./serveServer.ts";
+import { apiErrorOf, chat, eventsIn, sayBack, serve, standIn } from "./serveServer.ts";
 
 const RESULT: InferResult = { text: "ab", finishReason: "stop", promptTokens: 3, tokens: 2 };
 const a = { token: "a", bytes: [97], logprob: -0.5 };
@@ -257,3 +258,17 @@ test("a request has a line in the log, which says nothing of what was asked or a
   ]);
   expect(JSON.stringify(records)).not.toContain("secret");
 });
+
+test.each(["WORKER_FAILED", "OUT_OF_MEMORY"] as const)(
+  "a model whose engine has ended (%s) is opened anew for the next request",
+  async (code) => {
+    const models = createShelf();
+    const ended = standIn(() => Promise.reject(new KitError(code, "It has ended.")));
+    const opened = [sayBack().model, ended.model];
+    const open = () => Promise.resolve(opened.pop()!);
+    await models.put({ id: "job-1", created: 0, atOnce: 1, open }, ["latest"]);
+    const { post } = await serve(undefined, { models });
+    expect((await post("chat/completions", chat("1"))).status).toBe(500);
+    expect((await post("chat/completions", chat("1"))).status).toBe(200);
+  },
+);
