@@ -28,7 +28,7 @@ export interface LoraConfig {
   baseType?: BaseType;
 }
 
-/** What a frozen model may become. With 4 bits a number, an adapter learns less. */
+/** Types that a frozen model can be converted to. On one in q4_0, an adapter learns less. */
 export const BASE_TYPES = ["q8_0"] as const satisfies QuantizedType[];
 export type BaseType = (typeof BASE_TYPES)[number];
 

@@ -11,7 +11,7 @@ export interface Masses {
   tokensOf: (group: number) => Int32Array;
 }
 
-/** What follows a token. It is its engine's until the next step. */
+/** What follows a token. The engine owns it, and reuses it in its next step. */
 export interface NextToken {
   /** [vocabulary], also of tokens that may not be chosen; −∞ of those that the engine has left out. */
   logits: Float32Array;

@@ -7,8 +7,8 @@ export interface Reader {
   /** From this token on, what follows is wanted. */
   readonly wantedFrom: number;
   /**
-   * Whether it looks at the logits of any token. Default: at those of the likeliest, and an engine that is slow to
-   * tell them all may leave out the others.
+   * Whether it needs the logits of all tokens. Default: only of the likeliest; an engine may leave out the others
+   * where copying all is slow.
    */
   readonly asksAny?: boolean;
   /** Bits of the tokens that may follow the last one, as `allowedBits` has them. Default: the engine's. */

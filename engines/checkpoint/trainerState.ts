@@ -42,7 +42,7 @@ export interface TrainerPlace {
   pending: PendingSteps;
   /** Commit of the model on the hub, if it came from there. */
   commit?: string | undefined;
-  /** What the frozen base became, if it isn't as it was saved. */
+  /** The type that the frozen base was converted to, if any. */
   baseType?: BaseType | undefined;
 }
 
@@ -86,7 +86,7 @@ export function startedFrom(
   return typeof model === "string" && typeof commit === "string" ? { model, commit } : undefined;
 }
 
-/** What the base of an adapter was while it was trained, if it wasn't as it was saved. @param path of a checkpoint */
+/** The type that an adapter's base was converted to for training, if any. @param path of a checkpoint */
 export function trainedBaseType(path: string): BaseType | undefined {
   const { baseType } = attributesOf(readState(path));
   return BASE_TYPES.find((type) => type === baseType);
@@ -227,7 +227,7 @@ export function readTrainedState(
   };
 }
 
-/** What an adapter's own files say of it. */
+/** The options that an adapter's own files record. */
 function withoutType({ baseType: _, ...adapter }: LoraConfig): Omit<LoraConfig, "baseType"> {
   return adapter;
 }

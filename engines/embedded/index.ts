@@ -26,7 +26,7 @@ export function createEmbeddedEngine(): Engine {
   };
 }
 
-/** What an adapter's base was in training; the type of a GGUF file, whose numbers become the same blocks again. */
+/** The type that an adapter's base had in training, or that of a GGUF file, whose numbers become the same blocks again. */
 async function storedType(path: string): Promise<QuantizedType | undefined> {
   if (!path.endsWith(".gguf")) return trainedBaseType(path);
   const { isModelFile, quantizedTypeOf } = await import("../checkpoint/ggufModel.ts");

@@ -63,7 +63,7 @@ export function createLlamaModels({ type }: LlamaOptions, project: string) {
       });
     } catch (cause) {
       await weights.release();
-      throw cannotLoad(files.base, cause);
+      throw cannotLoad(files.lora ?? files.base, cause);
     }
   }
 

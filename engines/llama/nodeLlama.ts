@@ -35,7 +35,7 @@ export interface LlamaSequence {
   ) => Promise<({ next: Following } | undefined)[]>;
 }
 
-/** What llama.cpp says of the tokens that may follow. */
+/** llama.cpp's report on the tokens that may follow. */
 export interface Following {
   logits?: Map<number, number>;
   /** The sum of e^(logit − the greatest) over all tokens. */

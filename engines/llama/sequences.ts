@@ -9,11 +9,11 @@ interface Sequences {
   spoken: Int32Array;
 }
 
-/** Tokens of a prompt that are read before it is looked whether anybody still waits. */
+/** Prompt tokens that are read between two checks for cancellation. */
 const BLOCK = 256;
-/** Tokens after which logits are asked for at once: there may be a hundred thousand after each. */
+/** Positions whose logits one call asks for: each may have a hundred thousand. */
 const FEW = 8;
-/** Tokens that an answer is chosen among: llama.cpp takes long to tell the logits of all. */
+/** How many of the likeliest tokens llama.cpp reports: copying all logits is slow. */
 const LIKELIEST = 1024;
 const TOTAL = { totalLogitWeight: true };
 const ALL = { generateNext: { ...TOTAL, logits: true } };
@@ -21,7 +21,7 @@ const TOP = {
   generateNext: { ...TOTAL, logits: { filter: { tokens: [], includeTop: LIKELIEST } } },
 };
 
-/** Lets readers read, as many at once as there are sequences. Each goes on from what a sequence has of it. */
+/** Serves as many readers at once as there are sequences. Each continues from the longest prefix that one holds. */
 export function createReading({ sequences, vocabulary, spoken }: Sequences) {
   const free = [...sequences];
   const waiting: (() => void)[] = [];
@@ -61,7 +61,7 @@ export function createReading({ sequences, vocabulary, spoken }: Sequences) {
         const next = nextTokenOf(one?.next ?? {}, vocabulary, allowed?.() ?? spoken);
         const isBeyond = next.likeliest < 0 && !isAll;
         isAll = asksAny || isBeyond;
-        // None of the likeliest is allowed: once more, for all.
+        // None of the likeliest is allowed: ask again, for all.
         if (isBeyond) {
           await keep(sequence, at);
           break;
@@ -75,7 +75,7 @@ export function createReading({ sequences, vocabulary, spoken }: Sequences) {
   return { read };
 }
 
-/** Forgets what comes after so many tokens. */
+/** Drops all but the first `count` tokens. */
 async function keep(sequence: LlamaSequence, count: number): Promise<void> {
   const { length } = sequence.contextTokens;
   if (length > count) await sequence.eraseContextTokenRanges([{ start: count, end: length }]);

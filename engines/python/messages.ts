@@ -49,12 +49,12 @@ export interface Hello {
 
 /** A token of an answer. */
 interface AnswerToken {
-  /** What is known with it of the answer; no character is split. */
+  /** The text that it completes; no character is split. */
   text: string;
   logprob?: NonNullable<InferResult["logprobs"]>[number];
 }
 
-/** Choices, the end of an answer, or what is told of a model once it is loaded. */
+/** Choices, the end of an answer, or what a model reports once it is loaded. */
 type Answered = ChosenAnswer | AnswerEnd | LoadedModel;
 
 type ChosenAnswer = InferResult & Required<Pick<InferResult, "choices">>;

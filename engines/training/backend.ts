@@ -30,7 +30,7 @@ export interface Backend {
   update: (step: number, learningRate: number) => Awaitable<void>;
   /** What is trained; the next update may change it where it lies. */
   weights: () => Awaitable<Weights>;
-  /** What the frozen base became, if it isn't as it was saved. */
+  /** The type that the frozen base was converted to, if any. */
   baseType?: BaseType | undefined;
   /** The optimizer's running means, likewise. */
   moments: () => Awaitable<Moments>;

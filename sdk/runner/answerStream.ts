@@ -1,7 +1,7 @@
 import type { AnswerStream, InferPiece, InferResult } from "../../protocol/infer.ts";
 
 /**
- * An answer as the pieces of its text. Asks at once; who reads slowly gets larger pieces.
+ * Streams an answer's text in pieces. The model starts at once; a slow reader gets larger pieces.
  * @param ask answers until `signal` is aborted; an engine that tells no parts gives its text as one
  */
 export function streamAnswer(

@@ -18,7 +18,7 @@ const OK = 200;
 /** What a log calls a request whose client went away. */
 const CLIENT_GONE = 499;
 
-/** Errors of an engine whose thread has ended with them. */
+/** Errors that end an engine's thread. */
 const OF_DEATH = new Set<ErrorCode>(["WORKER_FAILED", "OUT_OF_MEMORY"]);
 
 /** Answers requests that `read` understands, in a form. */

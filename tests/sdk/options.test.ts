@@ -376,7 +376,7 @@ describe("createTrainer's options", () => {
       { engine: createRayEngine(), lora: { r: 4, alpha: 8, baseType: "q8_0" } },
       'createTrainer: Only the embedded engine has "lora.baseType". Remove it, or leave out engine.',
     ],
-    // Of a whole model there is no frozen base.
+    // A model trained whole has no frozen base.
     [{ baseType: "q8_0" }, 'unknown option "baseType".'],
     [
       { lora: { r: 4, alpha: 8, target_modules: [] } },

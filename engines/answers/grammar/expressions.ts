@@ -56,7 +56,7 @@ const MOST_PART = 100_000;
 const MOST_IN_ALL = 3_000_000;
 /** Expressions of a grammar, at most. */
 const MOST_EXPRESSIONS = 1_000_000;
-/** Bytes of a text whose rest is told from others by what it says. */
+/** Longest text, in bytes, that is keyed by its content. */
 const LONG_TEXT = 64;
 /** Nesting limit of expressions, chosen so that the stack holds them. */
 const DEEPEST = 2500;
@@ -112,7 +112,7 @@ export function createExpressions(): Expressions {
     });
   }
 
-  /** Long texts, numbered: what is left of one, as a key for each of its bytes, would take the square of its length. */
+  /** Numbers of longer texts: keying each suffix by its content would take quadratic memory. */
   const longTexts = new Map<string, number>();
 
   function text(content: Buffer): Expression {

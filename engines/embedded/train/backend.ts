@@ -13,7 +13,7 @@ export interface Team {
   /** At most, this one among them. */
   threads: number;
   invite: (invitation: HelperInvitation) => void;
-  /** Takes what the plan decides by itself. Default: ignored. */
+  /** Called with what the plan decides on its own. Default: ignored. */
   onNote?: (text: string) => void;
 }
 
@@ -26,7 +26,7 @@ export function embeddedBackend({ threads, invite, onNote }: Team): PlanBackend 
 }
 
 /**
- * The memory of a training. A base that doesn't fit as it is becomes q8_0.
+ * Plans a training's memory. A base that doesn't fit as saved is converted to q8_0.
  * @throws KitError `OUT_OF_MEMORY`
  */
 export function planFor(
@@ -46,7 +46,7 @@ export function planFor(
     const sizes = { shape, bfloat16, lora, options: { weightDecay, maxGradNorm } };
     return planTraining({ ...sizes, threads, limits: batchLimits(batches, sizes) });
   }
-  // By the most threads that there may be, so that the losses don't depend on how many there are.
+  // Decided for the maximum number of threads, so that the losses don't depend on the actual one.
   if (!lora || lora.baseType || fits(() => planWith(lora, MOST_THREADS))) {
     return planWith(lora, threads);
   }

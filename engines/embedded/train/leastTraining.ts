@@ -13,7 +13,7 @@ const LEAST = {
 };
 
 /**
- * Refuses a model that no data is short enough for, with LoRA at best with a base in q8_0.
+ * Refuses a model that no data is short enough for; with LoRA, one that doesn't fit even in q8_0.
  * @throws KitError `OUT_OF_MEMORY` with the sizes
  */
 export function assertFits(

@@ -78,8 +78,8 @@ class Watch:
 
 
 def seconds_of(thread: int) -> float:
-    """The processor's time of a thread, which other work does not lengthen; where the system does
-    not say, the clock's."""
+    """A thread's CPU time, which other work does not lengthen; wall-clock time where the system
+    does not report it."""
     if hasattr(time, "pthread_getcpuclockid"):
         return time.clock_gettime(time.pthread_getcpuclockid(thread))
     return time.monotonic()

@@ -121,7 +121,7 @@ describe.runIf(hasLlama)("the GGUF file of the llama engine", () => {
       const model = await loadModel(${JSON.stringify(checkpoint)}, { engine: llama() });
       console.log((await model.infer({ prompt: "1", maxTokens: 2 })).tokens);
       await model.close();`;
-    // In a file: node-llama-cpp hands options of Node's on to a process that tries its binary.
+    // node-llama-cpp passes Node's options on to the process that tests its binary, so --eval would fail.
     const program = scratch.file("ask.mjs", code);
     const ended = spawnSync(process.execPath, [program], { cwd: PICKED, encoding: "utf8" });
     expect(ended).toMatchObject({ status: 0, stdout: expect.stringMatching(/^\d\n$/) as string });

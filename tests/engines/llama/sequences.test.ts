@@ -43,7 +43,7 @@ it("asks for all logits only where none of the likeliest tokens is allowed", asy
   const spoken = allowedBits(VOCABULARY, () => true);
   const { read } = createReading({ sequences: [sequence], vocabulary: VOCABULARY, spoken });
   const tokens = [1, 2, 3];
-  /** What each token of the answer may be: of the likeliest, far from them, of the likeliest. */
+  /** Allowed for each token of the answer: some of the likeliest, none of them, any. */
   const may = [(id: number) => id > 4, (id: number) => id > 2500, () => true];
   const chosen: number[] = [];
   await read({

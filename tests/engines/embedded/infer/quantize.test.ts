@@ -15,7 +15,7 @@ import { numbers } from "../kernels/team.ts";
 import { scratchDirectory } from "../scratch.ts";
 import { tinyWeights, toBfloat16 } from "../tiny.ts";
 
-/** Some matrices have whole blocks in their rows; `down_proj`, of 44 columns, has not. */
+/** The rows of most matrices are whole blocks; those of `down_proj`, 44 columns wide, are not. */
 const SHAPE = { layers: 2, heads: 4, width: 64, intermediateSize: 44, context: 96 };
 const LORA = { r: 2, alpha: 4, targetModules: ["q_proj", "down_proj"] };
 

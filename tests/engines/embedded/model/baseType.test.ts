@@ -13,13 +13,13 @@ import { losses, run, tinyConfig } from "../run.ts";
 import { scratchDirectory } from "../scratch.ts";
 import { tinyBatch, tinyWeights, toBfloat16 } from "../tiny.ts";
 
-/** Some matrices have whole blocks in their rows; `down_proj`, of 44 columns, has not. */
+/** The rows of most matrices are whole blocks; those of `down_proj`, 44 columns wide, are not. */
 const SHAPE = { layers: 2, heads: 4, kvHeads: 2, width: 64, intermediateSize: 44, context: 48 };
 const OWN: LoraConfig = { r: 2, alpha: 4, targetModules: ["q_proj", "down_proj"] };
 const LORA: LoraConfig = { ...OWN, baseType: "q8_0" };
 const STORED = toBfloat16(tinyWeights(1, SHAPE));
 
-/** What the base is in q8_0, in float32. */
+/** The q8_0 base, widened to float32. */
 function dequantized(): Weights {
   const wide = widen(STORED);
   for (const [name, tensor] of Object.entries(wide)) {

@@ -14,7 +14,7 @@ const SHAPE = {
 const LORA: LoraConfig = { r: 16, alpha: 32, targetModules: [...TARGETS.all] };
 const GIB = 2 ** 30;
 
-/** The plan for rows of so many tokens of a base in bfloat16, and what it says. */
+/** The plan for a bfloat16 base and rows of so many tokens, with its notes. */
 function planned(rows: number, length: number, lora = LORA) {
   const examples = createExamples(SHAPE.vocabulary);
   for (let row = 0; row < rows; row++) {
