@@ -2,7 +2,7 @@ import { existsSync, statSync } from "node:fs";
 import { join } from "node:path";
 import type { AnswerSizes, AnswerTimes, LlamaSizes } from "./answers.ts";
 import { type Major, nodeOfMajor } from "./newerNode.ts";
-import { OPEN_SHAPE, TINY_OPEN_SHAPE, makeOpenModel } from "./openModel.ts";
+import { openModelOf } from "./openModel.ts";
 import { ROOT, program } from "./places.ts";
 import type { Scope } from "./scope.ts";
 import { type Asked, startAsked } from "./stepper.ts";
@@ -27,18 +27,12 @@ export interface Llama {
 }
 
 const LLAMA = join(ROOT, ".llama");
-const REAL_WEIGHTS = join(ROOT, ".real-weights");
 const SMALLEST: Sizes = { quantize: "q4_0", threads: 1, prompt: 32, answer: 1, sequences: 1 };
 
-/** The real SmolLM2-135M; where it is not there, random weights of its size. */
 export function answerProcesses(scope: Scope): AnswerProcesses {
   const isTiny = scope.size === "tiny";
   const hasLlama = !isTiny && existsSync(join(LLAMA, "Q4_0.gguf"));
-  const model = isTiny
-    ? makeOpenModel(scope.folder(), TINY_OPEN_SHAPE).model
-    : existsSync(REAL_WEIGHTS)
-      ? REAL_WEIGHTS
-      : makeOpenModel(scope.folder(), OPEN_SHAPE).model;
+  const model = openModelOf(scope);
   return {
     ours(major, sizes) {
       const node = major === undefined ? process.execPath : nodeOfMajor(major);

@@ -1,6 +1,6 @@
-import { readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { adapterFiles, saveModel } from "../engines/checkpoint/checkpoint.ts";
+import { adapterFiles, openCheckpoint, saveModel } from "../engines/checkpoint/checkpoint.ts";
 import { writeDirectory } from "../engines/checkpoint/directory.ts";
 import type { Simd } from "../engines/embedded/kernels/simd.ts";
 import type { Dimensions, LlamaShape } from "../engines/families/dimensions.ts";
@@ -9,7 +9,8 @@ import { TARGETS, randomAdapter } from "../engines/lora/adapter.ts";
 import type { StoredWeights } from "../engines/modelFiles/weights.ts";
 import { createRandom } from "../engines/random.ts";
 import type { LoraConfig } from "../protocol/trainConfig.ts";
-import { ROOT } from "./places.ts";
+import { REAL_WEIGHTS, ROOT } from "./places.ts";
+import type { Scope } from "./scope.ts";
 
 /** A model as others publish them, with an adapter and what it learns from; paths. */
 export interface OpenModel {
@@ -63,30 +64,49 @@ export const OPEN_LORA: LoraConfig = { r: 16, alpha: 32, targetModules: [...TARG
 export const OPEN_SEED = 1;
 const TOKENS = 32_768;
 const TEXTS = 8;
-const FRAGMENTS = 4_000;
 
-/** Weights are random; the tokenizer is one of the tests', which has fewer tokens than the model. */
-export function makeOpenModel(folder: string, shape: typeof OPEN_SHAPE): OpenModel {
-  const [model, adapter, texts, tokens] = ["model", "adapter", "texts.jsonl", "tokens"].map(
-    (name) => join(folder, name),
-  ) as [string, string, string, string];
-  const notes = { shape, promptStyle: "text" } as const;
-  const { tokenizer, config, fragments } = smallTokenizer();
-  saveModel(model, randomHalves(shape), notes);
-  writeFileSync(join(model, "tokenizer.json"), JSON.stringify(tokenizer));
-  writeFileSync(join(model, "tokenizer_config.json"), JSON.stringify(config));
+/** The real SmolLM2-135M, or random weights of its size. @returns its directory */
+export function openModelOf(scope: Scope): string {
+  if (scope.size === "tiny") return makeModel(scope.folder(), TINY_OPEN_SHAPE);
+  return existsSync(REAL_WEIGHTS) ? REAL_WEIGHTS : makeModel(scope.folder(), OPEN_SHAPE);
+}
+
+/** That model with what it learns: Kit's own documentation. */
+export function makeOpenModel(scope: Scope): OpenModel {
+  const [model, folder] = [openModelOf(scope), scope.folder()];
+  const [adapter, texts, tokens] = ["adapter", "texts.jsonl", "tokens"].map((name) =>
+    join(folder, name),
+  ) as [string, string, string];
+  const { shape, tokenizer } = openCheckpoint(model);
   const start = randomAdapter(OPEN_LORA, shape, OPEN_SEED);
-  writeDirectory(adapter, adapterFiles(start, { ...notes, lora: OPEN_LORA, base: model }));
-  const random = createRandom(OPEN_SEED);
-  const below = (count: number) => Math.floor(random.uniform() * count);
-  const text = () => Array.from({ length: FRAGMENTS }, () => fragments[below(fragments.length)]);
-  const lines = Array.from({ length: TEXTS }, () => JSON.stringify({ text: text().join("") }));
-  writeFileSync(texts, lines.join("\n"));
+  const notes = { shape, promptStyle: "text", lora: OPEN_LORA, base: model } as const;
+  writeDirectory(adapter, adapterFiles(start, notes));
+  const text = documentation();
+  const length = Math.floor(text.length / TEXTS);
+  const parts = Array.from({ length: TEXTS }, (_, i) => text.slice(i * length, (i + 1) * length));
+  writeFileSync(texts, parts.map((part) => JSON.stringify({ text: part })).join("\n"));
+  const ids = tokenizer.sequencesOf({ text }).flatMap(([span]) => [...(span?.tokens ?? [])]);
   writeFileSync(
     tokens,
-    Int32Array.from({ length: TOKENS }, () => below(shape.vocabulary)),
+    Int32Array.from({ length: TOKENS }, (_, i) => ids[i % ids.length] ?? 0),
   );
   return { model, adapter, texts, tokens };
+}
+
+function documentation(): string {
+  const folder = join(ROOT, "docs");
+  const pages = readdirSync(folder).filter((name) => name.endsWith(".md"));
+  return pages.map((name) => readFileSync(join(folder, name), "utf8")).join("\n");
+}
+
+/** Of random weights, with one of the tests' tokenizers, which has fewer tokens than it. @returns its directory */
+export function makeModel(folder: string, shape: typeof OPEN_SHAPE): string {
+  const model = join(folder, "model");
+  const { tokenizer, config } = smallTokenizer();
+  saveModel(model, randomHalves(shape), { shape, promptStyle: "text" });
+  writeFileSync(join(model, "tokenizer.json"), JSON.stringify(tokenizer));
+  writeFileSync(join(model, "tokenizer_config.json"), JSON.stringify(config));
+  return model;
 }
 
 /** Uniform, as wide as keeps a state's size from layer to layer; the upper halves of float32's bits. */
@@ -107,14 +127,13 @@ function randomHalves(shape: LlamaShape): StoredWeights {
   return Object.fromEntries(entries);
 }
 
-/** One as SmolLM's, and what its texts consist of. */
+/** One as SmolLM's. */
 function smallTokenizer() {
   const file = join(ROOT, "tests", "engines", "tokens", "reference", "tokens.json");
-  const { fragments, families } = JSON.parse(readFileSync(file, "utf8")) as {
-    fragments: string[];
+  const { families } = JSON.parse(readFileSync(file, "utf8")) as {
     families: Record<string, { tokenizer: object; config: object }>;
   };
   const style = families["SmolLM"];
   if (!style) throw new Error(`${file} has no tokenizer as SmolLM's.`);
-  return { ...style, fragments };
+  return style;
 }

@@ -1,13 +1,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { newerNode } from "./newerNode.ts";
-import {
-  type OpenModel,
-  type OpenModelSizes,
-  OPEN_SHAPE,
-  TINY_OPEN_SHAPE,
-  makeOpenModel,
-} from "./openModel.ts";
+import { type OpenModel, type OpenModelSizes, makeOpenModel } from "./openModel.ts";
 import { ROOT, program } from "./places.ts";
 import type { Scope } from "./scope.ts";
 import { type Asked, startAsked } from "./stepper.ts";
@@ -26,10 +20,8 @@ export interface OpenProcesses {
 const PYTHON = join(ROOT, ".python", "bin", "python");
 const SCRIPT = join(ROOT, "bench", "python", "openModel.py");
 
-/** Makes a model for a row. */
 export function openProcesses(scope: Scope): OpenProcesses {
-  const shape = scope.pick({ full: OPEN_SHAPE, quick: OPEN_SHAPE, tiny: TINY_OPEN_SHAPE });
-  const model = makeOpenModel(scope.folder(), shape);
+  const model = makeOpenModel(scope);
   const start =
     (program: (sizes: Sizes) => [string, string]) =>
     <Answer>(mode: Mode, sizes: Sizes) => {

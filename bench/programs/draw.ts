@@ -5,7 +5,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { InferRequest } from "../../protocol/infer.ts";
 import type * as sdk from "../../sdk/index.ts";
-import { TINY_OPEN_SHAPE, makeOpenModel } from "../openModel.ts";
+import { TINY_OPEN_SHAPE, makeModel } from "../openModel.ts";
 import { ROOT } from "../places.ts";
 
 /** Of a token, in ms. */
@@ -26,7 +26,7 @@ const [vocabulary = 0, maxTokens = 0] = numbers.map(Number);
 process.env["KIT_THREADS"] = "1";
 
 const { loadModel } = (await import(join(ROOT, "dist", "sdk", "index.js"))) as typeof sdk;
-const { model: directory } = makeOpenModel(folder, { ...TINY_OPEN_SHAPE, vocabulary });
+const directory = makeModel(folder, { ...TINY_OPEN_SHAPE, vocabulary });
 fillVocabulary(join(directory, "tokenizer.json"));
 const model = await loadModel(directory);
 

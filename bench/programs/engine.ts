@@ -7,22 +7,26 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { saveModel } from "../../engines/checkpoint/checkpoint.ts";
+import { openCheckpoint, saveModel } from "../../engines/checkpoint/checkpoint.ts";
 import { randomWeights } from "../../engines/families/randomWeights.ts";
 import { weightShapes } from "../../engines/families/tensorShapes.ts";
 import type * as sdk from "../../sdk/index.ts";
 import { type EngineSizes, shapeOf, startLearning } from "../engine.ts";
-import { ROOT } from "../places.ts";
+import { REAL_WEIGHTS, ROOT } from "../places.ts";
 import { aloneKernels, stepProducts } from "../products.ts";
 import { alternate, median, time } from "../statistics.ts";
 
 const SEED = 1;
-const PROMPT = "the 7th of March, 1998";
+const PROMPT = "Tell me a long story about the 7th of March, 1998.";
+/** Of a matrix, which leave room for the vectors. */
+const MOST_NUMBERS = 2 ** 23;
 
 const [mode, json = "{}"] = process.argv.slice(2);
 const sizes = JSON.parse(json) as EngineSizes;
 const { rows, length, steps, runs } = sizes;
-const shape = shapeOf(sizes.model);
+/** Kit's own shapes have random weights, directories their own. */
+const directory = sizes.model === REAL_WEIGHTS ? REAL_WEIGHTS : undefined;
+const shape = directory === undefined ? shapeOf(sizes.model) : openCheckpoint(directory).shape;
 const tokens = rows * length;
 
 const MODES: Record<string, () => Promise<object>> = { train, memory, infer, gemm };
@@ -68,9 +72,7 @@ async function infer(): Promise<object> {
   const { loadModel } = (await import(join(ROOT, "dist", "sdk", "index.js"))) as typeof sdk;
   const folder = mkdtempSync(join(tmpdir(), "kit-bench-"));
   try {
-    const notes = { shape, promptStyle: "message" } as const;
-    saveModel(join(folder, "model"), randomWeights(shape, SEED), notes);
-    const model = await loadModel(join(folder, "model"));
+    const model = await loadModel(directory ?? makeRandom(join(folder, "model")));
     const products = tokenProducts();
     const figures = await alternate(
       {
@@ -98,15 +100,22 @@ async function infer(): Promise<object> {
   }
 }
 
-/** Each matrix of the model by one vector: what a token cannot do without. */
+function makeRandom(folder: string): string {
+  saveModel(folder, randomWeights(shape, SEED), { shape, promptStyle: "message" });
+  return folder;
+}
+
+/** Each matrix of the model, in parts that fit, by one vector: what a token cannot do without. */
 function tokenProducts(): () => void {
   const { kernels, room } = aloneKernels();
-  const matrices: [number, number][] = [];
+  const parts: [number, number][] = [];
   for (const [out = 0, inner] of Object.values(weightShapes(shape))) {
-    if (inner !== undefined) matrices.push([out, inner]);
+    if (inner === undefined) continue;
+    const most = Math.floor(MOST_NUMBERS / inner);
+    for (let row = 0; row < out; row += most) parts.push([Math.min(most, out - row), inner]);
   }
   return () => {
-    for (const [out, inner] of matrices) {
+    for (const [out, inner] of parts) {
       const x = room + out * inner * 4;
       kernels.panelProduct(1, out, inner, room, false, 64, x, inner, 0, x + inner * 4, out);
       kernels.barrier();

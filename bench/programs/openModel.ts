@@ -32,7 +32,8 @@ import { time } from "../statistics.ts";
 
 const RATE = 2e-4;
 const STEPS = 2;
-const PROMPT = "The quick brown fox";
+/** Long answers follow. */
+const PROMPT = "Tell me a long story about a quick brown fox.";
 /** From one mixed row's tokens to the next's, which may overlap. */
 const MOST_TOKENS = 997;
 

@@ -21,7 +21,7 @@ from transformers.utils import logging
 # A piece of it.
 Work = Callable[[], dict[str, Any]]
 
-RATE, PROMPT = 2e-4, "The quick brown fox"
+RATE, PROMPT = 2e-4, "Tell me a long story about a quick brown fox."
 # As in bench/openModel.ts and bench/programs/openModel.ts.
 LEARNED_SHARE, MOST_TOKENS = 0.3, 997
 mode, sizes = sys.argv[1], json.loads(sys.argv[2])
@@ -127,7 +127,12 @@ def train() -> Work:
 
 def infer() -> Work:
     tokenizer, model = AutoTokenizer.from_pretrained(sizes["model"]), load()
-    prompt = tokenizer(PROMPT, return_tensors="pt")
+    if tokenizer.chat_template is None:
+        prompt = tokenizer(PROMPT, return_tensors="pt")
+    else:
+        asked = [{"role": "user", "content": PROMPT}]
+        options = {"add_generation_prompt": True, "return_tensors": "pt", "return_dict": True}
+        prompt = tokenizer.apply_chat_template(asked, **options)
 
     def answer() -> dict:
         start = time.perf_counter()

@@ -1,12 +1,12 @@
 import { type ChildProcess, spawnSync } from "node:child_process";
-import { existsSync, mkdirSync, symlinkSync } from "node:fs";
+import { mkdirSync, symlinkSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { createPrompts } from "../answers.ts";
 import { type Goal, atMost, moreAtMost, ratioAtLeast, ratioAtMost } from "../goals.ts";
 import { peakMemory, processMs } from "../machine.ts";
-import { OPEN_SHAPE, TINY_OPEN_SHAPE, makeOpenModel } from "../openModel.ts";
-import { CLI, ROOT, program } from "../places.ts";
+import { openModelOf } from "../openModel.ts";
+import { CLI, program } from "../places.ts";
 import type { Measured, Row } from "../row.ts";
 import { type Scope, inScope } from "../scope.ts";
 import { MODEL, askServe } from "../serveClient.ts";
@@ -16,7 +16,6 @@ import { startAsked } from "../stepper.ts";
 import { type StreamSizes, type StreamTimes, timePieces } from "../streams.ts";
 
 const NUMBER = 29;
-const REAL_WEIGHTS = join(ROOT, ".real-weights");
 const PROMPT = { full: 30, quick: 30, tiny: 30 };
 const ANSWER = { full: 64, quick: 24, tiny: 8 };
 const TURNS = { full: 15, quick: 5, tiny: 1 };
@@ -60,7 +59,7 @@ export const SERVE_ROWS: Row[] = [
     work: "a token of an answer that is held to a schema, 49,152 words",
     baseline: "of one that is not",
     async measure(scope) {
-      const model = modelOf(scope.folder(), scope.size === "tiny");
+      const model = servedModel(scope);
       const sizes = { model, prompt: scope.pick(PROMPT), answer: scope.pick(ANSWER) };
       const gap = (isHeld: boolean) => {
         const { ask } = startStreams(scope, { ...sizes, isHeld });
@@ -74,8 +73,9 @@ export const SERVE_ROWS: Row[] = [
     number: NUMBER,
     work: "`kit serve`, launch to the first 200 on `/health`",
     baseline: "`kit infer`, to its first token",
-    async measure({ size, pick, folder }) {
-      const model = modelOf(folder(), size === "tiny");
+    async measure(row) {
+      const { size, pick } = row;
+      const model = servedModel(row);
       const figures = await alternate(
         {
           ours: () =>
@@ -150,7 +150,7 @@ async function atRest(scope: Scope, { pid }: ChildProcess): Promise<Measured> {
 
 /** A server, and a process that answers from the same model. */
 async function startBoth(scope: Scope, more: Pick<StreamSizes, "quantize">) {
-  const model = modelOf(scope.folder(), scope.size === "tiny");
+  const model = servedModel(scope);
   const sizes = { ...more, model, prompt: scope.pick(PROMPT), answer: scope.pick(ANSWER) };
   const options = more.quantize ? ["--quantize", more.quantize] : [];
   const { child, url } = await startServe(scope, model, options);
@@ -176,13 +176,11 @@ function startServe(scope: Scope, model: string, options: string[]) {
   return started(scope.start(process.execPath, [CLI, "serve", model, "--port", "0", ...options]));
 }
 
-/** The real SmolLM2-135M; where it is not there, random weights of its size. */
-function modelOf(folder: string, isTiny: boolean): string {
-  const path = join(folder, "served", MODEL);
+/** By the name that clients ask for. */
+function servedModel(scope: Scope): string {
+  const path = join(scope.folder(), "served", MODEL);
   mkdirSync(dirname(path));
-  const isReal = !isTiny && existsSync(REAL_WEIGHTS);
-  const shape = isTiny ? TINY_OPEN_SHAPE : OPEN_SHAPE;
-  symlinkSync(isReal ? REAL_WEIGHTS : makeOpenModel(folder, shape).model, path);
+  symlinkSync(openModelOf(scope), path);
   return path;
 }
 
