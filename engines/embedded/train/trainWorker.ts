@@ -1,4 +1,6 @@
 import { parentPort, workerData } from "node:worker_threads";
+import type { TrainConfig } from "../../../protocol/trainConfig.ts";
+import { trainedBaseType } from "../../checkpoint/trainerState.ts";
 import { train } from "../../training/train.ts";
 import { type TrainJob, type TrainMessage, toFailure } from "../messages.ts";
 import { embeddedBackend } from "./backend.ts";
@@ -9,7 +11,7 @@ const send = (message: TrainMessage) => parentPort?.postMessage(message);
 const onNote = (text: string) => send({ type: "note", text });
 
 try {
-  await train(config, directory, {
+  await train(asResumed(config), directory, {
     source,
     resumeFrom,
     onEvent: (event) => send({ type: "event", event }),
@@ -23,4 +25,10 @@ try {
   send({ type: "done" });
 } catch (error) {
   send({ type: "failed", failure: toFailure(error) });
+}
+
+/** With the base's type of the training that is resumed, which may have chosen it by itself. */
+function asResumed({ lora, ...rest }: TrainConfig): TrainConfig {
+  const baseType = lora?.baseType ?? (resumeFrom && trainedBaseType(resumeFrom));
+  return { ...rest, lora: lora && { ...lora, ...(baseType && { baseType }) } };
 }

@@ -98,6 +98,9 @@ test("a training has the same losses on any threads, resumes to the bit, and ans
   );
   const resumed = await run(asked, { resumeFrom: half });
   expect(losses(resumed)).toEqual(losses(whole).slice(3));
+  // As of a job that chose the type by itself.
+  const chosen = await run({ ...asked, lora: OWN }, { resumeFrom: half });
+  expect(losses(chosen)).toEqual(losses(whole).slice(3));
   const own = await run({ ...asked, lora: OWN });
   expect(losses(own)).not.toEqual(losses(whole));
 
