@@ -4,8 +4,9 @@ import { adapterFiles, openCheckpoint, saveModel } from "../engines/checkpoint/c
 import { writeDirectory } from "../engines/checkpoint/directory.ts";
 import type { Simd } from "../engines/embedded/kernels/simd.ts";
 import type { Dimensions, LlamaShape } from "../engines/families/dimensions.ts";
+import { PROJECTIONS } from "../engines/families/projections.ts";
 import { weightShapes } from "../engines/families/tensorShapes.ts";
-import { TARGETS, randomAdapter } from "../engines/lora/adapter.ts";
+import { randomAdapter } from "../engines/lora/adapter.ts";
 import type { StoredWeights } from "../engines/modelFiles/weights.ts";
 import { createRandom } from "../engines/random.ts";
 import type { LoraConfig } from "../protocol/trainConfig.ts";
@@ -59,7 +60,7 @@ export const TINY_OPEN_SHAPE: typeof OPEN_SHAPE = {
   context: 2048,
 };
 
-export const OPEN_LORA: LoraConfig = { r: 16, alpha: 32, targetModules: [...TARGETS.all] };
+export const OPEN_LORA: LoraConfig = { r: 16, alpha: 32, targetModules: [...PROJECTIONS] };
 
 export const OPEN_SEED = 1;
 const TOKENS = 32_768;

@@ -2,6 +2,7 @@ import {
   type AskedConfig,
   type AskedLora,
   type EngineSettings,
+  type LoraConfig,
   type TrainConfig,
   type TrainingArguments,
   ALL_LINEAR,
@@ -40,12 +41,12 @@ const ARGUMENTS: Record<Kind, TrainingArguments> = {
 
 /**
  * The config with every default filled in; the same on every engine. Pure.
- * @param targets what `lora` adapts by default, and as `"all-linear"`; none on an engine without adapters
+ * @param linear what `lora` adapts as `"all-linear"`; none on an engine without adapters
  */
 export function withDefaults(
   asked: AskedConfig,
   engine: EngineSettings,
-  targets: Targets = { usual: [], all: [] },
+  linear: readonly string[] = [],
 ): TrainConfig {
   const { model = MODEL, dataset, lora, maxLength, numTrainEpochs } = asked;
   const { maxSteps = numTrainEpochs === undefined ? MAX_STEPS : undefined } = asked;
@@ -61,20 +62,19 @@ export function withDefaults(
     evalDataset,
     evalSplit,
     evalSteps,
-    lora: lora && { ...lora, targetModules: targetsOf(lora, targets) },
+    lora: lora && loraWithDefaults(lora, linear),
     maxLength,
     // An option that is missing here would be accepted and lost.
   } satisfies Record<keyof AskedConfig | keyof TrainConfig, unknown>;
 }
 
-interface Targets {
-  usual: readonly string[];
-  all: readonly string[];
-}
-
-function targetsOf({ targetModules }: AskedLora, { usual, all }: Targets): string[] {
-  const isAll = targetModules === ALL_LINEAR || targetModules?.[0] === ALL_LINEAR;
-  return isAll ? [...all] : [...(targetModules ?? usual)];
+/** As those who fine-tune with PEFT mostly choose; docs/models.md has what they teach. */
+function loraWithDefaults(
+  { r = 16, alpha = 2 * r, targetModules = ALL_LINEAR, ...rest }: AskedLora,
+  linear: readonly string[],
+): LoraConfig {
+  const isAll = targetModules === ALL_LINEAR || targetModules[0] === ALL_LINEAR;
+  return { ...rest, r, alpha, targetModules: [...(isAll ? linear : targetModules)] };
 }
 
 /** Whatever `lora` says, a model with random weights has nothing to forget. */

@@ -15,9 +15,9 @@ export interface ModelShape {
 
 /** Low-rank adaptation, with PEFT's names: the base model is frozen, an adapter is trained. */
 export interface LoraConfig {
-  /** Rank of the update. */
+  /** Rank of the update. Default 16. */
   r: number;
-  /** The update is scaled by `alpha / r`. */
+  /** The update is scaled by `alpha / r`. Default: twice `r`. */
   alpha: number;
   /** The linear maps that are adapted, by the names that the engine gives them, such as `q_proj`. */
   targetModules: string[];
@@ -65,8 +65,8 @@ export interface TrainingArguments {
 /** Stands for every linear map of the model but its head, as in PEFT. */
 export const ALL_LINEAR = "all-linear";
 
-export interface AskedLora extends Omit<LoraConfig, "targetModules"> {
-  /** Default: those that the engine takes. */
+export interface AskedLora extends Partial<Omit<LoraConfig, "targetModules">> {
+  /** Default: every linear map. */
   targetModules?: typeof ALL_LINEAR | string[];
 }
 

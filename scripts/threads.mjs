@@ -9,7 +9,8 @@ import { columnShares, rowShares } from "../dist/engines/embedded/kernels/produc
 import { squareOf } from "../dist/engines/embedded/ops/attention.js";
 import { createLearner } from "../dist/engines/embedded/step/learner.js";
 import { planTraining } from "../dist/engines/embedded/step/trainingPlan.js";
-import { TARGETS, randomAdapter } from "../dist/engines/lora/adapter.js";
+import { PROJECTIONS } from "../dist/engines/families/projections.js";
+import { randomAdapter } from "../dist/engines/lora/adapter.js";
 import { createRandom } from "../dist/engines/random.js";
 import { REAL_WEIGHTS } from "./realWeights.mjs";
 
@@ -77,7 +78,7 @@ WebAssembly.Instance = function watched(module, imports) {
 };
 
 const { shape, weights } = openCheckpoint(REAL_WEIGHTS);
-const lora = { r: 16, alpha: 32, targetModules: [...TARGETS.all] };
+const lora = { r: 16, alpha: 32, targetModules: [...PROJECTIONS] };
 const tokens = rows * length;
 const sizes = { tokens, selected: tokens, sequences: rows, longest: length };
 const plan = planTraining({

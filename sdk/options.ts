@@ -7,9 +7,9 @@ import type { EvaluateOptions, Metrics } from "../protocol/metric.ts";
 import type { PresetName } from "../protocol/modelNames.ts";
 import type {
   AskedConfig,
+  AskedLora,
   JobArguments,
   JobConfig,
-  LoraConfig,
   ModelShape,
   TrainConfig,
 } from "../protocol/trainConfig.ts";
@@ -22,12 +22,12 @@ import { describeOption, optionsSchema } from "./validation/optionsSchema.ts";
 /** Any text; unlike `string`, it lets an editor offer the names beside it. */
 type OtherText = string & Record<never, never>;
 
-/** Low-rank adaptation, with PEFT's names: the base model is frozen, an adapter is trained. */
-export interface LoraOptions extends Omit<LoraConfig, "targetModules"> {
-  /**
-   * Names that the engine knows, here Llama's projections, or `"all-linear"` for all of them.
-   * Default `["q_proj", "v_proj"]`.
-   */
+/**
+ * Low-rank adaptation, with PEFT's names: the base model is frozen, an adapter is trained. `{}` takes
+ * the defaults.
+ */
+export interface LoraOptions extends AskedLora {
+  /** Names that the engine knows, here Llama's projections. Default `"all-linear"`: all of them. */
   targetModules?: "all-linear" | (Projection | OtherText)[];
 }
 

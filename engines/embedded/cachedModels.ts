@@ -3,17 +3,17 @@ import { join } from "node:path";
 import type { CachedModel } from "../../protocol/cachedModel.ts";
 import { messageOf } from "../../protocol/error.ts";
 import { openCheckpoint } from "../checkpoint/checkpoint.ts";
+import { PROJECTIONS } from "../families/projections.ts";
 import { weightCounts } from "../families/randomWeights.ts";
 import { parseHubName } from "../hub/hubName.ts";
 import { hubSettings } from "../hub/hubSettings.ts";
 import { type Snapshot, listSnapshots } from "../hub/snapshots.ts";
-import { TARGETS } from "../lora/adapter.ts";
 import { readConfig } from "../modelFiles/configFile.ts";
 import { CONFIG_FILE, hasAllFiles } from "../modelFiles/names.ts";
 import { assertConfigFits, assertFits } from "./train/leastTraining.ts";
 
 /** The least that is trained of a model. */
-const ADAPTER = { r: 8, alpha: 16, targetModules: [...TARGETS.usual] };
+const ADAPTER = { r: 16, alpha: 32, targetModules: [...PROJECTIONS] };
 
 /** The models in the cache, by their names in alphabetical order. Reads no weights. */
 export function cachedModels(): { cache: string; models: CachedModel[] } {

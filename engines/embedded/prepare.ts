@@ -3,7 +3,8 @@ import { rowLimit } from "../dataset/rowLimit.ts";
 import { refuseUrls } from "../dataset/urls.ts";
 import { withDefaults } from "../defaults.ts";
 import { resolveModel } from "../families/modelSource.ts";
-import { TARGETS, assertTargets } from "../lora/adapter.ts";
+import { PROJECTIONS } from "../families/projections.ts";
+import { assertTargets } from "../lora/adapter.ts";
 import { availableSimd } from "./kernels/simd.ts";
 
 /**
@@ -13,7 +14,7 @@ import { availableSimd } from "./kernels/simd.ts";
 export function prepare(asked: AskedConfig): TrainConfig {
   refuseUrls("embedded", asked);
   const settings = { name: "embedded", simd: availableSimd() };
-  const config = withDefaults(asked, settings, TARGETS);
+  const config = withDefaults(asked, settings, PROJECTIONS);
   const source = resolveModel(config.model);
   if (config.lora) assertTargets(config.lora.targetModules);
   if (source.kind === "shape") rowLimit(config.maxLength, source.shape.context);

@@ -12,9 +12,6 @@ import {
 } from "../modelFiles/weights.ts";
 import { createRandom } from "../random.ts";
 
-/** Projections adapted by default (query and value, as in LoRA's paper), and all that can be. */
-export const TARGETS = { usual: ["q_proj", "v_proj"], all: [...PROJECTIONS] } as const;
-
 /**
  * @throws KitError `CONFIG_INVALID` naming a target that does not exist, and those that do
  */

@@ -1,9 +1,10 @@
 import { join } from "node:path";
 import { KitError } from "../../protocol/error.ts";
 import type { LlamaShape } from "../families/dimensions.ts";
+import { PROJECTIONS } from "../families/projections.ts";
 import { type WeightsFile, listTensors, openTensors } from "../modelFiles/tensorFiles.ts";
 import { countOf } from "../modelFiles/weights.ts";
-import { TARGETS, adapterShapes } from "./adapter.ts";
+import { adapterShapes } from "./adapter.ts";
 import {
   type SavedAdapter,
   ADAPTER_CONFIG,
@@ -28,7 +29,7 @@ export function openAdapterTensors(
 ): WeightsFile {
   const file = join(path, ADAPTER_FILE);
   const { target_modules: targets, exclude_modules: excluded } = config;
-  const all = toPeftNames(adapterShapes({ r, alpha, targetModules: [...TARGETS.all] }, shape));
+  const all = toPeftNames(adapterShapes({ r, alpha, targetModules: [...PROJECTIONS] }, shape));
   const isListed = Array.isArray(targets) && !isSet(excluded);
   const isAdapted = isListed ? isTarget(targets) : isIn(file);
   const shapes = Object.fromEntries(

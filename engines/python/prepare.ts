@@ -5,7 +5,7 @@ import { rowLimit } from "../dataset/rowLimit.ts";
 import { refuseUrls } from "../dataset/urls.ts";
 import { withDefaults } from "../defaults.ts";
 import { resolveModel } from "../families/modelSource.ts";
-import { TARGETS, assertTargets } from "../lora/adapter.ts";
+import { assertTargets } from "../lora/adapter.ts";
 
 /**
  * Checks everything but what only Python knows. Looks for no Python.
@@ -27,7 +27,7 @@ export function prepareAnywhere(
     gradientCheckpointing,
     ...(bf16 !== undefined && { bf16 }),
   };
-  const config = withDefaults(asked, settings, { ...TARGETS, all: [ALL_LINEAR] });
+  const config = withDefaults(asked, settings, [ALL_LINEAR]);
   const source = resolveModel(config.model);
   if (source.kind !== "shape") return config;
   rowLimit(config.maxLength, source.shape.context);

@@ -133,12 +133,12 @@ const allLinear = v.literal("all-linear", TARGETS);
 
 const lora = v.strictObject(
   {
-    r: wholeNumber(1),
-    alpha: positive(),
+    r: v.optional(wholeNumber(1)),
+    alpha: v.optional(positive()),
     targetModules: v.optional(v.lazy((input) => (Array.isArray(input) ? targetNames : allLinear))),
     baseType: v.optional(oneOf(...BASE_TYPES)),
   } satisfies Record<keyof LoraConfig, v.GenericSchema>,
-  "{ r, alpha, targetModules?, baseType? }",
+  "{ r?, alpha?, targetModules?, baseType? }",
 );
 
 export const callbacks = v.strictObject(

@@ -6,7 +6,7 @@ import type { KitError } from "../../protocol/error.ts";
 import { createDefaultEngine } from "../../sdk/engine.ts";
 import { python } from "../../sdk/engines.ts";
 import { createKit } from "../../sdk/kit.ts";
-import { type TrainerOptions, checkOptions } from "../../sdk/options.ts";
+import { type LoraOptions, type TrainerOptions, checkOptions } from "../../sdk/options.ts";
 import { resolveConfig } from "../../sdk/runner/config.ts";
 import { createTrainer } from "../../sdk/trainer.ts";
 import { createProject } from "../project.ts";
@@ -141,21 +141,15 @@ describe("createTrainer's options", () => {
     expect(checkOptions({ ...least, model: "./base" }).config.batchSize).toBe(4);
   });
 
-  it("adapt the query and value projections when lora names no modules", () => {
-    const { config } = checkOptions({ ...least, lora: { r: 4, alpha: 8 } });
-    expect(resolveConfig(config, "/p").lora).toEqual({
-      r: 4,
-      alpha: 8,
-      targetModules: ["q_proj", "v_proj"],
-    });
-  });
-
-  it("adapt every projection for all-linear", () => {
-    const lora = { r: 4, alpha: 8, targetModules: "all-linear" } as const;
-    const { config } = checkOptions({ ...least, lora });
-    expect(resolveConfig(config, "/p").lora?.targetModules).toEqual([
-      ...["q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"],
-    ]);
+  it("adapt every projection, with r 16 and twice that as alpha, unless lora says otherwise", () => {
+    const loraOf = (lora: LoraOptions) =>
+      resolveConfig(checkOptions({ ...least, lora }).config, "/p").lora;
+    const all = ["q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"];
+    expect(loraOf({})).toEqual({ r: 16, alpha: 32, targetModules: all });
+    expect(loraOf({ r: 4 })).toEqual({ r: 4, alpha: 8, targetModules: all });
+    expect(loraOf({ alpha: 5, targetModules: "all-linear" })).toMatchObject({ r: 16, alpha: 5 });
+    const targetModules = ["q_proj", "v_proj"];
+    expect(loraOf({ r: 2, targetModules })).toEqual({ r: 2, alpha: 4, targetModules });
   });
 
   it("take a model's path relative to the project", () => {
@@ -196,13 +190,12 @@ describe("createTrainer's options", () => {
     [{ dataset: { path: "a", columns: { answer: "b" } } }, 'unknown option "dataset.columns'],
     [{ dataset: { path: "a", map: 1 } }, '"dataset.map" must be a function, but is 1'],
     [{ dataset: { type: "jsonl" } }, 'createTrainer needs the option "dataset.path".'],
-    [{ lora: true }, '"lora" must be { r, alpha, targetModules?, baseType? }, but is true.'],
+    [{ lora: true }, '"lora" must be { r?, alpha?, targetModules?, baseType? }, but is true.'],
     [
       { lora: { r: 1, alpha: 1, baseType: "q4_0" as "q8_0" } },
       '"lora.baseType" must be "q8_0", but is \'q4_0\'.',
     ],
     [{ lora: { r: 0, alpha: 1 } }, '"lora.r" must be a whole number of at least 1, but is 0.'],
-    [{ lora: { r: 1 } }, 'createTrainer needs the option "lora.alpha".'],
     [{ lora: { r: 1, alpha: -1 } }, '"lora.alpha" must be a number greater than 0, but is -1.'],
     [
       { lora: { r: 1, alpha: 1, targetModules: ["q_proj", "query"] } },

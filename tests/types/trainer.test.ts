@@ -97,7 +97,7 @@ const WRONG: [string, string, RegExp][] = [
     trainer("model: { layers: 1, heads: 1, width: 8 }"),
     /'context' is missing in type/,
   ],
-  ["an adapter without alpha", trainer("lora: { r: 8 }"), /'alpha' is missing in type/],
+  ["a rank in letters", trainer('lora: { r: "8" }'), /'string' is not assignable to type 'number'/],
   [
     "one target that is no list",
     trainer('lora: { r: 8, alpha: 1, targetModules: "q_proj" }'),

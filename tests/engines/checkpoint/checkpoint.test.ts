@@ -12,7 +12,8 @@ import { expect, onTestFinished, test, vi } from "vitest";
 import { adapterFiles, openCheckpoint, saveModel } from "../../../engines/checkpoint/checkpoint.ts";
 import { writeDirectory } from "../../../engines/checkpoint/directory.ts";
 import { dimensionsOf } from "../../../engines/families/dimensions.ts";
-import { TARGETS, mergeAdapter, randomAdapter } from "../../../engines/lora/adapter.ts";
+import { PROJECTIONS } from "../../../engines/families/projections.ts";
+import { mergeAdapter, randomAdapter } from "../../../engines/lora/adapter.ts";
 import { writeSafetensors } from "../../../engines/modelFiles/safetensors.ts";
 import type { StoredWeights, Weights } from "../../../engines/modelFiles/weights.ts";
 import { learnerOf, logitsOf, readingOf } from "../embedded/learner.ts";
@@ -262,7 +263,7 @@ function peftAdapter(isAdapted: (name: string) => boolean, changes: object, more
   const directory = scratchDirectory();
   const [base, path] = [join(directory, "base"), join(directory, "step-1")];
   saveModel(base, tinyWeights(), NOTES);
-  const lora = { ...LORA, targetModules: [...TARGETS.all] };
+  const lora = { ...LORA, targetModules: [...PROJECTIONS] };
   const all = Object.entries(randomAdapter(lora, TINY, 1)).filter(([name]) => isAdapted(name));
   for (const [, { data }] of all) data.forEach((_, i) => (data[i] = Math.sin(i)));
   const adapter = Object.fromEntries(all);

@@ -16,7 +16,8 @@ import { describeOwner } from "../../../disk/owner.ts";
 import { adapterFiles, openCheckpoint, saveModel } from "../../../engines/checkpoint/checkpoint.ts";
 import { writeDirectory } from "../../../engines/checkpoint/directory.ts";
 import { exportModel } from "../../../engines/export/exportModel.ts";
-import { TARGETS, randomAdapter } from "../../../engines/lora/adapter.ts";
+import { PROJECTIONS } from "../../../engines/families/projections.ts";
+import { randomAdapter } from "../../../engines/lora/adapter.ts";
 import { fromFloat16, toFloat16 } from "../../../engines/modelFiles/float16.ts";
 import {
   type StoredWeights,
@@ -28,7 +29,7 @@ import { holdInContainer } from "../../foreignLock.ts";
 import { scratchDirectory } from "../embedded/scratch.ts";
 import { TINY, UNTIED, tinyWeights, toBfloat16 as cutWeights } from "../embedded/tiny.ts";
 
-const LORA = { r: 3, alpha: 6, targetModules: [...TARGETS.all] };
+const LORA = { r: 3, alpha: 6, targetModules: [...PROJECTIONS] };
 
 /** An adapter with large updates, on a base of these weights. */
 function savedAdapter(weights: StoredWeights, shape = TINY, lora = LORA) {

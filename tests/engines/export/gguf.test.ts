@@ -5,8 +5,9 @@ import { adapterFiles, openCheckpoint, saveModel } from "../../../engines/checkp
 import { writeDirectory } from "../../../engines/checkpoint/directory.ts";
 import { exportModel } from "../../../engines/export/exportModel.ts";
 import type { LlamaShape } from "../../../engines/families/dimensions.ts";
+import { PROJECTIONS } from "../../../engines/families/projections.ts";
 import { parseHeader } from "../../../engines/gguf/parsedHeader.ts";
-import { TARGETS, randomAdapter } from "../../../engines/lora/adapter.ts";
+import { randomAdapter } from "../../../engines/lora/adapter.ts";
 import { useFile } from "../../../engines/modelFiles/plainFile.ts";
 import { dequantize, quantize } from "../../../engines/modelFiles/quantizedBlocks.ts";
 import { widened } from "../../../engines/modelFiles/weights.ts";
@@ -93,7 +94,7 @@ test("an adapter is merged in float32, and rounded once to the type that is aske
   const { folder, to } = save();
   const base = join(folder, "base");
   saveModel(base, toBfloat16(tinyWeights(1, SHAPE)), { shape: SHAPE, promptStyle: "message" });
-  const lora = { r: 3, alpha: 6, targetModules: [...TARGETS.all] };
+  const lora = { r: 3, alpha: 6, targetModules: [...PROJECTIONS] };
   const tensors = randomAdapter(lora, SHAPE, 1);
   for (const { data } of Object.values(tensors)) data.forEach((_, i) => (data[i] = Math.sin(i)));
   const adapter = join(folder, "step-1");

@@ -5,7 +5,8 @@ import { adapterFiles, saveModel } from "../../../engines/checkpoint/checkpoint.
 import { writeDirectory } from "../../../engines/checkpoint/directory.ts";
 import { exportModel } from "../../../engines/export/exportModel.ts";
 import type { LlamaShape } from "../../../engines/families/dimensions.ts";
-import { TARGETS, randomAdapter } from "../../../engines/lora/adapter.ts";
+import { PROJECTIONS } from "../../../engines/families/projections.ts";
+import { randomAdapter } from "../../../engines/lora/adapter.ts";
 import { createRandom } from "../../../engines/random.ts";
 import { scratchDirectory } from "../embedded/scratch.ts";
 import { tinyWeights } from "../embedded/tiny.ts";
@@ -62,7 +63,7 @@ describe.runIf(hasLlama)("in llama.cpp", () => {
   ])("an adapter of %s beside its base chooses what Kit's merge does", async (_, setting) => {
     const shape = FAMILIES["Llama with a head of its own"]!;
     const { directory, base, to } = save(shape);
-    const lora = { r: 3, alpha: 6, targetModules: [...TARGETS.all] };
+    const lora = { r: 3, alpha: 6, targetModules: [...PROJECTIONS] };
     const tensors = randomAdapter(lora, shape, 1);
     for (const { data } of Object.values(tensors))
       data.forEach((_, i) => (data[i] = Math.sin(i) / 8));

@@ -19,8 +19,8 @@ import { inScope } from "../../../bench/scope.ts";
 import { saveModel } from "../../../engines/checkpoint/checkpoint.ts";
 import { openTokenizer } from "../../../engines/checkpoint/savedTokenizer.ts";
 import { exportModel } from "../../../engines/export/exportModel.ts";
+import { PROJECTIONS } from "../../../engines/families/projections.ts";
 import { randomWeights } from "../../../engines/families/randomWeights.ts";
-import { TARGETS } from "../../../engines/lora/adapter.ts";
 import type { Engine } from "../../../protocol/engine.ts";
 import type { EngineEvent } from "../../../protocol/event.ts";
 import type { AskedConfig } from "../../../protocol/trainConfig.ts";
@@ -258,7 +258,7 @@ describe.runIf(hasPython)("with Python", () => {
     const found: { to: string; adapter: string; texts: string[] }[] = [];
     for (const { type, tied } of cases) {
       const base = await publishedModel(type, tied);
-      const asked = { model: base, lora: { r: 4, alpha: 8, targetModules: [...TARGETS.all] } };
+      const asked = { model: base, lora: { r: 4, alpha: 8, targetModules: [...PROJECTIONS] } };
       const { saved: adapter } = await train("embedded", PROMPTS, { ...asked, maxSteps: 40 });
       const to = join(home, String(count++));
       await exportModel(adapter, to);

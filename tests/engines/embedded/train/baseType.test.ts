@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 import { planFor } from "../../../../engines/embedded/train/backend.ts";
 import { createExamples } from "../../../../engines/examples/examples.ts";
+import { PROJECTIONS } from "../../../../engines/families/projections.ts";
 import { weightShapes } from "../../../../engines/families/tensorShapes.ts";
-import { TARGETS } from "../../../../engines/lora/adapter.ts";
 import type { LoraConfig } from "../../../../protocol/trainConfig.ts";
 import { CONFIG } from "../../../jobs.ts";
 
@@ -11,7 +11,7 @@ const SHAPE = {
   ...{ layers: 28, heads: 16, kvHeads: 8, headDim: 128, width: 2048, intermediateSize: 6144 },
   ...{ vocabulary: 151_936, context: 40_960, family: "qwen3" as const },
 };
-const LORA: LoraConfig = { r: 16, alpha: 32, targetModules: [...TARGETS.all] };
+const LORA: LoraConfig = { r: 16, alpha: 32, targetModules: [...PROJECTIONS] };
 const GIB = 2 ** 30;
 
 /** The plan for a bfloat16 base and rows of so many tokens, with its notes. */
