@@ -40,9 +40,9 @@ test("the finetune template trains a model of the hub, whose adapter answers and
   expect(stdout).toMatch(/^downloading HuggingFaceTB\/SmolLM2-135M-Instruct, [\d.]+ MB$/m);
   expect(stdout).toMatch(/^ {2}row length +up to 512 tokens$/m);
   expect(stdout).toMatch(/^ {2}learning rate +0\.0002$/m);
-  expect(stdout.match(/^evaluated step \d+: exactMatch .*, jsonFields /gm)).toHaveLength(4);
+  expect(stdout.match(/^evaluated step \d+: exactMatch .*, jsonFields /gm)).toHaveLength(3);
   const losses = [...stdout.matchAll(/^step .* eval +([\d.]+)/gm)].map(([, loss]) => Number(loss));
-  expect(losses).toHaveLength(3);
+  expect(losses).toHaveLength(2);
   expect(losses.at(-1)).toBeLessThan(losses[0]!);
   const ask = ["K-4711: I paid twice.", "--max-tokens", "8"];
   const answer = await runKit(project, ["infer", "latest", ...ask], env);
@@ -60,7 +60,7 @@ test("the finetune template trains a model of the hub, whose adapter answers and
   const exported = await runKit(project, ["export", "latest"], env);
   expect(exported).toMatchObject({ code: 0, stderr: "" });
   expect(exported.stdout).toMatch(
-    /^exporting \.kit\/jobs\/\S+\/artifacts\/step-150\nexported to ticket-triage, [\d.]+ MB; try it: npx kit infer \.\/ticket-triage\n$/,
+    /^exporting \.kit\/jobs\/\S+\/artifacts\/step-200\nexported to ticket-triage, [\d.]+ MB; try it: npx kit infer \.\/ticket-triage\n$/,
   );
   expect(await runKit(project, ["infer", "./ticket-triage", ...ask], offline)).toEqual(answer);
   const again = await runKit(project, ["export", "latest"], env);

@@ -14,7 +14,12 @@ interface Row {
   completion: string;
 }
 
-test("the rows are those that the script writes: 200 to train on, with others held out", () => {
+interface Kind {
+  learned: string[];
+  heldOut: string[];
+}
+
+test("the rows are those that the script writes: 400 to train on, 100 of other wordings held out", async () => {
   const folder = createProject();
   cpSync(join(DATA, "generate.mjs"), join(folder, "generate.mjs"));
   execFileSync(process.execPath, [join(folder, "generate.mjs")]);
@@ -27,7 +32,7 @@ test("the rows are those that the script writes: 200 to train on, with others he
       .split("\n")
       .map((line) => JSON.parse(line) as Row),
   ) as [Row[], Row[]];
-  expect([train.length, heldOut.length]).toEqual([200, 40]);
+  expect([train.length, heldOut.length]).toEqual([400, 100]);
   const orders = [...train, ...heldOut].map(({ prompt, completion }) => {
     const [order] = ORDER.exec(prompt) ?? [];
     expect(JSON.parse(completion)).toEqual({
@@ -38,4 +43,9 @@ test("the rows are those that the script writes: 200 to train on, with others he
     return order;
   });
   expect(new Set(orders).size).toBe(orders.length);
+  const { KINDS } = (await import(join(folder, "generate.mjs"))) as { KINDS: Kind[] };
+  const learned = new Set(KINDS.flatMap((kind) => kind.learned));
+  const unseen = KINDS.flatMap((kind) => kind.heldOut);
+  expect(unseen.filter((wording) => learned.has(wording))).toEqual([]);
+  expect(new Set(unseen).size).toBe(heldOut.length);
 });

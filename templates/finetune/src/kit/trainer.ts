@@ -7,8 +7,7 @@ export const trainer = createTrainer({
   dataset: { type: "jsonl", path: "data/train.jsonl" },
   evalDataset: { type: "jsonl", path: "data/heldout.jsonl" },
   evaluate: { metrics: { exactMatch, jsonFields }, maxTokens: 40 },
-  lora: { r: 16, alpha: 32, targetModules: ["q_proj", "k_proj", "v_proj", "o_proj"] },
-  numTrainEpochs: 3,
-  batchSize: 4,
-  saveSteps: 50,
+  lora: {},
+  numTrainEpochs: 2,
+  saveSteps: 100,
 });
