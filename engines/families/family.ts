@@ -6,7 +6,13 @@ export interface Family {
   /** `architectures` of its `config.json`; its `model_type` is the family's name. */
   architecture: string;
   /** What a config means by a key that it leaves out, where that differs from Llama's. */
-  defaults?: { tied?: boolean; theta?: number; slidingWindow?: number };
+  defaults?: { tied?: boolean; theta?: number; headDim?: number; slidingWindow?: number };
+  /** What its config calls the activation, and the one that it has. Default: Llama's. */
+  activation?: { key: string; name: string };
+  /** Whether its norms multiply by 1 + the weight, and not by the weight. */
+  hasCenteredNorms?: boolean;
+  /** Whether its layers may attend to the last tokens alone. */
+  hasSlidingLayers?: boolean;
   /**
    * What its config has besides Llama's.
    * @param refuse makes the error for a problem, which follows the file's path
