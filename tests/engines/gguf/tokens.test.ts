@@ -33,6 +33,25 @@ const BYTE_LEVEL = { type: "ByteLevel", add_prefix_space: false, trim_offsets: t
 const TEKKEN =
   "[^\\r\\n\\p{L}\\p{N}]?[\\p{Lu}\\p{Lt}\\p{Lm}\\p{Lo}\\p{M}]*[\\p{Ll}\\p{Lm}\\p{Lo}\\p{M}]+|[^\\r\\n\\p{L}\\p{N}]?[\\p{Lu}\\p{Lt}\\p{Lm}\\p{Lo}\\p{M}]+[\\p{Ll}\\p{Lm}\\p{Lo}\\p{M}]*|\\p{N}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n/]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+";
 
+/** As a converter of SentencePiece's models writes it: tokens by their scores, and of each all pairs that make it. */
+function withAllMerges(style: Style): Style {
+  const tokenizer = structuredClone(style.tokenizer) as { model: Pieces };
+  const { vocab, merges } = tokenizer.model;
+  const made = new Set(merges.map((pair) => pair.join("")));
+  tokenizer.model.merges = [...made].flatMap((text) =>
+    Array.from({ length: text.length - 1 }, (_, i) => [
+      text.slice(0, i + 1),
+      text.slice(i + 1),
+    ]).filter((pair) => pair.every((part) => part in vocab)),
+  );
+  return { ...style, tokenizer };
+}
+
+interface Pieces {
+  vocab: Record<string, number>;
+  merges: string[][];
+}
+
 const KNOWN: Record<string, Style> = {
   SmolLM: STYLES["SmolLM"]!,
   "Llama 3": STYLES["Llama 3"]!,
@@ -48,6 +67,7 @@ const KNOWN: Record<string, Style> = {
     },
     { ignore_merges: true },
   ),
+  Gemma: withAllMerges(STYLES["Gemma 3"]!),
   "GPT-2": splitBy(STYLES["SmolLM"]!, { ...BYTE_LEVEL, use_regex: true }),
 };
 
