@@ -3,13 +3,11 @@ import { formatCount } from "../../protocol/format.ts";
 import { isRecord } from "../../protocol/isRecord.ts";
 import { type Config, type Dimensions, MOST_LAYERS } from "./dimensions.ts";
 import { FAMILIES, familyNamed } from "./families.ts";
-import type { Family } from "./family.ts";
+import { type Family, ACTIVATION } from "./family.ts";
 import { readRope } from "./rope.ts";
 
 /** What `transformers` 4 leaves out of a config. */
 const DEFAULT_EPSILON = 1e-6;
-/** Llama's. */
-const DEFAULT_ACTIVATION = { key: "hidden_act", name: "silu" };
 
 /**
  * The model that a `config.json` of `transformers` 4 or 5 describes, but for what only its tensors
@@ -81,7 +79,7 @@ function unsupportedKind(config: Config): string | undefined {
   if (isRecord(quantized)) {
     return `is quantised (${textOf(quantized["quant_method"]) ?? "in some way"}). Use the model's weights in bfloat16, float16 or float32.`;
   }
-  const { key, name } = family.activation ?? DEFAULT_ACTIVATION;
+  const { key, name } = family.activation ?? ACTIVATION;
   const { [key]: activation = name } = config;
   if (activation !== name)
     return `has the activation ${JSON.stringify(activation)}. Use a model with ${name}.`;

@@ -43,7 +43,6 @@ export const gemma3: Family = {
     };
   },
   write: ({ layers, queryScalar, sliding }) => ({
-    hidden_activation: "gelu_pytorch_tanh",
     query_pre_attn_scalar: queryScalar,
     sliding_window: sliding?.window ?? WINDOW,
     rope_local_base_freq: sliding?.theta ?? SLIDING_THETA,

@@ -18,7 +18,7 @@ import { type StoredWeights, widened } from "../../../engines/modelFiles/weights
 import { scratchDirectory } from "../embedded/scratch.ts";
 import { tinyWeights, toBfloat16 } from "../embedded/tiny.ts";
 import { FAMILIES } from "../gguf/families.ts";
-import { type Style, STYLES, writeTokenizer } from "../tokens/styles.ts";
+import { type Style, STYLES, withAllMerges, writeTokenizer } from "../tokens/styles.ts";
 
 const SHAPE = { layers: 2, heads: 4, width: 32, intermediateSize: 64, context: 64 };
 
@@ -173,7 +173,19 @@ function saveWith(style: Style, change: (tokenizer: Record<string, unknown>) => 
 
 test.each<[string, Style, (tokenizer: Record<string, unknown>) => void, object, string]>([
   ["makes tokens", STYLES["Llama 2"]!, () => undefined, {}, "makes tokens in a way"],
-  ["makes tokens as Gemma", STYLES["Gemma 3"]!, () => undefined, {}, "makes tokens in a way"],
+  ["lacks pairs of a token", STYLES["Gemma 3"]!, () => undefined, {}, "makes tokens in a way"],
+  [
+    "merges pairs of a token at different times",
+    withAllMerges(STYLES["Gemma 3"]!),
+    (tokenizer) => {
+      const { merges } = tokenizer["model"] as { merges: string[][] };
+      const made = merges.map((pair) => pair.join(""));
+      const at = made.findIndex((text, i) => made[i + 1] === text && new Set(text).size > 1);
+      merges.push(...merges.splice(at, 1));
+    },
+    {},
+    "makes tokens in a way",
+  ],
   [
     "splits texts",
     STYLES["SmolLM"]!,

@@ -7,7 +7,7 @@ import { scratchDirectory } from "../embedded/scratch.ts";
 import { tinyWeights } from "../embedded/tiny.ts";
 import { REAL_WEIGHTS, hasRealWeights } from "../realWeights/realWeights.ts";
 import { createSource } from "../tokens/source.ts";
-import { type Style, STYLES, writeTokenizer } from "../tokens/styles.ts";
+import { type Style, STYLES, withAllMerges, writeTokenizer } from "../tokens/styles.ts";
 import { askLlama, hasLlama } from "./llama.ts";
 
 /** 10,000 with `KIT_TOKENS=all`. */
@@ -32,25 +32,6 @@ function splitBy(style: Style, steps: object, model: object = {}): Style {
 const BYTE_LEVEL = { type: "ByteLevel", add_prefix_space: false, trim_offsets: true };
 const TEKKEN =
   "[^\\r\\n\\p{L}\\p{N}]?[\\p{Lu}\\p{Lt}\\p{Lm}\\p{Lo}\\p{M}]*[\\p{Ll}\\p{Lm}\\p{Lo}\\p{M}]+|[^\\r\\n\\p{L}\\p{N}]?[\\p{Lu}\\p{Lt}\\p{Lm}\\p{Lo}\\p{M}]+[\\p{Ll}\\p{Lm}\\p{Lo}\\p{M}]*|\\p{N}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n/]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+";
-
-/** As a converter of SentencePiece's models writes it: tokens by their scores, and of each all pairs that make it. */
-function withAllMerges(style: Style): Style {
-  const tokenizer = structuredClone(style.tokenizer) as { model: Pieces };
-  const { vocab, merges } = tokenizer.model;
-  const made = new Set(merges.map((pair) => pair.join("")));
-  tokenizer.model.merges = [...made].flatMap((text) =>
-    Array.from({ length: text.length - 1 }, (_, i) => [
-      text.slice(0, i + 1),
-      text.slice(i + 1),
-    ]).filter((pair) => pair.every((part) => part in vocab)),
-  );
-  return { ...style, tokenizer };
-}
-
-interface Pieces {
-  vocab: Record<string, number>;
-  merges: string[][];
-}
 
 const KNOWN: Record<string, Style> = {
   SmolLM: STYLES["SmolLM"]!,
