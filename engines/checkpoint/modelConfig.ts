@@ -1,5 +1,6 @@
 import { type LlamaShape, type Rope, dimensionsOf } from "../families/dimensions.ts";
 import { familyOf } from "../families/families.ts";
+import { ACTIVATION } from "../families/family.ts";
 import { SPECIALS } from "../tokens/byteTokens.ts";
 
 /**
@@ -9,6 +10,7 @@ import { SPECIALS } from "../tokens/byteTokens.ts";
 export function modelConfig(shape: LlamaShape, dtype = "float32") {
   const d = dimensionsOf(shape);
   const family = familyOf(d);
+  const { activation = ACTIVATION } = family;
   return {
     architectures: [family.architecture],
     model_type: d.family,
@@ -20,7 +22,7 @@ export function modelConfig(shape: LlamaShape, dtype = "float32") {
     num_key_value_heads: d.kvHeads,
     head_dim: d.headDim,
     max_position_embeddings: d.context,
-    hidden_act: "silu",
+    [activation.key]: activation.name,
     rms_norm_eps: d.epsilon,
     rope_theta: d.rope.theta,
     rope_scaling: ropeScaling(d.rope) ?? null,

@@ -50,7 +50,7 @@ export async function writeAdapter(
   const weights = widen(fromPeftNames(openAdapterTensors(checkpoint, config, adapter, d).read()));
   const all = Object.entries(weights);
   const tensors = all.map(([from, { shape }]): NamedTensor => ({
-    name: ggufName(from),
+    name: ggufName(from, architecture.modules),
     type,
     shape,
   }));

@@ -8,7 +8,7 @@ import type { NamedTensor } from "../gguf/header.ts";
 import { encodeNumbers } from "../gguf/numbers.ts";
 import { ropeFactors } from "../gguf/ropeFactors.ts";
 import { interleaved } from "../gguf/rowOrder.ts";
-import { ROPE_FACTORS, ggufName } from "../gguf/tensorNames.ts";
+import { ROPE_FACTORS, ggufName, isNorm } from "../gguf/tensorNames.ts";
 import { TENSOR_TYPES, typeBytes } from "../gguf/tensorTypes.ts";
 import { type Entry, type NumberType, numbersOf } from "../modelFiles/safetensors.ts";
 import type { GgufContent } from "./ggufFile.ts";
@@ -45,7 +45,9 @@ export function ggufTensors(
     if (factors) yield [new Uint8Array(factors.buffer)];
     for (const { tensor, path } of wanted()) {
       const own = OWN_TYPES[numbersOf(tensor.name, tensor, path).dtype];
-      const blocks = inType(tensor, own, typeOf(tensor, own, type));
+      const offset = isNorm(tensor.name) ? (architecture.normOffset ?? 0) : 0;
+      const blocks =
+        offset === 0 ? inType(tensor, own, typeOf(tensor, own, type)) : moved(tensor, offset);
       const isTurned = architecture.turnsNeighbours && /\.[qk]_proj\./.test(tensor.name);
       yield isTurned ? turned(blocks, d.headDim, rowBytes(tensor, own, type)) : blocks;
     }
@@ -53,7 +55,11 @@ export function ggufTensors(
 
   const listed = [...wanted()].map(({ tensor, path }): NamedTensor => {
     const own = OWN_TYPES[numbersOf(tensor.name, tensor, path).dtype];
-    return { name: ggufName(tensor.name), type: typeOf(tensor, own, type), shape: tensor.shape };
+    return {
+      name: ggufName(tensor.name, architecture.modules),
+      type: typeOf(tensor, own, type),
+      shape: tensor.shape,
+    };
   });
   const first: NamedTensor[] = factors
     ? [{ name: ROPE_FACTORS, type: "f32", shape: [factors.length] }]
@@ -91,6 +97,13 @@ function* inType(tensor: SourceTensor, own: GgufType, type: GgufType): Generator
       );
     }
     yield bytes;
+  }
+}
+
+/** A vector with an offset added, in float32. */
+function* moved(tensor: SourceTensor, offset: number): Generator<Uint8Array> {
+  for (const numbers of tensor.numbers()) {
+    yield new Uint8Array(Float32Array.from(numbers, (value) => value + offset).buffer);
   }
 }
 

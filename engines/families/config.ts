@@ -1,12 +1,12 @@
 import { KitError } from "../../protocol/error.ts";
 import { formatCount } from "../../protocol/format.ts";
 import { isRecord } from "../../protocol/isRecord.ts";
-import { type Config, type Dimensions, type Rope, MOST_LAYERS } from "./dimensions.ts";
+import { type Config, type Dimensions, MOST_LAYERS } from "./dimensions.ts";
 import { FAMILIES, familyNamed } from "./families.ts";
-import type { Family } from "./family.ts";
+import { type Family, ACTIVATION } from "./family.ts";
+import { readRope } from "./rope.ts";
 
-/** Values that `transformers` 4 leaves out of a config. */
-const DEFAULT_THETA = 10_000;
+/** What `transformers` 4 leaves out of a config. */
 const DEFAULT_EPSILON = 1e-6;
 
 /**
@@ -36,7 +36,7 @@ export function configShape(path: string, config: Config): Omit<Dimensions, "bia
   const { defaults, read }: Family = familyNamed(name)!;
   const [width, heads] = [whole("hidden_size"), whole("num_attention_heads")];
   const kvHeads = whole("num_key_value_heads", config["num_key_value_heads"] ?? heads);
-  const headDim = whole("head_dim", config["head_dim"] ?? width / heads);
+  const headDim = whole("head_dim", config["head_dim"] ?? defaults?.headDim ?? width / heads);
   if (heads % kvHeads !== 0 || headDim % 2 !== 0) {
     throw refuse(
       `has ${heads} attention heads of size ${headDim} and ${kvHeads} key-value heads, which is impossible. Save or download it again.`,
@@ -48,22 +48,25 @@ export function configShape(path: string, config: Config): Omit<Dimensions, "bia
       `needs at most ${formatCount(MOST_LAYERS)} as num_hidden_layers, not ${formatCount(layers)}. Use a smaller model.`,
     );
   }
+  const own = read?.(config, refuse) ?? {};
   return {
     layers,
-    ...{ width, heads, kvHeads, headDim },
+    ...{ width, heads, kvHeads, headDim, queryScalar: headDim },
     context: whole("max_position_embeddings"),
     intermediateSize: whole("intermediate_size"),
     vocabulary: whole("vocab_size"),
     tied: (config["tie_word_embeddings"] ?? defaults?.tied) === true,
     epsilon: positive("rms_norm_eps", config["rms_norm_eps"] ?? DEFAULT_EPSILON),
-    rope: ropeOf(config, defaults?.theta ?? DEFAULT_THETA, positive, refuse),
-    ...{ family: name, unrotated: [], ...read?.(config, refuse) },
+    rope: own.rope ?? readRope(config, refuse, defaults?.theta),
+    ...{ family: name, unrotated: [], sliding: undefined, ...own },
   };
 }
 
 /** Why a kind of model is refused, and what would work; undefined if it can be read. */
 function unsupportedKind(config: Config): string | undefined {
   const { model_type: type, architectures, quantization_config: quantized } = config;
+  if (isRecord(config["vision_config"]))
+    return "reads images, too. Use a model of text alone, such as google/gemma-3-1b-it.";
   const [named] = Array.isArray(architectures) ? (architectures as unknown[]) : [];
   const family = familyNamed(type);
   if (!family || (named !== undefined && named !== family.architecture)) {
@@ -76,9 +79,10 @@ function unsupportedKind(config: Config): string | undefined {
   if (isRecord(quantized)) {
     return `is quantised (${textOf(quantized["quant_method"]) ?? "in some way"}). Use the model's weights in bfloat16, float16 or float32.`;
   }
-  const { hidden_act: activation = "silu" } = config;
-  if (activation !== "silu")
-    return `has the activation ${JSON.stringify(activation)}. Use a model with silu.`;
+  const { key, name } = family.activation ?? ACTIVATION;
+  const { [key]: activation = name } = config;
+  if (activation !== name)
+    return `has the activation ${JSON.stringify(activation)}. Use a model with ${name}.`;
   const window = slidingWindow(config, family);
   if (window === undefined) return undefined;
   return `attends only to the last ${window} tokens. Use a model without an active sliding_window.`;
@@ -91,47 +95,11 @@ function textOf(value: unknown): string | undefined {
 }
 
 /** Tokens that a layer sees at most, where fewer than the context. */
-function slidingWindow(config: Config, { defaults }: Family): number | undefined {
+function slidingWindow(config: Config, { defaults, hasSlidingLayers }: Family) {
+  if (hasSlidingLayers) return undefined;
   const { layer_types: types, use_sliding_window: used } = config;
   const { sliding_window: window = defaults?.slidingWindow } = config;
   if (typeof window !== "number" || used === false) return undefined;
   if (Array.isArray(types) && types.every((type) => type === "full_attention")) return undefined;
   return window < Number(config["max_position_embeddings"]) ? window : undefined;
-}
-
-/** `rope_parameters` of transformers 5, or `rope_theta` and `rope_scaling` of 4. */
-function ropeOf(
-  config: Config,
-  usualTheta: number,
-  positive: (key: string, value: unknown) => number,
-  refuse: (problem: string) => KitError,
-): Rope {
-  const { rope_parameters: parameters, rope_scaling: scaling, rope_theta: theta } = config;
-  const given: Config = isRecord(parameters) ? parameters : isRecord(scaling) ? scaling : {};
-  const type = given["rope_type"] ?? given["type"] ?? "default";
-  const number = (key: string) => positive(key, given[key]);
-  if (Object.values(given).some(isRecord)) {
-    throw refuse("has rope parameters of its own for kinds of layers. Use a model with one rope.");
-  }
-  const base = positive("rope_theta", given["rope_theta"] ?? theta ?? usualTheta);
-  if ((config["partial_rotary_factor"] ?? given["partial_rotary_factor"] ?? 1) !== 1) {
-    throw refuse("uses partial rotary embeddings. Use a model without partial_rotary_factor.");
-  }
-  switch (type) {
-    case "default":
-      return { type: "default", theta: base };
-    case "linear":
-      return { type: "linear", theta: base, factor: number("factor") };
-    case "llama3":
-      return {
-        ...{ type: "llama3", theta: base, factor: number("factor") },
-        lowFreqFactor: number("low_freq_factor"),
-        highFreqFactor: number("high_freq_factor"),
-        originalContext: number("original_max_position_embeddings"),
-      };
-    default:
-      throw refuse(
-        `uses rope type ${JSON.stringify(type)}. Use a model with type default, linear or llama3.`,
-      );
-  }
 }

@@ -18,6 +18,16 @@ export type Rope =
       originalContext: number;
     };
 
+/** Layers that see only the last positions. */
+export interface SlidingLayers {
+  /** From 0. */
+  layers: readonly number[];
+  /** Positions that a token sees, its own among them. */
+  window: number;
+  /** Of their rope, in place of the model's. */
+  theta: number;
+}
+
 /** A `config.json`. */
 export type Config = Record<string, unknown>;
 
@@ -37,6 +47,10 @@ export interface Dimensions extends ModelShape {
   rope: Rope;
   /** Projections that add a bias, as Qwen2's q, k and v do. */
   biases: readonly Projection[];
+  /** Attention divides its scores by the root of this: by default, the size of a head. */
+  queryScalar: number;
+  /** Undefined where all layers see all positions before. */
+  sliding: SlidingLayers | undefined;
   /** The `model_type` of its `config.json`. */
   family: string;
   /** Layers, from 0, whose queries and keys do not turn. */
@@ -51,15 +65,18 @@ export type LlamaShape = ModelShape & Partial<Dimensions>;
 
 export function dimensionsOf(shape: LlamaShape): Dimensions {
   const { heads, width, context } = shape;
+  const { headDim = width / heads } = shape;
   return {
     kvHeads: heads,
-    headDim: width / heads,
+    headDim,
     intermediateSize: feedForwardWidth(width),
     vocabulary: VOCABULARY,
     tied: true,
     epsilon: NORM_EPSILON,
     rope: { type: "default", theta: ropeTheta(context) },
     biases: [],
+    queryScalar: headDim,
+    sliding: undefined,
     family: "llama",
     unrotated: [],
     ...shape,

@@ -1,5 +1,6 @@
 import type { Dimensions } from "./dimensions.ts";
 import type { Family } from "./family.ts";
+import { gemma3 } from "./gemma3.ts";
 import { llama } from "./llama.ts";
 import { mistral } from "./mistral.ts";
 import { qwen2 } from "./qwen2.ts";
@@ -7,7 +8,10 @@ import { qwen3 } from "./qwen3.ts";
 import { smollm3 } from "./smollm3.ts";
 
 /** Every family that Kit reads and trains, by its `model_type`. */
-export const FAMILIES = { llama, qwen2, qwen3, mistral, smollm3 } satisfies Record<string, Family>;
+export const FAMILIES = {
+  ...{ llama, qwen2, qwen3, mistral, smollm3 },
+  gemma3_text: gemma3,
+} satisfies Record<string, Family>;
 
 export function familyOf({ family }: Pick<Dimensions, "family">): Family {
   const found = familyNamed(family);

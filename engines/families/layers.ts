@@ -5,10 +5,10 @@ import type { Rope } from "./dimensions.ts";
  * its kernels. `X` stands for what flows between them: [tokens, width].
  */
 export interface Layers<X> {
-  /** Each token's row of the table. */
-  embedding: (table: string, vocabulary: number, width: number) => X;
-  /** RMSNorm by the weight of this name. */
-  norm: (x: X, weight: string) => X;
+  /** Each token's row of the table, times the factor. Default 1. */
+  embedding: (table: string, vocabulary: number, width: number, factor?: number) => X;
+  /** RMSNorm by the weight of this name. `residual` as with `linear`. */
+  norm: (x: X, weight: string, residual?: X) => X;
   /**
    * Linear maps of one input, side by side. With `residual`, y = residual + …, which ends a part of the
    * model: a backend may keep the parts' inputs alone and compute the rest again.
@@ -19,9 +19,11 @@ export interface Layers<X> {
   /** Turns queries and keys by their positions (RoPE). */
   rotation: (qkv: X, heads: AttentionHeads, rope: Rope) => X;
   /** Causal, with `heads / kvHeads` queries to a key. */
-  attention: (qkv: X, heads: AttentionHeads) => X;
+  attention: (qkv: X, heads: AttentionHeads, scores: AttentionScores) => X;
   /** silu(gate) · up of the two halves. */
   swiglu: (gateUp: X) => X;
+  /** gelu(gate) · up of the two halves, GELU by its approximation with tanh. */
+  geglu: (gateUp: X) => X;
   /** Those positions alone whose next token is wanted. */
   select: (x: X) => X;
   /** The logits, by a matrix [vocabulary, width]: one of its own, or the embedding's. */
@@ -45,4 +47,12 @@ export interface AttentionHeads {
   kvHeads: number;
   /** An even number. */
   headDim: number;
+}
+
+/** What becomes of the products of queries and keys. */
+export interface AttentionScores {
+  /** They are divided by its root. */
+  queryScalar: number;
+  /** Positions that a query sees, its own among them. Default: all. */
+  window?: number | undefined;
 }

@@ -1,6 +1,7 @@
 import { type WeightCounts, type Weights, countOf } from "../modelFiles/weights.ts";
 import { createRandom } from "../random.ts";
-import type { LlamaShape } from "./dimensions.ts";
+import { type LlamaShape, dimensionsOf } from "./dimensions.ts";
+import { familyOf } from "./families.ts";
 import { EMBEDDING } from "./projections.ts";
 import { weightShapes } from "./tensorShapes.ts";
 
@@ -16,11 +17,12 @@ const EMBEDDING_DEVIATION = 0.2;
  */
 export function randomWeights(shape: LlamaShape, seed: number): Weights {
   const residual = 1 / Math.sqrt(2 * shape.layers);
+  const unitNorm = familyOf(dimensionsOf(shape)).hasCenteredNorms ? 0 : 1;
   const weights: Weights = {};
   for (const [name, dimensions] of Object.entries(weightShapes(shape))) {
     const data = new Float32Array(dimensions.reduce((product, size) => product * size, 1));
     if (dimensions.length === 1) {
-      data.fill(name.endsWith(".bias") ? 0 : 1);
+      data.fill(name.endsWith(".bias") ? 0 : unitNorm);
     } else {
       const random = createRandom(seed, name);
       const writesResidual = /(o_proj|down_proj)\.weight$/.test(name);

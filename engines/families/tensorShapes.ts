@@ -54,6 +54,7 @@ function listTensors(d: Dimensions): { shapes: TensorShapes; maps: ModelMap[] } 
     rotation: (width) => width,
     attention: (_, { heads, headDim }) => heads * headDim,
     swiglu: (width) => width / 2,
+    geglu: (width) => width / 2,
     select: (width) => width,
     head(width, weight, vocabulary) {
       shapes[weight] = [vocabulary, width];

@@ -1,6 +1,7 @@
 import { KitError } from "../../protocol/error.ts";
 import type { Dimensions } from "../families/dimensions.ts";
 import { type Projection, PROJECTIONS } from "../families/projections.ts";
+import type { Modules } from "./tensorNames.ts";
 
 /** A family as llama.cpp computes it. */
 export interface Architecture {
@@ -16,6 +17,12 @@ export interface Architecture {
   hasHeadSize: boolean;
   /** Whether a layer's queries and keys do not turn. */
   isUnrotated: (layer: number) => boolean;
+  /** What its norms add to their weights, which llama.cpp wants added. Default 0. */
+  normOffset?: number;
+  /** Names of modules that others do not have, or have otherwise. */
+  modules?: Modules;
+  /** Layers that see all positions, where others see a window, and of which theta those turn. */
+  sliding?: { isFull: (layer: number) => boolean; theta: number };
 }
 
 const LLAMA: Architecture = {
@@ -49,6 +56,15 @@ const ARCHITECTURES: Record<string, Architecture> = {
     hasRopeFactors: false,
     isUnrotated: (layer) => (layer + 1) % 4 === 0,
   },
+  gemma3_text: {
+    ...{ ...QWEN2, name: "gemma3", biases: [], hasHeadSize: true, normOffset: 1 },
+    modules: [
+      [/^model\.layers\.(\d+)\.post_attention_layernorm$/, "blk.$1.post_attention_norm"],
+      [/^model\.layers\.(\d+)\.pre_feedforward_layernorm$/, "blk.$1.ffn_norm"],
+      [/^model\.layers\.(\d+)\.post_feedforward_layernorm$/, "blk.$1.post_ffw_norm"],
+    ],
+    sliding: { isFull: (layer) => (layer + 1) % 6 === 0, theta: 10_000 },
+  },
 };
 
 /**
@@ -67,13 +83,22 @@ export function architectureOf(d: Dimensions, label: string): Architecture {
 }
 
 function lackOf(known: Architecture, d: Dimensions): string | undefined {
-  const { name, biases, hasRopeFactors, hasHeadSize, isUnrotated } = known;
+  const { name, biases, hasRopeFactors, hasHeadSize, isUnrotated, sliding } = known;
   const bias = d.biases.find((projection) => !biases.includes(projection));
   if (bias !== undefined) return `a bias of ${bias} in a ${name}`;
   if (d.rope.type === "llama3" && !hasRopeFactors) return `llama3's rope in a ${name}`;
   if (d.heads * d.headDim !== d.width && !hasHeadSize)
     return `heads of their own size in a ${name}`;
+  if (d.queryScalar !== d.headDim)
+    return `a query_pre_attn_scalar that is not the size of its heads`;
   const layers = Array.from({ length: d.layers }, (_, layer) => layer);
-  const other = layers.find((layer) => d.unrotated.includes(layer) !== isUnrotated(layer));
-  return other === undefined ? undefined : `other layers without rotation than every fourth`;
+  const isOther = (all: readonly number[], isOne: (layer: number) => boolean) =>
+    layers.some((layer) => all.includes(layer) !== isOne(layer));
+  if (isOther(d.unrotated, isUnrotated)) return `other layers without rotation than every fourth`;
+  if (!d.sliding || !sliding) return undefined;
+  if (d.sliding.theta !== sliding.theta)
+    return `a rope_theta of its sliding layers that is not ${sliding.theta}`;
+  if (isOther(d.sliding.layers, (layer) => !sliding.isFull(layer)))
+    return "other full layers than every sixth";
+  return undefined;
 }

@@ -14,7 +14,7 @@ import type { Architecture } from "./architecture.ts";
 import { decodeNumbers } from "./numbers.ts";
 import type { PlacedTensor } from "./parsedHeader.ts";
 import { separated } from "./rowOrder.ts";
-import { ggufName } from "./tensorNames.ts";
+import { ggufName, isNorm } from "./tensorNames.ts";
 import { typeBytes } from "./tensorTypes.ts";
 
 /** Numbers read at once, unless a head has more. */
@@ -34,19 +34,20 @@ export function ggufWeights(
   const invalid = (problem: string) =>
     new KitError("CHECKPOINT_INVALID", `${path} ${problem}. Export or download it again.`);
   const chosen = Object.entries(weightShapes(d)).map(([name, shape]) => {
-    const tensor = placed.get(ggufName(name));
+    const tensor = placed.get(ggufName(name, architecture.modules));
     const found = tensor?.shape.join(" × ") ?? "missing";
     if (!tensor || found !== shape.join(" × ")) {
       throw invalid(`does not hold its model: ${name} is ${found}, not ${shape.join(" × ")}`);
     }
     const isTurned = architecture.turnsNeighbours && /\.[qk]_proj\./.test(name);
-    return { name, tensor, headDim: isTurned ? d.headDim : undefined };
+    const offset = isNorm(name) ? (architecture.normOffset ?? 0) : 0;
+    return { name, tensor, headDim: isTurned ? d.headDim : undefined, offset };
   });
 
   function read(room?: AllocateTensor): StoredWeights {
     return useFile(path, ({ file }) => {
       const kept: StoredWeights = {};
-      for (const { name, tensor, headDim } of chosen) {
+      for (const { name, tensor, headDim, offset } of chosen) {
         const { type, shape } = tensor;
         const count = shape.reduce((product, length) => product * length, 1);
         const isBfloat16 = type === "bf16";
@@ -56,7 +57,7 @@ export function ggufWeights(
           : new Float32Array(place ? 0 : count);
         if (!place) kept[name] = { shape, data: own };
         const take = typeof place === "function" ? place : rowsInto(place ?? own);
-        readRows(file, name, { tensor, headDim }, take);
+        readRows(file, name, { tensor, headDim }, offset === 0 ? take : lessBy(offset, take));
       }
       return kept;
     });
@@ -81,6 +82,11 @@ export function ggufWeights(
       if (!areFinite(numbers)) throw invalid(`has non-finite numbers in ${name}`);
       take(numbers);
     }
+  }
+
+  /** As it was before the offset was added: added again, it gives the same number. */
+  function lessBy(offset: number, take: TakeRows): TakeRows {
+    return (numbers) => take(Float32Array.from(numbers, (value) => value - offset));
   }
 
   const halves = chosen.filter(({ tensor }) => tensor.type === "bf16");

@@ -60,6 +60,8 @@ function encodeValue(value: Value): Uint8Array[] {
       return [uint32s(VALUE_IDS.string), ...text(value.value)];
     case "strings":
       return [...arrayOf("string", value.value), texts(value.value)];
+    case "float32s":
+      return [...arrayOf("float32", value.value), bytesOf(Float32Array.from(value.value))];
     case "int32s":
       return [...arrayOf("int32", value.value), bytesOf(Int32Array.from(value.value))];
   }

@@ -1,5 +1,7 @@
 /** llama.cpp's names of a model's modules, by Hugging Face's. */
-const MODULES: [from: RegExp, to: string][] = [
+export type Modules = readonly (readonly [from: RegExp, to: string])[];
+
+const MODULES: Modules = [
   [/^model\.embed_tokens$/, "token_embd"],
   [/^model\.norm$/, "output_norm"],
   [/^lm_head$/, "output"],
@@ -11,10 +13,13 @@ const MODULES: [from: RegExp, to: string][] = [
   [/^model\.layers\.(\d+)\.mlp\.(gate|up|down)_proj$/, "blk.$1.ffn_$2"],
 ];
 
-/** @param name `….weight`, `….bias`, or with PEFT's `….lora_A.weight` */
-export function ggufName(name: string): string {
+/**
+ * @param name `….weight`, `….bias`, or with PEFT's `….lora_A.weight`
+ * @param own of the model's architecture
+ */
+export function ggufName(name: string, own: Modules = []): string {
   const [, module = "", suffix = ""] = /^(.*?)\.(weight|bias|lora_[AB]\.weight)$/.exec(name) ?? [];
-  const found = MODULES.find(([from]) => from.test(module));
+  const found = [...own, ...MODULES].find(([from]) => from.test(module));
   if (!found) throw new Error(`there is no name for ${name}`);
   const end = suffix.startsWith("lora") ? `weight.${suffix.slice(0, 6).toLowerCase()}` : suffix;
   return `${module.replace(...found)}.${end}`;
@@ -22,3 +27,8 @@ export function ggufName(name: string): string {
 
 /** The divisors of the rotation's frequencies. */
 export const ROPE_FACTORS = "rope_freqs.weight";
+
+/** Whether a tensor is the weight of a norm. */
+export function isNorm(name: string): boolean {
+  return /norm\.weight$/.test(name);
+}

@@ -4,7 +4,7 @@ export type Value =
   | { type: "bool"; value: boolean }
   | { type: "string"; value: string }
   | { type: "strings"; value: readonly string[] }
-  | { type: "int32s"; value: readonly number[] };
+  | { type: "int32s" | "float32s"; value: readonly number[] };
 
 /** By their keys, in the file's order. */
 export type Metadata = Record<string, Value>;
@@ -20,4 +20,5 @@ export const float32 = (value: number): Value => ({ type: "float32", value });
 export const bool = (value: boolean): Value => ({ type: "bool", value });
 export const string = (value: string): Value => ({ type: "string", value });
 export const strings = (value: readonly string[]): Value => ({ type: "strings", value });
+export const float32s = (value: readonly number[]): Value => ({ type: "float32s", value });
 export const int32s = (value: readonly number[]): Value => ({ type: "int32s", value });

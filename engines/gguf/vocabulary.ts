@@ -1,6 +1,7 @@
 import { KitError } from "../../protocol/error.ts";
 import { isRecord } from "../../protocol/isRecord.ts";
 import { type Library, createLibrary } from "../tokens/library.ts";
+import { BYTE_TOKEN, hasPieces, piecesMetadata } from "./pieces.ts";
 import { preTokenizerOf } from "./preTokenizer.ts";
 import { type Metadata, bool, int32s, string, strings, uint32 } from "./values.ts";
 
@@ -31,7 +32,7 @@ export interface Vocabulary {
 }
 
 /** llama.cpp's kinds of tokens. */
-const KINDS = { normal: 1, control: 3, userDefined: 4, unused: 5 } as const;
+const KINDS = { normal: 1, unknown: 2, control: 3, userDefined: 4, unused: 5, byte: 6 } as const;
 /** Keys of the tokens that end an answer. */
 const END_KEYS = ["eos", "eot", "eom"] as const;
 const OTHER_KEYS = { bos: "bos_token", unknown: "unk_token", padding: "pad_token" } as const;
@@ -42,10 +43,8 @@ const OTHER_KEYS = { bos: "bos_token", unknown: "unk_token", padding: "pad_token
  */
 export function openVocabulary(files: VocabularyFiles): Vocabulary {
   const { tokenizer, config, specials } = files;
-  const merges = mergesOf(files);
-  const pre = preTokenizerOf(tokenizer, config["clean_up_tokenization_spaces"] === true);
-  if (pre === undefined) throw refused(files, "splits texts");
   const { tokens, kinds } = tokensOf(files);
+  const model = modelOf(files, tokens);
   // llama.cpp ends the process at two of one text.
   if (new Set(tokens).size < tokens.length) throw refused(files, "gives a text two tokens");
   const library = createLibrary(tokenizer, config);
@@ -61,17 +60,33 @@ export function openVocabulary(files: VocabularyFiles): Vocabulary {
   ].filter(([, id]) => id >= 0);
   return {
     metadata: {
-      "tokenizer.ggml.model": string("gpt2"),
-      "tokenizer.ggml.pre": string(pre),
+      ...model,
       "tokenizer.ggml.tokens": strings(tokens),
       "tokenizer.ggml.token_type": int32s(kinds),
-      "tokenizer.ggml.merges": strings(merges),
       ...Object.fromEntries(ids.map(([key, id]) => [`tokenizer.ggml.${key}_token_id`, uint32(id)])),
       "tokenizer.ggml.add_bos_token": bool(hasBos),
       "tokenizer.ggml.add_eos_token": bool(hasEos),
     },
     bos: hasBos ? (specials["bos_token"] ?? "") : "",
     ends: ends.map((id) => tokens[id] ?? ""),
+  };
+}
+
+/** How texts become tokens. @throws KitError unless llama.cpp can do it */
+function modelOf(files: VocabularyFiles, tokens: readonly string[]): Metadata {
+  const { tokenizer, config } = files;
+  if (hasPieces(tokenizer)) {
+    const found = piecesMetadata(tokenizer, tokens);
+    if (!found) throw refused(files, "makes tokens");
+    return found;
+  }
+  const merges = mergesOf(files);
+  const pre = preTokenizerOf(tokenizer, config["clean_up_tokenization_spaces"] === true);
+  if (pre === undefined) throw refused(files, "splits texts");
+  return {
+    "tokenizer.ggml.model": string("gpt2"),
+    "tokenizer.ggml.pre": string(pre),
+    "tokenizer.ggml.merges": strings(merges),
   };
 }
 
@@ -107,11 +122,15 @@ function tokensOf({ tokenizer, size }: VocabularyFiles): { tokens: string[]; kin
   const tokens = Array.from({ length: size }, (_, id) => `[PAD${id}]`);
   const kinds: number[] = tokens.map(() => KINDS.unused);
   const vocabulary = isRecord(model) && isRecord(model["vocab"]) ? model["vocab"] : {};
-  for (const [text, id] of Object.entries(vocabulary)) put(text, id, KINDS.normal);
+  const hasBytes = isRecord(model) && model["byte_fallback"] === true;
+  for (const [text, id] of Object.entries(vocabulary))
+    put(text, id, hasBytes && BYTE_TOKEN.test(text) ? KINDS.byte : KINDS.normal);
   for (const { id, content, special } of (Array.isArray(added) ? added : []).filter(isRecord)) {
     const isControl = special === true || /^<\|.*\|>$/.test(String(content));
     put(String(content), id, isControl ? KINDS.control : KINDS.userDefined);
   }
+  const unknown = hasBytes ? tokens.indexOf(String(model["unk_token"])) : -1;
+  if (unknown >= 0) kinds[unknown] = KINDS.unknown;
   return { tokens, kinds };
 
   /** The model never produces ids beyond its logits. */

@@ -9,7 +9,9 @@ import type { ModelPlan } from "./passes.ts";
 export function placeModel(arena: Arena, shape: LlamaShape, options: GraphOptions): ModelPlan {
   const dimensions = dimensionsOf(shape);
   const { graph, plan } = createGraph(arena, options);
-  const layers = placedLayers(graph, dimensions);
-  familyOf(dimensions).list(layers, dimensions);
+  const { list, hasCenteredNorms: isCentered = false } = familyOf(dimensions);
+  const { epsilon, tied } = dimensions;
+  const layers = placedLayers(graph, { epsilon, tied, isCentered });
+  list(layers, dimensions);
   return { ...plan, ...layers.placed() };
 }

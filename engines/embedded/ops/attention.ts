@@ -1,19 +1,35 @@
-import type { AttentionHeads } from "../../families/layers.ts";
+import type { AttentionHeads, AttentionScores } from "../../families/layers.ts";
 import { type Activation, type CachePlan, type Graph, PAGE, pagesOf } from "./operation.ts";
 
 /** Causal attention within each sequence; from kept keys and values where the model answers. */
-export function attention(graph: Graph, qkv: Activation, heads: AttentionHeads): Activation {
+export function attention(
+  graph: Graph,
+  qkv: Activation,
+  heads: AttentionHeads,
+  scores: AttentionScores,
+): Activation {
   const y = graph.activation("tokens", heads.heads * heads.headDim);
-  if (graph.cache) attendKept(graph, qkv, y, heads, graph.cache);
-  else attendWithin(graph, qkv, y, heads);
+  const sizes = { ...heads, ...kernelScores(scores) };
+  if (graph.cache) attendKept(graph, qkv, y, sizes, graph.cache);
+  else attendWithin(graph, qkv, y, sizes);
   return y;
+}
+
+/** What kernels take of the heads and their scores. */
+type Sizes = AttentionHeads & ReturnType<typeof kernelScores>;
+
+/** A window that is longer than any sequence. */
+const ALL = 2 ** 30;
+
+function kernelScores({ queryScalar, window = ALL }: AttentionScores) {
+  return { scale: 1 / Math.fround(Math.sqrt(queryScalar)), window };
 }
 
 function attendWithin(
   graph: Graph,
   qkv: Activation,
   y: Activation,
-  { heads, kvHeads, headDim }: AttentionHeads,
+  { heads, kvHeads, headDim, scale, window }: Sizes,
 ): void {
   const { squares, longest } = graph.limits;
   const probs = graph.keep(heads * squares, { isCheap: true });
@@ -22,7 +38,7 @@ function attendWithin(
   graph.add(({ kernels, batch, threadIndex }) => {
     const sizes = () =>
       [
-        ...([batch.sequences, heads, kvHeads, headDim, qkv.row] as const),
+        ...([batch.sequences, heads, kvHeads, headDim, qkv.row, scale, window] as const),
         ...([graph.batch.offsets, graph.batch.squares] as const),
       ] as const;
     return {
@@ -45,7 +61,7 @@ function attendKept(
   graph: Graph,
   qkv: Activation,
   y: Activation,
-  { heads, kvHeads, headDim }: AttentionHeads,
+  { heads, kvHeads, headDim, scale, window }: Sizes,
   { context, pages, table, owners }: CachePlan,
 ): void {
   const numbers = pages * PAGE * kvHeads * headDim;
@@ -62,7 +78,8 @@ function attendKept(
       kernels.storeKeys(batch.tokens, kvHeads, headDim, keysFrom, qkv.row, ...places);
       kernels.barrier();
       kernels.attendPages(
-        ...([batch.tokens, heads, kvHeads, headDim, qkv.at, qkv.row, ...places] as const),
+        ...([batch.tokens, heads, kvHeads, headDim, scale, window] as const),
+        ...([qkv.at, qkv.row, ...places] as const),
         ...([scores + threadIndex * ownScores * 4, y.at] as const),
       );
     },

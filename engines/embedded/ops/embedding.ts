@@ -1,14 +1,23 @@
 import type { Activation, Graph } from "./operation.ts";
 
-/** x[t, :] = table[tokens[t], :]. @param isTied whether the head has put its gradient there */
+interface Table {
+  vocabulary: number;
+  width: number;
+  factor: number;
+  /** Whether the head has put its gradient there. */
+  isTied: boolean;
+}
+
+/** x[t, :] = factor · table[tokens[t], :]. */
 export function embedding(
   graph: Graph,
   table: string,
-  { vocabulary, width, isTied }: { vocabulary: number; width: number; isTied: boolean },
+  { vocabulary, width, factor, isTied }: Table,
 ): Activation {
   const weight = graph.matrix({ [table]: vocabulary }, width);
   const x = graph.activation("tokens", width, { isResidual: true });
   const { tokens } = graph.batch;
+  const isScaled = factor !== 1;
   graph.add(({ kernels, products, batch }) => ({
     forward() {
       const rows = [batch.tokens, width, tokens, weight.at, weight.isBf16 ?? false, x.at] as const;
@@ -17,13 +26,16 @@ export function embedding(
       if (type) products.quantized.embed(batch.tokens, tokens, { type, at, out, in: width }, x.at);
       else if (graph.cache) kernels.embedPanels(...rows);
       else kernels.embed(...rows);
+      if (isScaled) kernels.barrier();
+      if (isScaled) kernels.scale(batch.tokens * width, x.at, factor);
     },
     backward(accumulate) {
       if (!weight.grad) return;
       const isFresh = !isTied && !accumulate;
       kernels.barrier();
+      if (isScaled) kernels.scale(batch.tokens * width, x.grad.at, factor);
       if (isFresh) kernels.clear(vocabulary * width, weight.grad.at);
-      if (isFresh) kernels.barrier();
+      if (isScaled || isFresh) kernels.barrier();
       kernels.embedBack(batch.tokens, width, tokens, x.grad.at, weight.grad.at);
     },
   }));

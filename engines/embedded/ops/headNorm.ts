@@ -1,11 +1,12 @@
 import type { AttentionHeads } from "../../families/layers.ts";
+import { type NormOptions, normWeight } from "./normWeight.ts";
 import type { Activation, Graph } from "./operation.ts";
 
 /** RMSNorm of each head's query and of each head's key, in place; values stay as they are. */
 export function headNorm(
   graph: Graph,
   qkv: Activation,
-  { heads, kvHeads, headDim, epsilon }: AttentionHeads & { epsilon: number },
+  { heads, kvHeads, headDim, ...options }: AttentionHeads & NormOptions,
   names: { q: string; k: string },
 ): Activation {
   const most = graph.limits.tokens;
@@ -13,41 +14,45 @@ export function headNorm(
   const xRow = (heads + kvHeads) * headDim;
   const x = graph.keep(most * xRow);
   const part = (name: string, count: number, from: number) => ({
-    ...{ count, from: from * headDim * 4, weight: graph.vector([[name, headDim]]) },
+    ...{ count, from: from * headDim * 4, weight: normWeight(graph, name, headDim, options) },
     rstd: graph.keep(most * count, { isSmall: true }),
   });
   const parts = [part(names.q, heads, 0), part(names.k, kvHeads, heads)];
 
-  graph.add(({ kernels, batch }) => ({
-    forward() {
-      kernels.barrier();
-      kernels.copyRows(batch.tokens, xRow, qkv.at, qkv.row, x, xRow);
-      kernels.barrier();
-      for (const { count, from, weight, rstd } of parts) {
-        kernels.headNorm(
-          ...([batch.tokens, count, headDim, x + from, xRow, weight.at] as const),
-          ...([qkv.at + from, qkv.row, rstd, epsilon] as const),
-        );
-      }
-    },
-    backward(accumulate) {
-      const { at, row } = qkv.grad;
-      kernels.barrier();
-      for (const { count, from, weight, rstd } of parts) {
-        if (weight.grad === undefined) continue;
-        kernels.headNormWeightBack(
-          ...([batch.tokens, count, headDim, x + from, xRow, rstd, at + from, row] as const),
-          ...([weight.grad, accumulate ? weight.grad : 0] as const),
-        );
-      }
-      kernels.barrier();
-      for (const { count, from, weight, rstd } of parts) {
-        kernels.headNormBack(
-          ...([batch.tokens, count, headDim, x + from, xRow] as const),
-          ...([weight.at, rstd, at + from, row] as const),
-        );
-      }
-    },
-  }));
+  graph.add((worker) => {
+    const { kernels, batch } = worker;
+    return {
+      forward() {
+        for (const { weight } of parts) weight.prepare(worker);
+        kernels.barrier();
+        kernels.copyRows(batch.tokens, xRow, qkv.at, qkv.row, x, xRow);
+        kernels.barrier();
+        for (const { count, from, weight, rstd } of parts) {
+          kernels.headNorm(
+            ...([batch.tokens, count, headDim, x + from, xRow, weight.at] as const),
+            ...([qkv.at + from, qkv.row, rstd, options.epsilon] as const),
+          );
+        }
+      },
+      backward(accumulate) {
+        const { at, row } = qkv.grad;
+        kernels.barrier();
+        for (const { count, from, weight, rstd } of parts) {
+          if (weight.grad === undefined) continue;
+          kernels.headNormWeightBack(
+            ...([batch.tokens, count, headDim, x + from, xRow, rstd, at + from, row] as const),
+            ...([weight.grad, accumulate ? weight.grad : 0] as const),
+          );
+        }
+        kernels.barrier();
+        for (const { count, from, weight, rstd } of parts) {
+          kernels.headNormBack(
+            ...([batch.tokens, count, headDim, x + from, xRow] as const),
+            ...([weight.at, rstd, at + from, row] as const),
+          );
+        }
+      },
+    };
+  });
   return qkv;
 }

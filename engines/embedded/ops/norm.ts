@@ -1,20 +1,33 @@
+import { type NormOptions, normWeight } from "./normWeight.ts";
 import type { Activation, Graph } from "./operation.ts";
 
-/** RMSNorm: y = x · w / √(mean(x²) + epsilon). */
-export function norm(graph: Graph, x: Activation, name: string, epsilon: number): Activation {
+/** RMSNorm: y = residual + x · w / √(mean(x²) + epsilon). */
+export function norm(
+  graph: Graph,
+  x: Activation,
+  { name, residual, ...options }: NormOptions & { name: string; residual?: Activation | undefined },
+): Activation {
   const { width } = x;
-  const weight = graph.vector([[name, width]]);
-  const y = graph.activation(x.rows, width, { isCheap: true });
+  const weight = normWeight(graph, name, width, options);
+  const y = residual
+    ? graph.residual(residual)
+    : graph.activation(x.rows, width, { isCheap: true });
   const rstd = graph.keep(graph.limits[x.rows], { isSmall: true });
-  graph.add(({ kernels, batch }) => {
-    const recompute = () =>
-      kernels.norm(batch[x.rows], width, x.at, weight.at, y.at, rstd, epsilon);
+  graph.add((worker) => {
+    const { kernels, batch } = worker;
+    const compute = () =>
+      kernels.norm(
+        ...([batch[x.rows], width, x.at, weight.at, y.at, rstd] as const),
+        ...([options.epsilon, residual?.at ?? 0] as const),
+      );
     return {
       forward() {
+        weight.prepare(worker);
         kernels.barrier();
-        recompute();
+        compute();
       },
-      recompute,
+      // A residual's sum is kept.
+      ...(!residual && { recompute: compute }),
       backward(accumulate) {
         const [count, added] = [batch[x.rows], x.isResidual ? x.grad.at : 0];
         kernels.barrier();
@@ -25,5 +38,6 @@ export function norm(graph: Graph, x: Activation, name: string, epsilon: number)
       },
     };
   });
+  if (residual) graph.endPart();
   return y;
 }

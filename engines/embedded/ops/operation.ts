@@ -166,7 +166,7 @@ export interface Graph {
   keep: (count: number, options?: KeepOptions) => Address;
   /** Numbers of the backward pass that no later operation reads. */
   scratch: (count: number) => Address;
-  /** Keys or values, or whatever an answering model keeps from one run to the next. */
+  /** What the next run or pass finds again, as keys and values. */
   own: (count: number) => Address;
   /** Cosines and sines of a head's angles, [positions, headDim / 2] each. */
   angles: (rope: Rope, headDim: number) => { cosines: Address; sines: Address };

@@ -94,7 +94,7 @@ test.each([
 );
 
 const KINDS =
-  "Use one of LlamaForCausalLM, Qwen2ForCausalLM, Qwen3ForCausalLM, MistralForCausalLM, SmolLM3ForCausalLM.";
+  "Use one of LlamaForCausalLM, Qwen2ForCausalLM, Qwen3ForCausalLM, MistralForCausalLM, SmolLM3ForCausalLM, Gemma3ForCausalLM.";
 
 test.each([
   [{ model_type: "gpt2", architectures: ["GPT2LMHeadModel"] }, `is GPT2LMHeadModel. ${KINDS}`],

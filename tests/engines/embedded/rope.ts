@@ -1,12 +1,19 @@
 /** The part of a `config.json` that a Llama's definition reads. */
 export interface LlamaConfig {
   num_hidden_layers: number;
+  hidden_size: number;
   num_attention_heads: number;
   num_key_value_heads: number;
   head_dim: number;
   rms_norm_eps: number;
   tie_word_embeddings: boolean;
   rope_theta: number;
+  model_type: string;
+  /** Gemma 3's own. */
+  query_pre_attn_scalar?: number;
+  sliding_window?: number;
+  rope_local_base_freq?: number;
+  layer_types?: string[];
   /** 0 for each layer that does not turn. */
   no_rope_layers?: number[];
   rope_scaling: null | {

@@ -64,6 +64,11 @@ export const FAMILIES: Record<string, LlamaShape> = {
     family: "smollm3",
     unrotated: [1],
   },
+  "Gemma 3": {
+    ...{ layers: 2, heads: 4, kvHeads: 2, headDim: 6, width: 8, intermediateSize: 12, context: 48 },
+    ...{ family: "gemma3_text", epsilon: 1e-6, queryScalar: 5 },
+    sliding: { layers: [0], window: 3, theta: 30 },
+  },
   "Llama with biases": {
     ...{ layers: 1, heads: 2, headDim: 8, width: 8, intermediateSize: 12, context: 48 },
     rope: { type: "linear", theta: 1000, factor: 4 },
@@ -78,9 +83,10 @@ export const FAMILIES: Record<string, LlamaShape> = {
 export function tinyWeights(seed = 1, shape: LlamaShape = TINY): Weights {
   const weights = randomWeights(shape, seed);
   const random = createRandom(seed, "norms");
+  const least = shape.family === "gemma3_text" ? -0.5 : 0.5;
   for (const { shape, data } of Object.values(weights)) {
     if (shape[0] === VOCABULARY) data.forEach((value, i) => (data[i] = value * 2.5));
-    if (shape.length === 1) data.forEach((_, i) => (data[i] = 0.5 + random.uniform()));
+    if (shape.length === 1) data.forEach((_, i) => (data[i] = least + random.uniform()));
   }
   return weights;
 }

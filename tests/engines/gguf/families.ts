@@ -24,5 +24,9 @@ export const FAMILIES: Record<string, LlamaShape> = {
   },
   "Qwen 3": { ...SIZES, kvHeads: 2, headDim: 16, family: "qwen3" },
   Mistral: { ...SIZES, kvHeads: 1, tied: false, family: "mistral" },
+  "Gemma 3": {
+    ...{ ...SIZES, layers: 7, kvHeads: 2, headDim: 16, family: "gemma3_text", epsilon: 1e-6 },
+    sliding: { layers: [0, 1, 2, 3, 4, 6], window: 8, theta: 10_000 },
+  },
   SmolLM3: { ...SIZES, layers: 4, kvHeads: 2, family: "smollm3", unrotated: [3] },
 };

@@ -7,7 +7,7 @@ import { scratchDirectory } from "../embedded/scratch.ts";
 import { tinyWeights } from "../embedded/tiny.ts";
 import { REAL_WEIGHTS, hasRealWeights } from "../realWeights/realWeights.ts";
 import { createSource } from "../tokens/source.ts";
-import { type Style, STYLES, writeTokenizer } from "../tokens/styles.ts";
+import { type Style, STYLES, withAllMerges, writeTokenizer } from "../tokens/styles.ts";
 import { askLlama, hasLlama } from "./llama.ts";
 
 /** 10,000 with `KIT_TOKENS=all`. */
@@ -48,6 +48,7 @@ const KNOWN: Record<string, Style> = {
     },
     { ignore_merges: true },
   ),
+  Gemma: withAllMerges(STYLES["Gemma 3"]!),
   "GPT-2": splitBy(STYLES["SmolLM"]!, { ...BYTE_LEVEL, use_regex: true }),
 };
 

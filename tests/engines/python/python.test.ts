@@ -41,6 +41,11 @@ import {
 } from "./environment.ts";
 
 const SHAPE = { layers: 2, heads: 2, width: 16, context: 96 };
+/** Its rows are longer than its window. */
+const GEMMA = {
+  ...{ ...SHAPE, family: "gemma3_text", kvHeads: 1, headDim: 6, queryScalar: 7 },
+  sliding: { layers: [0], window: 6, theta: 30 },
+};
 /** Relative; the two add float32 numbers in another order. */
 const LOSS_NEAR = 2e-6;
 const NORM_NEAR = 2e-5;
@@ -73,6 +78,7 @@ describe.runIf(hasPython)("with Python", () => {
   /** Checkpoints of the embedded engine. */
   const model = join(home, "model", "artifacts", "step-1");
   const adapter = join(home, "adapter", "artifacts", "step-1");
+  const gemma = join(home, "gemma");
   const lora = { r: 4, alpha: 8, targetModules: ["q_proj", "down_proj"] };
   let count = 0;
 
@@ -80,6 +86,7 @@ describe.runIf(hasPython)("with Python", () => {
     warm = await startWarmPython();
     await train("embedded", PROMPTS, { model: SHAPE, maxSteps: 1 }, join(home, "model"));
     await train("embedded", PROMPTS, { model, maxSteps: 1, lora }, join(home, "adapter"));
+    saveModel(gemma, randomWeights(GEMMA, 1), { shape: GEMMA, promptStyle: "message" });
     await printed("models.py", home);
   });
   afterAll(async () => {
@@ -121,6 +128,8 @@ describe.runIf(hasPython)("with Python", () => {
       ["an adapter", MIXED, { model, lora }],
       ["an adapter's adapter", PROMPTS, { model: adapter, lora: { r: 2, alpha: 2 } }],
       ["an adapter, trained on whole", PROMPTS, { model: adapter }],
+      ["Gemma 3", MIXED, { model: gemma }],
+      ["an adapter of Gemma 3", MIXED, { model: gemma, lora }],
       ["a preset", PROMPTS, { model: "kit/nano" }],
       ["an adapter of a preset", PROMPTS, { model: "kit/nano", lora, learningRate: 0.001 }],
     ])("learns the same: %s", async (_, rows, asked) => {
@@ -148,6 +157,8 @@ describe.runIf(hasPython)("with Python", () => {
     it.each<[string, Partial<AskedConfig>]>([
       ["models", { model }],
       ["adapters", { model, lora }],
+      ["models of Gemma 3", { model: gemma }],
+      ["adapters of Gemma 3", { model: gemma, lora }],
     ])("each answers from the other's %s alike, and trains on from them", async (_, asked) => {
       for (const from of ["embedded", "python"] as const) {
         const { saved } = await train(from, PROMPTS, { ...asked, maxSteps: 30 });

@@ -26,3 +26,22 @@ export function writeTokenizer(path: string, { tokenizer, config }: Style, chang
   writeFileSync(join(path, "tokenizer.json"), JSON.stringify(tokenizer));
   writeFileSync(join(path, "tokenizer_config.json"), JSON.stringify({ ...config, ...changes }));
 }
+
+interface Pieces {
+  vocab: Record<string, number>;
+  merges: string[][];
+}
+
+/** As a converter of SentencePiece's models writes it: tokens by their scores, and of each all pairs that make it. */
+export function withAllMerges(style: Style): Style {
+  const tokenizer = structuredClone(style.tokenizer) as { model: Pieces };
+  const { vocab, merges } = tokenizer.model;
+  const made = new Set(merges.map((pair) => pair.join("")));
+  tokenizer.model.merges = [...made].flatMap((text) =>
+    Array.from({ length: text.length - 1 }, (_, i) => [
+      text.slice(0, i + 1),
+      text.slice(i + 1),
+    ]).filter((pair) => pair.every((part) => part in vocab)),
+  );
+  return { ...style, tokenizer };
+}

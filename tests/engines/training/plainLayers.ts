@@ -1,6 +1,6 @@
 import { type LlamaShape, dimensionsOf } from "../../../engines/families/dimensions.ts";
 import { familyOf } from "../../../engines/families/families.ts";
-import type { AttentionHeads, Layers } from "../../../engines/families/layers.ts";
+import type { AttentionHeads, AttentionScores, Layers } from "../../../engines/families/layers.ts";
 import { rotations } from "../../../engines/families/rotations.ts";
 
 /** Numbers of a tensor, and their gradient where it is trained. */
@@ -33,6 +33,7 @@ export function runPlainly(
   { parameter, scale }: Options,
 ): { logits: number[][]; backward: (grads: readonly number[][]) => void } {
   const d = dimensionsOf(shape);
+  const { hasCenteredNorms = false, list } = familyOf(d);
   const backs: (() => void)[] = [];
   let logits: Rows | undefined;
 
@@ -91,16 +92,15 @@ export function runPlainly(
 
   function norm(x: Rows, name: string): Rows {
     const weight = parameter(name)!;
+    const by = Array.from(weight.data, (value) => value + (hasCenteredNorms ? 1 : 0));
     const scales = x.rows.map(
       (row) => 1 / Math.sqrt(sum(row.map((value) => value * value)) / row.length + d.epsilon),
     );
-    const rows = x.rows.map((row, t) =>
-      row.map((value, i) => value * scales[t]! * weight.data[i]!),
-    );
+    const rows = x.rows.map((row, t) => row.map((value, i) => value * scales[t]! * by[i]!));
     return made(rows, (grads) =>
       grads.forEach((grad, t) => {
         const [row, r] = [x.rows[t]!, scales[t]!];
-        const weighted = grad.map((value, i) => value * weight.data[i]!);
+        const weighted = grad.map((value, i) => value * by[i]!);
         const mean = (sum(weighted.map((value, i) => value * row[i]!)) * r * r) / row.length;
         row.forEach((value, i) => {
           x.grads[t]![i]! += r * (weighted[i]! - value * mean);
@@ -130,11 +130,14 @@ export function runPlainly(
     );
   }
 
-  /** One head: softmax(q·kᵀ/√headDim)·v, causal. */
-  function attend(q: Rows, k: Rows, v: Rows): Rows {
-    const factor = 1 / Math.sqrt(q.rows[0]?.length ?? 1);
+  /** One head: softmax(q·kᵀ/√queryScalar)·v, causal. */
+  function attend(q: Rows, k: Rows, v: Rows, { queryScalar, window }: AttentionScores): Rows {
+    const factor = 1 / Math.sqrt(queryScalar);
+    const isSeen = (t: number, s: number) => window === undefined || t - s < window;
     const probabilities = q.rows.map((row, t) =>
-      softmax(k.rows.slice(0, t + 1).map((key) => factor * dot(row, key))),
+      softmax(
+        k.rows.slice(0, t + 1).map((key, s) => (isSeen(t, s) ? factor * dot(row, key) : -Infinity)),
+      ),
     );
     const rows = probabilities.map((of) =>
       v.rows[0]!.map((_, i) => sum(of.map((p, s) => p * v.rows[s]![i]!))),
@@ -154,19 +157,41 @@ export function runPlainly(
     );
   }
 
+  function gated(gateUp: Rows, activation: Activation): Rows {
+    const width = (gateUp.rows[0]?.length ?? 0) / 2;
+    const rows = gateUp.rows.map((row) =>
+      range(width).map((i) => activation(row[i]!).value * row[i + width]!),
+    );
+    return made(rows, (grads) =>
+      grads.forEach((grad, t) =>
+        grad.forEach((of, i) => {
+          const [gate, up] = [gateUp.rows[t]![i]!, gateUp.rows[t]![i + width]!];
+          const { value, slope } = activation(gate);
+          gateUp.grads[t]![i]! += of * up * slope;
+          gateUp.grads[t]![i + width]! += of * value;
+        }),
+      ),
+    );
+  }
+
   const layers: Layers<Rows> = {
-    embedding(name, _, width) {
+    embedding(name, _, width, factor = 1) {
       const table = parameter(name)!;
-      const rows = tokens.map((token) => range(width).map((i) => table.data[token * width + i]!));
+      const rows = tokens.map((token) =>
+        range(width).map((i) => factor * table.data[token * width + i]!),
+      );
       return made(rows, (grads) =>
         grads.forEach((grad, t) =>
           grad.forEach((value, i) => {
-            if (table.grad) table.grad[tokens[t]! * width + i]! += value;
+            if (table.grad) table.grad[tokens[t]! * width + i]! += factor * value;
           }),
         ),
       );
     },
-    norm,
+    norm(x, name, residual) {
+      const y = norm(x, name);
+      return residual ? add(residual, y) : y;
+    },
     linear(x, maps, residual) {
       const results = maps.map(({ name, out, hasBias }) => {
         let y = product(x, parameter(`${name}.weight`)!, out);
@@ -191,33 +216,18 @@ export function runPlainly(
       const turning = heads.heads + heads.kvHeads;
       return beside(eachHead(heads, qkv).map((x, i) => (i < turning ? rotated(x, angles) : x)));
     },
-    attention(qkv, { heads, kvHeads, headDim }) {
+    attention(qkv, { heads, kvHeads, headDim }, scores) {
       const all = eachHead({ heads, kvHeads, headDim }, qkv);
       const shared = heads / kvHeads;
       return beside(
         range(heads).map((head) => {
           const key = heads + Math.floor(head / shared);
-          return attend(all[head]!, all[key]!, all[key + kvHeads]!);
+          return attend(all[head]!, all[key]!, all[key + kvHeads]!, scores);
         }),
       );
     },
-    swiglu(gateUp) {
-      const width = (gateUp.rows[0]?.length ?? 0) / 2;
-      const sigmoid = (value: number) => 1 / (1 + Math.exp(-value));
-      const rows = gateUp.rows.map((row) =>
-        range(width).map((i) => row[i]! * sigmoid(row[i]!) * row[i + width]!),
-      );
-      return made(rows, (grads) =>
-        grads.forEach((grad, t) =>
-          grad.forEach((value, i) => {
-            const [gate, up] = [gateUp.rows[t]![i]!, gateUp.rows[t]![i + width]!];
-            const s = sigmoid(gate);
-            gateUp.grads[t]![i]! += value * up * s * (1 + gate * (1 - s));
-            gateUp.grads[t]![i + width]! += value * gate * s;
-          }),
-        ),
-      );
-    },
+    swiglu: (gateUp) => gated(gateUp, silu),
+    geglu: (gateUp) => gated(gateUp, gelu),
     select(x) {
       const rows = selected.map((t) => x.rows[t]!);
       return made(rows, (grads) =>
@@ -229,7 +239,7 @@ export function runPlainly(
     },
   };
 
-  familyOf(d).list(layers, d);
+  list(layers, d);
   if (!logits) throw new Error("the model has no head");
   const { rows, grads } = logits;
   return {
@@ -240,6 +250,21 @@ export function runPlainly(
     },
   };
 }
+
+type Activation = (x: number) => { value: number; slope: number };
+
+const silu: Activation = (x) => {
+  const s = 1 / (1 + Math.exp(-x));
+  return { value: x * s, slope: s * (1 + x * (1 - s)) };
+};
+
+/** By its approximation with tanh. */
+const gelu: Activation = (x) => {
+  const [factor, cubic] = [Math.sqrt(2 / Math.PI), 0.044715];
+  const tanh = Math.tanh(factor * (x + cubic * x ** 3));
+  const rise = factor * (1 + 3 * cubic * x * x) * (1 - tanh * tanh);
+  return { value: 0.5 * x * (1 + tanh), slope: 0.5 * (1 + tanh + x * rise) };
+};
 
 export function softmax(values: readonly number[]): number[] {
   const highest = Math.max(...values);

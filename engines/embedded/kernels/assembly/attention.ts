@@ -15,7 +15,8 @@ function probsRow(length: i32): i32 {
 }
 
 /**
- * Causal attention: out = softmax(q·kᵀ / √headDim)·v.
+ * Causal attention: out = softmax(scale · q·kᵀ)·v.
+ * @param window positions that a query sees at most, its own among them
  * @param offsets [sequences + 1], int32: the first position of each, and the end of the last
  * @param squares [sequences], int32: the elements of one head's probabilities in the sequences before
  * @param qkv [tokens, row]
@@ -23,11 +24,11 @@ function probsRow(length: i32): i32 {
  * @param out [tokens, heads · headDim], or 0 where only the probabilities are wanted
  */
 export function attend(
-  sequences: i32, heads: i32, kvHeads: i32, headDim: i32, row: i32, offsets: usize, squares: usize,
-  qkv: usize, probs: usize, out: usize,
+  sequences: i32, heads: i32, kvHeads: i32, headDim: i32, row: i32, scale: f32, window: i32,
+  offsets: usize, squares: usize, qkv: usize, probs: usize, out: usize,
 ): void {
   const counter = begin();
-  const scale = <f32>1 / Mathf.sqrt(<f32>headDim), outRow = heads * headDim;
+  const outRow = heads * headDim;
   for (let job = claim(counter); job < sequences * heads; job = claim(counter)) {
     const sequence = job / heads, head = job % heads, shared = head / (heads / kvHeads);
     const first = load<i32>(at(offsets, sequence)), length = load<i32>(at(offsets, sequence + 1)) - first;
@@ -36,7 +37,7 @@ export function attend(
     const q = at(qkv, first * row + head * headDim);
     const k = at(qkv, first * row + (heads + shared) * headDim), v = at(k, kvHeads * headDim);
     multiply(length, length, headDim, q, row, 1, k, 1, row, p, pRow, 0, scale, CAUSAL_C);
-    softmaxCausal(length, p, pRow);
+    softmaxCausal(length, p, pRow, window);
     if (!out) continue;
     const to = at(out, first * outRow + head * headDim);
     multiply(length, headDim, length, p, pRow, 1, v, row, 1, to, outRow, 0, 1, CAUSAL_A);
@@ -48,8 +49,8 @@ export function attend(
  * @param scratch this thread's own [length, probsRow(length)] for the longest sequence
  */
 export function attendBack(
-  sequences: i32, heads: i32, kvHeads: i32, headDim: i32, row: i32, offsets: usize, squares: usize,
-  qkv: usize, probs: usize, dOut: usize, dqkv: usize, scratch: usize,
+  sequences: i32, heads: i32, kvHeads: i32, headDim: i32, row: i32, scale: f32, window: i32,
+  offsets: usize, squares: usize, qkv: usize, probs: usize, dOut: usize, dqkv: usize, scratch: usize,
 ): void {
   const counter = begin();
   const group = heads / kvHeads, outRow = heads * headDim;
@@ -61,7 +62,7 @@ export function attendBack(
       const head = shared * group + g, key = (heads + shared) * headDim;
       const p = at(probs, square * heads + head * length * probsRow(length));
       const dout = at(dOut, first * outRow + head * headDim);
-      headBack(length, headDim, row, outRow, at(qkv, from + head * headDim), at(qkv, from + key),
+      headBack(length, headDim, row, outRow, scale, at(qkv, from + head * headDim), at(qkv, from + key),
         kvHeads * headDim, p, dout, at(dqkv, from + head * headDim), at(dqkv, from + key), scratch, g > 0);
     }
   }
@@ -69,10 +70,10 @@ export function attendBack(
 
 /** One head's dq, and its part of dk and dv; v is `next` elements behind k, and dv behind dk. */
 function headBack(
-  length: i32, headDim: i32, row: i32, outRow: i32, q: usize, k: usize, next: i32,
+  length: i32, headDim: i32, row: i32, outRow: i32, scale: f32, q: usize, k: usize, next: i32,
   p: usize, dout: usize, dq: usize, dk: usize, ds: usize, accumulate: bool,
 ): void {
-  const dv = at(dk, next), scale = <f32>1 / Mathf.sqrt(<f32>headDim), pRow = probsRow(length);
+  const dv = at(dk, next), pRow = probsRow(length);
   multiply(length, headDim, length, p, 1, pRow, dout, outRow, 1, dv, row, accumulate ? dv : 0, 1, CAUSAL_AT);
   multiply(length, length, headDim, dout, outRow, 1, at(k, next), 1, row, ds, pRow, 0, 1, CAUSAL_C);
   softmaxCausalBack(length, p, ds, pRow, scale);

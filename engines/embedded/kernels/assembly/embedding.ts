@@ -1,3 +1,4 @@
+import { multiply } from "./softmax";
 import { begin, claim } from "./thread";
 import { at, LANES, loadOne, loadWide } from "./vector";
 
@@ -44,6 +45,15 @@ export function clear(count: i32, x: usize): void {
   const share = 16384;
   for (let i = claim(counter) * share; i < count; i = claim(counter) * share) {
     memory.fill(at(x, i), 0, <usize>min(share, count - i) << 2);
+  }
+}
+
+/** x [count] = factor · x. */
+export function scale(count: i32, x: usize, factor: f32): void {
+  const counter = begin();
+  const share = 4096;
+  for (let i = claim(counter) * share; i < count; i = claim(counter) * share) {
+    multiply(at(x, i), min(share, count - i), factor);
   }
 }
 

@@ -22,7 +22,7 @@ export function headNorm(
     for (const end = min(r + ROWS, rows); r < end; r++) {
       for (let h = 0; h < heads; h++) {
         const from = at(x, r * xRow + h * headDim), to = at(y, r * yRow + h * headDim);
-        store<f32>(at(rstd, r * heads + h), normLine(headDim, from, w, to, epsilon));
+        store<f32>(at(rstd, r * heads + h), normLine(headDim, from, w, to, epsilon, 0));
       }
     }
   }

@@ -1,12 +1,12 @@
 export { join, barrier, wait, CONTROL_BYTES } from "./thread";
 export { setA, setB, setQuantizedB, setC, product, widen, OWN_BYTES } from "./product";
-export { norm, normBack, normWeightBack } from "./norm";
+export { norm, normBack, normWeightBack, addOne } from "./norm";
 export { headNorm, headNormBack, headNormWeightBack } from "./headNorm";
 export { addBias, biasBack } from "./bias";
 export { rotate } from "./rope";
 export { attend, attendBack } from "./attention";
-export { swiglu, swigluBack } from "./swiglu";
-export { embed, embedBack, clear, copyRows } from "./embedding";
+export { swiglu, swigluBack, geglu, gegluBack } from "./gatedUnit";
+export { embed, embedBack, clear, scale, copyRows } from "./embedding";
 export { crossEntropy } from "./loss";
 export { squares, setAdamw, adamw } from "./optimizer";
 export { makePanels, embedPanels, panelProduct } from "./panels";

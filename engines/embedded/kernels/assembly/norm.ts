@@ -5,18 +5,22 @@ import { at, fma, LANES, sum } from "./vector";
 const ROWS: i32 = 16;
 /** Columns that a thread claims at a time where rows are summed. */
 const COLUMNS: i32 = 8;
+/** Numbers that a thread claims at a time. */
+const SHARE: i32 = 1024;
 
 /**
- * RMSNorm: y = x · w / √(mean(x²) + epsilon), for x and y [rows, width], w [width].
+ * RMSNorm: y = added + x · w / √(mean(x²) + epsilon), for x and y [rows, width], w [width].
  * @param rstd [rows], keeps 1 / √(…) for the backward pass
+ * @param added may be y itself, or 0 for none
  */
 export function norm(
-  rows: i32, width: i32, x: usize, w: usize, y: usize, rstd: usize, epsilon: f32,
+  rows: i32, width: i32, x: usize, w: usize, y: usize, rstd: usize, epsilon: f32, added: usize,
 ): void {
   const counter = begin();
   for (let r = claim(counter) * ROWS; r < rows; r = claim(counter) * ROWS) {
     for (const end = min(r + ROWS, rows); r < end; r++) {
-      const scale = normLine(width, at(x, r * width), w, at(y, r * width), epsilon);
+      const o = r * width, plus = added ? at(added, o) : 0;
+      const scale = normLine(width, at(x, o), w, at(y, o), epsilon, plus);
       store<f32>(at(rstd, r), scale);
     }
   }
@@ -25,16 +29,18 @@ export function norm(
 /** One line of `norm`; answers 1 / √(…). x may be y. */
 // @ts-ignore: decorator
 @inline
-export function normLine(width: i32, x: usize, w: usize, y: usize, epsilon: f32): f32 {
+export function normLine(width: i32, x: usize, w: usize, y: usize, epsilon: f32, added: usize): f32 {
   const scale: f32 = <f32>1 / Mathf.sqrt(dot(x, x, width) / <f32>width + epsilon);
   const scales = f32x4.splat(scale);
   let i = 0;
   for (; i + LANES <= width; i += LANES) {
-    const scaled = f32x4.mul(v128.load(at(x, i)), scales);
-    v128.store(at(y, i), f32x4.mul(scaled, v128.load(at(w, i))));
+    let v = f32x4.mul(f32x4.mul(v128.load(at(x, i)), scales), v128.load(at(w, i)));
+    if (added) v = f32x4.add(v, v128.load(at(added, i)));
+    v128.store(at(y, i), v);
   }
   for (; i < width; i++) {
-    store<f32>(at(y, i), load<f32>(at(x, i)) * scale * load<f32>(at(w, i)));
+    const v = load<f32>(at(x, i)) * scale * load<f32>(at(w, i));
+    store<f32>(at(y, i), added ? v + load<f32>(at(added, i)) : v);
   }
   return scale;
 }
@@ -112,6 +118,14 @@ function columnSum(rows: i32, width: i32, x: usize, rstd: usize, dy: usize): f32
     total += load<f32>(at(dy, r * width)) * load<f32>(at(rstd, r)) * load<f32>(at(x, r * width));
   }
   return total;
+}
+
+/** y [width] = 1 + w, for norms that learn their distance from 1. */
+export function addOne(width: i32, w: usize, y: usize): void {
+  const counter = begin();
+  for (let j = claim(counter) * SHARE; j < width; j = claim(counter) * SHARE) {
+    for (const end = min(j + SHARE, width); j < end; j++) store<f32>(at(y, j), <f32>1 + load<f32>(at(w, j)));
+  }
 }
 
 /** Σ a · b over `count` elements. */

@@ -46,25 +46,27 @@ export function storeKeys(
 /**
  * Attention of new tokens to their sequences' keys and values, their own among them. A thread claims a head of a
  * token; its sums are in the order of the positions, whatever else is in the batch.
+ * @param window positions that a query sees at most, its own among them: pages before it are not read
  * @param q [count, row], rotated
  * @param scores this thread's own, whole pages of a sequence
  * @param out [count, heads · headDim]
  */
 export function attendPages(
-  count: i32, heads: i32, kvHeads: i32, headDim: i32, q: usize, row: i32, positions: usize,
+  count: i32, heads: i32, kvHeads: i32, headDim: i32, scale: f32, window: i32, q: usize, row: i32, positions: usize,
   owners: usize, table: usize, tableRow: i32, keys: usize, values: usize, scores: usize, out: usize,
 ): void {
-  const counter = begin(), page = PAGE * headDim;
-  const scale = f32x4.splat(<f32>1 / Mathf.sqrt(<f32>headDim));
+  const counter = begin(), page = PAGE * headDim, scales = f32x4.splat(scale);
   for (let job = claim(counter); job < count * heads; job = claim(counter)) {
     const i = job / heads, head = job % heads, shared = head / (heads / kvHeads);
-    const seen = load<i32>(at(positions, i)) + 1, query = at(q, i * row + head * headDim);
-    const pages = at(table, load<i32>(at(owners, i)) * tableRow);
+    const length = load<i32>(at(positions, i)) + 1, query = at(q, i * row + head * headDim);
+    const first = max(0, length - window) / PAGE, seen = length - first * PAGE, hidden = max(0, seen - window);
+    const pages = at(table, load<i32>(at(owners, i)) * tableRow + first);
     for (let j = 0; j < seen; j += PAGE) {
       const from = (load<i32>(at(pages, j / PAGE)) * kvHeads + shared) * page;
-      scorePage(headDim, query, at(keys, from), scale, at(scores, j));
+      scorePage(headDim, query, at(keys, from), scales, at(scores, j));
     }
-    softmax(scores, seen);
+    memory.fill(scores, 0, <usize>hidden << 2);
+    softmax(at(scores, hidden), seen - hidden);
     mix(seen, headDim, scores, pages, at(values, shared * page), kvHeads * page, at(out, job * headDim));
   }
 }

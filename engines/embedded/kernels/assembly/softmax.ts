@@ -39,11 +39,15 @@ export function multiply(x: usize, count: i32, by: f32): void {
   for (; i < count; i++) store<f32>(at(x, i), load<f32>(at(x, i)) * by);
 }
 
-/** Line r of a causal matrix [length, length], its lines `row` elements apart: softmax of its r + 1 first, then zeros. */
-export function softmaxCausal(length: i32, x: usize, row: i32): void {
+/**
+ * Line r of a causal matrix [length, length], its lines `row` elements apart: softmax of its r + 1 first, or of the
+ * last `window` of them, and zeros around.
+ */
+export function softmaxCausal(length: i32, x: usize, row: i32, window: i32): void {
   for (let r = 0; r < length; r++) {
-    const line = at(x, r * row);
-    softmax(line, r + 1);
+    const line = at(x, r * row), hidden = max(0, r + 1 - window);
+    memory.fill(line, 0, <usize>hidden << 2);
+    softmax(at(line, hidden), r + 1 - hidden);
     clearAfter(line, r, length);
   }
 }

@@ -39,7 +39,7 @@ function results(memory: WebAssembly.Memory, from: number): Float32Array[] {
   kernels.setC(product, SIZE, 0, 1);
   kernels.product(SIZE, SIZE, SIZE, 12, 8);
   kernels.barrier();
-  kernels.norm(SIZE, SIZE, product, w, normed, inverse, 1e-5);
+  kernels.norm(SIZE, SIZE, product, w, normed, inverse, 1e-5, 0);
   kernels.setAdamw(1, 0.01, 0, 0.9, 0.95, 0.1, 0.05, 1e-8);
   kernels.adamw(SIZE * SIZE, x, y, m, v);
   kernels.barrier();

@@ -3,7 +3,13 @@ import { type Case, AWKWARD, check, get, loop, sumOf } from "./cases.ts";
 import { numbers } from "./team.ts";
 
 /** Sequences of these lengths, one after another. */
-function attention(lengths: number[], heads: number, kvHeads: number, headDim: number): Case {
+function attention(
+  lengths: number[],
+  heads: number,
+  kvHeads: number,
+  headDim: number,
+  { scale = 1 / Math.sqrt(headDim), window = 2 ** 30 } = {},
+): Case {
   const row = (heads + 2 * kvHeads) * headDim;
   const before = (counts: number[]) => counts.map((_, i) => sumOf(counts.slice(0, i)));
   const probsRow = (length: number) => Math.ceil(length / 4) * 4;
@@ -12,20 +18,19 @@ function attention(lengths: number[], heads: number, kvHeads: number, headDim: n
   const n = sumOf(lengths);
   const longest = Math.max(...lengths);
   const at = (position: number, h: number, i: number) => position * row + h * headDim + i;
-  const scale = 1 / Math.sqrt(headDim);
   /** Softmax of a head's scores, [query][key]. */
   const probsOf = (qkv: Float64Array | undefined, first: number, length: number, h: number) => {
     const k = heads + Math.floor(h / (heads / kvHeads));
     const score = (t: number, s: number) =>
       sumOf(loop(headDim, (i) => get(qkv, at(first + t, h, i)) * get(qkv, at(first + s, k, i))));
     return loop(length, (t) => {
-      const e = loop(t + 1, (s) => Math.exp(scale * score(t, s)));
+      const e = loop(t + 1, (s) => (t - s < window ? Math.exp(scale * score(t, s)) : 0));
       const total = sumOf(e);
       return e.map((value) => value / total);
     });
   };
   return {
-    name: `attention and its backward pass, ${lengths.join()}, ${heads}/${kvHeads} heads of ${headDim}`,
+    name: `attention and its backward pass, ${lengths.join()}, ${heads}/${kvHeads} heads of ${headDim}, a window of ${window}`,
     inputs: {
       qkv: numbers(n * row, 1).map((v) => 2 * v),
       dOut: numbers(n * heads * headDim, 2),
@@ -40,7 +45,8 @@ function attention(lengths: number[], heads: number, kvHeads: number, headDim: n
     },
     call: ({ qkv = 0, dOut = 0, offsets = 0, squares = 0, ...of }) => {
       const { probs = 0, out = 0, dqkv = 0, scratch = 0 } = of;
-      const sizes = [lengths.length, heads, kvHeads, headDim, row, offsets, squares] as const;
+      const count = lengths.length;
+      const sizes = [count, heads, kvHeads, headDim, row, scale, window, offsets, squares] as const;
       return [
         ["attend", ...sizes, qkv, probs, out],
         ["barrier"],
@@ -84,10 +90,11 @@ const ATTENTION = [
   attention([13, 1, 7, 30, 2], 6, 2, 10),
   attention([130], 2, 1, 24),
   attention([3, 70], 2, 2, 6),
+  ...[1, 2, 5, 16, 33].map((window) => attention([13, 1, 70], 4, 2, 6, { scale: 0.7, window })),
 ];
 
 describe("on 1, 2, 3 and 5 threads, to the bit, at awkward sizes", () => {
-  test("attention and its backward pass, also with shared keys, is that of plain loops", () =>
+  test("attention and its backward pass, also with shared keys and within a window, is that of plain loops", () =>
     check(ATTENTION));
   test("attention over more positions than a block of a product is deep is that of plain loops", () =>
     check([attention([645], 1, 1, 2)]));

@@ -14,8 +14,8 @@ parentPort.on("message", ({ threads, calls }) => {
   kernels.join(threads, control, own);
   for (const [name, ...args] of calls) {
     // Kernels whose scratch memory is each thread's own.
-    if (name === "attendBack") args[11] += threadIndex * scratchBytes(args[0], args[5]);
-    if (name === "attendPages") args[12] += threadIndex * args[9] * PAGE_BYTES;
+    if (name === "attendBack") args[13] += threadIndex * scratchBytes(args[0], args[7]);
+    if (name === "attendPages") args[14] += threadIndex * args[11] * PAGE_BYTES;
     kernels[name](...args);
   }
   kernels.barrier();

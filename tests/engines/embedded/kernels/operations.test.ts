@@ -19,14 +19,22 @@ function norm(rows: number, width: number): Case {
       dy: numbers(rows * width, 3),
       added: numbers(rows * width, 4),
     },
-    outputs: { y: rows * width, inverse: rows, dx: rows * width, dw: width, more: width },
-    call: ({ x = 0, w = 0, dy = 0, added = 0, y = 0, inverse = 0, dx = 0, dw = 0, more = 0 }) => [
-      ["norm", rows, width, x, w, y, inverse, EPSILON],
-      ["barrier"],
-      ["normBack", rows, width, x, w, inverse, dy, dx, added],
-      ["normWeightBack", rows, width, x, inverse, dy, dw, 0],
-      ["normWeightBack", rows, width, x, inverse, dy, more, w],
-    ],
+    outputs: {
+      ...{ y: rows * width, sum: rows * width, centered: width },
+      ...{ inverse: rows, dx: rows * width, dw: width, more: width },
+    },
+    call: ({ x = 0, w = 0, dy = 0, added = 0, y = 0, inverse = 0, dx = 0, dw = 0, ...of }) => {
+      const { more = 0, sum = 0, centered = 0 } = of;
+      return [
+        ["norm", rows, width, x, w, y, inverse, EPSILON, 0],
+        ["norm", rows, width, x, w, sum, inverse, EPSILON, added],
+        ["addOne", width, w, centered],
+        ["barrier"],
+        ["normBack", rows, width, x, w, inverse, dy, dx, added],
+        ["normWeightBack", rows, width, x, inverse, dy, dw, 0],
+        ["normWeightBack", rows, width, x, inverse, dy, more, w],
+      ];
+    },
     expected({ x, w, dy, added }) {
       const inverse = loop(
         rows,
@@ -46,6 +54,8 @@ function norm(rows: number, width: number): Case {
       );
       return {
         y: each((o, i, r) => get(x, o) * get(inverse, r) * get(w, i)),
+        sum: each((o, i, r) => get(added, o) + get(x, o) * get(inverse, r) * get(w, i)),
+        centered: loop(width, (i) => 1 + get(w, i)),
         inverse,
         dx: each(
           (o, i, r) =>
@@ -134,7 +144,16 @@ function bias(rows: number, width: number): Case {
 
 const sigmoid = (x: number) => 1 / (1 + Math.exp(-x));
 
-function swiglu(rows: number, hidden: number): Case {
+/** The sigmoid's argument and its derivative. */
+const ARGUMENTS = {
+  swiglu: (x: number) => [x, 1] as const,
+  geglu(x: number) {
+    const slope = 2 * Math.sqrt(2 / Math.PI);
+    return [slope * (x + 0.044715 * x ** 3), slope * (1 + 3 * 0.044715 * x * x)] as const;
+  },
+};
+
+function gated(kind: keyof typeof ARGUMENTS, rows: number, hidden: number): Case {
   const gate = (r: number, i: number) => 2 * r * hidden + i;
   const each = (make: (g: number, u: number, o: number) => number) =>
     loop(rows * hidden, (o) => {
@@ -142,18 +161,20 @@ function swiglu(rows: number, hidden: number): Case {
       return make(g, g + hidden, o);
     });
   return {
-    name: `SwiGLU and its way back, ${rows} × ${hidden}`,
+    name: `${kind} and its way back, ${rows} × ${hidden}`,
     inputs: { x: numbers(2 * rows * hidden, 1).map((v) => 6 * v), dy: numbers(rows * hidden, 2) },
     outputs: { y: rows * hidden, dx: 2 * rows * hidden },
     call: ({ x = 0, dy = 0, y = 0, dx = 0 }) => [
-      ["swiglu", rows, hidden, x, y],
-      ["swigluBack", rows, hidden, x, dy, dx],
+      [kind, rows, hidden, x, y],
+      [`${kind}Back`, rows, hidden, x, dy, dx],
     ],
     expected({ x, dy }) {
       const dx = new Float64Array(2 * rows * hidden);
       const y = each((g, u, o) => {
-        const [a, b, d, s] = [get(x, g), get(x, u), get(dy, o), sigmoid(get(x, g))];
-        dx[g] = d * b * (s + a * s * (1 - s));
+        const [a, b, d] = [get(x, g), get(x, u), get(dy, o)];
+        const [argument, slope] = ARGUMENTS[kind](a);
+        const s = sigmoid(argument);
+        dx[g] = d * b * (s + a * slope * s * (1 - s));
         dx[u] = d * a * s;
         return a * s * b;
       });
@@ -236,6 +257,16 @@ function clear(count: number): Case {
   };
 }
 
+function scale(count: number): Case {
+  return {
+    name: `a factor, ${count}`,
+    inputs: { x: numbers(count + 1, 1) },
+    outputs: {},
+    call: ({ x = 0 }) => [["scale", count, x, 2.5]],
+    expected: ({ x }) => ({ x: loop(count + 1, (i) => get(x, i) * (i < count ? 2.5 : 1)) }),
+  };
+}
+
 function rope(rows: number, headDim: number, start: number): Case {
   const heads = 3;
   const [half, row, length] = [headDim / 2, heads * headDim + 2, 5];
@@ -307,7 +338,8 @@ const CASES = [
   ...AWKWARD.flatMap((rows) => AWKWARD.map((width) => [rows, width] as const)).flatMap(
     ([rows, width]) => [
       norm(rows, width),
-      swiglu(rows, width),
+      gated("swiglu", rows, width),
+      gated("geglu", rows, width),
       crossEntropy(rows, width),
       embedding(rows, width),
       bias(rows, width),
@@ -322,6 +354,7 @@ const CASES = [
   ),
   ...[...AWKWARD, ...MANY].map(adamw),
   ...[...AWKWARD, 16383, 16384, 16385, 40000].map(clear),
+  ...[...AWKWARD, ...MANY].map(scale),
 ];
 
 describe("on 1, 2, 3 and 5 threads, to the bit, at awkward sizes", () => {

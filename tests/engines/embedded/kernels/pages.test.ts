@@ -2,11 +2,16 @@ import { expect, test } from "vitest";
 import { type Call, type Team, THREADS, bytesOf, difference, numbers, team } from "./team.ts";
 
 const PAGE = 16;
+const ALL = 2 ** 30;
 
 interface Sizes {
   heads: number;
   kvHeads: number;
   headDim: number;
+  /** Of the products of queries and keys. Default: as most models have it. */
+  scale?: number;
+  /** Positions that a query sees at most. Default: all. */
+  window?: number;
   /** Of each sequence: positions that were read before, and new ones. */
   sequences: readonly (readonly [before: number, count: number])[];
 }
@@ -18,7 +23,9 @@ function ints(t: Team, values: readonly number[]): number {
 }
 
 /** Runs all sequences' positions, those before and then the new ones; answers what attention made of the new ones. */
-function attended({ heads, kvHeads, headDim, sequences }: Sizes, threads: number, alone?: number) {
+function attended(sizes: Sizes, threads: number, alone?: number) {
+  const { heads, kvHeads, headDim, scale = 1 / Math.sqrt(headDim), window = ALL } = sizes;
+  const { sequences } = sizes;
   const t = team();
   const row = (heads + 2 * kvHeads) * headDim + 3;
   const lengths = sequences.map(([before, count]) => before + count);
@@ -54,7 +61,10 @@ function attended({ heads, kvHeads, headDim, sequences }: Sizes, threads: number
     t.run(threads, [
       ["storeKeys", tokens.length, kvHeads, headDim, k, row, ...places],
       ["barrier"],
-      ["attendPages", tokens.length, heads, kvHeads, headDim, qkv, row, ...places, scores, out.at],
+      [
+        ...["attendPages", tokens.length, heads, kvHeads, headDim, scale, window],
+        ...[qkv, row, ...places, scores, out.at],
+      ],
     ] as Call[]);
     outs.push([...out.view]);
   }
@@ -68,7 +78,8 @@ function lineOf(row: number, { owner, position }: { owner: number; position: num
 }
 
 /** The same in float64. */
-function plain({ heads, kvHeads, headDim, sequences }: Sizes): Float64Array {
+function plain({ heads, kvHeads, headDim, sequences, ...scores }: Sizes): Float64Array {
+  const { scale = 1 / Math.sqrt(headDim), window = ALL } = scores;
   const row = (heads + 2 * kvHeads) * headDim + 3;
   return Float64Array.from(
     sequences.flatMap(([before, count], owner) =>
@@ -78,11 +89,12 @@ function plain({ heads, kvHeads, headDim, sequences }: Sizes): Float64Array {
         );
         return Array.from({ length: heads }, (_, head) => {
           const key = (heads + Math.floor(head / (heads / kvHeads))) * headDim;
-          const product = (line: Float32Array) => {
+          const product = (line: Float32Array, position: number) => {
+            if (last - position >= window) return 0;
             let sum = 0;
             for (let d = 0; d < headDim; d++)
               sum += lines[last]![head * headDim + d]! * line[key + d]!;
-            return Math.exp(sum / Math.sqrt(headDim));
+            return Math.exp(sum * scale);
           };
           const shares = lines.map(product);
           const total = shares.reduce((sum, share) => sum + share);
@@ -128,6 +140,14 @@ const CASES: Sizes[] = [
     ],
   },
   { heads: 2, kvHeads: 2, headDim: 4, sequences: [[1, 1]] },
+  ...[1, 15, 16, 17, 40].map((window) => ({
+    ...{ heads: 4, kvHeads: 2, headDim: 10, scale: 0.3, window },
+    sequences: [
+      [0, 60],
+      [47, 2],
+      [40, 9],
+    ] as const,
+  })),
 ];
 
 test.each(CASES)(

@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import type { LlamaShape } from "../../../../engines/families/dimensions.ts";
 import { type SequenceLearner, learnerOf, learnerOnThreads } from "../learner.ts";
 import { FAMILIES, tinyBatch, tinySequences, tinyWeights } from "../tiny.ts";
 
@@ -14,10 +15,18 @@ const few = (headDim: number) => ({
   shape: { layers: 4, heads: 6, kvHeads: 3, headDim, ...SMALL },
 });
 /** A claim of attention takes longer than it takes a thread to wake up. */
-const MANY = {
+const MANY: { rows: number; length: number; shape: LlamaShape } = {
   ...{ rows: 3, length: 48 },
   shape: { layers: 1, heads: 4, kvHeads: 2, headDim: 64, ...SMALL },
 };
+/** Norms behind parts, centred ones, layers that see a window, and a scaled embedding. */
+const asGemma = (sizes: typeof MANY): typeof MANY => ({
+  ...sizes,
+  shape: {
+    ...{ ...sizes.shape, family: "gemma3_text" },
+    sliding: { layers: [0, 2], window: 5, theta: 100 },
+  },
+});
 const THREADS = [2, 3, 5];
 
 /** Runs two batches by turns, so that what the run before left behind is wrong. */
@@ -43,17 +52,19 @@ async function compare<T>(
 test.each(THREADS)(
   "a loss is the same on one thread and on %i, however they take turns",
   async (threads) => {
-    for (const headDim of [32, 128, 256])
-      await compare(threads, few(headDim), 50, (learner, batch) => learner.measure(batch).sum);
+    for (const sizes of [...[32, 128, 256].map(few), asGemma(few(64))])
+      await compare(threads, sizes, 50, (learner, batch) => learner.measure(batch).sum);
   },
 );
 
 test.each(THREADS)(
   "gradients are the same on one thread and on %i, however they take turns",
-  (threads) =>
-    compare(threads, MANY, 100, (learner, batch) => {
-      const { loss, gradients } = learner.gradients(batch);
-      const bytes = Object.values(gradients).map(({ data }) => Buffer.from(data.buffer));
-      return [loss, Buffer.concat(bytes).toString("base64")];
-    }),
+  async (threads) => {
+    for (const sizes of [MANY, asGemma(MANY)])
+      await compare(threads, sizes, 100, (learner, batch) => {
+        const { loss, gradients } = learner.gradients(batch);
+        const bytes = Object.values(gradients).map(({ data }) => Buffer.from(data.buffer));
+        return [loss, Buffer.concat(bytes).toString("base64")];
+      });
+  },
 );

@@ -1,17 +1,19 @@
-import { readFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test, vi } from "vitest";
 import { openCheckpoint, saveModel } from "../../../../engines/checkpoint/checkpoint.ts";
+import { exportModel } from "../../../../engines/export/exportModel.ts";
 import { EMBEDDING, HEAD } from "../../../../engines/families/projections.ts";
 import { randomAdapter } from "../../../../engines/lora/adapter.ts";
 import { type StoredWeights, isBfloat16, widen } from "../../../../engines/modelFiles/weights.ts";
 import { openConversation } from "../../../../engines/tokens/byteChat.ts";
+import { STYLES, writeTokenizer } from "../../tokens/styles.ts";
 import { createEmbeddedEngine } from "../built.ts";
 import { learnerOf, logitsOf, planOf, readingOf } from "../learner.ts";
 import { referenceText } from "../llama.ts";
 import { losses, run, tinyConfig } from "../run.ts";
 import { scratchDirectory } from "../scratch.ts";
-import { tinyBatch, tinyTokens, tinyWeights, toBfloat16, UNTIED } from "../tiny.ts";
+import { FAMILIES, tinyBatch, tinyTokens, tinyWeights, toBfloat16, UNTIED } from "../tiny.ts";
 
 const LORA = { r: 2, alpha: 4, targetModules: ["q_proj", "down_proj"] };
 const PROMPT = openConversation([{ role: "user", content: "1+1" }]);
@@ -25,8 +27,8 @@ function savedModel(): string {
   return path;
 }
 
-const configOf = (path: string): unknown =>
-  JSON.parse(readFileSync(join(path, "config.json"), "utf8"));
+const configOf = (path: string) =>
+  JSON.parse(readFileSync(join(path, "config.json"), "utf8")) as Record<string, unknown>;
 
 async function answer(path: string, count: number): Promise<string> {
   const model = await createEmbeddedEngine().load(path);
@@ -59,6 +61,44 @@ test("a checkpoint of bfloat16 with a head of its own answers as Llama's definit
   expect(configOf(path)).toMatchObject({ tie_word_embeddings: false, torch_dtype: "bfloat16" });
   expect(openCheckpoint(path).weights.bfloat16).toEqual(new Set(Object.keys(HALVES)));
   expect(await answer(path, 12)).toBe(referenceText(path, PROMPT, 12));
+});
+
+test("a Gemma 3 answers past its window as its definition does, also once it is trained", async () => {
+  const path = join(scratchDirectory(), "model");
+  const shape = FAMILIES["Gemma 3"]!;
+  saveModel(path, tinyWeights(1, shape), { shape, promptStyle: "message" });
+  expect(await answer(path, 12)).toBe(referenceText(path, PROMPT, 12));
+  for (const lora of [undefined, LORA]) {
+    const { directory } = await run(tinyConfig({ model: path, ...(lora && { lora }) }));
+    const exported = join(directory, "exported");
+    await exportModel(join(directory, "artifacts/step-6"), exported);
+    expect(await answer(exported, 12)).toBe(referenceText(exported, PROMPT, 12));
+  }
+});
+
+test("a Gemma 3 keeps what its config says, trained whole or by an adapter", async () => {
+  const path = join(scratchDirectory(), "model");
+  const style = STYLES["Gemma 3"]!;
+  const shape = { ...FAMILIES["Gemma 3"]!, vocabulary: style.size };
+  saveModel(path, tinyWeights(1, shape), { shape, promptStyle: "message" });
+  writeTokenizer(path, style);
+  const { torch_dtype: _, rope_theta: theta, ...config } = configOf(path);
+  const published = {
+    ...{ ...config, dtype: "float32", _sliding_window_pattern: 6, transformers_version: "5.18.0" },
+    rope_parameters: {
+      full_attention: { rope_type: "default", rope_theta: theta },
+      sliding_attention: { rope_type: "default", rope_theta: 30 },
+    },
+  };
+  writeFileSync(join(path, "config.json"), JSON.stringify(published));
+  const { shape: opened } = openCheckpoint(path);
+  for (const lora of [undefined, LORA]) {
+    const { directory } = await run(tinyConfig({ model: path, ...(lora && { lora }) }));
+    const exported = join(directory, "exported");
+    await exportModel(join(directory, "artifacts/step-6"), exported);
+    expect(configOf(exported)).toEqual(published);
+    expect(openCheckpoint(exported).shape).toEqual(opened);
+  }
 });
 
 test("its matrices are read to their place in the engine's memory, so that they are there once", () => {

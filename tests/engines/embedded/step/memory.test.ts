@@ -3,8 +3,9 @@ import type * as decoding from "../../../../engines/embedded/infer/decoder.ts";
 import type * as arenas from "../../../../engines/embedded/kernels/arena.ts";
 import type * as modules from "../../../../engines/embedded/kernels/module.ts";
 import type * as planning from "../../../../engines/embedded/step/trainingPlan.ts";
+import type { LlamaShape } from "../../../../engines/families/dimensions.ts";
 import type { Weights } from "../../../../engines/modelFiles/weights.ts";
-import type { LoraConfig, ModelShape } from "../../../../protocol/trainConfig.ts";
+import type { LoraConfig } from "../../../../protocol/trainConfig.ts";
 import { builtModule } from "../built.ts";
 import { limitsOf } from "../learner.ts";
 import { TINY } from "../tiny.ts";
@@ -18,7 +19,7 @@ const OPTIONS = { weightDecay: 0.01, maxGradNorm: 1 };
 const LORA: LoraConfig = { r: 3, alpha: 6, targetModules: ["q_proj", "v_proj", "down_proj"] };
 const [ROWS, LENGTH] = [3, 7];
 
-function planOf(shape: ModelShape, rows: number, length: number, lora?: LoraConfig) {
+function planOf(shape: LlamaShape, rows: number, length: number, lora?: LoraConfig) {
   const limits = limitsOf({ rows, length });
   return planTraining({ shape, limits, lora, threads: 1, options: OPTIONS });
 }
@@ -73,6 +74,14 @@ test("a model that is too large to answer with fails before its weights are read
     ),
   );
   expect(read).not.toHaveBeenCalled();
+});
+
+test("the logits of a large vocabulary take 64 MiB, however many tokens are learned", () => {
+  const [small, large] = [1_000, 262_144].map((vocabulary) => {
+    const plan = planOf({ ...TINY, vocabulary }, 8, 512, LORA);
+    return plan.arena.sizes().activations;
+  });
+  expect(large! - small!).toBeLessThan(2 ** 26);
 });
 
 test("activations are computed again as far as the memory would be more than moderate", () => {

@@ -99,6 +99,9 @@ test("a model that cannot be trained here is refused before its weights are down
     return run(tinyConfig({ model: "org/tiny", lora: LORA })).catch((error: unknown) => error);
   };
   expect(await refusalOf({ model_type: "gpt2" })).toMatchObject({ code: "CHECKPOINT_INVALID" });
+  expect(
+    await refusalOf({ model_type: "gemma3", architectures: undefined, vision_config: {} }),
+  ).toMatchObject({ message: expect.stringContaining("reads images, too. Use a model of text") });
   expect(await refusalOf({})).toMatchObject({ code: "OUT_OF_MEMORY" });
   // Of next to nothing each: their list alone would fill the memory.
   expect(

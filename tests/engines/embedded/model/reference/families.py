@@ -11,6 +11,8 @@ import numpy
 import torch
 from peft import LoraConfig, get_peft_model
 from transformers import (
+    Gemma3ForCausalLM,
+    Gemma3TextConfig,
     LlamaConfig,
     LlamaForCausalLM,
     MistralConfig,
@@ -49,6 +51,20 @@ LLAMA32 = {
     "factor": 32.0,
     "original_max_position_embeddings": 60,
 }
+# Rows are longer than the window, and √width is no number of bfloat16.
+GEMMA3 = {
+    **SIZES,
+    "hidden_size": 24,
+    "num_hidden_layers": 3,
+    "head_dim": 8,
+    "query_pre_attn_scalar": 12,
+    "sliding_window": 5,
+    "layer_types": ["sliding_attention", "full_attention", "sliding_attention"],
+    "rope_parameters": {
+        "sliding_attention": {"rope_type": "default", "rope_theta": 100.0},
+        "full_attention": {"rope_type": "linear", "rope_theta": 10_000.0, "factor": 2.0},
+    },
+}
 LINEAR = dict(rope_type="linear", rope_theta=1000.0, factor=4.0)
 FAMILIES = {
     "Llama": LlamaForCausalLM(LlamaConfig(**SIZES, tie_word_embeddings=True)),
@@ -72,6 +88,7 @@ FAMILIES = {
     "SmolLM3": SmolLM3ForCausalLM(
         SmolLM3Config(**SIZES, pad_token_id=0, no_rope_layers=[1, 0], head_dim=4)
     ),
+    "Gemma 3": Gemma3ForCausalLM(Gemma3TextConfig(**GEMMA3, pad_token_id=0)),
 }
 TARGETS = {
     "some": ["q_proj", "v_proj"],

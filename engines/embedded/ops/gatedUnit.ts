@@ -1,11 +1,11 @@
 import type { Activation, Graph } from "./operation.ts";
 
-/** y = silu(gate) · up, of gate and up side by side. */
-export function swiglu(graph: Graph, gateUp: Activation): Activation {
+/** y = activation(gate) · up, of gate and up side by side. */
+export function gatedUnit(graph: Graph, gateUp: Activation, kind: "swiglu" | "geglu"): Activation {
   const width = gateUp.width / 2;
   const y = graph.activation(gateUp.rows, width, { isCheap: true });
   graph.add(({ kernels, batch }) => {
-    const recompute = () => kernels.swiglu(batch[gateUp.rows], width, gateUp.at, y.at);
+    const recompute = () => kernels[kind](batch[gateUp.rows], width, gateUp.at, y.at);
     return {
       forward() {
         kernels.barrier();
@@ -14,7 +14,7 @@ export function swiglu(graph: Graph, gateUp: Activation): Activation {
       recompute,
       backward() {
         kernels.barrier();
-        kernels.swigluBack(batch[gateUp.rows], width, gateUp.at, y.grad.at, gateUp.grad.at);
+        kernels[`${kind}Back`](batch[gateUp.rows], width, gateUp.at, y.grad.at, gateUp.grad.at);
       },
     };
   });

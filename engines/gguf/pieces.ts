@@ -1,0 +1,105 @@
+import { isRecord } from "../../protocol/isRecord.ts";
+import { type Metadata, bool, float32s, string } from "./values.ts";
+
+type Config = Record<string, unknown>;
+
+const SPACE = "▁";
+/** A byte of what is no token. */
+export const BYTE_TOKEN = /^<0x[\dA-F]{2}>$/;
+const BYTES = 256;
+
+/** Whether it makes BPE's tokens as SentencePiece does, by Hugging Face's way of saying so. */
+export function hasPieces({ normalizer, pre_tokenizer: pre, model, decoder }: Config): boolean {
+  if (!isRecord(model) || model["type"] !== "BPE" || model["byte_fallback"] !== true) return false;
+  if (model["ignore_merges"] === true || typeof model["unk_token"] !== "string") return false;
+  if (!isReplace(normalizer, " ", SPACE)) return false;
+  // By then, no text has a space.
+  if (pre !== null && !(isRecord(pre) && pre["type"] === "Split" && textOf(pre) === " "))
+    return false;
+  const steps = isRecord(decoder) && Array.isArray(decoder["decoders"]) ? decoder["decoders"] : [];
+  const [first, ...others] = steps.filter(isRecord);
+  const names = others.map(({ type }) => type).join();
+  return isReplace(first, SPACE, " ") && names === "ByteFallback,Fuse";
+}
+
+function isReplace(step: unknown, from: string, to: string): boolean {
+  return (
+    isRecord(step) && step["type"] === "Replace" && textOf(step) === from && step["content"] === to
+  );
+}
+
+function textOf({ pattern }: Config): unknown {
+  return isRecord(pattern) ? pattern["String"] : undefined;
+}
+
+/**
+ * What llama.cpp reads of such a tokenizer, which merges the two neighbours that make the token of the highest score,
+ * where Hugging Face merges the pair of the lowest rank.
+ * @param tokens every id's text
+ * @returns undefined where the two would make other tokens
+ */
+export function piecesMetadata(tokenizer: Config, tokens: readonly string[]): Metadata | undefined {
+  const { model, added_tokens: added } = tokenizer;
+  const merges = isRecord(model) ? model["merges"] : undefined;
+  const texts = new Set(tokens);
+  if (!Array.isArray(merges) || !hasBytes(texts)) return undefined;
+  const splits = splitsOf(merges);
+  const whole = new Set(
+    (Array.isArray(added) ? added : []).map((token: Config) => token["content"]),
+  );
+  // An added token is found before its parts are, unless it is made of spaces.
+  const merged = tokens.filter((text) => text.includes(SPACE) || !whole.has(text));
+  if (!merged.every((text) => isMadeAlike(text, splits.get(text) ?? [], texts))) return undefined;
+  return {
+    "tokenizer.ggml.model": string("llama"),
+    "tokenizer.ggml.pre": string("default"),
+    "tokenizer.ggml.scores": float32s(tokens.map((text) => -(splits.get(text)?.[0]?.rank ?? 0))),
+    "tokenizer.ggml.add_space_prefix": bool(false),
+  };
+}
+
+/** Whether all bytes are tokens, as such or as characters. */
+function hasBytes(texts: ReadonlySet<string>): boolean {
+  return Array.from({ length: BYTES }, (_, byte) => byte).every((byte) => {
+    const hex = byte.toString(16).toUpperCase().padStart(2, "0");
+    return texts.has(`<0x${hex}>`) || (byte < 128 && texts.has(String.fromCharCode(byte)));
+  });
+}
+
+/** One way to make a token of two. */
+interface Split {
+  /** The length of the first, in units of UTF-16. */
+  at: number;
+  rank: number;
+}
+
+/** By the tokens that they make, in the order of their ranks. */
+function splitsOf(merges: readonly unknown[]): Map<string, Split[]> {
+  const splits = new Map<string, Split[]>();
+  for (const [rank, merge] of merges.entries()) {
+    const [left = "", right = ""] = Array.isArray(merge)
+      ? merge.map(String)
+      : String(merge).split(" ");
+    const split = { at: left.length, rank };
+    const others = splits.get(left + right);
+    if (others) others.push(split);
+    else splits.set(left + right, [split]);
+  }
+  return splits;
+}
+
+/** Whether any two parts are merged, and no other tokens by ranks between theirs. */
+function isMadeAlike(text: string, splits: readonly Split[], texts: ReadonlySet<string>): boolean {
+  const isOne = (part: string) => part.length <= 2 && [...part].length === 1;
+  const isPart = (part: string) => texts.has(part) || isOne(part);
+  const characters = [...text];
+  let at = 0;
+  for (const character of characters.slice(0, -1)) {
+    at += character.length;
+    const isPossible = isPart(text.slice(0, at)) && isPart(text.slice(at));
+    if (isPossible && !splits.some((split) => split.at === at)) return false;
+  }
+  // A run of one character grows from its start, whatever the ranks are.
+  if (new Set(characters).size === 1) return true;
+  return splits.every(({ rank }, i) => rank === splits[0]!.rank + i);
+}
