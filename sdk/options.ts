@@ -15,7 +15,11 @@ import type {
 } from "../protocol/trainConfig.ts";
 import type { TrainerCallbacks } from "./callbacks.ts";
 import { type Projection, createDefaultEngine } from "./engine.ts";
-import { refuseContradictions, refuseUnevenSaves } from "./validation/contradictions.ts";
+import {
+  refuseContradictions,
+  refuseObjective,
+  refuseUnevenSaves,
+} from "./validation/contradictions.ts";
 import { readDataset } from "./validation/datasetInput.ts";
 import { describeOption, optionsSchema } from "./validation/optionsSchema.ts";
 
@@ -105,6 +109,7 @@ export function checkOptions(options: TrainerOptions): CheckedOptions {
   refuseContradictions(asked, own, evaluate);
   // As given, not as parsed: both may be objects whose methods need their `this`.
   const { engine = createDefaultEngine(), callbacks = {} } = options;
+  refuseObjective(engine, asked);
   const config = { ...prepare(engine, asked), ...own, ...evaluation(evaluate) };
   refuseUnevenSaves(config);
   const code = { dataset: dataset.code, ...(evalDataset && { evalDataset: evalDataset.code }) };

@@ -1,4 +1,5 @@
 import { datasetPaths } from "../../protocol/dataset.ts";
+import type { Engine } from "../../protocol/engine.ts";
 import { KitError } from "../../protocol/error.ts";
 import { EVAL_LOSS } from "../../protocol/evaluation.ts";
 import type { EvaluateOptions } from "../../protocol/metric.ts";
@@ -46,6 +47,24 @@ export function refuseContradictions(
   if (earlyStoppingPatience !== undefined && !loadBestModelAtEnd) {
     throw invalid(
       '"earlyStoppingPatience" requires "loadBestModelAtEnd: true"; otherwise the result would be the last checkpoint, not the best.',
+    );
+  }
+}
+
+/** @throws KitError `OPTION_INVALID` for an objective that the engine doesn't train */
+export function refuseObjective(
+  { name, objectives = [] }: Engine,
+  { objective, batchSize }: AskedConfig,
+): void {
+  if (!objective || objective.type === "sft") return;
+  if (!objectives.includes(objective.type)) {
+    throw invalid(
+      `the ${name} engine doesn't train the objective "${objective.type}". Leave out engine to train it with the embedded one, or remove objective.`,
+    );
+  }
+  if (objective.type === "kto" && batchSize === 1) {
+    throw invalid(
+      'the objective "kto" compares the answers of a batch with each other. Set "batchSize" to at least 2.',
     );
   }
 }
