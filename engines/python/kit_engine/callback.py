@@ -50,13 +50,13 @@ class Kit(TrainerCallback, ExportableState):
     def on_step_begin(
         self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any
     ) -> None:
-        self._stop_if_cancelled()
+        self.stop_if_cancelled()
         self.log.begin()
 
     def on_substep_end(
         self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any
     ) -> None:
-        self._stop_if_cancelled()
+        self.stop_if_cancelled()
 
     def on_pre_optimizer_step(
         self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any
@@ -90,7 +90,7 @@ class Kit(TrainerCallback, ExportableState):
     def on_prediction_step(
         self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any
     ) -> None:
-        self._stop_if_cancelled()
+        self.stop_if_cancelled()
 
     def on_log(
         self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any
@@ -111,6 +111,6 @@ class Kit(TrainerCallback, ExportableState):
         self.channel.event("training.log", log_event(entry, self.log.tokens_per_second(), metrics))
         self.log.clear()
 
-    def _stop_if_cancelled(self) -> None:
+    def stop_if_cancelled(self) -> None:
         if self.cancelled.is_set():
             raise Cancelled

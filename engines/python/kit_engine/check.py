@@ -90,7 +90,7 @@ def memory_bytes(prepared: Preparation, model: Any) -> int:
     trained = trainable_count(model)
     frozen = sum(one.numel() for one in model.parameters()) - trained
     text = prepared.model_config.get_text_config()
-    tokens = prepared.config["batchSize"] * prepared.data.training.longest()
+    tokens = prepared.config["batchSize"] * prepared.data.training.largest()
     kept = KEPT_BY_BLOCK * text.hidden_size * text.num_hidden_layers
     activations = tokens * (kept + LOGITS_COPIES * text.vocab_size)
     return FLOAT32_BYTES * (TRAINED_COPIES * trained + frozen + activations)

@@ -26,6 +26,10 @@ class Objective(Protocol):
         """Whether it is one long text, which is cut into pieces rather than shortened."""
         ...
 
+    def is_bad(self, row: Any) -> bool:
+        """Whether its answer was judged to be bad."""
+        ...
+
     def sequences_of(self, row: Any, tokenizer: Any) -> list[Tokens]:
         """The sequences that a row becomes; they stay in one batch."""
         ...

@@ -18,6 +18,9 @@ class Sft:
     def is_text(self, row: Row) -> bool:
         return row.conversation is None
 
+    def is_bad(self, row: Row) -> bool:
+        return False
+
     def sequences_of(self, row: Row, tokenizer: Any) -> list[Tokens]:
         return sequences_of(row, tokenizer)
 
