@@ -35,3 +35,23 @@ export type AskedObjective = SftObjective | Asked<DpoObjective> | Asked<KtoObjec
 
 type Asked<Objective extends { type: ObjectiveType }> = Pick<Objective, "type"> &
   Partial<Objective>;
+
+type ObjectiveMetrics = Readonly<Record<string, "higher" | "lower">>;
+
+const REWARDS: ObjectiveMetrics = {
+  rewardsChosen: "higher",
+  rewardsRejected: "lower",
+  rewardsMargins: "higher",
+};
+
+/** What each objective logs besides the loss, by TRL's names in camelCase, and which way each is better. */
+export const OBJECTIVE_METRICS: Readonly<Record<ObjectiveType, ObjectiveMetrics>> = {
+  sft: {},
+  dpo: { ...REWARDS, rewardsAccuracies: "higher" },
+  kto: { ...REWARDS, kl: "lower" },
+};
+
+/** What a training logs of held-out rows besides the loss, and which way each is better. */
+export function metricsOf(objective: { type: ObjectiveType } | undefined): ObjectiveMetrics {
+  return OBJECTIVE_METRICS[objective?.type ?? "sft"];
+}

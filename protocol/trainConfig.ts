@@ -143,9 +143,9 @@ export interface JobArguments {
    * `evalSplit`, and for `evalLoss` a `saveSteps` that is a multiple of `evalSteps`. Default `false`.
    */
   loadBestModelAtEnd: boolean;
-  /** By which checkpoints are compared: a name of `evaluate.metrics`, or `"evalLoss"`, the default. */
+  /** By which checkpoints are compared: a metric of `evaluate` or of `objective`, or `"evalLoss"`, the default. */
   metricForBestModel: string;
-  /** Whether a higher figure is better. Default: `false` for `"evalLoss"`, `true` for others. */
+  /** Whether a higher figure is better. Default: `false` for `"evalLoss"`, as the objective has it, or `true`. */
   greaterIsBetter: boolean;
   /**
    * Ends the training after this many evaluations in a row without a new best; needs

@@ -2,7 +2,7 @@ import * as v from "valibot";
 import type { DatasetCode, DatasetInput } from "../protocol/dataset.ts";
 import type { Engine } from "../protocol/engine.ts";
 import { KitError, isKitError } from "../protocol/error.ts";
-import { EVAL_LOSS } from "../protocol/evaluation.ts";
+import { EVAL_LOSS, isLowerBetter } from "../protocol/evaluation.ts";
 import type { EvaluateOptions, Metrics } from "../protocol/metric.ts";
 import type { PresetName } from "../protocol/modelNames.ts";
 import type {
@@ -134,13 +134,14 @@ function splitArguments({
   saveTotalLimit,
   loadBestModelAtEnd = false,
   metricForBestModel = EVAL_LOSS,
-  greaterIsBetter = metricForBestModel !== EVAL_LOSS,
+  greaterIsBetter,
   earlyStoppingPatience,
   resume = false,
   ...asked
 }: Arguments): { own: JobArguments; asked: AskedConfig } {
   const best = {
-    ...{ loadBestModelAtEnd, metricForBestModel, greaterIsBetter },
+    ...{ loadBestModelAtEnd, metricForBestModel },
+    greaterIsBetter: greaterIsBetter ?? !isLowerBetter(metricForBestModel, asked.objective),
     earlyStoppingPatience,
   };
   return { own: { ...best, saveTotalLimit, resume }, asked };

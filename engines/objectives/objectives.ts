@@ -1,9 +1,17 @@
 import type { TrainConfig } from "../../protocol/trainConfig.ts";
+import { dpo } from "./dpo.ts";
+import { kto } from "./kto.ts";
 import type { Objective } from "./objective.ts";
 import { sft } from "./sft.ts";
 
 /** What a training learns. */
 export function objectiveOf({ objective }: Pick<TrainConfig, "objective">): Objective {
-  if (objective) throw new Error(`No engine offers ${objective.type}.`);
-  return sft;
+  switch (objective?.type) {
+    case "dpo":
+      return dpo(objective);
+    case "kto":
+      return kto(objective);
+    default:
+      return sft;
+  }
 }

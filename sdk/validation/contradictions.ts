@@ -1,8 +1,9 @@
 import { datasetPaths } from "../../protocol/dataset.ts";
 import type { Engine } from "../../protocol/engine.ts";
 import { KitError } from "../../protocol/error.ts";
-import { EVAL_LOSS } from "../../protocol/evaluation.ts";
+import { EVAL_LOSS, isLogged } from "../../protocol/evaluation.ts";
 import type { EvaluateOptions } from "../../protocol/metric.ts";
+import { metricsOf } from "../../protocol/objective.ts";
 import type { AskedConfig, JobArguments, JobConfig } from "../../protocol/trainConfig.ts";
 import { isUrl } from "../../protocol/url.ts";
 import { mayHaveFigure } from "../metrics/score.ts";
@@ -35,8 +36,16 @@ export function refuseContradictions(
     );
   }
   const metrics = evaluate?.metrics ?? {};
-  if (metricForBestModel !== EVAL_LOSS && !mayHaveFigure(metrics, metricForBestModel)) {
-    const names = [EVAL_LOSS, ...Object.keys(metrics)].join(", ");
+  const logged = Object.keys(metricsOf(asked.objective));
+  const twice = logged.find((name) => mayHaveFigure(metrics, name));
+  if (twice !== undefined) {
+    throw invalid(`the objective has a metric "${twice}", too. Rename that of "evaluate".`);
+  }
+  if (
+    !isLogged(metricForBestModel, asked.objective) &&
+    !mayHaveFigure(metrics, metricForBestModel)
+  ) {
+    const names = [EVAL_LOSS, ...logged, ...Object.keys(metrics)].join(", ");
     throw invalid(
       `"metricForBestModel" must be one of ${names}, but is ${JSON.stringify(metricForBestModel)}.`,
     );
@@ -69,17 +78,18 @@ export function refuseObjective(
   }
 }
 
-/** @throws KitError `OPTION_INVALID` unless every checkpoint has an evalLoss */
+/** @throws KitError `OPTION_INVALID` unless every checkpoint has its figure */
 export function refuseUnevenSaves({
   loadBestModelAtEnd,
   metricForBestModel,
   saveSteps,
   evalSteps,
+  objective,
 }: JobConfig): void {
-  if (!loadBestModelAtEnd || metricForBestModel !== EVAL_LOSS || saveSteps % evalSteps === 0)
-    return;
+  const isInLog = isLogged(metricForBestModel, objective);
+  if (!loadBestModelAtEnd || !isInLog || saveSteps % evalSteps === 0) return;
   throw invalid(
-    `with "loadBestModelAtEnd", "saveSteps" must be a multiple of "evalSteps" (${evalSteps}), so that every checkpoint has an evalLoss, but is ${saveSteps}.`,
+    `with "loadBestModelAtEnd", "saveSteps" must be a multiple of "evalSteps" (${evalSteps}), so that every checkpoint has its ${metricForBestModel}, but is ${saveSteps}.`,
   );
 }
 

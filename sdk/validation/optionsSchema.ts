@@ -81,6 +81,9 @@ const columns = v.strictObject(
     prompt: v.optional(text),
     completion: v.optional(text),
     text: v.optional(text),
+    chosen: v.optional(text),
+    rejected: v.optional(text),
+    label: v.optional(text),
   } satisfies Record<keyof Columns, v.GenericSchema>,
   '{ prompt: "question", completion: "answer" }',
 );

@@ -309,7 +309,7 @@ describe("createTrainer's options", () => {
     ],
     [
       { loadBestModelAtEnd: true, evalSplit: 0.1, evalSteps: 20, saveSteps: 50 },
-      'createTrainer: with "loadBestModelAtEnd", "saveSteps" must be a multiple of "evalSteps" (20), so that every checkpoint has an evalLoss, but is 50.',
+      'createTrainer: with "loadBestModelAtEnd", "saveSteps" must be a multiple of "evalSteps" (20), so that every checkpoint has its evalLoss, but is 50.',
     ],
     [{ evalSplit: 1 }, '"evalSplit" must be a share between 0 and 1, but is 1.'],
     [{ evalSplit: 0 }, '"evalSplit" must be a share between 0 and 1, but is 0.'],
