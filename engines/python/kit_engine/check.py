@@ -32,7 +32,12 @@ def check(job: dict[str, Any], channel: Channel) -> dict[str, Any]:
     model = load_trained(prepared, job["directory"])
     training = prepared.data.training
     started = prepared.started(job["modelName"], trainable_count(model))
-    hardest = hardest_rows(prepared, model, inspection) if job.get("measuresLoss") else None
+    hardest = None
+    if job.get("measuresLoss"):
+        if job["config"].get("objective"):
+            channel.note("no row is the hardest: before the training all are alike")
+        else:
+            hardest = hardest_rows(prepared, model, inspection)
     return {
         "started": started,
         "kept": prepared.kept_out(),

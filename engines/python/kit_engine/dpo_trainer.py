@@ -31,3 +31,6 @@ class PairTrainer(PreferenceTrainer, DPOTrainer):
     def batch_of(self, examples: list[Example], is_good: list[bool]) -> dict[str, torch.Tensor]:
         """All chosen answers, then all rejected ones."""
         return self.padded([pair[i] for i in (0, 1) for pair in examples])
+
+    def weight_of(self, batch: dict[str, torch.Tensor]) -> int:
+        return len(batch["input_ids"]) // 2

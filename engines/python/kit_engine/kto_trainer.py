@@ -8,11 +8,9 @@ from trl import KTOConfig, KTOTrainer
 
 from .batches import Example
 from .callback import Kit
-from .errors import KitError
 from .examples import Arrays
 from .preference_trainer import PreferenceTrainer
 from .preparation import Preparation
-from .trainer import rows_per_worker
 
 
 class JudgedTrainer(PreferenceTrainer, KTOTrainer):
@@ -22,12 +20,6 @@ class JudgedTrainer(PreferenceTrainer, KTOTrainer):
         self, model: Any, prepared: Preparation, kit: Kit, directory: str, begins_at: int
     ) -> None:
         objective = prepared.config["objective"]
-        if rows_per_worker(prepared.config) < 2:
-            raise KitError(
-                "CONFIG_INVALID",
-                'The objective "kto" compares the answers of a worker\'s batch with each other. '
-                'Set "batchSize" to at least twice the workers.',
-            )
         super().__init__(
             *(model, prepared, kit, directory, begins_at, KTOConfig),
             desirable_weight=objective["desirableWeight"],
@@ -42,6 +34,10 @@ class JudgedTrainer(PreferenceTrainer, KTOTrainer):
         mismatched = [with_answer_of(*both, most) for both in zip(rows, others, strict=True)]
         label = torch.tensor(is_good)
         return {**self.padded(rows), **self.padded(mismatched, "KL_"), "label": label}
+
+    def weight_of(self, batch: dict[str, torch.Tensor]) -> int:
+        """Its figures are means over its good answers, or over its bad ones."""
+        return 1
 
 
 def with_answer_of(row: Arrays, other: Arrays, most: int) -> Arrays:

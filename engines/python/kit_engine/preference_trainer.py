@@ -48,6 +48,8 @@ class PreferenceTrainer(KitTrainer):
         **of_objective: Any,
     ) -> None:
         data, config = prepared.data, prepared.config
+        # Of the evaluation in work.
+        self.evaluated: dict[str, Mean] = {}
         self.sets = {False: data.training, True: data.evaluation}
         order = RowOrder(len(data.training), config["seed"])
         places = range(prepared.steps * rows_per_step(config))
@@ -72,6 +74,10 @@ class PreferenceTrainer(KitTrainer):
 
     def batch_of(self, examples: list[Example], is_good: list[bool]) -> dict[str, torch.Tensor]:
         """As TRL's collator makes it."""
+        raise NotImplementedError
+
+    def weight_of(self, batch: dict[str, torch.Tensor]) -> int:
+        """What its figures count in a mean over batches; an evaluation's last one is smaller."""
         raise NotImplementedError
 
     def collate(self, rows: list[dict[str, Any]]) -> dict[str, torch.Tensor]:
@@ -114,27 +120,24 @@ class PreferenceTrainer(KitTrainer):
 
     def compute_loss(self, model: Any, inputs: Any, *more: Any, **named: Any) -> Any:
         loss = super().compute_loss(model, inputs, *more, **named)
-        if self.model.training:
-            add_means(self.kit.metrics, self.take_means("train"))
-        return loss
-
-    def log(self, logs: dict[str, float], start_time: float | None = None) -> None:
-        found = {"eval_metrics": values_of(self.take_means("eval"))} if "eval_loss" in logs else {}
-        super().log({**logs, **found}, start_time)
-
-    def take_means(self, mode: str) -> dict[str, Mean]:
-        """Of the batches since the last call."""
-        measured = self._metrics[mode]
-        means = {
-            ours: Mean(sum(measured[name]), len(measured[name]))
+        mode, means = (
+            ("train", self.kit.metrics) if self.model.training else ("eval", self.evaluated)
+        )
+        measured, weight = self._metrics[mode], self.weight_of(inputs)
+        of_batch = {
+            ours: Mean(sum(measured[name]) * weight, len(measured[name]) * weight)
             for name, ours in METRICS.items()
             if name in measured
         }
+        add_means(means, of_batch)
         measured.clear()
-        return means
+        return loss
 
-    def _send_telemetry(self) -> None:
-        """TRL would tell its makers of each training."""
+    def log(self, logs: dict[str, float], start_time: float | None = None) -> None:
+        if "eval_loss" in logs:
+            logs = {**logs, "eval_metrics": values_of(self.evaluated)}
+            self.evaluated = {}
+        super().log(logs, start_time)
 
 
 def named(examples: Sequence[int], is_held_out: bool) -> datasets.Dataset:

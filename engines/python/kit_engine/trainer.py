@@ -149,7 +149,8 @@ def arguments_of(
 ) -> TrainingArguments:
     """Kit's callback decides when to log, evaluate and save."""
     config, device = prepared.config, prepared.device
-    rows = rows_per_worker(config)
+    # batchSize is the whole training's.
+    rows = config["batchSize"] // worker_count()
     arguments = kind(
         output_dir=os.path.join(directory, ARTIFACTS),
         max_steps=prepared.steps,
@@ -183,8 +184,3 @@ def arguments_of(
     # With more, the Trainer would multiply the batch by their number.
     arguments._n_gpu = min(1, arguments.n_gpu)
     return arguments
-
-
-def rows_per_worker(config: dict[str, Any]) -> int:
-    """Of a batch. `batchSize` is the whole training's."""
-    return int(config["batchSize"]) // worker_count()
