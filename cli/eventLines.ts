@@ -1,6 +1,6 @@
 import { basename, isAbsolute, relative } from "node:path";
 import { datasetPaths } from "../protocol/dataset.ts";
-import { EVAL_LOSS } from "../protocol/evaluation.ts";
+import { EVAL_LOSS, heldOutFigure } from "../protocol/evaluation.ts";
 import type { Artifact, EventData, JobEvent, Measured } from "../protocol/event.ts";
 import { formatCount, formatCounted, formatDuration } from "../protocol/format.ts";
 import { secondsLeft } from "../protocol/pace.ts";
@@ -89,8 +89,10 @@ export function createEventLines(options: EventLinesOptions) {
     const { steps = config.maxSteps ?? 0 } = progress;
     const step = `step ${String(data.step).padStart(String(steps).length)}/${steps}`;
     const { evalLoss } = data;
-    if (evalLoss !== undefined && metric === EVAL_LOSS) {
-      measures.set(data.step, `${metric} ${words.formatLoss(evalLoss)}`);
+    const figure = heldOutFigure(data, metric);
+    if (figure !== undefined) {
+      const shown = metric === EVAL_LOSS ? words.formatLoss(figure) : formatFigure(figure ?? NaN);
+      measures.set(data.step, `${metric} ${shown}`);
     }
     const parts = [step, `loss ${formatLoss(data.loss)}`];
     if (evalLoss !== undefined) parts.push(`eval ${formatLoss(evalLoss)}`);

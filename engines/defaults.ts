@@ -1,3 +1,4 @@
+import type { AskedObjective } from "../protocol/objective.ts";
 import {
   type AskedConfig,
   type AskedLora,
@@ -39,6 +40,12 @@ const ARGUMENTS: Record<Kind, TrainingArguments> = {
   lora: { ...PRESET, batchSize: 4, learningRate: 2e-4 },
 };
 
+/** Those of TRL's `DPOConfig` and `KTOConfig`. */
+const DPO = { beta: 0.1, labelSmoothing: 0, sftWeight: 0 };
+const KTO = { beta: 0.1, desirableWeight: 1, undesirableWeight: 1 };
+/** Of both, likewise; ten times that for an adapter. */
+const COMPARING = { whole: 1e-6, lora: 1e-5 };
+
 /**
  * The config with every default filled in; the same on every engine. Pure.
  * @param linear what `lora` adapts as `"all-linear"`; none on an engine without adapters
@@ -50,7 +57,12 @@ export function withDefaults(
 ): TrainConfig {
   const { model = MODEL, dataset, lora, maxLength, numTrainEpochs } = asked;
   const { maxSteps = numTrainEpochs === undefined ? MAX_STEPS : undefined } = asked;
-  const chosen = { ...ARGUMENTS[kindOf(model, lora)], ...givenArguments(asked) };
+  const objective = objectiveOf(asked.objective);
+  const chosen = {
+    ...ARGUMENTS[kindOf(model, lora)],
+    ...(objective && { learningRate: lora ? COMPARING.lora : COMPARING.whole }),
+    ...givenArguments(asked),
+  };
   const { evalDataset, evalSplit, evalSteps = chosen.saveSteps } = asked;
   return {
     ...chosen,
@@ -63,9 +75,21 @@ export function withDefaults(
     evalSplit,
     evalSteps,
     lora: lora && loraWithDefaults(lora, linear),
+    objective,
     maxLength,
     // An option that is missing here would be accepted and lost.
   } satisfies Record<keyof AskedConfig | keyof TrainConfig, unknown>;
+}
+
+function objectiveOf(asked: AskedObjective | undefined): TrainConfig["objective"] {
+  switch (asked?.type) {
+    case "dpo":
+      return { ...DPO, ...given(asked) };
+    case "kto":
+      return { ...KTO, ...given(asked) };
+    default:
+      return undefined;
+  }
 }
 
 /** As those who fine-tune with PEFT mostly choose; docs/models.md has what they teach. */
@@ -84,7 +108,12 @@ function kindOf(model: NonNullable<AskedConfig["model"]>, lora: AskedConfig["lor
 }
 
 function givenArguments(asked: Partial<TrainingArguments>): Partial<TrainingArguments> {
+  return Object.fromEntries(Object.entries(given(asked)).filter(([name]) => name in PRESET));
+}
+
+/** Without what is undefined. */
+function given<T extends object>(asked: T): { [Key in keyof T]: Exclude<T[Key], undefined> } {
   return Object.fromEntries(
-    Object.entries(asked).filter(([name, value]) => name in PRESET && value !== undefined),
-  );
+    Object.entries(asked).filter(([, value]) => value !== undefined),
+  ) as ReturnType<typeof given<T>>;
 }

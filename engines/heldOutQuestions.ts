@@ -44,8 +44,10 @@ function* rowsAt(
   isHeldOut: (row: number) => boolean,
 ): Generator<DatasetRow> {
   let number = 0;
-  for (const row of readRows(path, objectiveOf(config).form)) {
-    if (isHeldOut(number++)) yield row as DatasetRow;
+  const { form } = objectiveOf(config);
+  for (const row of readRows(path, form)) {
+    const answered = isHeldOut(number++) && form.rightAnswerOf(row);
+    if (answered) yield answered;
   }
 }
 

@@ -23,6 +23,12 @@ export interface Columns {
   completion?: string;
   /** Of texts. Default: `text`. */
   text?: string;
+  /** Of the better answers. Default: `chosen`. */
+  chosen?: string;
+  /** Of the worse ones. Default: `rejected`. */
+  rejected?: string;
+  /** Of whether an answer is good. Default: `label`. */
+  label?: string;
 }
 
 /** A message of a row. */
@@ -37,13 +43,35 @@ export type DatasetRow =
   | { prompt: string; completion: string; tools?: readonly Tool[] }
   | { text: string };
 
+/** Words, or the messages of a conversation. */
+type Words = string | readonly ChatMessage[];
+
+/** A row to learn from with the objective `"dpo"`: two answers, the better one chosen. */
+export type PairRow =
+  | { prompt: Words; chosen: Words; rejected: Words; tools?: readonly Tool[] }
+  | { chosen: readonly ChatMessage[]; rejected: readonly ChatMessage[]; tools?: readonly Tool[] }
+  | {
+      input: { messages: readonly ChatMessage[]; tools?: readonly Tool[] };
+      preferred_output: readonly ChatMessage[];
+      non_preferred_output: readonly ChatMessage[];
+    };
+
+/** A row to learn from with the objective `"kto"`: an answer, and whether it is good. */
+export type JudgedRow = { label: boolean; tools?: readonly Tool[] } & (
+  | { prompt: Words; completion: Words }
+  | { messages: readonly ChatMessage[] }
+);
+
+/** A row of any objective. */
+export type AnyRow = DatasetRow | PairRow | JudgedRow;
+
 /** Rows in memory, from a database, of another program. */
-export type Rows = Iterable<DatasetRow> | AsyncIterable<DatasetRow>;
+export type Rows = Iterable<AnyRow> | AsyncIterable<AnyRow>;
 
 /** Makes a row of a record of a file, or leaves it out. */
 export type MapRow = (
   row: Record<string, unknown>,
-) => DatasetRow | undefined | Promise<DatasetRow | undefined>;
+) => AnyRow | undefined | Promise<AnyRow | undefined>;
 
 /** How records of files become rows. */
 interface RecordOptions {

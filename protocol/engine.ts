@@ -1,5 +1,6 @@
 import type { EngineEvent } from "./event.ts";
 import type { AnswerStream, InferPiece, InferRequest, InferResult } from "./infer.ts";
+import type { ObjectiveType } from "./objective.ts";
 import type { QuantizedType } from "./quantizedType.ts";
 import type { RemoteLocation } from "./remoteLocation.ts";
 import type { AskedConfig, TrainConfig } from "./trainConfig.ts";
@@ -143,6 +144,8 @@ export interface Engine {
    * deletes them where nothing resumes: in older checkpoints, and once the job is completed.
    */
   readonly resumeFiles?: readonly string[];
+  /** What it trains besides right answers. Kit refuses the others before `prepare`. Default: nothing. */
+  readonly objectives?: readonly Exclude<ObjectiveType, "sft">[];
   /**
    * Checks a config and fills in its defaults when `createTrainer` is called: at once, without
    * loading anything heavy or touching the disk.

@@ -1,7 +1,34 @@
-import type { Measured } from "./event.ts";
+import type { EventData, Measured } from "./event.ts";
+import { type ObjectiveType, metricsOf } from "./objective.ts";
 
 /** The metric that every evaluated training has. */
 export const EVAL_LOSS = "evalLoss";
+
+/** Whether a training's log has a metric of held-out rows, whoever evaluates the model besides. */
+export function isLogged(name: string, objective: { type: ObjectiveType } | undefined): boolean {
+  return name === EVAL_LOSS || Object.hasOwn(metricsOf(objective), name);
+}
+
+/** Whether a lower figure of a metric is better, unless the project says otherwise. */
+export function isLowerBetter(
+  name: string,
+  objective: { type: ObjectiveType } | undefined,
+): boolean {
+  return isLogged(name, objective) && metricsOf(objective)[name] !== "higher";
+}
+
+/** What a log says of held-out rows by a metric's name. */
+export function heldOutFigure(
+  { evalLoss, metrics }: EventData["training.log"],
+  name: string,
+): Measured | undefined {
+  return name === EVAL_LOSS ? evalLoss : metrics?.[evalName(name)];
+}
+
+/** `rewardsMargins` → `evalRewardsMargins`, as `evalLoss`. */
+export function evalName(name: string): string {
+  return `eval${name.charAt(0).toUpperCase()}${name.slice(1)}`;
+}
 
 /** A model's loss on the held-out rows after a step. */
 export interface Evaluation {

@@ -1,4 +1,5 @@
 import type { DatasetConfig } from "./dataset.ts";
+import type { AskedObjective, DpoObjective, KtoObjective } from "./objective.ts";
 import type { QuantizedType } from "./quantizedType.ts";
 
 /** Sizes of a Llama-architecture model that starts from random weights. */
@@ -44,7 +45,10 @@ export interface TrainingArguments {
    * 1 × 32, which `python()` trains in half the memory. Default 1.
    */
   gradientAccumulationSteps: number;
-  /** Peak of the schedule. Default 0.004. For a pretrained model 0.00002, for an adapter of one 0.0002. */
+  /**
+   * Peak of the schedule. Default 0.004. For a pretrained model 0.00002, for an adapter of one 0.0002.
+   * For the objectives `"dpo"` and `"kto"` 0.000001, with `lora` 0.00001.
+   */
   learningRate: number;
   /** After a linear warm-up. Default `"cosine"`. */
   lrSchedulerType: (typeof SCHEDULERS)[number];
@@ -91,6 +95,8 @@ export interface AskedConfig extends Partial<TrainingArguments> {
   evalSteps?: number;
   /** Trains an adapter and leaves the model as it is. Default: the whole model is trained. */
   lora?: AskedLora;
+  /** What is learned from the rows, which are of its own form. Default: right answers. */
+  objective?: AskedObjective;
   /**
    * Longest row in tokens, at most the model's context. A longer conversation loses its end, or is left
    * out if no answer remains; a longer text is split. Default: the model's context; of a pretrained
@@ -119,6 +125,8 @@ export interface TrainConfig extends TrainingArguments {
   /** Without effect if nothing is evaluated. */
   evalSteps: number;
   lora: LoraConfig | undefined;
+  /** Undefined: right answers. */
+  objective: DpoObjective | KtoObjective | undefined;
   /** Undefined: the default, which needs the model's context. */
   maxLength: number | undefined;
 }
@@ -135,9 +143,9 @@ export interface JobArguments {
    * `evalSplit`, and for `evalLoss` a `saveSteps` that is a multiple of `evalSteps`. Default `false`.
    */
   loadBestModelAtEnd: boolean;
-  /** By which checkpoints are compared: a name of `evaluate.metrics`, or `"evalLoss"`, the default. */
+  /** By which checkpoints are compared: a metric of `evaluate` or of `objective`, or `"evalLoss"`, the default. */
   metricForBestModel: string;
-  /** Whether a higher figure is better. Default: `false` for `"evalLoss"`, `true` for others. */
+  /** Whether a higher figure is better. Default: `false` for `"evalLoss"`, as the objective has it, or `true`. */
   greaterIsBetter: boolean;
   /**
    * Ends the training after this many evaluations in a row without a new best; needs

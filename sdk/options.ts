@@ -2,7 +2,7 @@ import * as v from "valibot";
 import type { DatasetCode, DatasetInput } from "../protocol/dataset.ts";
 import type { Engine } from "../protocol/engine.ts";
 import { KitError, isKitError } from "../protocol/error.ts";
-import { EVAL_LOSS } from "../protocol/evaluation.ts";
+import { EVAL_LOSS, isLowerBetter } from "../protocol/evaluation.ts";
 import type { EvaluateOptions, Metrics } from "../protocol/metric.ts";
 import type { PresetName } from "../protocol/modelNames.ts";
 import type {
@@ -15,7 +15,11 @@ import type {
 } from "../protocol/trainConfig.ts";
 import type { TrainerCallbacks } from "./callbacks.ts";
 import { type Projection, createDefaultEngine } from "./engine.ts";
-import { refuseContradictions, refuseUnevenSaves } from "./validation/contradictions.ts";
+import {
+  refuseContradictions,
+  refuseObjective,
+  refuseUnevenSaves,
+} from "./validation/contradictions.ts";
 import { readDataset } from "./validation/datasetInput.ts";
 import { describeOption, optionsSchema } from "./validation/optionsSchema.ts";
 
@@ -105,6 +109,7 @@ export function checkOptions(options: TrainerOptions): CheckedOptions {
   refuseContradictions(asked, own, evaluate);
   // As given, not as parsed: both may be objects whose methods need their `this`.
   const { engine = createDefaultEngine(), callbacks = {} } = options;
+  refuseObjective(engine, asked);
   const config = { ...prepare(engine, asked), ...own, ...evaluation(evaluate) };
   refuseUnevenSaves(config);
   const code = { dataset: dataset.code, ...(evalDataset && { evalDataset: evalDataset.code }) };
@@ -129,13 +134,14 @@ function splitArguments({
   saveTotalLimit,
   loadBestModelAtEnd = false,
   metricForBestModel = EVAL_LOSS,
-  greaterIsBetter = metricForBestModel !== EVAL_LOSS,
+  greaterIsBetter,
   earlyStoppingPatience,
   resume = false,
   ...asked
 }: Arguments): { own: JobArguments; asked: AskedConfig } {
   const best = {
-    ...{ loadBestModelAtEnd, metricForBestModel, greaterIsBetter },
+    ...{ loadBestModelAtEnd, metricForBestModel },
+    greaterIsBetter: greaterIsBetter ?? !isLowerBetter(metricForBestModel, asked.objective),
     earlyStoppingPatience,
   };
   return { own: { ...best, saveTotalLimit, resume }, asked };

@@ -13,7 +13,7 @@ import { createReadingNotes } from "./readingNotes.ts";
 import { isTooDeep, nestedTooDeeply } from "./row.ts";
 import type { RowForm } from "./rowForm.ts";
 import { nameOf } from "./rows.ts";
-import { formOf, mapRow, neededColumns } from "./tables/columns.ts";
+import { type TableForms, formOf, mapRow, neededColumns } from "./tables/columns.ts";
 import { type TableRow, invalid } from "./tables/tableRow.ts";
 import { readTable, tableColumns } from "./tables/tables.ts";
 
@@ -54,8 +54,8 @@ export async function freezeDataset(
   const file = createWriter(path);
   let rows = 0;
   try {
-    for await (const record of untilAborted(recordsOf(dataset, code, name), signal)) {
-      const value = await valueOf(record, dataset, code, onNote);
+    for await (const record of untilAborted(recordsOf(dataset, code, options), signal)) {
+      const value = await valueOf(record, dataset, code, options);
       if (value === undefined) continue;
       const row = form.parse(asJson(value, record.where), record.where, ignored);
       const line = JSON.stringify(row);
@@ -80,7 +80,7 @@ async function valueOf(
   { value, where, isFirst }: DatasetRecord,
   { type, path, columns }: FileDataset,
   { map }: DatasetCode,
-  onNote: (text: string) => void,
+  { form: { columns: forms }, onNote }: FreezeOptions,
 ): Promise<unknown> {
   const mapped: unknown = map ? await map(value) : value;
   // JSON has no undefined.
@@ -88,11 +88,11 @@ async function valueOf(
   if (type === "code" || (map && !columns)) return mapped;
   const record = mapped as Record<string, unknown>;
   if (isFirst) {
-    const form = formOf(Object.keys(record), nameOf(path), columns);
+    const form = formOf(Object.keys(record), nameOf(path), columns, forms);
     // Names that are Kit's own need no words.
     if (/→/.test(form)) onNote(form);
   }
-  return mapRow(record, where, columns);
+  return mapRow(record, where, columns, forms);
 }
 
 interface DatasetRecord extends TableRow {
@@ -102,7 +102,7 @@ interface DatasetRecord extends TableRow {
 async function* recordsOf(
   dataset: FileDataset,
   { rows }: DatasetCode,
-  name: string,
+  { name, form }: FreezeOptions,
 ): AsyncGenerator<DatasetRecord> {
   let isFirst = true;
   if (dataset.type === "code") {
@@ -122,7 +122,7 @@ async function* recordsOf(
   }
   for (const file of datasetFiles(dataset.path)) {
     if (isUrl(file)) throw onlyAsJsonl(file);
-    for await (const record of readFile(dataset, dataset.type, file)) {
+    for await (const record of readFile({ ...dataset, forms: form.columns }, dataset.type, file)) {
       yield { ...record, isFirst };
       isFirst = false;
     }
@@ -130,7 +130,7 @@ async function* recordsOf(
 }
 
 async function* readFile(
-  { columns, isMapped }: FileDataset,
+  { columns, isMapped, forms }: FileDataset & { forms: TableForms },
   type: FileType,
   file: string,
 ): AsyncGenerator<TableRow> {
@@ -144,7 +144,7 @@ async function* readFile(
   }
   const names = await tableColumns(type, file);
   // Another file may have rows.
-  if (names.length > 0) yield* readTable(type, file, neededColumns(names, file, columns));
+  if (names.length > 0) yield* readTable(type, file, neededColumns(names, file, columns, forms));
 }
 
 function parseLine(text: string, where: string): TableRow {

@@ -33,8 +33,9 @@ export function createIgnoredKeys(): IgnoredKeys {
   return {
     add(row, form) {
       addKeys(row, [...form, ...rowKeys], "row");
-      if (!form.includes("messages")) return;
-      for (const message of row.messages as object[]) addKeys(message, messageKeys, "message");
+      for (const messages of form.map((key) => row[key]).filter(Array.isArray)) {
+        for (const message of messages as object[]) addKeys(message, messageKeys, "message");
+      }
     },
     note(dataset) {
       if (counts.size === 0) return undefined;

@@ -1,18 +1,10 @@
-import {
-  type Message,
-  type Tool,
-  asMessage,
-  asTools,
-  isLearned,
-  problemOfMessage,
-  problemOfTools,
-} from "../../protocol/chat.ts";
+import { type Message, type Tool, isLearned } from "../../protocol/chat.ts";
 import { KitError } from "../../protocol/error.ts";
-import { isRecord } from "../../protocol/isRecord.ts";
 import constants from "../python/kit_engine/constants.json" with { type: "json" };
-import { isCsv } from "./csv.ts";
 import type { IgnoredKeys } from "./ignoredKeys.ts";
 import type { RowForm } from "./rowForm.ts";
+import { messagesIn, parseRowObject } from "./rowObject.ts";
+import { ANSWERS } from "./tables/columns.ts";
 
 /** A row of a dataset, as written in the file. */
 export type Row =
@@ -25,31 +17,12 @@ export const EXPECTED_ROW = constants.expectedRow;
 
 /** @throws KitError `DATASET_INVALID`, its message beginning with `where` */
 export function parseRow(text: string, where: string, ignored?: IgnoredKeys): Row {
-  const fail = (problem: string, cause?: unknown): never => {
-    throw new KitError("DATASET_INVALID", `${where}: ${problem}. Write ${EXPECTED_ROW}.`, {
-      cause,
-    });
-  };
-  let row: unknown;
-  try {
-    row = JSON.parse(text);
-  } catch (cause) {
-    return fail(isCsv(text, where) ? constants.csvProblem : "not valid JSON", cause);
-  }
-  if (!isRecord(row)) return fail("not a JSON object");
-  const problem = problemOfTools(row);
-  if (problem !== undefined) return fail(problem);
-  if (row.weight === 0) return fail(constants.weightlessRow);
-  const tools = asTools(row.tools);
+  const object = parseRowObject(text, where, EXPECTED_ROW);
+  const { row, tools, fail } = object;
+  if ("chosen" in row || "preferred_output" in row) return fail(constants.pairsRow);
+  if (typeof row.label === "boolean") return fail(constants.judgedRow);
   if ("messages" in row) {
-    if (!Array.isArray(row.messages) || row.messages.length === 0) {
-      return fail('"messages" is not a list of messages');
-    }
-    for (const [at, message] of row.messages.entries()) {
-      const wrong = problemOfMessage(message);
-      if (wrong !== undefined) return fail(`messages[${at}] ${wrong}`);
-    }
-    const messages = row.messages.map(asMessage);
+    const messages = messagesIn(object, "messages", row.messages);
     const answers = messages.filter(({ role }) => role === "assistant");
     if (answers.length === 0) return fail('no "assistant" message to learn');
     if (!answers.some(isLearned)) return fail('every answer has the "weight" 0');
@@ -109,7 +82,9 @@ function isBlank(text = ""): boolean {
 export const ROW_FORM: RowForm<Row> = {
   expected: EXPECTED_ROW,
   parse: parseRow,
+  columns: ANSWERS,
   isEmpty,
   answersOf,
+  rightAnswerOf: (row) => row,
   isText: (row) => "text" in row,
 };

@@ -1,4 +1,6 @@
+import type { DatasetRow } from "../../protocol/dataset.ts";
 import type { IgnoredKeys } from "./ignoredKeys.ts";
+import type { TableForms } from "./tables/columns.ts";
 
 /** How the rows of a kind are written and read. */
 export interface RowForm<Row extends object> {
@@ -6,8 +8,12 @@ export interface RowForm<Row extends object> {
   expected: string;
   /** @throws KitError `DATASET_INVALID`, its message beginning with `where` */
   parse: (text: string, where: string, ignored?: IgnoredKeys) => Row;
+  /** How tables have them. */
+  columns: TableForms;
   /** The texts that are learned as answers, for people. */
   answersOf?(row: Row): string[];
+  /** The row as a question with a right answer; undefined if its answer is wrong. */
+  rightAnswerOf(row: Row): DatasetRow | undefined;
   /** Whether a model learns from it to say nothing. */
   isEmpty(row: Row): boolean;
   /** Whether it is one long text, which is cut into pieces rather than shortened. */

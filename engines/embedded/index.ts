@@ -22,6 +22,7 @@ export function createEmbeddedEngine(): Engine {
   return {
     name: "embedded",
     resumeFiles: [OPTIMIZER_FILE],
+    objectives: ["dpo", "kto"],
     ...{ prepare, check, train: trainOnThread, load },
   };
 }

@@ -11,6 +11,8 @@ export interface Sequence {
 /** What a row becomes: the sequences that are learned together, mostly a single one. */
 export interface Example {
   sequences: readonly Sequence[];
+  /** Set if its answer was judged to be bad. */
+  isBad?: true;
 }
 
 /** Examples to learn from, or to measure a loss on. */
@@ -37,8 +39,8 @@ export interface Examples extends ExampleSet {
   fingerprint: () => string;
   /** Those of some rows, which are counted from 0 as they were added. */
   ofRows: (isChosen: (row: number) => boolean) => ExampleSet;
-  /** Adds a row's example: the first tokens of each of its sequences. */
-  addStart: (sequences: readonly (readonly Span[])[], most: number) => void;
+  /** Adds a row's example: the first tokens of each of its sequences. @param isBad default: false */
+  addStart: (sequences: readonly (readonly Span[])[], most: number, isBad?: boolean) => void;
   /**
    * Adds a row's only sequence in pieces, an example each. Each begins with the last token of the one
    * before, so that no token goes unlearned.
@@ -66,6 +68,8 @@ export function createExamples(vocabulary: number, beforeGrowing: () => void = (
   /** Of each example: its first sequence, and its row. */
   const firsts = createColumn((length) => new Uint32Array(length), beforeGrowing);
   const rows = createColumn((length) => new Uint32Array(length), beforeGrowing);
+  /** Indices of the examples whose answer is bad. */
+  const bad = new Set<number>();
   let row = 0;
   let longest = 0;
   let largest = 0;
@@ -122,7 +126,7 @@ export function createExamples(vocabulary: number, beforeGrowing: () => void = (
       );
       return { tokens: marked.map((token) => token & ~mark), learned };
     });
-    return { sequences };
+    return { sequences, ...(bad.has(index) && { isBad: true }) };
   }
 
   function ofRows(isChosen: (row: number) => boolean): ExampleSet {
@@ -145,7 +149,7 @@ export function createExamples(vocabulary: number, beforeGrowing: () => void = (
   }
 
   function fingerprint(): string {
-    return digestOf([...tokens.parts(), ...lengths.parts()]);
+    return digestOf([...tokens.parts(), ...lengths.parts(), Uint32Array.from(bad)]);
   }
 
   return {
@@ -165,7 +169,8 @@ export function createExamples(vocabulary: number, beforeGrowing: () => void = (
     rowAt: (index) => rows.slice(index, index + 1)[0] ?? 0,
     fingerprint,
     ofRows,
-    addStart(sequences, most) {
+    addStart(sequences, most, isBad = false) {
+      if (isBad) bad.add(rows.length());
       addExample(
         sequences.map((spans) => {
           const start = append(spans, most);

@@ -1,5 +1,5 @@
 import type { RowForm } from "../dataset/rowForm.ts";
-import type { Example } from "../examples/examples.ts";
+import type { Example, ExampleSet } from "../examples/examples.ts";
 import type { Span, Tokenizer } from "../tokens/tokenizer.ts";
 
 /**
@@ -12,6 +12,8 @@ export interface Objective<Row extends object = object> {
   sequencesOf(row: Row, tokenizer: Tokenizer): readonly (readonly Span[])[];
   /** Whether a row needs each of its sequences, as a pair does. Others go without those that do not fit. */
   needsAll?: boolean;
+  /** Whether a row's answer was judged to be bad. Default: none was. */
+  isBad?(row: Row): boolean;
   /** What a step's loss is the mean of, in an example: its learned tokens, or 1; a count. */
   unitsOf: (example: Example) => number;
   /**
@@ -21,17 +23,36 @@ export interface Objective<Row extends object = object> {
   weight?: number;
   /** Whether it compares with the reference: the model before the training, its adapter turned off. */
   needsReference?: boolean;
-  /** Of a batch, whose log probabilities are known before any gradient is. */
-  score: (batch: readonly ScoredExample[]) => Score;
+  /** What it measures a batch by besides its examples. Default: nothing. */
+  mismatches?: Mismatches;
+  /**
+   * Of some of a batch's examples, whose log probabilities are known before any gradient is. The
+   * examples of a batch may come in several parts.
+   */
+  score: (examples: readonly ScoredExample[], batch: Batch) => Score;
   /** The names of its metrics, and which way each is better. */
-  metrics: Record<string, "higher" | "lower">;
+  metrics: Readonly<Record<string, "higher" | "lower">>;
+}
+
+/** Questions of a batch with answers to others, from which nothing is learned. */
+export interface Mismatches {
+  /** @param most tokens of each */
+  of: (batch: readonly Example[], most: number) => Example[];
+  /** Tokens of the longest that the examples can make. */
+  longestOf: (examples: ExampleSet) => number;
+}
+
+/** What each of its examples may be measured by. */
+export interface Batch {
+  examples: readonly Example[];
+  mismatches: readonly ScoredExample[];
 }
 
 /** An example and, for each of its sequences, the log probabilities of its learned tokens in nats. */
 export interface ScoredExample extends Example {
   logProbs: readonly Float32Array[];
-  /** Those of the reference, for an objective that needs them. */
-  reference: readonly Float32Array[];
+  /** The sums of the reference's, for an objective that needs them. */
+  reference: readonly number[];
 }
 
 export interface Score {
@@ -48,6 +69,7 @@ export type TokenWeights = readonly (readonly Float32Array[])[];
 /** A mean that others are added to. */
 export interface Mean {
   sum: number;
+  /** Of a part of something counted, a fraction. */
   count: number;
 }
 

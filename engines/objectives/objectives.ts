@@ -1,16 +1,17 @@
 import type { TrainConfig } from "../../protocol/trainConfig.ts";
+import { dpo } from "./dpo.ts";
+import { kto } from "./kto.ts";
 import type { Objective } from "./objective.ts";
 import { sft } from "./sft.ts";
 
-/** By the names that a config has for them. */
-const OBJECTIVES = { sft } satisfies Record<string, Objective>;
-
-interface Asked {
-  /** Default: right answers. */
-  objective?: { type: keyof typeof OBJECTIVES };
-}
-
 /** What a training learns. */
-export function objectiveOf({ objective }: TrainConfig & Asked): Objective {
-  return OBJECTIVES[objective?.type ?? "sft"];
+export function objectiveOf({ objective }: Pick<TrainConfig, "objective">): Objective {
+  switch (objective?.type) {
+    case "dpo":
+      return dpo(objective);
+    case "kto":
+      return kto(objective);
+    default:
+      return sft;
+  }
 }

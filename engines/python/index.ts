@@ -10,6 +10,7 @@ export function createPythonEngine(options: PythonOptions = {}): Engine {
   // Each part is loaded when it is needed: a project is loaded more often than it trains.
   return {
     name: "python",
+    objectives: ["dpo", "kto"],
     resumeFiles: ["optimizer.pt", "scheduler.pt", "rng_state.pth"],
     prepare: (asked) => prepare(asked, options),
     check: async (asked) => (await import("./check.ts")).check(python, asked),

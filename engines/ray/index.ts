@@ -18,6 +18,7 @@ export function createRayEngine(options: RayOptions = {}): Engine {
   // Each part is loaded when it is needed: a project is loaded more often than it trains.
   return {
     name: "ray",
+    objectives: python.objectives ?? [],
     resumeFiles,
     prepare: (asked) => prepare(asked, cluster),
     check: async (asked) => (await import("./check.ts")).check(cluster, asked),

@@ -19,6 +19,12 @@ export function prepare(asked: AskedConfig, cluster: Cluster): TrainConfig {
       `"batchSize" must be a multiple of ray's ${workers} workers, which share each batch, but is ${config.batchSize}.`,
     );
   }
+  if (config.objective?.type === "kto" && config.batchSize === workers) {
+    throw new KitError(
+      "CONFIG_INVALID",
+      `The objective "kto" compares the answers of a worker's batch with each other. Set "batchSize" to at least ${2 * workers}.`,
+    );
+  }
   const address = namedAddress(cluster);
   const settings = {
     name: "ray",

@@ -15,7 +15,7 @@ export interface Backend {
   /**
    * The gradients of a micro-batch: of the sum of each learned token's −log probability times what it
    * counts. The examples may be computed in parts, each whole.
-   * @param weigh what each learned token counts, or a function of the log probabilities of all
+   * @param weigh what each learned token counts, or a function that is asked for each part in turn
    * @param accumulate whether to add to the gradients that are there
    * @returns that sum, in nats
    */
@@ -28,6 +28,8 @@ export interface Backend {
   gradNorm: () => Awaitable<number>;
   /** Changes the weights by the gradients that are there. @param step counted from 1 */
   update: (step: number, learningRate: number) => Awaitable<void>;
+  /** Goes on from other weights than those it began with, of which it keeps a copy. */
+  setWeights: (weights: Weights) => Awaitable<void>;
   /** What is trained; the next update may change it where it lies. */
   weights: () => Awaitable<Weights>;
   /** The type that the frozen base was converted to, if any. */
@@ -44,7 +46,8 @@ export interface LogProbsOptions {
 /** [example][sequence][learned token] */
 export type LogProbs = readonly (readonly Float32Array[])[];
 
-export type Weigh = (logProbs: LogProbs) => TokenWeights;
+/** Of the examples of a part, the first of them the batch's `from`th. */
+export type Weigh = (logProbs: LogProbs, from: number) => TokenWeights;
 
 /** What a backend starts with. */
 export interface InitialState {

@@ -1,8 +1,7 @@
 import type { ExampleSet } from "../examples/examples.ts";
-import { type Mean, type Objective, addMeans } from "../objectives/objective.ts";
-import type { Backend } from "./backend.ts";
+import { type Mean, addMeans } from "../objectives/objective.ts";
 import { batchesOnce } from "./order.ts";
-import { measureBatch } from "./step.ts";
+import { type Learning, measureBatch } from "./step.ts";
 
 /** What the held-out rows say of a model. */
 export interface EvaluationResult {
@@ -16,15 +15,14 @@ export interface EvaluationResult {
  * @param rows of a batch
  */
 export async function evaluate(
-  backend: Backend,
-  objective: Objective,
+  learning: Learning,
   examples: ExampleSet,
   rows: number,
 ): Promise<EvaluationResult> {
   const all = { sum: 0, count: 0 };
   const metrics: Record<string, Mean> = {};
   for (const batch of batchesOnce(examples, rows)) {
-    const measured = await measureBatch(backend, objective, batch);
+    const measured = await measureBatch(learning, batch);
     all.sum += measured.loss.sum;
     all.count += measured.loss.count;
     addMeans(metrics, measured.metrics);

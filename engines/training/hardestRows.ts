@@ -1,10 +1,8 @@
 import type { HardRow } from "../../protocol/trainingCheck.ts";
 import { piecesOf } from "../examples/pieces.ts";
-import type { Objective } from "../objectives/objective.ts";
 import constants from "../python/kit_engine/constants.json" with { type: "json" };
-import type { Backend } from "./backend.ts";
 import type { Preparation } from "./preparation.ts";
-import { measureBatch } from "./step.ts";
+import { type Learning, measureBatch } from "./step.ts";
 
 const { mostMeasuredRows, hardestRows: shown } = constants;
 
@@ -14,7 +12,7 @@ const { mostMeasuredRows, hardestRows: shown } = constants;
  */
 export async function hardestRows(
   { data, start }: Preparation,
-  { objective, backend }: { objective: Objective; backend: Backend },
+  learning: Learning,
   placeOf: (row: number) => string,
 ): Promise<HardRow[]> {
   const { examples } = data.training;
@@ -22,7 +20,7 @@ export async function hardestRows(
   const losses: { index: number; loss: number }[] = [];
   for (let i = 0; i < count; i++) {
     const index = Math.floor((i * examples.length) / count);
-    const { loss } = await measureBatch(backend, objective, [examples.at(index)]);
+    const { loss } = await measureBatch(learning, [examples.at(index)]);
     // A piece of a text may have nothing to learn.
     if (loss.count > 0) losses.push({ index, loss: loss.sum / loss.count });
   }

@@ -16,8 +16,11 @@ import { type TrainingData, readTrainingData } from "./trainingData.ts";
 /** All that is known before a training takes memory for its model. */
 export interface Preparation {
   config: TrainConfig;
+  objective: Objective;
   start: StartingPoint;
   data: TrainingData;
+  /** Of a sequence, in tokens. */
+  maxLength: number;
   /** Optimizer steps in all. */
   steps: number;
   /** The data of `training.started`. */
@@ -48,7 +51,10 @@ export function prepareTraining(
   const trained = config.lora ? adapterShapes(config.lora, shape) : weightShapes(shape);
   const { numbers: parameters } = countOf(trained);
   const epochs = (steps * rowsPerStep(config)) / training.examples.length;
-  return { config, start, data, steps, started: { ...started, parameters, epochs } };
+  return {
+    ...{ config, objective, start, data, maxLength, steps },
+    started: { ...started, parameters, epochs },
+  };
 }
 
 /** The model's and the dataset's part of `training.started`. */

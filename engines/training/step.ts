@@ -1,6 +1,22 @@
 import type { Example } from "../examples/examples.ts";
-import { type Mean, type Objective, addMeans } from "../objectives/objective.ts";
+import {
+  type Batch,
+  type Mean,
+  type Objective,
+  type ScoredExample,
+  addMeans,
+} from "../objectives/objective.ts";
 import type { Backend, LogProbs } from "./backend.ts";
+import type { Reference } from "./reference.ts";
+
+/** What steps are computed with. */
+export interface Learning {
+  backend: Backend;
+  objective: Objective;
+  reference: Reference;
+  /** Of a sequence, in tokens. */
+  maxLength: number;
+}
 
 /** How a step went. */
 export interface StepResult {
@@ -12,59 +28,69 @@ export interface StepResult {
 
 /** A step up to its update, which changes no weight: the gradients of its batches, added up. */
 export async function backpropagateStep(
-  backend: Backend,
-  objective: Objective,
+  learning: Learning,
   batches: readonly (readonly Example[])[],
 ): Promise<StepResult> {
+  const { backend, objective } = learning;
   const units = unitsIn(objective, batches.flat());
   const metrics: Record<string, Mean> = {};
   // No gradient, and no mean.
   if (units === 0) return { loss: NaN, gradNorm: await backend.gradNorm(), metrics };
   let loss = 0;
-  for (const [i, batch] of batches.entries()) {
-    const reference = await referenceOf(backend, objective, batch);
+  for (const [i, examples] of batches.entries()) {
     if (objective.weight !== undefined) {
-      loss += await backend.backpropagate(batch, objective.weight / units, i > 0);
+      loss += await backend.backpropagate(examples, objective.weight / units, i > 0);
       continue;
     }
-    const weigh = (logProbs: LogProbs) => {
-      const score = objective.score(scored(batch, logProbs, reference));
+    const { batch, reference } = await prepareBatch(learning, examples);
+    const weigh = (logProbs: LogProbs, from: number) => {
+      const part = examples.slice(from, from + logProbs.length);
+      const score = objective.score(scored(part, logProbs, reference.slice(from)), batch);
       loss += score.loss / units;
       addMeans(metrics, score.metrics);
       return score.weights.map((of) => of.map((weights) => weights.map((one) => one / units)));
     };
-    await backend.backpropagate(batch, weigh, i > 0);
+    await backend.backpropagate(examples, weigh, i > 0);
   }
   return { loss, gradNorm: await backend.gradNorm(), metrics };
 }
 
 /** The same figures for one batch, as sums, without training. */
 export async function measureBatch(
-  backend: Backend,
-  objective: Objective,
-  batch: readonly Example[],
+  learning: Learning,
+  examples: readonly Example[],
 ): Promise<{ loss: Mean; metrics: Record<string, Mean> }> {
-  const reference = await referenceOf(backend, objective, batch);
-  const logProbs = await backend.logProbs(batch, { usesAdapter: true });
-  const { loss, metrics } = objective.score(scored(batch, logProbs, reference));
-  return { loss: { sum: loss, count: unitsIn(objective, batch) }, metrics };
+  const { backend, objective } = learning;
+  const { batch, reference } = await prepareBatch(learning, examples);
+  const logProbs = await backend.logProbs(examples, { usesAdapter: true });
+  const { loss, metrics } = objective.score(scored(examples, logProbs, reference), batch);
+  return { loss: { sum: loss, count: unitsIn(objective, examples) }, metrics };
 }
 
 function unitsIn({ unitsOf }: Objective, examples: readonly Example[]): number {
   return examples.reduce((sum, example) => sum + unitsOf(example), 0);
 }
 
-async function referenceOf(
-  backend: Backend,
-  { needsReference = false }: Objective,
-  batch: readonly Example[],
-): Promise<LogProbs> {
-  return needsReference ? backend.logProbs(batch, { usesAdapter: false }) : [];
+/** What a batch's examples are compared with. */
+async function prepareBatch(
+  { backend, objective, reference, maxLength }: Learning,
+  examples: readonly Example[],
+): Promise<{ batch: Batch; reference: readonly (readonly number[])[] }> {
+  if (!objective.needsReference) return { batch: { examples, mismatches: [] }, reference: [] };
+  const others = objective.mismatches?.of(examples, maxLength) ?? [];
+  const all = await reference.of([...examples, ...others]);
+  const logProbs = others.length > 0 ? await backend.logProbs(others, { usesAdapter: true }) : [];
+  const mismatches = scored(others, logProbs, all.slice(examples.length));
+  return { batch: { examples, mismatches }, reference: all.slice(0, examples.length) };
 }
 
-function scored(batch: readonly Example[], logProbs: LogProbs, reference: LogProbs) {
-  return batch.map(({ sequences }, i) => ({
-    sequences,
+function scored(
+  examples: readonly Example[],
+  logProbs: LogProbs,
+  reference: readonly (readonly number[])[],
+): ScoredExample[] {
+  return examples.map((example, i) => ({
+    ...example,
     logProbs: logProbs[i] ?? [],
     reference: reference[i] ?? [],
   }));

@@ -1,3 +1,4 @@
+import { evalName } from "../../protocol/evaluation.ts";
 import type { EventData, Measured } from "../../protocol/event.ts";
 import type { PendingSteps } from "../checkpoint/trainerState.ts";
 import { type Mean, addMeans } from "../objectives/objective.ts";
@@ -107,9 +108,4 @@ function metricsOf(
   if (known.length === 0) return {};
   const metrics = known.map(([name, { sum, count }]) => [name, rounded(sum / count)] as const);
   return { metrics: Object.fromEntries(metrics) };
-}
-
-/** `accuracy` → `evalAccuracy`, as `evalLoss`. */
-function evalName(name: string): string {
-  return `eval${name.charAt(0).toUpperCase()}${name.slice(1)}`;
 }

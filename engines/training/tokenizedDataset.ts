@@ -90,7 +90,7 @@ export function readDataset(
       counts.needed = Math.max(counts.needed, length);
     } else {
       if (length > maxLength) counts.cut++;
-      examples.addStart(fitting, maxLength);
+      examples.addStart(fitting, maxLength, objective.isBad?.(row));
     }
   }
   if (examples.length === 0) {

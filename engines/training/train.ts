@@ -5,6 +5,7 @@ import { readToResume } from "../../protocol/error.ts";
 import { type TrainConfig, rowsPerStep } from "../../protocol/trainConfig.ts";
 import { adapterFiles, modelFiles } from "../checkpoint/checkpoint.ts";
 import { withChecksums, writeDirectory } from "../checkpoint/directory.ts";
+import { readReference, writeReference } from "../checkpoint/referenceFile.ts";
 import {
   OPTIMIZER_FILE,
   optimizerFiles,
@@ -22,8 +23,9 @@ import { assertFinite } from "./divergence.ts";
 import { type EvaluationResult, evaluate } from "./evaluation.ts";
 import { createFeed } from "./order.ts";
 import { prepareTraining } from "./preparation.ts";
+import { fillReference, createReference } from "./reference.ts";
 import { baseOf, initialWeights } from "./startingPoint.ts";
-import { type StepResult, backpropagateStep } from "./step.ts";
+import { type Learning, type StepResult, backpropagateStep } from "./step.ts";
 import { createStepLog } from "./stepLog.ts";
 
 /** Always logged: one that warms up, and one that shows the speed. */
@@ -48,7 +50,7 @@ export async function train(
   { source, resumeFrom, onEvent, onNote, planBackend, objective = objectiveOf(config) }: Options,
 ): Promise<void> {
   const preparation = prepareTraining(config, { source, objective, onNote });
-  const { start, data, steps, started } = preparation;
+  const { start, data, maxLength, steps, started } = preparation;
   const startBackend = planBackend(preparation);
   const { dataset, training, evaluation } = data;
   const { lora, learningRate: peak } = config;
@@ -58,14 +60,33 @@ export async function train(
   const resumed = readToResume(() => readResumed(resumeFrom, shape, lora));
   const { weights, moments } = resumed.state ?? {};
   if (resumeFrom !== undefined && !moments) onNote?.(noOptimizer(resumeFrom));
+  /** Whether the reference's weights are those that training changes. */
+  const isReplaced = objective.needsReference === true && !lora;
   const backend = await startBackend({
-    ...initialWeights(config, start, base, { ...notes, resumed: weights }),
+    ...initialWeights(config, start, base, {
+      ...notes,
+      resumed: isReplaced ? undefined : weights,
+    }),
     moments,
   });
+  const skipped = resumed.step * rowsPerStep(config);
+  const learning = await startLearning();
+
+  /** Computes the reference while the weights are still its own, as far as the earlier job has not. */
+  async function startLearning(): Promise<Learning> {
+    const known = isReplaced ? readReference(resumeFrom && jobOf(resumeFrom)) : undefined;
+    const reference = createReference(backend, known);
+    const learning = { backend, objective, reference, maxLength };
+    if (!isReplaced) return learning;
+    await fillReference(learning, { config, data, skipped, steps: steps - resumed.step }, onNote);
+    writeReference(directory, reference.known());
+    if (weights) await backend.setWeights(weights);
+    return learning;
+  }
+
   const epochsAt = (step: number) => (step * rowsPerStep(config)) / training.examples.length;
   const { logs } = resumed;
   const stepLog = createStepLog(resumed.pending);
-  const skipped = resumed.step * rowsPerStep(config);
   const nextBatch = createFeed(training.examples, config.batchSize, config.seed, skipped);
   let { tokens } = resumed;
   /** The next step up to its update, once it is computed. */
@@ -75,7 +96,7 @@ export async function train(
     const batches = Array.from({ length: config.gradientAccumulationSteps }, nextBatch);
     const sequences = batches.flat().flatMap(({ sequences }) => sequences);
     const tokens = sequences.reduce((sum, sequence) => sum + predictedCount(sequence), 0);
-    return { ...(await backpropagateStep(backend, objective, batches)), tokens };
+    return { ...(await backpropagateStep(learning, batches)), tokens };
   }
 
   async function learn(step: number, rate: number): Promise<void> {
@@ -91,7 +112,7 @@ export async function train(
   async function evaluateAfter(step: number): Promise<EvaluationResult | undefined> {
     if (!evaluation || !isDue(step, config.evalSteps)) return undefined;
     const result = await stepLog.withoutTiming(() =>
-      evaluate(backend, objective, evaluation.examples, config.batchSize),
+      evaluate(learning, evaluation.examples, config.batchSize),
     );
     assertFinite(step, { loss: result.evalLoss }, peak);
     return result;
@@ -137,6 +158,11 @@ export async function train(
     }
     if (isDue(step, config.saveSteps)) await save(step);
   }
+}
+
+/** The directory of the job that has saved a checkpoint. */
+function jobOf(checkpoint: string): string {
+  return join(checkpoint, "..", "..");
 }
 
 /** All but the first. */

@@ -10,6 +10,7 @@ const EFFECT: Record<keyof JobConfig, Effect> = {
   model: "impossible",
   lora: "impossible",
   engine: "other losses",
+  objective: "other losses",
   evalSplit: "other losses",
   maxLength: "other losses",
   maxSteps: "other losses",

@@ -1,4 +1,4 @@
-import { EVAL_LOSS } from "../../protocol/evaluation.ts";
+import { heldOutFigure } from "../../protocol/evaluation.ts";
 import type { JobEvent } from "../../protocol/event.ts";
 import type { JobArguments } from "../../protocol/trainConfig.ts";
 
@@ -18,9 +18,9 @@ export function createCriterion({
 }: Pick<JobArguments, "metricForBestModel" | "greaterIsBetter">): MeasureOf {
   return ({ event, data }) => {
     const value =
-      event === "training.log" && name === EVAL_LOSS
-        ? data.evalLoss
-        : event === "checkpoint.evaluated" && name !== EVAL_LOSS
+      event === "training.log"
+        ? heldOutFigure(data, name)
+        : event === "checkpoint.evaluated"
           ? data.metrics[name]
           : undefined;
     if (typeof value !== "number" || !Number.isFinite(value) || !("step" in data)) return undefined;

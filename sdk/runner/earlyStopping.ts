@@ -1,5 +1,5 @@
 import type { MeasuringEvent } from "../../jobs/evaluations.ts";
-import { EVAL_LOSS } from "../../protocol/evaluation.ts";
+import { isLogged } from "../../protocol/evaluation.ts";
 import { type JobEvent, EVALUATED } from "../../protocol/event.ts";
 import type { JobConfig } from "../../protocol/trainConfig.ts";
 import { createCriterion } from "./criterion.ts";
@@ -19,15 +19,17 @@ export interface EarlyStopping {
 
 type Config = Pick<
   JobConfig,
-  "earlyStoppingPatience" | "saveSteps" | "metricForBestModel" | "greaterIsBetter"
+  "earlyStoppingPatience" | "saveSteps" | "metricForBestModel" | "greaterIsBetter" | "objective"
 >;
 
 export function createEarlyStopping({
   earlyStoppingPatience,
   saveSteps,
+  objective,
   ...metric
 }: Config): EarlyStopping {
   const measureOf = createCriterion(metric);
+  const isInLog = isLogged(metric.metricForBestModel, objective);
   const patience = earlyStoppingPatience ?? Infinity;
   let steps = Infinity;
   let best: number | undefined;
@@ -48,7 +50,7 @@ export function createEarlyStopping({
   function weighEvent(happened: JobEvent): boolean {
     const { event, data } = happened;
     const isEvaluated = event === "training.log" && data.evalLoss !== undefined;
-    const counts = metric.metricForBestModel === EVAL_LOSS ? isEvaluated : event === EVALUATED;
+    const counts = isInLog ? isEvaluated : event === EVALUATED;
     if (isOver || !counts || !("step" in data) || data.step >= steps) return false;
     weigh(data.step, measureOf(happened)?.cost);
     return true;

@@ -1,7 +1,7 @@
 import type { DatasetRow } from "../../protocol/dataset.ts";
 import type { Engine, EngineModel, LoadedModel } from "../../protocol/engine.ts";
 import { KitError, isKitError } from "../../protocol/error.ts";
-import { EVAL_LOSS } from "../../protocol/evaluation.ts";
+import { isLogged } from "../../protocol/evaluation.ts";
 import type { EventData } from "../../protocol/event.ts";
 import { formatCount, formatDuration } from "../../protocol/format.ts";
 import type { Metrics } from "../../protocol/metric.ts";
@@ -40,8 +40,9 @@ const MUCH = 0.1;
 const LONG = 1;
 
 /** The figures of a job's `evaluate` of which a lower one is better. */
-export function lowerIsBetter({ greaterIsBetter, metricForBestModel }: JobConfig): string[] {
-  return greaterIsBetter || metricForBestModel === EVAL_LOSS ? [] : [metricForBestModel];
+export function lowerIsBetter(config: JobConfig): string[] {
+  const { greaterIsBetter, metricForBestModel, objective } = config;
+  return greaterIsBetter || isLogged(metricForBestModel, objective) ? [] : [metricForBestModel];
 }
 
 /** @throws KitError `DATASET_INVALID` when no held-out row has an answer to compare with */

@@ -1,7 +1,9 @@
 import { datasetPaths } from "../../protocol/dataset.ts";
+import type { Engine } from "../../protocol/engine.ts";
 import { KitError } from "../../protocol/error.ts";
-import { EVAL_LOSS } from "../../protocol/evaluation.ts";
+import { EVAL_LOSS, isLogged } from "../../protocol/evaluation.ts";
 import type { EvaluateOptions } from "../../protocol/metric.ts";
+import { metricsOf } from "../../protocol/objective.ts";
 import type { AskedConfig, JobArguments, JobConfig } from "../../protocol/trainConfig.ts";
 import { isUrl } from "../../protocol/url.ts";
 import { mayHaveFigure } from "../metrics/score.ts";
@@ -34,8 +36,16 @@ export function refuseContradictions(
     );
   }
   const metrics = evaluate?.metrics ?? {};
-  if (metricForBestModel !== EVAL_LOSS && !mayHaveFigure(metrics, metricForBestModel)) {
-    const names = [EVAL_LOSS, ...Object.keys(metrics)].join(", ");
+  const logged = Object.keys(metricsOf(asked.objective));
+  const twice = logged.find((name) => mayHaveFigure(metrics, name));
+  if (twice !== undefined) {
+    throw invalid(`the objective has a metric "${twice}", too. Rename that of "evaluate".`);
+  }
+  if (
+    !isLogged(metricForBestModel, asked.objective) &&
+    !mayHaveFigure(metrics, metricForBestModel)
+  ) {
+    const names = [EVAL_LOSS, ...logged, ...Object.keys(metrics)].join(", ");
     throw invalid(
       `"metricForBestModel" must be one of ${names}, but is ${JSON.stringify(metricForBestModel)}.`,
     );
@@ -50,17 +60,36 @@ export function refuseContradictions(
   }
 }
 
-/** @throws KitError `OPTION_INVALID` unless every checkpoint has an evalLoss */
+/** @throws KitError `OPTION_INVALID` for an objective that the engine doesn't train */
+export function refuseObjective(
+  { name, objectives = [] }: Engine,
+  { objective, batchSize }: AskedConfig,
+): void {
+  if (!objective || objective.type === "sft") return;
+  if (!objectives.includes(objective.type)) {
+    throw invalid(
+      `the ${name} engine doesn't train the objective "${objective.type}". Leave out engine to train it with the embedded one, or remove objective.`,
+    );
+  }
+  if (objective.type === "kto" && batchSize === 1) {
+    throw invalid(
+      'the objective "kto" compares the answers of a batch with each other. Set "batchSize" to at least 2.',
+    );
+  }
+}
+
+/** @throws KitError `OPTION_INVALID` unless every checkpoint has its figure */
 export function refuseUnevenSaves({
   loadBestModelAtEnd,
   metricForBestModel,
   saveSteps,
   evalSteps,
+  objective,
 }: JobConfig): void {
-  if (!loadBestModelAtEnd || metricForBestModel !== EVAL_LOSS || saveSteps % evalSteps === 0)
-    return;
+  const isInLog = isLogged(metricForBestModel, objective);
+  if (!loadBestModelAtEnd || !isInLog || saveSteps % evalSteps === 0) return;
   throw invalid(
-    `with "loadBestModelAtEnd", "saveSteps" must be a multiple of "evalSteps" (${evalSteps}), so that every checkpoint has an evalLoss, but is ${saveSteps}.`,
+    `with "loadBestModelAtEnd", "saveSteps" must be a multiple of "evalSteps" (${evalSteps}), so that every checkpoint has its ${metricForBestModel}, but is ${saveSteps}.`,
   );
 }
 

@@ -13,6 +13,7 @@ import {
   type Metrics,
   FIGURE_NAME,
 } from "../../protocol/metric.ts";
+import type { DpoObjective, KtoObjective, SftObjective } from "../../protocol/objective.ts";
 import {
   type LoraConfig,
   type ModelShape,
@@ -29,6 +30,7 @@ import {
   notNegative,
   oneOf,
   positive,
+  shareBelow,
   shareOfAll,
   text,
   wholeNumber,
@@ -79,6 +81,9 @@ const columns = v.strictObject(
     prompt: v.optional(text),
     completion: v.optional(text),
     text: v.optional(text),
+    chosen: v.optional(text),
+    rejected: v.optional(text),
+    label: v.optional(text),
   } satisfies Record<keyof Columns, v.GenericSchema>,
   '{ prompt: "question", completion: "answer" }',
 );
@@ -141,6 +146,36 @@ const lora = v.strictObject(
   "{ r?, alpha?, targetModules?, baseType? }",
 );
 
+const OBJECTIVE = '{ type: "sft" }, { type: "dpo" } or { type: "kto" }';
+
+const objectives = {
+  sft: v.strictObject(
+    { type: v.literal("sft") } satisfies Record<keyof SftObjective, v.GenericSchema>,
+    OBJECTIVE,
+  ),
+  dpo: v.strictObject({
+    type: v.literal("dpo"),
+    beta: v.optional(positive()),
+    labelSmoothing: v.optional(shareBelow(0.5)),
+    sftWeight: v.optional(notNegative()),
+  } satisfies Record<keyof DpoObjective, v.GenericSchema>),
+  kto: v.strictObject({
+    type: v.literal("kto"),
+    beta: v.optional(positive()),
+    desirableWeight: v.optional(positive()),
+    undesirableWeight: v.optional(positive()),
+  } satisfies Record<keyof KtoObjective, v.GenericSchema>),
+};
+
+const namedObjective = v.object({ type: oneOf("sft", "dpo", "kto") }, OBJECTIVE);
+
+function objectiveOf(input: unknown) {
+  const { type } = isRecord(input) ? input : {};
+  return type === "sft" || type === "dpo" || type === "kto" ? objectives[type] : undefined;
+}
+
+const objective = v.lazy((input) => objectiveOf(input) ?? namedObjective);
+
 export const callbacks = v.strictObject(
   {
     onStarted: callback,
@@ -193,6 +228,7 @@ const engine = v.looseObject(
   {
     ...{ name: line, prepare: method, check: method, train: method, load: method },
     resumeFiles: v.optional(v.array(line, "a list of names")),
+    objectives: v.optional(v.array(oneOf("dpo", "kto"), "a list of objectives")),
   },
   ({ input }) => expectedEngine(input),
 );
@@ -220,6 +256,7 @@ export const optionsSchema = v.strictObject(
     evalSplit: v.optional(shareOfAll()),
     evalSteps: v.optional(wholeNumber(1)),
     lora: v.optional(lora),
+    objective: v.optional(objective),
     maxLength: v.optional(wholeNumber(2)),
     maxSteps: v.optional(wholeNumber(1)),
     numTrainEpochs: v.optional(positive(MOST_EPOCHS)),
@@ -262,5 +299,7 @@ export function describeOption(issue: v.InferIssue<typeof optionsSchema>): strin
   const [owner] = issue.path ?? [];
   const nested = { ...NESTED };
   if (owner && isOfHub(owner.value)) nested[String(owner.key)] = hubDataset;
+  const ofObjective = owner?.key === "objective" && objectiveOf(owner.value);
+  if (ofObjective) nested["objective"] = ofObjective;
   return describeIssue("createTrainer", issue, { schema: optionsSchema, nested, hides });
 }

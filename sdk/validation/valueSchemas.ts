@@ -31,6 +31,11 @@ export function countOrShare() {
   return v.pipe(v.number(expected), v.check(isEither, expected));
 }
 
+export function shareBelow(limit: number) {
+  const expected = `a share of at least 0 and below ${limit}`;
+  return v.pipe(v.number(expected), v.minValue(0, expected), v.ltValue(limit, expected));
+}
+
 export function shareOfAll() {
   const expected = "a share between 0 and 1";
   return v.pipe(v.number(expected), v.gtValue(0, expected), v.ltValue(1, expected));

@@ -78,7 +78,7 @@ test("the learningRate of a checkpoint and of its adapter stand where the defaul
   );
   expect(codeIn(row?.[2])).toEqual([rates[0], "model", rates[1], "lora"]);
   expect(read("protocol/trainConfig.ts")).toContain(
-    `For a pretrained model ${rates[0]}, for an adapter of one ${rates[1]}. */`,
+    `For a pretrained model ${rates[0]}, for an adapter of one ${rates[1]}.`,
   );
 });
 

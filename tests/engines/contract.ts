@@ -7,6 +7,7 @@ import type { Engine, TrainOptions } from "../../protocol/engine.ts";
 import { asEngineEvent, asInferResult, asTrainingCheck } from "../../protocol/engineReport.ts";
 import type { EngineEvent } from "../../protocol/event.ts";
 import type { AskedConfig } from "../../protocol/trainConfig.ts";
+import { checkOptions } from "../../sdk/options.ts";
 import { describeAnswers } from "./contractAnswers.ts";
 import { fixture, rowsOf } from "./dataset/tables/tables.ts";
 import { jsonl } from "./embedded/scratch.ts";
@@ -26,6 +27,15 @@ const ENDLESS = { maxSteps: NEVER, saveSteps: NEVER, loggingSteps: NEVER };
 
 /** Enough to learn which of two answers to give. */
 const STEPS = 42;
+
+/** That 0 is the better answer, for each objective that learns so. */
+const PREFERENCES = {
+  dpo: ROWS.map(({ prompt }) => ({ prompt, chosen: "0", rejected: "1" })),
+  kto: ROWS.flatMap(({ prompt }) => [
+    { prompt, completion: "0", label: true },
+    { prompt, completion: "1", label: false },
+  ]),
+};
 
 function rowOf(question: unknown, answer: unknown) {
   return { prompt: String(question), completion: String(answer) };
@@ -138,6 +148,27 @@ export function describeEngine(
       const prepare = () => createEngine().prepare(asked(more));
       expect(prepare).toThrow(message);
       expect(prepare).toThrow(expect.objectContaining({ name: "KitError" }) as Error);
+    });
+
+    it.each(["dpo", "kto"] as const)("learns by the objective %s, or refuses it", async (type) => {
+      const path = join(scratch.directory(), `${type}.jsonl`);
+      writeFileSync(path, jsonl(PREFERENCES[type]));
+      const dataset = { type: "jsonl", path } as const;
+      const engine = createEngine();
+      if (!engine.objectives?.includes(type)) {
+        expect(() => checkOptions({ name: "a", engine, dataset, objective: { type } })).toThrow(
+          `the ${engine.name} engine doesn't train the objective "${type}". Leave out engine`,
+        );
+        return;
+      }
+      const figures = { maxSteps: 12, saveSteps: 12, loggingSteps: 12, evalSteps: 12 };
+      const trained = await run({ ...figures, dataset, evalDataset: dataset, objective: { type } });
+      expect(trained.error).toBeUndefined();
+      const [first, , last] = logsOf(trained);
+      const { metrics = {}, loss } = last ?? {};
+      expect(loss).toBeLessThan(Number(first?.loss));
+      const margins = [metrics["rewardsMargins"], metrics["evalRewardsMargins"]].map(Number);
+      expect(Math.min(...margins)).toBeGreaterThan(0.1);
     });
 
     it("reports its start, steps 1, 2, every loggingSteps and the last, and each checkpoint", () => {

@@ -37,6 +37,7 @@ describe("createTrainer's options", () => {
       model: "kit/nano",
       dataset: { type: "jsonl", path: "/project/data.jsonl" },
       lora: undefined,
+      objective: undefined,
       maxSteps: 400,
       numTrainEpochs: undefined,
       evalDataset: undefined,
@@ -141,6 +142,35 @@ describe("createTrainer's options", () => {
     expect(checkOptions({ ...least, model: "./base" }).config.batchSize).toBe(4);
   });
 
+  it("fill in TRL's defaults of an objective, and its learning rate", () => {
+    const configOf = (objective: TrainerOptions["objective"], lora?: TrainerOptions["lora"]) => {
+      const engine = { ...createDefaultEngine(), objectives: ["dpo", "kto"] as const };
+      return checkOptions({ ...least, model: "./base", engine, objective, lora }).config;
+    };
+    expect(configOf({ type: "dpo", sftWeight: 1, beta: undefined })).toMatchObject({
+      objective: { type: "dpo", beta: 0.1, labelSmoothing: 0, sftWeight: 1 },
+      learningRate: 0.000001,
+    });
+    expect(configOf({ type: "kto" }, { r: 4, alpha: 8 })).toMatchObject({
+      objective: { type: "kto", beta: 0.1, desirableWeight: 1, undesirableWeight: 1 },
+      learningRate: 0.00001,
+    });
+    expect(configOf({ type: "sft" })).toMatchObject({
+      objective: undefined,
+      learningRate: 0.00002,
+    });
+  });
+
+  it("refuse an objective that the engine doesn't train, and KTO with nothing to compare", () => {
+    const engine = { ...createDefaultEngine(), name: "mine", objectives: ["kto"] };
+    expect(problemWith({ engine, objective: { type: "dpo" } }).message).toBe(
+      'createTrainer: the mine engine doesn\'t train the objective "dpo". Leave out engine to train it with the embedded one, or remove objective.',
+    );
+    expect(problemWith({ engine, objective: { type: "kto" }, batchSize: 1 }).message).toBe(
+      'createTrainer: the objective "kto" compares the answers of a batch with each other. Set "batchSize" to at least 2.',
+    );
+  });
+
   it("adapt every projection, with r 16 and twice that as alpha, unless lora says otherwise", () => {
     const loraOf = (lora: LoraOptions) =>
       resolveConfig(checkOptions({ ...least, lora }).config, "/p").lora;
@@ -209,6 +239,26 @@ describe("createTrainer's options", () => {
       { lora: { r: 1, alpha: 1, targetModules: [] } },
       '"lora.targetModules" must be "all-linear" or name some of q_proj, k_proj, v_proj, o_proj, gate_proj, up_proj, down_proj, but is empty.',
     ],
+    [
+      { objective: "dpo" },
+      '"objective" must be { type: "sft" }, { type: "dpo" } or { type: "kto" }, but is \'dpo\'.',
+    ],
+    [
+      { objective: { type: "ppo" } },
+      '"objective.type" must be one of "sft", "dpo", "kto", but is \'ppo\'.',
+    ],
+    [
+      { objective: { type: "dpo", desirableWeight: 1 } },
+      'unknown option "objective.desirableWeight". "objective" takes type, beta, labelSmoothing, sftWeight.',
+    ],
+    [
+      { objective: { type: "dpo", labelSmoothing: 0.5 } },
+      '"objective.labelSmoothing" must be a share of at least 0 and below 0.5, but is 0.5.',
+    ],
+    [
+      { objective: { type: "kto", beta: 0 } },
+      '"objective.beta" must be a number greater than 0, but is 0.',
+    ],
     [{ maxSteps: 0 }, '"maxSteps" must be a whole number of at least 1, but is 0.'],
     [{ maxSteps: 1.5 }, '"maxSteps" must be a whole number of at least 1, but is 1.5.'],
     [{ maxSteps: "9" }, "\"maxSteps\" must be a whole number of at least 1, but is '9'."],
@@ -252,7 +302,7 @@ describe("createTrainer's options", () => {
     ],
     [
       { loadBestModelAtEnd: true, evalSplit: 0.1, evalSteps: 20, saveSteps: 50 },
-      'createTrainer: with "loadBestModelAtEnd", "saveSteps" must be a multiple of "evalSteps" (20), so that every checkpoint has an evalLoss, but is 50.',
+      'createTrainer: with "loadBestModelAtEnd", "saveSteps" must be a multiple of "evalSteps" (20), so that every checkpoint has its evalLoss, but is 50.',
     ],
     [{ evalSplit: 1 }, '"evalSplit" must be a share between 0 and 1, but is 1.'],
     [{ evalSplit: 0 }, '"evalSplit" must be a share between 0 and 1, but is 0.'],

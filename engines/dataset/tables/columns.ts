@@ -3,15 +3,27 @@ import { isRecord } from "../../../protocol/isRecord.ts";
 import { invalid } from "./tableRow.ts";
 
 /** What a row of Kit has, in whichever form. */
-const FIELDS = ["messages", "tools", "prompt", "completion", "text"] as const;
+const FIELDS = [
+  "messages",
+  "tools",
+  "prompt",
+  "completion",
+  "text",
+  "chosen",
+  "rejected",
+  "label",
+] as const;
 
 type Field = (typeof FIELDS)[number];
 
 /** The column that each part of a row is in. */
 export type Columns = Partial<Record<Field, string>>;
 
-/** The parts of each form; the first form whose columns are all there is taken. */
-const FORMS: readonly (readonly Field[])[] = [["messages"], ["prompt", "completion"]];
+/** The parts of each form of a kind of rows; the first form whose columns are all there is taken. */
+export type TableForms = readonly (readonly Field[])[];
+
+/** Right answers. Texts, and other projects' tables of both, are read too. */
+export const ANSWERS: TableForms = [["messages"], ["prompt", "completion"]];
 
 /** Whose messages are called otherwise, ShareGPT's. */
 const SHAREGPT = "conversations";
@@ -58,8 +70,9 @@ export function mapRow(
   value: Record<string, unknown>,
   where: string,
   columns?: Columns,
+  forms = ANSWERS,
 ): Record<string, unknown> {
-  const mapping = mappingOf(Object.keys(value), where, columns);
+  const mapping = mappingOf(Object.keys(value), where, columns, forms);
   switch (mapping.kind) {
     case "columns":
       return Object.fromEntries(
@@ -84,9 +97,9 @@ export function mapRow(
  * @param names the table's columns
  * @throws KitError `DATASET_INVALID` when they don't
  */
-export function formOf(names: string[], path: string, columns?: Columns): string {
+export function formOf(names: string[], path: string, columns?: Columns, forms = ANSWERS): string {
   const file = basename(path);
-  const mapping = mappingOf(names, path, columns);
+  const mapping = mappingOf(names, path, columns, forms);
   switch (mapping.kind) {
     case "columns": {
       const parts = named(mapping.columns).map(([field, column]) =>
@@ -108,8 +121,13 @@ export function formOf(names: string[], path: string, columns?: Columns): string
  * @param names the table's columns
  * @throws KitError `DATASET_INVALID` when no row can be made of them
  */
-export function neededColumns(names: string[], path: string, columns?: Columns): string[] {
-  const mapping = mappingOf(names, path, columns);
+export function neededColumns(
+  names: string[],
+  path: string,
+  columns?: Columns,
+  forms = ANSWERS,
+): string[] {
+  const mapping = mappingOf(names, path, columns, forms);
   switch (mapping.kind) {
     case "columns":
       return named(mapping.columns).map(([, column]) => column);
@@ -120,7 +138,12 @@ export function neededColumns(names: string[], path: string, columns?: Columns):
   }
 }
 
-function mappingOf(names: string[], where: string, columns: Columns | undefined): Mapping {
+function mappingOf(
+  names: string[],
+  where: string,
+  columns: Columns | undefined,
+  forms: TableForms,
+): Mapping {
   if (columns) {
     const [missing] = named(columns).filter(([, column]) => !names.includes(column));
     if (missing === undefined) return { kind: "columns", columns };
@@ -129,22 +152,37 @@ function mappingOf(names: string[], where: string, columns: Columns | undefined)
       `no column ${JSON.stringify(missing[1])}. Set columns.${missing[0]} to one of ${list(names)}.`,
     );
   }
-  const form = FORMS.find((fields) => fields.every((field) => names.includes(field)));
+  const areAnswers = forms === ANSWERS;
+  const form = forms.find((fields) => fields.every((field) => names.includes(field)));
   if (form) {
     const fields = names.includes("tools") ? [...form, "tools"] : form;
     return { kind: "columns", columns: Object.fromEntries(fields.map((field) => [field, field])) };
   }
-  if (names.includes(SHAREGPT)) return { kind: "shareGpt" };
-  if (names.includes(ALPACA.instruction) && names.includes(ALPACA.output)) {
+  if (areAnswers && names.includes(SHAREGPT)) return { kind: "shareGpt" };
+  if (areAnswers && names.includes(ALPACA.instruction) && names.includes(ALPACA.output)) {
     return { kind: "alpaca", hasInput: names.includes(ALPACA.input) };
   }
   // Alpaca's own file has all of a row as a text, too.
-  if (names.includes("text")) return { kind: "columns", columns: { text: "text" } };
+  if (areAnswers && names.includes("text")) return { kind: "columns", columns: { text: "text" } };
   throw invalid(
     where,
-    `Kit cannot tell which columns to learn from among ${list(names)}. Set columns, for example { prompt: "question", completion: "answer" }.`,
+    `Kit cannot tell which columns to learn from among ${list(names)}. Set columns, for example ${exampleOf(forms)}.`,
   );
 }
+
+/** Columns of the form of questions, by other names. */
+function exampleOf(forms: TableForms): string {
+  const form = forms.find((fields) => fields.includes("prompt")) ?? [];
+  return `{ ${form.map((field) => `${field}: "${OTHER_NAMES[field] ?? field}"`).join(", ")} }`;
+}
+
+const OTHER_NAMES: Partial<Record<Field, string>> = {
+  prompt: "question",
+  completion: "answer",
+  chosen: "better",
+  rejected: "worse",
+  label: "good",
+};
 
 function named(columns: Columns): [field: Field, column: string][] {
   return FIELDS.flatMap((field) => {
@@ -160,10 +198,18 @@ function list(names: string[]): string {
 }
 
 function fieldOf(field: Field, value: unknown, where: string, column: string): unknown {
+  // Words, or the messages of a conversation.
+  if ((field === "chosen" || field === "rejected") && isJsonList(value)) {
+    return fromJson(value, where, column, JSON_COLUMNS.messages);
+  }
   if (field !== "messages" && field !== "tools") return value;
   // A row without tools has an empty cell.
   if (field === "tools" && value === "") return undefined;
   return fromJson(value, where, column, JSON_COLUMNS[field]);
+}
+
+function isJsonList(value: unknown): boolean {
+  return typeof value === "string" && /^\s*\[\s*\{\s*"role"/.test(value);
 }
 
 /** A list in a table that has only text is JSON. */

@@ -87,7 +87,7 @@ export function partsOf<T>(
     const lengths = lengthsOf(group);
     const tokens = lengths.reduce((sum, length) => sum + length, 0);
     const squares = lengths.reduce((sum, length) => sum + squareOf(length), 0);
-    if (tokens > left.tokens || squares > left.squares) {
+    if (parts.length === 0 || tokens > left.tokens || squares > left.squares) {
       parts.push([]);
       Object.assign(left, { tokens: limits.tokens, squares: limits.squares });
     }

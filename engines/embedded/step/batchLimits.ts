@@ -14,6 +14,8 @@ export interface Batches {
   seed: number;
   /** Batches in all. */
   count: number;
+  /** Tokens of the longest sequence that is measured besides; 0 without any. */
+  others?: number;
 }
 
 /** Rows that are looked at, at most: later batches that are larger run in parts. */
@@ -27,11 +29,11 @@ const FEW_TOKENS = 256;
  * over other parts differ in their last digits.
  */
 export function batchLimits(
-  { training, evaluation, rows, seed, count }: Batches,
+  { training, evaluation, rows, seed, count, others = 0 }: Batches,
   sizes: Omit<TrainingSizes, "limits" | "threads">,
 ): BatchLimits {
-  const longest = Math.max(training.longest, evaluation?.longest ?? 0) - 1;
-  const largestExample = Math.max(training.largest, evaluation?.largest ?? 0);
+  const longest = Math.max(training.longest, evaluation?.longest ?? 0, others) - 1;
+  const largestExample = Math.max(training.largest, evaluation?.largest ?? 0, others - 1);
   const next = batchIndices(training.length, rows, seed);
   const looked = Math.min(count, Math.max(1, Math.floor(MOST_ROWS / rows)));
   const batches = Array.from({ length: looked }, () =>

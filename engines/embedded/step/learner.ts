@@ -23,6 +23,7 @@ export interface Learner extends Backend {
   backpropagate: (...parameters: Parameters<Backend["backpropagate"]>) => number;
   gradNorm: () => number;
   update: (step: number, learningRate: number) => void;
+  setWeights: (weights: Weights) => void;
   weights: () => Weights;
   moments: () => Moments;
   /** The gradients that are there, where they lie. */
@@ -72,26 +73,26 @@ export function createLearner(
     Object.entries(trained).map(([name, { shape }]) => [name, shape]),
   );
 
-  /** The sequences with something to learn, in parts that fit. An example is never split. */
-  function partsIn(examples: readonly Example[]): Sequence[][] {
-    const learned = examples.map(({ sequences }) => sequences.filter(isLearned));
-    const some = learned.filter(({ length }) => length > 0);
-    const parts = partsOf(some, (sequences) => sequences.map(readLength), limits);
-    return parts.map((part) => part.flat());
+  /** Examples in parts that fit. An example is never split. */
+  function partsIn(examples: readonly Example[]): Example[][] {
+    return partsOf(examples, (example) => learnedOf(example).map(readLength), limits);
   }
 
-  /** Of all parts' learned tokens, one after another. */
-  function lossesOf(parts: readonly Sequence[][], usesAdapter: boolean): number[] {
-    return parts.flatMap((part) => {
-      const count = writeBatch(arrays, part, usesAdapter);
-      arrays.lossWeights.fill(1, 0, count);
-      run(OPERATION.loss);
-      return [...arrays.losses.subarray(0, count)];
-    });
+  /** @returns how many tokens are learned */
+  function write(part: readonly Example[], usesAdapter = true): number {
+    return writeBatch(arrays, part.flatMap(learnedOf), usesAdapter);
   }
 
-  function logProbs(examples: readonly Example[], { usesAdapter }: LogProbsOptions) {
-    return logProbsOf(examples, lossesOf(partsIn(examples), usesAdapter));
+  /** What they are computed by stays where the gradients need it. */
+  function logProbsIn(part: readonly Example[], usesAdapter: boolean): LogProbs {
+    const count = write(part, usesAdapter);
+    arrays.lossWeights.fill(1, 0, count);
+    if (count > 0) run(OPERATION.loss);
+    return logProbsOf(part, arrays.losses.slice(0, count));
+  }
+
+  function logProbs(examples: readonly Example[], { usesAdapter }: LogProbsOptions): LogProbs {
+    return partsIn(examples).flatMap((part) => logProbsIn(part, usesAdapter));
   }
 
   function backpropagate(
@@ -99,38 +100,27 @@ export function createLearner(
     weigh: number | Weigh,
     accumulate: boolean,
   ): number {
-    const parts = partsIn(examples);
-    if (typeof weigh === "number") {
-      return addGradients(parts, accumulate, (count) => arrays.lossWeights.fill(weigh, 0, count));
-    }
-    const weights = weigh(logProbsOf(examples, lossesOf(parts, true))).flat();
-    const all = weights.flatMap((of) => [...of]);
-    // Of a single part, what the losses came of still lies there.
-    const isForwardDone = parts.length === 1;
-    const write = (count: number, from: number) =>
-      arrays.lossWeights.set(all.slice(from, from + count));
-    return addGradients(parts, accumulate, write, isForwardDone);
-  }
-
-  /**
-   * @param writeWeights of so many learned tokens, from the so-manieth
-   * @returns the sum of the losses, each times its weight
-   */
-  function addGradients(
-    parts: readonly Sequence[][],
-    accumulate: boolean,
-    writeWeights: (count: number, from: number) => void,
-    isForwardDone = false,
-  ): number {
-    if (parts.length === 0 && !accumulate) clearGradients();
-    let [sum, from] = [0, 0];
-    for (const [i, part] of parts.entries()) {
-      const count = writeBatch(arrays, part);
-      writeWeights(count, from);
-      from += count;
-      run(gradientOperation({ accumulate: accumulate || i > 0, isForwardDone }));
+    let [sum, from, adds] = [0, 0, accumulate];
+    for (const part of partsIn(examples)) {
+      const isForwardDone = typeof weigh !== "number";
+      let count = 0;
+      if (isForwardDone) {
+        const weights = weigh(logProbsIn(part, true), from).flat();
+        for (const of of weights) {
+          arrays.lossWeights.set(of, count);
+          count += of.length;
+        }
+      } else {
+        count = write(part);
+        arrays.lossWeights.fill(weigh, 0, count);
+      }
+      from += part.length;
+      if (count === 0) continue;
+      run(gradientOperation({ accumulate: adds, isForwardDone }));
+      adds = true;
       for (const loss of arrays.losses.subarray(0, count)) sum += loss;
     }
+    if (!adds) clearGradients();
     return sum;
   }
 
@@ -152,6 +142,7 @@ export function createLearner(
   const at = (array: TrainedArray) => tensorsAt(memory, tensors.trained[array], shapes);
   return {
     ...{ logProbs, backpropagate, gradNorm, update, baseType: sizes.lora?.baseType },
+    setWeights: (weights) => writeTensors(memory, tensors.trained.weights, () => weights),
     weights: () => at("weights"),
     moments: () => ({ first: at("firstMoments"), second: at("secondMoments") }),
     gradients: () => at("gradients"),
@@ -159,18 +150,18 @@ export function createLearner(
 }
 
 /** Losses of the learned tokens, one after another, as the log probabilities of each sequence. */
-function logProbsOf(examples: readonly Example[], losses: readonly number[]): LogProbs {
+function logProbsOf(examples: readonly Example[], losses: Float32Array): LogProbs {
   let from = 0;
   return examples.map(({ sequences }) =>
     sequences.map(({ learned }) => {
       const count = learned.reduce((sum, one) => sum + one, 0);
       from += count;
-      return Float32Array.from(losses.slice(from - count, from), (loss) => -loss);
+      return losses.subarray(from - count, from).map((loss) => -loss);
     }),
   );
 }
 
-/** Whether any token is: a sequence without one gives no gradient. */
-function isLearned({ learned }: Sequence): boolean {
-  return learned.includes(1);
+/** The sequences of which a token is learned: others give no gradient. */
+function learnedOf({ sequences }: Example): Sequence[] {
+  return sequences.filter(({ learned }) => learned.includes(1));
 }

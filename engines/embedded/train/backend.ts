@@ -1,6 +1,7 @@
 import { isKitError } from "../../../protocol/error.ts";
 import type { LoraConfig } from "../../../protocol/trainConfig.ts";
 import { machineMemory } from "../../dataset/freeMemory.ts";
+import type { ExampleSet } from "../../examples/examples.ts";
 import type { PlanBackend } from "../../training/backend.ts";
 import type { Preparation } from "../../training/preparation.ts";
 import { MOST_THREADS } from "../kernels/threadCount.ts";
@@ -30,17 +31,24 @@ export function embeddedBackend({ threads, invite, onNote }: Team): PlanBackend 
  * @throws KitError `OUT_OF_MEMORY`
  */
 export function planFor(
-  { config, start, data, steps }: Preparation,
+  { config, objective, start, data, steps, maxLength }: Preparation,
   threads: number,
   onNote: (text: string) => void = () => {},
 ): TrainingPlan {
   const { shape, bfloat16 } = start;
   const { lora, weightDecay, maxGradNorm } = config;
+  const { mismatches } = objective;
+  const longestOf = (examples: ExampleSet | undefined) =>
+    (examples && mismatches?.longestOf(examples)) ?? 0;
   const batches = {
     training: data.training.examples,
     evaluation: data.evaluation?.examples,
     ...{ rows: config.batchSize, seed: config.seed },
     count: steps * config.gradientAccumulationSteps,
+    others: Math.min(
+      maxLength,
+      Math.max(longestOf(data.training.examples), longestOf(data.evaluation?.examples)),
+    ),
   };
   function planWith(lora: LoraConfig | undefined, threads: number): TrainingPlan {
     const sizes = { shape, bfloat16, lora, options: { weightDecay, maxGradNorm } };

@@ -12,6 +12,7 @@ import { objectiveOf } from "../../objectives/objectives.ts";
 import { hardestRows } from "../../training/hardestRows.ts";
 import { type Inspection, createInspection } from "../../training/inspection.ts";
 import { type Preparation, prepareTraining } from "../../training/preparation.ts";
+import { createReference } from "../../training/reference.ts";
 import { baseOf, initialWeights } from "../../training/startingPoint.ts";
 import { threadCount } from "../kernels/threadCount.ts";
 import { createLearner } from "../step/learner.ts";
@@ -34,7 +35,10 @@ export async function check({ config, onNote, loss }: CheckOptions): Promise<Tra
   const { examples } = data.training;
   // Damaged weights stop a training, too.
   if (start.source.kind === "checkpoint") start.read();
-  const hardest = loss && (await measure(prepared, plan, { objective, inspection }));
+  // Before the training, every pair has the same loss.
+  const isMeasured = loss && !objective.needsReference;
+  if (loss && !isMeasured) onNote?.("no row is the hardest: before the training all are alike");
+  const hardest = isMeasured && (await measure(prepared, plan, { objective, inspection }));
   return {
     started,
     learnedTokens: learnedIn(examples),
@@ -66,7 +70,9 @@ async function measure(
       { ...weights, moments: undefined },
       { invite: (invitation) => channels.forEach(({ port1 }) => port1.postMessage(invitation)) },
     );
-    return await hardestRows(prepared, { objective, backend }, inspection.placeOf);
+    const { maxLength } = prepared;
+    const learning = { backend, objective, reference: createReference(backend), maxLength };
+    return await hardestRows(prepared, learning, inspection.placeOf);
   } finally {
     await Promise.all(helpers.map((helper) => helper.terminate()));
     rmSync(directory, { recursive: true, force: true });

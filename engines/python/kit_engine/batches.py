@@ -1,6 +1,7 @@
 """Rows for transformers' Trainer: a map in Kit's order already, and how rows become a batch."""
 
 import numpy as np
+import numpy.typing as npt
 import torch
 from torch.utils.data import Dataset
 
@@ -46,22 +47,32 @@ class Collator:
     loops over tokens."""
 
     def __init__(self, pad: int | None) -> None:
-        self.pad = 0 if pad is None else pad
+        self.pad = pad
 
     def __call__(self, examples: list[Example]) -> dict[str, torch.Tensor]:
         rows = [sequence for example in examples for sequence in example]
-        shape = len(rows), max(len(ids) for ids, _ in rows)
-        inputs = np.full(shape, self.pad, np.int64)
-        attended = np.zeros(shape, np.int64)
-        labels = np.full(shape, IGNORED, np.int64)
-        for i, (ids, learned) in enumerate(rows):
-            inputs[i, : len(ids)] = ids
-            attended[i, : len(ids)] = 1
-            labels[i, : len(ids)] = np.where(learned, ids, IGNORED)
-        # Nothing comes before the first.
-        labels[:, 0] = IGNORED
+        inputs, attended, learned = padded(rows, self.pad)
+        labels = np.where(learned, inputs, IGNORED)
         batch = {"input_ids": inputs, "attention_mask": attended, "labels": labels}
         return {name: torch.from_numpy(numbers) for name, numbers in batch.items()}
+
+
+Numbers = npt.NDArray[np.int64]
+
+
+def padded(rows: list[Arrays], pad: int | None) -> tuple[Numbers, Numbers, npt.NDArray[np.bool_]]:
+    """:return: [rows, longest]: the tokens, 1 for each of them, and whether it is learned"""
+    shape = len(rows), max(len(ids) for ids, _ in rows)
+    inputs = np.full(shape, pad or 0, np.int64)
+    attended = np.zeros(shape, np.int64)
+    learned = np.zeros(shape, np.bool_)
+    for i, (ids, is_learned) in enumerate(rows):
+        inputs[i, : len(ids)] = ids
+        attended[i, : len(ids)] = 1
+        learned[i, : len(ids)] = is_learned
+    # Nothing comes before the first.
+    learned[:, 0] = False
+    return inputs, attended, learned
 
 
 def predicted_count(batch: dict[str, torch.Tensor]) -> int:

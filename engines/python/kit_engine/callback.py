@@ -10,7 +10,6 @@ from transformers.trainer_callback import ExportableState
 from .channel import Channel
 from .errors import Cancelled
 from .means import Mean, values_of
-from .objectives.objective import Objective
 from .preparation import Preparation
 from .schedule import learning_rate
 from .step_log import StepLog, assert_finite, is_due, is_logged, log_event
@@ -29,14 +28,14 @@ class Kit(TrainerCallback, ExportableState):
         channel: Channel,
         cancelled: threading.Event,
         log: StepLog,
-        objective: Objective,
     ) -> None:
         self.prepared = prepared
         self.channel = channel
         self.cancelled = cancelled
         self.log = log
-        self.objective = objective
-        # Figures of the current step; KitTrainer sets them.
+        # Figures of the current step; KitTrainer sets them. A metric has its name from the
+        # first step on.
+        self.metrics: dict[str, Mean] = {}
         self.loss = 0.0
         self.grad_norm = math.nan
         self.tokens = 0
@@ -51,13 +50,13 @@ class Kit(TrainerCallback, ExportableState):
     def on_step_begin(
         self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any
     ) -> None:
-        self._stop_if_cancelled()
+        self.stop_if_cancelled()
         self.log.begin()
 
     def on_substep_end(
         self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any
     ) -> None:
-        self._stop_if_cancelled()
+        self.stop_if_cancelled()
 
     def on_pre_optimizer_step(
         self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any
@@ -70,9 +69,9 @@ class Kit(TrainerCallback, ExportableState):
         assert_finite(step, "gradient norm is", math.isfinite(self.grad_norm), peak)
         rate = learning_rate(step, self.prepared.steps, config)
         assert_finite(step, "weights are", rate <= MOST_RATE, peak)
-        metrics = all_reduce_means(self.objective.metrics, self.prepared.device.name)
+        metrics = all_reduce_means(self.metrics, self.prepared.device.name)
         self.log.add(self.loss, self.grad_norm, self.tokens, metrics)
-        self.objective.metrics = {name: Mean() for name in metrics}
+        self.metrics = {name: Mean() for name in metrics}
 
     def on_step_end(
         self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any
@@ -91,7 +90,7 @@ class Kit(TrainerCallback, ExportableState):
     def on_prediction_step(
         self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any
     ) -> None:
-        self._stop_if_cancelled()
+        self.stop_if_cancelled()
 
     def on_log(
         self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **_: Any
@@ -112,6 +111,6 @@ class Kit(TrainerCallback, ExportableState):
         self.channel.event("training.log", log_event(entry, self.log.tokens_per_second(), metrics))
         self.log.clear()
 
-    def _stop_if_cancelled(self) -> None:
+    def stop_if_cancelled(self) -> None:
         if self.cancelled.is_set():
             raise Cancelled

@@ -32,7 +32,12 @@ def check(job: dict[str, Any], channel: Channel) -> dict[str, Any]:
     model = load_trained(prepared, job["directory"])
     training = prepared.data.training
     started = prepared.started(job["modelName"], trainable_count(model))
-    hardest = hardest_rows(prepared, model, inspection) if job.get("measuresLoss") else None
+    hardest = None
+    if job.get("measuresLoss"):
+        if job["config"].get("objective"):
+            channel.note("no row is the hardest: before the training all are alike")
+        else:
+            hardest = hardest_rows(prepared, model, inspection)
     return {
         "started": started,
         "kept": prepared.kept_out(),
@@ -90,7 +95,7 @@ def memory_bytes(prepared: Preparation, model: Any) -> int:
     trained = trainable_count(model)
     frozen = sum(one.numel() for one in model.parameters()) - trained
     text = prepared.model_config.get_text_config()
-    tokens = prepared.config["batchSize"] * prepared.data.training.longest()
+    tokens = prepared.config["batchSize"] * prepared.data.training.largest()
     kept = KEPT_BY_BLOCK * text.hidden_size * text.num_hidden_layers
     activations = tokens * (kept + LOGITS_COPIES * text.vocab_size)
     return FLOAT32_BYTES * (TRAINED_COPIES * trained + frozen + activations)

@@ -110,7 +110,7 @@ def read_dataset(
     noted = time.monotonic()
     for row in objective.read(files, ignored):
         sequences = sequences_of(row, objective, tokenizer)
-        is_kept = add_row(dataset, sequences, objective, objective.is_text(row), max_length)
+        is_kept = add_row(dataset, row, sequences, objective, max_length)
         if see is not None:
             see(row, sequences, not is_kept)
         dataset.formats.add(f"{{{row.keys}}}")
@@ -147,16 +147,16 @@ def sequences_of(row: Any, objective: Objective, tokenizer: Any) -> list[Tokens]
 
 def add_row(
     dataset: Dataset,
+    row: Any,
     sequences: list[Tokens],
     objective: Objective,
-    is_text: bool,
     max_length: int,
 ) -> bool:
     """:return: whether it is trained on"""
     length = max(len(one.ids) for one in sequences)
     dataset.read += 1
     dataset.longest = max(dataset.longest, length)
-    if is_text:
+    if objective.is_text(row):
         dataset.texts += 1
         for one in sequences:
             dataset.examples.add_pieces(one, max_length)
@@ -167,7 +167,7 @@ def add_row(
         dataset.needed = max(dataset.needed, length)
         return False
     dataset.cut += length > max_length
-    dataset.examples.add_start(fitting, max_length)
+    dataset.examples.add_start(fitting, max_length, objective.is_bad(row))
     return True
 
 

@@ -10,6 +10,8 @@ from .errors import KitError
 
 # The oldest that Kit was tested with.
 NEEDED = {"torch": "2.13", "transformers": "5.18", "peft": "0.21", "accelerate": "1.15"}
+# Likewise, of objectives that compare answers, and the Python that it needs.
+TRL, TRL_PYTHON = {"trl": "1.16"}, (3, 11)
 
 
 def say_hello(channel: Channel, executable: str, more: dict[str, str]) -> None:
@@ -28,11 +30,22 @@ def say_hello(channel: Channel, executable: str, more: dict[str, str]) -> None:
     assert_fit(found, missing)
 
 
-def installed() -> tuple[dict[str, str], list[str]]:
+def assert_trl(objective: str) -> None:
+    """:raises KitError: unless TRL is here, by the `type` of an objective that needs it"""
+    if sys.version_info < TRL_PYTHON:
+        raise KitError(
+            "PYTHON_UNFIT",
+            f'The objective "{objective}" needs Python 3.11 or newer, but {sys.executable} is '
+            f"Python {platform.python_version()}. Name another with python({{ path }}).",
+        )
+    assert_fit(*installed(TRL), TRL, f', which the objective "{objective}" needs')
+
+
+def installed(needed: dict[str, str] = NEEDED) -> tuple[dict[str, str], list[str]]:
     """Versions of those that are here, and the names of those that are not."""
     found: dict[str, str] = {}
     missing: list[str] = []
-    for name in NEEDED:
+    for name in needed:
         try:
             found[name] = metadata.version(name)
         except metadata.PackageNotFoundError:
@@ -40,17 +53,22 @@ def installed() -> tuple[dict[str, str], list[str]]:
     return found, missing
 
 
-def assert_fit(found: dict[str, str], missing: list[str]) -> None:
+def assert_fit(
+    found: dict[str, str],
+    missing: list[str],
+    oldest: dict[str, str] = NEEDED,
+    purpose: str = "",
+) -> None:
     """Says what has to be installed."""
     pip = f"{sys.executable} -m pip install --upgrade"
     if missing:
-        wanted = " ".join(f'"{name}>={NEEDED[name]}"' for name in missing)
+        wanted = " ".join(f'"{name}>={oldest[name]}"' for name in missing)
         raise KitError(
             "PYTHON_UNFIT",
-            f"The Python at {sys.executable} lacks {', '.join(missing)}. "
+            f"The Python at {sys.executable} lacks {', '.join(missing)}{purpose}. "
             f"Install with: {pip} {wanted}",
         )
-    for name, needed in NEEDED.items():
+    for name, needed in oldest.items():
         if numbers(found[name]) < numbers(needed):
             raise KitError(
                 "PYTHON_UNFIT",

@@ -24,6 +24,8 @@ class Examples:
     # Of each example: its first sequence, and its row, counted from 0 as they were added.
     firsts: array = field(default_factory=lambda: array("q"))
     rows: array = field(default_factory=lambda: array("q"))
+    # Those whose answer was judged to be bad.
+    bad: set[int] = field(default_factory=set)
     row_count: int = 0
 
     def __len__(self) -> int:
@@ -42,8 +44,10 @@ class Examples:
         """Tokens of each sequence of an example."""
         return [self.lengths[one] for one in self._sequences(index)]
 
-    def add_start(self, sequences: list[Tokens], most: int) -> None:
+    def add_start(self, sequences: list[Tokens], most: int, is_bad: bool = False) -> None:
         """Adds a row's example: the first tokens of each of its sequences."""
+        if is_bad:
+            self.bad.add(len(self))
         self._begin()
         for tokens in sequences:
             start = self._append(Tokens(tokens.ids[:most], tokens.learned[:most]))
@@ -61,8 +65,9 @@ class Examples:
         self.row_count += 1
 
     def fingerprint(self) -> str:
-        """Changes with any token, its order, and what is learned."""
-        return digest_of(memoryview(self.ids), self.learned, memoryview(self.lengths))
+        """Changes with any token, its order, what is learned, and which answers are bad."""
+        bad = memoryview(array("q", sorted(self.bad)))
+        return digest_of(memoryview(self.ids), self.learned, memoryview(self.lengths), bad)
 
     def _append(self, tokens: Tokens) -> int:
         start = len(self.ids)
@@ -120,13 +125,17 @@ class ExampleSet:
     def arrays(self, index: int) -> list[Arrays]:
         return self.examples.arrays(self.chosen[index])
 
+    def is_bad(self, index: int) -> bool:
+        return self.chosen[index] in self.examples.bad
+
     def row_at(self, index: int) -> int:
         """The row that one was made of, counted from 0 as they were added."""
         return self.examples.rows[self.chosen[index]]
 
-    def longest(self) -> int:
-        """Tokens of the longest sequence."""
-        return max(max(self.examples.lengths_of(i)) for i in self.chosen)
+    def largest(self) -> int:
+        """Tokens of the largest example, its sequences padded to the longest."""
+        lengths = (self.examples.lengths_of(i) for i in self.chosen)
+        return max(len(one) * max(one) for one in lengths)
 
     def predicted(self) -> int:
         """Tokens of all, without each sequence's first, which is never predicted."""

@@ -1,11 +1,10 @@
 """Counts the keys that Kit doesn't read, as engines/dataset/ignoredKeys.ts does here."""
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
 from .constants import CONSTANTS
-
-FORMS = (("messages",), ("prompt", "completion"), ("text",))
 
 
 class IgnoredKeys:
@@ -13,12 +12,12 @@ class IgnoredKeys:
         self.counts: dict[tuple[str, str], int] = {}
         self.has_more = False
 
-    def add(self, row: dict[str, Any]) -> None:
-        """Adds those of a checked row."""
-        form = next(form for form in FORMS if form[0] in row)
+    def add(self, row: dict[str, Any], form: Sequence[str]) -> None:
+        """Adds those of a checked row, by the keys of its form."""
         self.add_keys(row, [*form, *CONSTANTS["rowKeys"]], "row")
-        for message in row["messages"] if "messages" in form else []:
-            self.add_keys(message, CONSTANTS["messageKeys"], "message")
+        for messages in (row[key] for key in form):
+            for message in messages if isinstance(messages, list) else []:
+                self.add_keys(message, CONSTANTS["messageKeys"], "message")
 
     def add_keys(self, value: dict[str, Any], known: list[str], owner: str) -> None:
         for key, one in value.items():

@@ -20,9 +20,13 @@ def sequences_of(row: Row, tokenizer: Any) -> list[Tokens]:
     """One, or one for each answer where the chat template rewrites earlier turns."""
     if row.conversation is None:
         return [text_tokens(row.text, tokenizer)]
+    return tokens_of(row.conversation, tokenizer)
+
+
+def tokens_of(conversation: Conversation, tokenizer: Any) -> list[Tokens]:
     if tokenizer.chat_template is None:
-        return [plain_tokens(row.conversation, tokenizer)]
-    return conversation_tokens(row.conversation, tokenizer)
+        return [plain_tokens(conversation, tokenizer)]
+    return conversation_tokens(conversation, tokenizer)
 
 
 def text_tokens(text: str, tokenizer: Any) -> Tokens:

@@ -20,7 +20,6 @@ from .models import BASE, Source, load_model, quiet, resuming
 from .objectives import objective_of
 from .preparation import Preparation, prepare
 from .step_log import StepLog
-from .trainer import KitTrainer
 
 # Files of a checkpoint that only a resumed training needs.
 OPTIMIZER, SCHEDULER = "optimizer.pt", "scheduler.pt"
@@ -45,10 +44,9 @@ def train(job: dict[str, Any], channel: Channel, cancelled: threading.Event) -> 
             "losses will differ from an uninterrupted run"
         )
         begins_at = state["step"]
-    kit = Kit(
-        prepared, channel, cancelled, state.get("log", StepLog()), objective_of(prepared.config)
-    )
-    trainer = KitTrainer(model, prepared, kit, directory, begins_at)
+    kit = Kit(prepared, channel, cancelled, state.get("log", StepLog()))
+    create_trainer = objective_of(prepared.config).trainer()
+    trainer = create_trainer(model, prepared, kit, directory, begins_at)
     trainer.train(resume_from_checkpoint=resume_from)
 
 

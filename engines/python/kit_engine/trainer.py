@@ -1,4 +1,4 @@
-"""transformers' Trainer with Kit's schedule, evaluation and checkpoints."""
+"""A Trainer of transformers or TRL with Kit's schedule, figures and checkpoints."""
 
 import copy
 import math
@@ -8,14 +8,13 @@ from typing import Any
 import torch
 from transformers import PrinterCallback, Trainer, TrainingArguments
 
-from .batches import IGNORED, AllRows, Collator, OrderedRows, predicted_count
+from .batches import IGNORED, predicted_count
 from .callback import Kit
 from .constants import CONSTANTS
 from .directory import ARTIFACTS, checkpoint_path, write_directory
-from .losses import token_losses
 from .models import resuming
 from .preparation import Preparation
-from .schedule import learning_rate, rows_per_step
+from .schedule import learning_rate
 from .step_log import assert_finite
 from .workers import is_first, worker_count
 
@@ -24,8 +23,16 @@ UNWANTED = ("training_args.bin", "README.md")
 
 
 class KitTrainer(Trainer):
+    """What every objective's trainer has. One of TRL comes second among its bases."""
+
     def __init__(
-        self, model: Any, prepared: Preparation, kit: Kit, directory: str, begins_at: int
+        self,
+        model: Any,
+        prepared: Preparation,
+        kit: Kit,
+        directory: str,
+        begins_at: int,
+        **of_objective: Any,
     ) -> None:
         self.prepared = prepared
         self.kit = kit
@@ -36,18 +43,8 @@ class KitTrainer(Trainer):
         # the batch proves the weights that are saved.
         self.batch: dict[str, torch.Tensor] = {}
         self.shares: list[torch.Tensor] = []
-        data, config = prepared.data, prepared.config
-        length = prepared.steps * rows_per_step(config)
         super().__init__(
-            model=model,
-            args=arguments_of(prepared, directory),
-            train_dataset=OrderedRows(data.training, config["seed"], length),
-            eval_dataset=AllRows(data.evaluation) if data.evaluation else None,
-            data_collator=Collator(prepared.tokenizer.pad_token_id),
-            processing_class=prepared.tokenizer,
-            compute_loss_func=kit.objective.step_share,
-            compute_metrics=kit.objective.measure,
-            callbacks=[kit],
+            model=model, processing_class=prepared.tokenizer, callbacks=[kit], **of_objective
         )
         # It prints every log.
         self.remove_callback(PrinterCallback)
@@ -86,17 +83,6 @@ class KitTrainer(Trainer):
             logs["loss"] = self.kit.log.mean()
         super().log(logs, start_time)
 
-    def prediction_step(
-        self, model: Any, inputs: Any, prediction_loss_only: bool, ignore_keys: Any = None
-    ) -> tuple[None, torch.Tensor, torch.Tensor]:
-        """The tokens' losses in place of the logits, and no mean of the batch."""
-        labels = inputs.pop("labels")
-        prepared = self._prepare_inputs({**inputs, "labels": labels})
-        labels = prepared.pop("labels")
-        with torch.no_grad(), self.compute_loss_context_manager():
-            logits = model(**prepared).logits
-        return None, token_losses(logits, labels), labels
-
     def _load_optimizer_and_scheduler(self, checkpoint: str | None) -> None:
         with resuming(str(checkpoint)):
             super()._load_optimizer_and_scheduler(checkpoint)
@@ -123,12 +109,12 @@ class KitTrainer(Trainer):
     def _prove(self, step: int, model: Any) -> None:
         """Computes a step and does not take it: finite weights may be too large to compute with."""
         peak = self.prepared.config["learningRate"]
-        learned = (self.batch["labels"] != IGNORED).sum()
-        objective = self.kit.objective
-        metrics = copy.deepcopy(objective.metrics)
+        labels = self.batch.get("labels")
+        learned = None if labels is None else (labels != IGNORED).sum()
+        metrics = copy.deepcopy(self.kit.metrics)
         with torch.random.fork_rng():
             loss = super().training_step(model, self.batch, learned)
-        objective.metrics = metrics
+        self.kit.metrics = metrics
         norm = self.accelerator.clip_grad_norm_(model.parameters(), math.inf)
         model.zero_grad()
         following = min(step + 1, self.prepared.steps)
@@ -155,12 +141,17 @@ def remove(path: str) -> None:
         os.remove(path)
 
 
-def arguments_of(prepared: Preparation, directory: str) -> TrainingArguments:
+def arguments_of(
+    prepared: Preparation,
+    directory: str,
+    kind: type[TrainingArguments] = TrainingArguments,
+    **more: Any,
+) -> TrainingArguments:
     """Kit's callback decides when to log, evaluate and save."""
     config, device = prepared.config, prepared.device
     # batchSize is the whole training's.
     rows = config["batchSize"] // worker_count()
-    arguments = TrainingArguments(
+    arguments = kind(
         output_dir=os.path.join(directory, ARTIFACTS),
         max_steps=prepared.steps,
         per_device_train_batch_size=rows,
@@ -188,6 +179,7 @@ def arguments_of(prepared: Preparation, directory: str) -> TrainingArguments:
         dataloader_pin_memory=device.name == "cuda",
         disable_tqdm=True,
         report_to="none",
+        **more,
     )
     # With more, the Trainer would multiply the batch by their number.
     arguments._n_gpu = min(1, arguments.n_gpu)

@@ -119,7 +119,8 @@ export function tensorReader(file: Buffer) {
     string,
     { dtype: string; shape: number[]; data_offsets: [number, number] }
   >;
-  return Object.assign(read, { has: (name: string) => name in header });
+  const names = Object.keys(header).filter((name) => name !== "__metadata__");
+  return Object.assign(read, { has: (name: string) => name in header, names: names.toSorted() });
 
   function read(name: string): number[][] {
     const entry = header[name];

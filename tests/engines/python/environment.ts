@@ -30,18 +30,23 @@ export interface WarmPython {
   close: () => Promise<void>;
 }
 
-export async function startWarmPython(): Promise<WarmPython> {
+/** What a warm Python imports besides for objectives that compare answers. */
+export const TRL = ["trl.trainer.dpo_trainer", "trl.trainer.kto_trainer"];
+
+/** @param modules imported besides */
+export async function startWarmPython(...modules: string[]): Promise<WarmPython> {
   const folder = mkdtempSync(join(tmpdir(), "kit-warm-"));
   const here = fileURLToPath(new URL(".", import.meta.url));
   const socket = join(folder, "socket");
-  const server: ChildProcess = spawn(PYTHON, ["-B", join(here, "warmServer.py"), socket], {
+  const words = ["-B", join(here, "warmServer.py"), socket, ...modules];
+  const server: ChildProcess = spawn(PYTHON, words, {
     stdio: ["pipe", "pipe", "inherit"],
     env: { ...process.env, ...ENV },
   });
   await once(server.stdout!, "data");
   const path = join(folder, "python");
-  const words = [PYTHON, "-B", join(here, "warm.py"), socket].map((word) => `'${word}'`);
-  writeFileSync(path, `#!/bin/sh\nexec ${words.join(" ")} "$@"\n`);
+  const handed = [PYTHON, "-B", join(here, "warm.py"), socket].map((word) => `'${word}'`);
+  writeFileSync(path, `#!/bin/sh\nexec ${handed.join(" ")} "$@"\n`);
   chmodSync(path, 0o755);
   return {
     path,

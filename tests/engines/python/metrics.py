@@ -13,20 +13,21 @@ from kit_engine.batches import IGNORED
 from kit_engine.channel import Channel
 from kit_engine.means import Mean
 from kit_engine.objectives.sft import Sft
+from kit_engine.sft_trainer import SftTrainer
 from transformers import EvalPrediction
 
 
-class Measured(Sft):
-    def __init__(self) -> None:
-        super().__init__()
-        self.metrics = {"accuracy": Mean(), "never": Mean()}
+class Measured(SftTrainer):
+    def __init__(self, *given: Any) -> None:
+        super().__init__(*given)
+        self.kit.metrics = {"accuracy": Mean(), "never": Mean()}
 
     def step_share(self, outputs: Any, labels: torch.Tensor, num_items_in_batch: Any) -> Any:
         following = labels[:, 1:]
         is_learned = following != IGNORED
         is_right = outputs.logits[:, :-1].argmax(-1) == following
-        self.metrics["accuracy"].sum += int((is_right & is_learned).sum())
-        self.metrics["accuracy"].count += int(is_learned.sum())
+        self.kit.metrics["accuracy"].sum += int((is_right & is_learned).sum())
+        self.kit.metrics["accuracy"].count += int(is_learned.sum())
         return super().step_share(outputs, labels, num_items_in_batch)
 
     def measure(self, batch: EvalPrediction, compute_result: bool) -> dict[str, Any]:
@@ -34,5 +35,5 @@ class Measured(Sft):
         return {**found, "metrics": {"accuracy": 0.25}} if compute_result else found
 
 
-training.objective_of = lambda config: Measured()
+Sft.trainer = lambda self: Measured
 training.train(json.loads(sys.argv[2]), Channel(1), threading.Event())

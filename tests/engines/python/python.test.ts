@@ -36,6 +36,7 @@ import {
   ENGINE_FOLDER,
   ENV,
   createPythonEngine,
+  TRL,
   hasPython,
   startWarmPython,
 } from "./environment.ts";
@@ -83,7 +84,7 @@ describe.runIf(hasPython)("with Python", () => {
   let count = 0;
 
   beforeAll(async () => {
-    warm = await startWarmPython();
+    warm = await startWarmPython(...TRL);
     await train("embedded", PROMPTS, { model: SHAPE, maxSteps: 1 }, join(home, "model"));
     await train("embedded", PROMPTS, { model, maxSteps: 1, lora }, join(home, "adapter"));
     saveModel(gemma, randomWeights(GEMMA, 1), { shape: GEMMA, promptStyle: "message" });

@@ -57,6 +57,8 @@ describe("the options of ray()", () => {
     expect(() => engine.prepare({ dataset })).toThrow(
       /^"batchSize" must be a multiple of ray's 3 /,
     );
+    const alone = { dataset, batchSize: 3, objective: { type: "kto" } } as const;
+    expect(() => engine.prepare(alone)).toThrow(/a worker's batch .* "batchSize" to at least 6\.$/);
     const { engine: settings } = engine.prepare({ dataset, batchSize: 6 });
     expect(settings).toEqual({
       ...{ name: "ray", address: "http://head:8265" },

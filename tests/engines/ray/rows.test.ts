@@ -3,7 +3,10 @@ import { mkdirSync, truncateSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { afterAll, expect, it } from "vitest";
+import { JUDGED_FORM } from "../../../engines/dataset/judged.ts";
+import { PAIR_FORM } from "../../../engines/dataset/pair.ts";
 import { ROW_FORM } from "../../../engines/dataset/row.ts";
+import type { RowForm } from "../../../engines/dataset/rowForm.ts";
 import { readRows } from "../../../engines/dataset/rows.ts";
 import type { KitError } from "../../../protocol/error.ts";
 import { jsonl } from "../embedded/scratch.ts";
@@ -82,6 +85,62 @@ const GOOD = [
   '{"messages":[{"role":"assistant","content":"a","tool_calls":[]}],"text":1}',
 ].join("\n");
 
+const ASKED = { role: "user", content: "a" };
+const [GOOD_ANSWER, OTHER] = ["b", "c"].map((content) => ({ role: "assistant", content }));
+const CALL = { role: "assistant", tool_calls: [{ function: { name: "f", arguments: "{}" } }] };
+const TOOLS = [{ type: "function", function: { name: "f" } }];
+const PAIRS: object[] = [
+  { prompt: "a", chosen: "b", rejected: "é" },
+  { prompt: [ASKED, OTHER, ASKED], chosen: [GOOD_ANSWER], rejected: [OTHER, ASKED, OTHER] },
+  { chosen: [ASKED, GOOD_ANSWER], rejected: [ASKED, OTHER] },
+  { prompt: "a", chosen: [CALL], rejected: "c", tools: TOOLS },
+  {
+    input: { messages: [ASKED], tools: TOOLS, parallel_tool_calls: true },
+    preferred_output: [GOOD_ANSWER],
+    non_preferred_output: [{ ...OTHER, weight: 0 }],
+  },
+];
+const BAD_PAIRS: object[] = [
+  {},
+  { prompt: "a", chosen: "b" },
+  { prompt: "a", rejected: "b" },
+  { prompt: "a", chosen: "b", rejected: "b" },
+  { prompt: "a", chosen: "b", rejected: " " },
+  { prompt: "a", chosen: [ASKED], rejected: "b" },
+  { prompt: null, chosen: "b", rejected: "c" },
+  { prompt: [{ role: "bot" }], chosen: "b", rejected: "c" },
+  { chosen: "b", rejected: "c" },
+  { chosen: [ASKED, OTHER], rejected: [ASKED, OTHER] },
+  { chosen: [ASKED, OTHER], rejected: [ASKED] },
+  { chosen: [GOOD_ANSWER], rejected: [OTHER] },
+  { chosen: [ASKED, OTHER], rejected: 1 },
+  { prompt: "a", completion: "b", label: true },
+  { prompt: "a", completion: "b" },
+  { text: "a" },
+  { input: [], preferred_output: [], non_preferred_output: [] },
+  { input: {}, preferred_output: [GOOD_ANSWER], non_preferred_output: [OTHER] },
+  { input: { messages: [ASKED], tools: {} }, preferred_output: [], non_preferred_output: [] },
+  { input: { messages: [ASKED] }, preferred_output: [GOOD_ANSWER] },
+  { prompt: "a", chosen: "b", rejected: "c", weight: 0 },
+];
+const JUDGED: object[] = [
+  { prompt: "a", completion: "b", label: true },
+  { prompt: [ASKED, OTHER, ASKED], completion: [GOOD_ANSWER], label: "False" },
+  { messages: [ASKED, GOOD_ANSWER], label: false, tools: TOOLS },
+];
+const BAD_JUDGED: object[] = [
+  {},
+  { prompt: "a", chosen: "b", rejected: "c" },
+  { prompt: "a", completion: "b" },
+  ...[1, null, "yes", [true]].map((label) => ({ prompt: "a", completion: "b", label })),
+  { completion: "b", label: true },
+  { prompt: "a", label: true },
+  { prompt: "a", completion: "", label: true },
+  { messages: [ASKED], label: true },
+  { messages: [OTHER], label: true },
+  { messages: [], label: true },
+];
+
 const scratch = createScratch();
 afterAll(() => scratch.remove());
 
@@ -129,6 +188,26 @@ it.runIf(hasRay)(
   },
 );
 
+it.runIf(hasRay).each<[string, RowForm<object>, object[], object[]]>([
+  ["pairs", PAIR_FORM, PAIRS, BAD_PAIRS],
+  ["judged", JUDGED_FORM, JUDGED, BAD_JUDGED],
+])("reads and refuses %s there as here", (kind, form, good, bad) => {
+  const rows = scratch.file("good.jsonl", jsonl(good));
+  const ours = [...readRows(rows, form)];
+  expect(ours).toHaveLength(good.length);
+  const [theirs] = readThere([rows], kind);
+  expect(withoutNull(theirs)).toEqual(withoutNull(ours));
+  const paths = bad.map((row, i) => scratch.file(`bad ${i}.jsonl`, jsonl([good[0]!, row])));
+  const told = paths.map((path) => errorAs(form, path));
+  expect(told.map(([code]) => code)).toEqual(paths.map(() => "DATASET_INVALID"));
+  expect(readThere(paths, kind)).toEqual(told);
+});
+
+/** As JSON without keys that are null. */
+function withoutNull(value: unknown): unknown {
+  return JSON.parse(JSON.stringify(value), (_, one: unknown) => (one === null ? undefined : one));
+}
+
 it.runIf(hasRay)("reads there what Kit reads here, and says why it cannot", () => {
   const good = scratch.file("good rows.jsonl", GOOD);
   expect([...readRows(good, ROW_FORM)]).toHaveLength(4);
@@ -157,15 +236,19 @@ it.runIf(hasRay)("reads there what Kit reads here, and says why it cannot", () =
 });
 
 function errorOf(path: string): [code: string, message: string] {
+  return errorAs(ROW_FORM, path);
+}
+
+function errorAs(form: RowForm<object>, path: string): [code: string, message: string] {
   try {
-    return ["", `${[...readRows(path, ROW_FORM)].length} rows`];
+    return ["", `${[...readRows(path, form)].length} rows`];
   } catch (error) {
     const { code, message } = error as KitError;
     return [code, message];
   }
 }
 
-function readThere(files: string[]): unknown[] {
-  const words = ["-B", PROGRAM, ENGINE, ...files];
+function readThere(files: string[], kind = "rows"): unknown[] {
+  const words = ["-B", PROGRAM, ENGINE, kind, ...files];
   return JSON.parse(execFileSync(PYTHON, words, { encoding: "utf8" })) as unknown[];
 }

@@ -41,6 +41,28 @@ export function describeSharing(at: () => Place): void {
     expect(listed[0]).not.toContain(TOKEN);
   });
 
+  it("learns from pairs by two workers as by one", async () => {
+    const { scratch, createEngine } = at();
+    const pairs = ROWS.map(({ prompt, completion }) => ({
+      ...{ prompt, chosen: completion, rejected: `${completion}2` },
+    }));
+    const path = scratch.file("pairs.jsonl", jsonl(pairs));
+    const more = {
+      dataset: { type: "jsonl", path },
+      objective: { type: "dpo" },
+      maxSteps: 6,
+    } as const;
+    const [ours, theirs] = await Promise.all([
+      train(createEmbeddedEngine(), scratch, { more }),
+      train(createEngine({ workers: 2 }), scratch, { more }),
+    ]);
+    const figuresOf = ({ steps }: typeof ours) =>
+      steps.map(({ loss, metrics = {} }) => [loss ?? NaN, metrics["rewardsMargins"] ?? NaN]);
+    const near = figuresOf(ours).map((step) => step.map((one): unknown => expect.closeTo(one, 4)));
+    expect(near).toHaveLength(6);
+    expect(figuresOf(theirs)).toEqual(near);
+  });
+
   it("trains on after a worker is killed: each step once, and the same losses, of rows that only workers see", async () => {
     const { scratch, createEngine } = at();
     const [file, same] = [1, 2].map((one) => scratch.file(`${one}.jsonl`, jsonl(ROWS)));

@@ -59,7 +59,8 @@ export const plainBackend: PlanBackend = ({ config, start }) => {
       async backpropagate(examples, weigh, accumulate) {
         await tick();
         if (!accumulate) names.forEach((name) => gradients[name]!.fill(0));
-        const weights = typeof weigh === "number" ? undefined : weigh(logProbsOf(examples, true));
+        const weights =
+          typeof weigh === "number" ? undefined : weigh(logProbsOf(examples, true), 0);
         let sum = 0;
         for (const [e, { sequences }] of examples.entries()) {
           for (const [s, sequence] of sequences.entries()) {
@@ -95,6 +96,10 @@ export const plainBackend: PlanBackend = ({ config, start }) => {
             data[i]! -= (rate * (m[i]! / (1 - beta1 ** step))) / root;
           }
         }
+      },
+      async setWeights(weights) {
+        await tick();
+        for (const name of names) trained[name]!.data.set(weights[name]!.data);
       },
       weights: () => Promise.resolve(trained),
       moments: () => Promise.resolve({ first, second }),

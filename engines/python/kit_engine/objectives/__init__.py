@@ -2,10 +2,23 @@
 
 from typing import Any
 
+from ..environment import assert_trl
+from .dpo import Dpo
+from .kto import Kto
 from .objective import Objective
 from .sft import Sft
 
+COMPARING: dict[str, type[Objective]] = {"dpo": Dpo, "kto": Kto}
+
 
 def objective_of(config: dict[str, Any]) -> Objective:
-    """The config's; a new one for each training, because it gathers metrics."""
-    return Sft()
+    """
+    The config's.
+
+    :raises KitError: when it needs TRL, which is not here
+    """
+    asked = config.get("objective")
+    if asked is None:
+        return Sft()
+    assert_trl(asked["type"])
+    return COMPARING[asked["type"]]()

@@ -4,7 +4,8 @@ import { join } from "node:path";
 import threads, { type Worker, type WorkerOptions } from "node:worker_threads";
 import { expect, onTestFinished, test, vi } from "vitest";
 import type { EngineEvent } from "../../../../protocol/event.ts";
-import { losses, run, tinyConfig } from "../run.ts";
+import { learns } from "../../training/preferences.ts";
+import { dataOf, losses, run, tinyConfig } from "../run.ts";
 
 /** Sets `KIT_THREADS` until the test ends. */
 function useThreads(count: number | string) {
@@ -49,6 +50,19 @@ test("losses and weights are the same to the bit on any number of threads", asyn
     results.push({ losses: losses(made), weights: weights.toString("base64") });
   }
   expect(results[0]?.losses).toHaveLength(40);
+  for (const result of results.slice(1)) expect(result).toEqual(results[0]);
+});
+
+test.each(["dpo", "kto"] as const)("so they are of %s", async (type) => {
+  const results = [];
+  for (const count of [1, 2, 3, 5]) {
+    useThreads(count);
+    const config = { ...learns(type), loggingSteps: 1, saveSteps: 10 };
+    const made = await run(tinyConfig({ maxSteps: 10, lora: undefined, ...config }));
+    const weights = readFileSync(join(made.directory, "artifacts/step-10/model.safetensors"));
+    const logs = dataOf(made.events, "training.log").map(({ tokensPerSecond: _, ...log }) => log);
+    results.push({ logs, weights: weights.toString("base64") });
+  }
   for (const result of results.slice(1)) expect(result).toEqual(results[0]);
 });
 

@@ -166,5 +166,6 @@ def reference(model: torch.nn.Module) -> dict:
     }
 
 
-torch.set_num_threads(1)
-print(json.dumps({name: reference(model) for name, model in FAMILIES.items()}))
+if __name__ == "__main__":
+    torch.set_num_threads(1)
+    print(json.dumps({name: reference(model) for name, model in FAMILIES.items()}))

@@ -1,0 +1,84 @@
+import {
+  type Message,
+  type Tool,
+  asMessage,
+  asTools,
+  problemOfMessage,
+  problemOfTools,
+} from "../../protocol/chat.ts";
+import { KitError } from "../../protocol/error.ts";
+import { isRecord } from "../../protocol/isRecord.ts";
+import constants from "../python/kit_engine/constants.json" with { type: "json" };
+import { isCsv } from "./csv.ts";
+
+/** A line of a dataset as an object, before its form is known. */
+export interface RowObject {
+  row: Record<string, unknown>;
+  tools: readonly Tool[] | undefined;
+  /** Throws with the line, the problem and what to write instead. */
+  fail: (problem: string) => never;
+}
+
+/** @throws KitError `DATASET_INVALID`, its message beginning with `where` */
+export function parseRowObject(text: string, where: string, expected: string): RowObject {
+  const fail = (problem: string, cause?: unknown): never => {
+    throw new KitError("DATASET_INVALID", `${where}: ${problem}. Write ${expected}.`, { cause });
+  };
+  let row: unknown;
+  try {
+    row = JSON.parse(text);
+  } catch (cause) {
+    return fail(isCsv(text, where) ? constants.csvProblem : "not valid JSON", cause);
+  }
+  if (!isRecord(row)) return fail("not a JSON object");
+  const problem = problemOfTools(row);
+  if (problem !== undefined) return fail(problem);
+  if (row.weight === 0) return fail(constants.weightlessRow);
+  return { row, tools: asTools(row.tools), fail };
+}
+
+/** The messages that a row has under a name. */
+export function messagesIn(
+  { fail }: Pick<RowObject, "fail">,
+  name: string,
+  value: unknown,
+): Message[] {
+  if (!Array.isArray(value) || value.length === 0) {
+    return fail(`"${name}" is not a list of messages`);
+  }
+  for (const [at, message] of value.entries()) {
+    const wrong = problemOfMessage(message);
+    if (wrong !== undefined) return fail(`${name}[${at}] ${wrong}`);
+  }
+  return value.map(asMessage);
+}
+
+/** A question that a row has under a name: its words, or messages, of which no answer is learned. */
+export function questionIn(row: RowObject, name: string, value: unknown): Message[] {
+  if (typeof value === "string") return [{ role: "user", content: value }];
+  return messagesIn(row, name, value).map((message) =>
+    message.role === "assistant" ? { ...message, weight: 0 } : message,
+  );
+}
+
+/** An answer that a row has under a name: its words, or messages. */
+export function answerIn(row: RowObject, name: string, value: unknown): Message[] {
+  const messages: Message[] =
+    typeof value === "string"
+      ? [{ role: "assistant", content: value }]
+      : messagesIn(row, name, value).map(({ weight: _, ...message }) => message as Message);
+  if (messages.at(-1)?.role !== "assistant") {
+    return row.fail(`"${name}" does not end with an "assistant" message`);
+  }
+  if (messages.some(isBlank)) return row.fail(`"${name}" is empty`);
+  return messages;
+}
+
+/** The words of an answer, for people. */
+export function wordsOf(answer: readonly Message[]): string[] {
+  return answer.flatMap(({ role, content }) => (role === "assistant" ? (content ?? []) : []));
+}
+
+function isBlank({ role, content = "", tool_calls: calls }: Message): boolean {
+  return role === "assistant" && !calls && content.trim() === "";
+}

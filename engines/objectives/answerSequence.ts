@@ -1,0 +1,26 @@
+import type { Message, Tool } from "../../protocol/chat.ts";
+import { KitError } from "../../protocol/error.ts";
+import type { Span, Tokenizer } from "../tokens/tokenizer.ts";
+
+interface Answered {
+  prompt: readonly Message[];
+  answer: readonly Message[];
+  tools?: readonly Tool[] | undefined;
+}
+
+/**
+ * A question with one of its answers as the model sees it.
+ * @throws KitError `DATASET_INVALID` for an answer of several turns of which the template shows the last
+ */
+export function answerSequence(
+  { prompt, answer, tools }: Answered,
+  tokenizer: Tokenizer,
+): readonly Span[] {
+  const messages = [...prompt, ...answer];
+  const [sequence = [], ...more] = tokenizer.sequencesOf({ messages, ...(tools && { tools }) });
+  if (more.length === 0) return sequence;
+  throw new KitError(
+    "DATASET_INVALID",
+    "the model's chat template rewrites earlier turns, so an answer must be one message. Move the turns before it to the prompt.",
+  );
+}

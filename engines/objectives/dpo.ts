@@ -1,0 +1,60 @@
+import { type DpoObjective, OBJECTIVE_METRICS } from "../../protocol/objective.ts";
+import { type Pair, PAIR_FORM } from "../dataset/pair.ts";
+import type { Example } from "../examples/examples.ts";
+import { answerSequence } from "./answerSequence.ts";
+import type { Objective } from "./objective.ts";
+import { logRatio, meanOf, sigmoid, softplusOfNegative, sum } from "./reward.ts";
+
+const [CHOSEN, REJECTED] = [0, 1];
+
+/**
+ * The better of two answers: Rafailov et al. 2023, equation 7; with label smoothing Chowdhury et al.
+ * 2024, equation 12. The mean over pairs.
+ */
+export function dpo({ beta, labelSmoothing, sftWeight }: DpoObjective): Objective<Pair> {
+  /** How much the loss falls with the margin. */
+  const slopeAt = (margin: number) =>
+    ((1 - labelSmoothing) * sigmoid(-margin) + labelSmoothing * sigmoid(margin)) /
+    (1 - 2 * labelSmoothing);
+  const lossAt = (margin: number) =>
+    ((1 - labelSmoothing) * softplusOfNegative(margin) -
+      labelSmoothing * softplusOfNegative(-margin)) /
+    (1 - 2 * labelSmoothing);
+
+  return {
+    form: PAIR_FORM,
+    sequencesOf: ({ prompt, chosen, rejected, tools }, tokenizer) =>
+      [chosen, rejected].map((answer) => answerSequence({ prompt, answer, tools }, tokenizer)),
+    needsAll: true,
+    unitsOf: () => 1,
+    needsReference: true,
+    metrics: OBJECTIVE_METRICS.dpo,
+    score(pairs, batch) {
+      const chosen = pairs.map((pair) => beta * logRatio(pair, CHOSEN));
+      const rejected = pairs.map((pair) => beta * logRatio(pair, REJECTED));
+      const margins = chosen.map((reward, i) => reward - (rejected[i] ?? NaN));
+      // Per pair, so that the mean over pairs is the mean over the chosen answers' tokens.
+      const likelihood = (sftWeight * batch.examples.length) / sum(batch.examples.map(chosenCount));
+      const unlikelihood = -sum(pairs.map(({ logProbs }) => sum(logProbs[CHOSEN] ?? [])));
+      return {
+        loss: sum(margins.map(lossAt)) + (sftWeight > 0 ? likelihood * unlikelihood : 0),
+        weights: pairs.map(({ logProbs }, i) => {
+          const weight = beta * slopeAt(margins[i] ?? NaN);
+          return logProbs.map((of, sequence) =>
+            new Float32Array(of.length).fill(sequence === CHOSEN ? weight + likelihood : -weight),
+          );
+        }),
+        metrics: {
+          rewardsChosen: meanOf(chosen),
+          rewardsRejected: meanOf(rejected),
+          rewardsMargins: meanOf(margins),
+          rewardsAccuracies: meanOf(margins.map((margin) => (margin > 0 ? 1 : 0))),
+        },
+      };
+    },
+  };
+}
+
+function chosenCount({ sequences }: Example): number {
+  return sum(sequences[CHOSEN]?.learned ?? []);
+}

@@ -1,0 +1,90 @@
+import { type KtoObjective, OBJECTIVE_METRICS } from "../../protocol/objective.ts";
+import { type Judged, JUDGED_FORM } from "../dataset/judged.ts";
+import { answerSequence } from "./answerSequence.ts";
+import { mismatches } from "./mismatches.ts";
+import type { Batch, Mean, Objective } from "./objective.ts";
+import { logRatio, sigmoid, sum } from "./reward.ts";
+
+/**
+ * Single answers that were judged: Ethayarajh et al. 2024, equation 8. The mean over answers, each
+ * compared with how far the batch's mismatches have moved from the reference.
+ */
+export function kto({ beta, desirableWeight, undesirableWeight }: KtoObjective): Objective<Judged> {
+  return {
+    form: JUDGED_FORM,
+    sequencesOf: ({ prompt, completion, tools }, tokenizer) => [
+      answerSequence({ prompt, answer: completion, tools }, tokenizer),
+    ],
+    isBad: ({ label }) => !label,
+    unitsOf: () => 1,
+    needsReference: true,
+    mismatches,
+    metrics: OBJECTIVE_METRICS.kto,
+    score(answers, batch) {
+      const kl = divergenceOf(batch);
+      const judged = answers.map((answer) => {
+        const ratio = logRatio(answer, 0);
+        const [sign, weight] = answer.isBad ? [-1, undesirableWeight] : [1, desirableWeight];
+        const value = sigmoid(beta * sign * (ratio - kl));
+        return {
+          loss: weight * (1 - value),
+          slope: sign * beta * weight * value * (1 - value),
+          rated: { isBad: answer.isBad === true, reward: beta * ratio },
+        };
+      });
+      return {
+        loss: sum(judged.map(({ loss }) => loss)),
+        weights: answers.map(({ logProbs }, i) =>
+          logProbs.map((of) => new Float32Array(of.length).fill(judged[i]?.slope ?? NaN)),
+        ),
+        metrics: metricsOf(
+          judged.map(({ rated }) => rated),
+          batch,
+          kl,
+        ),
+      };
+    },
+  };
+}
+
+interface Rated {
+  isBad: boolean;
+  reward: number;
+}
+
+/** An estimate of the KL divergence from the reference, in nats. */
+function divergenceOf({ mismatches: mismatched }: Batch): number {
+  return Math.max(0, sum(mismatched.map((one) => logRatio(one, 0))) / mismatched.length);
+}
+
+/** As TRL: a mean over the batches that have such answers, in each over these answers. */
+function metricsOf(
+  answers: readonly Rated[],
+  { examples }: Batch,
+  kl: number,
+): Record<string, Mean> {
+  const share = answers.length / examples.length;
+  const bad = examples.filter(({ isBad }) => isBad).length;
+  const meanOf = (count: number, some: readonly Rated[]): Mean =>
+    count === 0
+      ? NOTHING
+      : { sum: sum(some.map(({ reward }) => reward)) / count, count: some.length / count };
+  const good = examples.length - bad;
+  const chosen = meanOf(
+    good,
+    answers.filter(({ isBad }) => !isBad),
+  );
+  const rejected = meanOf(
+    bad,
+    answers.filter(({ isBad }) => isBad),
+  );
+  return {
+    rewardsChosen: chosen,
+    rewardsRejected: rejected,
+    rewardsMargins:
+      good > 0 && bad > 0 ? { sum: chosen.sum - rejected.sum, count: share } : NOTHING,
+    kl: { sum: kl * share, count: share },
+  };
+}
+
+const NOTHING: Mean = { sum: 0, count: 0 };

@@ -1,0 +1,25 @@
+import type { Mean, ScoredExample } from "./objective.ts";
+
+/** How much likelier a sequence's answer has become than it was for the reference, in nats. */
+export function logRatio({ logProbs, reference }: ScoredExample, sequence: number): number {
+  return sum(logProbs[sequence] ?? []) - (reference[sequence] ?? NaN);
+}
+
+export function sum(values: Iterable<number>): number {
+  let all = 0;
+  for (const value of values) all += value;
+  return all;
+}
+
+export function meanOf(values: readonly number[]): Mean {
+  return { sum: sum(values), count: values.length };
+}
+
+export function sigmoid(value: number): number {
+  return 1 / (1 + Math.exp(-value));
+}
+
+/** −log(sigmoid(value)), which does not overflow. */
+export function softplusOfNegative(value: number): number {
+  return Math.max(-value, 0) + Math.log1p(Math.exp(-Math.abs(value)));
+}
