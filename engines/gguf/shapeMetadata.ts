@@ -17,7 +17,9 @@ export function shapeMetadata({ name }: Architecture, d: Dimensions): Metadata {
     "rope.dimension_count": uint32(d.headDim),
     "rope.freq_base": float32(d.rope.theta),
     ...scaling(d.rope),
-    ...(d.sliding && { "attention.sliding_window": uint32(d.sliding.window) }),
+    ...(d.sliding && {
+      "attention.sliding_window": uint32(Math.min(d.sliding.window, d.context)),
+    }),
     vocab_size: uint32(d.vocabulary),
   };
   return Object.fromEntries(

@@ -18,11 +18,11 @@ export function attention(
 /** What kernels take of the heads and their scores. */
 type Sizes = AttentionHeads & ReturnType<typeof kernelScores>;
 
-/** A window that is longer than any sequence. */
+/** A window that is longer than any sequence, in 32 bits. */
 const ALL = 2 ** 30;
 
 function kernelScores({ queryScalar, window = ALL }: AttentionScores) {
-  return { scale: 1 / Math.fround(Math.sqrt(queryScalar)), window };
+  return { scale: 1 / Math.fround(Math.sqrt(queryScalar)), window: Math.min(window, ALL) };
 }
 
 function attendWithin(

@@ -3,9 +3,14 @@ import type { Activation, Graph } from "./operation.ts";
 /** y = activation(gate) · up, of gate and up side by side. */
 export function gatedUnit(graph: Graph, gateUp: Activation, kind: "swiglu" | "geglu"): Activation {
   const width = gateUp.width / 2;
+  const isGelu = kind === "geglu";
   const y = graph.activation(gateUp.rows, width, { isCheap: true });
   graph.add(({ kernels, batch }) => {
-    const recompute = () => kernels[kind](batch[gateUp.rows], width, gateUp.at, y.at);
+    function recompute(): void {
+      const sizes = [batch[gateUp.rows], width, gateUp.at, y.at] as const;
+      if (isGelu) kernels.geglu(...sizes);
+      else kernels.swiglu(...sizes);
+    }
     return {
       forward() {
         kernels.barrier();
@@ -13,8 +18,10 @@ export function gatedUnit(graph: Graph, gateUp: Activation, kind: "swiglu" | "ge
       },
       recompute,
       backward() {
+        const sizes = [batch[gateUp.rows], width, gateUp.at, y.grad.at, gateUp.grad.at] as const;
         kernels.barrier();
-        kernels[`${kind}Back`](batch[gateUp.rows], width, gateUp.at, y.grad.at, gateUp.grad.at);
+        if (isGelu) kernels.gegluBack(...sizes);
+        else kernels.swigluBack(...sizes);
       },
     };
   });

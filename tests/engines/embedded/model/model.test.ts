@@ -168,6 +168,24 @@ test("a token does not see those after it", () => {
   expect(logitsAt(changed, 7)).not.toEqual(logitsAt(tokens, 7));
 });
 
+test("a window hides what is before it, and nothing if it is longer than any sequence", () => {
+  const logitsBy = (window: number) => {
+    const shape = {
+      ...FAMILIES["Gemma 3"]!,
+      layers: 1,
+      sliding: { layers: [0], window, theta: 30 },
+    };
+    const weights = tinyWeights(1, shape);
+    const read = [...tinyTokens(9)];
+    return [read, read.with(0, 7)].map((tokens) => logitsOf(weights, tokens, shape).at(-1));
+  };
+  const [same, changed] = logitsBy(8);
+  expect(changed).toEqual(same);
+  const [before, after] = logitsBy(9);
+  expect(after).not.toEqual(before);
+  expect(logitsBy(2 ** 40)).toEqual([before, after]);
+});
+
 test("a sequence does not see the others of its batch", () => {
   const batch = tinySequences([5, 7, 3]);
   const measure = (sequences: Sequence[]) =>
