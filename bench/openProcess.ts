@@ -1,3 +1,4 @@
+import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { newerNode } from "./newerNode.ts";
@@ -13,7 +14,7 @@ import type { Scope } from "./scope.ts";
 import { type Asked, startAsked } from "./stepper.ts";
 
 /** What a process does: those of `programs/openModel.ts` and `python/openModel.py`. */
-type Mode = "learn" | "mixed" | "train" | "infer" | "ask";
+type Mode = "learn" | "mixed" | "prefer" | "train" | "infer" | "ask";
 type Sizes = Omit<OpenModelSizes, keyof OpenModel>;
 
 /** Processes at work on one model. */
@@ -21,6 +22,8 @@ export interface OpenProcesses {
   ours: <Answer>(mode: Mode, sizes: Sizes) => Asked<Answer>;
   /** None without the bench's Python environment. */
   torch: (<Answer>(mode: Mode, sizes: Sizes) => Asked<Answer>) | undefined;
+  /** Whether that has TRL. */
+  hasTrl: boolean;
 }
 
 const PYTHON = join(ROOT, ".python", "bin", "python");
@@ -47,5 +50,6 @@ export function openProcesses(scope: Scope): OpenProcesses {
   return {
     ours: start((sizes) => [nodeOf(sizes), program("openModel")]),
     torch: hasTorch ? start(() => [PYTHON, SCRIPT]) : undefined,
+    hasTrl: hasTorch && spawnSync(PYTHON, ["-c", "import trl"]).status === 0,
   };
 }

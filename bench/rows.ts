@@ -14,6 +14,7 @@ import { manyJobs } from "./rows/manyJobs.ts";
 import { openBatch, openLosses, openMixed, openStep } from "./rows/openModel.ts";
 import { openInfer, openLaunch, openMemory } from "./rows/openModelRun.ts";
 import { flood } from "./rows/output.ts";
+import { preferenceMemory, preferenceStep } from "./rows/preferences.ts";
 import { rest } from "./rows/rest.ts";
 import { SERVE_ROWS } from "./rows/serve.ts";
 import { installSize, pageSize } from "./rows/size.ts";
@@ -25,7 +26,7 @@ const PAGE = [coldList, latency, longJob, liveJob, manyJobs, flood];
 const WHOLE = [rest, pageSize, installSize, check];
 const ENGINE = [train, memory, infer, nanoStep, smallStep, engines, gemm];
 const OPEN_TRAINING = [openStep, openBatch, openMixed, openMemory, openLaunch, openLosses];
-const OPEN = [...OPEN_TRAINING, openInfer, evaluation];
+const OPEN = [...OPEN_TRAINING, openInfer, evaluation, preferenceStep, preferenceMemory];
 const ANSWERS = [...ANSWER_ROWS, answerMemory, draw, ...SERVE_ROWS];
 
 /** The rows in the order in which they run and are shown. */

@@ -21,7 +21,7 @@ const LOSS_WIDTH = "1.2346".length;
 const SPEED_WIDTH = "12.3k".length;
 
 export interface EventLinesOptions {
-  config: TrainConfig & Partial<Pick<JobArguments, "metricForBestModel">>;
+  config: TrainConfig & Partial<Pick<JobArguments, "metricForBestModel" | "greaterIsBetter">>;
   /** Paths are shown relative to this folder. */
   project: string;
   /** The job's folder, as shown. */
@@ -46,13 +46,15 @@ export function createEventLines(options: EventLinesOptions) {
   /** What each step is worth by the metric that compares checkpoints, in words. */
   const measures = new Map<number, string>();
   const metric = config.metricForBestModel ?? EVAL_LOSS;
+  /** The best figure of it in the log, if it is the objective's. */
+  let best: { step: number; figure: number } | undefined;
   /** The newest artifact; the job's result once it has completed. */
   let last: Artifact | undefined;
   const words = {
     place: shownPath,
     asking: kit(`infer ${basename(directory)}`),
     formatLoss: (loss: Measured | undefined) => formatLoss(loss).trimEnd(),
-    ...{ formatFigure, metric },
+    ...{ formatFigure, metric, logged: () => best },
   };
 
   function startLines(data: EventData["training.started"]): string {
@@ -93,6 +95,10 @@ export function createEventLines(options: EventLinesOptions) {
     if (figure !== undefined) {
       const shown = metric === EVAL_LOSS ? words.formatLoss(figure) : formatFigure(figure ?? NaN);
       measures.set(data.step, `${metric} ${shown}`);
+    }
+    if (metric !== EVAL_LOSS && typeof figure === "number") {
+      const sign = config.greaterIsBetter === false ? -1 : 1;
+      if (!best || sign * figure > sign * best.figure) best = { step: data.step, figure };
     }
     const parts = [step, `loss ${formatLoss(data.loss)}`];
     if (evalLoss !== undefined) parts.push(`eval ${formatLoss(evalLoss)}`);

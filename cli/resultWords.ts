@@ -14,6 +14,13 @@ export interface Words {
   formatFigure: (value: number) => string;
   /** The name of the metric that compares the job's checkpoints. */
   metric: string;
+  /** The best figure of it in the log, where that has one of held-out rows. */
+  logged: () => BestFigure | undefined;
+}
+
+interface BestFigure {
+  step: number;
+  figure: number;
 }
 
 /** The last loss, what to try if the training ended above its first, and the best evaluation. */
@@ -33,9 +40,11 @@ export function lossesOf(progress: Progress, words: Words): string {
 /** By the metric that compares the job's checkpoints. */
 function bestOf(
   { best, asked }: Progress,
-  { metric, formatLoss, formatFigure }: Words,
+  { metric, formatLoss, formatFigure, logged }: Words,
 ): { step: number; value: string } | undefined {
   if (metric === EVAL_LOSS) return best && { step: best.step, value: formatLoss(best.evalLoss) };
+  const inLog = logged();
+  if (inLog) return { step: inLog.step, value: formatFigure(inLog.figure) };
   const found = asked?.[metric];
   return found && { step: found.bestStep, value: formatFigure(found.best) };
 }

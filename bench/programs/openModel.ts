@@ -2,6 +2,7 @@
 //   openModel.js learn <sizes>  a step on given tokens: its milliseconds (on one thread those of the
 //                               processor) and its loss
 //   openModel.js mixed <sizes>  the same of a step after another, over rows of these lengths
+//   openModel.js prefer <sizes> the same of a step of DPO, whose rows are pairs
 //   openModel.js train <sizes>  a training on texts as a job does it: to its first loss, to its end
 //   openModel.js infer <sizes>  an answer: its tokens a second
 //   openModel.js ask <sizes>    rows asked as an evaluation does it, and one by one: milliseconds of each
@@ -16,6 +17,9 @@ import type { BatchLimits } from "../../engines/embedded/ops/operation.ts";
 import type { TrainingSizes } from "../../engines/embedded/step/trainingPlan.ts";
 import type { Example } from "../../engines/examples/examples.ts";
 import { randomAdapter } from "../../engines/lora/adapter.ts";
+import { objectiveOf } from "../../engines/objectives/objectives.ts";
+import { createReference } from "../../engines/training/reference.ts";
+import { backpropagateStep } from "../../engines/training/step.ts";
 import type * as sdk from "../../sdk/index.ts";
 import { askRows } from "../../sdk/metrics/ask.ts";
 import {
@@ -41,7 +45,14 @@ const sizes = JSON.parse(json) as OpenModelSizes;
 const { rows, length, threads } = sizes;
 process.env["KIT_THREADS"] = String(threads);
 
-const MODES: Record<string, () => Promise<() => unknown>> = { learn, mixed, train, infer, ask };
+const MODES: Record<string, () => Promise<() => unknown>> = {
+  learn,
+  mixed,
+  prefer,
+  train,
+  infer,
+  ask,
+};
 const start = MODES[mode ?? ""];
 if (!start) throw new Error(`There is no mode ${mode}.`);
 const work = await start();
@@ -57,6 +68,28 @@ function learn() {
   const nextBatch = createBatches();
   const step = createSteps(() => limitsOf(rows, length));
   return Promise.resolve(() => step([nextBatch()]));
+}
+
+/** Each pair is new, so that its reference is computed. */
+function prefer() {
+  const nextBatch = createBatches(2 * rows);
+  const { learner } = createLearning(() => limitsOf(2 * rows, length));
+  const objective = objectiveOf({
+    objective: { type: "dpo", beta: 0.1, labelSmoothing: 0, sftWeight: 0 },
+  });
+  let step = 0;
+  return Promise.resolve(async () => {
+    const sequences = nextBatch().flatMap((example) => example.sequences);
+    const pairs = Array.from({ length: rows }, (_, i) => ({
+      sequences: sequences.slice(2 * i, 2 * i + 2),
+    }));
+    const start = now();
+    const reference = createReference(learner);
+    const learning = { backend: learner, objective, reference, maxLength: length + 1 };
+    const { loss } = await backpropagateStep(learning, [pairs]);
+    learner.update(++step, RATE);
+    return { ms: now() - start, loss };
+  });
 }
 
 /** All rows once, in steps of `rows`. */
@@ -86,14 +119,20 @@ function mixed() {
   return Promise.resolve(() => step(steps));
 }
 
-/** Takes steps, one of each batch. */
-function createSteps(limitsOf: (sizes: Omit<TrainingSizes, "limits" | "threads">) => BatchLimits) {
+type LimitsOf = (sizes: Omit<TrainingSizes, "limits" | "threads">) => BatchLimits;
+
+function createLearning(limitsOf: LimitsOf) {
   const { shape, weights } = openCheckpoint(sizes.model);
   const lora = OPEN_LORA;
   const of = { shape, bfloat16: weights.bfloat16, lora, options: OPTIONS };
   const plan = planTraining({ ...of, threads, limits: limitsOf(of) });
   const adapter = randomAdapter(lora, shape, OPEN_SEED);
-  const learner = createTeam(plan, adapter, weights.read, sizes.simd);
+  return { learner: createTeam(plan, adapter, weights.read, sizes.simd) };
+}
+
+/** Takes steps, one of each batch. */
+function createSteps(limitsOf: LimitsOf) {
+  const { learner } = createLearning(limitsOf);
   let step = 0;
   return (batches: Example[][]) => {
     const start = now();
@@ -118,13 +157,13 @@ function tokensOfFile(): Uint32Array {
 }
 
 /** Batch after batch of the file's tokens, from the start again when they end. */
-function createBatches(): () => Example[] {
+function createBatches(count = rows): () => Example[] {
   const all = tokensOfFile();
   const learned = new Uint8Array(length + 1).fill(1, 1);
   let from = 0;
   return () => {
-    if (from + rows * (length + 1) > all.length) from = 0;
-    return Array.from({ length: rows }, () => {
+    if (from + count * (length + 1) > all.length) from = 0;
+    return Array.from({ length: count }, () => {
       const tokens = all.subarray(from, from + length + 1);
       from += length + 1;
       return { sequences: [{ tokens, learned }] };

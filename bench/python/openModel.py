@@ -86,6 +86,58 @@ def learn() -> Work:
     return stepper(adapted(), next_batch)
 
 
+def prefer() -> Work:
+    """Steps of DPO by TRL's own trainer, of pairs without a prompt but their first token."""
+    import tempfile
+
+    from datasets import Dataset
+    from tokenizers import Tokenizer, models
+    from transformers import PreTrainedTokenizerFast
+    from trl import DPOConfig, DPOTrainer
+
+    class OfTokens(DPOTrainer):
+        def _prepare_dataset(self, dataset: Dataset, *_: Any) -> Dataset:
+            return dataset
+
+    tokens = file_tokens().reshape(-1)
+    count = len(tokens) // (length + 1)
+    ids = tokens[: count * (length + 1)].reshape(count, length + 1).tolist()
+    pairs = [
+        {"prompt_ids": one[:1], "chosen_ids": one[1:], "rejected_ids": other[1:]}
+        for one, other in zip(ids[::2], ids[1::2], strict=False)
+    ]
+    words = Tokenizer(models.WordLevel({"<pad>": 0}, unk_token="<pad>"))
+    trainer = OfTokens(
+        model=load(),
+        args=DPOConfig(
+            output_dir=tempfile.mkdtemp(),
+            per_device_train_batch_size=rows,
+            bf16=False,
+            gradient_checkpointing=False,
+            max_length=None,
+            use_cpu=True,
+            report_to=[],
+        ),
+        train_dataset=Dataset.from_list(pairs),
+        processing_class=PreTrainedTokenizerFast(
+            tokenizer_object=words, pad_token="<pad>", eos_token="<pad>"
+        ),
+        peft_config=LoraConfig(r=16, lora_alpha=32, target_modules="all-linear"),
+    )
+    model = trainer.model.train()
+    learn_by = learner(model)
+    batches = iter(trainer.get_train_dataloader())
+
+    def step() -> dict:
+        batch = next(batches)
+        start = clock()
+        loss = trainer.compute_loss(model, batch)
+        learn_by(loss)
+        return {"ms": 1000 * (clock() - start), "loss": loss.item()}
+
+    return step
+
+
 def mixed() -> Work:
     """All rows once, each batch padded to its longest row."""
     tokens, lengths, model = file_tokens(), sizes["lengths"], adapted()
@@ -138,6 +190,6 @@ def infer() -> Work:
     return answer
 
 
-work = {"learn": learn, "mixed": mixed, "train": train, "infer": infer}[mode]()
+work = {"learn": learn, "prefer": prefer, "mixed": mixed, "train": train, "infer": infer}[mode]()
 for _ in sys.stdin:
     print(json.dumps(work()), flush=True)

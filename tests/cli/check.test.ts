@@ -66,6 +66,23 @@ test("kit check exits with 1 and the sentence with which the training would fail
   });
 });
 
+test("kit check reads what each objective learns from, and says what a row of another is", async () => {
+  const pair = { prompt: "q", chosen: "good", rejected: "bad" };
+  const source = (type: string) => tinySource({ options: `objective: { type: "${type}" },` });
+  const project = createTinyProject(source("dpo"), { "data.jsonl": jsonl([pair]) });
+  const { stdout, stderr } = await runKit(project, ["check", "--loss"]);
+  expect(stdout).toContain("rows        1 of {prompt, chosen, rejected}");
+  expect(stdout).toMatch(/learns {2}good<\|eos\|>\n.*\n {2}learns {2}bad<\|eos\|>/);
+  expect(stderr).toContain("no row is the hardest: before the training all are alike");
+  writeFileSync(join(project, "src/kit/index.ts"), source("kto"));
+  expect(await runKit(project, ["check"])).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining(
+      `data.jsonl:1: two answers, which the objective "dpo" learns from, not "kto". Write {"prompt"`,
+    ),
+  });
+});
+
 test("an answer with OpenAI's weight 0 is not learned; another weight, and a row without a learned answer, are refused", async () => {
   const rows = [
     { messages: [QUESTION, { ...ANSWER, weight: 1 }] },

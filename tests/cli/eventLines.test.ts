@@ -246,6 +246,23 @@ it("prints the metrics of a log below its line", () => {
   expect(at(1).log({ step: 1, loss: 1, metrics: {} })).toBe("step 1/2 loss 1.0000");
 });
 
+it.each([
+  ["rewardsAccuracies", true, "best rewardsAccuracies 0.75 at step 2"],
+  ["rewardsRejected", false, "best rewardsRejected 0.5 at step 1"],
+])("names the best checkpoint by the objective's %s", (metric, greaterIsBetter, expected) => {
+  const config = { ...CONFIG, maxSteps: 3, metricForBestModel: metric, greaterIsBetter };
+  const lines = createEventLines({ config, project: "/", directory: "d" });
+  const log = { loss: 1, learningRate: 1, gradNorm: 1, epoch: 1, tokensPerSecond: 1, evalLoss: 2 };
+  for (const [i, figure] of [0.5, 0.75, 0.7].entries()) {
+    const metrics = { [metric]: 9, [`evalR${metric.slice(1)}`]: figure };
+    lines.text({ event: "training.log", data: { ...log, step: i + 1, metrics } });
+  }
+  lines.text({ event: "checkpoint.saved", data: { ...ARTIFACT, step: 3 } });
+  const line = lines.text({ event: "training.completed", data: { artifacts: [] } });
+  expect(line).toContain(`loss 1.0000, ${expected}; saved in d/`);
+  expect(line).toContain(`(${metric} 0.7)`);
+});
+
 it("prints what asking the model has shown, beside the figures of before", () => {
   const lines = createEventLines({ config: CONFIG, project: "/", directory: "d" });
   const evaluated = (step: number, metrics: Record<string, number>) =>

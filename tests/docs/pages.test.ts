@@ -39,6 +39,7 @@ const TRAINING_PAGES = [
   "data.md",
   "callbacks.md",
   "eval.md",
+  "preferences.md",
 ];
 const LOOKING_PAGES = [
   ...["artifacts.md", "ship.md", "serve.md", "cli.md"],
@@ -47,7 +48,7 @@ const LOOKING_PAGES = [
 /** Its trainer needs a Python with torch: tests/engines/python trains by that engine. */
 const TYPED_PAGES = [...TRAINING_PAGES, ...LOOKING_PAGES, "python.md"];
 const RUN = ["ts", "js", "sh", "json", "jsonl", "csv"];
-/** The rows that data.md shows, where its trainers read them: the last of each kind. */
+/** The rows that data.md shows, where its trainers read them: the last of each kind. Others are where the next trainer reads. */
 const SHOWN_ROWS = { jsonl: "data/openai.jsonl", csv: "data/dates.csv", json: "data/alpaca.json" };
 /**
  * `text` and `mermaid` are pictures, a page in `html` is run by tests/quickstart.test.ts; the others need what
@@ -129,7 +130,8 @@ function createBench(project: string, page = addKit(project)) {
   return {
     lastJob,
     openUi,
-    async use({ language, path, code }: Snippet): Promise<void> {
+    /** @param rowsFile where rows go that are not right answers */
+    async use({ language, path, code }: Snippet, rowsFile?: string): Promise<void> {
       if (path !== undefined) {
         mkdirSync(dirname(join(folder, path)), { recursive: true });
         writeFileSync(join(folder, path), shrink(own(code)));
@@ -138,13 +140,13 @@ function createBench(project: string, page = addKit(project)) {
         expect(await shell("npx kit start src/kit/index.ts || test $? = 130")).toContain("job ");
       } else if (language === "sh") {
         for (const line of code.trim().split("\n")) await runLine(line);
-      } else if (language === "jsonl") {
+      } else if (language === "jsonl" && rowsFile === undefined) {
         for (const line of code.trim().split("\n")) parseRow(line, "snippet");
       } else if (language === "json") {
         JSON.parse(code);
       }
       if (language === "jsonl" || language === "csv" || language === "json") {
-        writeFileSync(join(folder, SHOWN_ROWS[language]), code);
+        writeFileSync(join(folder, rowsFile ?? SHOWN_ROWS[language]), code);
       }
     },
   };
@@ -186,7 +188,11 @@ test.each(TRAINING_PAGES)("what %s shows is trained", async (page) => {
   copyFileSync(PARQUET, join(project, "data/maths.parquet"));
   const bench = createBench(project);
   await serveHub();
-  for (const snippet of snippetsOf(readPage(page))) await bench.use(snippet);
+  const snippets = snippetsOf(readPage(page));
+  for (const [i, snippet] of snippets.entries()) {
+    const [, next] = /path: "(data\/\w+\.jsonl)"/.exec(snippets[i + 1]?.code ?? "") ?? [];
+    await bench.use(snippet, page === "preferences.md" ? next : undefined);
+  }
   expect(bench.lastJob()?.status).toBe("completed");
 });
 
@@ -221,8 +227,12 @@ test("the other pages' snippets do what the pages say", async () => {
   // Only a job of other machines has them: tests/cli/attach.test.ts, tests/engines/ray.
   const job = ".kit/jobs/<id>";
   const elsewhere = [`${job}/placement.json`, `${job}/artifacts/step-4.stored.json`];
-  // And of a dataset that is frozen: tests/sdk/datasets.test.ts.
-  elsewhere.push(`${job}/data.jsonl`, ".kit/answers/0123456789abcdef.ndjson");
+  // And of a dataset that is frozen, and of preferences: tests/sdk/datasets.test.ts, objectives.test.ts.
+  elsewhere.push(
+    `${job}/data.jsonl`,
+    `${job}/reference.json`,
+    ".kit/answers/0123456789abcdef.ndjson",
+  );
   for (const pattern of patterns)
     expect(
       [...elsewhere, ...files].some((file) => pattern.test(file)),

@@ -132,6 +132,12 @@ describe("the embedded engine's learner", () => {
     expect(Math.max(...whole.numbers.slice(1).flat().map(Math.abs))).toBeGreaterThan(0.01);
   });
 
+  test("gives an example the same log probabilities to the bit, whatever the batch has besides", () => {
+    const together = learner().logProbs(examples, { usesAdapter: false });
+    const alone = examples.flatMap((one) => learner().logProbs([one], { usesAdapter: false }));
+    expect(alone).toEqual(together);
+  });
+
   test("gives the same gradients for a weight and for a function that answers it", () => {
     const [one, other] = [learner(), learner()];
     one.backpropagate(examples, 0.25, false);

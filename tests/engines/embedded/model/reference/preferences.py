@@ -1,6 +1,6 @@
 """Writes preferences.json: what TRL makes of small models that learn from preferences.
 
-Usage: python preferences.py > preferences.json, with trl 1.8 or newer installed
+Usage: python preferences.py > preferences.json, with trl 1.8 installed
 """
 
 import contextlib
