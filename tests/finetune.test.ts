@@ -60,7 +60,7 @@ test("the finetune template trains a model of the hub, whose adapter answers and
   const exported = await runKit(project, ["export", "latest"], env);
   expect(exported).toMatchObject({ code: 0, stderr: "" });
   expect(exported.stdout).toMatch(
-    /^exporting \.kit\/jobs\/\S+\/artifacts\/step-200\nexported to ticket-triage, [\d.]+ MB; try it: npx kit infer \.\/ticket-triage\n$/,
+    /^exporting \.kit\/jobs\/\S+\/artifacts\/step-180\nexported to ticket-triage, [\d.]+ MB; try it: npx kit infer \.\/ticket-triage\n$/,
   );
   expect(await runKit(project, ["infer", "./ticket-triage", ...ask], offline)).toEqual(answer);
   const again = await runKit(project, ["export", "latest"], env);

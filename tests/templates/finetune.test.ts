@@ -19,7 +19,7 @@ interface Kind {
   heldOut: string[];
 }
 
-test("the rows are those that the script writes: 400 to train on, 100 of other wordings held out", async () => {
+test("the rows are those that the script writes: 360 to train on, 100 of other wordings held out", async () => {
   const folder = createProject();
   cpSync(join(DATA, "generate.mjs"), join(folder, "generate.mjs"));
   execFileSync(process.execPath, [join(folder, "generate.mjs")]);
@@ -32,7 +32,7 @@ test("the rows are those that the script writes: 400 to train on, 100 of other w
       .split("\n")
       .map((line) => JSON.parse(line) as Row),
   ) as [Row[], Row[]];
-  expect([train.length, heldOut.length]).toEqual([400, 100]);
+  expect([train.length, heldOut.length]).toEqual([360, 100]);
   const orders = [...train, ...heldOut].map(({ prompt, completion }) => {
     const [order] = ORDER.exec(prompt) ?? [];
     expect(JSON.parse(completion)).toEqual({

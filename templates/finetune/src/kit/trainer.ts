@@ -9,5 +9,5 @@ export const trainer = createTrainer({
   evaluate: { metrics: { exactMatch, jsonFields }, maxTokens: 40 },
   lora: {},
   numTrainEpochs: 2,
-  saveSteps: 100,
+  saveSteps: 90,
 });
