@@ -10,13 +10,10 @@ const outDir = realpathSync(process.argv[2] ?? "dist");
 
 /** Entry points that one process loads together: they share chunks, so that each module exists once. */
 const MAIN = ["cli/kit", "sdk/index", "sdk/engines", "sdk/metrics"];
-/** Entry points of threads: a file each. */
-const THREADS = [
-  "engines/embedded/train/trainWorker",
-  "engines/embedded/step/helperWorker",
-  "engines/embedded/infer/inferWorker",
-  "engines/embedded/infer/decoderWorker",
-];
+/** Entry points of the threads that lead, which share most of what they need: one chunk. */
+const LEADERS = ["engines/embedded/train/trainWorker", "engines/embedded/infer/inferWorker"];
+/** Entry points of the threads that help: a file each. */
+const HELPERS = ["engines/embedded/step/helperWorker", "engines/embedded/infer/decoderWorker"];
 
 /**
  * Chunks beside those that rolldown makes by itself: the modules that match, with all that they import
@@ -74,11 +71,13 @@ const licenses = {
 };
 
 await bundle(MAIN, { groups: GROUPS });
-for (const thread of THREADS) await bundle([thread], false);
+await bundle(LEADERS, true, "thread_");
+for (const helper of HELPERS) await bundle([helper], false);
 // npm makes it so only once, when it links it into a project.
 chmodSync(`${outDir}/cli/kit.js`, 0o755);
 
-async function bundle(names, codeSplitting) {
+/** @param prefix of its chunks' names, which no other bundle has */
+async function bundle(names, codeSplitting, prefix = "") {
   const build = await rolldown({
     input: Object.fromEntries(names.map((name) => [name, `${outDir}/${name}.js`])),
     platform: "node",
@@ -90,7 +89,7 @@ async function bundle(names, codeSplitting) {
   await build.write({
     dir: outDir,
     entryFileNames: "[name].js",
-    chunkFileNames: "chunks/[name].js",
+    chunkFileNames: `chunks/${prefix}[name].js`,
     codeSplitting,
     // A process that is running when `dist/` is built again must find each name where it was.
     minifyInternalExports: false,

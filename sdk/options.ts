@@ -31,7 +31,10 @@ type OtherText = string & Record<never, never>;
  * the defaults.
  */
 export interface LoraOptions extends AskedLora {
-  /** Names that the engine knows, here Llama's projections. Default `"all-linear"`: all of them. */
+  /**
+   * Names that the engine knows, here Llama's projections, or `"all-linear"` for all of them.
+   * Default `"all-linear"`.
+   */
   targetModules?: "all-linear" | (Projection | OtherText)[];
 }
 

@@ -11,7 +11,7 @@ import {
   STREAMED_EVENTS,
   TIME,
 } from "../../protocol/event.ts";
-import { checkOptions } from "../../sdk/options.ts";
+import { type LoraOptions, checkOptions } from "../../sdk/options.ts";
 import { CLI, runKit } from "../kit.ts";
 import { EVENTS, OPERATIONS, REFERENCE } from "./reference.ts";
 import { ROOT, codeIn, readPage, rowsOf, snippetsOf } from "./snippets.ts";
@@ -83,8 +83,12 @@ test("the learningRate of a checkpoint and of its adapter stand where the defaul
 });
 
 test("an option's doc comment states its real default", () => {
-  const { config } = checkOptions({ name: "a", dataset: DATASET, lora: { r: 1, alpha: 1 } });
-  const defaults: Record<string, unknown> = { ...config, ...config.lora };
+  const configOf = (lora: LoraOptions) =>
+    checkOptions({ name: "a", dataset: DATASET, lora }).config;
+  const targetModules = "all-linear";
+  expect(configOf({})).toEqual(configOf({ targetModules }));
+  const config = configOf({});
+  const defaults: Record<string, unknown> = { ...config, ...config.lora, targetModules };
   const source = read("protocol/trainConfig.ts") + read("sdk/options.ts");
   const comments = [...source.matchAll(/\/\*\*((?:(?!\*\/)[\s\S])*)\*\/\s+(\w+)\??:/g)];
   const stated = comments.flatMap(([, comment = "", name = ""]) => {

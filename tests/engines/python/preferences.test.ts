@@ -20,7 +20,7 @@ import {
 } from "./environment.ts";
 
 const SHAPE = { layers: 2, heads: 2, width: 16, context: 96 };
-const LORA = { r: 4, alpha: 8 };
+const LORA = { r: 4, alpha: 8, targetModules: ["q_proj", "v_proj"] };
 /** Of a figure, or of 1 if it is smaller; the two add float32 numbers in another order. */
 const FIGURE_NEAR = 2e-5;
 const TENSOR_NEAR = 1e-5;

@@ -3,6 +3,7 @@ import { planFor } from "../../../../engines/embedded/train/backend.ts";
 import { createExamples } from "../../../../engines/examples/examples.ts";
 import { PROJECTIONS } from "../../../../engines/families/projections.ts";
 import { weightShapes } from "../../../../engines/families/tensorShapes.ts";
+import { sft } from "../../../../engines/objectives/sft.ts";
 import type { LoraConfig } from "../../../../protocol/trainConfig.ts";
 import { CONFIG } from "../../../jobs.ts";
 
@@ -25,7 +26,7 @@ function planned(rows: number, length: number, lora = LORA) {
   const preparation = {
     config: { ...CONFIG, lora, batchSize: rows },
     start: { shape: SHAPE, bfloat16: new Set(Object.keys(weightShapes(SHAPE))) },
-    data: { training: { examples } },
+    ...{ objective: sft, maxLength: length, data: { training: { examples } } },
     steps: 1,
   } as unknown as Parameters<typeof planFor>[0];
   const { sizes, arena } = planFor(preparation, 2, (text) => notes.push(text));
