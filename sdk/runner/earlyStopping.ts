@@ -1,5 +1,5 @@
 import type { MeasuringEvent } from "../../jobs/evaluations.ts";
-import { isLogged } from "../../protocol/evaluation.ts";
+import { heldOutFigure, isLogged } from "../../protocol/evaluation.ts";
 import { type JobEvent, EVALUATED } from "../../protocol/event.ts";
 import type { JobConfig } from "../../protocol/trainConfig.ts";
 import { createCriterion } from "./criterion.ts";
@@ -49,7 +49,8 @@ export function createEarlyStopping({
   /** @returns whether it says how good the model is, before the last step */
   function weighEvent(happened: JobEvent): boolean {
     const { event, data } = happened;
-    const isEvaluated = event === "training.log" && data.evalLoss !== undefined;
+    const isEvaluated =
+      event === "training.log" && heldOutFigure(data, metric.metricForBestModel) !== undefined;
     const counts = isInLog ? isEvaluated : event === EVALUATED;
     if (isOver || !counts || !("step" in data) || data.step >= steps) return false;
     weigh(data.step, measureOf(happened)?.cost);

@@ -54,9 +54,13 @@ export async function createEvaluation(options: EvaluationOptions): Promise<Eval
     ...{ most: evaluate.rows, isAsked, signal, onNote },
   });
   if (rows.length === 0) {
+    const advice =
+      config.objective?.type === "kto"
+        ? "Hold out rows with the label true"
+        : "Hold out rows of {prompt, completion} or {messages}";
     throw new KitError(
       "DATASET_INVALID",
-      `"evaluate" finds no held-out row with an answer in words. Hold out rows of {prompt, completion} or {messages}, or remove evaluate.`,
+      `"evaluate" finds no held-out row with an answer in words. ${advice}, or remove evaluate.`,
     );
   }
   const { maxTokens, temperature } = evaluate;

@@ -16,6 +16,7 @@ import type { JobConfig } from "../../protocol/trainConfig.ts";
 import type { JobHistory } from "../../remote/attach.ts";
 import { createEarlyStopping } from "./earlyStopping.ts";
 import { bestStep, copyCheckpoint, inherit } from "./inherit.ts";
+import { createMissingFigure } from "./missingFigure.ts";
 import { type SavedArtifacts, createSavedArtifacts } from "./savedArtifacts.ts";
 
 /** An event of a job that goes on. */
@@ -57,6 +58,7 @@ export function createJobProgress(options: JobProgressOptions): JobProgress {
   const { directory, config, engine, onNote, startsAt = () => 0 } = options;
   const saved = createSavedArtifacts({ directory, engine, onNote }, config);
   const stopping = createEarlyStopping(config);
+  const tellOfMissing = createMissingFigure(config, onNote);
   let step: number | undefined;
   let inherited: readonly MeasuringEvent[] = [];
   /** Of the earlier job's checkpoints, measured since. */
@@ -66,6 +68,7 @@ export function createJobProgress(options: JobProgressOptions): JobProgress {
     // Asking a checkpoint takes longer than the steps that follow it.
     if ("step" in event.data) step = Math.max(step ?? 0, event.data.step);
     saved.onEvent(event);
+    tellOfMissing(event);
     return stopping.onEvent(event);
   }
 

@@ -18,6 +18,8 @@ const LEARNS = { maxSteps: 12, saveSteps: 4, evalSteps: 4, evalSplit: 0.25, lear
 
 async function train(options: Partial<TrainerOptions>, { resume = false } = {}) {
   const trainer = createTinyTrainer({ ...LEARNS, warmupSteps: 0, ...options }) as DrivenTrainer;
+  const notes: string[] = [];
+  trainer[DRIVER].observe({ onNote: (text) => notes.push(text) });
   if (resume) trainer[DRIVER].resume();
   const { jobId } = await trainer.start();
   const result = await trainer.wait().catch((error: unknown) => ({ error: String(error) }));
@@ -25,7 +27,7 @@ async function train(options: Partial<TrainerOptions>, { resume = false } = {}) 
   const figures = log
     .filter(({ event }) => event === "training.log")
     .map(({ data: { tokensPerSecond: _, ...data } }) => data);
-  return { jobId, result, log, figures };
+  return { jobId, result, log, figures, notes };
 }
 
 test.each([
@@ -58,6 +60,18 @@ test("early stopping waits for a metric of the objective", async () => {
   const { event, data } = log.at(-1) ?? {};
   expect(event).toBe("training.completed");
   expect(data?.["stoppedAt"]).toBeLessThan(400);
+});
+
+test("a metric that the held-out rows do not have neither stops a training nor goes unsaid", async () => {
+  enterProject();
+  const { log, figures, notes } = await train({
+    ...{ dataset: JUDGED, evalSplit: undefined, objective: { type: "kto" } },
+    evalDataset: JUDGED.filter(({ label }) => !label),
+    ...{ metricForBestModel: "rewardsMargins", earlyStoppingPatience: 1, loadBestModelAtEnd: true },
+  });
+  expect(figures.at(-1)?.step).toBe(12);
+  expect(log.at(-1)?.data?.["stoppedAt"]).toBeUndefined();
+  expect(notes.filter((note) => note.includes('have no "rewardsMargins"'))).toHaveLength(1);
 });
 
 test("a whole model's training goes on from a failed job to the same figures", async () => {
