@@ -144,7 +144,7 @@ export interface Engine {
    * deletes them where nothing resumes: in older checkpoints, and once the job is completed.
    */
   readonly resumeFiles?: readonly string[];
-  /** What it trains besides right answers. Kit refuses the others before `prepare`. Default: nothing. */
+  /** Objectives that it trains, other than `sft`. Kit refuses the rest before `prepare`. Default: none. */
   readonly objectives?: readonly Exclude<ObjectiveType, "sft">[];
   /**
    * Checks a config and fills in its defaults when `createTrainer` is called: at once, without

@@ -4,7 +4,7 @@ import { type ObjectiveType, metricsOf } from "./objective.ts";
 /** The metric that every evaluated training has. */
 export const EVAL_LOSS = "evalLoss";
 
-/** Whether a training's log has a metric of held-out rows, whoever evaluates the model besides. */
+/** Whether the training itself logs this metric of held-out rows; `evaluate` measures all others. */
 export function isLogged(name: string, objective: { type: ObjectiveType } | undefined): boolean {
   return name === EVAL_LOSS || Object.hasOwn(metricsOf(objective), name);
 }

@@ -66,6 +66,8 @@ function conversations(object: RowObject): Record<keyof Omit<Pair, "tools">, unk
   if (same === chosen.length && same === rejected.length) {
     return fail('"chosen" and "rejected" are the same answer');
   }
+  if (same === chosen.length) return fail('"rejected" begins with all of "chosen"');
+  if (same === rejected.length) return fail('"chosen" begins with all of "rejected"');
   return {
     prompt: chosen.slice(0, same),
     chosen: chosen.slice(same),

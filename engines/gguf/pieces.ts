@@ -4,7 +4,7 @@ import { type Metadata, bool, float32s, string } from "./values.ts";
 type Config = Record<string, unknown>;
 
 const SPACE = "▁";
-/** A byte of what is no token. */
+/** A token that stands for a single byte. */
 export const BYTE_TOKEN = /^<0x[\dA-F]{2}>$/;
 const BYTES = 256;
 

@@ -23,7 +23,7 @@ export interface Objective<Row extends object = object> {
   weight?: number;
   /** Whether it compares with the reference: the model before the training, its adapter turned off. */
   needsReference?: boolean;
-  /** What it measures a batch by besides its examples. Default: nothing. */
+  /** Makes more sequences of a batch, which are measured and not learned. Default: none. */
   mismatches?: Mismatches;
   /**
    * Of some of a batch's examples, whose log probabilities are known before any gradient is. The

@@ -53,7 +53,7 @@ export function streamAnswer(
   }
 
   const result = answer();
-  // Who reads the pieces, or nothing, need not wait for it.
+  // A caller may read only the pieces, so a rejection that nobody awaits must not end the process.
   result.catch(() => undefined);
   return { result, [Symbol.asyncIterator]: read };
 }

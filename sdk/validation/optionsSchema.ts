@@ -13,7 +13,6 @@ import {
   type Metrics,
   FIGURE_NAME,
 } from "../../protocol/metric.ts";
-import type { DpoObjective, KtoObjective, SftObjective } from "../../protocol/objective.ts";
 import {
   type LoraConfig,
   type ModelShape,
@@ -24,13 +23,13 @@ import { hasCredentials, isUrl } from "../../protocol/url.ts";
 import type { TrainerCallbacks } from "../callbacks.ts";
 import type { TrainerOptions } from "../options.ts";
 import { type Owner, describeIssue } from "./describeIssue.ts";
+import { objective, objectiveSchemaOf } from "./objectiveSchema.ts";
 import {
   countOrShare,
   line,
   notNegative,
   oneOf,
   positive,
-  shareBelow,
   shareOfAll,
   text,
   wholeNumber,
@@ -145,36 +144,6 @@ const lora = v.strictObject(
   } satisfies Record<keyof LoraConfig, v.GenericSchema>,
   "{ r?, alpha?, targetModules?, baseType? }",
 );
-
-const OBJECTIVE = '{ type: "sft" }, { type: "dpo" } or { type: "kto" }';
-
-const objectives = {
-  sft: v.strictObject(
-    { type: v.literal("sft") } satisfies Record<keyof SftObjective, v.GenericSchema>,
-    OBJECTIVE,
-  ),
-  dpo: v.strictObject({
-    type: v.literal("dpo"),
-    beta: v.optional(positive()),
-    labelSmoothing: v.optional(shareBelow(0.5)),
-    sftWeight: v.optional(notNegative()),
-  } satisfies Record<keyof DpoObjective, v.GenericSchema>),
-  kto: v.strictObject({
-    type: v.literal("kto"),
-    beta: v.optional(positive()),
-    desirableWeight: v.optional(positive()),
-    undesirableWeight: v.optional(positive()),
-  } satisfies Record<keyof KtoObjective, v.GenericSchema>),
-};
-
-const namedObjective = v.object({ type: oneOf("sft", "dpo", "kto") }, OBJECTIVE);
-
-function objectiveOf(input: unknown) {
-  const { type } = isRecord(input) ? input : {};
-  return type === "sft" || type === "dpo" || type === "kto" ? objectives[type] : undefined;
-}
-
-const objective = v.lazy((input) => objectiveOf(input) ?? namedObjective);
 
 export const callbacks = v.strictObject(
   {
@@ -299,7 +268,7 @@ export function describeOption(issue: v.InferIssue<typeof optionsSchema>): strin
   const [owner] = issue.path ?? [];
   const nested = { ...NESTED };
   if (owner && isOfHub(owner.value)) nested[String(owner.key)] = hubDataset;
-  const ofObjective = owner?.key === "objective" && objectiveOf(owner.value);
+  const ofObjective = owner?.key === "objective" && objectiveSchemaOf(owner.value);
   if (ofObjective) nested["objective"] = ofObjective;
   return describeIssue("createTrainer", issue, { schema: optionsSchema, nested, hides });
 }

@@ -14,7 +14,7 @@ export interface Batches {
   seed: number;
   /** Batches in all. */
   count: number;
-  /** Tokens of the longest sequence that is measured besides; 0 without any. */
+  /** Length in tokens of the longest mismatched sequence; 0 if the objective makes none. */
   others?: number;
 }
 

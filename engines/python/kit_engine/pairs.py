@@ -91,6 +91,10 @@ def parts_of(row: dict[str, Any]) -> dict[str, Any]:
         fail('"chosen" and "rejected" begin with different questions')
     if same == len(chosen) == len(rejected):
         fail(SAME)
+    if same == len(chosen):
+        fail('"rejected" begins with all of "chosen"')
+    if same == len(rejected):
+        fail('"chosen" begins with all of "rejected"')
     return {"prompt": chosen[:same], "chosen": chosen[same:], "rejected": rejected[same:]}
 
 

@@ -62,6 +62,14 @@ describe("a pair", () => {
       { chosen: [USER, ANSWER("a")], rejected: [{ ...USER, content: "r" }, ANSWER("b")] },
       '"chosen" and "rejected" begin with different questions',
     ],
+    [
+      { chosen: [USER, ANSWER("a")], rejected: [USER, ANSWER("a"), USER, ANSWER("b")] },
+      '"rejected" begins with all of "chosen"',
+    ],
+    [
+      { chosen: [USER, ANSWER("a"), USER, ANSWER("b")], rejected: [USER, ANSWER("a")] },
+      '"chosen" begins with all of "rejected"',
+    ],
     [{ prompt: "q", chosen: [USER], rejected: "b" }, '"chosen" does not end with an "assistant"'],
     [{ prompt: 3, chosen: "a", rejected: "b" }, '"prompt" is not a list of messages'],
     [
