@@ -54,7 +54,12 @@ const DATASET = v.object({
 });
 
 const pieces = v.array(
-  v.object({ text: v.string(), isLearned: v.boolean(), isSpecial: v.boolean() }),
+  v.object({
+    text: v.string(),
+    isLearned: v.boolean(),
+    isSpecial: v.boolean(),
+    isAvoided: v.optional(v.literal(true)),
+  }),
 );
 
 const CHECK = v.object({

@@ -7,6 +7,8 @@ export interface Piece {
   isLearned: boolean;
   /** Whether it is a token that no text can spell, such as `<|user|>`. */
   isSpecial: boolean;
+  /** Set if a training makes it less likely, as a rejected answer. */
+  isAvoided?: true | undefined;
 }
 
 /** How many rows, and the first with the row that it repeats, each as file and line. */

@@ -156,19 +156,18 @@ function repeatedLine(
   return [`${keyword} ${formatCounted(rows, "row")} ${how}: the first is ${again}, as ${before}`];
 }
 
-/** A line for each part that is learned or not. */
+/** A line for each part that is learned, avoided or only read. */
 function rowLines(pieces: Piece[]): string {
   const specials = pieces.flatMap(({ text, isSpecial }) => (isSpecial && text ? [text] : []));
-  const lines: { isLearned: boolean; text: string }[] = [];
-  for (const { text, isLearned, isSpecial } of pieces) {
-    if (lines.at(-1)?.isLearned !== isLearned) lines.push({ isLearned, text: "" });
+  const lines: { verb: string; text: string }[] = [];
+  for (const { text, isLearned, isSpecial, isAvoided } of pieces) {
+    const verb = isAvoided ? "avoids" : isLearned ? "learns" : "reads ";
+    if (lines.at(-1)?.verb !== verb) lines.push({ verb, text: "" });
     lines.at(-1)!.text += isSpecial
       ? styled("dim", printable(text))
       : shown(text, isLearned, specials);
   }
-  return lines
-    .map(({ isLearned, text }) => `  ${isLearned ? "learns" : "reads "}  ${text}`)
-    .join("\n");
+  return lines.map(({ verb, text }) => `  ${verb}  ${text}`).join("\n");
 }
 
 /** @param specials not to be taken for text that is spelt alike */

@@ -1,30 +1,29 @@
 import { KitError } from "../../protocol/error.ts";
 import { formatCount, formatCounted } from "../../protocol/format.ts";
-import type { RowForm } from "./rowForm.ts";
+import type { RowWatch } from "./rowWatch.ts";
 
-/** Counts the rows from which a model learns to say nothing. */
-export function createEmptyAnswers<Row extends object>(form: RowForm<Row>) {
+/**
+ * Counts the rows from which a model learns to say nothing. A single one may be meant, but not all.
+ * @param expected the forms of a line, for the error
+ */
+export function watchEmptyAnswers<Row extends object>(
+  isEmpty: (row: Row) => boolean,
+  expected: string,
+): RowWatch<Row> {
   let rows = 0;
   let empty = 0;
   let first = "";
   return {
-    /** @param where file and line */
-    see(row: Row, where: string): Row {
+    see(row, where) {
       rows++;
-      if (form.isEmpty(row) && ++empty === 1) first = where;
-      return row;
+      if (isEmpty(row) && ++empty === 1) first = where;
     },
-    /**
-     * A single one may be meant, but not all.
-     * @param name the dataset as errors name it
-     * @throws KitError `DATASET_INVALID`
-     */
-    tell(name: string, note: (text: string) => void): void {
+    tell(name, note) {
       if (empty === 0) return;
       if (empty === rows) {
         throw new KitError(
           "DATASET_INVALID",
-          `Every row of ${name} has an empty answer or text. Write ${form.expected} on each line.`,
+          `Every row of ${name} has an empty answer or text. Write ${expected} on each line.`,
         );
       }
       const of = `${formatCount(empty)} of ${formatCounted(rows, "row")}`;

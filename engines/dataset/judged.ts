@@ -10,6 +10,7 @@ import {
   questionIn,
   wordsOf,
 } from "./rowObject.ts";
+import type { RowWatch } from "./rowWatch.ts";
 
 /** A question, an answer to it, and whether that is good, whichever form the line has. */
 export interface Judged {
@@ -19,12 +20,10 @@ export interface Judged {
   tools?: readonly Tool[];
 }
 
-/** Cells of a table that has only text. */
+/** As JSON writes them, as databases do, and as the cells of a table that has only text. */
 const LABELS = new Map<unknown, boolean>([
-  [true, true],
-  [false, false],
-  ["true", true],
-  ["false", false],
+  ...[true, 1, "true", "1"].map((good) => [good, true] as const),
+  ...[false, 0, "false", "0"].map((bad) => [bad, false] as const),
 ]);
 
 /** @throws KitError `DATASET_INVALID`, its message beginning with `where` */
@@ -34,12 +33,14 @@ function parseJudged(text: string, where: string, ignored?: IgnoredKeys): Judged
   if ("chosen" in row || "preferred_output" in row) {
     return fail('two answers, which the objective "dpo" learns from, not "kto"');
   }
-  if (row.label === undefined) return fail('no "label" that says whether the answer is good');
+  if (row.label === undefined) {
+    return fail(`no "label" that says whether the answer is good${constants.otherNames}`);
+  }
   const { label: given } = row;
   const label = LABELS.get(typeof given === "string" ? given.toLowerCase() : given);
   if (label === undefined) return fail('"label" is neither true nor false');
   const { prompt, completion } = "messages" in row ? lastAnswer(object) : row;
-  if (prompt === undefined) return fail('no "prompt" or "messages"');
+  if (prompt === undefined) return fail(`no "prompt" or "messages"${constants.otherNames}`);
   if (completion === undefined) return fail('a "prompt" without a "completion"');
   ignored?.add(row, "messages" in row ? ["messages", "label"] : ["prompt", "completion", "label"]);
   return {
@@ -60,6 +61,21 @@ function lastAnswer(object: RowObject): { prompt: Message[]; completion: Message
   return { prompt: messages.slice(0, -1), completion: messages.slice(-1) };
 }
 
+/** Notes judgements of one kind alone, which a model learns to compare with nothing. */
+function watchLabels(): RowWatch<Judged> {
+  const kinds = new Set<boolean>();
+  return {
+    see: ({ label }) => void kinds.add(label),
+    tell(name, note) {
+      if (kinds.size !== 1) return;
+      const [kind, other] = kinds.has(true) ? ["good", "bad"] : ["bad", "good"];
+      note(
+        `warning: every answer of ${name} is judged ${kind}, so none is compared with a ${other} one: add some that are ${other}`,
+      );
+    },
+  };
+}
+
 /** Rows of judged answers. */
 export const JUDGED_FORM: RowForm<Judged> = {
   expected: constants.expectedJudged,
@@ -71,7 +87,6 @@ export const JUDGED_FORM: RowForm<Judged> = {
   answersOf: ({ completion }) => wordsOf(completion),
   rightAnswerOf: ({ prompt, completion, label, tools }) =>
     label ? { messages: [...prompt, ...completion], ...(tools && { tools }) } : undefined,
-  // An empty answer is refused.
-  isEmpty: () => false,
+  watch: watchLabels,
   isText: () => false,
 };

@@ -94,7 +94,7 @@ function otherForm(row: Record<string, unknown>): string {
   if ("messages" in row || "completion" in row || "text" in row) {
     return 'a single answer, while the objective "dpo" learns from two';
   }
-  return 'no "chosen" and "rejected"';
+  return `no "chosen" and "rejected"${constants.otherNames}`;
 }
 
 /** Rows of preference pairs. */
@@ -110,7 +110,5 @@ export const PAIR_FORM: RowForm<Pair> = {
     messages: [...prompt, ...chosen],
     ...(tools && { tools }),
   }),
-  // An empty answer is refused.
-  isEmpty: () => false,
   isText: () => false,
 };

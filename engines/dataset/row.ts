@@ -1,6 +1,7 @@
 import { type Message, type Tool, isLearned } from "../../protocol/chat.ts";
 import { KitError } from "../../protocol/error.ts";
 import constants from "../python/kit_engine/constants.json" with { type: "json" };
+import { watchEmptyAnswers } from "./emptyAnswers.ts";
 import type { IgnoredKeys } from "./ignoredKeys.ts";
 import type { RowForm } from "./rowForm.ts";
 import { messagesIn, parseRowObject } from "./rowObject.ts";
@@ -44,7 +45,7 @@ export function parseRow(text: string, where: string, ignored?: IgnoredKeys): Ro
     ignored?.add(row, ["text"]);
     return { text: row.text };
   }
-  return fail('no "messages", "prompt" or "text"');
+  return fail(`no "messages", "prompt" or "text"${constants.otherNames}`);
 }
 
 /** Whether a walk through a row's values has taken the whole stack. */
@@ -83,7 +84,7 @@ export const ROW_FORM: RowForm<Row> = {
   expected: EXPECTED_ROW,
   parse: parseRow,
   columns: ANSWERS,
-  isEmpty,
+  watch: () => watchEmptyAnswers(isEmpty, EXPECTED_ROW),
   answersOf,
   rightAnswerOf: (row) => row,
   isText: (row) => "text" in row,

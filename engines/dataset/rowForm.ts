@@ -1,5 +1,6 @@
 import type { DatasetRow } from "../../protocol/dataset.ts";
 import type { IgnoredKeys } from "./ignoredKeys.ts";
+import type { RowWatch } from "./rowWatch.ts";
 import type { TableForms } from "./tables/columns.ts";
 
 /** How the rows of a kind are written and read. */
@@ -14,8 +15,8 @@ export interface RowForm<Row extends object> {
   answersOf?(row: Row): string[];
   /** The row as a question with a right answer; undefined if its answer is wrong. */
   rightAnswerOf(row: Row): DatasetRow | undefined;
-  /** Whether a model learns from it to say nothing. */
-  isEmpty(row: Row): boolean;
+  /** Looks for what is wrong with the rows of a dataset together. */
+  watch?(): RowWatch<Row>;
   /** Whether it is one long text, which is cut into pieces rather than shortened. */
   isText(row: Row): boolean;
 }

@@ -3,6 +3,7 @@ import {
   type Tool,
   asMessage,
   asTools,
+  isLearned,
   problemOfMessage,
   problemOfTools,
 } from "../../protocol/chat.ts";
@@ -56,7 +57,7 @@ export function messagesIn(
 /** A question that a row has under a name: its words, or messages, of which no answer is learned. */
 export function questionIn(row: RowObject, name: string, value: unknown): Message[] {
   if (typeof value === "string") return [{ role: "user", content: value }];
-  return messagesIn(row, name, value).map((message) =>
+  return messagesOrFail(row, name, value).map((message) =>
     message.role === "assistant" ? { ...message, weight: 0 } : message,
   );
 }
@@ -66,12 +67,24 @@ export function answerIn(row: RowObject, name: string, value: unknown): Message[
   const messages: Message[] =
     typeof value === "string"
       ? [{ role: "assistant", content: value }]
-      : messagesIn(row, name, value).map(({ weight: _, ...message }) => message as Message);
+      : messagesOrFail(row, name, value).map(withoutWeightOf1);
   if (messages.at(-1)?.role !== "assistant") {
     return row.fail(`"${name}" does not end with an "assistant" message`);
   }
+  if (!messages.some(isLearned)) return row.fail(`"${name}" has the "weight" 0`);
   if (messages.some(isBlank)) return row.fail(`"${name}" is empty`);
   return messages;
+}
+
+function messagesOrFail(row: RowObject, name: string, value: unknown): Message[] {
+  if (Array.isArray(value) && value.length > 0) return messagesIn(row, name, value);
+  return row.fail(`"${name}" is neither text nor a list of messages`);
+}
+
+/** Without what says the same as nothing, so that equal answers are found to be equal. */
+function withoutWeightOf1(message: Message): Message {
+  const { weight, ...rest } = message;
+  return weight === 0 ? message : rest;
 }
 
 /** The words of an answer, for people. */

@@ -2,7 +2,6 @@ import { statSync } from "node:fs";
 import { type DatasetPath, datasetPaths } from "../../protocol/dataset.ts";
 import { KitError } from "../../protocol/error.ts";
 import { isUrl } from "../../protocol/url.ts";
-import { createEmptyAnswers } from "./emptyAnswers.ts";
 import { datasetFiles } from "./files.ts";
 import { createIgnoredKeys } from "./ignoredKeys.ts";
 import { type OnRead, readLines } from "./lines.ts";
@@ -11,7 +10,7 @@ import type { RowForm } from "./rowForm.ts";
 export interface ReadRowsOptions {
   /** Gets the bytes of all files. */
   onRead?: OnRead;
-  /** Takes lines for people, after the last row: on empty answers, and on keys that Kit ignores. */
+  /** Takes lines for people, after the last row: on what is wrong with the rows together, and on keys that Kit ignores. */
   onNote?: (text: string) => void;
   /** Takes the file and line of each row, before the row. */
   onPlace?: ((where: string) => void) | undefined;
@@ -34,10 +33,12 @@ export function* readRows<Row extends object>(
   let before = 0;
   // This machine does not read URLs, so it knows nothing of their rows.
   let isEmpty = files.length === all.length;
-  const emptyAnswers = createEmptyAnswers(form);
+  const watch = form.watch?.();
   const parse = (line: string, where: string) => {
     onPlace?.(where);
-    return emptyAnswers.see(form.parse(line, where, ignored), where);
+    const row = form.parse(line, where, ignored);
+    watch?.see(row, where);
+    return row;
   };
   for (const file of files) {
     let read = 0;
@@ -57,7 +58,7 @@ export function* readRows<Row extends object>(
       `${nameOf(path)} has no rows. Write ${form.expected} on each line.`,
     );
   }
-  emptyAnswers.tell(nameOf(path), onNote);
+  watch?.tell(nameOf(path), onNote);
   const note = ignored.note(nameOf(path));
   if (note !== undefined) onNote(note);
 }

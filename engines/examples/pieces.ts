@@ -2,8 +2,15 @@ import type { Piece } from "../../protocol/trainingCheck.ts";
 import type { Tokenizer } from "../tokens/tokenizer.ts";
 import type { Sequence } from "./examples.ts";
 
-/** A sequence's text with its specials, in parts that are learned or not. */
-export function piecesOf({ tokens, learned }: Sequence, tokenizer: Tokenizer): Piece[] {
+/**
+ * A sequence's text with its specials, in parts that are learned or not.
+ * @param isAvoided whether they are learned to be less likely
+ */
+export function piecesOf(
+  { tokens, learned }: Sequence,
+  tokenizer: Tokenizer,
+  isAvoided = false,
+): Piece[] {
   const pieces: Piece[] = [];
   for (let start = 0, end = 0; start < tokens.length; start = end) {
     const kind = kindAt(start);
@@ -15,7 +22,8 @@ export function piecesOf({ tokens, learned }: Sequence, tokenizer: Tokenizer): P
 
   function kindAt(index: number): Omit<Piece, "text"> {
     const isSpecial = tokenizer.isSpecial(tokens[index] ?? 0);
-    return { isLearned: learned[index] === 1, isSpecial };
+    const isLearned = learned[index] === 1;
+    return { isLearned, isSpecial, ...(isAvoided && isLearned && { isAvoided }) };
   }
 }
 

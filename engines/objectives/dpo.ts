@@ -26,6 +26,7 @@ export function dpo({ beta, labelSmoothing, sftWeight }: DpoObjective): Objectiv
     sequencesOf: ({ prompt, chosen, rejected, tools }, tokenizer) =>
       [chosen, rejected].map((answer) => answerSequence({ prompt, answer, tools }, tokenizer)),
     needsAll: true,
+    isAvoided: (_, sequence) => sequence === REJECTED,
     unitsOf: () => 1,
     needsReference: true,
     metrics: OBJECTIVE_METRICS.dpo,

@@ -16,6 +16,7 @@ export function kto({ beta, desirableWeight, undesirableWeight }: KtoObjective):
       answerSequence({ prompt, answer: completion, tools }, tokenizer),
     ],
     isBad: ({ label }) => !label,
+    isAvoided: ({ isBad }) => isBad === true,
     unitsOf: () => 1,
     needsReference: true,
     mismatches,

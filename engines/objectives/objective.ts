@@ -10,10 +10,15 @@ export interface Objective<Row extends object = object> {
   form: RowForm<Row>;
   /** The sequences that a row becomes, however long; they are never split between parts of a batch. */
   sequencesOf(row: Row, tokenizer: Tokenizer): readonly (readonly Span[])[];
-  /** Whether a row needs each of its sequences, as a pair does. Others go without those that do not fit. */
+  /**
+   * Whether a row needs each of its sequences, and a difference between them, as a pair does. Others go
+   * without those that do not fit.
+   */
   needsAll?: boolean;
   /** Whether a row's answer was judged to be bad. Default: none was. */
   isBad?(row: Row): boolean;
+  /** Whether a training makes a sequence of an example less likely, for people. Default: none. */
+  isAvoided?(example: Example, sequence: number): boolean;
   /** What a step's loss is the mean of, in an example: its learned tokens, or 1; a count. */
   unitsOf: (example: Example) => number;
   /**

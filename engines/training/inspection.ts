@@ -9,6 +9,7 @@ export interface InspectedRow {
   /** File and line. */
   where: string;
   sequences: readonly (readonly Span[])[];
+  isBad: boolean;
   /** Whether it is too long to be trained on. */
   isLeftOut: boolean;
 }
@@ -49,8 +50,8 @@ export function createInspection(form: RowForm<object>): Inspection {
 
   return {
     placeOf: (row) => kept[row] ?? "",
-    see({ row, where, sequences, isLeftOut }, isHeldOut) {
-      const digest = digestOf(sequences);
+    see({ row, where, sequences, isBad, isLeftOut }, isHeldOut) {
+      const digest = digestOf(sequences, isBad);
       const before = places.get(digest);
       if (isHeldOut) {
         hasHeldOut = true;
@@ -103,8 +104,8 @@ function createPairs() {
  * A number of 53 bits, from two sums of 32 whose factors are odd: two rows of a million share one by
  * chance in a case of ten thousand. A cryptographic hash takes longer than the tokenizer.
  */
-function digestOf(sequences: InspectedRow["sequences"]): number {
-  let [one, other] = [0x9e3779b9, 0x85ebca6b];
+function digestOf(sequences: InspectedRow["sequences"], isBad: boolean): number {
+  let [one, other] = [0x9e3779b9, isBad ? 0xc2b2ae35 : 0x85ebca6b];
   for (const spans of sequences) {
     for (const { tokens, isLearned } of spans) {
       const mark = isLearned ? 0x40000000 : 0x20000000;

@@ -1,11 +1,11 @@
-import type { TrainConfig } from "../../protocol/trainConfig.ts";
-import type { KnownSums } from "../checkpoint/referenceFile.ts";
+import { join } from "node:path";
+import type { TrainOptions } from "../../protocol/engine.ts";
+import { type KnownSums, readReference, writeReference } from "../checkpoint/referenceFile.ts";
 import { type Example, digestOf } from "../examples/examples.ts";
 import { sum } from "../objectives/reward.ts";
 import type { Awaitable, Backend } from "./backend.ts";
 import { batchesOnce, createFeed } from "./order.ts";
-import type { Learning } from "./step.ts";
-import type { TrainingData } from "./trainingData.ts";
+import type { Preparation } from "./preparation.ts";
 
 /** [example][sequence], the sum of a sequence's learned tokens, in nats */
 type Sums = readonly (readonly number[])[];
@@ -26,7 +26,10 @@ export function createReference(backend: Backend, known: KnownSums = new Map()):
 
   async function of(examples: readonly Example[]): Promise<Sums> {
     const keys = examples.map(keyOf);
-    const missing = examples.filter((_, i) => !all.has(keys[i] ?? ""));
+    // A damaged file may have more or fewer of them.
+    const missing = examples.filter(
+      ({ sequences }, i) => all.get(keys[i] ?? "")?.length !== sequences.length,
+    );
     if (missing.length > 0) {
       const logProbs = await backend.logProbs(missing, { usesAdapter: false });
       for (const [i, example] of missing.entries()) {
@@ -39,32 +42,53 @@ export function createReference(backend: Backend, known: KnownSums = new Map()):
   return { of, known: () => all };
 }
 
-/** The batches that a training still has before it. */
-interface Ahead {
-  config: TrainConfig;
-  data: TrainingData;
+interface ComputeOptions
+  extends
+    Pick<TrainOptions, "resumeFrom" | "onNote">,
+    Pick<Preparation, "config" | "data" | "objective" | "maxLength"> {
+  /** The job's. */
+  directory: string;
   /** Rows that were taken before. */
   skipped: number;
-  /** A count. */
+  /** Those that are still to be taken; a count. */
   steps: number;
 }
 
-/** Computes all that a training will ask of it, before the first step changes the weights. */
-export async function fillReference(
-  { objective, reference, maxLength }: Pick<Learning, "objective" | "reference" | "maxLength">,
-  { config, data, skipped, steps }: Ahead,
-  onNote: (text: string) => void = () => {},
-): Promise<void> {
-  onNote("computing how likely the answers are before the training");
+/**
+ * Computes all that a training will ask, while the weights are still the reference's own, as far as the
+ * earlier job has not; and keeps it in the job's directory.
+ */
+export async function computeReference(
+  backend: Backend,
+  { directory, resumeFrom, onNote, ...asked }: ComputeOptions,
+): Promise<Reference> {
+  onNote?.("computing how likely the answers are before the training");
+  const reference = createReference(backend, readReference(resumeFrom && jobOf(resumeFrom)));
+  for (const batch of batchesAhead(asked)) await reference.of(batch);
+  writeReference(directory, reference.known());
+  return reference;
+}
+
+type Ahead = Omit<ComputeOptions, "directory" | "resumeFrom" | "onNote">;
+
+/** The batches that a training will take, with their mismatches, and those it is evaluated on. */
+function* batchesAhead(ahead: Ahead): Generator<Example[]> {
+  const { config, data, objective, maxLength, skipped, steps } = ahead;
   const next = createFeed(data.training.examples, config.batchSize, config.seed, skipped);
-  const ask = (batch: readonly Example[]) =>
-    reference.of([...batch, ...(objective.mismatches?.of(batch, maxLength) ?? [])]);
-  for (let step = 0; step < steps; step++) {
-    for (let i = 0; i < config.gradientAccumulationSteps; i++) await ask(next());
+  for (let i = 0; i < steps * config.gradientAccumulationSteps; i++) {
+    const batch = next();
+    yield [...batch, ...(objective.mismatches?.of(batch, maxLength) ?? [])];
   }
   const { examples } = data.evaluation ?? {};
   if (!examples) return;
-  for (const batch of batchesOnce(examples, config.batchSize)) await ask(batch);
+  for (const batch of batchesOnce(examples, config.batchSize)) {
+    yield [...batch, ...(objective.mismatches?.of(batch, maxLength) ?? [])];
+  }
+}
+
+/** The directory of the job that has saved a checkpoint. */
+function jobOf(checkpoint: string): string {
+  return join(checkpoint, "..", "..");
 }
 
 function keyOf({ sequences }: Example): string {

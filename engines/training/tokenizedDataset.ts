@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import type { DatasetPath } from "../../protocol/dataset.ts";
 import { KitError, isKitError } from "../../protocol/error.ts";
 import { freeMemory } from "../dataset/freeMemory.ts";
@@ -16,7 +17,10 @@ export interface TokenizedDataset {
   rows: number;
   /** Number of these lines that lost their end to `maxLength`. */
   cut: number;
-  /** Lines that are not trained on, because no answer begins within `maxLength`; a count. */
+  /**
+   * Lines that are not trained on, because no answer begins within `maxLength`, or nothing there tells
+   * the answers of a pair apart; a count.
+   */
   leftOut: number;
   /** Tokens of the longest line that is left out; 0 without one. */
   needed: number;
@@ -76,8 +80,13 @@ export function readDataset(
     const sequences = at(where, () => objective.sequencesOf(row, tokenizer));
     const isText = objective.form.isText(row);
     const fitting = sequences.filter((spans) => firstLearned(spans) < maxLength);
-    const isLeftOut = !isText && fitting.length < (objective.needsAll ? sequences.length : 1);
-    onRow?.({ row, where, sequences, isLeftOut });
+    const isLeftOut =
+      !isText &&
+      (objective.needsAll
+        ? fitting.length < sequences.length || areAlike(fitting, maxLength)
+        : fitting.length === 0);
+    const isBad = objective.isBad?.(row) === true;
+    onRow?.({ row, where, sequences, isBad, isLeftOut });
     const length = Math.max(...sequences.map(lengthOf));
     counts.read++;
     counts.longest = Math.max(counts.longest, length);
@@ -90,7 +99,7 @@ export function readDataset(
       counts.needed = Math.max(counts.needed, length);
     } else {
       if (length > maxLength) counts.cut++;
-      examples.addStart(fitting, maxLength, objective.isBad?.(row));
+      examples.addStart(fitting, maxLength, isBad);
     }
   }
   if (examples.length === 0) {
@@ -126,6 +135,14 @@ function at<T>(where: string, work: () => T): T {
 function firstLearned(spans: readonly Span[]): number {
   const first = spans.findIndex(({ isLearned }) => isLearned);
   return first === -1 ? Infinity : lengthOf(spans.slice(0, first));
+}
+
+/** Whether nothing tells sequences apart before they are cut. */
+function areAlike(sequences: readonly (readonly Span[])[], most: number): boolean {
+  const [first = [], ...others] = sequences.map((spans) =>
+    spans.flatMap(({ tokens }) => [...tokens]).slice(0, most),
+  );
+  return others.every((other) => isDeepStrictEqual(other, first));
 }
 
 function lengthOf(spans: readonly Span[]): number {

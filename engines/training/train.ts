@@ -5,7 +5,6 @@ import { readToResume } from "../../protocol/error.ts";
 import { type TrainConfig, rowsPerStep } from "../../protocol/trainConfig.ts";
 import { adapterFiles, modelFiles } from "../checkpoint/checkpoint.ts";
 import { withChecksums, writeDirectory } from "../checkpoint/directory.ts";
-import { readReference, writeReference } from "../checkpoint/referenceFile.ts";
 import {
   OPTIMIZER_FILE,
   optimizerFiles,
@@ -23,7 +22,7 @@ import { assertFinite } from "./divergence.ts";
 import { type EvaluationResult, evaluate } from "./evaluation.ts";
 import { createFeed } from "./order.ts";
 import { prepareTraining } from "./preparation.ts";
-import { fillReference, createReference } from "./reference.ts";
+import { computeReference, createReference } from "./reference.ts";
 import { baseOf, initialWeights } from "./startingPoint.ts";
 import { type Learning, type StepResult, backpropagateStep } from "./step.ts";
 import { createStepLog } from "./stepLog.ts";
@@ -70,20 +69,14 @@ export async function train(
     moments,
   });
   const skipped = resumed.step * rowsPerStep(config);
-  const learning = await startLearning();
-
-  /** Computes the reference while the weights are still its own, as far as the earlier job has not. */
-  async function startLearning(): Promise<Learning> {
-    const known = isReplaced ? readReference(resumeFrom && jobOf(resumeFrom)) : undefined;
-    const reference = createReference(backend, known);
-    const learning = { backend, objective, reference, maxLength };
-    if (!isReplaced) return learning;
-    await fillReference(learning, { config, data, skipped, steps: steps - resumed.step }, onNote);
-    writeReference(directory, reference.known());
-    if (weights) await backend.setWeights(weights);
-    return learning;
-  }
-
+  const reference = isReplaced
+    ? await computeReference(backend, {
+        ...{ objective, config, data, maxLength, directory, resumeFrom, onNote },
+        ...{ skipped, steps: steps - resumed.step },
+      })
+    : createReference(backend);
+  if (isReplaced && weights) await backend.setWeights(weights);
+  const learning: Learning = { backend, objective, reference, maxLength };
   const epochsAt = (step: number) => (step * rowsPerStep(config)) / training.examples.length;
   const { logs } = resumed;
   const stepLog = createStepLog(resumed.pending);
@@ -158,11 +151,6 @@ export async function train(
     }
     if (isDue(step, config.saveSteps)) await save(step);
   }
-}
-
-/** The directory of the job that has saved a checkpoint. */
-function jobOf(checkpoint: string): string {
-  return join(checkpoint, "..", "..");
 }
 
 /** All but the first. */

@@ -72,7 +72,7 @@ test("kit check reads what each objective learns from, and says what a row of an
   const project = createTinyProject(source("dpo"), { "data.jsonl": jsonl([pair]) });
   const { stdout, stderr } = await runKit(project, ["check", "--loss"]);
   expect(stdout).toContain("rows        1 of {prompt, chosen, rejected}");
-  expect(stdout).toMatch(/learns {2}good<\|eos\|>\n.*\n {2}learns {2}bad<\|eos\|>/);
+  expect(stdout).toMatch(/learns {2}good<\|eos\|>\n.*\n {2}avoids {2}bad<\|eos\|>/);
   expect(stderr).toContain("no row is the hardest: before the training all are alike");
   writeFileSync(join(project, "src/kit/index.ts"), source("kto"));
   expect(await runKit(project, ["check"])).toMatchObject({
@@ -81,6 +81,22 @@ test("kit check reads what each objective learns from, and says what a row of an
       `data.jsonl:1: two answers, which the objective "dpo" learns from, not "kto". Write {"prompt"`,
     ),
   });
+});
+
+test("kit check warns where all answers are judged alike, and calls no two judgements of one answer twice", async () => {
+  const judged = (label: boolean) => ({ prompt: "q", completion: "a", label });
+  const source = tinySource({ options: 'objective: { type: "kto" },' });
+  const project = createTinyProject(source, { "data.jsonl": jsonl([judged(false), judged(true)]) });
+  const both = await runKit(project, ["check"]);
+  expect(both.stdout).toMatch(/avoids {2}a<\|eos\|>/);
+  expect(both.stdout).not.toContain("duplicates");
+  expect(both.stderr).not.toContain("warning");
+  writeFileSync(join(project, "data.jsonl"), jsonl([judged(true), judged(true)]));
+  const good = await runKit(project, ["check"]);
+  expect(good.stdout).toContain("duplicates 1 row twice");
+  expect(good.stderr).toContain(
+    "data.jsonl is judged good, so none is compared with a bad one: add some that are bad\n",
+  );
 });
 
 test("an answer with OpenAI's weight 0 is not learned; another weight, and a row without a learned answer, are refused", async () => {

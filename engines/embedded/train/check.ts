@@ -33,6 +33,7 @@ export async function check({ config, onNote, loss }: CheckOptions): Promise<Tra
   const { start, data, started } = prepared;
   const plan = planFor(prepared, threadCount(), onNote);
   const { examples } = data.training;
+  const first = examples.at(0);
   // Damaged weights stop a training, too.
   if (start.source.kind === "checkpoint") start.read();
   // Before the training, every pair has the same loss.
@@ -46,7 +47,9 @@ export async function check({ config, onNote, loss }: CheckOptions): Promise<Tra
     memoryBytes: plan.arena.sizes().all,
     dataset: inspection.report(),
     ...(hardest && { hardest }),
-    firstRow: examples.at(0).sequences.flatMap((one) => piecesOf(one, start.tokenizer)),
+    firstRow: first.sequences.flatMap((one, i) =>
+      piecesOf(one, start.tokenizer, objective.isAvoided?.(first, i)),
+    ),
   };
 }
 

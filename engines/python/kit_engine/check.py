@@ -13,6 +13,7 @@ from .limits import decode
 from .losses import token_losses
 from .masks import Tokens
 from .models import quiet
+from .objectives import objective_of
 from .preparation import Preparation, prepare
 from .train import load_trained, trainable_count
 
@@ -46,7 +47,7 @@ def check(job: dict[str, Any], channel: Channel) -> dict[str, Any]:
         "learnedTokens": sum(sum(row.learned) for row in rows_of(training)),
         "longestRow": prepared.data.dataset.longest,
         "memoryBytes": memory_bytes(prepared, model),
-        "firstRow": pieces_in(training[0], prepared.tokenizer),
+        "firstRow": first_row(prepared),
     }
 
 
@@ -84,6 +85,17 @@ def loss_of(sequences: list[Tokens], model: Any) -> float | None:
 
 def pieces_in(sequences: list[Tokens], tokenizer: Any) -> list[dict[str, Any]]:
     return [piece for one in sequences for piece in pieces_of(one, tokenizer)]
+
+
+def first_row(prepared: Preparation) -> list[dict[str, Any]]:
+    """Its pieces; what is learned to be less likely is marked."""
+    training, objective = prepared.data.training, objective_of(prepared.config)
+    return [
+        {**piece, "isAvoided": True} if is_avoided and piece["isLearned"] else piece
+        for i, one in enumerate(training[0])
+        for is_avoided in [objective.is_avoided(training.is_bad(0), i)]
+        for piece in pieces_of(one, prepared.tokenizer)
+    ]
 
 
 def rows_of(examples: ExampleSet) -> list[Tokens]:

@@ -47,8 +47,8 @@ class TrainingData:
     evaluated: dict[str, Any]
 
 
-# Takes each row as it is read, its sequences, and whether it is left out.
-See = Callable[[Any, list[Tokens], bool], None]
+# Takes each row as it is read, its sequences, and whether its answer is bad and it is left out.
+See = Callable[[Any, list[Tokens], bool, bool], None]
 
 
 def read_training_data(
@@ -112,7 +112,7 @@ def read_dataset(
         sequences = sequences_of(row, objective, tokenizer)
         is_kept = add_row(dataset, row, sequences, objective, max_length)
         if see is not None:
-            see(row, sequences, not is_kept)
+            see(row, sequences, objective.is_bad(row), not is_kept)
         dataset.formats.add(f"{{{row.keys}}}")
         if time.monotonic() - noted > NOTE_EVERY_SECONDS:
             noted = time.monotonic()
@@ -162,13 +162,23 @@ def add_row(
             dataset.examples.add_pieces(one, max_length)
         return True
     fitting = [one for one in sequences if True in one.learned[1:max_length]]
-    if len(fitting) < (len(sequences) if objective.needs_all else 1):
+    if objective.needs_all:
+        is_left_out = len(fitting) < len(sequences) or are_alike(fitting, max_length)
+    else:
+        is_left_out = not fitting
+    if is_left_out:
         dataset.left_out += 1
         dataset.needed = max(dataset.needed, length)
         return False
     dataset.cut += length > max_length
     dataset.examples.add_start(fitting, max_length, objective.is_bad(row))
     return True
+
+
+def are_alike(sequences: list[Tokens], most: int) -> bool:
+    """Whether nothing tells sequences apart before they are cut."""
+    first, *others = [one.ids[:most] for one in sequences]
+    return all(one == first for one in others)
 
 
 def part_of(dataset: Dataset, is_held_out: list[bool], wanted: bool) -> ExampleSet:

@@ -46,8 +46,8 @@ class Inspection:
         self.answers = self.objects = 0
         self.broken: list[str] = []
 
-    def see(self, row: Any, sequences: list[Tokens], is_left_out: bool) -> None:
-        digest = digest_of(sequences)
+    def see(self, row: Any, sequences: list[Tokens], is_bad: bool, is_left_out: bool) -> None:
+        digest = digest_of(sequences, is_bad)
         before = self.places.setdefault(digest, row.where)
         if before != row.where:
             self.duplicates.add(before, row.where)
@@ -58,9 +58,11 @@ class Inspection:
         for text in row.answers():
             self._see_answer(text, row.where)
 
-    def see_held_out(self, row: Any, sequences: list[Tokens], _is_left_out: bool) -> None:
+    def see_held_out(
+        self, row: Any, sequences: list[Tokens], is_bad: bool, _is_left_out: bool
+    ) -> None:
         self.has_held_out = True
-        before = self.places.get(digest_of(sequences))
+        before = self.places.get(digest_of(sequences, is_bad))
         if before is not None:
             self.leaked.add(before, row.where)
 
@@ -100,8 +102,8 @@ class Inspection:
             self.broken.append(where)
 
 
-def digest_of(sequences: list[Tokens]) -> bytes:
-    digest = hashlib.sha1(usedforsecurity=False)
+def digest_of(sequences: list[Tokens], is_bad: bool) -> bytes:
+    digest = hashlib.sha1(bytes([is_bad]), usedforsecurity=False)
     for one in sequences:
         digest.update(array("i", one.ids))
         digest.update(bytes(one.learned))

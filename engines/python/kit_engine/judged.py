@@ -10,8 +10,11 @@ from .ignored_keys import IgnoredKeys
 from .row_object import answer_in, fail, messages_in, question_in, read_objects, whole, words_of
 
 EXPECTED_JUDGED = CONSTANTS["expectedJudged"]
-# Cells of a table that has only text.
-LABELS = {"true": True, "false": False}
+# As JSON writes them, as databases do, and as the cells of a table that has only text.
+LABELS = {
+    **dict.fromkeys((True, "true", "1"), True),
+    **dict.fromkeys((False, "false", "0"), False),
+}
 
 
 @dataclass
@@ -45,14 +48,15 @@ def judged_of(row: dict[str, Any]) -> tuple[Judged, tuple[str, ...]]:
     if "chosen" in row or "preferred_output" in row:
         fail('two answers, which the objective "dpo" learns from, not "kto"')
     if "label" not in row:
-        fail('no "label" that says whether the answer is good')
+        fail(f'no "label" that says whether the answer is good{CONSTANTS["otherNames"]}')
     given = row["label"]
-    label = LABELS.get(given.lower()) if isinstance(given, str) else given
-    if not isinstance(label, bool):
+    is_cell = isinstance(given, str | int | float)
+    label = LABELS.get(given.lower() if isinstance(given, str) else given) if is_cell else None
+    if label is None:
         fail('"label" is neither true nor false')
     parts = last_answer(row["messages"]) if "messages" in row else row
     if "prompt" not in parts:
-        fail('no "prompt" or "messages"')
+        fail(f'no "prompt" or "messages"{CONSTANTS["otherNames"]}')
     if "completion" not in parts:
         fail('a "prompt" without a "completion"')
     judged = Judged(

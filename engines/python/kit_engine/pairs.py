@@ -118,4 +118,4 @@ def other_form(row: dict[str, Any]) -> str:
         return 'a "label" is what the objective "kto" learns from, not "dpo"'
     if any(key in row for key in ("messages", "completion", "text")):
         return 'a single answer, while the objective "dpo" learns from two'
-    return 'no "chosen" and "rejected"'
+    return f'no "chosen" and "rejected"{CONSTANTS["otherNames"]}'

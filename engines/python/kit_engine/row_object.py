@@ -4,7 +4,15 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NoReturn, Protocol, TypeVar
 
-from .chat import Message, as_message, is_weight, problem_of_message, problem_of_tools, read_json
+from .chat import (
+    Message,
+    as_message,
+    is_learned,
+    is_weight,
+    problem_of_message,
+    problem_of_tools,
+    read_json,
+)
 from .constants import CONSTANTS
 from .errors import KitError
 from .ignored_keys import IgnoredKeys
@@ -103,7 +111,7 @@ def question_in(name: str, value: Any) -> list[Message]:
         return [{"role": "user", "content": whole(value)}]
     return [
         {**one, "weight": 0} if one["role"] == "assistant" else one
-        for one in messages_in(name, value)
+        for one in messages_or_fail(name, value)
     ]
 
 
@@ -112,9 +120,11 @@ def answer_in(name: str, value: Any) -> list[Message]:
     if isinstance(value, str):
         messages = [{"role": "assistant", "content": whole(value)}]
     else:
-        messages = [without_weight(one) for one in messages_in(name, value)]
+        messages = [without_weight_of_1(one) for one in messages_or_fail(name, value)]
     if messages[-1]["role"] != "assistant":
         fail(f'"{name}" does not end with an "assistant" message')
+    if not any(is_learned(one) for one in messages):
+        fail(f'"{name}" has the "weight" 0')
     if any(is_blank(one) for one in messages):
         fail(f'"{name}" is empty')
     return messages
@@ -125,7 +135,16 @@ def words_of(answer: list[Message]) -> list[str]:
     return [one["content"] or "" for one in answer if one["role"] == "assistant"]
 
 
-def without_weight(message: Message) -> Message:
+def messages_or_fail(name: str, value: Any) -> list[Message]:
+    if isinstance(value, list) and value:
+        return messages_in(name, value)
+    fail(f'"{name}" is neither text nor a list of messages')
+
+
+def without_weight_of_1(message: Message) -> Message:
+    """Without what says the same as nothing, so that equal answers are found to be equal."""
+    if message.get("weight") == 0:
+        return message
     return {key: value for key, value in message.items() if key != "weight"}
 
 

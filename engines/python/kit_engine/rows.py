@@ -57,7 +57,7 @@ def problem_of(row: dict[str, Any]) -> str | None:
         if not isinstance(row["text"], str):
             return '"text" is not a string'
         return 'a "text" takes no "tools"' if row.get("tools") else None
-    return 'no "messages", "prompt" or "text"'
+    return f'no "messages", "prompt" or "text"{CONSTANTS["otherNames"]}'
 
 
 def problem_of_messages(messages: Any) -> str | None:

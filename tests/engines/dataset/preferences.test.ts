@@ -37,6 +37,12 @@ describe("a pair", () => {
     expect(pair(parsed)).toEqual(parsed);
   });
 
+  test("keeps the weight 0 of an answer's earlier turn", () => {
+    const earlier = { ...ANSWER("so"), weight: 0 };
+    const chosen = [earlier, USER, { ...ANSWER("a"), weight: 1 }];
+    expect(pair({ ...parsed, chosen }).chosen).toEqual([earlier, USER, ANSWER("a")]);
+  });
+
   test("has its tools, and no earlier answer to learn", () => {
     const messages = [USER, ANSWER("before"), USER];
     const expected = [USER, { ...ANSWER("before"), weight: 0 }, USER];
@@ -71,7 +77,17 @@ describe("a pair", () => {
       '"chosen" begins with all of "rejected"',
     ],
     [{ prompt: "q", chosen: [USER], rejected: "b" }, '"chosen" does not end with an "assistant"'],
-    [{ prompt: 3, chosen: "a", rejected: "b" }, '"prompt" is not a list of messages'],
+    [{ prompt: 3, chosen: "a", rejected: "b" }, '"prompt" is neither text nor a list of messages'],
+    [{ prompt: "q", chosen: null, rejected: "b" }, '"chosen" is neither text nor a list of mess'],
+    [{ prompt: "q", chosen: "a", rejected: [] }, '"rejected" is neither text nor a list of mess'],
+    [
+      { prompt: "q", chosen: [{ ...ANSWER("a"), weight: 0 }], rejected: "b" },
+      '"chosen" has the "weight" 0',
+    ],
+    [
+      { prompt: "q", chosen: [{ ...ANSWER("a"), weight: 1 }], rejected: "a" },
+      '"chosen" and "rejected" are the same answer',
+    ],
     [
       { prompt: [{ role: "user" }], chosen: "a", rejected: "b" },
       'prompt[0] needs a "role" (system, developer, user, assistant or tool) and a "content" string',
@@ -82,7 +98,7 @@ describe("a pair", () => {
     ],
     [
       { input: { messages: [USER] }, preferred_output: [ANSWER("a")] },
-      '"non_preferred_output" is not a list of messages',
+      '"non_preferred_output" is neither text nor a list of messages',
     ],
     [
       { prompt: "q", completion: "a" },
@@ -93,7 +109,7 @@ describe("a pair", () => {
       { prompt: "q", completion: "a", label: true },
       'a "label" is what the objective "kto" learns from, not "dpo"',
     ],
-    [{ question: "q" }, 'no "chosen" and "rejected"'],
+    [{ question: "q" }, 'no "chosen" and "rejected"; for other names, set columns or map'],
   ])("that is wrong is told with its line and what to write: %j", (row, problem) => {
     expect(() => pair(row)).toThrow(`${WHERE}: ${problem}`);
     expect(() => pair(row)).toThrow(/\. Write \{"prompt":"…","chosen":"…","rejected":"…"\}, or/);
@@ -108,13 +124,18 @@ describe("a judged answer", () => {
     ["messages", parsed],
     ["a conversation", { messages: [USER, ANSWER("a")], label: false }],
     ["a table's words", { prompt: "q", completion: "a", label: "False" }],
+    ["a database's numbers", { prompt: "q", completion: "a", label: 0 }],
+    ["a table's numbers", { prompt: "q", completion: "a", label: "0" }],
   ])("may be of %s", (_, row) => {
     expect(judged(row)).toEqual(parsed);
     expect(judged(parsed)).toEqual(parsed);
   });
 
   test.each([
-    [{ prompt: "q", completion: "a" }, 'no "label" that says whether the answer is good'],
+    [{ prompt: "q", completion: "a" }, 'no "label" that says whether the answer is good; for'],
+    [{ prompt: "q", completion: "a", label: "up" }, '"label" is neither true nor false'],
+    [{ prompt: "q", completion: 3, label: true }, '"completion" is neither text nor a list of'],
+    [{ messages: [USER, { ...ANSWER("a"), weight: 0 }], label: true }, '"completion" has the "w'],
     [{ prompt: "q", completion: "a", label: 2 }, '"label" is neither true nor false'],
     [{ prompt: "q", completion: " ", label: true }, '"completion" is empty'],
     [{ completion: "a", label: true }, 'no "prompt" or "messages"'],

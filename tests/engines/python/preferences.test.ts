@@ -134,6 +134,25 @@ describe.runIf(hasPython)("preferences with Python", () => {
     expect(apart(resumed.saved(20), whole.saved(20))).toBe(0);
   });
 
+  it.each<[string, Asked["objective"], object[]]>([
+    ["pairs", DPO, [...PAIRS, { prompt: "p", chosen: "x".repeat(90), rejected: "x".repeat(91) }]],
+    ["judged answers", KTO, [...JUDGED, { ...JUDGED[0], label: 0 }, JUDGED[0]!]],
+  ])("checks the same as the embedded engine: %s", async (_, objective, rows) => {
+    const path = scratch.file("rows.jsonl", jsonl(rows));
+    const checked = async (engine: Engine) => {
+      const config = engine.prepare({
+        dataset: { type: "jsonl", path },
+        ...{ objective, model: SHAPE, lora: LORA, maxLength: 60 },
+      });
+      const { firstRow, dataset, started } = await engine.check({ config });
+      return { firstRow, dataset, rows: started.rows, leftOut: started.leftOut };
+    };
+    const ours = await checked(engines.embedded());
+    expect(await checked(engines.python())).toEqual(ours);
+    expect(ours.leftOut).toBe(objective.type === "dpo" ? 1 : 0);
+    expect(ours.dataset?.duplicates.rows).toBe(objective.type === "dpo" ? 0 : 1);
+  });
+
   it("refuses rows of another form, with file and line", async () => {
     const failed = (objective: Asked["objective"], row: object) =>
       train(engines.python(), { objective }, { rows: [ROWS[objective.type][0]!, row] });

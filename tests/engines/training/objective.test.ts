@@ -1,4 +1,4 @@
-import { rmSync } from "node:fs";
+import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import type * as backend from "../../../engines/embedded/train/backend.ts";
@@ -80,7 +80,11 @@ describe.each(BACKENDS)("%s", (_, planBackend) => {
     const rest = whole.logs.filter(({ step }) => step > 4);
     expect(more.logs).toEqual(rest);
     // Without the earlier job's figures, they are computed from the model before the training.
-    rmSync(join(whole.directory, "reference.json"), { force: true });
+    const reference = join(whole.directory, "reference.json");
+    if (!lora)
+      writeFileSync(reference, readFileSync(reference, "utf8").replaceAll(/\[.*?\]/g, "[]"));
+    expect((await logsOf(planBackend, data, saved)).logs).toEqual(rest);
+    rmSync(reference, { force: true });
     expect((await logsOf(planBackend, data, saved)).logs).toEqual(rest);
   });
 });

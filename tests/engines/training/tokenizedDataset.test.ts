@@ -3,9 +3,11 @@ import { truncateSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import type { Sequence } from "../../../engines/examples/examples.ts";
+import { objectiveOf } from "../../../engines/objectives/objectives.ts";
 import { decode, SPECIALS } from "../../../engines/tokens/byteTokens.ts";
 import { type TokenizedDataset, readDataset } from "../../../engines/training/tokenizedDataset.ts";
 import { KitError } from "../../../protocol/error.ts";
+import type { DpoObjective } from "../../../protocol/objective.ts";
 import { spawnModule } from "../../process.ts";
 import { jsonl, scratchDirectory, scratchFile } from "../embedded/scratch.ts";
 
@@ -17,6 +19,19 @@ function examplesOf({ examples }: TokenizedDataset): { tokens: number[]; learned
     return { tokens: [...tokens], learned: [...learned] };
   });
 }
+
+test("a pair whose answers differ only past the limit is left out, and none of its kind is an error", () => {
+  const alike = { prompt: "a", chosen: `${"b".repeat(20)}c`, rejected: `${"b".repeat(20)}d` };
+  const pairs = [alike, { prompt: "a", chosen: "b", rejected: "c" }];
+  const objective = objectiveOf({ objective: { type: "dpo" } as DpoObjective });
+  const read = (rows: object[], limit: number) =>
+    readDataset(scratchFile("pairs.jsonl", jsonl(rows)), limit, { objective });
+  expect(read(pairs, 16)).toMatchObject({ rows: 1, leftOut: 1, needed: 27 });
+  expect(read(pairs, 27)).toMatchObject({ rows: 2, leftOut: 0 });
+  expect(() => read([alike], 16)).toThrow(
+    /^No row of .* Shorten the prompts or raise maxLength\.$/,
+  );
+});
 
 test("a byte order mark, CRLF, blank lines and a missing last newline are accepted", () => {
   const path = scratchFile("train.jsonl", `\uFEFF${ROW}\r\n\r\n  \n${ROW}\n\n${ROW}`);

@@ -22,6 +22,9 @@ class Dpo:
     def is_bad(self, row: Pair) -> bool:
         return False
 
+    def is_avoided(self, is_bad: bool, sequence: int) -> bool:
+        return sequence == 1
+
     def sequences_of(self, row: Pair, tokenizer: Any) -> list[Tokens]:
         return [answer_sequence(one, tokenizer) for one in row.conversations()]
 

@@ -22,6 +22,9 @@ class Kto:
     def is_bad(self, row: Judged) -> bool:
         return not row.label
 
+    def is_avoided(self, is_bad: bool, sequence: int) -> bool:
+        return is_bad
+
     def sequences_of(self, row: Judged, tokenizer: Any) -> list[Tokens]:
         return [answer_sequence(row.conversation(), tokenizer)]
 

@@ -10,8 +10,8 @@ from ..masks import Tokens
 class Objective(Protocol):
     # The forms of a line, for error messages.
     expected: str
-    # Whether a row needs each of its sequences, as a pair does. Others go without those that do
-    # not fit.
+    # Whether a row needs each of its sequences, and a difference between them, as a pair does.
+    # Others go without those that do not fit.
     needs_all: bool
 
     def read(self, files: list[str], ignored: IgnoredKeys) -> Iterator[Any]:
@@ -28,6 +28,10 @@ class Objective(Protocol):
 
     def is_bad(self, row: Any) -> bool:
         """Whether its answer was judged to be bad."""
+        ...
+
+    def is_avoided(self, is_bad: bool, sequence: int) -> bool:
+        """Whether a training makes a sequence of an example less likely, for people."""
         ...
 
     def sequences_of(self, row: Any, tokenizer: Any) -> list[Tokens]:

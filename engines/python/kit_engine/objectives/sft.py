@@ -21,6 +21,9 @@ class Sft:
     def is_bad(self, row: Row) -> bool:
         return False
 
+    def is_avoided(self, is_bad: bool, sequence: int) -> bool:
+        return False
+
     def sequences_of(self, row: Row, tokenizer: Any) -> list[Tokens]:
         return sequences_of(row, tokenizer)
 

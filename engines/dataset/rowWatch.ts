@@ -1,0 +1,10 @@
+/** Sees each row of a dataset, and says what is wrong with all of them together. */
+export interface RowWatch<Row extends object> {
+  /** @param where file and line */
+  see(row: Row, where: string): void;
+  /**
+   * @param name the dataset as errors name it
+   * @throws KitError `DATASET_INVALID` for rows that cannot be trained on
+   */
+  tell(name: string, note: (text: string) => void): void;
+}
