@@ -24,6 +24,8 @@ export interface Recompute {
   cheap: boolean;
   /** Of so many parts, the first, all but their inputs. */
   parts: number;
+  /** Whether a part is a layer rather than half of one, so that half as many inputs are kept. */
+  areLayers?: boolean;
 }
 
 export interface GraphOptions extends TensorOptions {
@@ -82,8 +84,14 @@ export function createGraph(
   const angles = new Map<string, ReturnType<Graph["angles"]>>();
   const shared = createSharedRoom(words);
   const part = () => parts.at(-1)!;
+  let halves = 0;
+  /** Whether what is computed now, the embedding or half of a layer, is the next part's input. */
+  const isInput = () => !recompute.areLayers || halves % 2 === 0;
 
   function endPart(): void {
+    const isEnd = isInput();
+    halves++;
+    if (!isEnd) return;
     const isAll = parts.length <= recompute.parts;
     parts.push({
       operations: [],
@@ -115,8 +123,9 @@ export function createGraph(
     },
     residual(to) {
       // An answer's is written in place: nothing reads what it was.
-      const at = cache === undefined ? words(limits[to.rows] * to.width) : to.at;
-      return { ...to, at };
+      if (cache !== undefined) return to;
+      const count = limits[to.rows] * to.width;
+      return { ...to, at: isInput() ? words(count) : keep(count) };
     },
     endPart,
     scratch: (count) => shared.take("scratch", count),

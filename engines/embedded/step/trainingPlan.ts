@@ -53,13 +53,14 @@ export function planTraining(sizes: TrainingSizes): TrainingPlan {
   return planArena((arena) => placeTraining(arena, { ...sizes, recompute }), ADVICE);
 }
 
-/** Least recomputation in moderate memory: first what is cheap, then whole parts. */
+/** Least recomputation in moderate memory: first what is cheap, then whole parts, then larger ones. */
 function leastRecompute(sizes: TrainingSizes): Recompute {
   const parts = 2 * sizes.shape.layers;
   const isModerate = (count: number) =>
     bytesWith(sizes, { cheap: true, parts: count }) <= MODERATE_BYTES;
   if (bytesWith(sizes, NOTHING) <= FEW_BYTES) return NOTHING;
-  // The fewest that suffice, or all: more parts never need more memory.
+  if (!isModerate(parts)) return { cheap: true, parts: sizes.shape.layers, areLayers: true };
+  // The fewest that suffice: more parts never need more memory.
   let [least, most] = [0, parts];
   while (least < most) {
     const middle = Math.floor((least + most) / 2);

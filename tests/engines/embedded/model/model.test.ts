@@ -130,6 +130,7 @@ test.each(SHAPES)(
       expect(of({ cheap: true, parts: 0 })).toEqual(kept);
       for (let parts = 1; parts <= 2 * shape.layers; parts++)
         expect(of({ cheap: true, parts })).toEqual(kept);
+      expect(of({ cheap: true, parts: shape.layers, areLayers: true })).toEqual(kept);
     }
   },
 );
