@@ -97,8 +97,9 @@ const PAIRS: object[] = [
   {
     input: { messages: [ASKED], tools: TOOLS, parallel_tool_calls: true },
     preferred_output: [GOOD_ANSWER],
-    non_preferred_output: [{ ...OTHER, weight: 0 }],
+    non_preferred_output: [{ ...OTHER, weight: 1 }],
   },
+  { prompt: "a", chosen: [{ ...OTHER, weight: 0 }, ASKED, OTHER], rejected: "b" },
 ];
 const BAD_PAIRS: object[] = [
   {},
@@ -122,17 +123,22 @@ const BAD_PAIRS: object[] = [
   { input: { messages: [ASKED], tools: {} }, preferred_output: [], non_preferred_output: [] },
   { input: { messages: [ASKED] }, preferred_output: [GOOD_ANSWER] },
   { prompt: "a", chosen: "b", rejected: "c", weight: 0 },
+  { prompt: "a", chosen: "b", rejected: [{ ...OTHER, weight: 0 }] },
+  { prompt: [], chosen: "b", rejected: "c" },
+  { prompt: "a", chosen: [], rejected: 3 },
 ];
 const JUDGED: object[] = [
   { prompt: "a", completion: "b", label: true },
   { prompt: [ASKED, OTHER, ASKED], completion: [GOOD_ANSWER], label: "False" },
+  { prompt: "a", completion: "b", label: 1 },
+  { prompt: "a", completion: "b", label: "0" },
   { messages: [ASKED, GOOD_ANSWER], label: false, tools: TOOLS },
 ];
 const BAD_JUDGED: object[] = [
   {},
   { prompt: "a", chosen: "b", rejected: "c" },
   { prompt: "a", completion: "b" },
-  ...[1, null, "yes", [true]].map((label) => ({ prompt: "a", completion: "b", label })),
+  ...[2, null, "yes", [true], 0.5].map((label) => ({ prompt: "a", completion: "b", label })),
   { completion: "b", label: true },
   { prompt: "a", label: true },
   { prompt: "a", completion: "", label: true },
