@@ -391,6 +391,7 @@ describe.runIf(hasPython)("with Python", () => {
       python: ["OUT_OF_MEMORY", expect.stringContaining("Use a smaller batchSize, maxLength")],
       gpu: ["OUT_OF_MEMORY", expect.stringMatching(/^The GPU ran out of memory\. Use a smaller/)],
       bug: ["WORKER_FAILED", expect.stringContaining("ValueError: no message. Run again with")],
+      answer: ["OUT_OF_MEMORY", expect.stringMatching(/Use a smaller model, shorter prompts or/)],
     });
   });
 
