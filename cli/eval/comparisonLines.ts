@@ -1,17 +1,18 @@
 import { formatCount, formatCounted } from "../../protocol/format.ts";
 import { printable } from "../../protocol/printable.ts";
 import type { ChangedRow, ComparedFigure, Comparison } from "../../sdk/metrics/compare.ts";
+import type { WrongRow } from "../../sdk/metrics/wrongRows.ts";
 import { tableLines } from "../table.ts";
 
-/** Rows that are shown, and characters of a text in them. */
-const [MOST_ROWS, MOST_CHARACTERS] = [10, 100];
+/** Rows that are shown, changed and wrong ones, and characters of a text in them. */
+const [MOST_CHANGED, MOST_WRONG, MOST_CHARACTERS] = [10, 5, 100];
 
-/** A comparison in words: a table, then the rows that changed. */
-export function comparisonLines({ figures, changed }: Comparison): string[] {
+/** A comparison in words: a table, then the rows that changed, then those that are wrong. */
+export function comparisonLines({ figures, changed, wrong }: Comparison): string[] {
   const rows = figures.map(cells);
   const isPair = figures.some(({ difference }) => difference);
   const head = ["metric", "rows", ...(isPair ? ["before", "after", "difference"] : ["figure"])];
-  return [...tableLines([head, ...rows]), ...changedLines(changed)];
+  return [...tableLines([head, ...rows]), ...changedLines(changed), ...wrongLines(wrong)];
 }
 
 function cells({ name, rows, value, interval, by, before, difference }: ComparedFigure): string[] {
@@ -33,7 +34,7 @@ function changedLines(changed: readonly ChangedRow[]): string[] {
     "",
     `${formatCounted(changed.length, "row")} changed: ${formatCount(worse)} worse, ${formatCount(changed.length - worse)} better`,
   ];
-  for (const { input, expected, before, after, change } of changed.slice(0, MOST_ROWS)) {
+  for (const { input, expected, before, after, change } of changed.slice(0, MOST_CHANGED)) {
     lines.push(
       `${change < 0 ? "worse" : "better"}    ${short(input)}`,
       `  expected ${short(expected)}`,
@@ -41,9 +42,25 @@ function changedLines(changed: readonly ChangedRow[]): string[] {
       `  after    ${short(after)}`,
     );
   }
-  const more = changed.length - MOST_ROWS;
-  if (more > 0) lines.push(`and ${formatCount(more)} more; --json prints all`);
-  return lines;
+  return [...lines, ...moreLines(changed.length - MOST_CHANGED)];
+}
+
+function wrongLines(wrong: readonly WrongRow[]): string[] {
+  if (wrong.length === 0) return [];
+  const verb = wrong.length === 1 ? "is" : "are";
+  const lines = ["", `${formatCounted(wrong.length, "row")} ${verb} wrong`];
+  for (const { input, expected, answer } of wrong.slice(0, MOST_WRONG)) {
+    lines.push(
+      `wrong     ${short(input)}`,
+      `  expected ${short(expected)}`,
+      `  answer   ${short(answer)}`,
+    );
+  }
+  return [...lines, ...moreLines(wrong.length - MOST_WRONG)];
+}
+
+function moreLines(count: number): string[] {
+  return count > 0 ? [`and ${formatCount(count)} more; --json prints all`] : [];
 }
 
 function short(text: string): string {

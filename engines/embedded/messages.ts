@@ -40,14 +40,25 @@ export interface Failure {
   stack?: string | undefined;
 }
 
-export function toFailure(error: unknown): Failure {
+/** What a thread is for, by which its advice differs. */
+type Purpose = "training" | "answers";
+
+const OUT_OF_MEMORY: Record<Purpose, string> = {
+  training: "The engine ran out of memory. Use a smaller batchSize, maxLength or model.",
+  answers:
+    'The engine ran out of memory. Use a smaller model, quantize: "q8_0" or shorter prompts, or raise a limit of the process (ulimit -v).',
+};
+
+export function toFailure(error: unknown, purpose: Purpose): Failure {
   if (isKitError(error)) {
     return { code: error.code, message: error.message };
   }
   const { message, stack } = error instanceof Error ? error : new Error(String(error));
   const missing = missingModule(error);
-  if (missing !== undefined) return toFailure(missingFile(missing));
-  if (isOutOfMemory(error)) return { code: "OUT_OF_MEMORY", message: OUT_OF_MEMORY, stack };
+  if (missing !== undefined) return toFailure(missingFile(missing), purpose);
+  if (isOutOfMemory(error)) {
+    return { code: "OUT_OF_MEMORY", message: OUT_OF_MEMORY[purpose], stack };
+  }
   return {
     code: "WORKER_FAILED",
     message: `The engine failed: ${message}. Run again with DEBUG=kit to see where.`,
@@ -59,12 +70,16 @@ export function toFailure(error: unknown): Failure {
  * @param advice what to do, besides raising its limit, when the system has no thread left
  * @throws KitError `KIT_BUNDLED`, `WORKER_FAILED`
  */
-export function startThread(start: () => Worker, advice = "End other programs"): Worker {
+export function startThread(
+  start: () => Worker,
+  purpose: Purpose,
+  advice = "End other programs",
+): Worker {
   try {
     return start();
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
-    if (code !== "ERR_WORKER_INIT_FAILED") throw fromFailure(toFailure(error));
+    if (code !== "ERR_WORKER_INIT_FAILED") throw fromFailure(toFailure(error, purpose));
     throw new KitError(
       "WORKER_FAILED",
       `The system refused to start a thread (${message}). ${advice}, or raise the limit (ulimit -u).`,
@@ -94,8 +109,6 @@ function missingModule(error: unknown): string | undefined {
   // The lines below the first have the stack.
   return isMissing ? error.message.split("\n", 1)[0] : undefined;
 }
-
-const OUT_OF_MEMORY = "The engine ran out of memory. Use a smaller batchSize, maxLength or model.";
 
 function isOutOfMemory(error: unknown): boolean {
   if (!(error instanceof Error)) return false;

@@ -7,6 +7,7 @@ import type { Tokenizer } from "./tokenizer.ts";
 /** Kit's own: a text's UTF-8 bytes, and specials that no text can spell. */
 export const BYTE_TOKENIZER: Tokenizer = {
   vocabulary: VOCABULARY,
+  hasTemplate: true,
   sequencesOf: (row) => [spansOf(row)],
   promptTokens({ messages, tools, prompt = "" }, style, begun = "") {
     if (tools) throw withoutTools();

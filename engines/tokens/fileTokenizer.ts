@@ -131,6 +131,7 @@ export function createFileTokenizer(files: TokenizerFiles): Tokenizer {
 
   return {
     vocabulary,
+    hasTemplate: render !== undefined,
     sequencesOf: (row) => limited(row, () => sequencesOf(row)),
     promptTokens: (request, style, begun) =>
       limited(request, () => promptTokens(request, style, begun)),

@@ -15,6 +15,8 @@ export interface Span {
 export interface Tokenizer {
   /** Every id is below it. */
   vocabulary: number;
+  /** Whether it marks who says what; otherwise a conversation is its contents alone. */
+  hasTemplate: boolean;
   /**
    * A row as the model sees it, however long: one sequence, or one for each answer where the chat
    * template rewrites earlier turns.

@@ -8,6 +8,7 @@ import { weightShapes } from "../families/tensorShapes.ts";
 import { adapterShapes } from "../lora/adapter.ts";
 import { countOf } from "../modelFiles/weights.ts";
 import type { Objective } from "../objectives/objective.ts";
+import constants from "../python/kit_engine/constants.json" with { type: "json" };
 import { stepCount } from "../schedule.ts";
 import type { Inspection } from "./inspection.ts";
 import { type StartingPoint, findStartingPoint } from "./startingPoint.ts";
@@ -34,6 +35,9 @@ interface PrepareOptions extends Pick<TrainOptions, "onNote"> {
   inspection?: Inspection;
 }
 
+/** The format of rows that no template writes. */
+const TEXTS = "{text}";
+
 /** @throws KitError for what cannot be trained */
 export function prepareTraining(
   config: TrainConfig,
@@ -45,6 +49,7 @@ export function prepareTraining(
   const data = readTrainingData(config, maxLength, {
     ...{ objective, tokenizer, inspection, onNote },
   });
+  if (!tokenizer.hasTemplate && data.dataset.format !== TEXTS) onNote?.(constants.withoutTemplate);
   const { training } = data;
   const steps = stepCount(config, training.examples.length);
   const started = { ...reported(config, start, data, maxLength), maxLength, maxSteps: steps };

@@ -1,7 +1,9 @@
 import type { Answered, Metrics, SetMetric } from "../../protocol/metric.ts";
 import { createUniform } from "../engine.ts";
+import { exactMatch } from "../metrics.ts";
 import { type Scores, figuresOf, isOfOne, meanOf, scoreAnswers } from "./score.ts";
 import { type Interval, bootstrap, percentiles, wilson } from "./statistics.ts";
+import { type WrongRow, wrongRows } from "./wrongRows.ts";
 
 /** A figure of one model, or of two. */
 export interface ComparedFigure {
@@ -31,6 +33,8 @@ export interface Comparison {
   figures: ComparedFigure[];
   /** Worse ones first. */
   changed: ChangedRow[];
+  /** Of the model itself, whether they changed or not. */
+  wrong: WrongRow[];
 }
 
 /** What is compared, and how. */
@@ -67,7 +71,9 @@ export async function compareAnswers(metrics: Metrics, compared: Compared): Prom
     isOfOne(metric) ? [[name, lowerIsBetter.includes(name) ? -1 : 1]] : [],
   );
   const changed = before && then ? changedRows(signs, [after, now], [before, then]) : [];
-  return { figures, changed };
+  const judges = signs.flatMap(([name, sign]) => (sign > 0 ? name : []));
+  const wrong = wrongRows(after, now, signs.length > 0 ? judges : undefined);
+  return { figures, changed, wrong };
 }
 
 type Pair<T> = readonly [after: T, before: T | undefined];
@@ -154,13 +160,9 @@ function changedRows(
       return score === undefined || earlier === undefined ? 0 : sign * (score - earlier);
     });
     // Metrics of all answers alone: whether the answer is right.
-    if (signs.length === 0) changes.push(isRight(answered) - isRight(was));
+    if (signs.length === 0) changes.push(exactMatch(answered) - exactMatch(was));
     const change = changes.find((one) => one !== 0) ?? 0;
     return { input, expected, before: was.output, after: output, change };
   });
   return rows.filter(({ change }) => change !== 0).toSorted((a, b) => a.change - b.change);
-}
-
-function isRight({ output, expected }: Answered): number {
-  return Number(output.trim() === expected.trim());
 }

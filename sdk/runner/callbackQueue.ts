@@ -14,11 +14,18 @@ const NOTE_MS = 10_000;
 
 type CallbackName = keyof TrainerCallbacks;
 
+/** Kit's own work before a callback, however long it takes. */
+export interface Preparation {
+  /** For people, as `asking the model …`. */
+  note: string;
+  run: () => Promise<void>;
+}
+
 interface Call {
   name: CallbackName;
   call: () => unknown;
-  /** What has to be done before the call, however long it takes. */
-  before: (() => Promise<void>) | undefined;
+  /** Undefined when it is done. */
+  before: Preparation | undefined;
 }
 
 /**
@@ -26,10 +33,10 @@ interface Call {
  * another takes the place of the newest of them, so that the last log always comes.
  */
 export interface CallbackQueue {
-  add: (name: CallbackName, call: () => unknown, before?: () => Promise<void>) => void;
+  add: (name: CallbackName, call: () => unknown, before?: Preparation) => void;
   /**
    * Resolves when all callbacks added so far are done; rejects with the first error. Says now and then
-   * what it waits for.
+   * what it waits for: the preparation that is being done, and the callbacks that the trainer has.
    */
   drain: () => Promise<void>;
   /** Makes no further calls. */
@@ -40,12 +47,14 @@ export interface CallbackQueueOptions {
   onError: (error: unknown) => void;
   /** Takes a line for people. */
   onNote: (text: string) => void;
+  /** Whether the trainer has the callback. */
+  has: (name: CallbackName) => boolean;
   /** How long a callback may take. Default: an hour. */
   limitMs?: number | undefined;
 }
 
 export function createCallbackQueue(options: CallbackQueueOptions): CallbackQueue {
-  const { onError, onNote, limitMs = CALLBACK_LIMIT_MS } = options;
+  const { onError, onNote, has, limitMs = CALLBACK_LIMIT_MS } = options;
   /** The first is being called. */
   const calls: Call[] = [];
   let isCalling = false;
@@ -55,7 +64,8 @@ export function createCallbackQueue(options: CallbackQueueOptions): CallbackQueu
 
   async function work(): Promise<void> {
     for (let next = calls[0]; next && !isStopped; next = calls[0]) {
-      await next.before?.();
+      await next.before?.run();
+      next.before = undefined;
       if (isStopped) return;
       await callWithin(limitMs, next.name, next.call);
       calls.shift();
@@ -69,7 +79,7 @@ export function createCallbackQueue(options: CallbackQueueOptions): CallbackQueu
       calls.findLastIndex(({ name }) => name === "onLog"),
       1,
     );
-    if (hasWarned) return;
+    if (hasWarned || !has("onLog")) return;
     hasWarned = true;
     onNote(
       `warning: onLog is slower than the training: ${formatCount(MOST_LOGS)} calls wait, so it misses logs from now on; the job's log has them all`,
@@ -91,7 +101,8 @@ export function createCallbackQueue(options: CallbackQueueOptions): CallbackQueu
     },
     async drain() {
       const timer = setInterval(() => {
-        if (!isStopped) onNote(`waiting for callbacks: ${inWords(calls)}`);
+        const note = waitingNote(calls, has);
+        if (!isStopped && note !== undefined) onNote(note);
       }, NOTE_MS).unref();
       try {
         await done;
@@ -105,11 +116,14 @@ export function createCallbackQueue(options: CallbackQueueOptions): CallbackQueu
   };
 }
 
-/** As `1,000 of onLog, 2 of onCheckpoint`. */
-function inWords(calls: readonly Call[]): string {
+/** As `asking the model …; waiting for callbacks: 1,000 of onLog, 2 of onCheckpoint`. */
+function waitingNote(calls: readonly Call[], has: CallbackQueueOptions["has"]): string | undefined {
   const counts = new Map<CallbackName, number>();
-  for (const { name } of calls) counts.set(name, (counts.get(name) ?? 0) + 1);
-  return [...counts].map(([name, count]) => `${formatCount(count)} of ${name}`).join(", ");
+  for (const { name } of calls) if (has(name)) counts.set(name, (counts.get(name) ?? 0) + 1);
+  const inWords = [...counts].map(([name, count]) => `${formatCount(count)} of ${name}`);
+  const waiting = inWords.length > 0 ? [`waiting for callbacks: ${inWords.join(", ")}`] : [];
+  const notes = [...(calls[0]?.before ? [calls[0].before.note] : []), ...waiting];
+  return notes.length > 0 ? notes.join("; ") : undefined;
 }
 
 /** Reports an error instead of throwing it, because the job has already ended. */

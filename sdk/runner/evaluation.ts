@@ -14,6 +14,8 @@ export type Evaluated = EventData["checkpoint.evaluated"];
 
 /** Asks a job's model for held-out rows, and scores the answers. */
 export interface Evaluation {
+  /** That are asked, a count. */
+  rows: number;
   /** The model before the training. */
   ofStart: () => Promise<Evaluated>;
   /** A checkpoint's folder, of a job that this one goes on from. */
@@ -110,6 +112,7 @@ export async function createEvaluation(options: EvaluationOptions): Promise<Eval
   }
 
   return {
+    rows: rows.length,
     async ofStart() {
       const some = rows.length < of ? ` of ${formatCount(of)}` : "";
       const others =

@@ -3,6 +3,7 @@ import { assertUndamaged } from "../../jobs/undamagedCheckpoint.ts";
 import type { Engine } from "../../protocol/engine.ts";
 import { messageOf } from "../../protocol/error.ts";
 import { type Artifact, type PastEvent, EVALUATED } from "../../protocol/event.ts";
+import { formatCounted } from "../../protocol/format.ts";
 import type { Job } from "../../protocol/job.ts";
 import type { Metrics } from "../../protocol/metric.ts";
 import type { JobConfig } from "../../protocol/trainConfig.ts";
@@ -76,16 +77,15 @@ export function createJobEvaluation(options: JobEvaluationOptions): JobEvaluatio
   }
 
   /** Asks in the place of the callback among the others. */
-  function ask(asking: () => Promise<Evaluated>, isCounted = false): void {
+  function ask(step: number, asking: () => Promise<Evaluated>, isCounted = false): void {
     let found: Evaluated | undefined;
-    calls.add(
-      "onEvaluated",
-      () => found && call(found),
-      async () => {
-        found = await asking();
-        take(found, isCounted);
-      },
-    );
+    const run = async () => {
+      found = await asking();
+      take(found, isCounted);
+    };
+    const rows = formatCounted(evaluation?.rows ?? 0, "held-out row");
+    const note = `asking the model for ${rows} at step ${step}`;
+    calls.add("onEvaluated", () => found && call(found), { note, run });
   }
 
   /** What is known of a step that the earlier job has trained. */
@@ -107,7 +107,7 @@ export function createJobEvaluation(options: JobEvaluationOptions): JobEvaluatio
     // A training whose end alone is left saves the earlier job's checkpoint again.
     if (!evaluation || inheritedOf(step)) return;
     const asking = evaluation;
-    ask(async () => {
+    ask(step, async () => {
       const { infer, close } = checkpoints.open({ path });
       const found = await asking.of(step, { infer });
       await close();
@@ -142,7 +142,7 @@ export function createJobEvaluation(options: JobEvaluationOptions): JobEvaluatio
       isResumed = from !== undefined;
       if (recorded.length > 0) {
         const asked = new Set(known.map(({ step }) => step));
-        if (!before && !isResumed) ask(asking.ofStart);
+        if (!before && !isResumed) ask(0, asking.ofStart);
         for (const artifact of progress.saved.result()) {
           if (!asked.has(artifact.step)) onSaved(artifact);
         }
@@ -154,7 +154,7 @@ export function createJobEvaluation(options: JobEvaluationOptions): JobEvaluatio
       const start = isResumed ? inheritedStart() : before;
       if (start) tell(start, isResumed);
       // The held-out rows or the metrics are others than the earlier job's.
-      else ask(evaluation.ofStart, isResumed);
+      else ask(0, evaluation.ofStart, isResumed);
       for (const { event, data } of progress.inherited()) {
         if (event !== EVALUATED || data.step === 0) continue;
         if (late.includes(data)) tell(data, true);

@@ -30,7 +30,10 @@ export async function runJob(options: RunJobOptions): Promise<JobResult> {
   const signal = AbortSignal.any([cancel, failure.signal]);
   const fail = (error: unknown) => failure.abort(asError(error));
   const { onNote } = observer;
-  const calls = createCallbackQueue({ onError: fail, onNote, limitMs: callbackLimitMs });
+  const calls = createCallbackQueue({
+    ...{ onError: fail, onNote, limitMs: callbackLimitMs },
+    has: (name) => callbacks[name] !== undefined,
+  });
   const checkpoints = createCheckpoints(engine, owned.directory, { signal, onNote });
   const progress = createJobProgress({
     directory: owned.directory,

@@ -1,8 +1,9 @@
-import { existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { jsonl } from "../engines/embedded/scratch.ts";
 import { createTinyProject, runKit, startKit, tinySource } from "../kit.ts";
+import { saveToolModel } from "../toolModel.ts";
 
 const QUESTION = { role: "user", content: "q" };
 const ANSWER = { role: "assistant", content: "a" };
@@ -279,4 +280,30 @@ answers 5 × yes, 2 × no
       json: { answers: 3, broken: 1, first: join(project, "data.jsonl:2") },
     },
   });
+});
+
+test("kit check and kit start say how a model without a chat template reads conversations", async () => {
+  const options = 'model: "./base", maxLength: 64, maxSteps: 1,';
+  const project = createTinyProject(tinySource({ options }), {
+    "data.jsonl": jsonl([{ prompt: "red is ", completion: "a color" }]),
+  });
+  saveToolModel(join(project, "base"));
+  const settings = join(project, "base/tokenizer_config.json");
+  const { chat_template: template, ...others } = JSON.parse(readFileSync(settings, "utf8")) as {
+    chat_template: string;
+  };
+  writeFileSync(settings, JSON.stringify(others));
+  const note = `\
+the model has no chat template, so it reads a row as its contents one after another, with its end token after each answer
+  if it was trained with a template, copy that as chat_template.jinja into the model's folder
+`;
+  const checked = await runKit(project, ["check"]);
+  expect(checked).toMatchObject({ code: 0, stderr: note });
+  expect(checked.stdout).toContain("reads   red is \n  learns  a color<|im_end|>\n");
+  expect((await runKit(project, ["start"])).stdout).toContain(note);
+  writeFileSync(join(project, "data.jsonl"), jsonl([{ text: "red is a color" }]));
+  expect(await runKit(project, ["check"])).toMatchObject({ code: 0, stderr: "" });
+  writeFileSync(join(project, "data.jsonl"), jsonl([{ prompt: "red is ", completion: "a color" }]));
+  writeFileSync(join(project, "base/chat_template.jinja"), template);
+  expect(await runKit(project, ["check"])).toMatchObject({ code: 0, stderr: "" });
 });

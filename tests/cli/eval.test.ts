@@ -74,6 +74,30 @@ describe("kit eval", () => {
     ]);
     expect(lines[6]).toBe("  expected even");
     expect(lines[8]).toBe("  after    even");
+    expect(stdout).not.toContain("wrong");
+  });
+
+  it("shows a few of the rows that are still wrong, and counts the rest", async () => {
+    const { project } = await trainedProject();
+    const wrong = ROWS.slice(0, 6).map(({ prompt }) => ({ prompt, completion: "prime" }));
+    writeFileSync(join(project, "some.jsonl"), jsonl([...ROWS.slice(6, 7), ...wrong]));
+    const asking = ["eval", "latest", "--data", "some.jsonl"];
+    const { stdout } = await runKit(project, asking);
+    const shown = wrong.slice(0, 5).flatMap(({ prompt }, n) => {
+      return [`wrong     ${prompt}`, "  expected prime", `  answer   ${ROWS[n]?.completion}`];
+    });
+    const all = ["", "6 rows are wrong", ...shown, "and 1 more; --json prints all", ""];
+    expect(stdout.split("\n").slice(-all.length)).toEqual(all);
+    const json = await runKit(project, [...asking, "--json"]);
+    expect(JSON.parse(json.stdout)).toMatchObject({
+      changed: [{ input: "6" }],
+      wrong: wrong.map(({ prompt }, n) => {
+        return { input: prompt, expected: "prime", answer: ROWS[n]?.completion };
+      }),
+    });
+    writeFileSync(join(project, "some.jsonl"), jsonl([...ROWS.slice(6, 7), ...wrong.slice(0, 1)]));
+    const one = await runKit(project, asking);
+    expect(one.stdout).toMatch(/\n\n1 row is wrong\nwrong {5}0\n.*\n {2}answer {3}even\n$/);
   });
 
   it("asks only what is new, also after an answer that a killed process left unfinished", async () => {

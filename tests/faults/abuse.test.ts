@@ -1,12 +1,12 @@
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { setTimeout as delay } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { createJobStore } from "../../jobs/store.ts";
 import { startKitUi } from "../e2e/kitUi.ts";
 import { openRaw, statusesIn } from "../rawHttp.ts";
 import { readBody } from "../uiServer.ts";
+import { classesOf, createAbuse, expectNoLeak, growthInWords } from "./abuseLoad.ts";
 import { compareSteps, createRunProject, endless, startRun, stepsIn } from "./endlessRun.ts";
 import { createMemoryProbe } from "./memoryProbe.ts";
 import { createRandom } from "./random.ts";
@@ -16,15 +16,9 @@ import { repeated } from "./table.ts";
 const REQUESTS = repeated(20_000);
 /** The first requests bring the process to its working size. */
 const WARM_UP = REQUESTS / 4;
-const AT_ONCE = 48;
 /** Clients that send a byte now and then until they are cut. */
 const SLOW_CLIENTS = 20;
 const BYTE_MS = 300;
-/** Heap after garbage collection; a leak of 1 kB a request would be 3 MiB. */
-const MOST_HEAP_GROWTH_MIB = 2;
-/** The system gets memory back late. */
-const MOST_GROWTH_MIB = 60;
-const SETTLES = 20;
 
 /** Sends a request's head a byte at a time. Resolves with the answer when it is cut off. */
 async function sendSlowly(port: number): Promise<string> {
@@ -36,8 +30,6 @@ async function sendSlowly(port: number): Promise<string> {
   return text;
 }
 
-const whole = (figure: number) => Math.round(figure);
-
 test("thousands of malformed, slow, huge, pipelined and aborted requests do no harm to kit ui or its run", async () => {
   const random = createRandom();
   const project = createRunProject(endless());
@@ -48,27 +40,14 @@ test("thousands of malformed, slow, huge, pipelined and aborted requests do no h
   const [job] = createJobStore(project).list();
   const counts: RequestCounts = { requests: SLOW_CLIENTS, byClass: {}, aborted: 0 };
   const visit = createVisitor(ui.port, job?.id ?? "", random);
-  const visitUntil = (requests: number) =>
-    Promise.all(
-      Array.from({ length: AT_ONCE }, async () => {
-        while (counts.requests < requests) await visit(counts);
-      }),
-    );
-  const settle = async () => {
-    // The server soon ends its work for clients that have left.
-    await delay(500);
-    return probe.measure(ui.process.pid ?? 0);
-  };
+  const abuse = createAbuse({ counts, visit, probe, pid: ui.process.pid });
 
   const slow = Promise.all(Array.from({ length: SLOW_CLIENTS }, () => sendSlowly(ui.port)));
-  await visitUntil(WARM_UP);
-  const before = await settle();
-  await visitUntil(REQUESTS);
+  await abuse.until(WARM_UP);
+  const before = await abuse.settle();
+  await abuse.until(REQUESTS);
   const slowStatuses = (await slow).map(statusesIn);
-  let after = await settle();
-  // On a busy machine the last sockets close late; a leak stays.
-  for (let n = 0; n < SETTLES && after.descriptors > before.descriptors; n++)
-    after = await settle();
+  const after = await abuse.settleTo(before);
   counts.byClass["4xx"] = (counts.byClass["4xx"] ?? 0) + slowStatuses.flat().length;
 
   // The run goes on, and its steady reader has seen all of it.
@@ -84,14 +63,10 @@ test("thousands of malformed, slow, huge, pipelined and aborted requests do no h
   await once(ui.process, "close");
   const { stderr } = await ui.ended;
   const { requests, byClass, aborted } = counts;
-  const classes = Object.entries(byClass)
-    .sort()
-    .map(([name, count]) => `${count} ${name}`);
   console.log(
-    `abuse: ${requests} requests, ${classes.join(", ")}, ${aborted} aborted or cut off, ` +
-      `${byClass["5xx"] ?? 0} 5xx, ${crashes} crashes; heap ${whole(before.heap)} to ` +
-      `${whole(after.heap)} MiB, RSS ${whole(before.rss)} to ${whole(after.rss)} MiB, descriptors ` +
-      `${before.descriptors} to ${after.descriptors}; the run logged ${stepsIn(seen).length} times meanwhile`,
+    `abuse: ${requests} requests, ${classesOf(counts)}, ${aborted} aborted or cut off, ` +
+      `${byClass["5xx"] ?? 0} 5xx, ${crashes} crashes; ` +
+      `${growthInWords(before, after)}; the run logged ${stepsIn(seen).length} times meanwhile`,
   );
   expect({ crashes, stderr, serverErrors: byClass["5xx"] ?? 0 }).toEqual({
     crashes: 0,
@@ -100,7 +75,5 @@ test("thousands of malformed, slow, huge, pipelined and aborted requests do no h
   });
   expect(slowStatuses).toEqual(slowStatuses.map(() => [408]));
   expect(createJobStore(project).list()).toMatchObject([{ id: job?.id, status: "cancelled" }]);
-  expect(after.heap - before.heap).toBeLessThan(MOST_HEAP_GROWTH_MIB);
-  expect(after.rss - before.rss).toBeLessThan(MOST_GROWTH_MIB);
-  expect(after.descriptors).toBeLessThanOrEqual(before.descriptors);
+  expectNoLeak(before, after);
 });

@@ -30,11 +30,12 @@ describe("a callback", () => {
 
 describe("the end of a training", () => {
   const onError = () => {};
+  const has = () => true;
 
   it("says every ten seconds which callbacks it waits for, and how many calls are left", async () => {
     vi.useFakeTimers();
     const notes: string[] = [];
-    const queue = createCallbackQueue({ onError, onNote: (text) => notes.push(text) });
+    const queue = createCallbackQueue({ onError, has, onNote: (text) => notes.push(text) });
     const slow = () => new Promise((resolve) => setTimeout(resolve, 8_000));
     for (let n = 0; n < 2; n++) queue.add("onLog", slow);
     queue.add("onCheckpoint", slow);
@@ -49,10 +50,31 @@ describe("the end of a training", () => {
     ]);
   });
 
+  it("names only callbacks that the trainer has, and what Kit itself does before one", async () => {
+    vi.useFakeTimers();
+    const notes: string[] = [];
+    const queue = createCallbackQueue({
+      ...{ onError, has: (name) => name === "onCompleted", onNote: (text) => notes.push(text) },
+    });
+    const slow = () => new Promise<void>((resolve) => setTimeout(resolve, 12_000));
+    queue.add("onEvaluated", () => {}, { note: "asking", run: slow });
+    queue.add("onCheckpoint", () => {});
+    queue.add("onCompleted", slow);
+    // Never by a trainer that does not have it.
+    for (let n = 0; n < 1_001; n++) queue.add("onLog", () => {});
+    const drained = queue.drain();
+    await vi.advanceTimersByTimeAsync(24_000);
+    await drained;
+    expect(notes).toEqual([
+      "asking; waiting for callbacks: 1 of onCompleted",
+      "waiting for callbacks: 1 of onCompleted",
+    ]);
+  });
+
   it("says no more of it once the job is cancelled", async () => {
     vi.useFakeTimers();
     const onNote = vi.fn();
-    const queue = createCallbackQueue({ onError, onNote });
+    const queue = createCallbackQueue({ onError, has, onNote });
     queue.add("onLog", () => new Promise(() => {}));
     void queue.drain();
     await vi.advanceTimersByTimeAsync(1_000);

@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, it } from "vitest";
+import { setTimeout as delay } from "node:timers/promises";
+import { afterEach, describe, expect, it, vi } from "vitest";
 import { EVALUATED } from "../../protocol/event.ts";
 import type { EvaluatedContext, TrainerOptions } from "../../sdk/index.ts";
 import { type DrivenTrainer, DRIVER } from "../../sdk/trainer.ts";
@@ -21,9 +22,8 @@ const LEARNS: Partial<TrainerOptions> = {
 const exact = ({ output, expected }: { output: string; expected: string }) => output === expected;
 
 /** A trainer's job, what it told, and what its log has. */
-async function train(more: Partial<TrainerOptions>) {
+async function train(more: Partial<TrainerOptions>, notes: string[] = []) {
   const trainer = createTinyTrainer({ ...LEARNS, ...more });
-  const notes: string[] = [];
   (trainer as DrivenTrainer)[DRIVER].observe({ onNote: (note) => void notes.push(note) });
   const { jobId } = await trainer.start();
   const error = await trainer.wait().then(
@@ -34,6 +34,10 @@ async function train(more: Partial<TrainerOptions>) {
   const evaluated = events.filter(({ event }) => event === EVALUATED).map(({ data }) => data);
   return { trainer, jobId, notes, error, events, evaluated };
 }
+
+afterEach(() => {
+  vi.useRealTimers();
+});
 
 describe("evaluate", () => {
   it("asks before the first step and at each checkpoint, and logs the figures", async () => {
@@ -67,6 +71,27 @@ describe("evaluate", () => {
       job: { status: "running" },
     });
     expect(notes).toContain("asking the model for 4 held-out rows before it is trained");
+  });
+
+  it("says that it asks when that takes longer than the training, and calls no callback so", async () => {
+    enterProject();
+    vi.useFakeTimers({ toFake: ["setInterval"] });
+    const notes: string[] = [];
+    const note = "asking the model for 4 held-out rows at step 2";
+    let answers = 0;
+    const metric = async () => {
+      const isLast = ++answers > HELD.length;
+      for (let n = 0; isLast && n < 100 && !notes.includes(note); n++) {
+        await delay(50);
+        vi.advanceTimersByTime(10_000);
+      }
+      return 1;
+    };
+    const more = { maxSteps: 2, saveSteps: 2, evaluate: { metrics: { metric } } };
+    const { error } = await train(more, notes);
+    expect(error).toBeUndefined();
+    expect(notes).toContain(note);
+    expect(notes.join()).not.toContain("callback");
   });
 
   it("asks rows that evalSplit sets aside, as many as are asked for, the same for a seed", async () => {

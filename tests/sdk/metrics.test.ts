@@ -217,6 +217,25 @@ describe("two models", () => {
     expect(interval[1]).toBeCloseTo(-0.01, 2);
   });
 
+  it.each<[string, Metrics, readonly string[], string[]]>([
+    ["the lowest first", { part: jsonFields }, [], ["none", "half"]],
+    ["of the lowest metric", { part: jsonFields, validJson }, [], ["none", "half"]],
+    ["not by a score without a known best", { rest: ({ output }) => output.length - 2 }, [], []],
+    ["not where lower is better", { part: jsonFields }, ["part"], []],
+    ["not where there is no score", { none: () => ({ name: "none", score: null }) }, [], []],
+    ["of metrics of all answers, each other answer", { labels }, [], ["half", "none"]],
+    ["not the row's own answer, whatever a metric says", { never: () => 0 }, [], ["half", "none"]],
+  ])("have wrong rows: %s", async (_, asked, lowerIsBetter, inputs) => {
+    const expected = '{"a":1,"b":2}';
+    const after = [
+      answered(`${expected} `, expected, "own"),
+      answered('{"a":1,"b":3}', expected, "half"),
+      answered("no", expected, "none"),
+    ];
+    const { wrong } = await compareAnswers(asked, { after, lowerIsBetter, seed: 1 });
+    expect(wrong.map(({ input }) => input)).toEqual(inputs);
+  });
+
   it("that are the same differ in nothing", async () => {
     const answers = answersOf(50, (row) => row < 20);
     const both: Metrics = { exactMatch, labels };

@@ -119,6 +119,7 @@ function keyOf(files: readonly string[], quantize = ""): string {
 function startHelper(invitation: DecoderInvitation): Worker {
   const helper = startThread(
     () => new Worker(new URL("./decoderWorker.js", import.meta.url), { execArgv: [] }),
+    "answers",
     "Set KIT_THREADS=1 to answer without helpers, end other programs",
   );
   // If it fails to start, e.g. because a bundle lacks its file, the other threads answer alone.

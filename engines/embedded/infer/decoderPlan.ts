@@ -15,7 +15,6 @@ export const MOST_SEQUENCES = 32;
 /** Tokens of all of them that one step reads, at most. */
 export const MOST_TOKENS = 256;
 
-const ADVICE = "Use a smaller model, or one with a shorter context";
 /** Bytes of keys and values of all sequences, unless a single one needs more. Taken as they are used. */
 const CACHE_BYTES = 2 ** 30;
 /** Bytes for adapters: of rank 16 on all maps of 135 million weights, 20 MB each. */
@@ -78,7 +77,11 @@ export function planDecoder(sizes: DecoderSizes) {
       ...{ staging: words(PANEL * widest), stagingBytes: PANEL * widest * 4 },
     };
   };
-  return planArena(place, ADVICE);
+  const isQuantized = quantize !== undefined;
+  return planArena(
+    place,
+    isQuantized ? "Use a smaller model" : 'Use a smaller model, or quantize: "q8_0"',
+  );
 }
 
 /** As many as `CACHE_BYTES` hold, but all of one sequence, and no more than all sequences have. */

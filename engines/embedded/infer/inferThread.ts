@@ -17,12 +17,13 @@ export function createInferThread() {
 function start({ onAnswer, onPiece, onEnd }: Listener) {
   const worker = startThread(
     () => new Worker(new URL("./inferWorker.js", import.meta.url), { execArgv: [] }),
+    "answers",
   );
   worker.on("message", (told: Told) => {
     if ("pieces" in told) for (const { id, piece } of told.pieces) onPiece(id, piece);
     else onAnswer(told.id, told.ok ? told.result : fromFailure(told.failure));
   });
-  worker.on("error", (error) => onEnd(fromFailure(toFailure(error))));
+  worker.on("error", (error) => onEnd(fromFailure(toFailure(error, "answers"))));
   worker.on("exit", (code) => onEnd(threadEnded(code)));
   return {
     send: (question: object) => worker.postMessage(question),

@@ -32,7 +32,7 @@ async function reply(question: Exclude<Question, { type: "cancel" }>): Promise<v
   try {
     answer = { id, ok: true, result: await work(question) };
   } catch (error) {
-    answer = { id, ok: false, failure: toFailure(error) };
+    answer = { id, ok: false, failure: toFailure(error, "answers") };
   }
   cancelled.delete(id);
   tellPieces();

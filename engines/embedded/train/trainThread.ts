@@ -43,6 +43,7 @@ export async function trainOnThread(options: TrainOptions): Promise<void> {
           } satisfies TrainJob,
           transferList: invitations,
         }),
+      "training",
     );
     started.push(worker);
     for (const { port2 } of channels) started.push(startHelper(port2));
@@ -58,6 +59,7 @@ export async function trainOnThread(options: TrainOptions): Promise<void> {
 export function startHelper(port: MessagePort): Worker {
   const helper = startThread(
     () => new Worker(new URL("../step/helperWorker.js", import.meta.url), { execArgv: [] }),
+    "training",
     "Set KIT_THREADS=1 to train without helpers, end other programs",
   );
   helper.postMessage(port, [port]);
@@ -90,7 +92,7 @@ function outcome(worker: Worker, helpers: Worker[], options: TrainOptions): Prom
         }
       }
     });
-    worker.on("error", (error) => settle(() => reject(fromFailure(toFailure(error)))));
+    worker.on("error", (error) => settle(() => reject(fromFailure(toFailure(error, "training")))));
     worker.on("exit", (code) => settle(() => reject(threadEnded(code))));
     for (const helper of helpers) {
       // The others wait for it at their next barrier, so we end them here.
@@ -104,7 +106,7 @@ function outcome(worker: Worker, helpers: Worker[], options: TrainOptions): Prom
 }
 
 function helperFailed(error: Error): KitError {
-  const failure = toFailure(error);
+  const failure = toFailure(error, "training");
   return failure.code === "WORKER_FAILED" ? helperEnded(error.message) : fromFailure(failure);
 }
 

@@ -24,7 +24,7 @@ try {
   });
   send({ type: "done" });
 } catch (error) {
-  send({ type: "failed", failure: toFailure(error) });
+  send({ type: "failed", failure: toFailure(error, "training") });
 }
 
 /** With the base's type of the training that is resumed, which may have chosen it by itself. */

@@ -3,6 +3,8 @@
 import re
 
 MEMORY_ADVICE = "Use a smaller batchSize, maxLength or model, or train an adapter with lora."
+# For answers: their keys and values grow with each token.
+ANSWER_MEMORY_ADVICE = "Use a smaller model, shorter prompts or a smaller maxTokens."
 # Of a process that Kit starts on its own machine, whose stderr is Kit's.
 DEBUG_ADVICE = "Run again with DEBUG=kit to see where."
 # Escape sequences that color text in a terminal.
@@ -25,17 +27,19 @@ class Cancelled(Exception):
     """The training was cancelled."""
 
 
-def failure_of(error: BaseException, advice: str) -> tuple[str, str]:
+def failure_of(
+    error: BaseException, advice: str, memory_advice: str = MEMORY_ADVICE
+) -> tuple[str, str]:
     """An error's code and its sentence for people, with advice on what nobody expected."""
     if isinstance(error, KitError):
         return error.code, str(error)
     text, kind = ESCAPES.sub("", str(error)), type(error).__name__
     lower = text.lower()
     if "out of memory" in lower and "cuda" in lower:
-        return "OUT_OF_MEMORY", f"The GPU ran out of memory. {MEMORY_ADVICE}"
+        return "OUT_OF_MEMORY", f"The GPU ran out of memory. {memory_advice}"
     is_memory = isinstance(error, MemoryError) or kind == "OutOfMemoryError"
     if is_memory or "out of memory" in lower or "allocate memory" in lower:
-        return "OUT_OF_MEMORY", f"The Python process ran out of memory. {MEMORY_ADVICE}"
+        return "OUT_OF_MEMORY", f"The Python process ran out of memory. {memory_advice}"
     return "WORKER_FAILED", f"The Python engine failed: {clause_of(error)}. {advice}"
 
 

@@ -12,7 +12,7 @@ import traceback
 from collections.abc import Iterator
 from typing import Any
 
-from .errors import DEBUG_ADVICE, failure_of
+from .errors import ANSWER_MEMORY_ADVICE, DEBUG_ADVICE, failure_of
 
 # How long a native call may go on without Kit, in seconds.
 GRACE_SECONDS = 3.0
@@ -43,7 +43,7 @@ class Questions:
         """The code and sentence of the error that is being handled."""
         if os.environ.get("DEBUG") == "kit":
             traceback.print_exc()
-        code, message = failure_of(error, DEBUG_ADVICE)
+        code, message = failure_of(error, DEBUG_ADVICE, ANSWER_MEMORY_ADVICE)
         return {"code": code, "message": message}
 
 

@@ -72,6 +72,8 @@ def prepare(
     tokenizer = load_tokenizer(source)
     limit = row_limit(job, context_of(model_config))
     data = read_training_data(job, tokenizer, limit, channel.note, inspection)
+    if tokenizer.chat_template is None and data.dataset.formats != {"{text}"}:
+        channel.note(CONSTANTS["withoutTemplate"])
     set_padding(tokenizer)
     set_prompt_style(tokenizer, data)
     steps = step_count(config, len(data.training))

@@ -7,6 +7,7 @@ import traceback
 from typing import Any
 
 from kit_engine.environment import assert_fit, installed
+from kit_engine.errors import ANSWER_MEMORY_ADVICE
 from kit_engine.inbox import Questions
 
 from .checkpoints import open_checkpoint
@@ -26,7 +27,7 @@ class Asked(Questions):
         self.asking = job
 
     def failure(self, error: BaseException) -> dict[str, str]:
-        code, message = self.asking.failure(error)
+        code, message = self.asking.failure(error, ANSWER_MEMORY_ADVICE)
         return {"code": code, "message": message, "trace": traceback.format_exc()}
 
 

@@ -5,7 +5,7 @@ import os
 from dataclasses import dataclass
 from typing import Any
 
-from kit_engine.errors import failure_of
+from kit_engine.errors import MEMORY_ADVICE, failure_of
 
 # Of the package, on whichever node this runs.
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -48,9 +48,9 @@ class Job:
             "resumeFrom": job.get("resumeFrom") and at(job["resumeFrom"]),
         }
 
-    def failure(self, error: BaseException) -> tuple[str, str]:
+    def failure(self, error: BaseException, memory_advice: str = MEMORY_ADVICE) -> tuple[str, str]:
         """An error's code and its sentence, as the reader knows what it names."""
-        code, message = failure_in(self.id, error)
+        code, message = failure_in(self.id, error, memory_advice)
         return code, self.renamed(message)
 
     def renamed(self, message: str) -> str:
@@ -59,9 +59,11 @@ class Job:
         return message
 
 
-def failure_in(job: str, error: BaseException) -> tuple[str, str]:
+def failure_in(
+    job: str, error: BaseException, memory_advice: str = MEMORY_ADVICE
+) -> tuple[str, str]:
     """An error's code and its sentence; the log of the job has the traceback."""
-    return failure_of(error, f"See its log there: ray job logs {job}.")
+    return failure_of(error, f"See its log there: ray job logs {job}.", memory_advice)
 
 
 def under(folder: str, name: str) -> str:

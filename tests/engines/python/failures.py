@@ -7,6 +7,7 @@ sys.path.insert(0, sys.argv[1])
 
 import torch
 from kit_engine.errors import DEBUG_ADVICE, failure_of
+from kit_engine.inbox import Questions
 
 
 def of(work: object) -> tuple[str, str]:
@@ -36,6 +37,7 @@ print(
             "python": of(no_memory),
             "gpu": of(no_gpu_memory),
             "bug": of(no_message),
+            "answer": [*Questions({}).failure(MemoryError()).values()],
         }
     )
 )

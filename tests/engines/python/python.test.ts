@@ -109,12 +109,15 @@ describe.runIf(hasPython)("with Python", () => {
     const config = engine.prepare({ dataset: { type: "jsonl", path }, maxSteps: 6, ...asked });
     const events: EngineEvent[] = [];
     const { signal } = new AbortController();
-    await engine.train({ config, directory, signal, onEvent: (event) => events.push(event) });
+    const notes: string[] = [];
+    const onNote = (note: string) => void notes.push(note);
+    const onEvent = (event: EngineEvent) => void events.push(event);
+    await engine.train({ config, directory, signal, onEvent, onNote });
     const steps = events.flatMap(({ event, data }) => (event === "training.log" ? [data] : []));
     const [started] = events;
     const last = events.at(-1)?.data;
     const saved = join(directory, last && "path" in last ? last.path : "");
-    return { started: started?.data, steps, saved };
+    return { started: started?.data, steps, saved, notes };
   }
 
   describeEngine("python", engines.python);
@@ -377,6 +380,23 @@ describe.runIf(hasPython)("with Python", () => {
     });
   });
 
+  it("says as the embedded engine does that a model reads conversations without a template", async () => {
+    const style = STYLES["SmolLM"]!;
+    const shape = { ...SHAPE, vocabulary: style.size };
+    const folder = join(home, "plain");
+    saveModel(folder, randomWeights(shape, 1), { shape, promptStyle: "message" });
+    writeTokenizer(folder, style, { chat_template: undefined });
+    const note = expect.stringMatching(
+      /^the model has no chat template, so it reads a row as its /,
+    );
+    for (const engine of ["embedded", "python"] as const) {
+      const more = { model: folder, maxSteps: 1 };
+      expect((await train(engine, MIXED, more)).notes).toContainEqual(note);
+      expect((await train(engine, TEXTS, more)).notes).not.toContainEqual(note);
+      expect((await train(engine, MIXED, { ...more, model })).notes).not.toContainEqual(note);
+    }
+  });
+
   it("is measured beside a bare Trainer, on this processor as on a GPU", async () => {
     vi.stubEnv("KIT_PYTHON", warm.path);
     onTestFinished(() => void vi.unstubAllEnvs());
@@ -391,6 +411,7 @@ describe.runIf(hasPython)("with Python", () => {
       python: ["OUT_OF_MEMORY", expect.stringContaining("Use a smaller batchSize, maxLength")],
       gpu: ["OUT_OF_MEMORY", expect.stringMatching(/^The GPU ran out of memory\. Use a smaller/)],
       bug: ["WORKER_FAILED", expect.stringContaining("ValueError: no message. Run again with")],
+      answer: ["OUT_OF_MEMORY", expect.stringMatching(/Use a smaller model, shorter prompts or/)],
     });
   });
 

@@ -178,6 +178,7 @@ print(
                 failure_in("kit-1", NotImplementedError("no Azure in this pyarrow")),
             ],
             "asked": asked(),
+            "memory": Asked(job(1)).failure(MemoryError())["message"],
             "again": asked_again(),
             "kept": [kept(), kept(3, 7, 11), kept(3, 9)],
             "stored": stored(f"{sys.argv[2]}/twice", 2),

@@ -76,6 +76,7 @@ it.runIf(hasRay)(
         [0, ...failed("AttributeError: module 'ray.train' has no attribute 'report'")],
         failed("NotImplementedError: no Azure in this pyarrow"),
       ],
+      memory: expect.stringMatching(/Use a smaller model, shorter prompts or a smaller maxTokens/),
       asked: {
         code: "WORKER_FAILED",
         message: `The Python engine failed: ValueError: odd. ${LOG}`,

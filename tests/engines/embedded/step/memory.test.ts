@@ -70,7 +70,7 @@ test("a model that is too large to answer with fails before its weights are read
   expect(() => createDecoder(compileKernels(), { ...LARGE, context: 1e6 }, { read })).toThrow(
     tooLarge(
       "weights 0\\.32, activations \\d+\\.\\d\\d, work 0\\.25",
-      "Use a smaller model, or one with a shorter context",
+      'Use a smaller model, or quantize: "q8_0"',
     ),
   );
   expect(read).not.toHaveBeenCalled();

@@ -1,0 +1,34 @@
+import type { Answered } from "../../protocol/metric.ts";
+import { exactMatch } from "../metrics.ts";
+import type { Scores } from "./score.ts";
+
+/** A row whose answer is wrong. */
+export interface WrongRow {
+  input: string;
+  expected: string;
+  answer: string;
+}
+
+/**
+ * The rows whose answers are not the row's own and get less than 1 by a metric, lowest first.
+ * @param metrics those of one answer of which a higher figure is better; one with a score outside 0 to 1
+ * has no known best, so it does not count. Undefined where only metrics of all answers are there: then
+ * each answer that is not the row's own is wrong
+ */
+export function wrongRows(
+  answers: readonly Answered[],
+  { each }: Scores,
+  metrics: readonly string[] | undefined,
+): WrongRow[] {
+  const judging = metrics?.filter((name) =>
+    each.every(({ [name]: score = 0 }) => score >= 0 && score <= 1),
+  );
+  const scored = answers.map((answered, i) => {
+    const scores = judging?.map((name) => each[i]?.[name] ?? 1) ?? [0];
+    return { answered, least: exactMatch(answered) ? 1 : Math.min(1, ...scores) };
+  });
+  return scored
+    .filter(({ least }) => least < 1)
+    .toSorted((a, b) => a.least - b.least)
+    .map(({ answered: { input, expected, output } }) => ({ input, expected, answer: output }));
+}
