@@ -33,6 +33,21 @@ export async function startServe(
   };
 }
 
+/**
+ * Leaves answers in their midst, until the log has one that was left: a stalled machine may finish an
+ * answer before.
+ */
+export async function leaveInTheMidst(
+  { printed }: Pick<ServeCommand, "printed">,
+  leave: () => Promise<void>,
+): Promise<void> {
+  for (let log = await printed(/^/); !/ 499 /.test(log);) {
+    const answers = log.match(/^[\d:]{8} {2}/gm)?.length ?? 0;
+    await leave();
+    log = await printed(new RegExp(`(^[\\d:]{8} {2}[^]*){${answers + 1}}`, "m"));
+  }
+}
+
 /** The names that it lists. */
 export async function namesOf({ url }: ServeCommand): Promise<string[]> {
   const list = (await (await fetch(`${url}/v1/models`)).json()) as { data: { id: string }[] };

@@ -7,7 +7,7 @@ import { expect, test, vi } from "vitest";
 import { createContainer } from "../container.ts";
 import { spawnProcess } from "../process.ts";
 import { createProject } from "../project.ts";
-import { sayTo, startServe } from "../serveCommand.ts";
+import { leaveInTheMidst, sayTo, startServe } from "../serveCommand.ts";
 import { saveToolModel } from "../toolModel.ts";
 import { readBody } from "../uiServer.ts";
 import { ROOT, readPage, snippetsOf } from "./snippets.ts";
@@ -49,11 +49,12 @@ test("the Next.js route of serve.md streams an answer, and its place is free whe
   expect(text).toBe(answer.choices[0]?.message.content);
   expect(text.length).toBeGreaterThan(100);
 
-  const leaving = new AbortController();
-  const left = readBody(await ask(leaving.signal));
-  await left.until((part) => part.includes("text-delta"));
-  leaving.abort();
-  await serve.printed(/ 499 /);
+  await leaveInTheMidst(serve, async () => {
+    const leaving = new AbortController();
+    const left = readBody(await ask(leaving.signal));
+    await left.until((part) => part.includes("text-delta"));
+    leaving.abort();
+  });
 });
 
 /** What a container's engine does with the instructions of serve.md, as far as it can be done without one. */

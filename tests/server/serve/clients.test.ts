@@ -14,7 +14,7 @@ import { afterAll, beforeEach, describe, expect, it } from "vitest";
 import { z } from "zod";
 import { jsonl } from "../../engines/embedded/scratch.ts";
 import { createTinyProject, runKit, startKit, tinySource } from "../../kit.ts";
-import { type ServeCommand, startServe } from "../../serveCommand.ts";
+import { type ServeCommand, leaveInTheMidst, startServe } from "../../serveCommand.ts";
 import { saveToolModel } from "../../toolModel.ts";
 
 const ROWS = Array.from({ length: 12 }, (_, n) => ({
@@ -143,11 +143,12 @@ describe("the openai package, with nothing changed but baseURL", () => {
   it("breaks off a stream, whose place is then free", async () => {
     const serve = await startServe(project, ["talker"]);
     const client = openai(serve);
-    const stream = await client.chat.completions.create({
-      ...{ model: "talker", messages: ask("Talk!"), stream: true },
+    await leaveInTheMidst(serve, async () => {
+      const stream = await client.chat.completions.create({
+        ...{ model: "talker", messages: ask("Talk!"), stream: true },
+      });
+      for await (const { choices } of stream) if (choices[0]?.delta.content) break;
     });
-    for await (const { choices } of stream) if (choices[0]?.delta.content) break;
-    await serve.printed(/ 499 /);
     const signal = AbortSignal.abort();
     const aborted = client.chat.completions.create(
       { model: "talker", messages: ask("Talk!") },
