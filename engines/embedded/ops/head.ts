@@ -40,8 +40,10 @@ export function placeHead(
     const multiply = answer?.(worker);
     /** Calls with the first of each part's positions and their count. */
     function eachPart(call: (from: number, count: number) => void) {
-      for (let from = 0; from < batch.selected; from += most) {
-        call(from, Math.min(most, batch.selected - from));
+      // Read once: after the last barrier, the next batch may be there.
+      const { selected } = batch;
+      for (let from = 0; from < selected; from += most) {
+        call(from, Math.min(most, selected - from));
         kernels.barrier();
       }
     }
