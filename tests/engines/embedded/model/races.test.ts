@@ -1,7 +1,19 @@
 import { expect, test } from "vitest";
+import type * as arenas from "../../../../engines/embedded/kernels/arena.ts";
+import type * as modules from "../../../../engines/embedded/kernels/module.ts";
+import type * as batches from "../../../../engines/embedded/model/batch.ts";
+import type * as modelPasses from "../../../../engines/embedded/model/passes.ts";
+import type * as planning from "../../../../engines/embedded/step/trainingPlan.ts";
 import type { LlamaShape } from "../../../../engines/families/dimensions.ts";
-import { type SequenceLearner, learnerOf, learnerOnThreads } from "../learner.ts";
-import { FAMILIES, tinyBatch, tinySequences, tinyWeights } from "../tiny.ts";
+import { builtModule } from "../built.ts";
+import { type SequenceLearner, learnerOf, learnerOnThreads, limitsOf } from "../learner.ts";
+import { FAMILIES, TINY, tinyBatch, tinySequences, tinyWeights } from "../tiny.ts";
+
+const { allocate } = await builtModule<typeof arenas>("kernels/arena.js");
+const { compileKernels, instantiate } = await builtModule<typeof modules>("kernels/module.js");
+const { batchArrays, writeBatch } = await builtModule<typeof batches>("model/batch.js");
+const { createPasses } = await builtModule<typeof modelPasses>("model/passes.js");
+const { planTraining } = await builtModule<typeof planning>("step/trainingPlan.js");
 
 // Where a barrier is missing, a thread that gets no more work is at the next operation while another
 // is still at the one before. That shows now and then, so each case is repeated.
@@ -68,3 +80,28 @@ test.each(THREADS)(
       });
   },
 );
+
+test("the head ends with the batch that it began with, although the next one may be there by then", () => {
+  const [rows, length] = [2, 6];
+  const options = { weightDecay: 0, maxGradNorm: 1 };
+  const limits = limitsOf({ rows, length });
+  const plan = planTraining({ shape: TINY, limits, lora: undefined, threads: 1, options });
+  const memory = allocate(plan.arena);
+  const kernels = instantiate(compileKernels(), memory);
+  kernels.join(1, plan.team.control, plan.team.ownScratch[0]!);
+  const { counts, ...arrays } = batchArrays(memory, plan.model.batch, plan.model.limits);
+  writeBatch({ counts, ...arrays }, tinyBatch(rows, length));
+  let parts = 0;
+  const crossEntropy: typeof kernels.crossEntropy = (...sizes) => {
+    kernels.crossEntropy(...sizes);
+    parts++;
+    // A helper that is slow to leave the barrier finds what the leader has written since.
+    counts[2] = 1_000_000;
+  };
+  const watched = { ...kernels, crossEntropy };
+  const thread = { kernels: watched, memory, threadIndex: 0, count: () => 1 };
+  const { forward, head } = createPasses(thread, plan.model);
+  forward();
+  head.loss();
+  expect(parts).toBe(1);
+});
