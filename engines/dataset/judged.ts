@@ -20,7 +20,7 @@ export interface Judged {
   tools?: readonly Tool[];
 }
 
-/** As JSON writes them, as databases do, and as the cells of a table that has only text. */
+/** The labels of JSON, of databases, and of tables whose cells are text. */
 const LABELS = new Map<unknown, boolean>([
   ...[true, 1, "true", "1"].map((good) => [good, true] as const),
   ...[false, 0, "false", "0"].map((bad) => [bad, false] as const),
@@ -61,7 +61,7 @@ function lastAnswer(object: RowObject): { prompt: Message[]; completion: Message
   return { prompt: messages.slice(0, -1), completion: messages.slice(-1) };
 }
 
-/** Notes judgements of one kind alone, which a model learns to compare with nothing. */
+/** Warns if all answers were judged alike, so that there is nothing to compare. */
 function watchLabels(): RowWatch<Judged> {
   const kinds = new Set<boolean>();
   return {

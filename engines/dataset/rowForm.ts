@@ -15,7 +15,7 @@ export interface RowForm<Row extends object> {
   answersOf?(row: Row): string[];
   /** The row as a question with a right answer; undefined if its answer is wrong. */
   rightAnswerOf(row: Row): DatasetRow | undefined;
-  /** Looks for what is wrong with the rows of a dataset together. */
+  /** Watches a dataset for what no single row shows. Default: nothing is watched. */
   watch?(): RowWatch<Row>;
   /** Whether it is one long text, which is cut into pieces rather than shortened. */
   isText(row: Row): boolean;

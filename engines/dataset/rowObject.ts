@@ -81,7 +81,7 @@ function messagesOrFail(row: RowObject, name: string, value: unknown): Message[]
   return row.fail(`"${name}" is neither text nor a list of messages`);
 }
 
-/** Without what says the same as nothing, so that equal answers are found to be equal. */
+/** Drops a weight of 1, the default, so that equal answers compare as equal. */
 function withoutWeightOf1(message: Message): Message {
   const { weight, ...rest } = message;
   return weight === 0 ? message : rest;

@@ -1,4 +1,4 @@
-/** Sees each row of a dataset, and says what is wrong with all of them together. */
+/** Watches all rows of a dataset for what no single row shows. */
 export interface RowWatch<Row extends object> {
   /** @param where file and line */
   see(row: Row, where: string): void;

@@ -10,7 +10,7 @@ import type { RowForm } from "./rowForm.ts";
 export interface ReadRowsOptions {
   /** Gets the bytes of all files. */
   onRead?: OnRead;
-  /** Takes lines for people, after the last row: on what is wrong with the rows together, and on keys that Kit ignores. */
+  /** Takes lines for people after the last row: what the form's watch found, and ignored keys. */
   onNote?: (text: string) => void;
   /** Takes the file and line of each row, before the row. */
   onPlace?: ((where: string) => void) | undefined;

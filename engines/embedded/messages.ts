@@ -40,7 +40,7 @@ export interface Failure {
   stack?: string | undefined;
 }
 
-/** What a thread is for, by which its advice differs. */
+/** What a thread does; an error's advice depends on it. */
 type Purpose = "training" | "answers";
 
 const OUT_OF_MEMORY: Record<Purpose, string> = {

@@ -17,7 +17,7 @@ export interface Objective<Row extends object = object> {
   needsAll?: boolean;
   /** Whether a row's answer was judged to be bad. Default: none was. */
   isBad?(row: Row): boolean;
-  /** Whether a training makes a sequence of an example less likely, for people. Default: none. */
+  /** Whether training makes this sequence less likely; only for display. Default: it does not. */
   isAvoided?(example: Example, sequence: number): boolean;
   /** What a step's loss is the mean of, in an example: its learned tokens, or 1; a count. */
   unitsOf: (example: Example) => number;

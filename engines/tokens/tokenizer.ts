@@ -15,7 +15,7 @@ export interface Span {
 export interface Tokenizer {
   /** Every id is below it. */
   vocabulary: number;
-  /** Whether it marks who says what; otherwise a conversation is its contents alone. */
+  /** Whether a chat template marks each turn's role. Without one, a conversation is just its contents. */
   hasTemplate: boolean;
   /**
    * A row as the model sees it, however long: one sequence, or one for each answer where the chat

@@ -35,7 +35,7 @@ interface PrepareOptions extends Pick<TrainOptions, "onNote"> {
   inspection?: Inspection;
 }
 
-/** The format of rows that no template writes. */
+/** The format of rows that need no chat template. */
 const TEXTS = "{text}";
 
 /** @throws KitError for what cannot be trained */

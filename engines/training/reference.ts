@@ -48,15 +48,15 @@ interface ComputeOptions
     Pick<Preparation, "config" | "data" | "objective" | "maxLength"> {
   /** The job's. */
   directory: string;
-  /** Rows that were taken before. */
+  /** Number of rows that the earlier job took. */
   skipped: number;
-  /** Those that are still to be taken; a count. */
+  /** Number of steps still to take. */
   steps: number;
 }
 
 /**
- * Computes all that a training will ask, while the weights are still the reference's own, as far as the
- * earlier job has not; and keeps it in the job's directory.
+ * Computes everything that the training will ask for, before its first step changes the weights. Reuses
+ * what an earlier job computed, and saves the result in the job's directory.
  */
 export async function computeReference(
   backend: Backend,

@@ -18,8 +18,8 @@ export interface TokenizedDataset {
   /** Number of these lines that lost their end to `maxLength`. */
   cut: number;
   /**
-   * Lines that are not trained on, because no answer begins within `maxLength`, or nothing there tells
-   * the answers of a pair apart; a count.
+   * Lines that are not trained on, because no answer begins within `maxLength`, or a pair's
+   * answers are identical up to there; a count.
    */
   leftOut: number;
   /** Tokens of the longest line that is left out; 0 without one. */
@@ -137,7 +137,7 @@ function firstLearned(spans: readonly Span[]): number {
   return first === -1 ? Infinity : lengthOf(spans.slice(0, first));
 }
 
-/** Whether nothing tells sequences apart before they are cut. */
+/** Whether the sequences are identical up to the limit. */
 function areAlike(sequences: readonly (readonly Span[])[], most: number): boolean {
   const [first = [], ...others] = sequences.map((spans) =>
     spans.flatMap(({ tokens }) => [...tokens]).slice(0, most),

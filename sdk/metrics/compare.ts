@@ -33,7 +33,7 @@ export interface Comparison {
   figures: ComparedFigure[];
   /** Worse ones first. */
   changed: ChangedRow[];
-  /** Of the model itself, whether they changed or not. */
+  /** Rows that the model still gets wrong, whether their answers changed or not. */
   wrong: WrongRow[];
 }
 

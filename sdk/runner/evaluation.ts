@@ -14,7 +14,7 @@ export type Evaluated = EventData["checkpoint.evaluated"];
 
 /** Asks a job's model for held-out rows, and scores the answers. */
 export interface Evaluation {
-  /** That are asked, a count. */
+  /** Number of rows that are asked. */
   rows: number;
   /** The model before the training. */
   ofStart: () => Promise<Evaluated>;

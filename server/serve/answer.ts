@@ -37,7 +37,7 @@ export function createAnswer(read: (body: Body) => Asked, form: AnswerForm) {
       const body = await readJsonBody(context.bodies, request, response);
       if (body) await answer(read(body));
     } catch (error) {
-      // The client is gone; the engine only reports that it was told to stop.
+      // The client has disconnected, so the error only says that the engine was stopped.
       if (signal.aborted) return;
       const problem = asApiError(error, context);
       record.status = problem.status;
@@ -130,7 +130,7 @@ function asApiError(error: unknown, { isClosing, onError }: ServeContext): ApiEr
 /** Codes of requests that the model cannot take; `DATASET_INVALID` is about the conversation. */
 const OF_REQUEST = new Set<ErrorCode>(["REQUEST_INVALID", "DATASET_INVALID"]);
 
-/** The field of the request, told by words of the sentence. */
+/** Finds the request's field at fault by the wording of an engine's error. */
 const FIELDS: [RegExp, ErrorDetails][] = [
   [/^Shorten the prompt/, { param: "messages", code: "context_length_exceeded" }],
   [/\bschema\b/, { param: "response_format" }],

@@ -24,7 +24,7 @@ export interface Recompute {
   cheap: boolean;
   /** Of so many parts, the first, all but their inputs. */
   parts: number;
-  /** Whether a part is a layer rather than half of one, so that half as many inputs are kept. */
+  /** Whether a part is a whole layer instead of half of one, which keeps half as many inputs. */
   areLayers?: boolean;
 }
 
@@ -85,7 +85,7 @@ export function createGraph(
   const shared = createSharedRoom(words);
   const part = () => parts.at(-1)!;
   let halves = 0;
-  /** Whether what is computed now, the embedding or half of a layer, is the next part's input. */
+  /** Whether the current sum, of the embedding or half a layer, becomes the next part's input. */
   const isInput = () => !recompute.areLayers || halves % 2 === 0;
 
   function endPart(): void {

@@ -40,7 +40,7 @@ export function placeHead(
     const multiply = answer?.(worker);
     /** Calls with the first of each part's positions and their count. */
     function eachPart(call: (from: number, count: number) => void) {
-      // Read once: after the last barrier, the next batch may be there.
+      // Read once: after the last barrier, the leader may have written the next batch.
       const { selected } = batch;
       for (let from = 0; from < selected; from += most) {
         call(from, Math.min(most, selected - from));

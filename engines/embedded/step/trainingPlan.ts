@@ -53,7 +53,7 @@ export function planTraining(sizes: TrainingSizes): TrainingPlan {
   return planArena((arena) => placeTraining(arena, { ...sizes, recompute }), ADVICE);
 }
 
-/** Least recomputation in moderate memory: first what is cheap, then whole parts, then larger ones. */
+/** The least recomputation that keeps memory moderate: first what is cheap, then parts, then layers. */
 function leastRecompute(sizes: TrainingSizes): Recompute {
   const parts = 2 * sizes.shape.layers;
   const isModerate = (count: number) =>

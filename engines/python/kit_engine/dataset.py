@@ -47,7 +47,7 @@ class TrainingData:
     evaluated: dict[str, Any]
 
 
-# Takes each row as it is read, its sequences, and whether its answer is bad and it is left out.
+# Takes each row, its sequences, whether its answer is bad, and whether it is left out.
 See = Callable[[Any, list[Tokens], bool, bool], None]
 
 
@@ -176,7 +176,7 @@ def add_row(
 
 
 def are_alike(sequences: list[Tokens], most: int) -> bool:
-    """Whether nothing tells sequences apart before they are cut."""
+    """Whether the sequences are identical up to the limit."""
     first, *others = [one.ids[:most] for one in sequences]
     return all(one == first for one in others)
 

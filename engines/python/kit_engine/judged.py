@@ -10,7 +10,7 @@ from .ignored_keys import IgnoredKeys
 from .row_object import answer_in, fail, messages_in, question_in, read_objects, whole, words_of
 
 EXPECTED_JUDGED = CONSTANTS["expectedJudged"]
-# As JSON writes them, as databases do, and as the cells of a table that has only text.
+# The labels of JSON, of databases, and of tables whose cells are text.
 LABELS = {
     **dict.fromkeys((True, "true", "1"), True),
     **dict.fromkeys((False, "false", "0"), False),

@@ -142,7 +142,7 @@ def messages_or_fail(name: str, value: Any) -> list[Message]:
 
 
 def without_weight_of_1(message: Message) -> Message:
-    """Without what says the same as nothing, so that equal answers are found to be equal."""
+    """Drops a weight of 1, the default, so that equal answers compare as equal."""
     if message.get("weight") == 0:
         return message
     return {key: value for key, value in message.items() if key != "weight"}

@@ -31,7 +31,7 @@ class Objective(Protocol):
         ...
 
     def is_avoided(self, is_bad: bool, sequence: int) -> bool:
-        """Whether a training makes a sequence of an example less likely, for people."""
+        """Whether training makes this sequence less likely; only for display."""
         ...
 
     def sequences_of(self, row: Any, tokenizer: Any) -> list[Tokens]:
