@@ -5,8 +5,9 @@ import page from "./vite.config.ts";
 
 const CLUSTER_TESTS = "tests/engines/ray/ray.test.ts";
 
-export default defineConfig((env) =>
-  mergeConfig(page(env), {
+export default mergeConfig(
+  page,
+  defineConfig({
     test: {
       // More than there are cores: most tests wait for processes most of the time.
       maxWorkers: 4,

@@ -3,6 +3,7 @@
 // A part of `npm run build`.
 import { chmodSync, readFileSync, realpathSync } from "node:fs";
 import { dirname, posix, relative } from "node:path";
+import { fileURLToPath } from "node:url";
 import { rolldown } from "rolldown";
 
 // As rolldown names the modules in it.
@@ -31,6 +32,10 @@ function inDist(pattern) {
   return (path) => pattern.test(relative(outDir, path));
 }
 
+const JSONC_MODULES = fileURLToPath(
+  new URL("../node_modules/jsonc-parser/lib/esm/main.js", import.meta.url),
+);
+
 const ROOT = "@ROOT@";
 const FILE_URL = /new URL\("([^"]+)", import\.meta\.url\)/g;
 
@@ -56,7 +61,17 @@ const filesFromChunk = {
 };
 
 /** Packages of a few lines without dependencies of their own. */
-const INSIDE = ["@valibot/to-json-schema"];
+const INSIDE = ["@valibot/to-json-schema", "jsonc-parser"];
+
+/** Its main file hides its imports from a bundler; Node finds no names in it, so it has a default export. */
+const jsoncParser = {
+  name: "jsonc-parser",
+  resolveId: (id) => (id === "jsonc-parser" ? `\0${id}` : undefined),
+  load: (id) =>
+    id === "\0jsonc-parser"
+      ? `export * as default from ${JSON.stringify(JSONC_MODULES)}`
+      : undefined,
+};
 
 /** Their licenses go with them. */
 const licenses = {
@@ -84,7 +99,7 @@ async function bundle(names, codeSplitting, prefix = "") {
     cwd: outDir,
     // Packages stay packages, but for what would be one for a few lines.
     external: (id) => /^[^./]/.test(id) && !INSIDE.includes(id),
-    plugins: [filesFromChunk, licenses],
+    plugins: [jsoncParser, filesFromChunk, licenses],
   });
   await build.write({
     dir: outDir,

@@ -1,0 +1,186 @@
+import jsonc from "jsonc-parser";
+import { problemOfJson } from "./jsonProblem.ts";
+
+/**
+ * A whole number that JSON writes as a float, such as `1.0` or `1e22`. Python keeps such a number apart
+ * from an integer, and writes it otherwise.
+ */
+export class WholeFloat extends Number {}
+
+/** The keys of an object whose own order JavaScript changes: those that look like array indices. */
+const KEY_ORDER = Symbol("key order");
+
+type JsonObject = Record<string, unknown> & { [KEY_ORDER]?: string[] };
+
+/** A text is not JSON. Its message says what is wrong, and what to write. */
+export class JsonError extends SyntaxError {
+  /** Of the first wrong character, from 0; the text's length where it ends too early. */
+  readonly offset: number;
+
+  constructor(problem: string, offset: number) {
+    super(problem);
+    this.name = "JsonError";
+    this.offset = offset;
+  }
+}
+
+/** Whether `JSON.parse` might change a number, or the order of an object's keys. */
+const IS_LOSSY = /\d{16}|\.0+(?!\d)|\d[eE]|"\d+"\s*:|\\u003/;
+
+/**
+ * Parses JSON as Python does: an integer beyond 2^53 is a `bigint`, a float without a fraction is a
+ * `WholeFloat`, and `keysOf` gives an object's keys in their order.
+ * @throws JsonError
+ */
+export function parseJson(text: string): unknown {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (cause) {
+    if (!(cause instanceof SyntaxError)) throw cause;
+    const { problem, offset } = problemOfJson(text);
+    throw new JsonError(problem, offset);
+  }
+  return IS_LOSSY.test(text) ? parseLossless(text) : value;
+}
+
+/** @param text that `JSON.parse` takes */
+function parseLossless(text: string): unknown {
+  const open: { add: (value: unknown) => void }[] = [];
+  let root: unknown;
+  const add = (value: unknown) => {
+    const container = open.at(-1);
+    if (container) container.add(value);
+    else root = value;
+  };
+  let key = "";
+  jsonc.visit(text, {
+    onObjectBegin() {
+      const object: JsonObject = {};
+      const keys: string[] = [];
+      add(object);
+      let isOrdered = false;
+      open.push({
+        add(value) {
+          if (!Object.hasOwn(object, key)) keys.push(key);
+          isOrdered ||= /^\d+$/.test(key);
+          set(object, key, value);
+          if (isOrdered) object[KEY_ORDER] = keys;
+        },
+      });
+    },
+    onObjectProperty: (name) => void (key = name),
+    onObjectEnd: () => void open.pop(),
+    onArrayBegin() {
+      const array: unknown[] = [];
+      add(array);
+      open.push({ add: (value) => void array.push(value) });
+    },
+    onArrayEnd: () => void open.pop(),
+    onLiteralValue(value: unknown, offset, length) {
+      add(typeof value === "number" ? numberOf(text.slice(offset, offset + length)) : value);
+    },
+  });
+  return root;
+}
+
+/** As `object[key] = value`, also where the key is `__proto__`. */
+function set(object: JsonObject, key: string, value: unknown): void {
+  Object.defineProperty(object, key, {
+    value,
+    enumerable: true,
+    configurable: true,
+    writable: true,
+  });
+}
+
+function numberOf(text: string): number | bigint | WholeFloat {
+  const value = Number(text);
+  if (/^-?\d+$/.test(text)) return Number.isSafeInteger(value) ? value + 0 : BigInt(text);
+  return Number.isInteger(value) ? new WholeFloat(value) : value;
+}
+
+/** An object's keys in the order that its JSON had. */
+export function keysOf(object: object): string[] {
+  const { [KEY_ORDER]: keys } = object as JsonObject;
+  const now = Object.keys(object);
+  if (!keys) return now;
+  return [
+    ...keys.filter((key) => Object.hasOwn(object, key)),
+    ...now.filter((key) => !keys.includes(key)),
+  ];
+}
+
+/** An object with what a function makes of each value, and its keys in their order. */
+export function mapValues(
+  object: object,
+  change: (value: unknown, key: string) => unknown,
+): Record<string, unknown> {
+  const changed: JsonObject = {};
+  for (const key of keysOf(object)) set(changed, key, change((object as JsonObject)[key], key));
+  const { [KEY_ORDER]: keys } = object as JsonObject;
+  if (keys) changed[KEY_ORDER] = keys;
+  return changed;
+}
+
+/**
+ * Writes what `parseJson` has read without a loss, and other values as `JSON.stringify` does, on one line.
+ * @returns undefined for what JSON does not have, such as a function
+ * @throws RangeError for what is nested too deeply, or in itself
+ */
+export function stringifyJson(value: unknown): string | undefined {
+  if (typeof value === "bigint") return String(value);
+  if (value instanceof WholeFloat)
+    return Number.isFinite(Number(value)) ? numberText(value) : "null";
+  if (typeof value !== "object" || value === null) return JSON.stringify(value);
+  if (Array.isArray(value)) {
+    return `[${value.map((one) => stringifyJson(one) ?? "null").join(",")}]`;
+  }
+  const { toJSON } = value as { toJSON?: unknown };
+  if (typeof toJSON === "function") return stringifyJson((toJSON as () => unknown).call(value));
+  // Boxed strings and the like.
+  if (value instanceof String || value instanceof Number || value instanceof Boolean) {
+    return JSON.stringify(value);
+  }
+  const members = keysOf(value).flatMap((key) => {
+    const text = stringifyJson((value as JsonObject)[key]);
+    return text === undefined ? [] : [`${JSON.stringify(key)}:${text}`];
+  });
+  return `{${members.join(",")}}`;
+}
+
+/**
+ * A number as Python writes it.
+ * @param value a plain number without a fraction is an integer
+ */
+export function numberText(value: number | bigint | WholeFloat): string {
+  if (typeof value === "bigint" || Number.isInteger(value)) return String(value);
+  const float = Number(value);
+  if (Number.isNaN(float)) return "NaN";
+  if (!Number.isFinite(float)) return float > 0 ? "Infinity" : "-Infinity";
+  if (float === 0) return Object.is(float, -0) ? "-0.0" : "0.0";
+  const [digits = "", power = "0"] = float.toExponential().split("e");
+  const exponent = Number(power);
+  if (exponent < LEAST_FIXED_EXPONENT || exponent >= FIRST_EXPONENT) {
+    const sign = exponent < 0 ? "-" : "+";
+    return `${digits}e${sign}${String(Math.abs(exponent)).padStart(2, "0")}`;
+  }
+  if (exponent < 0) return float.toFixed(decimalsOf(digits) - exponent);
+  const text = String(float);
+  return text.includes(".") ? text : `${text}.0`;
+}
+
+/** Between these exponents Python writes a float without one. */
+const [LEAST_FIXED_EXPONENT, FIRST_EXPONENT] = [-4, 16];
+
+function decimalsOf(digits: string): number {
+  return digits.replace(/^-?\d\.?/, "").length;
+}
+
+/** A value of `parseJson` with JavaScript's own numbers: `1.0` is 1. A `bigint` stays one. */
+export function withPlainFloats(value: unknown): unknown {
+  if (value instanceof WholeFloat) return Number(value);
+  if (Array.isArray(value)) return value.map(withPlainFloats);
+  if (typeof value !== "object" || value === null) return value;
+  return mapValues(value, withPlainFloats);
+}
