@@ -6,7 +6,7 @@ import {
   type DatasetConfig,
   type FreezeJobOptions,
   type Frozen,
-  isReady,
+  isRemote,
 } from "../protocol/dataset.ts";
 import type { TrainConfig } from "../protocol/trainConfig.ts";
 import { type FileDataset, freezeDataset } from "./dataset/freeze.ts";
@@ -20,7 +20,7 @@ const FROZEN = { dataset: "data.jsonl", evalDataset: "evalData.jsonl" } as const
 type Option = keyof typeof FROZEN;
 
 /**
- * Writes the rows of datasets that are not JSONL with rows of Kit's own into a job's folder.
+ * Writes the rows of datasets into a job's folder, but for those that a cluster's workers read themselves.
  * @returns also the config that an engine trains by, which reads them there
  * @throws KitError as `freezeDataset`
  */
@@ -42,8 +42,12 @@ export function frozenConfig<Config extends TrainConfig>(
   config: Config,
   directory: string,
 ): Config {
-  const frozen = (option: Option, dataset: DatasetConfig): DatasetConfig =>
-    isReady(dataset) ? dataset : { type: "jsonl", path: join(directory, FROZEN[option]) };
+  const frozen = (option: Option, dataset: DatasetConfig): DatasetConfig => {
+    const path = join(directory, FROZEN[option]);
+    // Jobs of earlier versions of Kit read JSONL as it was.
+    const isThere = existsSync(path) || dataset.type !== "jsonl";
+    return isThere && !isRemote(dataset) ? { type: "jsonl", path } : dataset;
+  };
   const { dataset, evalDataset } = config;
   return {
     ...config,
@@ -59,7 +63,7 @@ async function freeze(
   { code, directory, from, onNote, signal }: FreezeJobOptions,
 ): Promise<Frozen<DatasetConfig>> {
   const asIs = (text: string) => text;
-  if (isReady(dataset)) return { config: dataset, inPlaces: asIs };
+  if (isRemote(dataset)) return { config: dataset, inPlaces: asIs };
   const path = join(directory, FROZEN[option]);
   // Those of code and of a branch may be others by now.
   const canChange = ["code", "hub"].includes(dataset.type) || dataset.isMapped;

@@ -1,4 +1,5 @@
 import type { ChatMessage, Tool } from "./chat.ts";
+import { isUrl } from "./url.ts";
 
 /**
  * A file, a glob pattern such as `data/*.jsonl`, or several of them. With `ray()` also a URL of a JSONL
@@ -170,9 +171,9 @@ export function datasetPaths(path: DatasetPath): readonly string[] {
   return typeof path === "string" ? [path] : path;
 }
 
-/** Whether a training reads its files as they are: JSONL with rows of Kit's own. */
-export function isReady({ type, columns, isMapped }: DatasetConfig): boolean {
-  return type === "jsonl" && !columns && !isMapped;
+/** Whether a cluster's workers read its files themselves: JSONL with rows of Kit's own, at URLs. */
+export function isRemote({ type, path, columns, isMapped }: DatasetConfig): boolean {
+  return type === "jsonl" && !columns && !isMapped && datasetPaths(path).some(isUrl);
 }
 
 const ENDINGS: Record<string, FileType> = {

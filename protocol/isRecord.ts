@@ -1,6 +1,8 @@
 /** Whether a value is a JSON object. */
 export function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
+  const isObject = typeof value === "object" && value !== null;
+  // A float of `parseJson`.
+  return isObject && !Array.isArray(value) && !(value instanceof Number);
 }
 
 /** The JSON object that a text holds; empty when it holds none. */

@@ -1,7 +1,7 @@
 import { createEmbeddedEngine } from "../engines/embedded/index.ts";
 import { createRandom } from "../engines/random.ts";
 import type { CachedModel } from "../protocol/cachedModel.ts";
-import { type FreezeJobOptions, type Frozen, isReady } from "../protocol/dataset.ts";
+import type { FreezeJobOptions, Frozen } from "../protocol/dataset.ts";
 import type { Engine, LoadOptions } from "../protocol/engine.ts";
 import type { ExportFormatName, GgufType } from "../protocol/exportFormat.ts";
 import type { HeldOutQuestions, QuestionChoice } from "../protocol/metric.ts";
@@ -40,14 +40,11 @@ export async function exportModel(
   return exportModel(checkpoint, target, options);
 }
 
-/** Writes the rows of datasets that engines do not read themselves into a job's folder. */
+/** Writes the rows of datasets into a job's folder, where every engine reads them. */
 export async function freezeDatasets<Config extends TrainConfig>(
   config: Config,
   options: FreezeJobOptions,
 ): Promise<Frozen<Config>> {
-  const { dataset, evalDataset = dataset } = config;
-  // Most are.
-  if (isReady(dataset) && isReady(evalDataset)) return { config, inPlaces: (text) => text };
   const { freezeDatasets } = await import("../engines/freezeDatasets.ts");
   return freezeDatasets(config, options);
 }

@@ -6,8 +6,6 @@ import { type DatasetPath, datasetPaths } from "../../protocol/dataset.ts";
 import { KitError } from "../../protocol/error.ts";
 import { isUrl } from "../../protocol/url.ts";
 
-const require = createRequire(import.meta.url);
-
 /**
  * The files of a dataset: in the order of its paths, those of a pattern sorted, each file once. URLs
  * stay as they are.
@@ -27,6 +25,7 @@ function filesOf(path: string): string[] {
   const { folder, rest } = splitAtPattern(path);
   if (rest === "") return [path];
   // Loading it takes longer than reading a small dataset, and few paths are patterns.
+  const require = createRequire(import.meta.url);
   const { globSync, isDynamicPattern } = require("tinyglobby") as typeof tinyglobby;
   if (!isDynamicPattern(rest)) return [path];
   const found = globSync(rest, { cwd: folder, absolute: true, expandDirectories: false });

@@ -3,17 +3,19 @@ import { setImmediate } from "node:timers/promises";
 import { OWNER_ONLY } from "../../disk/modes.ts";
 import { cannotWrite } from "../../protocol/cannotWrite.ts";
 import type { DatasetCode, DatasetConfig, FileType } from "../../protocol/dataset.ts";
-import { KitError, isKitError } from "../../protocol/error.ts";
+import { KitError, isKitError, messageOf } from "../../protocol/error.ts";
+import { keysOf, parseJson, stringifyJson, withPlainFloats } from "../../protocol/json.ts";
 import { isUrl } from "../../protocol/url.ts";
 import { datasetFiles } from "./files.ts";
 import { createIgnoredKeys } from "./ignoredKeys.ts";
-import { readLines, refuseLongRow } from "./lines.ts";
+import { parseJsonLine } from "./jsonLine.ts";
+import { type OnRead, readLines, refuseLongRow } from "./lines.ts";
 import { type Places, createPlaces } from "./places.ts";
 import { createReadingNotes } from "./readingNotes.ts";
 import { isTooDeep, nestedTooDeeply } from "./row.ts";
 import type { RowForm } from "./rowForm.ts";
 import { nameOf } from "./rows.ts";
-import { type TableForms, formOf, mapRow, neededColumns } from "./tables/columns.ts";
+import { formOf, mapRow, neededColumns } from "./tables/columns.ts";
 import { type TableRow, invalid } from "./tables/tableRow.ts";
 import { readTable, tableColumns } from "./tables/tables.ts";
 
@@ -53,18 +55,25 @@ export async function freezeDataset(
   const places = createPlaces();
   const file = createWriter(path);
   let rows = 0;
+  const onRead: OnRead = (bytes, size) => noteReading(rows, bytes, size);
   try {
-    for await (const record of untilAborted(recordsOf(dataset, code, options), signal)) {
+    const records = recordsOf(dataset, code, { ...options, onRead });
+    for await (const record of untilAborted(records, signal)) {
       const value = await valueOf(record, dataset, code, options);
       if (value === undefined) continue;
-      const row = form.parse(asJson(value, record.where), record.where, ignored);
-      const line = JSON.stringify(row);
+      const row = form.parse(value, record.where, ignored);
+      const line = asJson(row, record.where) ?? "";
       refuseLongRow(Buffer.byteLength(line), record.where);
       places.add(record.where);
-      noteReading(++rows, file.write(`${line}\n`), 0);
+      rows++;
+      const bytes = file.write(`${line}\n`);
+      if (dataset.type !== "jsonl") noteReading(rows, bytes, 0);
       if (rows % ROWS_AT_ONCE === 0) await setImmediate();
     }
-    if (rows === 0) throw new KitError("DATASET_INVALID", `${name} has no rows. Add some.`);
+    if (rows === 0) {
+      const advice = dataset.type === "jsonl" ? `Write ${form.expected} on each line` : "Add some";
+      throw new KitError("DATASET_INVALID", `${name} has no rows. ${advice}.`);
+    }
     file.finish();
   } catch (error) {
     file.discard();
@@ -82,17 +91,22 @@ async function valueOf(
   { map }: DatasetCode,
   { form: { columns: forms }, onNote }: FreezeOptions,
 ): Promise<unknown> {
-  const mapped: unknown = map ? await map(value) : value;
+  const mapped = map ? await map(plainOf(value, where)) : value;
   // JSON has no undefined.
   if (mapped === undefined || mapped === null) return undefined;
-  if (type === "code" || (map && !columns)) return mapped;
-  const record = mapped as Record<string, unknown>;
+  const isMade = type === "code" || map !== undefined;
+  const record = isMade ? fromCode(mapped, where) : mapped;
+  if (!columns && (isMade || type === "jsonl")) return record;
   if (isFirst) {
-    const form = formOf(Object.keys(record), nameOf(path), columns, forms);
+    const form = formOf(keysOf(record), nameOf(path), columns, forms);
     // Names that are Kit's own need no words.
     if (/→/.test(form)) onNote(form);
   }
   return mapRow(record, where, columns, forms);
+}
+
+interface ReadOptions extends FreezeOptions {
+  onRead: OnRead;
 }
 
 interface DatasetRecord extends TableRow {
@@ -102,7 +116,7 @@ interface DatasetRecord extends TableRow {
 async function* recordsOf(
   dataset: FileDataset,
   { rows }: DatasetCode,
-  { name, form }: FreezeOptions,
+  { name, form, onRead }: ReadOptions,
 ): AsyncGenerator<DatasetRecord> {
   let isFirst = true;
   if (dataset.type === "code") {
@@ -122,7 +136,7 @@ async function* recordsOf(
   }
   for (const file of datasetFiles(dataset.path)) {
     if (isUrl(file)) throw onlyAsJsonl(file);
-    for await (const record of readFile({ ...dataset, forms: form.columns }, dataset.type, file)) {
+    for await (const record of readFile({ ...dataset, form, onRead }, dataset.type, file)) {
       yield { ...record, isFirst };
       isFirst = false;
     }
@@ -130,12 +144,17 @@ async function* recordsOf(
 }
 
 async function* readFile(
-  { columns, isMapped, forms }: FileDataset & { forms: TableForms },
+  { columns, isMapped, form, onRead }: FileDataset & Pick<ReadOptions, "form" | "onRead">,
   type: FileType,
   file: string,
 ): AsyncGenerator<TableRow> {
   if (type === "jsonl") {
-    yield* readLines(file, parseLine);
+    const expected = columns || isMapped ? "a JSON object on each line" : form.expected;
+    const parse = (text: string, where: string) => ({
+      value: parseJsonLine(text, where, expected) as TableRow["value"],
+      where,
+    });
+    yield* readLines(file, parse, onRead);
     return;
   }
   if (isMapped) {
@@ -144,15 +163,8 @@ async function* readFile(
   }
   const names = await tableColumns(type, file);
   // Another file may have rows.
-  if (names.length > 0) yield* readTable(type, file, neededColumns(names, file, columns, forms));
-}
-
-function parseLine(text: string, where: string): TableRow {
-  try {
-    return { value: JSON.parse(text) as TableRow["value"], where };
-  } catch (cause) {
-    throw invalid(where, "not valid JSON. Write a JSON object on each line.", cause);
-  }
+  if (names.length > 0)
+    yield* readTable(type, file, neededColumns(names, file, columns, form.columns));
 }
 
 function onlyAsJsonl(url: string): KitError {
@@ -170,16 +182,27 @@ function isIterable(value: unknown): value is AsyncIterable<TableRow["value"]> {
   return typeof (later ?? now) === "function";
 }
 
-function asJson(value: unknown, where: string): string {
+/** A record as the project's code gets it. */
+function plainOf(value: TableRow["value"], where: string): TableRow["value"] {
   try {
-    return String(JSON.stringify(value));
+    return withPlainFloats(value) as TableRow["value"];
+  } catch (cause) {
+    throw isTooDeep(cause) ? nestedTooDeeply(where, cause) : cause;
+  }
+}
+
+/** What the project's code made, as its JSON would be read. */
+function fromCode(value: unknown, where: string): Record<string, unknown> {
+  const text = asJson(value, where);
+  return (text === undefined ? text : parseJson(text)) as Record<string, unknown>;
+}
+
+function asJson(value: unknown, where: string): string | undefined {
+  try {
+    return stringifyJson(value);
   } catch (cause) {
     if (isTooDeep(cause)) throw nestedTooDeeply(where, cause);
-    throw invalid(
-      where,
-      "has a value that JSON does not have, such as a BigInt. Make it a number or a string.",
-      cause,
-    );
+    throw invalid(where, `cannot be written as JSON: ${messageOf(cause)}`, cause);
   }
 }
 

@@ -27,8 +27,8 @@ const LABELS = new Map<unknown, boolean>([
 ]);
 
 /** @throws KitError `DATASET_INVALID`, its message beginning with `where` */
-function parseJudged(text: string, where: string, ignored?: IgnoredKeys): Judged {
-  const object = parseRowObject(text, where, constants.expectedJudged);
+function parseJudged(value: unknown, where: string, ignored?: IgnoredKeys): Judged {
+  const object = parseRowObject(value, where, constants.expectedJudged);
   const { row, tools, fail } = object;
   if ("chosen" in row || "preferred_output" in row) {
     return fail('two answers, which the objective "dpo" learns from, not "kto"');

@@ -22,8 +22,8 @@ export interface Pair {
 }
 
 /** @throws KitError `DATASET_INVALID`, its message beginning with `where` */
-function parsePair(text: string, where: string, ignored?: IgnoredKeys): Pair {
-  const object = parseRowObject(text, where, constants.expectedPair);
+function parsePair(value: unknown, where: string, ignored?: IgnoredKeys): Pair {
+  const object = parseRowObject(value, where, constants.expectedPair);
   const { row, fail } = object;
   const { tools, ...pair } = "preferred_output" in row ? openAiPair(object) : trlPair(object);
   if (isDeepStrictEqual(pair.chosen, pair.rejected)) {

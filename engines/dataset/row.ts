@@ -17,8 +17,8 @@ export type Row =
 export const EXPECTED_ROW = constants.expectedRow;
 
 /** @throws KitError `DATASET_INVALID`, its message beginning with `where` */
-export function parseRow(text: string, where: string, ignored?: IgnoredKeys): Row {
-  const object = parseRowObject(text, where, EXPECTED_ROW);
+export function parseRow(value: unknown, where: string, ignored?: IgnoredKeys): Row {
+  const object = parseRowObject(value, where, EXPECTED_ROW);
   const { row, tools, fail } = object;
   if ("chosen" in row || "preferred_output" in row) return fail(constants.pairsRow);
   if (typeof row.label === "boolean") return fail(constants.judgedRow);

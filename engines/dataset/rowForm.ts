@@ -7,8 +7,11 @@ import type { TableForms } from "./tables/columns.ts";
 export interface RowForm<Row extends object> {
   /** The forms of a line, for error messages. */
   expected: string;
-  /** @throws KitError `DATASET_INVALID`, its message beginning with `where` */
-  parse: (text: string, where: string, ignored?: IgnoredKeys) => Row;
+  /**
+   * @param value as `parseJson` gives it
+   * @throws KitError `DATASET_INVALID`, its message beginning with `where`
+   */
+  parse: (value: unknown, where: string, ignored?: IgnoredKeys) => Row;
   /** How tables have them. */
   columns: TableForms;
   /** The texts that are learned as answers, for people. */

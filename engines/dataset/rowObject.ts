@@ -10,7 +10,6 @@ import {
 import { KitError } from "../../protocol/error.ts";
 import { isRecord } from "../../protocol/isRecord.ts";
 import constants from "../python/kit_engine/constants.json" with { type: "json" };
-import { isCsv } from "./csv.ts";
 
 /** A line of a dataset as an object, before its form is known. */
 export interface RowObject {
@@ -21,16 +20,10 @@ export interface RowObject {
 }
 
 /** @throws KitError `DATASET_INVALID`, its message beginning with `where` */
-export function parseRowObject(text: string, where: string, expected: string): RowObject {
-  const fail = (problem: string, cause?: unknown): never => {
-    throw new KitError("DATASET_INVALID", `${where}: ${problem}. Write ${expected}.`, { cause });
+export function parseRowObject(row: unknown, where: string, expected: string): RowObject {
+  const fail = (problem: string): never => {
+    throw new KitError("DATASET_INVALID", `${where}: ${problem}. Write ${expected}.`);
   };
-  let row: unknown;
-  try {
-    row = JSON.parse(text);
-  } catch (cause) {
-    return fail(isCsv(text, where) ? constants.csvProblem : "not valid JSON", cause);
-  }
   if (!isRecord(row)) return fail("not a JSON object");
   const problem = problemOfTools(row);
   if (problem !== undefined) return fail(problem);

@@ -4,6 +4,7 @@ import { KitError } from "../../protocol/error.ts";
 import { isUrl } from "../../protocol/url.ts";
 import { datasetFiles } from "./files.ts";
 import { createIgnoredKeys } from "./ignoredKeys.ts";
+import { parseJsonLine } from "./jsonLine.ts";
 import { type OnRead, readLines } from "./lines.ts";
 import type { RowForm } from "./rowForm.ts";
 
@@ -36,7 +37,7 @@ export function* readRows<Row extends object>(
   const watch = form.watch?.();
   const parse = (line: string, where: string) => {
     onPlace?.(where);
-    const row = form.parse(line, where, ignored);
+    const row = form.parse(parseJsonLine(line, where, form.expected), where, ignored);
     watch?.see(row, where);
     return row;
   };

@@ -55,6 +55,7 @@ test("kit check exits with 1 and the sentence with which the training would fail
     stdout: "",
     stderr: expect.stringContaining(`kit: ${project}/data.jsonl:2: not valid JSON. Write `),
   });
+  writeFileSync(join(project, "data.jsonl"), '{"text":"x"}');
   const engine = `engine: { name: "liar", prepare: (x: object) => x, check: async () => ({}),
     train() {}, load() {} } as never,`;
   writeFileSync(join(project, "src/kit/index.ts"), tinySource({ options: engine }));

@@ -141,7 +141,7 @@ function createBench(project: string, page = addKit(project)) {
       } else if (language === "sh") {
         for (const line of code.trim().split("\n")) await runLine(line);
       } else if (language === "jsonl" && rowsFile === undefined) {
-        for (const line of code.trim().split("\n")) parseRow(line, "snippet");
+        for (const line of code.trim().split("\n")) parseRow(JSON.parse(line), "snippet");
       } else if (language === "json") {
         JSON.parse(code);
       }

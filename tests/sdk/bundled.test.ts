@@ -35,6 +35,8 @@ it.each<[string, Format, string]>([
       bundle: true,
       platform: "node",
       logLevel: "silent",
+      // What users install, not the sources that the project's own tsconfig.json names.
+      tsconfigRaw: {},
     });
     const { stdout } = await promisify(execFile)(process.execPath, [outfile], { cwd: project });
     expect(stdout).toMatch(

@@ -83,18 +83,31 @@ describe("a dataset", () => {
     expect(frozen()).toBe(JSONL.split("\n").slice(0, 4).join("\n") + "\n");
   });
 
-  it("of Kit's own JSONL is read where it is", async () => {
+  it("of Kit's own JSONL is written to the job's folder, too, with each digit and the order of keys", async () => {
     const project = enterProject();
-    writeFileSync(join(project, "rows.jsonl"), JSONL);
+    const call = `{"type":"function","function":{"name":"set","arguments":{"b":2512292042121000001,"10":0.0,"2":null}}}`;
+    const row = `{"messages":[{"role":"user","content":"q"},{"role":"assistant","content":"a","tool_calls":[${call}]}]}`;
+    writeFileSync(join(project, "rows.jsonl"), `${JSONL}${row.replace('"a"', '"a" ')}\n`);
     const { ended, directory } = await train({ path: "rows.jsonl" });
-    await ended;
-    expect(existsSync(join(directory, "data.jsonl"))).toBe(false);
+    // Kit's own models take no tools.
+    await expect(ended).rejects.toThrow(/rows\.jsonl:\d+: /);
+    expect(readFileSync(join(directory, "data.jsonl"), "utf8").trim().split("\n").at(-1)).toBe(row);
   });
 
   it.each<[string, DatasetInput, RegExp]>([
     ["that is empty", [], /^dataset has no rows\. /],
     ["of which a row is wrong", [ROWS[0]!, { text: 1 } as never], /^dataset, row 2: "text" is not/],
-    ["with a BigInt", [{ text: 1n } as never], /^dataset, row 1: has a value that JSON/],
+    ["with a BigInt", [{ text: 1n } as never], /^dataset, row 1: "text" is not a string/],
+    [
+      "that throws where it is read",
+      [
+        Object.defineProperty({}, "text", {
+          enumerable: true,
+          get: () => JSON.parse("{") as unknown,
+        }) as never,
+      ],
+      /^dataset, row 1: cannot be written as JSON: Expected property name/,
+    ],
     [
       "with a row above 64 MiB",
       [{ text: "x".repeat(2 ** 26) }],

@@ -18,7 +18,7 @@ const OPTIONS = {
 } satisfies Partial<TrainerOptions>;
 
 function enter(): string {
-  return enterProject({ "heldout.jsonl": "held out" });
+  return enterProject({ "heldout.jsonl": '{"text":"held out"}' });
 }
 
 function trainer(options: Partial<TrainerOptions> = {}) {
@@ -133,7 +133,7 @@ describe("a resume", () => {
     expect(again.started).toHaveProperty("resumedBest");
 
     const other = await failed();
-    writeFileSync("data.jsonl", "other rows");
+    writeFileSync("data.jsonl", '{"text":"other rows"}');
     expect((await train({ resume: true })).notes.slice(1)).toEqual([
       `warning: the dataset changed since job ${other.jobId}; losses will differ from an uninterrupted run`,
     ]);
@@ -144,7 +144,7 @@ describe("a resume", () => {
     const best = { loadBestModelAtEnd: true };
     const engine = createScriptedEngine({ evalLossAt: (step) => step });
     const first = await failed({ ...best, engine });
-    writeFileSync("heldout.jsonl", "other rows");
+    writeFileSync("heldout.jsonl", '{"text":"other rows"}');
     const second = await failed({ ...best, engine, resume: true, maxSteps: 12 });
     expect(second.notes).toContain(
       `warning: the held-out rows changed since job ${first.jobId}; its evaluations do not count for the best`,

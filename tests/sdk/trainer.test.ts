@@ -60,7 +60,7 @@ describe("a job fails with a message that says what to do", () => {
     ["a line has no known key", '\n\n{"texts":"a"}', {}, /rows\.jsonl:3: no "messages", "prompt"/],
     [
       "the model's path is wrong",
-      "",
+      '{"text":"a"}',
       { model: "./none" },
       /There is no checkpoint at \/.*\/none\. Name a directory/,
     ],

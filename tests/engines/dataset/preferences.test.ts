@@ -9,8 +9,8 @@ const USER = { role: "user", content: "q" };
 const ANSWER = (content: string) => ({ role: "assistant", content });
 const TOOLS = [{ type: "function", function: { name: "add" } }];
 
-const pair = (row: unknown) => PAIR_FORM.parse(JSON.stringify(row), WHERE);
-const judged = (row: unknown) => JUDGED_FORM.parse(JSON.stringify(row), WHERE);
+const pair = (row: unknown) => PAIR_FORM.parse(row, WHERE);
+const judged = (row: unknown) => JUDGED_FORM.parse(row, WHERE);
 
 describe("a pair", () => {
   const parsed = { prompt: [USER], chosen: [ANSWER("a")], rejected: [ANSWER("b")] };
@@ -156,14 +156,14 @@ test.each([
   [{ prompt: "q", chosen: "a", rejected: "b" }, 'set objective to { type: "dpo" }'],
   [{ prompt: "q", completion: "a", label: false }, 'set objective to { type: "kto" }'],
 ])("a row of preferences is no right answer: %j", (row, advice) => {
-  expect(() => ROW_FORM.parse(JSON.stringify(row), WHERE)).toThrow(advice);
+  expect(() => ROW_FORM.parse(row, WHERE)).toThrow(advice);
 });
 
 test("keys that Kit does not read are counted, those of messages too", () => {
   const ignored = createIgnoredKeys();
   const chosen = [{ ...ANSWER("a"), score: 1 }];
   const row = { prompt: "q", chosen, rejected: "b", margin: 2 };
-  PAIR_FORM.parse(JSON.stringify(row), WHERE, ignored);
+  PAIR_FORM.parse(row, WHERE, ignored);
   expect(ignored.note("data.jsonl")).toBe(
     'ignoring keys in data.jsonl: "margin" of 1 row, "score" of 1 message',
   );

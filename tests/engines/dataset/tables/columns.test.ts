@@ -36,7 +36,7 @@ it("takes the columns that are named as the parts of a row, messages before a pr
 
 it("a row that misses a value is for parseRow to refuse", () => {
   const row = map({ prompt: "P", completion: undefined });
-  expect(() => ROW_FORM.parse(JSON.stringify(row), "a.parquet, row 2")).toThrow(
+  expect(() => ROW_FORM.parse(row, "a.parquet, row 2")).toThrow(
     'a.parquet, row 2: a "prompt" without a "completion".',
   );
 });
@@ -99,7 +99,7 @@ it("an answer of ShareGPT that is not to be learned stays one", () => {
       { from: "gpt", value: "Oh", weight: 0 },
     ],
   });
-  expect(() => ROW_FORM.parse(JSON.stringify(row), "a")).toThrow('every answer has the "weight" 0');
+  expect(() => ROW_FORM.parse(row, "a")).toThrow('every answer has the "weight" 0');
 });
 
 it("Alpaca's instruction and input become the prompt", () => {
