@@ -19,8 +19,8 @@ import { formOf, mapRow, neededColumns } from "./tables/columns.ts";
 import { type TableRow, invalid } from "./tables/tableRow.ts";
 import { readTable, tableColumns } from "./tables/tables.ts";
 
-/** Lets timers run: a job renews its lease. */
-const ROWS_AT_ONCE = 1_000;
+/** After so many records, timers run: a job renews its lease. */
+const RECORDS_AT_ONCE = 1_000;
 const CHUNK_CHARACTERS = 2 ** 18;
 
 /** A dataset whose files are on this disk, or that the project's code makes. */
@@ -58,7 +58,9 @@ export async function freezeDataset(
   const onRead: OnRead = (bytes, size) => noteReading(rows, bytes, size);
   try {
     const records = recordsOf(dataset, code, { ...options, onRead });
+    let read = 0;
     for await (const record of untilAborted(records, signal)) {
+      if (++read % RECORDS_AT_ONCE === 0) await setImmediate();
       const value = await valueOf(record, dataset, code, options);
       if (value === undefined) continue;
       const row = form.parse(value, record.where, ignored);
@@ -68,7 +70,6 @@ export async function freezeDataset(
       rows++;
       const bytes = file.write(`${line}\n`);
       if (dataset.type !== "jsonl") noteReading(rows, bytes, 0);
-      if (rows % ROWS_AT_ONCE === 0) await setImmediate();
     }
     if (rows === 0) {
       const advice = dataset.type === "jsonl" ? `Write ${form.expected} on each line` : "Add some";

@@ -213,6 +213,18 @@ describe("a dataset", () => {
     expect((await ended).job.status).toBe("cancelled");
   });
 
+  it("of which every row is left out keeps no cancelled job waiting", async () => {
+    enterProject();
+    let cancel = () => {};
+    function* endless() {
+      setTimeout(() => cancel());
+      for (;;) yield undefined as never;
+    }
+    const { trainer, ended } = await train(endless);
+    cancel = () => void trainer.cancel();
+    expect((await ended).job.status).toBe("cancelled");
+  });
+
   it("that an engine refuses is named by its own rows", async () => {
     const project = enterProject({ "a.csv": 'prompt,completion\n"1\n2",1\n3,\n5,\n' });
     const { ended } = await train([ROWS[0]!, { ...ROWS[1]!, tools: [TOOL] }]);
