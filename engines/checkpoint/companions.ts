@@ -2,6 +2,7 @@ import { join } from "node:path";
 import type { LlamaShape } from "../families/dimensions.ts";
 import { readBytes, readConfig } from "../modelFiles/configFile.ts";
 import { CONFIG_FILE, GENERATION_CONFIG, TOKENIZER_FILES } from "../modelFiles/names.ts";
+import { namedEnds } from "../tokens/ends.ts";
 import type { PromptStyle } from "../tokens/tokenizer.ts";
 import { generationConfig, modelConfig } from "./modelConfig.ts";
 import { tokenizerConfig, tokenizerJson } from "./tokenizerFiles.ts";
@@ -12,6 +13,8 @@ export interface CheckpointNotes {
   promptStyle: PromptStyle;
   /** `trainer_state.json`; absent for a base that was never trained. */
   state?: object;
+  /** The tokens at which its answers stop; only needed with an origin. */
+  ends?: readonly number[];
   /** Directory of the model that it began as, whose tokenizer and config go along; none for Kit's own. */
   origin?: string | undefined;
 }
@@ -40,18 +43,48 @@ export function tokenizerCopies(directory: string, promptStyle: PromptStyle | un
   };
 }
 
-/** A directory's `config.json` and `generation_config.json`. @param changes of the former */
-export function configCopies(directory: string, changes: object = {}): Files {
+/** A directory's `config.json` and `generation_config.json`. */
+export function configCopies(directory: string, { ends, changes }: ConfigChanges): Files {
   // Where the model once lay: its name on the hub, or a path on another machine.
   const { _name_or_path: _, ...config } = readConfig(join(directory, CONFIG_FILE));
+  const generation = readConfig(join(directory, GENERATION_CONFIG), "optional");
+  const completed = withEnds(ends, config, generation);
   return {
     ...copies(directory, [GENERATION_CONFIG]),
+    ...(completed && { [GENERATION_CONFIG]: json(completed) }),
     [CONFIG_FILE]: json({ ...config, ...changes }),
   };
 }
 
+interface ConfigChanges {
+  /** The tokens at which answers stop. */
+  ends: readonly number[];
+  /** Of `config.json`. */
+  changes?: object;
+}
+
+/**
+ * A `generation_config.json` with all of the ends, so that other programs stop at them, too.
+ * @returns undefined where `transformers` reads them of the files as they are
+ */
+export function withEnds(
+  ends: readonly number[],
+  config: Record<string, unknown>,
+  generation?: Record<string, unknown>,
+): Record<string, unknown> | undefined {
+  const named = namedEnds(generation ?? config);
+  const missing = ends.filter((id) => !named.includes(id));
+  if (missing.length === 0) return undefined;
+  const { bos_token_id, pad_token_id } = config;
+  const all = [...named, ...missing];
+  return {
+    ...(generation ?? { bos_token_id, pad_token_id }),
+    eos_token_id: all.length === 1 ? all[0] : all,
+  };
+}
+
 /** `config.json` and `generation_config.json`. @param dtype of the weights, by PyTorch's name */
-export function configs({ shape, origin }: CheckpointNotes, dtype: string): Files {
+export function configs({ shape, origin, ends = [] }: CheckpointNotes, dtype: string): Files {
   if (!origin) {
     return {
       [CONFIG_FILE]: json(modelConfig(shape, dtype)),
@@ -59,7 +92,7 @@ export function configs({ shape, origin }: CheckpointNotes, dtype: string): File
     };
   }
   const key = "dtype" in readConfig(join(origin, CONFIG_FILE)) ? "dtype" : "torch_dtype";
-  return configCopies(origin, { [key]: dtype });
+  return configCopies(origin, { ends, changes: { [key]: dtype } });
 }
 
 function copies(directory: string, names: string[]): Files {

@@ -1,9 +1,15 @@
-import { KitError } from "../../protocol/error.ts";
+import { KitError, isKitError } from "../../protocol/error.ts";
 import { isRecord } from "../../protocol/isRecord.ts";
-import { GENERATION_CONFIG, TOKENIZER_CONFIG, TOKENIZER_FILE } from "../modelFiles/names.ts";
+import {
+  CONFIG_FILE,
+  GENERATION_CONFIG,
+  TOKENIZER_CONFIG,
+  TOKENIZER_FILE,
+} from "../modelFiles/names.ts";
 import { BYTE_TOKENIZER } from "../tokens/byteTokenizer.ts";
 import { VOCABULARY } from "../tokens/byteTokens.ts";
 import { type Render, createRender } from "../tokens/chatTemplate.ts";
+import { endIds } from "../tokens/ends.ts";
 import { createFileTokenizer } from "../tokens/fileTokenizer.ts";
 import type { PromptStyle, Tokenizer } from "../tokens/tokenizer.ts";
 import { type TextFiles, directoryTexts } from "./textFiles.ts";
@@ -48,13 +54,30 @@ export function openTokenizer(model: string | TextFiles, vocabulary: number): Sa
 /** What a model's files say of its tokenizer besides `tokenizer.json`. */
 export function tokenizerSettings(files: TextFiles) {
   const config = files.json(TOKENIZER_CONFIG) ?? {};
+  const specials = specialTexts({ ...files.json("special_tokens_map.json"), ...config });
   return {
     config,
     /** The texts of the special tokens, by their names. */
-    specials: specialTexts({ ...files.json("special_tokens_map.json"), ...config }),
-    /** Ids that end an answer. */
-    ends: endIds(files.json(GENERATION_CONFIG) ?? {}),
+    specials,
+    /** Ids of the tokens at which answers stop, as `endIds` has them. */
+    ends: endIds({
+      tokenizer: files.json(TOKENIZER_FILE) ?? {},
+      eos: specials["eos_token"],
+      config: files.json(CONFIG_FILE) ?? {},
+      generation: files.json(GENERATION_CONFIG),
+      render: readableRender(files, specials),
+    }),
   };
+}
+
+/** Undefined also for a template that is not Jinja: who opens it for rows or prompts says so. */
+function readableRender(files: TextFiles, specials: Record<string, string>): Render | undefined {
+  try {
+    return renderOf(files, specials);
+  } catch (error) {
+    if (isKitError(error)) return undefined;
+    throw error;
+  }
 }
 
 /** The prompt style that a saved directory names: Kit's own entry in `tokenizer_config.json`. */
@@ -106,9 +129,4 @@ function renderOf(files: TextFiles, specials: Record<string, string>): Render | 
   if (withTools === undefined) return render;
   const renderTools = createRender(withTools, specials, files.label());
   return (conversation, opens) => (conversation.tools ? renderTools : render)(conversation, opens);
-}
-
-function endIds({ eos_token_id: ends }: Config): number[] {
-  const all: unknown[] = Array.isArray(ends) ? ends : [ends];
-  return all.filter((id) => typeof id === "number");
 }

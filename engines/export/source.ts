@@ -3,7 +3,8 @@ import { join } from "node:path";
 import { KitError } from "../../protocol/error.ts";
 import { configCopies, tokenizerCopies } from "../checkpoint/companions.ts";
 import { weightFiles } from "../checkpoint/savedModel.ts";
-import { promptStyleOf } from "../checkpoint/savedTokenizer.ts";
+import { promptStyleOf, tokenizerSettings } from "../checkpoint/savedTokenizer.ts";
+import { heldTexts } from "../checkpoint/textFiles.ts";
 import { type Update, addUpdate } from "../lora/adapter.ts";
 import { findBase } from "../lora/base.ts";
 import { type SavedAdapter, ADAPTER_CONFIG, adapterOf } from "../lora/peftConfig.ts";
@@ -67,12 +68,16 @@ export function openSource(checkpoint: string): ExportSource {
     ? openUpdates(checkpoint, adapter, { directory: model, lists })
     : () => undefined;
   const hasTokenizer = existsSync(join(checkpoint, "tokenizer.json"));
+  const trainedWith = hasTokenizer ? checkpoint : model;
+  const tokenizer = tokenizerCopies(trainedWith, promptStyleOf(checkpoint));
+  const asBefore = heldTexts(model, { ...configCopies(model, { ends: [] }), ...tokenizer });
+  const { ends } = tokenizerSettings(asBefore);
   const index = join(model, WEIGHTS_INDEX);
   return {
     model,
     companions: {
-      ...configCopies(model),
-      ...tokenizerCopies(hasTokenizer ? checkpoint : model, promptStyleOf(checkpoint)),
+      ...configCopies(model, { ends }),
+      ...tokenizer,
       ...(label === index && { [WEIGHTS_INDEX]: readFileSync(index) }),
     },
     files: lists.map((list) => openFile(list, updateOf)),

@@ -16,7 +16,7 @@ interface VocabularyFiles {
   config: Config;
   /** The texts of the special tokens, by their names. */
   specials: Record<string, string>;
-  /** Ids that end an answer, besides the `eos_token`. */
+  /** Ids of the tokens at which answers stop: the `eos_token` first, then what ends a turn. */
   ends: readonly number[];
   /** Logit count. */
   size: number;
@@ -33,7 +33,7 @@ export interface Vocabulary {
 
 /** llama.cpp's kinds of tokens. */
 const KINDS = { normal: 1, unknown: 2, control: 3, userDefined: 4, unused: 5, byte: 6 } as const;
-/** Keys of the tokens that end an answer. */
+/** Keys of the tokens that end an answer, of which llama.cpp reads one each. */
 const END_KEYS = ["eos", "eot", "eom"] as const;
 const OTHER_KEYS = { bos: "bos_token", unknown: "unk_token", padding: "pad_token" } as const;
 
@@ -48,7 +48,7 @@ export function openVocabulary(files: VocabularyFiles): Vocabulary {
   // llama.cpp ends the process at two of one text.
   if (new Set(tokens).size < tokens.length) throw refused(files, "gives a text two tokens");
   const library = createLibrary(tokenizer, config);
-  const ends = endsOf(files, library);
+  const ends = files.ends.filter((id) => id < files.size);
   // Without one, llama.cpp takes the end to be token 11.
   if (ends.length === 0 || ends.length > END_KEYS.length) throw refused(files, "ends answers");
   const { hasBos, hasEos } = addedTo(files, library, tokens);
@@ -64,6 +64,8 @@ export function openVocabulary(files: VocabularyFiles): Vocabulary {
       "tokenizer.ggml.tokens": strings(tokens),
       "tokenizer.ggml.token_type": int32s(kinds),
       ...Object.fromEntries(ids.map(([key, id]) => [`tokenizer.ggml.${key}_token_id`, uint32(id)])),
+      // Ollama's own engine reads all of them here.
+      ...(ends.length > 1 && { "tokenizer.ggml.eos_token_ids": int32s(ends) }),
       "tokenizer.ggml.add_bos_token": bool(hasBos),
       "tokenizer.ggml.add_eos_token": bool(hasEos),
     },
@@ -139,14 +141,6 @@ function tokensOf({ tokenizer, size }: VocabularyFiles): { tokens: string[]; kin
     tokens[id] = text;
     kinds[id] = kind;
   }
-}
-
-/** The `eos_token` first. */
-function endsOf({ specials, ends, size }: VocabularyFiles, library: Library): number[] {
-  const eos = specials["eos_token"];
-  const own = eos === undefined ? undefined : library.token_to_id(eos);
-  const all = own === undefined ? ends : [own, ...ends];
-  return [...new Set(all)].filter((id) => id < size);
 }
 
 /** Which special tokens the tokenizer adds to a text. */

@@ -16,8 +16,8 @@ export interface TokenText {
 interface Options {
   render: Render;
   encode: (text: string) => TokenText[];
-  /** Ends an answer. */
-  eos: number | undefined;
+  /** The tokens at which answers stop. */
+  ends: ReadonlySet<number>;
 }
 
 /** Tokens, and which are learned. */
@@ -27,8 +27,8 @@ export interface Masked {
 }
 
 /**
- * The tokens of a conversation, and which are learned: those of the answers, each up to its first
- * end-of-sequence token. Found by rendering turn by turn: what an answer adds to the conversation
+ * The tokens of a conversation, and which are learned: those of the answers, each up to the first
+ * token at which answers stop, which may be the next turn's first. Found by rendering turn by turn: what an answer adds to the conversation
  * before it. Tokens that cross the border are not learned.
  * @returns one sequence; or, for a template that rewrites earlier turns, one for each answer, as the
  * model sees it
@@ -52,7 +52,7 @@ export function answerMasks(conversation: Conversation, options: Options): Maske
 function maskOf(
   conversation: Conversation,
   answers: readonly number[],
-  { render, encode, eos }: Options,
+  { render, encode, ends }: Options,
 ): Masked | undefined {
   const { messages } = conversation;
   const text = render(conversation);
@@ -80,9 +80,9 @@ function maskOf(
     for (const [i, { id, bytes, before, after }] of pieces.entries()) {
       const start = starts[i] ?? 0;
       const [first, last] = [start + before, start + bytes - after];
-      if (first < begin || last <= begin || last > end) continue;
-      learned[i] = true;
-      if (id === eos) break;
+      if (first < begin || last <= begin) continue;
+      learned[i] = last <= end || (first >= end && ends.has(id));
+      if (last > end || ends.has(id)) break;
     }
   }
   return { ids: pieces.map(({ id }) => id), learned };

@@ -25,6 +25,7 @@ export const BYTE_TOKENIZER: Tokenizer = {
   show: (tokens) =>
     tokens.every((token) => token < BYTES) ? decode(tokens) : tokens.map(nameOf).join(""),
   isSpecial: (token) => token >= BYTES,
+  ends: [SPECIALS.eos],
   isEnd: (token) => token === SPECIALS.eos,
   isSpoken: (token) => token < BYTES,
 };

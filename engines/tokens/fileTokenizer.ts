@@ -26,7 +26,7 @@ export interface TokenizerFiles {
   vocabulary: number;
   /** The texts of the special tokens, by their names in the config. */
   specials: Record<string, string>;
-  /** Ids that `generation_config.json` ends an answer with. */
+  /** Ids of the tokens at which answers stop; the first ends a text, too. */
   ends: readonly number[];
   /** The chat template; undefined for a model that only continues text. */
   render: Render | undefined;
@@ -44,10 +44,11 @@ export function createFileTokenizer(files: TokenizerFiles): Tokenizer {
   const pieces = createPieces(library, files.tokenizer);
   const idOf = (text: string | undefined) =>
     text === undefined ? undefined : library.token_to_id(text);
-  const [bos, eos] = [idOf(specials["bos_token"]), idOf(specials["eos_token"])];
-  if (eos !== undefined) assertKnown(files, eos, specials["eos_token"]);
+  const [bos, own] = [idOf(specials["bos_token"]), idOf(specials["eos_token"])];
+  if (own !== undefined) assertKnown(files, own, specials["eos_token"]);
   const added = library.get_added_tokens_decoder();
-  const ends = new Set([...files.ends, ...(eos === undefined ? [] : [eos])]);
+  const ends = new Set(files.ends.filter((id) => id < vocabulary));
+  const [eos] = ends;
   const unspoken = new Set([...added].flatMap(([id, { special }]) => (special ? [id] : [])));
   for (const text of Object.values(specials)) unspoken.add(idOf(text) ?? -1);
   const { bytesOf, dropsSpace } = createTokenBytes(library, files.tokenizer);
@@ -82,7 +83,7 @@ export function createFileTokenizer(files: TokenizerFiles): Tokenizer {
     if ("text" in row) return [text(row.text)];
     const conversation = "messages" in row ? row : asked(row);
     if (!render) return [words(conversation)];
-    return answerMasks(conversation, { render, encode: pieces, eos }).map(({ ids, learned }) =>
+    return answerMasks(conversation, { render, encode: pieces, ends }).map(({ ids, learned }) =>
       spans(ids, learned),
     );
   }
@@ -139,6 +140,7 @@ export function createFileTokenizer(files: TokenizerFiles): Tokenizer {
     decode: (tokens) => decoded(tokens, true).replace(/\uFFFD+$/, ""),
     show: (tokens) => decoded(tokens, false),
     isSpecial: (token) => added.has(token),
+    ends: [...ends],
     isEnd: (token) => ends.has(token),
     isSpoken: (token) => library.id_to_token(token) !== undefined && !unspoken.has(token),
   };

@@ -47,7 +47,9 @@ export interface Tokenizer {
   show: (tokens: readonly number[]) => string;
   /** Whether no text can spell it. */
   isSpecial: (token: number) => boolean;
-  /** Whether it ends an answer. */
+  /** The tokens at which answers stop. */
+  ends: readonly number[];
+  /** Whether it is one of them. */
   isEnd: (token: number) => boolean;
   /** Whether an answer is made of it. */
   isSpoken: (token: number) => boolean;

@@ -53,8 +53,8 @@ export async function train(
   const startBackend = planBackend(preparation);
   const { dataset, training, evaluation } = data;
   const { lora, learningRate: peak } = config;
-  const { shape, origin } = start;
-  const notes = { shape, origin, promptStyle: dataset.promptStyle };
+  const { shape, origin, tokenizer } = start;
+  const notes = { shape, origin, promptStyle: dataset.promptStyle, ends: tokenizer.ends };
   const base = baseOf(start, directory);
   const resumed = readToResume(() => readResumed(resumeFrom, shape, lora));
   const { weights, moments } = resumed.state ?? {};

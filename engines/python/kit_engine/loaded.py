@@ -10,6 +10,7 @@ from transformers import GenerationConfig
 from .constraint import Followers, SpokenTokens
 from .decoding import TokenBytes
 from .device import Device
+from .ends import ends_of
 from .models import Source, context_of, load_config, load_model, load_tokenizer
 from .preparation import set_padding
 
@@ -46,9 +47,9 @@ def load(source: Source, device: Device) -> Loaded:
     model = load_model(source, device.frozen_dtype()).to(device.name)
     model.eval()
     # Its other settings are of other ways to generate, some of which take hours or code of its own.
-    model.generation_config = GenerationConfig(eos_token_id=model.generation_config.eos_token_id)
-    ends = end_ids(model, tokenizer)
     vocabulary = model.config.get_text_config().vocab_size
+    ends = {one for one in ends_of(tokenizer) if one < vocabulary}
+    model.generation_config = GenerationConfig(eos_token_id=sorted(ends) or None)
     unspoken = torch.zeros(vocabulary, dtype=torch.bool)
     unspoken[unspoken_ids(tokenizer, vocabulary, ends)] = True
     return Loaded(
@@ -60,14 +61,6 @@ def load(source: Source, device: Device) -> Loaded:
         ends,
         unspoken.to(device.name),
     )
-
-
-def end_ids(model: Any, tokenizer: Any) -> set[int]:
-    """Tokens that end an answer: the tokenizer's, and those of the model's generation config."""
-    named = model.generation_config.eos_token_id
-    ends = {named} if isinstance(named, int) else set(named or ())
-    own = tokenizer.eos_token_id
-    return ends | ({own} if own is not None else set())
 
 
 def unspoken_ids(tokenizer: Any, vocabulary: int, ends: set[int]) -> list[int]:

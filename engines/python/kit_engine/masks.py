@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from .chat import WITHOUT_TOOLS, Conversation, adapted, is_learned
+from .ends import ends_of
 from .errors import KitError
 from .limits import TEMPLATES, encode
 from .rows import Row
@@ -32,8 +33,9 @@ def tokens_of(conversation: Conversation, tokenizer: Any) -> list[Tokens]:
 def text_tokens(text: str, tokenizer: Any) -> Tokens:
     """All of a text is learned, and its end."""
     ids = list(encode(text, tokenizer)["input_ids"])
-    if tokenizer.eos_token_id is not None and ids[-1:] != [tokenizer.eos_token_id]:
-        ids.append(tokenizer.eos_token_id)
+    end = ends_of(tokenizer)[:1]
+    if ids[-1:] != end:
+        ids += end
     starts = bool(ids) and ids[0] == tokenizer.bos_token_id
     return Tokens(ids, [not (starts and i == 0) for i in range(len(ids))])
 
@@ -48,15 +50,16 @@ def plain_tokens(conversation: Conversation, tokenizer: Any) -> Tokens:
     for i, message in enumerate(conversation.messages):
         encoded = encode(message["content"], tokenizer, add_special_tokens=i == 0)
         ids = list(encoded["input_ids"])
-        if message["role"] == "assistant" and tokenizer.eos_token_id is not None:
-            ids.append(tokenizer.eos_token_id)
+        if message["role"] == "assistant":
+            ids += ends_of(tokenizer)[:1]
         tokens.ids += ids
         tokens.learned += [is_learned(message)] * len(ids)
     return tokens
 
 
 def conversation_tokens(conversation: Conversation, tokenizer: Any) -> list[Tokens]:
-    """The answers are learned, each up to its first end-of-sequence token."""
+    """The answers are learned, each up to the first token at which answers stop, which may be the
+    next turn's first."""
     messages = conversation.messages
     if messages[0]["role"] == "assistant":
         # `transformers` opens no conversation without a message.
@@ -89,13 +92,15 @@ def masked(conversation: Conversation, answers: list[int], tokenizer: Any) -> To
     encoded = encode(text, tokenizer, add_special_tokens=False, return_offsets_mapping=True)
     ids, offsets = list(encoded["input_ids"]), encoded["offset_mapping"]
     learned = [False] * len(ids)
+    ends = ends_of(tokenizer)
     for begin, end in spans:
         for i, (first, last) in enumerate(offsets):
             # A byte-level tokenizer may leave white space out of its offsets.
-            if begin <= first and begin < last <= end:
-                learned[i] = True
-                if ids[i] == tokenizer.eos_token_id:
-                    break
+            if first < begin or last <= begin:
+                continue
+            learned[i] = last <= end or (first >= end and ids[i] in ends)
+            if last > end or ids[i] in ends:
+                break
     return Tokens(ids, learned)
 
 

@@ -22,6 +22,7 @@ from transformers import (
 from transformers.models.auto.configuration_auto import CONFIG_MAPPING
 
 from .constants import CONSTANTS
+from .ends import read_ends
 from .errors import KitError
 
 # The folder of an adapter's base, among a job's artifacts.
@@ -113,6 +114,7 @@ def load_tokenizer(source: Source) -> Any:
         # Its config adds tokens, and may have special ones read as text.
         tokenizer._tokenizer = Tokenizer.from_file(os.path.join(where, FILE))
         tokenizer.split_special_tokens = False
+        read_ends(tokenizer, source.base)
     return tokenizer
 
 

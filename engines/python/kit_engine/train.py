@@ -14,6 +14,7 @@ from .adapter import with_adapter
 from .callback import Kit
 from .channel import Channel
 from .directory import ARTIFACTS, checkpoint_path, write_directory
+from .ends import stop_at_ends
 from .errors import KitError
 from .means import Mean
 from .models import BASE, Source, load_model, quiet, resuming
@@ -59,6 +60,7 @@ def load_trained(prepared: Preparation, directory: str) -> Any:
     lora, device = prepared.config.get("lora"), prepared.device
     dtype = device.frozen_dtype() if lora else device.trained_dtype()
     model = load_model(prepared.source, dtype)
+    stop_at_ends(model, prepared.tokenizer)
     if not lora:
         return model
     if prepared.source.adapter is not None:

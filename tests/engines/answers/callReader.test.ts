@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 import { createCallReader } from "../../../engines/answers/tools/callReader.ts";
 import { type ToolForm, findToolForm } from "../../../engines/answers/tools/toolForm.ts";
 import { createRender } from "../../../engines/tokens/chatTemplate.ts";
+import { endIds } from "../../../engines/tokens/ends.ts";
 import { createFileTokenizer } from "../../../engines/tokens/fileTokenizer.ts";
 import { STYLES } from "../tokens/styles.ts";
 import { TEMPLATES } from "./toolTemplates.ts";
@@ -14,10 +15,12 @@ function formOf(name: keyof typeof TEMPLATES): ToolForm | undefined {
   const file = STYLE.tokenizer as { added_tokens: object[] };
   const plain = { single_word: false, lstrip: false, rstrip: false, normalized: false };
   const tokenizer = { ...file, added_tokens: [...file.added_tokens, { ...plain, ...MARKER }] };
+  const render = createRender(TEMPLATES[name], specials, "model");
+  const files = { tokenizer, config: {}, render };
+  const ends = endIds({ ...files, eos: specials.eos_token, generation: undefined });
   return findToolForm(
     createFileTokenizer({
-      ...{ path: "tokenizer.json", tokenizer, config: {}, vocabulary: STYLE.size + 1, specials },
-      ...{ ends: [], render: createRender(TEMPLATES[name], specials, "model") },
+      ...{ ...files, path: "tokenizer.json", vocabulary: STYLE.size + 1, specials, ends },
     }),
   );
 }

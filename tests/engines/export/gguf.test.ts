@@ -205,7 +205,7 @@ test.each<[string, Style, (tokenizer: Record<string, unknown>) => void, object, 
     "ends answers",
     STYLES["SmolLM"]!,
     () => undefined,
-    { eos_token: null },
+    { eos_token: null, chat_template: undefined },
     "ends answers in a way",
   ],
 ])(

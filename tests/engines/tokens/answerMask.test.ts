@@ -21,7 +21,7 @@ function render({ messages }: Conversation, opens = false): string {
 
 /** Which tokens of the only sequence are learned. */
 function learned(messages: Message[]): boolean[] {
-  const masks = answerMasks({ messages }, { render, encode, eos: EOS });
+  const masks = answerMasks({ messages }, { render, encode, ends: new Set([EOS]) });
   expect(masks).toHaveLength(1);
   return masks[0]!.learned;
 }

@@ -1,0 +1,132 @@
+import type { Message } from "../../protocol/chat.ts";
+import { isRecord } from "../../protocol/isRecord.ts";
+import type { Render } from "./chatTemplate.ts";
+
+type Config = Record<string, unknown>;
+
+/** What a model's files say of where its answers end. */
+export interface EndFiles {
+  /** `tokenizer.json`. */
+  tokenizer: Config;
+  /** The text of the `eos_token`. */
+  eos: string | undefined;
+  /** `config.json`. */
+  config: Config;
+  /** `generation_config.json`, if there is one. */
+  generation: Config | undefined;
+  render: Render | undefined;
+}
+
+/**
+ * The ids of the tokens at which answers stop: the tokenizer's `eos_token`, what the chat template ends
+ * an answer's turn with, and what `generation_config.json` names, or else `config.json`. The first
+ * ends a text, too. A base model's `eos_token` is often not what its template writes.
+ */
+export function endIds({ tokenizer, eos, config, generation, render }: EndFiles): number[] {
+  const added = addedTokens(tokenizer);
+  const own = eos === undefined ? undefined : idOf(tokenizer, eos);
+  const named = allNamed(config, generation, added);
+  const first = own === undefined ? named.slice(0, 1) : [own];
+  const known = [...first, ...named];
+  if (own !== undefined) added.push({ id: own, content: eos!, special: true });
+  const turn = render && turnEnd(render, added, known);
+  const all = new Set([...first, ...(turn === undefined ? [] : [turn]), ...named]);
+  const size = config["vocab_size"] ?? textConfig(config)["vocab_size"];
+  // No other id is ever an answer's next token.
+  return [...all].filter((id) => typeof size !== "number" || id < size);
+}
+
+/** As `transformers`, which reads `config.json` where there is no other file. */
+function allNamed(
+  config: Config,
+  generation: Config | undefined,
+  added: readonly AddedToken[],
+): number[] {
+  if (!generation) return namedEnds(config);
+  const named = namedEnds(generation);
+  // A config that somebody wrote anew often has a number that is another token here.
+  const isAdded = (id: number) => added.some((token) => token.id === id);
+  return named.length > 0 ? named : namedEnds(config).filter(isAdded);
+}
+
+/** The `eos_token_id` of a model's config: a number, or several. */
+export function namedEnds(config: Config): number[] {
+  const named = config["eos_token_id"] ?? textConfig(config)["eos_token_id"];
+  const all: unknown[] = Array.isArray(named) ? named : [named];
+  return all.filter((id): id is number => Number.isSafeInteger(id) && Number(id) >= 0);
+}
+
+function textConfig(config: Config): Config {
+  return isRecord(config["text_config"]) ? config["text_config"] : {};
+}
+
+interface AddedToken {
+  id: number;
+  content: string;
+  special: boolean;
+}
+
+function addedTokens({ added_tokens: added }: Config): AddedToken[] {
+  return (Array.isArray(added) ? added : []).filter(isRecord).flatMap((token) => {
+    const { id, content, special } = token;
+    const isToken = typeof id === "number" && typeof content === "string" && content !== "";
+    return isToken ? [{ id, content, special: special === true }] : [];
+  });
+}
+
+function idOf(tokenizer: Config, text: string): number | undefined {
+  const added = addedTokens(tokenizer).find(({ content }) => content === text);
+  if (added) return added.id;
+  const vocab = isRecord(tokenizer["model"]) ? tokenizer["model"]["vocab"] : undefined;
+  if (Array.isArray(vocab)) {
+    const at = vocab.findIndex((entry: unknown) => Array.isArray(entry) && entry[0] === text);
+    return at === -1 ? undefined : at;
+  }
+  const id = isRecord(vocab) && Object.hasOwn(vocab, text) ? vocab[text] : undefined;
+  return typeof id === "number" ? id : undefined;
+}
+
+const QUESTION: Message = { role: "user", content: "a question" };
+const ANSWER: Message = { role: "assistant", content: "an answer" };
+
+/**
+ * The first special token that the template writes after an answer, of which none is made; without
+ * one, as some turns end where the next begins, the first after the answer before a question.
+ */
+function turnEnd(
+  render: Render,
+  added: readonly AddedToken[],
+  known: readonly number[],
+): number | undefined {
+  const written = createFinder(added);
+  const isEnd = ({ id, special }: AddedToken) => special || known.includes(id);
+  const last = written(tailOf(render, [QUESTION, ANSWER]));
+  const end =
+    last.find(isEnd) ??
+    last.find(({ content }) => content.trim() !== "") ??
+    written(tailOf(render, [QUESTION, ANSWER, QUESTION])).find(isEnd);
+  return end?.id;
+}
+
+/** Finds the added tokens that a text spells, as tokenizers do: the first, and of these the longest. */
+function createFinder(added: readonly AddedToken[]): (text: string) => AddedToken[] {
+  const byText = new Map(added.map((token) => [token.content, token]));
+  const longestFirst = [...byText.keys()].toSorted((a, b) => b.length - a.length);
+  const pattern = longestFirst.map((text) => text.replaceAll(/[\\^$.*+?()[\]{}|]/g, "\\$&"));
+  if (pattern.length === 0) return () => [];
+  const any = new RegExp(pattern.join("|"), "g");
+  return (text) => [...text.matchAll(any)].flatMap(([found]) => byText.get(found) ?? []);
+}
+
+/** What the template writes after the answer's words. */
+function tailOf(render: Render, messages: Message[]): string {
+  const words = ANSWER.content ?? "";
+  try {
+    const text = render({ messages });
+    const at = text.lastIndexOf(words);
+    return at === -1 ? "" : text.slice(at + words.length);
+  } catch {
+    // A row that it refuses, too, says so.
+    return "";
+  }
+}
