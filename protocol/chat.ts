@@ -1,4 +1,5 @@
 import { isRecord } from "./isRecord.ts";
+import { isMarkedUnlearned, problemOfMarks } from "./learnedMarks.ts";
 
 /** A part of a message's content. */
 export interface TextPart {
@@ -75,23 +76,31 @@ export interface Conversation {
 /** Keys that chat templates of the field read as they are. */
 const PASSED = ["name", "tool_call_id", "reasoning_content", "reasoning", "thinking"];
 const ROLES: unknown[] = ["system", "developer", "user", "assistant", "tool"];
+/** What other tools call the roles. */
+export const ROLE_NAMES: ReadonlyMap<string, ChatMessage["role"]> = new Map([
+  ["human", "user"],
+  ["observation", "tool"],
+  ["tool_response", "tool"],
+  ...["gpt", "bot", "model", "chatbot", "chatgpt", "bing", "bard", "ai"].map(
+    (name) => [name, "assistant"] as const,
+  ),
+]);
 const NEEDED = 'needs a "role" (system, developer, user, assistant or tool) and a "content" string';
 
 /** What is wrong with a message; undefined for a good one. */
 export function problemOfMessage(message: unknown): string | undefined {
   if (!isRecord(message)) return NEEDED;
-  const { role, content, tool_calls: calls, weight } = message;
+  const { role, content, tool_calls: calls } = message;
   if (role === "function" || isSet(message["function_call"])) {
     return 'has a "function_call", which OpenAI replaced: write "tool_calls", and its answer as role "tool"';
   }
-  if (!ROLES.includes(role)) return NEEDED;
+  if (!ROLES.includes(role)) return problemOfRole(role);
   if (isSet(message["refusal"])) {
     return 'has a "refusal", which no chat template writes: write it as "content"';
   }
   const isAnswer = role === "assistant";
-  if (isAnswer && isSet(weight) && weight !== 0 && weight !== 1) {
-    return `has a "weight" of ${JSON.stringify(weight)}: write 0 or 1`;
-  }
+  const wrongMark = isAnswer ? problemOfMarks(message) : undefined;
+  if (wrongMark !== undefined) return wrongMark;
   if (isSet(calls) && !Array.isArray(calls)) return 'has "tool_calls" that are not a list';
   const callCount = Array.isArray(calls) ? calls.length : 0;
   if (callCount > 0 && !isAnswer) return 'has "tool_calls", which only the assistant makes';
@@ -105,6 +114,15 @@ export function problemOfMessage(message: unknown): string | undefined {
   if (part === undefined) return undefined;
   const type = isRecord(part) ? part["type"] : undefined;
   return `has a part of type ${JSON.stringify(type ?? "?")}, and Kit reads parts of type "text" alone`;
+}
+
+function problemOfRole(role: unknown): string {
+  if (typeof role !== "string") return NEEDED;
+  const meant = [role.toLowerCase(), ROLE_NAMES.get(role.toLowerCase())].find((one) =>
+    ROLES.includes(one),
+  );
+  const choice = meant === undefined ? "system, developer, user, assistant or tool" : `"${meant}"`;
+  return `has the role ${JSON.stringify(role)}: write ${choice}`;
 }
 
 function problemOfCall(call: unknown): string | undefined {
@@ -149,7 +167,7 @@ function isTool(tool: unknown): tool is Tool {
 
 /** A good message as templates take it: a list of parts is a text, and what is null is not there. */
 export function asMessage(message: ChatMessage | Record<string, unknown>): Message {
-  const { role, content, tool_calls: calls, weight } = message as Record<string, unknown>;
+  const { role, content, tool_calls: calls } = message as Record<string, unknown>;
   const passed = PASSED.flatMap((key) => {
     const value = (message as Record<string, unknown>)[key];
     return isSet(value) ? [[key, value] as const] : [];
@@ -158,7 +176,7 @@ export function asMessage(message: ChatMessage | Record<string, unknown>): Messa
     role: role as Message["role"],
     content: textOf(content as ChatMessage["content"]),
     ...(isFilled(calls) && { tool_calls: calls as ToolCall[] }),
-    ...(role === "assistant" && weight === 0 && { weight }),
+    ...(role === "assistant" && isMarkedUnlearned(message) && { weight: 0 }),
     ...Object.fromEntries(passed),
   };
 }

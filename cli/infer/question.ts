@@ -1,5 +1,7 @@
 import {
   type ChatMessage,
+  type Message,
+  asMessage,
   asTools,
   problemOfMessage,
   problemOfTools,
@@ -7,6 +9,7 @@ import {
 import { KitError } from "../../protocol/error.ts";
 import type { InferRequest } from "../../protocol/infer.ts";
 import { isRecord } from "../../protocol/isRecord.ts";
+import { hasSystem, problemOfSystem, withSystem } from "../../protocol/system.ts";
 
 /** A request, and how to print the answer. */
 export interface Question {
@@ -66,27 +69,42 @@ function parse(line: string): Record<string, unknown> {
 }
 
 function requestOf(row: Record<string, unknown>): InferRequest {
-  const { messages, prompt } = row;
+  const { prompt } = row;
   const wrong = problemOfTools(row);
   if (wrong !== undefined) throw invalid(wrong);
   const tools = asTools(row["tools"]);
-  if (messages === undefined) {
-    if (typeof prompt !== "string") {
-      throw invalid(
-        prompt === undefined ? 'no "prompt" or "messages"' : '"prompt" is not a string',
-      );
-    }
-    return tools ? { messages: [{ role: "user", content: prompt }], tools } : { prompt };
+  if (row["messages"] !== undefined && row["messages"] !== null) {
+    const messages = messagesOf(row, "messages");
+    const asked = messages.at(-1)?.role === "assistant" ? messages.slice(0, -1) : messages;
+    if (asked.length === 0) throw invalid('"messages" has no question');
+    return { messages: asked, ...(tools && { tools }) };
   }
-  if (!Array.isArray(messages)) throw invalid('"messages" is not a list of messages');
-  for (const [at, message] of messages.entries()) {
+  if (prompt === undefined || prompt === null) throw invalid('no "prompt" or "messages"');
+  if (typeof prompt === "string" && !tools && !hasSystem(row)) return { prompt };
+  return { messages: messagesOf(row, "prompt"), ...(tools && { tools }) };
+}
+
+/** A conversation that a row has under a name, after the system's text beside it. */
+function messagesOf(row: Record<string, unknown>, name: string): Message[] {
+  const given = row[name];
+  const list = name === "prompt" && typeof given === "string" ? [userMessage(given)] : given;
+  if (!Array.isArray(list)) {
+    throw invalid(
+      `"${name}" is ${name === "prompt" ? "neither text nor" : "not"} a list of messages`,
+    );
+  }
+  for (const [at, message] of list.entries()) {
     const problem = problemOfMessage(message);
-    if (problem !== undefined) throw invalid(`messages[${at}] ${problem}`);
+    if (problem !== undefined) throw invalid(`${name}[${at}] ${problem}`);
   }
-  const all = messages as ChatMessage[];
-  const asked = all.at(-1)?.role === "assistant" ? all.slice(0, -1) : all;
-  if (asked.length === 0) throw invalid('"messages" has no question');
-  return { messages: asked, ...(tools && { tools }) };
+  const messages = list.map(asMessage);
+  const problem = problemOfSystem(row, messages);
+  if (problem !== undefined) throw invalid(problem);
+  return withSystem(row, messages);
+}
+
+function userMessage(content: string): ChatMessage {
+  return { role: "user", content };
 }
 
 function invalid(problem: string): KitError {

@@ -1,4 +1,6 @@
 import { formatCounted } from "../../protocol/format.ts";
+import { saysLearned } from "../../protocol/learnedMarks.ts";
+import { SYSTEM_KEYS } from "../../protocol/system.ts";
 import constants from "../python/kit_engine/constants.json" with { type: "json" };
 
 /** `rowKeys` are beside those of the row's form. A dataset whose keys are data has no end of them. */
@@ -19,9 +21,10 @@ export function createIgnoredKeys(): IgnoredKeys {
   let hasMore = false;
 
   function addKeys(value: object, known: readonly string[], owner: Owner): void {
-    for (const [key, one] of Object.entries(value)) {
+    for (const [key, one] of Object.entries(value) as [string, unknown][]) {
       // Libraries write an optional key without a value as null.
       if (one === null || known.includes(key)) continue;
+      if (owner === "message" && isHeededMark(value, key, one)) continue;
       const id = `${owner} ${key}`;
       const found = counts.get(id);
       if (found) found.count++;
@@ -33,7 +36,8 @@ export function createIgnoredKeys(): IgnoredKeys {
   return {
     add(row, form) {
       addKeys(row, [...form, ...rowKeys], "row");
-      for (const messages of form.map((key) => row[key]).filter(Array.isArray)) {
+      const conversations = form.filter((key) => !isSystemKey(key)).map((key) => row[key]);
+      for (const messages of conversations.filter(Array.isArray)) {
         for (const message of messages as object[]) addKeys(message, messageKeys, "message");
       }
     },
@@ -45,4 +49,14 @@ export function createIgnoredKeys(): IgnoredKeys {
       return `ignoring keys in ${dataset}: ${named.join(", ")}${hasMore ? ", and others" : ""}`;
     },
   };
+}
+
+/** What is not an answer is never learned, whatever its marks say. */
+function isHeededMark(message: { role?: unknown }, key: string, value: unknown): boolean {
+  const isLearned = saysLearned(key, value);
+  return isLearned === false || (isLearned === true && message.role === "assistant");
+}
+
+function isSystemKey(key: string): boolean {
+  return (SYSTEM_KEYS as readonly string[]).includes(key);
 }

@@ -1,13 +1,17 @@
 import type { Message, Tool } from "../../protocol/chat.ts";
+import { WholeFloat } from "../../protocol/json.ts";
+import { SYSTEM_KEYS } from "../../protocol/system.ts";
 import constants from "../python/kit_engine/constants.json" with { type: "json" };
 import type { IgnoredKeys } from "./ignoredKeys.ts";
 import type { RowForm } from "./rowForm.ts";
 import {
   type RowObject,
   answerIn,
+  askedOnce,
   messagesIn,
   parseRowObject,
   questionIn,
+  withSystemOf,
   wordsOf,
 } from "./rowObject.ts";
 import type { RowWatch } from "./rowWatch.ts";
@@ -36,19 +40,25 @@ function parseJudged(value: unknown, where: string, ignored?: IgnoredKeys): Judg
   if (row.label === undefined) {
     return fail(`no "label" that says whether the answer is good${constants.otherNames}`);
   }
-  const { label: given } = row;
-  const label = LABELS.get(typeof given === "string" ? given.toLowerCase() : given);
+  const label = LABELS.get(plainLabel(row.label));
   if (label === undefined) return fail('"label" is neither true nor false');
-  const { prompt, completion } = "messages" in row ? lastAnswer(object) : row;
+  const { prompt, completion } = "messages" in row ? lastAnswer(object) : askedOnce(object);
   if (prompt === undefined) return fail(`no "prompt" or "messages"${constants.otherNames}`);
   if (completion === undefined) return fail('a "prompt" without a "completion"');
-  ignored?.add(row, "messages" in row ? ["messages", "label"] : ["prompt", "completion", "label"]);
+  const answered = "messages" in row ? ["messages"] : ["prompt", "completion"];
+  ignored?.add(row, [...answered, "label", ...SYSTEM_KEYS]);
   return {
-    prompt: questionIn(object, "prompt", prompt),
+    prompt: withSystemOf(object, questionIn(object, "prompt", prompt)),
     completion: answerIn(object, "completion", completion),
     label,
     ...(tools && { tools }),
   };
+}
+
+/** pandas and Arrow write a label as `1.0` where some rows lack one. */
+function plainLabel(label: unknown): unknown {
+  if (typeof label === "string") return label.toLowerCase();
+  return label instanceof WholeFloat ? Number(label) : label;
 }
 
 /** The last message is what was judged. */

@@ -1,15 +1,19 @@
 import { isDeepStrictEqual } from "node:util";
 import { type Message, type Tool, asTools, problemOfTools } from "../../protocol/chat.ts";
 import { isRecord } from "../../protocol/isRecord.ts";
+import { SYSTEM_KEYS } from "../../protocol/system.ts";
 import constants from "../python/kit_engine/constants.json" with { type: "json" };
 import type { IgnoredKeys } from "./ignoredKeys.ts";
+import { isWhole, sharedLength, splitAt } from "./question.ts";
 import type { RowForm } from "./rowForm.ts";
 import {
   type RowObject,
   answerIn,
+  answerMessagesIn,
   messagesIn,
   parseRowObject,
   questionIn,
+  withSystemOf,
   wordsOf,
 } from "./rowObject.ts";
 
@@ -25,43 +29,76 @@ export interface Pair {
 function parsePair(value: unknown, where: string, ignored?: IgnoredKeys): Pair {
   const object = parseRowObject(value, where, constants.expectedPair);
   const { row, fail } = object;
-  const { tools, ...pair } = "preferred_output" in row ? openAiPair(object) : trlPair(object);
+  const { tools, keys, ...pair } = "preferred_output" in row ? openAiPair(object) : trlPair(object);
   if (isDeepStrictEqual(pair.chosen, pair.rejected)) {
     return fail('"chosen" and "rejected" are the same answer');
   }
-  ignored?.add(row, FORMS.find((form) => form.every((key) => key in row)) ?? []);
+  ignored?.add(row, keys);
   return { ...pair, ...(tools && { tools }) };
 }
 
-const FORMS = [
-  ["prompt", "chosen", "rejected"],
-  ["chosen", "rejected"],
-  ["input", "preferred_output", "non_preferred_output"],
-];
+/** A pair, and the keys of its row that it is made of. */
+interface ReadPair extends Pair {
+  keys: readonly string[];
+}
 
-function trlPair(object: RowObject): Pair {
+function trlPair(object: RowObject): ReadPair {
   const { row, tools, fail } = object;
-  const { prompt, chosen, rejected } = row;
+  const { chosen, rejected } = row;
   if (chosen === undefined && rejected === undefined) return fail(otherForm(row));
   if (chosen === undefined) return fail('a "rejected" answer without a "chosen" one');
   if (rejected === undefined) return fail('a "chosen" answer without a "rejected" one');
-  const whole = prompt === undefined ? conversations(object) : row;
+  const { isPromptUnread = false, ...parts } = partsOf(object);
   return {
-    prompt: questionIn(object, "prompt", whole.prompt),
-    chosen: answerIn(object, "chosen", whole.chosen),
-    rejected: answerIn(object, "rejected", whole.rejected),
+    prompt: withSystemOf(object, questionIn(object, "prompt", parts.prompt)),
+    chosen: answerIn(object, "chosen", parts.chosen),
+    rejected: answerIn(object, "rejected", parts.rejected),
     ...(tools && { tools }),
+    keys: ["chosen", "rejected", ...SYSTEM_KEYS, ...(isPromptUnread ? [] : ["prompt"])],
   };
 }
 
+interface Parts extends Record<"prompt" | "chosen" | "rejected", unknown> {
+  /** Whether the row's prompt is no part of its conversations. */
+  isPromptUnread?: boolean;
+}
+
+/** Takes the question once where the answers are whole conversations that have it, too. */
+function partsOf(object: RowObject): Parts {
+  const { prompt, chosen, rejected } = object.row;
+  if (prompt === undefined) return conversations(object);
+  const question = questionIn(object, "prompt", prompt);
+  const answers = { chosen, rejected };
+  const whole = Object.entries(answers).flatMap(([name, value]) => {
+    const messages = answerMessagesIn(object, name, value);
+    return isWhole(messages) ? [{ name, found: splitAt(question, messages) }] : [];
+  });
+  const [one, other] = whole;
+  const isText = typeof prompt === "string";
+  if (one && other) {
+    // As TRL's `maybe_extract_prompt`, which does not read a text then.
+    if (isText) return { ...conversations(object), isPromptUnread: !one.found };
+    if (!one.found || !isDeepStrictEqual(one.found.question, other.found?.question)) {
+      return { prompt, ...answers };
+    }
+    const parts = conversations(object);
+    const system = question.filter((message) => message === one.found?.question[0]);
+    return { ...parts, prompt: [...system, ...parts.prompt] };
+  }
+  if (one?.found?.question.length === question.length) {
+    return { prompt, ...answers, [one.name]: one.found.answer };
+  }
+  if (!one || !isText) return { prompt, ...answers };
+  return object.fail('of "chosen" and "rejected" one is a conversation, and one an answer alone');
+}
+
 /** Two whole conversations, as some datasets of TRL's are: the question is what both begin with. */
-function conversations(object: RowObject): Record<keyof Omit<Pair, "tools">, unknown> {
+function conversations(object: RowObject): Omit<Pair, "tools"> {
   const { row, fail } = object;
   if (!Array.isArray(row.chosen)) return fail('"chosen" and "rejected" without a "prompt"');
   const chosen = messagesIn(object, "chosen", row.chosen);
   const rejected = messagesIn(object, "rejected", row.rejected);
-  let same = chosen.findIndex((message, at) => !isDeepStrictEqual(message, rejected[at]));
-  if (same === -1) same = chosen.length;
+  const same = sharedLength(chosen, rejected);
   if (same === 0) return fail('"chosen" and "rejected" begin with different questions');
   if (same === chosen.length && same === rejected.length) {
     return fail('"chosen" and "rejected" are the same answer');
@@ -75,7 +112,7 @@ function conversations(object: RowObject): Record<keyof Omit<Pair, "tools">, unk
   };
 }
 
-function openAiPair(object: RowObject): Pair {
+function openAiPair(object: RowObject): ReadPair {
   const { input, preferred_output: chosen, non_preferred_output: rejected } = object.row;
   if (!isRecord(input)) return object.fail('"input" is not {"messages":[…]}');
   const problem = problemOfTools(input);
@@ -86,6 +123,7 @@ function openAiPair(object: RowObject): Pair {
     chosen: answerIn(object, "preferred_output", chosen),
     rejected: answerIn(object, "non_preferred_output", rejected),
     ...(tools && { tools }),
+    keys: ["input", "preferred_output", "non_preferred_output"],
   };
 }
 

@@ -1,10 +1,19 @@
 import { type Message, type Tool, isLearned } from "../../protocol/chat.ts";
 import { KitError } from "../../protocol/error.ts";
+import { SYSTEM_KEYS, hasSystem } from "../../protocol/system.ts";
 import constants from "../python/kit_engine/constants.json" with { type: "json" };
 import { watchEmptyAnswers } from "./emptyAnswers.ts";
 import type { IgnoredKeys } from "./ignoredKeys.ts";
 import type { RowForm } from "./rowForm.ts";
-import { messagesIn, parseRowObject } from "./rowObject.ts";
+import {
+  type RowObject,
+  answerMessagesIn,
+  askedOnce,
+  messagesIn,
+  parseRowObject,
+  questionIn,
+  withSystemOf,
+} from "./rowObject.ts";
 import { ANSWERS } from "./tables/columns.ts";
 
 /** A row of a dataset, as written in the file. */
@@ -23,21 +32,21 @@ export function parseRow(value: unknown, where: string, ignored?: IgnoredKeys): 
   if ("chosen" in row || "preferred_output" in row) return fail(constants.pairsRow);
   if (typeof row.label === "boolean") return fail(constants.judgedRow);
   if ("messages" in row) {
-    const messages = messagesIn(object, "messages", row.messages);
-    const answers = messages.filter(({ role }) => role === "assistant");
-    if (answers.length === 0) return fail('no "assistant" message to learn');
-    if (!answers.some(isLearned)) return fail('every answer has the "weight" 0');
-    ignored?.add(row, ["messages"]);
+    const messages = withSystemOf(object, messagesIn(object, "messages", row.messages));
+    refuseUnlearned(object, messages);
+    ignored?.add(row, ["messages", ...SYSTEM_KEYS]);
     return { messages, ...(tools && { tools }) };
   }
   if ("prompt" in row || "completion" in row) {
-    const { prompt, completion } = row as { prompt?: unknown; completion?: unknown };
+    const { prompt, completion } = row;
     if (prompt === undefined) return fail('a "completion" without a "prompt"');
     if (completion === undefined) return fail('a "prompt" without a "completion"');
-    if (typeof prompt !== "string") return fail('"prompt" is not a string');
-    if (typeof completion !== "string") return fail('"completion" is not a string');
-    ignored?.add(row, ["prompt", "completion"]);
-    return { prompt, completion, ...(tools && { tools }) };
+    const learned =
+      typeof prompt === "string" && typeof completion === "string" && !hasSystem(row)
+        ? { prompt, completion }
+        : { messages: conversationOf(object) };
+    ignored?.add(row, ["prompt", "completion", ...SYSTEM_KEYS]);
+    return { ...learned, ...(tools && { tools }) };
   }
   if ("text" in row) {
     if (typeof row.text !== "string") return fail('"text" is not a string');
@@ -46,6 +55,21 @@ export function parseRow(value: unknown, where: string, ignored?: IgnoredKeys): 
     return { text: row.text };
   }
   return fail(`no "messages", "prompt" or "text"${constants.otherNames}`);
+}
+
+/** The messages of a prompt and its completion, of which one may be text. */
+function conversationOf(object: RowObject): Message[] {
+  const { prompt, completion } = askedOnce(object);
+  const question = withSystemOf(object, questionIn(object, "prompt", prompt));
+  const answer = answerMessagesIn(object, "completion", completion);
+  refuseUnlearned(object, answer);
+  return [...question, ...answer];
+}
+
+function refuseUnlearned({ fail }: RowObject, messages: readonly Message[]): void {
+  const answers = messages.filter(({ role }) => role === "assistant");
+  if (answers.length === 0) fail('no "assistant" message to learn');
+  if (!answers.some(isLearned)) fail('every answer has the "weight" 0');
 }
 
 /** Whether a walk through a row's values has taken the whole stack. */

@@ -9,7 +9,10 @@ import {
 } from "../../protocol/chat.ts";
 import { KitError } from "../../protocol/error.ts";
 import { isRecord } from "../../protocol/isRecord.ts";
+import { saysLearned } from "../../protocol/learnedMarks.ts";
+import { problemOfSystem, withSystem } from "../../protocol/system.ts";
 import constants from "../python/kit_engine/constants.json" with { type: "json" };
+import { isWhole, splitAt } from "./question.ts";
 
 /** A line of a dataset as an object, before its form is known. */
 export interface RowObject {
@@ -20,15 +23,32 @@ export interface RowObject {
 }
 
 /** @throws KitError `DATASET_INVALID`, its message beginning with `where` */
-export function parseRowObject(row: unknown, where: string, expected: string): RowObject {
+export function parseRowObject(value: unknown, where: string, expected: string): RowObject {
   const fail = (problem: string): never => {
     throw new KitError("DATASET_INVALID", `${where}: ${problem}. Write ${expected}.`);
   };
-  if (!isRecord(row)) return fail("not a JSON object");
+  if (!isRecord(value)) return fail("not a JSON object");
+  const row = withoutNulls(value);
   const problem = problemOfTools(row);
   if (problem !== undefined) return fail(problem);
-  if (row.weight === 0) return fail(constants.weightlessRow);
+  if (saysLearned("weight", row.weight) === false) return fail(constants.weightlessRow);
   return { row, tools: asTools(row.tools), fail };
+}
+
+/** Libraries write a key that a row lacks as null. */
+function withoutNulls(row: Record<string, unknown>): Record<string, unknown> {
+  const entries = Object.entries(row);
+  const set = entries.filter(([, value]) => value !== null);
+  return set.length === entries.length ? row : Object.fromEntries(set);
+}
+
+/** A conversation with the system's text that the row has beside it. */
+export function withSystemOf<Of extends Message>(
+  { row, fail }: RowObject,
+  messages: readonly Of[],
+): (Of | Message)[] {
+  const problem = problemOfSystem(row, messages);
+  return problem === undefined ? withSystem(row, messages) : fail(problem);
 }
 
 /** The messages that a row has under a name. */
@@ -55,18 +75,36 @@ export function questionIn(row: RowObject, name: string, value: unknown): Messag
   );
 }
 
+/**
+ * Takes the question once where a completion is a whole conversation that has it, too.
+ * @returns as the row has both, or messages
+ */
+export function askedOnce(object: RowObject): { prompt: unknown; completion: unknown } {
+  const { prompt, completion } = object.row;
+  if (prompt === undefined || !Array.isArray(completion)) return { prompt, completion };
+  const messages = answerMessagesIn(object, "completion", completion);
+  if (!isWhole(messages)) return { prompt, completion };
+  const found = splitAt(questionIn(object, "prompt", prompt), messages);
+  if (found) return { prompt: found.question, completion: found.answer };
+  if (typeof prompt !== "string") return { prompt, completion };
+  return object.fail('"completion" is a conversation without the "prompt" in it');
+}
+
 /** An answer that a row has under a name: its words, or messages. */
 export function answerIn(row: RowObject, name: string, value: unknown): Message[] {
-  const messages: Message[] =
-    typeof value === "string"
-      ? [{ role: "assistant", content: value }]
-      : messagesOrFail(row, name, value).map(withoutWeightOf1);
+  const messages = answerMessagesIn(row, name, value);
   if (messages.at(-1)?.role !== "assistant") {
     return row.fail(`"${name}" does not end with an "assistant" message`);
   }
   if (!messages.some(isLearned)) return row.fail(`"${name}" has the "weight" 0`);
   if (messages.some(isBlank)) return row.fail(`"${name}" is empty`);
   return messages;
+}
+
+/** The words or messages that a row has under a name, before they are known to be an answer. */
+export function answerMessagesIn(row: RowObject, name: string, value: unknown): Message[] {
+  if (typeof value === "string") return [{ role: "assistant", content: value }];
+  return messagesOrFail(row, name, value).map(withoutWeightOf1);
 }
 
 function messagesOrFail(row: RowObject, name: string, value: unknown): Message[] {

@@ -97,8 +97,9 @@ describe("kit infer", () => {
     ['["1"]', /^not a JSON object\. Write /],
     ['{"text":"1"}', /^no "prompt" or "messages"\. Write /],
     ['{"prompt":"1","tools":[{}]}', /^tools\[0\] is not \{"type":"function",.*\. Write /],
-    ['{"prompt":1}', /^"prompt" is not a string\. Write /],
-    ['{"messages":[{"role":"me"}]}', /^messages\[0\] needs a "role" .*\. Write /],
+    ['{"prompt":1}', /^"prompt" is neither text nor a list of messages\. Write /],
+    ['{"messages":[{"role":"me"}]}', /^messages\[0\] has the role "me": write system, .*\. Write /],
+    ['{"messages":[{"content":"1"}]}', /^messages\[0\] needs a "role" .*\. Write /],
     ['{"messages":[{"role":"assistant","content":""}]}', /^"messages" has no question\. Write /],
     ['{"prompt":"1","answer":"2"}', /^the row already has an "answer"\. Rename it/],
   ])("says what is wrong with a row: %s", (row, message) => {

@@ -26,7 +26,7 @@ test.each([
   [{ messages: [] }, /infer needs messages or a prompt/],
   [
     { messages: [{ role: "bot", content: "x" }] },
-    /infer was given messages\[0\], which needs a "role"/,
+    /infer was given messages\[0\], which has the role "bot": write "assistant"/,
   ],
   [{ messages: [{ role: "user", content: "x" }], tools: [{}] }, /tools\[0\] is not/],
   [

@@ -4,6 +4,7 @@ import json
 from typing import Any, NamedTuple
 
 from .errors import KitError
+from .learned_marks import is_marked_unlearned, problem_of_marks
 
 # As templates take it: `content` is None beside `tool_calls` alone.
 Message = dict[str, Any]
@@ -11,6 +12,15 @@ Message = dict[str, Any]
 # Keys that chat templates of the field read as they are.
 PASSED = ("name", "tool_call_id", "reasoning_content", "reasoning", "thinking")
 ROLES = ("system", "developer", "user", "assistant", "tool")
+# What other tools call the roles.
+ROLE_NAMES = {
+    "human": "user",
+    "observation": "tool",
+    "tool_response": "tool",
+    **dict.fromkeys(
+        ("gpt", "bot", "model", "chatbot", "chatgpt", "bing", "bard", "ai"), "assistant"
+    ),
+}
 NEEDED = 'needs a "role" (system, developer, user, assistant or tool) and a "content" string'
 WITHOUT_TOOLS = (
     "The model's chat template takes no tools. Use a model whose template does, or remove tools "
@@ -33,12 +43,12 @@ def problem_of_message(message: Any) -> str | None:
             'role "tool"'
         )
     if not isinstance(role, str) or role not in ROLES:
-        return NEEDED
+        return problem_of_role(role)
     if message.get("refusal") is not None:
         return 'has a "refusal", which no chat template writes: write it as "content"'
-    weight = message.get("weight")
-    if role == "assistant" and weight is not None and not is_weight(weight):
-        return f'has a "weight" of {json.dumps(weight, ensure_ascii=False)}: write 0 or 1'
+    wrong_mark = problem_of_marks(message) if role == "assistant" else None
+    if wrong_mark:
+        return wrong_mark
     if calls is not None and not isinstance(calls, list):
         return 'has "tool_calls" that are not a list'
     if calls and role != "assistant":
@@ -52,8 +62,12 @@ def problem_of_message(message: Any) -> str | None:
     return problem_of_parts(content) if isinstance(content, list) else NEEDED
 
 
-def is_weight(weight: Any) -> bool:
-    return not isinstance(weight, bool) and weight in (0, 1)
+def problem_of_role(role: Any) -> str:
+    if not isinstance(role, str):
+        return NEEDED
+    meant = role.lower() if role.lower() in ROLES else ROLE_NAMES.get(role.lower())
+    choice = f'"{meant}"' if meant else "system, developer, user, assistant or tool"
+    return f"has the role {json.dumps(role, ensure_ascii=False)}: write {choice}"
 
 
 def problem_of_parts(parts: list[Any]) -> str | None:
@@ -146,7 +160,7 @@ def as_message(message: dict[str, Any]) -> Message:
     read: Message = {"role": message["role"], "content": content}
     if message.get("tool_calls"):
         read["tool_calls"] = message["tool_calls"]
-    if message["role"] == "assistant" and message.get("weight") == 0:
+    if message["role"] == "assistant" and is_marked_unlearned(message):
         read["weight"] = 0
     return read | {key: message[key] for key in PASSED if message.get(key) is not None}
 

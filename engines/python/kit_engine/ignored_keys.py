@@ -5,6 +5,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from .constants import CONSTANTS
+from .learned_marks import says_learned
+from .system import SYSTEM_KEYS
 
 
 class IgnoredKeys:
@@ -15,7 +17,7 @@ class IgnoredKeys:
     def add(self, row: dict[str, Any], form: Sequence[str]) -> None:
         """Adds those of a checked row, by the keys of its form."""
         self.add_keys(row, [*form, *CONSTANTS["rowKeys"]], "row")
-        for messages in (row[key] for key in form):
+        for messages in (row.get(key) for key in form if key not in SYSTEM_KEYS):
             for message in messages if isinstance(messages, list) else []:
                 self.add_keys(message, CONSTANTS["messageKeys"], "message")
 
@@ -23,6 +25,8 @@ class IgnoredKeys:
         for key, one in value.items():
             # Libraries write an optional key without a value as null.
             if one is None or key in known:
+                continue
+            if owner == "message" and is_heeded_mark(value, key):
                 continue
             if (key, owner) in self.counts or len(self.counts) < CONSTANTS["mostNamedKeys"]:
                 self.counts[key, owner] = self.counts.get((key, owner), 0) + 1
@@ -38,3 +42,9 @@ class IgnoredKeys:
             for (key, owner), count in self.counts.items()
         ]
         return f"ignoring keys in {dataset}: {', '.join(named)}{', and others' * self.has_more}"
+
+
+def is_heeded_mark(message: dict[str, Any], key: str) -> bool:
+    """What is not an answer is never learned, whatever its marks say."""
+    learned = says_learned(key, message[key])
+    return learned is False or (learned is True and message.get("role") == "assistant")

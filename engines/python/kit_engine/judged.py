@@ -7,7 +7,18 @@ from typing import Any
 from .chat import Conversation, Message
 from .constants import CONSTANTS
 from .ignored_keys import IgnoredKeys
-from .row_object import answer_in, fail, messages_in, question_in, read_objects, whole, words_of
+from .row_object import (
+    answer_in,
+    asked_once,
+    fail,
+    messages_in,
+    question_in,
+    read_objects,
+    whole,
+    with_system_of,
+    words_of,
+)
+from .system import SYSTEM_KEYS
 
 EXPECTED_JUDGED = CONSTANTS["expectedJudged"]
 # The labels of JSON, of databases, and of tables whose cells are text.
@@ -54,19 +65,19 @@ def judged_of(row: dict[str, Any]) -> tuple[Judged, tuple[str, ...]]:
     label = LABELS.get(given.lower() if isinstance(given, str) else given) if is_cell else None
     if label is None:
         fail('"label" is neither true nor false')
-    parts = last_answer(row["messages"]) if "messages" in row else row
+    parts = last_answer(row["messages"]) if "messages" in row else asked_once(row)
     if "prompt" not in parts:
         fail(f'no "prompt" or "messages"{CONSTANTS["otherNames"]}')
     if "completion" not in parts:
         fail('a "prompt" without a "completion"')
     judged = Judged(
-        question_in("prompt", parts["prompt"]),
+        with_system_of(row, question_in("prompt", parts["prompt"])),
         answer_in("completion", parts["completion"]),
         label,
         whole(row.get("tools")) or None,
     )
     form = ("messages",) if "messages" in row else ("prompt", "completion")
-    return judged, (*form, "label")
+    return judged, (*form, "label", *SYSTEM_KEYS)
 
 
 def last_answer(given: Any) -> dict[str, list[Message]]:

@@ -8,7 +8,6 @@ from .chat import (
     Message,
     as_message,
     is_learned,
-    is_weight,
     problem_of_message,
     problem_of_tools,
     read_json,
@@ -16,7 +15,10 @@ from .chat import (
 from .constants import CONSTANTS
 from .errors import KitError
 from .ignored_keys import IgnoredKeys
+from .learned_marks import says_learned
 from .lines import read_lines
+from .question import is_whole, split_at
+from .system import problem_of_system, with_system
 
 # Parts between commas, semicolons or tabs without a space after them, which prose would have.
 PARTS = re.compile(CONSTANTS["csvLine"])
@@ -78,13 +80,22 @@ def parse_object(
 def object_of(row: Any) -> dict[str, Any]:
     if not isinstance(row, dict):
         fail("not a JSON object")
+    # Libraries write a key that a row lacks as null.
+    row = {key: value for key, value in row.items() if value is not None}
     problem = problem_of_tools(row)
     if problem:
         fail(problem)
-    weight = row.get("weight")
-    if is_weight(weight) and weight == 0:
+    if says_learned("weight", row.get("weight")) is False:
         fail(CONSTANTS["weightlessRow"])
     return row
+
+
+def with_system_of(row: dict[str, Any], messages: list[Message]) -> list[Message]:
+    """A conversation with the system's text that the row has beside it."""
+    problem = problem_of_system(row, messages)
+    if problem:
+        fail(problem)
+    return [whole(message) for message in with_system(row, messages)]
 
 
 def is_csv(line: str, where: str) -> bool:
@@ -115,12 +126,26 @@ def question_in(name: str, value: Any) -> list[Message]:
     ]
 
 
+def asked_once(row: dict[str, Any]) -> dict[str, Any]:
+    """Takes the question once where a completion is a whole conversation that has it, too."""
+    prompt, completion = row.get("prompt"), row.get("completion")
+    parts = {key: row[key] for key in ("prompt", "completion") if key in row}
+    if prompt is None or not isinstance(completion, list):
+        return parts
+    messages = answer_messages_in("completion", completion)
+    if not is_whole(messages):
+        return parts
+    found = split_at(question_in("prompt", prompt), messages)
+    if found:
+        return {"prompt": found.question, "completion": found.answer}
+    if isinstance(prompt, str):
+        fail('"completion" is a conversation without the "prompt" in it')
+    return parts
+
+
 def answer_in(name: str, value: Any) -> list[Message]:
     """An answer's words, or its messages."""
-    if isinstance(value, str):
-        messages = [{"role": "assistant", "content": whole(value)}]
-    else:
-        messages = [without_weight_of_1(one) for one in messages_or_fail(name, value)]
+    messages = answer_messages_in(name, value)
     if messages[-1]["role"] != "assistant":
         fail(f'"{name}" does not end with an "assistant" message')
     if not any(is_learned(one) for one in messages):
@@ -133,6 +158,13 @@ def answer_in(name: str, value: Any) -> list[Message]:
 def words_of(answer: list[Message]) -> list[str]:
     """The words of an answer, for people."""
     return [one["content"] or "" for one in answer if one["role"] == "assistant"]
+
+
+def answer_messages_in(name: str, value: Any) -> list[Message]:
+    """The words or messages that a row has under a name, before they are known to be an answer."""
+    if isinstance(value, str):
+        return [{"role": "assistant", "content": whole(value)}]
+    return [without_weight_of_1(one) for one in messages_or_fail(name, value)]
 
 
 def messages_or_fail(name: str, value: Any) -> list[Message]:

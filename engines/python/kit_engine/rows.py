@@ -4,13 +4,22 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from .chat import Conversation, as_message, is_learned, problem_of_message
+from .chat import Conversation, Message, is_learned
 from .constants import CONSTANTS
 from .ignored_keys import IgnoredKeys
-from .row_object import fail, read_objects, whole
+from .row_object import (
+    answer_messages_in,
+    asked_once,
+    fail,
+    messages_in,
+    question_in,
+    read_objects,
+    whole,
+    with_system_of,
+)
+from .system import SYSTEM_KEYS
 
 EXPECTED_ROW = CONSTANTS["expectedRow"]
-FORMS = (("messages",), ("prompt", "completion"), ("text",))
 
 
 @dataclass
@@ -36,62 +45,47 @@ def read_rows(files: list[str], ignored: IgnoredKeys) -> Iterator[Row]:
 
 
 def checked_row(row: dict[str, Any]) -> tuple[Row, Sequence[str]]:
-    problem = problem_of(row)
-    if problem:
-        fail(problem)
-    return row_of(row), next(form for form in FORMS if form[0] in row)
-
-
-def problem_of(row: dict[str, Any]) -> str | None:
     if "chosen" in row or "preferred_output" in row:
-        pairs: str = CONSTANTS["pairsRow"]
-        return pairs
+        fail(CONSTANTS["pairsRow"])
     if isinstance(row.get("label"), bool):
-        judged: str = CONSTANTS["judgedRow"]
-        return judged
+        fail(CONSTANTS["judgedRow"])
+    tools = whole(row.get("tools")) or None
+    more = ", tools" if tools else ""
     if "messages" in row:
-        return problem_of_messages(row["messages"])
+        messages = with_system_of(row, messages_in("messages", row["messages"]))
+        refuse_unlearned(messages)
+        return Row("messages" + more, Conversation(messages, tools), ""), ["messages", *SYSTEM_KEYS]
     if "prompt" in row or "completion" in row:
-        return problem_of_prompt(row)
+        conversation = Conversation(conversation_of(row), tools)
+        keys = ["prompt", "completion"]
+        return Row(", ".join(keys) + more, conversation, ""), [*keys, *SYSTEM_KEYS]
     if "text" in row:
-        if not isinstance(row["text"], str):
-            return '"text" is not a string'
-        return 'a "text" takes no "tools"' if row.get("tools") else None
-    return f'no "messages", "prompt" or "text"{CONSTANTS["otherNames"]}'
+        return text_of(row), ["text"]
+    fail(f'no "messages", "prompt" or "text"{CONSTANTS["otherNames"]}')
 
 
-def problem_of_messages(messages: Any) -> str | None:
-    if not isinstance(messages, list) or not messages:
-        return '"messages" is not a list of messages'
-    for i, message in enumerate(messages):
-        problem = problem_of_message(message)
-        if problem:
-            return f"messages[{i}] {problem}"
-    if all(message["role"] != "assistant" for message in messages):
-        return 'no "assistant" message to learn'
-    if not any(is_learned(message) for message in messages):
-        return 'every answer has the "weight" 0'
-    return None
-
-
-def problem_of_prompt(row: dict[str, Any]) -> str | None:
+def conversation_of(row: dict[str, Any]) -> list[Message]:
+    """The messages of a prompt and its completion."""
     for name, other in (("prompt", "completion"), ("completion", "prompt")):
         if name not in row:
-            return f'a "{other}" without a "{name}"'
-    for name in ("prompt", "completion"):
-        if not isinstance(row[name], str):
-            return f'"{name}" is not a string'
-    return None
+            fail(f'a "{other}" without a "{name}"')
+    parts = asked_once(row)
+    question = with_system_of(row, question_in("prompt", parts["prompt"]))
+    answer = answer_messages_in("completion", parts["completion"])
+    refuse_unlearned(answer)
+    return question + answer
 
 
-def row_of(row: dict[str, Any]) -> Row:
-    tools = whole(row.get("tools")) or None
-    keys = ", tools" if tools else ""
-    if "messages" in row:
-        messages = [whole(as_message(message)) for message in row["messages"]]
-        return Row("messages" + keys, Conversation(messages, tools), "")
-    if "prompt" in row:
-        asked = {"role": "user", "content": whole(row["prompt"])}
-        answered = {"role": "assistant", "content": whole(row["completion"])}
-        return Row("prompt, completion" + keys, Conversation([asked, answered], tools), "")
+def refuse_unlearned(messages: list[Message]) -> None:
+    if all(message["role"] != "assistant" for message in messages):
+        fail('no "assistant" message to learn')
+    if not any(is_learned(message) for message in messages):
+        fail('every answer has the "weight" 0')
+
+
+def text_of(row: dict[str, Any]) -> Row:
+    if not isinstance(row["text"], str):
+        fail('"text" is not a string')
+    if row.get("tools"):
+        fail('a "text" takes no "tools"')
     return Row("text", None, whole(row["text"]))

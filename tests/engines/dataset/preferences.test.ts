@@ -78,7 +78,8 @@ describe("a pair", () => {
     ],
     [{ prompt: "q", chosen: [USER], rejected: "b" }, '"chosen" does not end with an "assistant"'],
     [{ prompt: 3, chosen: "a", rejected: "b" }, '"prompt" is neither text nor a list of messages'],
-    [{ prompt: "q", chosen: null, rejected: "b" }, '"chosen" is neither text nor a list of mess'],
+    [{ prompt: "q", chosen: null, rejected: "b" }, 'a "rejected" answer without a "chosen" one'],
+    [{ prompt: "q", chosen: 3, rejected: "b" }, '"chosen" is neither text nor a list of mess'],
     [{ prompt: "q", chosen: "a", rejected: [] }, '"rejected" is neither text nor a list of mess'],
     [
       { prompt: "q", chosen: [{ ...ANSWER("a"), weight: 0 }], rejected: "b" },

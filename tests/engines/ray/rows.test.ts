@@ -67,8 +67,19 @@ const BAD: (string | Buffer)[] = [
   '{"text":"a","tools":[{}]}',
   '{"messages":[{"role":"user","content":"a"},{"role":"assistant","content":"a","weight":0}]}',
   '{"messages":[{"role":"assistant","content":"a","weight":0.5},{"role":"bot"}]}',
-  '{"messages":[{"role":"assistant","content":"a","weight":true}]}',
+  '{"messages":[{"role":"assistant","content":"a","weight":true},{"role":"Human"}]}',
   '{"messages":[{"role":"assistant","content":"a","weight":"é"}]}',
+  '{"messages":[{"role":"assistant","content":"a","loss":"no"}]}',
+  '{"messages":[{"role":"assistant","content":"a","loss_mask":2}]}',
+  '{"messages":[{"role":"assistant","content":"a","loss":null,"train_detail":[{"é":1}]}]}',
+  '{"messages":[{"role":"assistant","content":"a","masked":true}]}',
+  '{"messages":[{"role":"é","content":"a"}]}',
+  '{"system":7,"messages":[{"role":"assistant","content":"a"}]}',
+  '{"system_prompt":"a","messages":[{"role":"developer","content":"b"}]}',
+  '{"prompt":[],"completion":"a"}',
+  '{"prompt":"a","completion":[{"role":"user","content":"a"}]}',
+  '{"prompt":"a","completion":[{"role":"user","content":"b"},{"role":"assistant","content":""}]}',
+  '{"prompt":"a","completion":[{"role":"assistant","content":"b","weight":0}]}',
 ];
 const CSV: [string, string][] = [
   ["first.jsonl", "prompt,completion"],
@@ -89,6 +100,22 @@ const ASKED = { role: "user", content: "a" };
 const [GOOD_ANSWER, OTHER] = ["b", "c"].map((content) => ({ role: "assistant", content }));
 const CALL = { role: "assistant", tool_calls: [{ function: { name: "f", arguments: "{}" } }] };
 const TOOLS = [{ type: "function", function: { name: "f" } }];
+const UNLEARNED = { ...GOOD_ANSWER, loss: false };
+const SYSTEM = { role: "system", content: "s" };
+const CONVERSATIONS: object[] = [
+  { messages: [ASKED, UNLEARNED, ASKED, OTHER], system: "s", label: null },
+  { messages: [SYSTEM, ASKED, OTHER], system_prompt: [{ type: "text", text: "s" }] },
+  ...[{ loss_mask: 0 }, { train: false }, { trainable: false }, { masked: true }].map((mark) => ({
+    messages: [
+      { ...GOOD_ANSWER, ...mark },
+      { ...OTHER, loss: 1, masked: false },
+    ],
+  })),
+  { prompt: [ASKED, OTHER, ASKED], completion: [GOOD_ANSWER, ASKED, UNLEARNED], tools: TOOLS },
+  { prompt: "a", completion: "b", system: "s", messages: null },
+  { prompt: "a ", completion: [SYSTEM, ASKED, GOOD_ANSWER] },
+  { prompt: [SYSTEM, ASKED], completion: [ASKED, GOOD_ANSWER] },
+];
 const PAIRS: object[] = [
   { prompt: "a", chosen: "b", rejected: "é" },
   { prompt: [ASKED, OTHER, ASKED], chosen: [GOOD_ANSWER], rejected: [OTHER, ASKED, OTHER] },
@@ -100,6 +127,11 @@ const PAIRS: object[] = [
     non_preferred_output: [{ ...OTHER, weight: 1 }],
   },
   { prompt: "a", chosen: [{ ...OTHER, weight: 0 }, ASKED, OTHER], rejected: "b" },
+  { prompt: "a", chosen: [ASKED, GOOD_ANSWER], rejected: [ASKED, OTHER], messages: null },
+  { prompt: "a", chosen: [SYSTEM, ASKED, GOOD_ANSWER], rejected: [SYSTEM, ASKED, OTHER] },
+  { prompt: [SYSTEM, ASKED], chosen: [ASKED, GOOD_ANSWER], rejected: [ASKED, OTHER] },
+  { prompt: [ASKED], chosen: [ASKED, GOOD_ANSWER], rejected: [ASKED, OTHER], system: "s" },
+  { prompt: "a", chosen: [ASKED, GOOD_ANSWER], rejected: "c" },
 ];
 const BAD_PAIRS: object[] = [
   {},
@@ -126,6 +158,7 @@ const BAD_PAIRS: object[] = [
   { prompt: "a", chosen: "b", rejected: [{ ...OTHER, weight: 0 }] },
   { prompt: [], chosen: "b", rejected: "c" },
   { prompt: "a", chosen: [], rejected: 3 },
+  { prompt: "a", chosen: [SYSTEM, ASKED, GOOD_ANSWER], rejected: "c" },
 ];
 const JUDGED: object[] = [
   { prompt: "a", completion: "b", label: true },
@@ -133,6 +166,8 @@ const JUDGED: object[] = [
   { prompt: "a", completion: "b", label: 1 },
   { prompt: "a", completion: "b", label: "0" },
   { messages: [ASKED, GOOD_ANSWER], label: false, tools: TOOLS },
+  { prompt: "a", completion: [SYSTEM, ASKED, GOOD_ANSWER], label: true, chosen: null },
+  { messages: [ASKED, GOOD_ANSWER], label: 0, system: "s" },
 ];
 const BAD_JUDGED: object[] = [
   {},
@@ -173,19 +208,23 @@ it.runIf(hasRay)(
   "notes there the keys that Kit ignores in rows at a URL, in the words of Kit here",
   () => {
     const messages = [
-      { role: "user", content: "a", name: "Ann", weight: 0 },
-      { role: "assistant", content: "b", weight: 1, refusal: null, name: "Bo", 'k"': 1 },
+      { role: "user", content: "a", name: "Ann", weight: 0, loss: false, train: true },
+      { role: "assistant", content: "b", weight: 1, refusal: null, name: "Bo", loss: 1, 'k"': 1 },
     ];
     const more = Object.fromEntries(Array.from("defghij", (key) => [key, [key]]));
     const many = Array.from({ length: 1_000 }, (_, id) => ({ text: "t", id, tools: [] }));
-    const rows = [{ messages, tools: [], id: null, text: "t" }, ...many, { text: "t", ...more }];
+    const rows = [
+      { messages, tools: [], id: null, text: "t", system: [{ type: "text", text: "s" }] },
+      ...many,
+      { text: "t", ...more },
+    ];
     const path = scratch.file("keys.jsonl", jsonl(rows));
     const notes: string[] = [];
     expect([...readRows(path, ROW_FORM, { onNote: (text) => notes.push(text) })]).toHaveLength(
       rows.length,
     );
     expect(notes).toEqual([
-      `ignoring keys in ${path}: "text" of 1 row, "k\\"" of 1 message, "id" of 1,000 rows, "d" of 1 row, "e" of 1 row, "f" of 1 row, "g" of 1 row, "h" of 1 row, and others`,
+      `ignoring keys in ${path}: "text" of 1 row, "train" of 1 message, "k\\"" of 1 message, "id" of 1,000 rows, "d" of 1 row, "e" of 1 row, "f" of 1 row, "g" of 1 row, and others`,
     ]);
     // Kit here has told those of a path.
     const [there, atUrl] = readThere([path, pathToFileURL(path).href]) as unknown[][];
@@ -207,6 +246,13 @@ it.runIf(hasRay).each<[string, RowForm<object>, object[], object[]]>([
   const told = paths.map((path) => errorAs(form, path));
   expect(told.map(([code]) => code)).toEqual(paths.map(() => "DATASET_INVALID"));
   expect(readThere(paths, kind)).toEqual(told);
+});
+
+it.runIf(hasRay)("reads conversations there as here, in whichever form", () => {
+  const path = scratch.file("conversations.jsonl", jsonl(CONVERSATIONS));
+  const ours = [...readRows(path, ROW_FORM)].map((row) => "messages" in row && row.messages);
+  const [theirs] = readThere([path]) as [unknown, unknown, unknown][][];
+  expect(withoutNull(theirs?.map(([, messages]) => messages))).toEqual(withoutNull(ours));
 });
 
 /** As JSON without keys that are null. */

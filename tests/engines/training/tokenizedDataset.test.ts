@@ -96,13 +96,14 @@ test.each([
   ["{}", /train\.jsonl:3: no "messages", "prompt" or "text"/],
   ['{"prompt":"a"}', /train\.jsonl:3: a "prompt" without a "completion"\. Write one/],
   ['{"completion":"a"}', /train\.jsonl:3: a "completion" without a "prompt"\. Write one/],
-  ['{"prompt":"a","completion":null}', /train\.jsonl:3: "completion" is not a string/],
-  ['{"prompt":1,"completion":"a"}', /train\.jsonl:3: "prompt" is not a string/],
+  ['{"prompt":"a","completion":null}', /train\.jsonl:3: a "prompt" without a "completion"/],
+  ['{"prompt":1,"completion":"a"}', /train\.jsonl:3: "prompt" is neither text nor a list/],
+  ['{"prompt":"a","completion":["b"]}', /train\.jsonl:3: completion\[0\] needs a "role"/],
   ['{"text":7}', /train\.jsonl:3: "text" is not a string/],
   ['{"messages":[]}', /train\.jsonl:3: "messages" is not a list of messages/],
   [
     '{"messages":[{"role":"user","content":"a"},{"role":"bot","content":"b"}]}',
-    /train\.jsonl:3: messages\[1\] needs a "role" \(system, developer, user, assistant or tool\)/,
+    /train\.jsonl:3: messages\[1\] has the role "bot": write "assistant"\. Write one/,
   ],
   ...[
     '{"tools":[{"type":"function","function":{"name":"f"}}],"prompt":"a","completion":"b"}',

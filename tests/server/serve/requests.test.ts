@@ -89,7 +89,11 @@ describe("a chat completion's request", () => {
     [{ model: 7 }, "model", /^model must be a string/],
     [{ messages: [] }, "messages", /^messages must be a list of at least one message\.$/],
     [{ messages: "1" }, "messages", /^messages must be a list/],
-    [{ messages: [{ role: "me", content: "" }] }, "messages[0]", /^messages\[0\] needs a "role"/],
+    [
+      { messages: [{ role: "me", content: "" }] },
+      "messages[0]",
+      /^messages\[0\] has the role "me"/,
+    ],
     [{ messages: [{ role: "user", content: image }] }, "messages[0]", /parts of type "text" alone/],
     [{ temperature: -1 }, "temperature", /^temperature must be a number from 0 to 2\.$/],
     [{ temperature: 1e308 }, "temperature", /from 0 to 2/],

@@ -1,0 +1,47 @@
+import { WholeFloat, stringifyJson } from "./json.ts";
+
+/** Keys by which trainers say of a message whether it is learned, and whether they say so where they are true. */
+const MARKS = new Map([
+  ...[
+    ...["weight", "loss", "loss_mask", "loss_scale", "loss_weight", "step_loss_mask"],
+    ...["train", "training", "trainable", "learn"],
+  ].map((key) => [key, true] as const),
+  ["masked", false],
+]);
+
+/** Keys that trainers read in several ways, or that mark a part of an answer. */
+const UNREAD = ["train_detail", "training_detail", "mask"];
+
+/** What is wrong with the marks of an assistant's message; undefined for good ones, or none. */
+export function problemOfMarks(message: object): string | undefined {
+  for (const [key, value] of Object.entries(message) as [string, unknown][]) {
+    if (value === undefined || value === null) continue;
+    if (UNREAD.includes(key)) {
+      return `has a "${key}", which Kit does not read: write "weight": 0 for an answer that is not learned`;
+    }
+    if (!MARKS.has(key) || flagOf(value) !== undefined) continue;
+    const written = `has a ${JSON.stringify(key)} of ${stringifyJson(value)}`;
+    if (key === "weight") return `${written}: write 0 or 1`;
+    return `${written}: write "weight": 0 for an answer that is not learned, or remove it`;
+  }
+  return undefined;
+}
+
+/** Whether a mark says that a message is not learned. */
+export function isMarkedUnlearned(message: object): boolean {
+  return Object.entries(message).some(([key, value]) => saysLearned(key, value) === false);
+}
+
+/** What a message's key says of its learning; undefined for one that is no mark. */
+export function saysLearned(key: string, value: unknown): boolean | undefined {
+  const flag = MARKS.has(key) ? flagOf(value) : undefined;
+  return flag === undefined ? undefined : flag === MARKS.get(key);
+}
+
+/** pandas and Arrow write `0.0` where a row lacks the key. */
+function flagOf(value: unknown): boolean | undefined {
+  if (typeof value === "boolean") return value;
+  if (typeof value !== "number" && !(value instanceof WholeFloat)) return undefined;
+  const number = Number(value);
+  return number === 0 || number === 1 ? number === 1 : undefined;
+}

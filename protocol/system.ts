@@ -1,0 +1,48 @@
+import { type Message, asMessage, problemOfMessage } from "./chat.ts";
+
+/** Keys under which rows have the system's text beside their messages. */
+export const SYSTEM_KEYS = ["system", "system_prompt"] as const;
+
+/** What is wrong with the system's text beside a conversation; undefined for a good one, or none. */
+export function problemOfSystem(
+  row: Record<string, unknown>,
+  messages: readonly Message[],
+): string | undefined {
+  const key = keyOf(row);
+  if (key === undefined) return undefined;
+  const given = messageOf(row[key]);
+  if (problemOfMessage(given) !== undefined) return `"${key}" is not text`;
+  const [first] = messages;
+  if (!isSystem(first) || first?.content === asMessage(given).content) return undefined;
+  return `a "${key}" and a message of the role "system": leave one of them out`;
+}
+
+/** A conversation that begins with the system's text beside it. */
+export function withSystem<Of extends Message>(
+  row: Record<string, unknown>,
+  messages: readonly Of[],
+): (Of | Message)[] {
+  const key = keyOf(row);
+  if (key === undefined || isSystem(messages[0])) return [...messages];
+  return [asMessage(messageOf(row[key])), ...messages];
+}
+
+export function hasSystem(row: Record<string, unknown>): boolean {
+  return keyOf(row) !== undefined;
+}
+
+function keyOf(row: Record<string, unknown>): string | undefined {
+  return SYSTEM_KEYS.find((key) => !isBlank(row[key]));
+}
+
+function messageOf(content: unknown): Record<string, unknown> {
+  return { role: "system", content };
+}
+
+function isSystem(message: Message | undefined): boolean {
+  return message?.role === "system" || message?.role === "developer";
+}
+
+function isBlank(value: unknown): boolean {
+  return value === undefined || value === null || (typeof value === "string" && !value.trim());
+}

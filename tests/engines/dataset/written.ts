@@ -1,0 +1,51 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { type FileDataset, freezeDataset } from "../../../engines/dataset/freeze.ts";
+import { ROW_FORM } from "../../../engines/dataset/row.ts";
+import type { RowForm } from "../../../engines/dataset/rowForm.ts";
+import { nameOf } from "../../../engines/dataset/rows.ts";
+import type { DatasetCode } from "../../../protocol/dataset.ts";
+import { isKitError } from "../../../protocol/error.ts";
+import { jsonl, scratchDirectory, scratchFile } from "../embedded/scratch.ts";
+
+export interface Written {
+  /** As every engine reads them. */
+  rows: object[];
+  /** What a person is told, without folders. */
+  notes: string[];
+}
+
+/** What a training gets of a dataset. */
+export async function written(
+  dataset: FileDataset,
+  { form = ROW_FORM, code = {} }: { form?: RowForm<object>; code?: DatasetCode } = {},
+): Promise<Written> {
+  const path = join(scratchDirectory(), "data.jsonl");
+  const notes: string[] = [];
+  const onNote = (text: string) => notes.push(withoutFolders(text));
+  const name = dataset.type === "code" ? "dataset" : nameOf(dataset.path);
+  await freezeDataset(dataset, code, path, { name, form, onNote });
+  const lines = readFileSync(path, "utf8").trimEnd().split("\n");
+  return { rows: lines.map((line) => JSON.parse(line) as object), notes };
+}
+
+/** What a training gets of rows in a JSONL file. */
+export function writtenLines(rows: object[], form?: RowForm<object>): Promise<Written> {
+  const dataset = { type: "jsonl", path: scratchFile("data.jsonl", jsonl(rows)) } as const;
+  return written(dataset, form && { form });
+}
+
+/** Why a training does not begin, without folders. */
+export async function refusalOf(training: Promise<unknown>): Promise<string> {
+  try {
+    await training;
+  } catch (error) {
+    if (isKitError(error)) return withoutFolders(error.message);
+    throw error;
+  }
+  return "nothing";
+}
+
+function withoutFolders(text: string): string {
+  return text.replaceAll(/\/\S*\//g, "");
+}
