@@ -183,8 +183,8 @@ const ENDINGS: Record<string, FileType> = {
   json: "json",
 };
 
-/** The kind of a file by the ending of its name; what has none of the others is JSONL. */
+/** The kind of a file by the ending of its name, before `.gz`; what has none of the others is JSONL. */
 export function typeOfFile(path: string): FileType {
-  const [, ending = ""] = /\.([^./\\]+)$/.exec(path) ?? [];
+  const [, ending = ""] = /\.([^./\\]+?)(\.gz)?$/i.exec(path) ?? [];
   return ENDINGS[ending.toLowerCase()] ?? "jsonl";
 }

@@ -8,8 +8,8 @@ import { keysOf, parseJson, stringifyJson, withPlainFloats } from "../../protoco
 import { isUrl } from "../../protocol/url.ts";
 import { datasetFiles } from "./files.ts";
 import { createIgnoredKeys } from "./ignoredKeys.ts";
-import { parseJsonLine } from "./jsonLine.ts";
-import { type OnRead, readLines, refuseLongRow } from "./lines.ts";
+import { readJsonl } from "./jsonl.ts";
+import { type OnRead, refuseLongRow } from "./lines.ts";
 import { type Places, createPlaces } from "./places.ts";
 import { createReadingNotes } from "./readingNotes.ts";
 import { isTooDeep, nestedTooDeeply } from "./row.ts";
@@ -151,11 +151,7 @@ async function* readFile(
 ): AsyncGenerator<TableRow> {
   if (type === "jsonl") {
     const expected = columns || isMapped ? "a JSON object on each line" : form.expected;
-    const parse = (text: string, where: string) => ({
-      value: parseJsonLine(text, where, expected) as TableRow["value"],
-      where,
-    });
-    yield* readLines(file, parse, onRead);
+    yield* readJsonl(file, expected, onRead);
     return;
   }
   if (isMapped) {

@@ -2,6 +2,7 @@ import { KitError } from "../../protocol/error.ts";
 import { parseJson } from "../../protocol/json.ts";
 import constants from "../python/kit_engine/constants.json" with { type: "json" };
 import { isCsv } from "./csv.ts";
+import { lineNotJson } from "./notJson.ts";
 
 /**
  * Parses a line of a JSONL file.
@@ -12,7 +13,8 @@ export function parseJsonLine(text: string, where: string, expected: string): un
   try {
     return parseJson(text);
   } catch (cause) {
-    const problem = isCsv(text, where) ? constants.csvProblem : "not valid JSON";
-    throw new KitError("DATASET_INVALID", `${where}: ${problem}. Write ${expected}.`, { cause });
+    if (!isCsv(text, where)) throw lineNotJson(cause, text, where, expected);
+    const problem = `${where}: ${constants.csvProblem}. Write ${expected}.`;
+    throw new KitError("DATASET_INVALID", problem, { cause });
   }
 }

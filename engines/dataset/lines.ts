@@ -1,8 +1,9 @@
-import { closeSync, constants as fsConstants, fstatSync, openSync, readSync } from "node:fs";
 import { NEWLINE } from "../../disk/newline.ts";
 import { KitError } from "../../protocol/error.ts";
 import constants from "../python/kit_engine/constants.json" with { type: "json" };
+import { openText } from "./textFile.ts";
 
+const CARRIAGE_RETURN = 0x0d;
 const MEBIBYTE = 2 ** 20;
 const CHUNK_BYTES = MEBIBYTE;
 /** A longer line is refused: while it is parsed it takes several times its size. */
@@ -12,7 +13,7 @@ const LONGEST_LINE_BYTES = constants.longestLineMiB * MEBIBYTE;
 export type OnRead = (bytes: number, fileBytes: number) => void;
 
 /**
- * Parses the lines of a text file, trimmed, one at a time; skips blank ones.
+ * Parses the lines of a text file one at a time, without the spaces at their ends; skips blank ones.
  * @throws KitError `DATASET_UNREADABLE` without a file, `DATASET_INVALID` with file and line
  */
 export function* readLines<T>(
@@ -20,17 +21,17 @@ export function* readLines<T>(
   parse: (line: string, where: string) => T,
   onRead?: OnRead,
 ): Generator<T> {
-  const file = openDataFile(path);
+  const { size, read: readText, close } = openText(path);
   try {
-    const { size } = fstatSync(file);
     let buffer = Buffer.allocUnsafe(CHUNK_BYTES);
     /** The part of the buffer that is not yet a line: from `start` to `end`. */
     let start = 0;
     let end = 0;
     let read = 0;
+    let lineBreak = NEWLINE;
     for (let number = 1, isOver = false; !isOver || start < end;) {
       const where = `${path}:${number}`;
-      const newline = buffer.indexOf(NEWLINE, start);
+      const newline = buffer.indexOf(lineBreak, start);
       // Bytes past `end` are left over from earlier reads.
       const isWhole = newline !== -1 && newline < end;
       if (!isWhole && !isOver) {
@@ -39,8 +40,9 @@ export function* readLines<T>(
         // Doubles for a long line, and shrinks after it.
         const length = Math.max(CHUNK_BYTES, Math.min(2 * rest, LONGEST_LINE_BYTES + CHUNK_BYTES));
         buffer = moved(buffer, start, end, length);
-        const count = readable(path, () => readSync(file, buffer, rest, length - rest, null));
+        const count = readText(buffer, rest, length);
         [start, end] = [0, rest + count];
+        if (read === 0) lineBreak = lineBreakOf(buffer.subarray(0, count));
         read += count;
         isOver = count === 0;
         if (!isOver) onRead?.(read, size);
@@ -58,7 +60,7 @@ export function* readLines<T>(
       yield parse(text, where);
     }
   } finally {
-    closeSync(file);
+    close();
   }
 }
 
@@ -83,56 +85,22 @@ function moved(
   return target;
 }
 
-const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+/** By a file's first bytes. Some spreadsheets still end lines as the first Macs did. */
+function lineBreakOf(bytes: Buffer): number {
+  const at = bytes.indexOf(CARRIAGE_RETURN);
+  const isInside = at !== -1 && at < bytes.length - 1;
+  return isInside && !bytes.includes(NEWLINE) ? CARRIAGE_RETURN : NEWLINE;
+}
+
+const decoder = new TextDecoder("utf-8", { fatal: true });
 
 function decode(bytes: Buffer, where: string): string {
   try {
-    // Trims a byte order mark, too.
-    return decoder.decode(bytes).trim();
+    // Files that were joined have a byte order mark inside, which this leaves out.
+    return decoder.decode(bytes).trimEnd();
   } catch (cause) {
     throw new KitError("DATASET_INVALID", `${where}: not UTF-8. Save the file as UTF-8.`, {
       cause,
     });
   }
-}
-
-/**
- * Doesn't wait for a writer at the other end of a pipe. A folder opens, too: reading it fails.
- * @throws KitError `DATASET_UNREADABLE`
- */
-export function openDataFile(path: string): number {
-  return readable(path, () => openPlainFile(path));
-}
-
-function openPlainFile(path: string): number {
-  const file = openSync(path, fsConstants.O_RDONLY | fsConstants.O_NONBLOCK);
-  const stats = fstatSync(file);
-  if (stats.isFile() || stats.isDirectory()) return file;
-  closeSync(file);
-  throw new Error("it is not a plain file");
-}
-
-const PROBLEMS: Record<string, string> = {
-  ENOENT: "there is no such file",
-  EISDIR: "it is a folder, not a file",
-};
-
-/** @throws KitError `DATASET_UNREADABLE` when the reading fails */
-export function readable<T>(path: string, read: () => T): T {
-  try {
-    return read();
-  } catch (cause) {
-    throw unreadable(path, cause);
-  }
-}
-
-/** @param cause what opening or reading the file has thrown */
-export function unreadable(path: string, cause: unknown): KitError {
-  const { code, message } = cause as NodeJS.ErrnoException;
-  const why = PROBLEMS[code ?? ""] ?? message;
-  return new KitError(
-    "DATASET_UNREADABLE",
-    `Cannot read the dataset ${path}: ${why}. Check its path, which is relative to the project.`,
-    { cause },
-  );
 }

@@ -15,7 +15,7 @@ const SPLIT_WORDS: Record<string, string> = {
   ...{ validation: "validation", valid: "validation", val: "validation", dev: "validation" },
   ...{ test: "test", testing: "test", eval: "test", evaluation: "test" },
 };
-const DATA_FILE = /\.(parquet|jsonl|csv|tsv|json)$/i;
+const DATA_FILE = /\.(parquet|(jsonl|csv|tsv|json)(\.gz)?)$/i;
 const NO_DATA = /(^|\/)([._]|(config|dataset_infos?|dataset_dict|state)\.json$)/;
 const SHARD = /^(.+)-\d+-of-\d+$/;
 

@@ -53,7 +53,9 @@ test("kit check exits with 1 and the sentence with which the training would fail
   expect(await runKit(project, ["check"])).toMatchObject({
     code: 1,
     stdout: "",
-    stderr: expect.stringContaining(`kit: ${project}/data.jsonl:2: not valid JSON. Write `),
+    stderr: expect.stringContaining(
+      `kit: ${project}/data.jsonl:2:2: not valid JSON: a word without quotes. Write `,
+    ),
   });
   writeFileSync(join(project, "data.jsonl"), '{"text":"x"}');
   const engine = `engine: { name: "liar", prepare: (x: object) => x, check: async () => ({}),

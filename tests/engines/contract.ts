@@ -421,7 +421,7 @@ export function describeEngine(
       const bad = scratch.file("bad.jsonl", `${jsonl(ROWS.slice(0, 1))}{"prompt":`);
       const { events, error, directory } = await run({ dataset: { type: "jsonl", path: bad } });
       expect(error).toMatchObject({ name: "KitError", code: "DATASET_INVALID" });
-      expect(error?.message).toContain(`${bad}:2: not valid JSON`);
+      expect(error?.message).toContain(`${bad}:2:11: not valid JSON`);
       expect([events, readdirSync(directory)]).toEqual([[], []]);
     });
 

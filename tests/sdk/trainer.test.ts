@@ -56,7 +56,7 @@ describe("a job fails with a message that says what to do", () => {
   it.each<[string, string | null, Partial<TrainerOptions>, RegExp]>([
     ["the dataset is missing", null, {}, /Cannot read the dataset .*rows\.jsonl: there is no such/],
     ["the dataset is empty", "\n\n", {}, /rows\.jsonl has no rows\. Write one of/],
-    ["a line is not JSON", '{"text":"a"}\n{oops\n', {}, /rows\.jsonl:2: not valid JSON\. Write/],
+    ["a line is not JSON", '{"text":"a"}\n{oops\n', {}, /rows\.jsonl:2:2: not valid JSON: a word/],
     ["a line has no known key", '\n\n{"texts":"a"}', {}, /rows\.jsonl:3: no "messages", "prompt"/],
     [
       "the model's path is wrong",

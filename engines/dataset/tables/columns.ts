@@ -1,5 +1,7 @@
 import { basename } from "node:path";
 import { isRecord } from "../../../protocol/isRecord.ts";
+import { parseJson } from "../../../protocol/json.ts";
+import { textNotJson } from "../notJson.ts";
 import { invalid } from "./tableRow.ts";
 
 /** What a row of Kit has, in whichever form. */
@@ -216,13 +218,10 @@ function isJsonList(value: unknown): boolean {
 function fromJson(value: unknown, where: string, column: string, expected: string): unknown {
   if (typeof value !== "string") return value;
   try {
-    return JSON.parse(value) as unknown;
+    return parseJson(value);
   } catch (cause) {
-    throw invalid(
-      where,
-      `column ${JSON.stringify(column)} is not valid JSON. Write ${expected} as JSON.`,
-      cause,
-    );
+    const problem = textNotJson(cause, value, `${expected} as JSON`);
+    throw invalid(where, `column ${JSON.stringify(column)} is ${problem}`, cause);
   }
 }
 

@@ -32,18 +32,18 @@ const PROBLEMS: Partial<Record<CsvErrorCode, string>> = {
 export async function* readCsv(path: string): AsyncGenerator<TableRow> {
   const parts = readUtf8(path);
   try {
-    const first = (await parts.next()).value ?? Buffer.alloc(0);
+    const first = parts.next().value ?? Buffer.alloc(0);
     yield* parseCsv(path, first, parts);
   } finally {
     // Stopping early closes the file.
-    await parts.return(undefined);
+    parts.return(undefined);
   }
 }
 
 async function* parseCsv(
   path: string,
   first: Buffer,
-  rest: AsyncGenerator<Buffer>,
+  rest: Iterable<Buffer>,
 ): AsyncGenerator<TableRow> {
   const { parse } = await import("csv-parse");
   const delimiter = extname(path).toLowerCase() === ".tsv" ? "\t" : delimiterOf(first);
@@ -60,7 +60,7 @@ async function* parseCsv(
   };
   // Its types know the records of columns alone.
   const parser = parse(options as Options<unknown> as Options);
-  async function* all(): AsyncGenerator<Buffer> {
+  function* all(): Generator<Buffer> {
     yield first;
     yield* rest;
   }

@@ -1,8 +1,9 @@
-import { closeSync, fstatSync, readFileSync } from "node:fs";
 import { basename } from "node:path";
-import { messageOf } from "../../../protocol/error.ts";
+import type { KitError } from "../../../protocol/error.ts";
 import { isRecord } from "../../../protocol/isRecord.ts";
-import { openDataFile, readable } from "../lines.ts";
+import { parseJson } from "../../../protocol/json.ts";
+import { fileNotJson } from "../notJson.ts";
+import { openText, readAll } from "../textFile.ts";
 import { type TableRow, invalid } from "./tableRow.ts";
 
 /** The whole file is in memory, and takes several times its size while it is parsed. */
@@ -28,18 +29,11 @@ export function* readJson(path: string): Generator<TableRow> {
 }
 
 function readText(path: string): string {
-  const file = openDataFile(path);
+  const { size, read, close } = openText(path);
   try {
-    if (fstatSync(file).size > MOST_MIB * 2 ** 20) {
-      const name = basename(path);
-      const lines = `${name.replace(/\.json$/i, "")}.jsonl`;
-      throw invalid(
-        path,
-        `more than ${MOST_MIB} MiB, which JSON is parsed from at once. Turn it into JSONL: jq -c '.[]' ${name} > ${lines}`,
-      );
-    }
-    const bytes = readable(path, () => readFileSync(file));
-    // Leaves a byte order mark out.
+    if (size > MOST_MIB * 2 ** 20) throw tooLarge(path);
+    const bytes = readAll(read);
+    if (bytes.length > MOST_MIB * 2 ** 20) throw tooLarge(path);
     return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
   } catch (cause) {
     if (cause instanceof TypeError) {
@@ -47,13 +41,22 @@ function readText(path: string): string {
     }
     throw cause;
   } finally {
-    closeSync(file);
+    close();
   }
+}
+
+function tooLarge(path: string): KitError {
+  const name = basename(path);
+  const lines = name.replace(/(\.[^.]*)?$/, name.endsWith(".jsonl") ? ".lines.jsonl" : ".jsonl");
+  return invalid(
+    path,
+    `more than ${MOST_MIB} MiB, which JSON is parsed from at once. Turn it into JSONL: jq -c '.[]' ${name} > ${lines}`,
+  );
 }
 
 function parse(text: string, path: string): unknown {
   try {
-    return JSON.parse(text) as unknown;
+    return parseJson(text);
   } catch (cause) {
     if (text.trim() === "")
       throw invalid(path, "the file is empty. Write one array of rows in it.");
@@ -64,13 +67,7 @@ function parse(text: string, path: string): unknown {
         cause,
       );
     }
-    const [, position] = /at position (\d+)/.exec(messageOf(cause)) ?? [];
-    const before = text.slice(0, position === undefined ? text.length : Number(position));
-    throw invalid(
-      `${path}:${before.split("\n").length}`,
-      "not valid JSON. Write one array of rows, [{…}, {…}].",
-      cause,
-    );
+    throw fileNotJson(cause, text, path, "one array of rows, [{…}, {…}]");
   }
 }
 

@@ -1,5 +1,6 @@
 import { brotliDecompressSync, gunzipSync } from "node:zlib";
 import type { Compressors, ParquetParsers } from "hyparquet";
+import { parseJson } from "../../../protocol/json.ts";
 import { MOST_GROUP_BYTES } from "./parquetMetadata.ts";
 
 const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
@@ -17,7 +18,7 @@ function json(bytes: Uint8Array): unknown {
   const source = text(bytes);
   if (typeof source !== "string") return source;
   try {
-    return JSON.parse(source) as unknown;
+    return parseJson(source);
   } catch {
     // As text, which is refused where a list is needed.
     return source;

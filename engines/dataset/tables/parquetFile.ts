@@ -1,6 +1,6 @@
 import { closeSync, fstatSync, readSync } from "node:fs";
 import type { AsyncBuffer } from "hyparquet";
-import { openDataFile, readable } from "../lines.ts";
+import { openDataFile, readable } from "../dataFile.ts";
 
 /** A file whose parts the library reads as it needs them. */
 export interface ParquetFile extends AsyncBuffer {

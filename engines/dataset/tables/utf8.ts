@@ -1,38 +1,38 @@
 import { isUtf8 } from "node:buffer";
-import { createReadStream } from "node:fs";
 import { NEWLINE } from "../../../disk/newline.ts";
 import type { KitError } from "../../../protocol/error.ts";
-import { openDataFile, unreadable } from "../lines.ts";
+import { openText } from "../textFile.ts";
 import { invalid } from "./tableRow.ts";
 
 /** A character of UTF-8 has at most so many bytes. */
 const LONGEST_CHARACTER = 4;
+const CHUNK_BYTES = 2 ** 16;
 
 /**
  * Reads a text file in parts, none of which ends within a character.
  * @throws KitError `DATASET_UNREADABLE` without a file, `DATASET_INVALID` with the line that is not UTF-8
  */
-export async function* readUtf8(path: string): AsyncGenerator<Buffer, undefined> {
-  let line = 1;
-  let rest: Buffer = Buffer.alloc(0);
-  for await (const chunk of readChunks(path)) {
-    const bytes = rest.length === 0 ? chunk : Buffer.concat([rest, chunk]);
-    const end = wholeCharacters(bytes);
-    const whole = bytes.subarray(0, end);
-    if (!isUtf8(whole)) throw notUtf8(path, line + linesBefore(whole));
-    rest = bytes.subarray(end);
-    line += newlinesIn(whole);
-    yield whole;
-  }
-  if (rest.length > 0) throw notUtf8(path, line);
-}
-
-async function* readChunks(path: string): AsyncGenerator<Buffer> {
-  const stream = createReadStream(path, { fd: openDataFile(path) });
+export function* readUtf8(path: string): Generator<Buffer, undefined> {
+  const { read, close } = openText(path);
   try {
-    for await (const chunk of stream) yield chunk as Buffer;
-  } catch (cause) {
-    throw unreadable(path, cause);
+    let line = 1;
+    let rest = 0;
+    for (let chunk = Buffer.allocUnsafe(CHUNK_BYTES); ;) {
+      const count = read(chunk, rest, CHUNK_BYTES);
+      if (count === 0) break;
+      const bytes = chunk.subarray(0, rest + count);
+      const end = wholeCharacters(bytes);
+      const whole = bytes.subarray(0, end);
+      if (!isUtf8(whole)) throw notUtf8(path, line + linesBefore(whole));
+      line += newlinesIn(whole);
+      // Whoever gets a part may keep it.
+      chunk = Buffer.allocUnsafe(CHUNK_BYTES);
+      rest = bytes.copy(chunk, 0, end);
+      yield whole;
+    }
+    if (rest > 0) throw notUtf8(path, line);
+  } finally {
+    close();
   }
 }
 

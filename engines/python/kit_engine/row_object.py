@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterator, Sequence
+from json import JSONDecodeError
 from typing import Any, NoReturn, Protocol, TypeVar
 
 from .chat import (
@@ -72,9 +73,18 @@ def parse_object(
         return row, *read(row)
     except Wrong as error:
         problem = str(error)
-    except (ValueError, RecursionError):
-        problem = CONSTANTS["csvProblem"] if is_csv(text, where) else "not valid JSON"
+    except (ValueError, RecursionError) as error:
+        problem = CONSTANTS["csvProblem"]
+        if not is_csv(text, where):
+            where, problem = not_json(error, where)
     raise KitError("DATASET_INVALID", f"{where}: {problem}. Write {expected}.")
+
+
+def not_json(error: ValueError | RecursionError, where: str) -> tuple[str, str]:
+    """The place of the first wrong character, and what Python says of it."""
+    if isinstance(error, JSONDecodeError):
+        return f"{where}:{error.colno}", f"not valid JSON ({error.msg})"
+    return where, f"not valid JSON ({error})"
 
 
 def object_of(row: Any) -> dict[str, Any]:

@@ -66,7 +66,7 @@ test("a bad row's error names its own file and line; an empty file among others 
   const paths = ["a.jsonl", "empty.jsonl", "bad.jsonl"];
   writeFileSync(join(folder, "empty.jsonl"), "\n");
   writeFileSync(join(folder, "bad.jsonl"), '{"text":"x"}\n{oops');
-  expect(() => textsOf(folder, paths)).toThrow(`${folder}/bad.jsonl:2: not valid JSON`);
+  expect(() => textsOf(folder, paths)).toThrow(`${folder}/bad.jsonl:2:2: not valid JSON`);
   expect(() => textsOf(folder, ["empty.jsonl"])).toThrow(`${folder}/empty.jsonl has no rows.`);
 });
 

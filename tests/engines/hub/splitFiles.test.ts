@@ -33,6 +33,7 @@ it.each<[string, string[], Partial<HubSplit>, boolean, string[]]>([
     ["data/sft-00000-of-00001.parquet"],
   ],
   ["a file's name", ["train.jsonl", "dev.jsonl", "config.json"], {}, false, ["train.jsonl"]],
+  ["what gzip has packed", ["train.jsonl.gz", "dev.jsonl.gz"], {}, false, ["train.jsonl.gz"]],
   [
     "another word for a split",
     ["train.csv", "my_dev_set.csv"],

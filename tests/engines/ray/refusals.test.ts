@@ -57,7 +57,7 @@ it("checks every row here, before anything is sent", async () => {
   const path = scratch.file("bad.jsonl", `${jsonl([{ text: "a" }])}{"prompt":`);
   const error = await refusalOf({ dataset: { type: "jsonl", path } });
   expect(error).toMatchObject({ name: "KitError", code: "DATASET_INVALID" });
-  expect(String(error)).toContain(`${path}:2: not valid JSON`);
+  expect(String(error)).toContain(`${path}:2:11: not valid JSON`);
 });
 
 it.each(["dataset", "evalDataset"])(

@@ -100,7 +100,9 @@ export function describeSharing(at: () => Place): void {
       onNote: (text) => notes.push(text),
     });
     expect(error).toMatchObject({ name: "KitError", code: "DATASET_INVALID" });
-    expect(error?.message).toContain(`${href}:${ROWS.length + 1}: not valid JSON. Write one of {`);
+    expect(error?.message).toContain(
+      `${href}:${ROWS.length + 1}:11: not valid JSON (Expecting value). Write one of {`,
+    );
     expect(steps).toEqual([]);
     expect(notes.filter((text) => text.includes("was lost"))).toEqual([]);
     const headers = { authorization: `Bearer ${TOKEN}`, "user-agent": "kit" };

@@ -91,7 +91,8 @@ test("no answer within maxLength in any row is an error that says so", () => {
 });
 
 test.each([
-  ["{oops", /train\.jsonl:3: not valid JSON\. Write one of \{"messages"/],
+  ["oops", /train\.jsonl:3:1: not valid JSON: it begins with oops\. Write one of \{"messages"/],
+  ["{oops", /train\.jsonl:3:2: not valid JSON: a word without quotes\. Write strings and keys/],
   ["[1]", /train\.jsonl:3: not a JSON object/],
   ["{}", /train\.jsonl:3: no "messages", "prompt" or "text"/],
   ['{"prompt":"a"}', /train\.jsonl:3: a "prompt" without a "completion"\. Write one/],
@@ -133,7 +134,9 @@ test.each<[string, string, boolean]>([
   ["rows.jsonl", '{"text":"a"}\na,b', false],
 ])("%s that begins with %j is told as CSV: %j", (name, text, isCsv) => {
   const path = scratchFile(name, text);
-  const says = isCsv ? /rows\.\w+:[12]: the file is CSV: name/ : /rows\.\w+:[12]: not valid JSON\./;
+  const says = isCsv
+    ? /rows\.\w+:[12]: the file is CSV: name/
+    : /rows\.\w+:[12]:\d+: not valid JSON: /;
   expect(() => readDataset(path, 64)).toThrow(says);
 });
 

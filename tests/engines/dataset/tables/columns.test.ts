@@ -47,10 +47,10 @@ it("messages and tools in a table that has only text are JSON", () => {
   expect(map({ messages, tools: "[]" })).toEqual({ messages: CHAT, tools: [] });
   expect(map({ chat: messages }, { messages: "chat" })).toEqual({ messages: CHAT });
   expect(() => map({ chat: "[{'role': 'user'}]" }, { messages: "chat" })).toThrow(
-    'a.csv:2: column "chat" is not valid JSON. Write a list of messages as JSON.',
+    'a.csv:2: column "chat" is not valid JSON at character 3: a quote that is not',
   );
   expect(() => map({ messages, tools: "{" })).toThrow(
-    'a.csv:2: column "tools" is not valid JSON. Write a list of tools as JSON.',
+    'a.csv:2: column "tools" is not valid JSON at character 2: it ends inside an object. Complete it.',
   );
 });
 
@@ -88,7 +88,9 @@ it("other conversations than ShareGPT's are refused", () => {
   expect(() => map({ conversations: undefined })).toThrow(
     'a.csv:2: "conversations" is not a list. Write a list of {"from":"…","value":"…"}.',
   );
-  expect(() => map({ conversations: "Hi" })).toThrow('column "conversations" is not valid JSON.');
+  expect(() => map({ conversations: "Hi" })).toThrow(
+    'column "conversations" is not valid JSON at character 1: it begins with Hi.',
+  );
   expect(map({ conversations: CHAT }, { messages: "conversations" })).toEqual({ messages: CHAT });
 });
 

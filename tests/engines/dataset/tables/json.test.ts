@@ -29,10 +29,10 @@ it("what is not an array of objects is refused", async () => {
 
 it("bad JSON is refused with its line, an empty file and Latin-1 with what they are", async () => {
   expect(await refusal(table("a.json", '[{"a":1},\n{"a":2}\n{"a":3}]'))).toBe(
-    "DATASET_INVALID a.json:3: not valid JSON. Write one array of rows, [{…}, {…}].",
+    "DATASET_INVALID a.json:3:1: not valid JSON: a comma is missing. Write one before this.",
   );
   expect(await refusal(table("a.json", '[{"a":1},\n'))).toMatch(
-    /^DATASET_INVALID a.json:[12]: not valid/,
+    /^DATASET_INVALID a.json:2:1: not valid JSON: it ends inside a list. Complete it.$/,
   );
   expect(await refusal(table("a.json", " \n"))).toBe(
     "DATASET_INVALID a.json: the file is empty. Write one array of rows in it.",

@@ -5,10 +5,30 @@ import { spawnModule } from "../../../process.ts";
 import { fixture, rowsOf, table } from "./tables.ts";
 
 it("a file's type is its ending, in whichever case; without a known one it is JSONL", () => {
-  const types = ["csv", "tsv", "parquet", "json", "jsonl", "txt", "CSV", "Parquet"].map((ending) =>
-    typeOfFile(`data.json/rows.${ending}`),
-  );
-  expect(types).toEqual(["csv", "csv", "parquet", "json", "jsonl", "jsonl", "csv", "parquet"]);
+  const types = [
+    "csv",
+    "tsv",
+    "parquet",
+    "json",
+    "jsonl",
+    "txt",
+    "CSV",
+    "Parquet",
+    "csv.gz",
+    "gz",
+  ].map((ending) => typeOfFile(`data.json/rows.${ending}`));
+  expect(types).toEqual([
+    "csv",
+    "csv",
+    "parquet",
+    "json",
+    "jsonl",
+    "jsonl",
+    "csv",
+    "parquet",
+    "csv",
+    "jsonl",
+  ]);
   expect(typeOfFile("csv")).toBe("jsonl");
 });
 

@@ -32,7 +32,7 @@ test("a wrong config is one clear error, with its code, and leaves nothing", asy
   const path = scratchFile("bad.jsonl", `${jsonl([{ text: "a" }])}{"prompt":`);
   await expect(failing({ dataset: { type: "jsonl", path } })).rejects.toMatchObject({
     code: "DATASET_INVALID",
-    message: expect.stringContaining("bad.jsonl:2: not valid JSON"),
+    message: expect.stringContaining("bad.jsonl:2:11: not valid JSON"),
   });
   expect(artifactNames(directory)).toEqual([]);
 });

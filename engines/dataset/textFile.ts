@@ -1,0 +1,129 @@
+import { closeSync, fstatSync, readSync } from "node:fs";
+import { gunzipSync } from "node:zlib";
+import { messageOf } from "../../protocol/error.ts";
+import { openDataFile, readable } from "./dataFile.ts";
+import { HEAD_BYTES, refuseOtherKinds } from "./fileKind.ts";
+import { invalid } from "./tables/tableRow.ts";
+
+const MEBIBYTE = 2 ** 20;
+/** What gzip has compressed is in memory as a whole. */
+const MOST_UNPACKED_MIB = 1024;
+
+/** Fills a part of a buffer, or less. @returns how many bytes; 0 at the end */
+export type Read = (into: Buffer, start: number, end: number) => number;
+
+/** A file's text as UTF-8. */
+export interface TextFile {
+  /** Of the file, in bytes. */
+  size: number;
+  read: Read;
+  close: () => void;
+}
+
+/**
+ * Opens a file of text: UTF-8 or UTF-16, also compressed with gzip. Leaves a byte order mark out.
+ * @throws KitError `DATASET_UNREADABLE`, `DATASET_INVALID` for a file of another kind
+ */
+export function openText(path: string): TextFile {
+  const file = openDataFile(path);
+  const close = () => closeSync(file);
+  try {
+    const readFile: Read = (into, start, end) =>
+      readable(path, () => readSync(file, into, start, end - start, null));
+    return { size: fstatSync(file).size, read: textOf(path, readFile), close };
+  } catch (error) {
+    close();
+    throw error;
+  }
+}
+
+/** All bytes that are left. */
+export function readAll(read: Read): Buffer {
+  const chunks: Buffer[] = [];
+  for (;;) {
+    const chunk = Buffer.allocUnsafe(MEBIBYTE);
+    const count = read(chunk, 0, chunk.length);
+    if (count === 0) return Buffer.concat(chunks);
+    chunks.push(chunk.subarray(0, count));
+  }
+}
+
+function textOf(path: string, read: Read): Read {
+  const head = Buffer.alloc(HEAD_BYTES);
+  let length = 0;
+  for (let count = -1; count !== 0 && length < HEAD_BYTES; length += count) {
+    count = read(head, length, HEAD_BYTES);
+  }
+  const start = head.subarray(0, length);
+  const whole = inTurn(reading(start), read);
+  if (start.toString("latin1", 0, 2) === "\x1f\x8b") {
+    return textOf(path, reading(unpacked(path, readAll(whole))));
+  }
+  refuseOtherKinds(path, start);
+  const [encoding, mark] = encodingOf(start);
+  const rest = inTurn(reading(start.subarray(mark)), read);
+  return encoding === "utf-8" ? rest : recoded(path, rest, encoding);
+}
+
+function unpacked(path: string, bytes: Buffer): Buffer {
+  try {
+    return gunzipSync(bytes, { maxOutputLength: MOST_UNPACKED_MIB * MEBIBYTE });
+  } catch (cause) {
+    const isLarge = cause instanceof RangeError;
+    throw invalid(
+      path,
+      isLarge
+        ? `more than ${MOST_UNPACKED_MIB} MiB once unpacked. Unpack it with gunzip.`
+        : `damaged gzip (${messageOf(cause)}). Save it again.`,
+      cause,
+    );
+  }
+}
+
+type Encoding = "utf-8" | "utf-16le" | "utf-16be";
+
+/** Also the length of the mark. Text without one begins with ASCII, as JSON does. */
+function encodingOf([first, second, third]: Buffer): [Encoding, mark: number] {
+  if (first === 0xff && second === 0xfe) return ["utf-16le", 2];
+  if (first === 0xfe && second === 0xff) return ["utf-16be", 2];
+  if (first === 0xef && second === 0xbb && third === 0xbf) return ["utf-8", 3];
+  if (first !== 0 && second === 0) return ["utf-16le", 0];
+  return [first === 0 && second !== 0 && second !== undefined ? "utf-16be" : "utf-8", 0];
+}
+
+/** As UTF-8. */
+function recoded(path: string, read: Read, encoding: Encoding): Read {
+  const decoder = new TextDecoder(encoding, { fatal: true, ignoreBOM: true });
+  const chunk = Buffer.allocUnsafe(MEBIBYTE);
+  let decoded = reading(Buffer.alloc(0));
+  let isOver = false;
+  return (into, start, end) => {
+    for (;;) {
+      const count = decoded(into, start, end);
+      if (count > 0 || isOver) return count;
+      const bytes = chunk.subarray(0, read(chunk, 0, chunk.length));
+      isOver = bytes.length === 0;
+      try {
+        decoded = reading(Buffer.from(decoder.decode(bytes, { stream: !isOver })));
+      } catch (cause) {
+        throw invalid(path, "damaged UTF-16. Save the file as UTF-8.", cause);
+      }
+    }
+  };
+}
+
+function reading(bytes: Buffer): Read {
+  let at = 0;
+  return (into, start, end) => {
+    const count = bytes.copy(into, start, at, at + end - start);
+    at += count;
+    return count;
+  };
+}
+
+function inTurn(first: Read, second: Read): Read {
+  return (into, start, end) => {
+    const count = first(into, start, end);
+    return start + count < end ? count + second(into, start + count, end) : count;
+  };
+}
